@@ -211,7 +211,7 @@ tidy: ## go mod tidy in every module, and the workspace in step
 	@$(RELEASE) tidy
 	@GOWORK=off $(GO) -C .ci/tools mod tidy
 
-release: ## commit and tag a release of all public modules; it pushes nothing; VERSION=v0.1.0
+release: ## commit and tag a release of all public modules, and write what is published to dist/; it pushes nothing; VERSION=v0.1.0
 	@$(RELEASE) tag '$(VERSION)'
 
 release-rehearsal: ## release a clone, install the command and use each public module as somebody without a clone

@@ -63,11 +63,11 @@ func httpIdempotency(b *testing.B, db *testenv.Database, lanes int) {
 		return func(int) (time.Duration, error) { return deliver(b.Context(), lanes, size.transactions, request(h)) }
 	}
 	contenders := []compare.Contender{
-		{Name: "leat", Ops: size.transactions, Run: run(once.Wrap(inTx))},
-		{Name: "lease", Ops: size.transactions, Run: run(leased.Wrap(bare))},
+		{Name: "leat", Ops: size.transactions, Run: run(once(inTx))},
+		{Name: "lease", Ops: size.transactions, Run: run(leased(bare))},
 		{Name: "bare", Ops: size.transactions, Run: run(bare)},
 	}
-	for _, warmUp := range []http.Handler{once.Wrap(inTx), leased.Wrap(bare), bare} {
+	for _, warmUp := range []http.Handler{once(inTx), leased(bare), bare} {
 		_, err := deliver(b.Context(), lanes, lanes*20, request(warmUp))
 		require.NoError(b, err)
 	}
@@ -84,7 +84,7 @@ func request(h http.Handler) func(msg *message.Message) error {
 		if err != nil {
 			return err
 		}
-		r.Header.Set(httpdedupe.HeaderKey, msg.UUID)
+		r.Header.Set("Idempotency-Key", msg.UUID)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if w.Code != http.StatusCreated {
@@ -98,7 +98,7 @@ func request(h http.Handler) func(msg *message.Message) error {
 func answer(w http.ResponseWriter, r *http.Request, effect func(msg *message.Message) error) {
 	body, err := io.ReadAll(r.Body)
 	if err == nil {
-		err = effect(message.NewMessage(r.Header.Get(httpdedupe.HeaderKey), body))
+		err = effect(message.NewMessage(r.Header.Get("Idempotency-Key"), body))
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)

@@ -50,23 +50,26 @@ func (m mixture) draw(ctx context.Context, seen []*message.Message) ([]*message.
 // errOnPurpose is the failure of a message.
 var errOnPurpose = errors.New("fails on purpose")
 
+// newBatch returns an inbox, and a batch of at most size messages on it.
+func newBatch(b *testing.B, db *testenv.Database, size int) (*pginbox.Inbox, *inbox.Batch) {
+	b.Helper()
+	in, err := pginbox.New(db.Pool, "benchmark", pginbox.Config{
+		Config: inbox.Config{OnFailure: inbox.Policy{Delay: inbox.NoDelay}, Logger: slog.New(slog.DiscardHandler)},
+	})
+	require.NoError(b, err)
+	batch, err := inbox.NewBatch(in.Processor, inbox.BatchConfig{MaxBatch: size})
+	require.NoError(b, err)
+	return in, batch
+}
+
 func inboxEach(b *testing.B, db *testenv.Database, m mixture) {
 	b.Helper()
 	const size, lanes = 100, 8
 
 	times := scale(b).batch
 	logSettings(b, db, nil)
-	open := func() (*pginbox.Inbox, *inbox.Batch) {
-		in, err := pginbox.New(db.Pool, "benchmark", pginbox.Config{
-			Config: inbox.Config{OnFailure: inbox.Policy{Delay: inbox.NoDelay}, Logger: slog.New(slog.DiscardHandler)},
-		})
-		require.NoError(b, err)
-		batch, err := inbox.NewBatch(in.Processor, inbox.BatchConfig{MaxBatch: size})
-		require.NoError(b, err)
-		return in, batch
-	}
-	in, batch := open()
-	_, earlier := open() // an inbox has one handler
+	in, batch := newBatch(b, db, size)
+	_, earlier := newBatch(b, db, size) // an inbox has one handler
 	handle := func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
 		if share(msg, 0) < m.failures {
 			return errOnPurpose

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/leat-go/leat/internal/onehandler"
 )
 
 var (
@@ -23,12 +21,6 @@ var (
 	// ErrMismatch is returned if the id was seen before with another content.
 	ErrMismatch = errors.New("leat: the same message id came with another content")
 
-	// ErrTwoHandlers is returned once two handlers of a router, with different names,
-	// have called one Processor: for the second one the messages of the first would be
-	// repeats. Give each a Processor with a name of its own. It is the same
-	// error as inbox.ErrTwoHandlers.
-	ErrTwoHandlers = onehandler.Err
-
 	// ErrFenced is returned if another run holds the lease by now. The message must not
 	// be acknowledged: the other run may still fail.
 	ErrFenced = errors.New("leat: fenced, another one has taken the message over")
@@ -37,9 +29,9 @@ var (
 	// could not be extended in time.
 	ErrLeaseLost = errors.New("leat: the lease on the message is about to end")
 
-	// ErrNoStep is returned by Step outside of a run, and for a step without a
+	// errNoStep is returned by Step outside of a run, and for a step without a
 	// name.
-	ErrNoStep = errors.New("leat: a step needs a name, and a message that is being processed")
+	errNoStep = errors.New("leat: a step needs a name, and a message that is being processed")
 
 	// ErrUnavailable wraps the errors of a store.
 	ErrUnavailable = errors.New("leat: dedupe store is unavailable")

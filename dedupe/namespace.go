@@ -23,11 +23,11 @@ const (
 
 // messageRecord returns the id of a message's record. Different ids have different
 // records, and none has the record of a step. An id that a store need not take, longer
-// than MaxIDBytes or no text, is recorded by its SHA-256: whoever sends it must not
+// than maxIDBytes or no text, is recorded by its SHA-256: whoever sends it must not
 // block a consumer that cannot refuse it (rule N4).
 func messageRecord(id string) string {
 	switch {
-	case len(id) > MaxIDBytes, !utf8.ValidString(id), strings.Contains(id, "\x00"):
+	case len(id) > maxIDBytes, !utf8.ValidString(id), strings.Contains(id, "\x00"):
 		sum := sha256.Sum256([]byte(id))
 		return digestPrefix + hex.EncodeToString(sum[:])
 	case strings.HasPrefix(id, ownPrefix):

@@ -30,8 +30,7 @@ type Processor struct {
 	steps *Processor
 }
 
-// New returns a Processor for the consumer called consumer, 1 to MaxConsumerBytes bytes
-// of UTF-8. The store remembers messages under this name: it must stay the same even if
+// New returns a Processor for the consumer called consumer, 1 to 200 bytes of UTF-8. The store remembers messages under this name: it must stay the same even if
 // handlers and topics are renamed. Errors wrap outbox.ErrInvalidConfig.
 func New(store Store, consumer string, cfg Config) (*Processor, error) {
 	cfg = cfg.withDefaults()
@@ -41,7 +40,7 @@ func New(store Store, consumer string, cfg Config) (*Processor, error) {
 	switch {
 	case store == nil:
 		return nil, outbox.ConfigError("store", nil, "must not be nil")
-	case consumer == "" || len(consumer) > MaxConsumerBytes || !utf8.ValidString(consumer):
+	case consumer == "" || len(consumer) > maxConsumerBytes || !utf8.ValidString(consumer):
 		return nil, outbox.ConfigError("consumer", strconv.Quote(consumer), "must be 1 to 200 bytes of UTF-8")
 	}
 	steps := &Processor{store: store, consumer: consumer, cfg: cfg}
@@ -56,7 +55,7 @@ func (p *Processor) Consumer() string {
 
 // OneHandler returns nil for the first name of a router's handler that it is called
 // with, and for an empty one. Once there was a second name, it returns
-// ErrTwoHandlers for both. middleware.NewDedupe's middleware calls it for each message.
+// inbox.ErrTwoHandlers for both. middleware.NewDedupe's middleware calls it for each message.
 func (p *Processor) OneHandler(name string) error {
 	if err := p.handlers.Check(name); err != nil {
 		return fmt.Errorf("leat: consumer %s: %w", p.consumer, err)
@@ -66,7 +65,7 @@ func (p *Processor) OneHandler(name string) error {
 
 // Message is a message that Do runs once.
 type Message struct {
-	// ID is the message's id: any bytes. If it is longer than MaxIDBytes, or not text, it
+	// ID is the message's id: any bytes. If it is longer than 1,024 bytes, or not text, it
 	// is recorded by its SHA-256. Required.
 	ID string
 	// Fingerprint distinguishes contents; see the function Fingerprint. Defaults to none:

@@ -45,13 +45,13 @@ type StepCall struct {
 // such keys then has the effect once. The same happens if the store has kept that the
 // step is done but not its value, because the value was too large or the memory was full.
 //
-// The context must be that of a handler of Do; otherwise Step returns ErrNoStep. Steps
+// The context must be that of a handler of Do; otherwise Step returns an error. Steps
 // with different names may run concurrently; of the same name one runs and the others
 // wait. Errors are fn's and those of Do, except ErrBusy.
 func Step(ctx context.Context, name string, fn func(ctx context.Context, call StepCall) ([]byte, error)) ([]byte, error) {
 	r, ok := FromContext(ctx)
 	if !ok || r.by == nil {
-		return nil, ErrNoStep
+		return nil, errNoStep
 	}
 	return r.by.Step(ctx, r.Key.ID, name, fn)
 }
@@ -67,7 +67,7 @@ func (p *Processor) Step(
 		return nil, ErrNoID
 	}
 	if name == "" {
-		return nil, ErrNoStep
+		return nil, errNoStep
 	}
 	owner := parent // the record that the step is a part of
 	if p != p.steps {

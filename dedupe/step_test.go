@@ -122,11 +122,11 @@ func TestStep_Refuses(t *testing.T) {
 	t.Parallel()
 	c := &charge{}
 	_, err := dedupe.Step(t.Context(), "charge", c.step)
-	require.ErrorIs(t, err, dedupe.ErrNoStep)
+	require.EqualError(t, err, "leat: a step needs a name, and a message that is being processed")
 	s := newFaulty(t)
 	p, _ := newProcessor(t, s, dedupe.Config{BusyDelay: -1})
 	_, err = p.Step(t.Context(), "m", "", c.step)
-	require.ErrorIs(t, err, dedupe.ErrNoStep)
+	require.EqualError(t, err, "leat: a step needs a name, and a message that is being processed")
 	_, err = p.Step(t.Context(), "", "charge", c.step)
 	require.ErrorIs(t, err, dedupe.ErrNoID)
 	down := errors.New("down")

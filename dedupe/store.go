@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// MaxConsumerBytes and MaxIDBytes bound what a Store has to take as a Key. A Processor
-// takes ids of any length.
 const (
-	MaxConsumerBytes = 200
-	MaxIDBytes       = 1024
+	maxConsumerBytes = 200
+	maxIDBytes       = 1024
 )
 
-// Key names a record: one message for one consumer.
+// Key names a record: one message for one consumer. A Store has to take consumers of up to
+// 200 bytes and ids of up to 1,024. A Processor takes ids of any length.
 type Key struct {
 	Consumer, ID string
 }

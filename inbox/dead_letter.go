@@ -11,9 +11,23 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
-	"github.com/leat-go/leat/inbox/deadletter"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/outbox"
+)
+
+// The headers that a dead letter carries beside the message's own (docs/inbox-failures.md).
+const (
+	headerConsumer = "leat_dead_consumer"
+	// headerID has the message's own id. The dead letter has another, which is a
+	// function of it and the consumer: two consumers may give up one message.
+	headerID       = "leat_dead_id"
+	headerTopic    = "leat_dead_topic"
+	headerReason   = "leat_dead_reason"
+	headerAttempts = "leat_dead_attempts"
+	// headerFirst and headerLast are the times of the first and the last attempt, as
+	// RFC 3339 in UTC.
+	headerFirst = "leat_dead_first"
+	headerLast  = "leat_dead_last"
 )
 
 // deadLetter enqueues the dead letter. A message that no outbox takes (it is too large,
@@ -44,12 +58,12 @@ func (p *Processor) enqueueLetter(ctx context.Context, d *delivery, reason strin
 		return err
 	}
 	headers := map[string]string{
-		deadletter.HeaderConsumer: p.consumer, deadletter.HeaderID: d.id, deadletter.HeaderTopic: d.topic,
-		deadletter.HeaderReason: reason, deadletter.HeaderAttempts: strconv.Itoa(h.Attempts),
+		headerConsumer: p.consumer, headerID: d.id, headerTopic: d.topic,
+		headerReason: reason, headerAttempts: strconv.Itoa(h.Attempts),
 	}
 	if !h.First.IsZero() {
-		headers[deadletter.HeaderFirst] = h.First.UTC().Format(time.RFC3339Nano)
-		headers[deadletter.HeaderLast] = h.Last.UTC().Format(time.RFC3339Nano)
+		headers[headerFirst] = h.First.UTC().Format(time.RFC3339Nano)
+		headers[headerLast] = h.Last.UTC().Format(time.RFC3339Nano)
 	}
 	if letter.Headers == nil {
 		letter.Headers = headers

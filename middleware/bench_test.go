@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	wm "github.com/ThreeDotsLabs/watermill/message/router/middleware"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/dedupe"
@@ -18,8 +19,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// free is a publisher, a hook and an inbox that cost nothing.
-type free struct{ published, handled int }
+// free is a publisher and an inbox that cost nothing.
+type free struct{ published int }
 
 func (f *free) Publish(_ string, msgs ...*message.Message) error {
 	f.published += len(msgs)
@@ -27,8 +28,6 @@ func (f *free) Publish(_ string, msgs ...*message.Message) error {
 }
 
 func (*free) Close() error { return nil }
-
-func (f *free) OnMiddlewareHandle(context.Context, middleware.HandleEvent) { f.handled++ }
 
 func (*free) Process(ctx context.Context, _ *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error) {
 	return inbox.OutcomeCommitted, handle(ctx)
@@ -55,17 +54,12 @@ func benchDeduper(b *testing.B) *dedupe.Processor {
 // recommended is the order of docs/middleware.md around an inbox that costs nothing.
 func recommended(b *testing.B, f *free) []message.HandlerMiddleware {
 	b.Helper()
-	counter, err := middleware.NewMemoryAttempts(1000)
+	poison, err := wm.PoisonQueueWithFilter(f, "dead", inbox.ShouldPoison)
 	require.NoError(b, err)
-	tracing := must(middleware.NewTracing(middleware.TracingConfig{Tracer: quiet{}}))
 	return []message.HandlerMiddleware{
-		must(middleware.NewMetrics(middleware.MetricsConfig{Hooks: []outbox.Hook{f}})),
-		must(middleware.NewAttempts(middleware.AttemptsConfig{Counter: counter})),
-		must(middleware.NewDeadLetter(middleware.DeadLetterConfig{Publisher: f, Topic: "dead"})),
-		must(middleware.NewBackoff(middleware.BackoffConfig{Retries: 2})),
-		tracing.Middleware,
+		poison,
+		wm.Retry{MaxRetries: 2}.Middleware,
 		must(middleware.NewInbox(middleware.InboxConfig{Processor: f})),
-		tracing.Inside,
 		middleware.RollbackOnError,
 	}
 }
@@ -74,20 +68,13 @@ func recommended(b *testing.B, f *free) []message.HandlerMiddleware {
 // nothing, and succeeds.
 func BenchmarkMiddleware(b *testing.B) {
 	f := &free{}
-	counter, err := middleware.NewMemoryAttempts(1000)
-	require.NoError(b, err)
 	for _, bench := range []struct {
 		name string
 		all  []message.HandlerMiddleware
 	}{
 		{"none", nil},
-		{"attempts", []message.HandlerMiddleware{must(middleware.NewAttempts(middleware.AttemptsConfig{Counter: counter}))}},
-		{"backoff", []message.HandlerMiddleware{must(middleware.NewBackoff(middleware.BackoffConfig{}))}},
-		{"dead-letter", []message.HandlerMiddleware{must(middleware.NewDeadLetter(middleware.DeadLetterConfig{Publisher: f, Topic: "dead"}))}},
 		{"inbox", []message.HandlerMiddleware{must(middleware.NewInbox(middleware.InboxConfig{Processor: f}))}},
-		{"metrics", []message.HandlerMiddleware{must(middleware.NewMetrics(middleware.MetricsConfig{Hooks: []outbox.Hook{f}}))}},
 		{"rollback-on-error", []message.HandlerMiddleware{middleware.RollbackOnError}},
-		{"tracing", []message.HandlerMiddleware{must(middleware.NewTracing(middleware.TracingConfig{Tracer: quiet{}})).Middleware}},
 		{"recommended", recommended(b, f)},
 	} {
 		b.Run(bench.name, func(b *testing.B) {

@@ -8,21 +8,12 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// ConsumeKeyFunc returns the key of a message that was received. Messages of one
-// key are processed in the order in which they were received; those with an
-// empty key have none. It is safe for concurrent use.
-type ConsumeKeyFunc func(msg *message.Message) string
-
-// ConsumeKeyFromMetadata returns the metadata called name, such as
-// outbox.HeaderKey.
-func ConsumeKeyFromMetadata(name string) ConsumeKeyFunc {
-	return func(msg *message.Message) string { return msg.Metadata.Get(name) }
-}
-
 // ConcurrentlyConfig tunes NewConcurrently. The zero value is a good start.
 type ConcurrentlyConfig struct {
-	// Key finds the key. Defaults to ConsumeKeyFromMetadata(outbox.HeaderKey).
-	Key ConsumeKeyFunc
+	// Key returns the key of a message that was received. Messages of one key are
+	// processed in the order in which they were received; those with an empty key have
+	// none. It is safe for concurrent use. Defaults to metadata outbox.HeaderKey.
+	Key func(msg *message.Message) string
 
 	// Limit is the number of messages that are processed at the same time, of each
 	// subscription. Defaults to 64.
@@ -36,7 +27,7 @@ type ConcurrentlyConfig struct {
 
 func (c ConcurrentlyConfig) withDefaults() ConcurrentlyConfig {
 	if c.Key == nil {
-		c.Key = ConsumeKeyFromMetadata(outbox.HeaderKey)
+		c.Key = func(msg *message.Message) string { return msg.Metadata.Get(outbox.HeaderKey) }
 	}
 	if c.Limit == 0 {
 		c.Limit = 64
@@ -69,7 +60,7 @@ func (c ConcurrentlyConfig) validate() error {
 //
 // The next message of a key is handed over once the one before is acked or
 // nacked. After a nack, the key goes on with what was received: solve failures
-// in place, by Backoff with Retries and then DeadLetter, where order matters.
+// in place, by Watermill's Retry and then PoisonQueueWithFilter, where order matters.
 // Messages without a key run side by side, as they do without Concurrently.
 // Behind a subscriber with one message in flight, as watermill-kafka for a
 // partition, it changes nothing.

@@ -16,7 +16,7 @@ import (
 // DedupeConfig tunes NewDedupe. Processor is required.
 type DedupeConfig struct {
 	// Processor remembers the messages of one handler: behind two of a router, the
-	// messages of both fail with dedupe.ErrTwoHandlers. Required.
+	// messages of both fail with inbox.ErrTwoHandlers. Required.
 	Processor *dedupe.Processor
 
 	// IDFrom finds the id of a message.
@@ -43,7 +43,7 @@ type DedupeConfig struct {
 // Messages that the handler returns are published before the message counts as
 // done, and none are returned to the router. They can be published twice; give
 // them ids that are a function of the message's, by inbox.ChildID. One that has the
-// message's own id gets PassedOnID.
+// message's own id gets such an id.
 //
 // Give each handler of a router a Processor of its own, with handler.AddMiddleware. The
 // middleware is safe for concurrent use. Errors wrap outbox.ErrInvalidConfig.

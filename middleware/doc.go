@@ -4,14 +4,14 @@
 // Each is made by its constructor, such as NewInbox, which refuses a configuration that
 // cannot work with an error that wraps outbox.ErrInvalidConfig. What it returns goes to
 // router.AddMiddleware, handler.AddMiddleware or around one function; NewConcurrently and
-// NewDedupePublisher return decorators, and NewTracing a value with two middlewares.
+// NewDedupePublisher return decorators.
 //
 // The recommended order, outermost first:
 //
-//	Recoverer → Metrics → Attempts → DeadLetter → Backoff → Recoverer → Tracing →
-//	Inbox → Tracing.Inside → Timeout → CorrelationID → RollbackOnError → handler
+//	Recoverer → metrics.Consumers → PoisonQueueWithFilter → Retry → Recoverer → oteltrace.Tracer →
+//	Inbox → Tracer.Inside → Timeout → CorrelationID → RollbackOnError → handler
 //
-// Watermill's own PoisonQueue and Retry go where DeadLetter and Backoff stand.
+// Recoverer, PoisonQueueWithFilter, Retry, Timeout and CorrelationID are Watermill's own.
 //
 // What stands outside Inbox sees a message once more when it is tried again,
 // and never a transaction. What stands inside runs in the transaction and sees

@@ -7,14 +7,9 @@ import (
 
 // A configuration that cannot work is refused by its constructor, with an error that
 // wraps outbox.ErrInvalidConfig and names the field and its value. The errors here
-// depend on where a middleware stands and on what a handler returns, so that only a
-// message shows them. The text says what to set.
+// depend on what a handler returns, so that only a message shows them. The text says
+// what to set.
 var (
-	// ErrMisplaced is returned for every message if what a middleware needs does not
-	// stand around it: Watermill's router, which names the handler, around InboxConfig.For;
-	// NewAttempts around DeadLetterConfig.After. The handler is not run.
-	ErrMisplaced = errors.New("leat: middleware stands in the wrong place")
-
 	// ErrNoDestination is returned if a handler returns messages and there is nowhere
 	// to put them: no Outbox, no Publisher, or no topic that the handler was registered
 	// with. What the handler wrote is rolled back, or its message counts as not done.

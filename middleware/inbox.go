@@ -12,28 +12,24 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Processor runs a handler once for each message. *inbox.Processor and all that
-// embed it are one, such as *pginbox.Inbox.
-type Processor = inbox.Runner
-
 // InboxConfig tunes NewInbox. Either Processor or For is required.
 type InboxConfig struct {
 	// Processor is the inbox of the one handler that the middleware wraps. Behind two,
 	// the messages of both fail with inbox.ErrTwoHandlers. Either Processor or For is
 	// required.
-	Processor Processor
+	Processor inbox.Runner
 
 	// For returns the inbox of the handler with this name in Watermill's router, such
 	// as pginbox.Inbox.For. It is called once a handler, when its first message comes,
 	// and again after an error, which fails the message. It is safe for concurrent use.
-	// A message that did not come through a router fails with ErrMisplaced.
+	// A message that did not come through a router fails.
 	//
 	// The inbox is to be called after the handler. A handler that gets another name
 	// begins with an empty memory: what is delivered again runs again. An
 	// EventGroupProcessor of package cqrs gives its whole group one handler of the
 	// router, and so one inbox and one transaction; an EventProcessor gives each event
 	// handler its own.
-	For func(handler string) (Processor, error)
+	For func(handler string) (inbox.Runner, error)
 
 	// Outbox stores the messages that handlers return. Its transactions must be
 	// those of the Processor. Defaults to none: a handler that returns messages
@@ -64,7 +60,7 @@ func (c InboxConfig) validate() error {
 // are put into the Outbox in the same transaction, under the topic that the
 // handler was registered with, and none are returned to the router, which would
 // publish them after the commit. One that has the id of the message that it was
-// made of gets another; see PassedOnID.
+// made of gets another, and its former one as metadata HeaderParentID.
 //
 // The handler has a message of its own: its Ack reaches nobody, and if the handler nacks
 // it the delivery fails with inbox.ErrAckedBeforeCommit. What it sets in the UUID, the

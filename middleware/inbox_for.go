@@ -2,36 +2,37 @@ package middleware
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/outbox"
 )
 
 // finder returns what finds the Processor of the handler that a context names. Watermill
 // tells a middleware nothing of the handler that it wraps before the first message comes.
-func finder(cfg InboxConfig) func(ctx context.Context) (Processor, error) {
+func finder(cfg InboxConfig) func(ctx context.Context) (inbox.Runner, error) {
 	if cfg.For == nil {
-		return func(context.Context) (Processor, error) { return cfg.Processor, nil }
+		return func(context.Context) (inbox.Runner, error) { return cfg.Processor, nil }
 	}
-	f := &byHandler{make: cfg.For, made: map[string]Processor{}}
-	return func(ctx context.Context) (Processor, error) { return f.find(message.HandlerNameFromCtx(ctx)) }
+	f := &byHandler{make: cfg.For, made: map[string]inbox.Runner{}}
+	return func(ctx context.Context) (inbox.Runner, error) { return f.find(message.HandlerNameFromCtx(ctx)) }
 }
 
 // byHandler keeps the Processor of each handler.
 type byHandler struct {
-	make func(handler string) (Processor, error)
+	make func(handler string) (inbox.Runner, error)
 
 	mu   sync.Mutex
-	made map[string]Processor
+	made map[string]inbox.Runner
 }
 
-func (b *byHandler) find(handler string) (Processor, error) {
+func (b *byHandler) find(handler string) (inbox.Runner, error) {
 	if handler == "" {
-		return nil, fmt.Errorf("%w: InboxConfig.For needs Watermill's router, which names the handler; "+
-			"set Processor without one", ErrMisplaced)
+		return nil, errors.New("leat: InboxConfig.For needs Watermill's router, which names the handler; set Processor without one")
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

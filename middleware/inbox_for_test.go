@@ -224,7 +224,7 @@ func TestInboxForRefuses(t *testing.T) {
 	t.Parallel()
 	in := newInbox(t)
 	calls := 0
-	failing := func(string) (middleware.Processor, error) {
+	failing := func(string) (inbox.Runner, error) {
 		if calls++; calls == 1 {
 			return nil, errHandler
 		}
@@ -234,8 +234,7 @@ func TestInboxForRefuses(t *testing.T) {
 
 	h := must(middleware.NewInbox(middleware.InboxConfig{For: failing}))(done)
 	_, err := h(message.NewMessage("a", nil))
-	require.ErrorIs(t, err, middleware.ErrMisplaced)
-	require.ErrorContains(t, err, "InboxConfig.For needs Watermill's router")
+	require.EqualError(t, err, "leat: InboxConfig.For needs Watermill's router, which names the handler; set Processor without one")
 	_, err = h(sentTo(t, "points", "a"))
 	require.ErrorIs(t, err, errHandler)
 	require.ErrorContains(t, err, `"points"`)
@@ -245,7 +244,7 @@ func TestInboxForRefuses(t *testing.T) {
 	}
 	require.Equal(t, 2, calls, "an inbox is made once")
 
-	none := func(string) (middleware.Processor, error) { return nil, nil }
+	none := func(string) (inbox.Runner, error) { return nil, nil }
 	_, err = must(middleware.NewInbox(middleware.InboxConfig{For: none}))(done)(sentTo(t, "points", "a"))
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 	require.ErrorContains(t, err, `inbox of handler "points"`)

@@ -1,43 +1,36 @@
 package middleware_test
 
 import (
-	"math"
 	"testing"
-	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/outbox"
 )
 
-type onlyProcess struct{ middleware.Processor }
+type onlyProcess struct{ inbox.Runner }
 
 // misuse is a constructor that must refuse, by the text that must name field and value.
 func misuse(t *testing.T) map[string]func() (any, error) {
 	t.Helper()
 	in, ob, done := newInbox(t), &memory{}, respond()
 	key := func(string, *message.Message) (string, error) { return "", nil }
-	inbox := func(c middleware.InboxConfig) func() (any, error) {
+	once := func(c middleware.InboxConfig) func() (any, error) {
 		return func() (any, error) { return middleware.NewInbox(c) }
 	}
 	redrive := func(c middleware.RedriveConfig) func() (any, error) {
-		return func() (any, error) { return middleware.NewRedrive(c) }
-	}
-	dead := func(c middleware.DeadLetterConfig) func() (any, error) {
-		return func() (any, error) { return middleware.NewDeadLetter(c) }
-	}
-	backoff := func(c middleware.BackoffConfig) func() (any, error) {
-		return func() (any, error) { return middleware.NewBackoff(c) }
+		return func() (any, error) { return nil, middleware.RunRedrive(t.Context(), c) }
 	}
 	concurrently := func(c middleware.ConcurrentlyConfig) func() (any, error) {
 		return func() (any, error) { return middleware.NewConcurrently(c) }
 	}
 	return map[string]func() (any, error){
-		"InboxConfig.Processor = <nil>: is required where For is not set": inbox(middleware.InboxConfig{Outbox: ob}),
-		"InboxConfig.For = set: must not be set beside Processor":         inbox(middleware.InboxConfig{Processor: in, For: in.For}),
-		"InboxConfig.KeyFunc = set: has no meaning without Outbox":        inbox(middleware.InboxConfig{Processor: in, KeyFunc: key}),
+		"InboxConfig.Processor = <nil>: is required where For is not set": once(middleware.InboxConfig{Outbox: ob}),
+		"InboxConfig.For = set: must not be set beside Processor":         once(middleware.InboxConfig{Processor: in, For: in.For}),
+		"InboxConfig.KeyFunc = set: has no meaning without Outbox":        once(middleware.InboxConfig{Processor: in, KeyFunc: key}),
 
 		"RedriveConfig.Processor = <nil>: is required": redrive(middleware.RedriveConfig{Handler: done}),
 		"RedriveConfig.Processor = middleware_test.onlyProcess: has no method RunRedrive": redrive(middleware.RedriveConfig{
@@ -47,25 +40,12 @@ func misuse(t *testing.T) map[string]func() (any, error) {
 		"RedriveConfig.Topic = out: has no meaning without Outbox":   redrive(middleware.RedriveConfig{Processor: in, Handler: done, Topic: "out"}),
 		"RedriveConfig.KeyFunc = set: has no meaning without Outbox": redrive(middleware.RedriveConfig{Processor: in, Handler: done, KeyFunc: key}),
 
-		"DeadLetterConfig.Publisher = <nil>: is required":            dead(middleware.DeadLetterConfig{Topic: "dead"}),
-		`DeadLetterConfig.Topic = "": is required`:                   dead(middleware.DeadLetterConfig{Publisher: &letters{}}),
-		"DeadLetterConfig.After = -1: must not be negative":          dead(middleware.DeadLetterConfig{Publisher: &letters{}, Topic: "dead", After: -1}),
-		"DeadLetterConfig.Timeout = -1s: must not be negative":       dead(middleware.DeadLetterConfig{Publisher: &letters{}, Topic: "dead", Timeout: -time.Second}),
-		"BackoffConfig.Initial = -1ns: must not be negative":         backoff(middleware.BackoffConfig{Initial: -1}),
-		"BackoffConfig.Max = 1s: must not be less than Initial 1m0s": backoff(middleware.BackoffConfig{Initial: time.Minute, Max: time.Second}),
-		"BackoffConfig.Multiplier = 0.5: must be at least 1":         backoff(middleware.BackoffConfig{Multiplier: 0.5}),
-		"BackoffConfig.Multiplier = NaN: must be at least 1":         backoff(middleware.BackoffConfig{Multiplier: math.NaN()}),
-		"BackoffConfig.Jitter = 2: must be at most 1":                backoff(middleware.BackoffConfig{Jitter: 2}),
-		"BackoffConfig.Retries = -1: must not be negative":           backoff(middleware.BackoffConfig{Retries: -1}),
-
 		"ConcurrentlyConfig.Limit = -1: must be at least 1":         concurrently(middleware.ConcurrentlyConfig{Limit: -1}),
 		"ConcurrentlyConfig.InFlight = 3: must be at least Limit 4": concurrently(middleware.ConcurrentlyConfig{Limit: 4, InFlight: 3}),
 		"subscriber = <nil>: must not be nil": func() (any, error) {
 			return must(middleware.NewConcurrently(middleware.ConcurrentlyConfig{}))(nil)
 		},
 
-		"AttemptsConfig.Counter = <nil>: is required": func() (any, error) { return middleware.NewAttempts(middleware.AttemptsConfig{}) },
-		"capacity = 0: must be at least 1":            func() (any, error) { return middleware.NewMemoryAttempts(0) },
 		"DedupeConfig.Processor = <nil>: is required": func() (any, error) { return middleware.NewDedupe(middleware.DedupeConfig{}) },
 		"DedupePublisherConfig.Processor = <nil>: is required": func() (any, error) {
 			return middleware.NewDedupePublisher(middleware.DedupePublisherConfig{})
@@ -73,11 +53,6 @@ func misuse(t *testing.T) map[string]func() (any, error) {
 		"publisher = <nil>: must not be nil": func() (any, error) {
 			return must(middleware.NewDedupePublisher(middleware.DedupePublisherConfig{Processor: newDeduper(t)}))(nil)
 		},
-		"MetricsConfig.Hooks = []: must not be empty": func() (any, error) { return middleware.NewMetrics(middleware.MetricsConfig{}) },
-		"MetricsConfig.Hooks[1] = string: implements no hook interface of package middleware": func() (any, error) {
-			return middleware.NewMetrics(middleware.MetricsConfig{Hooks: []outbox.Hook{&ledger{}, "x"}})
-		},
-		"TracingConfig.Tracer = <nil>: is required": func() (any, error) { return middleware.NewTracing(middleware.TracingConfig{}) },
 	}
 }
 
@@ -99,10 +74,6 @@ func TestMisuse(t *testing.T) {
 // TestDefaults: what needs no configuration is made of the zero value.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
-	backoff, err := middleware.NewBackoff(middleware.BackoffConfig{})
-	require.NoError(t, err)
-	_, err = backoff(respond())(message.NewMessage("a", nil))
-	require.NoError(t, err)
 	decorate, err := middleware.NewConcurrently(middleware.ConcurrentlyConfig{})
 	require.NoError(t, err)
 	sub, err := decorate(newStream(true))

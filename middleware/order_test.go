@@ -12,45 +12,29 @@ import (
 	wm "github.com/ThreeDotsLabs/watermill/message/router/middleware"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/middleware"
-	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/memoutbox"
-	"github.com/leat-go/leat/outbox/wmoutbox"
 )
 
 // TestRecommendedOrder is the router of docs/middleware.md: failures are tried
-// again in place and given up through the outbox, while each key stays in order
+// again in place and given up to another topic, while each key stays in order
 // and the others go on.
 func TestRecommendedOrder(t *testing.T) {
 	t.Parallel()
-	counter, err := middleware.NewMemoryAttempts(100)
-	require.NoError(t, err)
-	ob, err := memoutbox.New(memoutbox.Config{})
-	require.NoError(t, err)
-	pub, err := wmoutbox.NewPublisher(ob, wmoutbox.Config{})
-	require.NoError(t, err)
-	hook, tracing := &lockedLedger{}, must(middleware.NewTracing(middleware.TracingConfig{Tracer: quiet{}}))
-	dead := must(middleware.NewDeadLetter(middleware.DeadLetterConfig{
-		Publisher: pub, Topic: "dead",
-		InTx: func(ctx context.Context, publish func(context.Context) error) error {
-			return ob.InTx(ctx, func(ctx context.Context, _ *memoutbox.Tx) error { return publish(ctx) })
-		},
-	}))
+	dead := &letters{}
 	msgs := keyed(4, "fine", "fails", "panics", "flaky")
 	router, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
 	require.NoError(t, err)
 	router.AddSubscriberDecorators(must(middleware.NewConcurrently(middleware.ConcurrentlyConfig{})))
 	router.AddMiddleware(
 		wm.Recoverer,
-		must(middleware.NewMetrics(middleware.MetricsConfig{Hooks: []outbox.Hook{hook}})),
-		must(middleware.NewAttempts(middleware.AttemptsConfig{Counter: counter})),
-		dead,
-		must(middleware.NewBackoff(middleware.BackoffConfig{Initial: time.Millisecond, Retries: 2})),
+		must(wm.PoisonQueueWithFilter(dead, "dead", inbox.ShouldPoison)),
+		wm.Retry{MaxRetries: 2, InitialInterval: time.Millisecond, Multiplier: 2, ResetContextOnRetry: true}.Middleware,
 		wm.Recoverer, // so that what panics is given up too
-		tracing.Middleware,
 		must(middleware.NewInbox(middleware.InboxConfig{Processor: newInbox(t)})),
-		tracing.Inside,
+		wm.Timeout(time.Minute),
+		wm.CorrelationID,
 		middleware.RollbackOnError,
 	)
 	var mu sync.Mutex
@@ -89,34 +73,23 @@ func TestRecommendedOrder(t *testing.T) {
 		"panics": {"panics0", "panics2", "panics3"},
 		"flaky":  {"flaky0", "flaky1", "flaky2", "flaky3"},
 	}, effects)
-	var given []string
-	for _, m := range ob.Messages() {
-		require.Equal(t, "dead", m.Topic)
-		require.NotEmpty(t, m.Headers[middleware.HeaderDeadReason])
-		require.Equal(t, "1", m.Headers[middleware.HeaderDeadAttempts])
-		given = append(given, m.ID)
-	}
-	require.ElementsMatch(t, []string{"fails1", "panics1"}, given)
+	require.ElementsMatch(t, []string{"fails1", "panics1"}, dead.given)
 	require.Equal(t, 3, calls["fails1"])
-	require.Zero(t, counter.Len())
-	require.Len(t, hook.handled, len(msgs))
 }
 
-// lockedLedger is a ledger of several goroutines.
-type lockedLedger struct {
-	mu sync.Mutex
-	ledger
+// letters is a publisher that takes the ids of what it gets.
+type letters struct {
+	mu    sync.Mutex
+	given []string
 }
 
-func (l *lockedLedger) OnMiddlewareHandle(ctx context.Context, e middleware.HandleEvent) {
+func (l *letters) Publish(_ string, msgs ...*message.Message) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ledger.OnMiddlewareHandle(ctx, e)
+	for _, m := range msgs {
+		l.given = append(l.given, m.UUID)
+	}
+	return nil
 }
 
-// quiet is a tracer of no traces.
-type quiet struct{}
-
-func (quiet) Begin(ctx context.Context, _ middleware.Span) (context.Context, func(time.Time, error)) {
-	return ctx, func(time.Time, error) {}
-}
+func (*letters) Close() error { return nil }

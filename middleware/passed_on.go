@@ -13,14 +13,13 @@ import (
 // id that it had before.
 const HeaderParentID = "event-parent-id"
 
-// PassedOnID is the id of a message that the handler of consumer returned as number n,
+// passedOnID is the id of a message that the handler of consumer returned as number n,
 // from 0, under the id of the message that it was made of, which was parent: as
 // handlers do that filter or forward. Two messages with one id are one to every
 // inbox: a consumer of both topics, or one that gets two of them, would take the
-// second for a repeat and acknowledge it without an effect. Like inbox.ChildID, it is
-// a pure function, so that the message has the same id however often the handler
-// runs.
-func PassedOnID(parent, consumer string, n int) string {
+// second for a repeat and acknowledge it without an effect. The message has the same id
+// however often the handler runs.
+func passedOnID(parent, consumer string, n int) string {
 	return inbox.ChildID(parent, consumer, "passed on "+strconv.Itoa(n))
 }
 
@@ -53,7 +52,7 @@ func (p parent) passOn(produced []*message.Message) []*message.Message {
 			out = append([]*message.Message(nil), produced...)
 		}
 		child := msg.CopyWithContext()
-		child.UUID = PassedOnID(p.id, p.consumer, n)
+		child.UUID = passedOnID(p.id, p.consumer, n)
 		child.Metadata.Set(HeaderParentID, p.id)
 		if child.Metadata.Get(outbox.HeaderEventID) != "" {
 			child.Metadata.Set(outbox.HeaderEventID, child.UUID)

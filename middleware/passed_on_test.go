@@ -6,7 +6,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/outbox"
 )
@@ -26,7 +26,7 @@ func forward(n int) message.HandlerFunc {
 func TestI12_PassedOn(t *testing.T) {
 	t.Parallel()
 	want := []string{
-		middleware.PassedOnID("a", "tester", 0), middleware.PassedOnID("a", "tester", 1),
+		inbox.ChildID("a", "tester", "passed on 0"), inbox.ChildID("a", "tester", "passed on 1"),
 	}
 	require.NotEqual(t, want[0], want[1])
 	require.NotContains(t, want, "a")
@@ -57,7 +57,7 @@ func TestI12_OwnIDsStay(t *testing.T) {
 	})(routed(t, "a"))
 	require.NoError(t, err)
 	require.Equal(t, "b", ob.committed[0].ID)
-	require.Equal(t, middleware.PassedOnID("a", "tester", 1), ob.committed[1].ID)
+	require.Equal(t, inbox.ChildID("a", "tester", "passed on 1"), ob.committed[1].ID)
 }
 
 // TestI12_PassedOnUnderALease: A1.
@@ -66,7 +66,7 @@ func TestI12_PassedOnUnderALease(t *testing.T) {
 	pub := &shelf{}
 	_, err := must(middleware.NewDedupe(middleware.DedupeConfig{Processor: newDeduper(t), Publisher: pub}))(forward(1))(routed(t, "a"))
 	require.NoError(t, err)
-	require.Equal(t, []string{middleware.PassedOnID("a", "tester", 0)}, pub.ids)
+	require.Equal(t, []string{inbox.ChildID("a", "tester", "passed on 0")}, pub.ids)
 }
 
 // TestN1_TwoHandlersBehindOneLease: A1.
@@ -76,7 +76,7 @@ func TestN1_TwoHandlersBehindOneLease(t *testing.T) {
 	_, err := h(sentTo(t, "points", "1"))
 	require.NoError(t, err)
 	_, err = h(sentTo(t, "mail", "1"))
-	require.ErrorIs(t, err, dedupe.ErrTwoHandlers)
+	require.ErrorIs(t, err, inbox.ErrTwoHandlers)
 	_, err = h(sentTo(t, "points", "1"))
-	require.ErrorIs(t, err, dedupe.ErrTwoHandlers, "not even a repeat is acknowledged")
+	require.ErrorIs(t, err, inbox.ErrTwoHandlers, "not even a repeat is acknowledged")
 }

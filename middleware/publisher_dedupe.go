@@ -14,7 +14,7 @@ import (
 // DedupePublisherConfig tunes NewDedupePublisher. Processor is required.
 type DedupePublisherConfig struct {
 	// Processor remembers what was published. Its consumer's name stands for the
-	// producer, and no handler may use it: that is dedupe.ErrTwoHandlers. Required.
+	// producer, and no handler may use it: that is inbox.ErrTwoHandlers. Required.
 	Processor *dedupe.Processor
 
 	// IDFrom finds the id of a message. Copies of a message must have the same.

@@ -10,9 +10,9 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// redriver is a Processor that runs messages again which operators have redriven.
+// redriver is an inbox that runs messages again which operators have redriven.
 type redriver interface {
-	Processor
+	inbox.Runner
 
 	// RunRedrive is inbox.Processor's.
 	RunRedrive(ctx context.Context, handle func(ctx context.Context, msg *message.Message) error) error
@@ -20,12 +20,12 @@ type redriver interface {
 
 var _ redriver = (*inbox.Processor)(nil)
 
-// RedriveConfig tunes NewRedrive. Processor and Handler are required.
+// RedriveConfig tunes RunRedrive. Processor and Handler are required.
 type RedriveConfig struct {
 	// Processor is the inbox of the one handler: that of InboxConfig.Processor, or what
 	// InboxConfig.For returns for its name. It must have the method RunRedrive of
 	// *inbox.Processor, as all have that embed one. Required.
-	Processor Processor
+	Processor inbox.Runner
 
 	// Handler runs the messages. Wrap it in those of the router's middlewares that it
 	// needs, but not in NewInbox's. Required.
@@ -60,33 +60,23 @@ func (c RedriveConfig) validate() error {
 	}
 }
 
-// Redrive runs the messages that operators have redriven through a handler: the way in
-// which parked messages come to the handler that a router has behind NewInbox.
-type Redrive struct {
-	cfg       RedriveConfig
-	processor redriver
-}
-
-// NewRedrive returns a Redrive. Errors wrap outbox.ErrInvalidConfig.
-func NewRedrive(cfg RedriveConfig) (*Redrive, error) {
+// RunRedrive runs the messages that operators have redriven through a handler, until ctx
+// ends: the way in which parked messages come to the handler that a router has behind
+// NewInbox. What Handler returns is put into the Outbox under Topic, in the transaction of
+// its effects. Errors wrap outbox.ErrInvalidConfig, or are those of the Processor's
+// RunRedrive, which any number of goroutines and processes may call.
+func RunRedrive(ctx context.Context, cfg RedriveConfig) error {
 	if err := cfg.validate(); err != nil {
-		return nil, err
+		return err
 	}
 	processor, _ := cfg.Processor.(redriver) // validate has looked
-	return &Redrive{cfg: cfg, processor: processor}, nil
-}
-
-// Run runs what is redriven until ctx ends. What Handler returns is put into the Outbox
-// under Topic, in the transaction of its effects. Errors are those of the Processor's
-// RunRedrive, which any number of goroutines and processes may call.
-func (r *Redrive) Run(ctx context.Context) error {
-	to := inboxes{InboxConfig{Outbox: r.cfg.Outbox, KeyFunc: r.cfg.KeyFunc}}
-	return r.processor.RunRedrive(ctx, func(ctx context.Context, msg *message.Message) error {
-		parent := parentOf(r.processor, msg) //nolint:contextcheck // the message has one of its own
-		produced, err := r.cfg.Handler(msg)
+	to := inboxes{InboxConfig{Outbox: cfg.Outbox, KeyFunc: cfg.KeyFunc}}
+	return processor.RunRedrive(ctx, func(ctx context.Context, msg *message.Message) error {
+		parent := parentOf(processor, msg) //nolint:contextcheck // the message has one of its own
+		produced, err := cfg.Handler(msg)
 		if err != nil {
 			return err
 		}
-		return to.enqueue(ctx, r.cfg.Topic, parent.passOn(produced))
+		return to.enqueue(ctx, cfg.Topic, parent.passOn(produced))
 	})
 }

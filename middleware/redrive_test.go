@@ -45,10 +45,9 @@ func TestI2_RedrivenMessagesGoToTheOutbox(t *testing.T) {
 	})
 	require.NoError(t, err)
 
-	redrive := must(middleware.NewRedrive(middleware.RedriveConfig{
+	require.NoError(t, middleware.RunRedrive(ctx, middleware.RedriveConfig{
 		Processor: in, Handler: respond("x"), Topic: "out", Outbox: ob,
 	}))
-	require.NoError(t, redrive.Run(ctx))
 
 	require.Len(t, ob.committed, 1)
 	require.Equal(t, "out", ob.committed[0].Topic)

@@ -31,6 +31,23 @@ var (
 	// ErrNotMigrated is returned when the schema is missing, or older than this
 	// version of the library can work with.
 	ErrNotMigrated = errors.New("leat: schema is not migrated")
+
+	// ErrNotDurable is returned while the database answers a COMMIT before it is durable, as
+	// PostgreSQL does with synchronous_commit off. A crash of the server could take back what was
+	// published, or the effects of a message that was acknowledged. The text names the setting.
+	ErrNotDurable = errors.New("leat: commits are not durable")
+
+	// ErrRowSecurity is returned if row level security would hide rows from the role: a hidden
+	// message would never be sent, and a hidden id would be neither new nor processed. Give the
+	// role BYPASSRLS, or disable it. The text names the table.
+	ErrRowSecurity = errors.New("leat: row level security would hide rows; give the role BYPASSRLS, or disable it")
+
+	// ErrAlreadyRunning is returned if Run, or what does the same work once, is called while
+	// another such call runs on the same value. The text names the kind of value.
+	ErrAlreadyRunning = errors.New("leat: already running")
+
+	// ErrClosed is returned after Close. Sinks return it for each record, as FailureOutage.
+	ErrClosed = errors.New("leat: closed")
 )
 
 // InvalidMessageError names the field and the message that were refused, and the reason.

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"log/slog"
 	"time"
 )
 
@@ -35,4 +36,36 @@ type EnqueueEvent struct {
 	Took time.Duration
 	// Err is its error.
 	Err error
+}
+
+// AlarmHook sees what an operator should see to, whichever part of the library raises it.
+type AlarmHook interface {
+	// OnOutboxAlarm is called when an alarm is raised and when it has ended. A relay calls it
+	// once while the cause lasts, maintenance in each round in which it lasts. Everything that
+	// hooks are told is logged as well.
+	OnOutboxAlarm(ctx context.Context, e AlarmEvent)
+}
+
+// AlarmKind is what an alarm is about. The package that raises it has the constants.
+type AlarmKind string
+
+// AlarmEvent is an alarm that is raised, lasts or has ended.
+type AlarmEvent struct {
+	// Package is the name of the package that raises it: relay, pgoutbox, pginbox or
+	// pgwatermark.
+	Package string
+	// Kind is what it is about.
+	Kind AlarmKind
+	// Topic, Group, Consumer and MessageID are what it is about, each empty if it is not
+	// about one.
+	Topic, Group, Consumer, MessageID string
+	// Detail is for operators, and may be empty.
+	Detail string
+	// Attrs are what else is known, as it is logged. One that has ended has them as they were
+	// when it was raised last, as all other fields.
+	Attrs []slog.Attr
+	// Ended is set if the cause is gone, or if this process does not look any more: it has
+	// stopped, or another one works, which raises alarms of its own. Alarms about something
+	// that has happened have no end; the constants of the kinds tell which these are.
+	Ended bool
 }

@@ -2,6 +2,7 @@ package outbox_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,6 +63,13 @@ func TestPrepareChecksInjected(t *testing.T) {
 	bad := outbox.InjectorFunc(func(_ context.Context, h map[string]string) { h[outbox.HeaderKey] = "k" })
 	_, err := outbox.Preparer{Injector: bad}.Prepare(t.Context(), []outbox.Message{{Topic: "t"}})
 	require.ErrorContains(t, err, `Headers["leat_key"]`)
+
+	large := outbox.InjectorFunc(func(_ context.Context, h map[string]string) {
+		h["baggage"] = strings.Repeat("b", outbox.MaxHeaderBytes)
+	})
+	_, err = outbox.Preparer{Injector: large}.Prepare(t.Context(), []outbox.Message{{Topic: "t"}})
+	require.ErrorIs(t, err, outbox.ErrInvalidMessage)
+	require.ErrorContains(t, err, "are larger than 65536 bytes together")
 }
 
 func TestNewID(t *testing.T) {

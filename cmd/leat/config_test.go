@@ -83,17 +83,7 @@ func TestS15_ValuesOfFilesAreNotShown(t *testing.T) {
 func TestS14_AliasBomb(t *testing.T) {
 	t.Parallel()
 	o := newSession(t, "")
-	hundred := func(name string) string { return "[" + strings.Repeat("*"+name+",", 1000) + "]" }
-	var profiles strings.Builder
-	for i := range 1000 {
-		profiles.WriteString("  b" + itoa(i) + ": *a\n")
-	}
-	for _, text := range []string{
-		"outboxes:\n- relays:\n  - &r {policies: [&p {topics: x}, {}]}\n- &o {relays: " + hundred("r") + "}\n" + strings.Repeat("- *o\n", 1000),
-		"inboxes: [&i {name: x}]\nprofiles:\n  a: &a {inboxes: " + hundred("i") + "}\n" + profiles.String(),
-		"profiles:\n  a: &a {kafka: {x: 1}" + strings.Repeat(", y: 1", 5000) + "}\n  b: {" + strings.Repeat("<<: *a, ", 5000) + "}\n",
-		strings.Repeat("# comment\n", 200_000),
-	} {
+	for _, text := range append(bombs(), strings.Repeat("# comment\n", 200_000)) {
 		file := written(t, "leat.yaml", text)
 		for _, args := range [][]string{{"config", "lint"}, {"config", "show"}, {"run"}} {
 			r := o.leat(append(args, "--config", file)...)
@@ -101,6 +91,20 @@ func TestS14_AliasBomb(t *testing.T) {
 			require.Contains(t, r.out+r.err, "is too large: ", "%s: %.40q", args, text)
 			require.Less(t, len(r.out+r.err), 50_000)
 		}
+	}
+}
+
+// bombs are files of kilobytes whose aliases stand for millions of values.
+func bombs() []string {
+	thousand := func(name string) string { return "[" + strings.Repeat("*"+name+",", 1000) + "]" }
+	var profiles strings.Builder
+	for i := range 1000 {
+		profiles.WriteString("  b" + itoa(i) + ": *a\n")
+	}
+	return []string{
+		"outboxes:\n- relays:\n  - &r {policies: [&p {topics: x}, {}]}\n- &o {relays: " + thousand("r") + "}\n" + strings.Repeat("- *o\n", 1000),
+		"inboxes: [&i {name: x}]\nprofiles:\n  a: &a {inboxes: " + thousand("i") + "}\n" + profiles.String(),
+		"profiles:\n  a: &a {kafka: {x: 1}" + strings.Repeat(", y: 1", 5000) + "}\n  b: {" + strings.Repeat("<<: *a, ", 5000) + "}\n",
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/leat-go/leat/cmd/leat/internal/doctor"
 	"github.com/leat-go/leat/internal/testenv"
-	"github.com/leat-go/leat/outbox/sqloutbox"
+	"github.com/leat-go/leat/outbox"
 )
 
 // findings returns what the doctor finds of the checks that match, and how it exits.
@@ -42,7 +42,7 @@ func TestSQL_Doctor(t *testing.T) {
 	t.Parallel()
 	onSQL(t, func(t *testing.T, s *sqlShop) {
 		o := newSession(t, s.url)
-		if s.dialect == sqloutbox.SQLite {
+		if s.dialect == outbox.SQLite {
 			path := strings.TrimPrefix(s.url, "sqlite:")
 			require.NoError(t, os.Chmod(path, 0o604))
 			o.one(doctor.Warn, "every user of this machine may read", "file.permissions")
@@ -60,7 +60,7 @@ func TestSQL_Doctor(t *testing.T) {
 		}
 		require.Greater(t, len(found), 15)
 
-		if s.dialect == sqloutbox.SQLite {
+		if s.dialect == outbox.SQLite {
 			s.exec(t, "PRAGMA journal_mode = DELETE")
 			o.one(doctor.Warn, "journal_mode is delete", "file.journal")
 		} else {
@@ -108,7 +108,7 @@ func (s *sqlShop) exec(t *testing.T, statement string) {
 func TestSQL_DoctorRights(t *testing.T) {
 	t.Parallel()
 	onSQL(t, func(t *testing.T, s *sqlShop) {
-		if s.dialect == sqloutbox.SQLite {
+		if s.dialect == outbox.SQLite {
 			t.Skip("has no users")
 		}
 		user := "u" + testenv.NewDatabaseName("")[len("leat_test_"):]
@@ -121,7 +121,7 @@ func TestSQL_DoctorRights(t *testing.T) {
 		o := newSession(t, strings.Replace(s.url, "root@", user+":se%20cret@", 1))
 		o.one(doctor.Unknown, "PROCESS", "holders.transactions")
 		o.one(doctor.OK, "", "server.numbers")
-		if s.dialect == sqloutbox.MySQL {
+		if s.dialect == outbox.MySQL {
 			o.one(doctor.Unknown, "XAER_RMERR", "holders.prepared")
 		}
 		r := newSession(t, strings.Replace(s.url, "root@", user+":wro/ng?@", 1)).leat("status")
@@ -143,7 +143,7 @@ func TestSQL_DoctorSettings(t *testing.T) {
 	server := testenv.PrivateMariaDB(t, map[string]string{
 		"auto-increment-increment": "2", "innodb-flush-log-at-trx-commit": "2", "log-bin": "binlog", "sync-binlog": "0", "binlog-format": "STATEMENT",
 	})
-	address, dsn := newSQLDatabase(t, sqloutbox.MariaDB, server.URL)
+	address, dsn := newSQLDatabase(t, outbox.MariaDB, server.URL)
 	o := newSession(t, address)
 	o.one(doctor.Fail, "is not there", "schema.outbox")
 	require.Zero(t, o.leat("migrate", "up", "--yes").code)

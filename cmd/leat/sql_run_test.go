@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/daemon"
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/internal/testenv"
-	"github.com/leat-go/leat/outbox/sqloutbox"
+	"github.com/leat-go/leat/outbox"
 )
 
 const sqlDaemon = `
@@ -37,7 +37,7 @@ metrics: {listen: '127.0.0.1:0', interval: 1s}
 func TestSQL_Run(t *testing.T) {
 	t.Parallel()
 	onSQL(t, func(t *testing.T, s *sqlShop) {
-		if s.dialect == sqloutbox.MySQL {
+		if s.dialect == outbox.MySQL {
 			t.Skip("as MariaDB")
 		}
 		kafka := testenv.Kafka(t)

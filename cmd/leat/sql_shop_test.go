@@ -22,7 +22,7 @@ import (
 
 // sqlShop is a shop on MySQL, MariaDB or SQLite.
 type sqlShop struct {
-	dialect sqloutbox.Dialect
+	dialect outbox.Dialect
 	product string
 	url     string
 	db      *sql.DB
@@ -32,7 +32,7 @@ type sqlShop struct {
 // onSQL runs test on each of the databases, with tables that leat has made.
 func onSQL(t *testing.T, test func(t *testing.T, s *sqlShop)) {
 	t.Helper()
-	for _, s := range []*sqlShop{{dialect: sqloutbox.MySQL, product: "MySQL"}, {dialect: sqloutbox.MariaDB, product: "MariaDB"}, {dialect: sqloutbox.SQLite, product: "SQLite"}} {
+	for _, s := range []*sqlShop{{dialect: outbox.MySQL, product: "MySQL"}, {dialect: outbox.MariaDB, product: "MariaDB"}, {dialect: outbox.SQLite, product: "SQLite"}} {
 		t.Run(string(s.dialect), func(t *testing.T) {
 			t.Parallel()
 			s.open(t)
@@ -45,12 +45,12 @@ func (s *sqlShop) open(t *testing.T) {
 	t.Helper()
 	driver := "mysql"
 	var dsn string
-	if s.dialect == sqloutbox.SQLite {
+	if s.dialect == outbox.SQLite {
 		path := filepath.Join(t.TempDir(), "shop 1.db")
 		driver, s.url, dsn = "sqlite", "sqlite:"+path, "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=synchronous(FULL)"
 	} else {
 		server := testenv.MySQL
-		if s.dialect == sqloutbox.MariaDB {
+		if s.dialect == outbox.MariaDB {
 			server = testenv.MariaDB
 		}
 		s.url, dsn = newSQLDatabase(t, s.dialect, server(t).URL)
@@ -67,7 +67,7 @@ func (s *sqlShop) open(t *testing.T) {
 
 // newSQLDatabase makes a database on a server, and returns its URL for leat and for the
 // driver.
-func newSQLDatabase(t *testing.T, dialect sqloutbox.Dialect, server string) (address, dsn string) {
+func newSQLDatabase(t *testing.T, dialect outbox.Dialect, server string) (address, dsn string) {
 	t.Helper()
 	u, err := url.Parse(server)
 	require.NoError(t, err)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
-	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
 // Each command that looks prints for MySQL, MariaDB and SQLite what it prints for
@@ -129,7 +128,7 @@ func TestSQL_Rebase(t *testing.T) {
 		o.run(0, append(rebase, "--start", "oldest", "--dry-run")...)
 
 		empty := []string{"TRUNCATE TABLE leat_outbox"}
-		if s.dialect == sqloutbox.SQLite {
+		if s.dialect == outbox.SQLite {
 			empty = []string{"DELETE FROM leat_outbox", "DELETE FROM sqlite_sequence WHERE name = 'leat_outbox'"}
 		}
 		for _, statement := range empty {

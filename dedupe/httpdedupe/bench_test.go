@@ -37,7 +37,7 @@ func benchHandler(b *testing.B, protected bool) http.Handler {
 	require.NoError(b, err)
 	m, err := httpdedupe.New(p, httpdedupe.OneTenant, httpdedupe.Config{})
 	require.NoError(b, err)
-	return m.Wrap(handler)
+	return m(handler)
 }
 
 // BenchmarkMiddleware serves requests, without a network, on a store in memory. Bare
@@ -58,7 +58,7 @@ func BenchmarkMiddleware(b *testing.B) {
 			serve := func(key string) *httptest.ResponseRecorder {
 				r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/payments", strings.NewReader(benchRequest))
 				if bench.keyed {
-					r.Header.Set(httpdedupe.HeaderKey, key)
+					r.Header.Set("Idempotency-Key", key)
 				}
 				w := httptest.NewRecorder()
 				handler.ServeHTTP(w, r)

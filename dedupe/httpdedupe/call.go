@@ -2,6 +2,7 @@ package httpdedupe
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -27,7 +28,24 @@ type call struct {
 type rules struct {
 	Config
 
-	scope ScopeFunc
+	scope func(r *http.Request) (string, error)
+}
+
+// around returns a middleware that gives serve each request that has a key.
+func (c rules) around(serve func(context.Context, http.ResponseWriter, *call, http.Handler)) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			request, p := c.admit(r)
+			switch {
+			case p != nil:
+				c.answer(w, r, p)
+			case request == nil:
+				next.ServeHTTP(w, r)
+			default:
+				serve(r.Context(), w, request, next)
+			}
+		})
+	}
 }
 
 // admit looks at a request. Neither a call nor a problem means that the request
@@ -39,21 +57,21 @@ func (c rules) admit(r *http.Request) (*call, *Problem) {
 	key, err := keyOf(r.Header, c.MaxKeyBytes)
 	switch {
 	case err != nil:
-		return nil, problem(http.StatusBadRequest, CodeInvalid, HeaderKey+": "+err.Error())
+		return nil, problem(http.StatusBadRequest, codeInvalid, headerKey+": "+err.Error())
 	case key == "" && c.Required:
-		return nil, problem(http.StatusBadRequest, CodeMissing, "This request needs the header "+HeaderKey+".")
+		return nil, problem(http.StatusBadRequest, codeMissing, "This request needs the header "+headerKey+".")
 	case key == "":
 		return nil, nil
 	}
-	scope, err := c.scope.of(r)
+	scope, err := scopeOf(c.scope, r)
 	if err != nil {
 		c.Logger.WarnContext(r.Context(), "request with an idempotency key has no tenant", slog.Any("error", err))
-		return nil, problem(http.StatusForbidden, CodeNoTenant, "The request cannot be assigned to a tenant.")
+		return nil, problem(http.StatusForbidden, codeNoTenant, "The request cannot be assigned to a tenant.")
 	}
 	if c.Admit != nil {
 		if err := c.Admit(r, scope); err != nil {
 			c.Logger.WarnContext(r.Context(), "request with an idempotency key is not admitted", slog.String("scope", scope), slog.Any("error", err))
-			return nil, again(http.StatusTooManyRequests, CodeTooMany, "There are too many requests with the header "+HeaderKey+".", 0)
+			return nil, again(http.StatusTooManyRequests, codeTooMany, "There are too many requests with the header "+headerKey+".", 0)
 		}
 	}
 	body, p := c.read(r)
@@ -105,11 +123,11 @@ func (c rules) read(r *http.Request) ([]byte, *Problem) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, min(c.MaxBodyBytes, math.MaxInt64-1)+1))
 	tooLarge := int64(len(body)) > c.MaxBodyBytes
 	if _, limited := errors.AsType[*http.MaxBytesError](err); limited || tooLarge {
-		return nil, problem(http.StatusRequestEntityTooLarge, CodeBodyTooLarge,
-			fmt.Sprintf("A request with the header %s has at most %d bytes.", HeaderKey, c.MaxBodyBytes))
+		return nil, problem(http.StatusRequestEntityTooLarge, codeBodyTooLarge,
+			fmt.Sprintf("A request with the header %s has at most %d bytes.", headerKey, c.MaxBodyBytes))
 	}
 	if err != nil {
-		return nil, problem(http.StatusBadRequest, CodeBodyUnreadable, "The body could not be read to its end.")
+		return nil, problem(http.StatusBadRequest, codeBodyUnreadable, "The body could not be read to its end.")
 	}
 	r.Body = &restored{Reader: bytes.NewReader(body), Closer: r.Body}
 	return body, nil

@@ -12,8 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// maxKeyBytes and maxScopeBytes keep a scope and a key within
-// dedupe.MaxIDBytes.
+// maxKeyBytes and maxScopeBytes keep a scope and a key within what a store takes as an id.
 const (
 	maxKeyBytes   = 480
 	maxScopeBytes = 512
@@ -55,7 +54,7 @@ type Config struct {
 	// AnyHost leaves the request's host, less its port, out of its fingerprint, for a service that
 	// clients call by several names: a repeat by another name is then a repeat, and not
 	// a key that was used for another request (422). Tenants that differ by their
-	// host need a ScopeFunc that tells them apart. Defaults to false.
+	// host need a scope that tells them apart. Defaults to false.
 	AnyHost bool
 
 	// Fingerprint returns what must be the same in all repeats of a request, beside its method, host

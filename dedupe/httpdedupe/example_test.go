@@ -34,7 +34,7 @@ func Example() {
 		return
 	}
 	charges := 0
-	charge := once.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	charge := once(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		charges++
 		w.WriteHeader(http.StatusCreated)
 		fmt.Fprintf(w, "charge %d", charges)

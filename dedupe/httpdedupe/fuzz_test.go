@@ -21,7 +21,7 @@ func FuzzKey(f *testing.F) {
 	}
 	f.Add("aaaa", 3)
 	f.Fuzz(func(t *testing.T, value string, most int) {
-		key, err := keyOf(http.Header{HeaderKey: {value}}, most)
+		key, err := keyOf(http.Header{headerKey: {value}}, most)
 		if err != nil {
 			require.ErrorIs(t, err, errKey)
 			require.LessOrEqual(t, len(err.Error()), 200, "it goes to the client")
@@ -32,10 +32,10 @@ func FuzzKey(f *testing.F) {
 		require.LessOrEqual(t, len(key), most)
 		require.NotContains(t, strings.Map(visible, key), "\x00")
 		quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) + `"`
-		again, err := keyOf(http.Header{HeaderKey: {quoted}}, most)
+		again, err := keyOf(http.Header{headerKey: {quoted}}, most)
 		require.NoError(t, err)
 		require.Equal(t, key, again)
-		_, err = keyOf(http.Header{HeaderKey: {value, value}}, most)
+		_, err = keyOf(http.Header{headerKey: {value, value}}, most)
 		require.ErrorIs(t, err, errKey)
 	})
 }

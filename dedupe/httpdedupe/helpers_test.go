@@ -71,7 +71,7 @@ func serve(t *testing.T, h http.HandlerFunc, cfg httpdedupe.Config) string {
 	t.Helper()
 	m, err := httpdedupe.New(newProcessor(t, newFaulty(t), dedupe.Config{}), tenant, cfg)
 	require.NoError(t, err)
-	return listen(t, m.Wrap(h))
+	return listen(t, m(h))
 }
 
 func listen(t *testing.T, h http.Handler) string {
@@ -87,7 +87,7 @@ type answer struct {
 	body string
 }
 
-func (a answer) code(t *testing.T) httpdedupe.Code {
+func (a answer) code(t *testing.T) string {
 	t.Helper()
 	require.Equal(t, "application/problem+json", a.Header.Get("Content-Type"))
 	var p httpdedupe.Problem
@@ -111,7 +111,7 @@ func trySend(ctx context.Context, url, key, body string, headers ...string) (ans
 	}
 	req.Header.Set("X-Tenant", "acme")
 	if key != "" {
-		req.Header.Set(httpdedupe.HeaderKey, key)
+		req.Header.Set("Idempotency-Key", key)
 	}
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// HeaderKey is the header that carries the key.
-const HeaderKey = "Idempotency-Key"
+// headerKey is the header that carries the key.
+const headerKey = "Idempotency-Key"
 
 // errKey is what is wrong with a key; its text goes to the client.
 var errKey = errors.New("the key is invalid")
@@ -17,7 +17,7 @@ var errKey = errors.New("the key is invalid")
 // string of RFC 8941, in quotes; most clients send it bare. Both are taken, and
 // are the same key.
 func keyOf(h http.Header, most int) (string, error) {
-	values := h.Values(HeaderKey)
+	values := h.Values(headerKey)
 	if len(values) == 0 {
 		return "", nil
 	}

@@ -45,8 +45,8 @@ func do(t *testing.T, store dedupe.Store, w http.ResponseWriter, body io.Reader,
 	m, err := httpdedupe.New(newProcessor(t, store, dedupe.Config{Lease: 9 * time.Second}), httpdedupe.OneTenant, httpdedupe.Config{})
 	require.NoError(t, err)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", body)
-	r.Header.Set(httpdedupe.HeaderKey, "k")
-	m.Wrap(h).ServeHTTP(w, r)
+	r.Header.Set("Idempotency-Key", "k")
+	m(h).ServeHTTP(w, r)
 }
 
 // recordKey is the record of those requests.
@@ -150,7 +150,7 @@ func TestWriteProblem(t *testing.T) {
 	url := serve(t, func(http.ResponseWriter, *http.Request) {}, httpdedupe.Config{
 		Required: true,
 		WriteProblem: func(w http.ResponseWriter, _ *http.Request, p httpdedupe.Problem) {
-			http.Error(w, string(p.Code), p.Status)
+			http.Error(w, p.Code, p.Status)
 		},
 	})
 	a := send(t, url, "", "")

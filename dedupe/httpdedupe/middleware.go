@@ -17,20 +17,33 @@ var (
 	errAbandoned = errors.New("leat: handler gave up without an answer")
 )
 
-// Middleware runs handlers once for each key, under a lease in a dedupe.Store.
-// It is safe for concurrent use.
-type Middleware struct {
+// leased runs handlers once for each key, under a lease in a dedupe.Store.
+type leased struct {
 	rules
 
 	processor *dedupe.Processor
 }
 
 // New returns a middleware that remembers requests by p, whose BusyDelay is best
-// negative: a client is told when to come again. Scope is required; OneTenant
-// is for a service with a single one. P is for requests alone: behind a router's handler as
-// well, it fails that one with dedupe.ErrTwoHandlers. Errors wrap
-// outbox.ErrInvalidConfig.
-func New(p *dedupe.Processor, scope ScopeFunc, cfg Config) (*Middleware, error) {
+// negative: a client is told when to come again. P is for requests alone: behind a
+// router's handler as well, it fails that one with inbox.ErrTwoHandlers. Errors wrap
+// outbox.ErrInvalidConfig. The middleware is safe for concurrent use.
+//
+// Scope returns the tenant that a request belongs to: whoever may see the other's
+// responses, such as an account id, taken from what authentication has found out and
+// never from what the client merely says. Keys of different tenants have nothing to do
+// with each other. At most 512 bytes of UTF-8; an error, or an empty scope, refuses the
+// request with 403. It is safe for concurrent use, and required; OneTenant is for a
+// service with a single one.
+//
+// The handler's context is the request's, so it ends when the client goes; it
+// also ends, with cause dedupe.ErrLeaseLost, when the lease cannot be kept;
+// dedupe.FromContext tells the attempt. The response is held back until it is
+// recorded. A handler that panics releases the key, and the panic goes on.
+//
+// Where the handler has run and the store cannot be told, the response is sent
+// all the same, since the effect is there: a repeat after the lease runs again.
+func New(p *dedupe.Processor, scope func(r *http.Request) (string, error), cfg Config) (func(http.Handler) http.Handler, error) {
 	cfg = cfg.withDefaults(60<<10, keepAnswers)
 	switch {
 	case p == nil:
@@ -46,33 +59,11 @@ func New(p *dedupe.Processor, scope ScopeFunc, cfg Config) (*Middleware, error) 
 	if err := p.OneHandler("httpdedupe"); err != nil { // clients choose keys, which must not be ids of messages
 		return nil, outbox.ConfigError("processor", p.Consumer(), err.Error())
 	}
-	return &Middleware{rules: rules{Config: cfg, scope: scope}, processor: p}, nil
+	m := &leased{rules: rules{Config: cfg, scope: scope}, processor: p}
+	return m.around(m.serve), nil
 }
 
-// Wrap returns next behind the middleware.
-//
-// The handler's context is the request's, so it ends when the client goes; it
-// also ends, with cause dedupe.ErrLeaseLost, when the lease cannot be kept;
-// dedupe.FromContext tells the attempt. The response is held back until it is
-// recorded. A handler that panics releases the key, and the panic goes on.
-//
-// Where the handler has run and the store cannot be told, the response is sent
-// all the same, since the effect is there: a repeat after the lease runs again.
-func (m *Middleware) Wrap(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c, p := m.admit(r)
-		switch {
-		case p != nil:
-			m.answer(w, r, p)
-		case c == nil:
-			next.ServeHTTP(w, r)
-		default:
-			m.serve(r.Context(), w, c, next)
-		}
-	})
-}
-
-func (m *Middleware) serve(ctx context.Context, w http.ResponseWriter, c *call, next http.Handler) {
+func (m *leased) serve(ctx context.Context, w http.ResponseWriter, c *call, next http.Handler) {
 	rec := newStreamer(w, m.MaxResponseBytes)
 	res, err := m.processor.Do(ctx, dedupe.Message{ID: c.id, Fingerprint: c.fingerprint}, func(ctx context.Context) ([]byte, error) {
 		return m.run(ctx, rec, c.request, next)
@@ -91,7 +82,7 @@ func (m *Middleware) serve(ctx context.Context, w http.ResponseWriter, c *call, 
 }
 
 // run calls the handler, and returns its response in the form that is stored.
-func (m *Middleware) run(ctx context.Context, rec streamer, r *http.Request, next http.Handler) ([]byte, error) {
+func (m *leased) run(ctx context.Context, rec streamer, r *http.Request, next http.Handler) ([]byte, error) {
 	next.ServeHTTP(rec, r.WithContext(ctx))
 	if !rec.written() && ctx.Err() != nil {
 		return nil, errAbandoned
@@ -105,19 +96,19 @@ func (m *Middleware) run(ctx context.Context, rec streamer, r *http.Request, nex
 
 // refusal is the response where the handler did not run, or its response does
 // not count.
-func (m *Middleware) refusal(ctx context.Context, err error) *Problem {
+func (m *leased) refusal(ctx context.Context, err error) *Problem {
 	busy, ok := errors.AsType[*dedupe.BusyError](err)
 	switch {
 	case ok:
-		return again(http.StatusConflict, CodeInFlight, "A request with this key is being processed.", busy.Remaining)
+		return again(http.StatusConflict, codeInFlight, "A request with this key is being processed.", busy.Remaining)
 	case errors.Is(err, dedupe.ErrMismatch):
-		return problem(http.StatusUnprocessableEntity, CodeReused, "The key was used for another request.")
+		return problem(http.StatusUnprocessableEntity, codeReused, "The key was used for another request.")
 	case errors.Is(err, dedupe.ErrFenced):
-		return again(http.StatusConflict, CodeInFlight, "Another request with this key has taken over.", 0)
+		return again(http.StatusConflict, codeInFlight, "Another request with this key has taken over.", 0)
 	case errors.Is(err, errAbandoned):
-		return again(http.StatusServiceUnavailable, CodeAbandoned, "The request was given up.", 0)
+		return again(http.StatusServiceUnavailable, codeAbandoned, "The request was given up.", 0)
 	default:
 		m.Logger.ErrorContext(ctx, "idempotency store is unavailable", slog.Any("error", err))
-		return again(http.StatusServiceUnavailable, CodeUnavailable, "The idempotency store is unavailable.", 0)
+		return again(http.StatusServiceUnavailable, codeUnavailable, "The idempotency store is unavailable.", 0)
 	}
 }

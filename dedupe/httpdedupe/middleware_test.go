@@ -71,7 +71,7 @@ func TestPassesThrough(t *testing.T) {
 	for want := 3; want < 5; want++ {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
 		require.NoError(t, err)
-		req.Header.Set(httpdedupe.HeaderKey, "k")
+		req.Header.Set("Idempotency-Key", "k")
 		res, err := http.DefaultClient.Do(req)
 		require.NoError(t, err)
 		body, err := io.ReadAll(res.Body)
@@ -93,19 +93,19 @@ func TestBadInput(t *testing.T) {
 	for name, tt := range map[string]struct {
 		key, body, tenant string
 		status            int
-		code              httpdedupe.Code
+		code              string
 		detail            string
 	}{
-		"missing":   {"", "", "acme", 400, httpdedupe.CodeMissing, "This request needs the header Idempotency-Key."},
-		"empty":     {`""`, "", "acme", 400, httpdedupe.CodeInvalid, "Idempotency-Key: the key is invalid: it is empty"},
-		"long":      {"123456789", "", "acme", 400, httpdedupe.CodeInvalid, "Idempotency-Key: the key is invalid: it has 9 bytes, at most 8"},
-		"space":     {"a b", "", "acme", 400, httpdedupe.CodeInvalid, unquoted},
-		"two":       {"a,b", "", "acme", 400, httpdedupe.CodeInvalid, unquoted},
-		"open":      {`"a`, "", "acme", 400, httpdedupe.CodeInvalid, "Idempotency-Key: the key is invalid: it has no closing quote"},
-		"trailing":  {`"a";p=1`, "", "acme", 400, httpdedupe.CodeInvalid, "Idempotency-Key: the key is invalid: it is no string of RFC 8941"},
-		"no tenant": {"k", "", "", 403, httpdedupe.CodeNoTenant, "The request cannot be assigned to a tenant."},
-		"large":     {"k", "12345678901234567", "acme", 413, httpdedupe.CodeBodyTooLarge, "A request with the header Idempotency-Key has at most 16 bytes."},
-		"reused":    {"used", "two", "acme", 422, httpdedupe.CodeReused, "The key was used for another request."},
+		"missing":   {"", "", "acme", 400, "idempotency_key_missing", "This request needs the header Idempotency-Key."},
+		"empty":     {`""`, "", "acme", 400, "idempotency_key_invalid", "Idempotency-Key: the key is invalid: it is empty"},
+		"long":      {"123456789", "", "acme", 400, "idempotency_key_invalid", "Idempotency-Key: the key is invalid: it has 9 bytes, at most 8"},
+		"space":     {"a b", "", "acme", 400, "idempotency_key_invalid", unquoted},
+		"two":       {"a,b", "", "acme", 400, "idempotency_key_invalid", unquoted},
+		"open":      {`"a`, "", "acme", 400, "idempotency_key_invalid", "Idempotency-Key: the key is invalid: it has no closing quote"},
+		"trailing":  {`"a";p=1`, "", "acme", 400, "idempotency_key_invalid", "Idempotency-Key: the key is invalid: it is no string of RFC 8941"},
+		"no tenant": {"k", "", "", 403, "idempotency_no_tenant", "The request cannot be assigned to a tenant."},
+		"large":     {"k", "12345678901234567", "acme", 413, "idempotency_body_too_large", "A request with the header Idempotency-Key has at most 16 bytes."},
+		"reused":    {"used", "two", "acme", 422, "idempotency_key_reused", "The key was used for another request."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -141,12 +141,12 @@ func TestConcurrent(t *testing.T) {
 	for range 4 {
 		a := send(t, url, "k", "body")
 		require.Equal(t, http.StatusConflict, a.StatusCode)
-		require.Equal(t, httpdedupe.CodeInFlight, a.code(t))
+		require.Equal(t, "idempotency_key_in_flight", a.code(t))
 		after, err := strconv.Atoi(a.Header.Get("Retry-After"))
 		require.NoError(t, err)
 		require.True(t, 1 <= after && after <= 30, "from what the lease still runs: %d", after)
 	}
-	require.Equal(t, httpdedupe.CodeReused, send(t, url, "k", "another body").code(t))
+	require.Equal(t, "idempotency_key_reused", send(t, url, "k", "another body").code(t))
 	close(leave)
 	wg.Wait()
 	require.NoError(t, firstErr)
@@ -192,12 +192,12 @@ func TestStoreAway(t *testing.T) {
 	m, err := httpdedupe.New(newProcessor(t, store, dedupe.Config{}), httpdedupe.OneTenant, httpdedupe.Config{})
 	require.NoError(t, err)
 	var runs atomic.Int32
-	url := listen(t, m.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, runs.Add(1)) })))
+	url := listen(t, m(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, runs.Add(1)) })))
 
 	store.claimErr.Store(&errAway)
 	a := send(t, url, "k", "")
 	require.Equal(t, http.StatusServiceUnavailable, a.StatusCode)
-	require.Equal(t, httpdedupe.CodeUnavailable, a.code(t))
+	require.Equal(t, "idempotency_store_unavailable", a.code(t))
 	require.Equal(t, "1", a.Header.Get("Retry-After"))
 	require.Zero(t, runs.Load())
 	store.claimErr.Store(nil)
@@ -205,7 +205,7 @@ func TestStoreAway(t *testing.T) {
 	store.completeErr.Store(&errAway)
 	require.Equal(t, "1", send(t, url, "k", "").body)
 	store.completeErr.Store(nil)
-	require.Equal(t, httpdedupe.CodeInFlight, send(t, url, "k", "").code(t), "until the lease has run out")
+	require.Equal(t, "idempotency_key_in_flight", send(t, url, "k", "").code(t), "until the lease has run out")
 }
 
 // TestAbandoned: a handler that goes with its client has answered nothing, so
@@ -266,6 +266,6 @@ func TestNew_Refuses(t *testing.T) {
 func TestScopeIsBounded(t *testing.T) {
 	t.Parallel()
 	url := serve(t, func(http.ResponseWriter, *http.Request) {}, httpdedupe.Config{})
-	require.Equal(t, httpdedupe.CodeNoTenant, send(t, url, "k", "", "X-Tenant", strings.Repeat("x", 513)).code(t))
+	require.Equal(t, "idempotency_no_tenant", send(t, url, "k", "", "X-Tenant", strings.Repeat("x", 513)).code(t))
 	require.Equal(t, http.StatusOK, send(t, url, strings.Repeat("k", 255), "", "X-Tenant", strings.Repeat("x", 512)).StatusCode)
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// ErrResponseTooLarge is returned to a handler within NewTx that writes more
+// errResponseTooLarge is returned to a handler within NewTx that writes more
 // than Config.MaxResponseBytes. The transaction is rolled back.
-var ErrResponseTooLarge = errors.New("leat: the response is larger than MaxResponseBytes")
+var errResponseTooLarge = errors.New("leat: the response is larger than MaxResponseBytes")
 
 // recorder is the http.ResponseWriter that a handler gets. It holds the response
 // back, so that it can be recorded before the client sees it. It has no Flush,
@@ -74,7 +74,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 		return r.body.Write(p)
 	case r.overflow == nil:
 		r.tooLarge = true
-		return 0, ErrResponseTooLarge
+		return 0, errResponseTooLarge
 	}
 	if err := r.overflow(); err != nil {
 		return 0, err

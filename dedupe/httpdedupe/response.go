@@ -90,7 +90,7 @@ func selected(h http.Header, names []string) http.Header {
 func (c Config) replay(w http.ResponseWriter, r *http.Request, stored []byte) {
 	res, err := decode(stored)
 	if err != nil || !res.Kept || res.Status < 200 || res.Status > 999 {
-		p := problem(http.StatusGone, CodeNotKept, "The request was processed; its response was not kept.")
+		p := problem(http.StatusGone, codeNotKept, "The request was processed; its response was not kept.")
 		p.OriginalStatus = res.Status
 		c.answer(w, r, p)
 		return

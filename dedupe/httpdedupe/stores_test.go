@@ -45,7 +45,7 @@ func TestOnEveryStore(t *testing.T) {
 			m, err := httpdedupe.New(newProcessor(t, open(t), dedupe.Config{}), tenant, httpdedupe.Config{})
 			require.NoError(t, err)
 			var runs atomic.Int32
-			url := listen(t, m.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			url := listen(t, m(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				runs.Add(1)
 				w.Header().Set("Content-Type", "application/octet-stream")
 				_, _ = w.Write([]byte(body))

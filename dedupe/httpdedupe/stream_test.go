@@ -46,7 +46,7 @@ func TestStreams(t *testing.T) {
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, http.NoBody)
 	require.NoError(t, err)
 	req.Header.Set("X-Tenant", "acme")
-	req.Header.Set(httpdedupe.HeaderKey, "k")
+	req.Header.Set("Idempotency-Key", "k")
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	res, err := client.Do(req)
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func TestStreams(t *testing.T) {
 	line, err := lines.ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "begun\n", line, "while the handler still runs")
-	require.Equal(t, httpdedupe.CodeInFlight, send(t, url, "k", "").code(t))
+	require.Equal(t, "idempotency_key_in_flight", send(t, url, "k", "").code(t))
 	close(leave)
 	rest, err := io.ReadAll(lines)
 	require.NoError(t, err)
@@ -64,7 +64,7 @@ func TestStreams(t *testing.T) {
 
 	require.Eventually(t, func() bool { return send(t, url, "k", "").StatusCode == http.StatusGone }, waitFor, tick)
 	again := send(t, url, "k", "")
-	require.Equal(t, httpdedupe.CodeNotKept, again.code(t))
+	require.Equal(t, "idempotency_response_not_kept", again.code(t))
 	require.Contains(t, again.body, `"original_status":202`)
 	require.Contains(t, again.body, `"detail":"The request was processed; its response was not kept."`)
 	require.EqualValues(t, 1, runs.Load())

@@ -18,7 +18,7 @@ func hosted(h http.Handler, host, target string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodPost, target, strings.NewReader("body"))
 	r.Host = host
 	r.Header.Set("X-Tenant", "acme")
-	r.Header.Set(httpdedupe.HeaderKey, "k")
+	r.Header.Set("Idempotency-Key", "k")
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w
@@ -49,8 +49,8 @@ func TestD6_MountsAndHostsAreInTheFingerprint(t *testing.T) {
 			m, err := httpdedupe.New(newProcessor(t, newFaulty(t), dedupe.Config{}), tenant, httpdedupe.Config{AnyHost: tt.anyHost})
 			require.NoError(t, err)
 			mux := http.NewServeMux()
-			mux.Handle("/one/", http.StripPrefix("/one", m.Wrap(answering)))
-			mux.Handle("/two/", http.StripPrefix("/two", m.Wrap(answering)))
+			mux.Handle("/one/", http.StripPrefix("/one", m(answering)))
+			mux.Handle("/two/", http.StripPrefix("/two", m(answering)))
 			require.Equal(t, http.StatusOK, hosted(mux, "a.example", "/one/pay?x=1").Code)
 			w := hosted(mux, tt.host, tt.target)
 			require.Equal(t, tt.want, w.Code)
@@ -102,9 +102,9 @@ func TestAdmitBoundsATenant(t *testing.T) {
 		},
 	})
 	require.NoError(t, err)
-	url := listen(t, m.Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
+	url := listen(t, m(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
 	a := send(t, url, "k", "")
-	require.Equal(t, httpdedupe.CodeTooMany, a.code(t))
+	require.Equal(t, "idempotency_too_many_requests", a.code(t))
 	require.Equal(t, http.StatusTooManyRequests, a.StatusCode)
 	require.Equal(t, "1", a.Header.Get("Retry-After"))
 	require.Equal(t, http.StatusOK, send(t, url, "k", "", "X-Tenant", "globex").StatusCode)

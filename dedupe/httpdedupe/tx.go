@@ -10,18 +10,28 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// TxMiddleware runs handlers once for each key, in the transaction that stores
-// their response. It is safe for concurrent use.
-type TxMiddleware struct {
+// transactional runs handlers once for each key, in the transaction that stores their
+// response.
+type transactional struct {
 	rules
 
 	store TxStore
 }
 
-// NewTx returns a middleware that remembers requests in store. Scope is
-// required; OneTenant stands for a single one. Errors wrap
-// outbox.ErrInvalidConfig.
-func NewTx(store TxStore, scope ScopeFunc, cfg Config) (*TxMiddleware, error) {
+// NewTx returns a middleware that remembers requests in store. Scope is that of New.
+// Errors wrap outbox.ErrInvalidConfig. The middleware is safe for concurrent use.
+//
+// Only requests with a key get a transaction: Config.Required makes sure that all of
+// Config.Methods have one. The request's context carries the transaction, for pghttp.Tx,
+// and for an outbox's EnqueueContext. The response is written after the commit; so nothing
+// can be streamed: the handler's http.ResponseWriter has no Flush and no Hijack.
+// A response that Config.Keep does not want rolls back and is sent, so do a
+// handler's panic, which goes on, and one that gives up because its context has
+// ended.
+//
+// Where the commit gets no answer, the client is told to send the request
+// again: it gets the response if the commit took effect, and else runs anew.
+func NewTx(store TxStore, scope func(r *http.Request) (string, error), cfg Config) (func(http.Handler) http.Handler, error) {
 	cfg = cfg.withDefaults(1<<20, keepSuccess)
 	switch {
 	case store == nil:
@@ -32,47 +42,22 @@ func NewTx(store TxStore, scope ScopeFunc, cfg Config) (*TxMiddleware, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return &TxMiddleware{rules: rules{Config: cfg, scope: scope}, store: store}, nil
+	m := &transactional{rules: rules{Config: cfg, scope: scope}, store: store}
+	return m.around(m.serve), nil
 }
 
-// Wrap returns next behind the middleware. Only requests with a key get a
-// transaction: Config.Required makes sure that all of Config.Methods have one.
-//
-// The request's context carries the transaction, for pghttp.Tx, and for an
-// outbox's EnqueueContext. The response is written after the commit; so nothing
-// can be streamed: the handler's http.ResponseWriter has no Flush and no Hijack.
-// A response that Config.Keep does not want rolls back and is sent, so do a
-// handler's panic, which goes on, and one that gives up because its context has
-// ended.
-//
-// Where the commit gets no answer, the client is told to send the request
-// again: it gets the response if the commit took effect, and else runs anew.
-func (m *TxMiddleware) Wrap(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c, p := m.admit(r)
-		switch {
-		case p != nil:
-			m.answer(w, r, p)
-		case c == nil:
-			next.ServeHTTP(w, r)
-		default:
-			m.serve(r.Context(), w, c, next)
-		}
-	})
-}
-
-func (m *TxMiddleware) serve(ctx context.Context, w http.ResponseWriter, c *call, next http.Handler) {
+func (m *transactional) serve(ctx context.Context, w http.ResponseWriter, c *call, next http.Handler) {
 	unit, claim, err := m.store.Claim(ctx, c.id, c.fingerprint)
 	switch {
 	case err != nil:
 		m.Logger.ErrorContext(ctx, "idempotency store is unavailable", slog.Any("error", err))
-		m.answer(w, c.request, again(http.StatusServiceUnavailable, CodeUnavailable, "The idempotency store is unavailable.", 0))
+		m.answer(w, c.request, again(http.StatusServiceUnavailable, codeUnavailable, "The idempotency store is unavailable.", 0))
 	case claim.Status == dedupe.Done:
 		m.replay(w, c.request, claim.Result)
 	case claim.Status == dedupe.Mismatch:
-		m.answer(w, c.request, problem(http.StatusUnprocessableEntity, CodeReused, "The key was used for another request."))
+		m.answer(w, c.request, problem(http.StatusUnprocessableEntity, codeReused, "The key was used for another request."))
 	case claim.Status != dedupe.Claimed || unit == nil:
-		m.answer(w, c.request, again(http.StatusConflict, CodeInFlight, "A request with this key is being processed.", claim.Remaining))
+		m.answer(w, c.request, again(http.StatusConflict, codeInFlight, "A request with this key is being processed.", claim.Remaining))
 	default:
 		rec := newRecorder(w, m.MaxResponseBytes)
 		if p := m.run(ctx, unit, rec, c.request, next); p != nil {
@@ -85,7 +70,7 @@ func (m *TxMiddleware) serve(ctx context.Context, w http.ResponseWriter, c *call
 
 // run calls the handler in the unit's transaction and ends the unit. Its problem
 // is nil where the handler's response is the one to send.
-func (m *TxMiddleware) run(ctx context.Context, unit TxUnit, rec *recorder, r *http.Request, next http.Handler) *Problem {
+func (m *transactional) run(ctx context.Context, unit TxUnit, rec *recorder, r *http.Request, next http.Handler) *Problem {
 	committing := false
 	defer func() { // also when the handler panics
 		if !committing {
@@ -95,9 +80,9 @@ func (m *TxMiddleware) run(ctx context.Context, unit TxUnit, rec *recorder, r *h
 	next.ServeHTTP(rec, r.WithContext(unit.Context(ctx)))
 	switch {
 	case rec.tooLarge:
-		return problem(http.StatusInternalServerError, CodeTooLarge, "The response is too large to be kept; nothing was done.")
+		return problem(http.StatusInternalServerError, codeTooLarge, "The response is too large to be kept; nothing was done.")
 	case !rec.written() && ctx.Err() != nil:
-		return again(http.StatusServiceUnavailable, CodeAbandoned, "The request was given up.", 0)
+		return again(http.StatusServiceUnavailable, codeAbandoned, "The request was given up.", 0)
 	}
 	res := rec.response(m.Headers)
 	if !m.Keep(res.Status) {
@@ -106,13 +91,13 @@ func (m *TxMiddleware) run(ctx context.Context, unit TxUnit, rec *recorder, r *h
 	stored, err := res.encode()
 	if err != nil {
 		m.Logger.ErrorContext(ctx, "response cannot be stored", slog.Any("error", err))
-		return again(http.StatusServiceUnavailable, CodeNotCommitted, "The request was not processed.", 0)
+		return again(http.StatusServiceUnavailable, codeNotCommitted, "The request was not processed.", 0)
 	}
 	committing = true // which ends the unit, whatever comes of it
 	return m.commit(ctx, unit, stored)
 }
 
-func (m *TxMiddleware) commit(ctx context.Context, unit TxUnit, stored []byte) *Problem {
+func (m *transactional) commit(ctx context.Context, unit TxUnit, stored []byte) *Problem {
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.FinishTimeout)
 	defer cancel()
 	err := unit.Commit(finish, stored)
@@ -124,15 +109,15 @@ func (m *TxMiddleware) commit(ctx context.Context, unit TxUnit, stored []byte) *
 		return nil
 	case errors.Is(err, ErrNotCommitted):
 		m.Logger.WarnContext(ctx, "request rolled back", slog.Any("error", err))
-		return again(http.StatusServiceUnavailable, CodeNotCommitted, "The request was not processed.", 0)
+		return again(http.StatusServiceUnavailable, codeNotCommitted, "The request was not processed.", 0)
 	default:
 		m.Logger.ErrorContext(ctx, "outcome of the commit is unknown", slog.Any("error", err))
-		return again(http.StatusInternalServerError, CodeUnknown,
+		return again(http.StatusInternalServerError, codeUnknown,
 			"It is not known whether the request was processed; send it again with the same key.", 0)
 	}
 }
 
-func (m *TxMiddleware) rollback(ctx context.Context, unit TxUnit) {
+func (m *transactional) rollback(ctx context.Context, unit TxUnit) {
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.FinishTimeout)
 	defer cancel()
 	if err := unit.Rollback(finish); err != nil {

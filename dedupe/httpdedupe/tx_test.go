@@ -82,7 +82,7 @@ func serveTx(t *testing.T, store *txStore, h http.HandlerFunc, cfg httpdedupe.Co
 	t.Helper()
 	m, err := httpdedupe.NewTx(store, tenant, cfg)
 	require.NoError(t, err)
-	return listen(t, m.Wrap(h))
+	return listen(t, m(h))
 }
 
 func TestTx_Replays(t *testing.T) {
@@ -106,8 +106,8 @@ func TestTx_Replays(t *testing.T) {
 		require.Equal(t, "1", a.body)
 	}
 	require.EqualValues(t, 1, wakes.Load())
-	require.Equal(t, httpdedupe.CodeReused, send(t, url, "k", "other body").code(t))
-	require.Equal(t, httpdedupe.CodeInvalid, send(t, url, `"`, "").code(t))
+	require.Equal(t, "idempotency_key_reused", send(t, url, "k", "other body").code(t))
+	require.Equal(t, "idempotency_key_invalid", send(t, url, `"`, "").code(t))
 	require.Equal(t, http.StatusTeapot, send(t, url, "", "").StatusCode, "no key, no transaction")
 }
 
@@ -133,7 +133,7 @@ func TestTx_RollsBack(t *testing.T) {
 	require.Error(t, err)
 	a := send(t, url, "k", "")
 	require.Equal(t, http.StatusInternalServerError, a.StatusCode)
-	require.Equal(t, httpdedupe.CodeTooLarge, a.code(t))
+	require.Equal(t, "idempotency_response_too_large", a.code(t))
 	require.EqualValues(t, 3, store.rollbacks.Load())
 	require.Equal(t, "yes", send(t, url, "k", "").body)
 	require.Equal(t, "yes", send(t, url, "k", "").body)
@@ -152,12 +152,12 @@ func TestTx_Commits(t *testing.T) {
 		key    string
 		commit func(commit func()) error
 		status int
-		code   httpdedupe.Code
+		code   string
 		then   string
 	}{
-		{"refused", func(func()) error { return httpdedupe.ErrNotCommitted }, 503, httpdedupe.CodeNotCommitted, "2"},
-		{"lost before", func(func()) error { return errLost }, 500, httpdedupe.CodeUnknown, "4"},
-		{"lost after", func(commit func()) error { commit(); return errLost }, 500, httpdedupe.CodeUnknown, "5"},
+		{"refused", func(func()) error { return httpdedupe.ErrNotCommitted }, 503, "idempotency_not_committed", "2"},
+		{"lost before", func(func()) error { return errLost }, 500, "idempotency_outcome_unknown", "4"},
+		{"lost after", func(commit func()) error { commit(); return errLost }, 500, "idempotency_outcome_unknown", "5"},
 	} {
 		store.commitErr = tt.commit
 		a := send(t, url, `"`+tt.key+`"`, "")
@@ -168,7 +168,7 @@ func TestTx_Commits(t *testing.T) {
 		require.Equal(t, tt.then, send(t, url, `"`+tt.key+`"`, "").body)
 	}
 	store.claimErr = errLost
-	require.Equal(t, httpdedupe.CodeUnavailable, send(t, url, "k", "").code(t))
+	require.Equal(t, "idempotency_store_unavailable", send(t, url, "k", "").code(t))
 }
 
 // TestTx_Concurrent: of two at the same time one runs.

@@ -14,7 +14,7 @@ var ErrNotCommitted = errors.New("leat: not committed")
 // TxStore keeps responses in the database that handlers write to. It tries once
 // and returns its error. Implementations are safe for concurrent use.
 type TxStore interface {
-	// Claim opens a transaction that alone may process id, 1 to dedupe.MaxIDBytes
+	// Claim opens a transaction that alone may process id, 1 to 1,024
 	// bytes. It does not wait for another one that does: that is dedupe.Busy, with
 	// Remaining where it is known. Done has the response in Result, Mismatch
 	// means that the fingerprint was another.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/pgdedupe"
+	"github.com/leat-go/leat/outbox"
 )
 
 // TestD6_RowLevelSecurityIsRefused: S1: a record that cannot be seen is an error, and
@@ -43,7 +44,7 @@ func TestD6_RowLevelSecurityIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	req.Token = "u"
 	_, err = hidden.Claim(t.Context(), key, req)
-	require.ErrorIs(t, err, pgdedupe.ErrRowSecurity)
+	require.ErrorIs(t, err, outbox.ErrRowSecurity)
 	_, err = hidden.Complete(t.Context(), key, "u", nil)
 	require.ErrorContains(t, err, "row-level security", "PostgreSQL says so itself")
 }

@@ -66,16 +66,12 @@ func (s *Store) Claim(ctx context.Context, key dedupe.Key, req dedupe.Request) (
 	}
 }
 
-// ErrRowSecurity is returned if row level security hides records from the role, so that
-// nobody can say what became of a message. Give the role BYPASSRLS, or disable it.
-var ErrRowSecurity = errors.New("leat: row level security would hide records; give the role BYPASSRLS, or disable it")
-
-// visible returns ErrRowSecurity if records may be hidden.
+// visible returns outbox.ErrRowSecurity if records may be hidden.
 func (s *Store) visible(ctx context.Context) error {
 	var partly bool
 	err := s.row(ctx, []any{&partly}, s.sql.hidden)
 	if err == nil && partly {
-		err = ErrRowSecurity
+		err = fmt.Errorf("%w: of the records", outbox.ErrRowSecurity)
 	}
 	return err
 }

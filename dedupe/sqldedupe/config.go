@@ -9,19 +9,6 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Dialect names the database behind a *sql.DB.
-type Dialect = sqldialect.Name
-
-const (
-	// MySQL is MySQL 8.0 or later.
-	MySQL = sqldialect.MySQL
-	// MariaDB is MariaDB 10.6 or later.
-	MariaDB = sqldialect.MariaDB
-	// SQLite is SQLite 3.35 or later. Transactions must lock as they begin: with
-	// modernc.org/sqlite, _txlock=immediate.
-	SQLite = sqldialect.SQLite
-)
-
 // Config tunes a Store. The zero value is a good start.
 type Config struct {
 	// Table is the name of the table, in the database that connections of the pool begin in.

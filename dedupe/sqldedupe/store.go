@@ -35,7 +35,9 @@ var _ dedupe.Store = (*Store)(nil)
 
 // New returns a Store in the database of db. It does not connect: call Migrate once, for
 // example at start-up. Errors wrap outbox.ErrInvalidConfig.
-func New(db *sql.DB, dialect Dialect, cfg Config) (*Store, error) {
+//
+// Transactions of SQLite must lock as they begin: with modernc.org/sqlite, _txlock=immediate.
+func New(db *sql.DB, dialect outbox.Dialect, cfg Config) (*Store, error) {
 	if db == nil {
 		return nil, outbox.ConfigError("db", nil, "must not be nil")
 	}
@@ -88,7 +90,7 @@ func (s *Store) migrations() sqlmigrate.Set {
 // Migrations returns the schema for a dialect and cfg as files by name, such as
 // "00001_init.sql", for teams that keep all their migrations in one tool. Only Table of cfg
 // matters.
-func Migrations(dialect Dialect, cfg Config) (map[string]string, error) {
+func Migrations(dialect outbox.Dialect, cfg Config) (map[string]string, error) {
 	s, err := New(&sql.DB{}, dialect, cfg)
 	if err != nil {
 		return nil, err

@@ -105,10 +105,10 @@ func (s service) onEnt(name string) func(ctx context.Context, id string) error {
 // A6: the same on MySQL, MariaDB and SQLite, with the pool and the transaction of each library.
 func TestA6_LibrariesOnOtherDatabases(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[sqloutbox.Dialect]func(t *testing.T) *sql.DB{
-		sqloutbox.MySQL:   func(t *testing.T) *sql.DB { t.Helper(); return onServer(t, testenv.MySQL(t).URL) },
-		sqloutbox.MariaDB: func(t *testing.T) *sql.DB { t.Helper(); return onServer(t, testenv.MariaDB(t).URL) },
-		sqloutbox.SQLite: func(t *testing.T) *sql.DB {
+	for name, open := range map[outbox.Dialect]func(t *testing.T) *sql.DB{
+		outbox.MySQL:   func(t *testing.T) *sql.DB { t.Helper(); return onServer(t, testenv.MySQL(t).URL) },
+		outbox.MariaDB: func(t *testing.T) *sql.DB { t.Helper(); return onServer(t, testenv.MariaDB(t).URL) },
+		outbox.SQLite: func(t *testing.T) *sql.DB {
 			t.Helper()
 			db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "app.db")+
 				"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
@@ -145,8 +145,8 @@ func TestA6_LibrariesOnOtherDatabases(t *testing.T) {
 }
 
 // placements are the libraries, but for gorm on SQLite, whose driver is in C.
-func placements(s service, name sqloutbox.Dialect) map[string]func(ctx context.Context, id string) error {
-	if name == sqloutbox.SQLite {
+func placements(s service, name outbox.Dialect) map[string]func(ctx context.Context, id string) error {
+	if name == outbox.SQLite {
 		return map[string]func(ctx context.Context, id string) error{
 			"sqlx": s.withSQLX, "bun": s.onBun(sqlitedialect.New()), "ent": s.onEnt(dialect.SQLite),
 		}

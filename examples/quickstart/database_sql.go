@@ -9,6 +9,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
@@ -18,7 +19,7 @@ type sqlDatabase struct {
 	name databaseName
 }
 
-func (d sqlDatabase) dialect() sqloutbox.Dialect { return sqloutbox.Dialect(d.name) }
+func (d sqlDatabase) dialect() outbox.Dialect { return outbox.Dialect(d.name) }
 
 func (d sqlDatabase) needs() testenv.Needs {
 	return testenv.Needs{MySQL: d.name == onMySQL, MariaDB: d.name == onMariaDB}

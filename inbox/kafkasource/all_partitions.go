@@ -32,7 +32,7 @@ func (p *places) leave(a *assignment) {
 }
 
 // of returns where to begin in partitions of the topic with the id source: where an
-// earlier client came to, and else as StartAt says for those that are there when the
+// earlier client came to, and else as StartNewest says for those that are there when the
 // subscription begins. Partitions and topics that come later are read from their start,
 // or what was written before they were noticed would be skipped.
 func (p *places) of(source string, partitions []int32) map[int32]kgo.Offset {

@@ -66,7 +66,7 @@ func TestNoGroup_EachReadsEverything(t *testing.T) {
 		expect(t, msgs, before...)
 	}
 	parts := newPartitions()
-	late := alone(t, env, kafkasource.Config{StartAt: kafkasource.StartNewest, Hooks: []outbox.Hook{parts}})
+	late := alone(t, env, kafkasource.Config{StartNewest: true, Hooks: []outbox.Hook{parts}})
 	newest := subscribe(t, late, topic)
 	parts.await(t, kafkasource.Assigned, 3)
 	admin := kadm.NewClient(client(t, env.Brokers))
@@ -91,7 +91,7 @@ func TestNoGroup_TopicMadeAgain(t *testing.T) {
 	topic, parts := env.Topic(t, "again", 1), newPartitions()
 	numbered(t, env, topic, 1, "unread-")
 	msgs := subscribe(t, alone(t, env, kafkasource.Config{
-		StartAt: kafkasource.StartNewest, Hooks: []outbox.Hook{parts},
+		StartNewest: true, Hooks: []outbox.Hook{parts},
 	}), topic)
 	parts.await(t, kafkasource.Assigned, 1)
 	expect(t, msgs, numbered(t, env, topic, 1, "first-")...)

@@ -12,16 +12,6 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
-// BatchFunc handles messages of one partition, in its order; there is at least
-// one. It returns nil if all of them are done, or one error a message, nil for
-// those that are done; any other number of errors fails them all. The context
-// ends when the partition is given up: BatchFunc must then return soon, since the
-// group waits for it. It is called concurrently for different partitions. It need
-// not ack. A message's own context carries its driver.Position.
-//
-// It is the type that pginbox.HandleBatch and Batch.Handle of package inbox return.
-type BatchFunc = inbox.BatchFunc
-
 // RunBatches joins the group as a member of its own and calls fn with up to
 // BatchSize messages of the topic at a time: as many as there are, it does not wait
 // for more. Of one partition one batch is in the hands of fn. Messages that fail
@@ -29,10 +19,17 @@ type BatchFunc = inbox.BatchFunc
 // partition's later messages wait. Offsets are committed up to the first message
 // that is not done.
 //
-// It returns nil when ctx has ended or Close was called and fn has returned,
-// ErrClosed after Close, and an error that wraps outbox.ErrInvalidConfig for an
+// Fn gets messages of one partition, in its order; there is at least one. It returns nil
+// if all of them are done, or one error a message, nil for those that are done; any other
+// number of errors fails them all. The context ends when the partition is given up: fn
+// must then return soon, since the group waits for it. It is called concurrently for
+// different partitions. It need not ack. A message's own context carries its
+// driver.Position. It is what pginbox.HandleBatch and Batch.Handle of package inbox return.
+//
+// RunBatches returns nil when ctx has ended or Close was called and fn has returned,
+// outbox.ErrClosed after Close, and an error that wraps outbox.ErrInvalidConfig for an
 // empty topic.
-func (s *Subscriber) RunBatches(ctx context.Context, topic string, fn BatchFunc) error {
+func (s *Subscriber) RunBatches(ctx context.Context, topic string, fn inbox.BatchFunc) error {
 	b := &batches{cfg: &s.cfg, group: s.group, fn: fn}
 	sub, err := s.begin(topic, b.serve, s.cfg.BatchSize == 1)
 	if err != nil {
@@ -47,7 +44,7 @@ func (s *Subscriber) RunBatches(ctx context.Context, topic string, fn BatchFunc)
 type batches struct {
 	cfg   *Config
 	group string
-	fn    BatchFunc
+	fn    inbox.BatchFunc
 }
 
 // batchFlow is what serves one assignment of batches.
@@ -165,9 +162,9 @@ func (h *batchFlow) results(n int, errs []error) []error {
 	}
 	h.cfg.Logger.LogAttrs(h.a.ctx, slog.LevelError, "batch failed",
 		slog.String("topic", h.a.begin.Topic), slog.Int("messages", n), slog.Int("errors", len(errs)),
-		slog.Any("error", ErrBatchResults))
+		slog.Any("error", errBatchResults))
 	for i := range results {
-		results[i] = ErrBatchResults
+		results[i] = errBatchResults
 	}
 	return results
 }

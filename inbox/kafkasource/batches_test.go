@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/testenv"
@@ -23,7 +24,7 @@ var errHandler = errors.New("the handler fails")
 // runBatches runs fn until the test ends, or the function that it returns is
 // called.
 func runBatches(
-	t *testing.T, env *testenv.KafkaEnv, topic string, cfg kafkasource.Config, fn kafkasource.BatchFunc,
+	t *testing.T, env *testenv.KafkaEnv, topic string, cfg kafkasource.Config, fn inbox.BatchFunc,
 ) (stop func()) {
 	t.Helper()
 	s, err := kafkasource.NewSubscriber(env.Brokers, env.Name("group"), cfg)
@@ -150,7 +151,7 @@ func TestRunBatches_WrongResultsAndRevocation(t *testing.T) {
 		await(t, time.After(time.Millisecond), "a pause")
 	}
 	stop()
-	require.ErrorIs(t, await(t, causes, "the context ends"), kafkasource.ErrClosed)
+	require.ErrorIs(t, await(t, causes, "the context ends"), outbox.ErrClosed)
 	require.EqualValues(t, 3, committed(t, env.Brokers, env.Name("group"), topic, 0), "what was done all the same counts")
 }
 

@@ -13,26 +13,6 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Start is where a new group begins to read: it counts for partitions without a committed
-// offset.
-type Start int
-
-const (
-	// StartOldest begins with the oldest message that the partition holds.
-	StartOldest Start = iota
-	// StartNewest begins with what is written from now on. What was written
-	// before the group's first member came is never read.
-	StartNewest
-)
-
-// SeekFunc decides where reading begins. It is called when partitions are
-// assigned, before anything is read from them, with one position for each of
-// them; Offset is where reading would begin. The result has the offset to begin at
-// for those partitions that are to begin elsewhere. It delays the assignment, so
-// it should take seconds at most; ctx ends when the assignment is withdrawn. After
-// an error the member gives up all its partitions and joins again.
-type SeekFunc func(ctx context.Context, assigned []driver.Position) (map[int32]int64, error)
-
 // Config tunes a Subscriber. The zero value is a good start.
 type Config struct {
 	// Options are applied to every client that the Subscriber makes, one after the
@@ -46,24 +26,30 @@ type Config struct {
 
 	// NoGroup makes every subscription read all partitions of its topic by itself, as is
 	// right for caches and for what every instance of a service must see. It belongs to
-	// no group and commits nothing: each subscription begins where StartAt or Seek says,
+	// no group and commits nothing: each subscription begins where StartNewest or Seek says,
 	// also after a restart. NewSubscriber then takes an empty group. New partitions are
 	// noticed within a fifteenth of SessionTimeout. Defaults to false.
 	NoGroup bool
 
-	// StartAt is where reading of a partition begins if the group has no offset for it.
-	// Without a group it counts for the partitions that exist at the start; later ones
-	// begin with their oldest message. Defaults to StartOldest.
-	StartAt Start
+	// StartNewest begins a partition for which the group has no offset with what is
+	// written from now on. What was written before the group's first member came is
+	// never read. Without a group it counts for the partitions that exist at the start;
+	// later ones begin with their oldest message. Defaults to false: with the oldest
+	// message that the partition holds.
+	StartNewest bool
 
 	// NewTopic has the settings of topics that SubscribeInitialize creates. Defaults to
 	// those of the cluster.
 	NewTopic NewTopic
 
-	// Seek can begin partitions elsewhere, such as at an offset that is kept in a
-	// database; Bounds returns what the log has. Defaults to none: the group's offsets
-	// decide.
-	Seek SeekFunc
+	// Seek decides where reading begins, such as at an offset that is kept in a database;
+	// Bounds returns what the log has. It is called when partitions are assigned, before
+	// anything is read from them, with one position for each of them; Offset is where
+	// reading would begin. The result has the offset to begin at for those partitions that
+	// are to begin elsewhere. It delays the assignment, so it should take seconds at most;
+	// ctx ends when the assignment is withdrawn. After an error the member gives up all its
+	// partitions and joins again. Defaults to none: the group's offsets decide.
+	Seek func(ctx context.Context, assigned []driver.Position) (map[int32]int64, error)
 
 	// Check is called each fifteenth of SessionTimeout, to check that what was
 	// acknowledged is still remembered. So a failover that has lost commits is also

@@ -20,7 +20,6 @@ func TestNewSubscriber_RefusesWhatCannotWork(t *testing.T) {
 	defer cancel()
 	options := func(opts ...kgo.Opt) kafkasource.Config { return kafkasource.Config{Options: opts} }
 	for want, cfg := range map[string]kafkasource.Config{
-		"StartAt = 2: must be StartOldest or StartNewest":                                  {StartAt: 2},
 		"Concurrency = -1: must be positive":                                               {Concurrency: -1},
 		"MaxInFlight = -1: must be positive":                                               {MaxInFlight: -1},
 		"MaxBuffered = -1: must be positive":                                               {MaxBuffered: -1},
@@ -67,9 +66,9 @@ func TestSubscriber_ClosedOrWithoutTopic(t *testing.T) {
 	require.NoError(t, s.Close())
 	require.NoError(t, s.Close())
 	_, err = s.Subscribe(t.Context(), "t")
-	require.ErrorIs(t, err, kafkasource.ErrClosed)
+	require.ErrorIs(t, err, outbox.ErrClosed)
 	none := func(context.Context, []*message.Message) []error { return nil }
-	require.ErrorIs(t, s.RunBatches(t.Context(), "t", none), kafkasource.ErrClosed)
+	require.ErrorIs(t, s.RunBatches(t.Context(), "t", none), outbox.ErrClosed)
 }
 
 // A cluster that is away holds up neither Subscribe nor Close.
@@ -83,23 +82,4 @@ func TestSubscriber_ClusterIsAway(t *testing.T) {
 	require.NoError(t, s.Close())
 	_, open := <-msgs
 	require.False(t, open)
-}
-
-//leat:level 0
-func TestNewPublisher_RefusesWhatCannotWork(t *testing.T) {
-	t.Parallel()
-	addrs := []string{"127.0.0.1:1"}
-	_, err := kafkasource.NewPublisher(nil, kafkasource.PublisherConfig{})
-	require.ErrorContains(t, err, "brokers = []: must name at least one")
-	_, err = kafkasource.NewPublisher(addrs, kafkasource.PublisherConfig{PublishTimeout: -time.Second})
-	require.ErrorContains(t, err, "PublishTimeout = -1s: must be positive")
-	_, err = kafkasource.NewPublisher(addrs, kafkasource.PublisherConfig{Options: []kgo.Opt{kgo.DisableIdempotentWrite()}})
-	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-	p, err := kafkasource.NewPublisher(addrs, kafkasource.PublisherConfig{})
-	require.NoError(t, err)
-	require.ErrorIs(t, p.Publish("t", nil), kafkasource.ErrInvalidMessage)
-	require.ErrorIs(t, p.Publish("t", message.NewMessage("", nil)), kafkasource.ErrInvalidMessage)
-	require.NoError(t, p.Close())
-	require.NoError(t, p.Close())
-	require.ErrorIs(t, p.Publish("t", message.NewMessage("1", nil)), kafkasource.ErrPublisherClosed)
 }

@@ -19,9 +19,6 @@ func (c Config) validate() error {
 	if c.NewTopic.ReplicationFactor < 0 {
 		return outbox.ConfigError("NewTopic.ReplicationFactor", c.NewTopic.ReplicationFactor, "must not be negative")
 	}
-	if c.StartAt != StartOldest && c.StartAt != StartNewest {
-		return outbox.ConfigError("StartAt", int(c.StartAt), "must be StartOldest or StartNewest")
-	}
 	for _, f := range []struct {
 		name  string
 		value int

@@ -1,14 +1,13 @@
 package kafkasource
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/leat-go/leat/outbox"
+)
 
 var (
-	// ErrClosed is returned by Subscribe and RunBatches of a Subscriber that was
-	// closed, and is the cause of the contexts that Close has ended.
-	ErrClosed = errors.New("leat: kafka subscriber is closed")
-
-	// ErrPublisherClosed is returned by Publish of a Publisher that was closed.
-	ErrPublisherClosed = errors.New("leat: kafka publisher is closed")
 
 	// ErrRevoked is the cause of a message's context that has ended because a
 	// rebalance took its partition away and DrainTimeout was over.
@@ -24,16 +23,16 @@ var (
 	// again. The member joins again, under the topic's new id if there is one.
 	ErrTopicReplaced = errors.New("leat: topic was deleted or created again")
 
-	// ErrReread is logged if a session has ended because it was ahead of the
+	// errReread is logged if a session has ended because it was ahead of the
 	// database that remembers its offsets (driver.ErrGap, driver.ErrNotAssigned), as after
 	// a failover that has lost commits. The member joins again and reads on where
 	// Config.Seek says.
-	ErrReread = errors.New("leat: session is ahead of the database")
+	errReread = errors.New("leat: session is ahead of the database")
 
-	// ErrBatchResults is logged if a BatchFunc returns neither nil nor an error a
+	// errBatchResults is logged if the function of RunBatches returns neither nil nor an error a
 	// message. The whole batch counts as failed.
-	ErrBatchResults = errors.New("leat: a batch handler must return nil or one error a message")
-
-	// ErrInvalidMessage is returned by Publish for a message that cannot be a record.
-	ErrInvalidMessage = errors.New("leat: invalid message")
+	errBatchResults = errors.New("leat: a batch handler must return nil or one error a message")
 )
+
+// errClosed is also the cause of the contexts that Close has ended.
+var errClosed = fmt.Errorf("%w: the Kafka subscriber", outbox.ErrClosed)

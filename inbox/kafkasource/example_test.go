@@ -7,6 +7,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/inbox/meminbox"
@@ -21,18 +22,21 @@ func orders() (*kfake.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	pub, err := kafkasource.NewPublisher(cluster.ListenAddrs(), kafkasource.PublisherConfig{})
+	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...))
 	if err != nil {
 		return nil, err
 	}
+	defer client.Close()
 	for _, id := range []string{"order-1 paid", "order-1 paid", "order-1 sent"} {
-		msg := message.NewMessage(id, nil)
-		msg.Metadata.Set(outbox.HeaderKey, "order-1") // in order
-		if err := pub.Publish("orders", msg); err != nil {
+		record := &kgo.Record{
+			Topic: "orders", Key: []byte("order-1"), // in order
+			Headers: []kgo.RecordHeader{{Key: outbox.HeaderEventID, Value: []byte(id)}},
+		}
+		if err := client.ProduceSync(context.Background(), record).FirstErr(); err != nil {
 			return nil, err
 		}
 	}
-	return cluster, pub.Close()
+	return cluster, nil
 }
 
 // A service: the subscriber takes the place of another one in a Watermill router.

@@ -1,8 +1,6 @@
 package kafkasource_test
 
 import (
-	"errors"
-	"strings"
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -73,28 +71,4 @@ func TestO4_WhatTheSinkSendsArrives(t *testing.T) {
 		require.Equal(t, "customer-1", string(r.Key))
 		msg.Ack()
 	}
-}
-
-// What the Publisher sends arrives, less what was copied from another message.
-func TestPublisher_RoundTrip(t *testing.T) {
-	t.Parallel()
-	env := testenv.Kafka(t)
-	topic := env.Topic(t, "published", 1)
-	pub, err := kafkasource.NewPublisher(env.Brokers, kafkasource.PublisherConfig{})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, pub.Close()) }()
-	sent := message.NewMessage("1", []byte("x"))
-	sent.Metadata = message.Metadata{"leat_key": "k", "event-id": "the parent's", "a": "1"}
-	require.NoError(t, pub.Publish(topic, sent))
-	msg := receive(t, subscribe(t, newSubscriber(t, env.Brokers, env.Name("group"), brisk()), topic))
-	msg.Ack()
-	require.Equal(t, "1", msg.UUID)
-	require.Equal(t, message.Metadata{"leat_key": "k", "event-id": "1", "a": "1"}, msg.Metadata)
-	require.ErrorContains(t, pub.Publish(topic, message.NewMessage("2", []byte(strings.Repeat("x", 2<<20)))), `leat: publish message "2" to "`+topic)
-	bad, err := kafkasource.NewPublisher(env.Brokers, kafkasource.PublisherConfig{
-		Key: func(string, *message.Message) (string, error) { return "", errors.New("no key") },
-	})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, bad.Close()) }()
-	require.EqualError(t, bad.Publish(topic, sent), `leat: key of message "1": no key`)
 }

@@ -37,7 +37,7 @@ var _ message.SubscribeInitializer = (*Subscriber)(nil)
 // be read. A topic that exists stays as it is; then only the right to describe it is
 // needed. Components of Watermill such as the forwarder call it; Subscribe does not, and
 // waits for a missing topic. It takes 30 s at most. Errors wrap outbox.ErrInvalidConfig
-// for an empty topic, ErrClosed after Close, context.Canceled if Close is called
+// for an empty topic, outbox.ErrClosed after Close, context.Canceled if Close is called
 // meanwhile, or are the cluster's.
 func (s *Subscriber) SubscribeInitialize(topic string) error {
 	if topic == "" {
@@ -46,7 +46,7 @@ func (s *Subscriber) SubscribeInitialize(topic string) error {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return fmt.Errorf("initialize %.200q: %w", topic, ErrClosed)
+		return fmt.Errorf("initialize %.200q: %w", topic, errClosed)
 	}
 	s.running.Add(1)
 	s.mu.Unlock()

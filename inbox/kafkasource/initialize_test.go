@@ -41,5 +41,5 @@ func TestSubscribeInitialize(t *testing.T) {
 
 	require.ErrorIs(t, s.SubscribeInitialize(""), outbox.ErrInvalidConfig)
 	require.NoError(t, s.Close())
-	require.ErrorIs(t, s.SubscribeInitialize(topic), kafkasource.ErrClosed)
+	require.ErrorIs(t, s.SubscribeInitialize(topic), outbox.ErrClosed)
 }

@@ -202,7 +202,7 @@ func (m *member) stop(ctx context.Context, err error) {
 		m.loseAll(ctx, err)
 		return
 	}
-	m.release(ctx, m.parts(), ErrClosed)
+	m.release(ctx, m.parts(), errClosed)
 }
 
 // leave closes the client, which tells the group. After an err that cannot be done,

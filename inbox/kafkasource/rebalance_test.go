@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 )
 
 // TestI1_RebalanceWithHandlersInFlightCommitsOnce: a second member comes while the
@@ -89,7 +90,7 @@ func TestI1_OverdueHandlerIsCancelled(t *testing.T) {
 	require.ErrorIs(t, await(t, causes, "a context ends"), kafkasource.ErrRevoked)
 	second.ends.await(t, inbox.OutcomeCommitted, 1)
 	first.stop() // which cancels the other handler
-	require.ErrorIs(t, await(t, causes, "the other context ends"), kafkasource.ErrClosed)
+	require.ErrorIs(t, await(t, causes, "the other context ends"), outbox.ErrClosed)
 	second.ends.await(t, inbox.OutcomeCommitted, 2)
 	second.stop()
 	require.Equal(t, [2]int{2, 2}, effects(t, pool))

@@ -19,7 +19,7 @@ import (
 // reread ends the membership for cause. It returns at once.
 func (m *member) reread(cause error) {
 	m.rereadOnce.Do(func() {
-		m.rereadCause = fmt.Errorf("%w: %w", ErrReread, cause)
+		m.rereadCause = fmt.Errorf("%w: %w", errReread, cause)
 		close(m.rereading)
 	})
 }

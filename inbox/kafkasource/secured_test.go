@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -19,7 +18,7 @@ import (
 )
 
 // A6: TestA6_MissingRightIsAnOutage: on a broker with TLS, passwords and ACLs subscribers
-// and publishers work with what docs/kafka-security.md says, and not with less: without any
+// work with what docs/kafka-security.md says, and not with less: without any
 // one of these rights nothing is acknowledged or lost, it is said what to grant, and once
 // it is granted they go on.
 //
@@ -30,7 +29,6 @@ func TestA6_MissingRightIsAnOutage(t *testing.T) {
 	eachRight(t, server, "group", missingOfSubscriber, "kafkasource.NewSubscriber")
 	eachRight(t, server, "nogroup", missingOfSubscriber, "NoGroup")
 	eachRight(t, server, "initialize", missingOfInitialize, "NoGroup", "SubscribeInitialize")
-	eachRight(t, server, "publisher", missingOfPublisher, "kafkasource.NewPublisher")
 	t.Run("not let in", func(t *testing.T) {
 		t.Parallel()
 		notLetIn(t, server)
@@ -92,22 +90,6 @@ func missingOfInitialize(t *testing.T, c *securedCase) {
 		c.server.Allow(t, c.Name, *c.Lacks)
 	}
 	require.Eventually(t, func() bool { return s.SubscribeInitialize(c.topic) == nil }, patience, 20*time.Millisecond)
-}
-
-func missingOfPublisher(t *testing.T, c *securedCase) {
-	t.Helper()
-	c.server.Topic(t, c.topic, nil)
-	pub, err := kafkasource.NewPublisher(c.server.Brokers, kafkasource.PublisherConfig{Options: c.Options})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, pub.Close()) })
-	publish := func() error { return pub.Publish(c.topic, message.NewMessage("1", nil)) }
-	if c.Lacks != nil {
-		require.ErrorContains(t, publish(), c.says())
-		c.server.Allow(t, c.Name, *c.Lacks)
-		require.Eventually(t, func() bool { return publish() == nil }, patience, 20*time.Millisecond)
-		return
-	}
-	require.NoError(t, publish())
 }
 
 // withdrawal is of the right to read a topic, or to be in a group.
@@ -195,9 +177,5 @@ func notLetIn(t *testing.T, server *testenv.SecuredServer) {
 		cfg.Options, cfg.Logger, cfg.SessionTimeout = opts, log.Logger(), 30*time.Second
 		subscribe(t, newSubscriber(t, server.Brokers, "loyalty", cfg), "orders")
 		log.Await(t, "WARN", want)
-		pub, err := kafkasource.NewPublisher(server.Brokers, kafkasource.PublisherConfig{Options: opts, PublishTimeout: 5 * time.Second})
-		require.NoError(t, err)
-		require.ErrorContains(t, pub.Publish("orders", message.NewMessage("1", nil)), want)
-		require.NoError(t, pub.Close())
 	}
 }

@@ -46,7 +46,7 @@ type begin struct {
 	deleted  int64
 }
 
-// begins finds where to begin: at the group's offset, else as StartAt says, or as
+// begins finds where to begin: at the group's offset, else as StartNewest says, or as
 // Seek does; never below what the partition still holds.
 func (m *member) begins(ctx context.Context, committed map[int32]kgo.Offset) (map[int32]*begin, error) {
 	source, err := m.topicID(ctx)
@@ -59,7 +59,7 @@ func (m *member) begins(ctx context.Context, committed map[int32]kgo.Offset) (ma
 		return nil, fmt.Errorf("oldest offsets: %w", err)
 	}
 	newest := oldest
-	if m.cfg.StartAt == StartNewest || m.cfg.Seek != nil {
+	if m.cfg.StartNewest || m.cfg.Seek != nil {
 		newest, err = admin.ListEndOffsets(ctx, m.topic)
 		if err = errors.Join(err, newest.Error()); err != nil {
 			return nil, fmt.Errorf("newest offsets: %w", err)
@@ -78,7 +78,7 @@ func (m *member) begins(ctx context.Context, committed map[int32]kgo.Offset) (ma
 			at.Offset, b.epoch = start.Offset, -1
 		} else if at.Offset < 0 {
 			from := oldest
-			if m.cfg.StartAt == StartNewest {
+			if m.cfg.StartNewest {
 				from = newest
 			}
 			start, _ := from.Lookup(m.topic, partition)
@@ -176,7 +176,7 @@ func (m *member) open(ctx context.Context, b *begin) {
 		<-earlier.ended
 	}
 	if closed {
-		a.cancel(ErrClosed)
+		a.cancel(errClosed)
 		return
 	}
 	if b.deleted > 0 {

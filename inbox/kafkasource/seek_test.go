@@ -71,7 +71,7 @@ func TestStartNewest(t *testing.T) {
 	fill(t, env, topic, 5, 0)
 	parts := newPartitions()
 	cfg := brisk()
-	cfg.StartAt, cfg.Hooks = kafkasource.StartNewest, []outbox.Hook{parts}
+	cfg.StartNewest, cfg.Hooks = true, []outbox.Hook{parts}
 	s := newSubscriber(t, env.Brokers, env.Name("group"), cfg)
 	subscribe(t, s, topic)
 	require.EqualValues(t, 5, parts.await(t, kafkasource.Assigned, 1).Next)

@@ -63,12 +63,12 @@ func NewSubscriber(brokers []string, group string, cfg Config) (*Subscriber, err
 //
 // The contexts of the messages have the values of ctx. They end when the message
 // was acked or nacked, and when its partition is given up (see ErrRevoked,
-// ErrSessionLost and ErrClosed, their causes). An ack that comes after that is too
+// ErrSessionLost and outbox.ErrClosed, their causes). An ack that comes after that is too
 // late: the message is delivered again, here or elsewhere. The end of ctx does what
 // Close does, so handlers still get DrainTimeout: Watermill's router ends ctx as
 // soon as it is closed.
 //
-// It returns ErrClosed after Close, and an error that wraps
+// It returns outbox.ErrClosed after Close, and an error that wraps
 // outbox.ErrInvalidConfig for an empty topic.
 func (s *Subscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
 	out := make(chan *message.Message)
@@ -108,7 +108,7 @@ func (s *Subscriber) begin(topic string, serve func(*assignment), serial bool) (
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, fmt.Errorf("subscribe to %.200q: %w", topic, ErrClosed)
+		return nil, fmt.Errorf("subscribe to %.200q: %w", topic, errClosed)
 	}
 	s.running.Add(1)
 	return &subscription{

@@ -22,7 +22,7 @@ import (
 // To look, and to ask for a dry run, takes USAGE on the schema and SELECT on the tables
 // that are looked at. It works on a standby, too, where Lookup cannot see what a process has
 // in hand. To change takes what the comment of the package says of parking, or the comment
-// of pgwatermark of positions. Row level security that would hide rows is ErrRowSecurity,
+// of pgwatermark of positions. Row level security that would hide rows is outbox.ErrRowSecurity,
 // and tables that are not there are outbox.ErrNotMigrated.
 type Admin struct {
 	parking    *pgpark.Admin

@@ -8,40 +8,25 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// AlarmKind is what an Alarm is about.
-type AlarmKind string
-
+// The kinds of alarms. AlarmBusy and AlarmClock end; the others tell of a message, or of the
+// configuration.
 const (
 	// AlarmTooOld is about a message that is older than what the inbox remembers;
-	// Policy is what became of it.
-	AlarmTooOld AlarmKind = "too_old"
+	// the attribute policy is what became of it.
+	AlarmTooOld outbox.AlarmKind = "too_old"
 	// AlarmTooNew is about a message that was refused, since its id is from the future.
-	AlarmTooNew AlarmKind = "too_new"
+	AlarmTooNew outbox.AlarmKind = "too_new"
 	// AlarmRangeMissing is about a message whose range was not there and had to be made: maintenance does not run, or not soon enough, or old messages are replayed.
-	AlarmRangeMissing AlarmKind = "range_missing"
+	AlarmRangeMissing outbox.AlarmKind = "range_missing"
 	// AlarmBusy is about a lock that maintenance could not have, since transactions that use
 	// the inbox stay open; it tries again in the next round.
-	AlarmBusy AlarmKind = "busy"
+	AlarmBusy outbox.AlarmKind = "busy"
 	// AlarmClock is raised if the clocks of the database and of this process differ by more
 	// than an hour, so that nothing is forgotten until they agree.
-	AlarmClock AlarmKind = "clock"
+	AlarmClock outbox.AlarmKind = "clock"
 	// AlarmRetention is raised if the inbox remembers less than what can be redelivered.
-	AlarmRetention AlarmKind = "retention"
+	AlarmRetention outbox.AlarmKind = "retention"
 )
-
-// Alarm is something that an operator should see to.
-type Alarm struct {
-	// Kind is what it is about.
-	Kind AlarmKind
-	// Consumer and ID are the message that it is about, empty if it is about none.
-	Consumer, ID string
-	// Policy is what was done with a message that is too old.
-	Policy TooOldPolicy
-	// Range is the range that it is about, if it is about one.
-	Range Range
-	// Err says more, if there is more to say.
-	Err error
-}
 
 // Range is a part of the inbox that is made and forgotten as a whole.
 type Range struct {
@@ -62,25 +47,21 @@ type alarms struct {
 	hooks    []outbox.Hook
 }
 
-func (to alarms) alarm(ctx context.Context, a Alarm) {
+func (to alarms) alarm(ctx context.Context, a outbox.AlarmEvent) {
 	a.Consumer = to.consumer
-	to.log.LogAttrs(ctx, slog.LevelWarn, "inbox alarm", a.attrs()...)
-	to.tell(ctx, AlarmEvent{Alarm: a})
+	to.log.LogAttrs(ctx, slog.LevelWarn, "inbox alarm", logged(a)...)
+	to.tell(ctx, a)
 }
 
-func (a Alarm) attrs() []slog.Attr {
+// logged are the attributes of an alarm in the log.
+func logged(a outbox.AlarmEvent) []slog.Attr {
 	attrs := []slog.Attr{slog.String("kind", string(a.Kind))}
-	if a.ID != "" {
-		attrs = append(attrs, slog.String("consumer", a.Consumer), slog.String("message_id", a.ID))
+	if a.MessageID != "" {
+		attrs = append(attrs, slog.String("consumer", a.Consumer), slog.String("message_id", a.MessageID))
 	}
-	if a.Policy != "" {
-		attrs = append(attrs, slog.String("policy", string(a.Policy)))
-	}
-	if a.Range.Table != "" {
-		attrs = append(attrs, a.Range.attr())
-	}
-	if a.Err != nil {
-		attrs = append(attrs, slog.Any("error", a.Err))
+	attrs = append(attrs, a.Attrs...)
+	if a.Detail != "" {
+		attrs = append(attrs, slog.String("error", a.Detail))
 	}
 	return attrs
 }

@@ -85,7 +85,7 @@ func (s *store) claimEach(
 	unit, err := conn.Open(ctx, claim, args, &a.setting, &a.refused, &a.seen)
 	statuses, claimed := a.statuses(n)
 	if err == nil && claimed > 0 && a.setting == pgclaim.Async {
-		err = ErrNotDurable
+		err = pgclaim.ErrNotDurable
 	}
 	if err == nil && claimed > 0 {
 		return unit, statuses, nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/inboxtest"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/testenv"
@@ -59,7 +60,7 @@ func TestClaimCostsNoRoundTripBeyondTheTransaction(t *testing.T) {
 func TestB11_AsynchronousCommitIsRefused(t *testing.T) {
 	t.Parallel()
 	env := testenv.Postgres(t, template)
-	for setting, want := range map[string]error{"off": pginbox.ErrNotDurable, "local": nil, "on": nil} {
+	for setting, want := range map[string]error{"off": outbox.ErrNotDurable, "local": nil, "on": nil} {
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()
 			config, err := pgxpool.ParseConfig(env.URL)
@@ -144,7 +145,7 @@ func TestTooManyConsumers(t *testing.T) {
 	in, err := pginbox.New(env.Pool, "one too many", pginbox.Config{})
 	require.NoError(t, err)
 	_, err = process(t, in, "a", nothing)
-	require.ErrorIs(t, err, pginbox.ErrTooManyConsumers)
+	require.ErrorIs(t, err, pgclaim.ErrTooManyConsumers)
 	_, err = env.Pool.Exec(t.Context(), `SELECT leat.inbox_register('one too many')`)
 	require.True(t, pgerr.Is(err, pgerr.SequenceLimitExceeded), "%v", err)
 

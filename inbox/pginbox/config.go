@@ -14,7 +14,7 @@ import (
 
 // Config tunes an Inbox. The zero value is a good start.
 type Config struct {
-	// Config is the engine's. Its Hooks may also be an AlarmHook or an ObserveHook.
+	// Config is the engine's. Its Hooks may also be an outbox.AlarmHook or an ObserveHook.
 	inbox.Config
 
 	// Schema holds the inbox's tables. Quoted as it is, so any name will do.
@@ -78,7 +78,7 @@ func (c Config) validate() error {
 	if c.MaxAhead < 0 {
 		return outbox.ConfigError("MaxAhead", c.MaxAhead, "must be positive")
 	}
-	field, hook, reason := hooks.Refuse(c.Hooks, "pginbox", hooks.Is[inbox.DeliveryHook], hooks.Is[AlarmHook], hooks.Is[ObserveHook])
+	field, hook, reason := hooks.Refuse(c.Hooks, "pginbox", hooks.Is[inbox.DeliveryHook], hooks.Is[outbox.AlarmHook], hooks.Is[ObserveHook])
 	if reason != "" {
 		return outbox.ConfigError(field, hook, reason)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
-	"github.com/leat-go/leat/inbox/deadletter"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
@@ -53,14 +52,14 @@ func TestI2_DeadLetterThroughTheOutbox(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, inbox.ChildID("order-1", "billing", "dead letter "), id)
 			require.Equal(t, []string{"billing.dead", "k", "OrderPaid", "body"}, []string{topic, key, kind, string(payload)})
-			for _, at := range []string{deadletter.HeaderFirst, deadletter.HeaderLast} {
+			for _, at := range []string{"leat_dead_first", "leat_dead_last"} {
 				_, err := time.Parse(time.RFC3339Nano, headers[at])
 				require.NoError(t, err, at)
 				delete(headers, at)
 			}
 			require.Equal(t, map[string]string{
-				"trace": "t-1", deadletter.HeaderConsumer: "billing", deadletter.HeaderID: "order-1", deadletter.HeaderTopic: "",
-				deadletter.HeaderReason: errHandler.Error(), deadletter.HeaderAttempts: "2",
+				"trace": "t-1", "leat_dead_consumer": "billing", "leat_dead_id": "order-1", "leat_dead_topic": "",
+				"leat_dead_reason": errHandler.Error(), "leat_dead_attempts": "2",
 			}, headers)
 		})
 	}

@@ -3,20 +3,6 @@ package pginbox
 import "github.com/leat-go/leat/inbox/internal/pgclaim"
 
 var (
-	// ErrNotDurable is returned for every message while synchronous_commit is off
-	// in the session. A commit would return before it is durable: the message is
-	// acknowledged, the server crashes, and the effects are gone for good. Any
-	// other setting will do. It is looked at when a message is claimed: a handler
-	// must not switch it off later in the transaction.
-	ErrNotDurable = pgclaim.ErrNotDurable
-
-	// ErrTooManyConsumers is returned when a new consumer would be the 32,768th.
-	ErrTooManyConsumers = pgclaim.ErrTooManyConsumers
-
-	// ErrCommitInHandler is returned by Commit of the transaction that a handler
-	// gets. The inbox commits it, once the handler's messages are enqueued.
-	ErrCommitInHandler = pgclaim.ErrCommitInHandler
-
 	// ErrEndedInHandler is returned when the handler has ended the transaction by a
 	// statement of its own, such as ROLLBACK or COMMIT, or by a second transaction
 	// on the same connection. What it did may have committed or not.
@@ -26,12 +12,6 @@ var (
 	// one of positions, package pgwatermark: neither knows what the other has processed.
 	// Process returns it on connections that it has not used before.
 	ErrOtherInbox = pgclaim.ErrOtherInbox
-
-	// ErrRowSecurity is returned for every message if row level security would hide rows of
-	// the inbox from the role: an id that cannot be seen is neither new nor processed, and
-	// its message would wait for ever. Give the role BYPASSRLS, or disable it. It is looked
-	// at once a connection. An Admin returns it for the same reason.
-	ErrRowSecurity = pgclaim.ErrRowSecurity
 
 	// ErrInsertTrigger is returned for every message if the table of ids, or a range of it, has
 	// a row trigger before INSERT or a rule for INSERT: an id whose insert one of them

@@ -3,8 +3,6 @@ package pginbox
 import (
 	"math"
 	"time"
-
-	"github.com/leat-go/leat/inbox/internal/pgclaim"
 )
 
 // LookFirst has batches and pipelines look for all their messages first, for ever, as if each
@@ -12,8 +10,8 @@ import (
 func (in *Inbox) LookFirst() { in.store.fresh.doubted.Store(math.MaxInt64) }
 
 // Impatient shortens how long a claim waits for a connection, and how long a delivery has one
-// before the pool is looked at. In must come from New.
+// before the pool is looked at.
 func (in *Inbox) Impatient(wait, long time.Duration) {
-	full := in.store.handle.(*pgclaim.Pool).Full
+	full := in.store.handle.Full()
 	full.Wait, full.Long = wait, long
 }

@@ -2,8 +2,11 @@ package pginbox_test
 
 import (
 	"context"
+	"database/sql"
+	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/pginbox"
@@ -25,53 +29,124 @@ func (w lineWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// smallPool returns an inbox on a pool of few connections, of pgx or of database/sql, a
+// statement on the pool, and how many connections the pool may have.
+func smallPool(t *testing.T, std bool, cfg pginbox.Config) (in *pginbox.Inbox, exec func(ctx context.Context) error, open func() int) {
+	t.Helper()
+	env := testenv.Postgres(t, template)
+	if std {
+		db, err := sql.Open("pgx", env.URL)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		db.SetMaxOpenConns(smallPoolSize)
+		in, err = pginbox.NewSQL(db, "tester", cfg)
+		require.NoError(t, err)
+		return in, func(ctx context.Context) error {
+			_, err := db.ExecContext(ctx, "SELECT 1")
+			return err
+		}, func() int { return db.Stats().MaxOpenConnections }
+	}
+	settings := env.Pool.Config()
+	settings.MaxConns = smallPoolSize
+	pool, err := pgxpool.NewWithConfig(t.Context(), settings)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	in, err = pginbox.New(pool, "tester", cfg)
+	require.NoError(t, err)
+	return in, func(ctx context.Context) error {
+		_, err := pool.Exec(ctx, "SELECT 1")
+		return err
+	}, func() int { return int(pool.Stat().TotalConns()) }
+}
+
+const smallPoolSize = 4
+
 // TestA3_HandlersOnThePool: handlers that use the pool inside the inbox wait for each other.
-// The log names the reason, and so does the error of a message that finds no connection.
+// The log says so, and the pool grows for a moment. After that the last connection is left to
+// them.
 //
 //leat:level 1
 func TestA3_HandlersOnThePool(t *testing.T) {
 	t.Parallel()
-	const most = 2
-	env := testenv.Postgres(t, template)
-	cfg := env.Pool.Config()
-	cfg.MaxConns = most
-	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
-	lines := make(lineWriter, 10)
-	in, err := pginbox.New(pool, "tester", pginbox.Config{Config: inbox.Config{
-		Logger: slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelWarn})), OnFailure: inbox.Policy{Delay: inbox.NoDelay},
-	}})
-	require.NoError(t, err)
-	in.Impatient(100*time.Millisecond, 50*time.Millisecond)
+	for name, std := range map[string]bool{"pgx": false, "database/sql": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lines := make(lineWriter, 100)
+			in, exec, open := smallPool(t, std, pginbox.Config{Config: inbox.Config{
+				Logger: slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelWarn})),
+			}})
+			const first = 16 // how many messages come first
+			in.Impatient(time.Minute, 500*time.Millisecond)
+			var full sync.WaitGroup // the pool has no connection left
+			full.Add(smallPoolSize)
+			var running, most atomic.Int64
+			handle := func(ctx context.Context, n int, tx any) error {
+				require.NotNil(t, tx)
+				defer running.Add(-1)
+				now := running.Add(1)
+				if n < smallPoolSize {
+					full.Done()
+					full.Wait()
+				}
+				if n >= first {
+					for m := most.Load(); now > m && !most.CompareAndSwap(m, now); m = most.Load() {
+					}
+				}
+				return exec(ctx)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			deliver := func(n int) error {
+				msg := message.NewMessageWithContext(ctx, fmt.Sprint("id-", n), nil)
+				if std {
+					return pginbox.HandleSQL(in, func(ctx context.Context, tx *sql.Tx, _ *message.Message) error { return handle(ctx, n, tx) })(msg)
+				}
+				return pginbox.Handle(in, func(ctx context.Context, tx pgx.Tx, _ *message.Message) error { return handle(ctx, n, tx) })(msg)
+			}
+			var group errgroup.Group
+			for n := range first {
+				group.Go(func() error { return deliver(n) })
+				if n == smallPoolSize-1 {
+					full.Wait()
+				}
+			}
+			require.NoError(t, group.Wait())
+			for n := range 16 {
+				group.Go(func() error { return deliver(first + n) })
+			}
+			require.NoError(t, group.Wait())
+			require.Contains(t, <-lines, "does it use the pool instead of its transaction")
+			require.Less(t, most.Load(), int64(smallPoolSize), "the last connection was not left to handlers")
+			require.LessOrEqual(t, open(), smallPoolSize, "the pool is larger than before")
+		})
+	}
+}
 
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
+// TestA3_FullPoolIsNamedInTheError: a message that finds no connection in time fails, and is
+// not poison.
+//
+//leat:level 1
+func TestA3_FullPoolIsNamedInTheError(t *testing.T) {
+	t.Parallel()
+	in, _, _ := smallPool(t, false, pginbox.Config{Config: inbox.Config{OnFailure: inbox.Policy{Delay: inbox.NoDelay}}})
+	in.Impatient(100*time.Millisecond, time.Minute)
 	var entered sync.WaitGroup
-	entered.Add(most)
-	ended := make(chan error, most)
-	handle := pginbox.Handle(in, func(ctx context.Context, _ pgx.Tx, _ *message.Message) error {
+	entered.Add(smallPoolSize)
+	free := make(chan struct{})
+	handle := pginbox.Handle(in, func(context.Context, pgx.Tx, *message.Message) error {
 		entered.Done()
-		entered.Wait() // until the pool has no connection left
-		_, err := pool.Exec(ctx, "SELECT 1")
-		return err
+		<-free
+		return nil
 	})
-	for _, id := range []string{"a", "b"} {
-		go func() { ended <- handle(message.NewMessageWithContext(ctx, id, nil)) }()
+	var group errgroup.Group
+	for n := range smallPoolSize {
+		group.Go(func() error { return handle(message.NewMessageWithContext(t.Context(), fmt.Sprint("id-", n), nil)) })
 	}
-	var line string
-	select {
-	case line = <-lines:
-	case <-ctx.Done():
-	}
-	require.Contains(t, line, "does the handler use the pool instead of the delivery's transaction")
-	require.Contains(t, line, "connections=2")
-	err = handle(message.NewMessageWithContext(t.Context(), "c", nil))
+	entered.Wait()
+	err := handle(message.NewMessageWithContext(t.Context(), "another", nil))
+	close(free)
 	require.ErrorIs(t, err, inbox.ErrNotClaimed)
 	require.False(t, inbox.ShouldPoison(err))
-	require.ErrorContains(t, err, "all 2 of the pool are taken (pgxpool.Config.MaxConns)")
-	cancel()
-	for range most {
-		require.ErrorIs(t, <-ended, context.Canceled)
-	}
+	require.ErrorContains(t, err, "all 4 of the pool are taken (pgxpool.Config.MaxConns)")
+	require.NoError(t, group.Wait())
 }

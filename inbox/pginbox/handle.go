@@ -35,7 +35,7 @@ func HandleSQL(
 // of database/sql: outside the inbox, or with an Inbox of NewSQL.
 //
 // What is written in it commits together with the record of the message. Its
-// Commit returns ErrCommitInHandler; its Rollback makes the delivery fail; its
+// Commit returns an error; its Rollback makes the delivery fail; its
 // Begin sets a savepoint. It must not be used after the handler has returned.
 func Tx(ctx context.Context) pgx.Tx {
 	return pgclaim.Tx(ctx)

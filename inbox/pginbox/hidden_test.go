@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/outbox"
 )
 
 // TestI3_RowLevelSecurityIsRefused: S1: a role from which rows of the inbox are hidden
@@ -25,7 +26,7 @@ func TestI3_RowLevelSecurityIsRefused(t *testing.T) {
 			require.NoError(t, err)
 			pool.Reset()
 			err = useIDs(t.Context(), pool, consumer)
-			require.ErrorIs(t, err, pginbox.ErrRowSecurity)
+			require.ErrorIs(t, err, outbox.ErrRowSecurity)
 			require.ErrorContains(t, err, "leat.inbox"+table)
 			require.NoError(t, useIDs(t.Context(), env.Pool, uuid.NewString()), "its owner sees all rows")
 		})

@@ -2,47 +2,12 @@ package pginbox
 
 import (
 	"context"
-	"time"
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/internal/hooks"
+	"github.com/leat-go/leat/outbox"
+	outboxadmin "github.com/leat-go/leat/outbox/admin"
 )
-
-// AlarmHook sees what an operator should see to.
-type AlarmHook interface {
-	// OnPginboxAlarm is called by an Inbox for what happens at the edge of its memory, on
-	// the goroutine of the delivery; and by maintenance in each round in which an alarm is
-	// raised, and in the first complete round in which it is not raised any more.
-	OnPginboxAlarm(ctx context.Context, e AlarmEvent)
-}
-
-// AlarmEvent is an alarm that is raised, lasts or ends.
-type AlarmEvent struct {
-	// Alarm is what it is about. One that ends is as it was raised last.
-	Alarm
-	// Ended is set if its cause is gone, or if this process does not look any more: Run has
-	// ended, or another process maintains the inbox, which raises alarms of its own. Only
-	// AlarmBusy and AlarmClock have an end: the others tell of a message, or of the
-	// configuration.
-	Ended bool
-}
-
-// MaintenanceHook sees what maintenance does.
-type MaintenanceHook interface {
-	// OnPginboxMaintenance is called after each round of a Maintenance. While another
-	// process maintains the inbox there are none.
-	OnPginboxMaintenance(ctx context.Context, e MaintenanceEvent)
-}
-
-// MaintenanceEvent is a round that has ended.
-type MaintenanceEvent struct {
-	// Report is what was done; after an error, what was done before it.
-	Report MaintenanceReport
-	// Took is the time that it took.
-	Took time.Duration
-	// Err is what could not be done, nil if nothing; that of ctx if Run was stopped.
-	Err error
-}
 
 // ObserveHook sees what an inbox with Config.Observe has let run.
 type ObserveHook interface {
@@ -62,25 +27,27 @@ type ObserveEvent struct {
 	Err error
 }
 
-func (to alarms) tell(ctx context.Context, e AlarmEvent) {
-	hooks.Call(ctx, to.log, to.hooks, func(h AlarmHook) { h.OnPginboxAlarm(ctx, e) })
+func (to alarms) tell(ctx context.Context, e outbox.AlarmEvent) {
+	e.Package = "pginbox"
+	hooks.Call(ctx, to.log, to.hooks, func(h outbox.AlarmHook) { h.OnOutboxAlarm(ctx, e) })
 }
 
 // alarmsEnded tells of alarms that are over.
-func (to alarms) alarmsEnded(ctx context.Context, over []Alarm) {
+func (to alarms) alarmsEnded(ctx context.Context, over []outbox.AlarmEvent) {
 	for _, a := range over {
-		to.tell(ctx, AlarmEvent{Alarm: a, Ended: true})
+		a.Ended = true
+		to.tell(ctx, a)
 	}
 }
 
 // alarm notes what the round has raised.
-func (r *maintenanceRound) alarm(ctx context.Context, a Alarm) {
+func (r *maintenanceRound) alarm(ctx context.Context, a outbox.AlarmEvent) {
 	if a.Kind == AlarmBusy || a.Kind == AlarmClock {
 		r.alarmed = append(r.alarmed, a)
 	}
 	r.Maintenance.alarm(ctx, a)
 }
 
-func (m *Maintenance) observe(ctx context.Context, e MaintenanceEvent) {
-	hooks.Call(ctx, m.log, m.hooks, func(h MaintenanceHook) { h.OnPginboxMaintenance(ctx, e) })
+func (m *Maintenance) observe(ctx context.Context, e outboxadmin.MaintenanceEvent) {
+	hooks.Call(ctx, m.log, m.hooks, func(h outboxadmin.MaintenanceHook) { h.OnAdminMaintenance(ctx, e) })
 }

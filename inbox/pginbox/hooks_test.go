@@ -8,12 +8,14 @@ import (
 
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+	outboxdriver "github.com/leat-go/leat/outbox/driver"
 )
 
 // rounds is what maintenance tells of its rounds.
-type rounds struct{ all []pginbox.MaintenanceEvent }
+type rounds struct{ all []admin.MaintenanceEvent }
 
-func (r *rounds) OnPginboxMaintenance(_ context.Context, e pginbox.MaintenanceEvent) {
+func (r *rounds) OnAdminMaintenance(_ context.Context, e admin.MaintenanceEvent) {
 	r.all = append(r.all, e)
 }
 
@@ -35,7 +37,7 @@ func TestHook_Maintenance(t *testing.T) {
 	_, err = env.Pool.Exec(t.Context(), `UPDATE leat.inbox_retention SET owner = 'another', lease_until = now() + interval '1 hour'`)
 	require.NoError(t, err)
 	_, err = m.RunOnce(t.Context())
-	require.ErrorIs(t, err, pginbox.ErrMaintainedElsewhere)
+	require.ErrorIs(t, err, outboxdriver.ErrLeaseHeld)
 	require.Len(t, heard.all, 1)
 
 	_, err = env.Pool.Exec(t.Context(), `DROP TABLE leat.inbox_retention`)

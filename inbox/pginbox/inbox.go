@@ -29,6 +29,11 @@ type Inbox struct {
 //
 // Each delivery takes a connection of pool from its claim to its commit. The
 // pool stays the caller's to close.
+//
+// A delivery fails with outbox.ErrNotDurable while synchronous_commit is off in its session;
+// any other setting will do. It is looked at when a message is claimed: a handler must not
+// switch it off later in the transaction. Row level security that would hide rows is
+// outbox.ErrRowSecurity, looked at once a connection.
 // See design 12.2.
 func New(pool *pgxpool.Pool, consumer string, cfg Config) (*Inbox, error) {
 	handle, err := pgclaim.FromPool(pool, cfg.Isolation, cfg.Logger)

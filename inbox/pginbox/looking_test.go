@@ -143,7 +143,7 @@ func TestLookingRefusesHiddenRows(t *testing.T) {
 		require.NoError(t, err)
 		a := adminOf(t, roleWith(t, db, grants("SELECT", "", "_consumers", "_parked", "_audit"), ""))
 		_, err = a.Parked(t.Context(), admin.ParkedQuery{})
-		require.ErrorIs(t, err, pginbox.ErrRowSecurity)
+		require.ErrorIs(t, err, outbox.ErrRowSecurity)
 		require.ErrorContains(t, err, "leat.inbox"+table)
 	}
 	_, err := adminOf(t, testenv.Postgres(t).Pool).Consumers(t.Context(), admin.ConsumersQuery{})

@@ -3,6 +3,7 @@ package pginbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,8 @@ import (
 	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	outboxadmin "github.com/leat-go/leat/outbox/admin"
+	outboxdriver "github.com/leat-go/leat/outbox/driver"
 )
 
 var (
@@ -22,11 +25,8 @@ var (
 	// called. Such an inbox remembers everything for ever.
 	ErrNotEnabled = errors.New("leat: the inbox forgets nothing yet: call Enable")
 
-	// ErrMaintainedElsewhere is returned by RunOnce while another process works.
-	ErrMaintainedElsewhere = errors.New("leat: another process maintains the inbox")
-
-	// ErrAlreadyRunning is returned by Run and RunOnce while one of them runs.
-	ErrAlreadyRunning = errors.New("leat: maintenance of the inbox is running already")
+	// errElsewhere is returned by RunOnce while another process works.
+	errElsewhere = fmt.Errorf("%w: maintenance of the inbox", outboxdriver.ErrLeaseHeld)
 
 	// errIDsAhead is returned by Enable.
 	errIDsAhead = errors.New("leat: the inbox holds an id that claims to be from the future; delete it once you know that it never comes again")
@@ -53,7 +53,7 @@ type Maintenance struct {
 	// What one round leaves for the next; only the running one uses it.
 	swept    time.Time
 	waiting  *raised
-	standing hooks.Standing[Alarm]
+	standing hooks.Standing[outbox.AlarmEvent]
 }
 
 // NewMaintenance returns the maintenance of the inbox that cfg names; of cfg only
@@ -86,17 +86,17 @@ func NewMaintenance(pool *pgxpool.Pool, cfg Config, m MaintenanceConfig) (*Maint
 // again in the next round.
 func (m *Maintenance) Run(ctx context.Context) error {
 	if !m.running.CompareAndSwap(false, true) {
-		return ErrAlreadyRunning
+		return fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	defer func() { m.alarmsEnded(context.WithoutCancel(ctx), m.standing.End()) }()
 	if err := m.cfg.Needs.Check(m.cfg.Retention); err != nil {
-		m.alarm(ctx, Alarm{Kind: AlarmRetention, Err: err})
+		m.alarm(ctx, outbox.AlarmEvent{Kind: AlarmRetention, Detail: err.Error()})
 	}
 	for ctx.Err() == nil {
 		_, err := m.round(ctx)
 		switch {
-		case ctx.Err() != nil, err == nil, errors.Is(err, ErrMaintainedElsewhere):
+		case ctx.Err() != nil, err == nil, errors.Is(err, errElsewhere):
 		case errors.Is(err, ErrNotEnabled), errors.Is(err, outbox.ErrNotMigrated):
 			return err
 		default:
@@ -107,11 +107,11 @@ func (m *Maintenance) Run(ctx context.Context) error {
 	return nil
 }
 
-// RunOnce does one round, for scheduled jobs and tests. After an error the report says
-// what was done before it.
+// RunOnce does one round, for scheduled jobs and tests. While another process works the error
+// wraps outbox/driver.ErrLeaseHeld. After another error the report has what was done before it.
 func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
-		return MaintenanceReport{}, ErrAlreadyRunning
+		return MaintenanceReport{}, fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	return m.round(ctx)
@@ -122,13 +122,13 @@ func (m *Maintenance) round(ctx context.Context) (MaintenanceReport, error) {
 	r, began := &maintenanceRound{Maintenance: m}, time.Now()
 	err := m.leased(ctx, r.all)
 	m.seen.round(ctx, r.report, err)
-	if errors.Is(err, ErrMaintainedElsewhere) {
+	if errors.Is(err, errElsewhere) {
 		m.alarmsEnded(ctx, m.standing.End())
 		return r.report, err
 	}
-	kind := func(a Alarm) string { return string(a.Kind) }
+	kind := func(a outbox.AlarmEvent) string { return string(a.Kind) }
 	m.alarmsEnded(ctx, m.standing.Round(r.alarmed, kind, err == nil && !r.report.Busy))
-	m.observe(ctx, MaintenanceEvent{Report: r.report, Took: time.Since(began), Err: err})
+	m.observe(ctx, outboxadmin.MaintenanceEvent{Report: r.report, Took: time.Since(began), Err: err})
 	return r.report, err
 }
 
@@ -152,7 +152,7 @@ func (m *Maintenance) leased(ctx context.Context, work func(context.Context) err
 func (m *Maintenance) keep(ctx context.Context) error {
 	tag, err := m.pool.Exec(ctx, m.statements.lease, m.owner, m.cfg.Lease.Milliseconds())
 	if err == nil && tag.RowsAffected() == 0 {
-		err = ErrMaintainedElsewhere
+		err = errElsewhere
 	}
 	return pgclaim.Explain(err)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/leat-go/leat/inbox/internal/pgpark"
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/outbox"
+	outboxadmin "github.com/leat-go/leat/outbox/admin"
 )
 
 // MaintenanceConfig tunes Maintenance. The zero value remembers two weeks in ranges
@@ -68,7 +69,7 @@ type MaintenanceConfig struct {
 	// Defaults to nothing.
 	Needs RetentionNeeds
 
-	// Hooks observe maintenance, by MaintenanceHook and AlarmHook. Alarms are also logged.
+	// Hooks observe maintenance, by admin.MaintenanceHook and outbox.AlarmHook. Alarms are also logged.
 	// Defaults to none.
 	Hooks []outbox.Hook
 }
@@ -116,7 +117,7 @@ func (c MaintenanceConfig) validate() error {
 			return outbox.ConfigError(f.name, f.value, f.rule)
 		}
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "pginbox", hooks.Is[MaintenanceHook], hooks.Is[AlarmHook]); reason != "" {
+	if field, hook, reason := hooks.Refuse(c.Hooks, "pginbox", hooks.Is[outboxadmin.MaintenanceHook], hooks.Is[outbox.AlarmHook]); reason != "" {
 		return outbox.ConfigError(field, hook, reason)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/outbox"
 )
 
 // clocks is by how much the clock of the database may differ from ours before nothing
@@ -56,7 +57,9 @@ func (r *maintenanceRound) ahead(ctx context.Context) error {
 func (r *maintenanceRound) raise(ctx context.Context) error {
 	skew := time.Since(time.UnixMilli(r.state.now)).Abs()
 	if skew > clocks {
-		r.alarm(ctx, Alarm{Kind: AlarmClock, Err: fmt.Errorf("leat: the clocks of database and process differ by %s", skew.Round(time.Second))})
+		r.alarm(ctx, outbox.AlarmEvent{
+			Kind: AlarmClock, Detail: fmt.Sprintf("leat: the clocks of database and process differ by %s", skew.Round(time.Second)),
+		})
 		r.setFloor(r.state.floor)
 		return nil
 	}

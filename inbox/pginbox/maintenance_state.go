@@ -49,7 +49,7 @@ type seenState struct {
 func (s *seenState) round(ctx context.Context, report MaintenanceReport, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state.Elsewhere = errors.Is(err, ErrMaintainedElsewhere)
+	s.state.Elsewhere = errors.Is(err, errElsewhere)
 	switch {
 	case s.state.Elsewhere:
 		s.state.LastErr, s.state.Report = nil, MaintenanceReport{}

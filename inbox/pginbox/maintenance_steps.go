@@ -8,6 +8,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/outbox"
 )
 
 // MaintenanceReport is what one round has done.
@@ -31,7 +32,7 @@ type maintenanceRound struct {
 
 	state   rangeState
 	report  MaintenanceReport
-	alarmed []Alarm // that may last
+	alarmed []outbox.AlarmEvent // that may last
 }
 
 // all does all there is to do once. A step that fails does not keep the next from
@@ -60,11 +61,11 @@ func (r *maintenanceRound) all(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return errors.Join(append(errs, err, ctx.Err())...)
-		case errors.Is(err, ErrMaintainedElsewhere):
+		case errors.Is(err, errElsewhere):
 			return errors.Join(append(errs, err)...)
 		case pgerr.Is(err, pgerr.LockNotAvailable):
 			r.report.Busy = true
-			r.alarm(ctx, Alarm{Kind: AlarmBusy, Err: fmt.Errorf("%s: %w", step.name, err)})
+			r.alarm(ctx, outbox.AlarmEvent{Kind: AlarmBusy, Detail: fmt.Sprintf("%s: %v", step.name, err)})
 		case err != nil:
 			errs = append(errs, fmt.Errorf("leat: inbox maintenance, %s: %w", step.name, pgclaim.Explain(err)))
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/outbox"
+	outboxdriver "github.com/leat-go/leat/outbox/driver"
 )
 
 func TestNewMaintenanceRefusesBadConfigurations(t *testing.T) {
@@ -211,7 +212,7 @@ func TestMaintenanceIsDoneByOne(t *testing.T) {
 	require.NoError(t, err)
 	m := maintenance(t, env, pginbox.MaintenanceConfig{})
 	_, err = m.RunOnce(t.Context())
-	require.ErrorIs(t, err, pginbox.ErrMaintainedElsewhere)
+	require.ErrorIs(t, err, outboxdriver.ErrLeaseHeld)
 	_, err = env.Pool.Exec(t.Context(), `UPDATE leat.inbox_retention SET lease_until = now() - interval '1 second'`)
 	require.NoError(t, err)
 	_, err = m.RunOnce(t.Context())
@@ -222,9 +223,9 @@ func TestMaintenanceIsDoneByOne(t *testing.T) {
 }
 
 // alarmed is an AlarmHook.
-type alarmed chan pginbox.AlarmEvent
+type alarmed chan outbox.AlarmEvent
 
-func (a alarmed) OnPginboxAlarm(_ context.Context, e pginbox.AlarmEvent) { a <- e }
+func (a alarmed) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) { a <- e }
 
 // TestMaintenanceRuns until its context ends, and warns where it remembers too little.
 func TestMaintenanceRuns(t *testing.T) {
@@ -241,9 +242,9 @@ func TestMaintenanceRuns(t *testing.T) {
 	go func() { ended <- m.Run(ctx) }()
 	alarm := <-warned
 	require.Equal(t, pginbox.AlarmRetention, alarm.Kind)
-	require.ErrorIs(t, alarm.Err, pginbox.ErrRetentionTooShort)
+	require.Contains(t, alarm.Detail, pginbox.ErrRetentionTooShort.Error())
 	_, err := m.RunOnce(t.Context())
-	require.ErrorIs(t, err, pginbox.ErrAlreadyRunning)
+	require.ErrorIs(t, err, outbox.ErrAlreadyRunning)
 	require.Eventually(t, func() bool {
 		var n int
 		err := env.Pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_inherits WHERE inhparent = 'leat.inbox_ranges'::regclass`).Scan(&n)

@@ -16,6 +16,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 )
 
 // queueEffect queues the message's UUID as its effect.
@@ -298,7 +299,7 @@ func TestB11_Queued(t *testing.T) {
 		return nil
 	})
 	for range 2 {
-		require.ErrorIs(t, handle(delivery(t.Context(), "a")), pginbox.ErrNotDurable)
+		require.ErrorIs(t, handle(delivery(t.Context(), "a")), outbox.ErrNotDurable)
 	}
 	s.requireEffects(t)
 }

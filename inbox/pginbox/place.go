@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,6 +14,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/outbox"
 )
 
 // place is where an id is remembered. There is one for each id at any time, or the
@@ -112,7 +114,7 @@ func (r *ranges) moved(ctx context.Context, conn *pgx.Conn, id pgtype.UUID, refu
 		return fmt.Errorf("%w made at %s: %w", ErrNoRange, madeAt(id).Format(time.RFC3339), err)
 	}
 	if made.Table != "" {
-		r.alarm(ctx, Alarm{Kind: AlarmRangeMissing, Range: made})
+		r.alarm(ctx, outbox.AlarmEvent{Kind: AlarmRangeMissing, Attrs: []slog.Attr{made.attr()}})
 	}
 	return nil
 }

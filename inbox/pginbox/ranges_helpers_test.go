@@ -14,6 +14,7 @@ import (
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 )
 
 const day = 24 * time.Hour
@@ -77,18 +78,19 @@ func effects(tb testing.TB, env *testenv.Database, effect string) (n int) {
 // edges collects what is reported.
 type edges struct {
 	mu         sync.Mutex
-	all, ended []pginbox.Alarm
+	all, ended []outbox.AlarmEvent
 	seen       []pginbox.ObserveEvent
 }
 
-func (a *edges) OnPginboxAlarm(_ context.Context, e pginbox.AlarmEvent) {
+func (a *edges) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if e.Ended {
-		a.ended = append(a.ended, e.Alarm)
+		e.Ended = false
+		a.ended = append(a.ended, e)
 		return
 	}
-	a.all = append(a.all, e.Alarm)
+	a.all = append(a.all, e)
 }
 
 func (a *edges) OnPginboxObserve(_ context.Context, o pginbox.ObserveEvent) {
@@ -97,7 +99,7 @@ func (a *edges) OnPginboxObserve(_ context.Context, o pginbox.ObserveEvent) {
 	a.seen = append(a.seen, o)
 }
 
-func (a *edges) kinds() (kinds []pginbox.AlarmKind) {
+func (a *edges) kinds() (kinds []outbox.AlarmKind) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, alarm := range a.all {

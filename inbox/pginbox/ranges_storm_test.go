@@ -16,6 +16,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
+	outboxdriver "github.com/leat-go/leat/outbox/driver"
 )
 
 // TestI7_ClaimsWhileRangesComeAndGo delivers messages of many ages again and again, some
@@ -147,7 +148,7 @@ func TestTwoMaintainersAtOnce(t *testing.T) {
 		group.Go(func() {
 			for range 10 {
 				_, err := m.RunOnce(t.Context())
-				if err != nil && !errors.Is(err, pginbox.ErrMaintainedElsewhere) {
+				if err != nil && !errors.Is(err, outboxdriver.ErrLeaseHeld) {
 					errs[i] = err
 				}
 			}

@@ -3,10 +3,12 @@ package pginbox
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/inbox/internal/pgpark"
+	"github.com/leat-go/leat/outbox"
 )
 
 // store is the driver.Store of both kinds of inbox.
@@ -65,7 +67,7 @@ func (s *store) claimBy(ctx context.Context, c claimer, id string) (driver.Unit,
 	case errors.Is(err, driver.ErrTooOld):
 		return s.old(ctx, c, id, err)
 	case errors.Is(err, driver.ErrTooNew):
-		s.alarm(ctx, Alarm{Kind: AlarmTooNew, ID: id})
+		s.alarm(ctx, outbox.AlarmEvent{Kind: AlarmTooNew, MessageID: id})
 	}
 	return unit, status, err
 }
@@ -79,7 +81,9 @@ func (s *store) old(ctx context.Context, c claimer, id string, tooOld error) (dr
 	if err != nil || status != driver.Claimed {
 		return nil, status, err
 	}
-	s.alarm(ctx, Alarm{Kind: AlarmTooOld, ID: id, Policy: s.tooOld})
+	s.alarm(ctx, outbox.AlarmEvent{
+		Kind: AlarmTooOld, MessageID: id, Attrs: []slog.Attr{slog.String("policy", string(s.tooOld))},
+	})
 	if s.tooOld == TooOldProcess {
 		return unit, driver.Claimed, nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -51,7 +52,7 @@ func TestHandlerThatEndsTheTransaction(t *testing.T) {
 	}{
 		"commit": {
 			handle: func(ctx context.Context, tx pgx.Tx) error { return tx.Commit(ctx) },
-			want:   pginbox.ErrCommitInHandler,
+			want:   pgclaim.ErrCommitInHandler,
 		},
 		"rollback": {
 			handle: func(ctx context.Context, tx pgx.Tx) error { return tx.Rollback(ctx) },

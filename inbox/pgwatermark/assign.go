@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/outbox"
 )
 
 // Assigned implements driver.Assigner. What is remembered tells where to read on.
@@ -17,8 +18,8 @@ import (
 // for nothing after that.
 //
 // It returns driver.ErrSourceChanged, driver.ErrBeyondEnd and driver.ErrMissing,
-// after the AlarmHooks; inbox.ErrBusy if another session must end its transaction
-// first; driver.ErrWrongTopic, driver.ErrNoPosition, ErrOtherInbox, ErrNotDurable,
+// after the hooks of alarms; inbox.ErrBusy if another session must end its transaction
+// first; driver.ErrWrongTopic, driver.ErrNoPosition, ErrOtherInbox, outbox.ErrNotDurable,
 // outbox.ErrNotMigrated. Nothing is changed then.
 //
 // A log may grow between the reading of End and the call: another session that is
@@ -57,7 +58,7 @@ type assigning struct {
 	*Inbox
 
 	parts  []part
-	alarms []AlarmEvent
+	alarms []outbox.AlarmEvent
 }
 
 // part is a partition of the call.

@@ -3,30 +3,33 @@ package pgwatermark
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/outbox"
 )
 
 // setOffset makes next an offset that the log has, or will have, and stores it.
 func (a *assigning) setOffset(ctx context.Context, tx pgx.Tx, number int16, p *part) error {
-	alarm := AlarmEvent{
-		Consumer: a.Consumer(), Topic: p.Topic, Source: p.Source, Partition: p.Partition,
-		Next: p.next, Start: p.Start, End: p.End,
+	alarm := func(kind outbox.AlarmKind, refused bool) {
+		a.alarms = append(a.alarms, outbox.AlarmEvent{Kind: kind, Topic: p.Topic, Attrs: []slog.Attr{
+			slog.String("source", p.Source), slog.Bool("refused", refused), slog.Int("partition", int(p.Partition)),
+			slog.Int64("next", p.next), slog.Int64("start", p.Start), slog.Int64("end", p.End),
+		}})
 	}
 	remembered := p.next
 	switch {
 	case p.next > p.End:
-		alarm.Kind, alarm.Refused = AlarmBeyondEnd, true
-		a.alarms = append(a.alarms, alarm)
+		alarm(AlarmBeyondEnd, true)
 		return fmt.Errorf("%w: %s ends at %d, to be read on at %d", driver.ErrBeyondEnd,
 			partitionName(p.Topic, p.Partition), p.End, p.next)
 	case p.next < p.Start:
-		alarm.Kind, alarm.Refused = AlarmMissing, a.cfg.Missing == RefuseMissing
-		a.alarms = append(a.alarms, alarm)
-		if alarm.Refused {
+		refused := a.cfg.Missing == RefuseMissing
+		alarm(AlarmMissing, refused)
+		if refused {
 			return fmt.Errorf("%w: %s starts at %d, to be read on at %d", driver.ErrMissing,
 				partitionName(p.Topic, p.Partition), p.Start, p.next)
 		}

@@ -18,10 +18,34 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
+// alarm is an alarm with its attributes.
+type alarm struct {
+	Kind             outbox.AlarmKind
+	Consumer, Topic  string
+	Source, Known    string
+	Next, Start, End int64
+	Refused          bool
+}
+
+func alarmOf(e outbox.AlarmEvent) alarm {
+	has := map[string]slog.Value{"known_source": slog.StringValue("")}
+	for _, a := range e.Attrs {
+		has[a.Key] = a.Value
+	}
+	number := func(key string) int64 {
+		n, _ := has[key].Any().(int64)
+		return n
+	}
+	return alarm{
+		Kind: e.Kind, Consumer: e.Consumer, Topic: e.Topic, Source: has["source"].String(), Known: has["known_source"].String(),
+		Next: number("next"), Start: number("start"), End: number("end"), Refused: has["refused"].Bool(),
+	}
+}
+
 // alarms collects what hooks and the log are told.
 type alarms struct {
 	mu  sync.Mutex
-	all []pgwatermark.AlarmEvent
+	all []alarm
 	log bytes.Buffer
 }
 
@@ -32,14 +56,14 @@ func (a *alarms) config() pgwatermark.Config {
 	}
 }
 
-func (a *alarms) OnPgwatermarkAlarm(_ context.Context, e pgwatermark.AlarmEvent) {
+func (a *alarms) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.all = append(a.all, e)
+	a.all = append(a.all, alarmOf(e))
 }
 
 // takes returns the alarms since the last call.
-func (a *alarms) take() []pgwatermark.AlarmEvent {
+func (a *alarms) take() []alarm {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	all := a.all
@@ -109,7 +133,7 @@ func TestI8_ChangedSourceAlarms(t *testing.T) {
 
 	again := whole(7)
 	again.Source, again.Start, again.From = wmOther, 2, 4
-	want := pgwatermark.AlarmEvent{
+	want := alarm{
 		Kind: pgwatermark.AlarmNewSource, Consumer: "c", Topic: wmTopic, Source: wmOther, Known: wmSource, Refused: true,
 	}
 	for range 2 {
@@ -118,7 +142,7 @@ func TestI8_ChangedSourceAlarms(t *testing.T) {
 		var changed *driver.SourceChangedError
 		require.ErrorAs(t, err, &changed)
 		require.Equal(t, driver.SourceChangedError{Topic: wmTopic, Known: wmSource, Found: wmOther}, *changed)
-		require.Equal(t, []pgwatermark.AlarmEvent{want}, heard.take())
+		require.Equal(t, []alarm{want}, heard.take())
 	}
 	require.Contains(t, heard.log.String(), "alarm=new_source consumer=c topic=events source="+wmOther+" refused=true known_source="+wmSource)
 
@@ -143,7 +167,7 @@ func TestI8_ChangedSourceIsFollowedIfAsked(t *testing.T) {
 	again := whole(7)
 	again.Source, again.From = wmOther, 7
 	require.Zero(t, assign(t, w, again))
-	require.Equal(t, []pgwatermark.AlarmEvent{{
+	require.Equal(t, []alarm{{
 		Kind: pgwatermark.AlarmNewSource, Consumer: "c", Topic: wmTopic, Source: wmOther, Known: wmSource,
 	}}, heard.take())
 	require.Zero(t, assign(t, w, again))
@@ -163,7 +187,7 @@ func TestI8_LogThatEndsBeforeTheWatermark(t *testing.T) {
 	_, err := w.Assigned(t.Context(), []driver.Assignment{whole(5)})
 	require.ErrorIs(t, err, driver.ErrBeyondEnd)
 	require.ErrorContains(t, err, `partition 0 of topic "events" ends at 5, to be read on at 6`)
-	require.Equal(t, []pgwatermark.AlarmEvent{{
+	require.Equal(t, []alarm{{
 		Kind: pgwatermark.AlarmBeyondEnd, Consumer: "c", Topic: wmTopic, Source: wmSource, Next: 6, End: 5, Refused: true,
 	}}, heard.take())
 
@@ -189,7 +213,7 @@ func TestI8_LogThatHasDroppedMessages(t *testing.T) {
 	assign(t, w, whole(5))
 	cut := whole(9)
 	cut.Start = 3
-	want := pgwatermark.AlarmEvent{
+	want := alarm{
 		Kind: pgwatermark.AlarmMissing, Consumer: "c", Topic: wmTopic, Source: wmSource, Next: 0, Start: 3, End: 9, Refused: true,
 	}
 
@@ -198,7 +222,7 @@ func TestI8_LogThatHasDroppedMessages(t *testing.T) {
 	_, err := newWatermark(t, db, "pgx", cfg).Assigned(t.Context(), []driver.Assignment{cut})
 	require.ErrorIs(t, err, driver.ErrMissing)
 	require.ErrorContains(t, err, `partition 0 of topic "events" starts at 3, to be read on at 0`)
-	require.Equal(t, []pgwatermark.AlarmEvent{want}, heard.take())
+	require.Equal(t, []alarm{want}, heard.take())
 
 	// A handler of another session may still run for a message that is gone.
 	_, err = processAt(t.Context(), w, at(0), func(ctx context.Context) error {
@@ -211,7 +235,7 @@ func TestI8_LogThatHasDroppedMessages(t *testing.T) {
 
 	want.Refused = false
 	require.Equal(t, int64(3), assign(t, w, cut))
-	require.Equal(t, []pgwatermark.AlarmEvent{want}, heard.take())
+	require.Equal(t, []alarm{want}, heard.take())
 	_, err = processAt(t.Context(), w, at(3), nothing)
 	require.NoError(t, err)
 

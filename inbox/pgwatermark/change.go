@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/pgpin"
+	"github.com/leat-go/leat/outbox"
 )
 
 // SetWatermark implements admin.Watermarks.
@@ -158,11 +159,11 @@ func (k keys) inTurn(ctx context.Context, conn *pgx.Conn, fn func(tx pgx.Tx) err
 			return err
 		}
 		if setting == pgclaim.Async {
-			return ErrNotDurable
+			return pgclaim.ErrNotDurable
 		}
 		return fn(tx)
 	})
-	if errors.Is(err, ErrNotDurable) { // else its pool would hand the session out again
+	if errors.Is(err, outbox.ErrNotDurable) { // else its pool would hand the session out again
 		pgclaim.Close(ctx, conn)
 	}
 	return pgclaim.Explain(err)

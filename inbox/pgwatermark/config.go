@@ -19,7 +19,7 @@ import (
 type Config struct {
 	// Config is the engine's. Messages are known by their positions; IDFrom is only
 	// what logs and errors call them by, and defaults to inbox.DefaultIDSource and,
-	// if that finds none, the position. Hooks may also be an AlarmHook.
+	// if that finds none, the position. Hooks may also be an outbox.AlarmHook.
 	inbox.Config
 
 	// Schema holds the inbox's tables. Quoted as it is, so any name will do.
@@ -94,7 +94,7 @@ func (c Config) validate() error {
 	if c.Missing < PassOverMissing || c.Missing > RefuseMissing {
 		return outbox.ConfigError("Missing", int(c.Missing), "must be PassOverMissing or RefuseMissing")
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "pgwatermark", hooks.Is[inbox.DeliveryHook], hooks.Is[AlarmHook]); reason != "" {
+	if field, hook, reason := hooks.Refuse(c.Hooks, "pgwatermark", hooks.Is[inbox.DeliveryHook], hooks.Is[outbox.AlarmHook]); reason != "" {
 		return outbox.ConfigError(field, hook, reason)
 	}
 	return c.schema().Validate()

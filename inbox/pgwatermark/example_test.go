@@ -60,10 +60,10 @@ func ExampleNew() {
 	// <nil>
 }
 
-// printed is a pgwatermark.AlarmHook.
+// printed is an outbox.AlarmHook.
 type printed struct{}
 
-func (printed) OnPgwatermarkAlarm(_ context.Context, e pgwatermark.AlarmEvent) {
+func (printed) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
 	fmt.Println("alarm:", e.Kind, e.Topic)
 }
 

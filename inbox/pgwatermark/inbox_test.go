@@ -175,9 +175,9 @@ func TestB11_WatermarkRefusesAsynchronousCommit(t *testing.T) {
 	require.NoError(t, err)
 
 	_, err = w.Assigned(t.Context(), []driver.Assignment{whole(1)})
-	require.ErrorIs(t, err, pgwatermark.ErrNotDurable)
+	require.ErrorIs(t, err, outbox.ErrNotDurable)
 	_, err = processAt(t.Context(), w, at(0), nothing)
-	require.ErrorIs(t, err, pgwatermark.ErrNotDurable)
+	require.ErrorIs(t, err, outbox.ErrNotDurable)
 	require.Zero(t, pool.Stat().AcquiredConns())
 }
 
@@ -244,7 +244,7 @@ func TestB11_RefusedSessionLeavesThePool(t *testing.T) {
 		},
 	} {
 		for setting, want := range map[string]string{
-			"synchronous_commit = off":           pgwatermark.ErrNotDurable.Error(),
+			"synchronous_commit = off":           outbox.ErrNotDurable.Error(),
 			"default_transaction_read_only = on": "read-only transaction",
 		} {
 			_, err = pool.Exec(t.Context(), "SET "+setting)

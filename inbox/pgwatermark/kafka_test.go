@@ -159,10 +159,10 @@ func assignmentList(t *testing.T, s *wmStage) (all []driver.Assignment) {
 	return all
 }
 
-// refusals is an AlarmHook.
-type refusals chan pgwatermark.AlarmEvent
+// refusals is an outbox.AlarmHook.
+type refusals chan alarm
 
-func (r refusals) OnPgwatermarkAlarm(_ context.Context, e pgwatermark.AlarmEvent) { r <- e }
+func (r refusals) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) { r <- alarmOf(e) }
 
 // TestI8_TopicCreatedAgainOnKafka deletes a topic and creates it again.
 func TestI8_TopicCreatedAgainOnKafka(t *testing.T) {
@@ -196,10 +196,10 @@ func TestI8_TopicCreatedAgainOnKafka(t *testing.T) {
 		done <- err
 	}()
 	select {
-	case alarm := <-refused:
-		require.Equal(t, pgwatermark.AlarmEvent{
+	case got := <-refused:
+		require.Equal(t, alarm{
 			Kind: pgwatermark.AlarmNewSource, Consumer: "c", Topic: s.topic, Source: after.Source, Known: before.Source, Refused: true,
-		}, alarm)
+		}, got)
 	case <-ctx.Done():
 		require.Fail(t, "no alarm")
 	}
@@ -245,7 +245,7 @@ func TestI8_MessagesDroppedByKafka(t *testing.T) {
 
 	heard := &alarms{}
 	require.Equal(t, int64(7), assign(t, s.watermark(t, heard.config()), assignmentList(t, s)[0]))
-	require.Equal(t, []pgwatermark.AlarmEvent{{
+	require.Equal(t, []alarm{{
 		Kind: pgwatermark.AlarmMissing, Consumer: "c", Topic: s.topic, Source: before.Source, Next: 3, Start: 7, End: 9,
 	}}, heard.take())
 }

@@ -3,11 +3,13 @@ package pgwatermark
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/outbox"
 )
 
 // knownSource is a row of the sources.
@@ -71,10 +73,9 @@ func (a *assigning) settleSources(ctx context.Context, tx pgx.Tx, number int16) 
 func (a *assigning) newSource(ctx context.Context, tx pgx.Tx, number int16, p *part, known string) error {
 	if known != "" {
 		refused := a.cfg.NewSource == RefuseNewSource
-		a.alarms = append(a.alarms, AlarmEvent{
-			Kind: AlarmNewSource, Consumer: a.Consumer(), Topic: p.Topic,
-			Source: p.Source, Known: known, Refused: refused,
-		})
+		a.alarms = append(a.alarms, outbox.AlarmEvent{Kind: AlarmNewSource, Topic: p.Topic, Attrs: []slog.Attr{
+			slog.String("source", p.Source), slog.Bool("refused", refused), slog.String("known_source", known),
+		}})
 		if refused {
 			return &driver.SourceChangedError{Topic: p.Topic, Known: known, Found: p.Source}
 		}

@@ -43,7 +43,7 @@ func process(t *testing.T, cache twotier.Cache, skips *atomic.Int64) func(id str
 	require.NoError(t, err)
 	scope := func(context.Context) (string, error) { return "scope", nil }
 	p, err := twotier.New(in, twotier.Config{
-		Scope: scope, Caches: []twotier.Cache{cache}, Hooks: []outbox.Hook{counter{skips}}, CacheTimeout: 10 * time.Second, RetryAfter: time.Nanosecond,
+		Scope: scope, Memory: -1, Shared: cache, Hooks: []outbox.Hook{counter{skips}}, CacheTimeout: 10 * time.Second, RetryAfter: time.Nanosecond,
 	})
 	require.NoError(t, err)
 	return func(id string, err error) (inbox.Outcome, error) {

@@ -41,8 +41,8 @@ func Example() {
 	}
 	tiers, err := twotier.New(in, twotier.Config{
 		Scope:  func(context.Context) (string, error) { return scope, nil },
-		Caches: []twotier.Cache{cache},
-		Hooks:  []outbox.Hook{seen{}}, CacheTimeout: time.Minute, // so that the example does not depend on time
+		Memory: -1, Shared: cache,
+		Hooks: []outbox.Hook{seen{}}, CacheTimeout: time.Minute, // so that the example does not depend on time
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/outbox"
 )
 
 // maxListed is the most that one query of package admin may list.
@@ -27,7 +28,7 @@ var (
 // NewAdmin returns the Admin of the inboxes that were made with db, dialect and cfg, of
 // which only Table matters. It does not touch the database. Errors wrap
 // outbox.ErrInvalidConfig.
-func NewAdmin(db *sql.DB, dialect Dialect, cfg Config) (*Admin, error) {
+func NewAdmin(db *sql.DB, dialect outbox.Dialect, cfg Config) (*Admin, error) {
 	t, err := newTables(db, dialect, Config{Table: cfg.Table}.withDefaults())
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/outbox"
 )
 
 // checkEvery is how long facts are believed. Those of SQLite are believed for good: they
@@ -38,7 +39,7 @@ func (t *tables) check(ctx context.Context) (sqlstore.Facts, error) {
 	})
 	if setup := (*sqlstore.SetupError)(nil); errors.As(err, &setup) {
 		if setup.Durability {
-			return found, fmt.Errorf("%w: %w", ErrNotDurable, err)
+			return found, fmt.Errorf("%w: %w", outbox.ErrNotDurable, err)
 		}
 		return found, fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}

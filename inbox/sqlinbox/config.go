@@ -10,18 +10,6 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Dialect names the database behind a *sql.DB.
-type Dialect = sqldialect.Name
-
-const (
-	// MySQL is MySQL 8.0.1 or later, on InnoDB.
-	MySQL = sqldialect.MySQL
-	// MariaDB is MariaDB 10.6 or later, on InnoDB.
-	MariaDB = sqldialect.MariaDB
-	// SQLite is SQLite 3.35 or later, in a file.
-	SQLite = sqldialect.SQLite
-)
-
 // maxConsumerBytes bounds the name of a consumer.
 const maxConsumerBytes = 255
 

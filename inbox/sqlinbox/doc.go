@@ -1,7 +1,7 @@
 // Package sqlinbox is an inbox on database/sql: MySQL, MariaDB and SQLite. The id of a
 // message is recorded in the transaction in which its handler writes, a *sql.Tx.
 //
-//	in, err := sqlinbox.New(db, sqlinbox.MySQL, "loyalty", sqlinbox.Config{})
+//	in, err := sqlinbox.New(db, outbox.MySQL, "loyalty", sqlinbox.Config{})
 //	err = in.Migrate(ctx)
 //	once, err := middleware.NewInbox(middleware.InboxConfig{For: in.For, Outbox: ob})
 //	router.AddMiddleware(once)

@@ -9,12 +9,6 @@ var (
 	// database, or not with the database's settings. The text says what to change.
 	ErrUnsupported = errors.New("leat: the database cannot hold this inbox")
 
-	// ErrNotDurable is returned for every message while the database answers a COMMIT
-	// before it is durable: innodb_flush_log_at_trx_commit other than 1, or SQLite's
-	// synchronous below FULL. The message would be acknowledged, the server crash, and
-	// the effects be gone for good. It is looked at once a minute.
-	ErrNotDurable = errors.New("leat: commits are not durable, so that acknowledged effects could be lost")
-
 	// ErrEnded is returned if the transaction of a delivery was no longer open when the
 	// handler had returned: the handler has ended it, or the database has, after a
 	// statement whose error the handler did not return. What the handler wrote

@@ -15,7 +15,7 @@ type Inbox struct {
 	*inbox.Processor
 
 	db      *sql.DB
-	dialect Dialect
+	dialect outbox.Dialect
 	cfg     Config
 	store   *store
 }
@@ -27,7 +27,10 @@ type Inbox struct {
 //
 // Each delivery takes a connection of db from its claim to its commit. The pool stays the
 // caller's to close.
-func New(db *sql.DB, dialect Dialect, consumer string, cfg Config) (*Inbox, error) {
+//
+// A delivery fails with outbox.ErrNotDurable while innodb_flush_log_at_trx_commit is not 1, or
+// SQLite's synchronous is below FULL. It is looked at once a minute.
+func New(db *sql.DB, dialect outbox.Dialect, consumer string, cfg Config) (*Inbox, error) {
 	cfg = cfg.withDefaults()
 	t, err := newTables(db, dialect, cfg)
 	if err != nil {
@@ -60,7 +63,7 @@ func (in *Inbox) For(handler string) (inbox.Runner, error) {
 }
 
 // Check returns an error if the database cannot hold the inbox: ErrUnsupported,
-// ErrNotDurable, outbox.ErrNotMigrated, or what kept it from being looked at. Each
+// outbox.ErrNotDurable, outbox.ErrNotMigrated, or what kept it from being looked at. Each
 // delivery fails with the same error; call it at start-up to see it earlier.
 func (in *Inbox) Check(ctx context.Context) error {
 	_, err := in.store.check(ctx)

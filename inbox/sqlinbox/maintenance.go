@@ -3,7 +3,7 @@ package sqlinbox
 import (
 	"context"
 	"database/sql"
-	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -13,24 +13,25 @@ import (
 	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	outboxadmin "github.com/leat-go/leat/outbox/admin"
 )
 
 // MaintenanceConfig tunes a Maintenance.
 type MaintenanceConfig struct {
-	// Keep is how long ids are remembered, one hour or more: those of version 7 by the
+	// Retention is how long ids are remembered, one hour or more: those of version 7 by the
 	// time in them, others since they were processed. A message that is older is refused
 	// with driver.ErrTooOld if its id is of version 7, and runs again otherwise.
 	// Required.
-	Keep time.Duration
+	Retention time.Duration
 	// KeepAttempts is how long attempts are remembered at messages that never came again,
-	// one hour or more. Defaults to Keep.
+	// one hour or more. Defaults to Retention.
 	KeepAttempts time.Duration
 	// KeepAudit is how long entries of the audit are kept, 24 hours or more.
 	// Defaults to for ever.
 	KeepAudit time.Duration
-	// Every is how often Run does it, one second or more. Defaults to 10 minutes.
-	Every time.Duration
-	// Hooks observe maintenance, by MaintenanceHook. Defaults to none.
+	// Interval is the time between two rounds, one second or more. Defaults to 10 minutes.
+	Interval time.Duration
+	// Hooks observe maintenance, by admin.MaintenanceHook. Defaults to none.
 	Hooks []outbox.Hook
 	// Logger receives what went wrong. Defaults to slog.Default().
 	Logger *slog.Logger
@@ -38,10 +39,10 @@ type MaintenanceConfig struct {
 
 func (c MaintenanceConfig) withDefaults() MaintenanceConfig {
 	if c.KeepAttempts == 0 {
-		c.KeepAttempts = c.Keep
+		c.KeepAttempts = c.Retention
 	}
-	if c.Every == 0 {
-		c.Every = 10 * time.Minute
+	if c.Interval == 0 {
+		c.Interval = 10 * time.Minute
 	}
 	c.Logger = logger.Or(c.Logger)
 	return c
@@ -49,16 +50,16 @@ func (c MaintenanceConfig) withDefaults() MaintenanceConfig {
 
 func (c MaintenanceConfig) validate() error {
 	switch {
-	case c.Keep < time.Hour:
-		return outbox.ConfigError("Keep", c.Keep, "must be 1h or more")
+	case c.Retention < time.Hour:
+		return outbox.ConfigError("Retention", c.Retention, "must be 1h or more")
 	case c.KeepAttempts < time.Hour:
 		return outbox.ConfigError("KeepAttempts", c.KeepAttempts, "must be 1h or more")
 	case c.KeepAudit != 0 && c.KeepAudit < 24*time.Hour:
 		return outbox.ConfigError("KeepAudit", c.KeepAudit, "must be 24h or more")
-	case c.Every < time.Second:
-		return outbox.ConfigError("Every", c.Every, "must be 1s or more")
+	case c.Interval < time.Second:
+		return outbox.ConfigError("Interval", c.Interval, "must be 1s or more")
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "sqlinbox", hooks.Is[MaintenanceHook]); reason != "" {
+	if field, hook, reason := hooks.Refuse(c.Hooks, "sqlinbox", hooks.Is[outboxadmin.MaintenanceHook]); reason != "" {
 		return outbox.ConfigError(field, hook, reason)
 	}
 	return nil
@@ -75,14 +76,10 @@ type Maintenance struct {
 	seen    seenState
 }
 
-// ErrAlreadyRunning is returned if Run or RunOnce is called while another call of one of
-// them runs on the same Maintenance.
-var ErrAlreadyRunning = errors.New("leat: maintenance of the inbox is already running")
-
 // NewMaintenance returns the Maintenance of the inboxes that were made with db, dialect and
 // cfg. Of cfg only Table matters. It does not touch the database. Errors wrap
 // outbox.ErrInvalidConfig.
-func NewMaintenance(db *sql.DB, dialect Dialect, cfg Config, m MaintenanceConfig) (*Maintenance, error) {
+func NewMaintenance(db *sql.DB, dialect outbox.Dialect, cfg Config, m MaintenanceConfig) (*Maintenance, error) {
 	m = m.withDefaults()
 	if err := m.validate(); err != nil {
 		return nil, err
@@ -94,8 +91,8 @@ func NewMaintenance(db *sql.DB, dialect Dialect, cfg Config, m MaintenanceConfig
 	return &Maintenance{tables: t, cfg: m, after: map[int64][]byte{}}, nil
 }
 
-// Report is what a call of RunOnce did.
-type Report struct {
+// MaintenanceReport is what a call of RunOnce did.
+type MaintenanceReport struct {
 	// Floor is the time from which ids of version 7 are remembered for certain, in all of
 	// the table; zero if nothing was ever forgotten. It stays behind while deliveries run
 	// for longer than RunOnce.
@@ -105,10 +102,10 @@ type Report struct {
 }
 
 // Run does what RunOnce does until ctx ends, and logs what goes wrong. It returns nil then,
-// or ErrAlreadyRunning at once.
+// or outbox.ErrAlreadyRunning at once.
 func (m *Maintenance) Run(ctx context.Context) error {
 	if !m.running.CompareAndSwap(false, true) {
-		return ErrAlreadyRunning
+		return fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	for {
@@ -116,44 +113,44 @@ func (m *Maintenance) Run(ctx context.Context) error {
 			m.cfg.Logger.ErrorContext(ctx, "leat: maintenance of the inbox failed",
 				slog.String("table", m.Table), slog.Any("error", err))
 		}
-		if wait.For(ctx, m.cfg.Every) != nil {
+		if wait.For(ctx, m.cfg.Interval) != nil {
 			return nil // ctx has ended, as it was to
 		}
 	}
 }
 
 // RunOnce raises the floor, then deletes what is below it, a thousand rows at a time.
-// While another call of it or of Run is under way it returns ErrAlreadyRunning.
-func (m *Maintenance) RunOnce(ctx context.Context) (Report, error) {
+// While another call of it or of Run is under way it returns outbox.ErrAlreadyRunning.
+func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
-		return Report{}, ErrAlreadyRunning
+		return MaintenanceReport{}, fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	return m.once(ctx)
 }
 
 // once is a round that is observed.
-func (m *Maintenance) once(ctx context.Context) (Report, error) {
+func (m *Maintenance) once(ctx context.Context) (MaintenanceReport, error) {
 	began := time.Now()
 	r, err := m.round(ctx)
 	m.seen.round(ctx, r, err)
-	e := MaintenanceEvent{Report: r, Took: time.Since(began), Err: err}
-	hooks.Call(ctx, m.cfg.Logger, m.cfg.Hooks, func(h MaintenanceHook) { h.OnSqlinboxMaintenance(ctx, e) })
+	e := outboxadmin.MaintenanceEvent{Report: r, Took: time.Since(began), Err: err}
+	hooks.Call(ctx, m.cfg.Logger, m.cfg.Hooks, func(h outboxadmin.MaintenanceHook) { h.OnAdminMaintenance(ctx, e) })
 	return r, err
 }
 
-func (m *Maintenance) round(ctx context.Context) (r Report, err error) {
+func (m *Maintenance) round(ctx context.Context) (r MaintenanceReport, err error) {
 	now, _, err := m.floor(ctx)
 	if err != nil {
 		return r, err
 	}
-	if err := m.raise(ctx, now.Add(-m.cfg.Keep).UnixMilli()); err != nil {
+	if err := m.raise(ctx, now.Add(-m.cfg.Retention).UnixMilli()); err != nil {
 		return r, m.Describe(err)
 	}
 	if _, r.Floor, err = m.floor(ctx); err != nil {
 		return r, err
 	}
-	if r.IDs, err = m.forget(ctx, r.Floor, now.Add(-m.cfg.Keep)); err != nil {
+	if r.IDs, err = m.forget(ctx, r.Floor, now.Add(-m.cfg.Retention)); err != nil {
 		return r, m.Describe(err)
 	}
 	if r.Attempts, err = m.pruneAttempts(ctx, now.Add(-m.cfg.KeepAttempts)); err != nil || m.cfg.KeepAudit == 0 {

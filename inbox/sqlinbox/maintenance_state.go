@@ -19,11 +19,11 @@ type MaintenanceState struct {
 	// LastSuccess is when the last round of this process ended without an error.
 	LastSuccess time.Time
 	// Report is that of the last round of this process.
-	Report Report
+	Report MaintenanceReport
 }
 
 // Interval is the time between two rounds of m.
-func (m *Maintenance) Interval() time.Duration { return m.cfg.Every }
+func (m *Maintenance) Interval() time.Duration { return m.cfg.Interval }
 
 // State returns how m is. It is safe for concurrent use and asks no database.
 func (m *Maintenance) State() MaintenanceState {
@@ -41,7 +41,7 @@ type seenState struct {
 }
 
 // round notes how a round has ended. That ctx ends is no failure.
-func (s *seenState) round(ctx context.Context, report Report, err error) {
+func (s *seenState) round(ctx context.Context, report MaintenanceReport, err error) {
 	if err != nil && ctx.Err() != nil {
 		return
 	}

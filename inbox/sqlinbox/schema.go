@@ -3,6 +3,8 @@ package sqlinbox
 import (
 	"context"
 	"io/fs"
+
+	"github.com/leat-go/leat/outbox"
 )
 
 // neededSchema is the oldest version of the schema that this version of the library works
@@ -36,7 +38,7 @@ func (in *Inbox) SchemaStatus(ctx context.Context) (SchemaStatus, error) {
 // "00001_init.sql", for teams that keep all their migrations in one tool. goose runs them
 // as they are. They record their versions, so that Migrate agrees with the tool. Only
 // Table of cfg matters.
-func Migrations(dialect Dialect, cfg Config) (fs.FS, error) {
+func Migrations(dialect outbox.Dialect, cfg Config) (fs.FS, error) {
 	t, err := renderTables(nil, dialect, cfg.withDefaults())
 	if err != nil {
 		return nil, err

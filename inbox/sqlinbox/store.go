@@ -126,6 +126,9 @@ func (s *store) claim(ctx context.Context, level sql.IsolationLevel, id string) 
 			status, err = s.unclaimed(ctx, number, r)
 			return err
 		})
+		if err == nil {
+			s.full.Leave()
+		}
 		if err != nil || status == driver.Duplicate {
 			return nil, status, err
 		}

@@ -22,7 +22,7 @@ type tables struct {
 	full    *fullpool.Pool
 }
 
-func newTables(db *sql.DB, dialect Dialect, cfg Config) (*tables, error) {
+func newTables(db *sql.DB, dialect outbox.Dialect, cfg Config) (*tables, error) {
 	if db == nil {
 		return nil, outbox.ConfigError("db", nil, "must not be nil")
 	}
@@ -30,7 +30,7 @@ func newTables(db *sql.DB, dialect Dialect, cfg Config) (*tables, error) {
 }
 
 // renderTables needs no database.
-func renderTables(db *sql.DB, dialect Dialect, cfg Config) (*tables, error) {
+func renderTables(db *sql.DB, dialect outbox.Dialect, cfg Config) (*tables, error) {
 	d, err := sqldialect.Of(dialect)
 	if err != nil {
 		return nil, outbox.ConfigError("dialect", string(dialect), err.Error())

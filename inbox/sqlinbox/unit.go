@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/fullpool"
 	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/internal/txctx"
@@ -21,14 +22,14 @@ type unit struct {
 	cancel context.CancelFunc
 	stop   func() bool // keeps the transaction although the claim's context ends
 
-	unwatch func() bool // ends the watch over the pool
+	watch fullpool.SQL
 
 	proof func(ctx context.Context, tx *sql.Tx) error // that the transaction is still open
 }
 
 // begin begins a transaction that ends with ctx until it is detached.
 func (t *tables) begin(ctx context.Context, level sql.IsolationLevel) (*unit, error) {
-	u := &unit{unwatch: func() bool { return false }}
+	u := &unit{}
 	u.ctx, u.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	u.stop = context.AfterFunc(ctx, u.cancel)
 	err := t.full.Take(ctx, func(wait context.Context) (err error) {
@@ -36,7 +37,7 @@ func (t *tables) begin(ctx context.Context, level sql.IsolationLevel) (*unit, er
 		return err
 	})
 	if err == nil {
-		u.unwatch = t.full.Watch()
+		u.watch.Begin(t.full, t.DB)
 		return u, nil
 	}
 	if !u.stop() {
@@ -121,11 +122,13 @@ func (u *unit) within(ctx context.Context) func() {
 }
 
 func (u *unit) release() {
-	u.unwatch()
-	u.cancel()
-	if u.conn != nil {
-		_ = u.conn.Close() // it is broken, or discarded
-	}
+	_ = u.watch.End(func() error { // without an error: it is broken, or discarded
+		u.cancel()
+		if u.conn != nil {
+			_ = u.conn.Close()
+		}
+		return nil
+	})
 }
 
 // discard closes the connection: the server rolls back what is open on it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/stretchr/testify/require"
@@ -16,19 +17,18 @@ import (
 // BenchmarkMemory remembers messages beyond its size, and finds one again.
 func BenchmarkMemory(b *testing.B) {
 	const known = 1000
-	newMemory := func(b *testing.B) (*twotier.Memory, []string) {
+	m := twotier.NewMemory(known, time.Minute)
+	filled := func(b *testing.B) []string {
 		b.Helper()
-		m, err := twotier.NewMemory(twotier.MemoryConfig{Size: known})
-		require.NoError(b, err)
 		ids := make([]string, 2*known)
 		for i := range ids {
 			ids[i] = "message-" + strconv.Itoa(i)
 			require.NoError(b, m.Remember(b.Context(), "tester", ids[i], "scope"))
 		}
-		return m, ids
+		return ids
 	}
 	b.Run("remember", func(b *testing.B) {
-		m, ids := newMemory(b)
+		ids := filled(b)
 		b.ReportAllocs()
 		for n := 0; b.Loop(); n++ {
 			if err := m.Remember(b.Context(), "tester", ids[n%len(ids)], "scope"); err != nil {
@@ -38,7 +38,7 @@ func BenchmarkMemory(b *testing.B) {
 		require.Equal(b, known, m.Len())
 	})
 	b.Run("seen", func(b *testing.B) {
-		m, ids := newMemory(b)
+		ids := filled(b)
 		b.ReportAllocs()
 		for b.Loop() {
 			if scope, err := m.Seen(b.Context(), "tester", ids[len(ids)-1]); err != nil || scope != "scope" {

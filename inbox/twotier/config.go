@@ -2,7 +2,6 @@ package twotier
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -16,21 +15,28 @@ import (
 type Config struct {
 	// Scope returns the name of the history that the inbox's commits belong to. It must
 	// read it each time from the database that the inbox writes to. pginbox's Inbox has
-	// such a method. Required.
+	// such a method. A read that takes longer than a second counts as not known. Required.
 	Scope func(ctx context.Context) (string, error)
 
-	// Caches are asked in this order; if one knows a message, those before it are told.
-	// They can be shared with other processors. Defaults to one Memory of its own.
-	Caches []Cache
+	// Memory is how many messages are remembered in this process, those longest unused
+	// forgotten first. Each takes about 250 bytes and its id. A negative value means none.
+	// Defaults to 65,536.
+	Memory int
+
+	// MemoryTTL is how long they are remembered, 1 ms or more. Defaults to 10 min.
+	MemoryTTL time.Duration
+
+	// Shared is a cache that processes share, such as package rediscache's. It is asked
+	// about what this process does not remember. Defaults to none.
+	Shared Cache
 
 	// IDFrom finds the id of a message. It must be the inbox's.
 	// Defaults to inbox.DefaultIDSource.
 	IDFrom inbox.IDSource
 
-	// CacheTimeout bounds each call of a cache, and ScopeTimeout each read of the
-	// scope. What takes longer counts as not known, and the inbox is asked.
-	// Default to 50 ms and 1 s.
-	CacheTimeout, ScopeTimeout time.Duration
+	// CacheTimeout bounds each call of a cache. What takes longer counts as not known, and
+	// the inbox is asked. Defaults to 50 ms.
+	CacheTimeout time.Duration
 
 	// RetryAfter is how long a cache that failed is not asked, so that a cache that is
 	// away does not delay every message by CacheTimeout. Defaults to 1 s.
@@ -44,39 +50,38 @@ type Config struct {
 	Hooks []outbox.Hook
 }
 
-func (c Config) withDefaults() (Config, error) {
+func (c Config) withDefaults() Config {
+	if c.Memory == 0 {
+		c.Memory = 65_536
+	}
+	if c.MemoryTTL == 0 {
+		c.MemoryTTL = 10 * time.Minute
+	}
 	if c.IDFrom == nil {
 		c.IDFrom = inbox.DefaultIDSource()
 	}
 	if c.CacheTimeout == 0 {
 		c.CacheTimeout = 50 * time.Millisecond
 	}
-	if c.ScopeTimeout == 0 {
-		c.ScopeTimeout = time.Second
-	}
 	if c.RetryAfter == 0 {
 		c.RetryAfter = time.Second
 	}
 	c.Logger = logger.Or(c.Logger)
-	if len(c.Caches) > 0 {
-		return c, nil
-	}
-	memory, err := NewMemory(MemoryConfig{})
-	c.Caches = []Cache{memory}
-	return c, err
+	return c
 }
 
 func (c Config) validate() error {
 	if c.Scope == nil {
 		return outbox.ConfigError("Scope", nil, "is required, such as the Scope of a pginbox.Inbox")
 	}
-	for i, cache := range c.Caches {
-		if cache == nil {
-			return outbox.ConfigError(fmt.Sprintf("Caches[%d]", i), nil, "must not be nil")
-		}
+	if c.Memory < 0 && c.Shared == nil {
+		return outbox.ConfigError("Memory", c.Memory, "must not be negative without Shared: there would be no cache")
+	}
+	if c.MemoryTTL < time.Millisecond {
+		return outbox.ConfigError("MemoryTTL", c.MemoryTTL, "must be 1 ms or more")
 	}
 	for name, d := range map[string]time.Duration{
-		"CacheTimeout": c.CacheTimeout, "ScopeTimeout": c.ScopeTimeout, "RetryAfter": c.RetryAfter,
+		"CacheTimeout": c.CacheTimeout, "RetryAfter": c.RetryAfter,
 	} {
 		if d < 0 {
 			return outbox.ConfigError(name, d, "must not be negative")

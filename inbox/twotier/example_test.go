@@ -19,8 +19,8 @@ func (look) OnTwotierLook(_ context.Context, e twotier.LookEvent) {
 	fmt.Println(e.Consumer, e.ID, e.Outcome)
 }
 
-// With pginbox, Scope is the inbox's own method, and a rediscache may be the second
-// of the caches.
+// With pginbox, Scope is the inbox's own method, and a rediscache may be
+// the Shared cache.
 func ExampleProcessor() {
 	in, err := meminbox.New("loyalty", meminbox.Config{})
 	if err != nil {

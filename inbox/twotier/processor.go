@@ -51,16 +51,16 @@ func New(in Inbox, cfg Config) (*Processor, error) {
 	if in == nil {
 		return nil, outbox.ConfigError("in", nil, "must not be nil")
 	}
-	cfg, err := cfg.withDefaults()
-	if err != nil {
-		return nil, err
-	}
+	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	p := &Processor{in: in, cfg: cfg, scopes: &scopes{read: cfg.Scope, timeout: cfg.ScopeTimeout}}
-	for _, c := range cfg.Caches {
-		p.tiers = append(p.tiers, &tier{Cache: c})
+	p := &Processor{in: in, cfg: cfg, scopes: &scopes{read: cfg.Scope, timeout: time.Second}}
+	if cfg.Memory > 0 {
+		p.tiers = append(p.tiers, &tier{Cache: newMemory(cfg.Memory, cfg.MemoryTTL)})
+	}
+	if cfg.Shared != nil {
+		p.tiers = append(p.tiers, &tier{Cache: cfg.Shared})
 	}
 	return p, nil
 }

@@ -27,10 +27,6 @@ type Config struct {
 	// the inbox's database can serve. Defaults to 64.
 	MaxConcurrent int
 
-	// RetryAfter is what senders are told by that header if a request cannot be worked on
-	// now, in whole seconds, 1 s to 1 h. Defaults to 1 s.
-	RetryAfter time.Duration
-
 	// Headers are names of the request's headers that become metadata of the message,
 	// under the names as they are here. Signatures do not cover them. Defaults to none.
 	Headers []string
@@ -57,7 +53,6 @@ func (c Config) withDefaults() Config {
 	c.Tolerance = cmp.Or(c.Tolerance, 5*time.Minute)
 	c.MaxBodyBytes = cmp.Or(c.MaxBodyBytes, 1<<20)
 	c.MaxConcurrent = cmp.Or(c.MaxConcurrent, 64)
-	c.RetryAfter = cmp.Or(c.RetryAfter, time.Second)
 	c.Logger = logger.Or(c.Logger)
 	return c
 }
@@ -70,11 +65,9 @@ func (c Config) validate() error {
 		return outbox.ConfigError("MaxBodyBytes", c.MaxBodyBytes, "must be 1 to 104857600")
 	case c.MaxConcurrent < 1 || c.MaxConcurrent > 10_000:
 		return outbox.ConfigError("MaxConcurrent", c.MaxConcurrent, "must be 1 to 10000")
-	case c.RetryAfter < time.Second || c.RetryAfter > time.Hour:
-		return outbox.ConfigError("RetryAfter", c.RetryAfter, "must be 1 s to 1 h")
 	}
 	for i, name := range c.Headers {
-		if name == "" || outbox.ReservedHeader(name) || name == MetadataID {
+		if name == "" || outbox.ReservedHeader(name) || name == metadataID {
 			return outbox.ConfigError(fmt.Sprintf("Headers[%d]", i), strconv.Quote(name), "is set by leat itself, or empty")
 		}
 	}

@@ -9,17 +9,17 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Enqueue returns a HandleFunc that puts each event into ob, in the transaction of the
+// Enqueue returns a function for New that puts each event into ob, in the transaction of the
 // inbox, which must be one of ob's database. Give Config.AfterCommit ob.Wake.
 //
 // Convert makes a message of an event. A nil one takes outbox.FromWatermill, for topic. The
 // message gets an id of its own, unless convert gives it one that is not the event's: ids
-// of two senders may be the same. MetadataID tells where it came from.
+// of two senders may be the same. metadata "webhook-id" has the event's.
 //
 // Topic must not be empty if convert is nil. Errors wrap outbox.ErrInvalidConfig.
 func Enqueue(
 	ob outbox.Enqueuer, topic string, convert func(msg *message.Message) (outbox.Message, error),
-) (HandleFunc, error) {
+) (func(ctx context.Context, msg *message.Message) error, error) {
 	switch {
 	case ob == nil:
 		return nil, outbox.ConfigError("ob", nil, "must not be nil")

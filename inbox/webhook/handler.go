@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -19,22 +18,13 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// HandleFunc takes an event, in the transaction of its inbox, which ctx and msg.Context()
-// carry. If it returns an error nothing of it is left, and the sender sends the event
-// again.
-//
-// The UUID of msg is the event's id, its payload the body, byte for byte. Its metadata has
-// MetadataID, outbox.HeaderEventType if the event has a type, "content-type", and what
-// Config.Headers and Config.LeatHeaders add.
-type HandleFunc func(ctx context.Context, msg *message.Message) error
-
 // Handler receives the webhooks of one sender. It is safe for concurrent use.
 // See design 12.9.
 type Handler struct {
 	cfg    Config
 	scheme Scheme
 	in     inbox.Runner
-	handle HandleFunc
+	handle func(ctx context.Context, msg *message.Message) error
 	slots  chan struct{}
 
 	unverified atomic.Int64 // since the last line of the log
@@ -42,13 +32,21 @@ type Handler struct {
 }
 
 // New returns a Handler that verifies requests by scheme and runs handle once for each
-// event, in a transaction of in. Errors wrap outbox.ErrInvalidConfig.
+// event, in a transaction of in, which ctx and msg.Context() carry. If handle returns an
+// error nothing of it is left, and the sender sends the event again. Errors wrap
+// outbox.ErrInvalidConfig.
+//
+// The UUID of msg is the event's id, its payload the body, byte for byte. Its metadata has
+// the event's id as "webhook-id", outbox.HeaderEventType if the event has a type,
+// "content-type", and what Config.Headers and Config.LeatHeaders add.
 //
 // In should have inbox.NoDelay as its BusyDelay and as its Policy's Delay: the sender
 // waits before it sends again, so the answer need not. And its Policy should be one other
 // than Block, or an event that can never be handled comes for as long as its sender
 // repeats it, and may hold up others.
-func New(scheme Scheme, in inbox.Runner, handle HandleFunc, cfg Config) (*Handler, error) {
+func New(
+	scheme Scheme, in inbox.Runner, handle func(ctx context.Context, msg *message.Message) error, cfg Config,
+) (*Handler, error) {
 	cfg = cfg.withDefaults()
 	switch {
 	case scheme == nil:
@@ -76,14 +74,14 @@ func New(scheme Scheme, in inbox.Runner, handle HandleFunc, cfg Config) (*Handle
 //	500  if the handler fails
 //	503  if there is no room, the inbox cannot be asked, or the commit got no answer
 //
-// 409 and 503 have Retry-After. No answer says more than its status: the reason is in the
+// 409 and 503 have Retry-After, a second. No answer says more than its status: the reason is in the
 // log, and for hooks.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := RequestEvent{Status: http.StatusInternalServerError, Outcome: inbox.OutcomeFailed}
 	defer h.observe(r.Context(), time.Now(), &e) // also if the handler panics
 	h.serve(w, r, &e)
 	if e.Status == http.StatusConflict || e.Status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", strconv.FormatInt(int64(h.cfg.RetryAfter/time.Second), 10))
+		w.Header().Set("Retry-After", "1")
 	}
 	if e.Status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", http.MethodPost)

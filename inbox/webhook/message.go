@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// MetadataID is the metadata that has the id under which the event came.
-const MetadataID = "webhook-id"
+// metadataID is the metadata that has the id under which the event came.
+const metadataID = "webhook-id"
 
 // message returns an event as a message.
 func (h *Handler) message(r *http.Request, event Event, body []byte) (*message.Message, error) {
@@ -42,7 +42,7 @@ func (h *Handler) message(r *http.Request, event Event, body []byte) (*message.M
 	if kind := r.Header.Get("Content-Type"); kind != "" && utf8.ValidString(kind) && msg.Metadata["content-type"] == "" {
 		msg.Metadata["content-type"] = kind
 	}
-	msg.Metadata[MetadataID] = event.ID
+	msg.Metadata[metadataID] = event.ID
 	msg.SetContext(r.Context())
 	return msg, nil
 }

@@ -65,9 +65,10 @@ func importable(dir string) bool {
 }
 
 // packageComment returns the comment and the name of the package in a directory. The name is
-// empty if there is none.
+// empty if the directory has no package.
 func packageComment(tree fs.FS, dir string) (comment, name string, err error) {
 	files, err := fs.Glob(tree, path.Join(dir, "*.go"))
+	var comments strings.Builder
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
@@ -80,8 +81,8 @@ func packageComment(tree fs.FS, dir string) (comment, name string, err error) {
 		if err != nil {
 			return "", "", err
 		}
-		comment += parsed.Doc.Text()
+		comments.WriteString(parsed.Doc.Text())
 		name = parsed.Name.Name
 	}
-	return comment, name, err
+	return comments.String(), name, err
 }

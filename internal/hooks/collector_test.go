@@ -10,17 +10,14 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/inbox/pginbox"
-	"github.com/leat-go/leat/inbox/pgwatermark"
-	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/inbox/twotier"
 	"github.com/leat-go/leat/inbox/webhook"
-	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/httpsink"
 	"github.com/leat-go/leat/outbox/kafkasink"
-	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
-	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
 // collector is every hook of the library: TestCollectorIsEveryHook.
@@ -31,9 +28,9 @@ type collector struct {
 
 var (
 	_ outbox.EnqueueHook        = (*collector)(nil)
-	_ pgoutbox.MaintenanceHook  = (*collector)(nil)
-	_ pgoutbox.AlarmHook        = (*collector)(nil)
-	_ pgoutbox.TailHook         = (*collector)(nil)
+	_ outbox.AlarmHook          = (*collector)(nil)
+	_ admin.MaintenanceHook     = (*collector)(nil)
+	_ driver.TailHook           = (*collector)(nil)
 	_ relay.SendHook            = (*collector)(nil)
 	_ relay.ReadHook            = (*collector)(nil)
 	_ relay.LeaseHook           = (*collector)(nil)
@@ -41,20 +38,13 @@ var (
 	_ relay.HoldHook            = (*collector)(nil)
 	_ relay.BreakerHook         = (*collector)(nil)
 	_ relay.ProgressHook        = (*collector)(nil)
-	_ relay.AlarmHook           = (*collector)(nil)
 	_ kafkasink.ReplaceHook     = (*collector)(nil)
 	_ inbox.DeliveryHook        = (*collector)(nil)
-	_ pginbox.AlarmHook         = (*collector)(nil)
 	_ pginbox.ObserveHook       = (*collector)(nil)
-	_ pginbox.MaintenanceHook   = (*collector)(nil)
-	_ pgwatermark.AlarmHook     = (*collector)(nil)
 	_ twotier.LookHook          = (*collector)(nil)
 	_ kafkasource.DeliveryHook  = (*collector)(nil)
 	_ kafkasource.PartitionHook = (*collector)(nil)
 	_ dedupe.DeliveryHook       = (*collector)(nil)
-	_ sqloutbox.MaintenanceHook = (*collector)(nil)
-	_ sqlinbox.MaintenanceHook  = (*collector)(nil)
-	_ middleware.HandleHook     = (*collector)(nil)
 	_ httpsink.RequestHook      = (*collector)(nil)
 	_ httpsink.GoneHook         = (*collector)(nil)
 	_ webhook.RequestHook       = (*collector)(nil)
@@ -80,13 +70,13 @@ func (c *collector) kinds() []string {
 
 func (c *collector) OnOutboxEnqueue(_ context.Context, e outbox.EnqueueEvent) { c.saw(e) }
 
-func (c *collector) OnPgoutboxMaintenance(_ context.Context, e pgoutbox.MaintenanceEvent) { c.saw(e) }
+func (c *collector) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) { c.saw(e) }
 
-func (c *collector) OnPgoutboxAlarm(_ context.Context, e pgoutbox.AlarmEvent) { c.saw(e) }
+func (c *collector) OnAdminMaintenance(_ context.Context, e admin.MaintenanceEvent) { c.saw(e) }
 
 func (c *collector) OnRelaySend(_ context.Context, e relay.SendEvent) { c.saw(e) }
 
-func (c *collector) OnPgoutboxTail(_ context.Context, e pgoutbox.TailEvent) { c.saw(e) }
+func (c *collector) OnDriverTail(_ context.Context, e driver.TailEvent) { c.saw(e) }
 
 func (c *collector) OnRelayRead(_ context.Context, e relay.ReadEvent) { c.saw(e) }
 
@@ -100,23 +90,11 @@ func (c *collector) OnRelayBreaker(_ context.Context, e relay.BreakerEvent) { c.
 
 func (c *collector) OnRelayProgress(_ context.Context, e relay.ProgressEvent) { c.saw(e) }
 
-func (c *collector) OnRelayAlarm(_ context.Context, e relay.AlarmEvent) { c.saw(e) }
-
 func (c *collector) OnKafkasinkReplace(_ context.Context, e kafkasink.ReplaceEvent) { c.saw(e) }
 
 func (c *collector) OnInboxDelivery(_ context.Context, e inbox.DeliveryEvent) { c.saw(e) }
 
-func (c *collector) OnPginboxAlarm(_ context.Context, e pginbox.AlarmEvent) { c.saw(e) }
-
 func (c *collector) OnPginboxObserve(_ context.Context, e pginbox.ObserveEvent) { c.saw(e) }
-
-func (c *collector) OnPginboxMaintenance(_ context.Context, e pginbox.MaintenanceEvent) { c.saw(e) }
-
-func (c *collector) OnSqloutboxMaintenance(_ context.Context, e sqloutbox.MaintenanceEvent) { c.saw(e) }
-
-func (c *collector) OnSqlinboxMaintenance(_ context.Context, e sqlinbox.MaintenanceEvent) { c.saw(e) }
-
-func (c *collector) OnPgwatermarkAlarm(_ context.Context, e pgwatermark.AlarmEvent) { c.saw(e) }
 
 func (c *collector) OnTwotierLook(_ context.Context, e twotier.LookEvent) { c.saw(e) }
 
@@ -125,8 +103,6 @@ func (c *collector) OnKafkasourceDelivery(_ context.Context, e kafkasource.Deliv
 func (c *collector) OnKafkasourcePartition(_ context.Context, e kafkasource.PartitionEvent) { c.saw(e) }
 
 func (c *collector) OnDedupeDelivery(_ context.Context, e dedupe.DeliveryEvent) { c.saw(e) }
-
-func (c *collector) OnMiddlewareHandle(_ context.Context, e middleware.HandleEvent) { c.saw(e) }
 
 func (c *collector) OnHttpsinkRequest(_ context.Context, e httpsink.RequestEvent) { c.saw(e) }
 

@@ -69,7 +69,7 @@ func TestEverything_Relay(t *testing.T) {
 		_, err = r.RunOnce(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []string{
-			"outbox.EnqueueEvent", "relay.AlarmEvent", "relay.BreakerEvent", "relay.ErrorEvent", "relay.HoldEvent",
+			"outbox.AlarmEvent", "outbox.EnqueueEvent", "relay.BreakerEvent", "relay.ErrorEvent", "relay.HoldEvent",
 			"relay.LeaseEvent", "relay.ProgressEvent", "relay.ReadEvent", "relay.SendEvent",
 		}, c.kinds())
 	})
@@ -88,8 +88,6 @@ func TestEverything_Inbox(t *testing.T) {
 	require.NoError(t, err)
 	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: tiers})
 	require.NoError(t, err)
-	metrics, err := middleware.NewMetrics(middleware.MetricsConfig{Hooks: all})
-	require.NoError(t, err)
 	store, err := memdedupe.New(memdedupe.Config{})
 	require.NoError(t, err)
 	p, err := dedupe.New(store, "billing", dedupe.Config{Hooks: all})
@@ -97,12 +95,12 @@ func TestEverything_Inbox(t *testing.T) {
 	leased, err := middleware.NewDedupe(middleware.DedupeConfig{Processor: p})
 	require.NoError(t, err)
 	done := func(*message.Message) ([]*message.Message, error) { return nil, nil }
-	for _, h := range []message.HandlerFunc{metrics(once(done)), leased(done)} {
+	for _, h := range []message.HandlerFunc{once(done), leased(done)} {
 		_, err := h(message.NewMessage("order-1", nil))
 		require.NoError(t, err)
 	}
 	require.Equal(t, []string{
-		"dedupe.DeliveryEvent", "inbox.DeliveryEvent", "middleware.HandleEvent", "twotier.LookEvent",
+		"dedupe.DeliveryEvent", "inbox.DeliveryEvent", "twotier.LookEvent",
 	}, c.kinds())
 }
 

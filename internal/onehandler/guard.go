@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// Err is inbox.ErrTwoHandlers and dedupe.ErrTwoHandlers.
+// Err is inbox.ErrTwoHandlers.
 var Err = errors.New("leat: two handlers share what remembers the messages of one")
 
 // Guard belongs to one memory. The zero value is ready. It is safe for concurrent

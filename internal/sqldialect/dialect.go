@@ -46,9 +46,9 @@ type Dialect struct {
 	Folder string
 }
 
-// Of returns the dialect of a name. The error wraps ErrUnknown.
-func Of(name Name) (Dialect, error) {
-	switch name {
+// Of returns the dialect of a name, which may be an outbox.Dialect. The error wraps ErrUnknown.
+func Of[N ~string](of N) (Dialect, error) {
+	switch name := Name(of); name {
 	case MySQL, MariaDB:
 		return Dialect{
 			Name:      name,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,9 @@ import (
 func (s *Store) checkServer(ctx context.Context, n Needs) (Facts, error) {
 	v := variables{}
 	err := s.use(ctx, func(conn *sql.Conn) error {
+		if err := s.returnsAll(ctx, conn); err != nil {
+			return err
+		}
 		err := Each(ctx, conn, func(scan Scanner) error {
 			var name, value string
 			err := scan(&name, &value)
@@ -28,6 +32,19 @@ func (s *Store) checkServer(ctx context.Context, n Needs) (Facts, error) {
 		return err
 	})
 	return Facts{Fence: v.fence()}, err
+}
+
+// returnsAll refuses a session that cuts off what a statement without a LIMIT finds: the list
+// of the variables would be the first to be short.
+func (s *Store) returnsAll(ctx context.Context, conn *sql.Conn) error {
+	var most uint64
+	if err := conn.QueryRowContext(ctx, s.SQL["select_limit"]).Scan(&most); err != nil {
+		return err
+	}
+	if most < math.MaxInt64 {
+		return &SetupError{What: "sql_select_limit", Value: most, Rule: "must not be set: results would lack rows", OfSession: true}
+	}
+	return nil
 }
 
 // variables are the settings of a server, by their names, in capitals.
@@ -50,6 +67,7 @@ func (v variables) check(dialect sqldialect.Name, n Needs) error {
 		{"transaction_isolation", seesUncommitted, n.OwnSessions && v["transaction_isolation"] == readUncommitted, false, true},
 		{"tx_isolation", seesUncommitted, n.OwnSessions && v["tx_isolation"] == readUncommitted, false, true},
 		{"auto_increment_increment", "must be 1: most numbers would be missing", n.Numbers && v["auto_increment_increment"] != "1", false, true},
+		{"unique_checks", "must be ON: MariaDB locks an empty table for who inserts the first row", v["unique_checks"] == "OFF", false, true},
 		{"read_only", notReadOnly, v["read_only"] != "OFF", false, true},
 		{"innodb_read_only", notReadOnly, v["innodb_read_only"] == "ON", false, true},
 		{"wsrep_on", "must be OFF: the nodes of a Galera cluster do not see each other's row locks, on which order and claims rest", v["wsrep_on"] == "ON", false, true},

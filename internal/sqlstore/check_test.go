@@ -34,6 +34,7 @@ func TestServersAreRefusedByTheirSettings(t *testing.T) {
 		{"version", "8.0.11-TIDB-V7.5.0", false},
 		{"version", "", false},
 		{"autocommit", "OFF", false},
+		{"unique_checks", "OFF", false},
 		{"read_only", "ON", false},
 		{"read_only", "NO_LOCK", false},
 		{"read_only", "NO_LOCK_NO_ADMIN", false},

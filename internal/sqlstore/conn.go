@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
+
+	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/internal/sqlfile"
 )
 
 // Conn is a connection of the pool that one user has, with settings of its own. One caller
@@ -17,9 +20,22 @@ type Conn struct {
 // ErrConnClosed is returned by Use if the connection is closed.
 var ErrConnClosed = errors.New("leat: the session has ended")
 
-// Open takes a connection and makes it see each commit at once, whatever the pool's
-// connections are told to do otherwise: a statement is a transaction, and waits for locks
-// no longer than a moment. Close it also after an error.
+// SetUp makes a session of MySQL or MariaDB see each commit at once, whatever the server or the
+// pool has set for it: a statement is a transaction, may take any time, and returns all of its
+// rows. The session may be idle for hours. It must not go back to the pool.
+func SetUp(ctx context.Context, conn *sql.Conn, dialect sqldialect.Name) error {
+	names := []string{"set_session", "set_isolation", "set_statement_time_" + string(dialect)}
+	statements, err := sqlfile.LoadAll(ownFiles, func(sql string) (string, error) { return sql, nil }, names...)
+	for _, name := range names {
+		if err == nil {
+			_, err = conn.ExecContext(ctx, statements[name])
+		}
+	}
+	return err
+}
+
+// Open takes a connection and sets it up. A statement waits for locks no longer than a moment.
+// Close it even after an error.
 func (c *Conn) Open(ctx context.Context, s *Store) error {
 	conn, err := s.DB.Conn(ctx)
 	if err != nil {
@@ -30,12 +46,11 @@ func (c *Conn) Open(ctx context.Context, s *Store) error {
 		_, err := conn.ExecContext(ctx, "PRAGMA read_uncommitted = 0")
 		return err
 	}
-	for _, name := range []string{"set_autocommit", "set_isolation", "set_lock_wait"} {
-		if _, err := conn.ExecContext(ctx, s.SQL[name]); err != nil {
-			return err
-		}
+	if err := SetUp(ctx, conn, s.Dialect.Name); err != nil {
+		return err
 	}
-	return nil
+	_, err = conn.ExecContext(ctx, s.SQL["set_lock_wait"])
+	return err
 }
 
 // Use calls f with the connection.

@@ -4,14 +4,16 @@ import (
 	"context"
 	"time"
 
+	"github.com/ThreeDotsLabs/watermill/message"
+
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/twotier"
-	"github.com/leat-go/leat/middleware"
 )
 
-// Consumers observes inboxes, deduplicators, the caches in front of inboxes, and handlers,
-// all of them together: give it to their Config.Hooks. It is safe for concurrent use.
+// Consumers observes inboxes, deduplicators and the caches in front of inboxes, all of
+// them together: give it to their Config.Hooks. Its Middleware observes handlers. It is
+// safe for concurrent use.
 type Consumers struct {
 	inboxes         *series[inboxSeries]
 	dedupes, caches *series[map[string]Counter]
@@ -25,10 +27,9 @@ type inboxSeries struct {
 }
 
 var (
-	_ inbox.DeliveryHook    = (*Consumers)(nil)
-	_ dedupe.DeliveryHook   = (*Consumers)(nil)
-	_ twotier.LookHook      = (*Consumers)(nil)
-	_ middleware.HandleHook = (*Consumers)(nil)
+	_ inbox.DeliveryHook  = (*Consumers)(nil)
+	_ dedupe.DeliveryHook = (*Consumers)(nil)
+	_ twotier.LookHook    = (*Consumers)(nil)
 )
 
 // Consumers returns an observer. inboxes are names of consumers that are known: they are
@@ -96,14 +97,17 @@ func (c *Consumers) OnTwotierLook(_ context.Context, e twotier.LookEvent) {
 	count(c.caches.of(e.Consumer), e.Outcome.String())
 }
 
-// OnMiddlewareHandle implements middleware.HandleHook.
-func (c *Consumers) OnMiddlewareHandle(_ context.Context, e middleware.HandleEvent) {
-	outcome := "ok"
-	switch {
-	case e.Panicked:
-		outcome = "panicked"
-	case e.Err != nil:
-		outcome = "failed"
+// Middleware measures how long h takes, and how it ends: well, with an error, or in a
+// panic. It is a middleware for Watermill's router.
+func (c *Consumers) Middleware(h message.HandlerFunc) message.HandlerFunc {
+	return func(msg *message.Message) (produced []*message.Message, err error) {
+		handler, began := message.HandlerNameFromCtx(msg.Context()), time.Now()
+		outcome := "panicked"
+		defer func() { c.handlers.of(handler)[outcome].Observe(time.Since(began).Seconds()) }()
+		produced, err = h(msg)
+		if outcome = "ok"; err != nil {
+			outcome = "failed"
+		}
+		return produced, err
 	}
-	c.handlers.of(e.Handler)[outcome].Observe(e.Took.Seconds())
 }

@@ -4,10 +4,14 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/onehandler/routed"
 	"github.com/leat-go/leat/middleware/metrics"
 	"github.com/leat-go/leat/middleware/metrics/internal/ledger"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // TestConsumers_Count: deliveries are counted by consumer and outcome, at the inbox, at the
@@ -33,6 +37,21 @@ func TestConsumers_Count(t *testing.T) {
 		l.Of("leat_handler_duration_seconds"))
 }
 
+// TestConsumers_Handlers: a handler is counted by the name that the router gives it. The
+// middleware passes on what the handler returns.
+func TestConsumers_Handlers(t *testing.T) {
+	t.Parallel()
+	m, l := ledger.New(t, metrics.Config{})
+	msg, err := routed.Message(t.Context(), "points", "order-1")
+	require.NoError(t, err)
+	answer, errHandler := []*message.Message{msg}, errors.New("no")
+	got, err := m.Consumers().Middleware(func(*message.Message) ([]*message.Message, error) { return answer, errHandler })(msg)
+	require.Equal(t, answer, got)
+	require.Equal(t, errHandler, err)
+	require.Equal(t, map[string]float64{"handler=points,outcome=ok": 0, "handler=points,outcome=failed": 1, "handler=points,outcome=panicked": 0},
+		l.Of("leat_handler_duration_seconds"))
+}
+
 // TestSource_Counts: what a broker delivers, and what it has deleted, by group and topic.
 func TestSource_Counts(t *testing.T) {
 	t.Parallel()
@@ -55,27 +74,30 @@ func TestMaintenance_Alarms(t *testing.T) {
 	m, l := ledger.New(t, metrics.Config{})
 	o, err := m.Outbox("main")
 	require.NoError(t, err)
-	w := o.Maintenance("lag")
+	w := o.Maintenance()
 	const lag = "outbox=main,kind=lag"
-	require.Equal(t, map[string]float64{lag: 0}, l.Of("leat_outbox_alarm_active"))
-	w.Alarm("lag", "audit", false)
-	w.Alarm("lag", "audit", false)
-	w.Alarm("lag", "default", false)
-	w.Alarm("lag", "audit", true)
-	require.Equal(t, map[string]float64{lag: 2}, l.Of("leat_outbox_alarms_total"))
-	require.Equal(t, map[string]float64{lag: 1}, l.Of("leat_outbox_alarm_active"))
-	w.Alarm("lag", "default", true)
-	require.Equal(t, map[string]float64{lag: 0}, l.Of("leat_outbox_alarm_active"))
-	w.Alarm("lag", "audit", false)
-	w.Event("other")
-	w.Event("other")
-	require.Equal(t, map[string]float64{lag: 3, "outbox=main,kind=other": 2}, l.Of("leat_outbox_alarms_total"))
+	raise := func(group string, ended bool) {
+		w.OnOutboxAlarm(t.Context(), outbox.AlarmEvent{Package: "pgoutbox", Kind: "lag", Group: group, Ended: ended})
+	}
+	require.Zero(t, l.Of("leat_outbox_alarm_active")[lag])
+	raise("audit", false)
+	raise("audit", false)
+	raise("default", false)
+	raise("audit", true)
+	require.InDelta(t, 2, l.Of("leat_outbox_alarms_total")[lag], 0)
+	require.InDelta(t, 1, l.Of("leat_outbox_alarm_active")[lag], 0)
+	raise("default", true)
+	require.Zero(t, l.Of("leat_outbox_alarm_active")[lag])
+	raise("audit", false)
+	w.OnOutboxAlarm(t.Context(), outbox.AlarmEvent{Kind: "other"})
+	require.InDelta(t, 3, l.Of("leat_outbox_alarms_total")[lag], 0)
+	require.InDelta(t, 1, l.Of("leat_outbox_alarms_total")["outbox=main,kind=other"], 0)
 
 	require.Equal(t, map[string]float64{"outbox=main": 0}, l.Of("leat_outbox_maintenance_last_success_timestamp_seconds"))
-	w.Round(errors.New("no"))
-	w.Promoted(nil)
+	w.OnAdminMaintenance(t.Context(), admin.MaintenanceEvent{Err: errors.New("no")})
+	w.OnAdminMaintenance(t.Context(), admin.MaintenanceEvent{Between: true})
 	require.Equal(t, map[string]float64{"outbox=main": 0}, l.Of("leat_outbox_maintenance_last_success_timestamp_seconds"))
-	w.Round(nil)
+	w.OnAdminMaintenance(t.Context(), admin.MaintenanceEvent{})
 	require.Positive(t, l.Of("leat_outbox_maintenance_last_success_timestamp_seconds")["outbox=main"])
 	require.Equal(t, map[string]float64{"outbox=main,outcome=ok": 2, "outbox=main,outcome=failed": 1}, l.Of("leat_outbox_maintenance_rounds_total"))
 }

@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
+	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/internal/wait"
 )
 
 //leat:level 0
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testenv.Main(m) }
 
 // elapse lets virtual time pass.
 func elapse(t *testing.T, d time.Duration) {

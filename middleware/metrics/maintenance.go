@@ -1,32 +1,57 @@
 package metrics
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Maintenance observes what keeps the tables of an outbox or an inbox in shape. Packages
-// such as pgmetrics tell it of their hooks' events. It is safe for concurrent use.
+// Maintenance observes what keeps the tables of an outbox or an inbox in shape: give it to the
+// Hooks of a MaintenanceConfig, and that of an inbox also to those of pginbox.Config and
+// pgwatermark.Config, whose alarms it counts. It is safe for concurrent use.
 type Maintenance struct {
 	ok, failed Counter
 	last       atomic.Pointer[time.Time]
 	alarms     *alarms
+	momentary  bool // most kinds of alarms have no end
 }
 
-// Maintenance returns an observer of the outbox's maintenance. kinds are the kinds of alarms
-// that are known, to be shown from the start.
-func (o *Outbox) Maintenance(kinds ...string) *Maintenance {
-	return o.m.maintenance(o.name, maintenanceRows{outboxRounds, outboxLastRound, outboxAlarms, outboxAlarmActive}, kinds)
+var (
+	_ admin.MaintenanceHook = (*Maintenance)(nil)
+	_ outbox.AlarmHook      = (*Maintenance)(nil)
+)
+
+// outboxKinds and inboxKinds are the kinds of alarms that are shown from the start, and
+// lastingKinds those of an inbox that have an end. A test compares them with the constants of the
+// packages, which this one does not import.
+func outboxKinds() []string {
+	return []string{"history_pinned", "lag", "lag_exceeded", "tail_in_use", "position_unusable", "busy"}
+}
+
+func inboxKinds() []string {
+	return []string{"too_old", "too_new", "range_missing", "busy", "clock", "retention", "new_source", "beyond_end", "missing"}
+}
+
+func lastingKind(kind outbox.AlarmKind) bool { return kind == "busy" || kind == "clock" }
+
+// Maintenance returns an observer of the outbox's maintenance.
+func (o *Outbox) Maintenance() *Maintenance {
+	return o.m.maintenance(o.name, maintenanceRows{outboxRounds, outboxLastRound, outboxAlarms, outboxAlarmActive}, outboxKinds())
 }
 
 // InboxMaintenance returns an observer of the maintenance of an inbox's tables, with a name of
-// your choice, which is the label "inbox". kinds are the kinds of alarms that are known, to
-// be shown from the start. Errors wrap outbox.ErrInvalidConfig.
-func (m *Metrics) InboxMaintenance(inbox string, kinds ...string) (*Maintenance, error) {
+// your choice, which is the label "inbox": the one that a Sampler has for the same tables.
+// Consumers observes the deliveries. Errors wrap outbox.ErrInvalidConfig.
+func (m *Metrics) InboxMaintenance(inbox string) (*Maintenance, error) {
 	if err := validName("inbox", inbox); err != nil {
 		return nil, err
 	}
-	return m.maintenance(inbox, maintenanceRows{inboxRounds, inboxLastRound, inboxAlarms, -1}, kinds), nil
+	w := m.maintenance(inbox, maintenanceRows{inboxRounds, inboxLastRound, inboxAlarms, -1}, inboxKinds())
+	w.momentary = true
+	return w, nil
 }
 
 type maintenanceRows struct{ rounds, last, raised, active id }
@@ -50,30 +75,23 @@ func (m *Metrics) maintenance(name string, rows maintenanceRows, kinds []string)
 	return w
 }
 
-// Round counts a round that has just ended, with its error.
-func (w *Maintenance) Round(err error) {
-	if err != nil {
+// OnAdminMaintenance implements admin.MaintenanceHook. Delayed messages that were moved between
+// two rounds do not show that the rounds go on.
+func (w *Maintenance) OnAdminMaintenance(ctx context.Context, e admin.MaintenanceEvent) {
+	switch {
+	case e.Err != nil && ctx.Err() != nil: // it was stopped
+	case e.Err != nil:
 		w.failed.Add(1)
-		return
+	default:
+		w.ok.Add(1)
+		if !e.Between {
+			now := time.Now()
+			w.last.Store(&now)
+		}
 	}
-	w.ok.Add(1)
-	now := time.Now()
-	w.last.Store(&now)
 }
 
-// Promoted counts delayed messages that were moved between two rounds: it is a round that
-// does not say that maintenance works.
-func (w *Maintenance) Promoted(err error) {
-	if err != nil {
-		w.failed.Add(1)
-		return
-	}
-	w.ok.Add(1)
+// OnOutboxAlarm implements outbox.AlarmHook. An alarm counts once while it lasts.
+func (w *Maintenance) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
+	w.alarms.note(string(e.Kind), e.Group, !w.momentary || lastingKind(e.Kind), e.Ended)
 }
-
-// Alarm notes an alarm that is raised, lasts or has ended. about tells it from others of its
-// kind. It counts once while it lasts.
-func (w *Maintenance) Alarm(kind, about string, ended bool) { w.alarms.note(kind, about, true, ended) }
-
-// Event counts an alarm that has no end.
-func (w *Maintenance) Event(kind string) { w.alarms.note(kind, "", false, false) }

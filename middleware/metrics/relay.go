@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -34,7 +35,7 @@ var (
 	_ relay.ProgressHook = (*Relay)(nil)
 	_ relay.HoldHook     = (*Relay)(nil)
 	_ relay.ErrorHook    = (*Relay)(nil)
-	_ relay.AlarmHook    = (*Relay)(nil)
+	_ outbox.AlarmHook   = (*Relay)(nil)
 )
 
 // Relay returns an observer of the relays of a group of the outbox: "default" if you have
@@ -121,9 +122,9 @@ func (r *Relay) OnRelayHold(_ context.Context, e relay.HoldEvent) {
 // OnRelayError implements relay.ErrorHook.
 func (r *Relay) OnRelayError(_ context.Context, e relay.ErrorEvent) { r.errors.of(e.Operation).Add(1) }
 
-// OnRelayAlarm implements relay.AlarmHook.
-func (r *Relay) OnRelayAlarm(_ context.Context, e relay.AlarmEvent) {
-	if !e.Ended {
+// OnOutboxAlarm implements outbox.AlarmHook, for alarms of a relay.
+func (r *Relay) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
+	if e.Package == "relay" && !e.Ended {
 		r.alarms.of(string(e.Kind)).Add(1)
 	}
 }

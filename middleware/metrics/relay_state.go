@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -42,7 +43,7 @@ func (r *Relay) state(s relay.State, show func(reading)) {
 	for _, alarm := range s.Alarms {
 		set(relayAlarmActive, string(alarm.Kind), 1)
 	}
-	for _, kind := range []relay.AlarmKind{
+	for _, kind := range []outbox.AlarmKind{
 		relay.AlarmHeldCap, relay.AlarmUnavailable, relay.AlarmErrorRate, relay.AlarmStuck, relay.AlarmLag,
 	} {
 		set(relayAlarmActive, string(kind), 0)

@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -51,9 +52,6 @@ type Sampler struct {
 	mu      sync.Mutex
 	running bool
 }
-
-// ErrSampling is returned by Run if the Sampler is running already.
-var ErrSampling = errors.New("leat: sampler is running already")
 
 // NewSampler returns a Sampler, which asks nobody before Run or Sample. Errors wrap
 // outbox.ErrInvalidConfig.
@@ -109,12 +107,12 @@ func (c SamplerConfig) complete() (SamplerConfig, error) {
 }
 
 // Run samples until ctx ends, and returns nil then; figures are not shown any more. It
-// returns ErrSampling if it is running already.
+// returns outbox.ErrAlreadyRunning if it is running already.
 func (s *Sampler) Run(ctx context.Context) error {
 	s.mu.Lock()
 	if s.running {
 		s.mu.Unlock()
-		return ErrSampling
+		return fmt.Errorf("%w: the sampler", outbox.ErrAlreadyRunning)
 	}
 	s.running = true
 	s.mu.Unlock()

@@ -135,7 +135,7 @@ func TestSampler_Run(t *testing.T) {
 		for range 2 {
 			go func() { ended <- sampler.Run(ctx) }()
 		}
-		require.ErrorIs(t, <-ended, metrics.ErrSampling)
+		require.ErrorIs(t, <-ended, outbox.ErrAlreadyRunning)
 		relayed := make(chan error, 1)
 		go func() { relayed <- s.relay.Run(ctx) }()
 		for range 100 {

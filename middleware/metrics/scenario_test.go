@@ -90,15 +90,14 @@ func (s service) put(t *testing.T, messages ...outbox.Message) {
 // deliveries of one message, one that fails, one that panics.
 func consume(t *testing.T, m *metrics.Metrics) {
 	t.Helper()
-	all := []outbox.Hook{m.Consumers("loyalty")}
+	consumers := m.Consumers("loyalty")
+	all := []outbox.Hook{consumers}
 	in, err := meminbox.New("loyalty", meminbox.Config{Config: inbox.Config{Hooks: all, BusyDelay: time.Millisecond}})
 	require.NoError(t, err)
 	scope := func(context.Context) (string, error) { return "this process", nil }
 	tiers, err := twotier.New(in, twotier.Config{Scope: scope, Hooks: all})
 	require.NoError(t, err)
 	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: tiers})
-	require.NoError(t, err)
-	timed, err := middleware.NewMetrics(middleware.MetricsConfig{Hooks: all})
 	require.NoError(t, err)
 	store, err := memdedupe.New(memdedupe.Config{})
 	require.NoError(t, err)
@@ -116,7 +115,7 @@ func consume(t *testing.T, m *metrics.Metrics) {
 		return nil, nil
 	}
 	for _, id := range []string{"order-1", "order-1", "order-2", "order-3"} {
-		for _, h := range []message.HandlerFunc{timed(once(handle)), leased(handle)} {
+		for _, h := range []message.HandlerFunc{consumers.Middleware(once(handle)), leased(handle)} {
 			func() {
 				defer func() { _ = recover() }()
 				msg := message.NewMessage(id, nil)

@@ -15,6 +15,7 @@ import (
 	"github.com/leat-go/leat/middleware/metrics/internal/ledger"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -52,15 +53,15 @@ func trouble(t *testing.T, m *metrics.Metrics) {
 	r, err := o.Relay("default")
 	require.NoError(t, err)
 	r.ClientReplaced()
-	r.Tail().Follows(true)
+	r.Tail().OnDriverTail(t.Context(), driver.TailEvent{Follows: true})
 	r.OnRelayError(t.Context(), relay.ErrorEvent{Operation: "read"})
-	w := o.Maintenance("lag")
-	w.Round(nil)
-	w.Alarm("lag", "default", false)
+	w := o.Maintenance()
+	w.OnAdminMaintenance(t.Context(), admin.MaintenanceEvent{})
+	w.OnOutboxAlarm(t.Context(), outbox.AlarmEvent{Kind: "lag", Group: "default"})
 	in, err := m.InboxMaintenance("orders")
 	require.NoError(t, err)
-	in.Round(nil)
-	in.Event("too_old")
+	in.OnAdminMaintenance(t.Context(), admin.MaintenanceEvent{})
+	in.OnOutboxAlarm(t.Context(), outbox.AlarmEvent{Kind: "too_old"})
 	consume(t, m)
 	src := m.Source("acked")
 	src.Assigned("g", "orders", 3)

@@ -1,10 +1,17 @@
 package metrics
 
-import "sync/atomic"
+import (
+	"context"
+	"sync/atomic"
 
-// Tail observes the tail of a relay's source. Packages such as pgmetrics tell it of their
-// hooks' events. It is safe for concurrent use.
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// Tail observes the tail of a relay's source: give it to pgoutbox.TailConfig.Hooks. It is safe for
+// concurrent use.
 type Tail struct{ follows atomic.Bool }
+
+var _ driver.TailHook = (*Tail)(nil)
 
 // Tail returns an observer of a tail of the group's source. Call it if there is one: it is shown
 // from then on.
@@ -16,5 +23,5 @@ func (r *Relay) Tail() *Tail {
 	return t
 }
 
-// Follows notes whether the tail follows from now on.
-func (t *Tail) Follows(follows bool) { t.follows.Store(follows) }
+// OnDriverTail implements driver.TailHook.
+func (t *Tail) OnDriverTail(_ context.Context, e driver.TailEvent) { t.follows.Store(e.Follows) }

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/middleware/oteltrace"
 )
 
@@ -16,15 +15,13 @@ import (
 func BenchmarkTracer(b *testing.B) {
 	tracer, err := oteltrace.New(noop.NewTracerProvider(), oteltrace.Config{})
 	require.NoError(b, err)
-	tracing, err := middleware.NewTracing(middleware.TracingConfig{Tracer: tracer})
-	require.NoError(b, err)
 	handled := 0
 	handle := func(*message.Message) ([]*message.Message, error) {
 		handled++
 		return nil, nil
 	}
 	for name, h := range map[string]message.HandlerFunc{
-		"process": tracing.Middleware(handle), "process+inside": tracing.Middleware(tracing.Inside(handle)),
+		"process": tracer.Middleware(handle), "process+inside": tracer.Middleware(tracer.Inside(handle)),
 	} {
 		b.Run(name, func(b *testing.B) {
 			handled = 0

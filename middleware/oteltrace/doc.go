@@ -1,4 +1,5 @@
-// Package oteltrace is a middleware.Tracer for OpenTelemetry, and a hook of relays.
+// Package oteltrace makes traces by OpenTelemetry: two middlewares for Watermill's router,
+// and a hook of relays.
 //
 // The span of a delivery continues the trace of the message's producer: it is a
 // child of the span that was current when the message was enqueued, and links to

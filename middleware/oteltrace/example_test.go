@@ -38,18 +38,13 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	tracing, err := middleware.NewTracing(middleware.TracingConfig{Tracer: tracer})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	handle := func(*message.Message) ([]*message.Message, error) { return nil, nil }
-	_, err = tracing.Middleware(once(tracing.Inside(handle)))(msg)
+	_, err = tracer.Middleware(once(tracer.Inside(handle)))(msg)
 	for _, s := range provider.spans {
 		fmt.Println(s.name, "in trace", s.ctx.TraceID())
 	}

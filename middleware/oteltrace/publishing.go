@@ -15,28 +15,25 @@ import (
 // waitKey is the attribute with the time that a record has waited in the outbox.
 const waitKey = "leat.wait"
 
-// Publishing makes a span of each attempt of a relay to deliver a record: a child of the
-// span that was current when the message was enqueued. Give it to relay.Config.Hooks. The
-// record is sent as it was enqueued, so the span of a delivery is beside that of the
-// attempt and not below it. It is safe for concurrent use.
+// Publishing returns a hook that makes a span of each attempt of a relay to deliver a
+// record: a child of the span that was current when the message was enqueued. Give it to
+// relay.Config.Hooks. The record is sent as it was enqueued, so the span of a delivery is
+// beside that of the attempt and not below it. The hook is safe for concurrent use.
 //
 // The span lasts as long as the call of the sink, which may have carried other records.
 // Its attribute leat.wait is the time in seconds from when the message was stored, by the
 // database's clock, to the call, by this machine's; 0 if the clocks disagree by more. A
 // record without a trace in its headers gets no span, nor one that the sink has not tried
 // (outbox.FailureNotSent).
-type Publishing struct{ tracer *Tracer }
+func (t *Tracer) Publishing() relay.SendHook { return publishing{t} }
 
-var _ relay.SendHook = (*Publishing)(nil)
-
-// Publishing returns a hook for relays, whose spans have the Tracer's provider and Config.
-func (t *Tracer) Publishing() *Publishing { return &Publishing{tracer: t} }
+type publishing struct{ tracer *Tracer }
 
 // Borrows implements driver.Borrower of package outbox/driver.
-func (*Publishing) Borrows() {}
+func (publishing) Borrows() {}
 
 // OnRelaySend implements relay.SendHook.
-func (p *Publishing) OnRelaySend(ctx context.Context, e relay.SendEvent) {
+func (p publishing) OnRelaySend(ctx context.Context, e relay.SendEvent) {
 	over := time.Now()
 	began := over.Add(-e.Took)
 	ctx = context.WithoutCancel(ctx)
@@ -46,7 +43,7 @@ func (p *Publishing) OnRelaySend(ctx context.Context, e relay.SendEvent) {
 }
 
 // span makes the span of one record, if it was tried and has a trace.
-func (p *Publishing) span(ctx context.Context, r *outbox.Record, err error, began, over time.Time) {
+func (p publishing) span(ctx context.Context, r *outbox.Record, err error, began, over time.Time) {
 	if err != nil && outbox.KindOf(err) == outbox.FailureNotSent {
 		return
 	}

@@ -65,22 +65,20 @@ func TestFromEnqueueToHandler(t *testing.T) {
 		require.NoError(t, err)
 		ob, err := memoutbox.New(memoutbox.Config{Injector: injector()})
 		require.NoError(t, err)
-		ctx, end := tr.Begin(t.Context(), middleware.Span{Kind: "request", Began: time.Now()})
+		ctx, request := spans.Tracer("").Start(t.Context(), "request")
 		require.NoError(t, ob.InTx(ctx, func(ctx context.Context, tx *memoutbox.Tx) error {
 			return ob.Enqueue(ctx, tx, outbox.Message{ID: "a", Topic: "orders", Payload: []byte("paid")})
 		}))
-		end(time.Now(), nil)
+		request.End()
 		stored := maps.Clone(ob.Messages()[0].Headers)
 		require.Contains(t, stored, "traceparent")
 		require.NoError(t, wait.For(t.Context(), time.Minute))
 
 		in, err := meminbox.New("tester", meminbox.Config{})
 		require.NoError(t, err)
-		tracing, err := middleware.NewTracing(middleware.TracingConfig{Tracer: tr})
-		require.NoError(t, err)
 		once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in})
 		require.NoError(t, err)
-		sink := &handing{fail: 1, handle: tracing.Middleware(once(tracing.Inside(
+		sink := &handing{fail: 1, handle: tr.Middleware(once(tr.Inside(
 			func(*message.Message) ([]*message.Message, error) { return nil, nil })))}
 		r, err := relay.New(ob.Source(memoutbox.SourceConfig{}), sink, relay.Config{Hooks: []outbox.Hook{tr.Publishing()}})
 		require.NoError(t, err)
@@ -128,12 +126,12 @@ func TestPublishing_Exceptions(t *testing.T) {
 		spans := &recorder{}
 		tr, err := oteltrace.New(spans, oteltrace.Config{NewTrace: newTrace})
 		require.NoError(t, err)
-		current, end := tr.Begin(t.Context(), middleware.Span{Kind: "request", Began: time.Now()})
+		current, request := spans.Tracer("").Start(t.Context(), "request")
 		tr.Publishing().OnRelaySend(current, relay.SendEvent{
 			Records: []outbox.Record{record(nil), record(traced), record(traced)},
 			Results: []outbox.Result{{}, outbox.NotSent(), {}},
 		})
-		end(time.Now(), nil)
+		request.End()
 		require.Len(t, spans.spans, 2, "the request, and the last record")
 		s := spans.spans[1]
 		require.Equal(t, "0", s.attributes["leat.wait"])

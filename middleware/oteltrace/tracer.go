@@ -5,12 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -29,13 +27,12 @@ type Config struct {
 	NewTrace bool
 }
 
-// Tracer begins the spans of package middleware, and by Publishing those of relays. It is safe for concurrent use.
+// Tracer makes spans of deliveries, by Middleware and Inside, and of what relays publish, by
+// Publishing. It is safe for concurrent use.
 type Tracer struct {
 	tracer trace.Tracer
 	cfg    Config
 }
-
-var _ middleware.Tracer = (*Tracer)(nil)
 
 // New returns a Tracer that makes its spans by provider. Errors wrap
 // outbox.ErrInvalidConfig.
@@ -49,17 +46,10 @@ func New(provider trace.TracerProvider, cfg Config) (*Tracer, error) {
 	return &Tracer{tracer: provider.Tracer(scope), cfg: cfg}, nil
 }
 
-// Begin implements middleware.Tracer.
-func (t *Tracer) Begin(ctx context.Context, s middleware.Span) (context.Context, func(at time.Time, err error)) {
-	name, opts := string(s.Kind), []trace.SpanStartOption{trace.WithTimestamp(s.Began)}
-	if s.Kind == middleware.SpanProcess {
-		name = strings.TrimSuffix(name+" "+s.Topic, " ")
-		opts = append(opts, trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(attributes(s)...))
-		var follow []trace.SpanStartOption
-		ctx, follow = t.follow(ctx, s.Headers)
-		opts = append(opts, follow...)
-	}
-	ctx, span := t.tracer.Start(ctx, name, opts...)
+// begin begins a span as a child of ctx's. The context that it returns carries it; end is
+// called once.
+func (t *Tracer) begin(ctx context.Context, name string, began time.Time, opts ...trace.SpanStartOption) (context.Context, func(at time.Time, err error)) {
+	ctx, span := t.tracer.Start(ctx, name, append(opts, trace.WithTimestamp(began))...)
 	return ctx, func(at time.Time, err error) {
 		if err != nil {
 			span.RecordError(err, trace.WithTimestamp(at))
@@ -82,25 +72,6 @@ func (t *Tracer) follow(ctx context.Context, headers map[string]string) (context
 		return ctx, append(opts, trace.WithNewRoot())
 	}
 	return trace.ContextWithRemoteSpanContext(ctx, producer), opts
-}
-
-// attributes are those of OpenTelemetry's conventions for messaging, where there
-// are any.
-func attributes(s middleware.Span) []attribute.KeyValue {
-	kv := []attribute.KeyValue{attribute.String("messaging.operation.type", "process")}
-	for _, a := range [...][2]string{
-		{"messaging.message.id", s.MessageID},
-		{"messaging.destination.name", s.Topic},
-		{"messaging.consumer.handler", s.Handler},
-	} {
-		if a[1] != "" {
-			kv = append(kv, attribute.String(a[0], a[1]))
-		}
-	}
-	if s.Attempt > 0 {
-		kv = append(kv, attribute.Int("messaging.message.attempt", s.Attempt))
-	}
-	return kv
 }
 
 // carrier reads headers, and writes none.

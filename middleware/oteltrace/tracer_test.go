@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	wm "github.com/ThreeDotsLabs/watermill/message/router/middleware"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -19,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/leat-go/leat/inbox/meminbox"
+	"github.com/leat-go/leat/internal/onehandler/routed"
 	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/middleware/oteltrace"
 	"github.com/leat-go/leat/outbox"
@@ -101,11 +103,9 @@ func process(t *testing.T, cfg oteltrace.Config, header, value string) []*record
 	require.NoError(t, err)
 	in, err := meminbox.New("tester", meminbox.Config{})
 	require.NoError(t, err)
-	tracing, err := middleware.NewTracing(middleware.TracingConfig{Tracer: tr})
-	require.NoError(t, err)
 	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in})
 	require.NoError(t, err)
-	h := tracing.Middleware(once(tracing.Inside(
+	h := tr.Middleware(once(tr.Inside(
 		func(msg *message.Message) ([]*message.Message, error) {
 			require.Equal(t, "handle", r.spans[2].name)
 			require.Equal(t, r.spans[2].ctx, trace.SpanContextFromContext(msg.Context()))
@@ -144,6 +144,62 @@ func TestContinuesTheProducersTrace(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTries: each try has spans of its own, and a duplicate has no handler.
+func TestTries(t *testing.T) {
+	t.Parallel()
+	r := &recorder{}
+	tr, err := oteltrace.New(r, oteltrace.Config{})
+	require.NoError(t, err)
+	in, err := meminbox.New("tester", meminbox.Config{})
+	require.NoError(t, err)
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in})
+	require.NoError(t, err)
+	tries := 0
+	h := tr.Middleware(once(tr.Inside(func(*message.Message) ([]*message.Message, error) {
+		if tries++; tries == 1 {
+			return nil, errHandler
+		}
+		return nil, nil
+	})))
+	msg, err := routed.Message(t.Context(), "points", "a")
+	require.NoError(t, err)
+	for range 3 {
+		_, _ = h(msg)
+	}
+	require.Equal(t, trace.SpanContext{}, trace.SpanContextFromContext(msg.Context()), "what stands outside is not inside the span")
+	const failed = "Error: the handler fails"
+	require.Equal(t, []string{
+		"process in: " + failed, "claim: ", "handle: " + failed, "commit: " + failed,
+		"process in: ", "claim: ", "handle: ", "commit: ", "process in: ",
+	}, r.ended())
+	require.Equal(t, "points", r.spans[0].attributes["messaging.consumer.handler"])
+}
+
+// TestPanics: the spans of a handler that panics end with an error.
+func TestPanics(t *testing.T) {
+	t.Parallel()
+	r := &recorder{}
+	tr, err := oteltrace.New(r, oteltrace.Config{})
+	require.NoError(t, err)
+	h := wm.Recoverer(tr.Middleware(tr.Inside(func(*message.Message) ([]*message.Message, error) { panic("on purpose") })))
+	_, err = h(message.NewMessage("a", nil))
+	require.Error(t, err)
+	const panicked = "Error: handler panicked"
+	require.Equal(t, []string{"process: " + panicked, "claim: ", "handle: " + panicked, "commit: " + panicked}, r.ended())
+	_, err = tr.Inside(func(*message.Message) ([]*message.Message, error) { return nil, nil })(message.NewMessage("a", nil))
+	require.NoError(t, err)
+	require.Len(t, r.spans, 4, "nothing is outside")
+}
+
+// ended returns the spans with how they ended.
+func (r *recorder) ended() []string {
+	var all []string
+	for _, s := range r.spans {
+		all = append(all, s.name+": "+s.status)
+	}
+	return all
 }
 
 func TestNewTrace(t *testing.T) {

@@ -82,13 +82,13 @@ func checkTexts(texts map[string]string) error {
 	return nil
 }
 
-// DefaultGroup is the relay group of a request that names none.
-const DefaultGroup = "default"
+// defaultGroup is the relay group of a request that names none.
+const defaultGroup = "default"
 
 // complete checks the texts and returns the group, or the default one.
 func complete(group string, texts map[string]string) (string, error) {
 	if group == "" {
-		return DefaultGroup, checkTexts(texts)
+		return defaultGroup, checkTexts(texts)
 	}
 	texts["Group"] = group
 	return group, checkTexts(texts)

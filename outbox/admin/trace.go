@@ -42,8 +42,8 @@ func (q TraceQuery) Complete() (TraceQuery, error) {
 
 // Trace is what is known of the messages with one id.
 type Trace struct {
-	// Messages are those that the log retains, ascending in Seq. As a rule there is one;
-	// several if it was enqueued again.
+	// Messages are those that the log retains, ascending in Seq, the first hundred at most. As
+	// a rule there is one; several if it was enqueued again.
 	Messages []TracedMessage
 	// Delayed are those that are not due yet.
 	Delayed []DelayedMessage

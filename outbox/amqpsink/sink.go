@@ -8,11 +8,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// ErrClosed is returned for every record that is sent after Close, as outbox.FailureOutage.
-var ErrClosed = errors.New("leat: amqp sink is closed")
+var errClosed = fmt.Errorf("%w: the AMQP sink", outbox.ErrClosed)
 
 const (
 	// closeTimeout bounds the farewell to the broker.
@@ -69,7 +69,7 @@ func (s *Sink) take(ctx context.Context) error {
 	}
 	if s.closed.Load() {
 		s.free()
-		return ErrClosed
+		return errClosed
 	}
 	return nil
 }

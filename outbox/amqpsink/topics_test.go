@@ -133,7 +133,7 @@ func TestCheck(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, several.Check(within(t, patience)), "the second broker answers")
 	require.NoError(t, several.Close())
-	require.ErrorIs(t, several.Check(t.Context()), amqpsink.ErrClosed)
+	require.ErrorIs(t, several.Check(t.Context()), outbox.ErrClosed)
 }
 
 func TestCheckTopics_OfQueues(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	// ErrLeaseHeld is returned by Source.Acquire while another relay holds the
-	// lease, and by RunOnce.
-	ErrLeaseHeld = errors.New("leat: lease is held by another relay")
+	// ErrLeaseHeld is returned while another process holds the lease: by Source.Acquire, and by
+	// RunOnce of a relay or of maintenance.
+	ErrLeaseHeld = errors.New("leat: lease is held by another process")
 
 	// ErrLeaseLost is returned by the methods of a Session whose lease has been
 	// taken over or has expired. The session is over.

@@ -3,6 +3,7 @@ package dynamooutbox
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -34,20 +35,65 @@ func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
+// textOf returns a text, or what others have written in its place, as a text.
 func textOf(i item, name string) string {
-	s, _ := i[name].(*types.AttributeValueMemberS)
-	if s == nil {
-		return ""
+	if s, ok := i[name].(*types.AttributeValueMemberS); ok {
+		return s.Value
 	}
-	return s.Value
+	return string(bytesOf(i, name))
 }
 
+// bytesOf returns bytes. An item that was written by others may have a value of another type in
+// their place: a text or a number is its characters, anything else its JSON. What has been read as
+// nothing would be sent as nothing.
 func bytesOf(i item, name string) []byte {
-	b, _ := i[name].(*types.AttributeValueMemberB)
-	if b == nil {
+	switch v := i[name].(type) {
+	case nil:
+		return nil
+	case *types.AttributeValueMemberB:
+		return v.Value
+	case *types.AttributeValueMemberS:
+		return []byte(v.Value)
+	case *types.AttributeValueMemberN:
+		return []byte(v.Value)
+	default:
+		text, _ := json.Marshal(plain(v)) // of maps, lists, texts, numbers and booleans
+		return text
+	}
+}
+
+// plain returns a value as encoding/json takes it.
+func plain(value types.AttributeValue) any {
+	switch v := value.(type) {
+	case *types.AttributeValueMemberS:
+		return v.Value
+	case *types.AttributeValueMemberN:
+		return json.Number(v.Value)
+	case *types.AttributeValueMemberB:
+		return v.Value
+	case *types.AttributeValueMemberBOOL:
+		return v.Value
+	case *types.AttributeValueMemberSS:
+		return v.Value
+	case *types.AttributeValueMemberNS:
+		return v.Value
+	case *types.AttributeValueMemberBS:
+		return v.Value
+	case *types.AttributeValueMemberL:
+		list := make([]any, len(v.Value))
+		for n := range list {
+			list[n] = plain(v.Value[n])
+		}
+		return list
+	case *types.AttributeValueMemberM:
+		object := make(map[string]any, len(v.Value))
+		for name := range v.Value {
+			object[name] = plain(v.Value[name])
+		}
+		return object
+	default: // null
 		return nil
 	}
-	return b.Value
 }
 
 func numberOf(i item, name string) int64 {

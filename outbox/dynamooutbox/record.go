@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -56,11 +57,15 @@ func decode(i item) outbox.Record {
 		},
 		Seq: numberOf(i, sorting), CreatedAt: time.UnixMicro(numberOf(i, attrCreated)).UTC(),
 	}
-	if headers, ok := i[attrHeaders].(*types.AttributeValueMemberM); ok {
+	switch headers := i[attrHeaders].(type) {
+	case nil:
+	case *types.AttributeValueMemberM:
 		r.Headers = make(map[string]string, len(headers.Value))
 		for name := range headers.Value {
 			r.Headers[name] = textOf(headers.Value, name)
 		}
+	default: // of others
+		r.Headers = storable.Headers(bytesOf(i, attrHeaders))
 	}
 	if i[attrOccurred] != nil {
 		r.OccurredAt = time.UnixMicro(numberOf(i, attrOccurred)).UTC()

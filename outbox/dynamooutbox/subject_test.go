@@ -1,12 +1,16 @@
 package dynamooutbox_test
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
+	"strconv"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
@@ -42,17 +46,70 @@ func newOutbox(t *testing.T, buckets int) (*dynamooutbox.Outbox, *testenv.Dynamo
 // subject fits an Outbox to the suite.
 type subject struct {
 	*dynamooutbox.Outbox
+
+	client *dynamodb.Client
+	table  string
 }
 
 func newSubject(t *testing.T) outboxtest.Subject {
 	t.Helper()
-	ob, _ := newOutbox(t, 4)
-	return subject{ob}
+	ob, env := newOutbox(t, 4)
+	client, closeIdle := connect(env.URL)
+	t.Cleanup(closeIdle)
+	return subject{ob, client, env.Prefix + "outbox"}
 }
 
 // Begin implements outboxtest.Subject.
 func (s subject) Begin(context.Context) (outboxtest.Tx, error) {
 	return subjectTx{s.Outbox.Begin(), s.Outbox}, nil
+}
+
+var _ outboxtest.ForeignWriter = subject{}
+
+// WriteForeign implements outboxtest.ForeignWriter: items whose attributes are of other types
+// than Enqueue writes.
+func (s subject) WriteForeign(ctx context.Context) (payloads []string, err error) {
+	type is = types.AttributeValue
+	list := &types.AttributeValueMemberL{Value: []is{&types.AttributeValueMemberN{Value: "1"}, &types.AttributeValueMemberNULL{Value: true}}}
+	inside := &types.AttributeValueMemberM{Value: map[string]is{"a": list, "b": &types.AttributeValueMemberBOOL{Value: true}}}
+	for i, odd := range []struct {
+		attribute string
+		value     is
+		payload   string
+	}{
+		{"p", &types.AttributeValueMemberS{Value: "a text"}, "a text"},
+		{"p", &types.AttributeValueMemberN{Value: "7"}, "7"},
+		{"p", inside, `{"a":[1,null],"b":true}`},
+		{"h", &types.AttributeValueMemberS{Value: `{"tenant": 7}`}, ""},
+		{"h", list, ""},
+		{"i", &types.AttributeValueMemberB{Value: []byte{0xff}}, ""},
+		{"t", &types.AttributeValueMemberN{Value: "7"}, ""},
+		{"y", list, ""},
+		{"c", &types.AttributeValueMemberS{Value: "yesterday"}, ""},
+		{"o", &types.AttributeValueMemberN{Value: "1.5"}, ""},
+	} {
+		payload := "foreign-" + strconv.Itoa(i)
+		err := s.InTx(ctx, func(ctx context.Context, tx *dynamooutbox.Tx) error {
+			return s.Enqueue(ctx, tx, outbox.Message{Topic: "t", Payload: []byte(payload)})
+		})
+		if err != nil {
+			return nil, err
+		}
+		all, err := s.client.Scan(ctx, &dynamodb.ScanInput{
+			TableName: &s.table, FilterExpression: aws.String("p = :p"),
+			ExpressionAttributeValues: map[string]is{":p": &types.AttributeValueMemberB{Value: []byte(payload)}},
+		})
+		if err != nil {
+			return nil, err
+		}
+		item := all.Items[0]
+		item[odd.attribute] = odd.value
+		if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.table, Item: item}); err != nil {
+			return nil, fmt.Errorf("item %d: %w", i, err)
+		}
+		payloads = append(payloads, cmp.Or(odd.payload, payload))
+	}
+	return payloads, nil
 }
 
 // Source implements outboxtest.Subject.

@@ -30,7 +30,7 @@ type endpoint struct {
 // outbox.ErrTopicUnavailable.
 func (s *Sink) find(ctx context.Context, name string) (*endpoint, *target, error) {
 	if s.closed.Load() {
-		return nil, nil, ErrClosed
+		return nil, nil, errClosed
 	}
 	s.mu.Lock()
 	e := s.endpoints[name]
@@ -79,7 +79,7 @@ func (s *Sink) ask(ctx context.Context, name string) (t *target, err error) {
 func (s *Sink) panicked(ctx context.Context, name string, p any) error {
 	s.cfg.Logger.LogAttrs(ctx, slog.LevelError, "a function of the sink's configuration has panicked",
 		slog.String("endpoint", name), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-	return fmt.Errorf("%w: endpoint %.200q: %v", ErrPanic, name, p)
+	return fmt.Errorf("%w: endpoint %.200q: %v", errPanic, name, p)
 }
 
 // current returns the target, or nil if it has to be looked up.

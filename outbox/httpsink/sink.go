@@ -3,6 +3,7 @@ package httpsink
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net"
 	"net/http"
@@ -15,12 +16,11 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// ErrPanic is wrapped by the error of a record for which something of yours has panicked:
+// errPanic is wrapped by the error of a record for which something of yours has panicked:
 // Endpoints, Config.Classify, or the transport of Config.Wrap.
-var ErrPanic = errors.New("leat: a function of the sink's configuration has panicked")
+var errPanic = errors.New("leat: a function of the sink's configuration has panicked")
 
-// ErrClosed is wrapped by the error of a record that came after Close.
-var ErrClosed = errors.New("leat: the sink is closed")
+var errClosed = fmt.Errorf("%w: the HTTP sink", outbox.ErrClosed)
 
 // Sink delivers records as webhooks. It is safe for concurrent use.
 type Sink struct {
@@ -96,7 +96,7 @@ func (s *Sink) Refresh(names ...string) {
 }
 
 // Close closes idle connections. Requests that are under way go on; records that come
-// later fail by an outage with ErrClosed. It always returns nil.
+// later fail by an outage with outbox.ErrClosed. It always returns nil.
 func (s *Sink) Close() error {
 	s.closed.Store(true)
 	s.plain.CloseIdleConnections()

@@ -47,7 +47,7 @@ func outage(err error) bool {
 		context.DeadlineExceeded,
 		kgo.ErrClientClosed,
 		kgo.ErrRecordTimeout,
-		ErrClosed,
+		outbox.ErrClosed,
 		io.EOF,
 		io.ErrUnexpectedEOF,
 		net.ErrClosed,

@@ -74,13 +74,13 @@ const inspectChunk = 1000
 // Inspect asks the cluster for its brokers, and for topics and their settings; it changes
 // nothing, and creates no topic. It connects anew, so that no Send waits for it. To read
 // settings, it needs DESCRIBE_CONFIGS on the topics. An error means that the cluster did not
-// answer; it wraps ErrClosed after Close.
+// answer; it wraps outbox.ErrClosed after Close.
 func (s *Sink) Inspect(ctx context.Context, topics ...string) (ClusterFacts, error) {
 	s.mu.Lock()
 	closed := s.closed
 	s.mu.Unlock()
 	if closed {
-		return ClusterFacts{}, ErrClosed
+		return ClusterFacts{}, errClosed
 	}
 	var conn connErrors
 	client, err := kgo.NewClient(append(slices.Clone(s.cfg.Options), kgo.SeedBrokers(s.brokers...), kgo.DisableClientMetrics(), kgo.WithHooks(&conn))...)

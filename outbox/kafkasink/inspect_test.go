@@ -125,5 +125,5 @@ func TestInspect_Away(t *testing.T) {
 	require.ErrorContains(t, err, addr)
 	require.NoError(t, s.Close())
 	_, err = s.Inspect(t.Context())
-	require.ErrorIs(t, err, kafkasink.ErrClosed)
+	require.ErrorIs(t, err, outbox.ErrClosed)
 }

@@ -182,6 +182,6 @@ func TestClose_EndsTheSink(t *testing.T) {
 	require.NoError(t, s.Check(within(t, patience)))
 	require.NoError(t, s.Close())
 	require.NoError(t, s.Close())
-	require.ErrorIs(t, s.Check(t.Context()), kafkasink.ErrClosed)
-	require.ErrorIs(t, s.Send(within(t, patience), records("t", 2, 1, 10))[0].Err, kafkasink.ErrClosed)
+	require.ErrorIs(t, s.Check(t.Context()), outbox.ErrClosed)
+	require.ErrorIs(t, s.Send(within(t, patience), records("t", 2, 1, 10))[0].Err, outbox.ErrClosed)
 }

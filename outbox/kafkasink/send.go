@@ -53,7 +53,7 @@ func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 // ready makes sure of a client.
 func (s *Sink) ready(ctx context.Context) error {
 	if s.closed {
-		return ErrClosed
+		return errClosed
 	}
 	if err := ctx.Err(); err != nil {
 		return err

@@ -16,9 +16,7 @@ import (
 )
 
 var (
-	// ErrClosed is returned for every record that is sent after Close, as
-	// outbox.FailureOutage.
-	ErrClosed = errors.New("leat: kafka sink is closed")
+	errClosed = fmt.Errorf("%w: the Kafka sink", outbox.ErrClosed)
 
 	errTooLarge = errors.New("leat: record is too large")
 )

@@ -53,6 +53,7 @@ func TestSize_NeverLaxerThanTheBroker(t *testing.T) {
 		accepted, refused := 0, 0
 		for size := most - 200; size <= most; size++ {
 			r := record(topic, "k", int64(size), size)
+			r.CreatedAt = r.CreatedAt.Truncate(time.Second).Add(123_456_789) // a header that is as long for all
 			result := s.Send(within(t, patience), []outbox.Record{r})[0]
 			if result.Err == nil {
 				require.Zero(t, refused, "%d bytes passed, fewer did not", size)

@@ -156,7 +156,7 @@ func (t *Transactional) lane(slot string) (*txLane, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		return nil, ErrClosed
+		return nil, errClosed
 	}
 	if l, ok := t.lanes[slot]; ok {
 		return l, nil

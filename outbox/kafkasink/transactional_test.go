@@ -79,8 +79,8 @@ func TestR12_ErrNotFenced(t *testing.T) {
 	}
 	require.NoError(t, s.Close())
 	_, err = s.Fence(t.Context(), slotZero)
-	require.ErrorIs(t, err, kafkasink.ErrClosed)
-	require.ErrorIs(t, s.SendWith(t.Context(), slotZero, page, nil), kafkasink.ErrClosed)
+	require.ErrorIs(t, err, outbox.ErrClosed)
+	require.ErrorIs(t, s.SendWith(t.Context(), slotZero, page, nil), outbox.ErrClosed)
 }
 
 // TestR12_Slots: every slot has a partition and a transactional id of its own.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
+	"github.com/leat-go/leat/outbox/internal/trace"
 	"github.com/leat-go/leat/outbox/outboxtest"
 )
 
@@ -93,6 +94,9 @@ func brokenAdmins() []adminNegative {
 		}},
 		{"what is parked counts as sent", func(c *control) outboxtest.Subject { return optimist{c} }, map[string]string{
 			"Admin_TraceTells": "trace of",
+		}},
+		{"a trace has all messages of an id", func(c *control) outboxtest.Subject { return exhaustive{c} }, map[string]string{
+			"Admin_TraceIsBounded": "want the first 100 of 101",
 		}},
 	}
 }
@@ -323,6 +327,16 @@ func (s shortSighted) Search(ctx context.Context, q admin.MessageQuery) (admin.M
 		page.Next = 0
 	}
 	return page, err
+}
+
+type exhaustive struct{ *control }
+
+func (e exhaustive) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
+	found, err := e.control.Trace(ctx, q)
+	if n := len(found.Messages); n == trace.Most {
+		found.Messages = append(found.Messages, found.Messages[n-1])
+	}
+	return found, err
 }
 
 type optimist struct{ *control }

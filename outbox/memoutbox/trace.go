@@ -41,6 +41,9 @@ func (ob *Outbox) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, e
 		if r.ID != q.ID || r.CreatedAt.Before(q.Since) {
 			continue
 		}
+		if len(found.Messages) == trace.Most {
+			break
+		}
 		r.Message = clone(&r.Message)
 		m := admin.TracedMessage{Record: r}
 		for _, g := range slots {

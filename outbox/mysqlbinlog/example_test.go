@@ -33,7 +33,7 @@ func serve(ctx context.Context, dsn string) error {
 	if err := db.PingContext(ctx); err != nil {
 		return err
 	}
-	ob, err := sqloutbox.New(db, sqloutbox.MariaDB, sqloutbox.Config{})
+	ob, err := sqloutbox.New(db, outbox.MariaDB, sqloutbox.Config{})
 	if err != nil {
 		return err
 	}

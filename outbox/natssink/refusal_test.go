@@ -29,7 +29,7 @@ func TestNew_RefusesWhatCannotWork(t *testing.T) {
 	s := newSink(t, "nats://127.0.0.1:1", natssink.Config{})
 	require.Error(t, s.Check(within(t)))
 	require.NoError(t, s.Close())
-	require.ErrorIs(t, s.Check(t.Context()), natssink.ErrClosed)
+	require.ErrorIs(t, s.Check(t.Context()), outbox.ErrClosed)
 }
 
 // TestTopics: what is wrong with one topic is an outage of that topic, and the others go on.

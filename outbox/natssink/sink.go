@@ -12,8 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// ErrClosed is returned for every record that is sent after Close, as outbox.FailureOutage.
-var ErrClosed = errors.New("leat: nats sink is closed")
+var errSinkClosed = fmt.Errorf("%w: the NATS sink", outbox.ErrClosed)
 
 // Sink delivers records to JetStream. It is safe for concurrent use: it has one connection, on which calls
 // take turns.
@@ -57,7 +56,7 @@ func (s *Sink) take(ctx context.Context) (*link, error) {
 	err := context.Cause(ctx)
 	switch {
 	case s.closed:
-		err = ErrClosed
+		err = errSinkClosed
 	case err == nil && (s.link == nil || s.link.over()):
 		s.drop()
 		s.link, err = s.dial(ctx)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,6 +34,7 @@ func adminChecks() []Check {
 		Check{Name: "Admin_DelayedIsCancelled", run: delayedIsCancelled, skip: noDelay},
 		Check{Name: "Admin_SearchFinds", run: searchFinds},
 		Check{Name: "Admin_TraceTells", run: traceTells},
+		Check{Name: "Admin_TraceIsBounded", run: traceIsBounded},
 	)
 }
 
@@ -343,6 +345,32 @@ func traceByTime(ctx context.Context, tr *trial, searcher admin.Searcher) {
 	trace, err := searcher.Trace(ctx, admin.TraceQuery{ID: "invoice 7", Since: time.Now().Add(-time.Hour)})
 	if err != nil || len(trace.Messages) != 1 || len(trace.Delayed) != later {
 		fail.With("trace of an invoice: %+v, want one that is due and %d that are not: %w", trace, later, errors.Join(err, errWrongAnswer))
+	}
+}
+
+// mostTraced is how many messages of an id a trace has at most.
+const mostTraced = 100
+
+// traceIsBounded traces an id that more messages have: whoever enqueues chooses ids.
+func traceIsBounded(ctx context.Context, tr *trial) {
+	searcher, ok := tr.Subject.(admin.Searcher)
+	if !ok {
+		return
+	}
+	msgs := make([]outbox.Message, mostTraced+1)
+	for i := range msgs {
+		msgs[i] = outbox.Message{ID: "of all", Topic: testTopic, Payload: []byte(strconv.Itoa(i))}
+	}
+	tr.commit(ctx, msgs...)
+	trace, err := searcher.Trace(ctx, admin.TraceQuery{ID: "of all", Since: time.Now().Add(-time.Hour)})
+	fail.If(err, "trace")
+	if len(trace.Messages) != mostTraced {
+		fail.With("trace of an id: %d messages, want the first %d of %d", len(trace.Messages), mostTraced, len(msgs))
+	}
+	for i, m := range trace.Messages {
+		if string(m.Payload) != strconv.Itoa(i) {
+			fail.With("trace of an id: message %d is %s, want the first ones in their order", i, m.Payload)
+		}
 	}
 }
 

@@ -65,7 +65,7 @@ func (s subject) DropHistory(ctx context.Context, seq int64) error {
 
 // Retain implements outboxtest.Retainer.
 func (s subject) Retain(ctx context.Context) error {
-	m, err := pgoutbox.NewMaintenance(s.Outbox, pgoutbox.MaintenanceConfig{NoDDL: true, MaxAge: time.Nanosecond})
+	m, err := pgoutbox.NewMaintenance(s.Outbox, pgoutbox.MaintenanceConfig{NoDDL: true, Retention: time.Nanosecond})
 	if err == nil {
 		_, err = m.RunOnce(ctx)
 	}

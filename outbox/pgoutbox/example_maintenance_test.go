@@ -29,7 +29,7 @@ func ExampleMaintenance_Run() {
 		if err != nil {
 			return err
 		}
-		m, err := pgoutbox.NewMaintenance(ob, pgoutbox.MaintenanceConfig{MaxAge: 3 * 24 * time.Hour})
+		m, err := pgoutbox.NewMaintenance(ob, pgoutbox.MaintenanceConfig{Retention: 3 * 24 * time.Hour})
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func ExampleMaintenanceConfig_archive() {
 			return err
 		}
 		m, err := pgoutbox.NewMaintenance(ob, pgoutbox.MaintenanceConfig{
-			NoDDL: true, MaxAge: time.Nanosecond, Archive: archive,
+			NoDDL: true, Retention: time.Nanosecond, Archive: archive,
 		})
 		if err != nil {
 			return err

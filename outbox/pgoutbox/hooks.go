@@ -6,42 +6,8 @@ import (
 
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 )
-
-// MaintenanceHook sees what maintenance does.
-type MaintenanceHook interface {
-	// OnPgoutboxMaintenance is called after each round of a Maintenance, and whenever
-	// delayed messages were moved into the log, which goes on apart from the rounds. While
-	// another process works there are no rounds.
-	OnPgoutboxMaintenance(ctx context.Context, e MaintenanceEvent)
-}
-
-// MaintenanceEvent is a round that has ended.
-type MaintenanceEvent struct {
-	// Report is what was done; after an error, what was done before it. Between the rounds
-	// it has Promoted alone.
-	Report MaintenanceReport
-	// Took is the time that it took.
-	Took time.Duration
-	// Err is what could not be done, nil if nothing; that of ctx if Run was stopped.
-	Err error
-}
-
-// AlarmHook sees what an operator should see to.
-type AlarmHook interface {
-	// OnPgoutboxAlarm is called by maintenance in each round in which an alarm is raised,
-	// and in the first complete round in which it is not raised any more.
-	OnPgoutboxAlarm(ctx context.Context, e AlarmEvent)
-}
-
-// AlarmEvent is an alarm that lasts or ends.
-type AlarmEvent struct {
-	// Alarm is what it is about. One that ends is as it was raised last.
-	Alarm
-	// Ended is set if its cause is gone, or if this process does not look any more: Run has
-	// ended, or another process works, which raises alarms of its own.
-	Ended bool
-}
 
 // refuseStrangers returns an error if one of all is of none of kinds.
 func refuseStrangers(all []outbox.Hook, pkg string, kinds ...func(hook any) bool) error {
@@ -55,9 +21,8 @@ func (o *Outbox) observe(ctx context.Context, e outbox.EnqueueEvent) {
 	hooks.Call(ctx, o.cfg.Logger, o.cfg.Hooks, func(h outbox.EnqueueHook) { h.OnOutboxEnqueue(ctx, e) })
 }
 
-func (m *Maintenance) observe(ctx context.Context, began time.Time, report MaintenanceReport, err error) {
-	e := MaintenanceEvent{Report: report, Took: time.Since(began), Err: err}
-	hooks.Call(ctx, m.log, m.cfg.Hooks, func(h MaintenanceHook) { h.OnPgoutboxMaintenance(ctx, e) })
+func (m *Maintenance) observe(ctx context.Context, e admin.MaintenanceEvent) {
+	hooks.Call(ctx, m.log, m.cfg.Hooks, func(h admin.MaintenanceHook) { h.OnAdminMaintenance(ctx, e) })
 }
 
 // promote moves what is due into the log, and tells the hooks if there was anything.
@@ -66,23 +31,22 @@ func (m *Maintenance) promote(ctx context.Context) (moved int64, stayed bool, er
 	moved, stayed, err = m.ob.promote(ctx)
 	m.timing.done(ctx, MaintenanceReport{Promoted: moved}, err)
 	if moved > 0 || err != nil {
-		m.observe(ctx, began, MaintenanceReport{Promoted: moved}, err)
+		m.observe(ctx, admin.MaintenanceEvent{Between: true, Report: MaintenanceReport{Promoted: moved}, Took: time.Since(began), Err: err})
 	}
 	return moved, stayed, err
 }
 
-func (m *Maintenance) tell(ctx context.Context, e AlarmEvent) {
-	hooks.Call(ctx, m.log, m.cfg.Hooks, func(h AlarmHook) { h.OnPgoutboxAlarm(ctx, e) })
+func (m *Maintenance) tell(ctx context.Context, e outbox.AlarmEvent) {
+	hooks.Call(ctx, m.log, m.cfg.Hooks, func(h outbox.AlarmHook) { h.OnOutboxAlarm(ctx, e) })
 }
 
 // alarmsEnded tells of alarms that are over.
-func (m *Maintenance) alarmsEnded(ctx context.Context, over []Alarm) {
+func (m *Maintenance) alarmsEnded(ctx context.Context, over []outbox.AlarmEvent) {
 	for _, a := range over {
-		m.tell(ctx, AlarmEvent{Alarm: a, Ended: true})
+		a.Ended = true
+		m.tell(ctx, a)
 	}
 }
 
-// key tells alarms apart.
-func (a Alarm) key() string {
-	return string(a.Kind) + "/" + a.Group + "/" + a.Range.Table
-}
+// alarmKey tells alarms apart.
+func alarmKey(a outbox.AlarmEvent) string { return string(a.Kind) + "/" + a.Group }

@@ -2,6 +2,7 @@ package pgoutbox_test
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -10,32 +11,34 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
 // maintained is what maintenance tells its hooks.
 type maintained struct {
 	mu            sync.Mutex
-	raised, ended []pgoutbox.Alarm
-	rounds        []pgoutbox.MaintenanceEvent
+	raised, ended []outbox.AlarmEvent
+	rounds        []admin.MaintenanceEvent
 }
 
 var (
-	_ pgoutbox.AlarmHook       = (*maintained)(nil)
-	_ pgoutbox.MaintenanceHook = (*maintained)(nil)
+	_ outbox.AlarmHook      = (*maintained)(nil)
+	_ admin.MaintenanceHook = (*maintained)(nil)
 )
 
-func (m *maintained) OnPgoutboxAlarm(_ context.Context, e pgoutbox.AlarmEvent) {
+func (m *maintained) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e.Ended {
-		m.ended = append(m.ended, e.Alarm)
+		e.Ended = false
+		m.ended = append(m.ended, e)
 		return
 	}
-	m.raised = append(m.raised, e.Alarm)
+	m.raised = append(m.raised, e)
 }
 
-func (m *maintained) OnPgoutboxMaintenance(_ context.Context, e pgoutbox.MaintenanceEvent) {
+func (m *maintained) OnAdminMaintenance(_ context.Context, e admin.MaintenanceEvent) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.rounds = append(m.rounds, e)
@@ -58,7 +61,9 @@ func TestHook_Maintenance(t *testing.T) {
 	require.Len(t, heard.rounds, 2)
 	require.Positive(t, heard.rounds[0].Took)
 	require.NoError(t, heard.rounds[0].Err)
-	require.Zero(t, heard.rounds[0].Report.Promoted)
+	require.Zero(t, heard.rounds[0].Report.(pgoutbox.MaintenanceReport).Promoted)
+	require.False(t, heard.rounds[0].Between)
+	require.True(t, heard.rounds[1].Between)
 	require.Equal(t, pgoutbox.MaintenanceReport{Promoted: 1}, heard.rounds[1].Report)
 
 	ended, cancel := context.WithCancel(t.Context())
@@ -92,4 +97,14 @@ func TestHook_AlarmEnds(t *testing.T) {
 	require.Equal(t, heard.raised[1], heard.ended[0])
 	require.Empty(t, once(t, m).Alarms)
 	require.Len(t, heard.ended, 1)
+}
+
+// attr is what an alarm has under a key.
+func attr(a outbox.AlarmEvent, key string) slog.Value {
+	for _, has := range a.Attrs {
+		if has.Key == key {
+			return has.Value
+		}
+	}
+	return slog.Value{}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
@@ -41,7 +42,7 @@ type Maintenance struct {
 	// snapshot that the archive saw at least. Only the running round uses it.
 	archived map[string]string
 	// standing are the alarms that last. Only the running round uses it.
-	standing hooks.Standing[Alarm]
+	standing hooks.Standing[outbox.AlarmEvent]
 }
 
 // NewMaintenance returns the maintenance of ob. It returns an error that wraps
@@ -66,18 +67,14 @@ func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
 	return m, err
 }
 
-// ErrAlreadyRunning is returned if Run or RunOnce is called while another call of one
-// of them runs on the same Maintenance.
-var ErrAlreadyRunning = errors.New("leat: maintenance of the outbox is already running")
-
 // Run keeps the log in shape until ctx ends, and returns nil then, with every
 // goroutine ended. Of any number of processes, one works at a time; another takes over
 // within the lease. Only a schema that is missing or older than version 3 ends Run
 // before ctx does (outbox.ErrNotMigrated); every other error is logged and tried again.
-// A second Run at the same time returns ErrAlreadyRunning.
+// A second Run at the same time returns outbox.ErrAlreadyRunning.
 func (m *Maintenance) Run(ctx context.Context) error {
 	if !m.running.CompareAndSwap(false, true) {
-		return ErrAlreadyRunning
+		return fmt.Errorf("%w: maintenance of the outbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	ctx, cancel := context.WithCancel(ctx)
@@ -111,7 +108,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 // report has what was done before it.
 func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
-		return MaintenanceReport{}, ErrAlreadyRunning
+		return MaintenanceReport{}, fmt.Errorf("%w: maintenance of the outbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	if err := m.check(ctx); err != nil {
@@ -208,9 +205,9 @@ func (m *Maintenance) check(ctx context.Context) error {
 func (m *Maintenance) round(ctx context.Context) (MaintenanceReport, error) {
 	r, began := &round{Maintenance: m}, time.Now()
 	err := r.all(ctx)
-	m.alarmsEnded(ctx, m.standing.Round(r.report.Alarms, Alarm.key, err == nil && !r.report.Busy))
+	m.alarmsEnded(ctx, m.standing.Round(r.report.Alarms, alarmKey, err == nil && !r.report.Busy))
 	m.keeping.done(ctx, r.report, err)
-	m.observe(ctx, began, r.report, err)
+	m.observe(ctx, admin.MaintenanceEvent{Report: r.report, Took: time.Since(began), Err: err})
 	return r.report, err
 }
 
@@ -240,7 +237,7 @@ func (r *round) all(ctx context.Context) error {
 			return errors.Join(append(errs, err, ctx.Err())...)
 		case isBusy(err):
 			r.report.Busy = true
-			r.alarm(ctx, Alarm{Kind: AlarmBusy})
+			r.alarm(ctx, outbox.AlarmEvent{Kind: AlarmBusy})
 			m.log.InfoContext(ctx, "producers hold the log, later again", slog.String("step", step.name), slog.Any("error", err))
 		case err != nil:
 			errs = append(errs, fmt.Errorf("leat: maintenance, %s: %w", step.name, describe(err)))
@@ -261,8 +258,9 @@ type round struct {
 	trim     string   // the open-ended range, where it is too large to be closed
 }
 
-func (r *round) alarm(ctx context.Context, a Alarm) {
+func (r *round) alarm(ctx context.Context, a outbox.AlarmEvent) {
+	a.Package = "pgoutbox"
 	r.report.Alarms = append(r.report.Alarms, a)
-	r.log.LogAttrs(ctx, slog.LevelWarn, "outbox maintenance alarm", a.attrs()...)
-	r.tell(ctx, AlarmEvent{Alarm: a})
+	r.log.LogAttrs(ctx, slog.LevelWarn, "outbox maintenance alarm", logged(a)...)
+	r.tell(ctx, a)
 }

@@ -21,12 +21,12 @@ type MaintenanceConfig struct {
 	// At least 1 s. Defaults to 30 s.
 	Lease time.Duration
 
-	// MaxAge is how long messages are kept for replay once every group is past them;
+	// Retention is how long messages are kept for replay once every group is past them;
 	// negative keeps them for ever. A range goes when its youngest message is older,
-	// and is closed after an eighth of MaxAge (1 min at least), so a message goes at most
+	// and is closed after an eighth of Retention (1 min at least), so a message goes at most
 	// that much later.
 	// Defaults to 7 days.
-	MaxAge time.Duration
+	Retention time.Duration
 
 	// MaxBytes bounds the size of the log with its indexes: while it is exceeded, the
 	// oldest range goes whatever its age, but never before every group is past it. A
@@ -77,12 +77,12 @@ type MaintenanceConfig struct {
 	// Default to 0: for ever.
 	KeepAudit, KeepDead time.Duration
 
-	// WarnAt is the part of a group's greatest lag, or where it has none of MaxAge, at which
+	// WarnAt is the part of a group's greatest lag, or where it has none of Retention, at which
 	// an alarm is raised, above 0
 	// and at most 1. Defaults to 0.5.
 	WarnAt float64
 
-	// Hooks observe maintenance, by MaintenanceHook and AlarmHook. Alarms are also logged.
+	// Hooks observe maintenance, by admin.MaintenanceHook and outbox.AlarmHook. Alarms are also logged.
 	// Defaults to none.
 	Hooks []outbox.Hook
 
@@ -100,7 +100,7 @@ type ArchiveFunc func(ctx context.Context, part admin.Range, records iter.Seq2[o
 func (c MaintenanceConfig) withDefaults() MaintenanceConfig {
 	c.Interval = orDefault(c.Interval, time.Minute)
 	c.Lease = orDefault(c.Lease, 30*time.Second)
-	c.MaxAge = orDefault(c.MaxAge, 7*24*time.Hour)
+	c.Retention = orDefault(c.Retention, 7*24*time.Hour)
 	c.PartitionSize = orDefault(c.PartitionSize, 10_000_000)
 	c.Ahead = orDefault(c.Ahead, 2)
 	c.LockTimeout = orDefault(c.LockTimeout, 200*time.Millisecond)
@@ -144,5 +144,5 @@ func (c MaintenanceConfig) validate() error {
 			return outbox.ConfigError(f.name, f.value, f.rule)
 		}
 	}
-	return refuseStrangers(c.Hooks, "pgoutbox", hooks.Is[MaintenanceHook], hooks.Is[AlarmHook])
+	return refuseStrangers(c.Hooks, "pgoutbox", hooks.Is[admin.MaintenanceHook], hooks.Is[outbox.AlarmHook])
 }

@@ -40,7 +40,7 @@ func ExtendOnce(ctx context.Context, m *Maintenance) error {
 func CloseOnce(ctx context.Context, m *Maintenance) ([]admin.Range, error) {
 	r := &round{Maintenance: &Maintenance{ob: m.ob, cfg: m.cfg, sql: m.sql, log: m.log}}
 	r.cfg.MaxBytes, r.sql.begun = 0, "SELECT $1::bigint IS NOT NULL AND EXISTS (SELECT FROM {range})"
-	r.cfg.MaxAge = 0
+	r.cfg.Retention = 0
 	facts, err := m.ob.window.Facts(ctx, m.ob.pool)
 	if err != nil {
 		return nil, err

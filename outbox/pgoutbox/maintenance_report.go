@@ -2,8 +2,8 @@ package pgoutbox
 
 import (
 	"log/slog"
-	"time"
 
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 )
 
@@ -30,60 +30,41 @@ type MaintenanceReport struct {
 	// next one tries again.
 	Busy bool
 	// Alarms are what an operator should see to.
-	Alarms []Alarm
+	Alarms []outbox.AlarmEvent
 }
 
-// AlarmKind is what an Alarm is about.
-type AlarmKind string
-
+// The kinds of alarms.
 const (
 	// AlarmHistoryPinned is raised if a group without a greatest lag has not read messages that are
-	// older than MaxAge; without a MaxAge, older than a day where MaxBytes is set. They are kept for
+	// older than Retention; without a Retention, older than a day where MaxBytes is set. They are kept for
 	// it, for ever. Run its relay, remove the group or give it a greatest lag.
-	AlarmHistoryPinned AlarmKind = "history_pinned"
+	AlarmHistoryPinned outbox.AlarmKind = "history_pinned"
 	// AlarmLag is raised if a group has used up a good part (WarnAt) of its greatest lag, past which
 	// it loses history, or, where it has none, of the age from which on it pins history.
-	AlarmLag AlarmKind = "lag"
+	AlarmLag outbox.AlarmKind = "lag"
 	// AlarmLagExceeded is raised if a group is past its greatest lag and holds nothing back any
 	// more.
-	AlarmLagExceeded AlarmKind = "lag_exceeded"
+	AlarmLagExceeded outbox.AlarmKind = "lag_exceeded"
 	// AlarmTailInUse is raised if the open-ended range is in use and too large to be closed while
 	// producers wait (MaintenanceConfig.MaxTailScan).
-	AlarmTailInUse AlarmKind = "tail_in_use"
+	AlarmTailInUse outbox.AlarmKind = "tail_in_use"
 	// AlarmPositionUnusable is raised if the position of a group belongs to another
 	// cluster or another log, or lies ahead of the log: its relays refuse to start, and
 	// nothing is dropped or deleted until Rebase, or until the group is removed.
-	AlarmPositionUnusable AlarmKind = "position_unusable"
+	AlarmPositionUnusable outbox.AlarmKind = "position_unusable"
 	// AlarmBusy is raised if the locks that a change of the ranges needs were not to be had,
 	// since transactions that use the log stay open: producers, a backup.
-	AlarmBusy AlarmKind = "busy"
+	AlarmBusy outbox.AlarmKind = "busy"
 )
 
-// Alarm is something that an operator should see to.
-type Alarm struct {
-	// Kind is what it is about.
-	Kind AlarmKind
-	// Group is the relay group that it is about, "" where it is about none.
-	Group string
-	// Lag is the age of the group's oldest unsettled message, Limit what it is held
-	// against.
-	Lag, Limit time.Duration
-	// Range is the part of the log that it is about, where it is about one.
-	Range admin.Range
-	// Detail is what is wrong with the position, for AlarmPositionUnusable.
-	Detail string
-}
-
-func (a Alarm) attrs() []slog.Attr {
+// logged are the attributes of an alarm in the log.
+func logged(a outbox.AlarmEvent) []slog.Attr {
 	attrs := []slog.Attr{slog.String("kind", string(a.Kind))}
-	if a.Detail != "" {
-		return append(attrs, slog.String("group", a.Group), slog.String("detail", a.Detail))
-	}
 	if a.Group != "" {
-		attrs = append(attrs, slog.String("group", a.Group), slog.Duration("lag", a.Lag), slog.Duration("limit", a.Limit))
+		attrs = append(attrs, slog.String("group", a.Group))
 	}
-	if a.Range.Table != "" {
-		attrs = append(attrs, rangeAttr(a.Range))
+	if a.Detail != "" {
+		attrs = append(attrs, slog.String("detail", a.Detail))
 	}
-	return attrs
+	return append(attrs, a.Attrs...)
 }

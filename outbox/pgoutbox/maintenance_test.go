@@ -61,8 +61,8 @@ func TestO14_OneMaintains(t *testing.T) {
 		})
 		return func() {
 			_, err := m.RunOnce(t.Context())
-			require.ErrorIs(t, err, pgoutbox.ErrAlreadyRunning)
-			require.ErrorIs(t, m.Run(t.Context()), pgoutbox.ErrAlreadyRunning)
+			require.ErrorIs(t, err, outbox.ErrAlreadyRunning)
+			require.ErrorIs(t, m.Run(t.Context()), outbox.ErrAlreadyRunning)
 			cancel()
 			require.NoError(t, <-done)
 		}
@@ -107,7 +107,7 @@ func TestO15_PinsAreFoundByIndex(t *testing.T) {
 	s := acquire(t, ob, "")
 	settleAll(t, s)
 	put(t, ob, "k", "pending")
-	for name, most := range map[string]int{"pins": 100, "lags": 300} {
+	for name, most := range map[string]int{"pins": 120, "lags": 320} {
 		tx := begin(t, ob, db).exec("SET LOCAL enable_seqscan = off").exec("SET LOCAL jit = off")
 		sql, err := pgoutbox.MaintenanceStatement(ob, name, "outbox_p1")
 		require.NoError(t, err)

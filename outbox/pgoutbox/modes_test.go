@@ -57,7 +57,7 @@ func TestO4_EveryQueryMode(t *testing.T) {
 			require.Len(t, listed, 1)
 			require.True(t, delayed.NotBefore.Equal(listed[0].NotBefore))
 			makeDue(t, db)
-			report := once(t, maintenance(t, ob, pgoutbox.MaintenanceConfig{MaxAge: -1}))
+			report := once(t, maintenance(t, ob, pgoutbox.MaintenanceConfig{Retention: -1}))
 			require.EqualValues(t, 1, report.Promoted)
 
 			s := acquire(t, ob, "")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"math"
 	"regexp"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 )
 
@@ -90,7 +92,7 @@ func (r *round) ahead(ctx context.Context) error {
 	}
 	if tail.heap > r.cfg.MaxTailScan {
 		r.trim = tail.Table
-		r.alarm(ctx, Alarm{Kind: AlarmTailInUse, Range: tail.Range})
+		r.alarm(ctx, outbox.AlarmEvent{Kind: AlarmTailInUse, Detail: tail.Table, Attrs: []slog.Attr{rangeAttr(tail.Range)}})
 		return nil
 	}
 	empty := 0

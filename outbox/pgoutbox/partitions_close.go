@@ -12,7 +12,7 @@ import (
 )
 
 // Retention lets go of whole ranges, so the range in use is closed once it covers this
-// part of MaxAge or of MaxBytes, however few of its numbers were drawn.
+// part of Retention or of MaxBytes, however few of its numbers were drawn.
 const closeAt = 8
 
 // A range is not closed below these, and not while so many are kept behind it: a group
@@ -64,11 +64,11 @@ func (r *round) due(ctx context.Context, p part) (due bool, err error) {
 	if r.cfg.MaxBytes > 0 && p.Bytes > max(r.cfg.MaxBytes/closeAt, leastBytes) {
 		return true, nil
 	}
-	if r.cfg.MaxAge < 0 {
+	if r.cfg.Retention < 0 {
 		return false, nil
 	}
 	err = r.read(ctx, func(tx pgx.Tx) error {
-		age := max(r.cfg.MaxAge/closeAt, leastAge)
+		age := max(r.cfg.Retention/closeAt, leastAge)
 		return tx.QueryRow(ctx, r.ob.of(p.Table, r.sql.begun), age.Microseconds()).Scan(&due)
 	})
 	return due, err

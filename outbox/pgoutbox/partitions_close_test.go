@@ -84,7 +84,7 @@ func TestO2_OldLogIsClosed(t *testing.T) {
 	require.Equal(t, []string{"outbox_p2"}, tables(report.Closed))
 	require.Equal(t, []string{"outbox_p1"}, tables(report.Dropped), "the youngest of p2 is new")
 
-	kept := pgoutbox.MaintenanceConfig{MaxAge: -1}
+	kept := pgoutbox.MaintenanceConfig{Retention: -1}
 	age(t, db, "90 days")
 	putMany(t, ob, 12, 1)
 	require.Empty(t, once(t, maintenance(t, ob, kept)).Closed, "what is kept for ever needs no new ranges")
@@ -116,7 +116,7 @@ func TestO2_RangeWithAWriterIsNotClosed(t *testing.T) {
 func TestO2_O5_RangesAreClosedUnderLoad(t *testing.T) {
 	t.Parallel()
 	ob, _ := smallRanges(t)
-	m := maintenance(t, ob, pgoutbox.MaintenanceConfig{PartitionSize: 1000, MaxAge: -1, LockTimeout: 20 * time.Millisecond})
+	m := maintenance(t, ob, pgoutbox.MaintenanceConfig{PartitionSize: 1000, Retention: -1, LockTimeout: 20 * time.Millisecond})
 	const writers, each, wanted = 4, 25, 5
 	s := acquire(t, ob, "")
 	next := map[string]int{}

@@ -2,6 +2,7 @@ package pgoutbox_test
 
 import (
 	"fmt"
+	"log/slog"
 	"math"
 	"strconv"
 	"testing"
@@ -121,7 +122,7 @@ func TestO2_LargeTailStaysOpen(t *testing.T) {
 	ob, db := smallRanges(t)
 	cfg := small()
 	cfg.MaxTailScan = 1
-	cfg.MaxAge = time.Microsecond
+	cfg.Retention = time.Microsecond
 	heard := &maintained{}
 	cfg.Hooks = []outbox.Hook{heard}
 	putMany(t, ob, 0, 50)
@@ -133,8 +134,8 @@ func TestO2_LargeTailStaysOpen(t *testing.T) {
 	require.EqualValues(t, 30, report.Deleted, "what is old in it is deleted")
 	require.Len(t, report.Alarms, 2)
 	require.Equal(t, pgoutbox.AlarmTailInUse, report.Alarms[0].Kind)
-	require.Equal(t, "outbox_tail", report.Alarms[0].Range.Table)
-	require.EqualValues(t, math.MaxInt64, report.Alarms[0].Range.To)
+	require.Equal(t, "outbox_tail", report.Alarms[0].Detail)
+	require.Contains(t, attr(report.Alarms[0], "range").Group(), slog.Int64("to", math.MaxInt64))
 	require.Equal(t, report.Alarms, heard.raised)
 	require.Equal(t, 1, stored(t, db))
 }
@@ -195,7 +196,7 @@ func TestO2_RangesUnderLoad(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
 	cfg := small()
-	cfg.MaxAge = time.Microsecond
+	cfg.Retention = time.Microsecond
 	m := maintenance(t, ob, cfg)
 	const writers, each = 4, 100
 	errs := make(chan error, writers)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 )
 
@@ -32,30 +34,33 @@ func (r *round) groups(ctx context.Context) error {
 	for _, g := range lags {
 		if g.Problem != "" {
 			r.known = false // nobody deletes by a position that relays would refuse
-			r.alarm(ctx, Alarm{Kind: AlarmPositionUnusable, Group: g.Group, Detail: g.Problem})
+			r.alarm(ctx, outbox.AlarmEvent{Kind: AlarmPositionUnusable, Group: g.Group, Detail: g.Problem})
 			continue
 		}
 		if g.Lag == nil {
 			continue // it has settled everything
 		}
-		a := Alarm{Group: g.Group, Lag: micros(*g.Lag), Limit: r.cfg.pinLimit()}
+		lag, limit := micros(*g.Lag), r.cfg.pinLimit()
 		if g.Most != nil {
-			a.Limit = micros(*g.Most)
+			limit = micros(*g.Most)
 		}
+		var kind outbox.AlarmKind
 		switch {
-		case a.Limit < 0:
+		case limit < 0:
 			continue // nothing is ever dropped
-		case a.Lag > a.Limit && g.Most == nil:
-			a.Kind = AlarmHistoryPinned
-		case a.Lag > a.Limit:
-			a.Kind = AlarmLagExceeded
+		case lag > limit && g.Most == nil:
+			kind = AlarmHistoryPinned
+		case lag > limit:
+			kind = AlarmLagExceeded
 			r.exempt = append(r.exempt, g.Group)
-		case float64(a.Lag) > r.cfg.WarnAt*float64(a.Limit):
-			a.Kind = AlarmLag
+		case float64(lag) > r.cfg.WarnAt*float64(limit):
+			kind = AlarmLag
 		default:
 			continue
 		}
-		r.alarm(ctx, a)
+		r.alarm(ctx, outbox.AlarmEvent{
+			Kind: kind, Group: g.Group, Attrs: []slog.Attr{slog.Duration("lag", lag), slog.Duration("limit", limit)},
+		})
 	}
 	return nil
 }
@@ -64,10 +69,10 @@ func (r *round) groups(ctx context.Context) error {
 // back. Where it is only the size that makes history go, nobody can tell when that
 // will be: a day is long for a relay to be behind.
 func (c MaintenanceConfig) pinLimit() time.Duration {
-	if c.MaxAge < 0 && c.MaxBytes > 0 {
+	if c.Retention < 0 && c.MaxBytes > 0 {
 		return 24 * time.Hour
 	}
-	return c.MaxAge
+	return c.Retention
 }
 
 // groupLag is how old a group's oldest unsettled message is and may be, in
@@ -130,14 +135,14 @@ func (r *round) dropRanges(ctx context.Context) error {
 }
 
 func (r *round) young(ctx context.Context, p part) (young bool, err error) {
-	if r.cfg.MaxAge < 0 {
+	if r.cfg.Retention < 0 {
 		return true, nil
 	}
 	err = r.read(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL enable_bitmapscan = on"); err != nil { // BRIN knows no other scan
 			return err
 		}
-		return tx.QueryRow(ctx, r.ob.of(p.Table, r.sql.young), r.cfg.MaxAge.Microseconds()).Scan(&young)
+		return tx.QueryRow(ctx, r.ob.of(p.Table, r.sql.young), r.cfg.Retention.Microseconds()).Scan(&young)
 	})
 	return young, err
 }

@@ -22,7 +22,7 @@ type chunk struct {
 // as long as it has worked, so that producers and vacuum keep up. It ends at the
 // first chunk that has nothing to delete.
 func (r *round) deleteFrom(ctx context.Context, table string) error {
-	if r.cfg.MaxAge < 0 {
+	if r.cfg.Retention < 0 {
 		return nil
 	}
 	var at, deleted int64
@@ -46,7 +46,7 @@ func (r *round) deleteFrom(ctx context.Context, table string) error {
 // deleteChunk deletes of the rows above at those that may go.
 func (r *round) deleteChunk(ctx context.Context, table string, at int64) (c chunk, n int64, err error) {
 	exempt := append([]string{}, r.exempt...)
-	age := r.cfg.MaxAge.Microseconds()
+	age := r.cfg.Retention.Microseconds()
 	err = r.read(ctx, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, r.ob.of(table, r.sql.chunkLook), at, r.cfg.DeleteChunk, age, exempt).
 			Scan(&c.first, &c.last, &c.rows, &c.old, &c.snapshot)

@@ -36,7 +36,7 @@ func TestO2_RetentionOfALargeTable(t *testing.T) {
 			fill(t, db, largeTable)
 			settleAll(t, acquire(t, ob, ""))
 			m := maintenance(t, ob, pgoutbox.MaintenanceConfig{
-				PartitionSize: largeTable / 2, MaxAge: 30 * time.Minute, LockTimeout: 100 * time.Millisecond, NoDDL: noDDL,
+				PartitionSize: largeTable / 2, Retention: 30 * time.Minute, LockTimeout: 100 * time.Millisecond, NoDDL: noDDL,
 			})
 
 			began := time.Now()

@@ -21,7 +21,7 @@ import (
 // atOnce is maintenance that keeps nothing any longer than it must.
 func atOnce() pgoutbox.MaintenanceConfig {
 	cfg := small()
-	cfg.MaxAge = time.Microsecond
+	cfg.Retention = time.Microsecond
 	return cfg
 }
 
@@ -64,7 +64,7 @@ func TestO2_RetentionByAge(t *testing.T) {
 	require.Equal(t, 1, query1[int](t, db, `SELECT count(*) FROM leat.outbox_audit
 		WHERE action = 'drop_range' AND actor = 'maintenance' AND details ->> 'table' = 'outbox_p1'`))
 
-	cfg.MaxAge = -1
+	cfg.Retention = -1
 	age(t, db, "8 days")
 	require.Empty(t, once(t, maintenance(t, ob, cfg)).Dropped, "kept for ever")
 	require.Equal(t, []string{"outbox_p2", "outbox_p3"}, tables(once(t, m).Dropped), "the one in use is closed")
@@ -178,25 +178,25 @@ func TestO2_MaxLag(t *testing.T) {
 	settle(t, acquire(t, ob, ""))
 	require.Empty(t, once(t, m).Alarms)
 
-	kinds := func(r pgoutbox.MaintenanceReport) map[string]pgoutbox.AlarmKind {
-		all := map[string]pgoutbox.AlarmKind{}
+	kinds := func(r pgoutbox.MaintenanceReport) map[string]outbox.AlarmKind {
+		all := map[string]outbox.AlarmKind{}
 		for _, a := range r.Alarms {
-			require.Greater(t, a.Lag, 100*time.Hour)
+			require.Greater(t, attr(a, "lag").Duration(), 100*time.Hour)
 			all[a.Group] = a.Kind
 		}
 		return all
 	}
 	age(t, db, "6 days")
 	report := once(t, m)
-	require.Equal(t, map[string]pgoutbox.AlarmKind{"bounded": pgoutbox.AlarmLag, "endless": pgoutbox.AlarmLag}, kinds(report),
+	require.Equal(t, map[string]outbox.AlarmKind{"bounded": pgoutbox.AlarmLag, "endless": pgoutbox.AlarmLag}, kinds(report),
 		"before it pins history")
-	require.Equal(t, 240*time.Hour, report.Alarms[0].Limit)
-	require.Equal(t, 7*24*time.Hour, report.Alarms[1].Limit)
+	require.Equal(t, 240*time.Hour, attr(report.Alarms[0], "limit").Duration())
+	require.Equal(t, 7*24*time.Hour, attr(report.Alarms[1], "limit").Duration())
 	age(t, db, "2 days")
-	require.Equal(t, map[string]pgoutbox.AlarmKind{"bounded": pgoutbox.AlarmLag, "endless": pgoutbox.AlarmHistoryPinned}, kinds(once(t, m)))
+	require.Equal(t, map[string]outbox.AlarmKind{"bounded": pgoutbox.AlarmLag, "endless": pgoutbox.AlarmHistoryPinned}, kinds(once(t, m)))
 	age(t, db, "3 days")
 	report = once(t, m)
-	require.Equal(t, map[string]pgoutbox.AlarmKind{"bounded": pgoutbox.AlarmLagExceeded, "endless": pgoutbox.AlarmHistoryPinned}, kinds(report))
+	require.Equal(t, map[string]outbox.AlarmKind{"bounded": pgoutbox.AlarmLagExceeded, "endless": pgoutbox.AlarmHistoryPinned}, kinds(report))
 	require.Empty(t, report.Dropped, "endless holds it back")
 
 	settle(t, acquire(t, ob, "another"))
@@ -315,7 +315,7 @@ func TestO2_NoDDL(t *testing.T) {
 	require.GreaterOrEqual(t, archived, 30)
 	require.Equal(t, before, layout(t, db))
 
-	cfg.MaxAge = time.Hour
+	cfg.Retention = time.Hour
 	putMany(t, ob, 29, 3)
 	settle(t, s)
 	require.Zero(t, once(t, maintenance(t, ob, cfg)).Deleted, "kept for replay")

@@ -12,8 +12,8 @@ import (
 
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -49,7 +49,7 @@ func TestO2_RowLevelSecurityIsRefused(t *testing.T) {
 			require.NoError(t, src.Check(t.Context()))
 			exec(t, db, hide("leat."+table))
 			err := src.Check(t.Context())
-			refused(t, err, pgwindow.ErrRowSecurity)
+			refused(t, err, outbox.ErrRowSecurity)
 			require.ErrorContains(t, err, "leat."+table)
 			_, err = src.Acquire(t.Context(), testLease)
 			require.Error(t, err)
@@ -60,7 +60,7 @@ func TestO2_RowLevelSecurityIsRefused(t *testing.T) {
 			h, err := mine.History(pgoutbox.HistoryConfig{})
 			require.NoError(t, err)
 			_, err = h.Begin(t.Context(), driver.ReplayOrder{Actor: "me", Reason: "r"})
-			refused(t, err, pgwindow.ErrRowSecurity)
+			refused(t, err, outbox.ErrRowSecurity)
 			require.Equal(t, 25, stored(t, db))
 			require.NoError(t, source(t, ob, "").Check(t.Context()), "its owner sees all rows")
 		})

@@ -25,6 +25,14 @@ func TestS12_FunctionsOfStrangers(t *testing.T) {
 	once(t, maintenance(t, ob, pgoutbox.MaintenanceConfig{}))
 	statsOf(t, ob)
 	testenv.RequireNotCalled(t, db)
+
+	// A relay's statements name their schemas. Its sessions do not rest on that alone.
+	conn := db.Connect(t)
+	_, err = conn.Exec(t.Context(), loadRelease(t, "sql").statements["own"], int64(conn.PgConn().PID()))
+	require.NoError(t, err)
+	var path string
+	require.NoError(t, conn.QueryRow(t.Context(), "SHOW search_path").Scan(&path))
+	require.Equal(t, "pg_catalog, pg_temp", path)
 }
 
 // TestS12_FunctionsOfStrangersBehindAPooler is the same for a relay that cannot set its

@@ -254,13 +254,13 @@ func (s *Source) Wakes(ctx context.Context) <-chan struct{} {
 	return c
 }
 
-var errAsyncCommit = errors.New("leat: synchronous_commit is off: messages would be published before they are durable (Config.AllowAsyncCommit)")
+var errAsyncCommit = fmt.Errorf("%w: synchronous_commit is off, messages would be published before they are durable (Config.AllowAsyncCommit)", outbox.ErrNotDurable)
 
 // unusable marks the errors that trying again cannot mend and that could lose
 // messages if they were ignored.
 func unusable(err error) error {
 	return pglog.Unusable(err,
 		outbox.ErrNotMigrated, pgmigrate.ErrEncoding, errAsyncCommit, errPooled, errStartUnstated, errPosition, pgwindow.ErrLogRestarted,
-		pgwindow.ErrRowSecurity, pgwindow.ErrSubscribed, pgwindow.ErrSequenceWentBack, pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache,
+		outbox.ErrRowSecurity, pgwindow.ErrSubscribed, pgwindow.ErrSequenceWentBack, pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache,
 		pgwindow.ErrSequencePrivilege)
 }

@@ -137,8 +137,8 @@ func TestStats_Plan(t *testing.T) {
 	} {
 		exec(t, db, fmt.Sprintf(`TRUNCATE leat.outbox_leases, leat.outbox_positions;
 			INSERT INTO leat.outbox_leases (relay_group, slot, owner, lease_until) SELECT 'default', 0, 'x', now() + interval '1 h';
-			INSERT INTO leat.outbox_positions (relay_group, slot, window_no, prev, target, floor, next_floor, source_floor, last, owner, epoch, system_identifier)
-			VALUES ('default', 0, 7, '%s', '%s', %d, %d, %d, %d, 'x', 1, (SELECT system_identifier FROM pg_control_system()))`, w.prev, w.target, w.floor, w.nextFloor, all, w.last))
+			INSERT INTO leat.outbox_positions (relay_group, slot, window_no, prev, target, floor, next_floor, source_floor, last, owner, epoch, system_identifier, opened_by)
+			VALUES ('default', 0, 7, '%s', '%s', %d, %d, %d, %d, 'x', 1, (SELECT system_identifier FROM pg_control_system()), '600000')`, w.prev, w.target, w.floor, w.nextFloor, all, w.last))
 		for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
 			n := explainSQL(t, db, mode, loadRelease(t, "sql").statements["stats"])
 			where := name + ", " + mode + "\n" + n.String()

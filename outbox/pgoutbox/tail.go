@@ -16,6 +16,7 @@ import (
 	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pglog"
 	"github.com/leat-go/leat/outbox/internal/pgwal"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
@@ -87,7 +88,7 @@ func (t *tail) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			err = context.Canceled
 		}
-		t.tell(ctx, TailEvent{Group: t.log.source.cfg.Group, Err: err})
+		t.tell(ctx, driver.TailEvent{Group: t.log.source.cfg.Group, Err: err})
 		if time.Since(began) > tailCalm {
 			retry.Reset()
 		}
@@ -124,7 +125,7 @@ func (t *tail) follow(ctx context.Context) error {
 	defer context.AfterFunc(ctx, wal.Close)()
 	s := newTailStream(t, wal, server)
 	t.setStream(s)
-	t.tell(ctx, TailEvent{Group: t.log.source.cfg.Group, Follows: true})
+	t.tell(ctx, driver.TailEvent{Group: t.log.source.cfg.Group, Follows: true})
 	t.log.source.listener.bell.ring() // to join it
 	return s.end(wal.Run(s))
 }
@@ -251,7 +252,7 @@ func (t *tail) setStream(s *tailStream) {
 }
 
 // tell logs a change, unless it is the same as before, and calls the hooks.
-func (t *tail) tell(ctx context.Context, e TailEvent) {
+func (t *tail) tell(ctx context.Context, e driver.TailEvent) {
 	logger := t.log.source.ob.cfg.Logger.With(slog.String("group", e.Group))
 	reason := ""
 	if e.Err != nil {
@@ -270,5 +271,5 @@ func (t *tail) tell(ctx context.Context, e TailEvent) {
 	case news:
 		logger.WarnContext(ctx, "relay goes on without its tail: messages are found by polling and wakes", slog.Any("error", e.Err))
 	}
-	hooks.Call(ctx, t.log.source.ob.cfg.Logger, t.cfg.Hooks, func(h TailHook) { h.OnPgoutboxTail(ctx, e) })
+	hooks.Call(ctx, t.log.source.ob.cfg.Logger, t.cfg.Hooks, func(h driver.TailHook) { h.OnDriverTail(ctx, e) })
 }

@@ -1,7 +1,6 @@
 package pgoutbox
 
 import (
-	"context"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // TailConfig tunes SourceConfig.Tail. The zero value is a good start.
@@ -41,25 +41,8 @@ type TailConfig struct {
 	MaxLag  time.Duration
 	MaxRows int
 
-	// Hooks observe the tail, by TailHook. Defaults to none.
+	// Hooks observe the tail, by driver.TailHook. Defaults to none.
 	Hooks []outbox.Hook
-}
-
-// TailHook sees when a tail begins and ends.
-type TailHook interface {
-	// OnPgoutboxTail is called when a tail begins to follow, and when it has ended or could
-	// not begin. A relay goes on without.
-	OnPgoutboxTail(ctx context.Context, e TailEvent)
-}
-
-// TailEvent is a change of a tail.
-type TailEvent struct {
-	// Group is the relay group.
-	Group string
-	// Follows is set if the tail follows from now on.
-	Follows bool
-	// Err is why it does not, if Follows is not set.
-	Err error
 }
 
 // tailName is the default of Publication.
@@ -103,5 +86,5 @@ func (c TailConfig) validate(of SourceConfig) error {
 			return outbox.ConfigError("Tail.URL", "given", pgerr.Address(c.URL, err)) // the value has the password
 		}
 	}
-	return refuseStrangers(c.Hooks, "tail", hooks.Is[TailHook])
+	return refuseStrangers(c.Hooks, "tail", hooks.Is[driver.TailHook])
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pglog"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
@@ -60,12 +61,12 @@ func TestTail_Tells(t *testing.T) {
 	var logged bytes.Buffer
 	tail := lonelyTail(&logged)
 	warnings := func() int { return strings.Count(logged.String(), "level=WARN") }
-	reason := TailEvent{Err: errors.New("no slot")}
+	reason := driver.TailEvent{Err: errors.New("no slot")}
 	for _, step := range []struct {
-		event TailEvent
+		event driver.TailEvent
 		want  int
 	}{
-		{reason, 1}, {reason, 1}, {TailEvent{Err: context.Canceled}, 1}, {reason, 1}, {TailEvent{Follows: true}, 1}, {reason, 2},
+		{reason, 1}, {reason, 1}, {driver.TailEvent{Err: context.Canceled}, 1}, {reason, 1}, {driver.TailEvent{Follows: true}, 1}, {reason, 2},
 	} {
 		tail.tell(t.Context(), step.event)
 		require.Equal(t, step.want, warnings())

@@ -37,19 +37,19 @@ func tailed(tb testing.TB, server *testenv.PostgresServer) (*pgoutbox.Outbox, *t
 }
 
 // tailEvents receives what happens to a tail.
-type tailEvents chan pgoutbox.TailEvent
+type tailEvents chan driver.TailEvent
 
-// OnPgoutboxTail implements pgoutbox.TailHook.
-func (e tailEvents) OnPgoutboxTail(_ context.Context, event pgoutbox.TailEvent) { e <- event }
+// OnDriverTail implements driver.TailHook.
+func (e tailEvents) OnDriverTail(_ context.Context, event driver.TailEvent) { e <- event }
 
-func (e tailEvents) next(tb testing.TB) pgoutbox.TailEvent {
+func (e tailEvents) next(tb testing.TB) driver.TailEvent {
 	tb.Helper()
 	select {
 	case event := <-e:
 		return event
 	case <-time.After(30 * time.Second):
 		require.FailNow(tb, "the tail tells nothing")
-		return pgoutbox.TailEvent{}
+		return driver.TailEvent{}
 	}
 }
 

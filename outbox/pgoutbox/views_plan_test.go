@@ -34,8 +34,8 @@ func TestO15_ViewsArePlannedCheap(t *testing.T) {
 		exec(t, db, fmt.Sprintf(`
 			INSERT INTO leat.outbox_groups (relay_group) VALUES ('%[1]s');
 			INSERT INTO leat.outbox_leases (relay_group, slot, owner, lease_until) SELECT '%[1]s', 0, 'x', now() + interval '1 h';
-			INSERT INTO leat.outbox_positions (relay_group, slot, window_no, prev, target, floor, next_floor, source_floor, last, owner, epoch, system_identifier)
-			SELECT '%[1]s', 0, 7, '%[2]s', '%[3]s', %[4]d, %[6]d, %[6]d, %[5]d, 'x', 1, system_identifier FROM pg_control_system()`,
+			INSERT INTO leat.outbox_positions (relay_group, slot, window_no, prev, target, floor, next_floor, source_floor, last, owner, epoch, system_identifier, opened_by)
+			SELECT '%[1]s', 0, 7, '%[2]s', '%[3]s', %[4]d, %[6]d, %[6]d, %[5]d, 'x', 1, system_identifier, pg_snapshot_xmax('%[3]s') FROM pg_control_system()`,
 			group, w.prev, snapshotAt(all), w.floor, w.last, all))
 	}
 	viewer := outboxOfRole(t, db, []string{"SELECT ON leat.outbox_status", "SELECT ON leat.outbox_pending"}, "")

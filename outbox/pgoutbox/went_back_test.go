@@ -92,6 +92,31 @@ func TestO2_NumbersThatBeganAnewAreRefused(t *testing.T) {
 	}
 }
 
+// TestO2_SequenceSetBackIsSeenWithoutARelay: numbers that were rolled back are given out
+// again, and have passed the position since. Those who look see it, and maintenance deletes
+// nothing.
+func TestO2_SequenceSetBackIsSeenWithoutARelay(t *testing.T) {
+	t.Parallel()
+	ob, db := relayed(t)
+	exec(t, db, "SELECT nextval('leat.outbox_seq_seq') FROM generate_series(1, 30)")
+	s := acquire(t, ob, "")
+	put(t, ob, "k", "read")
+	require.Len(t, readAll(t, s, 100), 1)
+	require.NoError(t, s.Release(t.Context()))
+	require.Empty(t, statsOf(t, ob).Groups[0].Slots[0].Problem)
+	exec(t, db, "DELETE FROM leat.outbox")
+	exec(t, db, "SELECT setval('leat.outbox_seq_seq', 5)")
+	putMany(t, ob, 0, 20)
+	requireProblem(t, ob, db, "ahead of the log", 20)
+	putMany(t, ob, 20, 60)
+	requireProblem(t, ob, db, "set back", 80)
+	_, err := source(t, ob, "").Acquire(t.Context(), testLease)
+	refused(t, err, pgwindow.ErrLogRestarted)
+	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+	require.Len(t, readAll(t, acquire(t, ob, ""), 100), 80)
+	require.Empty(t, statsOf(t, ob).Groups[0].Slots[0].Problem)
+}
+
 // TestO5_SequenceSetBackUnderAnOpenTransaction: the row of a transaction that was open when
 // the sequence was set back has a higher number than the next one of its key, and both are
 // in one window. No row is below a floor, so that all would be read, in the wrong order.

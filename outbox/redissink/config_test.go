@@ -41,7 +41,7 @@ func TestNew_RefusesWhatCannotWork(t *testing.T) {
 	}
 	s := newSink(t, &redis.UniversalOptions{Addrs: []string{"a:1", "b:1"}, MasterName: "primary", MaxRetries: -1}, redissink.Config{Ack: redissink.AckReplicas, Replicas: 2})
 	require.NoError(t, s.Close())
-	require.ErrorIs(t, s.Check(t.Context()), redissink.ErrClosed)
+	require.ErrorIs(t, s.Check(t.Context()), outbox.ErrClosed)
 	require.Equal(t, "synced replicas memory Ack(7)", redissink.AckSynced.String()+" "+redissink.AckReplicas.String()+" "+redissink.AckMemory.String()+" "+redissink.Ack(7).String())
 }
 

@@ -10,11 +10,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// ErrClosed is returned for every record that is sent after Close, as outbox.FailureOutage.
-var ErrClosed = errors.New("leat: redis sink is closed")
+var errClosed = fmt.Errorf("%w: the Redis sink", outbox.ErrClosed)
 
 // Sink delivers records to Redis Streams. It is safe for concurrent use: each call has a connection of its
 // own while it lasts.
@@ -56,7 +56,7 @@ func (s *Sink) take(ctx context.Context) (*link, error) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return nil, ErrClosed
+		return nil, errClosed
 	}
 	s.calls.Add(1)
 	var l *link

@@ -9,88 +9,63 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/logger"
+	"github.com/leat-go/leat/outbox"
 )
 
-// AlarmHook sees what an operator should look at.
-type AlarmHook interface {
-	// OnRelayAlarm is called when an alarm is raised and when it ends. It is not raised
-	// again while its cause lasts.
-	OnRelayAlarm(ctx context.Context, e AlarmEvent)
-}
-
-// AlarmEvent is an alarm that begins or ends.
-type AlarmEvent struct {
-	// Alarm is what it is about. An alarm that ends is the one that was raised, by all
-	// its fields.
-	Alarm
-	// Ended is set if its cause is gone, or if this relay does not look any more: it has
-	// stopped, or another one leads, which raises alarms of its own. AlarmParked and
-	// AlarmSourceUnusable have no end: they tell of something that has happened, and
-	// AlarmParked tells of each record.
-	Ended bool
-}
-
-// Alarm is something that an operator should look at.
-type Alarm struct {
-	// Kind is what it is about.
-	Kind AlarmKind
-	// Topic is the topic that it is about, if it is about one.
-	Topic string
-	// Detail is for operators.
-	Detail string
-}
-
-// AlarmKind is the kind of an Alarm.
-type AlarmKind string
-
-// The kinds of alarms.
+// The kinds of alarms. AlarmParked and AlarmSourceUnusable have no end: they tell of something
+// that has happened, and AlarmParked tells of each record. The others are raised once while
+// their cause lasts.
 const (
 	// AlarmParked is raised if records were parked: they wait for an operator.
-	AlarmParked AlarmKind = "parked"
+	AlarmParked outbox.AlarmKind = "parked"
 	// AlarmHeldCap is raised if a slot has reached Config.MaxHeld: it stops at its page.
-	AlarmHeldCap AlarmKind = "held_cap"
+	AlarmHeldCap outbox.AlarmKind = "held_cap"
 	// AlarmUnavailable is raised if the destination does not take records of one topic or
 	// more: create them, or allow the relay to write to them. It is raised once, however
 	// many topics there are, and ends when there is none any more.
-	AlarmUnavailable AlarmKind = "topics_unavailable"
+	AlarmUnavailable outbox.AlarmKind = "topics_unavailable"
 	// AlarmErrorRate is raised if more than half of the deliveries of the last minute
 	// have failed.
-	AlarmErrorRate AlarmKind = "error_rate"
+	AlarmErrorRate outbox.AlarmKind = "error_rate"
 	// AlarmStuck is raised if a record is older than Config.SLO although its
-	// destination is up.
-	AlarmStuck AlarmKind = "stuck"
+	// destination is up, or if a slot stands still at a page: for a minute the source
+	// gives leases, and each of them ends because the page cannot be read or stored.
+	AlarmStuck outbox.AlarmKind = "stuck"
 	// AlarmLag is raised if a record is older than Config.SLO, since its destination is
 	// out or since the relay is behind.
-	AlarmLag AlarmKind = "lag"
+	AlarmLag outbox.AlarmKind = "lag"
 	// AlarmSourceUnusable is raised when Run ends since the source is unusable. Nothing
 	// is relayed until an operator has seen to it.
-	AlarmSourceUnusable AlarmKind = "source_unusable"
+	AlarmSourceUnusable outbox.AlarmKind = "source_unusable"
 )
 
-func (r *Relay) alarm(ctx context.Context, a Alarm) {
+func (r *Relay) alarm(ctx context.Context, a outbox.AlarmEvent) {
 	r.log.ErrorContext(ctx, "alarm", slog.String("kind", string(a.Kind)), slog.String("topic", a.Topic), slog.String("detail", a.Detail))
 	r.notifyAlarm(ctx, a)
 }
 
-func (r *Relay) notifyAlarm(ctx context.Context, a Alarm) {
-	notify(ctx, r, func(h AlarmHook) { h.OnRelayAlarm(ctx, AlarmEvent{Alarm: a}) })
+func (r *Relay) notifyAlarm(ctx context.Context, a outbox.AlarmEvent) {
+	a.Package = "relay"
+	notify(ctx, r, func(h outbox.AlarmHook) { h.OnOutboxAlarm(ctx, a) })
 }
 
-func (r *Relay) alarmEnded(ctx context.Context, a Alarm, since time.Time) {
+func (r *Relay) alarmEnded(ctx context.Context, a outbox.AlarmEvent, since time.Time) {
 	logger.Over(ctx, r.log, "alarm", "alarm has ended", slog.String("kind", string(a.Kind)), slog.String("topic", a.Topic),
 		slog.Duration("lasted", time.Since(since).Round(time.Second)))
-	notify(ctx, r, func(h AlarmHook) { h.OnRelayAlarm(ctx, AlarmEvent{Alarm: a, Ended: true}) })
+	a.Ended = true
+	r.notifyAlarm(ctx, a)
 }
 
-// standing tells alarms apart whose cause lasts: one of a kind, but AlarmBlocked and
-// AlarmHeldCap are about a slot.
+// standing tells alarms apart whose cause lasts: one of a kind, except that AlarmBlocked,
+// AlarmHeldCap and the AlarmStuck for a page are about a slot.
 type standing struct {
-	kind AlarmKind
+	kind outbox.AlarmKind
 	slot int
+	page bool
 }
 
 // set raises a while it is on.
-func (w *watch) set(ctx context.Context, r *Relay, on bool, a Alarm) {
+func (w *watch) set(ctx context.Context, r *Relay, on bool, a outbox.AlarmEvent) {
 	if on {
 		w.raise(ctx, r, standing{kind: a.Kind}, a)
 	} else {
@@ -99,7 +74,7 @@ func (w *watch) set(ctx context.Context, r *Relay, on bool, a Alarm) {
 }
 
 // raise raises an alarm, unless one like it was raised before and its cause lasts.
-func (w *watch) raise(ctx context.Context, r *Relay, as standing, a Alarm) {
+func (w *watch) raise(ctx context.Context, r *Relay, as standing, a outbox.AlarmEvent) {
 	w.telling.Lock()
 	defer w.telling.Unlock()
 	if _, before := w.raised[as]; before {
@@ -113,7 +88,7 @@ func (w *watch) raise(ctx context.Context, r *Relay, as standing, a Alarm) {
 		w.show(as, nil)
 		r.alarmEnded(context.WithoutCancel(ctx), a, since)
 	}
-	w.show(as, &AlarmState{Alarm: a, Since: since})
+	w.show(as, &AlarmState{Kind: a.Kind, Topic: a.Topic, Detail: a.Detail, Since: since})
 	r.alarm(ctx, a)
 }
 
@@ -141,12 +116,16 @@ func (w *watch) clear(as standing) {
 	}
 }
 
-// clearAll notes that this relay does not look any more.
-func (w *watch) clearAll() {
+// clearAll notes that this relay does not look any more, except at a page that it stood
+// still at if it stands by: the next term may be its own again.
+func (w *watch) clearAll(standby bool) {
 	w.telling.Lock()
 	defer w.telling.Unlock()
 	inOrder := func(a, b standing) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.slot, b.slot)) }
 	for _, as := range slices.SortedFunc(maps.Keys(w.raised), inOrder) {
+		if standby && as.page {
+			continue
+		}
 		end := w.raised[as]
 		delete(w.raised, as)
 		end()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/logger"
+	"github.com/leat-go/leat/outbox"
 )
 
 // show publishes the open breakers to State, and those that have changed to the hooks and
@@ -58,7 +59,7 @@ func (r *Relay) alarmUnavailable(ctx context.Context, changed []BreakerState, re
 	if i < 0 {
 		return
 	}
-	r.watch.raise(ctx, r, standing{kind: AlarmUnavailable}, Alarm{
+	r.watch.raise(ctx, r, standing{kind: AlarmUnavailable}, outbox.AlarmEvent{
 		Kind: AlarmUnavailable, Topic: changed[i].Topic,
 		Detail: fmt.Sprintf("the destination does not take %d topics, whose records are set aside; of the first one it says: %v", refused, changed[i].Err),
 	})

@@ -349,17 +349,17 @@ func TestNew_RefusesWhatATransactionalSinkCannotDo(t *testing.T) {
 type alarmLog struct {
 	mu    sync.Mutex
 	all   []string
-	began relay.Alarm
+	began outbox.AlarmEvent
 }
 
-func (a *alarmLog) OnRelayAlarm(_ context.Context, e relay.AlarmEvent) {
+func (a *alarmLog) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
 	case e.Kind != relay.AlarmBlocked:
 	case !e.Ended:
-		a.all, a.began = append(a.all, "begins"), e.Alarm
-	case e.Alarm == a.began:
+		a.all, a.began = append(a.all, "begins"), e
+	case e.Topic == a.began.Topic && e.Detail == a.began.Detail:
 		a.all = append(a.all, "ends")
 	default:
 		a.all = append(a.all, "another one ends")

@@ -35,6 +35,7 @@ func (h *heldRecords) resolve(work context.Context, picks []*driver.Held, record
 			return s.term.fault(work, "resolve", err)
 		}
 		h.noteResolved(verdicts, free)
+		s.term.goesOn(retrying)
 		s.relay.onHold(work, events)
 	}
 	h.dueMore = h.dueMore || staysDue

@@ -54,6 +54,7 @@ func (h *heldRecords) retryDue(stop, work context.Context) error {
 	picks := h.pick(due)
 	if len(picks) == 0 {
 		h.dueMore = false
+		s.term.goesOn(retrying)
 		h.forgetRetries(now)
 		h.schedule(now)
 		h.show()

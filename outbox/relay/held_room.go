@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/leat-go/leat/outbox"
 )
 
 // recountEvery is how often a relay that has reached MaxHeld asks how many records are
@@ -33,7 +35,7 @@ func (h *heldRecords) findRoom(work context.Context, pending int) (room bool, er
 	if !room {
 		h.full = true
 		r := h.s.relay
-		r.watch.raise(work, r, standing{AlarmHeldCap, h.s.term.slot}, Alarm{
+		r.watch.raise(work, r, standing{kind: AlarmHeldCap, slot: h.s.term.slot}, outbox.AlarmEvent{
 			Kind:   AlarmHeldCap,
 			Detail: fmt.Sprintf("slot %d has reached MaxHeld; it stops at its page until held records are dealt with", h.s.term.slot),
 		})
@@ -45,6 +47,6 @@ func (h *heldRecords) findRoom(work context.Context, pending int) (room bool, er
 func (h *heldRecords) clearFull() {
 	if h.full && h.hasRoom(0) {
 		h.full = false
-		h.s.relay.watch.clear(standing{AlarmHeldCap, h.s.term.slot})
+		h.s.relay.watch.clear(standing{kind: AlarmHeldCap, slot: h.s.term.slot})
 	}
 }

@@ -158,7 +158,7 @@ type ProgressEvent struct {
 
 func (c Config) validateHooks() error {
 	field, hook, reason := hooks.Refuse(c.Hooks, "relay", hooks.Is[SendHook], hooks.Is[ReadHook], hooks.Is[LeaseHook], hooks.Is[ErrorHook],
-		hooks.Is[HoldHook], hooks.Is[BreakerHook], hooks.Is[ProgressHook], hooks.Is[AlarmHook])
+		hooks.Is[HoldHook], hooks.Is[BreakerHook], hooks.Is[ProgressHook], hooks.Is[outbox.AlarmHook])
 	if reason != "" {
 		return outbox.ConfigError(field, hook, reason)
 	}

@@ -25,8 +25,8 @@ type recorder struct {
 
 	holds    []string // fate and id
 	breakers []relay.BreakerState
-	alarms   []relay.Alarm
-	ended    []relay.Alarm
+	alarms   []outbox.AlarmEvent
+	ended    []outbox.AlarmEvent
 	progress []relay.ProgressEvent
 }
 
@@ -37,7 +37,7 @@ var (
 	_ relay.HoldHook     = (*recorder)(nil)
 	_ relay.BreakerHook  = (*recorder)(nil)
 	_ relay.ProgressHook = (*recorder)(nil)
-	_ relay.AlarmHook    = (*recorder)(nil)
+	_ outbox.AlarmHook   = (*recorder)(nil)
 )
 
 func (r *recorder) OnRelayHold(_ context.Context, e relay.HoldEvent) {
@@ -52,14 +52,15 @@ func (r *recorder) OnRelayBreaker(_ context.Context, e relay.BreakerEvent) {
 	r.breakers = append(r.breakers, e.BreakerState)
 }
 
-func (r *recorder) OnRelayAlarm(_ context.Context, e relay.AlarmEvent) {
+func (r *recorder) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e.Ended {
-		r.ended = append(r.ended, e.Alarm)
+		e.Ended = false
+		r.ended = append(r.ended, e)
 		return
 	}
-	r.alarms = append(r.alarms, e.Alarm)
+	r.alarms = append(r.alarms, e)
 }
 
 func (r *recorder) OnRelayProgress(_ context.Context, e relay.ProgressEvent) {
@@ -79,7 +80,7 @@ func (r *recorder) copy() *recorder {
 }
 
 // count returns how many alarms of a kind were raised.
-func (r *recorder) count(kind relay.AlarmKind) int {
+func (r *recorder) count(kind outbox.AlarmKind) int {
 	n := 0
 	for _, a := range r.copy().alarms {
 		if a.Kind == kind {
@@ -90,7 +91,7 @@ func (r *recorder) count(kind relay.AlarmKind) int {
 }
 
 // countEnded returns how many alarms of a kind have ended.
-func (r *recorder) countEnded(kind relay.AlarmKind) int {
+func (r *recorder) countEnded(kind outbox.AlarmKind) int {
 	n := 0
 	for _, a := range r.copy().ended {
 		if a.Kind == kind {

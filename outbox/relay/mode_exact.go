@@ -15,7 +15,7 @@ import (
 
 // AlarmBlocked is raised if a TransactionalSink cannot deliver a record, so that its
 // slot stands still. It is raised once a record and lease, and ends with either.
-const AlarmBlocked AlarmKind = "blocked"
+const AlarmBlocked outbox.AlarmKind = "blocked"
 
 // exactMode delivers pages together with their positions, each in a transaction of the
 // destination.
@@ -137,7 +137,7 @@ func (m *exactMode) waitBlocked(stop, work context.Context, r *outbox.Record, er
 	if outbox.KindOf(err) != outbox.FailureOutage && m.blocked != r.Seq {
 		m.unblock()
 		m.blocked = r.Seq
-		s.relay.watch.raise(work, s.relay, standing{AlarmBlocked, s.term.slot}, Alarm{
+		s.relay.watch.raise(work, s.relay, standing{kind: AlarmBlocked, slot: s.term.slot}, outbox.AlarmEvent{
 			Kind: AlarmBlocked, Topic: r.Topic, Detail: fmt.Sprintf("slot %s stands still at record %.200q: %v", slot, r.ID, err),
 		})
 	}
@@ -155,6 +155,6 @@ func (m *exactMode) waitBlocked(stop, work context.Context, r *outbox.Record, er
 func (m *exactMode) unblock() {
 	if m.blocked != 0 {
 		m.blocked = 0
-		m.s.relay.watch.clear(standing{AlarmBlocked, m.s.term.slot})
+		m.s.relay.watch.clear(standing{kind: AlarmBlocked, slot: m.s.term.slot})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
@@ -21,7 +22,7 @@ func (r *Relay) onHold(ctx context.Context, events []HoldEvent) {
 		switch e.Fate {
 		case driver.FatePark:
 			r.logAside(ctx, slog.LevelError, e)
-			r.notifyAlarm(ctx, Alarm{Kind: AlarmParked, Topic: e.Record.Topic, Detail: "record " + e.Record.ID + ": " + e.Reason + ": " + e.Error})
+			r.notifyAlarm(ctx, outbox.AlarmEvent{Kind: AlarmParked, Topic: e.Record.Topic, Detail: "record " + e.Record.ID + ": " + e.Reason + ": " + e.Error})
 		case driver.FateDead, driver.FateSkip:
 			r.logAside(ctx, slog.LevelWarn, e)
 		default:

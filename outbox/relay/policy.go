@@ -40,9 +40,6 @@ func (a Action) String() string {
 	}
 }
 
-// DefaultAttempts is the default of Policy.Attempts.
-const DefaultAttempts = 10
-
 // Policy decides about records of some topics that cannot be delivered.
 type Policy struct {
 	// Topics is the pattern of the topics of this policy; * stands for any run of
@@ -59,7 +56,7 @@ type Policy struct {
 
 func (p Policy) withDefaults() Policy {
 	p.Topics = cmp.Or(p.Topics, "*")
-	p.Attempts = cmp.Or(p.Attempts, DefaultAttempts)
+	p.Attempts = cmp.Or(p.Attempts, 10)
 	return p
 }
 

@@ -35,6 +35,9 @@ func (r *reader) run(stop, work context.Context) error {
 		if err == nil && len(page.Records) > 0 {
 			err = failpoint.Inject(work, failpoint.RelayAfterFetch)
 		}
+		if err == nil {
+			t.goesOn(reading)
+		}
 		switch {
 		case errors.Is(err, driver.ErrSlotClosed):
 			return err

@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -15,23 +16,10 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// ErrAlreadyRunning is returned when Run or RunOnce is called while another
-// call of one of them runs on the same Relay.
-var ErrAlreadyRunning = errors.New("leat: relay is already running")
-
 // ErrDrainTimeout is returned by Run if its context has ended and the calls that were
 // under way did not end within Config.DrainTimeout. Nothing is lost: the lease
 // runs out, and the next relay repeats the page.
 var ErrDrainTimeout = errors.New("leat: drain timeout")
-
-var (
-	// ErrLeaseHeld is returned by RunOnce while another relay holds the lease.
-	ErrLeaseHeld = driver.ErrLeaseHeld
-
-	// ErrSourceUnusable is wrapped by the error of Run if trying again could lose records
-	// and cannot mend the source.
-	ErrSourceUnusable = driver.ErrSourceUnusable
-)
 
 // Relay carries the records of one Source to one Sink. Run as many replicas of
 // it as you like, in any processes: each slot of the source (one, unless it is
@@ -78,7 +66,7 @@ func New(source driver.Source, sink driver.Sink, cfg Config) (*Relay, error) {
 // Config.DrainTimeout (else it returns ErrDrainTimeout). Every goroutine that it started
 // has ended when it returns.
 //
-// Only errors that wrap ErrSourceUnusable end Run before ctx does, after an
+// Only errors that wrap driver.ErrSourceUnusable end Run before ctx does, after an
 // AlarmSourceUnusable. A supervisor may start the relay again, with backoff: the source is
 // refused again until an operator has mended it, and trying loses and repeats
 // nothing. But the supervisor must tell somebody, since nothing is relayed
@@ -92,7 +80,7 @@ func New(source driver.Source, sink driver.Sink, cfg Config) (*Relay, error) {
 // If the Source is Sharded, Run leads as many slots at once as its fair share.
 func (r *Relay) Run(ctx context.Context) error {
 	if !r.running.CompareAndSwap(false, true) {
-		return ErrAlreadyRunning
+		return fmt.Errorf("%w: the relay", outbox.ErrAlreadyRunning)
 	}
 	defer r.running.Store(false)
 	r.watch.run(true)

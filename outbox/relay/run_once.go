@@ -3,9 +3,11 @@ package relay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
@@ -14,7 +16,7 @@ import (
 // scheduled jobs and tests. If the Source is Sharded, RunOnce leads all free slots
 // at the same time.
 //
-// It returns ErrLeaseHeld at once if other relays lead all slots, and any error
+// It returns driver.ErrLeaseHeld at once if other relays lead all slots, and any error
 // of the source. Failures of the sink are tried again with backoff until ctx ends;
 // then RunOnce returns the error of ctx. It does not wait for the end of a pause, which
 // only an operator knows: once nothing else is left, it returns an error that wraps
@@ -23,7 +25,7 @@ import (
 // the records before the first one that was neither acknowledged nor set aside.
 func (r *Relay) RunOnce(ctx context.Context) (int, error) {
 	if !r.running.CompareAndSwap(false, true) {
-		return 0, ErrAlreadyRunning
+		return 0, fmt.Errorf("%w: the relay", outbox.ErrAlreadyRunning)
 	}
 	defer r.running.Store(false)
 	r.watch.run(true)

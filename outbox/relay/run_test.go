@@ -96,9 +96,9 @@ func TestRun_Twice(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- r.Run(ctx) }()
 		synctest.Wait()
-		require.ErrorIs(t, r.Run(ctx), relay.ErrAlreadyRunning)
+		require.ErrorIs(t, r.Run(ctx), outbox.ErrAlreadyRunning)
 		_, err = r.RunOnce(ctx)
-		require.ErrorIs(t, err, relay.ErrAlreadyRunning)
+		require.ErrorIs(t, err, outbox.ErrAlreadyRunning)
 		cancel()
 		require.NoError(t, <-done)
 		require.NoError(t, r.Run(ctx), "again, with a context that has ended")
@@ -132,9 +132,9 @@ func TestRun_UnusableSource(t *testing.T) {
 	}
 }
 
-type unusableAlarms chan relay.AlarmEvent
+type unusableAlarms chan outbox.AlarmEvent
 
-func (u unusableAlarms) OnRelayAlarm(_ context.Context, e relay.AlarmEvent) { u <- e }
+func (u unusableAlarms) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) { u <- e }
 
 // TestRun_EverythingElseIsRetried with backoff, and shown to the hooks.
 func TestRun_EverythingElseIsRetried(t *testing.T) {

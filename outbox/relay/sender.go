@@ -144,4 +144,5 @@ func (s *sender) advance(work context.Context, page driver.Page, stored, n int) 
 func (s *sender) countStored(work context.Context, records []outbox.Record, held int) {
 	s.term.acked.Add(int64(len(records) - held))
 	s.term.progress(work, records, held)
+	s.term.goesOn(settling)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/jitter"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
@@ -70,7 +71,7 @@ func (l *slotLeader) run(ctx context.Context) error {
 		}
 	}
 	if errors.Is(err, driver.ErrSourceUnusable) {
-		l.relay.alarm(ctx, Alarm{Kind: AlarmSourceUnusable, Detail: err.Error()})
+		l.relay.alarm(ctx, outbox.AlarmEvent{Kind: AlarmSourceUnusable, Detail: err.Error()})
 	}
 	return l.endAll(ctx, err)
 }
@@ -79,6 +80,7 @@ func (l *slotLeader) run(ctx context.Context) error {
 // before the next call. It returns only errors that end Run.
 func (l *slotLeader) fillShare(ctx context.Context) (time.Duration, error) {
 	r := l.relay
+	r.watch.forget(&r.cfg)
 	if !l.checked {
 		if err := r.check(ctx); err != nil {
 			return l.retry.Next(), fatal(err)

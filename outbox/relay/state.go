@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/leat-go/leat/outbox"
 )
 
 var (
@@ -15,7 +17,7 @@ var (
 	ErrNotRunning = errors.New("leat: relay is not running")
 
 	// ErrStuck is returned by Health while a record is older than Config.SLO
-	// although its destination is up. See State.Stuck.
+	// although its destination is up, or a slot stands still at a page. See State.Stuck.
 	ErrStuck = errors.New("leat: relay is stuck")
 
 	// ErrSourceAway is returned by Health if the source has not answered for
@@ -40,7 +42,8 @@ type State struct {
 	// OldestTopic is that record's topic.
 	OldestTopic string
 	// Stuck reports whether that record is older than Config.SLO, and the relay has had it
-	// for a while, although its destination is up.
+	// for a while, although its destination is up. It is set, too, while a slot stands
+	// still at a page: see AlarmStuck, whose Detail names the place.
 	Stuck bool
 	// Out are the destinations that are out, as each slot sees them.
 	Out []BreakerState
@@ -61,6 +64,8 @@ type State struct {
 	// enqueued, averaged over about a minute. RateOut is the rate at which the position
 	// passes records.
 	RateIn, RateOut float64
+
+	still string // a slot that stands still, "" for none
 }
 
 // SlotState is a lease that a relay holds.
@@ -75,8 +80,12 @@ type SlotState struct {
 
 // AlarmState is an alarm whose cause lasts.
 type AlarmState struct {
-	Alarm
-
+	// Kind is what it is about.
+	Kind outbox.AlarmKind
+	// Topic is the topic that it is about, if it is about one.
+	Topic string
+	// Detail is for operators.
+	Detail string
 	// Since is when it was raised, by this machine's clock.
 	Since time.Time
 }
@@ -113,6 +122,8 @@ func (r *Relay) State() State {
 			}
 		}
 	}
+	s.still = w.standstill(&r.cfg, now)
+	s.Stuck = s.Stuck || s.still != ""
 	return s
 }
 
@@ -145,6 +156,8 @@ func (r *Relay) Health(ctx context.Context) error {
 	switch silent := time.Since(s.LastContact); {
 	case !s.Running:
 		return ErrNotRunning
+	case s.still != "":
+		return fmt.Errorf("%w: %s", ErrStuck, s.still)
 	case s.Stuck:
 		return fmt.Errorf("%w: a record of topic %.200q is %s old", ErrStuck, s.OldestTopic, s.OldestAge.Round(time.Second))
 	case silent > r.cfg.SLO:

@@ -161,5 +161,6 @@ func (t *term) fault(work context.Context, operation string, err error) error {
 		return context.Cause(work)
 	}
 	t.relay.onFault(work, operation, err)
+	t.standsStill(work, operation, err)
 	return err
 }

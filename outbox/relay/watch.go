@@ -20,9 +20,10 @@ type watch struct {
 	good    ewma      // deliveries
 	bad     ewma
 	lastAck time.Time
-	contact time.Time // the source has answered
-	faulty  time.Time // since when it has not
-	faults  int       // its errors since
+	contact time.Time     // the source has answered
+	faulty  time.Time     // since when it has not
+	faults  int           // its errors since
+	still   map[int]still // slots that stand still
 	offset  time.Duration
 	clockAt time.Time // when offset was measured
 	running bool
@@ -58,8 +59,8 @@ func (w *watch) leave(t *term) {
 	w.mu.Lock()
 	w.terms = slices.DeleteFunc(w.terms, func(other *term) bool { return other == t })
 	w.mu.Unlock()
-	w.clear(standing{AlarmBlocked, t.slot})
-	w.clear(standing{AlarmHeldCap, t.slot})
+	w.clear(standing{kind: AlarmBlocked, slot: t.slot})
+	w.clear(standing{kind: AlarmHeldCap, slot: t.slot})
 }
 
 // leads reports whether there is a term.
@@ -80,16 +81,17 @@ func (w *watch) run(running bool) {
 	w.mu.Lock()
 	w.running = running
 	w.contact = time.Now()
+	w.still = nil
 	w.mu.Unlock()
 	if !running {
-		w.clearAll()
+		w.clearAll(false)
 	}
 }
 
 // standsBy notes that other relays lead.
 func (w *watch) standsBy() {
 	if !w.leads() {
-		w.clearAll()
+		w.clearAll(true)
 	}
 }
 
@@ -174,18 +176,19 @@ func (t *term) progress(ctx context.Context, records []outbox.Record, held int) 
 // inspect raises the alarms that time brings.
 func (r *Relay) inspect(ctx context.Context) {
 	s := r.State()
-	r.watch.set(ctx, r, s.Stuck, Alarm{
+	stuck := s.Stuck && s.still == "" // which has an alarm of its own
+	r.watch.set(ctx, r, stuck, outbox.AlarmEvent{
 		Kind: AlarmStuck, Topic: s.OldestTopic,
 		Detail: fmt.Sprintf("a record is %s old although its destination is up", s.OldestAge.Round(time.Second)),
 	})
-	r.watch.set(ctx, r, s.OldestAge > r.cfg.SLO && !s.Stuck, Alarm{
+	r.watch.set(ctx, r, s.OldestAge > r.cfg.SLO && !stuck, outbox.AlarmEvent{
 		Kind: AlarmLag, Topic: s.OldestTopic, Detail: fmt.Sprintf("a record is %s old", s.OldestAge.Round(time.Second)),
 	})
 	now := time.Now()
 	r.watch.mu.Lock()
 	good, bad := r.watch.good.rate(now), r.watch.bad.rate(now)
 	r.watch.mu.Unlock()
-	r.watch.set(ctx, r, bad > good && bad*rateWindow.Seconds() > 5, Alarm{
+	r.watch.set(ctx, r, bad > good && bad*rateWindow.Seconds() > 5, outbox.AlarmEvent{
 		Kind: AlarmErrorRate, Detail: fmt.Sprintf("%.3g deliveries a second fail, %.3g succeed", bad, good),
 	})
 }

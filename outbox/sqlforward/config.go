@@ -12,16 +12,6 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Dialect names the database behind a *sql.DB.
-type Dialect = sqldialect.Name
-
-const (
-	// MySQL is MySQL 8.0 or later.
-	MySQL = sqldialect.MySQL
-	// MariaDB is MariaDB 10.6 or later.
-	MariaDB = sqldialect.MariaDB
-)
-
 // Schema is the schema adapter of the forwarder's publisher and subscriber.
 type Schema int
 

@@ -36,16 +36,16 @@ func TestNew_RefusesWhatCannotWork(t *testing.T) {
 		"GapAge":          {GapAge: time.Millisecond},
 		"TakeOverTimeout": {TakeOverTimeout: 1500 * time.Millisecond},
 	} {
-		_, err := New(db, MySQL, noOutbox{}, cfg)
+		_, err := New(db, outbox.MySQL, noOutbox{}, cfg)
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig, field)
 		require.ErrorContains(t, err, field+" =")
 	}
-	_, err := New(nil, MySQL, noOutbox{}, Config{})
+	_, err := New(nil, outbox.MySQL, noOutbox{}, Config{})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-	_, err = New(db, MySQL, nil, Config{})
+	_, err = New(db, outbox.MySQL, nil, Config{})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 	_, err = New(db, "sqlite", noOutbox{}, Config{})
 	require.ErrorContains(t, err, "sqlite")
-	_, err = New(db, MariaDB, noOutbox{}, Config{})
+	_, err = New(db, outbox.MariaDB, noOutbox{}, Config{})
 	require.NoError(t, err)
 }

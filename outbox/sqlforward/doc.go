@@ -8,8 +8,8 @@
 // has is there for it: parking, groups, replay, retention, operators' commands. Services
 // that enqueue directly may share the outbox.
 //
-//	ob, err := sqloutbox.New(db, sqloutbox.MySQL, sqloutbox.Config{})
-//	f, err := sqlforward.New(db, sqlforward.MySQL, ob, sqlforward.Config{})
+//	ob, err := sqloutbox.New(db, outbox.MySQL, sqloutbox.Config{})
+//	f, err := sqlforward.New(db, outbox.MySQL, ob, sqlforward.Config{})
 //	err = f.Migrate(ctx)
 //	err = f.Run(ctx) // beside a relay on ob.Source
 //

@@ -37,10 +37,6 @@ var (
 	// forwarder would send later messages of a key first. Wait for the relay; redrive or drop
 	// what is parked.
 	ErrNotSent = errors.New("leat: the relay has not sent all that was moved")
-
-	// ErrAlreadyRunning is returned if Run, RunOnce or HandBack is called while another call of
-	// one of them runs on the same Forwarder.
-	ErrAlreadyRunning = errors.New("leat: the forwarder is already running")
 )
 
 // describe adds what a database error means here.

@@ -67,14 +67,14 @@ type Forwarder struct {
 // unless KeepAcked is set; SELECT, INSERT and UPDATE on that of its offsets; SELECT,
 // INSERT, UPDATE and DELETE on its own; and what a producer of the outbox needs. It never
 // updates rows of DefaultSchema: MySQL asks for UPDATE to look who locks them.
-func New(db *sql.DB, dialect Dialect, ob Outbox, cfg Config) (*Forwarder, error) {
+func New(db *sql.DB, dialect outbox.Dialect, ob Outbox, cfg Config) (*Forwarder, error) {
 	if db == nil {
 		return nil, outbox.ConfigError("db", nil, "must not be nil")
 	}
 	if ob == nil {
 		return nil, outbox.ConfigError("ob", nil, "must be an outbox")
 	}
-	if dialect != MySQL && dialect != MariaDB {
+	if dialect != outbox.MySQL && dialect != outbox.MariaDB {
 		return nil, outbox.ConfigError("dialect", string(dialect), "must be mysql or mariadb")
 	}
 	d, err := sqldialect.Of(dialect)
@@ -89,7 +89,7 @@ func New(db *sql.DB, dialect Dialect, ob Outbox, cfg Config) (*Forwarder, error)
 	f.sql, err = sqlfile.LoadAll(sqlFiles, f.render,
 		"position_new", "position_lock", "position_load", "position_store", "position_forget",
 		"page_new", "page_missing", "mark_look", "mark_store", "counter", "row_acked", "row_deleted", "gap_look", "malformed",
-		"offset_new", "offset_lock", "offset_store", "offset_others", "columns", "increment", "queue_start", "repeats", "isolation", "lock_wait")
+		"offset_new", "offset_lock", "offset_store", "offset_others", "columns", "increment", "queue_start", "repeats", "lock_wait")
 	return f, err
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/leat-go/leat/outbox"
 )
 
 // HandedBack says where the forwarder goes on.
@@ -88,7 +90,7 @@ func (f *Forwarder) handBack(ctx context.Context, conn *sql.Conn, loaded, safe p
 		return h, err
 	}
 	if err != nil || now.last != loaded.last || !slices.Equal(now.gaps, loaded.gaps) {
-		return h, fmt.Errorf("%w: rows are being moved, stop all Forwarders", ErrAlreadyRunning)
+		return h, fmt.Errorf("%w: rows are being moved, stop all Forwarders", outbox.ErrAlreadyRunning)
 	}
 	if again, err := f.beganAnew(ctx, tx, now.last); err != nil {
 		return h, err

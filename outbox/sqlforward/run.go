@@ -9,7 +9,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox"
 )
 
 // errorPause is the wait after a page that could not be moved.
@@ -25,7 +27,7 @@ func (f *Forwarder) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // an error is how a session ends with ctx
 		}
-		if fatal(err) || errors.Is(err, ErrAlreadyRunning) {
+		if fatal(err) || errors.Is(err, outbox.ErrAlreadyRunning) {
 			return err
 		}
 		f.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "messages of the forwarder's table could not be moved",
@@ -60,7 +62,7 @@ func (f *Forwarder) loop(ctx context.Context, conn *sql.Conn) error {
 // It is closed in the end: its settings are its own.
 func (f *Forwarder) session(ctx context.Context, fn func(conn *sql.Conn) error) error {
 	if !f.running.CompareAndSwap(false, true) {
-		return ErrAlreadyRunning
+		return fmt.Errorf("%w: the forwarder", outbox.ErrAlreadyRunning)
 	}
 	defer f.running.Store(false)
 	f.checked = false
@@ -75,14 +77,12 @@ func (f *Forwarder) session(ctx context.Context, fn func(conn *sql.Conn) error) 
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 		_ = conn.Close()
 	}()
-	for _, statement := range []string{
-		"SET SESSION autocommit = 1",
-		f.sql["isolation"],
-		fmt.Sprintf(f.sql["lock_wait"], int(f.cfg.TakeOverTimeout/time.Second)),
-	} {
-		if _, err := conn.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("leat: set up a connection: %w", err)
-		}
+	err = sqlstore.SetUp(ctx, conn, f.dialect.Name)
+	if err == nil {
+		_, err = conn.ExecContext(ctx, fmt.Sprintf(f.sql["lock_wait"], int(f.cfg.TakeOverTimeout/time.Second)))
+	}
+	if err != nil {
+		return fmt.Errorf("leat: set up a connection: %w", err)
 	}
 	if _, err := conn.ExecContext(ctx, f.sql["position_new"], []byte(f.cfg.Table)); err != nil {
 		return describe(err)

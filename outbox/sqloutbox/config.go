@@ -10,18 +10,6 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Dialect names the database behind a *sql.DB.
-type Dialect = sqldialect.Name
-
-const (
-	// MySQL is MySQL 8.0 or later.
-	MySQL = sqldialect.MySQL
-	// MariaDB is MariaDB 10.6 or later.
-	MariaDB = sqldialect.MariaDB
-	// SQLite is SQLite 3.35 or later.
-	SQLite = sqldialect.SQLite
-)
-
 // maxPayloadBytes bounds Config.MaxPayloadBytes. A row travels in one packet.
 const maxPayloadBytes = 256 << 20
 

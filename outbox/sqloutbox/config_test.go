@@ -17,13 +17,13 @@ func TestConfigIsRefused(t *testing.T) {
 	for field, cfg := range map[string]Config{
 		"Table": {Table: "a b"}, "MaxPayloadBytes": {MaxPayloadBytes: -1}, "Hooks[0]": {Hooks: []outbox.Hook{1}},
 	} {
-		_, err := Migrations(MySQL, cfg)
+		_, err := Migrations(outbox.MySQL, cfg)
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 		require.ErrorContains(t, err, field)
 	}
 	_, err := Migrations("oracle", Config{})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-	_, err = New(nil, MySQL, Config{})
+	_, err = New(nil, outbox.MySQL, Config{})
 	require.ErrorContains(t, err, "db")
 	_, err = NewMaintenance(nil, MaintenanceConfig{})
 	require.ErrorContains(t, err, "ob")

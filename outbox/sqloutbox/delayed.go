@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -39,6 +40,7 @@ type promotion struct {
 // one works at a time.
 func (o *Outbox) promote(ctx context.Context) (moved int, stayed bool, err error) {
 	p := promotion{ob: o, busy: map[int64]bool{}}
+	err = o.evenTimes(ctx)
 	for more := true; more && err == nil; {
 		before := p.moved
 		err = o.log.Change(ctx, func(tx *sql.Tx) error {
@@ -51,6 +53,43 @@ func (o *Outbox) promote(ctx context.Context) (moved int, stayed bool, err error
 		}
 	}
 	return moved, p.stayed, err
+}
+
+// evenTimes replaces times that others wrote and that are not whole microseconds. SQLite stores
+// any value, and a text is above all numbers: its message would never be due. What is not a time
+// is due now.
+func (o *Outbox) evenTimes(ctx context.Context) error {
+	if !o.log.Dialect.OneWriter {
+		return nil
+	}
+	for more := true; more; {
+		at := map[int64]int64{}
+		err := o.log.Look(ctx, func(q sqlstore.Querier) error {
+			return sqlstore.Each(ctx, q, func(scan sqlstore.Scanner) error {
+				var no int64
+				var due sqllog.Micros
+				err := scan(&no, &due)
+				at[no] = due.Micros
+				return err
+			}, o.log.SQL["delayed_odd"], promotePage)
+		})
+		if err != nil || len(at) == 0 {
+			return err
+		}
+		err = o.log.Change(ctx, func(tx *sql.Tx) error {
+			for no, micros := range at {
+				if _, err := sqlstore.Written(ctx, tx, o.log.SQL["delayed_even"], micros, no); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		more = len(at) == promotePage
+	}
+	return nil
 }
 
 // page moves one page in one transaction: locks first, then the numbers are drawn.
@@ -139,6 +178,9 @@ func (p *promotion) move(ctx context.Context, tx *sql.Tx, going []int64) error {
 		rows = append(rows, row)
 		return err
 	}, p.ob.log.SQL.With("delayed_take", sqldialect.Places(len(going))), sqlstore.Anys(going)...)
+	if err == nil && len(rows) != len(going) {
+		err = fmt.Errorf("leat: %d of %d delayed messages that are due were read", len(rows), len(going))
+	}
 	if err == nil {
 		err = p.ob.log.InsertRows(ctx, tx, "enqueue", rows, func(int) []any { return nil })
 	}
@@ -154,10 +196,10 @@ func (p *promotion) move(ctx context.Context, tx *sql.Tx, going []int64) error {
 
 // untilDue returns when the next message is due, most at the latest.
 func (o *Outbox) untilDue(ctx context.Context, most time.Duration) (time.Duration, error) {
-	var left sql.NullInt64
+	var left sql.NullFloat64 // SQLite has others' fractions
 	err := o.log.Look(ctx, func(q sqlstore.Querier) error { return q.QueryRowContext(ctx, o.log.SQL["delayed_next"]).Scan(&left) })
 	if err != nil || !left.Valid {
 		return most, err
 	}
-	return min(max(time.Duration(left.Int64)*time.Microsecond, 0), most), nil
+	return time.Duration(min(max(left.Float64*float64(time.Microsecond), 0), float64(most))), nil
 }

@@ -34,11 +34,11 @@ func (o *Outbox) delayed(ctx context.Context, db sqlstore.Querier, q admin.Delay
 		at := q.After.NotBefore.UnixMicro()
 		c.And("(not_before > ? OR (not_before = ? AND no > ?))", at, at, q.After.No)
 	}
-	var due int64
+	var due sqllog.Micros
 	next := sqllog.NewRecordScan(&due)
 	err = sqlstore.Each(ctx, db, func(scan sqlstore.Scanner) error {
 		r, err := next.Next(scan)
-		r.NotBefore = sqlstore.Time(due)
+		r.NotBefore = due.Time()
 		found = append(found, admin.DelayedMessage{Message: r.Message, No: r.Seq, CreatedAt: r.CreatedAt})
 		return err
 	}, o.log.SQL.With("delayed_list", c.String()+" ORDER BY not_before, no LIMIT ?"), append(c.Args, q.Limit)...)

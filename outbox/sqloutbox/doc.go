@@ -1,7 +1,7 @@
 // Package sqloutbox is an outbox in MySQL, MariaDB or SQLite, on any *sql.DB. It imports no
 // driver: that is the application's.
 //
-//	ob, err := sqloutbox.New(db, sqloutbox.MySQL, sqloutbox.Config{})
+//	ob, err := sqloutbox.New(db, outbox.MySQL, sqloutbox.Config{})
 //	err = ob.Migrate(ctx)
 //	err = ob.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 //		// … the business rows, in tx …

@@ -3,6 +3,7 @@ package sqloutbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // Maintenance moves delayed messages into the log when they are due, and deletes old ones
@@ -33,10 +35,10 @@ type MaintenanceConfig struct {
 	// Defaults to 1 min.
 	Interval time.Duration
 
-	// MaxAge is how long messages are kept for replay once every group is past them;
+	// Retention is how long messages are kept for replay once every group is past them;
 	// negative keeps them for ever. As long as no group has begun, nothing is deleted.
 	// Defaults to 7 days.
-	MaxAge time.Duration
+	Retention time.Duration
 
 	// DeleteChunk is the number of messages that one transaction deletes, 1 to 100,000.
 	// Defaults to 1,000.
@@ -52,7 +54,7 @@ type MaintenanceConfig struct {
 	// Defaults to 1 s.
 	DelayedPoll time.Duration
 
-	// Hooks observe maintenance, by MaintenanceHook. Defaults to none.
+	// Hooks observe maintenance, by admin.MaintenanceHook. Defaults to none.
 	Hooks []outbox.Hook
 }
 
@@ -60,8 +62,8 @@ func (c MaintenanceConfig) withDefaults() MaintenanceConfig {
 	if c.Interval == 0 {
 		c.Interval = time.Minute
 	}
-	if c.MaxAge == 0 {
-		c.MaxAge = 7 * 24 * time.Hour
+	if c.Retention == 0 {
+		c.Retention = 7 * 24 * time.Hour
 	}
 	if c.DeleteChunk == 0 {
 		c.DeleteChunk = 1000
@@ -89,15 +91,11 @@ func (c MaintenanceConfig) validate() error {
 			return outbox.ConfigError(f.name, f.value, f.rule)
 		}
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "sqloutbox", hooks.Is[MaintenanceHook]); reason != "" {
+	if field, hook, reason := hooks.Refuse(c.Hooks, "sqloutbox", hooks.Is[admin.MaintenanceHook]); reason != "" {
 		return outbox.ConfigError(field, hook, reason)
 	}
 	return nil
 }
-
-// ErrAlreadyRunning is returned if Run or RunOnce is called while another call of one of
-// them runs on the same Maintenance.
-var ErrAlreadyRunning = errors.New("leat: maintenance of the outbox is already running")
 
 // NewMaintenance returns the maintenance of ob. It returns an error that wraps
 // outbox.ErrInvalidConfig if ob is nil or cfg cannot work. It connects to nothing.
@@ -130,7 +128,7 @@ const errorPause = time.Second
 // (outbox.ErrNotMigrated); every other error is logged and tried again.
 func (m *Maintenance) Run(ctx context.Context) error {
 	if !m.running.CompareAndSwap(false, true) {
-		return ErrAlreadyRunning
+		return fmt.Errorf("%w: maintenance of the outbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	var next time.Time
@@ -139,7 +137,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 		if !time.Now().Before(next) {
 			began := time.Now()
 			report, retainErr := m.retain(ctx)
-			m.observe(ctx, MaintenanceEvent{Report: report, Took: time.Since(began), Err: retainErr})
+			m.observe(ctx, admin.MaintenanceEvent{Report: report, Took: time.Since(began), Err: retainErr})
 			err = errors.Join(err, retainErr)
 			next = time.Now().Add(m.cfg.Interval)
 		}
@@ -162,7 +160,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 // what was done before it.
 func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
-		return MaintenanceReport{}, ErrAlreadyRunning
+		return MaintenanceReport{}, fmt.Errorf("%w: maintenance of the outbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	began := time.Now()
@@ -171,7 +169,7 @@ func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 	report, err := m.retain(ctx)
 	report.Promoted = promoted
 	err = errors.Join(promoteErr, err)
-	m.observe(ctx, MaintenanceEvent{Report: report, Took: time.Since(began), Err: err})
+	m.observe(ctx, admin.MaintenanceEvent{Report: report, Took: time.Since(began), Err: err})
 	return report, err
 }
 
@@ -181,7 +179,7 @@ func (m *Maintenance) promoteDue(ctx context.Context) (time.Duration, error) {
 	moved, stayed, err := m.ob.promote(ctx)
 	m.seen.moved(ctx, stayed, err)
 	if moved > 0 || err != nil {
-		m.observe(ctx, MaintenanceEvent{Between: true, Report: MaintenanceReport{Promoted: moved}, Took: time.Since(began), Err: err})
+		m.observe(ctx, admin.MaintenanceEvent{Between: true, Report: MaintenanceReport{Promoted: moved}, Took: time.Since(began), Err: err})
 	}
 	if err != nil {
 		return 0, err

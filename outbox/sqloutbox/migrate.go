@@ -39,7 +39,7 @@ func (o *Outbox) SchemaStatus(ctx context.Context) (SchemaStatus, error) {
 // "00001_init.sql", for teams that keep all their migrations in one tool. goose runs them
 // as they are. They record their versions, so that Migrate agrees with the tool. Only
 // Table of cfg matters.
-func Migrations(dialect Dialect, cfg Config) (fs.FS, error) {
+func Migrations(dialect outbox.Dialect, cfg Config) (fs.FS, error) {
 	d, err := sqldialect.Of(dialect)
 	if err != nil {
 		return nil, outbox.ConfigError("dialect", string(dialect), err.Error())

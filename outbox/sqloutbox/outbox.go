@@ -33,7 +33,7 @@ var _ outbox.Enqueuer = (*Outbox)(nil)
 // for one another (busy_timeout): a transaction that reads first and writes later fails
 // at once if another one has written meanwhile. Source.Check refuses a database that is
 // set up otherwise.
-func New(db *sql.DB, dialect Dialect, cfg Config) (*Outbox, error) {
+func New(db *sql.DB, dialect outbox.Dialect, cfg Config) (*Outbox, error) {
 	if db == nil {
 		return nil, outbox.ConfigError("db", nil, "must not be nil")
 	}

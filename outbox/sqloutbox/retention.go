@@ -24,7 +24,7 @@ func (m *Maintenance) retain(ctx context.Context) (report MaintenanceReport, err
 	if err := m.ob.checkPrimary(ctx); err != nil {
 		return report, err
 	}
-	if m.cfg.MaxAge > 0 {
+	if m.cfg.Retention > 0 {
 		floor, err := m.raiseFloor(ctx, &report)
 		if err == nil {
 			err = m.deleteBelow(ctx, floor, &report)
@@ -133,7 +133,7 @@ func (m *Maintenance) oldUpTo(ctx context.Context, q sqlstore.Querier, floor int
 		return 0, err
 	}
 	var first sql.NullInt64
-	err = q.QueryRowContext(ctx, m.ob.log.SQL["number_since"], floor, now.Add(-m.cfg.MaxAge).UnixMicro()).Scan(&first)
+	err = q.QueryRowContext(ctx, m.ob.log.SQL["number_since"], floor, now.Add(-m.cfg.Retention).UnixMicro()).Scan(&first)
 	if sqlstore.IsNoRows(err) {
 		return m.ob.log.Last(ctx, q)
 	}

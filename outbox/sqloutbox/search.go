@@ -128,9 +128,7 @@ func (o *Outbox) trace(ctx context.Context, db sqlstore.Querier, q admin.TraceQu
 	if err != nil || !some {
 		return found, err
 	}
-	records, err := o.log.ReadAll(ctx, db, first-1, func(after int64) (string, []any) {
-		return o.log.SQL["by_id"], []any{after + 1, []byte(q.ID), q.Since.UnixMicro()}
-	})
+	records, err := o.byID(ctx, db, first, q)
 	for _, r := range records {
 		m := admin.TracedMessage{Record: r}
 		for i := range groups {
@@ -147,4 +145,19 @@ func (o *Outbox) trace(ctx context.Context, db sqlstore.Querier, q admin.TraceQu
 		found.Messages = append(found.Messages, m)
 	}
 	return found, err
+}
+
+// byID returns the first records of the log from number on that q asks for.
+func (o *Outbox) byID(ctx context.Context, db sqlstore.Querier, number int64, q admin.TraceQuery) (all []outbox.Record, err error) {
+	for more := true; more && len(all) < trace.Most; {
+		page, err := o.log.ReadRows(ctx, db, -1, o.log.SQL["by_id"], number, []byte(q.ID), q.Since.UnixMicro(), trace.Most-len(all))
+		if err != nil {
+			return all, err
+		}
+		all = append(all, page.Records...)
+		if more = page.Full; more {
+			number = all[len(all)-1].Seq + 1
+		}
+	}
+	return all, nil
 }

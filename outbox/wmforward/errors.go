@@ -30,7 +30,7 @@ var (
 	// which the forwarder would never send. Redrive or drop them.
 	ErrRecordsHeld = errors.New("leat: records are held, which the forwarder would not send")
 
-	errAsyncCommit = errors.New("leat: synchronous_commit is off: messages would be published before they are durable (Config.AllowAsyncCommit)")
+	errAsyncCommit = fmt.Errorf("%w: synchronous_commit is off, messages would be published before they are durable (Config.AllowAsyncCommit)", outbox.ErrNotDurable)
 	errNoTable     = errors.New("leat: the forwarder's table does not exist, see Config.Schema and Config.Table")
 	errNoXid       = errors.New("leat: the forwarder's table has no transaction_id, such as PostgreSQLQueueSchema's, which keeps no order")
 	errNoIndex     = errors.New(`leat: the forwarder's table has no index on (transaction_id, "offset"); CREATE INDEX CONCURRENTLY one`)
@@ -56,5 +56,5 @@ func unusable(err error) error {
 	return pglog.Unusable(err,
 		outbox.ErrNotMigrated, pgmigrate.ErrEncoding, ErrTakenOver,
 		errAsyncCommit, errNoTable, errNoXid, errNoIndex, errSameNumber, errAhead,
-		pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache, pgwindow.ErrRowSecurity, pgwindow.ErrSubscribed)
+		pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache, outbox.ErrRowSecurity, pgwindow.ErrSubscribed)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
@@ -34,7 +35,7 @@ func (s *Source) facts(ctx context.Context, db pgwindow.Querier) (facts, error) 
 	case !index:
 		return facts{}, fmt.Errorf("%w: %s", errNoIndex, s.cfg.log().Qualified(""))
 	case partly != "":
-		return facts{}, fmt.Errorf("%w: on %s", pgwindow.ErrRowSecurity, partly)
+		return facts{}, fmt.Errorf("%w: on %s", outbox.ErrRowSecurity, partly)
 	case subscribed:
 		return facts{}, fmt.Errorf("%w: %s", pgwindow.ErrSubscribed, s.cfg.log().Qualified(""))
 	case cache > 1:

@@ -12,11 +12,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
-
-// ErrAlreadyRunning is returned by Run if it was called before.
-var ErrAlreadyRunning = errors.New("leat: daemon was run already")
 
 // Daemon runs what its Config has. It is safe for concurrent use.
 type Daemon struct {
@@ -73,7 +71,7 @@ func New(cfg Config) (*Daemon, error) {
 // can be called once.
 func (d *Daemon) Run(ctx context.Context) error {
 	if !d.ran.CompareAndSwap(false, true) {
-		return ErrAlreadyRunning
+		return fmt.Errorf("%w: the daemon", outbox.ErrAlreadyRunning)
 	}
 	if err := d.listen(ctx); err != nil {
 		return err

@@ -152,7 +152,7 @@ func TestUnusable(t *testing.T) {
 		l.stop()
 		require.ErrorContains(t, l.d.Ready(), "stopping")
 		require.Equal(t, daemon.StateStopping, l.d.Status().State)
-		require.ErrorIs(t, l.d.Run(t.Context()), daemon.ErrAlreadyRunning)
+		require.ErrorIs(t, l.d.Run(t.Context()), outbox.ErrAlreadyRunning)
 	})
 }
 

@@ -55,7 +55,7 @@ func lookAtRelay(r *relay.Relay, now time.Time) PartStatus {
 		}
 	}
 	for _, alarm := range state.Alarms {
-		switch alarm.Kind { //nolint:exhaustive // others are no state of their own
+		switch alarm.Kind {
 		case relay.AlarmHeldCap, relay.AlarmUnavailable:
 			s.State = StateDegraded
 			if s.Reason != "" {
@@ -66,11 +66,21 @@ func lookAtRelay(r *relay.Relay, now time.Time) PartStatus {
 	}
 	switch quiet := now.Sub(state.LastContact); {
 	case state.Stuck:
-		s.State, s.Reason = StateDown, fmt.Sprintf("stuck: a record of topic %.200q is %s old", state.OldestTopic, state.OldestAge.Round(time.Second))
+		s.State, s.Reason = StateDown, stuck(state)
 	case quiet > silence:
 		s.State, s.Reason = StateDown, fmt.Sprintf("the source has not answered for %s", quiet.Round(time.Second))
 	}
 	return s
+}
+
+// stuck returns why a relay is stuck: for a page, which is an alarm without a topic, or for a record.
+func stuck(state relay.State) string {
+	for _, alarm := range state.Alarms {
+		if alarm.Kind == relay.AlarmStuck && alarm.Topic == "" {
+			return "stuck: " + brief(errors.New(alarm.Detail)) //nolint:err113 // shown, not returned
+		}
+	}
+	return fmt.Sprintf("stuck: a record of topic %.200q is %s old", state.OldestTopic, state.OldestAge.Round(time.Second))
 }
 
 // named is a relay by what it relays.

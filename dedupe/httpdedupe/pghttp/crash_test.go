@@ -142,7 +142,7 @@ func TestCrashingServer(t *testing.T) {
 	}}
 	m, err := httpdedupe.NewTx(store, httpdedupe.OneTenant, httpdedupe.Config{})
 	require.NoError(t, err)
-	server := httptest.NewUnstartedServer(m.Wrap(s))
+	server := httptest.NewUnstartedServer(m(s))
 	server.Config.BaseContext = func(net.Listener) context.Context { return t.Context() }
 	server.Start()
 	_, err = os.Stdout.WriteString("listening " + server.URL + "\n")

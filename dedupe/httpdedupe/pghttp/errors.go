@@ -13,22 +13,13 @@ import (
 )
 
 var (
-	// ErrNotDurable is returned for every request while synchronous_commit is off
-	// in the session: a client would be told of effects that a crash takes back.
-	ErrNotDurable = errors.New("leat: synchronous_commit is off, so that answered requests could be lost")
-
-	// ErrRowSecurity is returned for every request if row level security would hide
-	// responses from the role: a request that was answered before would run again. Give
-	// the role BYPASSRLS, or disable it.
-	ErrRowSecurity = errors.New("leat: row level security would hide responses; give the role BYPASSRLS, or disable it")
-
-	// ErrCommitInHandler is returned by Commit of the transaction that a handler
+	// errCommitInHandler is returned by Commit of the transaction that a handler
 	// gets. The middleware commits it, with the response.
-	ErrCommitInHandler = errors.New("leat: the middleware commits this transaction, not the handler")
+	errCommitInHandler = errors.New("leat: the middleware commits this transaction, not the handler")
 
-	// ErrEndedInHandler is why a request fails whose handler has ended the
+	// errEndedInHandler is why a request fails whose handler has ended the
 	// transaction by a statement of its own. What it did may have committed or not.
-	ErrEndedInHandler = errors.New("leat: the handler has ended the request's transaction by a statement of its own")
+	errEndedInHandler = errors.New("leat: the handler has ended the request's transaction by a statement of its own")
 
 	// errConflict is why a request fails whose key has got a response meanwhile.
 	errConflict = errors.New("leat: the key has got a response meanwhile")

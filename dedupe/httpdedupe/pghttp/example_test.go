@@ -31,7 +31,7 @@ func Example() {
 		if err != nil {
 			return err
 		}
-		h := once.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := once(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, err := pghttp.Tx(r.Context()).Exec(r.Context(), `INSERT INTO orders VALUES ('tea')`)
 			if err == nil {
 				err = ob.EnqueueContext(r.Context(), outbox.Message{Topic: "orders", Key: "tea", Payload: []byte(`{"item":"tea"}`)})

@@ -91,7 +91,7 @@ func (s *shop) serve(t *testing.T, store httpdedupe.TxStore, h http.Handler) str
 	t.Helper()
 	m, err := httpdedupe.NewTx(store, httpdedupe.OneTenant, httpdedupe.Config{Required: true, AfterCommit: s.ob.Wake})
 	require.NoError(t, err)
-	server := httptest.NewServer(m.Wrap(h))
+	server := httptest.NewServer(m(h))
 	t.Cleanup(server.Close)
 	return server.URL
 }
@@ -109,7 +109,7 @@ func post(ctx context.Context, url, key, body string) (int, string, error) {
 	if err != nil {
 		return 0, "", err
 	}
-	req.Header.Set(httpdedupe.HeaderKey, key)
+	req.Header.Set("Idempotency-Key", key)
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	res, err := client.Do(req)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/dedupe/httpdedupe/pghttp"
+	"github.com/leat-go/leat/outbox"
 )
 
 // TestRowLevelSecurityIsRefused: S1: a role from which responses are hidden claims
@@ -38,5 +39,5 @@ func TestRowLevelSecurityIsRefused(t *testing.T) {
 		"CREATE POLICY writers ON leat.http_responses FOR INSERT WITH CHECK (true)")
 	require.NoError(t, err)
 	_, _, err = store.Claim(t.Context(), "1", "f")
-	require.ErrorIs(t, err, pghttp.ErrRowSecurity)
+	require.ErrorIs(t, err, outbox.ErrRowSecurity)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/httpdedupe"
 	"github.com/leat-go/leat/dedupe/internal/pgtable"
+	"github.com/leat-go/leat/internal/fullpool/fullpgx"
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgpin"
@@ -27,6 +28,7 @@ const cleanUpTimeout = 5 * time.Second
 // no goroutines and needs no Close; the pool is the caller's.
 type Store struct {
 	pool     *pgxpool.Pool
+	full     fullpgx.Pool
 	consumer string
 	cfg      Config
 	sql      statements
@@ -50,23 +52,24 @@ func New(pool *pgxpool.Pool, consumer string, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	sql, err := render(cfg)
-	return &Store{pool: pool, consumer: consumer, cfg: cfg, sql: sql}, err
+	return &Store{pool: pool, full: fullpgx.Of(pool, nil), consumer: consumer, cfg: cfg, sql: sql}, err
 }
 
 // Claim implements httpdedupe.TxStore: BEGIN, a try at the key's advisory lock
 // and a look at its response, in one round trip.
 func (s *Store) Claim(ctx context.Context, id, fingerprint string) (httpdedupe.TxUnit, dedupe.Claim, error) {
-	conn, err := s.pool.Acquire(ctx)
-	if err != nil {
+	u := &unit{store: s, id: id, fingerprint: fingerprint}
+	if err := s.full.Take(ctx, &u.taken); err != nil {
 		return nil, dedupe.Claim{}, err
 	}
-	tx, claim, err := s.begin(ctx, conn.Conn(), id, fingerprint)
+	tx, claim, err := s.begin(ctx, u.taken.Conn, id, fingerprint)
 	if err != nil || claim.Status != dedupe.Claimed {
-		giveUp(ctx, conn.Conn())
-		release(ctx, conn, err)
+		giveUp(ctx, u.taken.Conn)
+		release(ctx, &u.taken, err)
 		return nil, claim, explain(err)
 	}
-	return &unit{store: s, conn: conn, tx: tx, id: id, fingerprint: fingerprint}, claim, nil
+	u.tx = tx
+	return u, claim, nil
 }
 
 func (s *Store) begin(ctx context.Context, conn *pgx.Conn, id, fingerprint string) (pgx.Tx, dedupe.Claim, error) {
@@ -91,7 +94,7 @@ func (s *Store) begin(ctx context.Context, conn *pgx.Conn, id, fingerprint strin
 	}
 	switch {
 	case partly:
-		return nil, dedupe.Claim{}, ErrRowSecurity
+		return nil, dedupe.Claim{}, fmt.Errorf("%w: of the answered requests", outbox.ErrRowSecurity)
 	case found && stored != fingerprint:
 		return nil, dedupe.Claim{Status: dedupe.Mismatch}, nil
 	case found:
@@ -99,7 +102,7 @@ func (s *Store) begin(ctx context.Context, conn *pgx.Conn, id, fingerprint strin
 	case !locked:
 		return nil, dedupe.Claim{Status: dedupe.Busy}, nil
 	case setting == "off":
-		return nil, dedupe.Claim{}, ErrNotDurable
+		return nil, dedupe.Claim{}, fmt.Errorf("%w: synchronous_commit is off, so that answered requests could be lost", outbox.ErrNotDurable)
 	default:
 		return results.Tx(), dedupe.Claim{Status: dedupe.Claimed, Attempt: 1}, nil
 	}
@@ -116,15 +119,15 @@ func giveUp(ctx context.Context, conn *pgx.Conn) {
 	_, _ = conn.Exec(ctx, `rollback`) // the claim's own error is the one to report
 }
 
-// release gives conn back to its pool. A session that is refused for how it is set is closed:
+// release gives a connection back to its pool. A session that is refused for how it is set is closed:
 // the pool would hand it to the next request, and again.
-func release(ctx context.Context, conn *pgxpool.Conn, err error) {
-	if errors.Is(err, ErrNotDurable) || errors.Is(err, ErrRowSecurity) || pgerr.Unfit(err) {
+func release(ctx context.Context, taken *fullpgx.Taken, err error) {
+	if errors.Is(err, outbox.ErrNotDurable) || errors.Is(err, outbox.ErrRowSecurity) || pgerr.Unfit(err) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
 		defer cancel()
-		_ = conn.Conn().Close(ctx) // err is the one to report
+		_ = taken.Conn.Close(ctx) // err is the one to report
 	}
-	conn.Release()
+	taken.Release()
 }
 
 // Prune removes the responses that have expired, in chunks, and returns their

@@ -185,7 +185,7 @@ func TestSetUp(t *testing.T) {
 	careless, err := pghttp.New(pool, "shop", pghttp.Config{})
 	require.NoError(t, err)
 	_, _, err = careless.Claim(t.Context(), "k", "f")
-	require.ErrorIs(t, err, pghttp.ErrNotDurable)
+	require.ErrorIs(t, err, outbox.ErrNotDurable)
 
 	_, err = pghttp.New(nil, "shop", pghttp.Config{})
 	require.ErrorContains(t, err, "pool = <nil>: must not be nil")
@@ -233,6 +233,6 @@ func TestRefusedSessionLeavesThePool(t *testing.T) {
 	require.ErrorIs(t, request(), httpdedupe.ErrNotCommitted)
 	_, err = pool.Exec(t.Context(), "SET synchronous_commit = off")
 	require.NoError(t, err)
-	require.ErrorIs(t, request(), pghttp.ErrNotDurable)
+	require.ErrorIs(t, request(), outbox.ErrNotDurable)
 	require.NoError(t, request())
 }

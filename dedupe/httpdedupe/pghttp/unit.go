@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/dedupe/httpdedupe"
+	"github.com/leat-go/leat/internal/fullpool/fullpgx"
 	"github.com/leat-go/leat/internal/txctx"
 )
 
@@ -16,7 +16,7 @@ import (
 // r.Context(). It is nil outside of one, so for requests without a key.
 //
 // What is written in it commits together with the response. Its Commit returns
-// ErrCommitInHandler; its Rollback makes the request fail. It must not be used
+// an error; its Rollback makes the request fail. It must not be used
 // after the handler has returned.
 func Tx(ctx context.Context) pgx.Tx {
 	tx, _ := txctx.As[pgx.Tx](ctx)
@@ -26,7 +26,7 @@ func Tx(ctx context.Context) pgx.Tx {
 // unit is a request on a connection of the pool.
 type unit struct {
 	store           *Store
-	conn            *pgxpool.Conn
+	taken           fullpgx.Taken
 	tx              pgx.Tx
 	id, fingerprint string
 }
@@ -42,15 +42,15 @@ func (u *unit) Context(ctx context.Context) context.Context {
 // with a warning, and so would an INSERT, so a transaction that the handler has
 // ended by a statement of its own has to be looked for.
 func (u *unit) Commit(ctx context.Context, response []byte) (err error) {
-	defer func() { release(ctx, u.conn, err) }()
-	if conn := u.conn.Conn(); !conn.IsClosed() && conn.PgConn().TxStatus() == 'I' {
+	defer func() { release(ctx, &u.taken, err) }()
+	if conn := u.taken.Conn; !conn.IsClosed() && conn.PgConn().TxStatus() == 'I' {
 		err := u.tx.Rollback(ctx)
 		if errors.Is(err, pgx.ErrTxClosed) { // by the handler's call of Rollback
 			return fmt.Errorf("%w: %w", httpdedupe.ErrNotCommitted, err)
 		}
-		return ErrEndedInHandler
+		return errEndedInHandler
 	}
-	if conn := u.conn.Conn(); !conn.IsClosed() && conn.PgConn().IsBusy() { // the pool closes the connection
+	if conn := u.taken.Conn; !conn.IsClosed() && conn.PgConn().IsBusy() { // the pool closes the connection
 		return fmt.Errorf("%w: %w", httpdedupe.ErrNotCommitted, errOpenRows)
 	}
 	tag, err := u.tx.Exec(ctx, u.store.sql.put,
@@ -70,7 +70,7 @@ var errOpenRows = errors.New("leat: the handler has left rows of a query open: c
 
 // Rollback implements httpdedupe.TxUnit.
 func (u *unit) Rollback(ctx context.Context) error {
-	defer u.conn.Release()
+	defer u.taken.Release()
 	if err := u.tx.Rollback(ctx); !errors.Is(err, pgx.ErrTxClosed) { // by the handler
 		return err
 	}
@@ -82,7 +82,7 @@ type handlerTx struct {
 	pgx.Tx
 }
 
-// Commit returns ErrCommitInHandler.
+// Commit returns errCommitInHandler.
 func (handlerTx) Commit(context.Context) error {
-	return ErrCommitInHandler
+	return errCommitInHandler
 }

@@ -30,7 +30,7 @@ type Asked struct {
 }
 
 // Use lends a connection for a call about the consumer called name, or about all of them
-// if it is empty. It returns admin.ErrUnknownConsumer and ErrRowSecurity.
+// if it is empty. It returns admin.ErrUnknownConsumer and outbox.ErrRowSecurity.
 func (a Admin) Use(ctx context.Context, name string, use func(conn *pgx.Conn, about Asked) error) error {
 	return Explain(a.db.Use(ctx, func(conn *pgx.Conn) error {
 		if err := a.visible(ctx, conn); err != nil {

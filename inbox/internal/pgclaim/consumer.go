@@ -15,6 +15,7 @@ import (
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/internal/sqlfile"
+	"github.com/leat-go/leat/outbox"
 )
 
 //go:embed sql/*.sql
@@ -48,7 +49,7 @@ func (c Consumer) Lock(id pgtype.UUID) int64 {
 	return keyhash.Lock("inbox", c.Table, c.Name, string(id.Bytes[:]))
 }
 
-// Visible returns ErrRowSecurity if rows may be hidden: of the audit, too, if the caller
+// Visible returns outbox.ErrRowSecurity if rows may be hidden: of the audit, too, if the caller
 // reads it. It returns ErrInsertTrigger to whoever claims, and not to operators, if ids may
 // be kept from being remembered.
 func (c Consumer) Visible(ctx context.Context, conn *pgx.Conn, audit bool) error {
@@ -58,7 +59,7 @@ func (c Consumer) Visible(ctx context.Context, conn *pgx.Conn, audit bool) error
 	case err != nil:
 		return err
 	case partly != "":
-		return fmt.Errorf("%w: on %s", ErrRowSecurity, partly)
+		return fmt.Errorf("%w: on %s", outbox.ErrRowSecurity, partly)
 	case triggers != "" && !audit:
 		return fmt.Errorf("%w: %s", ErrInsertTrigger, triggers)
 	default:

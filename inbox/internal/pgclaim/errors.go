@@ -14,13 +14,12 @@ import (
 
 // Errors that the packages of the inboxes show under the same names.
 var (
-	ErrNotDurable       = errors.New("leat: synchronous_commit is off, so that acknowledged effects could be lost")
+	ErrNotDurable       = fmt.Errorf("%w: synchronous_commit is off, so that acknowledged effects could be lost", outbox.ErrNotDurable)
 	ErrTooManyConsumers = errors.New("leat: the inbox has 32767 consumers, which is the most it can have")
 	ErrCommitInHandler  = errors.New("leat: the inbox commits this transaction, not the handler")
 	ErrEndedInHandler   = errors.New("leat: the handler has ended the inbox's transaction by a statement of its own")
 	ErrOpenRows         = errors.New("leat: the handler has left rows of a query open: close them, or read them with pgx.CollectRows")
 	ErrOtherInbox       = errors.New("leat: the consumer is used with an inbox of ids and with one of positions")
-	ErrRowSecurity      = errors.New("leat: row level security would hide rows of the inbox; give the role BYPASSRLS, or disable it")
 	ErrInsertTrigger    = errors.New("leat: a trigger before INSERT, or a rule, may keep ids from being remembered; drop it, or run it after INSERT")
 	ErrNotRemembered    = errors.New("leat: the server did not insert the message's id, though it reported no error; look for a trigger before INSERT")
 )

@@ -13,8 +13,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/fullpool"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/outbox"
 )
 
 // Async is the value of synchronous_commit that is refused.
@@ -29,6 +31,8 @@ type Handle interface {
 	Take(ctx context.Context) (Conn, error)
 	// DB lends connections for everything but claims.
 	DB() pgmigrate.DB
+	// Full looks after the connections that Take has taken.
+	Full() *fullpool.Pool
 }
 
 // Conn is a connection that was taken.
@@ -63,7 +67,7 @@ func GiveBack(ctx context.Context, c Conn, err error) error {
 }
 
 func unfit(err error) bool {
-	return errors.Is(err, ErrNotDurable) || errors.Is(err, ErrRowSecurity) || pgerr.Unfit(err)
+	return errors.Is(err, outbox.ErrNotDurable) || errors.Is(err, outbox.ErrRowSecurity) || pgerr.Unfit(err)
 }
 
 // Close closes conn for good.

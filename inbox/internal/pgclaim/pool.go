@@ -10,14 +10,14 @@ import (
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/fullpool"
+	"github.com/leat-go/leat/internal/fullpool/fullpgx"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/outbox"
 )
 
 // Pool is a Handle on a pgx pool.
 type Pool struct {
-	Full *fullpool.Pool
-
+	full      fullpgx.Pool
 	pool      *pgxpool.Pool
 	isolation pgx.TxIsoLevel
 }
@@ -27,11 +27,7 @@ func FromPool(pool *pgxpool.Pool, isolation pgx.TxIsoLevel, log *slog.Logger) (*
 	if pool == nil {
 		return nil, outbox.ConfigError("pool", nil, "must not be nil")
 	}
-	full := fullpool.New("pgxpool.Config.MaxConns", func() (taken, most int) {
-		s := pool.Stat()
-		return int(s.AcquiredConns()), int(s.MaxConns())
-	}, log)
-	return &Pool{Full: full, pool: pool, isolation: isolation}, nil
+	return &Pool{full: fullpgx.Of(pool, log), pool: pool, isolation: isolation}, nil
 }
 
 // Take implements Handle.
@@ -41,20 +37,11 @@ func (p *Pool) Take(ctx context.Context) (Conn, error) {
 
 // TakePgx is Take.
 func (p *Pool) TakePgx(ctx context.Context) (*PgxConn, error) {
-	var conn *pgxpool.Conn
-	err := p.Full.Take(ctx, func(ctx context.Context) (err error) {
-		conn, err = p.pool.Acquire(ctx)
-		return err
-	})
-	if err != nil {
+	conn := &PgxConn{Isolation: p.isolation}
+	if err := p.full.Take(ctx, &conn.Taken); err != nil {
 		return nil, err
 	}
-	stop := p.Full.Watch()
-	release := func() {
-		stop()
-		conn.Release()
-	}
-	return &PgxConn{Conn: conn.Conn(), Isolation: p.isolation, release: release}, nil
+	return conn, nil
 }
 
 // DB implements Handle.
@@ -62,17 +49,21 @@ func (p *Pool) DB() pgmigrate.DB {
 	return pgmigrate.FromPool(p.pool)
 }
 
+// Full implements Handle.
+func (p *Pool) Full() *fullpool.Pool {
+	return p.full.Pool
+}
+
 // PgxConn is a Conn of pgx.
 type PgxConn struct {
-	Conn      *pgx.Conn
-	Isolation pgx.TxIsoLevel
+	fullpgx.Taken
 
-	release func()
+	Isolation pgx.TxIsoLevel
 }
 
 // On returns conn as a Conn; it stays the caller's.
 func On(conn *pgx.Conn, isolation pgx.TxIsoLevel) *PgxConn {
-	return &PgxConn{Conn: conn, Isolation: isolation, release: func() {}}
+	return &PgxConn{Taken: fullpgx.Taken{Conn: conn}, Isolation: isolation}
 }
 
 // Use implements Conn.
@@ -142,6 +133,6 @@ func InTx(conn *pgx.Conn) bool {
 
 // Release implements Conn.
 func (c *PgxConn) Release() error {
-	c.release()
+	c.Taken.Release()
 	return nil
 }

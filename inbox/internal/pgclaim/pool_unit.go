@@ -27,7 +27,7 @@ func (u *PgxUnit) Context(ctx context.Context) context.Context {
 // warning, so a transaction that the handler has ended by a statement of its own
 // has to be looked for.
 func (u *PgxUnit) Commit(ctx context.Context) error {
-	defer u.release()
+	defer u.Taken.Release()
 	if !u.Conn.IsClosed() && u.Conn.PgConn().IsBusy() { // the pool closes the connection
 		return fmt.Errorf("%w: %w", driver.ErrNotCommitted, ErrOpenRows)
 	}
@@ -46,7 +46,7 @@ func ended(conn *pgx.Conn) bool {
 
 // Rollback implements driver.Unit.
 func (u *PgxUnit) Rollback(ctx context.Context) error {
-	defer u.release()
+	defer u.Taken.Release()
 	err := u.Tx.Rollback(ctx)
 	if errors.Is(err, pgx.ErrTxClosed) { // by the handler
 		return nil

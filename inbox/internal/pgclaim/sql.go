@@ -41,15 +41,16 @@ func FromSQL(db *sql.DB, isolation pgx.TxIsoLevel, log *slog.Logger) (Handle, er
 
 // Take implements Handle.
 func (h *sqlHandle) Take(ctx context.Context) (Conn, error) {
-	var conn *sql.Conn
+	conn := &sqlConn{isolation: h.isolation}
 	err := h.full.Take(ctx, func(ctx context.Context) (err error) {
-		conn, err = h.db.Conn(ctx)
+		conn.Conn, err = h.db.Conn(ctx)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &sqlConn{Conn: conn, isolation: h.isolation, stop: h.full.Watch()}, nil
+	conn.watch.Begin(h.full, h.db)
+	return conn, nil
 }
 
 // DB implements Handle.
@@ -57,13 +58,18 @@ func (h *sqlHandle) DB() pgmigrate.DB {
 	return pgmigrate.FromSQL(h.db)
 }
 
+// Full implements Handle.
+func (h *sqlHandle) Full() *fullpool.Pool {
+	return h.full
+}
+
 // sqlConn is a Conn of database/sql.
 type sqlConn struct {
 	*sql.Conn
 
 	isolation sql.IsolationLevel
-	unit      *sqlUnit    // the one that Open has opened, nil for none
-	stop      func() bool // ends the watch over the pool
+	unit      *sqlUnit // the one that Open has opened, nil for none
+	watch     fullpool.SQL
 }
 
 // Use implements Conn.
@@ -146,6 +152,5 @@ func (c *sqlConn) End(context.Context) error {
 
 // Release implements Conn.
 func (c *sqlConn) Release() error {
-	c.stop()
-	return c.Close()
+	return c.watch.End(c.Close)
 }

@@ -1,1 +1,1 @@
-SELECT id FROM @{_consumers} ORDER BY id
+SELECT id FROM @{_consumers} ORDER BY id LIMIT 9223372036854775807

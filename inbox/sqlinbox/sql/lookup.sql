@@ -5,4 +5,4 @@ FROM @{_consumers} c
 LEFT JOIN @{} i ON i.consumer = c.id AND i.id = ?
 LEFT JOIN @{_notes} n ON n.consumer = c.id AND n.id = ?
 LEFT JOIN @{_attempts} a ON a.consumer = c.id AND a.id = ?
-WHERE {list} ORDER BY c.name
+WHERE {list} ORDER BY c.name LIMIT 9223372036854775807

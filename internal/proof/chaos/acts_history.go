@@ -20,7 +20,8 @@ import (
 // goesOnFor is how long the system goes on before it loses what it did since.
 const goesOnFor = 3 * time.Second
 
-// loss is a time that the databases have lost.
+// loss is a time that the databases have lost. Until is when the server is back: a relay
+// whose positions are in Kafka can send what it has read after the server has ended.
 type loss struct{ from, until time.Time }
 
 // mayRepeat reports whether a receipt may be there again since the databases went back
@@ -81,7 +82,7 @@ func (in *injection) goBack(ctx context.Context, f *fault, save, lose func(conte
 	if err := errors.Join(lose(ctx), in.tell(from, until)); err != nil {
 		return err
 	}
-	st.losses = append(st.losses, loss{from, until})
+	st.losses = append(st.losses, loss{from, time.Now()})
 	st.bank.Reset()
 	st.ledger.Reset()
 	if err := in.rereadFrom(ctx, offsets); err != nil {

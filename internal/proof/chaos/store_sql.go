@@ -17,6 +17,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/proof/report"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
@@ -100,7 +101,7 @@ func (s *sqlStore) open(ctx context.Context) (err error) {
 	if s.effects, err = s.make(ctx, ledgerDatabase, "balances"); err != nil {
 		return err
 	}
-	in, err := sqlinbox.New(s.effects, sqlinbox.Dialect(s.options.Store), roles.Ledger, sqlinbox.Config{})
+	in, err := sqlinbox.New(s.effects, outbox.Dialect(s.options.Store), roles.Ledger, sqlinbox.Config{})
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (s *sqlStore) make(ctx context.Context, database, accounts string) (*sql.DB
 	if err != nil {
 		return nil, err
 	}
-	ob, err := sqloutbox.New(db, sqloutbox.Dialect(s.options.Store), sqloutbox.Config{})
+	ob, err := sqloutbox.New(db, outbox.Dialect(s.options.Store), sqloutbox.Config{})
 	if err != nil {
 		return nil, err
 	}

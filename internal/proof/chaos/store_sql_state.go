@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
@@ -131,7 +132,7 @@ func (s *sqlStore) unsettled(db *sql.DB) func(ctx context.Context) (int64, error
 }
 
 func (s *sqlStore) outbox(db *sql.DB) (*sqloutbox.Outbox, error) {
-	return sqloutbox.New(db, sqloutbox.Dialect(s.options.Store), sqloutbox.Config{})
+	return sqloutbox.New(db, outbox.Dialect(s.options.Store), sqloutbox.Config{})
 }
 
 func (s *sqlStore) counted(ctx context.Context) (enqueued, effects int64) {

@@ -95,7 +95,7 @@ func dedupeMutants() []Mutant {
 			Name: "ids-of-any-length-go-to-the-store", Breaks: []string{"N4"},
 			Change:  "an id that is longer than a store need take is its record's",
 			File:    "dedupe/namespace.go",
-			Old:     `	case len(id) > MaxIDBytes, !utf8.ValidString(id), `,
+			Old:     `	case len(id) > maxIDBytes, !utf8.ValidString(id), `,
 			New:     `	case !utf8.ValidString(id), `,
 			Package: "dedupe", Test: "TestN4_AnyIDIsRemembered",
 		},

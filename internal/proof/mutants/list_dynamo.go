@@ -5,6 +5,16 @@ func dynamoOutboxMutants() []Mutant {
 	const folder = "outbox/dynamooutbox"
 	return []Mutant{
 		{
+			Name: "dynamo-texts-are-empty-payloads", Breaks: []string{"O4"},
+			Change: "a payload that others have written as a text is read as empty",
+			File:   folder + "/keys.go",
+			Old: `		return []byte(v.Value)
+	case *types.AttributeValueMemberN:`,
+			New: `		return nil
+	case *types.AttributeValueMemberN:`,
+			Package: folder, Test: "TestConformance/O2_ForeignRowsAreRecords", Needs: Dynamo,
+		},
+		{
 			Name: "dynamo-polls-no-other-buckets", Breaks: []string{"O2"},
 			Change:  "a relay looks only at the buckets that the table has",
 			File:    folder + "/lap.go",

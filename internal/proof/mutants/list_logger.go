@@ -28,6 +28,22 @@ func loggerMutants() []Mutant {
 			Package: "outbox/relay", Test: "TestA3_DefaultLoggerNamesTheGroup",
 		},
 		{
+			Name: "page-that-cannot-be-read-is-healthy", Breaks: []string{"A3"},
+			Change:  "a relay whose every lease ends at the same page raises no alarm",
+			File:    "outbox/relay/still.go",
+			Old:     `u.times >= stillTimes &&`,
+			New:     `u.times >= 1000*stillTimes &&`,
+			Package: "outbox/relay", Test: "TestA3_PageThatCannotBeRead",
+		},
+		{
+			Name: "alarm-outlasts-the-other-replica", Breaks: []string{"A3"},
+			Change:  "the alarm for a page that cannot be read stays although another relay has read it",
+			File:    "outbox/relay/slots.go",
+			Old:     `	r.watch.forget(&r.cfg)`,
+			New:     ``,
+			Package: "outbox/relay", Test: "TestA3_PageThatCannotBeRead_ByReplicas",
+		},
+		{
 			Name: "subscriber-waits-without-a-word", Breaks: []string{"A3"},
 			Change:  "a subscriber whose topic is missing does not say so",
 			File:    "inbox/kafkasource/topic.go",

@@ -110,5 +110,39 @@ func strangerMutants() []Mutant {
 			New:     `	d.left -= min(n, 0)`,
 			Package: "cmd/leat", Test: "TestS14_AliasBomb", Hangs: true,
 		},
+		{
+			Name: "sql-lock-rows-are-the-lockers", Breaks: []string{"S17"},
+			Change:  "who locks rows on MySQL needs the right to change which locks there are",
+			File:    "outbox/sqloutbox/migrations/mysql/00003_taken.sql",
+			Old:     `ADD COLUMN taken TINYINT`,
+			New:     `ADD COLUMN given TINYINT`,
+			Package: "internal/proof/sqltest/sqloutbox", Test: "TestS17_NumbersAndLocksAreNotAProducers", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-floors-are-the-lockers", Breaks: []string{"S17"},
+			Change:  "who claims on MySQL needs the right to raise the floor",
+			File:    "inbox/sqlinbox/migrations/mysql/00002_taken.sql",
+			Old:     `ADD COLUMN taken TINYINT`,
+			New:     `ADD COLUMN given TINYINT`,
+			Package: "internal/proof/sqltest/sqlinbox", Test: "TestS17_NumbersAndLocksAreNotAConsumers", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-enqueue-numbers-its-row", Breaks: []string{"S17"},
+			Change: "Enqueue needs the right to choose its number",
+			File:   "outbox/sqloutbox/sql/enqueue_keyed.sql",
+			Old: `INSERT INTO @{} (shard, id, topic, msg_key, type, payload, headers, occurred_at, created_at)
+SELECT ?,`,
+			New: `INSERT INTO @{} (seq, shard, id, topic, msg_key, type, payload, headers, occurred_at, created_at)
+SELECT NULL, ?,`,
+			Package: "internal/proof/sqltest/sqloutbox", Test: "TestGrantsAreEnough", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-traces-have-no-end", Breaks: []string{"S14"},
+			Change:  "an id that all messages have reads the log into memory",
+			File:    "outbox/sqloutbox/search.go",
+			Old:     `trace.Most-len(all))`,
+			New:     `1<<30)`,
+			Package: "internal/proof/sqltest/sqloutbox", Test: onMariaDB + "Admin_TraceIsBounded", Needs: MariaDB,
+		},
 	}
 }

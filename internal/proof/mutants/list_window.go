@@ -4,6 +4,22 @@ package mutants
 func pageMutants() []Mutant {
 	return []Mutant{
 		{
+			Name: "set-back-sequence-is-not-seen", Breaks: []string{"O2"},
+			Change:  "with no relay running, the views go by a position although the sequence was set back",
+			File:    "outbox/pgoutbox/migrations/00009_set_back.sql",
+			Old:     `WHERE o.seq <= p.source_floor ORDER BY`,
+			New:     `WHERE o.seq <= 0 ORDER BY`,
+			Package: "outbox/pgoutbox", Test: "TestO2_SequenceSetBackIsSeenWithoutARelay", Needs: Postgres,
+		},
+		{
+			Name: "maintenance-trusts-a-set-back-sequence", Breaks: []string{"O2"},
+			Change:  "maintenance deletes by a position although the sequence was set back",
+			File:    "outbox/pgoutbox/sql/slots.sql",
+			Old:     `WHERE o.seq <= n.source_floor ORDER BY`,
+			New:     `WHERE o.seq <= 0 ORDER BY`,
+			Package: "outbox/pgoutbox", Test: "TestO2_SequenceSetBackIsSeenWithoutARelay", Needs: Postgres,
+		},
+		{
 			Name: "full-page-ends-a-window", Breaks: []string{"O2"},
 			Change:  "a window ends with its first page",
 			File:    "outbox/pgoutbox/read.go",

@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/sqltest"
 	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/internal/sqlmigrate"
+	"github.com/leat-go/leat/outbox"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 
 func set(t *testing.T, files ...string) sqlmigrate.Set {
 	t.Helper()
-	d, err := sqldialect.Of(sqldialect.SQLite)
+	d, err := sqldialect.Of(outbox.SQLite)
 	require.NoError(t, err)
 	s := sqlmigrate.Set{Component: "test", Dialect: d, Table: "box", FS: fstest.MapFS{}}
 	for i, text := range files {

@@ -2,4 +2,4 @@
 -- OFF on newer MariaDBs.
 SHOW VARIABLES WHERE Variable_name IN ('version', 'autocommit', 'read_only', 'innodb_read_only',
     'transaction_isolation', 'tx_isolation', 'auto_increment_increment', 'max_allowed_packet',
-    'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'binlog_format', 'wsrep_on')
+    'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'binlog_format', 'wsrep_on', 'unique_checks')

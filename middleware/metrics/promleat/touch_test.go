@@ -3,9 +3,10 @@ package promleat_test
 import (
 	"context"
 
+	"github.com/ThreeDotsLabs/watermill/message"
+
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/inbox/twotier"
-	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/middleware/metrics"
 )
 
@@ -13,5 +14,6 @@ import (
 func touch(ctx context.Context, c *metrics.Consumers) {
 	c.OnDedupeDelivery(ctx, dedupe.DeliveryEvent{Key: dedupe.Key{Consumer: "billing"}, Outcome: dedupe.OutcomeRan})
 	c.OnTwotierLook(ctx, twotier.LookEvent{Consumer: "loyalty", Outcome: twotier.Missed})
-	c.OnMiddlewareHandle(ctx, middleware.HandleEvent{Handler: "points"})
+	done := func(*message.Message) ([]*message.Message, error) { return nil, nil }
+	_, _ = c.Middleware(done)(message.NewMessageWithContext(ctx, "order-1", nil))
 }

@@ -77,9 +77,10 @@ func (s *Session) look(ctx context.Context, limit int) (driver.Page, error) {
 
 // page returns the next rows of the window, none at its end.
 func (s *Session) page(ctx context.Context, limit int) (driver.Page, error) {
-	rows, err := s.log.Page(ctx, s.progress.place(), limit)
+	at := s.progress.place()
+	rows, err := s.log.Page(ctx, at, limit)
 	if err != nil {
-		return driver.Page{}, err
+		return driver.Page{}, fmt.Errorf("leat: page after record %d of window %d: %w", at.Read, at.Window.No, err)
 	}
 	return s.progress.hand(rows), nil
 }

@@ -3,6 +3,8 @@ package pgwindow
 import (
 	"context"
 	"fmt"
+
+	"github.com/leat-go/leat/outbox"
 )
 
 // Facts are what a reader must know about a server before it reads.
@@ -20,7 +22,7 @@ type Facts struct {
 
 // Facts reads and checks the facts: ErrStandby on a server in recovery,
 // ErrSequenceCache where sessions keep numbers back, ErrSequencePrivilege where
-// the sequence's value may not be read, ErrRowSecurity where rows may be hidden,
+// the sequence's value may not be read, outbox.ErrRowSecurity where rows may be hidden,
 // ErrSubscribed where rows come from another server.
 func (s *Statements) Facts(ctx context.Context, db Querier) (Facts, error) {
 	var f Facts
@@ -39,7 +41,7 @@ func (s *Statements) Facts(ctx context.Context, db Querier) (Facts, error) {
 		// Newer servers answer NULL to those who may not ask: a log without records.
 		return Facts{}, fmt.Errorf("%w: GRANT SELECT on the sequence of %s", ErrSequencePrivilege, s.names.Qualified(""))
 	case partly != "":
-		return Facts{}, fmt.Errorf("%w: on %s", ErrRowSecurity, partly)
+		return Facts{}, fmt.Errorf("%w: on %s", outbox.ErrRowSecurity, partly)
 	case subscribed != "":
 		return Facts{}, fmt.Errorf("%w: %s", ErrSubscribed, subscribed)
 	case cache != 1:

@@ -76,8 +76,6 @@ var (
 	// ErrLogRestarted is returned when the log is not the one that the position was
 	// stored in: its numbers began anew, or its tables were restored.
 	ErrLogRestarted = errors.New("leat: the log was truncated or restored, or its sequence restarted, since the position was stored")
-	// ErrRowSecurity is returned when row level security hides rows from this role.
-	ErrRowSecurity = errors.New("leat: row level security would hide rows; give the role BYPASSRLS, or disable it")
 	// ErrSubscribed is returned when a subscription writes to the log. The rows carry numbers
 	// and transaction ids of the server where they were written, and both mean nothing here.
 	ErrSubscribed = errors.New("leat: the log is the target of a logical replication; run relays where it is written, " +

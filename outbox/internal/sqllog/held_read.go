@@ -45,6 +45,10 @@ func (t *HeldTx) where() *sqlstore.Condition {
 	return c
 }
 
+// allRows goes behind statements that must find all. A session can cut off others, by sql_select_limit:
+// whoever decides by the result would take a part for all.
+const allRows = " LIMIT 9223372036854775807"
+
 // rows calls keep with each row until it has had enough.
 func (t *HeldTx) rows(ctx context.Context, c *sqlstore.Condition, order string, keep func(row *heldqueue.Row) (enough bool)) error {
 	return sqlstore.Each(ctx, t.q, func(scan sqlstore.Scanner) error {
@@ -100,7 +104,7 @@ func (t *HeldTx) Heads(ctx context.Context, keys []driver.Key) (heads []heldqueu
 		c := t.where()
 		c.In("kh", hashes)
 		c.In("state", []any{heldqueue.Retry, heldqueue.Parked})
-		err := t.rows(ctx, c, "seq", func(row *heldqueue.Row) bool {
+		err := t.rows(ctx, c, "seq"+allRows, func(row *heldqueue.Row) bool {
 			if before, wanted := first[row.Key]; wanted {
 				heads, first[row.Key] = append(heads, *row), min(before, row.Seq)
 			}
@@ -140,7 +144,7 @@ func (t *HeldTx) firstWaiting(ctx context.Context, keys []driver.Key) (found []h
 		row, err := scanHeld(scan)
 		found = append(found, row)
 		return err
-	}, strings.Join(parts, " UNION ALL "), args...)
+	}, strings.Join(parts, " UNION ALL ")+allRows, args...)
 	return found, err
 }
 
@@ -223,7 +227,7 @@ func (t *HeldTx) Select(ctx context.Context, q heldqueue.Query) (found []heldque
 	if q.Last {
 		order = "seq DESC"
 	}
-	err = t.rows(ctx, c, order, func(row *heldqueue.Row) bool {
+	err = t.rows(ctx, c, order+allRows, func(row *heldqueue.Row) bool {
 		if q.Matches(row) {
 			found = append(found, *row)
 		}

@@ -113,7 +113,7 @@ func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 func (s *session) readRaw(ctx context.Context, at place, limit int) (raw RawPage, err error) {
 	err = s.reading.Use(ctx, func(conn *sql.Conn) error {
 		if raw, err = s.log.readPage(ctx, conn, at.Position, limit); err != nil {
-			return err
+			return fmt.Errorf("leat: page after record %d: %w", at.Last, err)
 		}
 		return s.checkLife(ctx, conn, at)
 	})

@@ -7,6 +7,9 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
+// Most bounds the messages of a trace: whoever may INSERT chooses ids, and may choose one for all.
+const Most = 100
+
 // Settled returns what became of a message of group that its position is past: it was
 // sent, unless it was set aside according to known. Held, Dead and Audit of known are read.
 func Settled(known *admin.Trace, group string, seq int64) admin.TraceState {

@@ -27,5 +27,11 @@ WITH slots AS MATERIALIZED (
         FROM (SELECT * FROM @{_positions} p
               WHERE p.relay_group = s.relay_group AND p.slot = s.slot
               ORDER BY p.window_no DESC LIMIT 1) n
-        CROSS JOIN LATERAL (SELECT @{_problem}(n.system_identifier, s.incarnation, n.source_floor) AS problem OFFSET 0) w) p ON true
+        CROSS JOIN LATERAL (
+              SELECT coalesce(@{_problem}(n.system_identifier, s.incarnation, n.source_floor),
+                     CASE WHEN EXISTS (
+                          SELECT FROM (SELECT o.xid, o.seq FROM @{} o WHERE o.seq <= n.source_floor ORDER BY o.seq DESC LIMIT 100) r
+                          WHERE r.xid > n.opened_by OR r.seq <= n.next_floor AND r.xid >= pg_snapshot_xmax(n.target))
+                     THEN 'sequence of the log was set back' END) AS problem
+              OFFSET 0) w) p ON true
 )

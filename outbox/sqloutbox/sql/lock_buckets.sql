@@ -1,1 +1,1 @@
-SELECT bucket FROM @{_locks} WHERE bucket IN ({list}) ORDER BY bucket @{for_update}
+SELECT bucket FROM @{_locks} WHERE bucket IN ({list}) ORDER BY bucket LIMIT 9223372036854775807 @{for_update}

@@ -22,7 +22,6 @@ import (
 	"github.com/leat-go/leat/middleware/dashboard"
 	"github.com/leat-go/leat/middleware/metrics"
 	"github.com/leat-go/leat/middleware/metrics/promleat"
-	"github.com/leat-go/leat/middleware/oteltrace"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/relay"
@@ -137,8 +136,8 @@ type builder struct {
 	ctx        context.Context //nolint:containedctx // of New
 	in         Input
 	made       *Assembly
-	metrics    *metrics.Metrics      // nil: nothing is measured
-	publishing *oteltrace.Publishing // nil: no spans
+	metrics    *metrics.Metrics // nil: nothing is measured
+	publishing relay.SendHook   // nil: no spans
 	databases  map[string]open.Database
 	outboxes   map[string]admin.Outbox
 	inboxes    map[string]inboxadmin.Inbox

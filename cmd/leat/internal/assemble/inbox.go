@@ -36,7 +36,7 @@ func (b *builder) inbox(i *settings.InboxTables) {
 		KeepOther: b.age(i.KeepOther, 0), KeepAudit: b.age(i.KeepAudit, 0),
 	}
 	if b.metrics != nil {
-		hook, err := inboxHook(b.isSQL(i.Database), b.metrics, name)
+		hook, err := b.metrics.InboxMaintenance(name)
 		if err != nil {
 			b.refused(i.At, i, err)
 			return

@@ -91,12 +91,7 @@ func (b *builder) maintenance(o *settings.Outbox, name string, store open.Relaye
 		}
 	}
 	if observed != nil {
-		hook, err := maintenanceHook(b.isSQL(o.Database), observed)
-		if err != nil {
-			b.refused(m.At, m, err)
-			return
-		}
-		cfg.Hooks = []outbox.Hook{hook}
+		cfg.Hooks = []outbox.Hook{observed.Maintenance()}
 	}
 	cfg.Hooks = append(cfg.Hooks, b.in.Hooks...)
 	made, err := store.Maintenance(cfg)

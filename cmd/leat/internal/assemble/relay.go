@@ -12,7 +12,6 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/open"
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/middleware/metrics"
-	"github.com/leat-go/leat/middleware/metrics/pgmetrics"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -72,12 +71,7 @@ func (b *builder) tail(t *settings.Tail, observer *metrics.Relay) *pgoutbox.Tail
 		Publication: t.Publication.Value, URL: t.URL.Value, Look: b.span(t.Look), MaxLag: b.span(t.MaxLag), MaxRows: b.count(t.MaxRows, 1),
 	}
 	if observer != nil {
-		hook, err := pgmetrics.NewTail(observer)
-		if err != nil {
-			b.refused(t.At, t, err)
-			return nil
-		}
-		cfg.Hooks = []outbox.Hook{hook}
+		cfg.Hooks = []outbox.Hook{observer.Tail()}
 	}
 	return cfg
 }

@@ -163,7 +163,7 @@ func (p *Postgres) Maintain(ctx context.Context, r MaintenanceRequest) (Maintena
 		return MaintenanceReport{}, err
 	}
 	m, err := pgoutbox.NewMaintenance(ob, pgoutbox.MaintenanceConfig{
-		MaxAge: r.MaxAge, MaxBytes: r.MaxBytes, PartitionSize: r.PartitionSize, Ahead: r.Ahead, NoDDL: r.NoDDL,
+		Retention: r.MaxAge, MaxBytes: r.MaxBytes, PartitionSize: r.PartitionSize, Ahead: r.Ahead, NoDDL: r.NoDDL,
 	})
 	if err != nil {
 		return MaintenanceReport{}, err
@@ -174,7 +174,7 @@ func (p *Postgres) Maintain(ctx context.Context, r MaintenanceRequest) (Maintena
 		Deleted: done.Deleted, PrunedAudit: done.PrunedAudit, PrunedDead: done.PrunedDead, Promoted: done.Promoted, Busy: done.Busy,
 	}
 	for _, alarm := range done.Alarms {
-		report.Alarms = append(report.Alarms, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", alarm.Kind, alarm.Group, alarm.Range.Table, alarm.Detail)))
+		report.Alarms = append(report.Alarms, strings.TrimSpace(fmt.Sprintf("%s %s %s", alarm.Kind, alarm.Group, alarm.Detail)))
 	}
 	return report, err
 }

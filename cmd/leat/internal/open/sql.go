@@ -20,6 +20,7 @@ import (
 // SQL is a database behind database/sql: MySQL, MariaDB or SQLite.
 type SQL struct {
 	db      *sql.DB
+	named   outbox.Dialect
 	dialect sqldialect.Dialect
 	name    string // for operators
 	file    string // of SQLite
@@ -27,16 +28,17 @@ type SQL struct {
 }
 
 // products are the names of dialects as operators know them.
-func products() map[sqldialect.Name]string {
-	return map[sqldialect.Name]string{sqldialect.MySQL: "MySQL", sqldialect.MariaDB: "MariaDB", sqldialect.SQLite: "SQLite"}
+func products() map[outbox.Dialect]string {
+	return map[outbox.Dialect]string{outbox.MySQL: "MySQL", outbox.MariaDB: "MariaDB", outbox.SQLite: "SQLite"}
 }
 
 func openSQL(t Target) (*SQL, error) {
-	dialect, err := sqldialect.Of(sqldialect.Name(settings.Scheme(t.URL)))
+	named := outbox.Dialect(settings.Scheme(t.URL))
+	dialect, err := sqldialect.Of(named)
 	if err != nil {
 		return nil, err
 	}
-	d := &SQL{dialect: dialect, target: t}
+	d := &SQL{named: named, dialect: dialect, target: t}
 	switch {
 	case t.Offline:
 		d.db = sql.OpenDB(nowhere{})
@@ -65,7 +67,7 @@ func (d *SQL) check() error {
 }
 
 // Product implements Database.
-func (d *SQL) Product() string { return products()[d.dialect.Name] }
+func (d *SQL) Product() string { return products()[d.named] }
 
 // Close implements Database.
 func (d *SQL) Close() { _ = d.db.Close() }
@@ -81,7 +83,7 @@ func (d *SQL) own() (*sqloutbox.Outbox, error) {
 	if err := d.check(); err != nil {
 		return nil, err
 	}
-	return sqloutbox.New(d.db, d.dialect.Name, d.outboxConfig())
+	return sqloutbox.New(d.db, d.named, d.outboxConfig())
 }
 
 func (d *SQL) outboxConfig() sqloutbox.Config {
@@ -102,7 +104,7 @@ func (d *SQL) Inbox() (inboxadmin.Inbox, error) {
 	if err := d.check(); err != nil {
 		return nil, err
 	}
-	return sqlinbox.NewAdmin(d.db, d.dialect.Name, d.inboxConfig())
+	return sqlinbox.NewAdmin(d.db, d.named, d.inboxConfig())
 }
 
 // History implements Replayer. The audit of these stores names no group of a replay.
@@ -136,7 +138,7 @@ func (d *SQL) Maintain(ctx context.Context, r MaintenanceRequest) (MaintenanceRe
 	if err := refuse(d.Product(), unable{"max-bytes", r.MaxBytes, r.MaxBytes != 0}, unable{"no-ddl", true, r.NoDDL}); err != nil {
 		return MaintenanceReport{}, err
 	}
-	m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{MaxAge: r.MaxAge})
+	m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Retention: r.MaxAge})
 	if err != nil {
 		return MaintenanceReport{}, err
 	}

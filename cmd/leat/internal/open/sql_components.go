@@ -22,20 +22,20 @@ func (d *SQL) Component(name string) (Component, error) {
 		return component{ob, func(ctx context.Context) (current, latest int, err error) {
 			s, err := ob.SchemaStatus(ctx)
 			return s.Current, s.Latest, err
-		}, func() (fs.FS, error) { return sqloutbox.Migrations(d.dialect.Name, d.outboxConfig()) }}, nil
+		}, func() (fs.FS, error) { return sqloutbox.Migrations(d.named, d.outboxConfig()) }}, nil
 	case "inbox":
 		// Migrate and SchemaStatus are about all consumers, and register none.
-		in, err := sqlinbox.New(d.db, d.dialect.Name, "leat", d.inboxConfig())
+		in, err := sqlinbox.New(d.db, d.named, "leat", d.inboxConfig())
 		if err != nil {
 			return nil, err
 		}
 		return component{in, func(ctx context.Context) (current, latest int, err error) {
 			s, err := in.SchemaStatus(ctx)
 			return s.Current, s.Latest, err
-		}, func() (fs.FS, error) { return sqlinbox.Migrations(d.dialect.Name, d.inboxConfig()) }}, nil
+		}, func() (fs.FS, error) { return sqlinbox.Migrations(d.named, d.inboxConfig()) }}, nil
 	case "dedupe":
 		cfg := sqldedupe.Config{Table: d.target.Dedupe}
-		store, err := sqldedupe.New(d.db, d.dialect.Name, cfg)
+		store, err := sqldedupe.New(d.db, d.named, cfg)
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ func (d *SQL) Component(name string) (Component, error) {
 			s, err := store.SchemaStatus(ctx)
 			return s.Current, s.Latest, err
 		}, func() (fs.FS, error) {
-			files, err := sqldedupe.Migrations(d.dialect.Name, cfg)
+			files, err := sqldedupe.Migrations(d.named, cfg)
 			return sqlfile.Files(files), err
 		}}, nil
 	default:

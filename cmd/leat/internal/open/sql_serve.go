@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	inboxadmin "github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/sqlinbox"
@@ -66,7 +65,7 @@ func (r *sqlRelayed) Maintenance(u Upkeep) (Runner, error) {
 		return nil, err
 	}
 	return sqloutbox.NewMaintenance(r.own, sqloutbox.MaintenanceConfig{
-		Interval: u.Interval, MaxAge: u.MaxAge, KeepAudit: u.KeepAudit, KeepDead: u.KeepDead, Hooks: u.Hooks,
+		Interval: u.Interval, Retention: u.MaxAge, KeepAudit: u.KeepAudit, KeepDead: u.KeepDead, Hooks: u.Hooks,
 	})
 }
 
@@ -84,23 +83,10 @@ func (d *SQL) InboxMaintenance(t Target, u InboxUpkeep) (Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := sqlinbox.NewMaintenance(d.db, d.dialect.Name, at.inboxConfig(), sqlinbox.MaintenanceConfig{
-		Keep: u.Retention, KeepAudit: u.KeepAudit, Every: u.Interval, Logger: t.Logger, Hooks: u.Hooks,
+	return sqlinbox.NewMaintenance(d.db, d.named, at.inboxConfig(), sqlinbox.MaintenanceConfig{
+		Retention: u.Retention, KeepAudit: u.KeepAudit, Interval: u.Interval, Logger: t.Logger, Hooks: u.Hooks,
 	})
-	if err != nil {
-		return nil, renamedError{err}
-	}
-	return m, nil
 }
-
-// renamedError is an error of sqlinbox that names fields as InboxUpkeep does.
-type renamedError struct{ error }
-
-func (e renamedError) Error() string {
-	return strings.NewReplacer("Keep =", "Retention =", "Every =", "Interval =").Replace(e.error.Error())
-}
-
-func (e renamedError) Unwrap() error { return e.error }
 
 // at is the database, with other tables.
 func (d *SQL) at(t Target) *SQL {

@@ -8,7 +8,7 @@ import (
 	"net/url"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // Daemon is a daemon that relays and maintains the outbox of a role until ctx ends, and
@@ -48,8 +48,8 @@ func (p *process) daemonRun() (d DaemonRun, err error) {
 // daemonEyes see what a daemon does.
 type daemonEyes struct{ relayEyes }
 
-// OnPgoutboxMaintenance implements pgoutbox.MaintenanceHook.
-func (e daemonEyes) OnPgoutboxMaintenance(ctx context.Context, round pgoutbox.MaintenanceEvent) {
+// OnAdminMaintenance implements admin.MaintenanceHook.
+func (e daemonEyes) OnAdminMaintenance(ctx context.Context, round admin.MaintenanceEvent) {
 	if round.Err != nil && ctx.Err() == nil {
 		e.watch.seen("maintenance tried again")
 	}

@@ -109,8 +109,8 @@ func (s *postgres) source() (driver.Source, error) {
 // tailEyes see a tail end.
 type tailEyes struct{ *process }
 
-// OnPgoutboxTail implements pgoutbox.TailHook.
-func (e tailEyes) OnPgoutboxTail(_ context.Context, t pgoutbox.TailEvent) {
+// OnDriverTail implements driver.TailHook.
+func (e tailEyes) OnDriverTail(_ context.Context, t driver.TailEvent) {
 	if !t.Follows {
 		e.watch.seen("tail dropped, windows go on")
 	}
@@ -121,7 +121,7 @@ const RangeSize = 1000
 
 func (s *postgres) maintenance() (func(ctx context.Context) error, error) {
 	m, err := pgoutbox.NewMaintenance(s.Outbox, pgoutbox.MaintenanceConfig{
-		Lease: 2 * time.Second, MaxAge: KeepFor, PartitionSize: RangeSize,
+		Lease: 2 * time.Second, Retention: KeepFor, PartitionSize: RangeSize,
 	})
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ type sqlStore struct {
 	*sqloutbox.Outbox
 
 	db      *sql.DB
-	dialect sqloutbox.Dialect
+	dialect outbox.Dialect
 }
 
 // errNoOpener is returned by a program that has no drivers of database/sql.
@@ -45,7 +45,7 @@ func (p *process) openSQL() (*sqlStore, error) {
 	}
 	db.SetMaxOpenConns(maxConns)
 	db.SetMaxIdleConns(maxConns)
-	dialect := sqloutbox.Dialect(p.Store)
+	dialect := outbox.Dialect(p.Store)
 	ob, err := sqloutbox.New(db, dialect, sqloutbox.Config{Logger: p.log})
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -89,7 +89,7 @@ func exec(ctx context.Context, statements ...[]any) error {
 // lock locks accounts of a table in one order.
 func (s *sqlStore) lock(ctx context.Context, table string, e event) error {
 	query := "SELECT name FROM " + table + " WHERE name IN (?, ?) ORDER BY name"
-	if s.dialect != sqloutbox.SQLite { // where the transaction has locked all when it began
+	if s.dialect != outbox.SQLite { // where the transaction has locked all when it began
 		query += " FOR UPDATE"
 	}
 	rows, err := sqlinbox.Tx(ctx).QueryContext(ctx, query, e.From, e.To)
@@ -106,7 +106,7 @@ func (s *sqlStore) lock(ctx context.Context, table string, e event) error {
 func (s *sqlStore) transfer(ctx context.Context, e event) (version int64, err error) {
 	if e.opensAccount() {
 		ignore := "INSERT IGNORE"
-		if s.dialect == sqloutbox.SQLite {
+		if s.dialect == outbox.SQLite {
 			ignore = "INSERT OR IGNORE"
 		}
 		if err := exec(ctx, []any{ignore + " INTO accounts (name, balance, opening, version) VALUES (?, 0, 0, 0)", e.From}); err != nil {
@@ -151,7 +151,7 @@ func (s *sqlStore) inbox(hooks ...outbox.Hook) (inbox.Runner, error) {
 func (s *sqlStore) source() (driver.Source, error) { return s.Source(sqloutbox.SourceConfig{}) }
 
 func (s *sqlStore) maintenance() (func(ctx context.Context) error, error) {
-	m, err := sqloutbox.NewMaintenance(s.Outbox, sqloutbox.MaintenanceConfig{MaxAge: KeepFor})
+	m, err := sqloutbox.NewMaintenance(s.Outbox, sqloutbox.MaintenanceConfig{Retention: KeepFor})
 	if err != nil {
 		return nil, err
 	}

@@ -45,15 +45,22 @@ func (r *repo) rehearse(ctx context.Context) (err error) {
 	if err := c.checkAPI(ctx); err != nil {
 		return err
 	}
-	if err := c.commit(ctx, rehearsal, began); err != nil {
+	if err := c.commit(ctx, rehearsal, began, nil); err != nil {
 		return err
 	}
-	u := &user{dir: scratch, began: began, out: r.out}
+	u := &user{dir: scratch, version: rehearsal, began: began, out: r.out}
 	if err := u.begin(ctx, c); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, u.end()) }()
 	if err := u.try(ctx, c); err != nil {
+		return err
+	}
+	materials := filepath.Join(scratch, "materials")
+	if err := u.materials(ctx, c, materials); err != nil {
+		return err
+	}
+	if err := u.checkMaterials(c, materials); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(r.out, "the rehearsal passed in %s\n", time.Since(began).Round(time.Second))
@@ -62,16 +69,17 @@ func (r *repo) rehearse(ctx context.Context) (err error) {
 
 // user is somebody who has Go and a module proxy, and no clone.
 type user struct {
-	dir   string // for files
-	began time.Time
-	env   []string
-	cache string // of modules
-	lock  *os.File
-	out   io.Writer
+	dir     string // for files
+	version string // of leat
+	began   time.Time
+	env     []string
+	cache   string // of modules
+	lock    *os.File
+	out     io.Writer
 }
 
 // begin serves the modules of c. The module cache is the one of the caller, so that nothing is
-// fetched twice, except that what it has of leat's rehearsals is removed before and after.
+// fetched twice, except that what it has of this version of leat is removed before and after.
 func (u *user) begin(ctx context.Context, c *repo) (err error) {
 	text, err := output(ctx, u.dir, nil, "go", "env", "-json", "GOMODCACHE", "GOPROXY")
 	if err != nil {
@@ -144,12 +152,12 @@ func (u *user) forget() error {
 				return nil
 			case err != nil:
 				return err
-			case d.IsDir() && strings.HasSuffix(name, "@"+rehearsal):
+			case d.IsDir() && strings.HasSuffix(name, "@"+u.version):
 				if err := removeReadOnly(name); err != nil {
 					return err
 				}
 				return fs.SkipDir
-			case !d.IsDir() && strings.HasPrefix(d.Name(), rehearsal+"."):
+			case !d.IsDir() && strings.HasPrefix(d.Name(), u.version+"."):
 				return os.Remove(name) //nolint:gosec // of the module cache
 			}
 			return nil
@@ -208,15 +216,15 @@ func (u *user) say(what string) error {
 
 // install installs the command, and asks for its version.
 func (u *user) install(ctx context.Context, m module) error {
-	if _, err := output(ctx, u.dir, u.env, "go", "install", m.path+"@"+rehearsal); err != nil {
+	if _, err := output(ctx, u.dir, u.env, "go", "install", m.path+"@"+u.version); err != nil {
 		return err
 	}
 	text, err := output(ctx, u.dir, nil, filepath.Join(u.dir, "bin", "leat"), "version")
 	if err != nil {
 		return err
 	}
-	if !strings.Contains(text, rehearsal) {
-		return fmt.Errorf("leat version prints %q, without %s", text, rehearsal)
+	if !strings.Contains(text, u.version) {
+		return fmt.Errorf("leat version prints %q, without %s", text, u.version)
 	}
 	return u.say("go install " + m.path + ": " + strings.Join(strings.Fields(text), " "))
 }
@@ -235,7 +243,7 @@ func (u *user) require(ctx context.Context, m module) error {
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600); err != nil {
 		return err
 	}
-	if _, err := output(ctx, dir, u.env, "go", "get", imported+"@"+rehearsal); err != nil {
+	if _, err := output(ctx, dir, u.env, "go", "get", imported+"@"+u.version); err != nil {
 		return err
 	}
 	if _, err := output(ctx, dir, u.env, "go", "build", "-o", "program", "."); err != nil {
@@ -277,7 +285,7 @@ func (u *user) program(ctx context.Context, c *repo) error {
 			return err
 		}
 	}
-	for _, args := range [][]string{{"get", c.modules[0].path + "@" + rehearsal}, {"mod", "tidy"}, {"vet", "."}} {
+	for _, args := range [][]string{{"get", c.modules[0].path + "@" + u.version}, {"mod", "tidy"}, {"vet", "."}} {
 		if _, err := output(ctx, dir, u.env, "go", args...); err != nil {
 			return err
 		}

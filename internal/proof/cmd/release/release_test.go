@@ -75,7 +75,7 @@ func TestCommit(t *testing.T) {
 	git(t, r.root, "add", "--all")
 	git(t, r.root, "commit", "--quiet", "--message", "toy: tidy")
 
-	require.NoError(t, r.commit(t.Context(), "v0.1.0", time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC)))
+	require.NoError(t, r.commit(t.Context(), "v0.1.0", time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC), nil))
 
 	require.Equal(t, "sink/v0.1.0\nv0.1.0\n", git(t, r.root, "tag", "--list", "--points-at", "HEAD"))
 	require.Empty(t, git(t, r.root, "status", "--porcelain"))
@@ -193,11 +193,17 @@ func TestCommit_LeavesNothingBehind(t *testing.T) {
 	git(t, r.root, "tag", "sink/v0.1.0")
 	head := git(t, r.root, "rev-parse", "HEAD")
 
-	require.ErrorContains(t, r.commit(t.Context(), "v0.1.0", time.Now()), "sink/v0.1.0")
+	require.ErrorContains(t, r.commit(t.Context(), "v0.1.0", time.Now(), nil), "sink/v0.1.0")
 
 	require.Equal(t, head, git(t, r.root, "rev-parse", "HEAD"))
 	require.Equal(t, "sink/v0.1.0\n", git(t, r.root, "tag"))
 	require.Empty(t, git(t, r.root, "status", "--porcelain", "--untracked-files=no"))
+
+	git(t, r.root, "tag", "--delete", "sink/v0.1.0")
+	err := r.commit(t.Context(), "v0.1.0", time.Now(), func() error { return errUsage })
+	require.ErrorIs(t, err, errUsage, "what is published beside the tags could not be written")
+	require.Equal(t, head, git(t, r.root, "rev-parse", "HEAD"))
+	require.Empty(t, git(t, r.root, "tag"))
 }
 
 // TestCheckAPI: a stable package breaks nobody, unless the changelog names what breaks.
@@ -221,13 +227,7 @@ func TestCheckAPI(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, out := toy(t)
-			tools, err := filepath.Abs("../../../../.ci/tools")
-			require.NoError(t, err)
-			for _, file := range []string{"go.mod", "go.sum"} {
-				text, err := os.ReadFile(filepath.Join(tools, file))
-				require.NoError(t, err)
-				put(t, r.root, ".ci/tools/"+file, string(text))
-			}
+			putTools(t, r)
 			require.NoError(t, r.checkAPI(t.Context()))
 			require.Equal(t, "API: no release to compare 1 stable packages with\n", out.String())
 			git(t, r.root, "tag", "v0.1.0")
@@ -240,7 +240,7 @@ func TestCheckAPI(t *testing.T) {
 			}
 			put(t, r.root, "CHANGELOG.md", "## Unreleased\n\n"+c.changes+"\n## v0.1.0\n\n- `box.Config.Max` and Size are new.\n")
 
-			err = r.checkAPI(t.Context())
+			err := r.checkAPI(t.Context())
 
 			if c.want == nil {
 				require.NoError(t, err)
@@ -252,4 +252,64 @@ func TestCheckAPI(t *testing.T) {
 			require.Equal(t, c.want, strings.Split(found, "\n"))
 		})
 	}
+}
+
+// putTools gives r the tools of leat.
+func putTools(t *testing.T, r *repo) {
+	t.Helper()
+	for _, file := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join("../../../../.ci/tools", file))
+		require.NoError(t, err)
+		put(t, r.root, ".ci/tools/"+file, string(text))
+	}
+}
+
+// TestMaterials: a bill of materials names its module and the siblings that it uses at the version
+// of the release, is the same each time, and has a checksum. Whatever is missing or wrong is found.
+func TestMaterials(t *testing.T) {
+	t.Parallel()
+	r, out := toy(t)
+	putTools(t, r)
+	require.NoError(t, r.tidy(t.Context()))
+	git(t, r.root, "add", "--all")
+	git(t, r.root, "commit", "--quiet", "--message", "toy: tidy")
+	require.NoError(t, r.commit(t.Context(), "v0.1.0", time.Now(), nil))
+	proxy := filepath.Join(t.TempDir(), "proxy")
+	require.NoError(t, serve(r, proxy))
+	u := &user{dir: t.TempDir(), version: "v0.1.0", began: time.Now(), out: out, env: []string{
+		"GOWORK=off", "GOFLAGS=-modcacherw", "GOPROXY=file://" + filepath.ToSlash(proxy), "GONOSUMDB=example.com/toy",
+		"GOMODCACHE=" + filepath.Join(t.TempDir(), "cache"),
+	}}
+	dir := filepath.Join(t.TempDir(), "dist")
+	require.NoError(t, u.materials(t.Context(), r, dir))
+	require.NoError(t, u.checkMaterials(r, dir))
+	written := map[string]string{}
+	for _, name := range []string{"leat.cdx.json", "leat-sink.cdx.json", moduleSums, sums} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		written[name] = string(text)
+	}
+	require.Contains(t, written["leat-sink.cdx.json"], `"name": "example.com/toy",`)
+	require.Equal(t, 3, strings.Count(written[sums], "\n"), written[sums])
+	require.NoError(t, u.materials(t.Context(), r, dir))
+	for name, text := range written {
+		again, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Equal(t, text, string(again), name)
+	}
+
+	for _, c := range []struct{ name, old, now, want string }{
+		{"leat.cdx.json", "CycloneDX", "SPDX", `leat.cdx.json: bomFormat is "SPDX"`},
+		{"leat.cdx.json", "v0.1.0", "v0.1.1", "leat.cdx.json does not name example.com/toy v0.1.0"},
+		{"leat-sink.cdx.json", "example.com/toy@v0.1.0", "example.com/toy@v0.0.9", "leat-sink.cdx.json does not name example.com/toy v0.1.0"},
+		{"leat-sink.cdx.json", "{", "", "leat-sink.cdx.json: "},
+		{moduleSums, "example.com/toy/sink v0.1.0 h1:", "", "modules.sum has no line for example.com/toy/sink v0.1.0"},
+		{sums, "  leat.cdx.json", "  leat.json", "leat.cdx.json is not what SHA256SUMS says of it"},
+	} {
+		require.Contains(t, written[c.name], c.old)
+		put(t, dir, c.name, strings.ReplaceAll(written[c.name], c.old, c.now))
+		require.ErrorContains(t, u.checkMaterials(r, dir), c.want)
+		put(t, dir, c.name, written[c.name])
+	}
+	require.NoError(t, u.checkMaterials(r, dir))
 }

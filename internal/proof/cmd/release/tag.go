@@ -32,11 +32,39 @@ func (r *repo) release(ctx context.Context, version string) error {
 	if err := r.rehearse(ctx); err != nil {
 		return err
 	}
-	if err := r.commit(ctx, version, time.Now()); err != nil {
+	materials := r.file("dist", version)
+	err := r.commit(ctx, version, time.Now(), func() error { return r.writeMaterials(ctx, materials) })
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(r.out, "%s is committed and tagged here. To publish it: git push --follow-tags origin HEAD\n", version)
+	_, err = fmt.Fprintf(r.out, "%s is committed and tagged here. To publish it: git push --follow-tags origin HEAD, and attach the files of %s\n",
+		version, materials)
 	return err
+}
+
+// writeMaterials writes what is published beside the tags of the release in HEAD, and checks it.
+func (r *repo) writeMaterials(ctx context.Context, dir string) (err error) {
+	scratch, err := os.MkdirTemp("", "leat-release-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	u := &user{dir: scratch, version: r.version, began: time.Now(), out: r.out}
+	if err := u.begin(ctx, r); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, u.end()) }()
+	for _, m := range r.modules {
+		if m.dir == "cmd/leat" {
+			if err := u.install(ctx, m); err != nil {
+				return err
+			}
+		}
+	}
+	if err := u.materials(ctx, r, dir); err != nil {
+		return err
+	}
+	return u.checkMaterials(r, dir)
 }
 
 func (r *repo) checkVersion(ctx context.Context, version string) error {
@@ -66,9 +94,9 @@ func (r *repo) checkClean(ctx context.Context) error {
 	return fmt.Errorf("the work tree has changes: commit or remove them first:\n%s", strings.TrimRight(changes, "\n"))
 }
 
-// commit makes the commit of a release and its tags. If it fails, it leaves everything as it
-// was.
-func (r *repo) commit(ctx context.Context, version string, at time.Time) (err error) {
+// commit makes the commit of a release and its tags, and then calls then, if it is one. If either
+// fails, it leaves everything as it was.
+func (r *repo) commit(ctx context.Context, version string, at time.Time, then func() error) (err error) {
 	before, err := r.git(ctx, "rev-parse", "HEAD")
 	if err != nil {
 		return err
@@ -113,6 +141,9 @@ func (r *repo) commit(ctx context.Context, version string, at time.Time) (err er
 			return err
 		}
 		tags = append(tags, m.tag(version))
+	}
+	if then != nil {
+		return then()
 	}
 	return nil
 }

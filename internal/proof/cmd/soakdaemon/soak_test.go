@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
-	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -20,8 +20,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // eyes observe relays and maintenance, as those of a role do.
 type eyes struct{}
 
-func (eyes) OnRelaySend(context.Context, relay.SendEvent)                     {}
-func (eyes) OnPgoutboxMaintenance(context.Context, pgoutbox.MaintenanceEvent) {}
+func (eyes) OnRelaySend(context.Context, relay.SendEvent)               {}
+func (eyes) OnAdminMaintenance(context.Context, admin.MaintenanceEvent) {}
 
 // The file that is written is a file of leat run, for both relays of a run, and has the
 // times that the driver counts on.

@@ -28,10 +28,9 @@ func TestReconnect(t *testing.T) {
 	testenv.Long(t, "starts a broker three times")
 	server := testenv.PrivateKafka(t)
 	pairs := map[string][2]side{
-		"ours":             {ours(grouped), ours(grouped)},
-		"outbox":           {throughOutbox(t), ours(grouped)},
-		"their-subscriber": {ours(grouped), theirs()},
-		"their-publisher":  {theirs(), ours(grouped)},
+		"outbox":           {throughOutbox(t), subscribing(grouped)},
+		"their-subscriber": {throughOutbox(t), theirs()},
+		"their-publisher":  {theirs(), subscribing(grouped)},
 	}
 	first, second := newKill(reconnectMessages/3, len(pairs)), newKill(reconnectMessages/2, len(pairs))
 	arrived := make(map[string]chan struct{})

@@ -17,16 +17,14 @@ import (
 	"github.com/leat-go/leat/outbox/wmoutbox"
 )
 
-// throughOutbox is ours with an outbox in front, which all of its publishers share, as the
+// throughOutbox publishes through an outbox, which all of its publishers share, as the
 // replicas of a service do.
 func throughOutbox(t *testing.T) side {
 	t.Helper()
 	ob, err := pgoutbox.New(testenv.Postgres(t).Pool, pgoutbox.Config{})
 	require.NoError(t, err)
 	require.NoError(t, ob.Migrate(t.Context()))
-	through := ours(grouped)
-	through.publisher = func(brokers []string) (message.Publisher, error) { return newOutboxPublisher(ob, brokers) }
-	return through
+	return side{publisher: func(brokers []string) (message.Publisher, error) { return newOutboxPublisher(ob, brokers) }}
 }
 
 // outboxPublisher publishes in transactions of its own. Its relay, or that of another one,

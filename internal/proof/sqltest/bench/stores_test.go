@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/proof/sqltest"
-	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 )
 
 // side is a database with its pool for leat, and one for watermill-sql on servers.
@@ -19,7 +19,7 @@ type side struct {
 	meter
 
 	aims      *aims
-	dialect   sqldialect.Name
+	dialect   outbox.Dialect
 	db        *sql.DB
 	watermill *sql.DB
 }
@@ -29,19 +29,19 @@ type side struct {
 func BenchmarkStores(b *testing.B) {
 	table := &aims{}
 	defer table.print()
-	b.Run("mysql", func(b *testing.B) { server(b, table, sqldialect.MySQL, testenv.PrivateMySQL) })
-	b.Run("mariadb", func(b *testing.B) { server(b, table, sqldialect.MariaDB, testenv.PrivateMariaDB) })
+	b.Run("mysql", func(b *testing.B) { server(b, table, outbox.MySQL, testenv.PrivateMySQL) })
+	b.Run("mariadb", func(b *testing.B) { server(b, table, outbox.MariaDB, testenv.PrivateMariaDB) })
 	b.Run("sqlite", func(b *testing.B) {
 		open := func(b *testing.B) side {
 			b.Helper()
-			return side{aims: table, dialect: sqldialect.SQLite, db: pool(sqltest.SQLite(b))}
+			return side{aims: table, dialect: outbox.SQLite, db: pool(sqltest.SQLite(b))}
 		}
 		everywhere(b, open)
 	})
 }
 
 func server(
-	b *testing.B, table *aims, name sqldialect.Name, start func(testing.TB, map[string]string) *testenv.PrivateMySQLServer,
+	b *testing.B, table *aims, name outbox.Dialect, start func(testing.TB, map[string]string) *testenv.PrivateMySQLServer,
 ) {
 	b.Helper()
 	settings := map[string]string{"innodb-buffer-pool-size": "256M"}

@@ -174,7 +174,7 @@ func twoOfOneNumber(t *testing.T, newShop func(t *testing.T) *shop) {
 	s := newShop(t)
 	older, said := s.bell(t, mysqlbinlog.Config{ServerID: 7})
 	newer, _ := s.bell(t, mysqlbinlog.Config{ServerID: 7})
-	if s.dialect == sqloutbox.MariaDB {
+	if s.dialect == outbox.MariaDB {
 		require.Eventually(t, func() bool {
 			return strings.Contains(strings.Join(said.all(), ""), "already connected")
 		}, patience, 10*time.Millisecond)
@@ -201,7 +201,7 @@ func check(t *testing.T, newShop func(t *testing.T) *shop) {
 	poor := s.config.Clone()
 	poor.User, poor.Passwd = "leat_bell", "secret"
 	s.exec(t, "CREATE USER leat_bell IDENTIFIED BY 'secret'", "GRANT SELECT ON leat_outbox TO leat_bell", "GRANT REPLICATION SLAVE ON *.* TO leat_bell")
-	if s.dialect == sqloutbox.MySQL {
+	if s.dialect == outbox.MySQL {
 		require.ErrorContains(t, s.check(t, poor), "REPLICATION CLIENT")
 		s.exec(t, "GRANT REPLICATION CLIENT ON *.* TO leat_bell")
 	}

@@ -27,7 +27,7 @@ const patience = time.Minute
 // shop is a database with an outbox, on a server that writes a binary log.
 type shop struct {
 	server  *testenv.PrivateMySQLServer
-	dialect sqloutbox.Dialect
+	dialect outbox.Dialect
 	config  *mysql.Config
 	db      *sql.DB
 	ob      *sqloutbox.Outbox
@@ -42,8 +42,8 @@ type runner[T any] interface {
 // onServers runs a test on both servers, which are its own.
 func onServers[T runner[T]](t T, test func(t T, newShop func(t T) *shop)) {
 	t.Helper()
-	for dialect, start := range map[sqloutbox.Dialect]func(testing.TB, map[string]string) *testenv.PrivateMySQLServer{
-		sqloutbox.MySQL: testenv.PrivateMySQL, sqloutbox.MariaDB: testenv.PrivateMariaDB,
+	for dialect, start := range map[outbox.Dialect]func(testing.TB, map[string]string) *testenv.PrivateMySQLServer{
+		outbox.MySQL: testenv.PrivateMySQL, outbox.MariaDB: testenv.PrivateMariaDB,
 	} {
 		t.Run(string(dialect), func(t T) {
 			server := start(t, map[string]string{"log-bin": "binlog", "sync-binlog": "1", "binlog-format": "ROW", "server-id": "1"})

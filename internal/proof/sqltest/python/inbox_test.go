@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/internal/ids"
-	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/outbox"
 )
 
 // TestClaims: a consumer in Python and one in Go share a name, and are given the same
@@ -60,7 +60,7 @@ func (s *shop) checkTurns(in *sqlinbox.Inbox, python *script) {
 	require.NoError(s.t, err)
 	require.Equal(s.t, inbox.OutcomeDuplicate, got)
 
-	if s.dialect != sqldialect.SQLite { // there Python would wait
+	if s.dialect != outbox.SQLite { // there Python would wait
 		_, err = in.Process(s.ctx, message.NewMessage("second", nil), func(context.Context) error {
 			python.ask("second", &outcome)
 			return nil
@@ -72,7 +72,7 @@ func (s *shop) checkTurns(in *sqlinbox.Inbox, python *script) {
 	python.ask("second", &outcome)
 	require.Equal(s.t, "duplicate", outcome)
 
-	m, err := sqlinbox.NewMaintenance(s.db, s.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Keep: time.Hour})
+	m, err := sqlinbox.NewMaintenance(s.db, s.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Retention: time.Hour})
 	require.NoError(s.t, err)
 	_, err = m.RunOnce(s.ctx)
 	require.NoError(s.t, err)

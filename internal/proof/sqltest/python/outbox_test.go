@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/relay"
@@ -40,7 +39,7 @@ func TestProducers(t *testing.T) {
 		require.NoError(s.t, producers.Wait())
 		p.end()
 
-		m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{MaxAge: -1})
+		m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Retention: -1})
 		require.NoError(s.t, err)
 		_, err = m.RunOnce(s.ctx)
 		require.NoError(s.t, err)
@@ -144,7 +143,7 @@ func (s *shop) relay(ob *sqloutbox.Outbox) *outboxtest.Broker {
 func TestTrigger(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(s *shop) {
-		if s.dialect == sqldialect.SQLite {
+		if s.dialect == outbox.SQLite {
 			s.t.Skip("has no functions of its own")
 		}
 		ob := s.outbox()

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/proof/sqltest"
-	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 )
 
 //leat:level 2
@@ -31,7 +31,7 @@ const patience = 3 * time.Minute
 type shop struct {
 	t       *testing.T
 	ctx     context.Context //nolint:containedctx // of the test
-	dialect sqldialect.Name
+	dialect outbox.Dialect
 	db      *sql.DB
 	python  string
 	where   string // the database, for Python
@@ -40,7 +40,7 @@ type shop struct {
 // onEach runs a test on each database.
 func onEach(t *testing.T, test func(s *shop)) {
 	t.Helper()
-	for _, dialect := range []sqldialect.Name{sqldialect.MySQL, sqldialect.MariaDB, sqldialect.SQLite} {
+	for _, dialect := range []outbox.Dialect{outbox.MySQL, outbox.MariaDB, outbox.SQLite} {
 		t.Run(string(dialect), func(t *testing.T) {
 			t.Parallel()
 			test(newShop(t, dialect))
@@ -48,20 +48,20 @@ func onEach(t *testing.T, test func(s *shop)) {
 	}
 }
 
-func newShop(t *testing.T, dialect sqldialect.Name) *shop {
+func newShop(t *testing.T, dialect outbox.Dialect) *shop {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	s := &shop{t: t, ctx: ctx, dialect: dialect}
 	where := map[string]any{"dialect": dialect}
-	if dialect == sqldialect.SQLite {
+	if dialect == outbox.SQLite {
 		s.python = testenv.Python(t, "sqlite3")
 		where["path"] = filepath.Join(t.TempDir(), "leat.db")
 		s.db = sqltest.OpenSQLite(t, where["path"].(string), nil)
 	} else {
 		s.python = testenv.Python(t, "pymysql")
 		server := testenv.MySQL
-		if dialect == sqldialect.MariaDB {
+		if dialect == outbox.MariaDB {
 			server = testenv.MariaDB
 		}
 		config := sqltest.NewMySQLDatabase(t, server(t).URL)

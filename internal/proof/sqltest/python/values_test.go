@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/keyhash"
-	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
@@ -39,7 +39,7 @@ func TestValues(t *testing.T) {
 	onEach(t, func(s *shop) {
 		p := s.start("compute", "billing")
 		defer p.end()
-		if s.dialect != sqldialect.SQLite {
+		if s.dialect != outbox.SQLite {
 			s.start("create", "function_fnv", "function_shard", "function_bucket").end()
 		}
 		for _, text := range texts(s.t) {
@@ -64,7 +64,7 @@ func TestValues(t *testing.T) {
 			require.Equal(s.t, hex.EncodeToString(stored[:]), got.id, text)
 			require.Equal(s.t, millis, got.millis, text)
 			require.Equal(s.t, place, got.place, text)
-			if s.dialect == sqldialect.SQLite {
+			if s.dialect == outbox.SQLite {
 				continue
 			}
 			err := s.db.QueryRowContext(s.ctx, "SELECT leat_shard(?), leat_bucket(?)", []byte(text), []byte(text)).Scan(&got.shard, &got.bucket)

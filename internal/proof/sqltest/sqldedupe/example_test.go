@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/sqldedupe"
+	"github.com/leat-go/leat/outbox"
 )
 
 // One of two claims of a message gets it; the other one learns that it is done.
@@ -26,7 +27,7 @@ func Example() {
 	}
 	defer func() { _ = db.Close() }()
 
-	store, err := sqldedupe.New(db, sqldedupe.SQLite, sqldedupe.Config{})
+	store, err := sqldedupe.New(db, outbox.SQLite, sqldedupe.Config{})
 	if err != nil {
 		panic(err)
 	}

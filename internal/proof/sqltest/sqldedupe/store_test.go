@@ -33,15 +33,15 @@ func (s subject) Lose(ctx context.Context, key dedupe.Key) error {
 	return err
 }
 
-func databases() map[sqldedupe.Dialect]func(tb testing.TB) *sql.DB {
-	return map[sqldedupe.Dialect]func(tb testing.TB) *sql.DB{
-		sqldedupe.MySQL: sqltest.MySQL, sqldedupe.MariaDB: sqltest.MariaDB, sqldedupe.SQLite: sqltest.SQLite,
+func databases() map[outbox.Dialect]func(tb testing.TB) *sql.DB {
+	return map[outbox.Dialect]func(tb testing.TB) *sql.DB{
+		outbox.MySQL: sqltest.MySQL, outbox.MariaDB: sqltest.MariaDB, outbox.SQLite: sqltest.SQLite,
 	}
 }
 
-func newSubject(t *testing.T, dialect sqldedupe.Dialect, db *sql.DB, cfg sqldedupe.Config) subject {
+func newSubject(t *testing.T, dialect outbox.Dialect, db *sql.DB) subject {
 	t.Helper()
-	s, err := sqldedupe.New(db, dialect, cfg)
+	s, err := sqldedupe.New(db, dialect, sqldedupe.Config{})
 	require.NoError(t, err)
 	require.NoError(t, s.Migrate(t.Context()))
 	return subject{s, db}
@@ -54,7 +54,7 @@ func TestStore_Conformance(t *testing.T) {
 			t.Parallel()
 			dedupetest.Run(t, func(t *testing.T) dedupetest.Subject {
 				t.Helper()
-				return newSubject(t, dialect, open(t), sqldedupe.Config{})
+				return newSubject(t, dialect, open(t))
 			})
 		})
 	}
@@ -67,7 +67,7 @@ func TestD3_UntilTTL(t *testing.T) {
 	for dialect, open := range databases() {
 		t.Run(string(dialect), func(t *testing.T) {
 			t.Parallel()
-			s := newSubject(t, dialect, open(t), sqldedupe.Config{})
+			s := newSubject(t, dialect, open(t))
 			claim := func(id string) dedupe.Status {
 				c, err := s.Claim(t.Context(), dedupe.Key{Consumer: "c", ID: id}, dedupe.Request{Token: "t" + id, Lease: time.Minute})
 				require.NoError(t, err)
@@ -95,19 +95,19 @@ func TestNew_RefusesWhatCannotWork(t *testing.T) {
 	t.Parallel()
 	db := sqltest.SQLite(t)
 	for field, cfg := range map[string]sqldedupe.Config{"Table": {Table: "a b"}, "TTL": {TTL: time.Millisecond}} {
-		_, err := sqldedupe.New(db, sqldedupe.SQLite, cfg)
+		_, err := sqldedupe.New(db, outbox.SQLite, cfg)
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 		require.ErrorContains(t, err, field+" =")
 	}
 	_, err := sqldedupe.New(db, "oracle", sqldedupe.Config{})
 	require.ErrorContains(t, err, "oracle")
-	s, err := sqldedupe.New(db, sqldedupe.SQLite, sqldedupe.Config{})
+	s, err := sqldedupe.New(db, outbox.SQLite, sqldedupe.Config{})
 	require.NoError(t, err)
 	_, err = s.Claim(t.Context(), dedupe.Key{Consumer: "c", ID: "i"}, dedupe.Request{Token: "t", Lease: time.Minute})
 	require.ErrorIs(t, err, outbox.ErrNotMigrated)
 	_, err = s.Claim(t.Context(), dedupe.Key{}, dedupe.Request{})
 	require.ErrorIs(t, err, dedupe.ErrInvalidKey)
-	files, err := sqldedupe.Migrations(sqldedupe.MySQL, sqldedupe.Config{Table: "mine"})
+	files, err := sqldedupe.Migrations(outbox.MySQL, sqldedupe.Config{Table: "mine"})
 	require.NoError(t, err)
 	require.Contains(t, files["00001_init.sql"], "`mine`")
 }
@@ -116,14 +116,14 @@ func TestNew_RefusesWhatCannotWork(t *testing.T) {
 // the pool read only. A step fails, and the next one gets another session.
 func TestD8_RefusedSessionLeavesThePool(t *testing.T) {
 	t.Parallel()
-	for dialect, spoil := range map[sqldedupe.Dialect]string{
-		sqldedupe.MySQL:   "SET SESSION TRANSACTION READ ONLY",
-		sqldedupe.MariaDB: "SET SESSION TRANSACTION READ ONLY",
-		sqldedupe.SQLite:  "PRAGMA query_only = 1",
+	for dialect, spoil := range map[outbox.Dialect]string{
+		outbox.MySQL:   "SET SESSION TRANSACTION READ ONLY",
+		outbox.MariaDB: "SET SESSION TRANSACTION READ ONLY",
+		outbox.SQLite:  "PRAGMA query_only = 1",
 	} {
 		t.Run(string(dialect), func(t *testing.T) {
 			t.Parallel()
-			s := newSubject(t, dialect, databases()[dialect](t), sqldedupe.Config{})
+			s := newSubject(t, dialect, databases()[dialect](t))
 			s.db.SetMaxOpenConns(1)
 			step := func() error {
 				_, err := s.Claim(t.Context(), dedupe.Key{Consumer: "c", ID: "m"}, dedupe.Request{Token: "t", Lease: time.Minute})
@@ -146,8 +146,44 @@ func TestMigrate_RefusesWhatIsLost(t *testing.T) {
 		"locking_mode = exclusive": {"_pragma": {"busy_timeout(10000)", "locking_mode(EXCLUSIVE)", "journal_mode(WAL)", "synchronous(FULL)"}},
 	} {
 		db := sqltest.OpenSQLite(t, filepath.Join(t.TempDir(), "leat.db"), with)
-		s, err := sqldedupe.New(db, sqldedupe.SQLite, sqldedupe.Config{})
+		s, err := sqldedupe.New(db, outbox.SQLite, sqldedupe.Config{})
 		require.NoError(t, err)
 		require.ErrorContains(t, s.Migrate(t.Context()), text)
+	}
+}
+
+// TestGrantsAreEnough calls everything under the documented grants.
+func TestGrantsAreEnough(t *testing.T) {
+	t.Parallel()
+	for dialect, server := range map[outbox.Dialect]func(tb testing.TB) testenv.MySQLServer{
+		outbox.MySQL: testenv.MySQL, outbox.MariaDB: testenv.MariaDB,
+	} {
+		t.Run(string(dialect), func(t *testing.T) {
+			t.Parallel()
+			config := sqltest.NewMySQLDatabase(t, server(t).URL)
+			root := sqltest.OpenMySQL(t, config, nil)
+			newSubject(t, dialect, root)
+			s, err := sqldedupe.New(sqltest.DocumentedGrants(t, "databases.md", "Grants of dedupe records").As(t, root, config, "consumer"),
+				dialect, sqldedupe.Config{})
+			require.NoError(t, err)
+			status, err := s.SchemaStatus(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, status.Latest, status.Current)
+			key := dedupe.Key{Consumer: "c", ID: "a"}
+			for _, end := range []func() error{
+				func() error { return s.Release(t.Context(), key, "t") },
+				func() error { _, err := s.Complete(t.Context(), key, "t", nil); return err },
+			} {
+				_, err := s.Claim(t.Context(), key, dedupe.Request{Token: "t", Lease: time.Minute})
+				require.NoError(t, err)
+				require.NoError(t, s.Extend(t.Context(), key, "t", time.Minute))
+				require.NoError(t, end())
+			}
+			_, err = root.ExecContext(t.Context(), "UPDATE leat_dedupe SET forget_at = 0")
+			require.NoError(t, err)
+			removed, err := s.Prune(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, int64(1), removed)
+		})
 	}
 }

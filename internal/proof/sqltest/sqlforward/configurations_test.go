@@ -7,6 +7,7 @@ import (
 
 	"github.com/leat-go/leat/internal/proof/sqltest"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/sqlforward"
 )
 
@@ -33,23 +34,23 @@ func onTables(t *testing.T, test func(t *testing.T, x *table)) {
 	t.Helper()
 	t.Run("mysql default", func(t *testing.T) {
 		t.Parallel()
-		test(t, create(t, sqlforward.MySQL, withDefaultSchema()))
+		test(t, create(t, outbox.MySQL, withDefaultSchema()))
 	})
 	t.Run("mariadb queue", func(t *testing.T) {
 		t.Parallel()
-		test(t, create(t, sqlforward.MariaDB, withQueue()))
+		test(t, create(t, outbox.MariaDB, withQueue()))
 	})
 }
 
 // create creates the table of a forwarder in a database of its own.
-func create(t *testing.T, dialect sqlforward.Dialect, x table) *table {
+func create(t *testing.T, dialect outbox.Dialect, x table) *table {
 	t.Helper()
 	server := testenv.MySQL
-	if dialect == sqlforward.MariaDB {
+	if dialect == outbox.MariaDB {
 		server = testenv.MariaDB
 	}
 	config := sqltest.NewMySQLDatabase(t, server(t).URL)
-	x.db, x.dialect = sqltest.OpenMySQL(t, config, nil), dialect
+	x.db, x.config, x.dialect = sqltest.OpenMySQL(t, config, nil), config, dialect
 	config = config.Clone()
 	config.InterpolateParams = false
 	x.plain = sqltest.OpenMySQL(t, config, nil)
@@ -60,29 +61,29 @@ func create(t *testing.T, dialect sqlforward.Dialect, x table) *table {
 //leat:level 2
 func TestAll_MySQLQueue(t *testing.T) {
 	t.Parallel()
-	runAll(t, sqlforward.MySQL, withQueue())
+	runAll(t, outbox.MySQL, withQueue())
 }
 
 //leat:level 2
 func TestAll_MySQLQueueThatKeeps(t *testing.T) {
 	t.Parallel()
-	runAll(t, sqlforward.MySQL, withQueueThatKeeps())
+	runAll(t, outbox.MySQL, withQueueThatKeeps())
 }
 
 //leat:level 2
 func TestAll_MariaDBDefault(t *testing.T) {
 	t.Parallel()
-	runAll(t, sqlforward.MariaDB, withDefaultSchema())
+	runAll(t, outbox.MariaDB, withDefaultSchema())
 }
 
 //leat:level 2
 func TestAll_MariaDBQueueThatKeeps(t *testing.T) {
 	t.Parallel()
-	runAll(t, sqlforward.MariaDB, withQueueThatKeeps())
+	runAll(t, outbox.MariaDB, withQueueThatKeeps())
 }
 
 // runAll runs the tests of onTables in one of the other configurations.
-func runAll(t *testing.T, dialect sqlforward.Dialect, x table) {
+func runAll(t *testing.T, dialect outbox.Dialect, x table) {
 	t.Helper()
 	for name, test := range map[string]func(t *testing.T, x *table){
 		"O2_ManyRowsBesideAnOpenTransaction":  manyRowsBesideAnOpenTransaction,

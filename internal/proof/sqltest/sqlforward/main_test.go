@@ -11,6 +11,7 @@ import (
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v4/pkg/sql"
 	"github.com/ThreeDotsLabs/watermill/components/forwarder"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
@@ -34,7 +35,8 @@ const forwarderTopic = "forwarder_topic"
 type table struct {
 	db      *sql.DB
 	plain   *sql.DB // Watermill's: on MySQL, it cannot store JSON with interpolateParams
-	dialect sqlforward.Dialect
+	config  *mysql.Config
+	dialect outbox.Dialect
 	ob      *sqloutbox.Outbox
 	schema  wmsql.SchemaAdapter
 	offsets wmsql.OffsetsAdapter

@@ -74,6 +74,8 @@ func TestCheck_RefusesWhatCannotHoldAnInbox(t *testing.T) {
 		for setting, want := range map[string]string{
 			"autocommit=0":                    "autocommit is off",
 			"tx_isolation='READ-UNCOMMITTED'": "see what is not committed",
+			"sql_select_limit=1":              "results would lack rows",
+			"unique_checks=0":                 "locks an empty table",
 		} {
 			t.Run(name+"/"+setting, func(t *testing.T) {
 				t.Parallel()
@@ -98,7 +100,7 @@ func TestCheck_RefusesWhatCannotHoldAnInbox(t *testing.T) {
 func TestCheck_RefusesTheOtherFamilyAndMissingRows(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, openMariaDB(t, nil), sqlinbox.Config{})
-	other, err := sqlinbox.New(s.db, sqlinbox.MySQL, "c", sqlinbox.Config{})
+	other, err := sqlinbox.New(s.db, outbox.MySQL, "c", sqlinbox.Config{})
 	require.NoError(t, err)
 	require.ErrorIs(t, other.Check(t.Context()), sqlinbox.ErrUnsupported)
 
@@ -123,7 +125,7 @@ func TestCheck_RefusesSQLiteThatIsSetUpOtherwise(t *testing.T) {
 	}{
 		"deferred transactions": {url.Values{"_txlock": {"deferred"}}, sqlinbox.ErrUnsupported},
 		"commits that may be lost": {
-			url.Values{"_pragma": {"busy_timeout(1000)", "journal_mode(WAL)", "synchronous(NORMAL)"}}, sqlinbox.ErrNotDurable,
+			url.Values{"_pragma": {"busy_timeout(1000)", "journal_mode(WAL)", "synchronous(NORMAL)"}}, outbox.ErrNotDurable,
 		},
 		"writers that do not wait": {url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(FULL)"}}, sqlinbox.ErrUnsupported},
 		"as it should be":          {nil, nil},
@@ -131,7 +133,7 @@ func TestCheck_RefusesSQLiteThatIsSetUpOtherwise(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := sqltest.OpenSQLite(t, filepath.Join(t.TempDir(), "leat.db"), c.with)
-			in, err := sqlinbox.New(db, sqlinbox.SQLite, "c", sqlinbox.Config{})
+			in, err := sqlinbox.New(db, outbox.SQLite, "c", sqlinbox.Config{})
 			require.NoError(t, err)
 			require.NoError(t, in.Migrate(t.Context()))
 			require.ErrorIs(t, in.Check(t.Context()), c.want)
@@ -144,7 +146,7 @@ func TestCheck_SaysWhoHasTheFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "leat.db")
 	patience := url.Values{"_pragma": {"busy_timeout(50)", "journal_mode(WAL)", "synchronous(FULL)"}}
-	in, err := sqlinbox.New(sqltest.OpenSQLite(t, path, patience), sqlinbox.SQLite, "c", sqlinbox.Config{})
+	in, err := sqlinbox.New(sqltest.OpenSQLite(t, path, patience), outbox.SQLite, "c", sqlinbox.Config{})
 	require.NoError(t, err)
 	require.NoError(t, in.Migrate(t.Context()))
 	other, err := sqltest.OpenSQLite(t, path, nil).BeginTx(t.Context(), nil)
@@ -192,28 +194,28 @@ func TestConfig_IsChecked(t *testing.T) {
 	t.Parallel()
 	db := sqltest.SQLite(t)
 	for want, create := range map[string]func() (any, error){
-		"db":      func() (any, error) { return sqlinbox.New(nil, sqlinbox.SQLite, "c", sqlinbox.Config{}) },
+		"db":      func() (any, error) { return sqlinbox.New(nil, outbox.SQLite, "c", sqlinbox.Config{}) },
 		"dialect": func() (any, error) { return sqlinbox.New(db, "oracle", "c", sqlinbox.Config{}) },
 		"consumer": func() (any, error) {
-			return sqlinbox.New(db, sqlinbox.SQLite, strings.Repeat("c", 256), sqlinbox.Config{})
+			return sqlinbox.New(db, outbox.SQLite, strings.Repeat("c", 256), sqlinbox.Config{})
 		},
-		"Table": func() (any, error) { return sqlinbox.New(db, sqlinbox.SQLite, "c", sqlinbox.Config{Table: "a b"}) },
+		"Table": func() (any, error) { return sqlinbox.New(db, outbox.SQLite, "c", sqlinbox.Config{Table: "a b"}) },
 		"Isolation": func() (any, error) {
-			return sqlinbox.New(db, sqlinbox.SQLite, "c", sqlinbox.Config{Isolation: sql.LevelSerializable})
+			return sqlinbox.New(db, outbox.SQLite, "c", sqlinbox.Config{Isolation: sql.LevelSerializable})
 		},
 		"Isolation = Read Uncommitted": func() (any, error) {
-			return sqlinbox.New(db, sqlinbox.MySQL, "c", sqlinbox.Config{Isolation: sql.LevelReadUncommitted})
+			return sqlinbox.New(db, outbox.MySQL, "c", sqlinbox.Config{Isolation: sql.LevelReadUncommitted})
 		},
-		"Table = \"a c\"": func() (any, error) { return sqlinbox.NewAdmin(db, sqlinbox.SQLite, sqlinbox.Config{Table: "a c"}) },
+		"Table = \"a c\"": func() (any, error) { return sqlinbox.NewAdmin(db, outbox.SQLite, sqlinbox.Config{Table: "a c"}) },
 		"Table = \"a d\"": func() (any, error) {
-			return sqlinbox.NewMaintenance(db, sqlinbox.SQLite, sqlinbox.Config{Table: "a d"}, sqlinbox.MaintenanceConfig{Keep: time.Hour})
+			return sqlinbox.NewMaintenance(db, outbox.SQLite, sqlinbox.Config{Table: "a d"}, sqlinbox.MaintenanceConfig{Retention: time.Hour})
 		},
-		"Keep": func() (any, error) {
-			return sqlinbox.NewMaintenance(db, sqlinbox.SQLite, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Keep: time.Minute})
+		"Retention": func() (any, error) {
+			return sqlinbox.NewMaintenance(db, outbox.SQLite, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Retention: time.Minute})
 		},
 		"KeepAudit": func() (any, error) {
-			return sqlinbox.NewMaintenance(db, sqlinbox.SQLite, sqlinbox.Config{},
-				sqlinbox.MaintenanceConfig{Keep: time.Hour, KeepAudit: time.Hour})
+			return sqlinbox.NewMaintenance(db, outbox.SQLite, sqlinbox.Config{},
+				sqlinbox.MaintenanceConfig{Retention: time.Hour, KeepAudit: time.Hour})
 		},
 	} {
 		made, err := create()
@@ -221,7 +223,7 @@ func TestConfig_IsChecked(t *testing.T) {
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig, want)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := sqlinbox.Migrations(sqlinbox.MySQL, sqlinbox.Config{})
+	_, err := sqlinbox.Migrations(outbox.MySQL, sqlinbox.Config{})
 	require.NoError(t, err)
 }
 
@@ -248,7 +250,7 @@ func TestMaintenance_ForgetsAttemptsAndAudit(t *testing.T) {
 			SELECT id, ?, 1, 1, ?, '[]' FROM leat_inbox_consumers`, fmt.Appendf(nil, "\x00%015d", i), time.Now().UnixMicro())
 		require.NoError(t, err)
 	}
-	m, err := sqlinbox.NewMaintenance(s.look, s.dialect, s.cfg, sqlinbox.MaintenanceConfig{Keep: 50 * time.Hour, KeepAudit: 50 * time.Hour})
+	m, err := sqlinbox.NewMaintenance(s.look, s.dialect, s.cfg, sqlinbox.MaintenanceConfig{Retention: 50 * time.Hour, KeepAudit: 50 * time.Hour})
 	require.NoError(t, err)
 	report, err := m.RunOnce(t.Context())
 	require.NoError(t, err)
@@ -271,7 +273,7 @@ func TestMigrate_RefusesWhatIsLost(t *testing.T) {
 		"locking_mode = exclusive": {"_pragma": {"busy_timeout(10000)", "locking_mode(EXCLUSIVE)", "journal_mode(WAL)", "synchronous(FULL)"}},
 	} {
 		db := sqltest.OpenSQLite(t, filepath.Join(t.TempDir(), "leat.db"), with)
-		in, err := sqlinbox.New(db, sqlinbox.SQLite, "c", sqlinbox.Config{})
+		in, err := sqlinbox.New(db, outbox.SQLite, "c", sqlinbox.Config{})
 		require.NoError(t, err)
 		require.ErrorContains(t, in.Migrate(t.Context()), text)
 	}

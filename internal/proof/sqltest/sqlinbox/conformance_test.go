@@ -35,6 +35,33 @@ func TestConformance_MariaDBSerializable(t *testing.T) {
 	runSuites(t, inboxtest.Features{}, openMariaDB, sql.LevelSerializable)
 }
 
+// TestConformance_OddSettings: what a server has set for its sessions decides nothing.
+//
+//leat:level 2
+func TestConformance_OddSettings(t *testing.T) {
+	t.Parallel()
+	for name, open := range servers() {
+		for mode, with := range map[string]map[string]string{
+			"lax": {
+				"sql_mode": "''", "time_zone": "'+05:45'", "group_concat_max_len": "4", "sql_safe_updates": "1",
+				"foreign_key_checks": "0",
+			},
+			"strict": {
+				"sql_mode":             "'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT,NO_AUTO_VALUE_ON_ZERO,PAD_CHAR_TO_FULL_LENGTH,IGNORE_SPACE,TRADITIONAL,ONLY_FULL_GROUP_BY'",
+				"collation_connection": "'latin1_swedish_ci'", "character_set_results": "'latin1'",
+			},
+		} {
+			t.Run(name+"/"+mode, func(t *testing.T) {
+				t.Parallel()
+				runSuites(t, inboxtest.Features{}, func(tb testing.TB, _ map[string]string) *database {
+					tb.Helper()
+					return open(tb, with)
+				}, sql.LevelDefault)
+			})
+		}
+	}
+}
+
 // runSuites runs all suites of inboxes whose handlers' transactions have an isolation level.
 // The servers' default is REPEATABLE READ.
 func runSuites(t *testing.T, f inboxtest.Features, open opener, level sql.IsolationLevel) {

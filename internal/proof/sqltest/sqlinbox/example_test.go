@@ -11,6 +11,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/leat-go/leat/inbox/sqlinbox"
+	"github.com/leat-go/leat/outbox"
 )
 
 // A handler takes effect once, however often its message is delivered.
@@ -38,7 +39,7 @@ func points(ctx context.Context, db *sql.DB) error {
 	if _, err := db.ExecContext(ctx, "CREATE TABLE points (n INTEGER)"); err != nil {
 		return err
 	}
-	in, err := sqlinbox.New(db, sqlinbox.SQLite, "loyalty", sqlinbox.Config{})
+	in, err := sqlinbox.New(db, outbox.SQLite, "loyalty", sqlinbox.Config{})
 	if err != nil {
 		return err
 	}

@@ -17,24 +17,6 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// as opens a pool of a new user who has these grants and no others, by tables.
-func as(t *testing.T, d *database, role string, grants map[string]string) *sql.DB {
-	t.Helper()
-	name := role + d.config.DBName[len("leat_test_"):][:17]
-	run := func(ctx context.Context, statement string) {
-		_, err := d.look.ExecContext(ctx, statement)
-		require.NoError(t, err, statement)
-	}
-	run(t.Context(), "CREATE USER '"+name+"' IDENTIFIED BY ''")
-	t.Cleanup(func() { run(context.WithoutCancel(t.Context()), "DROP USER '"+name+"'") })
-	for table, rights := range grants {
-		run(t.Context(), "GRANT "+rights+" ON "+table+" TO '"+name+"'")
-	}
-	own := d.config.Clone()
-	own.User, own.Passwd = name, ""
-	return sqltest.OpenMySQL(t, own, nil)
-}
-
 // redriven hears of deliveries of redriven messages.
 type redriven chan inbox.DeliveryEvent
 
@@ -56,13 +38,11 @@ func TestGrantsAreEnough(t *testing.T) {
 			d := open(t, nil)
 			s := newSubject(t, d, sqlinbox.Config{})
 			ctx := t.Context()
+			documented := sqltest.DocumentedGrants(t, "databases.md", "Grants of the inbox")
+			documented.Grants["consumer"] = append(documented.Grants["consumer"], "GRANT INSERT ON effects TO ")
+			as := func(roles ...string) *sql.DB { return documented.As(t, d.look, d.config, roles...) }
 			again := make(redriven, 10)
-			in, err := sqlinbox.New(as(t, d, "c", map[string]string{
-				"leat_inbox": "SELECT, INSERT", "leat_inbox_locks": "SELECT, UPDATE", "leat_inbox_consumers": "SELECT, INSERT, UPDATE",
-				"leat_inbox_attempts": "SELECT, INSERT, UPDATE, DELETE", "leat_inbox_notes": "SELECT, INSERT, DELETE",
-				"leat_inbox_parked": "SELECT, INSERT, UPDATE, DELETE", "leat_inbox_audit": "SELECT, INSERT",
-				"leat_inbox_migrations": "SELECT", "effects": "INSERT",
-			}), d.dialect, "c", sqlinbox.Config{Config: inbox.Config{
+			in, err := sqlinbox.New(as("consumer"), d.dialect, "c", sqlinbox.Config{Config: inbox.Config{
 				OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 1}, Fingerprint: inbox.FingerprintPayload,
 				Hooks: []outbox.Hook{again}, RedrivePoll: 10 * time.Millisecond,
 			}})
@@ -80,15 +60,9 @@ func TestGrantsAreEnough(t *testing.T) {
 			process("b", fail, inbox.OutcomeParked)
 			process("c", fail, inbox.OutcomeParked)
 
-			viewer, err := sqlinbox.NewAdmin(as(t, d, "v", map[string]string{
-				"leat_inbox": "SELECT", "leat_inbox_locks": "SELECT", "leat_inbox_consumers": "SELECT", "leat_inbox_attempts": "SELECT",
-				"leat_inbox_notes": "SELECT", "leat_inbox_parked": "SELECT", "leat_inbox_audit": "SELECT",
-			}), d.dialect, sqlinbox.Config{})
+			viewer, err := sqlinbox.NewAdmin(as("viewer"), d.dialect, sqlinbox.Config{})
 			require.NoError(t, err)
-			operator, err := sqlinbox.NewAdmin(as(t, d, "o", map[string]string{
-				"leat_inbox_locks": "SELECT, UPDATE", "leat_inbox_consumers": "SELECT", "leat_inbox_parked": "SELECT, UPDATE, DELETE",
-				"leat_inbox_attempts": "SELECT", "leat_inbox_audit": "SELECT, INSERT",
-			}), d.dialect, sqlinbox.Config{})
+			operator, err := sqlinbox.NewAdmin(as("operator", "viewer"), d.dialect, sqlinbox.Config{})
 			require.NoError(t, err)
 			looks(t, viewer)
 			by := admin.By{Actor: "me", Reason: "test"}
@@ -112,7 +86,7 @@ func TestGrantsAreEnough(t *testing.T) {
 			stats, err := viewer.Stats(ctx)
 			require.NoError(t, err)
 			require.Zero(t, stats.Parked+stats.Redriving)
-			maintain(t, d)
+			maintain(t, d, as("maintenance"))
 		})
 	}
 }
@@ -146,14 +120,10 @@ func looks(t *testing.T, a *sqlinbox.Admin) {
 }
 
 // maintain forgets all that is there.
-func maintain(t *testing.T, d *database) {
+func maintain(t *testing.T, d *database, db *sql.DB) {
 	t.Helper()
 	ctx := t.Context()
-	m, err := sqlinbox.NewMaintenance(as(t, d, "m", map[string]string{
-		"leat_inbox": "SELECT, DELETE", "leat_inbox_locks": "SELECT, UPDATE", "leat_inbox_consumers": "SELECT",
-		"leat_inbox_attempts": "SELECT, DELETE", "leat_inbox_notes": "SELECT, DELETE", "leat_inbox_parked": "SELECT",
-		"leat_inbox_audit": "SELECT, DELETE",
-	}), d.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Keep: time.Hour, KeepAudit: 24 * time.Hour})
+	m, err := sqlinbox.NewMaintenance(db, d.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Retention: time.Hour, KeepAudit: 24 * time.Hour})
 	require.NoError(t, err)
 	for _, statement := range []string{
 		"UPDATE leat_inbox SET at = 1", "UPDATE leat_inbox_audit SET at = 1",
@@ -167,4 +137,33 @@ func maintain(t *testing.T, d *database) {
 	require.Positive(t, report.IDs)
 	require.Positive(t, report.Audit)
 	require.Equal(t, int64(1), report.Attempts)
+}
+
+// TestS17_NumbersAndLocksAreNotAConsumers: with the documented grants a consumer can neither
+// raise a floor, nor remove a lock, nor choose the number of a row.
+func TestS17_NumbersAndLocksAreNotAConsumers(t *testing.T) {
+	t.Parallel()
+	for name, open := range servers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := open(t, nil)
+			newSubject(t, d, sqlinbox.Config{})
+			db := sqltest.DocumentedGrants(t, "databases.md", "Grants of the inbox").As(t, d.look, d.config, "consumer")
+			for _, statement := range []string{
+				"UPDATE leat_inbox_locks SET floor = 9223372036854775807",
+				"UPDATE leat_inbox_locks SET bucket = -1 WHERE bucket = 7",
+				"DELETE FROM leat_inbox_locks WHERE bucket = 7",
+				"INSERT INTO leat_inbox_consumers (id, name, since, fence) VALUES (2147483647, 'x', 0, 0)",
+				"UPDATE leat_inbox_consumers SET name = 'y'",
+				"INSERT INTO leat_inbox_audit (no, at, consumer, action, actor, reason, parked_no, message_id, topic, msg_key) " +
+					"VALUES (9223372036854775807, 0, 1, '', '', '', 0, '', '', '')",
+				"UPDATE leat_inbox_parked SET no = 9223372036854775807",
+				"UPDATE leat_inbox_parked SET payload = ''",
+				"DELETE FROM leat_inbox",
+			} {
+				_, err := db.ExecContext(t.Context(), statement)
+				require.ErrorContains(t, err, "denied", statement)
+			}
+		})
+	}
 }

@@ -11,14 +11,15 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // rounds hears of maintenance.
-type rounds chan sqlinbox.MaintenanceEvent
+type rounds chan admin.MaintenanceEvent
 
-var _ sqlinbox.MaintenanceHook = rounds(nil)
+var _ admin.MaintenanceHook = rounds(nil)
 
-func (r rounds) OnSqlinboxMaintenance(_ context.Context, e sqlinbox.MaintenanceEvent) { r <- e }
+func (r rounds) OnAdminMaintenance(_ context.Context, e admin.MaintenanceEvent) { r <- e }
 
 // TestMaintenanceIsObserved: hooks hear of rounds, also of those that fail; State tells the
 // same later.
@@ -32,7 +33,7 @@ func TestMaintenanceIsObserved(t *testing.T) {
 			require.NoError(t, err)
 			heard := make(rounds, 10)
 			m, err := sqlinbox.NewMaintenance(s.db, s.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{
-				Keep: time.Hour, Every: time.Minute, Hooks: []outbox.Hook{heard},
+				Retention: time.Hour, Interval: time.Minute, Hooks: []outbox.Hook{heard},
 			})
 			require.NoError(t, err)
 			require.Equal(t, sqlinbox.MaintenanceState{}, m.State(), "before it runs")
@@ -46,7 +47,7 @@ func TestMaintenanceIsObserved(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, int64(1), report.IDs)
 			e := <-heard
-			require.Equal(t, sqlinbox.MaintenanceEvent{Report: report, Took: e.Took}, e)
+			require.Equal(t, admin.MaintenanceEvent{Report: report, Took: e.Took}, e)
 			require.Positive(t, e.Took)
 			good := m.State()
 			require.Equal(t, sqlinbox.MaintenanceState{LastRound: good.LastSuccess, LastSuccess: good.LastSuccess, Report: report}, good)
@@ -74,7 +75,7 @@ func TestMaintenanceRefusesForeignHooks(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, openSQLite(t, nil), sqlinbox.Config{})
 	_, err := sqlinbox.NewMaintenance(s.db, s.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{
-		Keep: time.Hour, Hooks: []outbox.Hook{struct{}{}},
+		Retention: time.Hour, Hooks: []outbox.Hook{struct{}{}},
 	})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 	require.ErrorContains(t, err, "Hooks[0]")

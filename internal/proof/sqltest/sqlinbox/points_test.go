@@ -15,6 +15,7 @@ import (
 	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/failpoint/failpointtest"
+	"github.com/leat-go/leat/outbox"
 )
 
 // happenings are what can happen at a point. Cancel ends the delivery's context.
@@ -24,7 +25,7 @@ func happenings(cancel func(), s *subject) map[string]failpointtest.Action {
 		"panic":  failpointtest.Panic(),
 		"cancel": failpointtest.Call(func(context.Context) error { cancel(); return nil }),
 	}
-	if s.dialect == sqlinbox.SQLite {
+	if s.dialect == outbox.SQLite {
 		return all
 	}
 	all["cut"] = failpointtest.Call(func(ctx context.Context) error { // of all that work in the database

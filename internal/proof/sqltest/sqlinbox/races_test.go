@@ -139,7 +139,7 @@ func TestMaintenance_ForgetsOnlyWhatItHasSeen(t *testing.T) {
 				}
 				return nil
 			})
-			m, err := sqlinbox.NewMaintenance(slow, s.dialect, s.cfg, sqlinbox.MaintenanceConfig{Keep: time.Hour})
+			m, err := sqlinbox.NewMaintenance(slow, s.dialect, s.cfg, sqlinbox.MaintenanceConfig{Retention: time.Hour})
 			require.NoError(t, err)
 			report, err := m.RunOnce(t.Context())
 			require.NoError(t, err)
@@ -169,12 +169,12 @@ func TestMaintenance_RunsOnceAtATime(t *testing.T) {
 		}
 		return nil
 	})
-	m, err := sqlinbox.NewMaintenance(db, s.dialect, s.cfg, sqlinbox.MaintenanceConfig{Keep: time.Hour})
+	m, err := sqlinbox.NewMaintenance(db, s.dialect, s.cfg, sqlinbox.MaintenanceConfig{Retention: time.Hour})
 	require.NoError(t, err)
 	for range 2 {
 		_, err = m.RunOnce(t.Context())
 		require.NoError(t, err)
 	}
-	require.ErrorIs(t, once, sqlinbox.ErrAlreadyRunning)
-	require.ErrorIs(t, run, sqlinbox.ErrAlreadyRunning)
+	require.ErrorIs(t, once, outbox.ErrAlreadyRunning)
+	require.ErrorIs(t, run, outbox.ErrAlreadyRunning)
 }

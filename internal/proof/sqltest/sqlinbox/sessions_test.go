@@ -14,6 +14,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/outbox"
 )
 
 const readUncommitted = "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED"
@@ -74,7 +75,7 @@ func TestI3_SharedCacheIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	db := sqltest.OpenSQLite(t, filepath.Join(t.TempDir(), "leat.db"), url.Values{"cache": {"shared"}})
 	db.SetMaxOpenConns(2)
-	in, err := sqlinbox.New(db, sqlinbox.SQLite, "c", sqlinbox.Config{})
+	in, err := sqlinbox.New(db, outbox.SQLite, "c", sqlinbox.Config{})
 	require.NoError(t, err)
 	require.NoError(t, in.Migrate(t.Context()))
 	failed := errors.New("the handler fails")

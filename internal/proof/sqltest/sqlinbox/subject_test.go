@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 // database is a test's own database: a pool for the inboxes, whose commits can be cut, and
 // one to look at what is committed.
 type database struct {
-	dialect sqlinbox.Dialect
+	dialect outbox.Dialect
 	db      *sql.DB
 	look    *sql.DB
 	commits *sqltest.Commits
@@ -47,15 +47,15 @@ type opener func(tb testing.TB, settings map[string]string) *database
 
 func openMySQL(tb testing.TB, settings map[string]string) *database {
 	tb.Helper()
-	return openServer(tb, sqlinbox.MySQL, testenv.MySQL(tb), settings)
+	return openServer(tb, outbox.MySQL, testenv.MySQL(tb), settings)
 }
 
 func openMariaDB(tb testing.TB, settings map[string]string) *database {
 	tb.Helper()
-	return openServer(tb, sqlinbox.MariaDB, testenv.MariaDB(tb), settings)
+	return openServer(tb, outbox.MariaDB, testenv.MariaDB(tb), settings)
 }
 
-func openServer(tb testing.TB, dialect sqlinbox.Dialect, server testenv.MySQLServer, settings map[string]string) *database {
+func openServer(tb testing.TB, dialect outbox.Dialect, server testenv.MySQLServer, settings map[string]string) *database {
 	tb.Helper()
 	config := sqltest.NewMySQLDatabase(tb, server.URL)
 	commits := &sqltest.Commits{}
@@ -72,7 +72,7 @@ func openSQLite(tb testing.TB, _ map[string]string) *database {
 	// A delivery gives up sooner than the suite, and later than a handler takes.
 	patience := url.Values{"_pragma": {"busy_timeout(500)", "journal_mode(WAL)", "synchronous(FULL)"}}
 	return &database{
-		dialect: sqlinbox.SQLite, commits: commits, look: sqltest.OpenSQLite(tb, path, nil),
+		dialect: outbox.SQLite, commits: commits, look: sqltest.OpenSQLite(tb, path, nil),
 		db: pool(tb, sql.OpenDB(commits.Connector(sqltest.SQLiteConnector(path, patience)))),
 	}
 }
@@ -186,7 +186,7 @@ func (s *subject) admin() (*sqlinbox.Admin, error) {
 }
 
 func (s *subject) ShareLock(consumer, id, other string) bool {
-	return s.dialect == sqlinbox.SQLite || bucket(consumer, id) == bucket(consumer, other)
+	return s.dialect == outbox.SQLite || bucket(consumer, id) == bucket(consumer, other)
 }
 
 // bucket is where the lock of a message is.
@@ -196,7 +196,7 @@ func bucket(consumer, id string) uint64 {
 }
 
 func (s *subject) Forget(ctx context.Context, age time.Duration) error {
-	m, err := sqlinbox.NewMaintenance(s.look, s.dialect, s.cfg, sqlinbox.MaintenanceConfig{Keep: age})
+	m, err := sqlinbox.NewMaintenance(s.look, s.dialect, s.cfg, sqlinbox.MaintenanceConfig{Retention: age})
 	if err != nil {
 		return err
 	}

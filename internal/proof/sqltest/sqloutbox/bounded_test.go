@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
@@ -18,7 +19,7 @@ import (
 // TestN3_DueAsksForNoMoreThanItReturns: a driver reads to its end what a query has found.
 func TestN3_DueAsksForNoMoreThanItReturns(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		var asked, bounded atomic.Int32
 		db := sqltest.OpenHooked(t, config, func(_ context.Context, query string) error {
 			if strings.Contains(query, "next_at <= ") {
@@ -54,10 +55,10 @@ func TestN3_DueAsksForNoMoreThanItReturns(t *testing.T) {
 // TestPruningIsBounded: years of an audit are not one transaction.
 func TestPruningIsBounded(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		var looks atomic.Int32
 		db := sqltest.OpenHooked(t, config, func(_ context.Context, query string) error {
-			if strings.HasPrefix(query, "SELECT grp, ") && strings.Contains(query, " LIMIT ") {
+			if strings.HasPrefix(query, "SELECT grp, ") && !strings.HasPrefix(query, "SELECT grp, owner") && strings.Contains(query, " LIMIT ") {
 				looks.Add(1)
 			}
 			return nil

@@ -20,7 +20,7 @@ import (
 )
 
 // check returns what Check says of an outbox on db.
-func check(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect, cfg sqloutbox.Config, of sqloutbox.SourceConfig) error {
+func check(t *testing.T, db *sql.DB, dialect outbox.Dialect, cfg sqloutbox.Config, of sqloutbox.SourceConfig) error {
 	t.Helper()
 	ob, err := sqloutbox.New(db, dialect, cfg)
 	require.NoError(t, err)
@@ -37,24 +37,26 @@ func requireUnusable(t *testing.T, err error, text string) {
 
 func TestCheckRefusesServersThatAreNotSetUp(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		db := sqltest.OpenMySQL(t, config, nil)
 		requireUnusable(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), outbox.ErrNotMigrated.Error())
 		newOutbox(t, db, dialect)
 		require.NoError(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}))
 
-		other := map[sqloutbox.Dialect]sqloutbox.Dialect{sqloutbox.MySQL: sqloutbox.MariaDB, sqloutbox.MariaDB: sqloutbox.MySQL}[dialect]
+		other := map[outbox.Dialect]outbox.Dialect{outbox.MySQL: outbox.MariaDB, outbox.MariaDB: outbox.MySQL}[dialect]
 		requireUnusable(t, check(t, db, other, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "dialect")
 		requireUnusable(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{Group: "new"}), "must say where it starts")
 		requireUnusable(t, check(t, db, dialect, sqloutbox.Config{MaxPayloadBytes: 256 << 20}, sqloutbox.SourceConfig{}), "max_allowed_packet")
 		requireUnusable(t, check(t, sqltest.OpenMySQL(t, config, map[string]string{"auto_increment_increment": "2"}),
 			dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "auto_increment_increment")
+		requireUnusable(t, check(t, sqltest.OpenMySQL(t, config, map[string]string{"sql_select_limit": "2"}),
+			dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "sql_select_limit = 2")
 		small := sqltest.OpenMySQL(t, config, nil)
 		small.SetMaxOpenConns(3)
 		requireUnusable(t, check(t, small, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "SetMaxOpenConns")
 
 		for _, c := range []struct{ spoil, mend, text string }{
-			{"DELETE FROM leat_outbox_locks WHERE bucket = 17", "INSERT INTO leat_outbox_locks VALUES (17)", "leat_outbox_locks"},
+			{"DELETE FROM leat_outbox_locks WHERE bucket = 17", "INSERT INTO leat_outbox_locks (bucket) VALUES (17)", "leat_outbox_locks"},
 			{"ALTER TABLE leat_outbox_held ENGINE=MyISAM", "ALTER TABLE leat_outbox_held ENGINE=InnoDB", "InnoDB"},
 			{"INSERT INTO leat_outbox_groups VALUES ('default', '', 0, 0, 0, 99, '', '', '', 0, 0)", "DELETE FROM leat_outbox_groups", "gone back"},
 			{"DELETE FROM leat_outbox_meta", "INSERT INTO leat_outbox_meta SELECT 1, id, 0 FROM leat_outbox WHERE seq = -1", "meta"},
@@ -81,7 +83,7 @@ func TestCheckRefusesServersThatAreNotSetUp(t *testing.T) {
 func TestCheckRefusesFilesThatAreNotSetUp(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "leat.db")
-	newOutbox(t, sqltest.OpenSQLite(t, path, nil), sqloutbox.SQLite)
+	newOutbox(t, sqltest.OpenSQLite(t, path, nil), outbox.SQLite)
 	pragmas := func(values ...string) url.Values { return url.Values{"_pragma": values} }
 	for text, with := range map[string]url.Values{
 		"_txlock":      {"_txlock": {"deferred"}},
@@ -89,28 +91,28 @@ func TestCheckRefusesFilesThatAreNotSetUp(t *testing.T) {
 		"synchronous":  pragmas("journal_mode(WAL)", "synchronous(NORMAL)", "busy_timeout(5000)"),
 		"read-only":    {"mode": {"ro"}},
 	} {
-		requireUnusable(t, check(t, sqltest.OpenSQLite(t, path, with), sqloutbox.SQLite, sqloutbox.Config{}, sqloutbox.SourceConfig{}), text)
+		requireUnusable(t, check(t, sqltest.OpenSQLite(t, path, with), outbox.SQLite, sqloutbox.Config{}, sqloutbox.SourceConfig{}), text)
 	}
 	lazy := sqltest.OpenSQLite(t, path, pragmas("journal_mode(WAL)", "synchronous(NORMAL)", "busy_timeout(5000)"))
-	require.NoError(t, check(t, lazy, sqloutbox.SQLite, sqloutbox.Config{AllowAsyncCommit: true}, sqloutbox.SourceConfig{}))
-	require.NoError(t, check(t, sqltest.OpenSQLite(t, path, nil), sqloutbox.SQLite, sqloutbox.Config{}, sqloutbox.SourceConfig{}))
+	require.NoError(t, check(t, lazy, outbox.SQLite, sqloutbox.Config{AllowAsyncCommit: true}, sqloutbox.SourceConfig{}))
+	require.NoError(t, check(t, sqltest.OpenSQLite(t, path, nil), outbox.SQLite, sqloutbox.Config{}, sqloutbox.SourceConfig{}))
 
-	foreign := open(t, sqltest.OpenSQLite(t, path, nil), newOutbox(t, sqltest.OpenSQLite(t, path, nil), sqloutbox.SQLite), message("", "of another process"))
-	requireUnusable(t, check(t, sqltest.OpenSQLite(t, path, url.Values{"_txlock": {"deferred"}}), sqloutbox.SQLite, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "_txlock")
+	foreign := open(t, sqltest.OpenSQLite(t, path, nil), newOutbox(t, sqltest.OpenSQLite(t, path, nil), outbox.SQLite), message("", "of another process"))
+	requireUnusable(t, check(t, sqltest.OpenSQLite(t, path, url.Values{"_txlock": {"deferred"}}), outbox.SQLite, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "_txlock")
 	require.NoError(t, foreign.Rollback())
 
 	memory := sqltest.OpenSQLite(t, "leat-"+strconv.Itoa(os.Getpid()), url.Values{"mode": {"memory"}, "cache": {"shared"}})
 	keep, err := memory.Conn(t.Context()) // the database goes with its last connection
 	require.NoError(t, err)
 	defer func() { require.NoError(t, keep.Close()) }()
-	ob, err := sqloutbox.New(memory, sqloutbox.SQLite, sqloutbox.Config{})
+	ob, err := sqloutbox.New(memory, outbox.SQLite, sqloutbox.Config{})
 	require.NoError(t, err)
 	require.ErrorContains(t, ob.Migrate(t.Context()), "journal_mode = memory")
 }
 
 func TestMigrateFromManyProcesses(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		var wg sync.WaitGroup
 		errs := make([]error, 6)
 		for i := range errs {
@@ -125,7 +127,7 @@ func TestMigrateFromManyProcesses(t *testing.T) {
 		ob := newOutbox(t, sqltest.OpenMySQL(t, config, nil), dialect)
 		status, err := ob.SchemaStatus(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, sqloutbox.SchemaStatus{Current: 2, Latest: 2}, status)
+		require.Equal(t, sqloutbox.SchemaStatus{Current: 3, Latest: 3}, status)
 	})
 }
 
@@ -134,8 +136,8 @@ func TestMigrateFromManyProcesses(t *testing.T) {
 //leat:level 4
 func TestCheckRefusesABinaryLogOfStatements(t *testing.T) {
 	t.Parallel()
-	for dialect, start := range map[sqloutbox.Dialect]func(testing.TB, map[string]string) *testenv.PrivateMySQLServer{
-		sqloutbox.MySQL: testenv.PrivateMySQL, sqloutbox.MariaDB: testenv.PrivateMariaDB,
+	for dialect, start := range map[outbox.Dialect]func(testing.TB, map[string]string) *testenv.PrivateMySQLServer{
+		outbox.MySQL: testenv.PrivateMySQL, outbox.MariaDB: testenv.PrivateMariaDB,
 	} {
 		t.Run(string(dialect), func(t *testing.T) {
 			t.Parallel()

@@ -56,7 +56,7 @@ func TestConformance_MariaDBSerializable(t *testing.T) {
 	outboxtest.Run(t, features(), func(t *testing.T) outboxtest.Subject {
 		t.Helper()
 		config := sqltest.NewMySQLDatabase(t, testenv.MariaDB(t).URL)
-		return newSubject(t, sqltest.OpenMySQL(t, config, map[string]string{"tx_isolation": "'SERIALIZABLE'"}), sqloutbox.MariaDB)
+		return newSubject(t, sqltest.OpenMySQL(t, config, map[string]string{"tx_isolation": "'SERIALIZABLE'"}), outbox.MariaDB)
 	})
 }
 
@@ -66,18 +66,18 @@ func TestConformance_MySQLReadCommitted(t *testing.T) {
 	outboxtest.Run(t, features(), func(t *testing.T) outboxtest.Subject {
 		t.Helper()
 		config := sqltest.NewMySQLDatabase(t, testenv.MySQL(t).URL)
-		return newSubject(t, sqltest.OpenMySQL(t, config, map[string]string{"transaction_isolation": "'READ-COMMITTED'"}), sqloutbox.MySQL)
+		return newSubject(t, sqltest.OpenMySQL(t, config, map[string]string{"transaction_isolation": "'READ-COMMITTED'"}), outbox.MySQL)
 	})
 }
 
 func newMySQL(t *testing.T) outboxtest.Subject {
 	t.Helper()
-	return newSubject(t, sqltest.MySQL(t), sqloutbox.MySQL)
+	return newSubject(t, sqltest.MySQL(t), outbox.MySQL)
 }
 
 func newMariaDB(t *testing.T) outboxtest.Subject {
 	t.Helper()
-	return newSubject(t, sqltest.MariaDB(t), sqloutbox.MariaDB)
+	return newSubject(t, sqltest.MariaDB(t), outbox.MariaDB)
 }
 
 func TestConformance_SQLite(t *testing.T) {
@@ -92,7 +92,7 @@ func TestConformance_SQLiteRelay(t *testing.T) {
 
 func newLite(t *testing.T) outboxtest.Subject {
 	t.Helper()
-	return newSubject(t, sqltest.SQLite(t), sqloutbox.SQLite)
+	return newSubject(t, sqltest.SQLite(t), outbox.SQLite)
 }
 
 // subject is an outbox in a database of its own.
@@ -100,10 +100,10 @@ type subject struct {
 	*sqloutbox.Outbox
 
 	db      *sql.DB
-	dialect sqloutbox.Dialect
+	dialect outbox.Dialect
 }
 
-func newSubject(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) subject {
+func newSubject(t *testing.T, db *sql.DB, dialect outbox.Dialect) subject {
 	t.Helper()
 	ob, err := sqloutbox.New(db, dialect, sqloutbox.Config{})
 	require.NoError(t, err)

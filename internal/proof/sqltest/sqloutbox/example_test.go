@@ -26,7 +26,7 @@ func Example() {
 	must(err)
 	defer func() { _ = db.Close() }()
 
-	ob, err := sqloutbox.New(db, sqloutbox.SQLite, sqloutbox.Config{})
+	ob, err := sqloutbox.New(db, outbox.SQLite, sqloutbox.Config{})
 	must(err)
 	must(ob.Migrate(ctx))
 	_, err = db.ExecContext(ctx, "CREATE TABLE orders (id TEXT PRIMARY KEY)")

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/sqloutbox"
@@ -26,7 +27,7 @@ var (
 // Now implements outboxtest.Delayer.
 func (s subject) Now(ctx context.Context) (time.Time, error) {
 	clock := "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
-	if s.dialect == sqloutbox.SQLite {
+	if s.dialect == outbox.SQLite {
 		clock = "SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER) * 1000"
 	}
 	var now int64
@@ -41,7 +42,7 @@ func (s subject) Promote(ctx context.Context) error { return s.maintain(ctx, -1)
 func (s subject) Retain(ctx context.Context) error { return s.maintain(ctx, time.Microsecond) }
 
 func (s subject) maintain(ctx context.Context, maxAge time.Duration) error {
-	m, err := sqloutbox.NewMaintenance(s.Outbox, sqloutbox.MaintenanceConfig{MaxAge: maxAge})
+	m, err := sqloutbox.NewMaintenance(s.Outbox, sqloutbox.MaintenanceConfig{Retention: maxAge})
 	if err == nil {
 		_, err = m.RunOnce(ctx)
 	}
@@ -65,7 +66,7 @@ func (s subject) DropHistory(ctx context.Context, seq int64) error {
 // SetCounter implements outboxtest.CounterSetter. The databases take the highest number in the
 // log if it is above last.
 func (s subject) SetCounter(ctx context.Context, last int64) error {
-	if s.dialect == sqloutbox.SQLite {
+	if s.dialect == outbox.SQLite {
 		_, err := s.db.ExecContext(ctx, "UPDATE sqlite_sequence SET seq = ? WHERE name = 'leat_outbox'", last)
 		return err
 	}
@@ -79,7 +80,7 @@ func (s subject) WriteForeign(ctx context.Context) (payloads []string, err error
 	clock := time.Now().UnixMicro()
 	rows := []row{{headers: `{"tenant": 7}`}, {headers: `{"a": {"b": [1]}, "c": null}`}, {headers: `[1]`}, {headers: `"text"`}, {headers: "\xff no JSON"}}
 	rows = append(rows, row{id: []byte{0xff}, kind: "\xff"}, row{shard: 32_767}, row{shard: -2}, row{occurred: int64(math.MaxInt64)}, row{created: int64(math.MinInt64)})
-	if s.dialect == sqloutbox.SQLite {
+	if s.dialect == outbox.SQLite {
 		rows = append(rows, row{occurred: "2026-11-28T17:00:00Z"}, row{occurred: "yesterday"}, row{created: "2026-11-28 17:00:00"}, row{created: "now"},
 			row{occurred: 1.5}, row{shard: "nine"}, row{shard: 40_000}, row{id: 7, topic: "t", kind: 1.5, headers: `{}`})
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/sqloutbox"
@@ -16,13 +16,12 @@ import (
 // TestGrantsOfAViewer: looking never writes, and needs SELECT only.
 func TestGrantsOfAViewer(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
-		root := sqltest.OpenMySQL(t, config, nil)
-		ob := withTrouble(t, newOutbox(t, root, dialect))
-		viewer, err := sqloutbox.New(as(t, root, config, "v", map[string]string{
-			"": "SELECT", "_delayed": "SELECT", "_groups": "SELECT", "_held": "SELECT", "_audit": "SELECT", "_meta": "SELECT",
-			"_migrations": "SELECT",
-		}), dialect, sqloutbox.Config{})
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
+		root, as := documented(t, config, dialect)
+		ob, err := sqloutbox.New(root, dialect, sqloutbox.Config{})
+		require.NoError(t, err)
+		withTrouble(t, ob)
+		viewer, err := sqloutbox.New(as("viewer"), dialect, sqloutbox.Config{})
 		require.NoError(t, err)
 		ctx := t.Context()
 		for name, look := range map[string]func(o *sqloutbox.Outbox) (any, error){
@@ -58,7 +57,7 @@ func TestGrantsOfAViewer(t *testing.T) {
 var me = admin.By{Actor: "me", Reason: "test"}
 
 // withTrouble parks a message, gives one up, and delays one.
-func withTrouble(t *testing.T, ob *sqloutbox.Outbox) *sqloutbox.Outbox {
+func withTrouble(t *testing.T, ob *sqloutbox.Outbox) {
 	t.Helper()
 	parked, dead, delayed := message("k", "parked"), message("l", "dead"), message("m", "delayed")
 	parked.ID, dead.ID, delayed.ID = "parked", "dead", "delayed"
@@ -71,20 +70,18 @@ func withTrouble(t *testing.T, ob *sqloutbox.Outbox) *sqloutbox.Outbox {
 	require.NoError(t, s.(driver.Holder).Hold(t.Context(), page, 2, []driver.Holding{
 		{Index: 0, Fate: driver.FatePark, Reason: "r", Attempts: failed}, {Index: 1, Fate: driver.FateDead, Reason: "r", Attempts: failed},
 	}))
-	return ob
 }
 
 // TestGrantsOfAnOperator works under the grants of docs/databases.md.
 func TestGrantsOfAnOperator(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
-		root := sqltest.OpenMySQL(t, config, nil)
-		withTrouble(t, newOutbox(t, root, dialect))
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
+		root, as := documented(t, config, dialect)
+		ob, err := sqloutbox.New(root, dialect, sqloutbox.Config{})
+		require.NoError(t, err)
+		withTrouble(t, ob)
 		exec(t, root, "UPDATE leat_outbox_groups SET lease_until = 0")
-		ob, err := sqloutbox.New(as(t, root, config, "o", map[string]string{
-			"": "SELECT, INSERT, UPDATE", "_delayed": "SELECT, DELETE", "_locks": "SELECT, UPDATE", "_groups": "SELECT, UPDATE, DELETE",
-			"_held": "SELECT, UPDATE, DELETE", "_audit": "SELECT, INSERT", "_meta": "SELECT, UPDATE", "_migrations": "SELECT",
-		}), dialect, sqloutbox.Config{})
+		ob, err = sqloutbox.New(as("operator", "viewer"), dialect, sqloutbox.Config{})
 		require.NoError(t, err)
 		ctx := t.Context()
 		one := func(changed admin.Changed, err error) {

@@ -10,59 +10,52 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// as opens a pool of a new user who has these grants and no others, by tables.
-func as(t *testing.T, root *sql.DB, config *mysql.Config, role string, grants map[string]string) *sql.DB {
+// documented opens pools of users who have the grants of docs/databases.md, beside the triggers
+// that stand there.
+func documented(t *testing.T, config *mysql.Config, dialect outbox.Dialect) (root *sql.DB, as func(roles ...string) *sql.DB) {
 	t.Helper()
-	name := role + config.DBName[len("leat_test_"):][:17]
-	run := func(ctx context.Context, statement string) {
-		_, err := root.ExecContext(ctx, statement)
-		require.NoError(t, err, statement)
+	root = sqltest.OpenMySQL(t, config, nil)
+	newOutbox(t, root, dialect)
+	d := sqltest.DocumentedGrants(t, "databases.md", "Grants")
+	for _, trigger := range d.Triggers {
+		exec(t, root, trigger)
 	}
-	run(t.Context(), "CREATE USER '"+name+"' IDENTIFIED BY ''")
-	t.Cleanup(func() { run(context.WithoutCancel(t.Context()), "DROP USER '"+name+"'") })
-	for table, rights := range grants {
-		run(t.Context(), "GRANT "+rights+" ON leat_outbox"+table+" TO '"+name+"'")
-	}
-	own := config.Clone()
-	own.User, own.Passwd = name, ""
-	return sqltest.OpenMySQL(t, own, nil)
+	return root, func(roles ...string) *sql.DB { return d.As(t, root, config, roles...) }
 }
 
 // TestGrantsAreEnough works under the grants of docs/databases.md.
 func TestGrantsAreEnough(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
-		root := sqltest.OpenMySQL(t, config, nil)
-		newOutbox(t, root, dialect)
-		pool := func(role string, grants map[string]string) (*sql.DB, *sqloutbox.Outbox) {
-			db := as(t, root, config, role, grants)
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
+		root, as := documented(t, config, dialect)
+		pool := func(role string) (*sql.DB, *sqloutbox.Outbox) {
+			db := as(role)
 			ob, err := sqloutbox.New(db, dialect, sqloutbox.Config{})
 			require.NoError(t, err)
 			return db, ob
 		}
-		producerDB, producer := pool("p", map[string]string{"": "INSERT", "_delayed": "INSERT", "_locks": "SELECT, UPDATE"})
-		relayDB, relay := pool("r", map[string]string{
-			"": "SELECT, INSERT, UPDATE", "_groups": "SELECT, INSERT, UPDATE", "_held": "SELECT, INSERT, UPDATE, DELETE",
-			"_audit": "INSERT", "_locks": "SELECT", "_meta": "SELECT", "_delayed": "SELECT", "_migrations": "SELECT",
-		})
-		_, keeper := pool("m", map[string]string{
-			"": "SELECT, INSERT, UPDATE, DELETE", "_delayed": "SELECT, DELETE", "_locks": "SELECT, UPDATE", "_groups": "SELECT",
-			"_held": "SELECT, DELETE", "_audit": "SELECT, DELETE", "_meta": "SELECT, UPDATE",
-		})
+		producerDB, producer := pool("producer")
+		relayDB, relay := pool("relay")
+		_, keeper := pool("maintenance")
 
 		require.NoError(t, open(t, producerDB, producer, message("k", "rolled back")).Rollback())
 		later := message("k", "later")
 		later.NotBefore = time.Now().Add(time.Hour)
 		commit(t, producer, message("k", "a"), message("l", "b"), message("", "c"), later)
+		statement, args, err := producer.InsertStatement(t.Context(), []outbox.Message{message("m", "d")})
+		require.NoError(t, err)
+		_, err = producerDB.ExecContext(t.Context(), statement, args...)
+		require.NoError(t, err)
 
 		src, err := relay.Source(sqloutbox.SourceConfig{})
 		require.NoError(t, err)
 		require.NoError(t, src.Check(t.Context()))
 		s := acquire(t, relay, sqloutbox.SourceConfig{})
-		require.Equal(t, []string{"a", "b", "c"}, drain(t, s))
+		require.Equal(t, []string{"a", "b", "c", "d"}, drain(t, s))
 		require.NoError(t, s.Renew(t.Context(), lease))
 		tx, err := relayDB.BeginTx(t.Context(), nil)
 		require.NoError(t, err)
@@ -73,7 +66,7 @@ func TestGrantsAreEnough(t *testing.T) {
 		_, err = root.ExecContext(t.Context(), "UPDATE leat_outbox_delayed SET not_before = 0")
 		require.NoError(t, err)
 		m, err := sqloutbox.NewMaintenance(keeper, sqloutbox.MaintenanceConfig{
-			MaxAge: time.Microsecond, KeepAudit: time.Microsecond, KeepDead: time.Microsecond,
+			Retention: time.Microsecond, KeepAudit: time.Microsecond, KeepDead: time.Microsecond,
 		})
 		require.NoError(t, err)
 		report, err := m.RunOnce(t.Context())
@@ -82,7 +75,70 @@ func TestGrantsAreEnough(t *testing.T) {
 		require.Equal(t, []string{"later"}, drain(t, s))
 		report, err = m.RunOnce(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, int64(4), report.Deleted)
+		require.Equal(t, int64(5), report.Deleted)
 		require.NoError(t, s.Release(t.Context()))
+	})
+}
+
+// TestS17_NumbersAndLocksAreNotAProducers: with the documented grants and triggers a producer
+// cannot choose a number, and cannot change which locks there are. The control is a number that
+// it chooses where the triggers are missing.
+func TestS17_NumbersAndLocksAreNotAProducers(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
+		root, as := documented(t, config, dialect)
+		db := as("producer")
+		const row, values = "shard, id, topic, msg_key, type, payload, headers, created_at", "0, 'i', 't', 'k', '', 'p', '', 1"
+		for _, statement := range []string{
+			"INSERT INTO leat_outbox (seq, " + row + ") VALUES (9223372036854775807, " + values + ")",
+			"INSERT INTO leat_outbox (" + row + ") VALUES (" + values + ") ON DUPLICATE KEY UPDATE seq = 9223372036854775807",
+			"REPLACE INTO leat_outbox (" + row + ") VALUES (" + values + ")",
+			"INSERT INTO leat_outbox_delayed (no, not_before, " + row + ") VALUES (9223372036854775807, 1, " + values + ")",
+			"UPDATE leat_outbox_locks SET bucket = -1 WHERE bucket = 7",
+			"DELETE FROM leat_outbox_locks WHERE bucket = 7",
+			"INSERT INTO leat_outbox_locks (bucket) VALUES (5000)",
+			"LOCK TABLES leat_outbox_locks WRITE",
+			"UPDATE leat_outbox_meta SET floor = 9223372036854775807",
+		} {
+			_, err := db.ExecContext(t.Context(), statement)
+			require.ErrorContains(t, err, "denied", statement)
+		}
+		chooses := func(insert string) error {
+			conn, err := db.Conn(t.Context())
+			require.NoError(t, err)
+			defer func() { require.NoError(t, conn.Close()) }()
+			_, err = conn.ExecContext(t.Context(), "SET SESSION insert_id = 9223372036854775807")
+			require.NoError(t, err)
+			_, err = conn.ExecContext(t.Context(), insert)
+			return err
+		}
+		log := "INTO leat_outbox (" + row + ") VALUES (" + values + ")"
+		delayed := "INTO leat_outbox_delayed (not_before, " + row + ") VALUES (1, " + values + ")"
+		for _, insert := range []string{"INSERT " + log, "INSERT IGNORE " + log, "INSERT " + delayed, "INSERT IGNORE " + delayed} {
+			require.ErrorContains(t, chooses(insert), "insert_id is set", insert)
+		}
+		ob, err := sqloutbox.New(sqltest.OpenMySQL(t, config, nil), dialect, sqloutbox.Config{})
+		require.NoError(t, err)
+		commit(t, ob, message("k", "a"))
+		require.Equal(t, []string{"a"}, drain(t, acquire(t, ob, sqloutbox.SourceConfig{Start: sqloutbox.StartOldest()})))
+
+		exec(t, root, "DROP TRIGGER leat_outbox_number")
+		require.NoError(t, chooses("INSERT "+log), "the control")
+		err = ob.InTx(t.Context(), func(ctx context.Context, tx *sql.Tx) error { return ob.Enqueue(ctx, tx, message("k", "b")) })
+		require.Error(t, err, "the last number was given out")
+	})
+}
+
+// TestGrants_MigrationOfAnOlderSchema: the column that locks by is added once, whatever ran before.
+func TestGrants_MigrationOfAnOlderSchema(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
+		root := sqltest.OpenMySQL(t, config, nil)
+		ob := newOutbox(t, root, dialect)
+		exec(t, root, "DELETE FROM leat_outbox_migrations WHERE version = 3")
+		require.NoError(t, ob.Migrate(t.Context()), "the column is there")
+		exec(t, root, "DELETE FROM leat_outbox_migrations WHERE version = 3", "ALTER TABLE leat_outbox_locks DROP COLUMN taken")
+		require.NoError(t, ob.Migrate(t.Context()))
+		exec(t, root, "UPDATE leat_outbox_locks SET taken = 0 WHERE bucket = 7")
 	})
 }

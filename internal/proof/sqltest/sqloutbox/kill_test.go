@@ -59,13 +59,13 @@ func killThatReusesNumbers(t *testing.T, server *testenv.PrivateMySQLServer) boo
 	t.Helper()
 	config := sqltest.NewMySQLDatabase(t, server.URL)
 	k := killed{server, sqltest.OpenMySQL(t, config, nil)}
-	ob := newOutbox(t, k.look, sqloutbox.MariaDB)
+	ob := newOutbox(t, k.look, outbox.MariaDB)
 	fencedOutbox := newOutbox(t, sqltest.OpenHooked(t, config, func(_ context.Context, query string) error {
 		if strings.Contains(query, "SET rev = ?") {
 			k.durable(t, true) // as commits are; that of the fence is the first
 		}
 		return nil
-	}), sqloutbox.MariaDB)
+	}), outbox.MariaDB)
 	start := sqloutbox.SourceConfig{Start: sqloutbox.StartOldest()}
 	unfenced := acquire(t, ob, start)
 	start.Group = "fenced"

@@ -33,10 +33,10 @@ func TestMain(m *testing.M) {
 const lease = time.Minute
 
 // onServers runs a test on MySQL and on MariaDB, in a database of its own.
-func onServers(t *testing.T, test func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect)) {
+func onServers(t *testing.T, test func(t *testing.T, config *mysql.Config, dialect outbox.Dialect)) {
 	t.Helper()
-	for dialect, server := range map[sqloutbox.Dialect]func(tb testing.TB) testenv.MySQLServer{
-		sqloutbox.MySQL: testenv.MySQL, sqloutbox.MariaDB: testenv.MariaDB,
+	for dialect, server := range map[outbox.Dialect]func(tb testing.TB) testenv.MySQLServer{
+		outbox.MySQL: testenv.MySQL, outbox.MariaDB: testenv.MariaDB,
 	} {
 		t.Run(string(dialect), func(t *testing.T) {
 			t.Parallel()
@@ -46,18 +46,18 @@ func onServers(t *testing.T, test func(t *testing.T, config *mysql.Config, diale
 }
 
 // onAll runs a test on MySQL, MariaDB and SQLite, in a database of its own.
-func onAll(t *testing.T, test func(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect)) {
+func onAll(t *testing.T, test func(t *testing.T, db *sql.DB, dialect outbox.Dialect)) {
 	t.Helper()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		test(t, sqltest.OpenMySQL(t, config, nil), dialect)
 	})
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		test(t, sqltest.SQLite(t), sqloutbox.SQLite)
+		test(t, sqltest.SQLite(t), outbox.SQLite)
 	})
 }
 
-func newOutbox(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) *sqloutbox.Outbox {
+func newOutbox(t *testing.T, db *sql.DB, dialect outbox.Dialect) *sqloutbox.Outbox {
 	t.Helper()
 	return newSubject(t, db, dialect).Outbox
 }

@@ -9,21 +9,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
 // rounds hears of maintenance.
-type rounds chan sqloutbox.MaintenanceEvent
+type rounds chan admin.MaintenanceEvent
 
-var _ sqloutbox.MaintenanceHook = rounds(nil)
+var _ admin.MaintenanceHook = rounds(nil)
 
-func (r rounds) OnSqloutboxMaintenance(_ context.Context, e sqloutbox.MaintenanceEvent) { r <- e }
+func (r rounds) OnAdminMaintenance(_ context.Context, e admin.MaintenanceEvent) { r <- e }
 
 // TestMaintenanceIsObserved: hooks hear of rounds, of those that fail, and of messages that are
 // moved between two; State tells the same later.
 func TestMaintenanceIsObserved(t *testing.T) {
 	t.Parallel()
-	onAll(t, func(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) {
+	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
 		ob := newOutbox(t, db, dialect)
 		heard := make(rounds, 100)
 		m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{
@@ -36,7 +37,7 @@ func TestMaintenanceIsObserved(t *testing.T) {
 		report, err := m.RunOnce(t.Context())
 		require.NoError(t, err)
 		e := <-heard
-		require.Equal(t, sqloutbox.MaintenanceEvent{Report: report, Took: e.Took}, e)
+		require.Equal(t, admin.MaintenanceEvent{Report: report, Took: e.Took}, e)
 		require.Positive(t, e.Took)
 		good := m.State()
 		require.False(t, good.Running)
@@ -77,7 +78,7 @@ func TestMaintenanceIsObserved(t *testing.T) {
 
 func TestMaintenanceRefusesForeignHooks(t *testing.T) {
 	t.Parallel()
-	ob, err := sqloutbox.New(new(sql.DB), sqloutbox.SQLite, sqloutbox.Config{})
+	ob, err := sqloutbox.New(new(sql.DB), outbox.SQLite, sqloutbox.Config{})
 	require.NoError(t, err)
 	_, err = sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Hooks: []outbox.Hook{struct{}{}}})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
@@ -20,7 +21,7 @@ import (
 // once it is committed.
 func TestO2_PreparedTransactionIsNotPassed(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		db := sqltest.OpenMySQL(t, config, nil)
 		ob := newOutbox(t, db, dialect)
 		commit(t, ob, message("", "a"))
@@ -60,17 +61,17 @@ func TestO2_PreparedTransactionIsNotPassed(t *testing.T) {
 func TestFileThatIsLocked(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "leat.db")
-	newOutbox(t, sqltest.OpenSQLite(t, path, nil), sqloutbox.SQLite)
+	newOutbox(t, sqltest.OpenSQLite(t, path, nil), outbox.SQLite)
 	other, err := sqltest.OpenSQLite(t, path, nil).BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	pragmas := []string{"busy_timeout(50)", "journal_mode(WAL)", "synchronous(FULL)"}
 	const said = "for longer than busy_timeout"
 
 	db := sqltest.OpenSQLite(t, path, url.Values{"_pragma": pragmas})
-	err = check(t, db, sqloutbox.SQLite, sqloutbox.Config{}, sqloutbox.SourceConfig{})
+	err = check(t, db, outbox.SQLite, sqloutbox.Config{}, sqloutbox.SourceConfig{})
 	require.ErrorContains(t, err, said)
 	require.NotErrorIs(t, err, driver.ErrSourceUnusable, "it can be tried again")
-	ob, err := sqloutbox.New(db, sqloutbox.SQLite, sqloutbox.Config{})
+	ob, err := sqloutbox.New(db, outbox.SQLite, sqloutbox.Config{})
 	require.NoError(t, err)
 	require.ErrorContains(t, ob.InTx(t.Context(), func(context.Context, *sql.Tx) error { return nil }), said)
 

@@ -36,7 +36,7 @@ type producer struct {
 
 // producers returns one for each database.
 func producers() map[string]func(t *testing.T) *producer {
-	onServer := func(dialect sqloutbox.Dialect, server func(testing.TB) testenv.MySQLServer) func(t *testing.T) *producer {
+	onServer := func(dialect outbox.Dialect, server func(testing.TB) testenv.MySQLServer) func(t *testing.T) *producer {
 		return func(t *testing.T) *producer {
 			t.Helper()
 			config := sqltest.NewMySQLDatabase(t, server(t).URL)
@@ -46,18 +46,18 @@ func producers() map[string]func(t *testing.T) *producer {
 		}
 	}
 	return map[string]func(t *testing.T) *producer{
-		"MySQL": onServer(sqloutbox.MySQL, testenv.MySQL), "MariaDB": onServer(sqloutbox.MariaDB, testenv.MariaDB),
+		"MySQL": onServer(outbox.MySQL, testenv.MySQL), "MariaDB": onServer(outbox.MariaDB, testenv.MariaDB),
 		"SQLite": func(t *testing.T) *producer {
 			t.Helper()
 			path := filepath.Join(t.TempDir(), "leat.db")
-			return newProducer(t, sqloutbox.SQLite, sqltest.OpenSQLite(t, path, nil), func(c *sqltest.Commits) *sql.DB {
+			return newProducer(t, outbox.SQLite, sqltest.OpenSQLite(t, path, nil), func(c *sqltest.Commits) *sql.DB {
 				return sql.OpenDB(c.Connector(sqltest.SQLiteConnector(path, nil)))
 			})
 		},
 	}
 }
 
-func newProducer(t *testing.T, dialect sqloutbox.Dialect, look *sql.DB, open func(*sqltest.Commits) *sql.DB) *producer {
+func newProducer(t *testing.T, dialect outbox.Dialect, look *sql.DB, open func(*sqltest.Commits) *sql.DB) *producer {
 	t.Helper()
 	p := &producer{t: t, look: look, commits: &sqltest.Commits{}, points: &failpointtest.Registry{}, other: newOutbox(t, look, dialect)}
 	_, err := look.ExecContext(t.Context(), "CREATE TABLE orders (id VARCHAR(20) NOT NULL PRIMARY KEY)")

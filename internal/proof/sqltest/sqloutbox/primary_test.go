@@ -26,10 +26,10 @@ import (
 
 // replicated runs a test on a server and a replica that can be written, which has applied
 // the outbox's tables.
-func replicated(t *testing.T, test func(t *testing.T, ob *sqloutbox.Outbox, source, replica *mysql.Config, dialect sqloutbox.Dialect)) {
+func replicated(t *testing.T, test func(t *testing.T, ob *sqloutbox.Outbox, source, replica *mysql.Config, dialect outbox.Dialect)) {
 	t.Helper()
-	for dialect, start := range map[sqloutbox.Dialect]func(testing.TB, map[string]string) *testenv.PrivateMySQLServer{
-		sqloutbox.MySQL: testenv.PrivateMySQL, sqloutbox.MariaDB: testenv.PrivateMariaDB,
+	for dialect, start := range map[outbox.Dialect]func(testing.TB, map[string]string) *testenv.PrivateMySQLServer{
+		outbox.MySQL: testenv.PrivateMySQL, outbox.MariaDB: testenv.PrivateMariaDB,
 	} {
 		t.Run(string(dialect), func(t *testing.T) {
 			t.Parallel()
@@ -68,7 +68,7 @@ func await(t *testing.T, config *mysql.Config, query string) {
 //leat:level 4
 func TestO2_ReplicaIsRefused(t *testing.T) {
 	t.Parallel()
-	replicated(t, func(t *testing.T, ob *sqloutbox.Outbox, source, replica *mysql.Config, dialect sqloutbox.Dialect) {
+	replicated(t, func(t *testing.T, ob *sqloutbox.Outbox, source, replica *mysql.Config, dialect outbox.Dialect) {
 		const text = "the server is a replica"
 		on := sqltest.OpenMySQL(t, source, nil)
 		db := sqltest.OpenMySQL(t, replica, nil)
@@ -129,7 +129,7 @@ func manyGaps() string {
 //leat:level 4
 func TestReplicaIsUnknownWithoutThePrivilege(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		admin := sqltest.OpenMySQL(t, config, nil)
 		newOutbox(t, admin, dialect)
 		user := strings.ReplaceAll(config.DBName, "leat_test_", "u")
@@ -145,7 +145,7 @@ func TestReplicaIsUnknownWithoutThePrivilege(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, src.Check(t.Context()))
 		require.NoError(t, src.Check(t.Context()))
-		want := map[sqloutbox.Dialect]int{sqloutbox.MySQL: 1}[dialect]
+		want := map[outbox.Dialect]int{outbox.MySQL: 1}[dialect]
 		require.Equal(t, want, strings.Count(log.String(), "GRANT REPLICATION CLIENT"), log.String())
 	})
 }
@@ -156,7 +156,7 @@ func TestReplicaIsUnknownWithoutThePrivilege(t *testing.T) {
 //leat:level 4
 func TestR14_SplitterIsRefused(t *testing.T) {
 	t.Parallel()
-	replicated(t, func(t *testing.T, _ *sqloutbox.Outbox, source, replica *mysql.Config, dialect sqloutbox.Dialect) {
+	replicated(t, func(t *testing.T, _ *sqloutbox.Outbox, source, replica *mysql.Config, dialect outbox.Dialect) {
 		var turn atomic.Int64
 		for name, s := range map[string]faultnet.MySQLSplitter{
 			"every SELECT":           {},

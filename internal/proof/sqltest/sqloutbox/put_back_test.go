@@ -26,7 +26,7 @@ func copyTables(t *testing.T, db *sql.DB) {
 }
 
 // putBack puts the copy in the place of the outbox, as if nothing had been written since.
-func putBack(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) {
+func putBack(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
 	t.Helper()
 	tx, err := db.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestO2_CopyPutBackUnderARelay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onAll(t, func(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) {
+			onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
 				ob := relayed(t, db, dialect)
 				s := acquire(t, ob, sqloutbox.SourceConfig{})
 				copyTables(t, db)
@@ -90,7 +90,7 @@ func TestO2_CopyPutBackUnderARelay(t *testing.T) {
 // has read messages. Where a Read writes, the lease is lost.
 func TestO2_CopyOfThisMomentPutBack(t *testing.T) {
 	t.Parallel()
-	onAll(t, func(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) {
+	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
 		ob := relayed(t, db, dialect)
 		s := acquire(t, ob, sqloutbox.SourceConfig{})
 		copyTables(t, db)
@@ -119,7 +119,7 @@ func TestO2_CopyOfThisMomentPutBack(t *testing.T) {
 // TestO14_OperatorsEndNoLease: a change by an operator does not count as a write of a relay.
 func TestO14_OperatorsEndNoLease(t *testing.T) {
 	t.Parallel()
-	onAll(t, func(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) {
+	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
 		ob := newOutbox(t, db, dialect)
 		s := acquire(t, ob, sqloutbox.SourceConfig{})
 		by := admin.By{Actor: "me", Reason: "r"}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
@@ -15,7 +16,7 @@ import (
 // eager returns maintenance to which everything is old.
 func eager(t *testing.T, ob *sqloutbox.Outbox) *sqloutbox.Maintenance {
 	t.Helper()
-	m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{MaxAge: time.Microsecond})
+	m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Retention: time.Microsecond})
 	require.NoError(t, err)
 	return m
 }
@@ -27,11 +28,11 @@ func setMaxLag(t *testing.T, ob *sqloutbox.Outbox, lag time.Duration) {
 	}))
 }
 
-// TestO2_MaxLagSparesGroupsThatKeepUp: a transaction outlives MaxAge and MaxLag, while the
+// TestO2_MaxLagSparesGroupsThatKeepUp: a transaction outlives Retention and MaxLag, while the
 // group settles all that is committed.
 func TestO2_MaxLagSparesGroupsThatKeepUp(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		db := sqltest.OpenMySQL(t, config, nil)
 		ob := newOutbox(t, db, dialect)
 		m := eager(t, ob)
@@ -54,11 +55,11 @@ func TestO2_MaxLagSparesGroupsThatKeepUp(t *testing.T) {
 	})
 }
 
-// TestO2_MaxLagSparesWhatWasCommittedLate: a transaction outlives MaxAge and MaxLag, and
+// TestO2_MaxLagSparesWhatWasCommittedLate: a transaction outlives Retention and MaxLag, and
 // nothing was committed behind it. Its row is old as soon as it is there.
 func TestO2_MaxLagSparesWhatWasCommittedLate(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		db := sqltest.OpenMySQL(t, config, nil)
 		ob := newOutbox(t, db, dialect)
 		m := eager(t, ob)
@@ -80,7 +81,7 @@ func TestO2_MaxLagSparesWhatWasCommittedLate(t *testing.T) {
 // number, and not waited for.
 func TestRetentionGoesOnAfterAGroupWasPassed(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		db := sqltest.OpenMySQL(t, config, nil)
 		ob := newOutbox(t, db, dialect)
 		m := eager(t, ob)
@@ -108,7 +109,7 @@ func TestRetentionGoesOnAfterAGroupWasPassed(t *testing.T) {
 // TestRetentionLeavesAJumpOfTheCounter: nothing is written for what would take hours.
 func TestRetentionLeavesAJumpOfTheCounter(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		db := sqltest.OpenMySQL(t, config, nil)
 		ob := newOutbox(t, db, dialect)
 		commit(t, ob, message("", "a"))

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
@@ -22,7 +23,7 @@ import (
 // second message would be read before the first.
 func TestO5_CommitBetweenTheTwoReads(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		var statements atomic.Int64
 		var between func()
 		db := sqltest.OpenHooked(t, config, func(_ context.Context, query string) error {
@@ -58,7 +59,7 @@ var errInjected = errors.New("injected")
 // behind it: what was read until then is read again.
 func TestO2_ReadThatFailsHasReadNothing(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		var failing atomic.Pointer[string]
 		db := sqltest.OpenHooked(t, config, func(_ context.Context, query string) error {
 			if part := failing.Load(); part != nil && strings.Contains(query, *part) {
@@ -87,7 +88,7 @@ func TestO2_ReadThatFailsHasReadNothing(t *testing.T) {
 // that has waited too long. The control shows what a COMMIT does then.
 func TestO1_FailedEnqueueCannotBeCommitted(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		db := sqltest.OpenMySQL(t, config, map[string]string{"innodb_lock_wait_timeout": "1"})
 		ob := newOutbox(t, db, dialect)
 		_, err := db.ExecContext(t.Context(), "CREATE TABLE business (id INT PRIMARY KEY)")
@@ -128,7 +129,7 @@ func TestO1_FailedEnqueueCannotBeCommitted(t *testing.T) {
 func TestO1_FullDatabaseCommitsNothing(t *testing.T) {
 	t.Parallel()
 	db := sqltest.SQLite(t)
-	ob := newOutbox(t, db, sqloutbox.SQLite)
+	ob := newOutbox(t, db, outbox.SQLite)
 	tx, err := db.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	_, err = tx.ExecContext(t.Context(), "CREATE TABLE business (id INT)")
@@ -150,10 +151,10 @@ func TestO1_FullDatabaseCommitsNothing(t *testing.T) {
 // messages go commits below those that every group has settled.
 func TestO2_RetentionStopsAtWhatMayCommit(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		db := sqltest.OpenMySQL(t, config, nil)
 		ob := newOutbox(t, db, dialect)
-		m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{MaxAge: time.Microsecond})
+		m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Retention: time.Microsecond})
 		require.NoError(t, err)
 		commit(t, ob, message("", "a"))
 		report, err := m.RunOnce(t.Context())
@@ -195,10 +196,10 @@ func TestO2_RetentionStopsAtWhatMayCommit(t *testing.T) {
 // gets an error; the message is not lost in silence.
 func TestO2_ClosedNumberIsNeverUsed(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		db := sqltest.OpenMySQL(t, config, nil)
 		ob := newOutbox(t, db, dialect)
-		m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{MaxAge: time.Microsecond})
+		m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Retention: time.Microsecond})
 		require.NoError(t, err)
 		require.NoError(t, open(t, db, ob, message("", "rolled back")).Rollback())
 		commit(t, ob, message("", "a"))
@@ -218,9 +219,9 @@ func TestO2_ClosedNumberIsNeverUsed(t *testing.T) {
 // TestO9_SettingsOfThePoolAreNotTheRelays runs under settings of the pool that a relay must not inherit.
 func TestO9_SettingsOfThePoolAreNotTheRelays(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		with := map[string]string{"autocommit": "0", "time_zone": "'+05:00'", "sql_mode": "''", "collation_connection": "'latin1_swedish_ci'"}
-		with[map[sqloutbox.Dialect]string{sqloutbox.MySQL: "transaction_isolation", sqloutbox.MariaDB: "tx_isolation"}[dialect]] = "'SERIALIZABLE'"
+		with[map[outbox.Dialect]string{outbox.MySQL: "transaction_isolation", outbox.MariaDB: "tx_isolation"}[dialect]] = "'SERIALIZABLE'"
 		db := sqltest.OpenMySQL(t, config, with)
 		ob := newOutbox(t, db, dialect)
 		open(t, db, ob, message("open", "of a transaction that stays open"))

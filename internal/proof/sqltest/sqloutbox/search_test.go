@@ -16,7 +16,7 @@ import (
 // TestSearchFindsLargeMessages: they are more than one statement reads.
 func TestSearchFindsLargeMessages(t *testing.T) {
 	t.Parallel()
-	ob, err := sqloutbox.New(sqltest.SQLite(t), sqloutbox.SQLite, sqloutbox.Config{MaxPayloadBytes: 10 << 20})
+	ob, err := sqloutbox.New(sqltest.SQLite(t), outbox.SQLite, sqloutbox.Config{MaxPayloadBytes: 10 << 20})
 	require.NoError(t, err)
 	require.NoError(t, ob.Migrate(t.Context()))
 	large := bytes.Repeat([]byte("x"), 9<<20)

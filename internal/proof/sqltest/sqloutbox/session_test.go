@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
@@ -19,7 +20,7 @@ import (
 func TestRowsOfOtherTopicsAreSettledBehindAPage(t *testing.T) {
 	t.Parallel()
 	db := sqltest.SQLite(t)
-	ob := newOutbox(t, db, sqloutbox.SQLite)
+	ob := newOutbox(t, db, outbox.SQLite)
 	s := acquire(t, ob, sqloutbox.SourceConfig{Topics: []string{"t"}})
 	commit(t, ob, message("", "a"))
 	page, err := s.Read(t.Context(), 10)
@@ -40,7 +41,7 @@ func TestRowsOfOtherTopicsAreSettledBehindAPage(t *testing.T) {
 // nothing spins.
 func TestMaintenanceRestsInAnOutage(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		var failing atomic.Bool
 		var tries, rounds atomic.Int64
 		retained := make(chan struct{}, 2)

@@ -81,7 +81,7 @@ func runStatements(t *testing.T, database string, features outboxtest.Features, 
 // TestStatement_Publisher has watermill-sql's publisher write the outbox.
 func TestStatement_Publisher(t *testing.T) {
 	t.Parallel()
-	onAll(t, func(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) {
+	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
 		ob := newOutbox(t, db, dialect)
 		adapter, err := wmoutbox.NewSchemaAdapter(ob, wmoutbox.Config{})
 		require.NoError(t, err)
@@ -115,7 +115,7 @@ func TestStatement_Publisher(t *testing.T) {
 // TestStatement_Refused: what one statement cannot store is told before it is run.
 func TestStatement_Refused(t *testing.T) {
 	t.Parallel()
-	onAll(t, func(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) {
+	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
 		ob := newOutbox(t, db, dialect)
 		var many []outbox.Message
 		for i := range 501 {
@@ -137,7 +137,7 @@ func TestStatement_Refused(t *testing.T) {
 		_, _, err = ob.InsertStatement(t.Context(), []outbox.Message{{Payload: []byte("x")}})
 		require.ErrorContains(t, err, "messages[0].Topic")
 
-		if dialect == sqloutbox.SQLite {
+		if dialect == outbox.SQLite {
 			return // no locks
 		}
 		for i := range many[:100] {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/leat-go/leat/internal/proof/sqltest"
 	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
@@ -53,7 +54,7 @@ func train(t *testing.T, db *sql.DB, length int) {
 // not ask for them a hundred at a time, and finds what has appeared, in its order.
 func TestN3_RollbackTrainsAreLookedThroughInOneGo(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		var looks atomic.Int32
 		db := sqltest.OpenHooked(t, config, func(_ context.Context, query string) error {
 			if strings.HasPrefix(query, "SELECT seq") && !strings.Contains(query, "NOWAIT") {
@@ -80,7 +81,7 @@ func TestN3_RollbackTrainsAreLookedThroughInOneGo(t *testing.T) {
 // The lease is renewed meanwhile, the Read gives up soon, and the producer's message is read.
 func TestO9_ClosingGapsKeepsNobodyWaiting(t *testing.T) {
 	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect sqloutbox.Dialect) {
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		plain := sqltest.OpenMySQL(t, config, nil)
 		producer, err := plain.BeginTx(t.Context(), nil)
 		require.NoError(t, err)

@@ -21,8 +21,8 @@ import (
 func TestSQLiteWakesForWhatOthersCommit(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "leat.db")
-	ob := newOutbox(t, sqltest.OpenSQLite(t, path, nil), sqloutbox.SQLite)
-	other := newOutbox(t, sqltest.OpenSQLite(t, path, nil), sqloutbox.SQLite)
+	ob := newOutbox(t, sqltest.OpenSQLite(t, path, nil), outbox.SQLite)
+	other := newOutbox(t, sqltest.OpenSQLite(t, path, nil), outbox.SQLite)
 	src, err := ob.Source(sqloutbox.SourceConfig{})
 	require.NoError(t, err)
 	wakes := src.Wakes(t.Context())
@@ -53,7 +53,7 @@ func TestSQLiteWakesForWhatOthersCommit(t *testing.T) {
 // the messages' context.
 func TestWatermillPublisher(t *testing.T) {
 	t.Parallel()
-	onAll(t, func(t *testing.T, db *sql.DB, dialect sqloutbox.Dialect) {
+	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
 		ob := newOutbox(t, db, dialect)
 		pub, err := wmoutbox.NewPublisher(ob, wmoutbox.Config{})
 		require.NoError(t, err)

@@ -1,1 +1,1 @@
-SELECT seq FROM @{} WHERE {list} @{nowait}
+SELECT seq FROM @{} WHERE {list} LIMIT 9223372036854775807 @{nowait}

@@ -4,8 +4,7 @@
 -- Statements commit one by one: each does nothing if it runs again.
 
 -- The log. Rows are never updated. A row with shard -1 is no message: it makes sure that
--- a number which nobody has used is never used. A producer needs INSERT on the log and on
--- _delayed, and SELECT and UPDATE on _locks.
+-- a number which nobody has used is never used.
 CREATE TABLE IF NOT EXISTS @{} (
     seq         BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
     shard       SMALLINT NOT NULL,

@@ -23,7 +23,7 @@ func newLeat(ctx context.Context, bed *testbed.Testbed) (x leat, err error) {
 	if x.db, err = bed.MariaDB(ctx, "exhibit"); err != nil {
 		return x, err
 	}
-	if x.ob, err = sqloutbox.New(x.db, sqloutbox.MariaDB, sqloutbox.Config{}); err != nil {
+	if x.ob, err = sqloutbox.New(x.db, outbox.MariaDB, sqloutbox.Config{}); err != nil {
 		return x, err
 	}
 	return x, x.ob.Migrate(ctx)

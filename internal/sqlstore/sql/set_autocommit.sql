@@ -1,1 +1,0 @@
-SET SESSION autocommit = 1

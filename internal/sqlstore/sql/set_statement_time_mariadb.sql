@@ -1,0 +1,1 @@
+SET SESSION max_statement_time = 0

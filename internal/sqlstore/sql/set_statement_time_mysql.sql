@@ -1,0 +1,1 @@
+SET SESSION max_execution_time = 0

@@ -1,0 +1,1 @@
+UPDATE @{_delayed} SET not_before = ? WHERE no = ?
