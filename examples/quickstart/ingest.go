@@ -49,7 +49,7 @@ func ingest(ctx context.Context, s settings) error {
 	// The relays are other processes, and are to notice at once.
 	ctx, cancel := context.WithCancel(ctx)
 	notified := make(chan error, 1)
-	go func() { notified <- ob.RunNotifier(ctx, pgoutbox.NotifierConfig{}) }()
+	go func() { notified <- ob.RunNotifier(ctx) }()
 
 	i := &ingester{topic: s.Topic, outbox: ob, enqueue: enqueue, bench: bench}
 	err = bench.deliver(ctx, i.receive)

@@ -19,6 +19,7 @@ type Inbox struct {
 
 	cfg   Config
 	db    pgmigrate.DB
+	pool  *pgxpool.Pool // nil if made by NewSQL
 	store *store
 }
 
@@ -40,7 +41,12 @@ func New(pool *pgxpool.Pool, consumer string, cfg Config) (*Inbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newInbox(handle, consumer, cfg)
+	in, err := newInbox(handle, consumer, cfg)
+	if err != nil {
+		return nil, err
+	}
+	in.pool = pool
+	return in, nil
 }
 
 // For returns the inbox of the handler called handler in Watermill's router, for

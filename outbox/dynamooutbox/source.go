@@ -48,6 +48,9 @@ func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
 	return &Source{ob: o, group: cfg.Group}, nil
 }
 
+// DefaultSource is Source with the zero SourceConfig, for package leat.
+func (o *Outbox) DefaultSource() (driver.Source, error) { return o.Source(SourceConfig{}) }
+
 // Check implements driver.Source: the table is there, has its number of buckets, and no other
 // group.
 func (s *Source) Check(ctx context.Context) error {

@@ -63,6 +63,9 @@ func (ob *Outbox) Source(cfg SourceConfig) *Source {
 	return &Source{ob: ob, group: cfg.Group, slots: cfg.Slots, begin: cfg.Start, topics: slices.Clone(cfg.Topics)}
 }
 
+// DefaultSource is Source with the zero SourceConfig, for package leat.
+func (ob *Outbox) DefaultSource() (driver.Source, error) { return ob.Source(SourceConfig{}), nil }
+
 // group is the state that a slot of a group stores: its lease and its position. Outbox.mu
 // guards it.
 type group struct {

@@ -52,7 +52,7 @@ func ExampleOutbox_RunNotifier() {
 	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
 		ctx, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)
-		go func() { ended <- ob.RunNotifier(ctx, pgoutbox.NotifierConfig{}) }()
+		go func() { ended <- ob.RunNotifier(ctx) }()
 		err := ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 			return ob.Enqueue(ctx, tx, outbox.Message{Topic: "orders", Payload: []byte("o-1")})
 		})

@@ -61,7 +61,7 @@ func notified(b *testing.B, _ *pgoutbox.Outbox, db *testenv.Database) func() {
 	require.NoError(b, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- other.RunNotifier(ctx, pgoutbox.NotifierConfig{}) }()
+	go func() { ended <- other.RunNotifier(ctx) }()
 	b.Cleanup(func() {
 		stop()
 		require.NoError(b, <-ended)
