@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"sync"
 	"testing"
 
@@ -222,4 +223,15 @@ func (p probing) Run(ctx context.Context) error {
 	for ctx.Err() == nil && p() != http.StatusOK {
 	}
 	return ctx.Err()
+}
+
+// TestLinksNothing: package leat links no client of a database, a broker or a monitoring system.
+func TestLinksNothing(t *testing.T) {
+	t.Parallel()
+	deps, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
+	require.NoError(t, err)
+	require.Contains(t, string(deps), "github.com/leat-go/leat/outbox/relay\n")
+	for _, client := range []string{"database/sql\n", "jackc/pgx", "franz-go", "go-redis", "amqp091", "prometheus", "opentelemetry", "html/template"} {
+		require.NotContains(t, string(deps), client)
+	}
 }

@@ -199,8 +199,7 @@ func (s *Service) redrive(routers []*Router) ([]part, error) {
 	return all, nil
 }
 
-// closing runs r, and closes it when ctx ends: if the context that it runs under ended, the
-// handlers that are at work would be cut off.
+// closing runs r, and closes it when ctx ends: only Close bounds the wait for its handlers.
 func closing(r *message.Router) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		running, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -333,7 +333,7 @@ func routerIsClosed(t *testing.T, s Store) {
 
 // handlerMayFinish: the handler that is at work at the end commits.
 func handlerMayFinish(t *testing.T, s Store) {
-	b := one{make(chan *message.Message, 1)}
+	b := one{message.NewMessage(watermill.NewUUID(), []byte("1"))}
 	service := newService(t, leat.Config{Inbox: s.Inbox(t, inbox.Policy{})})
 	began, goOn := make(chan struct{}), make(chan struct{})
 	newRouter(t, service).AddConsumerHandler("loyalty", "orders", b, func(msg *message.Message) error {
@@ -342,7 +342,6 @@ func handlerMayFinish(t *testing.T, s Store) {
 		return adds(s, "loyalty")(msg)
 	})
 	run := start(t, service)
-	b.messages <- message.NewMessage(watermill.NewUUID(), []byte("1"))
 	<-began
 	run.stop()
 	await(t, "it is told to end", func(c *assert.CollectT) { require.Error(c, service.Ready(t.Context())) })
@@ -351,13 +350,24 @@ func handlerMayFinish(t *testing.T, s Store) {
 	awaitEffects(t, s, "loyalty 1")
 }
 
-// one is a subscriber whose messages outlive it, as those of a real broker do for a while.
-type one struct{ messages chan *message.Message }
+// one is a subscriber with one message. Its Close waits for the message, and the end of its
+// context does not reach it, as with kafkasource.
+type one struct{ msg *message.Message }
 
-func (o one) Subscribe(context.Context, string) (<-chan *message.Message, error) {
-	return o.messages, nil
+func (o one) Subscribe(ctx context.Context, _ string) (<-chan *message.Message, error) {
+	messages := make(chan *message.Message, 1)
+	messages <- o.msg
+	context.AfterFunc(ctx, func() { close(messages) })
+	return messages, nil
 }
-func (o one) Close() error { close(o.messages); return nil }
+
+func (o one) Close() error {
+	select {
+	case <-o.msg.Acked():
+	case <-o.msg.Nacked():
+	}
+	return nil
+}
 
 // endsBeforeItBegan: the end comes while the parts begin.
 func endsBeforeItBegan(t *testing.T, s Store) {
