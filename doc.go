@@ -5,7 +5,7 @@
 //	sink, err := kafkasink.New(brokers, kafkasink.Config{})
 //	shop, err := leat.New(leat.Config{Outbox: ob, Inbox: in, Sink: sink})
 //
-//	router := shop.Router(watermillRouter)
+//	router := shop.Router(nil) // or one of your own
 //	router.AddConsumerHandler("loyalty", "orders", subscriber, countPoints)
 //
 //	err = shop.Run(ctx)

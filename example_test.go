@@ -45,11 +45,7 @@ func shop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
-	if err != nil {
-		return err
-	}
-	router := service.Router(r)
+	router := service.Router(nil)
 	router.AddConsumerHandler("loyalty", "orders", broker, func(msg *message.Message) error {
 		meminbox.FromContext(msg.Context()).OnCommit(func() {
 			fmt.Println(string(msg.Payload), "points for", msg.Metadata.Get(outbox.HeaderKey))

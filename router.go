@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/outbox"
@@ -19,7 +20,8 @@ type Router struct {
 	topics map[string]string // of what handlers return, by their names
 }
 
-// Router adds the inbox to r, and has Run run it. Each handler takes effect once for a
+// Router adds the inbox to r, and has Run run it; nil is a router of Watermill's defaults that
+// logs to slog.Default. Each handler takes effect once for a
 // message, under its own name. What it returns goes to the Outbox, in the transaction of
 // its effects.
 //
@@ -28,6 +30,9 @@ type Router struct {
 // that operators have redriven pass the second alone. Call it before Run. Without
 // Config.Inbox each message fails, and so does Run.
 func (s *Service) Router(r *message.Router) *Router {
+	if r == nil {
+		r, _ = message.NewRouter(message.RouterConfig{}, watermill.NewSlogLogger(nil)) // refuses bad values alone
+	}
 	router := &Router{Router: r, topics: map[string]string{}}
 	once := s.once
 	if once == nil {

@@ -28,7 +28,7 @@ func main() {
 			return ob.Enqueue(ctx, tx, outbox.Message{Topic: "orders", Key: r.PathValue("id")})
 		}))
 	})
-	router := shop.Router(must(message.NewRouter(message.RouterConfig{}, nil)))
+	router := shop.Router(nil)
 	router.AddConsumerHandler("loyalty", "orders", orders, func(msg *message.Message) error { // once each
 		_, err := pginbox.Tx(msg.Context()).Exec(msg.Context(), "UPDATE points SET total = total + 1")
 		return err

@@ -182,6 +182,7 @@ func order(n int) outbox.Message {
 // twoInstances: two processes share the work, and one of them goes. Each subscriber gets
 // every message, so that each message comes twice at least.
 func twoInstances(t *testing.T, s Store) {
+	t.Helper()
 	b := broker(t)
 	instances, obs := [2]*running{}, [2]leat.Outbox{}
 	for i := range instances {
@@ -210,6 +211,7 @@ func twoInstances(t *testing.T, s Store) {
 
 // delayedIsSent: nobody but Run does the upkeep.
 func delayedIsSent(t *testing.T, s Store) {
+	t.Helper()
 	if s.NoDelay {
 		return
 	}
@@ -226,6 +228,7 @@ func delayedIsSent(t *testing.T, s Store) {
 
 // onlyConsumes: a team that consumes needs no outbox.
 func onlyConsumes(t *testing.T, s Store) {
+	t.Helper()
 	b := broker(t)
 	service := newService(t, leat.Config{Inbox: s.Inbox(t, inbox.Policy{Delay: inbox.NoDelay})})
 	newRouter(t, service).AddConsumerHandler("loyalty", "orders", b, adds(s, "loyalty"))
@@ -242,6 +245,7 @@ func onlyConsumes(t *testing.T, s Store) {
 
 // onlyPublishes: the relay is in another process.
 func onlyPublishes(t *testing.T, s Store) {
+	t.Helper()
 	b, ob := broker(t), s.Outbox(t)
 	producer := newService(t, leat.Config{Outbox: ob})
 	publishes := start(t, producer)
@@ -263,6 +267,7 @@ func onlyPublishes(t *testing.T, s Store) {
 // redrivenRuns: what an operator has redriven passes the handler and the inner
 // middlewares, and what the handler returns is sent.
 func redrivenRuns(t *testing.T, s Store) {
+	t.Helper()
 	if s.Redrive == nil {
 		return
 	}
@@ -303,10 +308,12 @@ func redrivenRuns(t *testing.T, s Store) {
 
 type runner func(ctx context.Context) error
 
+// Run implements leat.Runner.
 func (r runner) Run(ctx context.Context) error { return r(ctx) }
 
 // partFails: the end of one part ends the others, and its error is that of Run.
 func partFails(t *testing.T, s Store) {
+	t.Helper()
 	b := broker(t)
 	service := newService(t, leat.Config{Outbox: s.Outbox(t), Inbox: s.Inbox(t, inbox.Policy{}), Sink: sink(t, b)})
 	newRouter(t, service).AddConsumerHandler("loyalty", "orders", b, adds(s, "loyalty"))
@@ -322,6 +329,7 @@ func partFails(t *testing.T, s Store) {
 
 // routerIsClosed: somebody else closes the router.
 func routerIsClosed(t *testing.T, s Store) {
+	t.Helper()
 	b := broker(t)
 	service := newService(t, leat.Config{Outbox: s.Outbox(t), Inbox: s.Inbox(t, inbox.Policy{}), Sink: sink(t, b)})
 	router := newRouter(t, service)
@@ -333,6 +341,7 @@ func routerIsClosed(t *testing.T, s Store) {
 
 // handlerMayFinish: the handler that is at work at the end commits.
 func handlerMayFinish(t *testing.T, s Store) {
+	t.Helper()
 	b := one{message.NewMessage(watermill.NewUUID(), []byte("1"))}
 	service := newService(t, leat.Config{Inbox: s.Inbox(t, inbox.Policy{})})
 	began, goOn := make(chan struct{}), make(chan struct{})
@@ -354,6 +363,7 @@ func handlerMayFinish(t *testing.T, s Store) {
 // context does not reach it, as with kafkasource.
 type one struct{ msg *message.Message }
 
+// Subscribe implements message.Subscriber.
 func (o one) Subscribe(ctx context.Context, _ string) (<-chan *message.Message, error) {
 	messages := make(chan *message.Message, 1)
 	messages <- o.msg
@@ -361,6 +371,7 @@ func (o one) Subscribe(ctx context.Context, _ string) (<-chan *message.Message, 
 	return messages, nil
 }
 
+// Close implements message.Subscriber.
 func (o one) Close() error {
 	select {
 	case <-o.msg.Acked():
@@ -371,6 +382,7 @@ func (o one) Close() error {
 
 // endsBeforeItBegan: the end comes while the parts begin.
 func endsBeforeItBegan(t *testing.T, s Store) {
+	t.Helper()
 	b := broker(t)
 	service := newService(t, leat.Config{Outbox: s.Outbox(t), Inbox: s.Inbox(t, inbox.Policy{}), Sink: sink(t, b)})
 	newRouter(t, service).AddConsumerHandler("loyalty", "orders", b, adds(s, "loyalty"))
