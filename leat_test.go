@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -182,6 +183,25 @@ func TestRun_MigratesFirst(t *testing.T) {
 	err = service.Run(t.Context(), never{})
 	require.ErrorIs(t, err, sql.ErrConnDone)
 	require.EqualError(t, err, "leat: migrate the outbox: "+sql.ErrConnDone.Error())
+}
+
+// TestRun_NotMigrated: what to do is said once.
+//
+//leat:level 1
+func TestRun_NotMigrated(t *testing.T) {
+	t.Parallel()
+	ob, err := pgoutbox.New(testenv.Postgres(t).Pool, pgoutbox.Config{Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	sink, err := relay.Func(func(context.Context, outbox.Record) error { return nil }, relay.FuncConfig{})
+	require.NoError(t, err)
+	service, err := leat.New(leat.Config{
+		Outbox: ob, Sink: sink, NoMigrate: true, NoMaintenance: true, Relay: relay.Config{Logger: slog.New(slog.DiscardHandler)},
+	})
+	require.NoError(t, err)
+	err = service.Run(t.Context())
+	require.ErrorIs(t, err, outbox.ErrNotMigrated)
+	require.Regexp(t, `^leat: relay: leat: source is unusable: leat: schema is not migrated: outbox in "leat"."outbox" `+
+		`is at version 0, needed is \d+ or later: call Migrate, or run leat migrate up$`, err.Error())
 }
 
 type never struct{}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/hooks"
+	"github.com/leat-go/leat/internal/hostport"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -80,6 +81,9 @@ func (c Config) fenceAfter() time.Duration        { return c.SessionTimeout * 4 
 func validateNames(brokers []string, group string, noGroup bool) error {
 	if len(brokers) == 0 {
 		return outbox.ConfigError("brokers", brokers, "must name at least one")
+	}
+	if address, reason, refused := hostport.Refuse(brokers); refused {
+		return outbox.ConfigError("brokers", strconv.Quote(address), reason)
 	}
 	if group == "" && !noGroup {
 		return outbox.ConfigError("group", strconv.Quote(group), "must not be empty; Config.NoGroup reads without one")

@@ -46,7 +46,9 @@ func ExplainCommit(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, pgx.ErrTxClosed), errors.Is(err, pgx.ErrTxCommitRollback):
+	case errors.Is(err, pgx.ErrTxCommitRollback):
+		return fmt.Errorf("%w: %w: the handler ignored the error of a statement: %w", driver.ErrNotCommitted, driver.ErrRollbackOnly, err)
+	case errors.Is(err, pgx.ErrTxClosed):
 		return fmt.Errorf("%w: %w: %w", driver.ErrNotCommitted, driver.ErrRollbackOnly, err)
 	}
 	if answer, ok := errors.AsType[*pgconn.PgError](err); ok && pgerr.Refused(answer.SeverityUnlocalized, answer.Code) {
