@@ -1,13 +1,8 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/examples/internal/program"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
@@ -42,65 +38,27 @@ func TestREADME(t *testing.T) {
 	}
 }
 
-// program is the README's program with other addresses, under way.
-type program struct {
-	url string
-	log *testenv.Log
-	db  *testenv.Database
-}
-
-func start(t *testing.T, broker string) *program {
+func start(t *testing.T, broker string) *program.Program {
 	t.Helper()
-	p := &program{log: testenv.NewLog(), db: testenv.Postgres(t)}
-	for _, statement := range []string{
-		"CREATE TABLE orders (id text PRIMARY KEY)", "CREATE TABLE points (total int)", "INSERT INTO points VALUES (0)",
-	} {
-		_, err := p.db.Pool.Exec(t.Context(), statement)
-		require.NoError(t, err)
-	}
-	listen := free(t)
-	p.url = "http://" + listen
-	source, err := os.ReadFile("main.go")
+	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
-	text := string(source)
-	for address, instead := range map[string]string{
-		"postgres://localhost/shop": p.db.URL, "localhost:9092": broker, "localhost:8080": listen,
-	} {
-		require.Contains(t, text, address)
-		text = strings.ReplaceAll(text, address, instead)
-	}
-	dir := t.TempDir()
-	own, err := filepath.Abs("main.go")
-	require.NoError(t, err)
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {own: filepath.Join(dir, "main.go")}})
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(text), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600))
-	built, err := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", filepath.Join(dir, "program"), ".").CombinedOutput()
-	require.NoError(t, err, string(built))
-
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	cmd := exec.CommandContext(ctx, filepath.Join(dir, "program"))
-	cmd.Stdout, cmd.Stderr = p.log, p.log
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		stop()
-		require.Error(t, cmd.Wait(), "it was killed")
-	})
-	return p
+	_, setup, found := strings.Cut(string(readme), "psql shop -c '")
+	require.True(t, found)
+	setup, _, _ = strings.Cut(setup, "'\n")
+	return program.Start(t, broker, setup)
 }
 
-// order places an order.
-func (p *program) order(t *testing.T, id string) {
+// order places an order, once the program listens.
+func order(t *testing.T, p *program.Program, id string) {
 	t.Helper()
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/orders/"+id, nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+p.Listen+"/orders/"+id, nil)
 		require.NoError(c, err)
 		resp, err := http.DefaultClient.Do(req)
 		require.NoError(c, err)
 		require.NoError(c, resp.Body.Close())
 		require.Equal(c, http.StatusOK, resp.StatusCode)
-	}, patience, 50*time.Millisecond, p.log)
+	}, patience, 50*time.Millisecond)
 }
 
 // TestProgram: orders become points, one each.
@@ -108,31 +66,21 @@ func TestProgram(t *testing.T) {
 	t.Parallel()
 	p := start(t, testenv.PrivateKafka(t).Brokers[0])
 	for _, id := range []string{"1", "2", "3"} {
-		p.order(t, id)
+		order(t, p, id)
 	}
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		rows, err := p.db.Pool.Query(t.Context(), "SELECT total FROM points")
+		rows, err := p.DB.Pool.Query(t.Context(), "SELECT total FROM points")
 		require.NoError(c, err)
 		total, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
 		require.NoError(c, err)
 		require.Equal(c, 3, total)
-	}, patience, 50*time.Millisecond, p.log)
+	}, patience, 50*time.Millisecond)
 }
 
 // A3: the program says that its broker is away.
 func TestA3_ProgramTellsWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	p := start(t, free(t))
-	p.order(t, "1")
-	p.log.Await(t, "WARN", "refused")
-}
-
-// free returns an address where nobody listens.
-func free(t *testing.T) string {
-	t.Helper()
-	var config net.ListenConfig
-	l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	return l.Addr().String()
+	p := start(t, program.Free(t))
+	order(t, p, "1")
+	p.Log.Await(t, "WARN", "refused")
 }

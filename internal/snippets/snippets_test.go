@@ -180,7 +180,7 @@ func TestEverySnippetCompiles(t *testing.T) {
 		}
 	}
 	require.Greater(t, checked, 15)
-	require.Equal(t, 6, elsewhere, "those of examples/readme, examples/brokers, outbox/mysqlbinlog and outbox/natssink")
+	require.Equal(t, 7, elsewhere, "those of examples/readme, examples/tutorial, examples/brokers, outbox/mysqlbinlog and outbox/natssink")
 }
 
 // TestBrokenSnippetsAreNoticed: the check notices what is broken, and takes what is not.
