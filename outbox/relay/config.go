@@ -94,7 +94,7 @@ type Config struct {
 	AdoptPosition bool
 
 	// Logger receives what an operator should know. Defaults to slog.Default() as of
-	// New, warnings and errors only and what ends them, with the outbox and the group of
+	// New, warnings and errors only, what ends them, and who leads, with the outbox and the group of
 	// a source of leat's; slog.New(slog.DiscardHandler) turns it off. Warnings and errors
 	// are limited to a line for a cause and a minute.
 	Logger *slog.Logger

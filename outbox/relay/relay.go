@@ -113,7 +113,9 @@ func (r *Relay) acquire(ctx context.Context) (*term, error) {
 	}
 	if errors.Is(err, driver.ErrLeaseHeld) {
 		r.onAnswer(ctx)
-		r.watch.standsBy()
+		if leader, changed := r.watch.standsBy(err); changed {
+			logger.Tell(ctx, r.log, "relay stands by", slog.String("leader", leader))
+		}
 		return nil, err
 	}
 	if err != nil {
@@ -121,7 +123,8 @@ func (r *Relay) acquire(ctx context.Context) (*term, error) {
 		return nil, err
 	}
 	r.onAnswer(ctx)
-	r.log.InfoContext(ctx, "lease acquired", slog.Int64("epoch", s.Epoch()))
+	r.watch.leader.Store(nil)
+	logger.Tell(ctx, r.log, "relay leads", slog.Int("slot", slotOf(s)), slog.Int64("epoch", s.Epoch()))
 	r.onLease(ctx, s, true, nil)
 	return newTerm(r, s, asked.Add(r.cfg.Lease)), nil
 }
