@@ -44,6 +44,8 @@ func TestRun_WrongFile(t *testing.T) { //nolint:revive // a table
 		{relay("sink: {kafka: {}}, group: _x"), `:5: outboxes[0].relays[0].group = "_x": must not begin with _`},
 		{relay("sink: {kafka: {}}, start: then"), `:5: outboxes[0].relays[0].start: "then": must be oldest, now, or a time`},
 		{relay("sink: {kafka: {}}, topics: x"), `:5: outboxes[0].relays[0].topics: must be a list`},
+		{relay("sink: {kafka: {}}, allowed_topics: x"), `:5: outboxes[0].relays[0].allowed_topics: must be a list`},
+		{relay("sink: {kafka: {}}, allowed_topics: [a, '']"), `:5: outboxes[0].relays[0].allowed_topics[1] = "": must be valid UTF-8 without NUL, and not empty`},
 		{relay("sink: {kafka: {}}, no_listen: si"), `:5: outboxes[0].relays[0].no_listen: "si": must be one of ["false" "true"]`},
 		{relay("sink: {kafka: {}}, order: none"), `:5: outboxes[0].relays[0].order: "none": must be one of`},
 		{relay("sink: {kafka: {}}, lease: 5s"), `:5: outboxes[0].relays[0].lease = 5s: must exceed PublishTimeout`},

@@ -58,6 +58,14 @@ type Config struct {
 	// lease. A quarter of the time is kept for the release. Defaults to 10 s.
 	DrainTimeout time.Duration
 
+	// AllowedTopics are patterns of the topics that the relay sends to, at most 1,000; * stands
+	// for any run of characters. Whoever may enqueue chooses topics. A record of another
+	// topic never reaches the sink: it cannot be delivered (outbox.FailurePermanent), and
+	// Policies decide about it. A redrive sends it once the topic is allowed.
+	// A source's own Topics differ: what they leave out is passed in silence, for another
+	// group to send. Defaults to all topics.
+	AllowedTopics []string
+
 	// Policies decide about records that cannot be delivered; the first whose
 	// Topics match the record's topic counts. They need a Source whose sessions are
 	// Holders; without one a record that cannot be delivered holds back everything behind
@@ -122,7 +130,7 @@ func (c Config) withDefaults() Config {
 	c.MaxHeld = cmp.Or(c.MaxHeld, 100_000)
 	c.SuspectKeys = cmp.Or(c.SuspectKeys, 5)
 	c.SLO = cmp.Or(c.SLO, 5*time.Minute)
-	c.Policies = slices.Clone(c.Policies)
+	c.AllowedTopics, c.Policies = slices.Clone(c.AllowedTopics), slices.Clone(c.Policies)
 	for i := range c.Policies {
 		c.Policies[i] = c.Policies[i].withDefaults()
 	}
@@ -158,6 +166,9 @@ func (c Config) validateFailures() error {
 	}
 	if c.SuspectKeys < 2 || c.SuspectKeys > 1000 {
 		return outbox.ConfigError("SuspectKeys", c.SuspectKeys, "must be 2 to 1000")
+	}
+	if err := c.validateAllowed(); err != nil {
+		return err
 	}
 	return c.validatePolicies()
 }

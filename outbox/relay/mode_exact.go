@@ -93,7 +93,7 @@ func (m *exactMode) commit(work context.Context, page driver.Page, done, until i
 	defer cancel()
 	records := page.Records[done:until]
 	began := time.Now()
-	if err = r.pauses.firstPaused(records); err == nil {
+	if err = r.firstWithheld(records); err == nil {
 		err = m.sink.SendWith(ctx, m.session.SlotName(), records, position)
 	}
 	if len(records) > 0 {

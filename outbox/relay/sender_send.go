@@ -24,7 +24,7 @@ func (s *sender) send(stop, work context.Context, records []outbox.Record) ([]ou
 		return nil, 0, err
 	}
 	began := time.Now()
-	results := s.sendUnpaused(ctx, records)
+	results := s.sendAllowed(ctx, records)
 	took := time.Since(began)
 	if isOver(stop) {
 		if err := failpoint.Inject(work, failpoint.RelayCloseMidBatch); err != nil {
