@@ -45,10 +45,10 @@ type Trace struct {
 	// Messages are those that the log retains, ascending in Seq, the first hundred at most. As
 	// a rule there is one; several if it was enqueued again.
 	Messages []TracedMessage
-	// Delayed are those that are not due yet.
+	// Delayed are those that are not due yet, the first hundred at most.
 	Delayed []DelayedMessage
-	// Held and Dead are those that relays of any group have set aside; of each, Group is
-	// set.
+	// Held and Dead are those that relays of any group have set aside: of each group the first
+	// hundred at most, and those of Messages. Group is set.
 	Held, Dead []HeldRecord
 	// Audit are the newest hundred entries about the id, the oldest first.
 	Audit []AuditEntry

@@ -98,6 +98,12 @@ func brokenAdmins() []adminNegative {
 		{"a trace has all messages of an id", func(c *control) outboxtest.Subject { return exhaustive{c} }, map[string]string{
 			"Admin_TraceIsBounded": "want the first 100 of 101",
 		}},
+		{"a trace has all that is set aside of an id", func(c *control) outboxtest.Subject { return lister{c} }, map[string]string{
+			"Admin_TraceBoundsWhatIsSetAside": "101 are set aside",
+		}},
+		{"a trace goes by the first hundred that are set aside", func(c *control) outboxtest.Subject { return hasty{c} }, map[string]string{
+			"Admin_TraceBoundsWhatIsSetAside": "{Group:default State:sent}",
+		}},
 	}
 }
 
@@ -335,6 +341,33 @@ func (e exhaustive) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace,
 	found, err := e.control.Trace(ctx, q)
 	if n := len(found.Messages); n == trace.Most {
 		found.Messages = append(found.Messages, found.Messages[n-1])
+	}
+	return found, err
+}
+
+type lister struct{ *control }
+
+func (l lister) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
+	found, err := l.control.Trace(ctx, q)
+	for _, list := range []*[]admin.HeldRecord{&found.Held, &found.Dead} {
+		if n := len(*list); n == trace.Most {
+			*list = append(*list, (*list)[n-1])
+		}
+	}
+	return found, err
+}
+
+type hasty struct{ *control }
+
+func (h hasty) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
+	found, err := h.control.Trace(ctx, q)
+	found.Held, found.Dead = found.Held[:min(len(found.Held), trace.Most)], found.Dead[:min(len(found.Dead), trace.Most)]
+	for i := range found.Messages {
+		for j := range found.Messages[i].Groups {
+			if g := &found.Messages[i].Groups[j]; g.State == admin.TraceHeld || g.State == admin.TraceDead {
+				g.State = trace.Settled(&found, g.Group, found.Messages[i].Seq)
+			}
+		}
 	}
 	return found, err
 }

@@ -35,6 +35,7 @@ func adminChecks() []Check {
 		Check{Name: "Admin_SearchFinds", run: searchFinds},
 		Check{Name: "Admin_TraceTells", run: traceTells},
 		Check{Name: "Admin_TraceIsBounded", run: traceIsBounded},
+		Check{Name: "Admin_TraceBoundsWhatIsSetAside", run: traceBoundsWhatIsSetAside},
 	)
 }
 
@@ -370,6 +371,49 @@ func traceIsBounded(ctx context.Context, tr *trial) {
 	for i, m := range trace.Messages {
 		if string(m.Payload) != strconv.Itoa(i) {
 			fail.With("trace of an id: message %d is %s, want the first ones in their order", i, m.Payload)
+		}
+	}
+}
+
+// traceBoundsWhatIsSetAside traces ids of more records than a trace lists, all of which are held
+// or dead: it lists the first ones, and those of its messages.
+func traceBoundsWhatIsSetAside(ctx context.Context, tr *trial) {
+	searcher, ok := tr.Subject.(admin.Searcher)
+	if !ok {
+		return
+	}
+	fates := map[string]driver.Holding{}
+	var names []string
+	for range 2 { // at two times
+		var msgs []outbox.Message
+		for id, fate := range map[string]driver.Fate{"held": driver.FatePark, "dead": driver.FateDead} {
+			for _, name := range numbered(id+strconv.Itoa(len(names)), mostTraced) {
+				fates[name] = driver.Holding{Fate: fate, Attempts: failedOf(outbox.FailurePermanent, tooLarge)}
+				names = append(names, name)
+				msgs = append(msgs, outbox.Message{ID: id, Topic: testTopic, Payload: []byte(name)})
+			}
+		}
+		tr.commit(ctx, msgs...)
+		fail.If(pause(ctx))
+	}
+	tr.holder(ctx).hold(ctx, fates, names...)
+	all, err := searchAll(ctx, searcher, admin.MessageQuery{OmitPayload: true})
+	if err != nil || len(all) != len(names) {
+		fail.With("search: %d, want %d: %w", len(all), len(names), errors.Join(err, errWrongAnswer))
+	}
+	for id, state := range map[string]admin.TraceState{"held": admin.TraceHeld, "dead": admin.TraceDead} {
+		for what, since := range map[string]time.Time{"all": all[0].CreatedAt, "the later ones": all[2*mostTraced].CreatedAt} {
+			found, err := searcher.Trace(ctx, admin.TraceQuery{ID: id, Since: since})
+			fail.If(err, "trace of "+id)
+			for i := range found.Messages {
+				if m := &found.Messages[i]; len(m.Groups) != 1 || m.Groups[0].State != state {
+					fail.With("trace of %s, %s: message %s is %+v, want %s", id, what, m.Payload, m.Groups, state)
+				}
+			}
+			listed := slices.Concat(found.Held, found.Dead)
+			if n := len(listed); len(found.Messages) != mostTraced || n < mostTraced || n > 2*mostTraced || what == "all" && n > mostTraced {
+				fail.With("trace of %s, %s: %d are set aside, %d messages, want the first %d", id, what, n, len(found.Messages), mostTraced)
+			}
 		}
 	}
 }

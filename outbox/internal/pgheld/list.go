@@ -69,10 +69,11 @@ func scanHeld(found pgx.CollectableRow, more ...any) (h admin.HeldRecord, err er
 	return h, err
 }
 
-// ByID lists the held and the dead records with an id, of all groups.
-func (s *Statements) ByID(ctx context.Context, db Queryer, id string) (held, dead []admin.HeldRecord, err error) {
+// ByID lists the held and the dead records with an id, of all groups: of each and each group
+// the first hundred, and those with seqs.
+func (s *Statements) ByID(ctx context.Context, db Queryer, id string, seqs []int64) (held, dead []admin.HeldRecord, err error) {
 	for sql, found := range map[string]*[]admin.HeldRecord{s.traceHeld: &held, s.traceDead: &dead} {
-		rows, err := db.Query(ctx, sql, idArgs(admin.Selection{ID: id})...)
+		rows, err := db.Query(ctx, sql, append(idArgs(admin.Selection{ID: id}), seqs)...)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -227,7 +227,11 @@ func (t *HeldTx) Select(ctx context.Context, q heldqueue.Query) (found []heldque
 	if q.Last {
 		order = "seq DESC"
 	}
-	err = t.rows(ctx, c, order+allRows, func(row *heldqueue.Row) bool {
+	limit := allRows
+	if isAll := q.Topics == "" && q.Kind == "" && q.Fingerprint == "" && q.Line.Key == ""; isAll && q.Limit > 0 {
+		limit, c.Args = " LIMIT ?", append(c.Args, q.Limit) // else the driver reads all that is left
+	}
+	err = t.rows(ctx, c, order+limit, func(row *heldqueue.Row) bool {
 		if q.Matches(row) {
 			found = append(found, *row)
 		}
