@@ -3,6 +3,7 @@ package relay_test
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -106,4 +107,19 @@ func TestS18_TopicsThatAreNotAllowedInATransaction(t *testing.T) {
 		}), "%+v", alarms)
 		stop()
 	})
+}
+
+// TestS18_TopicsOfStrangersAreForgotten: a topic whose records can never be delivered is not remembered for as
+// long as the lease lasts, however many there are; one that is out is.
+func TestS18_TopicsOfStrangersAreForgotten(t *testing.T) {
+	t.Parallel()
+	r, err := relay.New(newFakeLog(0).source(), takesAll(0), relay.Config{})
+	require.NoError(t, err)
+	records, results := make([]outbox.Record, 1000), make([]outbox.Result, 1000)
+	for i := range records {
+		records[i].Topic = strconv.Itoa(i)
+		results[i] = outbox.Failed(outbox.FailurePermanent, errBroker)
+	}
+	results[7] = outbox.Failed(outbox.FailureOutage, errBroker)
+	require.Equal(t, 1, relay.TopicsWithFailures(t.Context(), r, records, results))
 }
