@@ -21,7 +21,7 @@ type HistoryConfig struct {
 	Topics []string
 }
 
-// History selects committed messages for replay.Run.
+// History selects committed messages for relay.Replay.
 func (ob *Outbox) History(cfg HistoryConfig) driver.History {
 	return &history{ob: ob, cfg: cfg}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/replay"
+	"github.com/leat-go/leat/outbox/relay"
 )
 
 // What was sent is sent again: here the orders only, to a topic of their own from
@@ -31,7 +31,7 @@ func ExampleOutbox_History() {
 		if err != nil {
 			return err
 		}
-		report, err := replay.Run(ctx, history, printSink{}, replay.Config{
+		report, err := relay.Replay(ctx, history, printSink{}, relay.ReplayConfig{
 			Actor: "ann", Reason: "rebuild the search index",
 			Topic: func(r *outbox.Record) string { return r.Topic + ".rebuild" },
 			Rate:  1000,

@@ -63,7 +63,7 @@ type HistoryConfig struct {
 	Topics, Keys, IDs []string
 }
 
-// History selects retained messages for replay.Run. It connects to nothing. A
+// History selects retained messages for relay.Replay. It connects to nothing. A
 // replay reads on one connection of its own, outside the pool, and holds no
 // transaction open. It needs the privileges of a relay but for the leases, and
 // INSERT on the audit.

@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/replay"
+	"github.com/leat-go/leat/outbox/relay"
 )
 
 // drops of history under a replay that has sent the first three of thirty.
@@ -43,12 +43,12 @@ func TestO2_ReplayTellsOfHistoryDroppedUnderIt(t *testing.T) {
 			require.NoError(t, err)
 			broker := outboxtest.NewBroker()
 			how := replayConfig()
-			how.Progress = func(context.Context, replay.Report) {
+			how.Progress = func(context.Context, relay.ReplayReport) {
 				drop(t, ob, db)
 				how.Progress = nil
 				drop = func(*testing.T, *pgoutbox.Outbox, *testenv.Database) {}
 			}
-			report, err := replay.Run(t.Context(), h, broker.Sink(), how)
+			report, err := relay.Replay(t.Context(), h, broker.Sink(), how)
 			require.ErrorIs(t, err, driver.ErrHistoryGap)
 			var gap *driver.HistoryGapError
 			require.ErrorAs(t, err, &gap)
@@ -57,10 +57,10 @@ func TestO2_ReplayTellsOfHistoryDroppedUnderIt(t *testing.T) {
 			require.False(t, report.Done)
 
 			how.Position = report.Position
-			_, err = replay.Run(t.Context(), h, broker.Sink(), how)
+			_, err = relay.Replay(t.Context(), h, broker.Sink(), how)
 			require.ErrorIs(t, err, driver.ErrHistoryGap)
 			how.SkipGaps = true
-			report, err = replay.Run(t.Context(), h, broker.Sink(), how)
+			report, err = relay.Replay(t.Context(), h, broker.Sink(), how)
 			require.NoError(t, err)
 			require.Equal(t, []driver.HistoryGapError{{From: 4, To: 20}}, report.Gaps)
 			require.True(t, report.Done)
@@ -90,7 +90,7 @@ func TestO2_ReplayOfWhatIsRetained(t *testing.T) {
 	}
 	h, err := ob.History(pgoutbox.HistoryConfig{From: pgoutbox.AtSeq(15)})
 	require.NoError(t, err)
-	_, err = replay.Run(t.Context(), h, outboxtest.NewBroker().Sink(), replayConfig())
+	_, err = relay.Replay(t.Context(), h, outboxtest.NewBroker().Sink(), replayConfig())
 	require.EqualError(t, err, "leat: history to be replayed is no longer retained: seq 15 to 20")
 
 	exec(t, db, "DELETE FROM leat.outbox")

@@ -15,20 +15,20 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/replay"
+	"github.com/leat-go/leat/outbox/relay"
 )
 
-func replayConfig() replay.Config {
-	return replay.Config{Actor: "ann", Reason: "the search index was lost", PageSize: 3}
+func replayConfig() relay.ReplayConfig {
+	return relay.ReplayConfig{Actor: "ann", Reason: "the search index was lost", PageSize: 3}
 }
 
 // replayed replays what cfg selects and returns it.
-func replayed(t *testing.T, ob *pgoutbox.Outbox, cfg pgoutbox.HistoryConfig, how replay.Config) ([]outbox.Record, replay.Report) {
+func replayed(t *testing.T, ob *pgoutbox.Outbox, cfg pgoutbox.HistoryConfig, how relay.ReplayConfig) ([]outbox.Record, relay.ReplayReport) {
 	t.Helper()
 	h, err := ob.History(cfg)
 	require.NoError(t, err)
 	broker := outboxtest.NewBroker()
-	report, err := replay.Run(t.Context(), h, broker.Sink(), how)
+	report, err := relay.Replay(t.Context(), h, broker.Sink(), how)
 	require.NoError(t, err)
 	require.True(t, report.Done)
 	require.EqualValues(t, len(broker.Log()), report.Sent)
@@ -99,7 +99,7 @@ func TestO12_ReplayDisturbsNobody(t *testing.T) {
 	before := positions()
 	how := replayConfig()
 	pages := 0
-	how.Progress = func(context.Context, replay.Report) {
+	how.Progress = func(context.Context, relay.ReplayReport) {
 		pages++
 		require.Equal(t, 1, connections(t, db, "leat replay default"))
 		require.True(t, query1[bool](t, db, `SELECT bool_and(backend_xmin IS NULL AND backend_xid IS NULL AND state = 'idle')
@@ -115,7 +115,7 @@ func TestO12_ReplayDisturbsNobody(t *testing.T) {
 		FROM leat.outbox_audit WHERE action = 'replay'`))
 
 	run := startRelay(t, ob, broker)
-	how.Progress = func(ctx context.Context, _ replay.Report) {
+	how.Progress = func(ctx context.Context, _ relay.ReplayReport) {
 		pages++
 		put(t, ob, "k", "new"+strconv.Itoa(pages))
 		_, err := broker.AwaitDistinct(ctx, 4+pages)
@@ -140,7 +140,7 @@ func TestO2_ReplaySurvivesItsConnection(t *testing.T) {
 		exec(t, db, "SELECT setval('leat.outbox_seq_seq', "+strconv.Itoa((i+1)*300_000)+")")
 	}
 	how := replayConfig()
-	how.Progress = func(context.Context, replay.Report) {
+	how.Progress = func(context.Context, relay.ReplayReport) {
 		exec(t, db, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'leat replay%'")
 	}
 	got, _ := replayed(t, ob, pgoutbox.HistoryConfig{}, how)
@@ -166,12 +166,12 @@ func TestO2_ReplayRefuses(t *testing.T) {
 		require.NoError(t, err)
 		how := replayConfig()
 		how.Position = position
-		_, err = replay.Run(t.Context(), h, outboxtest.NewBroker().Sink(), how)
+		_, err = relay.Replay(t.Context(), h, outboxtest.NewBroker().Sink(), how)
 		require.ErrorIs(t, err, want, position)
 	}
 	h, err := ob.History(pgoutbox.HistoryConfig{From: pgoutbox.AtWindow(77)})
 	require.NoError(t, err)
-	_, err = replay.Run(t.Context(), h, outboxtest.NewBroker().Sink(), replayConfig())
+	_, err = relay.Replay(t.Context(), h, outboxtest.NewBroker().Sink(), replayConfig())
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 	require.ErrorContains(t, err, "77")
 	for _, cfg := range []pgoutbox.HistoryConfig{
@@ -184,7 +184,7 @@ func TestO2_ReplayRefuses(t *testing.T) {
 	require.NoError(t, err)
 	h, err = empty.History(pgoutbox.HistoryConfig{})
 	require.NoError(t, err)
-	_, err = replay.Run(t.Context(), h, outboxtest.NewBroker().Sink(), replayConfig())
+	_, err = relay.Replay(t.Context(), h, outboxtest.NewBroker().Sink(), replayConfig())
 	refused(t, err, outbox.ErrNotMigrated)
 }
 

@@ -62,7 +62,7 @@ func (c *HistoryConfig) selects(r *outbox.Record) bool {
 	}
 }
 
-// History selects retained messages for replay.Run. It connects to nothing. A replay reads
+// History selects retained messages for relay.Replay. It connects to nothing. A replay reads
 // pages of the log, and holds neither a transaction nor a connection between them. It
 // needs SELECT on all tables and INSERT on the audit.
 func (o *Outbox) History(cfg HistoryConfig) (driver.History, error) {

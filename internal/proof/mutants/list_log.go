@@ -148,18 +148,18 @@ func delayMutants() []Mutant {
 		{
 			Name: "replay-changes-ids", Breaks: []string{"O4"},
 			Change:  "a replayed record has another id",
-			File:    "outbox/replay/send.go",
+			File:    "outbox/relay/replay_send.go",
 			Old:     `records[i].Topic, records[i].Replay = r.cfg.Topic(w.record), r.name`,
 			New:     `records[i].Topic, records[i].ID = r.cfg.Topic(w.record), w.record.ID+"'"+r.name[:0]`,
-			Package: "outbox/replay", Test: "TestO4_O5_Replay",
+			Package: "outbox/relay", Test: "TestO4_O5_Replay",
 		},
 		{
 			Name: "replay-goes-past-a-failure", Breaks: []string{"O2"},
 			Change:  "a replay resumes behind a record that was not delivered",
-			File:    "outbox/replay/send.go",
+			File:    "outbox/relay/replay_send.go",
 			Old:     `	if len(left) > 0 {`,
 			New:     `	if len(left) > len(records) {`,
-			Package: "outbox/replay", Test: "TestO2_ReplayFailures",
+			Package: "outbox/relay", Test: "TestO2_ReplayFailures",
 		},
 	}
 }

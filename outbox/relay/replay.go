@@ -1,4 +1,4 @@
-package replay
+package relay
 
 import (
 	"context"
@@ -13,22 +13,16 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-var (
-	// ErrStopped is wrapped by the error of a Run that has come upon a record which
-	// cannot be delivered and may not be skipped.
-	ErrStopped = errors.New("leat: replay stopped at a record that cannot be delivered")
+// ErrReplayStopped is wrapped by the error of a Replay that has met a record which cannot be
+// delivered and may not be skipped.
+var ErrReplayStopped = errors.New("leat: replay stopped at a record that cannot be delivered")
 
-	// ErrHistoryGap is wrapped by the error of a Run that has come upon records which
-	// are no longer retained (driver.HistoryGapError).
-	ErrHistoryGap = driver.ErrHistoryGap
-)
-
-// Run sends retained history once more, in the order of Seq, so that the order
+// Replay sends retained history once more, in the order of Seq, so that the order
 // of each key is kept, and with the ids that the records have had all along: an
 // inbox recognises them. Record.Replay names the run, so that a destination that drops
 // repeats of what a relay has sent takes them. It returns when all of history is sent, when ctx ends, or
-// at a record that cannot be delivered (Config.SkipFailed) or that is no longer
-// retained (Config.SkipGaps).
+// at a record that cannot be delivered (ReplayConfig.SkipFailed) or that is no longer
+// retained (ReplayConfig.SkipGaps).
 //
 // What is replayed is settled when it begins: records that are committed later are
 // no business of it. Relays that run at the same time are not disturbed, and no
@@ -37,28 +31,30 @@ var (
 //
 // Failures are tried again with backoff, only what failed, in the same order:
 // those of the source and outages of the destination until ctx ends, unknown ones
-// until Config.Attempts. The report is valid with every error; its Position
+// until ReplayConfig.Attempts. The report is valid with every error; its Position
 // resumes the replay, and repeats at most the records behind the first that was
 // not delivered.
 //
-// Errors: those of ctx; the operating system's, if it has no random bytes; one that wraps outbox.ErrInvalidConfig for arguments that
-// cannot work, driver.ErrSourceUnusable, ErrStopped, or ErrHistoryGap.
-func Run(ctx context.Context, history driver.History, sink driver.Sink, cfg Config) (Report, error) {
+// Errors: those of ctx; the operating system's, if it has no random bytes; one that wraps
+// outbox.ErrInvalidConfig for arguments that cannot work, driver.ErrSourceUnusable,
+// ErrReplayStopped, or driver.ErrHistoryGap, a *driver.HistoryGapError, for records that are no
+// longer retained.
+func Replay(ctx context.Context, history driver.History, sink driver.Sink, cfg ReplayConfig) (ReplayReport, error) {
 	if history == nil {
-		return Report{}, outbox.ConfigError("history", nil, "must not be nil")
+		return ReplayReport{}, outbox.ConfigError("history", nil, "must not be nil")
 	}
 	if sink == nil {
-		return Report{}, outbox.ConfigError("sink", nil, "must not be nil")
+		return ReplayReport{}, outbox.ConfigError("sink", nil, "must not be nil")
 	}
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
-		return Report{}, err
+		return ReplayReport{}, err
 	}
 	name, err := ids.New()
 	if err != nil {
-		return Report{}, err
+		return ReplayReport{}, err
 	}
-	r := &run{
+	r := &replay{
 		history: history, sink: sink, cfg: cfg, name: name, began: time.Now(),
 		retry: jitter.Backoff{Min: cfg.BackoffMin, Max: cfg.BackoffMax},
 	}
@@ -68,21 +64,21 @@ func Run(ctx context.Context, history driver.History, sink driver.Sink, cfg Conf
 	return r.report, err
 }
 
-// Report is what a replay has done.
-type Report struct {
+// ReplayReport is what a replay has done.
+type ReplayReport struct {
 	// Sent is the number of records that the sink has acknowledged, Skipped of those
 	// that could not be delivered.
 	Sent, Skipped int64
 	// Failures are the first thousand of those that were skipped, and the one at
 	// which the replay has stopped.
-	Failures []Failure
-	// Gaps are the records that were no longer retained (Config.SkipGaps).
+	Failures []ReplayFailure
+	// Gaps are the records that were no longer retained (ReplayConfig.SkipGaps).
 	Gaps []driver.HistoryGapError
-	// Position is where the replay can be resumed (Config.Position).
+	// Position is where the replay can be resumed (ReplayConfig.Position).
 	Position string
 	// LastSeq is the number of the last record before Position, 0 if there is none.
 	LastSeq int64
-	// FirstSeq is the least Seq that this Run could come upon, EndSeq one past the greatest,
+	// FirstSeq is the least Seq that this replay could come upon, EndSeq one past the greatest,
 	// so that it has come to LastSeq of EndSeq-1. What is replayed may end before; Done
 	// tells. Both are 0 if the source does not know (driver.BoundedPlayback).
 	FirstSeq, EndSeq int64
@@ -92,8 +88,8 @@ type Report struct {
 	Took time.Duration
 }
 
-// Failure is a record that could not be delivered.
-type Failure struct {
+// ReplayFailure is a record that could not be delivered.
+type ReplayFailure struct {
 	// ID, Seq and Topic are the record's; Topic as it was sent.
 	ID    string
 	Seq   int64
@@ -102,22 +98,22 @@ type Failure struct {
 	Err error
 }
 
-// maxFailures bounds Report.Failures.
+// maxFailures bounds ReplayReport.Failures.
 const maxFailures = 1000
 
-// run is one call of Run.
-type run struct {
+// replay is one call of Replay.
+type replay struct {
 	history  driver.History
 	sink     driver.Sink
-	cfg      Config
+	cfg      ReplayConfig
 	name     string // outbox.Record.Replay
-	report   Report
+	report   ReplayReport
 	retry    jitter.Backoff
 	began    time.Time
 	sendNext time.Time // the rate allows no record before
 }
 
-func (r *run) run(ctx context.Context) (err error) {
+func (r *replay) run(ctx context.Context) (err error) {
 	playback, err := r.begin(ctx)
 	if err != nil {
 		return err
@@ -151,7 +147,7 @@ func (r *run) run(ctx context.Context) (err error) {
 
 // audit notes how the replay has ended, where the source can. It changes nothing about
 // the replay if that fails.
-func (r *run) audit(ctx context.Context, p driver.Playback, err error) {
+func (r *replay) audit(ctx context.Context, p driver.Playback, err error) {
 	audited, ok := p.(driver.AuditedPlayback)
 	if !ok {
 		return
@@ -168,7 +164,7 @@ func (r *run) audit(ctx context.Context, p driver.Playback, err error) {
 }
 
 // begin opens history, trying again while the source is away.
-func (r *run) begin(ctx context.Context) (driver.Playback, error) {
+func (r *replay) begin(ctx context.Context) (driver.Playback, error) {
 	for {
 		p, err := r.history.Begin(ctx, driver.ReplayOrder{Position: r.cfg.Position, Actor: r.cfg.Actor, Reason: r.cfg.Reason})
 		if err == nil {
@@ -181,7 +177,7 @@ func (r *run) begin(ctx context.Context) (driver.Playback, error) {
 }
 
 // read returns the next records, trying again while the source is away.
-func (r *run) read(ctx context.Context, p driver.Playback) ([]outbox.Record, error) {
+func (r *replay) read(ctx context.Context, p driver.Playback) ([]outbox.Record, error) {
 	for {
 		records, err := p.Read(ctx, r.cfg.pageSize())
 		if err == nil {
@@ -198,14 +194,26 @@ func (r *run) read(ctx context.Context, p driver.Playback) ([]outbox.Record, err
 
 // again waits before operation is tried again, or returns the error that ends the
 // replay.
-func (r *run) again(ctx context.Context, operation string, err error) error {
+func (r *replay) again(ctx context.Context, operation string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(err, driver.ErrSourceUnusable) || errors.Is(err, outbox.ErrInvalidConfig) || errors.Is(err, ErrHistoryGap) {
+	if errors.Is(err, driver.ErrSourceUnusable) || errors.Is(err, outbox.ErrInvalidConfig) || errors.Is(err, driver.ErrHistoryGap) {
 		return err
 	}
 	r.cfg.Logger.WarnContext(ctx, "replay waits", slog.String("operation", operation), slog.Any("error", err))
 	_ = wait.For(ctx, r.retry.Next())
 	return ctx.Err()
+}
+
+// skipGap notes the gap that err tells of, if it does and the replay may go on behind it.
+func (r *replay) skipGap(ctx context.Context, err error) bool {
+	gap, ok := errors.AsType[*driver.HistoryGapError](err)
+	if !ok || !r.cfg.SkipGaps {
+		return false
+	}
+	r.cfg.Logger.WarnContext(ctx, "replay goes on behind what is no longer retained",
+		slog.Int64("from_seq", gap.From), slog.Int64("to_seq", gap.To))
+	r.report.Gaps = append(r.report.Gaps, *gap)
+	return true
 }

@@ -1,4 +1,4 @@
-package replay
+package relay
 
 import (
 	"context"
@@ -18,7 +18,7 @@ type replayed struct {
 }
 
 // deliver sends records until each is acknowledged or skipped.
-func (r *run) deliver(ctx context.Context, p driver.Playback, records []outbox.Record) error {
+func (r *replay) deliver(ctx context.Context, p driver.Playback, records []outbox.Record) error {
 	if err := r.throttle(ctx, len(records)); err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (r *run) deliver(ctx context.Context, p driver.Playback, records []outbox.R
 }
 
 // throttle waits until n records more keep to the rate.
-func (r *run) throttle(ctx context.Context, n int) error {
+func (r *replay) throttle(ctx context.Context, n int) error {
 	if r.cfg.Rate == 0 {
 		return ctx.Err()
 	}
@@ -67,7 +67,7 @@ func (r *run) throttle(ctx context.Context, n int) error {
 }
 
 // send calls the sink once.
-func (r *run) send(ctx context.Context, waiting []replayed) []outbox.Result {
+func (r *replay) send(ctx context.Context, waiting []replayed) []outbox.Result {
 	records := make([]outbox.Record, len(waiting))
 	for i, w := range waiting {
 		records[i] = *w.record
@@ -90,7 +90,7 @@ func (r *run) send(ctx context.Context, waiting []replayed) []outbox.Result {
 // sort counts what was acknowledged and what is given up, and returns the rest:
 // what has to be sent again, with an error of it that asks to wait. err ends the
 // replay.
-func (r *run) sort(waiting []replayed, results []outbox.Result) (left []replayed, failed, err error) {
+func (r *replay) sort(waiting []replayed, results []outbox.Result) (left []replayed, failed, err error) {
 	for i, w := range waiting {
 		cause := results[i].Err
 		if cause == nil {
@@ -120,22 +120,22 @@ func (r *run) sort(waiting []replayed, results []outbox.Result) (left []replayed
 		}
 		left = append(left, w)
 		if err == nil {
-			err = fmt.Errorf("%w: id %.200q, seq %d: %w", ErrStopped, w.record.ID, w.record.Seq, cause)
+			err = fmt.Errorf("%w: id %.200q, seq %d: %w", ErrReplayStopped, w.record.ID, w.record.Seq, cause)
 		}
 	}
 	return left, failed, err
 }
 
-func (r *run) fail(record *outbox.Record, err error) {
+func (r *replay) fail(record *outbox.Record, err error) {
 	if len(r.report.Failures) < maxFailures {
-		r.report.Failures = append(r.report.Failures, Failure{
+		r.report.Failures = append(r.report.Failures, ReplayFailure{
 			ID: record.ID, Seq: record.Seq, Topic: r.cfg.Topic(record), Err: err,
 		})
 	}
 }
 
 // reached moves the report's position to before the first record that is left.
-func (r *run) reached(p driver.Playback, records []outbox.Record, left []replayed) {
+func (r *replay) reached(p driver.Playback, records []outbox.Record, left []replayed) {
 	done := len(records)
 	if len(left) > 0 {
 		for done = range records {

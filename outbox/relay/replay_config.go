@@ -1,4 +1,4 @@
-package replay
+package relay
 
 import (
 	"cmp"
@@ -10,13 +10,13 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Config tunes Run. Actor and Reason are required.
-type Config struct {
+// ReplayConfig tunes Replay. Actor and Reason are required.
+type ReplayConfig struct {
 	// Actor and Reason say who replays, and why. Stored in the source's audit.
 	Actor, Reason string
 
 	// Position resumes an earlier replay of the same history: its
-	// Report.Position.
+	// ReplayReport.Position.
 	// Defaults to none: from the start of the selection.
 	Position string
 
@@ -45,7 +45,7 @@ type Config struct {
 
 	// SkipGaps goes on behind records that are no longer retained; the report names
 	// them.
-	// Defaults to false: the replay stops there, with an ErrHistoryGap.
+	// Defaults to false: the replay stops there, with a driver.ErrHistoryGap.
 	SkipGaps bool
 
 	// PublishTimeout bounds one call of Sink.Send. Defaults to 5 s.
@@ -57,14 +57,14 @@ type Config struct {
 
 	// Progress is called after each page with the report so far, from the goroutine
 	// that replays. Defaults to none.
-	Progress func(ctx context.Context, sofar Report)
+	Progress func(ctx context.Context, sofar ReplayReport)
 
 	// Logger receives what an operator should know. Defaults to slog.Default() as of
-	// Run, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
+	// Replay, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 
-func (c Config) withDefaults() Config {
+func (c ReplayConfig) withDefaults() ReplayConfig {
 	c.PageSize = cmp.Or(c.PageSize, 500)
 	c.Attempts = cmp.Or(c.Attempts, 10)
 	c.PublishTimeout = cmp.Or(c.PublishTimeout, 5*time.Second)
@@ -74,13 +74,13 @@ func (c Config) withDefaults() Config {
 		c.Topic = func(r *outbox.Record) string { return r.Topic }
 	}
 	if c.Progress == nil {
-		c.Progress = func(context.Context, Report) {}
+		c.Progress = func(context.Context, ReplayReport) {}
 	}
 	c.Logger = logger.Or(c.Logger)
 	return c
 }
 
-func (c Config) validate() error {
+func (c ReplayConfig) validate() error {
 	switch {
 	case c.Actor == "":
 		return outbox.ConfigError("Actor", `""`, "must not be empty")
@@ -104,7 +104,7 @@ func (c Config) validate() error {
 }
 
 // pageSize is PageSize, or less where the Rate is low.
-func (c Config) pageSize() int {
+func (c ReplayConfig) pageSize() int {
 	if c.Rate == 0 {
 		return c.PageSize
 	}

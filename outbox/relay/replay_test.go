@@ -1,4 +1,4 @@
-package replay_test
+package relay_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/memoutbox"
-	"github.com/leat-go/leat/outbox/replay"
+	"github.com/leat-go/leat/outbox/relay"
 )
 
 // fill returns an outbox with n messages. Each third message has the same key.
@@ -63,8 +63,8 @@ func (s *sinkFunc) Send(_ context.Context, records []outbox.Record) []outbox.Res
 
 func always(*outbox.Record) error { return nil }
 
-func replayConfig() replay.Config {
-	return replay.Config{Actor: "test", Reason: "test", PageSize: 4}
+func replayConfig() relay.ReplayConfig {
+	return relay.ReplayConfig{Actor: "test", Reason: "test", PageSize: 4}
 }
 
 func sentIDs(records []outbox.Record) []string {
@@ -84,12 +84,12 @@ func TestO4_O5_Replay(t *testing.T) {
 	cfg := replayConfig()
 	cfg.Topic = func(r *outbox.Record) string { return r.Topic + "-again" }
 	pages := 0
-	cfg.Progress = func(_ context.Context, sofar replay.Report) {
+	cfg.Progress = func(_ context.Context, sofar relay.ReplayReport) {
 		pages++
 		require.EqualValues(t, len(sink.sent), sofar.Sent)
 		more(t, ob, 100*pages, 1)
 	}
-	report, err := replay.Run(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
+	report, err := relay.Replay(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
 	require.NoError(t, err)
 	require.True(t, report.Done)
 	require.EqualValues(t, 10, report.Sent)
@@ -106,7 +106,7 @@ func TestO4_O5_Replay(t *testing.T) {
 	sink.sent = nil
 	cfg.Progress = nil
 	cfg.Position = report.Position
-	again, err := replay.Run(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
+	again, err := relay.Replay(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
 	require.NoError(t, err)
 	require.True(t, again.Done)
 	require.Empty(t, sink.sent, "what came later is not of this replay, resumed or not")
@@ -120,7 +120,7 @@ func TestO2_ReplayHasANameOfItsOwn(t *testing.T) {
 	ob := fill(t, 3)
 	names := make(map[string]int)
 	for range 2 {
-		_, err := replay.Run(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, replayConfig())
+		_, err := relay.Replay(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, replayConfig())
 		require.NoError(t, err)
 	}
 	for i := range sink.sent {
@@ -147,7 +147,7 @@ func TestO5_ReplayOutage(t *testing.T) {
 			}
 			return nil
 		}}
-		report, err := replay.Run(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, replayConfig())
+		report, err := relay.Replay(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, replayConfig())
 		require.NoError(t, err)
 		require.EqualValues(t, 12, report.Sent)
 		require.Len(t, sink.sent, 12)
@@ -179,8 +179,8 @@ func TestO2_ReplayFailures(t *testing.T) {
 				}}
 				cfg := replayConfig()
 				cfg.Attempts = 3
-				report, err := replay.Run(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
-				require.ErrorIs(t, err, replay.ErrStopped)
+				report, err := relay.Replay(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
+				require.ErrorIs(t, err, relay.ErrReplayStopped)
 				require.ErrorContains(t, err, `id "5"`)
 				require.Equal(t, tries, tried)
 				require.False(t, report.Done)
@@ -190,12 +190,12 @@ func TestO2_ReplayFailures(t *testing.T) {
 
 				broken, sink.sent = false, nil
 				cfg.Position = report.Position
-				_, err = replay.Run(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
+				_, err = relay.Replay(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
 				require.NoError(t, err)
 				require.Equal(t, []string{"5", "6", "7", "8", "9"}, sentIDs(sink.sent))
 
 				broken, sink.sent, cfg.Position, cfg.SkipFailed = true, nil, "", true
-				report, err = replay.Run(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
+				report, err = relay.Replay(t.Context(), ob.History(memoutbox.HistoryConfig{}), sink, cfg)
 				require.NoError(t, err)
 				require.EqualValues(t, 9, report.Sent)
 				require.EqualValues(t, 1, report.Skipped)
@@ -212,13 +212,13 @@ func TestReplay_Rate(t *testing.T) {
 		ob := fill(t, 101)
 		cfg := replayConfig()
 		cfg.Rate = 20
-		report, err := replay.Run(t.Context(), ob.History(memoutbox.HistoryConfig{}), &sinkFunc{answer: always}, cfg)
+		report, err := relay.Replay(t.Context(), ob.History(memoutbox.HistoryConfig{}), &sinkFunc{answer: always}, cfg)
 		require.NoError(t, err)
 		require.Equal(t, 5*time.Second, report.Took)
 	})
 }
 
-var errAway = errors.New("the database is away")
+var errSourceAway = errors.New("the database is away")
 
 // flaky is a History whose source is away for a while.
 type flaky struct {
@@ -230,7 +230,7 @@ type flaky struct {
 
 func (f *flaky) Begin(ctx context.Context, o driver.ReplayOrder) (driver.Playback, error) {
 	if f.away++; f.away%3 != 0 {
-		return nil, errAway
+		return nil, errSourceAway
 	}
 	var err error
 	f.Playback, err = f.History.Begin(ctx, o)
@@ -239,7 +239,7 @@ func (f *flaky) Begin(ctx context.Context, o driver.ReplayOrder) (driver.Playbac
 
 func (f *flaky) Read(ctx context.Context, limit int) ([]outbox.Record, error) {
 	if f.away++; f.away%3 != 0 {
-		return nil, errAway
+		return nil, errSourceAway
 	}
 	return f.Playback.Read(ctx, limit)
 }
@@ -250,14 +250,14 @@ func TestO2_ReplaySourceAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ob := fill(t, 10)
-		report, err := replay.Run(t.Context(), &flaky{History: ob.History(memoutbox.HistoryConfig{})}, &sinkFunc{answer: always}, replayConfig())
+		report, err := relay.Replay(t.Context(), &flaky{History: ob.History(memoutbox.HistoryConfig{})}, &sinkFunc{answer: always}, replayConfig())
 		require.NoError(t, err)
 		require.EqualValues(t, 10, report.Sent)
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		report, err = replay.Run(ctx, ob.History(memoutbox.HistoryConfig{}), &sinkFunc{answer: func(*outbox.Record) error {
-			return &outbox.DeliveryError{Kind: outbox.FailureOutage, Err: errAway}
+		report, err = relay.Replay(ctx, ob.History(memoutbox.HistoryConfig{}), &sinkFunc{answer: func(*outbox.Record) error {
+			return &outbox.DeliveryError{Kind: outbox.FailureOutage, Err: errSourceAway}
 		}}, replayConfig())
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Zero(t, report.Sent)
@@ -267,23 +267,23 @@ func TestO2_ReplaySourceAway(t *testing.T) {
 func TestReplay_InvalidConfig(t *testing.T) {
 	t.Parallel()
 	ob := fill(t, 1)
-	for name, spoil := range map[string]func(*replay.Config){
-		"Actor":      func(c *replay.Config) { c.Actor = "" },
-		"Reason":     func(c *replay.Config) { c.Reason = "" },
-		"Rate":       func(c *replay.Config) { c.Rate = -1 },
-		"PageSize":   func(c *replay.Config) { c.PageSize = -1 },
-		"Attempts":   func(c *replay.Config) { c.Attempts = -1 },
-		"BackoffMax": func(c *replay.Config) { c.BackoffMax = 1 },
-		"Position":   func(c *replay.Config) { c.Position = "x" },
+	for name, spoil := range map[string]func(*relay.ReplayConfig){
+		"Actor":      func(c *relay.ReplayConfig) { c.Actor = "" },
+		"Reason":     func(c *relay.ReplayConfig) { c.Reason = "" },
+		"Rate":       func(c *relay.ReplayConfig) { c.Rate = -1 },
+		"PageSize":   func(c *relay.ReplayConfig) { c.PageSize = -1 },
+		"Attempts":   func(c *relay.ReplayConfig) { c.Attempts = -1 },
+		"BackoffMax": func(c *relay.ReplayConfig) { c.BackoffMax = 1 },
+		"Position":   func(c *relay.ReplayConfig) { c.Position = "x" },
 	} {
 		cfg := replayConfig()
 		spoil(&cfg)
-		_, err := replay.Run(t.Context(), ob.History(memoutbox.HistoryConfig{}), &sinkFunc{answer: always}, cfg)
+		_, err := relay.Replay(t.Context(), ob.History(memoutbox.HistoryConfig{}), &sinkFunc{answer: always}, cfg)
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig, name)
 		require.ErrorContains(t, err, name)
 	}
-	_, err := replay.Run(t.Context(), nil, &sinkFunc{answer: always}, replayConfig())
+	_, err := relay.Replay(t.Context(), nil, &sinkFunc{answer: always}, replayConfig())
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-	_, err = replay.Run(t.Context(), ob.History(memoutbox.HistoryConfig{}), nil, replayConfig())
+	_, err = relay.Replay(t.Context(), ob.History(memoutbox.HistoryConfig{}), nil, replayConfig())
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 }
