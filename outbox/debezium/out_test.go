@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	indebezium "github.com/leat-go/leat/inbox/debezium"
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/internal/ids"
@@ -87,9 +86,9 @@ func byID(t *testing.T, records []*kgo.Record) map[string]received {
 	for _, record := range records {
 		msg, err := kafkasource.Unmarshal(record)
 		require.NoError(t, err)
-		require.NoError(t, indebezium.Spread(msg))
+		require.NoError(t, middleware.SpreadDebezium(msg))
 		again := msg.Copy()
-		require.NoError(t, indebezium.Spread(again))
+		require.NoError(t, middleware.SpreadDebezium(again))
 		require.True(t, msg.Equals(again), "a second Spread changes nothing")
 		found[msg.UUID] = received{record, msg}
 	}
@@ -103,7 +102,7 @@ func effects(t *testing.T, records []*kgo.Record) (n int) {
 	require.NoError(t, err)
 	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in})
 	require.NoError(t, err)
-	handle := indebezium.Middleware(once(func(*message.Message) ([]*message.Message, error) { n++; return nil, nil }))
+	handle := middleware.Debezium(once(func(*message.Message) ([]*message.Message, error) { n++; return nil, nil }))
 	for _, record := range records {
 		msg, err := kafkasource.Unmarshal(record)
 		require.NoError(t, err)
@@ -115,7 +114,7 @@ func effects(t *testing.T, records []*kgo.Record) (n int) {
 
 func fromDebezium(record *kgo.Record) bool {
 	for _, h := range record.Headers {
-		if h.Key == indebezium.HeaderHeaders {
+		if h.Key == "leat-headers" {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package debezium_test
+package middleware_test
 
 import (
 	"testing"
@@ -6,45 +6,45 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/inbox/debezium"
+	"github.com/leat-go/leat/middleware"
 )
 
 // Messages that a real Debezium wrote are read by the tests of outbox/debezium.
-func TestSpread(t *testing.T) {
+func TestSpreadDebezium(t *testing.T) {
 	t.Parallel()
 	msg := message.NewMessage("", []byte("{}"))
 	msg.Metadata = message.Metadata{
 		"event-id": "1", "event-type": "", "event-time": "",
 		"leat-headers": `{"lang": "fr", "event-id": "another", "leat-headers": "{}"}`,
 	}
-	require.NoError(t, debezium.Spread(msg))
+	require.NoError(t, middleware.SpreadDebezium(msg))
 	require.Equal(t, "1", msg.UUID)
 	require.Equal(t, message.Metadata{"event-id": "1", "lang": "fr"}, msg.Metadata)
 	again := msg.Copy()
-	require.NoError(t, debezium.Spread(again))
+	require.NoError(t, middleware.SpreadDebezium(again))
 	require.True(t, msg.Equals(again), "a second time changes nothing")
 }
 
-func TestSpread_LeavesOthersAlone(t *testing.T) {
+func TestSpreadDebezium_LeavesOthersAlone(t *testing.T) {
 	t.Parallel()
 	msg := message.NewMessage("uuid", []byte("{}"))
 	msg.Metadata = message.Metadata{"id": "1", "lang": "fr"}
 	want := msg.Copy()
-	require.NoError(t, debezium.Spread(msg))
+	require.NoError(t, middleware.SpreadDebezium(msg))
 	require.True(t, want.Equals(msg))
-	require.NoError(t, debezium.Spread(message.NewMessage("no metadata", nil)))
+	require.NoError(t, middleware.SpreadDebezium(message.NewMessage("no metadata", nil)))
 }
 
-func TestMiddleware_RefusesWhatCannotBeRead(t *testing.T) {
+func TestDebezium_RefusesWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"{", `{"a": 1}`, "[]"} {
 		msg := message.NewMessage("uuid", nil)
 		msg.Metadata = message.Metadata{"leat-headers": text}
-		_, err := debezium.Middleware(func(*message.Message) ([]*message.Message, error) {
+		_, err := middleware.Debezium(func(*message.Message) ([]*message.Message, error) {
 			t.Error("the handler was called")
 			return nil, nil
 		})(msg)
-		require.ErrorIs(t, err, debezium.ErrHeaders)
+		require.ErrorContains(t, err, "is not a JSON object of texts")
 		require.Equal(t, text, msg.Metadata["leat-headers"])
 	}
 }
