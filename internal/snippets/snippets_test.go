@@ -36,7 +36,7 @@ var imports = map[string]string{
 	"github.com/twmb/franz-go/pkg/sasl/scram":                      "",
 	"go.opentelemetry.io/otel/propagation":                         "",
 	"go.opentelemetry.io/otel/trace":                               "",
-	leat + "dedupe":                                                "", leat + "dedupe/httpdedupe": "", leat + "dedupe/httpdedupe/pghttp": "",
+	leat + "dedupe":                                                "", leat + "dedupe/httpdedupe": "", leat + "dedupe/pgdedupe": "",
 	leat + "dedupe/redisdedupe": "", leat + "inbox": "", leat + "inbox/admin": "", leat + "inbox/driver": "", leat + "inbox/kafkasource": "", leat + "inbox/pginbox": "", leat + "inbox/pgwatermark": "", leat + "inbox/sqlinbox": "",
 	leat + "inbox/rediscache": "", leat + "inbox/twotier": "", leat + "middleware": "", leat + "middleware/oteltrace": "",
 	leat + "middleware/metrics": "", leat + "middleware/dashboard": "",

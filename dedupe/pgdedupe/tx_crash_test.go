@@ -1,4 +1,4 @@
-package pghttp_test
+package pgdedupe_test
 
 import (
 	"context"
@@ -17,25 +17,25 @@ import (
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/httpdedupe"
-	"github.com/leat-go/leat/dedupe/httpdedupe/pghttp"
+	"github.com/leat-go/leat/dedupe/pgdedupe"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
 // faulty is a store that does something around the commit.
 type faulty struct {
-	*pghttp.Store
+	*pgdedupe.TxStore
 
-	commit func(unit httpdedupe.TxUnit, commit func() error) error
+	commit func(unit dedupe.TxUnit, commit func() error) error
 }
 
 type faultyUnit struct {
-	httpdedupe.TxUnit
+	dedupe.TxUnit
 
-	commit func(unit httpdedupe.TxUnit, commit func() error) error
+	commit func(unit dedupe.TxUnit, commit func() error) error
 }
 
-func (f faulty) Claim(ctx context.Context, id, fingerprint string) (httpdedupe.TxUnit, dedupe.Claim, error) {
-	unit, claim, err := f.Store.Claim(ctx, id, fingerprint)
+func (f faulty) Claim(ctx context.Context, id, fingerprint string) (dedupe.TxUnit, dedupe.Claim, error) {
+	unit, claim, err := f.TxStore.Claim(ctx, id, fingerprint)
 	if unit == nil {
 		return nil, claim, err
 	}
@@ -56,7 +56,7 @@ func TestTx_AmbiguousCommit(t *testing.T) {
 	url := s.serve(t, s.store, s)
 	for key, effects := range map[string]int{"took effect": 1, "did not": 0} {
 		before := s.effects(t)
-		lossy := faulty{s.store, func(unit httpdedupe.TxUnit, commit func() error) error {
+		lossy := faulty{s.store, func(unit dedupe.TxUnit, commit func() error) error {
 			if effects == 0 {
 				return errors.Join(unit.Rollback(context.WithoutCancel(t.Context())), errLost)
 			}
@@ -133,7 +133,7 @@ func TestCrashingServer(t *testing.T) {
 	pool, err := pgxpool.New(t.Context(), url)
 	require.NoError(t, err)
 	s := openShop(t, pool)
-	store := faulty{s.store, func(_ httpdedupe.TxUnit, commit func() error) error {
+	store := faulty{s.store, func(_ dedupe.TxUnit, commit func() error) error {
 		if when == "after commit" {
 			require.NoError(t, commit())
 		}

@@ -1,4 +1,4 @@
-package pghttp_test
+package pgdedupe_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/dedupe/httpdedupe"
-	"github.com/leat-go/leat/dedupe/httpdedupe/pghttp"
+	"github.com/leat-go/leat/dedupe/pgdedupe"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/pgoutbox"
@@ -18,9 +18,9 @@ import (
 
 // The order, the message that announces it and the response that says so commit
 // together. The client has not got the first response, and asks again.
-func Example() {
+func ExampleNewTx() {
 	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool, ob *pgoutbox.Outbox) error {
-		store, err := pghttp.New(pool, "shop", pghttp.Config{})
+		store, err := pgdedupe.NewTx(pool, "shop", pgdedupe.Config{})
 		if err != nil {
 			return err
 		}
@@ -32,7 +32,7 @@ func Example() {
 			return err
 		}
 		h := once(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			_, err := pghttp.Tx(r.Context()).Exec(r.Context(), `INSERT INTO orders VALUES ('tea')`)
+			_, err := pgdedupe.Tx(r.Context()).Exec(r.Context(), `INSERT INTO orders VALUES ('tea')`)
 			if err == nil {
 				err = ob.EnqueueContext(r.Context(), outbox.Message{Topic: "orders", Key: "tea", Payload: []byte(`{"item":"tea"}`)})
 			}

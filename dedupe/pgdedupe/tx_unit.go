@@ -1,4 +1,4 @@
-package pghttp
+package pgdedupe
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/leat-go/leat/dedupe/httpdedupe"
+	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/internal/fullpool/fullpgx"
 	"github.com/leat-go/leat/internal/txctx"
 )
@@ -25,20 +25,20 @@ func Tx(ctx context.Context) pgx.Tx {
 
 // unit is a request on a connection of the pool.
 type unit struct {
-	store           *Store
+	store           *TxStore
 	taken           fullpgx.Taken
 	tx              pgx.Tx
 	id, fingerprint string
 }
 
-var _ httpdedupe.TxUnit = (*unit)(nil)
+var _ dedupe.TxUnit = (*unit)(nil)
 
-// Context implements httpdedupe.TxUnit.
+// Context implements dedupe.TxUnit.
 func (u *unit) Context(ctx context.Context) context.Context {
 	return txctx.With(ctx, pgx.Tx(handlerTx{u.tx}))
 }
 
-// Commit implements httpdedupe.TxUnit. A COMMIT outside a transaction succeeds
+// Commit implements dedupe.TxUnit. A COMMIT outside a transaction succeeds
 // with a warning, and so would an INSERT, so a transaction that the handler has
 // ended by a statement of its own has to be looked for.
 func (u *unit) Commit(ctx context.Context, response []byte) (err error) {
@@ -46,12 +46,12 @@ func (u *unit) Commit(ctx context.Context, response []byte) (err error) {
 	if conn := u.taken.Conn; !conn.IsClosed() && conn.PgConn().TxStatus() == 'I' {
 		err := u.tx.Rollback(ctx)
 		if errors.Is(err, pgx.ErrTxClosed) { // by the handler's call of Rollback
-			return fmt.Errorf("%w: %w", httpdedupe.ErrNotCommitted, err)
+			return fmt.Errorf("%w: %w", dedupe.ErrNotCommitted, err)
 		}
 		return errEndedInHandler
 	}
 	if conn := u.taken.Conn; !conn.IsClosed() && conn.PgConn().IsBusy() { // the pool closes the connection
-		return fmt.Errorf("%w: %w", httpdedupe.ErrNotCommitted, errOpenRows)
+		return fmt.Errorf("%w: %w", dedupe.ErrNotCommitted, errOpenRows)
 	}
 	tag, err := u.tx.Exec(ctx, u.store.sql.put,
 		u.store.consumer, []byte(u.id), u.fingerprint, response, u.store.cfg.TTL.Microseconds())
@@ -60,7 +60,7 @@ func (u *unit) Commit(ctx context.Context, response []byte) (err error) {
 	}
 	if err != nil { // nothing commits without it
 		_ = u.tx.Rollback(ctx) // if it fails, the pool closes the connection
-		return fmt.Errorf("%w: %w", httpdedupe.ErrNotCommitted, explain(err))
+		return fmt.Errorf("%w: %w", dedupe.ErrNotCommitted, explain(err))
 	}
 	return explainCommit(u.tx.Commit(ctx))
 }
@@ -68,7 +68,7 @@ func (u *unit) Commit(ctx context.Context, response []byte) (err error) {
 // errOpenRows is the error of a handler that has left rows open.
 var errOpenRows = errors.New("leat: the handler has left rows of a query open: close them, or read them with pgx.CollectRows")
 
-// Rollback implements httpdedupe.TxUnit.
+// Rollback implements dedupe.TxUnit.
 func (u *unit) Rollback(ctx context.Context) error {
 	defer u.taken.Release()
 	if err := u.tx.Rollback(ctx); !errors.Is(err, pgx.ErrTxClosed) { // by the handler

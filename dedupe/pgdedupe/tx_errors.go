@@ -1,4 +1,4 @@
-package pghttp
+package pgdedupe
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/leat-go/leat/dedupe/httpdedupe"
+	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox"
 )
@@ -42,7 +42,7 @@ func explainCommit(err error) error {
 		return nil
 	case errors.Is(err, pgx.ErrTxClosed), errors.Is(err, pgx.ErrTxCommitRollback),
 		answered && pgerr.Refused(answer.SeverityUnlocalized, answer.Code):
-		return fmt.Errorf("%w: %w", httpdedupe.ErrNotCommitted, err)
+		return fmt.Errorf("%w: %w", dedupe.ErrNotCommitted, err)
 	default:
 		return err
 	}

@@ -1,4 +1,4 @@
-package pghttp_test
+package pgdedupe_test
 
 import (
 	"context"
@@ -13,8 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/dedupe"
-	"github.com/leat-go/leat/dedupe/httpdedupe"
-	"github.com/leat-go/leat/dedupe/httpdedupe/pghttp"
+	"github.com/leat-go/leat/dedupe/pgdedupe"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 )
@@ -141,10 +140,10 @@ func TestHandlersThatEnd(t *testing.T) {
 		end    func(ctx context.Context) error
 		status int
 	}{
-		"commit":    {func(ctx context.Context) error { return pghttp.Tx(ctx).Commit(ctx) }, http.StatusInternalServerError},
-		"rollback":  {func(ctx context.Context) error { return rollback(ctx, pghttp.Tx(ctx)) }, http.StatusServiceUnavailable},
-		"statement": {func(ctx context.Context) error { _, err := pghttp.Tx(ctx).Exec(ctx, `ROLLBACK`); return err }, http.StatusInternalServerError},
-		"failed":    {func(ctx context.Context) error { _, _ = pghttp.Tx(ctx).Exec(ctx, `SELECT 1/0`); return nil }, http.StatusServiceUnavailable},
+		"commit":    {func(ctx context.Context) error { return pgdedupe.Tx(ctx).Commit(ctx) }, http.StatusInternalServerError},
+		"rollback":  {func(ctx context.Context) error { return rollback(ctx, pgdedupe.Tx(ctx)) }, http.StatusServiceUnavailable},
+		"statement": {func(ctx context.Context) error { _, err := pgdedupe.Tx(ctx).Exec(ctx, `ROLLBACK`); return err }, http.StatusInternalServerError},
+		"failed":    {func(ctx context.Context) error { _, _ = pgdedupe.Tx(ctx).Exec(ctx, `SELECT 1/0`); return nil }, http.StatusServiceUnavailable},
 	} {
 		url := s.serve(t, s.store, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, err := s.order(r.Context(), name)
@@ -160,13 +159,13 @@ func TestHandlersThatEnd(t *testing.T) {
 	}
 	require.Zero(t, s.effects(t))
 	require.Zero(t, s.pool.Stat().AcquiredConns())
-	require.Nil(t, pghttp.Tx(t.Context()))
+	require.Nil(t, pgdedupe.Tx(t.Context()))
 }
 
 func TestSetUp(t *testing.T) {
 	t.Parallel()
 	db := testenv.Postgres(t)
-	store, err := pghttp.New(db.Pool, "shop", pghttp.Config{})
+	store, err := pgdedupe.NewTx(db.Pool, "shop", pgdedupe.Config{})
 	require.NoError(t, err)
 	_, _, err = store.Claim(t.Context(), "k", "f")
 	require.ErrorIs(t, err, outbox.ErrNotMigrated)
@@ -182,28 +181,28 @@ func TestSetUp(t *testing.T) {
 	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
 	require.NoError(t, err)
 	defer pool.Close()
-	careless, err := pghttp.New(pool, "shop", pghttp.Config{})
+	careless, err := pgdedupe.NewTx(pool, "shop", pgdedupe.Config{})
 	require.NoError(t, err)
 	_, _, err = careless.Claim(t.Context(), "k", "f")
 	require.ErrorIs(t, err, outbox.ErrNotDurable)
 
-	_, err = pghttp.New(nil, "shop", pghttp.Config{})
+	_, err = pgdedupe.NewTx(nil, "shop", pgdedupe.Config{})
 	require.ErrorContains(t, err, "pool = <nil>: must not be nil")
 	for _, name := range []string{"", "\xff", strings.Repeat("x", 201)} {
-		_, err = pghttp.New(db.Pool, name, pghttp.Config{})
+		_, err = pgdedupe.NewTx(db.Pool, name, pgdedupe.Config{})
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 		require.ErrorContains(t, err, "must be 1 to 200 bytes of UTF-8")
 	}
-	for want, cfg := range map[string]pghttp.Config{
+	for want, cfg := range map[string]pgdedupe.Config{
 		"TTL = 1ms: must be at least 1s":                 {TTL: time.Millisecond},
 		"MigrateLockTimeout = 1ns: must be at least 1ms": {MigrateLockTimeout: 1},
 		"Schema, Table": {Table: "\x00"},
 	} {
-		_, err := pghttp.New(db.Pool, "shop", cfg)
+		_, err := pgdedupe.NewTx(db.Pool, "shop", cfg)
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 		require.ErrorContains(t, err, want)
 	}
-	files, err := pghttp.Migrations(pghttp.Config{})
+	files, err := pgdedupe.TxMigrations(pgdedupe.Config{})
 	require.NoError(t, err)
 	require.NotNil(t, files)
 }
@@ -218,7 +217,7 @@ func TestRefusedSessionLeavesThePool(t *testing.T) {
 	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
 	require.NoError(t, err)
 	defer pool.Close()
-	store, err := pghttp.New(pool, "shop", pghttp.Config{})
+	store, err := pgdedupe.NewTx(pool, "shop", pgdedupe.Config{})
 	require.NoError(t, err)
 	require.NoError(t, store.Migrate(t.Context()))
 	request := func() error {
@@ -230,7 +229,7 @@ func TestRefusedSessionLeavesThePool(t *testing.T) {
 	}
 	_, err = pool.Exec(t.Context(), "SET default_transaction_read_only = on")
 	require.NoError(t, err)
-	require.ErrorIs(t, request(), httpdedupe.ErrNotCommitted)
+	require.ErrorIs(t, request(), dedupe.ErrNotCommitted)
 	_, err = pool.Exec(t.Context(), "SET synchronous_commit = off")
 	require.NoError(t, err)
 	require.ErrorIs(t, request(), outbox.ErrNotDurable)

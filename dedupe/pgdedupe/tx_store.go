@@ -1,4 +1,4 @@
-package pghttp
+package pgdedupe
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/dedupe"
-	"github.com/leat-go/leat/dedupe/httpdedupe"
 	"github.com/leat-go/leat/dedupe/internal/pgtable"
 	"github.com/leat-go/leat/internal/fullpool/fullpgx"
 	"github.com/leat-go/leat/internal/keyhash"
@@ -21,43 +20,50 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
+// maxConsumerBytes bounds the name of a service.
+const maxConsumerBytes = 200
+
 // cleanUpTimeout bounds the rollback of a claim that failed.
 const cleanUpTimeout = 5 * time.Second
 
-// Store keeps the responses of one service. It is safe for concurrent use, owns
-// no goroutines and needs no Close; the pool is the caller's.
-type Store struct {
+// TxStore keeps the responses of one service, in the transactions that its handlers write in:
+// give it to httpdedupe.NewTx. A request takes one connection from its claim to its commit, and
+// three round trips beside the handler's own. It writes one row, once, with its response; Prune
+// removes those that have expired.
+//
+// It is safe for concurrent use, owns no goroutines and needs no Close; the pool is the caller's.
+type TxStore struct {
 	pool     *pgxpool.Pool
 	full     fullpgx.Pool
 	consumer string
 	cfg      Config
-	sql      statements
+	sql      txStatements
 }
 
-var _ httpdedupe.TxStore = (*Store)(nil)
+var _ dedupe.TxStore = (*TxStore)(nil)
 
-// New returns a Store for the service called consumer, 1 to 200 bytes of UTF-8,
+// NewTx returns a TxStore for the service called consumer, 1 to 200 bytes of UTF-8,
 // in the database of pool. The name is what requests are remembered by, so it
-// must stay the same. New does not connect: call Migrate once, for example at
+// must stay the same. NewTx does not connect: call Migrate once, for example at
 // start-up. Errors wrap outbox.ErrInvalidConfig.
-func New(pool *pgxpool.Pool, consumer string, cfg Config) (*Store, error) {
+func NewTx(pool *pgxpool.Pool, consumer string, cfg Config) (*TxStore, error) {
 	if pool == nil {
 		return nil, outbox.ConfigError("pool", nil, "must not be nil")
 	}
 	if consumer == "" || len(consumer) > maxConsumerBytes || !utf8.ValidString(consumer) {
 		return nil, outbox.ConfigError("consumer", strconv.Quote(consumer), "must be 1 to 200 bytes of UTF-8")
 	}
-	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
+	cfg = cfg.forTx()
+	if err := cfg.txTable().Validate(); err != nil {
 		return nil, err
 	}
-	sql, err := render(cfg)
-	return &Store{pool: pool, full: fullpgx.Of(pool, nil), consumer: consumer, cfg: cfg, sql: sql}, err
+	sql, err := renderTx(cfg)
+	return &TxStore{pool: pool, full: fullpgx.Of(pool, nil), consumer: consumer, cfg: cfg, sql: sql}, err
 }
 
-// Claim implements httpdedupe.TxStore: BEGIN, a try at the key's advisory lock
+// Claim implements dedupe.TxStore: BEGIN, a try at the key's advisory lock
 // and a look at its response, in one round trip.
-func (s *Store) Claim(ctx context.Context, id, fingerprint string) (httpdedupe.TxUnit, dedupe.Claim, error) {
+func (s *TxStore) Claim(ctx context.Context, id, fingerprint string) (dedupe.TxUnit, dedupe.Claim, error) {
 	u := &unit{store: s, id: id, fingerprint: fingerprint}
 	if err := s.full.Take(ctx, &u.taken); err != nil {
 		return nil, dedupe.Claim{}, err
@@ -72,13 +78,13 @@ func (s *Store) Claim(ctx context.Context, id, fingerprint string) (httpdedupe.T
 	return u, claim, nil
 }
 
-func (s *Store) begin(ctx context.Context, conn *pgx.Conn, id, fingerprint string) (pgx.Tx, dedupe.Claim, error) {
+func (s *TxStore) begin(ctx context.Context, conn *pgx.Conn, id, fingerprint string) (pgx.Tx, dedupe.Claim, error) {
 	var locked, found, partly bool
 	var setting, stored string
 	var response []byte
 	batch := &pgx.Batch{}
 	batch.BeginTx(pgx.TxOptions{})
-	batch.Queue(s.sql.lock, keyhash.Lock("http", s.cfg.table().Names().Qualified(""), s.consumer, id)).
+	batch.Queue(s.sql.lock, keyhash.Lock("http", s.cfg.txTable().Names().Qualified(""), s.consumer, id)).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&locked, &setting, &partly) })
 	batch.Queue(s.sql.look, s.consumer, []byte(id)).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(&stored, &response)
@@ -133,7 +139,7 @@ func release(ctx context.Context, taken *fullpgx.Taken, err error) {
 // Prune removes the responses that have expired, in chunks, and returns their
 // number. It can run at any time and in many processes at once; once an hour is
 // plenty.
-func (s *Store) Prune(ctx context.Context) (int64, error) {
+func (s *TxStore) Prune(ctx context.Context) (int64, error) {
 	n, err := pgtable.Prune(ctx, pgpin.NewCommitted(s.pool), s.sql.prune)
 	if err != nil {
 		err = fmt.Errorf("leat: prune responses: %w", explain(err))

@@ -1,4 +1,4 @@
-package pghttp_test
+package pgdedupe_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/dedupe/httpdedupe/pghttp"
+	"github.com/leat-go/leat/dedupe/pgdedupe"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -30,7 +30,7 @@ func TestRowLevelSecurityIsRefused(t *testing.T) {
 	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
 	require.NoError(t, err)
 	defer pool.Close()
-	store, err := pghttp.New(pool, "shop", pghttp.Config{})
+	store, err := pgdedupe.NewTx(pool, "shop", pgdedupe.Config{})
 	require.NoError(t, err)
 	unit, _, err := store.Claim(t.Context(), "1", "f")
 	require.NoError(t, err)

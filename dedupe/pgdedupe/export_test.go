@@ -1,6 +1,6 @@
-package pghttp
+package pgdedupe
 
 import "time"
 
 // Impatient shortens how long a request has a connection before the pool is looked at.
-func (s *Store) Impatient(long time.Duration) { s.full.Long = long }
+func (s *TxStore) Impatient(long time.Duration) { s.full.Long = long }

@@ -1,4 +1,4 @@
-package pghttp_test
+package pgdedupe_test
 
 import (
 	"context"
@@ -13,21 +13,19 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/httpdedupe"
-	"github.com/leat-go/leat/dedupe/httpdedupe/pghttp"
+	"github.com/leat-go/leat/dedupe/pgdedupe"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-//leat:level 1
-func TestMain(m *testing.M) { testenv.Main(m) }
-
 // shop is a service that writes an order and enqueues a message. Its table has no
 // unique constraint, so that a double effect is visible.
 type shop struct {
 	pool  *pgxpool.Pool
-	store *pghttp.Store
+	store *pgdedupe.TxStore
 	ob    *pgoutbox.Outbox
 }
 
@@ -39,7 +37,7 @@ func newShop(t *testing.T) *shop {
 
 func openShop(t *testing.T, pool *pgxpool.Pool) *shop {
 	t.Helper()
-	store, err := pghttp.New(pool, "shop", pghttp.Config{})
+	store, err := pgdedupe.NewTx(pool, "shop", pgdedupe.Config{})
 	require.NoError(t, err)
 	ob, err := pgoutbox.New(pool, pgoutbox.Config{})
 	require.NoError(t, err)
@@ -52,7 +50,7 @@ func openShop(t *testing.T, pool *pgxpool.Pool) *shop {
 
 // order writes in the request's transaction.
 func (s *shop) order(ctx context.Context, body string) (id int, err error) {
-	tx := pghttp.Tx(ctx)
+	tx := pgdedupe.Tx(ctx)
 	if err := tx.QueryRow(ctx, `INSERT INTO orders (body) VALUES ($1) RETURNING id`, body).Scan(&id); err != nil {
 		return 0, err
 	}
@@ -87,7 +85,7 @@ func (s *shop) effects(t *testing.T) int {
 	return orders
 }
 
-func (s *shop) serve(t *testing.T, store httpdedupe.TxStore, h http.Handler) string {
+func (s *shop) serve(t *testing.T, store dedupe.TxStore, h http.Handler) string {
 	t.Helper()
 	m, err := httpdedupe.NewTx(store, httpdedupe.OneTenant, httpdedupe.Config{Required: true, AfterCommit: s.ob.Wake})
 	require.NoError(t, err)
