@@ -9,6 +9,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/kafkasource"
 )
 
@@ -18,7 +19,7 @@ const stumbleShare = 100
 // errStumble is why a handler fails that has done everything right.
 var errStumble = errors.New("the handler stumbles after its writes")
 
-var _ kafkasource.PartitionHook = (*consumerBench)(nil)
+var _ driver.SourceHook = (*consumerBench)(nil)
 
 // place is where a record stands in the topic.
 type place struct {
@@ -46,10 +47,10 @@ func newConsumerBench(s settings) *consumerBench {
 	}
 }
 
-// OnKafkasourcePartition tells the demo that the consumer has partitions, which all come at once
+// OnDriverSource tells the demo that the consumer has partitions, which all come at once
 // where there is one consumer.
-func (b *consumerBench) OnKafkasourcePartition(_ context.Context, e kafkasource.PartitionEvent) {
-	if e.Change == kafkasource.Assigned {
+func (b *consumerBench) OnDriverSource(_ context.Context, e driver.SourceEvent) {
+	if e.Kind == kafkasource.Assigned {
 		b.ready.Do(func() { _ = report{Ready: true}.send() })
 	}
 }

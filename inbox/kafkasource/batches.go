@@ -9,6 +9,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
@@ -174,9 +175,9 @@ func (h *batchFlow) settle(it *item) {
 	h.a.settled(it.record, &h.window)
 }
 
-func (h *batchFlow) observe(ctx context.Context, it *item, outcome Outcome, took time.Duration) {
-	observe(ctx, h.cfg, DeliveryEvent{
+func (h *batchFlow) observe(ctx context.Context, it *item, outcome string, took time.Duration) {
+	observe(ctx, h.cfg, driver.SourceEvent{
 		Group: h.group, Topic: h.a.begin.Topic, Partition: h.a.begin.Partition, Offset: it.record.Offset,
-		Attempt: it.attempt, Outcome: outcome, Took: took,
+		Attempt: it.attempt, Kind: outcome, Took: took,
 	})
 }

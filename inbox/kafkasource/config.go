@@ -135,7 +135,7 @@ type Config struct {
 	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 
-	// Hooks observe the Subscriber, by DeliveryHook and PartitionHook. Defaults to none.
+	// Hooks observe the Subscriber, by driver.SourceHook. Defaults to none.
 	Hooks []outbox.Hook
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/outbox"
 )
@@ -64,7 +65,7 @@ func (c Config) validateTimes() error {
 		return outbox.ConfigError("DrainTimeout", c.DrainTimeout,
 			fmt.Sprintf("must be at most a third of SessionTimeout = %s", c.SessionTimeout))
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "kafkasource", hooks.Is[DeliveryHook], hooks.Is[PartitionHook]); reason != "" {
+	if field, hook, reason := hooks.Refuse(c.Hooks, "kafkasource", hooks.Is[driver.SourceHook]); reason != "" {
 		return outbox.ConfigError(field, hook, reason)
 	}
 	return nil

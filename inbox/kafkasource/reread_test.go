@@ -65,9 +65,9 @@ func TestI8_CommitsThatAFailoverLost(t *testing.T) {
 			require.NoError(t, client(t, env.Brokers).ProduceSync(t.Context(), record(topic, 0, strconv.Itoa(total), "")).FirstErr())
 			until(strconv.Itoa(total))
 			require.Equal(t, [2]int{total + 1, total + 1}, effects(t, pool))
-			require.Equal(t, kafkasource.Released, parts.await(t, kafkasource.Released, 1).Change, "others need not wait for a session timeout")
+			require.Equal(t, kafkasource.Released, parts.await(t, kafkasource.Released, 1).Kind, "others need not wait for a session timeout")
 			if name != "the last commits" {
-				require.Zero(t, parts.await(t, kafkasource.Assigned, 2).Next)
+				require.Zero(t, parts.await(t, kafkasource.Assigned, 2).Offset)
 			}
 		})
 	}

@@ -74,7 +74,7 @@ func TestStartNewest(t *testing.T) {
 	cfg.StartNewest, cfg.Hooks = true, []outbox.Hook{parts}
 	s := newSubscriber(t, env.Brokers, env.Name("group"), cfg)
 	subscribe(t, s, topic)
-	require.EqualValues(t, 5, parts.await(t, kafkasource.Assigned, 1).Next)
+	require.EqualValues(t, 5, parts.await(t, kafkasource.Assigned, 1).Offset)
 	require.NoError(t, s.Close())
 	require.NoError(t, client(t, env.Brokers).ProduceSync(t.Context(), record(topic, 0, "5", "")).FirstErr())
 	msg := receive(t, subscribe(t, newSubscriber(t, env.Brokers, env.Name("group"), cfg), topic))
@@ -103,7 +103,7 @@ func TestDeletedBeforeRead(t *testing.T) {
 	require.Equal(t, "6", msg.UUID)
 	msg.Ack()
 	p := parts.await(t, kafkasource.Assigned, 1)
-	require.Equal(t, []int64{6, 4}, []int64{p.Next, p.Deleted})
+	require.Equal(t, []int64{6, 4}, []int64{p.Offset, p.Deleted})
 }
 
 // TestTopicComesLater: a subscription to a topic that does not exist yet begins when

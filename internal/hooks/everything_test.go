@@ -134,7 +134,7 @@ func TestEverything_Kafka(t *testing.T) {
 	require.True(t, ok)
 	msg.Ack()
 	require.NoError(t, sub.Close())
-	require.Equal(t, []string{"kafkasink.ReplaceEvent", "kafkasource.DeliveryEvent", "kafkasource.PartitionEvent"}, c.kinds())
+	require.Equal(t, []string{"driver.ReplaceEvent", "driver.SourceEvent"}, c.kinds())
 }
 
 // TestEverything_Postgres: the same hook is taken by all that works on PostgreSQL, and what

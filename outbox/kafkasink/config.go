@@ -9,6 +9,7 @@ import (
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // Bounds on the size of a batch, in bytes before compression.
@@ -90,7 +91,7 @@ type Config struct {
 	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 
-	// Hooks observe the sink, by ReplaceHook. Defaults to none.
+	// Hooks observe the sink, by driver.ReplaceHook. Defaults to none.
 	Hooks []outbox.Hook
 }
 
@@ -121,7 +122,7 @@ func (c Config) validate() error {
 	if c.TopicTimeout < 0 {
 		return outbox.ConfigError("TopicTimeout", c.TopicTimeout, "must not be negative")
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "kafkasink", hooks.Is[ReplaceHook]); reason != "" {
+	if field, hook, reason := hooks.Refuse(c.Hooks, "kafkasink", hooks.Is[driver.ReplaceHook]); reason != "" {
 		return outbox.ConfigError(field, hook, reason)
 	}
 	return nil

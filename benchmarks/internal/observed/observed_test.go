@@ -15,7 +15,6 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/load"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/middleware/metrics"
-	"github.com/leat-go/leat/middleware/metrics/kafkametrics"
 	"github.com/leat-go/leat/middleware/metrics/promleat"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/kafkasink"
@@ -70,9 +69,7 @@ func hooks(b *testing.B) (forRelay, forSink []outbox.Hook) {
 	require.NoError(b, err)
 	r, err := o.Relay("default")
 	require.NoError(b, err)
-	s, err := kafkametrics.NewSink(r)
-	require.NoError(b, err)
-	return []outbox.Hook{r}, []outbox.Hook{s}
+	return []outbox.Hook{r}, []outbox.Hook{r}
 }
 
 func fill(b *testing.B, ob *pgoutbox.Outbox, topic string, n int) {
