@@ -1,4 +1,4 @@
-package oteltrace_test
+package otelleat_test
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/leat-go/leat/middleware/oteltrace"
+	"github.com/leat-go/leat/middleware/otelleat"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -22,7 +22,7 @@ func (taking) Send(_ context.Context, records []outbox.Record) []outbox.Result {
 // The trace of a request shows when its message was published.
 func ExampleTracer_Publishing() {
 	provider := &recorder{} // sdktrace.NewTracerProvider(…)
-	tracer, err := oteltrace.New(provider, oteltrace.Config{})
+	tracer, err := otelleat.NewTracer(provider, otelleat.TracerConfig{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,4 +1,4 @@
-package oteltrace
+package otelleat
 
 import (
 	"context"

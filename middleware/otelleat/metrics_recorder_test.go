@@ -9,8 +9,8 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 )
 
-// recorder is a provider that remembers instruments and what they were given.
-type recorder struct {
+// readings is a provider that remembers instruments and what they were given.
+type readings struct {
 	noop.MeterProvider
 
 	mu          sync.Mutex
@@ -27,21 +27,21 @@ type instrument struct {
 	buckets          []float64
 }
 
-func newRecorder() *recorder {
-	return &recorder{
+func newReadings() *readings {
+	return &readings{
 		instruments: map[string]instrument{}, values: map[string]map[attribute.Distinct]float64{},
 		sets: map[attribute.Distinct]attribute.Set{}, observed: map[string]bool{},
 	}
 }
 
-func (r *recorder) Meter(string, ...metric.MeterOption) metric.Meter { return meter{recorder: r} }
+func (r *readings) Meter(string, ...metric.MeterOption) metric.Meter { return meter{readings: r} }
 
 type meter struct {
 	noop.Meter
-	*recorder
+	*readings
 }
 
-func (r *recorder) note(name string, i instrument) error {
+func (r *readings) note(name string, i instrument) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.instruments[name] = i
@@ -52,7 +52,7 @@ func (r *recorder) note(name string, i instrument) error {
 	return nil
 }
 
-func (r *recorder) add(name string, value float64, set attribute.Set) {
+func (r *readings) add(name string, value float64, set attribute.Set) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sets[set.Equivalent()] = set
@@ -61,12 +61,12 @@ func (r *recorder) add(name string, value float64, set attribute.Set) {
 
 func (m meter) Int64Counter(name string, o ...metric.Int64CounterOption) (metric.Int64Counter, error) {
 	c := metric.NewInt64CounterConfig(o...)
-	return counter{r: m.recorder, name: name}, m.note(name, instrument{kind: "counter", unit: c.Unit(), help: c.Description()})
+	return counter{r: m.readings, name: name}, m.note(name, instrument{kind: "counter", unit: c.Unit(), help: c.Description()})
 }
 
 func (m meter) Float64Histogram(name string, o ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
 	c := metric.NewFloat64HistogramConfig(o...)
-	return histogram{r: m.recorder, name: name}, m.note(name, instrument{"histogram", c.Unit(), c.Description(), c.ExplicitBucketBoundaries()})
+	return histogram{r: m.readings, name: name}, m.note(name, instrument{"histogram", c.Unit(), c.Description(), c.ExplicitBucketBoundaries()})
 }
 
 func (m meter) Float64ObservableGauge(name string, o ...metric.Float64ObservableGaugeOption) (metric.Float64ObservableGauge, error) {
@@ -85,7 +85,7 @@ func (m meter) RegisterCallback(f metric.Callback, of ...metric.Observable) (met
 type counter struct {
 	noop.Int64Counter
 
-	r    *recorder
+	r    *readings
 	name string
 }
 
@@ -96,7 +96,7 @@ func (c counter) Add(_ context.Context, n int64, o ...metric.AddOption) {
 type histogram struct {
 	noop.Float64Histogram
 
-	r    *recorder
+	r    *readings
 	name string
 }
 
@@ -114,7 +114,7 @@ type gauge struct {
 type observer struct {
 	noop.Observer
 
-	r *recorder
+	r *readings
 }
 
 func (o observer) ObserveFloat64(g metric.Float64Observable, v float64, opts ...metric.ObserveOption) {
@@ -122,7 +122,7 @@ func (o observer) ObserveFloat64(g metric.Float64Observable, v float64, opts ...
 }
 
 // of returns the series of an instrument, by their attributes.
-func (r *recorder) of(name string) map[string]float64 {
+func (r *readings) of(name string) map[string]float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := map[string]float64{}

@@ -1,4 +1,4 @@
-package oteltrace
+package otelleat
 
 import (
 	"context"
@@ -12,11 +12,11 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// scope names what the spans come from.
-const scope = "github.com/leat-go/leat/middleware/oteltrace"
+// scope names what spans and metrics come from.
+const scope = "github.com/leat-go/leat/middleware/otelleat"
 
-// Config tunes a Tracer. The zero value is a good start.
-type Config struct {
+// TracerConfig tunes a Tracer. The zero value is a good start.
+type TracerConfig struct {
 	// Propagator reads the producer's trace from the headers of a message.
 	// Defaults to propagation.TraceContext, that of W3C.
 	Propagator propagation.TextMapPropagator
@@ -31,12 +31,12 @@ type Config struct {
 // Publishing. It is safe for concurrent use.
 type Tracer struct {
 	tracer trace.Tracer
-	cfg    Config
+	cfg    TracerConfig
 }
 
-// New returns a Tracer that makes its spans by provider. Errors wrap
+// NewTracer returns a Tracer that makes its spans by provider. Errors wrap
 // outbox.ErrInvalidConfig.
-func New(provider trace.TracerProvider, cfg Config) (*Tracer, error) {
+func NewTracer(provider trace.TracerProvider, cfg TracerConfig) (*Tracer, error) {
 	if provider == nil {
 		return nil, outbox.ConfigError("provider", nil, "must not be nil")
 	}

@@ -1,4 +1,4 @@
-package oteltrace_test
+package otelleat_test
 
 import (
 	"testing"
@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"github.com/leat-go/leat/middleware/oteltrace"
+	"github.com/leat-go/leat/middleware/otelleat"
 )
 
 // BenchmarkTracer continues the producer's trace with spans that cost nothing: what is
 // left is what they are described with.
 func BenchmarkTracer(b *testing.B) {
-	tracer, err := oteltrace.New(noop.NewTracerProvider(), oteltrace.Config{})
+	tracer, err := otelleat.NewTracer(noop.NewTracerProvider(), otelleat.TracerConfig{})
 	require.NoError(b, err)
 	handled := 0
 	handle := func(*message.Message) ([]*message.Message, error) {

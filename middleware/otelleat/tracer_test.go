@@ -1,4 +1,4 @@
-package oteltrace_test
+package otelleat_test
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/internal/onehandler/routed"
 	"github.com/leat-go/leat/middleware"
-	"github.com/leat-go/leat/middleware/oteltrace"
+	"github.com/leat-go/leat/middleware/otelleat"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -96,10 +96,10 @@ const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 var errHandler = errors.New("the handler fails")
 
-func process(t *testing.T, cfg oteltrace.Config, header, value string) []*recorded {
+func process(t *testing.T, cfg otelleat.TracerConfig, header, value string) []*recorded {
 	t.Helper()
 	r := &recorder{}
-	tr, err := oteltrace.New(r, cfg)
+	tr, err := otelleat.NewTracer(r, cfg)
 	require.NoError(t, err)
 	in, err := meminbox.New("tester", meminbox.Config{})
 	require.NoError(t, err)
@@ -122,7 +122,7 @@ func process(t *testing.T, cfg oteltrace.Config, header, value string) []*record
 func TestContinuesTheProducersTrace(t *testing.T) {
 	t.Parallel()
 	for _, header := range []string{"traceparent", "Traceparent"} {
-		spans := process(t, oteltrace.Config{}, header, traceparent)
+		spans := process(t, otelleat.TracerConfig{}, header, traceparent)
 		require.Len(t, spans, 4)
 		p := spans[0]
 		require.Equal(t, "process", p.name)
@@ -150,7 +150,7 @@ func TestContinuesTheProducersTrace(t *testing.T) {
 func TestTries(t *testing.T) {
 	t.Parallel()
 	r := &recorder{}
-	tr, err := oteltrace.New(r, oteltrace.Config{})
+	tr, err := otelleat.NewTracer(r, otelleat.TracerConfig{})
 	require.NoError(t, err)
 	in, err := meminbox.New("tester", meminbox.Config{})
 	require.NoError(t, err)
@@ -181,7 +181,7 @@ func TestTries(t *testing.T) {
 func TestPanics(t *testing.T) {
 	t.Parallel()
 	r := &recorder{}
-	tr, err := oteltrace.New(r, oteltrace.Config{})
+	tr, err := otelleat.NewTracer(r, otelleat.TracerConfig{})
 	require.NoError(t, err)
 	h := wm.Recoverer(tr.Middleware(tr.Inside(func(*message.Message) ([]*message.Message, error) { panic("on purpose") })))
 	_, err = h(message.NewMessage("a", nil))
@@ -204,7 +204,7 @@ func (r *recorder) ended() []string {
 
 func TestNewTrace(t *testing.T) {
 	t.Parallel()
-	p := process(t, oteltrace.Config{NewTrace: true, Propagator: propagation.TraceContext{}}, "traceparent", traceparent)[0]
+	p := process(t, otelleat.TracerConfig{NewTrace: true, Propagator: propagation.TraceContext{}}, "traceparent", traceparent)[0]
 	require.False(t, p.parent.IsValid())
 	require.NotEqual(t, "4bf92f3577b34da6a3ce929d0e0e4736", p.ctx.TraceID().String())
 	require.Equal(t, "4bf92f3577b34da6a3ce929d0e0e4736", p.links[0].SpanContext.TraceID().String())
@@ -212,10 +212,10 @@ func TestNewTrace(t *testing.T) {
 
 func TestNoProducer(t *testing.T) {
 	t.Parallel()
-	p := process(t, oteltrace.Config{}, "traceparent", "nonsense")[0]
+	p := process(t, otelleat.TracerConfig{}, "traceparent", "nonsense")[0]
 	require.False(t, p.parent.IsValid())
 	require.Empty(t, p.links)
-	_, err := oteltrace.New(nil, oteltrace.Config{})
+	_, err := otelleat.NewTracer(nil, otelleat.TracerConfig{})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 	require.ErrorContains(t, err, "provider = <nil>: must not be nil")
 }

@@ -1,4 +1,4 @@
-package oteltrace_test
+package otelleat_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/middleware"
-	"github.com/leat-go/leat/middleware/oteltrace"
+	"github.com/leat-go/leat/middleware/otelleat"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -61,7 +61,7 @@ func TestFromEnqueueToHandler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		spans := &recorder{}
-		tr, err := oteltrace.New(spans, oteltrace.Config{})
+		tr, err := otelleat.NewTracer(spans, otelleat.TracerConfig{})
 		require.NoError(t, err)
 		ob, err := memoutbox.New(memoutbox.Config{Injector: injector()})
 		require.NoError(t, err)
@@ -124,7 +124,7 @@ func TestPublishing_Exceptions(t *testing.T) {
 	traced := map[string]string{"traceparent": traceparent}
 	for _, newTrace := range []bool{false, true} {
 		spans := &recorder{}
-		tr, err := oteltrace.New(spans, oteltrace.Config{NewTrace: newTrace})
+		tr, err := otelleat.NewTracer(spans, otelleat.TracerConfig{NewTrace: newTrace})
 		require.NoError(t, err)
 		current, request := spans.Tracer("").Start(t.Context(), "request")
 		tr.Publishing().OnRelaySend(current, relay.SendEvent{

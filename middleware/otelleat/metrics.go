@@ -10,11 +10,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// scope names what the metrics come from.
-const scope = "github.com/leat-go/leat/middleware/metrics/otelleat"
-
-// Config tunes New. The zero value is a good start.
-type Config struct {
+// MetricsConfig tunes NewMetrics. The zero value is a good start.
+type MetricsConfig struct {
 	metrics.Config
 
 	// System is the attribute messaging.system of the metrics that follow OpenTelemetry's
@@ -22,10 +19,10 @@ type Config struct {
 	System string
 }
 
-// New returns a Metrics whose instruments are provider's. Make one for a provider: the API
+// NewMetrics returns a Metrics whose instruments are provider's. Make one for a provider: the API
 // does not tell if there is another one, and two of them show one series twice. Errors wrap
 // outbox.ErrInvalidConfig, or are the provider's.
-func New(provider metric.MeterProvider, cfg Config) (*metrics.Metrics, error) {
+func NewMetrics(provider metric.MeterProvider, cfg MetricsConfig) (*metrics.Metrics, error) {
 	if provider == nil {
 		return nil, outbox.ConfigError("provider", nil, "must not be nil")
 	}

@@ -1,4 +1,4 @@
-package oteltrace_test
+package otelleat_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/middleware"
-	"github.com/leat-go/leat/middleware/oteltrace"
+	"github.com/leat-go/leat/middleware/otelleat"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -28,7 +28,7 @@ func Example() {
 	fmt.Println(msg.Metadata.Get("traceparent"))
 
 	provider := &recorder{} // sdktrace.NewTracerProvider(…)
-	tracer, err := oteltrace.New(provider, oteltrace.Config{})
+	tracer, err := otelleat.NewTracer(provider, otelleat.TracerConfig{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -9,7 +9,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/middleware/metrics"
-	"github.com/leat-go/leat/middleware/metrics/otelleat"
+	"github.com/leat-go/leat/middleware/otelleat"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -20,8 +20,8 @@ var errRefused = errors.New("refused")
 // bounds, and there are no others.
 func TestInstruments_AreTheTable(t *testing.T) {
 	t.Parallel()
-	r := newRecorder()
-	_, err := otelleat.New(r, otelleat.Config{})
+	r := newReadings()
+	_, err := otelleat.NewMetrics(r, otelleat.MetricsConfig{})
 	require.NoError(t, err)
 	want, gauges := map[string]instrument{}, map[string]bool{}
 	for _, d := range metrics.Table() {
@@ -38,8 +38,8 @@ func TestInstruments_AreTheTable(t *testing.T) {
 // conventions for messaging, and counters begin at 0.
 func TestSeries(t *testing.T) {
 	t.Parallel()
-	ctx, r := t.Context(), newRecorder()
-	m, err := otelleat.New(r, otelleat.Config{Config: metrics.Config{Topics: []string{"mail"}}, System: "rabbitmq"})
+	ctx, r := t.Context(), newReadings()
+	m, err := otelleat.NewMetrics(r, otelleat.MetricsConfig{Config: metrics.Config{Topics: []string{"mail"}}, System: "rabbitmq"})
 	require.NoError(t, err)
 	o, err := m.Outbox("main")
 	require.NoError(t, err)
@@ -73,15 +73,15 @@ func (running) State() relay.State { return relay.State{Running: true, Slots: []
 
 // TestNew_Errors: what makes no sense is refused, and the provider's errors name the
 // instrument.
-func TestNew_Errors(t *testing.T) {
+func TestNewMetrics_Errors(t *testing.T) {
 	t.Parallel()
-	_, err := otelleat.New(nil, otelleat.Config{})
+	_, err := otelleat.NewMetrics(nil, otelleat.MetricsConfig{})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-	_, err = otelleat.New(newRecorder(), otelleat.Config{Config: metrics.Config{MaxValues: -1}})
+	_, err = otelleat.NewMetrics(newReadings(), otelleat.MetricsConfig{Config: metrics.Config{MaxValues: -1}})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-	r := newRecorder()
+	r := newReadings()
 	r.refuse = "leat.outbox.lag"
-	_, err = otelleat.New(r, otelleat.Config{})
+	_, err = otelleat.NewMetrics(r, otelleat.MetricsConfig{})
 	require.ErrorIs(t, err, errRefused)
 	require.ErrorContains(t, err, "leat.outbox.lag")
 }
