@@ -77,8 +77,8 @@ func NewHandoff(ob *pgoutbox.Outbox, slot *Slot, cfg HandoffConfig) (*Handoff, e
 // relay does not. It has the relay's group begin, a table of the connector's adopted, and returns a
 // position of the connector's behind that: what the relay will not send is before it. A
 // group that exists is kept as it is if there is a Table, whose rows it has not seen, or else it
-// begins anew, see LeavesOut. Errors wrap ErrConnectorStopped, ErrRelayRunning, ErrRecordsHeld, ErrNoSlot, and
-// those of Table.Adopt.
+// begins anew, see LeavesOut. It fails if the connector is stopped and has not sent all, if a relay of the
+// group works, if records of the group are held, or if there is no slot; errors may be those of Table.Adopt.
 func (h *Handoff) Prepare(ctx context.Context) (position string, err error) {
 	known, err := h.MayPrepare(ctx)
 	if err != nil {
@@ -155,9 +155,8 @@ func (h *Handoff) anew() pgoutbox.RebaseRequest {
 // AwaitConnector is the second step from a connector to a relay: it waits until the
 // connector has sent all that had committed at the position that Prepare returned. Then stop the
 // connector, start the relay, and drop the slot. An idle connector confirms nothing: if it
-// does not return, stop the connector. Errors wrap ErrRelayRunning if a relay has been started
-// already, ErrConnectorStopped if nobody has used the slot for HandoffConfig.Restart and rows are left,
-// ErrNoSlot and ErrSlotLost.
+// does not return, stop the connector. It fails if a relay has been started already, if nobody has used the
+// slot for HandoffConfig.Restart and rows are left, if there is no slot, or if the slot has lost its log.
 func (h *Handoff) AwaitConnector(ctx context.Context, position string) error {
 	var connector absent
 	return h.until(ctx, func() (bool, error) {
@@ -174,8 +173,8 @@ func (h *Handoff) AwaitConnector(ctx context.Context, position string) error {
 
 // PrepareConnector is the first step from a relay to a connector, while the relay works and
 // the connector does not. It makes the publication unless it is there, and the slot, and has a table of the
-// connector's released. A slot that is there is kept. Errors wrap ErrRecordsHeld, ErrSlotOlder,
-// outbox.ErrInvalidConfig if the connector would make a snapshot or the publication has not all
+// connector's released. A slot that is there is kept. It fails if records are held or if the slot is older than
+// the publication. Errors wrap outbox.ErrInvalidConfig if the connector would make a snapshot or the publication has not all
 // rows, and those of Table.Release.
 func (h *Handoff) PrepareConnector(ctx context.Context) error {
 	if err := h.MayPrepareConnector(ctx); err != nil {
@@ -185,7 +184,7 @@ func (h *Handoff) PrepareConnector(ctx context.Context) error {
 		return err
 	}
 	_, err := h.slot.State(ctx)
-	if errors.Is(err, ErrNoSlot) {
+	if errors.Is(err, errNoSlot) {
 		_, err = h.slot.Create(ctx)
 	}
 	if err == nil && h.cfg.Table != nil {
@@ -208,8 +207,8 @@ func (h *Handoff) MayPrepareConnector(ctx context.Context) error {
 
 // AwaitRelay is the second step from a relay to a connector: it waits until the relay has
 // sent all that had committed when PrepareConnector returned. Then stop the relay, unless it
-// has other messages to send, and start the connector without offsets of its own. Errors
-// wrap ErrRecordsHeld.
+// has other messages to send, and start the connector without offsets of its own. It fails
+// while records are held.
 func (h *Handoff) AwaitRelay(ctx context.Context) error {
 	group, err := h.group(ctx)
 	if err != nil {
@@ -271,7 +270,7 @@ func (h *Handoff) group(ctx context.Context) (admin.GroupStats, error) {
 func noRelay(group admin.GroupStats) error {
 	for _, s := range group.Slots {
 		if s.LeaseLeft > 0 {
-			return fmt.Errorf("%w: %s leads slot %d of %s", ErrRelayRunning, s.Owner, s.Slot, group.Name)
+			return fmt.Errorf("%w: %s leads slot %d of %s", errRelayRunning, s.Owner, s.Slot, group.Name)
 		}
 	}
 	return nil
@@ -279,7 +278,7 @@ func noRelay(group admin.GroupStats) error {
 
 func nothingHeld(group admin.GroupStats) error {
 	if group.Held > 0 {
-		return fmt.Errorf("%w: %d of group %s", ErrRecordsHeld, group.Held, group.Name)
+		return fmt.Errorf("%w: %d of group %s", errRecordsHeld, group.Held, group.Name)
 	}
 	return nil
 }

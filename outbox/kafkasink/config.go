@@ -14,9 +14,9 @@ import (
 
 // Bounds on the size of a batch, in bytes before compression.
 const (
-	// DefaultMaxMessageBytes is assumed of a topic whose limit the cluster does
+	// defaultMaxMessageBytes is assumed of a topic whose limit the cluster does
 	// not tell. It is Kafka's own default for max.message.bytes.
-	DefaultMaxMessageBytes = 1_048_588
+	defaultMaxMessageBytes = 1_048_588
 
 	minMessageBytes = 512
 	// maxMessageBytes leaves room for a request's header below the largest
@@ -65,8 +65,8 @@ type Config struct {
 	// bytes before compression; 512 to 104,792,064. A topic's max.message.bytes
 	// wins if it is smaller. If the cluster does not report that limit (it needs
 	// DESCRIBE_CONFIGS on the topic), only this bound counts, and should not be larger.
-	// Defaults to the topic's max.message.bytes, and without that to
-	// DefaultMaxMessageBytes.
+	// Defaults to the topic's max.message.bytes, and without that to Kafka's own
+	// default, 1,048,588.
 	MaxMessageBytes int
 
 	// Compression of batches. Defaults to none.

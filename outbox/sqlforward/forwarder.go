@@ -63,10 +63,10 @@ type Forwarder struct {
 // Migrate once, for example at start-up.
 //
 // While it runs, it holds a connection of the pool, which it closes in the end. It needs
-// SELECT and UPDATE on the forwarder's table, with QueueSchema DELETE instead of UPDATE
+// SELECT and UPDATE on the forwarder's table, with Queue DELETE instead of UPDATE
 // unless KeepAcked is set; SELECT, INSERT and UPDATE on that of its offsets; SELECT,
 // INSERT, UPDATE and DELETE on its own; and what a producer of the outbox needs. It never
-// updates rows of DefaultSchema: MySQL asks for UPDATE to look who locks them.
+// updates rows of the default schema: MySQL asks for UPDATE to look who locks them.
 func New(db *sql.DB, dialect outbox.Dialect, ob Outbox, cfg Config) (*Forwarder, error) {
 	if db == nil {
 		return nil, outbox.ConfigError("db", nil, "must not be nil")
@@ -96,7 +96,7 @@ func New(db *sql.DB, dialect outbox.Dialect, ob Outbox, cfg Config) (*Forwarder,
 // render fills in the names of tables, and what the schema adds to a condition.
 func (f *Forwarder) render(text string) (string, error) {
 	unacked := ""
-	if f.cfg.Schema == QueueSchema {
+	if f.cfg.Queue {
 		unacked = "AND acked = FALSE"
 	}
 	text = strings.NewReplacer(
@@ -117,7 +117,7 @@ func (f *Forwarder) migrations() sqlmigrate.Set {
 }
 
 // Check refuses tables of its own that are missing or too old (outbox.ErrNotMigrated), a
-// forwarder's table that is missing, one of another schema (ErrWrongSchema), a server
+// forwarder's table that is missing, one of another schema, a server
 // whose auto_increment_increment is not 1, a connection that reaches several servers (a
 // read/write splitter), and a server that applies what another one has written.
 func (f *Forwarder) Check(ctx context.Context) error {
@@ -138,8 +138,8 @@ func (f *Forwarder) Check(ctx context.Context) error {
 	if columns == 0 {
 		return fmt.Errorf("%w: there is no table %s, see Config.Table", outbox.ErrNotMigrated, f.cfg.Table)
 	}
-	if acked > 0 != (f.cfg.Schema == QueueSchema) {
-		return fmt.Errorf("%w: table %s has %d columns called acked", ErrWrongSchema, f.cfg.Table, acked)
+	if acked > 0 != f.cfg.Queue {
+		return fmt.Errorf("%w: table %s has %d columns called acked", errWrongSchema, f.cfg.Table, acked)
 	}
 	var increment int
 	if err := f.db.QueryRowContext(ctx, f.sql["increment"]).Scan(&increment); err != nil {
