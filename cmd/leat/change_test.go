@@ -222,7 +222,7 @@ func TestRetentionRun_Drops(t *testing.T) {
 	s.enqueue(t, placed("m-1", "orders", "order-1", "fine"))
 	_, err := s.Pool.Exec(t.Context(), "UPDATE leat.outbox SET created_at = now() - interval '30 days'")
 	require.NoError(t, err)
-	ranges, err := s.ob.Ranges(t.Context())
+	ranges, err := s.ob.Admin().Ranges(t.Context())
 	require.NoError(t, err)
 	_, err = s.Pool.Exec(t.Context(), "SELECT setval(pg_get_serial_sequence('leat.outbox', 'seq'), $1)", ranges[1].From+5)
 	require.NoError(t, err)

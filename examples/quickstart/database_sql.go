@@ -92,7 +92,7 @@ func (d sqlDatabase) pending(ctx context.Context, db *sql.DB) (left int64, err e
 	if err != nil {
 		return 0, err
 	}
-	stats, err := ob.Stats(ctx)
+	stats, err := ob.Admin().Stats(ctx)
 	for _, group := range stats.Groups {
 		for _, slot := range group.Slots {
 			left += slot.Backlog

@@ -186,7 +186,7 @@ func inMemory(t *testing.T) ends {
 		effects = append(effects, e)
 	}
 	return ends{
-		outbox: ob,
+		outbox: ob.Admin(),
 		enqueue: func(t *testing.T, msgs ...outbox.Message) {
 			t.Helper()
 			require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx *memoutbox.Tx) error { return ob.Enqueue(ctx, tx, msgs...) }))
@@ -278,7 +278,7 @@ func TestO2_O5_I1_EndToEnd_Postgres(t *testing.T) {
 	_, err = db.Pool.Exec(ctx, `CREATE TABLE effects (no bigserial, topic text, key text, n int)`)
 	require.NoError(t, err)
 	e := ends{
-		outbox: ob,
+		outbox: ob.Admin(),
 		enqueue: func(t *testing.T, msgs ...outbox.Message) {
 			t.Helper()
 			tx, err := db.Pool.Begin(ctx)

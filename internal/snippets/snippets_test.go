@@ -40,7 +40,7 @@ var imports = map[string]string{
 	leat + "dedupe/redisdedupe": "", leat + "inbox": "", leat + "inbox/admin": "", leat + "inbox/driver": "", leat + "inbox/kafkasource": "", leat + "inbox/pginbox": "", leat + "inbox/pgwatermark": "", leat + "inbox/sqlinbox": "",
 	leat + "inbox/rediscache": "", leat + "inbox/twotier": "", leat + "middleware": "", leat + "middleware/oteltrace": "",
 	leat + "middleware/metrics": "", leat + "middleware/dashboard": "",
-	leat + "outbox": "", leat + "outbox/admin": "outboxadmin", leat + "outbox/kafkasink": "", leat + "outbox/pgoutbox": "", leat + "outbox/redissink": "", leat + "outbox/relay": "",
+	leat + "outbox": "", leat + "outbox/admin": "outboxadmin", leat + "outbox/driver": "outboxdriver", leat + "outbox/kafkasink": "", leat + "outbox/pgoutbox": "", leat + "outbox/redissink": "", leat + "outbox/relay": "",
 	leat + "outbox/wmforward": "", leat + "outbox/sqlforward": "", leat + "outbox/sqloutbox": "", leat + "outbox/wmoutbox": "", leat + "outbox/wmsink": "", leat + "outbox/httpsink": "", leat + "inbox/webhook": "",
 	leat + "outbox/debezium": "", leat + "inbox/debezium": "indebezium",
 }

@@ -65,7 +65,7 @@ func newShop(t *testing.T, change ...func(*dashboard.Config)) *shop {
 	}
 	s.in = meminbox.NewAdmin(store)
 	cfg := dashboard.Config{
-		Outboxes: map[string]admin.Outbox{"shop": s.ob}, Inboxes: map[string]inboxadmin.Inbox{"shop": s.in},
+		Outboxes: map[string]admin.Outbox{"shop": s.ob.Admin()}, Inboxes: map[string]inboxadmin.Inbox{"shop": s.in},
 		Authorize: func(*http.Request) (dashboard.Identity, error) {
 			return dashboard.Identity{Actor: "ann", Roles: s.roles, Mode: "test"}, nil
 		},

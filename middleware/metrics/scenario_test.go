@@ -71,7 +71,7 @@ func newService(t *testing.T, m *metrics.Metrics, sink driver.Sink, cfg relay.Co
 }
 
 // late is a source whose clock is a second behind this machine's.
-type late struct{ *memoutbox.Source }
+type late struct{ driver.Source }
 
 var _ driver.Clocked = late{}
 

@@ -24,7 +24,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	if err := mend(ctx, ob); err != nil {
+	if err := mend(ctx, ob.Admin()); err != nil {
 		fmt.Println(err)
 		return
 	}

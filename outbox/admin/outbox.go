@@ -3,8 +3,8 @@ package admin
 import "context"
 
 // Outbox is what an operator sees of an outbox and does with it, the same in every
-// store. Stores that can do more also implement GroupManager, Pauser, Scheduler, Searcher or
-// RangeLister; ask with a type assertion.
+// store, whose Outbox returns it by Admin. One that can do more also implements GroupManager,
+// Pauser, Scheduler, Searcher or RangeLister; ask with a type assertion.
 //
 // Looking never writes, and needs no right but to read. Every change is stored in the
 // audit, with who asked for it and why, in the transaction that makes it. All methods are

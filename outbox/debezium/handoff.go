@@ -256,7 +256,7 @@ const beginLease = 10 * time.Second
 
 // group returns how the relay's group is. Errors wrap admin.ErrNoSuchGroup.
 func (h *Handoff) group(ctx context.Context) (admin.GroupStats, error) {
-	stats, err := h.ob.Stats(ctx)
+	stats, err := h.ob.Admin().Stats(ctx)
 	if err != nil {
 		return admin.GroupStats{}, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -133,7 +134,7 @@ func enqueue(t *testing.T, db *testenv.Database, messages []outbox.Message) *pgo
 }
 
 // runOnce relays all that is in the outbox.
-func runOnce(t *testing.T, source *pgoutbox.Source, brokers []string) {
+func runOnce(t *testing.T, source driver.Source, brokers []string) {
 	t.Helper()
 	sink, err := kafkasink.New(brokers, kafkasink.Config{})
 	require.NoError(t, err)

@@ -57,7 +57,7 @@ func TestHandoff_Refuses(t *testing.T) {
 	position, err := h.Prepare(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, h.AwaitConnector(t.Context(), position))
-	stats, err := ob.Stats(t.Context())
+	stats, err := ob.Admin().Stats(t.Context())
 	require.NoError(t, err)
 	require.Len(t, stats.Groups, 1)
 	require.EqualValues(t, 1, stats.Groups[0].Slots[0].Backlog, "the group begins where it is said to")

@@ -46,6 +46,7 @@ func newOutbox(t *testing.T, buckets int) (*dynamooutbox.Outbox, *testenv.Dynamo
 // subject fits an Outbox to the suite.
 type subject struct {
 	*dynamooutbox.Outbox
+	outboxtest.Admin
 
 	client *dynamodb.Client
 	table  string
@@ -56,7 +57,7 @@ func newSubject(t *testing.T) outboxtest.Subject {
 	ob, env := newOutbox(t, 4)
 	client, closeIdle := connect(env.URL)
 	t.Cleanup(closeIdle)
-	return subject{ob, client, env.Prefix + "outbox"}
+	return subject{ob, ob.Admin(), client, env.Prefix + "outbox"}
 }
 
 // Begin implements outboxtest.Subject.

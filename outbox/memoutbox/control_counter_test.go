@@ -46,7 +46,7 @@ func refusesOnce(t *testing.T) *control {
 	t.Helper()
 	c, refuses := newControl(t), false
 	c.counter = func() { refuses = true }
-	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error) {
+	c.acquire = func(ctx context.Context, s *source, ttl time.Duration) (driver.Session, error) {
 		if refuses {
 			refuses = false
 			return nil, driver.ErrSourceUnusable

@@ -46,7 +46,7 @@ func (c *control) CancelDelayed(ctx context.Context, req admin.CancelRequest) (a
 	if c.cancel != nil {
 		return c.cancel(req), nil
 	}
-	return c.Outbox.CancelDelayed(ctx, req)
+	return c.Outbox.Admin().CancelDelayed(ctx, req)
 }
 
 // LosePositions is the work of another database under the same address.
@@ -63,7 +63,7 @@ func (c *control) LosePositions(context.Context) error {
 
 func (c *control) Another(context.Context) (outboxtest.Subject, error) {
 	ob, err := New(Config{})
-	return &control{Outbox: ob, session: c.session}, err
+	return &control{operator: operatorOf(ob), session: c.session}, err
 }
 
 func (c *control) History(sel outboxtest.Selection) (driver.History, error) {

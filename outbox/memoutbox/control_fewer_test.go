@@ -142,7 +142,7 @@ func refusesDelays(t *testing.T) *control {
 func keepsNoHistory(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error) {
+	c.acquire = func(ctx context.Context, s *source, ttl time.Duration) (driver.Session, error) {
 		c.mu.Lock()
 		if h := s.sharing(); !h.started && len(c.groups) > 0 && s.begin == StartOldest() {
 			h.started, h.begin = true, len(c.log)
@@ -164,7 +164,7 @@ func plain(t *testing.T) outboxtest.Subject {
 	refuses.Outbox, forgets.Outbox = c.Outbox, c.Outbox
 	c.enqueue = refuses.enqueue
 	session := c.acquire
-	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error) {
+	c.acquire = func(ctx context.Context, s *source, ttl time.Duration) (driver.Session, error) {
 		c.mu.Lock()
 		h := s.sharing()
 		fresh := !h.started && len(c.groups) > 0
@@ -254,7 +254,7 @@ func oneWriter(t *testing.T) *control {
 		}
 		return &soleTx{controlTx: controlTx{Tx: tx, c: c}, lock: lock}, nil
 	}
-	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (n driver.Session, err error) {
+	c.acquire = func(ctx context.Context, s *source, ttl time.Duration) (n driver.Session, err error) {
 		err = lock.within(ctx, func() error {
 			n, err = s.Acquire(ctx, ttl)
 			return err

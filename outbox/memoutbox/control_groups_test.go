@@ -127,10 +127,10 @@ func startsByNumber(t *testing.T) *control {
 
 // moved returns a control that, before a session begins, moves the group to where change
 // says.
-func moved(t *testing.T, change func(s *Source, h *sharing, g *group)) *control {
+func moved(t *testing.T, change func(s *source, h *sharing, g *group)) *control {
 	t.Helper()
 	c := newControl(t)
-	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error) {
+	c.acquire = func(ctx context.Context, s *source, ttl time.Duration) (driver.Session, error) {
 		c.mu.Lock()
 		change(s, s.sharing(), s.slotOf(0))
 		c.mu.Unlock()
@@ -141,7 +141,7 @@ func moved(t *testing.T, change func(s *Source, h *sharing, g *group)) *control 
 
 func beginsAnew(t *testing.T) *control {
 	t.Helper()
-	return moved(t, func(s *Source, h *sharing, g *group) {
+	return moved(t, func(s *source, h *sharing, g *group) {
 		if h.started && s.begin != StartOldest() {
 			at := s.ob.outset(s.begin)
 			g.pos = position{from: at, to: at}
@@ -151,7 +151,7 @@ func beginsAnew(t *testing.T) *control {
 
 func beginsAnewWithTopics(t *testing.T) *control {
 	t.Helper()
-	return moved(t, func(s *Source, _ *sharing, g *group) {
+	return moved(t, func(s *source, _ *sharing, g *group) {
 		if !slices.Equal(g.topics, s.topics) {
 			g.pos, g.topics = position{}, s.topics
 		}

@@ -281,7 +281,7 @@ func unorderedWait(t *testing.T) *control {
 	t.Helper()
 	return holder(t, func(s *session, c *controlSession) {
 		c.due = func(ctx context.Context, limit int, except []string) ([]driver.Held, error) {
-			parked, err := s.ob.Held(ctx, admin.HeldQuery{Group: s.name, State: admin.HeldParked})
+			parked, err := s.ob.Admin().Held(ctx, admin.HeldQuery{Group: s.name, State: admin.HeldParked})
 			if err != nil || slices.ContainsFunc(parked, func(h admin.HeldRecord) bool { return h.Key == "" }) {
 				return nil, err
 			}
@@ -294,7 +294,7 @@ func collates(t *testing.T) *control {
 	t.Helper()
 	return holder(t, func(s *session, c *controlSession) {
 		c.due = func(ctx context.Context, limit int, except []string) ([]driver.Held, error) {
-			parked, err := s.ob.ParkedKeys(ctx, admin.KeysQuery{Group: s.name})
+			parked, err := s.ob.Admin().ParkedKeys(ctx, admin.KeysQuery{Group: s.name})
 			if err != nil {
 				return nil, err
 			}

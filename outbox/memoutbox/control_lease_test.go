@@ -95,7 +95,7 @@ func releasesOthers(t *testing.T) *control {
 func freeForAll(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error) {
+	c.acquire = func(ctx context.Context, s *source, ttl time.Duration) (driver.Session, error) {
 		c.mu.Lock()
 		if g := c.groups[slotName{s.group, 0}]; g != nil {
 			g.held = false
@@ -118,7 +118,7 @@ func keptLease(t *testing.T) *control {
 func endlessLease(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.acquire = func(ctx context.Context, s *Source, _ time.Duration) (driver.Session, error) {
+	c.acquire = func(ctx context.Context, s *source, _ time.Duration) (driver.Session, error) {
 		inner, err := s.Acquire(ctx, time.Hour)
 		if err != nil {
 			return nil, err

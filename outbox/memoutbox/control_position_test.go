@@ -92,7 +92,7 @@ func settleWholePages(t *testing.T) *control {
 func forgetful(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error) {
+	c.acquire = func(ctx context.Context, s *source, ttl time.Duration) (driver.Session, error) {
 		c.mu.Lock()
 		if g := c.groups[slotName{s.group, 0}]; g != nil {
 			g.pos = position{}

@@ -88,7 +88,7 @@ func dividedByNumber(t *testing.T) *control {
 func sharedSlots(t *testing.T) *control {
 	t.Helper()
 	c := newControl(t)
-	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error) {
+	c.acquire = func(ctx context.Context, s *source, ttl time.Duration) (driver.Session, error) {
 		c.mu.Lock()
 		var furthest position
 		for _, g := range c.groups {
@@ -126,10 +126,10 @@ func oneSlotEach(t *testing.T) *control {
 
 // badChange returns a control that gives a group its new number of slots when ready says
 // so, and begins them where begin says.
-func badChange(t *testing.T, ready func(c *control, s *Source, h *sharing) bool, begin func(c *control, h *sharing) int) *control {
+func badChange(t *testing.T, ready func(c *control, s *source, h *sharing) bool, begin func(c *control, h *sharing) int) *control {
 	t.Helper()
 	c := newControl(t)
-	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error) {
+	c.acquire = func(ctx context.Context, s *source, ttl time.Duration) (driver.Session, error) {
 		c.mu.Lock()
 		if h := s.sharing(); h.next > 0 && ready(c, s, h) {
 			at := begin(c, h)
@@ -148,7 +148,7 @@ func badChange(t *testing.T, ready func(c *control, s *Source, h *sharing) bool,
 }
 
 // allEnded is when a change is due.
-func allEnded(_ *control, s *Source, h *sharing) bool {
+func allEnded(_ *control, s *source, h *sharing) bool {
 	for slot := range h.slots {
 		if g := s.slotOf(slot); g.leased() || !h.ends(g.pos) {
 			return false
@@ -159,7 +159,7 @@ func allEnded(_ *control, s *Source, h *sharing) bool {
 
 func hastyChange(t *testing.T) *control {
 	t.Helper()
-	return badChange(t, func(_ *control, s *Source, h *sharing) bool {
+	return badChange(t, func(_ *control, s *source, h *sharing) bool {
 		return !s.slotOf(0).leased() && h.ends(s.slotOf(0).pos)
 	}, func(_ *control, h *sharing) int { return h.marker })
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Delayed implements admin.Scheduler.
-func (ob *Outbox) Delayed(ctx context.Context, q admin.DelayedQuery) ([]admin.DelayedMessage, error) {
+func (ob operator) Delayed(ctx context.Context, q admin.DelayedQuery) ([]admin.DelayedMessage, error) {
 	q, err := q.Complete()
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (ob *Outbox) delayed(q admin.DelayedQuery) []admin.DelayedMessage {
 }
 
 // CancelDelayed implements admin.Scheduler.
-func (ob *Outbox) CancelDelayed(ctx context.Context, req admin.CancelRequest) (admin.Changed, error) {
+func (ob operator) CancelDelayed(ctx context.Context, req admin.CancelRequest) (admin.Changed, error) {
 	if err := req.Check(); err != nil {
 		return admin.Changed{}, err
 	}

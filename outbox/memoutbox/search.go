@@ -10,7 +10,7 @@ import (
 )
 
 // Search implements admin.Searcher.
-func (ob *Outbox) Search(ctx context.Context, q admin.MessageQuery) (admin.MessagePage, error) {
+func (ob operator) Search(ctx context.Context, q admin.MessageQuery) (admin.MessagePage, error) {
 	q, err := q.Complete()
 	if err != nil {
 		return admin.MessagePage{}, err

@@ -13,10 +13,10 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-var _ driver.Source = (*Source)(nil)
+var _ driver.Source = (*source)(nil)
 
 // LogValue implements slog.LogValuer: the outbox and the group, as relays log them.
-func (s *Source) LogValue() slog.Value {
+func (s *source) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("outbox", "memory"), slog.String("group", s.group))
 }
 
@@ -42,8 +42,8 @@ type SourceConfig struct {
 	Topics []string
 }
 
-// Source reads an Outbox for one group. It is safe for concurrent use.
-type Source struct {
+// source reads an Outbox for one group. It is safe for concurrent use.
+type source struct {
 	ob     *Outbox
 	group  string
 	slots  int
@@ -53,14 +53,14 @@ type Source struct {
 
 // Source returns a source of a group. Sources of one group that are configured alike are
 // equivalent.
-func (ob *Outbox) Source(cfg SourceConfig) *Source {
+func (ob *Outbox) Source(cfg SourceConfig) driver.Source {
 	if cfg.Group == "" {
 		cfg.Group = "default"
 	}
 	if cfg.Slots == 0 {
 		cfg.Slots = 1
 	}
-	return &Source{ob: ob, group: cfg.Group, slots: cfg.Slots, begin: cfg.Start, topics: slices.Clone(cfg.Topics)}
+	return &source{ob: ob, group: cfg.Group, slots: cfg.Slots, begin: cfg.Start, topics: slices.Clone(cfg.Topics)}
 }
 
 // group is the state that a slot of a group stores: its lease and its position. Outbox.mu
@@ -90,7 +90,7 @@ type position struct {
 
 // Check returns an error that wraps driver.ErrSourceUnusable if the number of slots
 // cannot be.
-func (s *Source) Check(ctx context.Context) error {
+func (s *source) Check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -101,13 +101,13 @@ func (s *Source) Check(ctx context.Context) error {
 }
 
 // Wakes implements driver.Source.
-func (s *Source) Wakes(ctx context.Context) <-chan struct{} {
+func (s *source) Wakes(ctx context.Context) <-chan struct{} {
 	return s.ob.subscribe(ctx)
 }
 
 // Acquire claims the lease of the group, or of the first of its slots that is
 // free, for ttl, which must be positive.
-func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
+func (s *source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 
 // heldBy returns the error about a slot that is taken, or about the other one if that
 // is free sooner. The caller holds ob.mu.
-func (s *Source) heldBy(g *group, other *driver.LeaseHeldError) *driver.LeaseHeldError {
+func (s *source) heldBy(g *group, other *driver.LeaseHeldError) *driver.LeaseHeldError {
 	left := time.Until(g.until)
 	if other != nil && other.Remaining <= left {
 		return other
@@ -146,7 +146,7 @@ func (s *Source) heldBy(g *group, other *driver.LeaseHeldError) *driver.LeaseHel
 }
 
 // open begins a session of a slot that is free. The caller holds ob.mu.
-func (s *Source) open(g *group, h *sharing, slot int, ttl time.Duration) *session {
+func (s *source) open(g *group, h *sharing, slot int, ttl time.Duration) *session {
 	g.epoch++
 	g.held = true
 	g.until = time.Now().Add(ttl)
@@ -169,7 +169,7 @@ func (s *session) changeTopics() {
 }
 
 // slotOf returns the state of a slot. The caller holds ob.mu.
-func (s *Source) slotOf(slot int) *group {
+func (s *source) slotOf(slot int) *group {
 	at := slotName{s.group, slot}
 	g := s.ob.groups[at]
 	if g == nil {

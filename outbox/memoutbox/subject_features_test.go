@@ -45,5 +45,5 @@ func (s subject) History(sel outboxtest.Selection) (driver.History, error) {
 // Another implements outboxtest.Neighbor.
 func (s subject) Another(context.Context) (outboxtest.Subject, error) {
 	ob, err := memoutbox.New(memoutbox.Config{})
-	return subject{ob}, err
+	return subject{ob, ob.Admin()}, err
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Trace implements admin.Searcher.
-func (ob *Outbox) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
+func (ob operator) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
 	q, err := q.Complete()
 	if err != nil {
 		return admin.Trace{}, err

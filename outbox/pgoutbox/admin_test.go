@@ -17,22 +17,22 @@ func TestO6_SkipHead(t *testing.T) {
 	h := newHolding(t)
 	put(t, h.ob, "a", "1", "2", "3")
 	h.hold(driver.FatePark, driver.FateWait, driver.FateWait)
-	changed, err := h.ob.SkipHead(t.Context(), admin.SkipHeadRequest{By: people(), Key: keyNamed("a")})
+	changed, err := h.ob.Admin().SkipHead(t.Context(), admin.SkipHeadRequest{By: people(), Key: keyNamed("a")})
 	require.NoError(t, err)
 	require.Equal(t, 1, changed.Count)
 	require.Equal(t, []string{"2 retry", "3 wait"}, h.held("a"))
 	require.Equal(t, []string{"2", "3"}, h.due())
 	require.Equal(t, []string{"park a", "skip_head a"}, h.audit())
-	_, err = h.ob.SkipHead(t.Context(), admin.SkipHeadRequest{By: people(), Key: keyNamed("a")})
+	_, err = h.ob.Admin().SkipHead(t.Context(), admin.SkipHeadRequest{By: people(), Key: keyNamed("a")})
 	require.ErrorIs(t, err, admin.ErrBeingRetried)
-	_, err = h.ob.SkipHead(t.Context(), admin.SkipHeadRequest{By: people(), Key: keyNamed("b")})
+	_, err = h.ob.Admin().SkipHead(t.Context(), admin.SkipHeadRequest{By: people(), Key: keyNamed("b")})
 	require.ErrorIs(t, err, admin.ErrNotParked)
 	require.ErrorContains(t, err, `key "b" of topic "events" of group "default"`)
 }
 
 // drop drops what is selected.
 func (h *holding) drop(s admin.Selection) (admin.Changed, error) {
-	return h.ob.Drop(h.t.Context(), admin.DropRequest{By: people(), Selection: s})
+	return h.ob.Admin().Drop(h.t.Context(), admin.DropRequest{By: people(), Selection: s})
 }
 
 // TestO2_Drop: what is dropped is in the audit, and only what nobody can be sending
@@ -78,7 +78,7 @@ func TestO6_DropByID(t *testing.T) {
 	h := newHolding(t)
 	put(t, h.ob, "a", "1", "2", "3")
 	h.hold(driver.FatePark, driver.FateWait, driver.FateWait)
-	parked, err := h.ob.Held(t.Context(), admin.HeldQuery{State: admin.HeldParked, Topic: "e*s", Key: "a", After: 1, Limit: 1})
+	parked, err := h.ob.Admin().Held(t.Context(), admin.HeldQuery{State: admin.HeldParked, Topic: "e*s", Key: "a", After: 1, Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, parked, 1)
 	require.Equal(t, "2", string(parked[0].Payload))
@@ -119,11 +119,11 @@ func TestO6_RedriveByFilter(t *testing.T) {
 		{Kind: "permanent", Before: soon.Add(-2 * time.Hour)},
 		{Topics: "*", Dead: true},
 	} {
-		changed, err := h.ob.Redrive(t.Context(), admin.RedriveRequest{By: people(), Selection: none})
+		changed, err := h.ob.Admin().Redrive(t.Context(), admin.RedriveRequest{By: people(), Selection: none})
 		require.NoError(t, err)
 		require.Zero(t, changed)
 	}
-	changed, err := h.ob.Redrive(t.Context(), admin.RedriveRequest{
+	changed, err := h.ob.Admin().Redrive(t.Context(), admin.RedriveRequest{
 		By: people(), Selection: admin.Selection{Topics: "*", Kind: "permanent", Before: soon},
 	})
 	require.NoError(t, err)
@@ -138,12 +138,12 @@ func TestO6_RedriveByIDOfAFollower(t *testing.T) {
 	put(t, h.ob, "a", "1", "2")
 	h.hold(driver.FatePark, driver.FateWait)
 	id := query1[string](t, h.db, "SELECT id::text FROM leat.outbox WHERE seq = 2")
-	changed, err := h.ob.Redrive(t.Context(), admin.RedriveRequest{By: people(), Selection: admin.Selection{ID: id}})
+	changed, err := h.ob.Admin().Redrive(t.Context(), admin.RedriveRequest{By: people(), Selection: admin.Selection{ID: id}})
 	require.NoError(t, err)
 	require.Equal(t, 1, changed.Count)
 	require.NotEqual(t, id, changed.IDs[0])
 	require.Equal(t, []string{"1 retry", "2 wait"}, h.held("a"))
-	_, err = h.ob.Redrive(t.Context(), admin.RedriveRequest{By: people(), Selection: admin.Selection{ID: id}})
+	_, err = h.ob.Admin().Redrive(t.Context(), admin.RedriveRequest{By: people(), Selection: admin.Selection{ID: id}})
 	require.ErrorIs(t, err, admin.ErrBeingRetried)
 }
 
@@ -156,13 +156,13 @@ func TestO6_RedriveTheDead(t *testing.T) {
 	put(t, h.ob, "b", "5", "6", "7", "8")
 	h.hold(driver.FateDead, driver.FateRetry, driver.FateDead, driver.FateWait,
 		driver.FateDead, driver.FatePark, driver.FateDead, driver.FateWait)
-	changed, err := h.ob.Redrive(t.Context(), admin.RedriveRequest{By: people(), Selection: admin.Selection{Topics: topic, Dead: true}})
+	changed, err := h.ob.Admin().Redrive(t.Context(), admin.RedriveRequest{By: people(), Selection: admin.Selection{Topics: topic, Dead: true}})
 	require.NoError(t, err)
 	require.Equal(t, 4, changed.Count)
 	require.Equal(t, []string{"1 retry", "2 wait", "3 wait", "4 wait"}, h.held("a"))
 	require.Equal(t, []string{"5 retry", "6 parked", "7 wait", "8 wait"}, h.held("b"))
 	require.Equal(t, []string{"1", "2", "3", "4", "5"}, h.due())
-	parked, err := h.ob.Held(t.Context(), admin.HeldQuery{State: admin.HeldParked})
+	parked, err := h.ob.Admin().Held(t.Context(), admin.HeldQuery{State: admin.HeldParked})
 	require.NoError(t, err)
 	require.Len(t, parked, 3)
 	require.Equal(t, 3, query1[int](t, h.db, "SELECT count(*) FROM leat.outbox_parked"))
@@ -177,7 +177,7 @@ func TestO6_RedrivenDeadWhileTheFirstIsOnItsWay(t *testing.T) {
 	h.hold(driver.FateDead, driver.FateRetry)
 	held, err := h.Due(t.Context(), 10, nil)
 	require.NoError(t, err)
-	_, err = h.ob.Redrive(t.Context(), admin.RedriveRequest{By: people(), Selection: admin.Selection{Topic: topic, Key: "a", Dead: true}})
+	_, err = h.ob.Admin().Redrive(t.Context(), admin.RedriveRequest{By: people(), Selection: admin.Selection{Topic: topic, Key: "a", Dead: true}})
 	require.NoError(t, err)
 	_, err = h.Resolve(t.Context(), verdicts(held, driver.FateRetry))
 	require.NoError(t, err)
@@ -201,15 +201,15 @@ func TestAdmin_Refusals(t *testing.T) {
 		"NUL":     {By: people(), Selection: admin.Selection{Topics: "\x00"}},
 		"a\\x00b": {By: people(), Selection: key, Group: "a\x00b"},
 	} {
-		_, err := h.ob.Redrive(t.Context(), req)
+		_, err := h.ob.Admin().Redrive(t.Context(), req)
 		require.ErrorIs(t, err, admin.ErrInvalidRequest, name)
 		require.ErrorContains(t, err, name)
-		_, err = h.ob.Drop(t.Context(), admin.DropRequest(req))
+		_, err = h.ob.Admin().Drop(t.Context(), admin.DropRequest(req))
 		require.ErrorIs(t, err, admin.ErrInvalidRequest, name)
 	}
-	_, err := h.ob.SkipHead(t.Context(), admin.SkipHeadRequest{Key: keyNamed("a")})
+	_, err := h.ob.Admin().SkipHead(t.Context(), admin.SkipHeadRequest{Key: keyNamed("a")})
 	require.ErrorIs(t, err, admin.ErrInvalidRequest)
-	_, err = h.ob.Held(t.Context(), admin.HeldQuery{State: admin.HeldParked, Limit: 20_000})
+	_, err = h.ob.Admin().Held(t.Context(), admin.HeldQuery{State: admin.HeldParked, Limit: 20_000})
 	require.ErrorIs(t, err, admin.ErrInvalidRequest)
 	require.Equal(t, []string{"1 parked"}, h.held("a"))
 	require.Equal(t, []string{"park a"}, h.audit())
@@ -223,15 +223,15 @@ func TestAdmin_Audit(t *testing.T) {
 	put(t, h.ob, "b", "2")
 	h.hold(driver.FatePark, driver.FatePark)
 	h.redrive("a")
-	first, err := h.ob.Audit(t.Context(), admin.AuditQuery{Limit: 2})
+	first, err := h.ob.Admin().Audit(t.Context(), admin.AuditQuery{Limit: 2})
 	require.NoError(t, err)
 	require.Len(t, first, 2)
-	rest, err := h.ob.Audit(t.Context(), admin.AuditQuery{After: first[1].No, Group: "default", Topic: topic, Key: "a", Action: "redrive", ID: first[0].ID})
+	rest, err := h.ob.Admin().Audit(t.Context(), admin.AuditQuery{After: first[1].No, Group: "default", Topic: topic, Key: "a", Action: "redrive", ID: first[0].ID})
 	require.NoError(t, err)
 	require.Len(t, rest, 1)
 	require.Equal(t, []string{people().Actor, people().Reason}, []string{rest[0].Actor, rest[0].Reason})
 	require.JSONEq(t, `{"from": "parked"}`, string(rest[0].Details))
-	later, err := h.ob.Audit(t.Context(), admin.AuditQuery{Since: rest[0].At.Add(time.Hour)})
+	later, err := h.ob.Admin().Audit(t.Context(), admin.AuditQuery{Since: rest[0].At.Add(time.Hour)})
 	require.NoError(t, err)
 	require.Empty(t, later)
 	require.Equal(t, h.owner(), first[0].Actor, "of what a relay did")
@@ -250,7 +250,7 @@ func TestAdmin_GroupsAreApart(t *testing.T) {
 	put(t, h.ob, "a", "1")
 	h.hold(driver.FatePark)
 	other.hold(driver.FateRetry)
-	_, err := h.ob.Redrive(t.Context(), admin.RedriveRequest{By: people(), Group: "other", Selection: admin.Selection{Topic: topic, Key: "a"}})
+	_, err := h.ob.Admin().Redrive(t.Context(), admin.RedriveRequest{By: people(), Group: "other", Selection: admin.Selection{Topic: topic, Key: "a"}})
 	require.ErrorIs(t, err, admin.ErrBeingRetried)
 	require.Equal(t, []string{"1"}, other.due())
 	require.Empty(t, h.due())

@@ -102,7 +102,7 @@ func TestO1_DelayedOnSchema1(t *testing.T) {
 	tx.rollback()
 	require.Equal(t, 1, stored(t, db))
 
-	_, err = ob.Delayed(t.Context(), admin.DelayedQuery{})
+	_, err = ob.Admin().Delayed(t.Context(), admin.DelayedQuery{})
 	require.ErrorIs(t, err, outbox.ErrNotMigrated)
 	m := maintenance(t, ob, pgoutbox.MaintenanceConfig{})
 	_, err = m.RunOnce(t.Context())
@@ -123,7 +123,7 @@ func TestO4_DelayedKeepsEveryField(t *testing.T) {
 	require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
 		return ob.Enqueue(ctx, tx, msgs...)
 	}))
-	listed, err := ob.Delayed(t.Context(), admin.DelayedQuery{})
+	listed, err := ob.Admin().Delayed(t.Context(), admin.DelayedQuery{})
 	require.NoError(t, err)
 	require.Len(t, listed, 2)
 	makeDue(t, db)
@@ -235,31 +235,31 @@ func TestO2_CancelDelayed(t *testing.T) {
 	}))
 	for _, id := range ids[:2] {
 		cancel := admin.CancelRequest{By: admin.By{Actor: "ann", Reason: "paid"}, ID: id, DryRun: true}
-		done, err := ob.CancelDelayed(t.Context(), cancel)
+		done, err := ob.Admin().CancelDelayed(t.Context(), cancel)
 		require.NoError(t, err)
 		require.Equal(t, admin.Changed{Count: 1, IDs: []string{id}}, done, "a dry run")
 		cancel.DryRun = false
 		for _, want := range []int{1, 0} {
-			done, err := ob.CancelDelayed(t.Context(), cancel)
+			done, err := ob.Admin().CancelDelayed(t.Context(), cancel)
 			require.NoError(t, err)
 			require.Equal(t, want, done.Count, id)
 			require.Len(t, done.IDs, want)
 		}
 	}
-	_, err := ob.CancelDelayed(t.Context(), admin.CancelRequest{By: admin.By{Actor: "ann"}, ID: ids[2]})
+	_, err := ob.Admin().CancelDelayed(t.Context(), admin.CancelRequest{By: admin.By{Actor: "ann"}, ID: ids[2]})
 	require.ErrorIs(t, err, admin.ErrInvalidRequest)
 	require.Equal(t, 2, query1[int](t, db, `SELECT count(*) FROM leat.outbox_audit
 		WHERE action = 'cancel_delayed' AND actor = 'ann' AND reason = 'paid' AND id IN ('0190d1d8-0000-7000-8000-000000000001', 'reminder 2')`))
 
 	put(t, ob, "k", "x")
-	page, err := ob.Delayed(t.Context(), admin.DelayedQuery{Topic: "events", Key: "k", ID: ids[2], Limit: 1})
+	page, err := ob.Admin().Delayed(t.Context(), admin.DelayedQuery{Topic: "events", Key: "k", ID: ids[2], Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, page, 1)
 	require.Equal(t, ids[2], page[0].ID)
-	page, err = ob.Delayed(t.Context(), admin.DelayedQuery{After: &page[0]})
+	page, err = ob.Admin().Delayed(t.Context(), admin.DelayedQuery{After: &page[0]})
 	require.NoError(t, err)
 	require.Empty(t, page)
-	_, err = ob.Delayed(t.Context(), admin.DelayedQuery{Limit: -1})
+	_, err = ob.Admin().Delayed(t.Context(), admin.DelayedQuery{Limit: -1})
 	require.ErrorIs(t, err, admin.ErrInvalidRequest)
 }
 

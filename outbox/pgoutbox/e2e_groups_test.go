@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -51,7 +52,7 @@ func (e *effects) sink(t *testing.T, lanes int) *relay.FuncSink {
 	return sink
 }
 
-func groupSource(t *testing.T, s *stage, cfg pgoutbox.SourceConfig) *pgoutbox.Source {
+func groupSource(t *testing.T, s *stage, cfg pgoutbox.SourceConfig) driver.Source {
 	t.Helper()
 	src, err := s.ob.Source(cfg)
 	require.NoError(t, err)

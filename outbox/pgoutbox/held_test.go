@@ -33,7 +33,7 @@ func TestO2_HoldSettlesThePage(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []driver.Key{keyNamed("a")}, keys)
 
-	dead, err := h.ob.Dead(t.Context(), admin.HeldQuery{})
+	dead, err := h.ob.Admin().Dead(t.Context(), admin.HeldQuery{})
 	require.NoError(t, err)
 	require.Len(t, dead, 1)
 	require.Equal(t, "3", string(dead[0].Payload))
@@ -51,7 +51,7 @@ func TestO2_HoldSettlesThePage(t *testing.T) {
 // audit shows the audit, as "action key".
 func (h *holding) audit() []string {
 	h.t.Helper()
-	entries, err := h.ob.Audit(h.t.Context(), admin.AuditQuery{})
+	entries, err := h.ob.Admin().Audit(h.t.Context(), admin.AuditQuery{})
 	require.NoError(h.t, err)
 	var all []string
 	for _, e := range entries {
@@ -118,16 +118,16 @@ func TestO4_HeldRecordsAreWhole(t *testing.T) {
 	require.NoError(t, h.Hold(t.Context(), page, 2, holdings(driver.FateRetry, driver.FateRetry)))
 	require.Equal(t, read, h.dueRecords())
 	h.resolve(driver.FatePark, driver.FateDead)
-	parked, err := h.ob.Held(t.Context(), admin.HeldQuery{State: admin.HeldParked})
+	parked, err := h.ob.Admin().Held(t.Context(), admin.HeldQuery{State: admin.HeldParked})
 	require.NoError(t, err)
 	require.Len(t, parked, 1)
 	require.Equal(t, read[0], parked[0].Record)
-	dead, err := h.ob.Dead(t.Context(), admin.HeldQuery{})
+	dead, err := h.ob.Admin().Dead(t.Context(), admin.HeldQuery{})
 	require.NoError(t, err)
 	require.Len(t, dead, 1)
 	require.Equal(t, read[1], dead[0].Record)
 	for _, r := range read {
-		changed, err := h.ob.Redrive(t.Context(), admin.RedriveRequest{By: people(), Selection: admin.Selection{ID: r.ID}})
+		changed, err := h.ob.Admin().Redrive(t.Context(), admin.RedriveRequest{By: people(), Selection: admin.Selection{ID: r.ID}})
 		require.NoError(t, err)
 		require.Equal(t, []string{r.ID}, changed.IDs)
 	}
@@ -155,7 +155,7 @@ func TestO6_NothingPassesAParkedRecord(t *testing.T) {
 	put(t, h.ob, "a", "4")
 	h.hold(driver.FateWait)
 	require.Equal(t, []string{"3"}, h.due())
-	parked, err := h.ob.Held(t.Context(), admin.HeldQuery{State: admin.HeldParked})
+	parked, err := h.ob.Admin().Held(t.Context(), admin.HeldQuery{State: admin.HeldParked})
 	require.NoError(t, err)
 	require.Len(t, parked, 3)
 	require.False(t, parked[0].Waits)
@@ -225,7 +225,7 @@ func TestO2_ErrorsThatCannotBeStored(t *testing.T) {
 	fates[0].Attempts[0].Error = "\x00\xff" + strings.Repeat("ü", 5000)
 	fates[0].Reason = "\x00"
 	require.NoError(t, h.Hold(t.Context(), h.page(1), 1, fates))
-	parked, err := h.ob.Held(t.Context(), admin.HeldQuery{State: admin.HeldParked})
+	parked, err := h.ob.Admin().Held(t.Context(), admin.HeldQuery{State: admin.HeldParked})
 	require.NoError(t, err)
 	require.Less(t, len(parked[0].Errors[0].Error), 2010)
 	require.Equal(t, "\uFFFD", parked[0].Reason)

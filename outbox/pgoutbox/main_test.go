@@ -83,7 +83,7 @@ func sourceOf(tb testing.TB, ob *pgoutbox.Outbox, cfg pgoutbox.SourceConfig) *pg
 	tb.Helper()
 	src, err := ob.Source(cfg)
 	require.NoError(tb, err)
-	return src
+	return src.(*pgoutbox.Source) //nolint:forcetypeassert // it is
 }
 
 // acquire starts a session of group, which is released when the test ends.
@@ -93,7 +93,7 @@ func acquire(tb testing.TB, ob *pgoutbox.Outbox, group string) driver.Session {
 }
 
 // acquireFrom starts a session of src, which is released when the test ends.
-func acquireFrom(tb testing.TB, src *pgoutbox.Source) driver.Session {
+func acquireFrom(tb testing.TB, src driver.Source) driver.Session {
 	tb.Helper()
 	s, err := src.Acquire(tb.Context(), testLease)
 	require.NoError(tb, err)

@@ -11,10 +11,10 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-var _ driver.Pausable = (*Source)(nil)
+var _ driver.Pausable = (*source)(nil)
 
 // Paused implements driver.Pausable.
-func (s *Source) Paused(ctx context.Context) ([]string, error) {
+func (s *source) Paused(ctx context.Context) ([]string, error) {
 	patterns, err := s.ob.paused(ctx, s.ob.pool, s.cfg.Group)
 	return patterns, unusable(describe(err))
 }
@@ -28,12 +28,12 @@ func (o *Outbox) paused(ctx context.Context, db interface {
 }
 
 // Pause implements admin.Pauser.
-func (o *Outbox) Pause(ctx context.Context, req admin.PauseRequest) error {
+func (o operator) Pause(ctx context.Context, req admin.PauseRequest) error {
 	return o.setPaused(ctx, "pause", req, req.Pause)
 }
 
 // Resume implements admin.Pauser.
-func (o *Outbox) Resume(ctx context.Context, req admin.PauseRequest) error {
+func (o operator) Resume(ctx context.Context, req admin.PauseRequest) error {
 	return o.setPaused(ctx, "resume", req, req.Resume)
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // Ranges implements admin.RangeLister.
-func (o *Outbox) Ranges(ctx context.Context) ([]admin.RangeState, error) {
+func (o operator) Ranges(ctx context.Context) ([]admin.RangeState, error) {
 	parts, err := partsOf(ctx, o.pool, o.sql.ranges)
 	if err != nil {
 		return nil, describe(err)

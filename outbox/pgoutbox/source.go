@@ -116,8 +116,8 @@ func validateGroup(group string) error {
 	return nil
 }
 
-// Source reads the outbox for relays of one group. See Outbox.Source.
-type Source struct {
+// source reads the outbox for relays of one group. See Outbox.Source.
+type source struct {
 	ob       *Outbox
 	cfg      SourceConfig
 	like     []string // Topics, for LIKE
@@ -128,10 +128,10 @@ type Source struct {
 	listener listener
 }
 
-var _ driver.Source = (*Source)(nil)
+var _ driver.Source = (*source)(nil)
 
 // LogValue implements slog.LogValuer: the outbox and the group, as relays log them.
-func (s *Source) LogValue() slog.Value {
+func (s *source) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("outbox", s.ob.cfg.Schema+"."+s.ob.cfg.Table), slog.String("group", s.cfg.Group))
 }
 
@@ -151,12 +151,20 @@ func (s *Source) LogValue() slog.Value {
 // meta and migrations, SELECT, INSERT, UPDATE and DELETE on those of leases,
 // positions, groups, members, held and dead records, and INSERT on that of the
 // audit. It needs schema 5.
-func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
+//
+// Its Check refuses a missing or too old schema, a standby, even if a read/write splitter has
+// chosen it, a database or a session that is not in UTF-8, a sequence that caches, a database
+// whose synchronous_commit is off (Config.AllowAsyncCommit), settings that a relay needs and
+// cannot change behind a pooler, row level security that would hide rows, a log that is the
+// target of a logical replication, a stored position that does not belong to this cluster or to
+// the log as it is now, or lies ahead of the sequence, and a new group that nobody has told
+// where it starts.
+func (o *Outbox) Source(cfg SourceConfig) (driver.Source, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Source{ob: o, cfg: cfg, like: likePatterns(cfg.Topics)}
+	s := &source{ob: o, cfg: cfg, like: likePatterns(cfg.Topics)}
 	var err error
 	if s.sql, err = loadSource(o.cfg); err != nil {
 		return nil, err
@@ -165,13 +173,8 @@ func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
 	return s, err
 }
 
-// Check implements driver.Source. It refuses a missing or too old schema, a
-// standby, even if a read/write splitter has chosen it, a database or a session that is not
-// in UTF-8, a sequence that caches, a database whose synchronous_commit is off (Config.AllowAsyncCommit), settings that
-// a relay needs and cannot change behind a pooler, row level security that would hide
-// rows, a log that is the target of a logical replication, a stored position that does not belong to this cluster or to the log as it is
-// now, or lies ahead of the sequence, and a new group that nobody has told where it starts.
-func (s *Source) Check(ctx context.Context) error {
+// Check implements driver.Source.
+func (s *source) Check(ctx context.Context) error {
 	err := unusable(s.check(ctx))
 	if errors.Is(err, pgwindow.ErrStandby) {
 		// Later on it is a failover under way, which passes.
@@ -180,7 +183,7 @@ func (s *Source) Check(ctx context.Context) error {
 	return err
 }
 
-func (s *Source) check(ctx context.Context) error {
+func (s *source) check(ctx context.Context) error {
 	if err := s.ob.requireSchema(ctx, relaySchema); err != nil {
 		return err
 	}
@@ -198,7 +201,7 @@ func (s *Source) check(ctx context.Context) error {
 }
 
 // checkPositions checks the newest window of every slot of the group.
-func (s *Source) checkPositions(ctx context.Context, facts pgwindow.Facts) error {
+func (s *source) checkPositions(ctx context.Context, facts pgwindow.Facts) error {
 	g, err := s.ob.chain.Group(ctx, s.ob.pool, s.cfg.Group)
 	if err != nil {
 		return err
@@ -229,9 +232,9 @@ func (s *Source) checkPositions(ctx context.Context, facts pgwindow.Facts) error
 }
 
 // Acquire implements driver.Source: it takes any slot that is free. A lease that an
-// earlier session of this very Source left behind, because the database was away
+// earlier session of this very source left behind, because the database was away
 // when it ended, is taken at once.
-func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
+func (s *source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	attempt := s.claimant.Begin()
 	lease, err := s.claim(ctx, attempt, ttl)
 	if err == nil {
@@ -248,7 +251,7 @@ func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 
 // Wakes implements driver.Source: commits that this process has announced and,
 // while a session runs that listens, those that others have.
-func (s *Source) Wakes(ctx context.Context) <-chan struct{} {
+func (s *source) Wakes(ctx context.Context) <-chan struct{} {
 	c := s.ob.bell.listen(ctx)
 	s.listener.subscribe(ctx, c)
 	return c

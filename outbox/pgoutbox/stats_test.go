@@ -18,7 +18,7 @@ import (
 
 func statsOf(t *testing.T, ob *pgoutbox.Outbox) admin.Stats {
 	t.Helper()
-	s, err := ob.Stats(t.Context())
+	s, err := ob.Admin().Stats(t.Context())
 	require.NoError(t, err)
 	return s
 }

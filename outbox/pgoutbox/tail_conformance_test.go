@@ -43,7 +43,7 @@ type tailSubject struct {
 func newTailSubject(t *testing.T, server *testenv.PostgresServer) *tailSubject {
 	t.Helper()
 	ob, db := tailed(t, server)
-	return &tailSubject{pgxSubject{subject{ob, db, t}}, server}
+	return &tailSubject{pgxSubject{subject{ob, ob.Admin(), db, t}}, server}
 }
 
 const shortLook = 10 * time.Millisecond

@@ -18,7 +18,7 @@ const traceFirst = 2 * time.Hour
 
 // Trace implements admin.Searcher. A message is found by the time in its id, if that is
 // a UUID of version 7: around that time first, and if nothing is there, from then on.
-func (o *Outbox) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
+func (o operator) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
 	byTime := q.Since.IsZero()
 	q, err := q.Complete()
 	if err != nil {

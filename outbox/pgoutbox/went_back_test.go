@@ -223,7 +223,7 @@ func TestO2_NobodyDeletesByAForeignPosition(t *testing.T) {
 			t.Parallel()
 			ob, db := relayed(t)
 			by := admin.By{Actor: "me", Reason: "r"}
-			require.NoError(t, ob.SetMaxLag(t.Context(), admin.MaxLagRequest{By: by, Group: "default", MaxLag: time.Millisecond}))
+			require.NoError(t, ob.Admin().SetMaxLag(t.Context(), admin.MaxLagRequest{By: by, Group: "default", MaxLag: time.Millisecond}))
 			age(t, db, "1 day")
 			exec(t, db, spoil)
 			requireProblem(t, ob, db, name, 5)

@@ -15,13 +15,12 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
-	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
 // pausable is a source that a test pauses.
 type pausable struct {
-	*memoutbox.Source
+	memorySource
 
 	mu     sync.Mutex
 	topics []string
@@ -54,7 +53,7 @@ func inPauseLab(t *testing.T, cfg relay.Config, test func(l *lab, p *pausable, r
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		l, hook := newLab(t), &recorder{}
-		p := &pausable{Source: l.source()}
+		p := &pausable{memorySource: l.source()}
 		cfg.Hooks = []outbox.Hook{hook}
 		r, err := relay.New(p, l, cfg)
 		require.NoError(t, err)
@@ -161,7 +160,7 @@ func TestPause_EndsIntoARealRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, hook := newLab(t), &recorder{}
 		c := &cluster{missing: map[string]bool{"mails": true}}
-		p := &pausable{Source: l.source()}
+		p := &pausable{memorySource: l.source()}
 		p.pause("mails")
 		r, err := relay.New(p, asking{c}, relay.Config{Hooks: []outbox.Hook{hook}})
 		require.NoError(t, err)
@@ -239,7 +238,7 @@ func TestO12_PauseOfATransactionalSink(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l, sink, alarms := newLab(t), newFakeTransactions(), &alarmLog{}
-		p := &pausable{Source: l.source()}
+		p := &pausable{memorySource: l.source()}
 		p.pause("mails")
 		l.put("orders", "", "1")
 		l.put("mails", "", "2")
@@ -346,7 +345,7 @@ func TestRunOnce_PauseOfATransactionalSink(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l, sink := newLab(t), newFakeTransactions()
-		p := &pausable{Source: l.source()}
+		p := &pausable{memorySource: l.source()}
 		p.pause("mails")
 		l.put("orders", "", "1")
 		l.put("mails", "", "2")

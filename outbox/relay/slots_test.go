@@ -18,8 +18,8 @@ import (
 )
 
 // slotted returns a source of four slots.
-func (l *lab) slotted() *memoutbox.Source {
-	return l.Source(memoutbox.SourceConfig{Slots: 4})
+func (l *lab) slotted() memorySource {
+	return l.sourceOf(memoutbox.SourceConfig{Slots: 4})
 }
 
 // TestO14_SlotsAreShared among the relays that live, and taken over when one

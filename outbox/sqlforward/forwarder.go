@@ -16,7 +16,7 @@ import (
 	"github.com/leat-go/leat/internal/sqlmigrate"
 	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
 //go:embed migrations
@@ -28,18 +28,11 @@ var sqlFiles embed.FS
 // schemaVersion is the version of the schema that this version of the library works with.
 const schemaVersion = 2
 
-// Outbox is where messages are moved to: a *sqloutbox.Outbox.
-type Outbox interface {
-	Enqueue(ctx context.Context, tx *sql.Tx, msgs ...outbox.Message) error
-	Wake()
-	Stats(ctx context.Context) (admin.Stats, error)
-}
-
 // Forwarder moves messages of one forwarder's table into an outbox. Make one and keep it.
 // Any number of processes may run one over the same table: they take turns.
 type Forwarder struct {
 	db      *sql.DB
-	ob      Outbox
+	ob      *sqloutbox.Outbox
 	dialect sqldialect.Dialect
 	cfg     Config
 	sql     map[string]string
@@ -67,7 +60,7 @@ type Forwarder struct {
 // unless KeepAcked is set; SELECT, INSERT and UPDATE on that of its offsets; SELECT,
 // INSERT, UPDATE and DELETE on its own; and what a producer of the outbox needs. It never
 // updates rows of DefaultSchema: MySQL asks for UPDATE to look who locks them.
-func New(db *sql.DB, dialect outbox.Dialect, ob Outbox, cfg Config) (*Forwarder, error) {
+func New(db *sql.DB, dialect outbox.Dialect, ob *sqloutbox.Outbox, cfg Config) (*Forwarder, error) {
 	if db == nil {
 		return nil, outbox.ConfigError("db", nil, "must not be nil")
 	}

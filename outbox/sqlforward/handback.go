@@ -49,7 +49,7 @@ func (f *Forwarder) HandBack(ctx context.Context) (h HandedBack, err error) {
 
 // checkSent refuses messages that a relay is still to send.
 func (f *Forwarder) checkSent(ctx context.Context) error {
-	stats, err := f.ob.Stats(ctx)
+	stats, err := f.ob.Admin().Stats(ctx)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // Delayed implements admin.Scheduler.
-func (o *Outbox) Delayed(ctx context.Context, q admin.DelayedQuery) (found []admin.DelayedMessage, err error) {
+func (o operator) Delayed(ctx context.Context, q admin.DelayedQuery) (found []admin.DelayedMessage, err error) {
 	if q, err = q.Complete(); err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (o *Outbox) delayed(ctx context.Context, db sqlstore.Querier, q admin.Delay
 const maxCancelled = 10_000
 
 // CancelDelayed implements admin.Scheduler.
-func (o *Outbox) CancelDelayed(ctx context.Context, req admin.CancelRequest) (changed admin.Changed, err error) {
+func (o operator) CancelDelayed(ctx context.Context, req admin.CancelRequest) (changed admin.Changed, err error) {
 	if err := req.Check(); err != nil {
 		return admin.Changed{}, err
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // Search implements admin.Searcher.
-func (o *Outbox) Search(ctx context.Context, q admin.MessageQuery) (page admin.MessagePage, err error) {
+func (o operator) Search(ctx context.Context, q admin.MessageQuery) (page admin.MessagePage, err error) {
 	if q, err = q.Complete(); err != nil {
 		return admin.MessagePage{}, err
 	}
@@ -92,8 +92,8 @@ func selects(q *admin.MessageQuery, r *outbox.Record) bool {
 	}
 }
 
-// Trace implements admin.Searcher. It reads the log from Since on.
-func (o *Outbox) Trace(ctx context.Context, q admin.TraceQuery) (found admin.Trace, err error) {
+// Trace implements admin.Searcher.
+func (o operator) Trace(ctx context.Context, q admin.TraceQuery) (found admin.Trace, err error) {
 	if q, err = q.Complete(); err != nil {
 		return admin.Trace{}, err
 	}

@@ -31,7 +31,7 @@ func StartAt(t time.Time) Start { return Start{stated: true, at: t} }
 var errStartUnstated = errors.New("leat: a new group must say where it starts: SourceConfig.Start is StartOldest(), StartNow() or StartAt(t)")
 
 // begin returns where the group begins to read if it is new.
-func (s *Source) begin(ctx context.Context, q sqlstore.Querier) (sqllog.Position, error) {
+func (s *source) begin(ctx context.Context, q sqlstore.Querier) (sqllog.Position, error) {
 	start, log := s.cfg.Start, s.ob.log
 	switch {
 	case !start.stated:

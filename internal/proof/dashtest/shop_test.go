@@ -51,7 +51,7 @@ func newShop(t *testing.T, roles ...dashboard.Role) *shop {
 	s.trouble()
 	s.in = s.consume()
 	d, err := dashboard.New(dashboard.Config{
-		Outboxes: map[string]admin.Outbox{"shop": ob}, Inboxes: map[string]inboxadmin.Inbox{"shop": s.in}, Base: "/ops/leat/",
+		Outboxes: map[string]admin.Outbox{"shop": ob.Admin()}, Inboxes: map[string]inboxadmin.Inbox{"shop": s.in}, Base: "/ops/leat/",
 		Authorize: func(*http.Request) (dashboard.Identity, error) {
 			return dashboard.Identity{Actor: "ann", Roles: *s.roles.Load(), Mode: "test"}, nil
 		},
@@ -80,7 +80,7 @@ func (s *shop) audited(action string) (who, why string) {
 		require.NotEmpty(s.t, entries, action)
 		return entries[0].Actor, entries[0].Reason
 	}
-	entries, err := s.ob.Audit(s.t.Context(), admin.AuditQuery{Newest: true, Limit: 1})
+	entries, err := s.ob.Admin().Audit(s.t.Context(), admin.AuditQuery{Newest: true, Limit: 1})
 	require.NoError(s.t, err)
 	require.NotEmpty(s.t, entries, action)
 	return entries[0].Actor, entries[0].Reason

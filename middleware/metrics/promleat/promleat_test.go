@@ -55,7 +55,7 @@ func everything(t *testing.T) *prometheus.Registry {
 	touch(t.Context(), c)
 	m.Source("acked").Assigned("g", "orders", 0)
 	s, err := m.NewSampler(metrics.SamplerConfig{
-		Outboxes: map[string]admin.Outbox{"main": ranged{ob}},
+		Outboxes: map[string]admin.Outbox{"main": ranged{ob.Admin()}},
 		Inboxes:  map[string]inboxadmin.Inbox{"orders": meminbox.NewAdmin(&meminbox.Store{})},
 	})
 	require.NoError(t, err)

@@ -6,10 +6,10 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// ListHeld returns held records, ascending in Seq, each with the state of the first row of
+// Held returns held records, ascending in Seq, each with the state of the first row of
 // its line.
-func ListHeld(ctx context.Context, s Store, q admin.HeldQuery) ([]admin.HeldRecord, error) {
-	return list(ctx, s, q, func(r Reader, q admin.HeldQuery) (found []listed, err error) {
+func (o Operators) Held(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
+	return list(ctx, o.Store, q, func(r Reader, q admin.HeldQuery) (found []listed, err error) {
 		for after := q.After; ; {
 			page, err := r.Select(ctx, selecting(q, after, Retry, Parked, Wait))
 			if err != nil || len(page) == 0 {
@@ -55,9 +55,9 @@ func statesOf(ctx context.Context, r Reader, rows []Row) ([]admin.HeldState, err
 	return states, nil
 }
 
-// ListDead returns dead records, ascending in Seq.
-func ListDead(ctx context.Context, s Store, q admin.HeldQuery) ([]admin.HeldRecord, error) {
-	return list(ctx, s, q, func(r Reader, q admin.HeldQuery) ([]listed, error) {
+// Dead returns dead records, ascending in Seq.
+func (o Operators) Dead(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
+	return list(ctx, o.Store, q, func(r Reader, q admin.HeldQuery) ([]listed, error) {
 		rows, err := r.Select(ctx, selecting(q, q.After, Dead))
 		return stateless(rows), err
 	})

@@ -28,7 +28,7 @@ type postgres struct {
 	*pgoutbox.Outbox
 
 	db      *testenv.Database
-	source  *pgoutbox.Source
+	source  driver.Source
 	session driver.Holder
 	owner   string
 	names   int // of records there were

@@ -126,7 +126,7 @@ func (w *twins) resolve(ctx context.Context, s *step) error {
 
 // ask asks both for what an operator wants.
 func (w *twins) ask(ctx context.Context, s *step) error {
-	theirs, refusal := ask(ctx, w.postgres, s, s.selection(time.Now(), w.ids))
+	theirs, refusal := ask(ctx, w.postgres.Admin(), s, s.selection(time.Now(), w.ids))
 	ours, err := ask(ctx, w.memory, s, s.selection(w.memory.now(), w.ids))
 	told := same("oldest is told", !theirs.Oldest.IsZero(), !ours.Oldest.IsZero())
 	theirs.Oldest, ours.Oldest = time.Time{}, time.Time{} // of two clocks

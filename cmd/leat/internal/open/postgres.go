@@ -95,7 +95,11 @@ func (p *Postgres) own() (*pgoutbox.Outbox, error) {
 // Outbox is leat's own, or the forwarder's table.
 func (p *Postgres) Outbox() (admin.Outbox, error) {
 	if p.target.Forwarder == "" {
-		return p.own()
+		own, err := p.own()
+		if err != nil {
+			return nil, err
+		}
+		return own.Admin(), nil
 	}
 	return wmforward.New(p.Pool, wmforward.Config{
 		Topic: p.target.Forwarder, Schema: p.target.ForwarderSchema, Group: p.target.Group, Logger: p.target.Logger,

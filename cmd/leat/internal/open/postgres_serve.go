@@ -25,12 +25,15 @@ type pgRelayed struct {
 // Relayed implements Served.
 func (p *Postgres) Relayed(t Target) (Relayed, error) {
 	at := p.at(t)
-	store, err := at.Outbox()
+	if t.Forwarder != "" {
+		store, err := at.Outbox()
+		return &pgRelayed{store, nil, at}, err
+	}
+	own, err := at.own()
 	if err != nil {
 		return nil, err
 	}
-	own, _ := store.(*pgoutbox.Outbox)
-	return &pgRelayed{store, own, at}, nil
+	return &pgRelayed{own.Admin(), own, at}, nil
 }
 
 // Admin implements Relayed.

@@ -97,7 +97,13 @@ func (d *SQL) inboxConfig() sqlinbox.Config {
 }
 
 // Outbox implements Database.
-func (d *SQL) Outbox() (admin.Outbox, error) { return d.own() }
+func (d *SQL) Outbox() (admin.Outbox, error) {
+	own, err := d.own()
+	if err != nil {
+		return nil, err
+	}
+	return own.Admin(), nil
+}
 
 // Inbox implements Database.
 func (d *SQL) Inbox() (inboxadmin.Inbox, error) {

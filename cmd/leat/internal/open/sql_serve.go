@@ -30,7 +30,7 @@ func (d *SQL) Relayed(t Target) (Relayed, error) {
 }
 
 // Admin implements Relayed.
-func (r *sqlRelayed) Admin() admin.Outbox { return r.own }
+func (r *sqlRelayed) Admin() admin.Outbox { return r.own.Admin() }
 
 // Source implements Relayed.
 func (r *sqlRelayed) Source(s SourceRequest) (driver.Source, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/sqltest"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/sqloutbox"
@@ -98,9 +99,18 @@ func newLite(t *testing.T) outboxtest.Subject {
 // subject is an outbox in a database of its own.
 type subject struct {
 	*sqloutbox.Outbox
+	operators
 
 	db      *sql.DB
 	dialect outbox.Dialect
+}
+
+// operators is what operators see of it.
+type operators interface {
+	admin.GroupManager
+	admin.Pauser
+	admin.Scheduler
+	admin.Searcher
 }
 
 func newSubject(t *testing.T, db *sql.DB, dialect outbox.Dialect) subject {
@@ -108,7 +118,7 @@ func newSubject(t *testing.T, db *sql.DB, dialect outbox.Dialect) subject {
 	ob, err := sqloutbox.New(db, dialect, sqloutbox.Config{})
 	require.NoError(t, err)
 	require.NoError(t, ob.Migrate(t.Context()))
-	return subject{ob, db, dialect}
+	return subject{ob, ob.Admin(), db, dialect}
 }
 
 // Source implements outboxtest.Subject.

@@ -23,7 +23,7 @@ func eager(t *testing.T, ob *sqloutbox.Outbox) *sqloutbox.Maintenance {
 
 func setMaxLag(t *testing.T, ob *sqloutbox.Outbox, lag time.Duration) {
 	t.Helper()
-	require.NoError(t, ob.SetMaxLag(t.Context(), admin.MaxLagRequest{
+	require.NoError(t, ob.Admin().SetMaxLag(t.Context(), admin.MaxLagRequest{
 		By: admin.By{Actor: "test", Reason: "test"}, Group: "default", MaxLag: lag,
 	}))
 }

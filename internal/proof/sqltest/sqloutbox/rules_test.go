@@ -236,7 +236,7 @@ func TestO9_SettingsOfThePoolAreNotTheRelays(t *testing.T) {
 		}
 		_, err = src.Acquire(t.Context(), lease)
 		require.ErrorIs(t, err, driver.ErrLeaseHeld)
-		stats, err := ob.Stats(t.Context())
+		stats, err := ob.Admin().Stats(t.Context())
 		require.NoError(t, err)
 		require.Len(t, stats.Groups, 1)
 		require.NoError(t, s.Renew(t.Context(), lease))
