@@ -93,7 +93,7 @@ type consumer interface {
 
 func (s *shop) source(t *testing.T, group string) outboxdriver.Source {
 	t.Helper()
-	source, err := s.ob.Source(pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest()})
+	source, err := s.ob.Source(pgoutbox.SourceConfig{Group: group, Start: outboxdriver.Start{Oldest: true}})
 	require.NoError(t, err)
 	return source
 }

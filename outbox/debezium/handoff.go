@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -19,7 +20,7 @@ import (
 type HandoffConfig struct {
 	// Source is that of the relay, so that its group begins as the relay expects. Start
 	// is looked at with a Table alone, for what else is in the outbox; it defaults to
-	// pgoutbox.StartNow.
+	// Now.
 	Source pgoutbox.SourceConfig
 	// Table is the connector's table, whose rows producers insert themselves.
 	// Defaults to nil: the connector reads leat's own table.
@@ -67,8 +68,8 @@ func NewHandoff(ob *pgoutbox.Outbox, slot *Slot, cfg HandoffConfig) (*Handoff, e
 	if err := (admin.By{Actor: cfg.Actor, Reason: cfg.Reason}).Check(); err != nil {
 		return nil, outbox.ConfigError("Actor, Reason", strconv.Quote(cfg.Actor)+", "+strconv.Quote(cfg.Reason), err.Error())
 	}
-	if cfg.Table == nil || cfg.Source.Start == (pgoutbox.Start{}) {
-		cfg.Source.Start = pgoutbox.StartNow()
+	if cfg.Table == nil || !cfg.Source.Start.IsStated() {
+		cfg.Source.Start = driver.Start{Now: true}
 	}
 	return &Handoff{ob: ob, slot: slot, cfg: cfg}, nil
 }
@@ -148,7 +149,7 @@ func (h *Handoff) LeavesOut(ctx context.Context) (int64, error) {
 // anew has the group begin with what commits from now on.
 func (h *Handoff) anew() pgoutbox.RebaseRequest {
 	return pgoutbox.RebaseRequest{
-		Group: h.cfg.Source.Group, Start: pgoutbox.StartNow(), Actor: h.cfg.Actor, Reason: h.cfg.Reason,
+		Group: h.cfg.Source.Group, Start: driver.Start{Now: true}, Actor: h.cfg.Actor, Reason: h.cfg.Reason,
 	}
 }
 

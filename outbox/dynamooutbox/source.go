@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// SourceConfig tunes a Source.
+// SourceConfig tunes Outbox.Source.
 type SourceConfig struct {
 	// Group names the relays of the outbox, which has one group: what it has sent is deleted.
 	// The first to read settles the name. Valid UTF-8 without NUL, 1 to 200 bytes.

@@ -23,12 +23,7 @@ var (
 
 func (c *control) Group(cfg outboxtest.GroupConfig) (driver.Source, error) {
 	src := SourceConfig{Group: cfg.Name, Slots: cfg.Slots, Topics: cfg.Topics}
-	switch {
-	case cfg.Start.Now:
-		src.Start = StartNow()
-	case !cfg.Start.Time.IsZero():
-		src.Start = StartAt(cfg.Start.Time)
-	}
+	src.Start = cfg.Start
 	return c.source(src), nil
 }
 

@@ -144,7 +144,7 @@ func keepsNoHistory(t *testing.T) *control {
 	c := newControl(t)
 	c.acquire = func(ctx context.Context, s *source, ttl time.Duration) (driver.Session, error) {
 		c.mu.Lock()
-		if h := s.sharing(); !h.started && len(c.groups) > 0 && s.begin == StartOldest() {
+		if h := s.sharing(); !h.started && len(c.groups) > 0 && !s.begin.IsStated() {
 			h.started, h.begin = true, len(c.log)
 			for _, g := range c.groups {
 				h.begin = min(h.begin, g.pos.from)

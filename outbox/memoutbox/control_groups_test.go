@@ -58,14 +58,14 @@ func configured(t *testing.T, change func(cfg *SourceConfig)) *control {
 
 func alwaysOldest(t *testing.T) *control {
 	t.Helper()
-	return configured(t, func(cfg *SourceConfig) { cfg.Start = StartOldest() })
+	return configured(t, func(cfg *SourceConfig) { cfg.Start = driver.Start{} })
 }
 
 func alwaysNow(t *testing.T) *control {
 	t.Helper()
 	return configured(t, func(cfg *SourceConfig) {
-		if cfg.Start != StartOldest() {
-			cfg.Start = StartNow()
+		if cfg.Start.IsStated() {
+			cfg.Start = driver.Start{Now: true}
 		}
 	})
 }
@@ -142,7 +142,7 @@ func moved(t *testing.T, change func(s *source, h *sharing, g *group)) *control 
 func beginsAnew(t *testing.T) *control {
 	t.Helper()
 	return moved(t, func(s *source, h *sharing, g *group) {
-		if h.started && s.begin != StartOldest() {
+		if h.started && s.begin.IsStated() {
 			at := s.ob.outset(s.begin)
 			g.pos = position{from: at, to: at}
 		}

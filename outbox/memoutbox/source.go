@@ -20,7 +20,7 @@ func (s *source) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("outbox", "memory"), slog.String("group", s.group))
 }
 
-// SourceConfig tunes a Source.
+// SourceConfig tunes Outbox.Source.
 type SourceConfig struct {
 	// Group names the reader: relays of one group share a position and a lease,
 	// groups read independently of one another.
@@ -33,8 +33,8 @@ type SourceConfig struct {
 	Slots int
 
 	// Start is where the group begins if it has never read before, else ignored.
-	// Defaults to StartOldest().
-	Start Start
+	// Defaults to Oldest.
+	Start driver.Start
 
 	// Topics are patterns of the topics that the group reads, in which * stands for any
 	// run of characters. A group whose patterns change reads by the new ones from where
@@ -47,7 +47,7 @@ type source struct {
 	ob     *Outbox
 	group  string
 	slots  int
-	begin  Start
+	begin  driver.Start
 	topics []string
 }
 
@@ -88,14 +88,17 @@ type position struct {
 	from, to, done int
 }
 
-// Check returns an error that wraps driver.ErrSourceUnusable if the number of slots
-// cannot be.
+// Check returns an error that wraps driver.ErrSourceUnusable if the number of slots or the
+// start cannot be.
 func (s *source) Check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if s.slots < 1 || s.slots > keyhash.Shards {
 		return errors.Join(driver.ErrSourceUnusable, outbox.ConfigError("Slots", s.slots, "must be 1 to 64"))
+	}
+	if err := s.begin.Check(); err != nil {
+		return errors.Join(driver.ErrSourceUnusable, err)
 	}
 	return nil
 }

@@ -313,7 +313,7 @@ func seeSlotChange(ctx context.Context, tr *trial) presence {
 }
 
 func seeStarts(_ context.Context, tr *trial) presence {
-	return tr.seeGroup(GroupConfig{Name: "claims", Start: Start{Now: true}})
+	return tr.seeGroup(GroupConfig{Name: "claims", Start: driver.Start{Now: true}})
 }
 
 func seeTopics(_ context.Context, tr *trial) presence {

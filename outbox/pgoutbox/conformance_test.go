@@ -85,7 +85,7 @@ var _ outboxtest.Admin = subject{}
 
 // Source implements outboxtest.Subject.
 func (s subject) Source(group string) driver.Source {
-	src, err := s.Outbox.Source(pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest()})
+	src, err := s.Outbox.Source(pgoutbox.SourceConfig{Group: group, Start: driver.Start{Oldest: true}})
 	if err != nil {
 		panic(err) // the suite's groups are valid
 	}

@@ -70,7 +70,7 @@ func TestO12_GroupsWithSinksOfTheirOwn(t *testing.T) {
 	before := s.message("k1", "before")
 	s.commit(before)
 	model := &effects{}
-	src := groupSource(t, s, pgoutbox.SourceConfig{Group: "read model", Start: pgoutbox.StartNow(), Topics: []string{s.topics[0]}})
+	src := groupSource(t, s, pgoutbox.SourceConfig{Group: "read model", Start: driver.Start{Now: true}, Topics: []string{s.topics[0]}})
 	run := s.start(src, model.sink(t, 4), relay.Config{PollMax: 20 * time.Millisecond})
 	await(t, "the read model has begun", func() bool {
 		return query1[bool](t, s.db, "SELECT EXISTS (SELECT FROM leat.outbox_positions WHERE relay_group = 'read model')")

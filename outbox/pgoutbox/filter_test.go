@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -15,7 +16,7 @@ func TestO2_TopicFilter(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
 	src := func(group string, patterns ...string) *pgoutbox.Source {
-		return sourceOf(t, ob, pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest(), Topics: patterns})
+		return sourceOf(t, ob, pgoutbox.SourceConfig{Group: group, Start: driver.Start{Oldest: true}, Topics: patterns})
 	}
 	orders := acquireFrom(t, src("orders", "orders.*", `100%_\*`))
 	both := acquireFrom(t, src("both", "orders.*", "bills"))

@@ -77,18 +77,18 @@ func TestO2_ReplayOfWhatIsRetained(t *testing.T) {
 	s := acquire(t, ob, "")
 	begin(t, ob, db).put("k", "never").rollback()
 	putMany(t, ob, 0, 24)
-	got, _ := replayed(t, ob, pgoutbox.HistoryConfig{From: pgoutbox.AtSeq(1)}, replayConfig())
+	got, _ := replayed(t, ob, pgoutbox.HistoryConfig{FromSeq: 1}, replayConfig())
 	require.Len(t, got, 24, "number 1 was never a message's")
 	settle(t, s)
 	require.Len(t, once(t, maintenance(t, ob, atOnce())).Dropped, 2)
-	for name, from := range map[string]pgoutbox.Bound{
-		"the oldest": {}, "time": pgoutbox.AtTime(got[0].CreatedAt), "seq": pgoutbox.AtSeq(21),
+	for name, cfg := range map[string]pgoutbox.HistoryConfig{
+		"the oldest": {}, "time": {Since: got[0].CreatedAt}, "seq": {FromSeq: 21},
 	} {
-		got, report := replayed(t, ob, pgoutbox.HistoryConfig{From: from}, replayConfig())
+		got, report := replayed(t, ob, cfg, replayConfig())
 		require.Len(t, got, 5, name)
 		require.Empty(t, report.Gaps, name)
 	}
-	h, err := ob.History(pgoutbox.HistoryConfig{From: pgoutbox.AtSeq(15)})
+	h, err := ob.History(pgoutbox.HistoryConfig{FromSeq: 15})
 	require.NoError(t, err)
 	_, err = replay.Run(t.Context(), h, outboxtest.NewBroker().Sink(), replayConfig())
 	require.EqualError(t, err, "leat: history to be replayed is no longer retained: seq 15 to 20")

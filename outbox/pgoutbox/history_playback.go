@@ -51,7 +51,7 @@ func (p *playback) Read(ctx context.Context, limit int) ([]outbox.Record, error)
 		upto := min(p.at.Last+historySpan, p.at.End)
 		h := p.history
 		records, full, err := p.pager.query(ctx, limit, h.ob.sql.historyPage, p.at.Last, upto, p.at.Target, orNull(p.at.Prev),
-			h.cfg.From.orNull(), h.cfg.To.orNull(), likePatterns(h.cfg.Topics), h.cfg.Keys, h.uuids(), limit)
+			orNull(h.cfg.Since), orNull(h.cfg.Until), likePatterns(h.cfg.Topics), h.cfg.Keys, h.uuids(), limit)
 		if err != nil {
 			return nil, unusable(describe(err))
 		}
@@ -187,17 +187,10 @@ func parsePlace(text string) (place, error) {
 	return place{System: numbers[0], Target: parts[2], Prev: parts[3], Last: numbers[1], End: numbers[2]}, nil
 }
 
-func orNull(text string) *string {
-	if text == "" {
+func orNull[T string | time.Time](v T) *T {
+	var zero T
+	if v == zero {
 		return nil
 	}
-	return &text
-}
-
-// orNull is the bound's time, nil where it is none.
-func (b Bound) orNull() *time.Time {
-	if b.kind != boundTime {
-		return nil
-	}
-	return &b.time
+	return &v
 }

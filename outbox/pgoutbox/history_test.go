@@ -63,13 +63,14 @@ func TestO4_ReplaySelects(t *testing.T) {
 		want string
 	}{
 		"all":         {pgoutbox.HistoryConfig{}, "0123456789"},
-		"from seq":    {pgoutbox.HistoryConfig{From: pgoutbox.AtSeq(sent[7].Seq)}, "789"},
-		"to seq":      {pgoutbox.HistoryConfig{To: pgoutbox.AtSeq(sent[2].Seq)}, "012"},
-		"from time":   {pgoutbox.HistoryConfig{From: pgoutbox.AtTime(sent[6].CreatedAt)}, "6789"},
-		"to time":     {pgoutbox.HistoryConfig{To: pgoutbox.AtTime(sent[6].CreatedAt)}, "012345"},
-		"no time":     {pgoutbox.HistoryConfig{From: pgoutbox.AtTime(time.Now().Add(time.Hour))}, ""},
-		"to window":   {pgoutbox.HistoryConfig{To: pgoutbox.AtWindow(first)}, "01234"},
-		"from window": {pgoutbox.HistoryConfig{From: pgoutbox.AtWindow(first + 1)}, "56789"},
+		"from seq":    {pgoutbox.HistoryConfig{FromSeq: sent[7].Seq}, "789"},
+		"to seq":      {pgoutbox.HistoryConfig{ToSeq: sent[2].Seq}, "012"},
+		"from time":   {pgoutbox.HistoryConfig{Since: sent[6].CreatedAt}, "6789"},
+		"to time":     {pgoutbox.HistoryConfig{Until: sent[6].CreatedAt}, "012345"},
+		"all of them": {pgoutbox.HistoryConfig{FromSeq: sent[3].Seq, Since: sent[1].CreatedAt, Until: sent[8].CreatedAt, FromWindow: first + 1, ToSeq: sent[6].Seq}, "56"},
+		"no time":     {pgoutbox.HistoryConfig{Since: time.Now().Add(time.Hour)}, ""},
+		"to window":   {pgoutbox.HistoryConfig{ToWindow: first}, "01234"},
+		"from window": {pgoutbox.HistoryConfig{FromWindow: first + 1}, "56789"},
 		"topics":      {pgoutbox.HistoryConfig{Topics: []string{"x", "*.1"}}, "13579"},
 		"keys":        {pgoutbox.HistoryConfig{Keys: []string{"k0", "k2"}}, "0235689"},
 		"ids":         {pgoutbox.HistoryConfig{IDs: []string{"id-3", "id-8", "no"}}, "38"},
@@ -169,13 +170,13 @@ func TestO2_ReplayRefuses(t *testing.T) {
 		_, err = replay.Run(t.Context(), h, outboxtest.NewBroker().Sink(), how)
 		require.ErrorIs(t, err, want, position)
 	}
-	h, err := ob.History(pgoutbox.HistoryConfig{From: pgoutbox.AtWindow(77)})
+	h, err := ob.History(pgoutbox.HistoryConfig{FromWindow: 77})
 	require.NoError(t, err)
 	_, err = replay.Run(t.Context(), h, outboxtest.NewBroker().Sink(), replayConfig())
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 	require.ErrorContains(t, err, "77")
 	for _, cfg := range []pgoutbox.HistoryConfig{
-		{Group: "_x"}, {Topics: []string{""}}, {From: pgoutbox.AtSeq(-1)}, {To: pgoutbox.AtTime(time.Time{})},
+		{Group: "_x"}, {Topics: []string{""}}, {FromSeq: -1}, {ToWindow: -1},
 	} {
 		_, err := ob.History(cfg)
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig)

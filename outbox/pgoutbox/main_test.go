@@ -76,7 +76,7 @@ func newOutbox(tb testing.TB, cfg pgoutbox.Config) (*pgoutbox.Outbox, *testenv.D
 // source returns a new source of group, which starts at the oldest message.
 func source(tb testing.TB, ob *pgoutbox.Outbox, group string) *pgoutbox.Source {
 	tb.Helper()
-	return sourceOf(tb, ob, pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest()})
+	return sourceOf(tb, ob, pgoutbox.SourceConfig{Group: group, Start: driver.Start{Oldest: true}})
 }
 
 func sourceOf(tb testing.TB, ob *pgoutbox.Outbox, cfg pgoutbox.SourceConfig) *pgoutbox.Source {

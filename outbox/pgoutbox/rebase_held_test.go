@@ -8,7 +8,6 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
-	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
 // TestO2_NumbersOfAFormerLog: numbers began anew, and records of the log that was there
@@ -25,7 +24,7 @@ func TestO2_NumbersOfAFormerLog(t *testing.T) {
 			h.hold(fate)
 			require.NoError(t, h.Release(t.Context()))
 			exec(t, h.db, "TRUNCATE leat.outbox RESTART IDENTITY")
-			require.NoError(t, h.ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+			require.NoError(t, h.ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
 			put(t, h.ob, "new", "2")
 
 			h = holdingOf(t, h.ob, h.db, "default")
@@ -56,7 +55,7 @@ func TestO2_DeadUnderATakenNumber(t *testing.T) {
 	h.hold(driver.FateDead)
 	require.NoError(t, h.Release(t.Context()))
 	exec(t, h.db, "TRUNCATE leat.outbox RESTART IDENTITY")
-	require.NoError(t, h.ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+	require.NoError(t, h.ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
 	put(t, h.ob, "new", "2")
 	h = holdingOf(t, h.ob, h.db, "default")
 	h.hold(driver.FateRetry)

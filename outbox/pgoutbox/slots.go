@@ -35,8 +35,8 @@ func (s *source) group(ctx context.Context) (pgwindow.Group, error) {
 		if err := s.mayStart(g); err != nil {
 			return g, err
 		}
-		start := s.cfg.Start.orDefault(s.cfg.Group)
-		at, err := chain.Outset(ctx, pool, s.ob.window, start.at, start.time)
+		start := s.cfg.startOf()
+		at, err := chain.Outset(ctx, pool, s.ob.window, beginOf(start), start.At)
 		if err == nil {
 			err = chain.Begin(ctx, pool, s.cfg.Group, s.claimant.Name(), at)
 		}
@@ -73,7 +73,7 @@ func (s *source) adopt(ctx context.Context) error {
 
 // mayStart refuses to start a new group if nobody has said where it begins.
 func (s *source) mayStart(g pgwindow.Group) error {
-	if !g.Started && !s.cfg.Start.orDefault(s.cfg.Group).stated {
+	if !g.Started && !s.cfg.startOf().IsStated() {
 		return errStartUnstated
 	}
 	return nil

@@ -20,7 +20,7 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// SourceConfig tunes a Source.
+// SourceConfig tunes Outbox.Source.
 type SourceConfig struct {
 	// Group names an independent reader of the outbox, with its own leases and
 	// positions. Valid UTF-8 without NUL, at most 200 bytes, not beginning with "_".
@@ -34,9 +34,9 @@ type SourceConfig struct {
 	NoListen bool
 
 	// Start is where the group begins if it has never read before, else ignored.
-	// Defaults to StartOldest() for the group "default"; for any other new group it
-	// must be stated.
-	Start Start
+	// Defaults to Oldest for the group "default"; for any other new group it must be
+	// stated.
+	Start driver.Start
 
 	// Slots divides the messages by key, so that several relays of the group work
 	// at the same time: each reads all rows and sends its own. 1 to 64. A running
@@ -93,6 +93,9 @@ func (c SourceConfig) withDefaults() SourceConfig {
 
 func (c SourceConfig) validate() error {
 	if err := validateGroup(c.Group); err != nil {
+		return err
+	}
+	if err := c.Start.Check(); err != nil {
 		return err
 	}
 	if c.Slots < 1 || c.Slots > maxSlots {

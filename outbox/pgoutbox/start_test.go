@@ -20,7 +20,7 @@ func TestStart_MustBeStated(t *testing.T) {
 	fresh := sourceOf(t, ob, pgoutbox.SourceConfig{Group: "copies"})
 	err := fresh.Check(t.Context())
 	require.ErrorIs(t, err, driver.ErrSourceUnusable)
-	for _, name := range []string{"StartOldest()", "StartNow()", "StartAt("} {
+	for _, name := range []string{"Oldest", "Now", "At"} {
 		require.ErrorContains(t, err, name)
 	}
 	_, err = fresh.Acquire(t.Context(), testLease)
@@ -46,13 +46,13 @@ func TestO2_Start(t *testing.T) {
 	between := query1[time.Time](t, db, "SELECT clock_timestamp()")
 	put(t, ob, "k", "new")
 	for name, c := range map[string]struct {
-		start  pgoutbox.Start
+		start  driver.Start
 		before []string
 	}{
-		"oldest": {pgoutbox.StartOldest(), []string{"old", "new"}},
-		"now":    {pgoutbox.StartNow(), nil},
-		"at":     {pgoutbox.StartAt(between), []string{"new"}},
-		"ahead":  {pgoutbox.StartAt(between.Add(time.Hour)), nil},
+		"oldest": {driver.Start{Oldest: true}, []string{"old", "new"}},
+		"now":    {driver.Start{Now: true}, nil},
+		"at":     {driver.Start{At: between}, []string{"new"}},
+		"ahead":  {driver.Start{At: between.Add(time.Hour)}, nil},
 	} {
 		for _, slots := range []int{1, 4} {
 			src := sourceOf(t, ob, pgoutbox.SourceConfig{Group: name + string(rune('0'+slots)), Start: c.start, Slots: slots})
@@ -85,6 +85,7 @@ func TestSourceConfig(t *testing.T) {
 		names []string
 	}{
 		"reserved":       {pgoutbox.SourceConfig{Group: "_delayed"}, []string{"Group", `"_delayed"`}},
+		"two starts":     {pgoutbox.SourceConfig{Start: driver.Start{Oldest: true, Now: true}}, []string{"Start", "oldest", "one of"}},
 		"negative slots": {pgoutbox.SourceConfig{Slots: -1}, []string{"Slots", "-1", "64"}},
 		"too many slots": {pgoutbox.SourceConfig{Slots: 65}, []string{"Slots", "65", "64"}},
 		"empty topic":    {pgoutbox.SourceConfig{Topics: []string{"a", ""}}, []string{"Topics[1]"}},

@@ -187,7 +187,7 @@ func explainSQL(t *testing.T, db *testenv.Database, mode, sql string) *node {
 func TestStats_SlotsAndTopics(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
-	src, err := ob.Source(pgoutbox.SourceConfig{Group: "g", Slots: 4, Topics: []string{"ev_nts", "e*s"}, Start: pgoutbox.StartOldest()})
+	src, err := ob.Source(pgoutbox.SourceConfig{Group: "g", Slots: 4, Topics: []string{"ev_nts", "e*s"}, Start: driver.Start{Oldest: true}})
 	require.NoError(t, err)
 	s, err := src.Acquire(t.Context(), testLease)
 	require.NoError(t, err)

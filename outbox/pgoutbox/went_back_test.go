@@ -64,7 +64,7 @@ func TestO2_TruncatedLogIsRefused(t *testing.T) {
 	}
 	requireProblem(t, ob, db, "truncated", 25)
 	require.ErrorIs(t, ob.Rebase(t.Context(), pgoutbox.RebaseRequest{KeepPosition: true, Actor: "me", Reason: "r"}), pgwindow.ErrLogRestarted)
-	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
 	require.Len(t, readAll(t, acquire(t, ob, ""), 100), 25)
 	require.Empty(t, statsOf(t, ob).Groups[0].Slots[0].Problem)
 }
@@ -86,7 +86,7 @@ func TestO2_NumbersThatBeganAnewAreRefused(t *testing.T) {
 			_, err := source(t, ob, "").Acquire(t.Context(), testLease)
 			refused(t, err, pgwindow.ErrLogRestarted)
 			require.ErrorIs(t, ob.Rebase(t.Context(), pgoutbox.RebaseRequest{KeepPosition: true, Actor: "me", Reason: "r"}), pgwindow.ErrLogRestarted)
-			require.NoError(t, ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+			require.NoError(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
 			require.Len(t, readAll(t, acquire(t, ob, ""), 100), 25)
 		})
 	}
@@ -112,7 +112,7 @@ func TestO2_SequenceSetBackIsSeenWithoutARelay(t *testing.T) {
 	requireProblem(t, ob, db, "set back", 80)
 	_, err := source(t, ob, "").Acquire(t.Context(), testLease)
 	refused(t, err, pgwindow.ErrLogRestarted)
-	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
 	require.Len(t, readAll(t, acquire(t, ob, ""), 100), 80)
 	require.Empty(t, statsOf(t, ob).Groups[0].Slots[0].Problem)
 }

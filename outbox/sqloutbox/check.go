@@ -65,7 +65,7 @@ func (s *source) checkPosition(ctx context.Context, q sqlstore.Querier) error {
 	}
 	g, err := s.ob.log.Group(ctx, q, "group", s.cfg.Group)
 	switch {
-	case sqlstore.IsNoRows(err) && !s.cfg.Start.stated:
+	case sqlstore.IsNoRows(err) && !s.cfg.Start.IsStated():
 		return errStartUnstated
 	case sqlstore.IsNoRows(err):
 		return nil

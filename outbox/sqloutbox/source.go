@@ -17,7 +17,7 @@ import (
 // defaultGroup is the group that everybody begins with.
 const defaultGroup = "default"
 
-// SourceConfig tunes a Source.
+// SourceConfig tunes Outbox.Source.
 type SourceConfig struct {
 	// Group names an independent reader of the outbox, with its own lease and position.
 	// Valid UTF-8 without NUL, at most 200 bytes, not beginning with "_".
@@ -25,9 +25,8 @@ type SourceConfig struct {
 	Group string
 
 	// Start is where the group begins if it has never read before, else ignored.
-	// Defaults to StartOldest() for the group "default"; for any other new group it must
-	// be stated.
-	Start Start
+	// Defaults to Oldest for the group "default"; for any other new group it must be stated.
+	Start driver.Start
 
 	// Topics are patterns of the topics that the group reads, in which * stands for any
 	// run of characters; at most 1,000. Rows of other topics are read and passed over. A
@@ -40,8 +39,8 @@ func (c SourceConfig) withDefaults() SourceConfig {
 	if c.Group == "" {
 		c.Group = defaultGroup
 	}
-	if !c.Start.stated && c.Group == defaultGroup {
-		c.Start = StartOldest()
+	if !c.Start.IsStated() && c.Group == defaultGroup {
+		c.Start = driver.Start{Oldest: true}
 	}
 	c.Topics = slices.Clone(c.Topics)
 	return c
@@ -49,6 +48,9 @@ func (c SourceConfig) withDefaults() SourceConfig {
 
 func (c SourceConfig) validate() error {
 	if err := validateGroup(c.Group); err != nil {
+		return err
+	}
+	if err := c.Start.Check(); err != nil {
 		return err
 	}
 	return validateTexts("Topics", c.Topics)
@@ -103,15 +105,16 @@ func (s *source) LogValue() slog.Value {
 // groups and held records, INSERT and UPDATE on the log, INSERT on the audit. It never
 // updates the log: MySQL asks for that to lock numbers that nobody has used.
 //
-// Its Check refuses a missing or too old schema, another database
-// than the dialect says, one that commits before it is durable (Config.AllowAsyncCommit) or
-// that cannot be written, a pool of fewer than four connections, a log that was truncated
-// or replaced (Outbox.Rebase), a position ahead of the log, and a new group that nobody has
-// told where it starts. On MySQL and MariaDB also a connection that reaches several servers
-// (a read/write splitter), a server that applies what another one has written, tables that
-// are not InnoDB's, auto_increment_increment other than 1, a binary log of statements, lock
-// rows that are missing, and a max_allowed_packet too small for Config.MaxPayloadBytes; on
-// SQLite a database in memory and transactions that do not lock as they begin.
+// Its Check refuses a missing or too old schema, another database than the dialect says,
+// one that commits before it is durable (Config.AllowAsyncCommit) or that cannot be
+// written, a pool of fewer than four connections, a log that was truncated or replaced
+// (Outbox.Rebase), a position ahead of the log, and a new group that nobody has told where
+// it starts. On MySQL and MariaDB also a connection that reaches several servers (a
+// read/write splitter), a server that applies what another one has written, tables that
+// are not InnoDB's, auto_increment_increment other than 1, a binary log of statements,
+// lock rows that are missing, and a max_allowed_packet too small for
+// Config.MaxPayloadBytes; on SQLite a database in memory and transactions that do not lock
+// as they begin.
 //
 // On MySQL, a user without the privilege REPLICATION CLIENT cannot ask whether the server
 // is a replica. That is logged once, and refuses nothing.

@@ -18,6 +18,7 @@ import (
 	"github.com/leat-go/leat/middleware/metrics/kafkametrics"
 	"github.com/leat-go/leat/middleware/metrics/promleat"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -100,7 +101,7 @@ type drains struct {
 func (d *drains) drain(b *testing.B, forRelay, forSink []outbox.Hook) time.Duration {
 	b.Helper()
 	d.done++
-	source, err := d.ob.Source(pgoutbox.SourceConfig{Group: fmt.Sprintf("g%d", d.done), Start: pgoutbox.StartOldest()})
+	source, err := d.ob.Source(pgoutbox.SourceConfig{Group: fmt.Sprintf("g%d", d.done), Start: driver.Start{Oldest: true}})
 	require.NoError(b, err)
 	sink, err := kafkasink.New(d.broker.Brokers, kafkasink.Config{Hooks: forSink})
 	require.NoError(b, err)

@@ -214,7 +214,7 @@ func (d destination) Send(_ context.Context, records []outbox.Record) []outbox.R
 
 func (s *liveShop) relay(group string, policy relay.Policy, deliver func(outbox.Record) error) *relay.Relay {
 	s.Helper()
-	source, err := s.ob.Source(pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest(), Slots: map[string]int{"default": 2}[group]})
+	source, err := s.ob.Source(pgoutbox.SourceConfig{Group: group, Start: driver.Start{Oldest: true}, Slots: map[string]int{"default": 2}[group]})
 	require.NoError(s, err)
 	cfg := relay.Config{Logger: slog.New(slog.DiscardHandler)}
 	if policy.Attempts > 0 {

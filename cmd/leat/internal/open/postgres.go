@@ -117,14 +117,7 @@ func (p *Postgres) History(s Selection) (driver.History, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := pgoutbox.HistoryConfig{Group: s.Group, Topics: s.Topics, Keys: s.Keys, IDs: s.IDs}
-	if !s.From.IsZero() {
-		cfg.From = pgoutbox.AtTime(s.From)
-	}
-	if !s.To.IsZero() {
-		cfg.To = pgoutbox.AtTime(s.To)
-	}
-	return ob.History(cfg)
+	return ob.History(pgoutbox.HistoryConfig{Group: s.Group, Since: s.From, Until: s.To, Topics: s.Topics, Keys: s.Keys, IDs: s.IDs})
 }
 
 // PlanRebase returns what Rebase would do.
@@ -151,11 +144,11 @@ func (r RebaseRequest) request() pgoutbox.RebaseRequest {
 	switch {
 	case r.KeepPosition:
 	case r.Oldest:
-		request.Start = pgoutbox.StartOldest()
+		request.Start.Oldest = true
 	case r.At.IsZero():
-		request.Start = pgoutbox.StartNow()
+		request.Start.Now = true
 	default:
-		request.Start = pgoutbox.StartAt(r.At)
+		request.Start.At = r.At
 	}
 	return request
 }

@@ -44,18 +44,9 @@ func (r *pgRelayed) Source(s SourceRequest) (driver.Source, error) {
 	if r.own == nil {
 		return r.forwarder(s)
 	}
-	cfg := pgoutbox.SourceConfig{
-		Group: s.Group, Slots: s.Slots, Topics: s.Topics, NoListen: s.NoListen, SyncPositions: s.SyncPositions, Tail: s.Tail,
-	}
-	switch {
-	case !s.At.IsZero():
-		cfg.Start = pgoutbox.StartAt(s.At)
-	case s.Start == "oldest":
-		cfg.Start = pgoutbox.StartOldest()
-	case s.Start == "now":
-		cfg.Start = pgoutbox.StartNow()
-	}
-	return r.own.Source(cfg)
+	return r.own.Source(pgoutbox.SourceConfig{
+		Group: s.Group, Start: s.start(), Slots: s.Slots, Topics: s.Topics, NoListen: s.NoListen, SyncPositions: s.SyncPositions, Tail: s.Tail,
+	})
 }
 
 const forwarderTable = "the table of a forwarder"

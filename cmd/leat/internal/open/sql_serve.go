@@ -42,16 +42,7 @@ func (r *sqlRelayed) Source(s SourceRequest) (driver.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := sqloutbox.SourceConfig{Group: s.Group, Topics: s.Topics}
-	switch {
-	case !s.At.IsZero():
-		cfg.Start = sqloutbox.StartAt(s.At)
-	case s.Start == "oldest":
-		cfg.Start = sqloutbox.StartOldest()
-	case s.Start == "now":
-		cfg.Start = sqloutbox.StartNow()
-	}
-	return r.own.Source(cfg)
+	return r.own.Source(sqloutbox.SourceConfig{Group: s.Group, Start: s.start(), Topics: s.Topics})
 }
 
 // Maintenance implements Relayed.

@@ -63,7 +63,7 @@ func TestCheckRefusesServersThatAreNotSetUp(t *testing.T) {
 		} {
 			_, err := db.ExecContext(t.Context(), c.spoil)
 			require.NoError(t, err)
-			src := sqloutbox.SourceConfig{Start: sqloutbox.StartNow()}
+			src := sqloutbox.SourceConfig{Start: driver.Start{Now: true}}
 			ob, err := sqloutbox.New(db, dialect, sqloutbox.Config{})
 			require.NoError(t, err)
 			err = check(t, db, dialect, sqloutbox.Config{}, src)

@@ -132,12 +132,9 @@ func (s subject) Source(group string) driver.Source {
 
 // Group implements outboxtest.Grouper.
 func (s subject) Group(cfg outboxtest.GroupConfig) (driver.Source, error) {
-	start := sqloutbox.StartOldest()
-	switch {
-	case cfg.Start.Now:
-		start = sqloutbox.StartNow()
-	case !cfg.Start.Time.IsZero():
-		start = sqloutbox.StartAt(cfg.Start.Time)
+	start := cfg.Start
+	if !start.IsStated() {
+		start.Oldest = true
 	}
 	return s.Outbox.Source(sqloutbox.SourceConfig{Group: cfg.Name, Start: start, Topics: cfg.Topics})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/internal/proof/sqltest"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
@@ -120,7 +121,7 @@ func TestS17_NumbersAndLocksAreNotAProducers(t *testing.T) {
 		ob, err := sqloutbox.New(sqltest.OpenMySQL(t, config, nil), dialect, sqloutbox.Config{})
 		require.NoError(t, err)
 		commit(t, ob, message("k", "a"))
-		require.Equal(t, []string{"a"}, drain(t, acquire(t, ob, sqloutbox.SourceConfig{Start: sqloutbox.StartOldest()})))
+		require.Equal(t, []string{"a"}, drain(t, acquire(t, ob, sqloutbox.SourceConfig{Start: driver.Start{Oldest: true}})))
 
 		exec(t, root, "DROP TRIGGER leat_outbox_number")
 		require.NoError(t, chooses("INSERT "+log), "the control")

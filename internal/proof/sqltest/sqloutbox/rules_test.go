@@ -184,7 +184,7 @@ func TestO2_RetentionStopsAtWhatMayCommit(t *testing.T) {
 
 		require.Equal(t, 1, messages(t, db), "everything is old, and settled; the newest row stays")
 		commit(t, ob, message("", "e"))
-		newcomer := acquire(t, ob, sqloutbox.SourceConfig{Group: "new", Start: sqloutbox.StartOldest()})
+		newcomer := acquire(t, ob, sqloutbox.SourceConfig{Group: "new", Start: driver.Start{Oldest: true}})
 		require.Equal(t, []string{"e"}, drain(t, newcomer))
 		var gaps string
 		require.NoError(t, db.QueryRowContext(t.Context(), "SELECT gaps FROM leat_outbox_groups WHERE grp = 'new'").Scan(&gaps))

@@ -74,7 +74,7 @@ func rebase(t *testing.T, ob *sqloutbox.Outbox) error {
 // replayed, and status says why.
 func requireRefused(t *testing.T, ob *sqloutbox.Outbox, db *sql.DB, text string) {
 	t.Helper()
-	for _, cfg := range []sqloutbox.SourceConfig{{}, {Group: "new", Start: sqloutbox.StartOldest()}} {
+	for _, cfg := range []sqloutbox.SourceConfig{{}, {Group: "new", Start: driver.Start{Oldest: true}}} {
 		src, err := ob.Source(cfg)
 		require.NoError(t, err)
 		requireUnusable(t, src.Check(t.Context()), text)
@@ -117,7 +117,7 @@ func TestO2_TruncatedLogIsRefused(t *testing.T) {
 				requireRefused(t, ob, db, anew)
 				require.NoError(t, rebase(t, ob))
 				require.Equal(t, names, drain(t, acquire(t, ob, sqloutbox.SourceConfig{})))
-				require.Equal(t, names, drain(t, acquire(t, ob, sqloutbox.SourceConfig{Group: "new", Start: sqloutbox.StartOldest()})))
+				require.Equal(t, names, drain(t, acquire(t, ob, sqloutbox.SourceConfig{Group: "new", Start: driver.Start{Oldest: true}})))
 				_, err = eager(t, ob).RunOnce(t.Context())
 				require.NoError(t, err)
 				require.Equal(t, 1, messages(t, db), "retention goes on")
