@@ -32,7 +32,7 @@ func (s *Store) note(p *parked, action string, by admin.By, details json.RawMess
 }
 
 // Audit implements admin.Auditor.
-func (a *Admin) Audit(ctx context.Context, q admin.AuditQuery) (all []admin.AuditEntry, err error) {
+func (a *operators) Audit(ctx context.Context, q admin.AuditQuery) (all []admin.AuditEntry, err error) {
 	if q, err = q.Complete(); err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ type change struct {
 }
 
 // Redrive implements admin.Inbox.
-func (a *Admin) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Changed, error) {
+func (a *operators) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Changed, error) {
 	r, err := r.Complete()
 	if err != nil {
 		return admin.Changed{}, err
@@ -39,7 +39,7 @@ func (a *Admin) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Chan
 }
 
 // SkipHead implements admin.Inbox.
-func (a *Admin) SkipHead(ctx context.Context, r admin.SkipHeadRequest) (admin.Changed, error) {
+func (a *operators) SkipHead(ctx context.Context, r admin.SkipHeadRequest) (admin.Changed, error) {
 	r, err := r.Complete()
 	if err != nil {
 		return admin.Changed{}, err
@@ -51,7 +51,7 @@ func (a *Admin) SkipHead(ctx context.Context, r admin.SkipHeadRequest) (admin.Ch
 }
 
 // Drop implements admin.Inbox.
-func (a *Admin) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, error) {
+func (a *operators) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, error) {
 	r, err := r.Complete()
 	if err != nil {
 		return admin.Changed{}, err
@@ -61,7 +61,7 @@ func (a *Admin) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, e
 	})
 }
 
-func (a *Admin) drop(ctx context.Context, c change) (admin.Changed, error) {
+func (a *operators) drop(ctx context.Context, c change) (admin.Changed, error) {
 	c.can = func(*parked) bool { return true }
 	c.do = func(s *Store, p *parked) {
 		s.remove(p)
@@ -70,7 +70,7 @@ func (a *Admin) drop(ctx context.Context, c change) (admin.Changed, error) {
 	return a.change(ctx, c)
 }
 
-func (a *Admin) change(ctx context.Context, c change) (changed admin.Changed, err error) {
+func (a *operators) change(ctx context.Context, c change) (changed admin.Changed, err error) {
 	err = a.look(ctx, c.consumer, func(s *Store) error {
 		targets, err := s.targets(c)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // Attempts implements admin.Inbox.
-func (a *Admin) Attempts(ctx context.Context, q admin.AttemptsQuery) (all []admin.Attempts, err error) {
+func (a *operators) Attempts(ctx context.Context, q admin.AttemptsQuery) (all []admin.Attempts, err error) {
 	if q, err = q.Complete(); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func copied(h driver.History) driver.History {
 }
 
 // Parked implements admin.Inbox.
-func (a *Admin) Parked(ctx context.Context, q admin.ParkedQuery) (all []admin.ParkedMessage, err error) {
+func (a *operators) Parked(ctx context.Context, q admin.ParkedQuery) (all []admin.ParkedMessage, err error) {
 	if q, err = q.Complete(); err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (p *parked) shown(omitPayload bool) admin.ParkedMessage {
 }
 
 // Failures implements admin.Inbox.
-func (a *Admin) Failures(ctx context.Context, q admin.FailuresQuery) (all []admin.FailureGroup, err error) {
+func (a *operators) Failures(ctx context.Context, q admin.FailuresQuery) (all []admin.FailureGroup, err error) {
 	if q, err = q.Complete(); err != nil {
 		return nil, err
 	}

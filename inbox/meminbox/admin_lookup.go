@@ -9,7 +9,7 @@ import (
 )
 
 // Lookup implements admin.Inbox.
-func (a *Admin) Lookup(ctx context.Context, q admin.LookupQuery) (all []admin.Sighting, err error) {
+func (a *operators) Lookup(ctx context.Context, q admin.LookupQuery) (all []admin.Sighting, err error) {
 	if q, err = q.Complete(); err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ type control struct {
 	store     func(s *controlStore) driver.Store
 	processor func(p *inbox.Processor) inboxtest.Processor
 	batches   func(b *inbox.Batch) inboxtest.BatchProcessor
-	admin     func(a *Admin) admin.Inbox
+	admin     func(a *operators) admin.Inbox
 	write     func(effect string)
 	enqueue   func(msgs []outbox.Message)
 	forget    func(age time.Duration)
@@ -76,9 +76,9 @@ func (c *control) OpenBatch(consumer string, cfg inbox.Config, batch inbox.Batch
 
 func (c *control) Admin() (admin.Inbox, error) {
 	if c.admin != nil {
-		return c.admin(NewAdmin(&c.subject.store)), nil
+		return c.admin(&operators{store: &c.subject.store}), nil
 	}
-	return NewAdmin(&c.subject.store), nil
+	return &operators{store: &c.subject.store}, nil
 }
 
 func (c *control) Write(ctx context.Context, effect string) error {

@@ -14,7 +14,7 @@ import (
 
 // An operator looks what has happened to a message, and what a drop would do. The same
 // calls work on any store.
-func ExampleAdmin() {
+func ExampleNewAdmin() {
 	ctx, store := context.Background(), &meminbox.Store{}
 	in, err := meminbox.New("loyalty", meminbox.Config{
 		Store: store, Config: inbox.Config{OnFailure: inbox.Policy{Action: inbox.Park}},

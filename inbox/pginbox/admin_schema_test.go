@@ -45,7 +45,7 @@ func TestAdmin_OnTheSchemaBefore(t *testing.T) {
 }
 
 // sinceKnown are the consumers, and whether it is known since when they are there.
-func sinceKnown(t *testing.T, a *pginbox.Admin) map[string]bool {
+func sinceKnown(t *testing.T, a operators) map[string]bool {
 	t.Helper()
 	consumers, err := a.Consumers(t.Context(), admin.ConsumersQuery{})
 	require.NoError(t, err)
@@ -149,8 +149,6 @@ func TestAdmin_ForgottenIDs(t *testing.T) {
 func TestNewAdminRefusesBadConfigs(t *testing.T) {
 	t.Parallel()
 	_, err := pginbox.NewAdmin(nil, pginbox.Config{})
-	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-	_, err = pginbox.NewAdminSQL(nil, pginbox.Config{})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 	_, err = pginbox.NewAdmin(testenv.Postgres(t, template).Pool, pginbox.Config{Schema: "\n"})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)

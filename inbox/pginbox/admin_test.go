@@ -20,16 +20,24 @@ var somebody = admin.By{Actor: "alice", Reason: "bug 7 is fixed"}
 // allParked selects all that waits for an operator.
 var allParked = admin.Selection{Before: time.Now().Add(24 * time.Hour)}
 
-func adminOf(t *testing.T, pool *pgxpool.Pool) *pginbox.Admin {
+// operators is all that NewAdmin returns.
+type operators interface {
+	admin.Inbox
+	admin.Auditor
+	admin.Retainer
+	admin.Watermarks
+}
+
+func adminOf(t *testing.T, pool *pgxpool.Pool) operators {
 	t.Helper()
 	a, err := pginbox.NewAdmin(pool, pginbox.Config{})
 	require.NoError(t, err)
-	return a
+	return a.(operators)
 }
 
 // shop is a consumer with parked messages: a1, and a2 and a3 behind it, of key a;
 // b1, and b2 behind it, of key b; n without a key.
-func shop(t *testing.T) (*pginbox.Inbox, *pginbox.Admin) {
+func shop(t *testing.T) (*pginbox.Inbox, operators) {
 	t.Helper()
 	pool := testenv.Postgres(t, template).Pool
 	in := newShop(t, pool)
@@ -55,7 +63,7 @@ func newShop(t *testing.T, pool *pgxpool.Pool) *pginbox.Inbox {
 }
 
 // states are the ids of the parked messages with their states.
-func states(t *testing.T, a *pginbox.Admin) map[string]admin.ParkedState {
+func states(t *testing.T, a operators) map[string]admin.ParkedState {
 	t.Helper()
 	parked, err := a.Parked(t.Context(), admin.ParkedQuery{})
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 )
 
 // AcceptSource implements admin.Watermarks.
-func (a *Admin) AcceptSource(ctx context.Context, r admin.AcceptSourceRequest) (previous string, err error) {
+func (a *operators) AcceptSource(ctx context.Context, r admin.AcceptSourceRequest) (previous string, err error) {
 	r, err = r.Complete()
 	var source pgtype.UUID
 	if err == nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // SetWatermark implements admin.Watermarks.
-func (a *Admin) SetWatermark(ctx context.Context, r admin.SetWatermarkRequest) (previous int64, err error) {
+func (a *operators) SetWatermark(ctx context.Context, r admin.SetWatermarkRequest) (previous int64, err error) {
 	r, err = r.Complete()
 	if err != nil {
 		return 0, wrap(r.Consumer, admin.ActionSetWatermark, err)
@@ -34,7 +34,7 @@ func (a *Admin) SetWatermark(ctx context.Context, r admin.SetWatermarkRequest) (
 }
 
 // RemoveWatermark implements admin.Watermarks.
-func (a *Admin) RemoveWatermark(ctx context.Context, r admin.RemoveWatermarkRequest) (previous int64, err error) {
+func (a *operators) RemoveWatermark(ctx context.Context, r admin.RemoveWatermarkRequest) (previous int64, err error) {
 	r, err = r.Complete()
 	if err != nil {
 		return 0, wrap(r.Consumer, admin.ActionRemoveWatermark, err)
@@ -76,7 +76,7 @@ type rewriting struct {
 
 // rewrite changes a watermark while no handler runs for its partition, and returns what
 // was remembered before, or -1.
-func (a *Admin) rewrite(ctx context.Context, r rewriting) (previous int64, err error) {
+func (a *operators) rewrite(ctx context.Context, r rewriting) (previous int64, err error) {
 	p := r.partition
 	source, err := storedSource(p.Topic, p.Source, p.Partition)
 	if err != nil {
@@ -124,7 +124,7 @@ func (a *Admin) rewrite(ctx context.Context, r rewriting) (previous int64, err e
 
 // run calls change in a transaction, one at a time of those of the consumer; or look
 // alone, for a dry run.
-func (a *Admin) run(
+func (a *operators) run(
 	ctx context.Context, consumer string, dryRun bool,
 	look func(k keys, q querier, number int16) error, change func(k keys, tx pgx.Tx, number int16) error,
 ) error {

@@ -68,7 +68,7 @@ func (printed) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
 }
 
 // A topic that was created again is refused until somebody has accepted it.
-func ExampleAdmin_AcceptSource() {
+func ExampleNewAdmin() {
 	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
 		in, err := pgwatermark.New(pool, "loyalty", []string{"orders"}, pgwatermark.Config{
 			Config: inbox.Config{Hooks: []outbox.Hook{printed{}}},

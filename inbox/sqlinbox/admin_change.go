@@ -34,7 +34,7 @@ type target struct {
 }
 
 // Redrive implements admin.Inbox.
-func (a *Admin) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Changed, error) {
+func (a *operators) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Changed, error) {
 	r, err := r.Complete()
 	if err != nil {
 		return admin.Changed{}, err
@@ -43,7 +43,7 @@ func (a *Admin) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Chan
 }
 
 // SkipHead implements admin.Inbox.
-func (a *Admin) SkipHead(ctx context.Context, r admin.SkipHeadRequest) (admin.Changed, error) {
+func (a *operators) SkipHead(ctx context.Context, r admin.SkipHeadRequest) (admin.Changed, error) {
 	r, err := r.Complete()
 	if err != nil {
 		return admin.Changed{}, err
@@ -55,7 +55,7 @@ func (a *Admin) SkipHead(ctx context.Context, r admin.SkipHeadRequest) (admin.Ch
 }
 
 // Drop implements admin.Inbox.
-func (a *Admin) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, error) {
+func (a *operators) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, error) {
 	r, err := r.Complete()
 	if err != nil {
 		return admin.Changed{}, err
@@ -65,7 +65,7 @@ func (a *Admin) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, e
 	})
 }
 
-func (a *Admin) change(ctx context.Context, c change) (changed admin.Changed, err error) {
+func (a *operators) change(ctx context.Context, c change) (changed admin.Changed, err error) {
 	number, err := a.known(ctx, c.consumer)
 	if err != nil {
 		return changed, err
@@ -104,7 +104,7 @@ func (a *Admin) change(ctx context.Context, c change) (changed admin.Changed, er
 
 // selected returns what is selected, in order. A filter selects what is parked itself, and
 // not what waits behind it.
-func (a *Admin) selected(ctx context.Context, number int64, c change) ([]target, error) {
+func (a *operators) selected(ctx context.Context, number int64, c change) ([]target, error) {
 	sel := c.selection
 	q := admin.ParkedQuery{
 		Consumer: c.consumer, Topic: sel.Topic, Key: sel.Key, ID: sel.ID, Before: sel.Before, Limit: sel.Limit, OmitPayload: true,
@@ -132,7 +132,7 @@ func (c change) refuse(t target) error {
 }
 
 // changeMessage changes t, or the first of its key, in a transaction under the key's lock.
-func (a *Admin) changeMessage(ctx context.Context, number int64, c change, t target, first bool) (_ target, done bool, err error) {
+func (a *operators) changeMessage(ctx context.Context, number int64, c change, t target, first bool) (_ target, done bool, err error) {
 	k := a.key(c.consumer, t.key)
 	pick := func(q sqlstore.Querier) error {
 		if first {
@@ -163,7 +163,7 @@ func (a *Admin) changeMessage(ctx context.Context, number int64, c change, t tar
 }
 
 // apply changes t and audits it, unless it has changed meanwhile.
-func (a *Admin) apply(ctx context.Context, tx *sql.Tx, number int64, c change, t target) (bool, error) {
+func (a *operators) apply(ctx context.Context, tx *sql.Tx, number int64, c change, t target) (bool, error) {
 	e := audited{number: number, action: c.action, by: c.By, no: t.no, id: t.id, key: t.key}
 	if c.action == admin.ActionRedrive {
 		var no int64

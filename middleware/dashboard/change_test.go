@@ -134,7 +134,7 @@ func TestKindThatThereIsNot(t *testing.T) {
 func (s *shop) audited(action string) admin.AuditEntry {
 	s.t.Helper()
 	if action[0] == 'i' {
-		entries, err := s.in.Audit(s.t.Context(), inboxadmin.AuditQuery{Newest: true, Limit: 1})
+		entries, err := s.in.(inboxadmin.Auditor).Audit(s.t.Context(), inboxadmin.AuditQuery{Newest: true, Limit: 1})
 		require.NoError(s.t, err)
 		require.Len(s.t, entries, 1)
 		e := entries[0]

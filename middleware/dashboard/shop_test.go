@@ -34,7 +34,7 @@ const script = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>`
 type shop struct {
 	t  *testing.T
 	ob *memoutbox.Outbox
-	in *meminbox.Admin
+	in inboxadmin.Inbox
 	d  *dashboard.Dashboard
 	// roles are those of who asks.
 	roles []dashboard.Role

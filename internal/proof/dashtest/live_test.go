@@ -234,7 +234,7 @@ func (s *liveShop) relayOnce(group string, policy relay.Policy, deliver func(out
 
 // consume has consumers that have processed, failed and parked messages, and an inbox that
 // forgets.
-func (s *liveShop) consume() *pginbox.Admin {
+func (s *liveShop) consume() inboxadmin.Inbox {
 	s.Helper()
 	for _, consumer := range []string{"loyalty", "billing"} {
 		in, err := pginbox.New(s.db.Pool, consumer, pginbox.Config{Config: inbox.Config{

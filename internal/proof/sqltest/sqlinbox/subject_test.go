@@ -181,7 +181,7 @@ func (s *subject) Recorded(ctx context.Context, consumer, id string) (found bool
 
 func (s *subject) Admin() (admin.Inbox, error) { return s.admin() }
 
-func (s *subject) admin() (*sqlinbox.Admin, error) {
+func (s *subject) admin() (admin.Inbox, error) {
 	return sqlinbox.NewAdmin(s.look, s.dialect, s.cfg)
 }
 
