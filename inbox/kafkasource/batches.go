@@ -24,7 +24,7 @@ import (
 // number of errors fails them all. The context ends when the partition is given up: fn
 // must then return soon, since the group waits for it. It is called concurrently for
 // different partitions. It need not ack. A message's own context carries its
-// driver.Position. It is what pginbox.HandleBatch and Batch.Handle of package inbox return.
+// driver.Position. It is what Handle of an inbox.Batch returns.
 //
 // RunBatches returns nil when ctx has ended or Close was called and fn has returned,
 // outbox.ErrClosed after Close, and an error that wraps outbox.ErrInvalidConfig for an

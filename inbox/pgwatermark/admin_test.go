@@ -219,7 +219,7 @@ func TestI8_EveryQueryMode(t *testing.T) {
 			pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
 			require.NoError(t, err)
 			defer pool.Close()
-			w, err := pgwatermark.New(pool, "c", []string{wmTopic}, pgwatermark.Config{NewSource: pgwatermark.FollowNewSource})
+			w, err := pgwatermark.New(pool, "c", []string{wmTopic}, pgwatermark.Config{FollowNewSource: true})
 			require.NoError(t, err)
 			for range 2 {
 				_, err := w.Assigned(t.Context(), []driver.Assignment{whole(3)})

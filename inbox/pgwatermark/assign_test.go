@@ -161,7 +161,7 @@ func TestI8_ChangedSourceIsFollowedIfAsked(t *testing.T) {
 	t.Parallel()
 	db, heard := testenv.Postgres(t, template), &alarms{}
 	cfg := heard.config()
-	cfg.NewSource = pgwatermark.FollowNewSource
+	cfg.FollowNewSource = true
 	w := newWatermark(t, db, "pgx", cfg)
 	assign(t, w, whole(5))
 	again := whole(7)
@@ -218,7 +218,7 @@ func TestI8_LogThatHasDroppedMessages(t *testing.T) {
 	}
 
 	cfg := heard.config()
-	cfg.Missing = pgwatermark.RefuseMissing
+	cfg.RefuseMissing = true
 	_, err := newWatermark(t, db, "pgx", cfg).Assigned(t.Context(), []driver.Assignment{cut})
 	require.ErrorIs(t, err, driver.ErrMissing)
 	require.ErrorContains(t, err, `partition 0 of topic "events" starts at 3, to be read on at 0`)

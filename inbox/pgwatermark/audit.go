@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 )
 
 // entry is who has changed what.
@@ -74,10 +75,10 @@ func (in *Inbox) Skip(msg *message.Message, by admin.By) error {
 	at, _ := driver.PositionFrom(msg.Context())
 	e := entry{action: admin.ActionSkipMessage, by: by, topic: at.Topic, details: []slog.Attr{slog.String("position", describe(at))}}
 	outcome, err := in.Process(msg.Context(), msg, func(ctx context.Context) error {
-		if tx := SQLTx(ctx); tx != nil {
+		if tx := pgclaim.SQLTx(ctx); tx != nil {
 			return in.auditSQL(ctx, tx, e)
 		}
-		return in.audit(ctx, Tx(ctx), e)
+		return in.audit(ctx, pgclaim.Tx(ctx), e)
 	})
 	if err != nil {
 		return err

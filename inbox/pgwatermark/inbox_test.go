@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/internal/testenv"
@@ -115,7 +116,7 @@ func TestI8_OneInboxAConsumer(t *testing.T) {
 		_, err = in.Process(t.Context(), message.NewMessage("a", nil), nothing)
 		require.NoError(t, err)
 		_, err = newWatermark(t, db, "pgx", pgwatermark.Config{}).Assigned(t.Context(), []driver.Assignment{whole(1)})
-		require.ErrorIs(t, err, pgwatermark.ErrOtherInbox)
+		require.ErrorIs(t, err, pgclaim.ErrOtherInbox)
 	})
 	t.Run("positions first", func(t *testing.T) {
 		t.Parallel()
@@ -127,7 +128,7 @@ func TestI8_OneInboxAConsumer(t *testing.T) {
 		require.NoError(t, err)
 		for _, in := range []*pginbox.Inbox{onPgx, onSQL} {
 			_, err = in.Process(t.Context(), message.NewMessage("a", nil), nothing)
-			require.ErrorIs(t, err, pgwatermark.ErrOtherInbox)
+			require.ErrorIs(t, err, pgclaim.ErrOtherInbox)
 			require.ErrorIs(t, err, inbox.ErrNotClaimed)
 		}
 		other, err := pginbox.New(db.Pool, "another", pginbox.Config{})
@@ -196,8 +197,6 @@ func TestNewWatermarkRefusesBadConfigurations(t *testing.T) {
 		"no topics":   {"c", nil, pgwatermark.Config{}, "topics = []"},
 		"empty topic": {"c", []string{"t", ""}, pgwatermark.Config{}, `topics[1] = ""`},
 		"schema":      {"c", []string{"t"}, pgwatermark.Config{Schema: "a\x00b"}, "do not print"},
-		"new source":  {"c", []string{"t"}, pgwatermark.Config{NewSource: 2}, "NewSource = 2"},
-		"missing":     {"c", []string{"t"}, pgwatermark.Config{Missing: -1}, "Missing = -1"},
 		"isolation":   {"c", []string{"t"}, pgwatermark.Config{Isolation: "snapshot"}, `Isolation = "snapshot"`},
 		"engine":      {"c", []string{"t"}, pgwatermark.Config{Config: inbox.Config{BusyDelay: -2}}, "BusyDelay"},
 	}

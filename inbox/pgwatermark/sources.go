@@ -72,7 +72,7 @@ func (a *assigning) settleSources(ctx context.Context, tx pgx.Tx, number int16) 
 // and the policy lets it.
 func (a *assigning) newSource(ctx context.Context, tx pgx.Tx, number int16, p *part, known string) error {
 	if known != "" {
-		refused := a.cfg.NewSource == RefuseNewSource
+		refused := !a.cfg.FollowNewSource
 		a.alarms = append(a.alarms, outbox.AlarmEvent{Kind: AlarmNewSource, Topic: p.Topic, Attrs: []slog.Attr{
 			slog.String("source", p.Source), slog.Bool("refused", refused), slog.String("known_source", known),
 		}})
