@@ -95,7 +95,7 @@ func consume(t *testing.T, m *metrics.Metrics) {
 	in, err := meminbox.New("loyalty", meminbox.Config{Config: inbox.Config{Hooks: all, BusyDelay: time.Millisecond}})
 	require.NoError(t, err)
 	scope := func(context.Context) (string, error) { return "this process", nil }
-	tiers, err := twotier.New(in, twotier.Config{Scope: scope, Hooks: all})
+	tiers, err := twotier.New(in.Processor, twotier.Config{Scope: scope, Hooks: all})
 	require.NoError(t, err)
 	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: tiers})
 	require.NoError(t, err)
