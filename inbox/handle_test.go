@@ -18,8 +18,8 @@ func TestI2_HandleWithoutARouter(t *testing.T) {
 	require.NoError(t, err)
 	nack, effects := true, 0
 	handle := in.Handle(func(ctx context.Context, msg *message.Message) error {
-		require.NotNil(t, meminbox.FromContext(msg.Context()))
-		meminbox.FromContext(ctx).OnCommit(func() { effects++ })
+		require.True(t, meminbox.OnCommit(ctx, func() { effects++ }))
+		require.True(t, meminbox.OnCommit(msg.Context(), func() {}))
 		if nack {
 			msg.Nack()
 		}

@@ -109,7 +109,7 @@ func (c claims) ClaimRedriven(ctx context.Context, r driver.Redriven) (driver.Un
 	if p == nil {
 		return nil, false, nil
 	}
-	u := &unit{store: c.store, tx: &Tx{}, redriven: p}
+	u := &unit{store: c.store, tx: &transaction{}, redriven: p}
 	if err := c.take(ctx, u); err != nil {
 		return nil, false, err
 	}

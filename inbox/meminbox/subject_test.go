@@ -52,15 +52,13 @@ func (s *subject) Write(ctx context.Context, effect string) error {
 }
 
 func (s *subject) onCommit(ctx context.Context, f func()) error {
-	tx := FromContext(ctx)
-	if tx == nil {
-		return outbox.ErrNotInTransaction
-	}
-	tx.OnCommit(func() {
+	if !OnCommit(ctx, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		f()
-	})
+	}) {
+		return outbox.ErrNotInTransaction
+	}
 	return nil
 }
 

@@ -289,9 +289,7 @@ func memoryHops(t *testing.T) (hops, *memoutbox.Outbox) {
 				defer mu.Unlock()
 				got = append(got, a)
 			}
-			if tx := meminbox.FromContext(ctx); tx != nil {
-				tx.OnCommit(add)
-			} else {
+			if !meminbox.OnCommit(ctx, add) {
 				add()
 			}
 			return nil

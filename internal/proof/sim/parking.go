@@ -97,14 +97,12 @@ func (p *parking) handle(ctx context.Context, n *Node, e entry) error {
 		if p.bad[e.id] || p.w.unlucky(20, BadHandler) {
 			return errHandler
 		}
-		tx := meminbox.FromContext(ctx)
-		if tx == nil {
-			return outbox.ErrNotInTransaction
-		}
-		tx.OnCommit(func() {
+		if !meminbox.OnCommit(ctx, func() {
 			about.What = Effect
 			p.w.note(about)
-		})
+		}) {
+			return outbox.ErrNotInTransaction
+		}
 		return nil
 	})
 }
