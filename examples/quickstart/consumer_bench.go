@@ -49,7 +49,7 @@ func newConsumerBench(s settings) *consumerBench {
 // OnKafkasourcePartition tells the demo that the consumer has partitions, which all come at once
 // where there is one consumer.
 func (b *consumerBench) OnKafkasourcePartition(_ context.Context, e kafkasource.PartitionEvent) {
-	if e.Change == kafkasource.Assigned {
+	if e.Assigned {
 		b.ready.Do(func() { _ = report{Ready: true}.send() })
 	}
 }

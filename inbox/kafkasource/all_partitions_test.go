@@ -68,7 +68,7 @@ func TestNoGroup_EachReadsEverything(t *testing.T) {
 	parts := newPartitions()
 	late := alone(t, env, kafkasource.Config{StartNewest: true, Hooks: []outbox.Hook{parts}})
 	newest := subscribe(t, late, topic)
-	parts.await(t, kafkasource.Assigned, 3)
+	parts.await(t, assigned, 3)
 	admin := kadm.NewClient(client(t, env.Brokers))
 	_, err := admin.UpdatePartitions(t.Context(), 5, topic)
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestNoGroup_EachReadsEverything(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, groups.Groups(), "")
 	require.NoError(t, late.Close())
-	parts.await(t, kafkasource.Released, 5)
+	parts.await(t, released, 5)
 }
 
 // A6: TestNoGroup_TopicMadeAgain: the new topic is read from its start, although the
@@ -93,7 +93,7 @@ func TestNoGroup_TopicMadeAgain(t *testing.T) {
 	msgs := subscribe(t, alone(t, env, kafkasource.Config{
 		StartNewest: true, Hooks: []outbox.Hook{parts},
 	}), topic)
-	parts.await(t, kafkasource.Assigned, 1)
+	parts.await(t, assigned, 1)
 	expect(t, msgs, numbered(t, env, topic, 1, "first-")...)
 	deleted, err := kadm.NewClient(client(t, env.Brokers)).DeleteTopics(t.Context(), topic)
 	require.NoError(t, err)

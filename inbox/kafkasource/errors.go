@@ -15,13 +15,14 @@ var (
 
 	// ErrSessionLost is the cause of a message's context that has ended because the group
 	// has lost this member, or will soon: another may have its partitions. It is also the
-	// cause if a member joins again because it was refused a partition's offset.
+	// cause if a member joins again because it was refused a partition's offset, or because
+	// the topic was deleted or created again.
 	ErrSessionLost = errors.New("leat: session with the consumer group is lost")
 
-	// ErrTopicReplaced is the cause of a message's context that has ended because the
-	// topic's id is gone or its offsets went back: it was deleted, and perhaps created
-	// again. The member joins again, under the topic's new id if there is one.
-	ErrTopicReplaced = errors.New("leat: topic was deleted or created again")
+	// errTopicReplaced is an ErrSessionLost if the topic's id is gone or its offsets went back: it
+	// was deleted, and perhaps created again. The member joins again, under the topic's new id if
+	// there is one.
+	errTopicReplaced = fmt.Errorf("%w: topic was deleted or created again", ErrSessionLost)
 
 	// errReread is logged if a session has ended because it was ahead of the
 	// database that remembers its offsets (driver.ErrGap, driver.ErrNotAssigned), as after

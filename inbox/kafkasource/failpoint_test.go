@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
-	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 	"github.com/leat-go/leat/internal/testenv"
@@ -62,7 +61,7 @@ func TestI1_RebalanceMidHandler(t *testing.T) {
 	await(t, join, "the point is reached")
 	await(t, join, "the point is reached in the other partition")
 	second := work(t.Context(), t, pool, env, topic, "second", cfg, easy)
-	first.parts.await(t, kafkasource.Released, 1)
+	first.parts.await(t, released, 1)
 	second.ends.await(t, inbox.OutcomeCommitted, 1)
 	close(joined)
 	first.ends.await(t, inbox.OutcomeCommitted, 1)

@@ -133,8 +133,15 @@ func (p *partitions) OnKafkasourcePartition(_ context.Context, change kafkasourc
 	p.changed = make(chan struct{})
 }
 
+// What a change can be.
+var (
+	assigned = kafkasource.PartitionEvent{Assigned: true}
+	released = kafkasource.PartitionEvent{}
+	lost     = kafkasource.PartitionEvent{Lost: true}
+)
+
 // await waits until there were n changes of a kind and returns the last.
-func (p *partitions) await(t *testing.T, want kafkasource.Change, n int) kafkasource.PartitionEvent {
+func (p *partitions) await(t *testing.T, want kafkasource.PartitionEvent, n int) kafkasource.PartitionEvent {
 	t.Helper()
 	deadline := time.After(patience)
 	for {
@@ -142,7 +149,7 @@ func (p *partitions) await(t *testing.T, want kafkasource.Change, n int) kafkaso
 		seen, changed := 0, p.changed
 		var last kafkasource.PartitionEvent
 		for _, c := range p.history {
-			if c.Change == want {
+			if c.Assigned == want.Assigned && c.Lost == want.Lost {
 				seen++
 				last = c
 			}
@@ -154,7 +161,7 @@ func (p *partitions) await(t *testing.T, want kafkasource.Change, n int) kafkaso
 		select {
 		case <-changed:
 		case <-deadline:
-			require.Fail(t, "partitions did not change", "%d times %s, want %d", seen, want, n)
+			require.Fail(t, "partitions did not change", "%d times %+v, want %d", seen, want, n)
 		}
 	}
 }

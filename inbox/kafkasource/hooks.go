@@ -47,23 +47,13 @@ type DeliveryEvent struct {
 	Took time.Duration
 }
 
-// Change is the kind of change of a partition.
-type Change string
-
-const (
-	// Assigned means that this member reads the partition from now on.
-	Assigned Change = "assigned"
-	// Released means that it was given up in order, in a rebalance or by Close.
-	Released Change = "released"
-	// Lost means that it was given up without a commit.
-	Lost Change = "lost"
-)
-
 // PartitionEvent is a partition that was assigned or given up.
 type PartitionEvent struct {
 	Group, Topic string
 	Partition    int32
-	Change       Change
+	// Assigned is set if this member reads the partition from now on. Otherwise it was given
+	// up: without a commit if Lost is set, else in order, in a rebalance or by Close.
+	Assigned, Lost bool
 	// Next is the offset at which reading begins, or that the group goes on from.
 	Next int64
 	// Deleted is how many offsets from the group's own up to Next the broker has

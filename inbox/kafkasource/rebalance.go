@@ -33,7 +33,7 @@ func (m *member) release(ctx context.Context, parts []*assignment, cause error) 
 	m.committing.Lock()
 	defer m.committing.Unlock()
 	m.commitFinally(ctx, parts)
-	m.forget(ctx, parts, Released)
+	m.forget(ctx, parts, false)
 }
 
 // loseAll ends all assignments at once.
@@ -53,7 +53,7 @@ func (m *member) loseAll(ctx context.Context, cause error) {
 		slog.Int("partitions", len(parts)), slog.Any("error", cause))
 	m.committing.Lock()
 	defer m.committing.Unlock()
-	m.forget(ctx, parts, Lost)
+	m.forget(ctx, parts, true)
 }
 
 // drainAll ends parts: it lets handlers come to their end, for DrainTimeout at
@@ -99,7 +99,7 @@ func (m *member) some(partitions []int32) []*assignment {
 }
 
 // forget removes assignments that have ended. The caller holds committing.
-func (m *member) forget(ctx context.Context, parts []*assignment, change Change) {
+func (m *member) forget(ctx context.Context, parts []*assignment, lost bool) {
 	for _, a := range parts {
 		a.finish()
 		m.places.leave(a)
@@ -108,16 +108,18 @@ func (m *member) forget(ctx context.Context, parts []*assignment, change Change)
 			delete(m.assignments, a.begin.Partition)
 		}
 		m.mu.Unlock()
-		m.partitionChanged(ctx, a, change, a.watermark(), 0)
+		change := "released"
+		if lost {
+			change = "lost"
+		}
+		m.partitionChanged(ctx, change, PartitionEvent{Partition: a.begin.Partition, Lost: lost, Next: a.watermark()})
 	}
 }
 
-func (m *member) partitionChanged(ctx context.Context, a *assignment, change Change, next, deleted int64) {
+func (m *member) partitionChanged(ctx context.Context, change string, e PartitionEvent) {
+	e.Group, e.Topic = m.group, m.topic
 	m.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "partition changed hands",
-		slog.String("group", m.group), slog.String("topic", m.topic), slog.Int("partition", int(a.begin.Partition)),
-		slog.String("change", string(change)), slog.Int64("next", next))
-	e := PartitionEvent{
-		Group: m.group, Topic: m.topic, Partition: a.begin.Partition, Change: change, Next: next, Deleted: deleted,
-	}
+		slog.String("group", m.group), slog.String("topic", m.topic), slog.Int("partition", int(e.Partition)),
+		slog.String("change", change), slog.Int64("next", e.Next))
 	hooks.Call(ctx, m.cfg.Logger, m.cfg.Hooks, func(h PartitionHook) { h.OnKafkasourcePartition(ctx, e) })
 }

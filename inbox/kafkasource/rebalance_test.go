@@ -48,8 +48,8 @@ func TestI1_RebalanceWithHandlersInFlightCommitsOnce(t *testing.T) {
 	// The second waits for the first, whose handlers hold up the rebalance.
 	var once sync.Once
 	time.AfterFunc(300*time.Millisecond, func() { once.Do(func() { close(goOn) }) })
-	second.parts.await(t, kafkasource.Assigned, parts/2)
-	first.parts.await(t, kafkasource.Released, parts/2)
+	second.parts.await(t, assigned, parts/2)
+	first.parts.await(t, released, parts/2)
 	for p := range int32(parts) {
 		require.NoError(t, writer.ProduceSync(t.Context(), record(topic, p, "after "+strconv.Itoa(int(p)), "k")).FirstErr())
 	}

@@ -157,7 +157,7 @@ func (c *securedCase) otherMember(t *testing.T) (leave func()) {
 	other, err := kafkasource.NewSubscriber(c.server.Brokers, c.group, cfg)
 	require.NoError(t, err)
 	subscribe(t, other, c.topic)
-	changes.await(t, kafkasource.Assigned, 1)
+	changes.await(t, assigned, 1)
 	return func() {
 		require.NoError(t, other.Close())
 		require.Eventually(t, func() bool { return c.members(t) == 1 }, patience, 20*time.Millisecond)

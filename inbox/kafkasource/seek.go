@@ -193,7 +193,9 @@ func (m *member) open(ctx context.Context, b *begin) {
 			slog.String("group", m.group), slog.String("topic", m.topic),
 			slog.Int("partition", int(b.position.Partition)), slog.Int64("deleted_offsets", b.deleted))
 	}
-	m.partitionChanged(ctx, a, Assigned, b.position.Offset, b.deleted)
+	m.partitionChanged(ctx, "assigned", PartitionEvent{
+		Partition: b.position.Partition, Assigned: true, Next: b.position.Offset, Deleted: b.deleted,
+	})
 	go func() {
 		defer close(a.ended)
 		m.serve(a)

@@ -13,7 +13,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/inbox/driver"
-	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 )
@@ -81,7 +80,7 @@ func TestStartNewest(t *testing.T) {
 	cfg.StartNewest, cfg.Hooks = true, []outbox.Hook{parts}
 	s := newSubscriber(t, env.Brokers, env.Name("group"), cfg)
 	subscribe(t, s, topic)
-	require.EqualValues(t, 5, parts.await(t, kafkasource.Assigned, 1).Next)
+	require.EqualValues(t, 5, parts.await(t, assigned, 1).Next)
 	require.NoError(t, s.Close())
 	require.NoError(t, client(t, env.Brokers).ProduceSync(t.Context(), record(topic, 0, "5", "")).FirstErr())
 	msg := receive(t, subscribe(t, newSubscriber(t, env.Brokers, env.Name("group"), cfg), topic))
@@ -109,7 +108,7 @@ func TestDeletedBeforeRead(t *testing.T) {
 	msg := receive(t, subscribe(t, newSubscriber(t, env.Brokers, group, cfg), topic))
 	require.Equal(t, "6", msg.UUID)
 	msg.Ack()
-	p := parts.await(t, kafkasource.Assigned, 1)
+	p := parts.await(t, assigned, 1)
 	require.Equal(t, []int64{6, 4}, []int64{p.Next, p.Deleted})
 }
 

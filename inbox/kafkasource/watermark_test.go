@@ -9,7 +9,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 )
@@ -34,7 +33,7 @@ func crashWithOneUnacked(t *testing.T, env *testenv.KafkaEnv, topic, group strin
 		await(t, time.After(10*time.Millisecond), "a pause")
 	}
 	way.fallSilent()
-	parts.await(t, kafkasource.Lost, 1)
+	parts.await(t, lost, 1)
 }
 
 // TestI3_LowWatermarkNeverPassesAnUnackedMessage: what is committed is where the

@@ -40,7 +40,7 @@ func (s *Source) OnKafkasourceDelivery(_ context.Context, e kafkasource.Delivery
 
 // OnKafkasourcePartition implements kafkasource.PartitionHook.
 func (s *Source) OnKafkasourcePartition(_ context.Context, e kafkasource.PartitionEvent) {
-	if e.Change == kafkasource.Assigned {
+	if e.Assigned {
 		s.source.Assigned(e.Group, e.Topic, e.Deleted)
 	}
 }

@@ -21,9 +21,9 @@ func TestSource(t *testing.T) {
 	m, l := ledger.New(t, metrics.Config{})
 	s, err := kafkametrics.NewSource(m)
 	require.NoError(t, err)
-	s.OnKafkasourcePartition(ctx, kafkasource.PartitionEvent{Group: "g", Topic: "orders", Change: kafkasource.Assigned, Deleted: 5})
-	s.OnKafkasourcePartition(ctx, kafkasource.PartitionEvent{Group: "g", Topic: "mail", Change: kafkasource.Assigned})
-	s.OnKafkasourcePartition(ctx, kafkasource.PartitionEvent{Group: "g", Topic: "orders", Change: kafkasource.Lost, Deleted: 9})
+	s.OnKafkasourcePartition(ctx, kafkasource.PartitionEvent{Group: "g", Topic: "orders", Assigned: true, Deleted: 5})
+	s.OnKafkasourcePartition(ctx, kafkasource.PartitionEvent{Group: "g", Topic: "mail", Assigned: true})
+	s.OnKafkasourcePartition(ctx, kafkasource.PartitionEvent{Group: "g", Topic: "orders", Lost: true, Deleted: 9})
 	s.OnKafkasourceDelivery(ctx, kafkasource.DeliveryEvent{Group: "g", Topic: "orders", Outcome: kafkasource.OutcomeNacked})
 	require.Equal(t, map[string]float64{"consumer_group=g,topic=orders": 5, "consumer_group=g,topic=mail": 0},
 		l.Of("leat_source_deleted_offsets_total"))

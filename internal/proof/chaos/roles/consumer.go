@@ -54,5 +54,12 @@ func (e groupEyes) OnKafkasourceDelivery(_ context.Context, d kafkasource.Delive
 
 // OnKafkasourcePartition implements kafkasource.PartitionHook.
 func (e groupEyes) OnKafkasourcePartition(_ context.Context, c kafkasource.PartitionEvent) {
-	e.watch.seen("rebalance: partition " + string(c.Change))
+	change := "released"
+	switch {
+	case c.Assigned:
+		change = "assigned"
+	case c.Lost:
+		change = "lost"
+	}
+	e.watch.seen("rebalance: partition " + change)
 }
