@@ -87,7 +87,7 @@ func TestAdmin_Retention(t *testing.T) {
 	require.InDelta(t, 5.5, kept.Kept.Hours()/24, 0.51)
 	require.Len(t, kept.Ranges, 3)
 	for i, r := range kept.Ranges {
-		require.Equal(t, report.Added[i].Table, r.Name)
+		require.Equal(t, report.Added[i].Name, r.Name)
 		require.Equal(t, report.Added[i].From, r.From)
 		require.Equal(t, report.Added[i].To, r.To)
 		require.Positive(t, r.Bytes)

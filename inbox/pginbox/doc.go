@@ -61,7 +61,7 @@
 //	INSERT                          <table>_audit
 //
 // PruneNotes and PruneAudit need DELETE on their tables. To make a range that is
-// missing, ErrNoRange says when, it must be a member of the tables' owner, have
+// missing, a consumer must be a member of the tables' owner, have
 // UPDATE on <table>_retention, and may CREATE in the schema; maintenance does it too.
 //
 // A Maintenance with NoDDL needs
