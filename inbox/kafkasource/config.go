@@ -45,9 +45,9 @@ type Config struct {
 	// Seek decides where reading begins, such as at an offset that is kept in a database: it
 	// is the Assigned of a driver.Assigner. It is called when partitions are assigned, before
 	// anything is read from them, with all of them. It returns the offset at which each of
-	// them begins, in their order; From is where reading would begin without it. It delays the assignment,
-	// so it should take seconds at most; ctx ends when the assignment is withdrawn. After an
-	// error the member gives up all its partitions and joins again.
+	// them begins, in their order; From is where reading would begin without it. It delays the
+	// assignment, so it should take seconds at most; ctx ends when the assignment is
+	// withdrawn. After an error the member gives up all its partitions and joins again.
 	// Defaults to none: the group's offsets decide.
 	Seek func(ctx context.Context, assigned []driver.Assignment) ([]int64, error)
 

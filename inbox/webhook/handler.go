@@ -31,9 +31,9 @@ type handler struct {
 }
 
 // New returns a handler of the webhooks of one sender, which is safe for concurrent use. It
-// verifies requests by scheme and runs handle once for each event, in a transaction of in, which ctx and msg.Context() carry. If handle returns an
-// error nothing of it is left, and the sender sends the event again. Errors wrap
-// outbox.ErrInvalidConfig.
+// verifies requests by scheme and runs handle once for each event, in a transaction of in,
+// which ctx and msg.Context() carry. If handle returns an error nothing of it is left, and the
+// sender sends the event again. Errors wrap outbox.ErrInvalidConfig.
 //
 // The UUID of msg is the event's id, its payload the body, byte for byte. Its metadata has
 // the event's id as "webhook-id", outbox.HeaderEventType if the event has a type,
