@@ -59,7 +59,7 @@ func TestInterrupted(t *testing.T) {
 	require.Equal(t, 130, code, out)
 
 	out, code = o.interrupted("bobs reason", func() {
-		_, err := s.ob.Drop(t.Context(), admin.DropRequest{By: admin.By{Actor: "bob", Reason: "bobs reason"}, Selection: admin.Selection{ID: "m-5"}})
+		_, err := s.ob.Drop(t.Context(), admin.ChangeRequest{By: admin.By{Actor: "bob", Reason: "bobs reason"}, Selection: admin.Selection{ID: "m-5"}})
 		require.NoError(t, err)
 	}, "audit", "--follow", "-o", "jsonl")
 	require.Equal(t, 130, code, out)

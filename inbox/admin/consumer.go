@@ -15,11 +15,10 @@ type ConsumersQuery struct {
 	Limit int
 }
 
-// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
-func (q ConsumersQuery) Complete() (ConsumersQuery, error) {
+func (q *ConsumersQuery) complete() error {
 	limit, err := limitOr(q.Limit, 100)
 	q.Limit = limit
-	return q, errors.Join(err, storableTexts(field{"After", q.After}))
+	return errors.Join(err, storableTexts(field{"After", q.After}))
 }
 
 // Consumer is a consumer of a store.

@@ -3,6 +3,8 @@ package admin
 import (
 	"errors"
 	"fmt"
+
+	common "github.com/leat-go/leat/outbox/admin"
 )
 
 // TopicPartition names a partition of a consumer's log.
@@ -33,9 +35,8 @@ type PartitionsQuery struct {
 	Consumer string
 }
 
-// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
-func (q PartitionsQuery) Complete() (PartitionsQuery, error) {
-	return q, required(field{"Consumer", q.Consumer})
+func (q *PartitionsQuery) complete() error {
+	return required(field{"Consumer", q.Consumer})
 }
 
 // PartitionState is what is remembered of a partition.
@@ -65,13 +66,12 @@ type SetWatermarkRequest struct {
 	DryRun bool
 }
 
-// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
-func (r SetWatermarkRequest) Complete() (SetWatermarkRequest, error) {
-	err := errors.Join(r.Check(), required(field{"Consumer", r.Consumer}), r.check())
+func (r *SetWatermarkRequest) complete() error {
+	err := errors.Join(common.Complete(&r.By), required(field{"Consumer", r.Consumer}), r.check())
 	if r.Next < 0 {
 		err = errors.Join(err, fmt.Errorf("%w: Next = %d: must not be negative", ErrInvalidRequest, r.Next))
 	}
-	return r, err
+	return err
 }
 
 // RemoveWatermarkRequest asks to forget a partition.
@@ -87,9 +87,8 @@ type RemoveWatermarkRequest struct {
 	DryRun bool
 }
 
-// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
-func (r RemoveWatermarkRequest) Complete() (RemoveWatermarkRequest, error) {
-	return r, errors.Join(r.Check(), required(field{"Consumer", r.Consumer}), r.check())
+func (r *RemoveWatermarkRequest) complete() error {
+	return errors.Join(common.Complete(&r.By), required(field{"Consumer", r.Consumer}), r.check())
 }
 
 // AcceptSourceRequest asks to take a topic for the log that it is now.
@@ -107,8 +106,7 @@ type AcceptSourceRequest struct {
 	DryRun bool
 }
 
-// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
-func (r AcceptSourceRequest) Complete() (AcceptSourceRequest, error) {
-	return r, errors.Join(r.Check(), required(field{"Consumer", r.Consumer}), required(field{"Topic", r.Topic}),
+func (r *AcceptSourceRequest) complete() error {
+	return errors.Join(common.Complete(&r.By), required(field{"Consumer", r.Consumer}), required(field{"Topic", r.Topic}),
 		storableTexts(field{"Source", r.Source}))
 }

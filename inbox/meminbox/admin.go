@@ -67,7 +67,7 @@ func (a *Admin) Stats(ctx context.Context) (st admin.Stats, err error) {
 
 // Consumers implements admin.Inbox.
 func (a *Admin) Consumers(ctx context.Context, q admin.ConsumersQuery) (all []admin.Consumer, err error) {
-	if q, err = q.Complete(); err != nil {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	err = a.look(ctx, "", func(s *Store) error {

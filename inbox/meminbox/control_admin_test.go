@@ -159,7 +159,7 @@ func (a oldestFirst) Audit(ctx context.Context, q admin.AuditQuery) ([]admin.Aud
 // forgetful keeps nothing of who asks but the name.
 type forgetful struct{ *Admin }
 
-func (a forgetful) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Changed, error) {
+func (a forgetful) Redrive(ctx context.Context, r admin.ChangeRequest) (admin.Changed, error) {
 	r.Details = nil
 	return a.Admin.Redrive(ctx, r)
 }
@@ -167,7 +167,7 @@ func (a forgetful) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.C
 // gullible takes anybody's word.
 type gullible struct{ *Admin }
 
-func (a gullible) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Changed, error) {
+func (a gullible) Redrive(ctx context.Context, r admin.ChangeRequest) (admin.Changed, error) {
 	r.Actor += "anybody"
 	return a.Admin.Redrive(ctx, r)
 }
@@ -175,13 +175,13 @@ func (a gullible) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Ch
 // overtakes redrives what is named, and not the first of its key.
 type overtakes struct{ *Admin }
 
-func (a overtakes) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Changed, error) {
-	r, err := r.Complete()
+func (a overtakes) Redrive(ctx context.Context, r admin.ChangeRequest) (admin.Changed, error) {
+	err := admin.Complete(&r)
 	if err != nil {
 		return admin.Changed{}, err
 	}
 	return a.change(ctx, change{
-		By: r.By, consumer: r.Consumer, selection: r.Selection, action: admin.ActionRedrive, whole: true,
+		By: r.By, consumer: r.Consumer, selection: r.Selection, action: "redrive", whole: true,
 		can: func(*parked) bool { return true },
 		do:  func(_ *Store, p *parked) { p.redrive = true },
 	})
@@ -205,7 +205,7 @@ func (a orphans) SkipHead(_ context.Context, r admin.SkipHeadRequest) (admin.Cha
 // lenient has nothing against changing nothing.
 type lenient struct{ *Admin }
 
-func (a lenient) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, error) {
+func (a lenient) Drop(ctx context.Context, r admin.ChangeRequest) (admin.Changed, error) {
 	changed, err := a.Admin.Drop(ctx, r)
 	if errors.Is(err, admin.ErrNotParked) {
 		err = nil
@@ -216,7 +216,7 @@ func (a lenient) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, 
 // wet changes what it was asked about.
 type ageless struct{ *Admin }
 
-func (a ageless) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, error) {
+func (a ageless) Drop(ctx context.Context, r admin.ChangeRequest) (admin.Changed, error) {
 	changed, err := a.Admin.Drop(ctx, r)
 	changed.Oldest = time.Time{}
 	return changed, err

@@ -60,7 +60,7 @@ func operate(ctx context.Context, in admin.Inbox) error {
 			fmt.Println(id, "is", s.State, "for", s.Consumer)
 		}
 	}
-	changed, err := in.Drop(ctx, admin.DropRequest{
+	changed, err := in.Drop(ctx, admin.ChangeRequest{
 		By:       admin.By{Actor: "ann", Reason: "the customer has left"},
 		Consumer: "loyalty", Selection: admin.Selection{ID: "order-1"}, DryRun: true,
 	})

@@ -64,7 +64,7 @@ func (c claims) Park(_ context.Context, req driver.ParkRequest) (driver.ParkStat
 	}
 	s.parked = append(s.parked, p)
 	if req.Reason != "" {
-		s.note(p, admin.ActionPark, admin.By{Actor: c.consumer, Reason: req.Reason}, nil)
+		s.note(p, "park", admin.By{Actor: c.consumer, Reason: req.Reason}, nil)
 	}
 	delete(s.attempts, r)
 	return driver.ParkStored, nil
@@ -124,7 +124,7 @@ func (s *Store) commitRedriven(p *parked, effects []func()) {
 		effect()
 	}
 	s.remove(p)
-	s.note(p, admin.ActionDone, admin.By{Actor: p.consumer}, nil)
+	s.note(p, "done", admin.By{Actor: p.consumer}, nil)
 }
 
 // remove takes p out of its queue. The caller holds the lock.

@@ -87,7 +87,7 @@ func (c Config) positions() pgwatermark.Config {
 }
 
 // Redrive implements admin.Inbox. Each key is changed in a transaction of its own.
-func (a *Admin) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Changed, error) {
+func (a *Admin) Redrive(ctx context.Context, r admin.ChangeRequest) (admin.Changed, error) {
 	return a.parking.Redrive(ctx, r)
 }
 
@@ -98,7 +98,7 @@ func (a *Admin) SkipHead(ctx context.Context, r admin.SkipHeadRequest) (admin.Ch
 
 // Drop implements admin.Inbox. Each message is dropped in a transaction of its own, the
 // first one of a key last.
-func (a *Admin) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, error) {
+func (a *Admin) Drop(ctx context.Context, r admin.ChangeRequest) (admin.Changed, error) {
 	return a.parking.Drop(ctx, r)
 }
 

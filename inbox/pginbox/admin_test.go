@@ -101,22 +101,22 @@ func TestAdmin_List(t *testing.T) {
 func TestAdmin_Redrive(t *testing.T) {
 	t.Parallel()
 	_, a := shop(t)
-	changed, err := a.Redrive(t.Context(), admin.RedriveRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{ID: "a2"}})
+	changed, err := a.Redrive(t.Context(), admin.ChangeRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{ID: "a2"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"a1"}, changed.IDs, "a key is redriven as a whole")
-	_, err = a.Redrive(t.Context(), admin.RedriveRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{Key: "a"}})
+	_, err = a.Redrive(t.Context(), admin.ChangeRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{Key: "a"}})
 	require.ErrorIs(t, err, admin.ErrBeingRetried)
-	_, err = a.Drop(t.Context(), admin.DropRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{Key: "a"}})
+	_, err = a.Drop(t.Context(), admin.ChangeRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{Key: "a"}})
 	require.ErrorIs(t, err, admin.ErrBeingRetried)
 	_, err = a.SkipHead(t.Context(), admin.SkipHeadRequest{By: somebody, Consumer: "shop", Key: "a"})
 	require.ErrorIs(t, err, admin.ErrBeingRetried)
 
-	changed, err = a.Redrive(t.Context(), admin.RedriveRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{Before: time.Now().Add(time.Hour)}})
+	changed, err = a.Redrive(t.Context(), admin.ChangeRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{Before: time.Now().Add(time.Hour)}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"b1", "n"}, changed.IDs)
 	require.Equal(t, map[string]admin.ParkedState{"a1": "redrive", "a2": "wait", "a3": "wait", "b1": "redrive", "b2": "wait", "n": "redrive"}, states(t, a))
 
-	changed, err = a.Redrive(t.Context(), admin.RedriveRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{OfTopic: "elsewhere"}})
+	changed, err = a.Redrive(t.Context(), admin.ChangeRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{OfTopic: "elsewhere"}})
 	require.NoError(t, err)
 	require.Zero(t, changed.Count)
 }
@@ -127,13 +127,13 @@ func TestAdmin_DropAndSkip(t *testing.T) {
 	changed, err := a.SkipHead(t.Context(), admin.SkipHeadRequest{By: somebody, Consumer: "shop", Key: "a"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"a1"}, changed.IDs)
-	changed, err = a.Drop(t.Context(), admin.DropRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{Key: "b"}})
+	changed, err = a.Drop(t.Context(), admin.ChangeRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{Key: "b"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"b1", "b2"}, changed.IDs)
-	changed, err = a.Drop(t.Context(), admin.DropRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{ID: "a3"}})
+	changed, err = a.Drop(t.Context(), admin.ChangeRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{ID: "a3"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"a3"}, changed.IDs)
-	changed, err = a.Drop(t.Context(), admin.DropRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{Before: time.Now().Add(time.Hour)}})
+	changed, err = a.Drop(t.Context(), admin.ChangeRequest{By: somebody, Consumer: "shop", Selection: admin.Selection{Before: time.Now().Add(time.Hour)}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"n"}, changed.IDs)
 	require.Equal(t, map[string]admin.ParkedState{"a2": "redrive"}, states(t, a), "the next one is due")
@@ -143,7 +143,7 @@ func TestAdmin_DropAndSkip(t *testing.T) {
 	require.Equal(t, inbox.OutcomeDuplicate, outcome, "what was dropped does not run")
 
 	for _, sel := range []admin.Selection{{Key: "b"}, {ID: "n"}, {Key: "never"}} {
-		_, err = a.Drop(t.Context(), admin.DropRequest{By: somebody, Consumer: "shop", Selection: sel})
+		_, err = a.Drop(t.Context(), admin.ChangeRequest{By: somebody, Consumer: "shop", Selection: sel})
 		require.ErrorIs(t, err, admin.ErrNotParked)
 	}
 	audit, err := a.Audit(t.Context(), admin.AuditQuery{})
@@ -180,7 +180,7 @@ func TestAdmin_RefusesBadRequests(t *testing.T) {
 		"limit":   {somebody, admin.Selection{ID: "n", Limit: 10_001}, "Limit = 10001: must be 1 to 10000"},
 		"bytes":   {somebody, admin.Selection{OfTopic: "\xff"}, "valid UTF-8 without NUL"},
 	} {
-		_, err := a.Redrive(t.Context(), admin.RedriveRequest{By: tt.by, Consumer: "shop", Selection: tt.sel})
+		_, err := a.Redrive(t.Context(), admin.ChangeRequest{By: tt.by, Consumer: "shop", Selection: tt.sel})
 		require.ErrorIs(t, err, admin.ErrInvalidRequest, name)
 		require.ErrorContains(t, err, tt.want, name)
 	}

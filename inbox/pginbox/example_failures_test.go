@@ -67,7 +67,7 @@ func ExampleAdmin_Redrive() {
 		}
 
 		mended = true
-		changed, err := operator.Redrive(ctx, admin.RedriveRequest{
+		changed, err := operator.Redrive(ctx, admin.ChangeRequest{
 			By:        admin.By{Actor: "alice", Reason: "customers are imported"},
 			Consumer:  "loyalty",
 			Selection: admin.Selection{Key: "order-1"},

@@ -34,11 +34,11 @@ func TestLookingRegistersNobody(t *testing.T) {
 		},
 		"Audit": func() error { _, err := a.Audit(t.Context(), admin.AuditQuery{Consumer: "typo"}); return err },
 		"Redrive": func() error {
-			_, err := a.Redrive(t.Context(), admin.RedriveRequest{By: by, Consumer: "typo", Selection: sel})
+			_, err := a.Redrive(t.Context(), admin.ChangeRequest{By: by, Consumer: "typo", Selection: sel})
 			return err
 		},
 		"Drop": func() error {
-			_, err := a.Drop(t.Context(), admin.DropRequest{By: by, Consumer: "typo", Selection: sel})
+			_, err := a.Drop(t.Context(), admin.ChangeRequest{By: by, Consumer: "typo", Selection: sel})
 			return err
 		},
 		"SkipHead": func() error {
@@ -81,9 +81,9 @@ func TestLookingNeedsSelect(t *testing.T) {
 			return err
 		}},
 		"dry runs": {grants("SELECT", "_consumers", "_parked"), func(a *pginbox.Admin) error {
-			_, err := a.Redrive(t.Context(), admin.RedriveRequest{By: somebody, Consumer: "shop", Selection: allParked, DryRun: true})
+			_, err := a.Redrive(t.Context(), admin.ChangeRequest{By: somebody, Consumer: "shop", Selection: allParked, DryRun: true})
 			if err == nil {
-				_, err = a.Drop(t.Context(), admin.DropRequest{By: somebody, Consumer: "shop", Selection: allParked, DryRun: true})
+				_, err = a.Drop(t.Context(), admin.ChangeRequest{By: somebody, Consumer: "shop", Selection: allParked, DryRun: true})
 			}
 			return err
 		}},

@@ -60,7 +60,7 @@ func newAdmin(db pgmigrate.DB, cfg Config) (*Admin, error) {
 
 // Partitions implements admin.Watermarks.
 func (a *Admin) Partitions(ctx context.Context, q admin.PartitionsQuery) (all []admin.PartitionState, err error) {
-	if q, err = q.Complete(); err != nil {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	err = a.base.Use(ctx, q.Consumer, func(conn *pgx.Conn, about pgclaim.Asked) error {

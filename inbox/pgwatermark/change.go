@@ -18,13 +18,13 @@ import (
 
 // SetWatermark implements admin.Watermarks.
 func (a *Admin) SetWatermark(ctx context.Context, r admin.SetWatermarkRequest) (previous int64, err error) {
-	r, err = r.Complete()
+	err = admin.Complete(&r)
 	if err != nil {
-		return 0, wrap(r.Consumer, admin.ActionSetWatermark, err)
+		return 0, wrap(r.Consumer, "set_watermark", err)
 	}
 	return a.rewrite(ctx, rewriting{
 		consumer: r.Consumer, dryRun: r.DryRun, partition: r.TopicPartition,
-		action: admin.ActionSetWatermark, by: r.By, details: []slog.Attr{slog.Int64("next", r.Next)},
+		action: "set_watermark", by: r.By, details: []slog.Attr{slog.Int64("next", r.Next)},
 		check: func(known []knownSource, _ int64) error { return ofTopic(known, r.Source, r.Topic) },
 		do: func(k keys, tx pgx.Tx, number int16, source pgtype.UUID) error {
 			_, err := tx.Exec(ctx, k.statements.set, number, source, r.Partition, r.Next)
@@ -35,13 +35,13 @@ func (a *Admin) SetWatermark(ctx context.Context, r admin.SetWatermarkRequest) (
 
 // RemoveWatermark implements admin.Watermarks.
 func (a *Admin) RemoveWatermark(ctx context.Context, r admin.RemoveWatermarkRequest) (previous int64, err error) {
-	r, err = r.Complete()
+	err = admin.Complete(&r)
 	if err != nil {
-		return 0, wrap(r.Consumer, admin.ActionRemoveWatermark, err)
+		return 0, wrap(r.Consumer, "remove_watermark", err)
 	}
 	return a.rewrite(ctx, rewriting{
 		consumer: r.Consumer, dryRun: r.DryRun, partition: r.TopicPartition,
-		action: admin.ActionRemoveWatermark, by: r.By,
+		action: "remove_watermark", by: r.By,
 		check: func(_ []knownSource, previous int64) error {
 			if previous < 0 {
 				return fmt.Errorf("%w: nothing is remembered of %s", admin.ErrInvalidRequest, r.TopicPartition)

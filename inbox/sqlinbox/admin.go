@@ -63,7 +63,7 @@ func (a *Admin) Stats(ctx context.Context) (s admin.Stats, err error) {
 
 // Consumers implements admin.Inbox. It counts the ids of each consumer.
 func (a *Admin) Consumers(ctx context.Context, q admin.ConsumersQuery) (all []admin.Consumer, err error) {
-	if q, err = q.Complete(); err != nil {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	err = a.QueryEach(ctx, func(scan sqlstore.Scanner) error {
@@ -82,7 +82,7 @@ func (a *Admin) Consumers(ctx context.Context, q admin.ConsumersQuery) (all []ad
 
 // Audit implements admin.Auditor.
 func (a *Admin) Audit(ctx context.Context, q admin.AuditQuery) (all []admin.AuditEntry, err error) {
-	if q, err = q.Complete(); err != nil {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	number, err := a.known(ctx, q.Consumer)

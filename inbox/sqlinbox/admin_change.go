@@ -34,34 +34,34 @@ type target struct {
 }
 
 // Redrive implements admin.Inbox.
-func (a *Admin) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Changed, error) {
-	r, err := r.Complete()
+func (a *Admin) Redrive(ctx context.Context, r admin.ChangeRequest) (admin.Changed, error) {
+	err := admin.Complete(&r)
 	if err != nil {
 		return admin.Changed{}, err
 	}
-	return a.change(ctx, change{By: r.By, consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun, action: admin.ActionRedrive})
+	return a.change(ctx, change{By: r.By, consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun, action: "redrive"})
 }
 
 // SkipHead implements admin.Inbox.
 func (a *Admin) SkipHead(ctx context.Context, r admin.SkipHeadRequest) (admin.Changed, error) {
-	r, err := r.Complete()
+	err := admin.Complete(&r)
 	if err != nil {
 		return admin.Changed{}, err
 	}
 	return a.change(ctx, change{
-		By: r.By, consumer: r.Consumer, dryRun: r.DryRun, action: admin.ActionSkipHead,
+		By: r.By, consumer: r.Consumer, dryRun: r.DryRun, action: "skip_head",
 		selection: admin.Selection{Topic: r.Topic, Key: r.Key, Limit: 1},
 	})
 }
 
 // Drop implements admin.Inbox.
-func (a *Admin) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, error) {
-	r, err := r.Complete()
+func (a *Admin) Drop(ctx context.Context, r admin.ChangeRequest) (admin.Changed, error) {
+	err := admin.Complete(&r)
 	if err != nil {
 		return admin.Changed{}, err
 	}
 	return a.change(ctx, change{
-		By: r.By, consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun, action: admin.ActionDrop, whole: true,
+		By: r.By, consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun, action: "drop", whole: true,
 	})
 }
 
@@ -145,7 +145,7 @@ func (a *Admin) changeMessage(ctx context.Context, number int64, c change, t tar
 	}
 	if c.dryRun {
 		err = a.Query(ctx, pick)
-		return t, err == nil && t.no != 0 && (c.action != admin.ActionRedrive || t.state == admin.StateParked), err
+		return t, err == nil && t.no != 0 && (c.action != "redrive" || t.state == admin.StateParked), err
 	}
 	err = a.Change(ctx, func(tx *sql.Tx) error {
 		if err := a.lockKey(ctx, tx, k); err != nil {
@@ -165,7 +165,7 @@ func (a *Admin) changeMessage(ctx context.Context, number int64, c change, t tar
 // apply changes t and audits it, unless it has changed meanwhile.
 func (a *Admin) apply(ctx context.Context, tx *sql.Tx, number int64, c change, t target) (bool, error) {
 	e := audited{number: number, action: c.action, by: c.By, no: t.no, id: t.id, key: t.key}
-	if c.action == admin.ActionRedrive {
+	if c.action == "redrive" {
 		var no int64
 		err := tx.QueryRowContext(ctx, a.SQL["parked_take"], t.no, string(admin.StateParked)).Scan(&no)
 		if sqlstore.IsNoRows(err) {

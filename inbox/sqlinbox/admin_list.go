@@ -12,7 +12,7 @@ import (
 
 // Attempts implements admin.Inbox.
 func (a *Admin) Attempts(ctx context.Context, q admin.AttemptsQuery) (all []admin.Attempts, err error) {
-	if q, err = q.Complete(); err != nil {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	number, err := a.known(ctx, q.Consumer)
@@ -40,7 +40,7 @@ func (a *Admin) Attempts(ctx context.Context, q admin.AttemptsQuery) (all []admi
 
 // Parked implements admin.Inbox.
 func (a *Admin) Parked(ctx context.Context, q admin.ParkedQuery) ([]admin.ParkedMessage, error) {
-	q, err := q.Complete()
+	err := admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func scanParked(scan func(dest ...any) error) (p admin.ParkedMessage, err error)
 
 // Failures implements admin.Inbox.
 func (a *Admin) Failures(ctx context.Context, q admin.FailuresQuery) (all []admin.FailureGroup, err error) {
-	if q, err = q.Complete(); err != nil {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	number, err := a.known(ctx, q.Consumer)

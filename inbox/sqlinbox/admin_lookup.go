@@ -12,7 +12,7 @@ import (
 
 // Lookup implements admin.Inbox.
 func (a *Admin) Lookup(ctx context.Context, q admin.LookupQuery) (all []admin.Sighting, err error) {
-	if q, err = q.Complete(); err != nil {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	number, err := a.known(ctx, q.Consumer)

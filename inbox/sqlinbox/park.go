@@ -79,7 +79,7 @@ func (s *store) parkIn(ctx context.Context, tx *sql.Tx, req driver.ParkRequest) 
 	no, err := result.LastInsertId()
 	if err == nil {
 		_, err = s.note(ctx, tx, audited{
-			number: number, action: admin.ActionPark, by: admin.By{Actor: s.consumer, Reason: reason},
+			number: number, action: "park", by: admin.By{Actor: s.consumer, Reason: reason},
 			no: no, id: req.MessageID, key: req.Key,
 		})
 	}

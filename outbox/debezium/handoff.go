@@ -64,7 +64,7 @@ func NewHandoff(ob *pgoutbox.Outbox, slot *Slot, cfg HandoffConfig) (*Handoff, e
 	case cfg.Restart < time.Millisecond:
 		return nil, outbox.ConfigError("Restart", cfg.Restart, "must be at least 1ms")
 	}
-	if err := (admin.By{Actor: cfg.Actor, Reason: cfg.Reason}).Check(); err != nil {
+	if err := admin.Complete(&admin.By{Actor: cfg.Actor, Reason: cfg.Reason}); err != nil {
 		return nil, outbox.ConfigError("Actor, Reason", strconv.Quote(cfg.Actor)+", "+strconv.Quote(cfg.Reason), err.Error())
 	}
 	if cfg.Table == nil || cfg.Source.Start == (pgoutbox.Start{}) {

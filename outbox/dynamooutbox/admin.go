@@ -31,13 +31,13 @@ func (s heldStore) Look(ctx context.Context, group string, work func(r heldqueue
 
 // Redrive implements admin.Outbox. More than some ninety records are redriven in several
 // transactions.
-func (o *Outbox) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
+func (o *Outbox) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	return heldqueue.Redrive(ctx, heldStore{o}, req)
 }
 
 // Drop implements admin.Outbox. More than some ninety records are dropped in several
 // transactions, of a key the last first.
-func (o *Outbox) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
+func (o *Outbox) Drop(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	return heldqueue.Drop(ctx, heldStore{o}, req)
 }
 

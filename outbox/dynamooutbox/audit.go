@@ -37,7 +37,7 @@ func auditOf(i item) admin.AuditEntry {
 
 // Audit implements admin.Outbox. It reads the entries one after another until it has enough.
 func (o *Outbox) Audit(ctx context.Context, q admin.AuditQuery) ([]admin.AuditEntry, error) {
-	q, err := q.Complete()
+	err := admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}

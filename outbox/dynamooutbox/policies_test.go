@@ -249,7 +249,7 @@ func operate(ctx context.Context, ob *dynamooutbox.Outbox) error {
 	}
 	_, err = ob.SkipHead(ctx, admin.SkipHeadRequest{By: by(), Key: driver.Key{Topic: "orders", Key: "k"}})
 	errs = append(errs, err)
-	_, err = ob.Redrive(ctx, admin.RedriveRequest{By: by(), Selection: admin.Selection{Topic: "orders", Key: "z"}})
+	_, err = ob.Redrive(ctx, admin.ChangeRequest{By: by(), Selection: admin.Selection{Topic: "orders", Key: "z"}})
 	errs = append(errs, err)
 	_, err = ob.Audit(ctx, admin.AuditQuery{})
 	errs = append(errs, err)

@@ -8,12 +8,12 @@ import (
 )
 
 // Redrive implements admin.Outbox.
-func (ob *Outbox) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
+func (ob *Outbox) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	return heldqueue.Redrive(ctx, heldStore{ob}, req)
 }
 
 // Drop implements admin.Outbox.
-func (ob *Outbox) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
+func (ob *Outbox) Drop(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	return heldqueue.Drop(ctx, heldStore{ob}, req)
 }
 

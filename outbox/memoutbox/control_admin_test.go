@@ -184,7 +184,7 @@ func (w wetRun) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.
 
 type shuffling struct{ *control }
 
-func (s shuffling) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
+func (s shuffling) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	changed, err := s.control.Redrive(ctx, req)
 	if err != nil {
 		return changed, err
@@ -207,7 +207,7 @@ func (s shuffling) Redrive(ctx context.Context, req admin.RedriveRequest) (admin
 type sweeping struct{ *control }
 
 func (s sweeping) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
-	return s.Drop(ctx, admin.DropRequest{
+	return s.Drop(ctx, admin.ChangeRequest{
 		By: req.By, Group: req.Group, Selection: admin.Selection{Topic: req.Key.Topic, Key: req.Key.Key},
 	})
 }
@@ -221,7 +221,7 @@ func (b blindSkip) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (adm
 
 type boastful struct{ *control }
 
-func (b boastful) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
+func (b boastful) Drop(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	changed, err := b.control.Drop(ctx, req)
 	if req.DryRun {
 		changed.Count++
@@ -231,7 +231,7 @@ func (b boastful) Drop(ctx context.Context, req admin.DropRequest) (admin.Change
 
 type keyed struct{ *control }
 
-func (k keyed) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
+func (k keyed) Drop(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	changed, err := k.control.Drop(ctx, req)
 	changed.Keys = changed.Count
 	return changed, err
@@ -256,8 +256,8 @@ func (f faceless) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admi
 
 type hoarder struct{ *control }
 
-func (h hoarder) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
-	if req.Check() != nil {
+func (h hoarder) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
+	if admin.Complete(&req) != nil {
 		req.Details = nil
 	}
 	return h.control.Redrive(ctx, req)
@@ -265,7 +265,7 @@ func (h hoarder) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.C
 
 type careless struct{ *control }
 
-func (c careless) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
+func (c careless) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	if req.Reason == "" {
 		req.Reason = "none"
 	}
@@ -309,7 +309,7 @@ func (p patient) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
 type restless struct{ *control }
 
 func (r restless) Pause(_ context.Context, req admin.PauseRequest) error {
-	return req.Check()
+	return admin.Complete(&req)
 }
 
 type uncancelled struct{ *control }

@@ -74,7 +74,7 @@ func (ob *Outbox) known(name string) error {
 
 // RemoveGroup implements admin.GroupManager.
 func (ob *Outbox) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) (admin.Changed, error) {
-	if err := req.Check(); err != nil {
+	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
 	}
 	ob.mu.Lock()
@@ -103,7 +103,7 @@ func (ob *Outbox) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest)
 // SetMaxLag implements admin.GroupManager. Nothing is ever dropped from memory: the lag
 // is only kept.
 func (ob *Outbox) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
-	if err := req.Check(); err != nil {
+	if err := admin.Complete(&req); err != nil {
 		return err
 	}
 	ob.mu.Lock()

@@ -31,7 +31,7 @@ func (ob *Outbox) Resume(ctx context.Context, req admin.PauseRequest) error {
 }
 
 func (ob *Outbox) setPaused(ctx context.Context, action string, req admin.PauseRequest, change func(paused []string) ([]string, error)) error {
-	if err := req.Check(); err != nil {
+	if err := admin.Complete(&req); err != nil {
 		return err
 	}
 	ob.mu.Lock()

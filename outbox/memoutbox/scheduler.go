@@ -11,7 +11,7 @@ import (
 
 // Delayed implements admin.Scheduler.
 func (ob *Outbox) Delayed(ctx context.Context, q admin.DelayedQuery) ([]admin.DelayedMessage, error) {
-	q, err := q.Complete()
+	err := admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (ob *Outbox) delayed(q admin.DelayedQuery) []admin.DelayedMessage {
 
 // CancelDelayed implements admin.Scheduler.
 func (ob *Outbox) CancelDelayed(ctx context.Context, req admin.CancelRequest) (admin.Changed, error) {
-	if err := req.Check(); err != nil {
+	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
 	}
 	ob.mu.Lock()

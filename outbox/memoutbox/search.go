@@ -11,7 +11,7 @@ import (
 
 // Search implements admin.Searcher.
 func (ob *Outbox) Search(ctx context.Context, q admin.MessageQuery) (admin.MessagePage, error) {
-	q, err := q.Complete()
+	err := admin.Complete(&q)
 	if err != nil {
 		return admin.MessagePage{}, err
 	}

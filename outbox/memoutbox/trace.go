@@ -13,7 +13,7 @@ import (
 
 // Trace implements admin.Searcher.
 func (ob *Outbox) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
-	q, err := q.Complete()
+	err := admin.Complete(&q)
 	if err != nil {
 		return admin.Trace{}, err
 	}

@@ -218,7 +218,7 @@ func failuresAreGrouped(ctx context.Context, tr *trial) {
 	if err != nil || len(dead) != 1 || dead[0].Fingerprint != tooLarge {
 		fail.With("failures of the dead: %+v, want one: %w", dead, errors.Join(err, errWrongAnswer))
 	}
-	changed, err := s.op.Redrive(ctx, admin.RedriveRequest{By: by(), Selection: admin.Selection{Fingerprint: timeouts.Fingerprint}})
+	changed, err := s.op.Redrive(ctx, admin.ChangeRequest{By: by(), Selection: admin.Selection{Fingerprint: timeouts.Fingerprint}})
 	if err != nil || changed.Count != 2 {
 		fail.With("redrive by fingerprint: %+v, want a and c: %w", changed, errors.Join(err, errWrongAnswer))
 	}
@@ -308,7 +308,7 @@ func traceTells(ctx context.Context, tr *trial) {
 		"a": admin.TraceHeld, "b": admin.TraceHeld, "c": admin.TraceDropped, "d": admin.TraceHeld, "e": admin.TraceHeld, "f": admin.TraceHeld,
 		"g": admin.TraceDead, "h": admin.TraceSent, "i": admin.TracePending,
 	}
-	_, err = s.op.Drop(ctx, admin.DropRequest{By: by(), Selection: admin.Selection{Topic: testTopic, Key: "l"}})
+	_, err = s.op.Drop(ctx, admin.ChangeRequest{By: by(), Selection: admin.Selection{Topic: testTopic, Key: "l"}})
 	fail.If(err)
 	for _, r := range all {
 		name := string(r.Payload)
@@ -402,13 +402,13 @@ func ofKey(key driver.Key) admin.Selection {
 
 // redrive redrives what is selected.
 func (o operator) redrive(ctx context.Context, sel admin.Selection) error {
-	_, err := o.Redrive(ctx, admin.RedriveRequest{By: by(), Group: testGroup, Selection: sel})
+	_, err := o.Redrive(ctx, admin.ChangeRequest{By: by(), Group: testGroup, Selection: sel})
 	return err
 }
 
 // drop drops what is selected.
 func (o operator) drop(ctx context.Context, sel admin.Selection) error {
-	_, err := o.Drop(ctx, admin.DropRequest{By: by(), Group: testGroup, Selection: sel})
+	_, err := o.Drop(ctx, admin.ChangeRequest{By: by(), Group: testGroup, Selection: sel})
 	return err
 }
 

@@ -16,14 +16,14 @@ var (
 
 // Redrive implements admin.Outbox. Relays of this process see the change at once, others
 // within a poll.
-func (o *Outbox) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
+func (o *Outbox) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	changed, err := o.held.Redrive(ctx, o.pool, req)
 	o.bell.ring()
 	return changed, describe(err)
 }
 
 // Drop implements admin.Outbox.
-func (o *Outbox) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
+func (o *Outbox) Drop(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	changed, err := o.held.Drop(ctx, o.pool, req)
 	o.bell.ring()
 	return changed, describe(err)

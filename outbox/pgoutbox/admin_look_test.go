@@ -130,7 +130,7 @@ func TestTrace(t *testing.T) {
 	for _, r := range page.Records {
 		ids[string(r.Payload)] = r.ID
 	}
-	_, err = h.ob.Drop(t.Context(), admin.DropRequest{By: people(), Selection: admin.Selection{ID: ids["dropped"]}})
+	_, err = h.ob.Drop(t.Context(), admin.ChangeRequest{By: people(), Selection: admin.Selection{ID: ids["dropped"]}})
 	require.NoError(t, err)
 	for name, want := range map[string]admin.TraceState{
 		"sent": admin.TraceSent, "parked": admin.TraceHeld, "waits": admin.TraceHeld, "dead": admin.TraceDead,
@@ -254,7 +254,7 @@ func TestO15_LookingNeedsSelectOnly(t *testing.T) {
 			return len(page.Records), err
 		},
 		"dry run": func() (int, error) {
-			changed, err := viewer.Drop(ctx, admin.DropRequest{By: people(), Selection: admin.Selection{Topic: topic, Key: "a"}, DryRun: true})
+			changed, err := viewer.Drop(ctx, admin.ChangeRequest{By: people(), Selection: admin.Selection{Topic: topic, Key: "a"}, DryRun: true})
 			return changed.Count, err
 		},
 	} {
@@ -274,7 +274,7 @@ func TestO15_LookingNeedsSelectOnly(t *testing.T) {
 	require.NoError(t, err)
 	_, err = viewer.Trace(ctx, admin.TraceQuery{ID: page.Records[0].ID})
 	require.NoError(t, err)
-	_, err = viewer.Drop(ctx, admin.DropRequest{By: people(), Selection: admin.Selection{Topic: topic, Key: "a"}})
+	_, err = viewer.Drop(ctx, admin.ChangeRequest{By: people(), Selection: admin.Selection{Topic: topic, Key: "a"}})
 	require.Error(t, err)
 	require.Equal(t, 2, query1[int](t, h.db, "SELECT count(*) FROM leat.outbox_held"))
 }

@@ -32,7 +32,7 @@ func TestO6_SkipHead(t *testing.T) {
 
 // drop drops what is selected.
 func (h *holding) drop(s admin.Selection) (admin.Changed, error) {
-	return h.ob.Drop(h.t.Context(), admin.DropRequest{By: people(), Selection: s})
+	return h.ob.Drop(h.t.Context(), admin.ChangeRequest{By: people(), Selection: s})
 }
 
 // TestO2_Drop: what is dropped is in the audit, and only what nobody can be sending
@@ -119,11 +119,11 @@ func TestO6_RedriveByFilter(t *testing.T) {
 		{Kind: "permanent", Before: soon.Add(-2 * time.Hour)},
 		{Topics: "*", Dead: true},
 	} {
-		changed, err := h.ob.Redrive(t.Context(), admin.RedriveRequest{By: people(), Selection: none})
+		changed, err := h.ob.Redrive(t.Context(), admin.ChangeRequest{By: people(), Selection: none})
 		require.NoError(t, err)
 		require.Zero(t, changed)
 	}
-	changed, err := h.ob.Redrive(t.Context(), admin.RedriveRequest{
+	changed, err := h.ob.Redrive(t.Context(), admin.ChangeRequest{
 		By: people(), Selection: admin.Selection{Topics: "*", Kind: "permanent", Before: soon},
 	})
 	require.NoError(t, err)
@@ -138,12 +138,12 @@ func TestO6_RedriveByIDOfAFollower(t *testing.T) {
 	put(t, h.ob, "a", "1", "2")
 	h.hold(driver.FatePark, driver.FateWait)
 	id := query1[string](t, h.db, "SELECT id::text FROM leat.outbox WHERE seq = 2")
-	changed, err := h.ob.Redrive(t.Context(), admin.RedriveRequest{By: people(), Selection: admin.Selection{ID: id}})
+	changed, err := h.ob.Redrive(t.Context(), admin.ChangeRequest{By: people(), Selection: admin.Selection{ID: id}})
 	require.NoError(t, err)
 	require.Equal(t, 1, changed.Count)
 	require.NotEqual(t, id, changed.IDs[0])
 	require.Equal(t, []string{"1 retry", "2 wait"}, h.held("a"))
-	_, err = h.ob.Redrive(t.Context(), admin.RedriveRequest{By: people(), Selection: admin.Selection{ID: id}})
+	_, err = h.ob.Redrive(t.Context(), admin.ChangeRequest{By: people(), Selection: admin.Selection{ID: id}})
 	require.ErrorIs(t, err, admin.ErrBeingRetried)
 }
 
@@ -156,7 +156,7 @@ func TestO6_RedriveTheDead(t *testing.T) {
 	put(t, h.ob, "b", "5", "6", "7", "8")
 	h.hold(driver.FateDead, driver.FateRetry, driver.FateDead, driver.FateWait,
 		driver.FateDead, driver.FatePark, driver.FateDead, driver.FateWait)
-	changed, err := h.ob.Redrive(t.Context(), admin.RedriveRequest{By: people(), Selection: admin.Selection{Topics: topic, Dead: true}})
+	changed, err := h.ob.Redrive(t.Context(), admin.ChangeRequest{By: people(), Selection: admin.Selection{Topics: topic, Dead: true}})
 	require.NoError(t, err)
 	require.Equal(t, 4, changed.Count)
 	require.Equal(t, []string{"1 retry", "2 wait", "3 wait", "4 wait"}, h.held("a"))
@@ -177,7 +177,7 @@ func TestO6_RedrivenDeadWhileTheFirstIsOnItsWay(t *testing.T) {
 	h.hold(driver.FateDead, driver.FateRetry)
 	held, err := h.Due(t.Context(), 10, nil)
 	require.NoError(t, err)
-	_, err = h.ob.Redrive(t.Context(), admin.RedriveRequest{By: people(), Selection: admin.Selection{Topic: topic, Key: "a", Dead: true}})
+	_, err = h.ob.Redrive(t.Context(), admin.ChangeRequest{By: people(), Selection: admin.Selection{Topic: topic, Key: "a", Dead: true}})
 	require.NoError(t, err)
 	_, err = h.Resolve(t.Context(), verdicts(held, driver.FateRetry))
 	require.NoError(t, err)
@@ -191,7 +191,7 @@ func TestAdmin_Refusals(t *testing.T) {
 	put(t, h.ob, "a", "1")
 	h.hold(driver.FatePark)
 	key := admin.Selection{Topic: topic, Key: "a"}
-	for name, req := range map[string]admin.RedriveRequest{
+	for name, req := range map[string]admin.ChangeRequest{
 		"Actor":   {By: admin.By{Reason: "r"}, Selection: key},
 		"Reason":  {By: admin.By{Actor: "a", Reason: " "}, Selection: key},
 		"select":  {By: people()},
@@ -204,7 +204,7 @@ func TestAdmin_Refusals(t *testing.T) {
 		_, err := h.ob.Redrive(t.Context(), req)
 		require.ErrorIs(t, err, admin.ErrInvalidRequest, name)
 		require.ErrorContains(t, err, name)
-		_, err = h.ob.Drop(t.Context(), admin.DropRequest(req))
+		_, err = h.ob.Drop(t.Context(), req)
 		require.ErrorIs(t, err, admin.ErrInvalidRequest, name)
 	}
 	_, err := h.ob.SkipHead(t.Context(), admin.SkipHeadRequest{Key: keyNamed("a")})
@@ -250,7 +250,7 @@ func TestAdmin_GroupsAreApart(t *testing.T) {
 	put(t, h.ob, "a", "1")
 	h.hold(driver.FatePark)
 	other.hold(driver.FateRetry)
-	_, err := h.ob.Redrive(t.Context(), admin.RedriveRequest{By: people(), Group: "other", Selection: admin.Selection{Topic: topic, Key: "a"}})
+	_, err := h.ob.Redrive(t.Context(), admin.ChangeRequest{By: people(), Group: "other", Selection: admin.Selection{Topic: topic, Key: "a"}})
 	require.ErrorIs(t, err, admin.ErrBeingRetried)
 	require.Equal(t, []string{"1"}, other.due())
 	require.Empty(t, h.due())

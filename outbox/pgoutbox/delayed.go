@@ -16,7 +16,7 @@ import (
 // Delayed implements admin.Scheduler. The error wraps outbox.ErrNotMigrated if the schema
 // is older than version 2.
 func (o *Outbox) Delayed(ctx context.Context, q admin.DelayedQuery) ([]admin.DelayedMessage, error) {
-	q, err := q.Complete()
+	err := admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (r withMore) Scan(dest ...any) error {
 
 // CancelDelayed implements admin.Scheduler.
 func (o *Outbox) CancelDelayed(ctx context.Context, req admin.CancelRequest) (admin.Changed, error) {
-	if err := req.Check(); err != nil {
+	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
 	}
 	if req.DryRun {

@@ -73,7 +73,7 @@ func ExampleOutbox_Redrive() {
 		}
 		fmt.Println("the limit is raised")
 		sink.refuse = ""
-		changed, err := ob.Redrive(ctx, admin.RedriveRequest{
+		changed, err := ob.Redrive(ctx, admin.ChangeRequest{
 			By:        admin.By{Actor: "ann", Reason: "the limit was raised, see #812"},
 			Selection: admin.Selection{Topic: "orders", Key: "o-1"},
 		})

@@ -60,7 +60,7 @@ func (o *Outbox) Members(ctx context.Context, group string) ([]admin.Member, err
 
 // RemoveGroup implements admin.GroupManager.
 func (o *Outbox) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) (admin.Changed, error) {
-	if err := req.Check(); err != nil {
+	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
 	}
 	if req.DryRun {
@@ -111,7 +111,7 @@ func (o *Outbox) removable(ctx context.Context, group string) (changed admin.Cha
 
 // SetMaxLag implements admin.GroupManager.
 func (o *Outbox) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
-	if err := req.Check(); err != nil {
+	if err := admin.Complete(&req); err != nil {
 		return err
 	}
 	return o.changeGroup(ctx, req.Group, "set_max_lag", req.By, func(tx pgx.Tx) (map[string]any, error) {

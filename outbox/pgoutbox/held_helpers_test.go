@@ -133,7 +133,7 @@ func (h *holding) held(key string) []string {
 // redrive redrives a key.
 func (h *holding) redrive(key string) admin.Changed {
 	h.t.Helper()
-	changed, err := h.ob.Redrive(h.t.Context(), admin.RedriveRequest{
+	changed, err := h.ob.Redrive(h.t.Context(), admin.ChangeRequest{
 		By: people(), Selection: admin.Selection{Topic: topic, Key: key},
 	})
 	require.NoError(h.t, err)

@@ -66,12 +66,12 @@ func setAsideAndBack(t *testing.T, h *holding) {
 		{Topics: "ev*", Kind: "unknown", Before: time.Now().Add(time.Hour)},
 		{Topics: "ev*", Dead: true},
 	} {
-		changed, err := h.ob.Redrive(ctx, admin.RedriveRequest{By: people(), Selection: s})
+		changed, err := h.ob.Redrive(ctx, admin.ChangeRequest{By: people(), Selection: s})
 		require.NoError(t, err)
 		require.Equal(t, 1, changed.Count)
 	}
 	require.Equal(t, keys, h.resolve(driver.FateDelivered, driver.FateDelivered, driver.FateDead, driver.FateSkip))
-	changed, err := h.ob.Drop(ctx, admin.DropRequest{By: people(), Selection: admin.Selection{ID: page.Records[3].ID}})
+	changed, err := h.ob.Drop(ctx, admin.ChangeRequest{By: people(), Selection: admin.Selection{ID: page.Records[3].ID}})
 	require.NoError(t, err)
 	require.Equal(t, 1, changed.Count)
 	require.NoError(t, h.ob.SetMaxLag(ctx, admin.MaxLagRequest{By: people(), Group: "default", MaxLag: time.Hour}))

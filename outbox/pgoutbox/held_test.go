@@ -127,7 +127,7 @@ func TestO4_HeldRecordsAreWhole(t *testing.T) {
 	require.Len(t, dead, 1)
 	require.Equal(t, read[1], dead[0].Record)
 	for _, r := range read {
-		changed, err := h.ob.Redrive(t.Context(), admin.RedriveRequest{By: people(), Selection: admin.Selection{ID: r.ID}})
+		changed, err := h.ob.Redrive(t.Context(), admin.ChangeRequest{By: people(), Selection: admin.Selection{ID: r.ID}})
 		require.NoError(t, err)
 		require.Equal(t, []string{r.ID}, changed.IDs)
 	}

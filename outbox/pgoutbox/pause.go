@@ -38,7 +38,7 @@ func (o *Outbox) Resume(ctx context.Context, req admin.PauseRequest) error {
 }
 
 func (o *Outbox) setPaused(ctx context.Context, action string, req admin.PauseRequest, change func(paused []string) ([]string, error)) error {
-	if err := req.Check(); err != nil {
+	if err := admin.Complete(&req); err != nil {
 		return err
 	}
 	return o.changeGroup(ctx, req.Group, action, req.By, func(tx pgx.Tx) (map[string]any, error) {

@@ -143,7 +143,7 @@ func useRelay(ctx context.Context, ob *pgoutbox.Outbox) error {
 			return nil
 		}
 		sink.poison = ""
-		changed, err := ob.Redrive(ctx, admin.RedriveRequest{By: people(), Selection: admin.Selection{Topic: topic, Key: "k"}})
+		changed, err := ob.Redrive(ctx, admin.ChangeRequest{By: people(), Selection: admin.Selection{Topic: topic, Key: "k"}})
 		if err != nil {
 			return fmt.Errorf("%w: redriven %v: %w", errIncomplete, changed, err)
 		}

@@ -35,7 +35,7 @@ func TestO2_NumbersOfAFormerLog(t *testing.T) {
 			require.NoError(t, h.Release(t.Context()))
 			require.Equal(t, []string{"2"}, h.pendingNow())
 
-			dropped, err := h.ob.Drop(t.Context(), admin.DropRequest{
+			dropped, err := h.ob.Drop(t.Context(), admin.ChangeRequest{
 				Group: "default", Selection: admin.Selection{Topic: topic, Key: "old", Dead: fate == driver.FateDead}, By: people(),
 			})
 			require.NoError(t, err)
@@ -66,7 +66,7 @@ func TestO2_DeadUnderATakenNumber(t *testing.T) {
 	_, err = h.Resolve(t.Context(), verdicts(held, driver.FateDead))
 	require.ErrorIs(t, err, heldqueue.ErrNumberTaken)
 	require.NoError(t, h.Release(t.Context()))
-	_, err = h.ob.Redrive(t.Context(), admin.RedriveRequest{Group: "default", Selection: admin.Selection{Topic: topic, Key: "old", Dead: true}, By: people()})
+	_, err = h.ob.Redrive(t.Context(), admin.ChangeRequest{Group: "default", Selection: admin.Selection{Topic: topic, Key: "old", Dead: true}, By: people()})
 	require.ErrorIs(t, err, heldqueue.ErrNumberTaken)
 	h = holdingOf(t, h.ob, h.db, "default")
 	require.Equal(t, []string{"2"}, h.due(), "still held")

@@ -19,7 +19,7 @@ const searchSlack = time.Minute
 // much as the rows that q.Scan lets it look at; the ends of a stretch of time are found
 // by halving.
 func (o *Outbox) Search(ctx context.Context, q admin.MessageQuery) (admin.MessagePage, error) {
-	q, err := q.Complete()
+	err := admin.Complete(&q)
 	if err != nil {
 		return admin.MessagePage{}, err
 	}

@@ -20,7 +20,7 @@ const traceFirst = 2 * time.Hour
 // a UUID of version 7: around that time first, and if nothing is there, from then on.
 func (o *Outbox) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
 	byTime := q.Since.IsZero()
-	q, err := q.Complete()
+	err := admin.Complete(&q)
 	if err != nil {
 		return admin.Trace{}, err
 	}

@@ -146,14 +146,14 @@ func (l *lab) parked() []string {
 // redrive redrives a key of topic "t".
 func (l *lab) redrive(key string) {
 	l.t.Helper()
-	_, err := l.Redrive(l.t.Context(), admin.RedriveRequest{By: operator(), Selection: admin.Selection{Topic: "t", Key: key}})
+	_, err := l.Redrive(l.t.Context(), admin.ChangeRequest{By: operator(), Selection: admin.Selection{Topic: "t", Key: key}})
 	require.NoError(l.t, err)
 }
 
 // drop drops a key of topic "t".
 func (l *lab) drop(key string) {
 	l.t.Helper()
-	_, err := l.Drop(l.t.Context(), admin.DropRequest{By: operator(), Selection: admin.Selection{Topic: "t", Key: key}})
+	_, err := l.Drop(l.t.Context(), admin.ChangeRequest{By: operator(), Selection: admin.Selection{Topic: "t", Key: key}})
 	require.NoError(l.t, err)
 }
 

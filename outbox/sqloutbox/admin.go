@@ -19,14 +19,14 @@ var (
 
 // Redrive implements admin.Outbox. Relays of this process see the change at once, others
 // within a poll.
-func (o *Outbox) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
+func (o *Outbox) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	changed, err := heldqueue.Redrive(ctx, heldStore{o}, req)
 	o.bell.ring()
 	return changed, err
 }
 
 // Drop implements admin.Outbox.
-func (o *Outbox) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
+func (o *Outbox) Drop(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	changed, err := heldqueue.Drop(ctx, heldStore{o}, req)
 	o.bell.ring()
 	return changed, err
@@ -97,7 +97,7 @@ func (o *Outbox) heldOf(ctx context.Context, q sqlstore.Querier, statement, grou
 
 // Audit implements admin.Outbox.
 func (o *Outbox) Audit(ctx context.Context, q admin.AuditQuery) (found []admin.AuditEntry, err error) {
-	if q, err = q.Complete(); err != nil {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	err = o.log.Look(ctx, func(db sqlstore.Querier) error {

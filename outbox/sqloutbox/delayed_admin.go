@@ -11,7 +11,7 @@ import (
 
 // Delayed implements admin.Scheduler.
 func (o *Outbox) Delayed(ctx context.Context, q admin.DelayedQuery) (found []admin.DelayedMessage, err error) {
-	if q, err = q.Complete(); err != nil {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	err = o.log.Look(ctx, func(db sqlstore.Querier) error {
@@ -50,7 +50,7 @@ const maxCancelled = 10_000
 
 // CancelDelayed implements admin.Scheduler.
 func (o *Outbox) CancelDelayed(ctx context.Context, req admin.CancelRequest) (changed admin.Changed, err error) {
-	if err := req.Check(); err != nil {
+	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
 	}
 	err = o.log.Change(ctx, func(tx *sql.Tx) error {

@@ -79,7 +79,7 @@ func (o *Outbox) noteBy(ctx context.Context, q sqlstore.Querier, e *admin.AuditE
 
 // RemoveGroup implements admin.GroupManager.
 func (o *Outbox) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) (changed admin.Changed, err error) {
-	if err := req.Check(); err != nil {
+	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
 	}
 	err = o.changeGroup(ctx, req.Group, "remove_group", req.By, func(tx *sql.Tx, g sqllog.GroupRow) (map[string]any, error) {
@@ -102,7 +102,7 @@ func (o *Outbox) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) 
 
 // SetMaxLag implements admin.GroupManager.
 func (o *Outbox) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
-	if err := req.Check(); err != nil {
+	if err := admin.Complete(&req); err != nil {
 		return err
 	}
 	return o.changeGroup(ctx, req.Group, "set_max_lag", req.By, func(tx *sql.Tx, _ sqllog.GroupRow) (map[string]any, error) {
@@ -143,7 +143,7 @@ func (o *Outbox) Resume(ctx context.Context, req admin.PauseRequest) error {
 }
 
 func (o *Outbox) setPaused(ctx context.Context, action string, req admin.PauseRequest, change func(paused []string) ([]string, error)) error {
-	if err := req.Check(); err != nil {
+	if err := admin.Complete(&req); err != nil {
 		return err
 	}
 	return o.changeGroup(ctx, req.Group, action, req.By, func(tx *sql.Tx, _ sqllog.GroupRow) (map[string]any, error) {

@@ -17,7 +17,7 @@ import (
 
 // Search implements admin.Searcher.
 func (o *Outbox) Search(ctx context.Context, q admin.MessageQuery) (page admin.MessagePage, err error) {
-	if q, err = q.Complete(); err != nil {
+	if err = admin.Complete(&q); err != nil {
 		return admin.MessagePage{}, err
 	}
 	err = o.log.Look(ctx, func(db sqlstore.Querier) error {
@@ -94,7 +94,7 @@ func selects(q *admin.MessageQuery, r *outbox.Record) bool {
 
 // Trace implements admin.Searcher. It reads the log from Since on.
 func (o *Outbox) Trace(ctx context.Context, q admin.TraceQuery) (found admin.Trace, err error) {
-	if q, err = q.Complete(); err != nil {
+	if err = admin.Complete(&q); err != nil {
 		return admin.Trace{}, err
 	}
 	err = o.log.Look(ctx, func(db sqlstore.Querier) error {

@@ -14,12 +14,12 @@ func operator() admin.By {
 }
 
 // Redrive implements admin.Outbox.
-func (s *subject) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
+func (s *subject) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	return s.of(req.Group).Redrive(ctx, req)
 }
 
 // Drop implements admin.Outbox.
-func (s *subject) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
+func (s *subject) Drop(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	return s.of(req.Group).Drop(ctx, req)
 }
 

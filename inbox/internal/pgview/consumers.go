@@ -24,7 +24,7 @@ const ahead = time.Hour
 
 // Consumers lists the consumers, by name.
 func (v *View) Consumers(ctx context.Context, q admin.ConsumersQuery) (all []admin.Consumer, err error) {
-	if q, err = q.Complete(); err != nil {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	err = v.base.Use(ctx, "", func(conn *pgx.Conn, _ pgclaim.Asked) error {

@@ -102,7 +102,7 @@ func TestLive(t *testing.T) {
 	b.do(chromedp.Navigate(s.url), chromedp.WaitVisible("main h1"))
 	require.Equal(t, "3", eval[string](b, "document.getElementById('parked-count').textContent"))
 	by := admin.By{Actor: "bob", Reason: "INC-42"}
-	_, err := s.ob.Drop(t.Context(), admin.DropRequest{By: by, Selection: admin.Selection{Topics: "*"}})
+	_, err := s.ob.Drop(t.Context(), admin.ChangeRequest{By: by, Selection: admin.Selection{Topics: "*"}})
 	require.NoError(t, err)
 	require.NoError(t, s.ob.Pause(t.Context(), admin.PauseRequest{By: by, Group: "mail"}))
 	b.until(`document.getElementById('parked-count').textContent === '0'`)

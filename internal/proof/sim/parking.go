@@ -137,7 +137,7 @@ func (p *parking) redrive() {
 	ctx, people := context.Background(), meminbox.NewAdmin(p.store)
 	for _, m := range p.parked(context.Background(), admin.StateParked) {
 		p.w.note(Event{What: Redriven, Node: "people", ID: m.ID, Topic: "m", Key: m.Key})
-		_, err := people.Redrive(ctx, admin.RedriveRequest{
+		_, err := people.Redrive(ctx, admin.ChangeRequest{
 			By: admin.By{Actor: "people", Reason: "it is mended"}, Consumer: "reader", Selection: admin.Selection{ID: m.ID},
 		})
 		p.failed = errors.Join(p.failed, err)

@@ -12,8 +12,8 @@ import (
 // Redrive lets the relay try again what is selected. Of a parked key the first record is
 // due and the others follow, whichever record was named. Dead records are held again, and
 // tried before those of their key that are held behind them.
-func Redrive(ctx context.Context, s Store, req admin.RedriveRequest) (admin.Changed, error) {
-	req, err := req.Complete()
+func Redrive(ctx context.Context, s Store, req admin.ChangeRequest) (admin.Changed, error) {
+	err := admin.Complete(&req)
 	if err != nil {
 		return admin.Changed{}, err
 	}
@@ -29,8 +29,8 @@ func Redrive(ctx context.Context, s Store, req admin.RedriveRequest) (admin.Chan
 
 // Drop drops what is selected. A key is dropped from its end, so that nothing of it goes
 // out in between. A filter selects parked records, not those behind them.
-func Drop(ctx context.Context, s Store, req admin.DropRequest) (admin.Changed, error) {
-	req, err := req.Complete()
+func Drop(ctx context.Context, s Store, req admin.ChangeRequest) (admin.Changed, error) {
+	err := admin.Complete(&req)
 	if err != nil {
 		return admin.Changed{}, err
 	}
@@ -40,7 +40,7 @@ func Drop(ctx context.Context, s Store, req admin.DropRequest) (admin.Changed, e
 
 // SkipHead drops the first record of a key, which is parked.
 func SkipHead(ctx context.Context, s Store, req admin.SkipHeadRequest) (admin.Changed, error) {
-	req, err := req.Complete()
+	err := admin.Complete(&req)
 	if err != nil {
 		return admin.Changed{}, err
 	}

@@ -20,8 +20,8 @@ type operators interface {
 	Dead(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error)
 	ParkedKeys(ctx context.Context, q admin.KeysQuery) ([]admin.ParkedKey, error)
 	Failures(ctx context.Context, q admin.FailuresQuery) ([]admin.FailureGroup, error)
-	Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error)
-	Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error)
+	Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error)
+	Drop(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error)
 	SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error)
 }
 

@@ -79,7 +79,7 @@ func stateless(rows []Row) []listed {
 func list(
 	ctx context.Context, s Store, q admin.HeldQuery, pick func(r Reader, q admin.HeldQuery) ([]listed, error),
 ) (all []admin.HeldRecord, err error) {
-	q, err = q.Complete()
+	err = admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}

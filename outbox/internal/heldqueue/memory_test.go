@@ -73,12 +73,12 @@ func (m *memory) count(ctx context.Context) (int, error) {
 }
 
 // Redrive is of the operator's methods.
-func (m *memory) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
+func (m *memory) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	return heldqueue.Redrive(ctx, m, req)
 }
 
 // Drop is of the operator's methods.
-func (m *memory) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
+func (m *memory) Drop(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	return heldqueue.Drop(ctx, m, req)
 }
 

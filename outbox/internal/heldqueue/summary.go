@@ -18,7 +18,7 @@ const (
 // ParkedKeys returns the keys whose first row is parked, and parked rows without a key,
 // ascending in the Seq of that row.
 func ParkedKeys(ctx context.Context, s Store, q admin.KeysQuery) (all []admin.ParkedKey, err error) {
-	q, err = q.Complete()
+	err = admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (r *Row) fingerprint() string {
 
 // Failures groups what parked or dead rows have failed of.
 func Failures(ctx context.Context, s Store, q admin.FailuresQuery) (all []admin.FailureGroup, err error) {
-	q, err = q.Complete()
+	err = admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}

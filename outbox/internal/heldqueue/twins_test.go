@@ -136,9 +136,9 @@ func (w *twins) ask(ctx context.Context, s *step) error {
 func ask(ctx context.Context, a operators, s *step, sel admin.Selection) (admin.Changed, error) {
 	switch s.Do {
 	case "redrive":
-		return a.Redrive(ctx, admin.RedriveRequest{By: s.by(), Group: group, Selection: sel})
+		return a.Redrive(ctx, admin.ChangeRequest{By: s.by(), Group: group, Selection: sel})
 	case "drop":
-		return a.Drop(ctx, admin.DropRequest{By: s.by(), Group: group, Selection: sel})
+		return a.Drop(ctx, admin.ChangeRequest{By: s.by(), Group: group, Selection: sel})
 	default:
 		return a.SkipHead(ctx, admin.SkipHeadRequest{By: s.by(), Group: group, Key: driver.Key{Topic: s.Topic, Key: s.Key}})
 	}

@@ -35,7 +35,7 @@ func storedState(state admin.HeldState) *string {
 }
 
 func list(ctx context.Context, db Queryer, sql string, state *string, q admin.HeldQuery) ([]admin.HeldRecord, error) {
-	q, err := q.Complete()
+	err := admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func failuresOf(raw string) ([]admin.Failure, error) {
 
 // ParkedKeys lists parked keys, ascending in the place of their first record.
 func (s *Statements) ParkedKeys(ctx context.Context, db Queryer, q admin.KeysQuery) ([]admin.ParkedKey, error) {
-	q, err := q.Complete()
+	err := admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (s *Statements) ParkedKeys(ctx context.Context, db Queryer, q admin.KeysQue
 
 // Failures lists what parked or dead records have failed of, the most frequent first.
 func (s *Statements) Failures(ctx context.Context, db Queryer, q admin.FailuresQuery) ([]admin.FailureGroup, error) {
-	q, err := q.Complete()
+	err := admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (s *Statements) Failures(ctx context.Context, db Queryer, q admin.FailuresQ
 
 // Audit lists entries of the audit.
 func (s *Statements) Audit(ctx context.Context, db Queryer, q admin.AuditQuery) ([]admin.AuditEntry, error) {
-	q, err := q.Complete()
+	err := admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}

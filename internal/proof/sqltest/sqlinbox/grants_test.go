@@ -66,13 +66,13 @@ func TestGrantsAreEnough(t *testing.T) {
 			require.NoError(t, err)
 			looks(t, viewer)
 			by := admin.By{Actor: "me", Reason: "test"}
-			_, err = viewer.Drop(ctx, admin.DropRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: "b"}})
+			_, err = viewer.Drop(ctx, admin.ChangeRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: "b"}})
 			require.ErrorContains(t, err, "denied", "the control")
 
-			changed, err := operator.Drop(ctx, admin.DropRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: "b"}})
+			changed, err := operator.Drop(ctx, admin.ChangeRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: "b"}})
 			require.NoError(t, err)
 			require.Equal(t, 1, changed.Count)
-			changed, err = operator.Redrive(ctx, admin.RedriveRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: "c"}})
+			changed, err = operator.Redrive(ctx, admin.ChangeRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: "c"}})
 			require.NoError(t, err)
 			require.Equal(t, 1, changed.Count)
 			redriving, stop := context.WithCancel(ctx)

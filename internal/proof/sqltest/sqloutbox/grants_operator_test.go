@@ -89,10 +89,10 @@ func TestGrantsOfAnOperator(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, 1, changed.Count)
 		}
-		one(ob.Redrive(ctx, admin.RedriveRequest{By: me, Group: "default", Selection: admin.Selection{ID: "dead", Dead: true}}))
+		one(ob.Redrive(ctx, admin.ChangeRequest{By: me, Group: "default", Selection: admin.Selection{ID: "dead", Dead: true}}))
 		one(ob.SkipHead(ctx, admin.SkipHeadRequest{By: me, Group: "default", Key: driver.Key{Topic: "t", Key: "k"}}))
 		exec(t, root, "UPDATE leat_outbox_held SET state = 2") // parked
-		one(ob.Drop(ctx, admin.DropRequest{By: me, Group: "default", Selection: admin.Selection{Topic: "t", Key: "l"}}))
+		one(ob.Drop(ctx, admin.ChangeRequest{By: me, Group: "default", Selection: admin.Selection{Topic: "t", Key: "l"}}))
 		one(ob.CancelDelayed(ctx, admin.CancelRequest{By: me, ID: "delayed"}))
 		require.NoError(t, ob.Pause(ctx, admin.PauseRequest{By: me, Group: "default", Topics: []string{"t"}}))
 		require.NoError(t, ob.Resume(ctx, admin.PauseRequest{By: me, Group: "default"}))

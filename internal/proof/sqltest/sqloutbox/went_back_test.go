@@ -274,7 +274,7 @@ func TestO6_RebaseKeepsWhatWasSetAside(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, held, 1)
 		require.Equal(t, "before", string(held[0].Payload))
-		_, err = ob.Drop(t.Context(), admin.DropRequest{
+		_, err = ob.Drop(t.Context(), admin.ChangeRequest{
 			By: admin.By{Actor: "me", Reason: "r"}, Group: "default", Selection: admin.Selection{ID: held[0].ID},
 		})
 		require.NoError(t, err)
