@@ -30,16 +30,6 @@ func AdminChecks(f Features) []Check {
 	return all
 }
 
-// FindAdmin returns the check of AdminChecks that is called name.
-func FindAdmin(name string) (Check, bool) {
-	for _, c := range AdminChecks(Features{}) {
-		if c.Name == name {
-			return c, true
-		}
-	}
-	return Check{}, false
-}
-
 // operated is a store with parked messages, and what operators see of it: a1, with a2 and a3
 // behind it, of key a; b1, and b2 behind it, of key b; n without a key. Those that wait for
 // an operator do so for the same reason, but for numbers.

@@ -48,16 +48,6 @@ func FailureChecks(f Features) []Check {
 	return all
 }
 
-// FindFailure returns the check of FailureChecks that is called name.
-func FindFailure(name string) (Check, bool) {
-	for _, c := range FailureChecks(Features{}) {
-		if c.Name == name {
-			return c, true
-		}
-	}
-	return Check{}, false
-}
-
 // failing makes a run function of one that needs a FailureSubject.
 func failing(run func(ctx context.Context, s FailureSubject)) func(ctx context.Context, s Subject) {
 	return func(ctx context.Context, s Subject) {

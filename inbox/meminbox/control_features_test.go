@@ -155,7 +155,7 @@ func TestFeaturesMustBeThere(t *testing.T) {
 		require.True(t, ok)
 		require.ErrorIs(t, check.Run(t.Context(), s), inboxtest.ErrLacks)
 	}
-	check, ok := inboxtest.FindAdmin("Admin_AuditIsListed")
+	check, ok := inboxtest.Find("Admin_AuditIsListed")
 	require.True(t, ok)
 	c := newControl()
 	c.admin = func(a *Admin) admin.Inbox { return struct{ admin.Inbox }{a} }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/dynamooutbox"
 	"github.com/leat-go/leat/outbox/outboxtest"
@@ -141,7 +142,7 @@ func (t subjectTx) Rollback(context.Context) error {
 	return nil
 }
 
-var _ outboxtest.Admin = subject{}
+var _ admin.Outbox = subject{}
 
 func features() outboxtest.Features {
 	return outboxtest.Features{

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/outboxtest"
@@ -61,4 +62,4 @@ func TestRelayConformance(t *testing.T) {
 	outboxtest.RunRelay(t, outboxtest.Features{}, newSubject)
 }
 
-var _ outboxtest.Admin = subject{}
+var _ admin.Outbox = subject{}

@@ -374,17 +374,17 @@ func traceIsBounded(ctx context.Context, tr *trial) {
 	}
 }
 
-// mostListed is the most that an Admin lists in one answer.
+// mostListed is the most that an admin.Outbox lists in one answer.
 const mostListed = 10_000
 
 // operator asks for changes of what relays of testGroup have set aside.
 type operator struct {
-	Admin
+	admin.Outbox
 }
 
 // operator returns one of the subject.
 func (tr *trial) operator() operator {
-	a, ok := tr.Subject.(Admin)
+	a, ok := tr.Subject.(admin.Outbox)
 	if !ok {
 		fail.Now(errNoAdmin)
 	}
@@ -439,7 +439,7 @@ func (o operator) parked(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRe
 	return o.Held(ctx, q)
 }
 
-// lister is a method of Admin that lists records.
+// lister is a method of admin.Outbox that lists records.
 type lister func(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error)
 
 // expectAside expects list to return exactly these records.

@@ -47,7 +47,7 @@ type Features struct {
 	LazyAdvance bool
 
 	// NoHolder is set if sessions do not implement driver.Holder. If they do, the Subject
-	// must be an Admin.
+	// must be an admin.Outbox.
 	NoHolder bool
 
 	// NoSlots is set if sources do not implement driver.Sharded. If they do, the Subject

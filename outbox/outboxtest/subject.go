@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
@@ -56,11 +55,6 @@ type ReadBlocker interface {
 	// function waits returns once one of them does.
 	BlockHeld(ctx context.Context) (waits func(ctx context.Context) error, release func(), err error)
 }
-
-// Admin is implemented by a Subject whose sessions are driver.Holders: what an operator
-// sees of the outbox, and does with it. If the Subject also is an admin.GroupManager,
-// admin.Pauser, admin.Scheduler or admin.Searcher, that is checked, too.
-type Admin = admin.Outbox
 
 // Grouper is implemented by a Subject whose relay groups can be told how to read.
 type Grouper interface {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
@@ -71,7 +72,7 @@ func newSubject(t *testing.T) subject {
 	return subject{ob, db, t}
 }
 
-var _ outboxtest.Admin = subject{}
+var _ admin.Outbox = subject{}
 
 // Source implements outboxtest.Subject.
 func (s subject) Source(group string) driver.Source {

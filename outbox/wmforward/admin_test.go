@@ -4,10 +4,9 @@ import (
 	"context"
 
 	"github.com/leat-go/leat/outbox/admin"
-	"github.com/leat-go/leat/outbox/outboxtest"
 )
 
-var _ outboxtest.Admin = &subject{}
+var _ admin.Outbox = &subject{}
 
 func operator() admin.By {
 	return admin.By{Actor: "ann", Reason: "the topic exists now"}
