@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -44,7 +45,7 @@ func (e *effects) ids() []string {
 	return slices.Clone(e.done)
 }
 
-func (e *effects) sink(t *testing.T, lanes int) *relay.FuncSink {
+func (e *effects) sink(t *testing.T, lanes int) driver.Sink {
 	t.Helper()
 	sink, err := relay.Func(e.do, relay.FuncConfig{Lanes: lanes})
 	require.NoError(t, err)
@@ -116,7 +117,7 @@ func TestO5_TotalOrderHaltsAndResumes(t *testing.T) {
 		}
 		return nil
 	}}
-	cfg := relay.Config{Order: relay.OrderTotal, PageSize: 7, BackoffMin: time.Millisecond, BackoffMax: 5 * time.Millisecond}
+	cfg := relay.Config{TotalOrder: true, PageSize: 7, BackoffMin: time.Millisecond, BackoffMax: 5 * time.Millisecond}
 	run := s.start(source(t, s.ob, ""), model.sink(t, 1), cfg)
 	for range 20 { // more than the attempts of a policy
 		<-tried

@@ -64,8 +64,12 @@ type Config struct {
 	// it. Defaults to Park after 10 attempts for all topics.
 	Policies []Policy
 
-	// Order is the delivery order. Defaults to OrderPerKey.
-	Order Order
+	// TotalOrder delivers one record after another in the order of the log, whatever their
+	// keys. If a record cannot be delivered, the relay stops until it can be: the only
+	// Action is Block. It needs a Source with one slot.
+	// Defaults to false: the records of one topic and key in the order of their commits;
+	// different keys do not wait for one another.
+	TotalOrder bool
 
 	// MaxHeld bounds the records that one slot has set aside, 1 to
 	// 100,000,000. Beyond it nothing more is set aside: the relay stops at the
@@ -150,9 +154,6 @@ func (c Config) validate() error {
 }
 
 func (c Config) validateFailures() error {
-	if err := c.Order.validate(); err != nil {
-		return err
-	}
 	if c.MaxHeld < 1 || c.MaxHeld > 100_000_000 {
 		return outbox.ConfigError("MaxHeld", c.MaxHeld, "must be 1 to 100000000")
 	}

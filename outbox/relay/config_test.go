@@ -31,7 +31,6 @@ func TestConfig_Invalid(t *testing.T) {
 		"backoff":         {relay.Config{BackoffMin: -1}, []string{"BackoffMin", "-1ns"}},
 		"drain":           {relay.Config{DrainTimeout: -1}, []string{"DrainTimeout", "-1ns"}},
 		"slo":             {relay.Config{SLO: -1}, []string{"SLO", "-1ns"}},
-		"order":           {relay.Config{Order: 7}, []string{"Order", "7"}},
 		"max held":        {relay.Config{MaxHeld: -1}, []string{"MaxHeld", "-1", "100000000"}},
 		"suspect keys":    {relay.Config{SuspectKeys: 1}, []string{"SuspectKeys", "1", "2 to 1000"}},
 		"action": {
@@ -40,8 +39,8 @@ func TestConfig_Invalid(t *testing.T) {
 		},
 		"attempts": {relay.Config{Policies: []relay.Policy{{Attempts: -1}}}, []string{"Policies[0].Attempts", "-1", "1000000"}},
 		"total order that parks": {
-			relay.Config{Order: relay.OrderTotal, Policies: []relay.Policy{{Action: relay.Block}, {Topics: "x"}}},
-			[]string{"Policies[1].Action", "park", "must be block where Order is total"},
+			relay.Config{TotalOrder: true, Policies: []relay.Policy{{Action: relay.Block}, {Topics: "x"}}},
+			[]string{"Policies[1].Action", "park", "must be block where TotalOrder is set"},
 		},
 		"short lease": {
 			relay.Config{Lease: 8 * time.Second, PublishTimeout: 7 * time.Second, LeaseMargin: time.Second},

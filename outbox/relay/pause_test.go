@@ -264,7 +264,7 @@ func TestO12_PauseOfATransactionalSink(t *testing.T) {
 // TestO12_PauseOfTotalOrder: nothing passes a record that is paused.
 func TestO12_PauseOfTotalOrder(t *testing.T) {
 	t.Parallel()
-	inPauseLab(t, relay.Config{Order: relay.OrderTotal, Policies: []relay.Policy{{Action: relay.Block}}}, func(l *lab, p *pausable, r *relay.Relay, _ *recorder) {
+	inPauseLab(t, relay.Config{TotalOrder: true, Policies: []relay.Policy{{Action: relay.Block}}}, func(l *lab, p *pausable, r *relay.Relay, _ *recorder) {
 		p.pause("mails")
 		l.put("orders", "", "1")
 		l.put("mails", "", "2")
@@ -296,7 +296,7 @@ func TestRunOnce_LeavesWhatIsPaused(t *testing.T) {
 			t.Parallel()
 			cfg := relay.Config{}
 			if c.total {
-				cfg.Order, cfg.Policies = relay.OrderTotal, []relay.Policy{{Action: relay.Block}}
+				cfg.TotalOrder, cfg.Policies = true, []relay.Policy{{Action: relay.Block}}
 			}
 			inPauseLab(t, cfg, func(l *lab, p *pausable, r *relay.Relay, hook *recorder) {
 				p.pause(c.paused...)

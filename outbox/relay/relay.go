@@ -71,7 +71,7 @@ func New(source driver.Source, sink driver.Sink, cfg Config) (*Relay, error) {
 // refused again until an operator has mended it, and trying loses and repeats
 // nothing. But the supervisor must tell somebody, since nothing is relayed
 // meanwhile: by the alarm, by the exit of the process, or, if the process has other work
-// and stays, by Health, which returns ErrNotRunning. Every other
+// and stays, by Health, which tells that it does not run. Every other
 // error of the source or the sink, such as a database that is away or a broker that
 // refuses, is logged, shown to the hooks and tried again with backoff for as long as it
 // takes. Config.Policies decide about a record that cannot be delivered; if the Source's

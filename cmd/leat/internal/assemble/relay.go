@@ -91,7 +91,7 @@ func (b *builder) relayConfig(r *settings.Relay) relay.Config {
 		}
 	}
 	if b.oneOf(r.Order, "key", "total") == "total" {
-		cfg.Order = relay.OrderTotal
+		cfg.TotalOrder = true
 	}
 	actions := map[string]relay.Action{"park": relay.Park, "block": relay.Block, "dead_letter": relay.DeadLetter, "skip": relay.Skip}
 	for _, p := range r.Policies {
