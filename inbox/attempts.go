@@ -99,7 +99,7 @@ func (p *Processor) judge(ctx context.Context, d *delivery, outcome Outcome, err
 		p.warn(ctx, "note a failed attempt", d.id, failed)
 		return outcome, err
 	}
-	if d.refused || driver.IsPermanent(err) || history.Attempts >= p.cfg.OnFailure.Attempts {
+	if d.refused || IsPermanent(err) || history.Attempts >= p.cfg.OnFailure.Attempts {
 		return p.giveUp(ctx, d, err, history)
 	}
 	return outcome, err

@@ -97,8 +97,8 @@ type AcceptSourceRequest struct {
 
 	// Consumer is who reads the topic. Required.
 	Consumer string
-	// Topic is the topic's name, Source what it is known by from now on: that of
-	// driver.SourceChangedError.Found.
+	// Topic is the topic's name, Source what it is known by from now on: the one
+	// that driver.ErrSourceChanged is about.
 	Topic, Source string
 
 	// DryRun makes the call return what it would change, and change nothing.

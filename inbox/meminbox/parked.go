@@ -42,7 +42,7 @@ func (s *Store) queue(consumer string, key driver.Key) []*parked {
 }
 
 // Park implements driver.Parker.
-func (c claims) Park(_ context.Context, req driver.ParkRequest) (driver.ParkStatus, error) {
+func (c claims) Park(_ context.Context, req driver.ParkRequest) (driver.Status, error) {
 	s, r := c.store, newRow(c.consumer, req.ID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,11 +50,11 @@ func (c claims) Park(_ context.Context, req driver.ParkRequest) (driver.ParkStat
 	known, found := s.rows[r]
 	switch {
 	case known.committed:
-		return driver.ParkDuplicate, nil
+		return driver.Duplicate, nil
 	case found:
-		return driver.ParkBusy, nil
+		return driver.Busy, nil
 	case req.Behind && len(s.queue(c.consumer, req.Key)) == 0:
-		return driver.ParkNotBehind, nil
+		return driver.NotBehind, nil
 	}
 	s.record(r)
 	s.lastNo++
@@ -67,7 +67,7 @@ func (c claims) Park(_ context.Context, req driver.ParkRequest) (driver.ParkStat
 		s.note(p, "park", admin.By{Actor: c.consumer, Reason: req.Reason}, nil)
 	}
 	delete(s.attempts, r)
-	return driver.ParkStored, nil
+	return driver.Claimed, nil
 }
 
 // PickRedriven implements driver.Parker.

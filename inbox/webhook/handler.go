@@ -164,7 +164,7 @@ func statusOf(err error) int {
 	case errors.Is(err, inbox.ErrNotClaimed), errors.Is(err, inbox.ErrCommitUnknown), errors.Is(err, inbox.ErrConflict),
 		errors.Is(err, inbox.ErrNotGivenUp), errors.Is(err, driver.ErrTooNew), errors.Is(err, context.Canceled):
 		return http.StatusServiceUnavailable
-	case driver.IsPermanent(err), errors.Is(err, driver.ErrTooOld), errors.Is(err, inbox.ErrFingerprintMismatch):
+	case inbox.IsPermanent(err), errors.Is(err, driver.ErrTooOld), errors.Is(err, inbox.ErrFingerprintMismatch):
 		return http.StatusUnprocessableEntity
 	default:
 		return http.StatusInternalServerError

@@ -23,10 +23,7 @@ import (
 // selected, it ends all the same.
 const historySpan = 200_000
 
-var (
-	_ driver.BoundedPlayback = (*playback)(nil)
-	_ driver.AuditedPlayback = (*playback)(nil)
-)
+var _ driver.Playback = (*playback)(nil)
 
 // playback is a driver.Playback.
 type playback struct {
@@ -79,13 +76,13 @@ func (p *playback) PositionAfter(r *outbox.Record) string {
 	return at.String()
 }
 
-// Bounds implements driver.BoundedPlayback. An upper bound by time is not among them: it
+// Bounds implements driver.Playback. An upper bound by time is not among them: it
 // would have to be searched for.
 func (p *playback) Bounds() (first, end int64) {
 	return min(p.at.Last, p.at.End) + 1, p.at.End + 1
 }
 
-// End implements driver.AuditedPlayback.
+// End implements driver.Playback.
 func (p *playback) End(ctx context.Context, e driver.ReplayEnd) error {
 	h := p.history
 	details := map[string]any{

@@ -84,7 +84,7 @@ type Report struct {
 	LastSeq int64
 	// FirstSeq is the least Seq that this Run could come upon, EndSeq one past the greatest,
 	// so that it has come to LastSeq of EndSeq-1. What is replayed may end before; Done
-	// tells. Both are 0 if the source does not know (driver.BoundedPlayback).
+	// tells. Both are 0 if the source does not know (driver.Playback).
 	FirstSeq, EndSeq int64
 	// Done is set if there was no more to replay.
 	Done bool
@@ -131,9 +131,7 @@ func (r *run) run(ctx context.Context) (err error) {
 		}
 	}()
 	r.report.Position = playback.Position()
-	if bounded, ok := playback.(driver.BoundedPlayback); ok {
-		r.report.FirstSeq, r.report.EndSeq = bounded.Bounds()
-	}
+	r.report.FirstSeq, r.report.EndSeq = playback.Bounds()
 	for {
 		records, err := r.read(ctx, playback)
 		if err != nil {
@@ -149,20 +147,15 @@ func (r *run) run(ctx context.Context) (err error) {
 	}
 }
 
-// audit notes how the replay has ended, where the source can. It changes nothing about
-// the replay if that fails.
+// audit notes how the replay has ended. It changes nothing about the replay if that fails.
 func (r *run) audit(ctx context.Context, p driver.Playback, err error) {
-	audited, ok := p.(driver.AuditedPlayback)
-	if !ok {
-		return
-	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	end := driver.ReplayEnd{
 		Sent: r.report.Sent, Skipped: r.report.Skipped, Gaps: len(r.report.Gaps),
 		LastSeq: r.report.LastSeq, Position: r.report.Position, Done: r.report.Done, Err: err,
 	}
-	if err := audited.End(bounded, end); err != nil {
+	if err := p.End(bounded, end); err != nil {
 		r.cfg.Logger.WarnContext(ctx, "the end of the replay is not in the audit", slog.Any("error", err))
 	}
 }

@@ -79,7 +79,7 @@ func (r *run) send(ctx context.Context, waiting []replayed) []outbox.Result {
 	if len(results) == len(records) {
 		return results
 	}
-	err := fmt.Errorf("%w: %d for %d records", driver.ErrWrongResults, len(results), len(records))
+	err := fmt.Errorf("leat: sink returned %d results for %d records", len(results), len(records))
 	results = make([]outbox.Result, len(records))
 	for i := range results {
 		results[i].Err = err
