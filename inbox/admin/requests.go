@@ -28,7 +28,7 @@ type ChangeRequest struct {
 }
 
 func (r *ChangeRequest) complete() error {
-	return errors.Join(common.Complete(&r.By), required(field{"Consumer", r.Consumer}), r.Selection.complete())
+	return errors.Join(common.Complete(&r.By), required(field{"Consumer", r.Consumer}), completeSelection(&r.Selection))
 }
 
 // SkipHeadRequest asks to drop the first message of a parked key.

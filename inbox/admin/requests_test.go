@@ -45,11 +45,12 @@ func FuzzRequest(f *testing.F) {
 
 func TestQueriesAreCompleted(t *testing.T) {
 	t.Parallel()
-	parked, selection := admin.ParkedQuery{}, admin.Selection{ID: "a"}
+	parked := admin.ParkedQuery{}
+	redrive := admin.ChangeRequest{By: admin.By{Actor: "a", Reason: "r"}, Consumer: "c", Selection: admin.Selection{ID: "a"}}
 	require.NoError(t, admin.Complete(&parked))
 	require.Equal(t, 100, parked.Limit)
-	require.NoError(t, admin.Complete(&selection))
-	require.Equal(t, 1000, selection.Limit)
+	require.NoError(t, admin.Complete(&redrive))
+	require.Equal(t, 1000, redrive.Limit)
 	for name, tt := range map[string]struct {
 		err  error
 		want string

@@ -30,7 +30,8 @@ type Selection struct {
 	Limit int
 }
 
-func (s *Selection) complete() error {
+// completeSelection fills in the default of s.
+func completeSelection(s *Selection) error {
 	ways := 0
 	for _, way := range []bool{s.Key != "", s.ID != "", s.OfTopic != "" || s.Fingerprint != "" || !s.Before.IsZero()} {
 		if way {

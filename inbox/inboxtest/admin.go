@@ -35,7 +35,7 @@ func AdminChecks(f Features) []Check {
 // an operator do so for the same reason, but for numbers.
 type operated struct {
 	FailureSubject
-	Redriver
+	redriver
 
 	in admin.Inbox
 }
@@ -58,7 +58,7 @@ func operating(run func(ctx context.Context, c operated)) func(ctx context.Conte
 				return inbox.Permanent(fmt.Errorf("customer %d is unknown", i))
 			}))
 		}
-		run(ctx, operated{FailureSubject: s, Redriver: p, in: in})
+		run(ctx, operated{FailureSubject: s, redriver: p, in: in})
 	})
 }
 

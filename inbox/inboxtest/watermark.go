@@ -17,7 +17,7 @@ import (
 
 // PositionProcessor is an inbox that remembers positions instead of ids.
 type PositionProcessor interface {
-	Processor
+	inbox.Runner
 	driver.Assigner
 }
 
@@ -127,7 +127,7 @@ func inLog(offset int64) driver.Position {
 
 // processAt processes the message at p once.
 func processAt(
-	ctx context.Context, in Processor, p driver.Position, handle func(ctx context.Context) error,
+	ctx context.Context, in inbox.Runner, p driver.Position, handle func(ctx context.Context) error,
 ) (inbox.Outcome, error) {
 	ctx = driver.WithPosition(ctx, p)
 	return deliver(ctx, in, message.NewMessageWithContext(ctx, "", nil), handle)
@@ -142,7 +142,7 @@ func writingAt(s PositionSubject, p driver.Position) func(ctx context.Context) e
 
 // wantAt processes the message at p once and compares.
 func wantAt(
-	ctx context.Context, s PositionSubject, in Processor, p driver.Position, want inbox.Outcome, wantErr error,
+	ctx context.Context, s PositionSubject, in inbox.Runner, p driver.Position, want inbox.Outcome, wantErr error,
 ) error {
 	outcome, err := processAt(ctx, in, p, writingAt(s, p))
 	if outcome != want || !isOrNil(err, wantErr) {

@@ -35,7 +35,7 @@ func newPlain() plain {
 	return plain{Subject: s, mem: s, lock: make(chan struct{}, 1)}
 }
 
-func (p plain) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, error) {
+func (p plain) Open(consumer string, cfg inbox.Config) (inbox.Runner, error) {
 	return inbox.New(plainStore{claims{store: &p.mem.store, consumer: consumer}, p.lock}, consumer, cfg)
 }
 

@@ -21,7 +21,7 @@ type control struct {
 
 	// Each of these is the unbroken thing where it is nil.
 	store     func(s *controlStore) driver.Store
-	processor func(p *inbox.Processor) inboxtest.Processor
+	processor func(p *inbox.Processor) inbox.Runner
 	batches   func(b *inbox.Batch) inboxtest.BatchProcessor
 	admin     func(a *Admin) admin.Inbox
 	write     func(effect string)
@@ -54,7 +54,7 @@ func (c *control) open(consumer string, cfg inbox.Config) (*inbox.Processor, err
 	return inbox.New(inner, consumer, cfg)
 }
 
-func (c *control) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, error) {
+func (c *control) Open(consumer string, cfg inbox.Config) (inbox.Runner, error) {
 	p, err := c.open(consumer, cfg)
 	if err != nil || c.processor == nil {
 		return p, err

@@ -43,7 +43,7 @@ func (s *subject) Admin() (admin.Inbox, error) {
 	return NewAdmin(&s.store), nil
 }
 
-func (s *subject) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, error) {
+func (s *subject) Open(consumer string, cfg inbox.Config) (inbox.Runner, error) {
 	return inbox.New(&breakingStore{claims: claims{store: &s.store, consumer: consumer}, subject: s}, consumer, cfg)
 }
 

@@ -33,7 +33,7 @@ func (r *remembered) Remember(_ context.Context, consumer, id, scope string) err
 	return nil
 }
 
-func (s tieredSubject) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, error) {
+func (s tieredSubject) Open(consumer string, cfg inbox.Config) (inbox.Runner, error) {
 	full := s.cfg
 	full.Config = cfg
 	in, err := pginbox.New(s.pool, consumer, full)

@@ -30,7 +30,7 @@ const (
 	maxDetailValue = 1000
 )
 
-func (b *By) complete() error {
+func (b By) complete() error {
 	if strings.TrimSpace(b.Actor) == "" {
 		return fmt.Errorf("%w: Actor is empty", ErrInvalidRequest)
 	}

@@ -53,7 +53,7 @@ type CancelRequest struct {
 	DryRun bool
 }
 
-func (r *CancelRequest) complete() error {
+func (r CancelRequest) complete() error {
 	if r.ID == "" {
 		return errors.Join(r.By.complete(), fmt.Errorf("%w: ID is empty", ErrInvalidRequest))
 	}

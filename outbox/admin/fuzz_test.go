@@ -27,13 +27,14 @@ func FuzzRequest(f *testing.F) {
 			require.True(t, utf8.ValidString(actor+reason))
 		}
 		require.NotEmpty(t, sel.String())
-		if err := admin.Complete(&sel); err != nil {
+		r := admin.ChangeRequest{By: admin.By{Actor: "a", Reason: "r"}, Selection: sel}
+		if err := admin.Complete(&r); err != nil {
 			require.ErrorIs(t, err, admin.ErrInvalidRequest)
 			return
 		}
 		require.True(t, utf8.ValidString(topic+key+id+pattern+kind))
 		require.NotContains(t, topic+key+id+pattern+kind, "\x00")
-		require.Positive(t, sel.Limit)
+		require.Positive(t, r.Limit)
 		require.Equal(t, 1, count(key != "", id != "", pattern != "" || kind != ""))
 	})
 }

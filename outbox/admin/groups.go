@@ -19,7 +19,7 @@ type Group struct {
 	// MaxLag is how old its oldest unsettled message may become before the group no
 	// longer holds history back; 0: it always does.
 	MaxLag time.Duration
-	// Paused are the patterns of the topics that are paused, PauseAll for all; nil: none.
+	// Paused are the patterns of the topics that are paused, * for all; nil: none.
 	Paused []string
 	// CreatedAt is when it was first seen, by the database's clock; zero for a group that
 	// has not been written down.
@@ -56,7 +56,7 @@ type RemoveGroupRequest struct {
 	DryRun bool
 }
 
-func (r *RemoveGroupRequest) complete() error {
+func (r RemoveGroupRequest) complete() error {
 	return errors.Join(r.By.complete(), checkGroup(r.Group))
 }
 
@@ -73,7 +73,7 @@ type MaxLagRequest struct {
 	MaxLag time.Duration
 }
 
-func (r *MaxLagRequest) complete() error {
+func (r MaxLagRequest) complete() error {
 	if r.MaxLag < 0 {
 		return errors.Join(r.By.complete(), fmt.Errorf("%w: MaxLag = %s: must not be negative", ErrInvalidRequest, r.MaxLag))
 	}
@@ -101,13 +101,13 @@ type PauseRequest struct {
 	Topics []string
 }
 
-// PauseAll is the pattern of a group that is paused as a whole.
-const PauseAll = "*"
+// pauseAll is the pattern of a group that is paused as a whole.
+const pauseAll = "*"
 
 // maxPaused bounds the patterns that are paused of a group.
 const maxPaused = 1000
 
-func (r *PauseRequest) complete() error {
+func (r PauseRequest) complete() error {
 	errs := []error{r.By.complete(), checkGroup(r.Group)}
 	for _, pattern := range r.Topics {
 		if pattern == "" {
@@ -127,7 +127,7 @@ func (r *PauseRequest) complete() error {
 func (r PauseRequest) Pause(paused []string) ([]string, error) {
 	all := append(slices.Clone(paused), r.Topics...)
 	if len(r.Topics) == 0 {
-		all = append(all, PauseAll)
+		all = append(all, pauseAll)
 	}
 	slices.Sort(all)
 	if all = slices.Compact(all); len(all) > maxPaused {

@@ -128,5 +128,5 @@ type RangeLister interface {
 	Outbox
 
 	// Ranges returns the ranges of the log, ascending.
-	Ranges(ctx context.Context) ([]RangeState, error)
+	Ranges(ctx context.Context) ([]Range, error)
 }

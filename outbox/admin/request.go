@@ -23,7 +23,7 @@ type ChangeRequest struct {
 func (r *ChangeRequest) complete() error {
 	group, err := complete(r.Group, map[string]string{})
 	r.Group = group
-	return errors.Join(r.By.complete(), r.Selection.complete(), err)
+	return errors.Join(r.By.complete(), completeSelection(&r.Selection), err)
 }
 
 // SkipHeadRequest asks to drop the first record of a parked key.
@@ -54,7 +54,7 @@ func (r *SkipHeadRequest) complete() error {
 
 // CheckFirst returns an error that wraps ErrNotFirst if r names another record than the
 // one with the id, which is the first of the key. Stores call it.
-func (r SkipHeadRequest) CheckFirst(id string) error {
+func (r *SkipHeadRequest) CheckFirst(id string) error {
 	if r.ID == "" || r.ID == id {
 		return nil
 	}

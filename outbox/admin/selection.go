@@ -39,7 +39,8 @@ type Selection struct {
 	Limit int
 }
 
-func (s *Selection) complete() error {
+// completeSelection fills in the default of s.
+func completeSelection(s *Selection) error {
 	ways := 0
 	for _, way := range []bool{s.Topic != "" || s.Key != "", s.ID != "", s.Filters()} {
 		if way {

@@ -183,7 +183,7 @@ func (r *RetentionRun) look(d *Deps, store admin.Outbox, maxAge time.Duration, e
 		if one.Open() || slices.ContainsFunc(one.PinnedBy, pins) || maxAge < 0 || groups == 0 {
 			continue
 		}
-		newest, err := newestOf(d, searcher, one.Range)
+		newest, err := newestOf(d, searcher, one)
 		if err != nil {
 			return err
 		}

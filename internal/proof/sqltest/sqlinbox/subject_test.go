@@ -116,7 +116,7 @@ func newSubject(tb testing.TB, db *database, cfg sqlinbox.Config) *subject {
 	return &subject{database: db, cfg: cfg}
 }
 
-func (s *subject) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, error) {
+func (s *subject) Open(consumer string, cfg inbox.Config) (inbox.Runner, error) {
 	return s.open(consumer, cfg)
 }
 
