@@ -26,7 +26,7 @@ func (q ConsumersQuery) Complete() (ConsumersQuery, error) {
 type Consumer struct {
 	// Name is what the store remembers it by. Lists are in the order of its bytes.
 	Name string
-	// Since is when its first message came, by the store's clock; zero if nobody knows.
+	// Since is when its first message came, by the store's clock.
 	Since time.Time
 	// Remembered is the number of ids that are remembered, those of parked messages
 	// included. Estimated is set if it is an estimate, as it is of many ids.

@@ -146,7 +146,7 @@ func TestWatermarkWithoutASchema(t *testing.T) {
 	_, err = adminOf(t, db).Partitions(t.Context(), partitionsOfC)
 	require.ErrorIs(t, err, outbox.ErrNotMigrated)
 
-	// The schema of a release that knew no positions: inboxes of ids go on.
+	// Without the tables of positions, inboxes of ids go on.
 	require.NoError(t, w.Migrate(t.Context()))
 	_, err = db.Pool.Exec(t.Context(), `DROP VIEW leat.inbox_positions; DROP TABLE leat.inbox_watermarks, leat.inbox_sources`)
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 )
 
 // Delayed implements admin.Scheduler. The error wraps outbox.ErrNotMigrated if the schema
-// is older than version 2.
+// is missing.
 func (o *Outbox) Delayed(ctx context.Context, q admin.DelayedQuery) ([]admin.DelayedMessage, error) {
 	q, err := q.Complete()
 	if err != nil {

@@ -89,20 +89,18 @@ func TestO1_InsertStatementRefusesADelay(t *testing.T) {
 	require.ErrorContains(t, err, "messages[1].NotBefore")
 }
 
-// TestO1_DelayedOnSchema1: the producers of this release run on the schema before it,
-// except that nothing can be delayed there.
-func TestO1_DelayedOnSchema1(t *testing.T) {
+// TestO1_DelayedWithoutItsTable: nothing can be delayed, all else is enqueued.
+func TestO1_DelayedWithoutItsTable(t *testing.T) {
 	t.Parallel()
-	db := testenv.Postgres(t, testenv.Template{Name: "pgoutbox_v1", Version: schemaVersion(), Apply: migrateTo1})
-	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
-	require.NoError(t, err)
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	exec(t, db, "DROP TABLE leat.outbox_delayed; DELETE FROM leat.outbox_migrations")
 	put(t, ob, "k", "now")
 	tx := begin(t, ob, db)
 	require.ErrorIs(t, ob.Enqueue(t.Context(), tx.Tx, delayedBy("k", later(), "later")...), outbox.ErrNotMigrated)
 	tx.rollback()
 	require.Equal(t, 1, stored(t, db))
 
-	_, err = ob.Delayed(t.Context(), admin.DelayedQuery{})
+	_, err := ob.Delayed(t.Context(), admin.DelayedQuery{})
 	require.ErrorIs(t, err, outbox.ErrNotMigrated)
 	m := maintenance(t, ob, pgoutbox.MaintenanceConfig{})
 	_, err = m.RunOnce(t.Context())

@@ -93,7 +93,7 @@ type history struct {
 
 // Begin implements driver.History.
 func (h *history) Begin(ctx context.Context, order driver.ReplayOrder) (driver.Playback, error) {
-	if err := h.ob.requireSchema(ctx, relaySchema); err != nil {
+	if err := h.ob.requireSchema(ctx); err != nil {
 		return nil, unusable(err)
 	}
 	p := &playback{history: h, by: admin.By{Actor: order.Actor, Reason: order.Reason}}

@@ -115,7 +115,7 @@ func (o *Outbox) newRebase(ctx context.Context, r RebaseRequest) (*rebase, error
 	if err := b.load(o.cfg); err != nil {
 		return nil, err
 	}
-	return b, o.requireSchema(ctx, relaySchema)
+	return b, o.requireSchema(ctx)
 }
 
 func (b *rebase) load(cfg Config) error {

@@ -58,8 +58,8 @@ func (s *Source) group(ctx context.Context) (pgwindow.Group, error) {
 	return g, err
 }
 
-// adopt notes which log the position of the group belongs to, which earlier releases
-// did not, unless something speaks against it.
+// adopt notes which log the position of the group belongs to, once it has one, unless
+// something speaks against it.
 func (s *Source) adopt(ctx context.Context) error {
 	facts, err := s.ob.window.Facts(ctx, s.ob.pool)
 	if err != nil {

@@ -41,8 +41,7 @@ type SourceConfig struct {
 	// Slots divides the messages by key, so that several relays of the group work
 	// at the same time: each reads all rows and sends its own. 1 to 64. A running
 	// group is changed to another number once all of its relays that live want it.
-	// With more than one, all relays of the group must know of slots: releases with
-	// schema 1 do not. Defaults to 1.
+	// Defaults to 1.
 	Slots int
 
 	// Topics are patterns of the topics that the group reads, in which * stands for
@@ -150,7 +149,7 @@ func (s *Source) LogValue() slog.Value {
 // It needs USAGE on the schema, SELECT on the log, its sequence and the tables of
 // meta and migrations, SELECT, INSERT, UPDATE and DELETE on those of leases,
 // positions, groups, members, held and dead records, and INSERT on that of the
-// audit. It needs schema 5.
+// audit.
 func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -181,7 +180,7 @@ func (s *Source) Check(ctx context.Context) error {
 }
 
 func (s *Source) check(ctx context.Context) error {
-	if err := s.ob.requireSchema(ctx, relaySchema); err != nil {
+	if err := s.ob.requireSchema(ctx); err != nil {
 		return err
 	}
 	facts, err := s.ob.window.Facts(ctx, s.ob.pool)

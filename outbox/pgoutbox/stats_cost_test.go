@@ -42,7 +42,7 @@ func TestO15_StatsAreBounded(t *testing.T) {
 			exec(t, db, "ANALYZE")
 		}
 		for statement, most := range map[string]int{"stats": 13_000, "groups": 200} {
-			n := explainSQL(t, db, "force_custom_plan", loadRelease(t, "sql").statements[statement])
+			n := explainSQL(t, db, "force_custom_plan", loadStatements(t, "sql")[statement])
 			t.Logf("%s of %d rows, %s statistics: %d buffers, %.1f ms", statement, rows, known, n.Hit+n.Read, n.Time)
 			require.LessOrEqual(t, n.Hit+n.Read, most, "%s of %d rows, %s statistics\n%s", statement, rows, known, n)
 		}

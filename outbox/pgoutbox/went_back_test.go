@@ -74,8 +74,8 @@ func TestO2_TruncatedLogIsRefused(t *testing.T) {
 func TestO2_NumbersThatBeganAnewAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]string{
-		"this release":        "SELECT 1",
-		"of an older release": "UPDATE leat.outbox_groups SET incarnation = NULL",
+		"of a noted log": "SELECT 1",
+		"not noted":      "UPDATE leat.outbox_groups SET incarnation = NULL",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -195,9 +195,9 @@ func TestO2_SameLogAfterUpkeep(t *testing.T) {
 	require.Equal(t, []string{"f"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
 }
 
-// TestO2_PositionOfAnOlderRelease: D3: a position without a note of its log is
+// TestO2_PositionWithoutANote: D3: a position without a note of its log is
 // taken over once.
-func TestO2_PositionOfAnOlderRelease(t *testing.T) {
+func TestO2_PositionWithoutANote(t *testing.T) {
 	t.Parallel()
 	ob, db := relayed(t)
 	exec(t, db, "UPDATE leat.outbox_groups SET incarnation = NULL")

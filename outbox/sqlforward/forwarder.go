@@ -25,8 +25,9 @@ var migrationFiles embed.FS
 //go:embed sql/*.sql
 var sqlFiles embed.FS
 
-// schemaVersion is the version of the schema that this version of the library works with.
-const schemaVersion = 2
+// neededSchema is the oldest version of the schema that this version of the library works
+// with.
+const neededSchema = 1
 
 // Outbox is where messages are moved to: a *sqloutbox.Outbox.
 type Outbox interface {
@@ -124,7 +125,7 @@ func (f *Forwarder) Check(ctx context.Context) error {
 	if err := f.checkPrimary(ctx); err != nil {
 		return err
 	}
-	err := f.migrations().Require(ctx, f.db, schemaVersion)
+	err := f.migrations().Require(ctx, f.db, neededSchema)
 	if errors.Is(err, sqlmigrate.ErrBehind) {
 		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
 	}

@@ -46,7 +46,7 @@ func retentionMutants() []Mutant {
 		{
 			Name: "foreign-position-counts-in-status", Breaks: []string{"O2"},
 			Change:  "status counts by a position that relays would refuse",
-			File:    "outbox/pgoutbox/migrations/00003_history.sql",
+			File:    "outbox/pgoutbox/migrations/00001_outbox.sql",
 			Old:     `THEN 'position of another cluster'`,
 			New:     `THEN NULL`,
 			Package: "outbox/pgoutbox", Test: "TestO2_NobodyDeletesByAForeignPosition", Needs: Postgres,
@@ -118,7 +118,7 @@ func retentionMutants() []Mutant {
 		{
 			Name: "view-of-the-pending-is-planned-dear", Breaks: []string{"O15"},
 			Change:  "the planner takes a look at what is pending for a walk of the log",
-			File:    "outbox/pgoutbox/migrations/00004_cheap_views.sql",
+			File:    "outbox/pgoutbox/migrations/00001_outbox.sql",
 			Old:     ` AND o.xid <= (SELECT '18446744073709551615'::xid8)`,
 			New:     ` AND o.xid IS NOT NULL`,
 			Package: "outbox/pgoutbox", Test: "TestO15_ViewsArePlannedCheap", Needs: Postgres,

@@ -113,17 +113,17 @@ func strangerMutants() []Mutant {
 		{
 			Name: "sql-lock-rows-are-the-lockers", Breaks: []string{"S17"},
 			Change:  "who locks rows on MySQL needs the right to change which locks there are",
-			File:    "outbox/sqloutbox/migrations/mysql/00003_taken.sql",
-			Old:     `ADD COLUMN taken TINYINT`,
-			New:     `ADD COLUMN given TINYINT`,
+			File:    "outbox/sqloutbox/migrations/mysql/00001_init.sql",
+			Old:     `taken  TINYINT`,
+			New:     `given  TINYINT`,
 			Package: "internal/proof/sqltest/sqloutbox", Test: "TestS17_NumbersAndLocksAreNotAProducers", Needs: MySQL | MariaDB,
 		},
 		{
 			Name: "sql-floors-are-the-lockers", Breaks: []string{"S17"},
 			Change:  "who claims on MySQL needs the right to raise the floor",
-			File:    "inbox/sqlinbox/migrations/mysql/00002_taken.sql",
-			Old:     `ADD COLUMN taken TINYINT`,
-			New:     `ADD COLUMN given TINYINT`,
+			File:    "inbox/sqlinbox/migrations/mysql/00001_init.sql",
+			Old:     `taken TINYINT`,
+			New:     `given TINYINT`,
 			Package: "internal/proof/sqltest/sqlinbox", Test: "TestS17_NumbersAndLocksAreNotAConsumers", Needs: MySQL | MariaDB,
 		},
 		{

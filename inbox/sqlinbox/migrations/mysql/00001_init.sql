@@ -11,9 +11,12 @@ CREATE TABLE IF NOT EXISTS @{_consumers} (
 
 -- Rows to lock. The buckets below 4096 are those of ids, and have the floor in milliseconds:
 -- ids of version 7 of the bucket below it may be forgotten. Those from 4096 on are keys'.
+-- Nothing reads or writes taken: MySQL asks for UPDATE of a column of whoever locks rows. By
+-- this one a consumer locks ids, and can neither raise a floor nor remove a lock.
 CREATE TABLE IF NOT EXISTS @{_locks} (
   bucket SMALLINT NOT NULL PRIMARY KEY,
-  floor BIGINT NOT NULL
+  floor BIGINT NOT NULL,
+  taken TINYINT NOT NULL DEFAULT 0
 ) ENGINE=InnoDB;
 
 @{insert_ignore} @{_locks} (bucket, floor)

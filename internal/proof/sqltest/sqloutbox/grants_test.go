@@ -128,17 +128,3 @@ func TestS17_NumbersAndLocksAreNotAProducers(t *testing.T) {
 		require.Error(t, err, "the last number was given out")
 	})
 }
-
-// TestGrants_MigrationOfAnOlderSchema: the column that locks by is added once, whatever ran before.
-func TestGrants_MigrationOfAnOlderSchema(t *testing.T) {
-	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
-		root := sqltest.OpenMySQL(t, config, nil)
-		ob := newOutbox(t, root, dialect)
-		exec(t, root, "DELETE FROM leat_outbox_migrations WHERE version = 3")
-		require.NoError(t, ob.Migrate(t.Context()), "the column is there")
-		exec(t, root, "DELETE FROM leat_outbox_migrations WHERE version = 3", "ALTER TABLE leat_outbox_locks DROP COLUMN taken")
-		require.NoError(t, ob.Migrate(t.Context()))
-		exec(t, root, "UPDATE leat_outbox_locks SET taken = 0 WHERE bucket = 7")
-	})
-}

@@ -234,13 +234,13 @@ func TestO2_SameLogAfterUpkeep(t *testing.T) {
 	})
 }
 
-// TestO2_SchemaOfBeforeIsMigrated: a log that has no name of its life gets the one that its
-// positions belong to.
-func TestO2_SchemaOfBeforeIsMigrated(t *testing.T) {
+// TestO2_MigrationIsTakenUp: one that ended before the log had the name of its life is gone
+// on with, and gives it the one that its positions belong to.
+func TestO2_MigrationIsTakenUp(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
 		ob := relayed(t, db, dialect)
-		exec(t, db, "DELETE FROM leat_outbox WHERE seq = -1", "DELETE FROM leat_outbox_migrations WHERE version >= 2")
+		exec(t, db, "DELETE FROM leat_outbox WHERE seq = -1", "DELETE FROM leat_outbox_migrations")
 		requireUnusable(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), outbox.ErrNotMigrated.Error())
 		require.NoError(t, ob.Migrate(t.Context()))
 		commit(t, ob, message("k", "f"))

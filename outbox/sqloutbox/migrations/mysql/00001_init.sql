@@ -19,8 +19,13 @@ CREATE TABLE IF NOT EXISTS @{} (
 ) ENGINE=InnoDB;
 
 -- What writers of one key wait for: a row lock lives until COMMIT, and needs no hook.
--- Bucket 4096 is held by who moves delayed messages into the log.
-CREATE TABLE IF NOT EXISTS @{_locks} (bucket SMALLINT NOT NULL PRIMARY KEY) ENGINE=InnoDB;
+-- Bucket 4096 is held by who moves delayed messages into the log. Nothing reads or writes
+-- taken: MySQL asks for UPDATE of a column of whoever locks rows. By this one a producer
+-- locks keys, and cannot change which locks there are.
+CREATE TABLE IF NOT EXISTS @{_locks} (
+    bucket SMALLINT NOT NULL PRIMARY KEY,
+    taken  TINYINT NOT NULL DEFAULT 0
+) ENGINE=InnoDB;
 @{insert_ignore} @{_locks} (bucket)
 SELECT a.d + 8 * b.d + 64 * c.d + 512 * e.d
 FROM (SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7) AS a
@@ -114,3 +119,9 @@ CREATE TABLE IF NOT EXISTS @{_meta} (
     floor    BIGINT NOT NULL
 ) ENGINE=InnoDB;
 @{insert_ignore} @{_meta} (only_row, instance, floor) VALUES (1, REPLACE(UUID(), '-', ''), 0);
+
+-- The row that names the life of the log, below all numbers: it goes with whatever empties
+-- or replaces the table, and then no relay goes by a position of the log that was there
+-- before. The instance of the meta table is the name that positions and the floor belong to.
+@{insert_ignore} @{} (seq, shard, id, topic, msg_key, type, payload, headers, created_at)
+SELECT -1, -1, instance, '', '', '', '', '', @{now} FROM @{_meta} WHERE only_row = 1;
