@@ -127,7 +127,7 @@ func (p *Processor) withdraw(ctx context.Context, d *delivery) {
 
 // warn logs a step that has failed without an effect on the outcome.
 func (p *Processor) warn(ctx context.Context, step, id string, err error) {
-	p.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "inbox step failed", slog.String("step", step),
+	p.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "inbox step failed", slog.String("operation", step),
 		slog.String("consumer", p.consumer), slog.String("message_id", id), slog.Any("error", err))
 }
 

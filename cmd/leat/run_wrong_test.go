@@ -80,7 +80,7 @@ func TestRun_WrongFile(t *testing.T) { //nolint:revive // a table
 		{sink("http: {}"), `:5: outboxes[0].relays[0].sink.http.endpoints: there is none`},
 		{sink("http: {endpoints: {a: {url: 'ftp://x', secrets: [x]}}}"), `:5: outboxes[0].relays[0].sink.http`},
 		{sink("http: {allow_networks: [x], endpoints: {a: {url: 'https://x'}}}"), `allow_networks[0]: "x": must be a network`},
-		{head + "outboxes: [{name: a, maintenance: {max_age: old}}]\n", `:3: outboxes[0].maintenance.max_age: "old": must be a duration`},
+		{head + "outboxes: [{name: a, maintenance: {retention: old}}]\n", `:3: outboxes[0].maintenance.retention: "old": must be a duration`},
 		{head + "outboxes: [{name: a, maintenance: {ahead: 101}}]\n", `:3: outboxes[0].maintenance.ahead = 101: must be 1 to 100`},
 		{head + "outboxes: [{name: a, maintenance: {max_bytes: 1MB}}]\n", `:3: outboxes[0].maintenance.max_bytes: "1MB": must be a size`},
 		{head + "outboxes: [{name: a, maintenance: {max_bytes: 1MiB, no_ddl: true}}]\n", `:3: outboxes[0].maintenance.max_bytes = 1048576: must be 0 where NoDDL is set`},

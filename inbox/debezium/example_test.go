@@ -28,7 +28,7 @@ func ExampleMiddleware() {
 	}))
 	for range 2 { // Debezium sends it again after a crash
 		msg := message.NewMessage("", []byte(`{"order": 7}`))
-		msg.Metadata = message.Metadata{"event-id": "018f-7", "leat-headers": `{"lang": "fr"}`}
+		msg.Metadata = message.Metadata{"event-id": "018f-7", "leat_headers": `{"lang": "fr"}`}
 		if _, err := handle(msg); err != nil {
 			panic(err)
 		}

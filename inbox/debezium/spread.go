@@ -16,7 +16,7 @@ const (
 	HeaderID = "id"
 	// HeaderHeaders is the header in which the connector of docs/debezium.md sends the headers
 	// of a message, as one JSON object.
-	HeaderHeaders = "leat-headers"
+	HeaderHeaders = "leat_headers"
 )
 
 // ErrHeaders is wrapped by the errors of Spread and of Middleware. Such a message can never

@@ -15,7 +15,7 @@ func TestSpread(t *testing.T) {
 	msg := message.NewMessage("", []byte("{}"))
 	msg.Metadata = message.Metadata{
 		"event-id": "1", "event-type": "", "event-time": "",
-		"leat-headers": `{"lang": "fr", "event-id": "another", "leat-headers": "{}"}`,
+		"leat_headers": `{"lang": "fr", "event-id": "another", "leat_headers": "{}"}`,
 	}
 	require.NoError(t, debezium.Spread(msg))
 	require.Equal(t, "1", msg.UUID)
@@ -39,12 +39,12 @@ func TestMiddleware_RefusesWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"{", `{"a": 1}`, "[]"} {
 		msg := message.NewMessage("uuid", nil)
-		msg.Metadata = message.Metadata{"leat-headers": text}
+		msg.Metadata = message.Metadata{"leat_headers": text}
 		_, err := debezium.Middleware(func(*message.Message) ([]*message.Message, error) {
 			t.Error("the handler was called")
 			return nil, nil
 		})(msg)
 		require.ErrorIs(t, err, debezium.ErrHeaders)
-		require.Equal(t, text, msg.Metadata["leat-headers"])
+		require.Equal(t, text, msg.Metadata["leat_headers"])
 	}
 }

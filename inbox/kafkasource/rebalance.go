@@ -49,7 +49,7 @@ func (m *member) loseAll(ctx context.Context, cause error) {
 		<-a.ended
 	}
 	m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "partitions lost, their handlers were cancelled",
-		slog.String("group", m.group), slog.String("topic", m.topic),
+		slog.String("consumer_group", m.group), slog.String("topic", m.topic),
 		slog.Int("partitions", len(parts)), slog.Any("error", cause))
 	m.committing.Lock()
 	defer m.committing.Unlock()
@@ -114,7 +114,7 @@ func (m *member) forget(ctx context.Context, parts []*assignment, change Change)
 
 func (m *member) partitionChanged(ctx context.Context, a *assignment, change Change, next, deleted int64) {
 	m.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "partition changed hands",
-		slog.String("group", m.group), slog.String("topic", m.topic), slog.Int("partition", int(a.begin.Partition)),
+		slog.String("consumer_group", m.group), slog.String("topic", m.topic), slog.Int("partition", int(a.begin.Partition)),
 		slog.String("change", string(change)), slog.Int64("next", next))
 	e := PartitionEvent{
 		Group: m.group, Topic: m.topic, Partition: a.begin.Partition, Change: change, Next: next, Deleted: deleted,

@@ -29,7 +29,7 @@ func (m *member) assign(
 	begins, err := m.begins(ctx, own)
 	if err != nil {
 		m.cfg.Logger.LogAttrs(ctx, slog.LevelError, "cannot tell where to begin, joining again",
-			slog.String("group", m.group), slog.String("topic", m.topic), slog.Any("error", m.needs(err)))
+			slog.String("consumer_group", m.group), slog.String("topic", m.topic), slog.Any("error", m.needs(err)))
 		return nil, err
 	}
 	for partition, b := range begins {
@@ -181,7 +181,7 @@ func (m *member) open(ctx context.Context, b *begin) {
 	}
 	if b.deleted > 0 {
 		m.cfg.Logger.LogAttrs(ctx, slog.LevelError, "messages were deleted before they were read",
-			slog.String("group", m.group), slog.String("topic", m.topic),
+			slog.String("consumer_group", m.group), slog.String("topic", m.topic),
 			slog.Int("partition", int(b.position.Partition)), slog.Int64("deleted_offsets", b.deleted))
 	}
 	m.partitionChanged(ctx, a, Assigned, b.position.Offset, b.deleted)

@@ -54,7 +54,7 @@ func ExampleMaintenance() {
 func ExampleRetentionNeeds_Check() {
 	needs := pginbox.RetentionNeeds{
 		Topic:  7 * 24 * time.Hour, // retention.ms
-		Replay: 5 * 24 * time.Hour, // MaxAge of the outbox's maintenance
+		Replay: 5 * 24 * time.Hour, // Retention of the outbox's maintenance
 	}
 	err := needs.Check(5 * 24 * time.Hour)
 	fmt.Println(err)

@@ -144,7 +144,7 @@ func TestI8_ChangedSourceAlarms(t *testing.T) {
 		require.Equal(t, driver.SourceChangedError{Topic: wmTopic, Known: wmSource, Found: wmOther}, *changed)
 		require.Equal(t, []alarm{want}, heard.take())
 	}
-	require.Contains(t, heard.log.String(), "alarm=new_source consumer=c topic=events source="+wmOther+" refused=true known_source="+wmSource)
+	require.Contains(t, heard.log.String(), "kind=new_source consumer=c topic=events source="+wmOther+" refused=true known_source="+wmSource)
 
 	accept(t, db, wmOther)
 	require.Equal(t, int64(2), assign(t, w, again), "from its start, whatever the group has committed")

@@ -155,6 +155,6 @@ func (p *Processor) call(ctx context.Context, t *tier, what string, f func(ctx c
 	if err := f(bounded); err != nil {
 		t.until.Store(time.Now().Add(p.cfg.RetryAfter).UnixNano())
 		p.cfg.Logger.WarnContext(ctx, "inbox cache failed, the database is asked instead",
-			slog.String("consumer", p.Consumer()), slog.String("call", what), slog.Any("error", err))
+			slog.String("consumer", p.Consumer()), slog.String("operation", what), slog.Any("error", err))
 	}
 }

@@ -47,7 +47,7 @@ func (h *Handler) log(ctx context.Context, e *RequestEvent) {
 		return
 	case e.ID != "":
 		h.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "webhook was not handled",
-			slog.String("id", e.ID), slog.String("type", e.Type), slog.Int("status", e.Status), slog.Any("error", e.Err))
+			slog.String("message_id", e.ID), slog.String("type", e.Type), slog.Int("status", e.Status), slog.Any("error", e.Err))
 		return
 	}
 	refused := h.unverified.Add(1)

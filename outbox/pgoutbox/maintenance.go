@@ -235,7 +235,7 @@ func (r *round) all(ctx context.Context) error {
 		case isBusy(err):
 			r.report.Busy = true
 			r.alarm(ctx, outbox.AlarmEvent{Kind: AlarmBusy})
-			m.log.InfoContext(ctx, "producers hold the log, later again", slog.String("step", step.name), slog.Any("error", err))
+			m.log.InfoContext(ctx, "producers hold the log, later again", slog.String("operation", step.name), slog.Any("error", err))
 		case err != nil:
 			errs = append(errs, fmt.Errorf("leat: maintenance, %s: %w", step.name, describe(err)))
 		}

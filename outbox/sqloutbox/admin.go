@@ -112,7 +112,7 @@ func (o *Outbox) audit(ctx context.Context, db sqlstore.Querier, q admin.AuditQu
 	var c sqlstore.Condition
 	c.And("1 = 1")
 	for _, f := range [...]struct{ column, value string }{
-		{"grp", q.Group}, {"action", q.Action}, {"topic", q.Topic}, {"msg_key", q.Key}, {"id", q.ID},
+		{"relay_group", q.Group}, {"action", q.Action}, {"topic", q.Topic}, {"msg_key", q.Key}, {"id", q.ID},
 	} {
 		if f.value != "" {
 			c.And(f.column+" = ?", []byte(f.value))

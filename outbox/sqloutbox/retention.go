@@ -190,7 +190,7 @@ func (m *Maintenance) closeOld(ctx context.Context, gaps []sqllog.Span, report *
 	for _, g := range gaps {
 		if wide := g.To - g.From; wide > hopelesslyWide {
 			m.ob.cfg.Logger.WarnContext(ctx, "retention stands before a wide gap of the log: has the counter been set?",
-				slog.Int64("from", g.From), slog.Int64("to", g.To))
+				slog.Int64("from_seq", g.From), slog.Int64("to_seq", g.To))
 			continue
 		}
 		g.To = min(g.To, g.From+left-1)

@@ -387,7 +387,7 @@ WHERE l.slot < coalesce(g.slots, 1) AND NOT starts_with(l.relay_group, '_')
   AND l.slot BETWEEN (SELECT 0) AND (SELECT 63)
   AND l.epoch BETWEEN (SELECT 0) AND (SELECT 9223372036854775807);
 
--- For people with psql.
+-- For people with psql: records that wait for people, or behind one that does.
 CREATE VIEW @{_parked} AS
 SELECT relay_group, seq, coalesce(id_text, id::text) AS id, topic, key, type, octet_length(payload) AS payload_bytes,
        state, attempts, reason, errors -> -1 ->> 'error' AS last_error, held_at, created_at

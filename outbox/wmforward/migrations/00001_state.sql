@@ -115,7 +115,7 @@ CREATE TABLE @{_audit} (
 );
 CREATE INDEX @{name:_audit_at_idx} ON @{_audit} (at);
 
--- For people with psql.
+-- For people with psql: records that wait for people, or behind one that does.
 CREATE VIEW @{_parked} AS
 SELECT relay_group, seq, coalesce(id_text, id::text) AS id, topic, key, type, octet_length(payload) AS payload_bytes,
        state, attempts, reason, errors -> -1 ->> 'error' AS last_error, held_at, created_at

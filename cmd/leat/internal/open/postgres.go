@@ -163,7 +163,7 @@ func (p *Postgres) Maintain(ctx context.Context, r MaintenanceRequest) (Maintena
 		return MaintenanceReport{}, err
 	}
 	m, err := pgoutbox.NewMaintenance(ob, pgoutbox.MaintenanceConfig{
-		Retention: r.MaxAge, MaxBytes: r.MaxBytes, PartitionSize: r.PartitionSize, Ahead: r.Ahead, NoDDL: r.NoDDL,
+		Retention: r.Retention, MaxBytes: r.MaxBytes, PartitionSize: r.PartitionSize, Ahead: r.Ahead, NoDDL: r.NoDDL,
 	})
 	if err != nil {
 		return MaintenanceReport{}, err

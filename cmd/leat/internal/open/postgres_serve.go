@@ -76,7 +76,7 @@ func (r *pgRelayed) Maintenance(u Upkeep) (Runner, error) {
 		return nil, refuse(forwarderTable, unable{"maintenance", r.of.target.Forwarder, true})
 	}
 	return pgoutbox.NewMaintenance(r.own, pgoutbox.MaintenanceConfig{
-		Interval: u.Interval, Lease: u.Lease, Retention: u.MaxAge, MaxBytes: u.MaxBytes, PartitionSize: u.PartitionSize, Ahead: u.Ahead,
+		Interval: u.Interval, Lease: u.Lease, Retention: u.Retention, MaxBytes: u.MaxBytes, PartitionSize: u.PartitionSize, Ahead: u.Ahead,
 		NoDDL: u.NoDDL, KeepAudit: u.KeepAudit, KeepDead: u.KeepDead, Archive: u.Archive, Hooks: u.Hooks,
 	})
 }

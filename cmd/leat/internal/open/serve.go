@@ -57,7 +57,7 @@ type SourceRequest struct {
 
 // Upkeep is how an outbox is maintained. The zero value of a field says nothing.
 type Upkeep struct {
-	Interval, Lease, MaxAge, KeepAudit, KeepDead time.Duration
+	Interval, Lease, Retention, KeepAudit, KeepDead time.Duration
 
 	MaxBytes, PartitionSize int64
 	Ahead                   int

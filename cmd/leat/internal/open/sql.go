@@ -138,7 +138,7 @@ func (d *SQL) Maintain(ctx context.Context, r MaintenanceRequest) (MaintenanceRe
 	if err := refuse(d.Product(), unable{"max-bytes", r.MaxBytes, r.MaxBytes != 0}, unable{"no-ddl", true, r.NoDDL}); err != nil {
 		return MaintenanceReport{}, err
 	}
-	m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Retention: r.MaxAge})
+	m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Retention: r.Retention})
 	if err != nil {
 		return MaintenanceReport{}, err
 	}

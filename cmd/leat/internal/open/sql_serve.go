@@ -65,7 +65,7 @@ func (r *sqlRelayed) Maintenance(u Upkeep) (Runner, error) {
 		return nil, err
 	}
 	return sqloutbox.NewMaintenance(r.own, sqloutbox.MaintenanceConfig{
-		Interval: u.Interval, Retention: u.MaxAge, KeepAudit: u.KeepAudit, KeepDead: u.KeepDead, Hooks: u.Hooks,
+		Interval: u.Interval, Retention: u.Retention, KeepAudit: u.KeepAudit, KeepDead: u.KeepDead, Hooks: u.Hooks,
 	})
 }
 

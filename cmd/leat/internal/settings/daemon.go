@@ -89,7 +89,7 @@ type OutboxMaintenance struct {
 	At            Place    `yaml:"-"`
 	Interval      Text     `yaml:"interval" doc:"Time between two rounds. Defaults to 1m."`
 	Lease         Text     `yaml:"lease" doc:"How long others wait before they take over from a process that died. Defaults to 30s."`
-	MaxAge        Text     `yaml:"max_age" doc:"How long messages are kept once all groups are past them, or forever. Defaults to 7d."`
+	Retention     Text     `yaml:"retention" doc:"How long messages are kept once all groups are past them, or forever. Defaults to 7d."`
 	MaxBytes      Text     `yaml:"max_bytes" doc:"Bound of the log, such as 20GiB. Defaults to none."`
 	PartitionSize Text     `yaml:"partition_size" doc:"Sequence numbers of a new range. Defaults to 10000000."`
 	Ahead         Text     `yaml:"ahead" doc:"Empty ranges that are kept ahead, 1 to 100. Defaults to 2."`

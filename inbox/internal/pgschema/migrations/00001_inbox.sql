@@ -24,8 +24,9 @@ COMMENT ON TABLE @{} IS 'messages that took effect, or were given up; a row that
 COMMENT ON COLUMN @{}.id IS 'the message id where it is a canonical UUID, else a UUIDv5 of it';
 COMMENT ON COLUMN @{}.arrived IS 'when the row came, in minutes since 1970';
 
--- Ids of version 7 tell the time at which they were made, so the id alone decides
--- which range it is in, and a range is forgotten as a whole by dropping it. There is
+-- The inbox of ids of version 7, from the cut-over on. These tell the time at which they were
+-- made, so the id alone decides which range it is in, and a range is forgotten as a whole by
+-- dropping it. There is
 -- no DEFAULT partition on purpose: after a drop it would take in the ids of
 -- redelivered messages, which would run again.
 CREATE TABLE @{_ranges} (
@@ -56,7 +57,7 @@ COMMENT ON COLUMN @{_retention}.floor IS 'version 7 ids below it may be forgotte
 COMMENT ON COLUMN @{_retention}.legacy IS 'whether the plain table may still hold ids of version 7';
 COMMENT ON COLUMN @{_retention}.width IS 'milliseconds that a new range covers';
 
--- For people with psql. Ids of version 7 carry the time at which they were made.
+-- For people with psql: the inbox with the names of consumers. Ids of version 7 carry the time at which they were made.
 CREATE VIEW @{_processed} AS
 SELECT c.name AS consumer, i.id,
   CASE WHEN substr(i.id::text, 15, 1) = '7'
@@ -150,7 +151,7 @@ CREATE INDEX @{name:_audit_at_idx} ON @{_audit} (at);
 COMMENT ON TABLE @{_audit} IS 'who did what to parked messages and to positions, and why; rows are only ever added';
 COMMENT ON COLUMN @{_audit}.parked_no IS 'the parked message; 0 where the row is about a position';
 
--- For people with psql.
+-- For people with psql: parked messages, counted.
 CREATE VIEW @{_parked_status} AS
 SELECT c.name AS consumer, p.state, count(*) AS messages, count(DISTINCT p.key_hash) AS keys, min(p.parked_at) AS oldest
 FROM @{_parked} p JOIN @{_consumers} c ON c.id = p.consumer
@@ -188,7 +189,7 @@ CREATE TABLE @{_watermarks} (
 COMMENT ON TABLE @{_watermarks} IS 'what took effect, as positions; a row that goes back lets messages run again';
 COMMENT ON COLUMN @{_watermarks}.next_off IS 'every message before this offset took effect, or was passed over on purpose';
 
--- For people with psql.
+-- For people with psql: watermarks with the names of consumers and topics.
 CREATE VIEW @{_positions} AS
 SELECT c.name AS consumer, s.topic, w.source, w.part AS partition, w.next_off AS next_offset,
   s.since, s.retired_at

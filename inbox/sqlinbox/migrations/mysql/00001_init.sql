@@ -1,6 +1,7 @@
--- Texts are bytes: no collation makes "A" of "a", and no charset converts. Times are
+-- The inbox of leat on InnoDB. Texts are bytes: no collation makes "A" of "a", and no charset converts. Times are
 -- microseconds since 1970, in UTC.
 
+-- The names of consumers, so that the inbox itself needs a number for them.
 CREATE TABLE IF NOT EXISTS @{_consumers} (
   id INT NOT NULL AUTO_INCREMENT PRIMARY KEY,
   name VARBINARY(255) NOT NULL,
@@ -39,6 +40,7 @@ CREATE TABLE IF NOT EXISTS @{} (
   PRIMARY KEY (consumer, id)
 ) ENGINE=InnoDB;
 
+-- Attempts at messages whose handler is about to run, or has failed.
 CREATE TABLE IF NOT EXISTS @{_attempts} (
   consumer INT NOT NULL,
   id BINARY(16) NOT NULL,
@@ -49,6 +51,7 @@ CREATE TABLE IF NOT EXISTS @{_attempts} (
   PRIMARY KEY (consumer, id)
 ) ENGINE=InnoDB;
 
+-- What is kept of messages beside their ids, where that was asked for.
 CREATE TABLE IF NOT EXISTS @{_notes} (
   consumer INT NOT NULL,
   id BINARY(16) NOT NULL,
@@ -57,7 +60,8 @@ CREATE TABLE IF NOT EXISTS @{_notes} (
   PRIMARY KEY (consumer, id)
 ) ENGINE=InnoDB;
 
--- key_hash is NULL for a message without a key. next_at is when a redriven message is due.
+-- Messages that wait for people, or behind one of their key that does. key_hash is NULL for
+-- a message without a key. next_at is when a redriven message is due.
 CREATE TABLE IF NOT EXISTS @{_parked} (
   no BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
   consumer INT NOT NULL,
@@ -83,6 +87,7 @@ CREATE TABLE IF NOT EXISTS @{_parked} (
   KEY (consumer, state, next_at, no)
 ) ENGINE=InnoDB;
 
+-- Who did what to which parked message, and why. Rows are only ever added.
 CREATE TABLE IF NOT EXISTS @{_audit} (
   no BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
   at BIGINT NOT NULL,

@@ -187,7 +187,7 @@ func TestO2_RetentionStopsAtWhatMayCommit(t *testing.T) {
 		newcomer := acquire(t, ob, sqloutbox.SourceConfig{Group: "new", Start: sqloutbox.StartOldest()})
 		require.Equal(t, []string{"e"}, drain(t, newcomer))
 		var gaps string
-		require.NoError(t, db.QueryRowContext(t.Context(), "SELECT gaps FROM leat_outbox_groups WHERE grp = 'new'").Scan(&gaps))
+		require.NoError(t, db.QueryRowContext(t.Context(), "SELECT gaps FROM leat_outbox_groups WHERE relay_group = 'new'").Scan(&gaps))
 		require.Empty(t, gaps, "a new group begins behind what was deleted")
 	})
 }

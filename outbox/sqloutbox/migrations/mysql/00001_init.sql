@@ -37,7 +37,7 @@ CROSS JOIN (SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT
 -- A relay group: its lease, its position (last, and the numbers up to last that were not
 -- seen), and what operators have said of it.
 CREATE TABLE IF NOT EXISTS @{_groups} (
-    grp         VARBINARY(200) NOT NULL PRIMARY KEY,
+    relay_group VARBINARY(200) NOT NULL PRIMARY KEY,
     owner       VARBINARY(200) NOT NULL,
     epoch       BIGINT NOT NULL,
     lease_until BIGINT NOT NULL,
@@ -50,13 +50,13 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     created_at  BIGINT NOT NULL
 ) ENGINE=InnoDB;
 
--- Records that were set aside. kh is a hash of topic and key, so that the index is short.
+-- Records that were set aside. key_hash is a hash of topic and key, so that the index is short.
 CREATE TABLE IF NOT EXISTS @{_held} (
-    grp         VARBINARY(200) NOT NULL,
+    relay_group VARBINARY(200) NOT NULL,
     seq         BIGINT NOT NULL,
     state       SMALLINT NOT NULL,
     next_at     BIGINT NOT NULL,
-    kh          BIGINT NOT NULL,
+    key_hash    BIGINT NOT NULL,
     attempts    INT NOT NULL,
     errors      LONGBLOB NOT NULL,
     reason      BLOB NOT NULL,
@@ -71,11 +71,11 @@ CREATE TABLE IF NOT EXISTS @{_held} (
     headers     MEDIUMBLOB NOT NULL,
     occurred_at BIGINT,
     created_at  BIGINT NOT NULL,
-    PRIMARY KEY (grp, seq),
-    KEY line (grp, kh, seq),
-    KEY line_state (grp, kh, state, seq),
-    KEY due (grp, state, next_at),
-    KEY by_id (grp, id)
+    PRIMARY KEY (relay_group, seq),
+    KEY line (relay_group, key_hash, seq),
+    KEY line_state (relay_group, key_hash, state, seq),
+    KEY due (relay_group, state, next_at),
+    KEY by_id (relay_group, id)
 ) ENGINE=InnoDB;
 
 -- Messages whose time has not come.
@@ -95,18 +95,19 @@ CREATE TABLE IF NOT EXISTS @{_delayed} (
     KEY by_id (id)
 ) ENGINE=InnoDB;
 
+-- Who did what to which record, and why. Rows are only ever added.
 CREATE TABLE IF NOT EXISTS @{_audit} (
-    no      BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
-    at      BIGINT NOT NULL,
-    action  VARBINARY(64) NOT NULL,
-    actor   BLOB NOT NULL,
-    reason  BLOB NOT NULL,
-    grp     VARBINARY(200) NOT NULL,
-    seq     BIGINT NOT NULL,
-    id      VARBINARY(512) NOT NULL,
-    topic   VARBINARY(255) NOT NULL,
-    msg_key VARBINARY(4096) NOT NULL,
-    details LONGBLOB NOT NULL,
+    no          BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    at          BIGINT NOT NULL,
+    action      VARBINARY(64) NOT NULL,
+    actor       BLOB NOT NULL,
+    reason      BLOB NOT NULL,
+    relay_group VARBINARY(200) NOT NULL,
+    seq         BIGINT NOT NULL,
+    id          VARBINARY(512) NOT NULL,
+    topic       VARBINARY(255) NOT NULL,
+    msg_key     VARBINARY(4096) NOT NULL,
+    details     LONGBLOB NOT NULL,
     KEY by_time (at),
     KEY by_id (id)
 ) ENGINE=InnoDB;
