@@ -86,28 +86,3 @@ func dueIDs(t *testing.T, h driver.Holder) (ids []string) {
 	}
 	return ids
 }
-
-// TestRequestsAreChecked: as those of every store.
-func TestRequestsAreChecked(t *testing.T) {
-	t.Parallel()
-	ob, _ := setAside(t)
-	_, err := ob.Redrive(t.Context(), admin.RedriveRequest{Selection: admin.Selection{ID: "b"}})
-	require.ErrorIs(t, err, admin.ErrInvalidRequest)
-	_, err = ob.Drop(t.Context(), admin.DropRequest{By: by()})
-	require.ErrorIs(t, err, admin.ErrInvalidRequest)
-	_, err = ob.Held(t.Context(), admin.HeldQuery{Limit: -1})
-	require.ErrorIs(t, err, admin.ErrInvalidRequest)
-	_, err = ob.Audit(t.Context(), admin.AuditQuery{Limit: -1})
-	require.ErrorIs(t, err, admin.ErrInvalidRequest)
-	_, err = ob.Drop(t.Context(), admin.DropRequest{By: by(), Group: "other", Selection: admin.Selection{ID: "b"}})
-	require.ErrorIs(t, err, admin.ErrNotParked)
-	_, err = ob.Drop(t.Context(), admin.DropRequest{By: by(), Group: "other", Selection: admin.Selection{Topics: "*"}})
-	require.NoError(t, err, "a filter that matches nothing")
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = ob.Drop(ended, admin.DropRequest{By: by(), Selection: admin.Selection{ID: "b"}})
-	require.ErrorIs(t, err, context.Canceled)
-	parked, err := ob.Held(t.Context(), admin.HeldQuery{State: admin.HeldParked})
-	require.NoError(t, err)
-	require.Len(t, parked, 2)
-}

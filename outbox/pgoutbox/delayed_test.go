@@ -144,33 +144,6 @@ func TestO4_DelayedKeepsEveryField(t *testing.T) {
 	require.True(t, got[1].CreatedAt.After(listed[1].CreatedAt))
 }
 
-// TestO5_DelayedTakesItsPlaceWhenDue: while a transaction holds a key, its delayed
-// messages stay, and nothing waits; those of other keys go.
-func TestO5_DelayedTakesItsPlaceWhenDue(t *testing.T) {
-	t.Parallel()
-	ob, db := newOutbox(t, pgoutbox.Config{})
-	s := acquire(t, ob, "")
-	tx := begin(t, ob, db)
-	require.NoError(t, ob.Enqueue(t.Context(), tx.Tx, delayedBy("held", later(), "held later", "held last")...))
-	require.NoError(t, ob.Enqueue(t.Context(), tx.Tx, delayedBy("free", later(), "free later")...))
-	require.NoError(t, ob.Enqueue(t.Context(), tx.Tx, delayedBy("", later(), "unordered later")...))
-	tx.commit()
-	open := begin(t, ob, db).put("held", "first")
-	makeDue(t, db)
-
-	m := maintenance(t, ob, pgoutbox.MaintenanceConfig{})
-	require.EqualValues(t, 2, once(t, m).Promoted)
-	require.ElementsMatch(t, []string{"free later", "unordered later"}, payloads(readAll(t, s, 10)))
-	inverted := begin(t, ob, db).exec(`INSERT INTO leat.outbox (shard, id, topic, key, payload)
-		SELECT shard, id, topic, key, payload FROM leat.outbox_delayed WHERE key = 'held'`)
-	inverted.commit()
-	require.Len(t, readAll(t, s, 10), 2, "negative control: without the lock of the key, these overtake what is under way")
-	open.commit()
-	require.Equal(t, []string{"first"}, payloads(readAll(t, s, 10)))
-	require.EqualValues(t, 2, once(t, m).Promoted)
-	require.Equal(t, []string{"held later", "held last"}, payloads(readAll(t, s, 10)))
-}
-
 // TestO5_WholeOutboxLocked: a call with many keys holds every key.
 func TestO5_WholeOutboxLocked(t *testing.T) {
 	t.Parallel()
@@ -185,37 +158,6 @@ func TestO5_WholeOutboxLocked(t *testing.T) {
 	require.Zero(t, once(t, m).Promoted)
 	open.commit()
 	require.EqualValues(t, 2, once(t, m).Promoted)
-}
-
-// TestO10_TwoPromotersSendOnce runs several at once over many messages.
-func TestO10_TwoPromotersSendOnce(t *testing.T) {
-	t.Parallel()
-	ob, db := newOutbox(t, pgoutbox.Config{})
-	const n = 1200
-	exec(t, db, `INSERT INTO leat.outbox_delayed (not_before, id, shard, topic, key, payload)
-		SELECT clock_timestamp(), gen_random_uuid(), 0, 'events', (i % 50)::text, i::text::bytea FROM generate_series(1, 1200) i`)
-	promoted := make(chan int64, 3)
-	for range cap(promoted) {
-		go func() {
-			n, _, err := pgoutbox.Promote(t.Context(), ob)
-			if err != nil {
-				n = -1
-			}
-			promoted <- n
-		}()
-	}
-	var total int64
-	for range cap(promoted) {
-		got := <-promoted
-		require.GreaterOrEqual(t, got, int64(0))
-		total += got
-	}
-	rest, stayed, err := pgoutbox.Promote(t.Context(), ob)
-	require.NoError(t, err)
-	require.False(t, stayed)
-	require.EqualValues(t, n, total+rest)
-	require.Equal(t, n, query1[int](t, db, "SELECT count(DISTINCT payload) FROM leat.outbox"))
-	require.Equal(t, n, stored(t, db))
 }
 
 // TestO2_CancelDelayed: a message that is not due can be taken back, with a note.

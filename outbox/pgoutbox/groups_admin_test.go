@@ -29,8 +29,6 @@ func TestGroups(t *testing.T) {
 
 	require.NoError(t, h.ob.SetMaxLag(t.Context(), admin.MaxLagRequest{By: people(), Group: "default", MaxLag: 0}))
 	require.True(t, query1[bool](t, h.db, "SELECT max_lag IS NULL FROM leat.outbox_groups WHERE relay_group = 'default'"))
-	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), admin.MaxLagRequest{By: people(), Group: "none", MaxLag: time.Hour}), admin.ErrNoSuchGroup)
-	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), admin.MaxLagRequest{By: people(), Group: "default", MaxLag: -1}), admin.ErrInvalidRequest)
 	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), admin.MaxLagRequest{By: people(), Group: "_maintenance", MaxLag: 1}), admin.ErrInvalidRequest)
 	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), admin.MaxLagRequest{By: admin.By{}, Group: "default", MaxLag: 1}), admin.ErrInvalidRequest)
 	require.Equal(t, []string{"set_max_lag", "set_max_lag"}, h.audit())
@@ -44,24 +42,11 @@ func TestRemoveGroup(t *testing.T) {
 	put(t, h.ob, "a", "1", "2")
 	h.hold(driver.FateDead, driver.FatePark)
 	other.hold(driver.FatePark, driver.FateWait)
-	remove := func(group string, dryRun bool) (admin.Changed, error) {
-		return h.ob.RemoveGroup(t.Context(), admin.RemoveGroupRequest{By: people(), Group: group, DryRun: dryRun})
-	}
-	for _, dryRun := range []bool{true, false} {
-		_, err := remove("default", dryRun)
-		require.ErrorIs(t, err, admin.ErrGroupActive)
-	}
 	require.NoError(t, h.Release(t.Context()))
 	for _, dryRun := range []bool{true, false} {
-		removed, err := remove("default", dryRun)
+		removed, err := h.ob.RemoveGroup(t.Context(), admin.RemoveGroupRequest{By: people(), Group: "default", DryRun: dryRun})
 		require.NoError(t, err)
 		require.Equal(t, admin.Changed{Count: 1}, removed)
-	}
-	for _, dryRun := range []bool{true, false} {
-		_, err := remove("default", dryRun)
-		require.ErrorIs(t, err, admin.ErrNoSuchGroup)
-		_, err = remove("", dryRun)
-		require.ErrorIs(t, err, admin.ErrInvalidRequest)
 	}
 	groups, err := h.ob.Groups(t.Context())
 	require.NoError(t, err)

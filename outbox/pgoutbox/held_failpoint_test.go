@@ -62,10 +62,10 @@ func TestO2_FaultsAroundPark(t *testing.T) {
 				parked := point == failpoint.RelayAfterPark
 				next := holdingOf(t, h.ob, h.db, "default")
 				if !parked {
-					require.Empty(t, next.held("a"))
+					require.Empty(t, next.held())
 					next.hold(driver.FatePark, driver.FateWait)
 				}
-				require.Equal(t, []string{"1 parked", "2 wait"}, next.held("a"))
+				require.Equal(t, []string{"1 parked", "2 wait"}, next.held())
 				require.Empty(t, next.pendingNow())
 				require.Empty(t, readAll(t, next, 10))
 				require.Equal(t, []string{"park a"}, next.audit())

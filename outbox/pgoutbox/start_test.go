@@ -2,7 +2,6 @@ package pgoutbox_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,46 +33,6 @@ func TestStart_MustBeStated(t *testing.T) {
 	require.NoError(t, acquire(t, ob, "copies").Release(t.Context()))
 	require.NoError(t, fresh.Check(t.Context()))
 	require.Len(t, readAll(t, acquireFrom(t, fresh), 10), 1)
-}
-
-// TestO2_Start: every slot of a new group starts at the same place, and what was not
-// committed by then lies ahead.
-func TestO2_Start(t *testing.T) {
-	t.Parallel()
-	ob, db := newOutbox(t, pgoutbox.Config{})
-	put(t, ob, "k", "old")
-	slow := begin(t, ob, db).put("slow", "slow")
-	between := query1[time.Time](t, db, "SELECT clock_timestamp()")
-	put(t, ob, "k", "new")
-	for name, c := range map[string]struct {
-		start  pgoutbox.Start
-		before []string
-	}{
-		"oldest": {pgoutbox.StartOldest(), []string{"old", "new"}},
-		"now":    {pgoutbox.StartNow(), nil},
-		"at":     {pgoutbox.StartAt(between), []string{"new"}},
-		"ahead":  {pgoutbox.StartAt(between.Add(time.Hour)), nil},
-	} {
-		for _, slots := range []int{1, 4} {
-			src := sourceOf(t, ob, pgoutbox.SourceConfig{Group: name + string(rune('0'+slots)), Start: c.start, Slots: slots})
-			var got []string
-			for range slots {
-				s := acquireFrom(t, src)
-				got = append(got, payloads(readAll(t, s, 1))...)
-				require.Empty(t, readAll(t, s, 1))
-			}
-			require.Equal(t, c.before, got, "%s, %d slots", name, slots)
-			require.Empty(t, pending(t, db, name+string(rune('0'+slots))))
-		}
-	}
-	slow.commit()
-	for _, name := range []string{"oldest1", "now1", "at1", "ahead1", "oldest4", "now4", "at4", "ahead4"} {
-		require.Equal(t, []string{"slow"}, pending(t, db, name))
-	}
-	exec(t, db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
-	for _, name := range []string{"oldest1", "now1", "at1", "ahead1"} {
-		require.Equal(t, []string{"slow"}, payloads(readAll(t, acquire(t, ob, name), 10)))
-	}
 }
 
 // TestSourceConfig names what it refuses.

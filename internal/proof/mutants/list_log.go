@@ -143,7 +143,7 @@ func delayMutants() []Mutant {
 			File:    "outbox/pgoutbox/delayed_promote.go",
 			Old:     `if had[p.ob.wholeBox] && had[lock] {`,
 			New:     `if had[p.ob.wholeBox] || !had[lock] {`,
-			Package: "outbox/pgoutbox", Test: "TestO5_DelayedTakesItsPlaceWhenDue", Needs: Postgres,
+			Package: "outbox/pgoutbox", Test: "TestConformance/O5_DelayedWaitsForItsKey", Needs: Postgres,
 		},
 		{
 			Name: "replay-changes-ids", Breaks: []string{"O4"},
