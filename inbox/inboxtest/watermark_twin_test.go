@@ -111,11 +111,11 @@ func (s *watermarkStore) of(source string, number int32) partition {
 
 // sound reports what is wrong with the name of a partition.
 func (s *watermarkStore) sound(topic, source string, number int32) error {
-	_, canonical := ids.Map(source)
+	stored, canonical := ids.Map(source)
 	switch {
 	case !slices.Contains(s.topics, topic):
 		return driver.ErrWrongTopic
-	case !canonical || number < 0:
+	case !canonical || stored == ids.UUID{} || number < 0:
 		return driver.ErrNoPosition
 	default:
 		return nil
