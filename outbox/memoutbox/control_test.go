@@ -42,14 +42,17 @@ type control struct {
 
 func newControl(t *testing.T) *control {
 	t.Helper()
-	return newControlWith(t, Config{})
-}
-
-func newControlWith(t *testing.T, cfg Config) *control {
-	t.Helper()
-	ob, err := New(cfg)
+	ob, err := New(Config{})
 	require.NoError(t, err)
 	return &control{Outbox: ob}
+}
+
+// broken returns a control that breaks a rule.
+func broken(t *testing.T, rule func(c *control)) *control {
+	t.Helper()
+	c := newControl(t)
+	rule(c)
+	return c
 }
 
 func (c *control) Begin(ctx context.Context) (outboxtest.Tx, error) {
@@ -234,7 +237,7 @@ func (s controlSession) Release(ctx context.Context) error {
 // check, words of its complaint.
 type negative struct {
 	rule   string
-	broken func(t *testing.T) *control
+	broken func(c *control)
 	caught map[string]string
 }
 
@@ -266,7 +269,7 @@ func negatives() []negative {
 
 func (n negative) expectCaught(t *testing.T, name, complaint string) {
 	t.Helper()
-	expectCaught(t, name, complaint, n.broken(t))
+	expectCaught(t, name, complaint, broken(t, n.broken))
 }
 
 func expectCaught(t *testing.T, name, complaint string, broken outboxtest.Subject) {
