@@ -2,8 +2,11 @@ package testenv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"syscall"
+	"testing"
+	"time"
 )
 
 // Own is a real server of a program's own, to be stopped, killed and started again.
@@ -101,4 +104,91 @@ func OwnDynamo(ctx context.Context) (*Own, error) {
 	}
 
 	return newOwn(service, s), nil
+}
+
+// Program is a server that this package does not know of itself.
+type Program struct {
+	// Name is what the name of its directory has in it.
+	Name string
+	// Plan returns the files to write into its directory, by name, and its command
+	// line. It runs in dir, which is removed in the end, and is to listen on port.
+	Plan func(dir string, port int) (files map[string]string, argv []string)
+	// Probe returns the version of the server at address, and an error until it
+	// answers.
+	Probe func(ctx context.Context, address string) (version string, err error)
+}
+
+// OwnProgram starts a program and waits until it answers. It ends with us, like the
+// servers that this package knows.
+func OwnProgram(ctx context.Context, p Program) (*Own, error) {
+	s, err := serve(ctx, p.Name, programServer{p})
+	if err != nil {
+		return nil, err
+	}
+
+	return newOwn(Service{Address: s.address(), Version: s.version}, s), nil
+}
+
+// Log is the end of what the server has printed, for an error.
+func (o *Own) Log() string { return o.server.proc.tail(errorTail) }
+
+// programServer runs a program.
+type programServer struct {
+	program Program
+}
+
+func (s programServer) plan(dir string, port int) (plan, error) {
+	files, argv := s.program.Plan(dir, port)
+
+	return plan{Files: files, Argv: argv, Stop: []stopStep{{Signal: int(syscall.SIGTERM), Wait: 15 * time.Second}}}, nil
+}
+
+func (s programServer) probe(ctx context.Context, _ string, port int) (string, error) {
+	return s.program.Probe(ctx, localAddress(port))
+}
+
+// private is a server of a test's own: an [Own] that fails the test when it fails, and
+// is gone when the test ends.
+type private struct {
+	tb  testing.TB
+	own *Own
+}
+
+// startPrivate starts one. Where there is none to be started and needs says what for,
+// the test is skipped, in CI it fails.
+func startPrivate(tb testing.TB, needs string, start func(context.Context) (*Own, error)) private {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	own, err := start(ctx)
+	if needs != "" && errors.Is(err, ErrUnavailable) && !inCI() {
+		tb.Skipf("needs %s: %s", needs, firstLine(err))
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := own.Close(); err != nil {
+			tb.Errorf("stop the test's own server: %v", err)
+		}
+	})
+
+	return private{tb: tb, own: own}
+}
+
+// end sends the server a signal and waits until it has exited.
+func (s private) end(sig syscall.Signal) {
+	s.tb.Helper()
+	if err := s.own.End(context.Background(), sig); err != nil {
+		s.tb.Fatal(err)
+	}
+}
+
+// Start starts the server again, on the same port and data, and waits until it
+// answers.
+func (s private) Start() {
+	s.tb.Helper()
+	if err := s.own.Start(context.Background()); err != nil {
+		s.tb.Fatal(err)
+	}
 }
