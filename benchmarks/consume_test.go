@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/kafkasource"
+	"github.com/leat-go/leat/inbox/pginbox"
 )
 
 // consumerLanes is how many messages a consumer has in hand at the same time.
@@ -71,9 +72,13 @@ type joining struct {
 func newJoining() *joining { return &joining{done: make(chan struct{})} }
 
 // seek leaves the partitions where they begin.
-func (j *joining) seek(context.Context, []driver.Position) (map[int32]int64, error) {
+func (j *joining) seek(_ context.Context, parts []driver.Assignment) ([]int64, error) {
 	j.once.Do(func() { close(j.done) })
-	return nil, nil //nolint:nilnil // nothing begins elsewhere
+	from := make([]int64, len(parts))
+	for i, p := range parts {
+		from[i] = p.From
+	}
+	return from, nil
 }
 
 func (j *joining) await(ended chan error, stop func() error) (func() error, error) {
@@ -86,6 +91,11 @@ func (j *joining) await(ended chan error, stop func() error) (func() error, erro
 	case <-time.After(time.Minute):
 		return nil, errors.Join(errors.New("the consumer was assigned no partitions"), stop())
 	}
+}
+
+// inTx is handle with the transaction of its delivery. M is a message, or those of a batch.
+func inTx[M any](handle func(ctx context.Context, tx pgx.Tx, m M) error) func(ctx context.Context, m M) error {
+	return func(ctx context.Context, m M) error { return handle(ctx, pginbox.Tx(ctx), m) }
 }
 
 // insertEffect is a handler that leaves one row a message.

@@ -76,7 +76,7 @@ func newWay(b *testing.B, broker *testenv.KafkaEnv, name string, count int) *way
 	if name == "leat" {
 		in, err := pginbox.New(w.consumer.Pool, "benchmark", pginbox.Config{})
 		require.NoError(b, err)
-		w.handle = pginbox.Handle(in, insertEffect)
+		w.handle = in.Handle(inTx(insertEffect))
 	}
 	if name == "dual-write" {
 		raw, err := rival.NewRaw(broker.Brokers)

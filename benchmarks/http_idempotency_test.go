@@ -16,7 +16,6 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/compare"
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/httpdedupe"
-	"github.com/leat-go/leat/dedupe/httpdedupe/pghttp"
 	"github.com/leat-go/leat/dedupe/pgdedupe"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -38,7 +37,7 @@ func httpIdempotency(b *testing.B, db *testenv.Database, lanes int) {
 	b.Helper()
 	size := scale(b).inbox
 	logSettings(b, db, nil)
-	responses, err := pghttp.New(db.Pool, "benchmark", pghttp.Config{})
+	responses, err := pgdedupe.NewTx(db.Pool, "benchmark", pgdedupe.Config{})
 	require.NoError(b, err)
 	require.NoError(b, responses.Migrate(b.Context()))
 	once, err := httpdedupe.NewTx(responses, httpdedupe.OneTenant, httpdedupe.Config{})
@@ -57,7 +56,7 @@ func httpIdempotency(b *testing.B, db *testenv.Database, lanes int) {
 		})
 	})
 	inTx := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer(w, r, func(msg *message.Message) error { return effect(r.Context(), pghttp.Tx(r.Context()), msg) })
+		answer(w, r, func(msg *message.Message) error { return effect(r.Context(), pgdedupe.Tx(r.Context()), msg) })
 	})
 	run := func(h http.Handler) func(int) (time.Duration, error) {
 		return func(int) (time.Duration, error) { return deliver(b.Context(), lanes, size.transactions, request(h)) }

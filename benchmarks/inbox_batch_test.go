@@ -30,7 +30,9 @@ import (
 func BenchmarkInboxBatch(b *testing.B) {
 	handlers := map[string]batchHandler{
 		"rows": {
-			func(batch *inbox.Batch) inbox.BatchFunc { return pginbox.HandleBatch(batch, writeRows) },
+			func(batch *inbox.Batch) inbox.BatchFunc {
+				return batch.Handle(inTx(writeRows))
+			},
 			writeRows,
 		},
 		"queued": {
@@ -121,7 +123,7 @@ func inboxQueued(b *testing.B, db *testenv.Database, lanes int) {
 		return func(int) (time.Duration, error) { return deliver(b.Context(), lanes, times.transactions, handle) }
 	}
 	queued := run(pginbox.HandleQueued(in, queueRows))
-	plain := run(pginbox.Handle(handled, rowByRow))
+	plain := run(handled.Handle(inTx(rowByRow)))
 	bare := run(bareRows(db.Pool))
 	for _, warmUp := range []func(int) (time.Duration, error){queued, plain, bare} {
 		_, err := warmUp(0)

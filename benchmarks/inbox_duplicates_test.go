@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/benchmarks/internal/compare"
@@ -38,9 +37,9 @@ func inboxDuplicates(b *testing.B, db *testenv.Database, lanes int) {
 	seen, err := newMessages(b.Context(), 1000)
 	require.NoError(b, err)
 	for _, msg := range seen {
-		require.NoError(b, pginbox.Handle(earlier, effect)(msg))
+		require.NoError(b, earlier.Handle(inTx(effect))(msg))
 	}
-	handle := pginbox.Handle(in, func(context.Context, pgx.Tx, *message.Message) error {
+	handle := in.Handle(func(context.Context, *message.Message) error {
 		return errors.New("a duplicate has reached the handler")
 	})
 	run := func(handle func(*message.Message) error) func(int) (time.Duration, error) {

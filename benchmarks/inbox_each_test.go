@@ -19,7 +19,7 @@ import (
 )
 
 // BenchmarkInboxEach measures a handler of single messages in transactions of a hundred
-// (HandleBatchEach) against the same one in a transaction of its own (Handle), while some
+// (HandleEach) against the same one in a transaction of its own (Handle), while some
 // messages were processed before and some fail each time.
 func BenchmarkInboxEach(b *testing.B) {
 	eachServer(b, func(b *testing.B, db *testenv.Database) {
@@ -79,10 +79,10 @@ func inboxEach(b *testing.B, db *testenv.Database, m mixture) {
 	count := max(times.transactions/25, 1) * lanes * size
 	seen, err := newMessages(b.Context(), count) // so that no two lanes have the same one in hand
 	require.NoError(b, err)
-	_, err = inBatches(b.Context(), lanes, size, seen, pginbox.HandleBatch(earlier, writeRows))
+	_, err = inBatches(b.Context(), lanes, size, seen, earlier.Handle(inTx(writeRows)))
 	require.NoError(b, err)
 	draw := func() ([]*message.Message, error) { return m.draw(b.Context(), seen) }
-	one := pginbox.Handle(in, handle)
+	one := in.Handle(inTx(handle))
 	single := func(int) (time.Duration, error) {
 		msgs, err := draw()
 		if err != nil {
@@ -95,7 +95,7 @@ func inboxEach(b *testing.B, db *testenv.Database, m mixture) {
 		if err != nil {
 			return 0, err
 		}
-		return inBatches(b.Context(), lanes, size, msgs, pginbox.HandleBatchEach(batch, handle))
+		return inBatches(b.Context(), lanes, size, msgs, batch.HandleEach(inTx(handle)))
 	}
 	for range 2 { // connections and statements
 		_, err1 := each(0)

@@ -44,7 +44,9 @@ func inboxFailures(b *testing.B, db *testenv.Database, lanes int) {
 	for i, c := range configs {
 		in, err := pginbox.New(db.Pool, c.name, c.cfg)
 		require.NoError(b, err)
-		handle := func(msg *message.Message) error { return pginbox.Handle(in, effect)(msg) }
+		handle := func(msg *message.Message) error {
+			return in.Handle(inTx(effect))(msg)
+		}
 		_, err = deliver(b.Context(), lanes, lanes*20, handle) // connections and statements
 		require.NoError(b, err)
 		contenders[i] = compare.Contender{Name: c.name, Ops: size.transactions, Run: func(int) (time.Duration, error) {

@@ -37,7 +37,7 @@ func inboxHandler(b *testing.B, db *testenv.Database, lanes int) {
 	logSettings(b, db, nil)
 	in, err := pginbox.New(db.Pool, "benchmark", pginbox.Config{})
 	require.NoError(b, err)
-	behind := pginbox.Handle(in, effect)
+	behind := in.Handle(inTx(effect))
 	bare := bareEffect(db.Pool)
 	run := func(handle func(*message.Message) error) func(int) (time.Duration, error) {
 		return func(int) (time.Duration, error) {

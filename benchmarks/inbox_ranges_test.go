@@ -30,7 +30,7 @@ func BenchmarkInboxRemembered(b *testing.B) {
 		logSettings(b, db, nil)
 		in, err := pginbox.New(db.Pool, "benchmark", pginbox.Config{})
 		require.NoError(b, err)
-		handle := pginbox.Handle(in, effect)
+		handle := in.Handle(inTx(effect))
 		if ranges {
 			began := time.Now()
 			rememberFortnight(b, db, in, remembered)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/benchmarks/internal/compare"
+	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/inbox/twotier"
 	"github.com/leat-go/leat/internal/testenv"
@@ -24,7 +25,7 @@ func BenchmarkInboxTwoTier(b *testing.B) {
 		logSettings(b, db, nil)
 		in, err := pginbox.New(db.Pool, "duplicates", pginbox.Config{})
 		require.NoError(b, err)
-		tiers, err := twotier.New(in, twotier.Config{Scope: in.Scope})
+		tiers, err := twotier.New(in.Processor, twotier.Config{Scope: in.Scope})
 		require.NoError(b, err)
 		ids := make([]string, 100)
 		nothing := func(context.Context) error { return nil }
@@ -33,7 +34,7 @@ func BenchmarkInboxTwoTier(b *testing.B) {
 			_, err := tiers.Process(b.Context(), message.NewMessage(ids[i], nil), nothing)
 			require.NoError(b, err)
 		}
-		run := func(in twotier.Inbox) func(int) (time.Duration, error) {
+		run := func(in inbox.Runner) func(int) (time.Duration, error) {
 			return func(int) (time.Duration, error) {
 				return deliver(b.Context(), 8, size.transactions, func(msg *message.Message) error {
 					again := message.NewMessage(ids[int(msg.Payload[0])%len(ids)], nil)

@@ -32,7 +32,7 @@ func BenchmarkInboxWatermark(b *testing.B) {
 			wm := newPartitions(b, db, lanes)
 			ids, err := pginbox.New(db.Pool, "ids", pginbox.Config{})
 			require.NoError(b, err)
-			byID := pginbox.Handle(ids, effect)
+			byID := ids.Handle(inTx(effect))
 			bare := bareEffect(db.Pool)
 			run := func(handle func(*message.Message) error) func(int) (time.Duration, error) {
 				return func(int) (time.Duration, error) { return deliver(b.Context(), lanes, size.transactions, handle) }
@@ -123,7 +123,7 @@ func newPartitions(b *testing.B, db *testenv.Database, lanes int) *partitions {
 	b.Helper()
 	w, err := pgwatermark.New(db.Pool, "positions", []string{"log"}, pgwatermark.Config{})
 	require.NoError(b, err)
-	p := &partitions{handle: pgwatermark.Handle(w, effect), source: uuid.NewString(), next: make([]int64, lanes)}
+	p := &partitions{handle: w.Handle(inTx(effect)), source: uuid.NewString(), next: make([]int64, lanes)}
 	for lane := range lanes {
 		_, err := w.Assigned(b.Context(), []driver.Assignment{{Source: p.source, Topic: "log", Partition: int32(lane), End: 1 << 40}})
 		require.NoError(b, err)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox/pginbox"
@@ -60,7 +59,8 @@ func holdHandler(b *testing.B, db *testenv.Database) func() {
 	id, err := uuid.NewV7()
 	require.NoError(b, err)
 	working, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	handle := pginbox.Handle(in, func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
+	handle := in.Handle(func(ctx context.Context, msg *message.Message) error {
+		tx := pginbox.Tx(ctx)
 		_, err := tx.Exec(ctx, "INSERT INTO effects VALUES ($1, '')", msg.UUID)
 		close(working)
 		<-release

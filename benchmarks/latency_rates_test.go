@@ -90,7 +90,7 @@ type journey struct {
 // toEffects carries a segment to a consumer of single messages.
 func (l *latencies) toEffects(b *testing.B, s *segment, in *pginbox.Inbox) error {
 	b.Helper()
-	handle := pginbox.Handle(in, insertEffect)
+	handle := in.Handle(inTx(insertEffect))
 	stop, err := consume(b.Context(), l.broker.Brokers, l.topic, l.topic, func(msg *message.Message) error {
 		err := handle(msg)
 		if err == nil {
@@ -108,7 +108,7 @@ func (l *latencies) toBatches(b *testing.B, s *segment, in *pginbox.Inbox) error
 	b.Helper()
 	batch, err := inbox.NewBatch(in.Processor, inbox.BatchConfig{})
 	require.NoError(b, err)
-	handle := pginbox.HandleBatch(batch, insertEffects)
+	handle := batch.Handle(inTx(insertEffects))
 	stop, err := consumeBatches(b.Context(), l.broker.Brokers, l.topic, l.topic, func(ctx context.Context, msgs []*message.Message) []error {
 		errs := handle(ctx, msgs)
 		for i, msg := range msgs {

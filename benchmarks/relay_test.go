@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -21,7 +22,7 @@ func openRelay(ob *pgoutbox.Outbox, brokers []string, group string, cfg relay.Co
 func openRelayOf(
 	ob *pgoutbox.Outbox, from pgoutbox.SourceConfig, brokers []string, cfg relay.Config,
 ) (*relay.Relay, *kafkasink.Sink, error) {
-	from.Start = pgoutbox.StartOldest()
+	from.Start = driver.Start{Oldest: true}
 	source, err := ob.Source(from)
 	if err != nil {
 		return nil, nil, err

@@ -48,7 +48,7 @@ func inboxDeduplicator(b *testing.B, db *testenv.Database, lanes int) {
 			return deliver(b.Context(), lanes, size.transactions, handle)
 		}}
 	}
-	leat := contender("leat", pginbox.Handle(in, effect))
+	leat := contender("leat", in.Handle(inTx(effect)))
 	watermill := contender("watermill-deduplicator", func(msg *message.Message) error {
 		_, err := deduplicated(msg)
 		return err

@@ -99,7 +99,7 @@ func (p *Processor) judge(ctx context.Context, d *delivery, outcome Outcome, err
 		p.warn(ctx, "note a failed attempt", d.id, failed)
 		return outcome, err
 	}
-	if d.refused || driver.IsPermanent(err) || history.Attempts >= p.cfg.OnFailure.Attempts {
+	if d.refused || IsPermanent(err) || history.Attempts >= p.cfg.OnFailure.Attempts {
 		return p.giveUp(ctx, d, err, history)
 	}
 	return outcome, err
@@ -127,7 +127,7 @@ func (p *Processor) withdraw(ctx context.Context, d *delivery) {
 
 // warn logs a step that has failed without an effect on the outcome.
 func (p *Processor) warn(ctx context.Context, step, id string, err error) {
-	p.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "inbox step failed", slog.String("step", step),
+	p.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "inbox step failed", slog.String("operation", step),
 		slog.String("consumer", p.consumer), slog.String("message_id", id), slog.Any("error", err))
 }
 

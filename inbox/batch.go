@@ -98,7 +98,7 @@ func (b *Batch) Handle(handle func(ctx context.Context, msgs []*message.Message)
 // run in two halves, and so on; or without the one that a MessageError names. One
 // that is left alone goes through Processor.Process, and what that does about a
 // failure is done about it alone. A panic of the handler is recovered and becomes
-// the error of the message, a PanicError.
+// the error of the message, with the stack.
 //
 // If a commit has no answer all messages of its transaction get ErrCommitUnknown;
 // when they come again each is a duplicate or is run, whichever is right. When ctx

@@ -3,6 +3,7 @@ package inbox
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 )
 
 var errWrongAnswer = errors.New("leat: the store answered for another number of messages")
@@ -31,22 +32,12 @@ func (e *MessageError) Error() string {
 // Unwrap returns Err.
 func (e *MessageError) Unwrap() error { return e.Err }
 
-// PanicError is the error of a message whose handler panicked in a batch. Batch
-// recovers so that the other messages of the batch can be run without it.
-type PanicError struct {
-	// Value is what the handler panicked with.
-	Value any
-	// Stack is the stack of the goroutine at that moment.
-	Stack []byte
-}
-
-// Error returns the value and the stack.
-func (e *PanicError) Error() string {
-	return fmt.Sprintf("leat: batch handler panicked: %v\n%s", e.Value, e.Stack)
-}
-
-// Unwrap returns the value if it is an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
+// panicked returns the error of a message whose handler panicked in a batch, with the stack.
+// It wraps v if that is an error.
+func panicked(v any) error {
+	err, ok := v.(error)
+	if !ok {
+		err = fmt.Errorf("%v", v)
+	}
+	return fmt.Errorf("leat: batch handler panicked: %w\n%s", err, debug.Stack())
 }

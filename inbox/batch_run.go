@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
@@ -67,7 +66,7 @@ func (c *batchCall) call(ctx context.Context, unit driver.Unit, m *mark, fresh [
 // recovered makes a panic the error.
 func recovered(err *error) {
 	if v := recover(); v != nil {
-		*err = &PanicError{Value: v, Stack: debug.Stack()}
+		*err = panicked(v)
 	}
 }
 

@@ -227,11 +227,19 @@ func (o *outcomes) OnInboxDelivery(_ context.Context, d inbox.DeliveryEvent) {
 	(*o)[d.ID] = append((*o)[d.ID], d.Outcome)
 }
 
-func TestPanicErrorUnwraps(t *testing.T) {
+func TestBatchHandlerPanics(t *testing.T) {
 	t.Parallel()
-	require.ErrorIs(t, &inbox.PanicError{Value: errFake}, errFake)
-	require.NoError(t, (&inbox.PanicError{Value: "text"}).Unwrap())
-	require.ErrorContains(t, &inbox.PanicError{Value: "text"}, "leat: batch handler panicked: text")
+	for _, v := range []any{errFake, "fake"} {
+		errs := newBatch(t, newBatchStore(), inbox.BatchConfig{}).Process(t.Context(), keyed("a"),
+			func(context.Context, []*message.Message) error { panic(v) })
+		require.ErrorContains(t, errs[0], "leat: batch handler panicked: fake\n")
+		require.ErrorContains(t, errs[0], "batch_test.go", "the stack")
+		require.Equal(t, v == any(errFake), errors.Is(errs[0], errFake))
+	}
+}
+
+func TestBatchErrors(t *testing.T) {
+	t.Parallel()
 	require.ErrorContains(t, &inbox.MessageError{Index: 3, Err: errFake}, "message 3 of the batch: fake")
 	require.False(t, inbox.ShouldPoison(inbox.ErrHeldBack))
 	require.Equal(t, "alone", driver.Alone.String())

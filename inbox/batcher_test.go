@@ -157,7 +157,7 @@ func TestI1_BatcherWithFailures(t *testing.T) {
 					failures[msg.UUID]++
 					return &inbox.MessageError{Index: i, Err: errFake}
 				}
-				meminbox.FromContext(ctx).OnCommit(func() { effects[msg.UUID]++ })
+				meminbox.OnCommit(ctx, func() { effects[msg.UUID]++ })
 			}
 			return nil
 		}), inbox.BatcherConfig{})

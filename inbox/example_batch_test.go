@@ -30,7 +30,7 @@ func ExampleBatch_Process() {
 			if msg.UUID == "bad" {
 				return &inbox.MessageError{Index: i, Err: context.DeadlineExceeded}
 			}
-			meminbox.FromContext(ctx).OnCommit(func() { effects = append(effects, msg.UUID) })
+			meminbox.OnCommit(ctx, func() { effects = append(effects, msg.UUID) })
 		}
 		return nil
 	})
@@ -65,7 +65,7 @@ func ExampleBatch_HandleEach() {
 		if msg.UUID == "bad" {
 			return context.DeadlineExceeded
 		}
-		meminbox.FromContext(ctx).OnCommit(func() { effects = append(effects, msg.UUID) })
+		meminbox.OnCommit(ctx, func() { effects = append(effects, msg.UUID) })
 		return nil
 	})
 	errs := process(context.Background(), []*message.Message{

@@ -22,7 +22,7 @@ func ExampleProcessor_Process() {
 	points := 0
 	for _, failure := range []error{context.DeadlineExceeded, nil, nil} {
 		outcome, err := in.Process(ctx, message.NewMessage("order-1 paid", nil), func(ctx context.Context) error {
-			meminbox.FromContext(ctx).OnCommit(func() { points += 10 })
+			meminbox.OnCommit(ctx, func() { points += 10 })
 			return failure
 		})
 		fmt.Println(outcome, err, points)

@@ -64,17 +64,17 @@ func (p *Processor) park(ctx context.Context, d *delivery, req driver.ParkReques
 	switch {
 	case err != nil:
 		return OutcomeFailed, true, p.notGivenUp(d, cause, err)
-	case status == driver.ParkStored:
+	case status == driver.Claimed:
 		return OutcomeParked, true, nil
-	case status == driver.ParkDuplicate:
+	case status == driver.Duplicate:
 		return OutcomeDuplicate, true, nil
-	case status == driver.ParkBusy:
+	case status == driver.Busy:
 		p.delay(ctx)
 		return OutcomeBusy, true, p.wrap("park", d.id, ErrBusy)
-	case status == driver.ParkNotBehind && req.Behind:
+	case status == driver.NotBehind && req.Behind:
 		return 0, false, nil
 	default:
-		return OutcomeFailed, true, p.notGivenUp(d, cause, fmt.Errorf("store answered ParkStatus(%d)", status))
+		return OutcomeFailed, true, p.notGivenUp(d, cause, fmt.Errorf("store answered %s", status))
 	}
 }
 

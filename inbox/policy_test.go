@@ -66,8 +66,8 @@ func TestPermanent(t *testing.T) {
 	err := inbox.Permanent(errFake)
 	require.ErrorIs(t, err, errFake)
 	require.EqualError(t, err, errFake.Error())
-	require.True(t, driver.IsPermanent(errors.Join(errAny, err)))
-	require.False(t, driver.IsPermanent(errFake))
+	require.True(t, inbox.IsPermanent(errors.Join(errAny, err)))
+	require.False(t, inbox.IsPermanent(errFake))
 }
 
 func TestActionNames(t *testing.T) {

@@ -27,6 +27,7 @@ type Processor struct {
 	cfg      Config
 
 	handlers onehandler.Guard
+	repeats  streak
 
 	attempts driver.Attempter // nil if attempts are not counted
 	parker   driver.Parker    // nil if the store is none
@@ -203,6 +204,7 @@ func (p *Processor) observe(ctx context.Context, d DeliveryEvent) {
 	p.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "inbox delivery",
 		slog.String("consumer", d.Consumer), slog.String("message_id", d.ID),
 		slog.String("outcome", d.Outcome.String()), slog.Duration("took", d.Took))
+	p.tellStreak(ctx, d.Outcome)
 	hooks.Call(ctx, p.cfg.Logger, p.cfg.Hooks, func(h DeliveryHook) { h.OnInboxDelivery(ctx, d) })
 }
 

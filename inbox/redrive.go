@@ -131,7 +131,7 @@ func (p *Processor) afterRedrive(ctx context.Context, r driver.Redriven, outcome
 		}
 	default:
 		f.Withdraw = !ShouldPoison(err)
-		f.Park = !f.Withdraw && (driver.IsPermanent(err) || r.Attempt >= p.maxAttempts())
+		f.Park = !f.Withdraw && (IsPermanent(err) || r.Attempt >= p.maxAttempts())
 	}
 	f.AttemptError = attemptError(err)
 	if f.Park {

@@ -15,7 +15,7 @@ import (
 func (p *Processor) unit(ctx context.Context, d *delivery) (outcome Outcome, err error) {
 	unit, status, err := d.claim(ctx)
 	switch {
-	case err != nil && (driver.IsPermanent(err) || errors.Is(err, driver.ErrTooOld) || errors.Is(err, driver.ErrTooNew)):
+	case err != nil && (IsPermanent(err) || errors.Is(err, driver.ErrTooOld) || errors.Is(err, driver.ErrTooNew)):
 		d.refused = true
 		return OutcomeFailed, p.wrap("claim", d.id, err)
 	case err != nil:

@@ -8,7 +8,7 @@
 //
 // The recommended order, outermost first:
 //
-//	Recoverer → metrics.Consumers → PoisonQueueWithFilter → Retry → Recoverer → oteltrace.Tracer →
+//	Recoverer → metrics.Consumers → PoisonQueueWithFilter → Retry → Recoverer → otelleat.Tracer →
 //	Inbox → Tracer.Inside → Timeout → CorrelationID → RollbackOnError → handler
 //
 // Recoverer, PoisonQueueWithFilter, Retry, Timeout and CorrelationID are Watermill's own.

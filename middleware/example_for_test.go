@@ -34,7 +34,7 @@ func ExampleNewInbox_for() {
 	router.AddMiddleware(once)
 	for _, name := range []string{"points", "mail"} {
 		router.AddConsumerHandler(name, "orders", pubsub, func(msg *message.Message) error {
-			meminbox.FromContext(msg.Context()).OnCommit(func() { fmt.Println(name, "for", msg.UUID) })
+			meminbox.OnCommit(msg.Context(), func() { fmt.Println(name, "for", msg.UUID) })
 			return nil
 		})
 	}

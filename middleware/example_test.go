@@ -34,7 +34,7 @@ func ExampleNewInbox() {
 	}
 	router.AddMiddleware(wm.Recoverer, once)
 	router.AddConsumerHandler("points", "orders", pubsub, func(msg *message.Message) error {
-		meminbox.FromContext(msg.Context()).OnCommit(func() { fmt.Println("10 points for", msg.UUID) })
+		meminbox.OnCommit(msg.Context(), func() { fmt.Println("10 points for", msg.UUID) })
 		return nil
 	})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -84,7 +84,7 @@ func newTally(want int) *tally {
 }
 
 func (c *tally) add(ctx context.Context, what string) {
-	meminbox.FromContext(ctx).OnCommit(func() {
+	meminbox.OnCommit(ctx, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.ran[what]++; len(c.ran) == c.want && c.ran[what] == 1 {

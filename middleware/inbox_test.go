@@ -24,11 +24,9 @@ type memory struct {
 }
 
 func (m *memory) EnqueueContext(ctx context.Context, msgs ...outbox.Message) error {
-	tx := meminbox.FromContext(ctx)
-	if tx == nil || ctx.Err() != nil {
+	if ctx.Err() != nil || !meminbox.OnCommit(ctx, func() { m.committed = append(m.committed, msgs...) }) {
 		return outbox.ErrNotInTransaction
 	}
-	tx.OnCommit(func() { m.committed = append(m.committed, msgs...) })
 	return m.err
 }
 

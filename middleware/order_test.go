@@ -43,7 +43,7 @@ func TestRecommendedOrder(t *testing.T) {
 		key := msg.Metadata.Get("leat_key")
 		mu.Lock()
 		defer mu.Unlock()
-		meminbox.FromContext(msg.Context()).OnCommit(func() {
+		meminbox.OnCommit(msg.Context(), func() {
 			mu.Lock()
 			defer mu.Unlock()
 			effects[key] = append(effects[key], msg.UUID)

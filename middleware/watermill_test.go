@@ -15,7 +15,7 @@ import (
 // writing returns a handler that writes an effect and then does more.
 func writing(effects *int, more func() error) message.HandlerFunc {
 	return func(msg *message.Message) ([]*message.Message, error) {
-		meminbox.FromContext(msg.Context()).OnCommit(func() { *effects++ })
+		meminbox.OnCommit(msg.Context(), func() { *effects++ })
 		return nil, more()
 	}
 }

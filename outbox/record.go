@@ -20,7 +20,7 @@ type Record struct {
 	CreatedAt time.Time
 
 	// Replay is empty when a relay delivers the record, and the name of the replay when
-	// package replay sends it once more: another one for each run. A sink whose destination
+	// relay.Replay sends it once more: another one for each run. A sink whose destination
 	// drops repeats must make Topic, ID, Seq, CreatedAt and Replay part of what that compares:
 	// records that differ in one of them are not repeats of each other.
 	Replay string

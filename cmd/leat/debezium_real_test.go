@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	indebezium "github.com/leat-go/leat/inbox/debezium"
+	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/internal/testenv/connect"
@@ -196,5 +196,5 @@ func idOf(record *kgo.Record) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return indebezium.ID()(msg)
+	return inbox.IDFromHeader(outbox.HeaderEventID, "id")(msg)
 }

@@ -158,7 +158,7 @@ func TestDoctor_Inbox(t *testing.T) {
 		require.NoError(t, err, sql)
 	}
 	require.Equal(t, doctor.Warn, o.verdict("inbox.covers", "remembers 48h").Verdict)
-	found, _ = o.examined("--only", "inbox.covers", "--outbox-max-age", "1d")
+	found, _ = o.examined("--only", "inbox.covers", "--outbox-retention", "1d")
 	require.Equal(t, doctor.OK, found[0].Verdict, found)
 	require.Equal(t, doctor.Warn, o.verdict("inbox.ranges", "no range is ahead").Verdict)
 	viewer := newSession(t, s.URL+"&options=-c%20role%3Dpg_monitor")

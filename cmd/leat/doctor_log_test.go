@@ -32,8 +32,8 @@ func TestDoctor_Log(t *testing.T) {
 	is(doctor.OK, "outbox.size", "", "--outbox-max-bytes", "1TiB")
 	is(doctor.Warn, "outbox.size", "the oldest messages go, after 24h00m", "--outbox-max-bytes", "1MiB")
 	is(doctor.Warn, "outbox.size", "will have 20.0 MiB in ", "--outbox-max-bytes", "20MiB")
-	is(doctor.OK, "outbox.size", "", "--outbox-max-bytes", "20MiB", "--outbox-max-age", "1d")
-	is(doctor.Warn, "outbox.size", "not after never", "--outbox-max-bytes", "1GiB", "--outbox-max-age", "0s")
+	is(doctor.OK, "outbox.size", "", "--outbox-max-bytes", "20MiB", "--outbox-retention", "1d")
+	is(doctor.Warn, "outbox.size", "not after never", "--outbox-max-bytes", "1GiB", "--outbox-retention", "0s")
 
 	_, err = s.Pool.Exec(t.Context(), "SELECT setval(pg_get_serial_sequence('leat.outbox', 'seq'), 100000000000)")
 	require.NoError(t, err)

@@ -29,7 +29,7 @@ var tooLong = strings.Repeat("n", 64)
 // special are values that the flags of texts with few values refuse, and where that is
 // tested beside this.
 var special = map[string]string{
-	"output": "xml", "time": "soon", "color": "blue", "component": "cellar", "max-age": "long", "start": "yesterday", "state": "lost",
+	"output": "xml", "time": "soon", "color": "blue", "component": "cellar", "retention": "long", "start": "yesterday", "state": "lost",
 	"resume": "/", "after": "x", "only": "[", "role": "shop=owner", "redis": "redis://127.0.0.1:1/many",
 	"listen": "nowhere", "base": "ops", "host": "a/b", "allow": "root", "basic": "/nowhere", "bearer": "/nowhere", "proxy-peer": "nobody", "proxy-role": "ops",
 	"tls-cert": "/nowhere", "tls-key": "/nowhere", "ca-file": "/nowhere", "connector": "/nowhere", "hide-path": "a..b", "descriptors": "/nowhere", "protobuf": "orders",
@@ -124,7 +124,7 @@ func wanted(leaf *kong.Node, but string) []string {
 			}
 			value := map[string]string{"int32": "1", "int64": "1", "Span": "48h"}[typeOf(flag)]
 			switch {
-			case flag.Name == "max-age":
+			case flag.Name == "retention":
 				value = "1h"
 			case value == "":
 				value = "x"

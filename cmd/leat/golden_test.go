@@ -70,7 +70,7 @@ func TestStatus_WatchPrints(t *testing.T) {
 	s.trouble(t)
 	o := newSession(t, s.URL)
 	out, code := o.interrupted("paused", func() {
-		require.NoError(t, s.ob.Pause(t.Context(), admin.PauseRequest{By: admin.By{Actor: "bob", Reason: "INC-1"}, Group: "default"}))
+		require.NoError(t, s.ob.Admin().Pause(t.Context(), admin.PauseRequest{By: admin.By{Actor: "bob", Reason: "INC-1"}, Group: "default"}))
 	}, "status", "--watch", "100ms")
 	require.Equal(t, 130, code, out)
 	looks := strings.SplitAfter(out, "runs\n")

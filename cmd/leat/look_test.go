@@ -21,7 +21,7 @@ func TestLooking(t *testing.T) {
 		"messages":  {{"messages", "search"}, {"messages", "search", "--topic", "orders*", "--newest", "--limit", "2"}, {"messages", "show", "m-1", "--since", "1h"}, {"messages", "export", "--key", "ann"}},
 		"trace":     {{"trace", "m-1", "--since", "1h"}, {"trace", "m-2", "--since", "1h"}, {"trace", "m-3", "--since", "1h"}, {"trace", "m-6", "--since", "1h"}, {"trace", "m-7", "--since", "1h"}},
 		"audit":     {{"audit"}, {"audit", "--group", "mail"}, {"audit", "--newest", "--limit", "1"}},
-		"retention": {{"retention", "ranges"}, {"retention", "run", "--max-age", "7d", "--dry-run"}},
+		"retention": {{"retention", "ranges"}, {"retention", "run", "--retention", "7d", "--dry-run"}},
 		"migrate":   {{"migrate", "status"}},
 		"inbox": {
 			{"inbox", "status"},

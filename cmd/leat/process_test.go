@@ -54,12 +54,12 @@ func TestInterrupted(t *testing.T) {
 	s.trouble(t)
 	o := newSession(t, s.URL)
 	out, code := o.interrupted(`"paused":["*"]`, func() {
-		require.NoError(t, s.ob.Pause(t.Context(), admin.PauseRequest{By: admin.By{Actor: "bob", Reason: "INC-1"}, Group: "default"}))
+		require.NoError(t, s.ob.Admin().Pause(t.Context(), admin.PauseRequest{By: admin.By{Actor: "bob", Reason: "INC-1"}, Group: "default"}))
 	}, "status", "--watch", "100ms", "-o", "jsonl")
 	require.Equal(t, 130, code, out)
 
 	out, code = o.interrupted("bobs reason", func() {
-		_, err := s.ob.Drop(t.Context(), admin.DropRequest{By: admin.By{Actor: "bob", Reason: "bobs reason"}, Selection: admin.Selection{ID: "m-5"}})
+		_, err := s.ob.Admin().Drop(t.Context(), admin.ChangeRequest{By: admin.By{Actor: "bob", Reason: "bobs reason"}, Selection: admin.Selection{ID: "m-5"}})
 		require.NoError(t, err)
 	}, "audit", "--follow", "-o", "jsonl")
 	require.Equal(t, 130, code, out)

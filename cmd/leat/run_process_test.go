@@ -31,7 +31,7 @@ outboxes:
     relays:
       - {group: default, slots: 2, lease: 4s, publish_timeout: 1s, sink: {kafka: {}}}
       - {group: copy, start: oldest, topics: ['%[2]s'], lease: 4s, publish_timeout: 1s, sink: {kafka: {compression: zstd}}}
-    maintenance: {max_age: 24h}
+    maintenance: {retention: 24h}
   - name: billing
     table: billing
     relays:
@@ -264,7 +264,7 @@ func TestRelay(t *testing.T) {
 	topic := kafka.Topic(t, "relayed", 1)
 	s.enqueue(t, placed("m-0", topic, "k", "fine"))
 	o := newSession(t, s.URL)
-	d := o.begin("relay", "--brokers", strings.Join(kafka.Brokers, ","), "--listen", "127.0.0.1:0", "--max-age", "7d")
+	d := o.begin("relay", "--brokers", strings.Join(kafka.Brokers, ","), "--listen", "127.0.0.1:0", "--retention", "7d")
 	s.arrived(t, topic, []string{"m"}, 1)
 	d.is(daemon.StateLeader, "relay", "outbox", "default")
 	d.is(daemon.StateLeader, "maintenance", "outbox", "")

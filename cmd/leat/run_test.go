@@ -80,7 +80,7 @@ func (s *session) beginAs(command []string, args ...string) *running {
 // listens waits for a listener, and returns its address.
 func (r *running) listens(what string) string {
 	r.t.Helper()
-	line := regexp.MustCompile(`for=` + what + ` address=(\S+)`)
+	line := regexp.MustCompile(`listener=` + what + ` address=(\S+)`)
 	var match []string
 	r.eventually("listens for "+what, func() bool {
 		match = line.FindStringSubmatch(r.log.String())

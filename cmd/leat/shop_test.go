@@ -93,7 +93,7 @@ type consumer interface {
 
 func (s *shop) source(t *testing.T, group string) outboxdriver.Source {
 	t.Helper()
-	source, err := s.ob.Source(pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest()})
+	source, err := s.ob.Source(pgoutbox.SourceConfig{Group: group, Start: outboxdriver.Start{Oldest: true}})
 	require.NoError(t, err)
 	return source
 }
@@ -215,7 +215,7 @@ func (s *shop) positions(t *testing.T) {
 	require.NoError(t, err)
 	_, err = in.Assigned(t.Context(), []driver.Assignment{{Source: logID, Topic: "orders", Start: 0, End: 3}})
 	require.NoError(t, err)
-	handle := pgwatermark.Handle(in, func(context.Context, pgx.Tx, *message.Message) error { return nil })
+	handle := in.Handle(func(context.Context, *message.Message) error { return nil })
 	msg := message.NewMessage("", nil)
 	msg.SetContext(driver.WithPosition(t.Context(), driver.Position{Source: logID, Topic: "orders", Offset: 0, Prev: -1, Serial: true}))
 	require.NoError(t, handle(msg))

@@ -23,7 +23,7 @@ outboxes:
     relays:
       - {group: default, lease: 4s, publish_timeout: 1s, sink: {kafka: {}}}
       - {group: copy, start: oldest, topics: ['%[2]s'], lease: 4s, publish_timeout: 1s, sink: {kafka: {}}}
-    maintenance: {max_age: 24h}
+    maintenance: {retention: 24h}
 inboxes: [{name: in, retention: 336h}]
 http: {listen: '127.0.0.1:0', dashboard: {}}
 metrics: {listen: '127.0.0.1:0', interval: 1s}

@@ -95,7 +95,7 @@ func (s *sqlShop) enqueue(t *testing.T, messages ...outbox.Message) {
 
 func (s *sqlShop) source(t *testing.T, group string) outboxdriver.Source {
 	t.Helper()
-	source, err := s.ob.Source(sqloutbox.SourceConfig{Group: group, Start: sqloutbox.StartOldest()})
+	source, err := s.ob.Source(sqloutbox.SourceConfig{Group: group, Start: outboxdriver.Start{Oldest: true}})
 	require.NoError(t, err)
 	return source
 }

@@ -61,7 +61,7 @@ func TestSQL_Refuses(t *testing.T) {
 			"this store cannot list ranges: its log has none: leat retention ranges does not work on <product>":   {"retention", "ranges"},
 			"this store cannot remember positions: leat inbox watermarks list does not work on <product>":         {"inbox", "watermarks", "list", "--consumer", "c"},
 			"this store cannot be made to forget: leat inbox retention enable does not work on <product>":         {"inbox", "retention", "enable", "--retention", "14d"},
-			"max-bytes = 1073741824: <product> cannot do this":                                                    {"retention", "run", "--max-age", "7d", "--max-bytes", "1GiB", "--without-archive", "--yes"},
+			"max-bytes = 1073741824: <product> cannot do this":                                                    {"retention", "run", "--retention", "7d", "--max-bytes", "1GiB", "--without-archive", "--yes"},
 			`schema = shop: <product> cannot do this`:                                                             {"status", "--schema", "shop"},
 			`forwarder = x: <product> cannot do this`:                                                             {"status", "--forwarder", "x"},
 			`group = mail: the audit of <product> names no group`:                                                 {"replay", "--group", "mail", "--brokers", "k1:1", "--reason", "r", "--yes"},
@@ -101,8 +101,8 @@ func TestSQL_Changing(t *testing.T) {
 		"sql-retention": func(t *testing.T, s *sqlShop, o *session) {
 			t.Helper()
 			trouble(t, s)
-			o.run(2, "retention", "run", "--max-age", "7d")
-			o.run(0, "retention", "run", "--max-age", "1ms", "--without-archive", "--yes", "-o", "json")
+			o.run(2, "retention", "run", "--retention", "7d")
+			o.run(0, "retention", "run", "--retention", "1ms", "--without-archive", "--yes", "-o", "json")
 			o.run(0, "messages", "search")
 		},
 	} {

@@ -22,8 +22,8 @@ type Subject interface {
 	Lose(ctx context.Context, key dedupe.Key) error
 }
 
-// Check is one case of the suite.
-type Check struct {
+// check is one case of the suite.
+type check struct {
 	// Name starts with the invariant that the check is about.
 	Name string
 
@@ -31,7 +31,7 @@ type Check struct {
 }
 
 // Run runs the check and returns what is wrong with s.
-func (c Check) Run(ctx context.Context, s Subject) error {
+func (c check) Run(ctx context.Context, s Subject) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	if err := c.run(ctx, s); err != nil {
@@ -43,7 +43,7 @@ func (c Check) Run(ctx context.Context, s Subject) error {
 // Run runs every check, in parallel, each on a new subject.
 func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
 	t.Helper()
-	for _, c := range Checks() {
+	for _, c := range checks() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			if err := c.Run(t.Context(), newSubject(t)); err != nil {
@@ -53,9 +53,9 @@ func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
 	}
 }
 
-// Checks returns the checks that Run runs.
-func Checks() []Check {
-	return []Check{
+// checks returns the checks that Run runs.
+func checks() []check {
+	return []check{
 		{"D1_OneOfManyClaimersGetsIt", oneOfMany},
 		{"D1_KeysAreApart", keysAreApart},
 		{"D2_OnlyTheHolder", onlyTheHolder},

@@ -7,7 +7,7 @@
 // Redis, and gives the guarantee of package dedupe: at least once, repeats
 // suppressed while the store keeps its record. NewTx runs the handler in a
 // transaction and stores the response in it, so that the effects, the messages
-// in the outbox and the response commit together, or not at all; pghttp does so
+// in the outbox and the response commit together, or not at all; pgdedupe.TxStore does so
 // on PostgreSQL.
 //
 // Stability: young, see docs/versions.md.

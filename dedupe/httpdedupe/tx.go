@@ -15,14 +15,14 @@ import (
 type transactional struct {
 	rules
 
-	store TxStore
+	store dedupe.TxStore
 }
 
 // NewTx returns a middleware that remembers requests in store. Scope is that of New.
 // Errors wrap outbox.ErrInvalidConfig. The middleware is safe for concurrent use.
 //
 // Only requests with a key get a transaction: Config.Required makes sure that all of
-// Config.Methods have one. The request's context carries the transaction, for pghttp.Tx,
+// Config.Methods have one. The request's context carries the transaction, for pgdedupe.Tx,
 // and for an outbox's EnqueueContext. The response is written after the commit; so nothing
 // can be streamed: the handler's http.ResponseWriter has no Flush and no Hijack.
 // A response that Config.Keep does not want rolls back and is sent, so do a
@@ -31,7 +31,7 @@ type transactional struct {
 //
 // Where the commit gets no answer, the client is told to send the request
 // again: it gets the response if the commit took effect, and else runs anew.
-func NewTx(store TxStore, scope func(r *http.Request) (string, error), cfg Config) (func(http.Handler) http.Handler, error) {
+func NewTx(store dedupe.TxStore, scope func(r *http.Request) (string, error), cfg Config) (func(http.Handler) http.Handler, error) {
 	cfg = cfg.withDefaults(1<<20, keepSuccess)
 	switch {
 	case store == nil:
@@ -70,7 +70,7 @@ func (m *transactional) serve(ctx context.Context, w http.ResponseWriter, c *cal
 
 // run calls the handler in the unit's transaction and ends the unit. Its problem
 // is nil where the handler's response is the one to send.
-func (m *transactional) run(ctx context.Context, unit TxUnit, rec *recorder, r *http.Request, next http.Handler) *Problem {
+func (m *transactional) run(ctx context.Context, unit dedupe.TxUnit, rec *recorder, r *http.Request, next http.Handler) *Problem {
 	committing := false
 	defer func() { // also when the handler panics
 		if !committing {
@@ -97,7 +97,7 @@ func (m *transactional) run(ctx context.Context, unit TxUnit, rec *recorder, r *
 	return m.commit(ctx, unit, stored)
 }
 
-func (m *transactional) commit(ctx context.Context, unit TxUnit, stored []byte) *Problem {
+func (m *transactional) commit(ctx context.Context, unit dedupe.TxUnit, stored []byte) *Problem {
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.FinishTimeout)
 	defer cancel()
 	err := unit.Commit(finish, stored)
@@ -107,7 +107,7 @@ func (m *transactional) commit(ctx context.Context, unit TxUnit, stored []byte) 
 			m.AfterCommit()
 		}
 		return nil
-	case errors.Is(err, ErrNotCommitted):
+	case errors.Is(err, dedupe.ErrNotCommitted):
 		m.Logger.WarnContext(ctx, "request rolled back", slog.Any("error", err))
 		return again(http.StatusServiceUnavailable, codeNotCommitted, "The request was not processed.", 0)
 	default:
@@ -117,7 +117,7 @@ func (m *transactional) commit(ctx context.Context, unit TxUnit, stored []byte) 
 	}
 }
 
-func (m *transactional) rollback(ctx context.Context, unit TxUnit) {
+func (m *transactional) rollback(ctx context.Context, unit dedupe.TxUnit) {
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.FinishTimeout)
 	defer cancel()
 	if err := unit.Rollback(finish); err != nil {

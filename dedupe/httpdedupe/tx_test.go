@@ -31,7 +31,7 @@ type txUnit struct {
 	id, fingerprint string
 }
 
-func (s *txStore) Claim(_ context.Context, id, fingerprint string) (httpdedupe.TxUnit, dedupe.Claim, error) {
+func (s *txStore) Claim(_ context.Context, id, fingerprint string) (dedupe.TxUnit, dedupe.Claim, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	done, ok := s.done[id]
@@ -155,7 +155,7 @@ func TestTx_Commits(t *testing.T) {
 		code   string
 		then   string
 	}{
-		{"refused", func(func()) error { return httpdedupe.ErrNotCommitted }, 503, "idempotency_not_committed", "2"},
+		{"refused", func(func()) error { return dedupe.ErrNotCommitted }, 503, "idempotency_not_committed", "2"},
 		{"lost before", func(func()) error { return errLost }, 500, "idempotency_outcome_unknown", "4"},
 		{"lost after", func(commit func()) error { commit(); return errLost }, 500, "idempotency_outcome_unknown", "5"},
 	} {

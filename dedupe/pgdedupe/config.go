@@ -1,44 +1,44 @@
 package pgdedupe
 
 import (
+	"cmp"
+	"io/fs"
 	"time"
 
 	"github.com/leat-go/leat/dedupe/internal/pgtable"
 )
 
-// Config tunes a Store. The zero value is a good start.
+// Config tunes a Store or a TxStore. The zero value is a good start.
 type Config struct {
 	// Schema holds the table. Quoted as it is, so any name will do.
 	// Defaults to "leat".
 	Schema string
 
 	// Table is the table's name, at most 48 bytes.
-	// Defaults to "dedupe".
+	// Defaults to "dedupe" with New, and to "http_responses" with NewTx.
 	Table string
 
-	// TTL is how long a message is remembered after it was done: longer than the
-	// oldest redelivery. At least 1 s.
-	// Defaults to 7 days.
+	// TTL is how long a message is remembered after it was done, or a response kept:
+	// longer than the oldest redelivery, and longer than any client goes on sending its
+	// request again. At least 1 s.
+	// Defaults to 7 days with New, and to 24 h with NewTx.
 	TTL time.Duration
 
-	// MigrateLockTimeout bounds each wait for a lock in Migrate.
+	// MigrateLockTimeout bounds each wait for a lock in Migrate, 1 ms or more.
 	// Defaults to 5 s.
 	MigrateLockTimeout time.Duration
 }
 
-func (c Config) withDefaults() Config {
-	if c.Schema == "" {
-		c.Schema = "leat"
-	}
-	if c.Table == "" {
-		c.Table = "dedupe"
-	}
-	if c.TTL == 0 {
-		c.TTL = 7 * 24 * time.Hour
-	}
-	if c.MigrateLockTimeout == 0 {
-		c.MigrateLockTimeout = 5 * time.Second
-	}
+func (c Config) withDefaults() Config { return c.or("dedupe", 7*24*time.Hour) }
+
+// forTx is withDefaults for a TxStore.
+func (c Config) forTx() Config { return c.or("http_responses", 24*time.Hour) }
+
+func (c Config) or(table string, ttl time.Duration) Config {
+	c.Schema = cmp.Or(c.Schema, "leat")
+	c.Table = cmp.Or(c.Table, table)
+	c.TTL = cmp.Or(c.TTL, ttl)
+	c.MigrateLockTimeout = cmp.Or(c.MigrateLockTimeout, 5*time.Second)
 	return c
 }
 
@@ -47,8 +47,16 @@ func (c Config) validate() error {
 }
 
 func (c Config) table() pgtable.Table {
+	return c.tableOf("dedupe", migrationFiles)
+}
+
+func (c Config) txTable() pgtable.Table {
+	return c.tableOf("http", httpFiles())
+}
+
+func (c Config) tableOf(component string, files fs.FS) pgtable.Table {
 	return pgtable.Table{
-		Component: "dedupe", Files: migrationFiles,
+		Component: component, Files: files,
 		Schema: c.Schema, Name: c.Table, TTL: c.TTL, LockTimeout: c.MigrateLockTimeout,
 	}
 }

@@ -5,5 +5,8 @@
 // For effects in the same database take package pginbox: it commits the memory
 // with the effect.
 //
+// TxStore keeps the responses of HTTP requests, in the transaction that the handler writes
+// in, for package httpdedupe.
+//
 // Stability: stable, see docs/versions.md.
 package pgdedupe

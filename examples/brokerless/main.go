@@ -75,7 +75,8 @@ func run(ctx context.Context) (err error) {
 
 // deliver hands what has committed to the handler. A service calls Run, not RunOnce.
 func deliver(ctx context.Context, ob *pgoutbox.Outbox, in *pginbox.Inbox) (deliveries int, err error) {
-	handle := pginbox.Handle(in, func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
+	handle := in.Handle(func(ctx context.Context, msg *message.Message) error {
+		tx := pginbox.Tx(ctx)
 		fmt.Printf("handler: %s\n", msg.Payload)
 		_, err := tx.Exec(ctx, `
 			INSERT INTO points AS p VALUES ($1, 10)

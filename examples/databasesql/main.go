@@ -104,7 +104,8 @@ func placeOrder(ctx context.Context, db *sql.DB, ob *pgoutbox.Outbox, topic, id 
 
 // consume handles the first message of topic twice, as Kafka may deliver it.
 func consume(ctx context.Context, db *sql.DB, in *pginbox.Inbox, sub message.Subscriber, topic string) error {
-	handle := pginbox.HandleSQL(in, func(ctx context.Context, tx *sql.Tx, msg *message.Message) error {
+	handle := in.Handle(func(ctx context.Context, msg *message.Message) error {
+		tx := pginbox.SQLTx(ctx)
 		_, err := tx.ExecContext(ctx, `INSERT INTO loyalty VALUES ($1::json->>'id', $2)`, string(msg.Payload), msg.UUID)
 		return err
 	})

@@ -73,7 +73,7 @@ func (l *loyalty) count(msg *message.Message) error {
 	}
 	l.runs.Add(1)
 	fmt.Printf("  loyalty  handler runs for %s\n", event.Order)
-	meminbox.FromContext(msg.Context()).OnCommit(func() { l.points.Add(int64(event.Euro)) })
+	meminbox.OnCommit(msg.Context(), func() { l.points.Add(int64(event.Euro)) })
 	return nil
 }
 

@@ -132,7 +132,8 @@ func runRelay(ctx context.Context, ob *pgoutbox.Outbox, brokers []string) error 
 
 // consume handles the first message of topic twice, as Kafka may deliver it.
 func consume(ctx context.Context, pool *pgxpool.Pool, in *pginbox.Inbox, sub message.Subscriber, topic string) error {
-	handle := pginbox.Handle(in, func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
+	handle := in.Handle(func(ctx context.Context, msg *message.Message) error {
+		tx := pginbox.Tx(ctx)
 		fmt.Printf("handling %s\n", msg.Payload)
 		_, err := tx.Exec(ctx, `INSERT INTO loyalty SELECT id, cents / 100 FROM orders WHERE id = $1::json->>'id'`,
 			string(msg.Payload))

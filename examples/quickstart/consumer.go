@@ -2,33 +2,27 @@ package main
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
-	"os"
+	"sync"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/kafkasource"
-	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/driver"
-	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/wmoutbox"
 )
 
 // consumerName is what the inbox remembers events by. It never changes.
 const consumerName = "repository-stats"
-
-//go:embed sql/postgres/count_event.sql
-var countEvent string
 
 // counted is the event that the consumer makes of each webhook.
 type counted struct {
@@ -37,95 +31,97 @@ type counted struct {
 	N          int64  `json:"n"`
 }
 
-// consume is a service that counts the events of each repository, in its own
+// consumer is a service that counts the events of each repository, in its own
 // database, and tells of it through its own outbox and relay.
-func consume(ctx context.Context, s settings) error {
-	pool, err := pgxpool.New(ctx, s.ConsumerDB)
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
-	ob, err := pgoutbox.New(pool, pgoutbox.Config{})
-	if err != nil {
-		return err
-	}
-	in, err := pginbox.New(pool, consumerName, pginbox.Config{})
-	if err != nil {
-		return err
-	}
-	source, err := ob.Source(pgoutbox.SourceConfig{})
-	if err != nil {
-		return err
-	}
-	bench := newConsumerBench(s)
-	router, err := newRouter(s, in, ob, sabotagedGuard(s, ob), count, bench)
-	if err != nil {
-		return err
-	}
-	return consumeAndRelay(ctx, s, router, source, bench)
+type consumer struct {
+	*performance
+
+	log *slog.Logger
+
+	// The rest is the test bench's.
+
+	ready    chan struct{} // closed when it has its partitions
+	assigned sync.Once
+	mu       sync.Mutex
+	begun    map[int32]bool // partitions with a record that the storm has seen
+	stumbled map[place]bool // records that have had their fall
 }
 
-// consumeAndRelay runs the router and the relay of what its handler enqueues.
-func consumeAndRelay(
-	ctx context.Context, s settings, router *message.Router, source driver.Source, bench *consumerBench,
-) error {
-	// The relay runs in the same process: there is one process less, and each commit
-	// wakes it. It ends after the router; what it has not sent by then is sent when
-	// the service starts again.
+// place is where a record stands in the topic.
+type place struct {
+	partition int32
+	offset    int64
+}
+
+// serve runs the router and the relay of what its handler enqueues.
+//
+// The relay runs in the same process, so that each commit wakes it. It ends after the router;
+// what it has not sent by then is sent when the service starts again.
+func (c *consumer) serve(ctx context.Context) error {
+	router, err := c.router()
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	relayCtx, stopRelay := context.WithCancel(context.WithoutCancel(ctx))
 	relayed := make(chan error, 1)
 	go func() {
 		defer cancel() // without a relay, no router
-		relayed <- carry(relayCtx, source, s.Brokers)
+		relayed <- carry(relayCtx, c.stats.source, c.settings.Brokers, c.log)
 	}()
-	err := router.Run(ctx)
+	err = router.Run(ctx)
 	stopRelay()
-	return errors.Join(err, <-relayed, bench.save(context.WithoutCancel(ctx)))
+	return errors.Join(err, <-relayed)
 }
 
-// newRouter returns an ordinary Watermill router on Kafka, with one line added.
-func newRouter(
-	s settings, in inbox.Runner, ob outbox.Enqueuer, guard guardFunc, handler message.HandlerFunc, bench *consumerBench,
-) (*message.Router, error) {
-	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	router, err := message.NewRouter(message.RouterConfig{}, watermill.NewSlogLogger(logger))
+// router returns an ordinary Watermill router on Kafka, with one line added.
+func (c *consumer) router() (*message.Router, error) {
+	router, err := message.NewRouter(message.RouterConfig{}, watermill.NewSlogLogger(c.log))
 	if err != nil {
 		return nil, err
 	}
-	sub, err := newSubscriber(s, logger, bench)
+	// Messages of many repositories are in flight and one of each, so that the quiet ones do not
+	// wait for the busy one.
+	sub, err := kafkasource.NewSubscriber(c.settings.Brokers, c.group, kafkasource.Config{
+		MaxInFlight:    8, // each has a connection to the database
+		RedeliverDelay: 10 * time.Millisecond,
+		CommitInterval: 200 * time.Millisecond,
+		Logger:         c.log,
+		Hooks:          []outbox.Hook{c},
+	})
 	if err != nil {
 		return nil, err
 	}
-	pub, err := wmoutbox.NewPublisher(ob, wmoutbox.Config{})
+	pub, err := wmoutbox.NewPublisher(c.stats.outbox, wmoutbox.Config{})
 	if err != nil {
 		return nil, err
 	}
-
-	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in, Outbox: ob}) // this is the line
+	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: c.stats.inbox, Outbox: c.stats.outbox}) // this is the line
 	if err != nil {
 		return nil, err
 	}
-	router.AddMiddleware(bench.tally, guard(once), bench.stumble)
-	router.AddHandler("count", s.Topic, sub, s.Counted, pub, handler)
+	router.AddMiddleware(c.tally, c.sabotaged(once), c.stumble)
+	router.AddHandler("count", c.settings.Topic, sub, c.counted, pub, c.count)
 	return router, nil
 }
 
 // count is the handler. Its writes, the event that it returns and the memory of
 // having handled the message commit together, or not at all.
-func count(msg *message.Message) ([]*message.Message, error) {
+func (c *consumer) count(msg *message.Message) ([]*message.Message, error) {
 	ctx := msg.Context()
+	tx := c.stats.tx(ctx)
 	event := counted{EventID: msg.UUID, Repository: msg.Metadata.Get(outbox.HeaderKey)}
-	err := pginbox.Tx(ctx).QueryRow(ctx, countEvent, event.EventID, event.Repository, time.Now().UnixMicro()).Scan(&event.N)
+	_, err := c.stats.exec(ctx, tx, "count_event", event.Repository)
+	if err == nil {
+		event.N, err = c.stats.scan(ctx, tx, "counted", event.Repository)
+	}
+	if err == nil {
+		_, err = c.stats.exec(ctx, tx, "record_effect", event.EventID, event.Repository, event.N, time.Now().UnixMicro())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("count event %s: %w", msg.UUID, err)
 	}
-	return event.tell()
-}
-
-// tell returns the message that tells of the count.
-func (event counted) tell() ([]*message.Message, error) {
 	payload, err := json.Marshal(event)
 	if err != nil {
 		return nil, err
@@ -137,14 +133,74 @@ func (event counted) tell() ([]*message.Message, error) {
 	return []*message.Message{out}, nil
 }
 
-// newSubscriber returns a subscriber that has messages of many repositories in flight
-// and one of each, so that the quiet ones do not wait for the busy one.
-func newSubscriber(s settings, logger *slog.Logger, hooks ...outbox.Hook) (message.Subscriber, error) {
-	return kafkasource.NewSubscriber(s.Brokers, s.Group, kafkasource.Config{
-		MaxInFlight:    8, // each has a connection to the database
-		RedeliverDelay: 10 * time.Millisecond,
-		CommitInterval: 200 * time.Millisecond,
-		Logger:         logger,
-		Hooks:          hooks,
-	})
+// The rest is the test bench, which counts deliveries and makes some handlers fail.
+
+// stumbleShare: one event in so many fails at first.
+const stumbleShare = 100
+
+// errStumble is why a handler fails that has done everything right.
+var errStumble = errors.New("the handler stumbles after its writes")
+
+func (p *performance) newConsumer(log *slog.Logger) *consumer {
+	return &consumer{
+		performance: p, log: log, ready: make(chan struct{}), begun: map[int32]bool{}, stumbled: map[place]bool{},
+	}
+}
+
+// OnDriverSource tells the demo that the consumer has partitions, which all come at once
+// where there is one consumer.
+func (c *consumer) OnDriverSource(_ context.Context, e driver.SourceEvent) {
+	if e.Kind == kafkasource.Assigned {
+		c.assigned.Do(func() { close(c.ready) })
+	}
+}
+
+// tally is a middleware around the inbox: it counts the deliveries that are
+// acknowledged, repeats included.
+func (c *consumer) tally(h message.HandlerFunc) message.HandlerFunc {
+	return func(msg *message.Message) ([]*message.Message, error) {
+		out, err := h(msg)
+		if err == nil {
+			c.run.acknowledged(msg.UUID)
+		}
+		return out, err
+	}
+}
+
+// stumble is a middleware inside the inbox: for one event in a hundred, and for
+// the first of each partition, the handler's first run fails when all its writes
+// are done. So it does for each copy of the event. All that once the storm has begun.
+func (c *consumer) stumble(h message.HandlerFunc) message.HandlerFunc {
+	return func(msg *message.Message) ([]*message.Message, error) {
+		out, err := h(msg)
+		if err == nil && c.stumbles(msg) {
+			return nil, errStumble
+		}
+		return out, err
+	}
+}
+
+func (c *consumer) stumbles(msg *message.Message) bool {
+	r, ok := kafkasource.RecordFrom(msg.Context())
+	if !ok || !c.run.storm.Load() {
+		return false
+	}
+	at := place{partition: r.Partition, offset: r.Offset}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first := !c.begun[r.Partition]
+	c.begun[r.Partition] = true
+	doomed := c.run.doom(msg.UUID, first)
+	if c.stumbled[at] || !oneIn(stumbleShare, msg.UUID) && !doomed {
+		return false
+	}
+	c.stumbled[at] = true
+	return true
+}
+
+// oneIn chooses one id in n, always the same ones.
+func oneIn(n uint32, id string) bool {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id))
+	return h.Sum32()%n == 0
 }

@@ -53,11 +53,13 @@ func parseOptions(args []string) (o options, err error) {
 		}
 	}
 	o.settings.On = databaseName(*on)
-	if _, err := o.settings.On.database(); err != nil {
+	if err := o.settings.On.check(); err != nil {
 		return o, err
 	}
-	if err := o.settings.On.chooseBroker(); err != nil {
-		return o, err
+	if o.settings.On == onSQLite && os.Getenv(testenv.EnvKafka) == "" { // nothing is fetched or started
+		if err := os.Setenv(testenv.EnvKafka, "fake"); err != nil {
+			return o, err
+		}
 	}
 	o.settings.Sabotage, err = parseSabotage(os.Getenv(envSabotage), o.settings.On)
 	if !o.settings.Sabotage.sparesRelay() {
@@ -83,10 +85,11 @@ func demo(ctx context.Context, args []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, st.close()) }()
 
-	if err := perform(ctx, st); err != nil {
+	r, err := perform(ctx, st)
+	if err != nil {
 		return err
 	}
-	h, err := readHistory(ctx, st)
+	h, err := readHistory(ctx, st, r)
 	if err != nil {
 		return err
 	}

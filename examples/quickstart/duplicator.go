@@ -18,7 +18,8 @@ const (
 // duplicate publishes one record in twenty of the topic a second time, as it is:
 // the same key, bytes and headers, so the same id. When ctx ends it goes on to
 // where the topic ends at that moment.
-func duplicate(ctx context.Context, s settings) error {
+func (p *performance) duplicate(ctx context.Context) error {
+	s := p.settings
 	client, err := kgo.NewClient(
 		kgo.SeedBrokers(s.Brokers...),
 		kgo.ConsumeTopics(s.Topic),

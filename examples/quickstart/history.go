@@ -12,11 +12,11 @@ import (
 )
 
 // history is what a run has left behind, read with plain SQL and a plain Kafka
-// client. Nothing of leat takes part in reading or judging it.
+// client, and what the test bench has noted. Nothing of leat takes part in reading or judging it.
 type history struct {
 	// committed are the deliveries in the ingest service's table, by id.
 	committed map[string]delivery
-	entries   // the ingest service's ledger
+	entries   // how the ingest service's transactions ended
 	// topic is the log of Kafka, partition by partition, from offset 0.
 	topic []record
 	// effects are the consumer's, by key and counter.
@@ -51,20 +51,18 @@ type effect struct {
 	at      time.Time
 }
 
-func readHistory(ctx context.Context, st *stage) (h history, err error) {
-	if h.entries, err = readLedger(st.settings.Dir); err != nil {
-		return h, err
-	}
-	if err := h.readProducer(ctx, st.ingestDB); err != nil {
+func readHistory(ctx context.Context, st *stage, r *run) (h history, err error) {
+	h.entries, h.acked = r.entries, int(r.acked.Load())
+	if err := h.readProducer(ctx, st.producer.db); err != nil {
 		return h, fmt.Errorf("read the ingest service's database: %w", err)
 	}
-	if err := h.readConsumer(ctx, st.statsDB); err != nil {
+	if err := h.readConsumer(ctx, st.stats.db); err != nil {
 		return h, fmt.Errorf("read the consumer's database: %w", err)
 	}
 	if h.topic, err = readTopic(ctx, st.settings.Brokers, st.settings.Topic, nil); err != nil {
 		return h, err
 	}
-	h.counted, err = readTopic(ctx, st.settings.Brokers, st.settings.Counted, func(r *record, value []byte) error {
+	h.counted, err = readTopic(ctx, st.settings.Brokers, st.counted, func(r *record, value []byte) error {
 		var c struct {
 			EventID string `json:"event_id"`
 			N       int64  `json:"n"`
@@ -100,9 +98,7 @@ func (h *history) readConsumer(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	return db.QueryRowContext(ctx, `
-		SELECT (SELECT CAST(coalesce(sum(events), 0) AS DECIMAL(20)) FROM counters),
-		       (SELECT CAST(coalesce(sum(acked), 0) AS DECIMAL(20)) FROM tallies)`).Scan(&h.counters, &h.acked)
+	return db.QueryRowContext(ctx, `SELECT CAST(coalesce(sum(events), 0) AS DECIMAL(20)) FROM counters`).Scan(&h.counters)
 }
 
 // eachRow calls fn for each row of a query.

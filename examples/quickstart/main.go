@@ -4,9 +4,8 @@
 // back, handlers fail and everything is delivered more than once.
 //
 // Read ingest.go, relay.go and consumer.go first: they are how leat is used, a
-// file a service, on PostgreSQL; ingest_sql.go, relay_sql.go and consumer_sql.go are the
-// same on MySQL, MariaDB and SQLite. Everything else is the test bench around them. docs/demo.md
-// explains what is proven and how.
+// file a service, on the database that store.go opens. Everything else is the test bench
+// around them. docs/demo.md explains what is proven and how.
 //
 //	go run ./quickstart [-events N] [-postgres URL] [-kafka ADDRESSES]
 //	go run -tags demo_sqlite ./quickstart -on sqlite
@@ -50,31 +49,16 @@ func main() {
 	}
 }
 
-// start runs the demo or, in a process that the demo has started, one service.
+// start runs the demo or, in a process that the demo has started, a relay.
 func start(ctx context.Context) error {
-	s, isChild, err := settingsFromEnvironment()
-	if err != nil {
+	s, isRelay, err := settingsFromEnvironment()
+	switch {
+	case err != nil:
 		return err
-	}
-	if !isChild {
+	case !isRelay:
 		return demo(ctx, os.Args[1:])
 	}
 	ctx, cancel := lifeline(ctx)
 	defer cancel()
-	on, err := s.On.database()
-	if err != nil {
-		return err
-	}
-	switch s.Role {
-	case roleIngest:
-		return on.ingest(ctx, s)
-	case roleRelay:
-		return s.Sabotage.relay(on.relay)(ctx, s)
-	case roleConsumer:
-		return on.consume(ctx, s)
-	case roleDuplicator:
-		return duplicate(ctx, s)
-	default:
-		return fmt.Errorf("unknown role %q", s.Role)
-	}
+	return runRelay(ctx, s)
 }

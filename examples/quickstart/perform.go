@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 const (
@@ -20,22 +24,19 @@ type performance struct {
 	*stage
 	crew     *crew
 	progress *progress
+	run      *run
 
-	relays     [2]*process
-	consumer   *process
-	duplicator *process
-	ingest     *process
+	relays                         [2]*service
+	consumer, duplicator, arriving *service
 }
 
 // perform lets the services run: webhooks arrive calmly, then many while a relay is
 // killed, then everything is delivered once more from the start.
-func perform(ctx context.Context, st *stage) (err error) {
+func perform(ctx context.Context, st *stage) (r *run, err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	p := &performance{
-		stage:    st,
-		crew:     &crew{dir: st.settings.Dir, fail: fail},
-		progress: showProgress(ctx, st),
+		stage: st, crew: &crew{dir: st.settings.Dir, fail: fail}, progress: showProgress(ctx, st), run: newRun(),
 	}
 	defer p.progress.close()
 	defer p.crew.stopAll()
@@ -55,10 +56,10 @@ func perform(ctx context.Context, st *stage) (err error) {
 	} {
 		p.progress.enter(phase.name)
 		if err := phase.do(ctx); err != nil {
-			return because(context.Cause(ctx), err)
+			return nil, because(context.Cause(ctx), err)
 		}
 	}
-	return nil
+	return p.run, nil
 }
 
 // because prefers the reason for which everything was stopped.
@@ -70,41 +71,127 @@ func because(cause, err error) error {
 }
 
 func (p *performance) startServices(ctx context.Context) (err error) {
-	if p.relays[0], err = p.crew.start("relay-1", roleRelay, p.settings); err != nil {
+	if p.settings.Sabotage == publishBeforeCommit {
+		client, err := kgo.NewClient(kgo.SeedBrokers(p.settings.Brokers...), kgo.ProducerLinger(0))
+		if err != nil {
+			return err
+		}
+		p.later(func() error { client.Close(); return nil })
+		p.producer.enqueue = publishInTransaction(client)
+	}
+	if p.relays[0], err = p.crew.relay("relay-1", p.settings); err != nil {
 		return err
 	}
-	if err := p.relays[0].await(ctx, leads); err != nil {
+	if err := p.relays[0].leads(ctx); err != nil {
 		return err
 	}
 	if p.settings.Sabotage != idCursor { // two of those would send everything twice
-		if p.relays[1], err = p.crew.start("relay-2", roleRelay, p.settings); err != nil {
+		if p.relays[1], err = p.crew.relay("relay-2", p.settings); err != nil {
 			return err
 		}
 	}
-	if p.consumer, err = p.crew.start("consumer", roleConsumer, p.settings); err != nil {
+	// The relays are other processes, and are to notice at once.
+	notify := func(ctx context.Context, _ *slog.Logger) error { return p.producer.notify(ctx) }
+	if _, err := p.crew.serve(ctx, "notifier", notify); err != nil {
 		return err
 	}
-	return p.consumer.await(ctx, isReady)
+	return p.startConsumer(ctx)
 }
 
-// calm waits until the first webhooks have arrived, one by one, with nothing going
+// startConsumer returns when the consumer has its partitions.
+func (p *performance) startConsumer(ctx context.Context) (err error) {
+	ready := make(chan (<-chan struct{}), 1)
+	p.consumer, err = p.crew.serve(ctx, "consumer", func(ctx context.Context, log *slog.Logger) error {
+		c := p.newConsumer(log)
+		ready <- c.ready
+		return c.serve(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case <-<-ready:
+		return nil
+	case <-p.consumer.ended:
+		return errors.Join(p.consumer.err, context.Cause(ctx))
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// calm lets the first webhooks arrive, one by one, with nothing going
 // wrong. From then on there are copies.
 func (p *performance) calm(ctx context.Context) (err error) {
-	if p.ingest, err = p.crew.start("ingest", roleIngest, p.settings); err != nil {
+	paced := func(ctx context.Context) <-chan int { return paced(ctx, calmEvents, calmRate) }
+	if err := p.arrivals(ctx, paced); err != nil {
 		return err
 	}
-	if err := p.ingest.await(ctx, wasCalm); err != nil {
+	p.room(ctx, calmEvents, 1)
+	p.run.storm.Store(true)
+	p.arriving, err = p.crew.serve(ctx, "ingest", func(ctx context.Context, _ *slog.Logger) error {
+		return p.arrivals(ctx, p.admitted)
+	})
+	if err != nil {
 		return err
 	}
-	p.duplicator, err = p.crew.start("duplicator", roleDuplicator, p.settings)
+	p.duplicator, err = p.crew.serve(ctx, "duplicator", func(ctx context.Context, _ *slog.Logger) error {
+		return p.duplicate(ctx)
+	})
 	return err
+}
+
+// crash kills the leading relay when Kafka has acknowledged records to it that
+// the outbox still counts as unsent. When the other has taken over, it is started
+// again.
+func (p *performance) crash(ctx context.Context) error {
+	if p.settings.CrashAfter == 0 {
+		return nil
+	}
+	victim, r, err := p.caughtAtWork(ctx)
+	if err != nil {
+		return err
+	}
+	dead, heir := p.relays[victim], p.relays[1-victim]
+	if err := dead.die(); err != nil {
+		return err
+	}
+	if err := os.WriteFile(p.settings.crashedFile(), nil, 0o600); err != nil {
+		return err
+	}
+	p.progress.say("%s killed (SIGKILL) with %s records sent, the last %s acknowledged by Kafka and not settled",
+		dead.name, thousands(int64(r.Sent)), thousands(int64(r.Unsettled)))
+	p.progress.enter("a relay is down")
+	if err := heir.leads(ctx); err != nil {
+		return err
+	}
+	p.relays[victim], err = p.crew.relay(dead.name, p.settings)
+	p.progress.say("%s has taken over, %s is back and stands by", heir.name, dead.name)
+	return err
+}
+
+// caughtAtWork waits for the relay that holds unsettled records. It is the first
+// one, unless that has lost its lease on a machine that is very busy.
+func (p *performance) caughtAtWork(ctx context.Context) (victim int, r report, err error) {
+	for {
+		select {
+		case r = <-p.relays[0].reports:
+			victim = 0
+		case r = <-p.relays[1].reports:
+			victim = 1
+		case <-ctx.Done():
+			return 0, r, context.Cause(ctx)
+		}
+		if r.Sent > 0 {
+			return victim, r, nil
+		}
+	}
 }
 
 // arriveAll waits until the last webhook was received.
 func (p *performance) arriveAll(ctx context.Context) error {
 	select {
-	case <-p.ingest.exited:
-		return p.ingest.err
+	case <-p.arriving.ended:
+		return p.arriving.err
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -113,51 +200,52 @@ func (p *performance) arriveAll(ctx context.Context) error {
 // drainOutbox waits until the relay has sent everything that it will send, and
 // the duplicator has read it.
 func (p *performance) drainOutbox(ctx context.Context) error {
-	pending := p.on.pending
-	if p.settings.Sabotage == idCursor {
-		pending = p.settings.aheadOfCursor
-	}
-	err := p.until(ctx, func() (int64, error) { return pending(ctx, p.ingestDB) })
+	err := p.until(ctx, func() (int64, error) {
+		if p.settings.Sabotage == idCursor {
+			return p.producer.scan(ctx, p.producer.db, "id_cursor_left")
+		}
+		return p.producer.pending(ctx)
+	})
 	if err != nil {
 		return err
 	}
-	return p.duplicator.stop()
+	return p.duplicator.end()
 }
 
 // consumeAll waits until the consumer has acknowledged all that is in the topic,
 // and its own relay has sent what came of it.
 func (p *performance) consumeAll(ctx context.Context) error {
 	err := p.until(ctx, func() (int64, error) {
-		acked, total, err := consumed(ctx, p.kafka, p.settings.Group, p.settings.Topic)
+		acked, total, err := consumed(ctx, p.kafka, p.group, p.settings.Topic)
 		return total - acked, err
 	})
 	if err != nil {
 		return err
 	}
-	return p.until(ctx, func() (int64, error) { return p.on.pending(ctx, p.statsDB) })
+	return p.until(ctx, func() (int64, error) { return p.stats.pending(ctx) })
 }
 
 // redeliver hands the whole topic to the consumer once more: its group forgets
 // how far it was.
-func (p *performance) redeliver(ctx context.Context) (err error) {
-	if err := p.consumer.stop(); err != nil {
+func (p *performance) redeliver(ctx context.Context) error {
+	if err := p.consumer.end(); err != nil {
 		return fmt.Errorf("stop consumer: %w", err)
 	}
-	if err := rewind(ctx, p.kafka, p.settings.Group, p.settings.Topic); err != nil {
+	if err := rewind(ctx, p.kafka, p.group, p.settings.Topic); err != nil {
 		return err
 	}
 	p.progress.say("the consumer's offsets are back at 0: the whole topic is delivered once more")
-	if p.consumer, err = p.crew.start("consumer", roleConsumer, p.settings); err != nil {
+	if err := p.startConsumer(ctx); err != nil {
 		return err
 	}
 	return p.consumeAll(ctx)
 }
 
 func (p *performance) stopServices(context.Context) error {
-	errs := []error{p.consumer.stop()}
+	errs := []error{p.consumer.end()}
 	for _, r := range p.relays {
 		if r != nil {
-			errs = append(errs, r.stop())
+			errs = append(errs, r.end())
 		}
 	}
 	return errors.Join(errs...)

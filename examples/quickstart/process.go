@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,33 +18,113 @@ import (
 	"time"
 )
 
-// stopTimeout bounds how long a service may take to stop before it is killed.
-const stopTimeout = 20 * time.Second
+// settings are what a relay needs to know, and what the demo was asked for. They come to a
+// relay in one variable of the environment, as JSON.
+type settings struct {
+	// On is the database that outboxes and inboxes are in, Database the address of the one that
+	// the relay reads.
+	On       databaseName
+	Database string
+	// Brokers are Kafka's seed addresses. Topic carries the webhooks.
+	Brokers []string
+	Topic   string
 
-// process is one run of one service.
-type process struct {
-	name    string
-	cmd     *exec.Cmd
-	reports chan report
-	exited  chan struct{}
-	err     error       // of the exit, after exited is closed
-	ending  atomic.Bool // we know that it ends
+	// Events is how many webhooks arrive, InFlight how many of them in the storm may be
+	// without an effect yet.
+	Events, InFlight int
+	// Seed decides which transactions roll back.
+	Seed uint64
+	// Sabotage is the rule that is broken, if any.
+	Sabotage sabotage
+	// CrashAfter makes the first relay that has sent so many records hold still,
+	// before it settles them, so that it can be killed there. 0 is never.
+	CrashAfter int
+	// Dir is where logs are kept.
+	Dir string
 }
 
-// crew starts services and sees to it that all end. A service that fails on its
-// own ends the demo.
+// envSettings hands a relay its settings.
+const envSettings = "QUICKSTART_SETTINGS"
+
+// settingsFromEnvironment returns false where there are none.
+func settingsFromEnvironment() (s settings, ok bool, err error) {
+	raw, ok := os.LookupEnv(envSettings)
+	if ok {
+		err = json.Unmarshal([]byte(raw), &s)
+	}
+	return s, ok, err
+}
+
+// lifeline returns a context that ends when the demo does, whatever ended it: the
+// demo holds the other end of our standard input. No process outlives it.
+func lifeline(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() { // ends with the process at the latest
+		defer cancel()
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	}()
+	return ctx, cancel
+}
+
+// stopTimeout bounds how long a service may take to stop.
+const stopTimeout = 20 * time.Second
+
+// service is a part of the demo that runs until it is stopped: a relay in a process of its own,
+// or a goroutine.
+type service struct {
+	name   string
+	stop   func() // asks it to end
+	kill   func() error
+	ended  chan struct{}
+	err    error // after ended is closed
+	ending atomic.Bool
+
+	reports chan report // of a relay
+}
+
+// crew starts services and sees to it that all end. One that fails on its own ends the demo.
 type crew struct {
 	dir  string
 	fail context.CancelCauseFunc
-
-	mu  sync.Mutex
-	all []*process
+	all  []*service
 }
 
-// start runs a service in a process of its own: this program, executed again.
-func (c *crew) start(name, role string, s settings) (*process, error) {
-	s.Role = role
-	environment, err := s.environment()
+func (c *crew) logPath(name string) string { return filepath.Join(c.dir, name+".log") }
+
+// log opens the log of a service.
+func (c *crew) log(name string) (*os.File, error) {
+	return os.OpenFile(c.logPath(name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+}
+
+// watch waits for the end of s.
+func (c *crew) watch(s *service, run func() error) *service {
+	c.all = append(c.all, s)
+	s.ended = make(chan struct{})
+	go func() {
+		defer close(s.ended)
+		if s.err = run(); s.err != nil && !s.ending.Load() {
+			c.fail(fmt.Errorf("%s failed: %w\n%s", s.name, s.err, c.logTail(s.name)))
+		}
+	}()
+	return s
+}
+
+// serve runs a service in this process. It gets a log of its own.
+func (c *crew) serve(ctx context.Context, name string, run func(ctx context.Context, log *slog.Logger) error) (*service, error) {
+	log, err := c.log(name)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	return c.watch(&service{name: name, stop: stop, kill: func() error { return nil }}, func() error {
+		defer func() { _ = log.Close() }()
+		return run(ctx, slog.New(slog.NewTextHandler(log, nil)))
+	}), nil
+}
+
+// relay runs a relay in a process of its own: this program, executed again.
+func (c *crew) relay(name string, s settings) (*service, error) {
+	raw, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
 	}
@@ -51,17 +132,18 @@ func (c *crew) start(name, role string, s settings) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, err := os.OpenFile(c.logPath(name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := c.log(name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = log.Close() }()
 
 	cmd := exec.Command(self) //nolint:noctx,gosec // ourselves, stopped by signals: see stop
-	cmd.Env = append(os.Environ(), environment)
+	cmd.Env = append(os.Environ(), envSettings+"="+string(raw))
 	cmd.Stderr = log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the demo, which then stops us
-	if _, err := cmd.StdinPipe(); err != nil {            // the lifeline, closed by Wait
+	_, err = cmd.StdinPipe()                              // the lifeline, closed by Wait
+	if err != nil {
 		return nil, err
 	}
 	out, err := cmd.StdoutPipe()
@@ -71,92 +153,69 @@ func (c *crew) start(name, role string, s settings) (*process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	p := &process{name: name, cmd: cmd, reports: make(chan report, 16), exited: make(chan struct{})}
-	c.mu.Lock()
-	c.all = append(c.all, p)
-	c.mu.Unlock()
-	go c.watch(p, out)
-	return p, nil
+	r := &service{
+		name: name, reports: make(chan report, 16), kill: cmd.Process.Kill,
+		stop: func() { _ = cmd.Process.Signal(syscall.SIGTERM) }, // it may have ended already
+	}
+	return c.watch(r, func() error {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			var said report
+			if err := json.Unmarshal(lines.Bytes(), &said); err != nil {
+				continue
+			}
+			select {
+			case r.reports <- said:
+			default: // nobody listens any more
+			}
+		}
+		return cmd.Wait()
+	}), nil
 }
 
-// watch reads what p reports until it ends.
-func (c *crew) watch(p *process, out io.Reader) {
-	defer close(p.exited)
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		var r report
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			continue
-		}
-		select {
-		case p.reports <- r:
-		default: // nobody listens any more
-		}
-	}
-	p.err = p.cmd.Wait()
-	if p.err != nil && !p.ending.Load() {
-		c.fail(fmt.Errorf("%s failed: %w\n%s", p.name, p.err, c.logTail(p.name)))
-	}
-}
-
-// await waits until p reports what is wanted.
-func (p *process) await(ctx context.Context, wanted func(report) bool) error {
+// leads waits until a relay leads.
+func (s *service) leads(ctx context.Context) error {
 	for {
 		select {
-		case r := <-p.reports:
-			if wanted(r) {
+		case r := <-s.reports:
+			if r.Leading {
 				return nil
 			}
-		case <-p.exited:
-			return fmt.Errorf("%s has ended: %w", p.name, errors.Join(p.err, context.Cause(ctx)))
+		case <-s.ended:
+			return fmt.Errorf("%s has ended: %w", s.name, errors.Join(s.err, context.Cause(ctx)))
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 }
 
-func leads(r report) bool { return r.Leading }
-
-func isReady(r report) bool { return r.Ready }
-
-func wasCalm(r report) bool { return r.Calm }
-
-// kill ends p as a power cut would.
-func (p *process) kill() error {
-	p.ending.Store(true)
-	err := p.cmd.Process.Kill()
-	<-p.exited
+// die ends a relay as a power cut would.
+func (s *service) die() error {
+	s.ending.Store(true)
+	err := s.kill()
+	<-s.ended
 	return err
 }
 
-// stop asks p to end and waits for it.
-func (p *process) stop() error {
-	p.ending.Store(true)
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
+// end asks s to end and waits for it.
+func (s *service) end() error {
+	s.ending.Store(true)
+	s.stop()
 	select {
-	case <-p.exited:
-		return p.err
+	case <-s.ended:
+		return s.err
 	case <-time.After(stopTimeout):
-		return errors.Join(fmt.Errorf("%s does not stop within %s", p.name, stopTimeout), p.kill())
+		return errors.Join(fmt.Errorf("%s does not stop within %s", s.name, stopTimeout), s.kill())
 	}
 }
 
 // stopAll ends everything that still runs. Errors are of no interest any more.
 func (c *crew) stopAll() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	var group sync.WaitGroup
-	for _, p := range c.all {
-		select {
-		case <-p.exited:
-		default:
-			group.Go(func() { _ = p.stop() })
-		}
+	for _, s := range c.all {
+		group.Go(func() { _ = s.end() })
 	}
 	group.Wait()
 }
-
-func (c *crew) logPath(name string) string { return filepath.Join(c.dir, name+".log") }
 
 // logTail returns the last lines of a service's log.
 func (c *crew) logTail(name string) string {

@@ -63,12 +63,12 @@ func (p *progress) close() {
 // show prints one line. What it cannot find out it leaves out.
 func (p *progress) show(ctx context.Context) {
 	var committed, effects int64
-	err := p.stage.ingestDB.QueryRowContext(ctx, `SELECT count(*) FROM deliveries`).Scan(&committed)
+	err := p.stage.producer.db.QueryRowContext(ctx, `SELECT count(*) FROM deliveries`).Scan(&committed)
 	if err == nil {
-		err = p.stage.statsDB.QueryRowContext(ctx, `SELECT count(*) FROM effects`).Scan(&effects)
+		err = p.stage.stats.db.QueryRowContext(ctx, `SELECT count(*) FROM effects`).Scan(&effects)
 	}
 	s := p.stage.settings
-	acked, total, kafkaErr := consumed(ctx, p.stage.kafka, s.Group, s.Topic)
+	acked, total, kafkaErr := consumed(ctx, p.stage.kafka, p.stage.group, s.Topic)
 	if err != nil || kafkaErr != nil {
 		return
 	}

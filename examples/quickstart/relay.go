@@ -2,42 +2,36 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
-	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
 // runRelay is the service that carries committed events from the outbox to
 // Kafka. It may run in any number of replicas: one leads, the others stand by.
 func runRelay(ctx context.Context, s settings) error {
-	pool, err := pgxpool.New(ctx, s.ProducerDB)
+	db, err := openStore(ctx, s.On, s.Database)
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
-	ob, err := pgoutbox.New(pool, pgoutbox.Config{})
-	if err != nil {
-		return err
+	defer db.close()
+	if s.Sabotage == idCursor {
+		return relayByNumber(ctx, s, db)
 	}
-	source, err := ob.Source(pgoutbox.SourceConfig{})
-	if err != nil {
-		return err
-	}
-	return carry(ctx, source, s.Brokers, newRelayBench(ctx, s))
+	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	return carry(ctx, db.source, s.Brokers, logger, &relayBench{stop: ctx.Done(), settings: s})
 }
 
 // carry relays source to Kafka until ctx ends, then waits for what is under way.
-func carry(ctx context.Context, source driver.Source, brokers []string, hooks ...outbox.Hook) (err error) {
-	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
+func carry(ctx context.Context, source driver.Source, brokers []string, logger *slog.Logger, hooks ...outbox.Hook) (err error) {
 	sink, err := kafkasink.New(brokers, kafkasink.Config{Logger: logger})
 	if err != nil {
 		return err
@@ -57,4 +51,65 @@ func carry(ctx context.Context, source driver.Source, brokers []string, hooks ..
 		return err
 	}
 	return r.Run(ctx)
+}
+
+// report is what a relay tells the demo, a line of JSON on standard output.
+type report struct {
+	// Leading tells that the relay has got the lease.
+	Leading bool `json:",omitempty"`
+	// Sent counts the records that Kafka has acknowledged to the relay, Unsettled
+	// those of them that it has not settled in the outbox yet.
+	Sent, Unsettled int `json:",omitempty"`
+}
+
+func (r report) send() error {
+	return json.NewEncoder(os.Stdout).Encode(r)
+}
+
+// relayBench tells the demo what a relay does, and stops one at its weakest
+// moment: Kafka has acknowledged records, and the outbox does not know it yet.
+type relayBench struct {
+	settings settings
+	stop     <-chan struct{}
+	sent     int
+}
+
+// OnRelayLease tells the demo who leads.
+func (b *relayBench) OnRelayLease(_ context.Context, e relay.LeaseEvent) {
+	if e.Held {
+		_ = report{Leading: true}.send()
+	}
+}
+
+// OnRelaySend counts. The first relay that has sent CrashAfter records does not get
+// out of it any more: the position stays where it is, and the demo kills it.
+func (b *relayBench) OnRelaySend(_ context.Context, e relay.SendEvent) {
+	acked := 0
+	for _, r := range e.Results {
+		if r.Err == nil {
+			acked++
+		}
+	}
+	b.sent += acked
+	if after := b.settings.CrashAfter; after == 0 || b.sent < after || acked == 0 || b.settings.crashed() {
+		return
+	}
+	_ = report{Sent: b.sent, Unsettled: acked}.send()
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	for !b.settings.crashed() { // until another relay was killed in our stead
+		select {
+		case <-ticker.C:
+		case <-b.stop:
+			return
+		}
+	}
+}
+
+// crashedFile exists once a relay was killed: one is enough.
+func (s settings) crashedFile() string { return filepath.Join(s.Dir, "crashed") }
+
+func (s settings) crashed() bool {
+	_, err := os.Stat(s.crashedFile())
+	return err == nil
 }

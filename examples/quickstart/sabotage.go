@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/outbox"
 )
@@ -66,38 +70,171 @@ func (s sabotage) sparesRelay() bool {
 	return s == idCursor || s == publishBeforeCommit
 }
 
-// enqueueFunc is Outbox.Enqueue, and whatever SABOTAGE puts in its place.
-type enqueueFunc[Tx any] func(ctx context.Context, tx Tx, msgs ...outbox.Message) error
-
-// sabotagedEnqueue returns what writes events in the ingest service, and what ends it.
-func sabotagedEnqueue[Tx any](s settings, sound enqueueFunc[Tx]) (enqueueFunc[Tx], func(), error) {
-	if s.Sabotage == publishBeforeCommit {
-		return publishInTransaction[Tx](s)
-	}
-	return sound, func() {}, nil
-}
-
-// relay returns the relay service.
-func (s sabotage) relay(sound func(context.Context, settings) error) func(context.Context, settings) error {
-	if s == idCursor {
-		return relayByNumber
-	}
-	return sound
-}
-
-// guardFunc returns the middleware around the consumer's handler: the sound one, or what
+// sabotaged returns the middleware around the consumer's handler: the sound one, or what
 // SABOTAGE puts in its place.
-type guardFunc func(sound message.HandlerMiddleware) message.HandlerMiddleware
+func (c *consumer) sabotaged(sound message.HandlerMiddleware) message.HandlerMiddleware {
+	switch c.settings.Sabotage {
+	case noInbox:
+		return c.handleAlways
+	case ackBeforeCommit:
+		return c.ackThenHandle
+	default:
+		return sound
+	}
+}
 
-func sabotagedGuard[Tx any](s settings, ob transactor[Tx]) guardFunc {
-	return func(sound message.HandlerMiddleware) message.HandlerMiddleware {
-		switch s.Sabotage {
-		case noInbox:
-			return handleAlways(ob)
-		case ackBeforeCommit:
-			return ackThenHandle(s, ob)
-		default:
-			return sound
+// handleAlways breaks the rule that a message is remembered together with its
+// effects: the handler has a transaction, and nothing tells a repeat.
+func (c *consumer) handleAlways(h message.HandlerFunc) message.HandlerFunc {
+	return func(msg *message.Message) ([]*message.Message, error) {
+		return nil, c.handleInTransaction(msg, h)
+	}
+}
+
+// ackThenHandle breaks the rule that a message is acknowledged after the commit.
+// It does remember messages, so that this is the only rule that it breaks.
+func (c *consumer) ackThenHandle(h message.HandlerFunc) message.HandlerFunc {
+	return func(msg *message.Message) ([]*message.Message, error) {
+		msg.SetContext(context.WithoutCancel(msg.Context())) // which the ack would cancel
+		msg.Ack()
+		return nil, c.handleInTransaction(msg, func(msg *message.Message) ([]*message.Message, error) {
+			n, err := c.stats.exec(msg.Context(), c.stats.tx(msg.Context()), "seen", msg.UUID)
+			if err != nil || n == 0 {
+				return nil, err
+			}
+			return h(msg)
+		})
+	}
+}
+
+// handleInTransaction runs h and enqueues what it returns, in one transaction.
+func (c *consumer) handleInTransaction(msg *message.Message, h message.HandlerFunc) error {
+	before := msg.Context()
+	defer msg.SetContext(before)
+	return c.stats.inTx(before, func(ctx context.Context, _ *sql.Tx) error {
+		msg.SetContext(ctx)
+		produced, err := h(msg)
+		if err != nil {
+			return err
+		}
+		for _, p := range produced {
+			m, err := outbox.FromWatermill(message.PublishTopicFromCtx(ctx), p, nil)
+			if err != nil {
+				return err
+			}
+			if err := c.stats.outbox.EnqueueContext(ctx, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// publishInTransaction breaks the rule that nothing is announced before it is
+// committed: it publishes while the transaction can still roll back.
+func publishInTransaction(client *kgo.Client) func(context.Context, *sql.Tx, ...outbox.Message) error {
+	return func(ctx context.Context, _ *sql.Tx, msgs ...outbox.Message) error {
+		for _, m := range msgs {
+			if err := client.ProduceSync(ctx, eventRecord(m.Topic, m.Key, m.ID, m.Payload)).FirstErr(); err != nil {
+				return fmt.Errorf("publish: %w", err)
+			}
+		}
+		return nil
+	}
+}
+
+// eventRecord returns an event as leat's Kafka sink would send it.
+func eventRecord(topic, key, id string, payload []byte) *kgo.Record {
+	return &kgo.Record{
+		Topic: topic, Key: []byte(key), Value: payload,
+		Headers: []kgo.RecordHeader{
+			{Key: outbox.HeaderEventID, Value: []byte(id)},
+			{Key: outbox.HeaderWatermillUUID, Value: []byte(id)},
+		},
+	}
+}
+
+const (
+	// numberPage is how many events the relay by number reads at a time.
+	numberPage = 500
+	// numberPoll is how long it waits when there is nothing.
+	numberPoll = 2 * time.Millisecond
+	// overtakeTimeout bounds the wait for it to pass an open transaction.
+	overtakeTimeout = 30 * time.Second
+)
+
+// relayByNumber breaks the rule that a number is no position. Numbers are drawn
+// before the commit: what commits late has one that was passed already.
+func relayByNumber(ctx context.Context, s settings, db *store) error {
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.Brokers...), kgo.ProducerLinger(0))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if err := (report{Leading: true}).send(); err != nil {
+		return err
+	}
+	for last := int64(0); ctx.Err() == nil; {
+		n, err := pageByNumber(ctx, s.Topic, db, client, &last)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		if n == 0 {
+			wait(ctx, numberPoll)
+		}
+	}
+	return nil
+}
+
+// pageByNumber sends what has a number above last, and moves last.
+func pageByNumber(ctx context.Context, topic string, db *store, client *kgo.Client, last *int64) (n int, err error) {
+	query, err := db.on.statement("id_cursor_page")
+	if err != nil {
+		return 0, err
+	}
+	rows, err := db.db.QueryContext(ctx, query, *last, numberPage)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var records []*kgo.Record
+	for rows.Next() {
+		var id, key string
+		var payload []byte
+		if err := rows.Scan(last, &id, &key, &payload); err != nil {
+			return 0, err
+		}
+		records = append(records, eventRecord(topic, key, id, payload))
+	}
+	if err := rows.Err(); err != nil || len(records) == 0 {
+		return 0, err
+	}
+	if err := client.ProduceSync(ctx, records...).FirstErr(); err != nil {
+		return 0, err
+	}
+	return len(records), db.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := db.exec(ctx, tx, "id_cursor_move", *last)
+		return err
+	})
+}
+
+// untilOvertaken keeps tx open until the relay by number has passed its event. A
+// transaction that is slow for a moment makes that likely, this makes it certain.
+func (p *performance) untilOvertaken(ctx context.Context, tx *sql.Tx, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, overtakeTimeout)
+	defer cancel()
+	number, err := p.producer.scan(ctx, tx, "number", id)
+	if err != nil {
+		return err
+	}
+	for {
+		var last int64
+		err := p.producer.db.QueryRowContext(ctx, `SELECT last FROM id_cursor`).Scan(&last)
+		if err != nil || last > number {
+			return err
+		}
+		if !wait(ctx, numberPoll) {
+			return ctx.Err()
 		}
 	}
 }

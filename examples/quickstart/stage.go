@@ -5,9 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -17,13 +18,13 @@ import (
 // stage is what the services of one run stand on: two databases, two topics and a
 // directory, all removed in the end.
 type stage struct {
-	settings settings
-	env      *testenv.Env
-	on       database
-	ingestDB *sql.DB
-	statsDB  *sql.DB
-	kafka    *kgo.Client
-	undo     []func() error
+	settings        settings
+	env             *testenv.Env
+	producer, stats *store // the databases of the ingest service and of the consumer
+	kafka           *kgo.Client
+	group           string // of the consumer
+	counted         string // the topic of what the consumer makes of the webhooks
+	undo            []func() error
 }
 
 // openStage finds or starts the servers and prepares them.
@@ -34,11 +35,7 @@ func openStage(ctx context.Context, s settings) (st *stage, err error) {
 			err = errors.Join(err, st.close())
 		}
 	}()
-	if st.on, err = s.On.database(); err != nil {
-		return st, err
-	}
-	needs := st.on.needs()
-	needs.Kafka = true
+	needs := testenv.Needs{Kafka: true, Postgres: s.On == onPostgres, MySQL: s.On == onMySQL, MariaDB: s.On == onMariaDB}
 	if st.env, err = testenv.Start(ctx, needs); err != nil {
 		return st, err
 	}
@@ -48,7 +45,10 @@ func openStage(ctx context.Context, s settings) (st *stage, err error) {
 		return st, err
 	}
 	st.later(func() error { return os.RemoveAll(st.settings.Dir) })
-	if err := st.openDatabases(ctx); err != nil {
+	if st.producer, st.settings.Database, err = st.openDatabase(ctx, "quickstart_ingest", "producer"); err != nil {
+		return st, err
+	}
+	if st.stats, _, err = st.openDatabase(ctx, "quickstart_stats", "consumer"); err != nil {
 		return st, err
 	}
 	return st, st.openTopics(ctx)
@@ -67,45 +67,63 @@ func (st *stage) close() error {
 	return errors.Join(errs...)
 }
 
-func (st *stage) openDatabases(ctx context.Context) (err error) {
-	s := &st.settings
-	if s.ProducerDB, st.ingestDB, err = st.openDatabase(ctx, "quickstart_ingest", "producer"); err != nil {
-		return err
+// openDatabase creates a database with leat's tables and those of a service.
+func (st *stage) openDatabase(ctx context.Context, name, schema string) (s *store, address string, err error) {
+	if address, err = st.create(ctx, name); err != nil {
+		return nil, "", fmt.Errorf("create database %s: %w", name, err)
 	}
-	s.ConsumerDB, st.statsDB, err = st.openDatabase(ctx, "quickstart_stats", "consumer")
-	return err
+	if s, err = openStore(ctx, st.settings.On, address); err != nil {
+		return nil, "", err
+	}
+	st.later(func() error { s.close(); return nil })
+	return s, address, s.migrate(ctx, schema)
 }
 
-// openDatabase creates a database with leat's tables and those of a service.
-func (st *stage) openDatabase(ctx context.Context, name, schema string) (address string, db *sql.DB, err error) {
-	if address, err = st.on.create(ctx, st, name); err != nil {
-		return "", nil, fmt.Errorf("create database %s: %w", name, err)
-	}
-	if err := st.on.migrate(ctx, address); err != nil {
-		return "", nil, err
-	}
-	if db, err = st.on.open(address); err != nil {
-		return "", nil, err
-	}
-	st.later(db.Close)
-	tables, err := st.settings.On.statement(schema)
-	if err != nil {
-		return "", nil, err
-	}
-	for statement := range strings.SplitSeq(tables, ";\n") {
-		if _, err := db.ExecContext(ctx, statement); err != nil {
-			return "", nil, fmt.Errorf("business tables: %w", err)
+// create makes a file, or a database on a server, and returns the address of it.
+func (st *stage) create(ctx context.Context, name string) (string, error) {
+	switch st.settings.On {
+	case onPostgres:
+		return st.env.CreateDatabase(ctx, name)
+	case onSQLite:
+		query := url.Values{
+			"_txlock": {"immediate"},
+			"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)"},
 		}
+		return "file:" + filepath.Join(st.settings.Dir, name+".db") + "?" + query.Encode(), nil
+	case onMariaDB:
+		return st.createMySQL(ctx, st.env.MariaDBURL, name)
+	default:
+		return st.createMySQL(ctx, st.env.MySQLURL, name)
 	}
-	return address, db, nil
+}
+
+func (st *stage) createMySQL(ctx context.Context, server, name string) (string, error) {
+	u, err := url.Parse(server)
+	if err != nil {
+		return "", err
+	}
+	address := u.User.String() + "@tcp(" + u.Host + ")/"
+	db, err := sql.Open(st.settings.On.driver(), address)
+	if err != nil {
+		return "", err
+	}
+	name = testenv.NewDatabaseName(name)
+	if _, err := db.ExecContext(ctx, "CREATE DATABASE `"+name+"`"); err != nil {
+		return "", errors.Join(err, db.Close())
+	}
+	st.later(func() error {
+		_, err := db.ExecContext(context.WithoutCancel(ctx), "DROP DATABASE `"+name+"`")
+		return errors.Join(err, db.Close())
+	})
+	return address + name + "?interpolateParams=true", nil
 }
 
 func (st *stage) openTopics(ctx context.Context) error {
 	s := &st.settings
-	s.Brokers, s.Group = st.env.KafkaBrokers, st.env.KafkaName("stats")
+	s.Brokers, st.group = st.env.KafkaBrokers, st.env.KafkaName("stats")
 	var errs [3]error
 	s.Topic, errs[0] = st.env.CreateTopic(ctx, "webhooks", partitions)
-	s.Counted, errs[1] = st.env.CreateTopic(ctx, "counted", partitions)
+	st.counted, errs[1] = st.env.CreateTopic(ctx, "counted", partitions)
 	if st.kafka, errs[2] = kgo.NewClient(kgo.SeedBrokers(s.Brokers...)); errs[2] == nil {
 		st.later(func() error { st.kafka.Close(); return nil })
 	}

@@ -25,11 +25,10 @@ type AttemptsQuery struct {
 	Limit int
 }
 
-// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
-func (q AttemptsQuery) Complete() (AttemptsQuery, error) {
+func (q *AttemptsQuery) complete() error {
 	limit, err := limitOr(q.Limit, 100)
 	q.Limit = limit
-	return q, errors.Join(required(field{"Consumer", q.Consumer}), err)
+	return errors.Join(required(field{"Consumer", q.Consumer}), err)
 }
 
 // Attempts is what is known of the attempts at one message that was neither processed nor

@@ -23,28 +23,11 @@ type AuditQuery struct {
 	Limit int
 }
 
-// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
-func (q AuditQuery) Complete() (AuditQuery, error) {
+func (q *AuditQuery) complete() error {
 	limit, err := limitOr(q.Limit, 100)
 	q.Limit = limit
-	return q, errors.Join(err, storableTexts(field{"Consumer", q.Consumer}, field{"Action", q.Action}))
+	return errors.Join(err, storableTexts(field{"Consumer", q.Consumer}, field{"Action", q.Action}))
 }
-
-// What an AuditEntry can be about.
-const (
-	// ActionPark and ActionDone are what an inbox did: it parked a message, or a redriven
-	// one took effect.
-	ActionPark = "park"
-	ActionDone = "done"
-	// These are what an operator did.
-	ActionRedrive         = "redrive"
-	ActionSkipHead        = "skip_head"
-	ActionDrop            = "drop"
-	ActionSetWatermark    = "set_watermark"
-	ActionRemoveWatermark = "remove_watermark"
-	ActionAcceptSource    = "accept_source"
-	ActionSkipMessage     = "skip_message"
-)
 
 // AuditEntry is who did what to which message or partition, and why.
 type AuditEntry struct {
@@ -54,7 +37,9 @@ type AuditEntry struct {
 	At time.Time
 	// Consumer is whose message or partition it was.
 	Consumer string
-	// Action is what was done.
+	// Action is what was done: park or done (a redriven message took effect) for an inbox;
+	// redrive, skip_head, drop, set_watermark, remove_watermark, accept_source or
+	// skip_message for an operator.
 	Action string
 	// Actor is who did it: the consumer, or By.Actor.
 	Actor, Reason string

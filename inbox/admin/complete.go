@@ -6,6 +6,10 @@ import (
 	"github.com/leat-go/leat/internal/storable"
 )
 
+// Complete fills in the defaults of q, a query or a request of this package. The error wraps
+// ErrInvalidRequest if q makes no sense. Whoever implements Inbox begins each call with it.
+func Complete(q interface{ complete() error }) error { return q.complete() }
+
 // maxLimit bounds what one call lists or changes.
 const maxLimit = 10_000
 

@@ -15,18 +15,17 @@ type ConsumersQuery struct {
 	Limit int
 }
 
-// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
-func (q ConsumersQuery) Complete() (ConsumersQuery, error) {
+func (q *ConsumersQuery) complete() error {
 	limit, err := limitOr(q.Limit, 100)
 	q.Limit = limit
-	return q, errors.Join(err, storableTexts(field{"After", q.After}))
+	return errors.Join(err, storableTexts(field{"After", q.After}))
 }
 
 // Consumer is a consumer of a store.
 type Consumer struct {
 	// Name is what the store remembers it by. Lists are in the order of its bytes.
 	Name string
-	// Since is when its first message came, by the store's clock; zero if nobody knows.
+	// Since is when its first message came, by the store's clock.
 	Since time.Time
 	// Remembered is the number of ids that are remembered, those of parked messages
 	// included. Estimated is set if it is an estimate, as it is of many ids.

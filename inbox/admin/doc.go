@@ -12,7 +12,7 @@
 //		entries, err := auditor.Audit(ctx, admin.AuditQuery{Consumer: "loyalty"})
 //	}
 //
-// Whoever implements Inbox begins each call with Complete of the request, which fills in
+// Whoever implements Inbox begins each call with Complete, which fills in
 // the defaults and refuses what makes no sense. Package inboxtest checks a store.
 //
 // Stability: young, see docs/versions.md.

@@ -18,11 +18,10 @@ type FailuresQuery struct {
 	Limit int
 }
 
-// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
-func (q FailuresQuery) Complete() (FailuresQuery, error) {
+func (q *FailuresQuery) complete() error {
 	limit, err := limitOr(q.Limit, 100)
 	q.Limit = limit
-	return q, errors.Join(err, storableTexts(field{"Consumer", q.Consumer}, field{"Topic", q.Topic}))
+	return errors.Join(err, storableTexts(field{"Consumer", q.Consumer}, field{"Topic", q.Topic}))
 }
 
 // FailureGroup is messages of a consumer and a topic that were parked for the same reason.

@@ -42,7 +42,7 @@ type Inbox interface {
 	// It returns ErrNotParked if nothing of the key or id is parked, and ErrBeingRetried
 	// if it is redriven already; a filter that matches nothing is no error. After another
 	// error some of what was selected may have been changed.
-	Redrive(ctx context.Context, r RedriveRequest) (Changed, error)
+	Redrive(ctx context.Context, r ChangeRequest) (Changed, error)
 
 	// SkipHead drops the first message of a parked key; the next one is due, and the
 	// others follow it in order. Errors are those of Redrive.
@@ -55,7 +55,7 @@ type Inbox interface {
 	// A key is dropped with all that waits. By ID, or by a filter, the parked messages
 	// themselves are dropped; if one was the first of its key, the next one is due.
 	// Errors are those of Redrive.
-	Drop(ctx context.Context, r DropRequest) (Changed, error)
+	Drop(ctx context.Context, r ChangeRequest) (Changed, error)
 }
 
 // Auditor is an Inbox that stores who has changed what, and why.

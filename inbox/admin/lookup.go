@@ -17,13 +17,12 @@ type LookupQuery struct {
 	Consumer string
 }
 
-// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
-func (q LookupQuery) Complete() (LookupQuery, error) {
+func (q *LookupQuery) complete() error {
 	var err error
 	if q.ID == "" {
 		err = fmt.Errorf("%w: ID is empty", ErrInvalidRequest)
 	}
-	return q, errors.Join(err, storableTexts(field{"Consumer", q.Consumer}))
+	return errors.Join(err, storableTexts(field{"Consumer", q.Consumer}))
 }
 
 // SightingState is what a consumer knows of a message.

@@ -47,8 +47,7 @@ type ParkedQuery struct {
 	OmitPayload bool
 }
 
-// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
-func (q ParkedQuery) Complete() (ParkedQuery, error) {
+func (q *ParkedQuery) complete() error {
 	limit, err := limitOr(q.Limit, 100)
 	q.Limit = limit
 	if q.Key != "" && q.Consumer == "" {
@@ -59,7 +58,7 @@ func (q ParkedQuery) Complete() (ParkedQuery, error) {
 	default:
 		err = errors.Join(err, fmt.Errorf("%w: State = %.200q: must be parked, redrive or wait", ErrInvalidRequest, string(q.State)))
 	}
-	return q, errors.Join(err, storableTexts(field{"Consumer", q.Consumer}, field{"Topic", q.Topic}, field{"Fingerprint", q.Fingerprint}))
+	return errors.Join(err, storableTexts(field{"Consumer", q.Consumer}, field{"Topic", q.Topic}, field{"Fingerprint", q.Fingerprint}))
 }
 
 // ParkedMessage is a message that waits for an operator, or behind one that does.

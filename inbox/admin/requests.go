@@ -14,8 +14,8 @@ type By = common.By
 // messages were parked.
 type Changed = common.Changed
 
-// RedriveRequest asks to try messages again.
-type RedriveRequest struct {
+// ChangeRequest asks to try messages again (Inbox.Redrive), or to drop them (Inbox.Drop).
+type ChangeRequest struct {
 	By
 	Selection
 
@@ -27,23 +27,8 @@ type RedriveRequest struct {
 	DryRun bool
 }
 
-// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
-func (r RedriveRequest) Complete() (RedriveRequest, error) {
-	selection, err := r.Selection.Complete()
-	r.Selection = selection
-	return r, errors.Join(r.Check(), required(field{"Consumer", r.Consumer}), err)
-}
-
-// DropRequest asks to drop messages.
-type DropRequest RedriveRequest
-
-// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
-func (r DropRequest) Complete() (DropRequest, error) {
-	completed, err := RedriveRequest(r).Complete()
-	if r.Key != "" {
-		completed.Limit = maxLimit // with all that waits
-	}
-	return DropRequest(completed), err
+func (r *ChangeRequest) complete() error {
+	return errors.Join(common.Complete(&r.By), required(field{"Consumer", r.Consumer}), completeSelection(&r.Selection))
 }
 
 // SkipHeadRequest asks to drop the first message of a parked key.
@@ -61,11 +46,10 @@ type SkipHeadRequest struct {
 	DryRun bool
 }
 
-// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
-func (r SkipHeadRequest) Complete() (SkipHeadRequest, error) {
-	err := errors.Join(r.Check(), required(field{"Consumer", r.Consumer}), storableTexts(field{"Topic", r.Topic}))
+func (r *SkipHeadRequest) complete() error {
+	err := errors.Join(common.Complete(&r.By), required(field{"Consumer", r.Consumer}), storableTexts(field{"Topic", r.Topic}))
 	if r.Key == "" {
 		err = errors.Join(err, fmt.Errorf("%w: Key is empty", ErrInvalidRequest))
 	}
-	return r, err
+	return err
 }

@@ -17,10 +17,11 @@ func FuzzRequest(f *testing.F) {
 	f.Add("a", "b\x00", "c\xff", "", "", "id", "or", 0)
 	f.Add("a", "b", "c", "", "key\x00\xff", "", "", 10_001)
 	f.Fuzz(func(t *testing.T, actor, reason, consumer, topic, key, id, ofTopic string, limit int) {
-		r, err := admin.RedriveRequest{
+		r := admin.ChangeRequest{
 			By: admin.By{Actor: actor, Reason: reason}, Consumer: consumer,
 			Selection: admin.Selection{Topic: topic, Key: key, ID: id, OfTopic: ofTopic, Limit: limit},
-		}.Complete()
+		}
+		err := admin.Complete(&r)
 		require.NotEmpty(t, r.String())
 		if err != nil {
 			require.ErrorIs(t, err, admin.ErrInvalidRequest)
@@ -44,32 +45,30 @@ func FuzzRequest(f *testing.F) {
 
 func TestQueriesAreCompleted(t *testing.T) {
 	t.Parallel()
-	parked, err := admin.ParkedQuery{}.Complete()
-	require.NoError(t, err)
+	parked := admin.ParkedQuery{}
+	redrive := admin.ChangeRequest{By: admin.By{Actor: "a", Reason: "r"}, Consumer: "c", Selection: admin.Selection{ID: "a"}}
+	require.NoError(t, admin.Complete(&parked))
 	require.Equal(t, 100, parked.Limit)
-	selection, err := admin.Selection{ID: "a"}.Complete()
-	require.NoError(t, err)
-	require.Equal(t, 1000, selection.Limit)
+	require.NoError(t, admin.Complete(&redrive))
+	require.Equal(t, 1000, redrive.Limit)
 	for name, tt := range map[string]struct {
 		err  error
 		want string
 	}{
-		"state":     {second(admin.ParkedQuery{State: "lost"}.Complete()), `State = "lost"`},
-		"key":       {second(admin.ParkedQuery{Key: "k"}.Complete()), "needs a Consumer"},
-		"text":      {second(admin.ParkedQuery{Topic: "\xff"}.Complete()), "Topic"},
-		"limit":     {second(admin.AuditQuery{Limit: 10_001}.Complete()), "Limit = 10001: must be 1 to 10000"},
-		"action":    {second(admin.AuditQuery{Action: "\x00"}.Complete()), "Action"},
-		"attempts":  {second(admin.AttemptsQuery{}.Complete()), "Consumer is empty"},
-		"lookup":    {second(admin.LookupQuery{}.Complete()), "ID is empty"},
-		"consumers": {second(admin.ConsumersQuery{Limit: -1}.Complete()), "Limit = -1"},
-		"failures":  {second(admin.FailuresQuery{Topic: "\x00"}.Complete()), "Topic"},
-		"positions": {second(admin.PartitionsQuery{}.Complete()), "Consumer is empty"},
-		"skip":      {second(admin.SkipHeadRequest{By: admin.By{Actor: "a", Reason: "r"}, Consumer: "c"}.Complete()), "Key is empty"},
-		"drop":      {second(admin.DropRequest{Consumer: "c", Selection: admin.Selection{ID: "a"}}.Complete()), "Actor is empty"},
+		"state":     {admin.Complete(&admin.ParkedQuery{State: "lost"}), `State = "lost"`},
+		"key":       {admin.Complete(&admin.ParkedQuery{Key: "k"}), "needs a Consumer"},
+		"text":      {admin.Complete(&admin.ParkedQuery{Topic: "\xff"}), "Topic"},
+		"limit":     {admin.Complete(&admin.AuditQuery{Limit: 10_001}), "Limit = 10001: must be 1 to 10000"},
+		"action":    {admin.Complete(&admin.AuditQuery{Action: "\x00"}), "Action"},
+		"attempts":  {admin.Complete(&admin.AttemptsQuery{}), "Consumer is empty"},
+		"lookup":    {admin.Complete(&admin.LookupQuery{}), "ID is empty"},
+		"consumers": {admin.Complete(&admin.ConsumersQuery{Limit: -1}), "Limit = -1"},
+		"failures":  {admin.Complete(&admin.FailuresQuery{Topic: "\x00"}), "Topic"},
+		"positions": {admin.Complete(&admin.PartitionsQuery{}), "Consumer is empty"},
+		"skip":      {admin.Complete(&admin.SkipHeadRequest{By: admin.By{Actor: "a", Reason: "r"}, Consumer: "c"}), "Key is empty"},
+		"drop":      {admin.Complete(&admin.ChangeRequest{Consumer: "c", Selection: admin.Selection{ID: "a"}}), "Actor is empty"},
 	} {
 		require.ErrorIs(t, tt.err, admin.ErrInvalidRequest, name)
 		require.ErrorContains(t, tt.err, tt.want, name)
 	}
 }
-
-func second[T any](_ T, err error) error { return err }

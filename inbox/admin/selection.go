@@ -30,9 +30,8 @@ type Selection struct {
 	Limit int
 }
 
-// Complete returns s with its defaults. The error wraps ErrInvalidRequest if s does not
-// select in exactly one way.
-func (s Selection) Complete() (Selection, error) {
+// completeSelection fills in the default of s.
+func completeSelection(s *Selection) error {
 	ways := 0
 	for _, way := range []bool{s.Key != "", s.ID != "", s.OfTopic != "" || s.Fingerprint != "" || !s.Before.IsZero()} {
 		if way {
@@ -40,14 +39,17 @@ func (s Selection) Complete() (Selection, error) {
 		}
 	}
 	if ways != 1 {
-		return s, fmt.Errorf("%w: select by Topic and Key, by ID, or by OfTopic, Fingerprint and Before", ErrInvalidRequest)
+		return fmt.Errorf("%w: select by Topic and Key, by ID, or by OfTopic, Fingerprint and Before", ErrInvalidRequest)
 	}
 	if s.Topic != "" && s.Key == "" {
-		return s, fmt.Errorf("%w: Topic = %.200q, Key = %.200q: a key needs both", ErrInvalidRequest, s.Topic, s.Key)
+		return fmt.Errorf("%w: Topic = %.200q, Key = %.200q: a key needs both", ErrInvalidRequest, s.Topic, s.Key)
 	}
 	limit, err := limitOr(s.Limit, 1000)
 	s.Limit = limit
-	return s, errors.Join(err, storableTexts(field{"Topic", s.Topic}, field{"OfTopic", s.OfTopic}, field{"Fingerprint", s.Fingerprint}))
+	if s.Key != "" {
+		s.Limit = maxLimit // with all that waits
+	}
+	return errors.Join(err, storableTexts(field{"Topic", s.Topic}, field{"OfTopic", s.OfTopic}, field{"Fingerprint", s.Fingerprint}))
 }
 
 // String names what is selected.

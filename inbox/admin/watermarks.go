@@ -3,6 +3,8 @@ package admin
 import (
 	"errors"
 	"fmt"
+
+	common "github.com/leat-go/leat/outbox/admin"
 )
 
 // TopicPartition names a partition of a consumer's log.
@@ -33,9 +35,8 @@ type PartitionsQuery struct {
 	Consumer string
 }
 
-// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
-func (q PartitionsQuery) Complete() (PartitionsQuery, error) {
-	return q, required(field{"Consumer", q.Consumer})
+func (q *PartitionsQuery) complete() error {
+	return required(field{"Consumer", q.Consumer})
 }
 
 // PartitionState is what is remembered of a partition.
@@ -65,13 +66,12 @@ type SetWatermarkRequest struct {
 	DryRun bool
 }
 
-// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
-func (r SetWatermarkRequest) Complete() (SetWatermarkRequest, error) {
-	err := errors.Join(r.Check(), required(field{"Consumer", r.Consumer}), r.check())
+func (r *SetWatermarkRequest) complete() error {
+	err := errors.Join(common.Complete(&r.By), required(field{"Consumer", r.Consumer}), r.check())
 	if r.Next < 0 {
 		err = errors.Join(err, fmt.Errorf("%w: Next = %d: must not be negative", ErrInvalidRequest, r.Next))
 	}
-	return r, err
+	return err
 }
 
 // RemoveWatermarkRequest asks to forget a partition.
@@ -87,9 +87,8 @@ type RemoveWatermarkRequest struct {
 	DryRun bool
 }
 
-// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
-func (r RemoveWatermarkRequest) Complete() (RemoveWatermarkRequest, error) {
-	return r, errors.Join(r.Check(), required(field{"Consumer", r.Consumer}), r.check())
+func (r *RemoveWatermarkRequest) complete() error {
+	return errors.Join(common.Complete(&r.By), required(field{"Consumer", r.Consumer}), r.check())
 }
 
 // AcceptSourceRequest asks to take a topic for the log that it is now.
@@ -98,8 +97,8 @@ type AcceptSourceRequest struct {
 
 	// Consumer is who reads the topic. Required.
 	Consumer string
-	// Topic is the topic's name, Source what it is known by from now on: that of
-	// driver.SourceChangedError.Found.
+	// Topic is the topic's name, Source what it is known by from now on: the one
+	// that driver.ErrSourceChanged is about.
 	Topic, Source string
 
 	// DryRun makes the call return what it would change, and change nothing.
@@ -107,8 +106,7 @@ type AcceptSourceRequest struct {
 	DryRun bool
 }
 
-// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
-func (r AcceptSourceRequest) Complete() (AcceptSourceRequest, error) {
-	return r, errors.Join(r.Check(), required(field{"Consumer", r.Consumer}), required(field{"Topic", r.Topic}),
+func (r *AcceptSourceRequest) complete() error {
+	return errors.Join(common.Complete(&r.By), required(field{"Consumer", r.Consumer}), required(field{"Topic", r.Topic}),
 		storableTexts(field{"Source", r.Source}))
 }

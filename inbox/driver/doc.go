@@ -16,8 +16,7 @@
 //
 // Errors live where they arise: those of a store and of positions here, those of
 // Processor.Process in package inbox. ErrBusy and ErrRollbackOnly are both, so package
-// inbox hands them on under the same names, and Permanent with them. Package inboxtest
-// checks a store.
+// inbox hands them on under the same names. Package inboxtest checks a store.
 //
 // Stability: young, see docs/versions.md.
 package driver

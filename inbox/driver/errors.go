@@ -22,6 +22,12 @@ var (
 	// or the handler has rolled it back.
 	ErrRollbackOnly = errors.New("leat: transaction is marked as rollback only")
 
+	// ErrEnded is returned by a Unit.Commit if the transaction was not open any more: the
+	// handler has ended it by a statement of its own or by a second transaction on the same
+	// connection, or the database has, after a statement whose error the handler did not
+	// return. What the handler wrote may have committed or not.
+	ErrEnded = errors.New("leat: the transaction of the inbox was ended before its COMMIT")
+
 	// ErrBatchTooLarge is wrapped by the error of a BatchStore that has no room for so
 	// many claims: fewer may do.
 	ErrBatchTooLarge = errors.New("leat: too many messages to claim at a time")

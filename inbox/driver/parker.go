@@ -18,13 +18,15 @@ type Parker interface {
 	Attempter
 
 	// Park stores a message and records its id as Claim does, in one transaction,
-	// which is durable when Park returns. Only then may the message be acknowledged.
+	// which is durable when Park returns. Only then may the message be acknowledged. It
+	// returns Claimed if the message is stored, Duplicate if its id was recorded before,
+	// Busy if it is in progress, or NotBehind.
 	//
 	// If req.Behind is set, the message is stored only if a message of its key
 	// is there. The answer must hold however a concurrent redrive goes on: either
 	// the message is in the queue and the redrive comes to it, or the queue has
 	// ended and nothing is stored.
-	Park(ctx context.Context, req ParkRequest) (ParkStatus, error)
+	Park(ctx context.Context, req ParkRequest) (Status, error)
 
 	// PickRedriven chooses a redriven message that is due, counts an attempt at it,
 	// and leaves it alone for a few seconds. It is false if none is due.
@@ -49,19 +51,9 @@ type Parker interface {
 	RecoverRedriven(ctx context.Context) (int, error)
 }
 
-// ParkStatus is a Parker's answer.
-type ParkStatus int
-
-const (
-	// ParkStored means that the message is stored.
-	ParkStored ParkStatus = iota + 1
-	// ParkDuplicate means that the message's id was recorded before.
-	ParkDuplicate
-	// ParkBusy means that the message is in progress.
-	ParkBusy
-	// ParkNotBehind means that nothing of the key is parked any more.
-	ParkNotBehind
-)
+// NotBehind is a Parker's answer to a ParkRequest that is Behind, if nothing of its key is
+// parked any more.
+const NotBehind Status = -3
 
 // ParkRequest asks to store a message.
 type ParkRequest struct {

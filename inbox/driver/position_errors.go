@@ -35,7 +35,8 @@ var (
 
 	// ErrSourceChanged is returned if a topic is another log than the one that is
 	// remembered by its name: it was deleted and created again, or is read from
-	// another cluster. Its offsets mean nothing until somebody has accepted it.
+	// another cluster. Its offsets mean nothing until somebody has accepted it. The text
+	// names both.
 	ErrSourceChanged = errors.New("leat: the topic is not the one that is remembered")
 
 	// ErrBeyondEnd is returned if the remembered offset is beyond the end of the
@@ -63,19 +64,3 @@ func (e *GapError) Error() string {
 
 // Unwrap returns ErrGap.
 func (*GapError) Unwrap() error { return ErrGap }
-
-// SourceChangedError is the error that wraps ErrSourceChanged.
-type SourceChangedError struct {
-	// Topic is the name of the topic.
-	Topic string
-	// Known is the source that is remembered, Found the one that was met.
-	Known, Found string
-}
-
-// Error names the sources.
-func (e *SourceChangedError) Error() string {
-	return fmt.Sprintf("%s: topic %.200q was %.200q and is %.200q", ErrSourceChanged, e.Topic, e.Known, e.Found)
-}
-
-// Unwrap returns ErrSourceChanged.
-func (*SourceChangedError) Unwrap() error { return ErrSourceChanged }

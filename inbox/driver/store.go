@@ -31,6 +31,8 @@ func (s Status) String() string {
 		return "alone"
 	case Later:
 		return "later"
+	case NotBehind:
+		return "not behind"
 	default:
 		return "Status(" + strconv.Itoa(int(s)) + ")"
 	}
@@ -48,7 +50,7 @@ type Store interface {
 	// Otherwise no transaction is left open and no connection is held. Duplicate
 	// is returned only if the claim of another transaction is durably committed.
 	//
-	// An error that wraps one of Permanent refuses the message itself, such as one
+	// An error that wraps one of inbox.Permanent refuses the message itself, such as one
 	// that is older than what the Store remembers: it is given up as Config.OnFailure
 	// says, with another id recorded in its place.
 	//

@@ -61,5 +61,5 @@ func (in *Inbox) For(handler string) (inbox.Runner, error) {
 
 // Tx returns the transaction that ctx carries: that of a handler. Add what the handler writes
 // with its Add; what others add and enqueue is in it, too. All together are at most
-// dynamooutbox.MaxItems less one.
+// the 100 items of a transaction of dynamooutbox less one.
 func Tx(ctx context.Context) (*dynamooutbox.Tx, bool) { return dynamooutbox.TxFrom(ctx) }

@@ -77,7 +77,7 @@ func (s *subject) config(cfg inbox.Config) Config {
 func (s *subject) effects() string { return s.prefix + "effects" }
 
 // Open implements inboxtest.Subject.
-func (s *subject) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, error) {
+func (s *subject) Open(consumer string, cfg inbox.Config) (inbox.Runner, error) {
 	inner := &store{ob: s.ob, client: s.client, consumer: consumer, cfg: s.config(cfg).withDefaults()}
 	return inbox.New(&breakingStore{inner, s}, consumer, cfg)
 }

@@ -95,7 +95,7 @@ func checkEarly(settle func(msg *message.Message) bool) func(ctx context.Context
 }
 
 // behind returns p behind the middleware, with one handler.
-func behind(p Processor, handle func(msg *message.Message) error) func(msg *message.Message) error {
+func behind(p inbox.Runner, handle func(msg *message.Message) error) func(msg *message.Message) error {
 	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: p})
 	fail.If(err)
 	h := once(func(msg *message.Message) ([]*message.Message, error) { return nil, handle(msg) })

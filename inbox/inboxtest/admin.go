@@ -30,22 +30,12 @@ func AdminChecks(f Features) []Check {
 	return all
 }
 
-// FindAdmin returns the check of AdminChecks that is called name.
-func FindAdmin(name string) (Check, bool) {
-	for _, c := range AdminChecks(Features{}) {
-		if c.Name == name {
-			return c, true
-		}
-	}
-	return Check{}, false
-}
-
 // operated is a store with parked messages, and what operators see of it: a1, with a2 and a3
 // behind it, of key a; b1, and b2 behind it, of key b; n without a key. Those that wait for
 // an operator do so for the same reason, but for numbers.
 type operated struct {
 	FailureSubject
-	Redriver
+	redriver
 
 	in admin.Inbox
 }
@@ -68,7 +58,7 @@ func operating(run func(ctx context.Context, c operated)) func(ctx context.Conte
 				return inbox.Permanent(fmt.Errorf("customer %d is unknown", i))
 			}))
 		}
-		run(ctx, operated{FailureSubject: s, Redriver: p, in: in})
+		run(ctx, operated{FailureSubject: s, redriver: p, in: in})
 	})
 }
 

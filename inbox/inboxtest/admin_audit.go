@@ -17,8 +17,8 @@ func checkAudit(ctx context.Context, c operated) {
 		fail.With("%w: admin.Auditor", ErrLacks)
 	}
 	_, err1 := c.in.SkipHead(ctx, admin.SkipHeadRequest{By: someone(), Consumer: consumer, Key: "b"})
-	_, err2 := c.in.Redrive(ctx, admin.RedriveRequest{By: someone(), Consumer: consumer, Selection: admin.Selection{Key: "a"}})
-	_, err3 := c.in.Drop(ctx, admin.DropRequest{By: someone(), Consumer: consumer, Selection: admin.Selection{ID: "n"}})
+	_, err2 := c.in.Redrive(ctx, admin.ChangeRequest{By: someone(), Consumer: consumer, Selection: admin.Selection{Key: "a"}})
+	_, err3 := c.in.Drop(ctx, admin.ChangeRequest{By: someone(), Consumer: consumer, Selection: admin.Selection{ID: "n"}})
 	entries, err4 := auditor.Audit(ctx, admin.AuditQuery{Newest: true})
 	fail.IfAny(err1, err2, err3, err4)
 	var err error
@@ -41,7 +41,7 @@ func checkAudit(ctx context.Context, c operated) {
 		{admin.AuditQuery{Newest: true, Limit: 2, After: entries[1].No}, want[2:4]},
 		{admin.AuditQuery{Limit: 2, After: entries[4].No}, []string{want[3], want[2]}},
 		{admin.AuditQuery{Limit: 1}, want[5:]},
-		{admin.AuditQuery{Consumer: consumer, Action: admin.ActionPark, ID: "b1"}, want[4:5]},
+		{admin.AuditQuery{Consumer: consumer, Action: "park", ID: "b1"}, want[4:5]},
 		{admin.AuditQuery{Since: time.Now().Add(time.Hour)}, nil},
 	} {
 		found, findErr := auditor.Audit(ctx, tt.q)

@@ -22,11 +22,11 @@ func adminChangeChecks() []Check {
 }
 
 func (c operated) redrive(ctx context.Context, sel admin.Selection) (admin.Changed, error) {
-	return c.in.Redrive(ctx, admin.RedriveRequest{By: someone(), Consumer: consumer, Selection: sel})
+	return c.in.Redrive(ctx, admin.ChangeRequest{By: someone(), Consumer: consumer, Selection: sel})
 }
 
 func (c operated) drop(ctx context.Context, sel admin.Selection) (admin.Changed, error) {
-	return c.in.Drop(ctx, admin.DropRequest{By: someone(), Consumer: consumer, Selection: sel})
+	return c.in.Drop(ctx, admin.ChangeRequest{By: someone(), Consumer: consumer, Selection: sel})
 }
 
 func (c operated) skipHead(ctx context.Context, key string) (admin.Changed, error) {
@@ -88,7 +88,7 @@ func checkDryRun(ctx context.Context, c operated) {
 	before, stateErr := c.state(ctx)
 	parked, parkedErr := c.in.Parked(ctx, admin.ParkedQuery{})
 	fail.IfAny(err, stateErr, parkedErr)
-	drop := admin.DropRequest{By: someone(), Consumer: consumer, DryRun: true}
+	drop := admin.ChangeRequest{By: someone(), Consumer: consumer, DryRun: true}
 	var asked []string
 	ask := func(changed admin.Changed, err error) {
 		what := fmt.Sprint(changed.IDs)
@@ -110,7 +110,7 @@ func checkDryRun(ctx context.Context, c operated) {
 	for _, sel := range selections {
 		drop.Selection = sel
 		ask(c.in.Drop(ctx, drop))
-		ask(c.in.Redrive(ctx, admin.RedriveRequest(drop)))
+		ask(c.in.Redrive(ctx, drop))
 	}
 	ask(c.in.SkipHead(ctx, admin.SkipHeadRequest{By: someone(), Consumer: consumer, Key: "a", DryRun: true}))
 	ask(c.in.SkipHead(ctx, admin.SkipHeadRequest{By: someone(), Consumer: consumer, Key: "b", DryRun: true}))

@@ -32,7 +32,7 @@ func checkNobodyRegistered(ctx context.Context, s FailureSubject) {
 		"Attempts": func() error { _, err := in.Attempts(ctx, admin.AttemptsQuery{Consumer: "typo"}); return err },
 		"Lookup":   func() error { _, err := in.Lookup(ctx, admin.LookupQuery{Consumer: "typo", ID: "a"}); return err },
 		"Redrive": func() error {
-			_, err := in.Redrive(ctx, admin.RedriveRequest{By: someone(), Consumer: "typo", Selection: everything()})
+			_, err := in.Redrive(ctx, admin.ChangeRequest{By: someone(), Consumer: "typo", Selection: everything()})
 			return err
 		},
 		"SkipHead": func() error {
@@ -40,7 +40,7 @@ func checkNobodyRegistered(ctx context.Context, s FailureSubject) {
 			return err
 		},
 		"Drop": func() error {
-			_, err := in.Drop(ctx, admin.DropRequest{By: someone(), Consumer: "typo", Selection: everything()})
+			_, err := in.Drop(ctx, admin.ChangeRequest{By: someone(), Consumer: "typo", Selection: everything()})
 			return err
 		},
 	}

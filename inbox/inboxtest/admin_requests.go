@@ -13,21 +13,21 @@ import (
 func checkRequests(ctx context.Context, c operated) {
 	before, err := c.state(ctx)
 	fail.If(err)
-	request := admin.RedriveRequest{By: someone(), Consumer: consumer, Selection: admin.Selection{Key: "a"}}
-	for what, change := range map[string]func(r *admin.RedriveRequest){
-		"no actor":         func(r *admin.RedriveRequest) { r.Actor = " " },
-		"no reason":        func(r *admin.RedriveRequest) { r.Reason = "" },
-		"no consumer":      func(r *admin.RedriveRequest) { r.Consumer = "" },
-		"nothing selected": func(r *admin.RedriveRequest) { r.Key = "" },
-		"two selections":   func(r *admin.RedriveRequest) { r.ID = "n" },
-		"a topic alone":    func(r *admin.RedriveRequest) { r.Key, r.ID, r.Topic = "", "n", "t" },
-		"no text":          func(r *admin.RedriveRequest) { r.Topic = "\xff" },
-		"the limit":        func(r *admin.RedriveRequest) { r.Limit = 10_001 },
+	request := admin.ChangeRequest{By: someone(), Consumer: consumer, Selection: admin.Selection{Key: "a"}}
+	for what, change := range map[string]func(r *admin.ChangeRequest){
+		"no actor":         func(r *admin.ChangeRequest) { r.Actor = " " },
+		"no reason":        func(r *admin.ChangeRequest) { r.Reason = "" },
+		"no consumer":      func(r *admin.ChangeRequest) { r.Consumer = "" },
+		"nothing selected": func(r *admin.ChangeRequest) { r.Key = "" },
+		"two selections":   func(r *admin.ChangeRequest) { r.ID = "n" },
+		"a topic alone":    func(r *admin.ChangeRequest) { r.Key, r.ID, r.Topic = "", "n", "t" },
+		"no text":          func(r *admin.ChangeRequest) { r.Topic = "\xff" },
+		"the limit":        func(r *admin.ChangeRequest) { r.Limit = 10_001 },
 	} {
 		r := request
 		change(&r)
 		_, redriveErr := c.in.Redrive(ctx, r)
-		_, dropErr := c.in.Drop(ctx, admin.DropRequest(r))
+		_, dropErr := c.in.Drop(ctx, r)
 		err = errors.Join(err, wantError("redrive with "+what, redriveErr, admin.ErrInvalidRequest),
 			wantError("drop with "+what, dropErr, admin.ErrInvalidRequest))
 	}

@@ -52,12 +52,12 @@ func (c WatermarkCheck) Run(ctx context.Context, s WatermarkSubject) error {
 }
 
 // RunWatermarks runs the checks of what operators see and do about positions that f does not
-// rule out, in parallel, each on a new subject, and logs the table of WatermarkClaims.
+// rule out, in parallel, each on a new subject, and logs a table of what is checked, as Claims has it.
 func RunWatermarks(t *testing.T, f Features, newSubject func(t *testing.T) WatermarkSubject) {
 	t.Helper()
 	runClaims(t, func(t *testing.T) (string, error) {
 		t.Helper()
-		return WatermarkClaims(t.Context(), f, newSubject(t))
+		return watermarkClaims(t.Context(), f, newSubject(t))
 	})
 	for _, c := range WatermarkChecks(f) {
 		t.Run(c.Name, func(t *testing.T) {

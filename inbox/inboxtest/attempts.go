@@ -29,7 +29,7 @@ func isOrNil(err, want error) bool {
 }
 
 // failTwice delivers the message called a until one attempt is left.
-func failTwice(ctx context.Context, p Processor) (err error) {
+func failTwice(ctx context.Context, p inbox.Runner) (err error) {
 	for range attempts - 1 {
 		err = errors.Join(err, wantOutcome(ctx, p, "a", inbox.OutcomeFailed, errHandler, fails))
 	}

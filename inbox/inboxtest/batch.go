@@ -70,16 +70,6 @@ func BatchChecks(f Features) []Check {
 	}...)...), f)
 }
 
-// FindBatch returns the check of BatchChecks that is called name.
-func FindBatch(name string) (Check, bool) {
-	for _, c := range BatchChecks(Features{}) {
-		if c.Name == name {
-			return c, true
-		}
-	}
-	return Check{}, false
-}
-
 func batchCheck(name string, run func(ctx context.Context, s BatchSubject)) Check {
 	return Check{Name: name, run: onBatches(run)}
 }

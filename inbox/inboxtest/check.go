@@ -3,6 +3,7 @@ package inboxtest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -76,9 +77,10 @@ func possible(checks []Check, f Features) (all []Check) {
 	return all
 }
 
-// Find returns the check that is called name.
+// Find returns the check of any suite of ids that is called name.
 func Find(name string) (Check, bool) {
-	for _, c := range Checks(Features{}) {
+	var f Features
+	for _, c := range slices.Concat(Checks(f), FailureChecks(f), AdminChecks(f), BatchChecks(f)) {
 		if c.Name == name {
 			return c, true
 		}

@@ -27,13 +27,13 @@ func Claims(ctx context.Context, f Features, s Subject) (table string, err error
 	return claims(ctx, f, subjectFeatures(s))
 }
 
-// PositionClaims is Claims for RunPositions.
-func PositionClaims(ctx context.Context, f Features, s PositionSubject) (table string, err error) {
+// positionClaims is Claims for RunPositions.
+func positionClaims(ctx context.Context, f Features, s PositionSubject) (table string, err error) {
 	return claims(ctx, f, positionFeatures(s))
 }
 
-// WatermarkClaims is Claims for RunWatermarks.
-func WatermarkClaims(ctx context.Context, f Features, s WatermarkSubject) (table string, err error) {
+// watermarkClaims is Claims for RunWatermarks.
+func watermarkClaims(ctx context.Context, f Features, s WatermarkSubject) (table string, err error) {
 	return claims(ctx, f, watermarkFeatures(s))
 }
 

@@ -36,7 +36,7 @@ func subjectFeatures(s Subject) []feature {
 
 func positionFeatures(s PositionSubject) []feature {
 	_, forgets := s.(PositionForgetter)
-	checks := func(f Features) int { return len(PositionChecks(f)) }
+	checks := func(f Features) int { return len(positionChecks(f)) }
 	return []feature{{"commits that are lost", Features{NoLoss: true}, noLoss, checks, "", forgets, is[PositionForgetter](s)}}
 }
 

@@ -21,7 +21,7 @@ const consumer = "tester"
 var errHandler = errors.New("inboxtest: the handler fails")
 
 // open returns an inbox that does not keep the suite waiting.
-func open(s Subject) Processor {
+func open(s Subject) inbox.Runner {
 	p, err := s.Open(consumer, inbox.Config{BusyDelay: 2 * time.Millisecond, OnFailure: inbox.Policy{Delay: time.Millisecond}})
 	fail.If(err)
 	return p
@@ -34,7 +34,7 @@ func newMessage(ctx context.Context, id string) *message.Message {
 
 // deliver does what a router does with one delivery: it acks or nacks by the
 // error.
-func deliver(ctx context.Context, p Processor, msg *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error) {
+func deliver(ctx context.Context, p inbox.Runner, msg *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error) {
 	outcome, err := p.Process(ctx, msg, handle)
 	if err != nil {
 		msg.Nack()
@@ -45,7 +45,7 @@ func deliver(ctx context.Context, p Processor, msg *message.Message, handle func
 }
 
 // untilAcked does what a broker does: it delivers until the message is acked.
-func untilAcked(ctx context.Context, p Processor, id string, handle func(ctx context.Context) error) error {
+func untilAcked(ctx context.Context, p inbox.Runner, id string, handle func(ctx context.Context) error) error {
 	for {
 		_, err := deliver(ctx, p, newMessage(ctx, id), handle)
 		if err == nil {
@@ -63,7 +63,7 @@ func untilAcked(ctx context.Context, p Processor, id string, handle func(ctx con
 // probe runs look in the handler of a message called id that is delivered once,
 // and writes the id as the effect. It returns what look has found, whatever the
 // inbox makes of an error.
-func probe(ctx context.Context, s Subject, p Processor, id string, look func() error) error {
+func probe(ctx context.Context, s Subject, p inbox.Runner, id string, look func() error) error {
 	var found error
 	_, err := deliver(ctx, p, newMessage(ctx, id), func(txCtx context.Context) error {
 		found = look()
@@ -79,7 +79,7 @@ func writing(s Subject, effect string) func(ctx context.Context) error {
 
 // wantOutcome delivers once and compares.
 func wantOutcome(
-	ctx context.Context, p Processor, id string, want inbox.Outcome, wantErr error, handle func(ctx context.Context) error,
+	ctx context.Context, p inbox.Runner, id string, want inbox.Outcome, wantErr error, handle func(ctx context.Context) error,
 ) error {
 	outcome, err := deliver(ctx, p, newMessage(ctx, id), handle)
 	if outcome != want || !errors.Is(err, wantErr) {

@@ -44,7 +44,7 @@ func checkFailure(want error, end func(ctx context.Context, cancel context.Cance
 }
 
 // leftNothing reports whether the message called a is as good as new.
-func leftNothing(ctx context.Context, s Subject, p Processor) error {
+func leftNothing(ctx context.Context, s Subject, p inbox.Runner) error {
 	return errors.Join(
 		wantRecorded(ctx, s, "a", false),
 		wantEffects(ctx, s),

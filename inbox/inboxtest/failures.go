@@ -14,7 +14,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// FailureSubject is a Subject whose inboxes count attempts, park and keep notes.
+// FailureSubject is a Subject whose inboxes count attempts, park and keep notes. They have
+// the methods RunRedrive and ProcessReply of inbox.Processor.
 type FailureSubject interface {
 	Subject
 
@@ -23,9 +24,9 @@ type FailureSubject interface {
 	Admin() (admin.Inbox, error)
 }
 
-// Redriver is what the inboxes of a FailureSubject can do beside Processor.
-type Redriver interface {
-	Processor
+// redriver is an inbox of a FailureSubject.
+type redriver interface {
+	inbox.Runner
 
 	RunRedrive(ctx context.Context, handle func(ctx context.Context, msg *message.Message) error) error
 	ProcessReply(ctx context.Context, msg *message.Message, handle func(ctx context.Context) ([]byte, error)) ([]byte, inbox.Outcome, error)
@@ -48,16 +49,6 @@ func FailureChecks(f Features) []Check {
 	return all
 }
 
-// FindFailure returns the check of FailureChecks that is called name.
-func FindFailure(name string) (Check, bool) {
-	for _, c := range FailureChecks(Features{}) {
-		if c.Name == name {
-			return c, true
-		}
-	}
-	return Check{}, false
-}
-
 // failing makes a run function of one that needs a FailureSubject.
 func failing(run func(ctx context.Context, s FailureSubject)) func(ctx context.Context, s Subject) {
 	return func(ctx context.Context, s Subject) {
@@ -78,16 +69,16 @@ func parking() inbox.Policy {
 }
 
 // openFor opens an inbox with a policy.
-func openFor(s Subject, policy inbox.Policy, change ...func(cfg *inbox.Config)) Redriver {
+func openFor(s Subject, policy inbox.Policy, change ...func(cfg *inbox.Config)) redriver {
 	cfg := inbox.Config{BusyDelay: 2 * time.Millisecond, RedrivePoll: 5 * time.Millisecond, OnFailure: policy}
 	for _, c := range change {
 		c(&cfg)
 	}
 	p, err := s.Open(consumer, cfg)
 	fail.If(err)
-	r, ok := p.(Redriver)
+	r, ok := p.(redriver)
 	if !ok {
-		fail.With("%T is no Redriver", p)
+		fail.With("%T has no RunRedrive and ProcessReply", p)
 	}
 	return r
 }
@@ -101,7 +92,7 @@ func delivery(ctx context.Context, id, key string) *message.Message {
 
 // wantDelivered delivers msg once and compares.
 func wantDelivered(
-	ctx context.Context, p Processor, msg *message.Message, want inbox.Outcome, wantErr error, handle func(ctx context.Context) error,
+	ctx context.Context, p inbox.Runner, msg *message.Message, want inbox.Outcome, wantErr error, handle func(ctx context.Context) error,
 ) error {
 	outcome, err := deliver(ctx, p, msg, handle)
 	if outcome != want || !isOrNil(err, wantErr) {

@@ -30,7 +30,7 @@ func forgetChecks() []Check {
 	}...)
 }
 
-func forgetting(run func(ctx context.Context, s Forgetter, p Processor)) func(ctx context.Context, s Subject) {
+func forgetting(run func(ctx context.Context, s Forgetter, p inbox.Runner)) func(ctx context.Context, s Subject) {
 	return func(ctx context.Context, s Subject) {
 		f, ok := s.(Forgetter)
 		if !ok {
@@ -57,7 +57,7 @@ func madeAgo(age time.Duration) (string, error) {
 }
 
 // checkForgottenNeverRuns takes it that a duplicate that is still there is one.
-func checkForgottenNeverRuns(ctx context.Context, s Forgetter, p Processor) {
+func checkForgottenNeverRuns(ctx context.Context, s Forgetter, p inbox.Runner) {
 	old, err1 := madeAgo(ancient)
 	unseen, err2 := madeAgo(ancient)
 	young, err3 := madeAgo(recent)
@@ -79,7 +79,7 @@ func checkForgottenNeverRuns(ctx context.Context, s Forgetter, p Processor) {
 
 // checkOpenNotForgotten forgets while a delivery of an old message is in progress: it is
 // Busy until it has ended, and no run of it is lost or doubled.
-func checkOpenNotForgotten(ctx context.Context, s Forgetter, p Processor) {
+func checkOpenNotForgotten(ctx context.Context, s Forgetter, p inbox.Runner) {
 	old, err := madeAgo(ancient)
 	fail.If(err)
 	err = wantOutcome(ctx, p, old, inbox.OutcomeCommitted, nil, func(txCtx context.Context) error {
@@ -98,7 +98,7 @@ func checkOpenNotForgotten(ctx context.Context, s Forgetter, p Processor) {
 
 // checkForgettingStorm forgets messages while they are delivered over and over, and delivers
 // each once more.
-func checkForgettingStorm(ctx context.Context, s Forgetter, p Processor) {
+func checkForgettingStorm(ctx context.Context, s Forgetter, p inbox.Runner) {
 	const messages, copies = 24, 6
 
 	var group sync.WaitGroup

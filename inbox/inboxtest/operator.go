@@ -38,7 +38,7 @@ func redrive(ctx context.Context, s FailureSubject, key string) error {
 	if key != "" {
 		sel = admin.Selection{Key: key}
 	}
-	_, err = in.Redrive(ctx, admin.RedriveRequest{By: someone(), Consumer: consumer, Selection: sel})
+	_, err = in.Redrive(ctx, admin.ChangeRequest{By: someone(), Consumer: consumer, Selection: sel})
 	return err
 }
 

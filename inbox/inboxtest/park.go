@@ -26,7 +26,7 @@ func parkChecks() []Check {
 }
 
 // park parks the message called id of key.
-func park(ctx context.Context, p Processor, id, key string) error {
+func park(ctx context.Context, p inbox.Runner, id, key string) error {
 	return wantDelivered(ctx, p, delivery(ctx, id, key), inbox.OutcomeParked, nil, func(context.Context) error {
 		return inbox.Permanent(errHandler)
 	})
@@ -34,7 +34,7 @@ func park(ctx context.Context, p Processor, id, key string) error {
 
 // redriveUntil redrives key and runs what is redriven until done returns nil.
 func redriveUntil(
-	ctx context.Context, s FailureSubject, p Redriver, key string,
+	ctx context.Context, s FailureSubject, p redriver, key string,
 	handle func(ctx context.Context, msg *message.Message) error, done func() error,
 ) error {
 	if err := redrive(ctx, s, key); err != nil {
@@ -45,7 +45,7 @@ func redriveUntil(
 
 // whileRedriving runs work while p redrives.
 func whileRedriving(
-	ctx context.Context, p Redriver, handle func(ctx context.Context, msg *message.Message) error, work func() error,
+	ctx context.Context, p redriver, handle func(ctx context.Context, msg *message.Message) error, work func() error,
 ) error {
 	running, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
@@ -154,7 +154,7 @@ func checkFollowerRace(ctx context.Context, s FailureSubject) {
 	fail.If(err)
 }
 
-func untilAckedKeyed(ctx context.Context, p Processor, id, key string, handle func(ctx context.Context) error) error {
+func untilAckedKeyed(ctx context.Context, p inbox.Runner, id, key string, handle func(ctx context.Context) error) error {
 	return eventually(ctx, func() error {
 		_, err := deliver(ctx, p, delivery(ctx, id, key), handle)
 		return err

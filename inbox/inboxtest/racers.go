@@ -58,7 +58,7 @@ func checkRacers(ctx context.Context, s Subject) {
 	fail.If(wantEffects(ctx, s, want...))
 }
 
-func race(ctx context.Context, s Subject, p Processor, id string) error {
+func race(ctx context.Context, s Subject, p inbox.Runner, id string) error {
 	var (
 		group  sync.WaitGroup
 		losers [2]error

@@ -155,7 +155,7 @@ func TestI1_UnderRepeatsInAnyOrder(t *testing.T) {
 			mu.Unlock()
 			for {
 				_, err := in.Process(t.Context(), msg, func(ctx context.Context) error {
-					meminbox.FromContext(ctx).OnCommit(func() {
+					meminbox.OnCommit(ctx, func() {
 						mu.Lock()
 						defer mu.Unlock()
 						effects[msg.UUID]++

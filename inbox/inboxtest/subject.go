@@ -3,8 +3,6 @@ package inboxtest
 import (
 	"context"
 
-	"github.com/ThreeDotsLabs/watermill/message"
-
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/outbox"
 )
@@ -12,19 +10,14 @@ import (
 // Connections is the most that a Subject may have open for its inboxes.
 const Connections = 4
 
-// Processor is what the suite tests; inbox.Processor tells what it does.
-type Processor interface {
-	Process(ctx context.Context, msg *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error)
-}
-
 // Subject is an inbox under test with something to write in: empty when a check
 // gets it, and used by that check alone. Its methods are safe for concurrent
 // use.
 type Subject interface {
-	// Open returns an inbox, as another process would make it: all share what is
+	// Open returns an inbox, which does what inbox.Processor tells, as another process would make it: all share what is
 	// stored, and nothing else but their connections. If there are connections, there
 	// are at least two and at most Connections.
-	Open(consumer string, cfg inbox.Config) (Processor, error)
+	Open(consumer string, cfg inbox.Config) (inbox.Runner, error)
 
 	// Write stores effect in the transaction that ctx carries, in a place that
 	// accepts the same effect any number of times.

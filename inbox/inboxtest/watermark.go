@@ -17,7 +17,7 @@ import (
 
 // PositionProcessor is an inbox that remembers positions instead of ids.
 type PositionProcessor interface {
-	Processor
+	inbox.Runner
 	driver.Assigner
 }
 
@@ -45,8 +45,8 @@ type PositionForgetter interface {
 	Forget(ctx context.Context, next int64, effects ...string) error
 }
 
-// PositionCheck is one case of the suite of inboxes that remember positions.
-type PositionCheck struct {
+// positionCheck is one case of the suite of inboxes that remember positions.
+type positionCheck struct {
 	// Name starts with the invariant that the check is about.
 	Name string
 
@@ -56,7 +56,7 @@ type PositionCheck struct {
 
 // Run runs the check on s, which no other check may have used, and returns what is wrong
 // with it. It is bounded by ctx and by a minute.
-func (c PositionCheck) Run(ctx context.Context, s PositionSubject) error {
+func (c positionCheck) Run(ctx context.Context, s PositionSubject) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	if err := fail.Caught(func() { c.run(ctx, s) }); err != nil {
@@ -66,14 +66,14 @@ func (c PositionCheck) Run(ctx context.Context, s PositionSubject) error {
 }
 
 // RunPositions runs every check of positions that f does not rule out, in parallel, each on
-// a new subject, and logs the table of PositionClaims.
+// a new subject, and logs a table of what is checked, as Claims has it.
 func RunPositions(t *testing.T, f Features, newSubject func(t *testing.T) PositionSubject) {
 	t.Helper()
 	runClaims(t, func(t *testing.T) (string, error) {
 		t.Helper()
-		return PositionClaims(t.Context(), f, newSubject(t))
+		return positionClaims(t.Context(), f, newSubject(t))
 	})
-	for _, c := range PositionChecks(f) {
+	for _, c := range positionChecks(f) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			if err := c.Run(t.Context(), newSubject(t)); err != nil {
@@ -83,9 +83,9 @@ func RunPositions(t *testing.T, f Features, newSubject func(t *testing.T) Positi
 	}
 }
 
-// PositionChecks returns the checks that RunPositions runs.
-func PositionChecks(f Features) []PositionCheck {
-	all := []PositionCheck{
+// positionChecks returns the checks that RunPositions runs.
+func positionChecks(f Features) []positionCheck {
+	all := []positionCheck{
 		{Name: "I8_EachPositionTakesEffectOnce", run: checkPositionOnce},
 		{Name: "I8_FailureMovesNothing", run: checkPositionFailure},
 		{Name: "I8_GapIsNeverAcked", run: checkPositionGap},
@@ -97,7 +97,7 @@ func PositionChecks(f Features) []PositionCheck {
 		{Name: "I8_UnsoundAssignmentsChangeNothing", run: checkPositionAssignments},
 		{Name: "I8_FailoverThatForgotIsAGap", run: checkPositionForgotten, skip: noLoss},
 	}
-	return slices.DeleteFunc(all, func(c PositionCheck) bool { return c.skip != nil && c.skip(f) })
+	return slices.DeleteFunc(all, func(c positionCheck) bool { return c.skip != nil && c.skip(f) })
 }
 
 const (
@@ -127,7 +127,7 @@ func inLog(offset int64) driver.Position {
 
 // processAt processes the message at p once.
 func processAt(
-	ctx context.Context, in Processor, p driver.Position, handle func(ctx context.Context) error,
+	ctx context.Context, in inbox.Runner, p driver.Position, handle func(ctx context.Context) error,
 ) (inbox.Outcome, error) {
 	ctx = driver.WithPosition(ctx, p)
 	return deliver(ctx, in, message.NewMessageWithContext(ctx, "", nil), handle)
@@ -142,7 +142,7 @@ func writingAt(s PositionSubject, p driver.Position) func(ctx context.Context) e
 
 // wantAt processes the message at p once and compares.
 func wantAt(
-	ctx context.Context, s PositionSubject, in Processor, p driver.Position, want inbox.Outcome, wantErr error,
+	ctx context.Context, s PositionSubject, in inbox.Runner, p driver.Position, want inbox.Outcome, wantErr error,
 ) error {
 	outcome, err := processAt(ctx, in, p, writingAt(s, p))
 	if outcome != want || !isOrNil(err, wantErr) {

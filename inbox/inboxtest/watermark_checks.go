@@ -63,7 +63,7 @@ func checkPositionGap(ctx context.Context, s PositionSubject) {
 	for range 2 {
 		outcome, err := processAt(ctx, in, inLog(4), writingAt(s, inLog(4)))
 		gap, ok := errors.AsType[*driver.GapError](err)
-		if !ok || outcome != inbox.OutcomeFailed || !errors.Is(err, inbox.ErrNotClaimed) || gap.Next != 3 || gap.Position != inLog(4) {
+		if !ok || outcome != inbox.OutcomeFailed || !errors.Is(err, inbox.ErrNotClaimed) || inbox.ShouldPoison(err) || gap.Next != 3 || gap.Position != inLog(4) {
 			fail.With("offset 4, before which 3 was not processed: outcome %s, error %w; want failed, %w, next 3", outcome, orNone(err), driver.ErrGap)
 		}
 	}
@@ -180,6 +180,7 @@ func checkPositionUnsound(ctx context.Context, s PositionSubject) {
 		"parallel":         {func(p *driver.Position) { p.Serial = false }, driver.ErrNotSerial},
 		"retry topic":      {func(p *driver.Position) { p.Topic = "events-retry" }, driver.ErrWrongTopic},
 		"no source":        {func(p *driver.Position) { p.Source = "" }, driver.ErrNoPosition},
+		"zero source":      {func(p *driver.Position) { p.Source = "00000000-0000-0000-0000-000000000000" }, driver.ErrNoPosition},
 		"bad partition":    {func(p *driver.Position) { p.Partition = -1 }, driver.ErrNoPosition},
 		"bad offset":       {func(p *driver.Position) { p.Offset, p.Prev = -1, -1 }, driver.ErrNoPosition},
 		"bad predecessor":  {func(p *driver.Position) { p.Prev = 0 }, driver.ErrNoPosition},

@@ -111,11 +111,11 @@ func (s *watermarkStore) of(source string, number int32) partition {
 
 // sound reports what is wrong with the name of a partition.
 func (s *watermarkStore) sound(topic, source string, number int32) error {
-	_, canonical := ids.Map(source)
+	stored, canonical := ids.Map(source)
 	switch {
 	case !slices.Contains(s.topics, topic):
 		return driver.ErrWrongTopic
-	case !canonical || number < 0:
+	case !canonical || stored == ids.UUID{} || number < 0:
 		return driver.ErrNoPosition
 	default:
 		return nil
@@ -147,7 +147,7 @@ func (s *watermarkStore) Claim(ctx context.Context, _ string) (driver.Unit, driv
 	}
 	switch current := s.sources[s.consumer+at.Topic]; {
 	case !known && current != "" && current != at.Source:
-		return nil, 0, &driver.SourceChangedError{Topic: at.Topic, Known: current, Found: at.Source}
+		return nil, 0, fmt.Errorf("%w: topic %.200q was %.200q and is %.200q", driver.ErrSourceChanged, at.Topic, current, at.Source)
 	case !known:
 		return nil, 0, driver.ErrNotAssigned
 	case next > at.Offset && s.broken != "what was processed runs again":
@@ -183,7 +183,7 @@ func (s *watermarkStore) assigned(parts []driver.Assignment) ([]int64, error) {
 		case a.Start < 0 || a.End < a.Start || a.From < 0:
 			return nil, driver.ErrNoPosition
 		case current != "" && current != a.Source:
-			return nil, &driver.SourceChangedError{Topic: a.Topic, Known: current, Found: a.Source}
+			return nil, fmt.Errorf("%w: topic %.200q was %.200q and is %.200q", driver.ErrSourceChanged, a.Topic, current, a.Source)
 		case next[i] > a.End:
 			return nil, driver.ErrBeyondEnd
 		}

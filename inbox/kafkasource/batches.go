@@ -9,6 +9,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
@@ -24,7 +25,7 @@ import (
 // number of errors fails them all. The context ends when the partition is given up: fn
 // must then return soon, since the group waits for it. It is called concurrently for
 // different partitions. It need not ack. A message's own context carries its
-// driver.Position. It is what pginbox.HandleBatch and Batch.Handle of package inbox return.
+// driver.Position. It is what Handle of an inbox.Batch returns.
 //
 // RunBatches returns nil when ctx has ended or Close was called and fn has returned,
 // outbox.ErrClosed after Close, and an error that wraps outbox.ErrInvalidConfig for an
@@ -174,9 +175,9 @@ func (h *batchFlow) settle(it *item) {
 	h.a.settled(it.record, &h.window)
 }
 
-func (h *batchFlow) observe(ctx context.Context, it *item, outcome Outcome, took time.Duration) {
-	observe(ctx, h.cfg, DeliveryEvent{
+func (h *batchFlow) observe(ctx context.Context, it *item, outcome string, took time.Duration) {
+	observe(ctx, h.cfg, driver.SourceEvent{
 		Group: h.group, Topic: h.a.begin.Topic, Partition: h.a.begin.Partition, Offset: it.record.Offset,
-		Attempt: it.attempt, Outcome: outcome, Took: took,
+		Attempt: it.attempt, Kind: outcome, Took: took,
 	})
 }

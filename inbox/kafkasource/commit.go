@@ -37,7 +37,7 @@ func (m *member) commitTick(ctx context.Context) {
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, kerr.RebalanceInProgress) {
 		m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "offset commit failed, to be repeated",
-			slog.String("group", m.group), slog.String("topic", m.topic), slog.Any("error", m.needs(err)))
+			slog.String("consumer_group", m.group), slog.String("topic", m.topic), slog.Any("error", m.needs(err)))
 	}
 }
 
@@ -56,7 +56,7 @@ func (m *member) commitFinally(ctx context.Context, parts []*assignment) {
 			continue
 		}
 		m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "last offset commit failed, messages will be delivered again",
-			slog.String("group", m.group), slog.String("topic", m.topic), slog.Any("error", m.needs(err)))
+			slog.String("consumer_group", m.group), slog.String("topic", m.topic), slog.Any("error", m.needs(err)))
 		return
 	}
 }

@@ -42,14 +42,14 @@ type Config struct {
 	// those of the cluster.
 	NewTopic NewTopic
 
-	// Seek decides where reading begins, such as at an offset that is kept in a database;
-	// Bounds returns what the log has. It is called when partitions are assigned, before
-	// anything is read from them, with one position for each of them; Offset is where
-	// reading would begin. The result has the offset to begin at for those partitions that
-	// are to begin elsewhere. It delays the assignment, so it should take seconds at most;
-	// ctx ends when the assignment is withdrawn. After an error the member gives up all its
-	// partitions and joins again. Defaults to none: the group's offsets decide.
-	Seek func(ctx context.Context, assigned []driver.Position) (map[int32]int64, error)
+	// Seek decides where reading begins, such as at an offset that is kept in a database: it
+	// is the Assigned of a driver.Assigner. It is called when partitions are assigned, before
+	// anything is read from them, with all of them. It returns the offset at which each of
+	// them begins, in their order; From is where reading would begin without it. It delays the
+	// assignment, so it should take seconds at most; ctx ends when the assignment is
+	// withdrawn. After an error the member gives up all its partitions and joins again.
+	// Defaults to none: the group's offsets decide.
+	Seek func(ctx context.Context, assigned []driver.Assignment) ([]int64, error)
 
 	// Check is called each fifteenth of SessionTimeout, to check that what was
 	// acknowledged is still remembered. So a failover that has lost commits is also
@@ -135,7 +135,7 @@ type Config struct {
 	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 
-	// Hooks observe the Subscriber, by DeliveryHook and PartitionHook. Defaults to none.
+	// Hooks observe the Subscriber, by driver.SourceHook. Defaults to none.
 	Hooks []outbox.Hook
 }
 

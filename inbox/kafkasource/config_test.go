@@ -50,6 +50,8 @@ func TestNewSubscriber_RefusesWhatCannotWork(t *testing.T) {
 	}
 	_, err := kafkasource.NewSubscriber(nil, "g", kafkasource.Config{})
 	require.ErrorContains(t, err, "brokers = []: must name at least one")
+	_, err = kafkasource.NewSubscriber([]string{"kafka://kafka:9092"}, "g", kafkasource.Config{})
+	require.ErrorContains(t, err, `brokers = "kafka://kafka:9092": must be host:port, without a scheme`)
 	_, err = kafkasource.NewSubscriber([]string{"127.0.0.1:1"}, "", kafkasource.Config{})
 	require.ErrorContains(t, err, `group = "": must not be empty`)
 	_, err = kafkasource.NewSubscriber([]string{"127.0.0.1:1"}, "g", kafkasource.Config{NoGroup: true})

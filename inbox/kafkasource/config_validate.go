@@ -5,7 +5,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/hooks"
+	"github.com/leat-go/leat/internal/hostport"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -64,7 +66,7 @@ func (c Config) validateTimes() error {
 		return outbox.ConfigError("DrainTimeout", c.DrainTimeout,
 			fmt.Sprintf("must be at most a third of SessionTimeout = %s", c.SessionTimeout))
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "kafkasource", hooks.Is[DeliveryHook], hooks.Is[PartitionHook]); reason != "" {
+	if field, hook, reason := hooks.Refuse(c.Hooks, "kafkasource", hooks.Is[driver.SourceHook]); reason != "" {
 		return outbox.ConfigError(field, hook, reason)
 	}
 	return nil
@@ -80,6 +82,9 @@ func (c Config) fenceAfter() time.Duration        { return c.SessionTimeout * 4 
 func validateNames(brokers []string, group string, noGroup bool) error {
 	if len(brokers) == 0 {
 		return outbox.ConfigError("brokers", brokers, "must name at least one")
+	}
+	if address, reason, refused := hostport.Refuse(brokers); refused {
+		return outbox.ConfigError("brokers", strconv.Quote(address), reason)
 	}
 	if group == "" && !noGroup {
 		return outbox.ConfigError("group", strconv.Quote(group), "must not be empty; Config.NoGroup reads without one")

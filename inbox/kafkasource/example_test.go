@@ -74,7 +74,7 @@ func ExampleSubscriber() {
 	router.AddMiddleware(once)
 	done := make(chan struct{})
 	router.AddConsumerHandler("points", "orders", sub, func(msg *message.Message) error {
-		meminbox.FromContext(msg.Context()).OnCommit(func() {
+		meminbox.OnCommit(msg.Context(), func() {
 			fmt.Println(msg.UUID)
 			if msg.UUID == "order-1 sent" {
 				close(done)

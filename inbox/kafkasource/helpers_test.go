@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
@@ -118,14 +119,17 @@ func committed(t *testing.T, addrs []string, group, topic string, partition int3
 // partitions is a hook that tells what becomes of partitions.
 type partitions struct {
 	mu      sync.Mutex
-	history []kafkasource.PartitionEvent
+	history []driver.SourceEvent
 	changed chan struct{}
 }
 
 func newPartitions() *partitions { return &partitions{changed: make(chan struct{})} }
 
-// OnKafkasourcePartition implements kafkasource.PartitionHook.
-func (p *partitions) OnKafkasourcePartition(_ context.Context, change kafkasource.PartitionEvent) {
+// OnDriverSource implements driver.SourceHook.
+func (p *partitions) OnDriverSource(_ context.Context, change driver.SourceEvent) {
+	if change.Attempt > 0 { // a delivery
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.history = append(p.history, change)
@@ -134,15 +138,15 @@ func (p *partitions) OnKafkasourcePartition(_ context.Context, change kafkasourc
 }
 
 // await waits until there were n changes of a kind and returns the last.
-func (p *partitions) await(t *testing.T, want kafkasource.Change, n int) kafkasource.PartitionEvent {
+func (p *partitions) await(t *testing.T, want string, n int) driver.SourceEvent {
 	t.Helper()
 	deadline := time.After(patience)
 	for {
 		p.mu.Lock()
 		seen, changed := 0, p.changed
-		var last kafkasource.PartitionEvent
+		var last driver.SourceEvent
 		for _, c := range p.history {
-			if c.Change == want {
+			if c.Kind == want {
 				seen++
 				last = c
 			}
@@ -162,21 +166,21 @@ func (p *partitions) await(t *testing.T, want kafkasource.Change, n int) kafkaso
 // deliveries is a hook that counts how deliveries end.
 type deliveries struct {
 	mu     sync.Mutex
-	counts map[kafkasource.Outcome]int
+	counts map[string]int
 }
 
-// OnKafkasourceDelivery implements kafkasource.DeliveryHook.
-func (d *deliveries) OnKafkasourceDelivery(_ context.Context, delivery kafkasource.DeliveryEvent) {
+// OnDriverSource implements driver.SourceHook.
+func (d *deliveries) OnDriverSource(_ context.Context, delivery driver.SourceEvent) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.counts == nil {
-		d.counts = make(map[kafkasource.Outcome]int)
+		d.counts = make(map[string]int)
 	}
-	d.counts[delivery.Outcome]++
+	d.counts[delivery.Kind]++
 }
 
-func (d *deliveries) count(o kafkasource.Outcome) int {
+func (d *deliveries) count(kind string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.counts[o]
+	return d.counts[kind]
 }

@@ -174,7 +174,7 @@ func (m *member) fetchError(ctx context.Context, topic string, partition int32, 
 		return
 	}
 	m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "kafka fetch failed",
-		slog.String("group", m.group), slog.String("topic", topic),
+		slog.String("consumer_group", m.group), slog.String("topic", topic),
 		slog.Int("partition", int(partition)), slog.Any("error", m.needs(err)))
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/leat-go/leat/internal/hooks"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // revoke is the client's callback before other members get partitions of ours.
@@ -49,7 +49,7 @@ func (m *member) loseAll(ctx context.Context, cause error) {
 		<-a.ended
 	}
 	m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "partitions lost, their handlers were cancelled",
-		slog.String("group", m.group), slog.String("topic", m.topic),
+		slog.String("consumer_group", m.group), slog.String("topic", m.topic),
 		slog.Int("partitions", len(parts)), slog.Any("error", cause))
 	m.committing.Lock()
 	defer m.committing.Unlock()
@@ -99,7 +99,7 @@ func (m *member) some(partitions []int32) []*assignment {
 }
 
 // forget removes assignments that have ended. The caller holds committing.
-func (m *member) forget(ctx context.Context, parts []*assignment, change Change) {
+func (m *member) forget(ctx context.Context, parts []*assignment, change string) {
 	for _, a := range parts {
 		a.finish()
 		m.places.leave(a)
@@ -112,12 +112,12 @@ func (m *member) forget(ctx context.Context, parts []*assignment, change Change)
 	}
 }
 
-func (m *member) partitionChanged(ctx context.Context, a *assignment, change Change, next, deleted int64) {
+func (m *member) partitionChanged(ctx context.Context, a *assignment, change string, next, deleted int64) {
 	m.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "partition changed hands",
-		slog.String("group", m.group), slog.String("topic", m.topic), slog.Int("partition", int(a.begin.Partition)),
-		slog.String("change", string(change)), slog.Int64("next", next))
-	e := PartitionEvent{
-		Group: m.group, Topic: m.topic, Partition: a.begin.Partition, Change: change, Next: next, Deleted: deleted,
+		slog.String("consumer_group", m.group), slog.String("topic", m.topic), slog.Int("partition", int(a.begin.Partition)),
+		slog.String("change", change), slog.Int64("next", next))
+	e := driver.SourceEvent{
+		Group: m.group, Topic: m.topic, Partition: a.begin.Partition, Kind: change, Offset: next, Deleted: deleted,
 	}
-	hooks.Call(ctx, m.cfg.Logger, m.cfg.Hooks, func(h PartitionHook) { h.OnKafkasourcePartition(ctx, e) })
+	observe(ctx, &m.cfg, e)
 }

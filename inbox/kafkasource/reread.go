@@ -29,7 +29,7 @@ func (m *member) reread(cause error) {
 func (m *member) rewind(ctx context.Context) {
 	parts := m.parts()
 	m.cfg.Logger.LogAttrs(ctx, slog.LevelError, "session is ahead of the database, reading again where that says",
-		slog.String("group", m.group), slog.String("topic", m.topic), slog.Int("partitions", len(parts)),
+		slog.String("consumer_group", m.group), slog.String("topic", m.topic), slog.Int("partitions", len(parts)),
 		slog.Any("error", m.rereadCause))
 	m.committing.Lock()
 	defer m.committing.Unlock()
@@ -69,7 +69,7 @@ func (m *member) check(ctx context.Context) {
 		m.reread(err)
 	default:
 		m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot check what is remembered",
-			slog.String("group", m.group), slog.String("topic", m.topic), slog.Any("error", err))
+			slog.String("consumer_group", m.group), slog.String("topic", m.topic), slog.Any("error", err))
 	}
 }
 

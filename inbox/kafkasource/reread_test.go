@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/leat-go/leat/inbox/kafkasource"
+	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
@@ -35,12 +35,13 @@ func TestI8_CommitsThatAFailoverLost(t *testing.T) {
 			topic, group := env.Topic(t, "failover", 1), env.Name("group")
 			in, err := pgwatermark.New(pool, "failover", []string{topic}, pgwatermark.Config{})
 			require.NoError(t, err)
-			handle := pgwatermark.Handle(in, func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
+			handle := in.Handle(func(ctx context.Context, msg *message.Message) error {
+				tx := pginbox.Tx(ctx)
 				_, err := tx.Exec(ctx, "INSERT INTO effects VALUES ($1, 'w')", msg.UUID)
 				return err
 			})
 			cfg, parts := brisk(), newPartitions()
-			cfg.Concurrency, cfg.Seek, cfg.Hooks = 1, in.Seek(kafkasource.Bounds), []outbox.Hook{parts}
+			cfg.Concurrency, cfg.Seek, cfg.Hooks = 1, in.Assigned, []outbox.Hook{parts}
 			msgs := subscribe(t, newSubscriber(t, env.Brokers, group, cfg), topic)
 			until := func(id string) {
 				for refused := 0; ; {
@@ -65,9 +66,9 @@ func TestI8_CommitsThatAFailoverLost(t *testing.T) {
 			require.NoError(t, client(t, env.Brokers).ProduceSync(t.Context(), record(topic, 0, strconv.Itoa(total), "")).FirstErr())
 			until(strconv.Itoa(total))
 			require.Equal(t, [2]int{total + 1, total + 1}, effects(t, pool))
-			require.Equal(t, kafkasource.Released, parts.await(t, kafkasource.Released, 1).Change, "others need not wait for a session timeout")
+			require.Equal(t, kafkasource.Released, parts.await(t, kafkasource.Released, 1).Kind, "others need not wait for a session timeout")
 			if name != "the last commits" {
-				require.Zero(t, parts.await(t, kafkasource.Assigned, 2).Next)
+				require.Zero(t, parts.await(t, kafkasource.Assigned, 2).Offset)
 			}
 		})
 	}
@@ -80,9 +81,9 @@ func TestI8_CommitsThatAFailoverLostOfAQuietPartition(t *testing.T) {
 	topic := env.Topic(t, "quiet", 1)
 	in, err := pgwatermark.New(pool, "quiet", []string{topic}, pgwatermark.Config{})
 	require.NoError(t, err)
-	handle := pgwatermark.Handle(in, func(context.Context, pgx.Tx, *message.Message) error { return nil })
+	handle := in.Handle(func(context.Context, *message.Message) error { return nil })
 	cfg := brisk()
-	cfg.Concurrency, cfg.Seek, cfg.Check = 1, in.Seek(kafkasource.Bounds), in.Check
+	cfg.Concurrency, cfg.Seek, cfg.Check = 1, in.Assigned, in.Check
 	msgs := subscribe(t, newSubscriber(t, env.Brokers, env.Name("group"), cfg), topic)
 	process := func(want string) {
 		msg := receive(t, msgs)
@@ -112,7 +113,7 @@ func TestI8_GroupOffsetsAheadOfTheDatabase(t *testing.T) {
 	in, err := pgwatermark.New(pool, "ahead", []string{topic}, pgwatermark.Config{})
 	require.NoError(t, err)
 	cfg, parts := brisk(), newPartitions()
-	cfg.Concurrency, cfg.Seek, cfg.Hooks = 1, in.Seek(kafkasource.Bounds), []outbox.Hook{parts}
+	cfg.Concurrency, cfg.Seek, cfg.Hooks = 1, in.Assigned, []outbox.Hook{parts}
 	first := newSubscriber(t, env.Brokers, group, cfg)
 	subscribe(t, first, topic) // seeds the watermark at 0
 	parts.await(t, kafkasource.Assigned, 1)

@@ -29,7 +29,7 @@ func (m *member) assign(
 	begins, err := m.begins(ctx, own)
 	if err != nil {
 		m.cfg.Logger.LogAttrs(ctx, slog.LevelError, "cannot tell where to begin, joining again",
-			slog.String("group", m.group), slog.String("topic", m.topic), slog.Any("error", m.needs(err)))
+			slog.String("consumer_group", m.group), slog.String("topic", m.topic), slog.Any("error", m.needs(err)))
 		return nil, err
 	}
 	for partition, b := range begins {
@@ -89,7 +89,7 @@ func (m *member) begins(ctx context.Context, committed map[int32]kgo.Offset) (ma
 		}
 		begins[partition] = b
 	}
-	if err := m.seek(context.WithValue(ctx, boundsKey{}, bounds{oldest, newest}), begins); err != nil {
+	if err := m.seek(ctx, begins, oldest, newest); err != nil {
 		return nil, err
 	}
 	for partition, b := range begins {
@@ -103,25 +103,34 @@ func (m *member) begins(ctx context.Context, committed map[int32]kgo.Offset) (ma
 }
 
 // seek asks Config.Seek.
-func (m *member) seek(ctx context.Context, begins map[int32]*begin) error {
+func (m *member) seek(ctx context.Context, begins map[int32]*begin, oldest, newest kadm.ListedOffsets) error {
 	if m.cfg.Seek == nil {
 		return nil
 	}
-	positions := make([]driver.Position, 0, len(begins))
-	for _, b := range begins {
-		b.position.Prev = b.position.Offset - 1
-		positions = append(positions, b.position)
+	parts := make([]driver.Assignment, 0, len(begins))
+	for partition, b := range begins {
+		start, known := oldest.Lookup(m.topic, partition)
+		end, known2 := newest.Lookup(m.topic, partition)
+		if !known || !known2 {
+			return fmt.Errorf("seek: partition %d of topic %.200q has no bounds", partition, m.topic)
+		}
+		parts = append(parts, driver.Assignment{
+			Source: b.position.Source, Topic: m.topic, Partition: partition,
+			Start: start.Offset, End: end.Offset, From: b.position.Offset,
+		})
 	}
-	offsets, err := m.cfg.Seek(ctx, positions)
+	offsets, err := m.cfg.Seek(ctx, parts)
 	if err != nil {
 		return fmt.Errorf("seek: %w", err)
 	}
-	for partition, offset := range offsets {
-		b, ok := begins[partition]
-		if !ok || offset < 0 {
-			return fmt.Errorf("seek: partition %d to offset %d: not assigned, or negative", partition, offset)
+	if len(offsets) != len(parts) {
+		return fmt.Errorf("seek: %d offsets for %d partitions", len(offsets), len(parts))
+	}
+	for i, offset := range offsets {
+		if offset < 0 {
+			return fmt.Errorf("seek: partition %d to offset %d, which is negative", parts[i].Partition, offset)
 		}
-		if offset != b.position.Offset {
+		if b := begins[parts[i].Partition]; offset != b.position.Offset {
 			b.position.Offset, b.epoch = offset, -1
 		}
 	}
@@ -181,7 +190,7 @@ func (m *member) open(ctx context.Context, b *begin) {
 	}
 	if b.deleted > 0 {
 		m.cfg.Logger.LogAttrs(ctx, slog.LevelError, "messages were deleted before they were read",
-			slog.String("group", m.group), slog.String("topic", m.topic),
+			slog.String("consumer_group", m.group), slog.String("topic", m.topic),
 			slog.Int("partition", int(b.position.Partition)), slog.Int64("deleted_offsets", b.deleted))
 	}
 	m.partitionChanged(ctx, a, Assigned, b.position.Offset, b.deleted)

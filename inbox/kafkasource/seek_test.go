@@ -30,14 +30,20 @@ func TestI8_SeekDecidesWhereToBegin(t *testing.T) {
 	}
 	cfg := brisk()
 	cfg.Concurrency = 1
-	asked, away := make(chan []driver.Position, 100), true
-	cfg.Seek = func(_ context.Context, assigned []driver.Position) (map[int32]int64, error) {
+	asked, calls := make(chan []driver.Assignment, 100), 0
+	cfg.Seek = func(_ context.Context, assigned []driver.Assignment) ([]int64, error) {
 		asked <- assigned
-		if away {
-			away = false
+		switch calls++; calls {
+		case 1:
 			return nil, errors.New("the database is away")
+		case 2:
+			return []int64{7}, nil // which of the two is not clear
 		}
-		return map[int32]int64{1: 7}, nil
+		next := []int64{0, 7}
+		if assigned[0].Partition == 1 {
+			next = []int64{7, 0}
+		}
+		return next, nil
 	}
 	msgs := subscribe(t, newSubscriber(t, env.Brokers, env.Name("group"), cfg), topic)
 	first := map[int32]driver.Position{}
@@ -50,14 +56,15 @@ func TestI8_SeekDecidesWhereToBegin(t *testing.T) {
 		}
 		msg.Ack()
 	}
-	positions := await(t, asked, "Seek is asked")
-	require.Len(t, positions, 2)
-	for _, p := range positions {
-		require.Equal(t, []int64{0, -1}, []int64{p.Offset, p.Prev})
+	parts := await(t, asked, "Seek is asked")
+	require.Len(t, parts, 2)
+	for _, p := range parts {
+		require.Equal(t, [3]int64{0, 10, 0}, [3]int64{p.Start, p.End, p.From})
 		require.Equal(t, topic, p.Topic)
-		require.True(t, p.Serial)
+		require.NotEmpty(t, p.Source)
 	}
 	await(t, asked, "Seek is asked again")
+	await(t, asked, "Seek is asked a third time")
 	require.Equal(t, []int64{0, -1}, []int64{first[0].Offset, first[0].Prev})
 	require.Equal(t, []int64{7, 6}, []int64{first[1].Offset, first[1].Prev})
 }
@@ -74,7 +81,7 @@ func TestStartNewest(t *testing.T) {
 	cfg.StartNewest, cfg.Hooks = true, []outbox.Hook{parts}
 	s := newSubscriber(t, env.Brokers, env.Name("group"), cfg)
 	subscribe(t, s, topic)
-	require.EqualValues(t, 5, parts.await(t, kafkasource.Assigned, 1).Next)
+	require.EqualValues(t, 5, parts.await(t, kafkasource.Assigned, 1).Offset)
 	require.NoError(t, s.Close())
 	require.NoError(t, client(t, env.Brokers).ProduceSync(t.Context(), record(topic, 0, "5", "")).FirstErr())
 	msg := receive(t, subscribe(t, newSubscriber(t, env.Brokers, env.Name("group"), cfg), topic))
@@ -103,7 +110,7 @@ func TestDeletedBeforeRead(t *testing.T) {
 	require.Equal(t, "6", msg.UUID)
 	msg.Ack()
 	p := parts.await(t, kafkasource.Assigned, 1)
-	require.Equal(t, []int64{6, 4}, []int64{p.Next, p.Deleted})
+	require.Equal(t, []int64{6, 4}, []int64{p.Offset, p.Deleted})
 }
 
 // TestTopicComesLater: a subscription to a topic that does not exist yet begins when

@@ -9,6 +9,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/hooks"
 )
@@ -35,7 +36,7 @@ type flow struct {
 // deliveryEnd is the end of a delivery.
 type deliveryEnd struct {
 	it      *item
-	outcome Outcome
+	outcome string
 	settled bool // a malformed record that Config.Malformed has taken
 }
 
@@ -139,16 +140,16 @@ func (f *flow) deliver(it *item) deliveryEnd {
 			return l
 		}
 	}
-	observe(ctx, f.cfg, DeliveryEvent{
+	observe(ctx, f.cfg, driver.SourceEvent{
 		Group: f.group, Topic: f.a.begin.Topic, Partition: f.a.begin.Partition, Offset: it.record.Offset,
-		Attempt: it.attempt, Outcome: l.outcome, Took: time.Since(start),
+		Attempt: it.attempt, Kind: l.outcome, Took: time.Since(start),
 	})
 	return l
 }
 
 // hand gives msg to whoever reads the channel, who then has it until it is acked or
 // nacked or its context ends. While nobody has taken it, a drain takes it back.
-func (f *flow) hand(ctx context.Context, msg *message.Message, start *time.Time) (outcome Outcome, handed bool) {
+func (f *flow) hand(ctx context.Context, msg *message.Message, start *time.Time) (outcome string, handed bool) {
 	select {
 	case f.out <- msg:
 		*start = time.Now()
@@ -182,6 +183,6 @@ func malformed(ctx context.Context, cfg *Config, a *assignment, r *kgo.Record, e
 	return cfg.Malformed(ctx, r, err) == nil
 }
 
-func observe(ctx context.Context, cfg *Config, e DeliveryEvent) {
-	hooks.Call(ctx, cfg.Logger, cfg.Hooks, func(h DeliveryHook) { h.OnKafkasourceDelivery(ctx, e) })
+func observe(ctx context.Context, cfg *Config, e driver.SourceEvent) {
+	hooks.Call(ctx, cfg.Logger, cfg.Hooks, func(h driver.SourceHook) { h.OnDriverSource(ctx, e) })
 }

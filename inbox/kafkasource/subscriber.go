@@ -136,7 +136,7 @@ func (s *subscription) run(ctx context.Context) {
 			return
 		}
 		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "group session ended, joining again",
-			slog.String("group", s.group), slog.String("topic", s.topic), slog.Any("error", err))
+			slog.String("consumer_group", s.group), slog.String("topic", s.topic), slog.Any("error", err))
 		pause(ctx, jitter.Around(rejoinDelay, 0.25), s.closing)
 	}
 }

@@ -85,7 +85,7 @@ func (m *member) ofAnotherTopic(ctx context.Context, admin *kadm.Client, source 
 		}
 		foreign[o.Partition] = true
 		m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "the group's offset is of a topic that was deleted, beginning at the start",
-			slog.String("group", m.group), slog.String("topic", m.topic), slog.Int("partition", int(o.Partition)),
+			slog.String("consumer_group", m.group), slog.String("topic", m.topic), slog.Int("partition", int(o.Partition)),
 			slog.Int64("offset", o.At), slog.String("offset_topic_id", id), slog.String("topic_id", source))
 	})
 	return foreign, nil

@@ -39,7 +39,7 @@ func (m *member) explainWait(ctx context.Context, told string) string {
 	}
 	if reason != told {
 		m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "kafka topic is not being read",
-			slog.String("group", m.group), slog.String("topic", m.topic), slog.String("reason", reason),
+			slog.String("consumer_group", m.group), slog.String("topic", m.topic), slog.String("reason", reason),
 			slog.Any("brokers", m.brokers), slog.Any("error", m.needs(err)))
 	}
 	return reason

@@ -6,13 +6,11 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/inbox/kafkasource"
+	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/internal/testenv"
-	"github.com/leat-go/leat/outbox"
 )
 
 // TestI8_OffsetsInTheDatabase: an inbox that remembers positions decides where to
@@ -26,7 +24,8 @@ func TestI8_OffsetsInTheDatabase(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, in.Migrate(t.Context()))
 	runs := 0
-	handle := pgwatermark.Handle(in, func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
+	handle := in.Handle(func(ctx context.Context, msg *message.Message) error {
+		tx := pginbox.Tx(ctx)
 		if runs++; runs%3 == 0 {
 			return errHandler
 		}
@@ -34,7 +33,7 @@ func TestI8_OffsetsInTheDatabase(t *testing.T) {
 		return err
 	})
 	cfg := brisk()
-	cfg.Concurrency, cfg.Seek = 1, in.Seek(kafkasource.Bounds)
+	cfg.Concurrency, cfg.Seek = 1, in.Assigned
 	for round := range 2 {
 		fill(t, env, topic, total/2, 3)
 		s := newSubscriber(t, env.Brokers, env.Name("group-"+strconv.Itoa(round)), cfg) // a group without offsets
@@ -51,11 +50,4 @@ func TestI8_OffsetsInTheDatabase(t *testing.T) {
 		require.NoError(t, s.Close())
 	}
 	require.Equal(t, [2]int{total, total / 2}, effects(t, pool), "each id was written twice, and each offset run once")
-}
-
-//leat:level 0
-func TestBounds_OutsideOfASeek(t *testing.T) {
-	t.Parallel()
-	_, _, err := kafkasource.Bounds(t.Context(), "t", 0)
-	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 }

@@ -10,24 +10,24 @@ import (
 	"github.com/leat-go/leat/inbox/admin"
 )
 
-// Admin is what operators see of a Store, and do about what is parked there. It is safe
-// for concurrent use.
-type Admin struct {
+// operators is what NewAdmin returns.
+type operators struct {
 	store *Store
 }
 
 var (
-	_ admin.Inbox   = (*Admin)(nil)
-	_ admin.Auditor = (*Admin)(nil)
+	_ admin.Inbox   = (*operators)(nil)
+	_ admin.Auditor = (*operators)(nil)
 )
 
-// NewAdmin returns the Admin of all consumers of store.
-func NewAdmin(store *Store) *Admin {
-	return &Admin{store: store}
+// NewAdmin returns what operators see of all consumers of store, and do about what is parked
+// there. It is also an admin.Auditor.
+func NewAdmin(store *Store) admin.Inbox {
+	return &operators{store: store}
 }
 
 // look runs use under the store's lock, if consumer is empty or known.
-func (a *Admin) look(ctx context.Context, consumer string, use func(s *Store) error) error {
+func (a *operators) look(ctx context.Context, consumer string, use func(s *Store) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func page[T any](all []T, limit int) []T {
 }
 
 // Stats implements admin.Inbox.
-func (a *Admin) Stats(ctx context.Context) (st admin.Stats, err error) {
+func (a *operators) Stats(ctx context.Context) (st admin.Stats, err error) {
 	err = a.look(ctx, "", func(s *Store) error {
 		st = admin.Stats{At: time.Now(), Consumers: int64(len(s.consumers))}
 		for name := range s.consumers {
@@ -66,8 +66,8 @@ func (a *Admin) Stats(ctx context.Context) (st admin.Stats, err error) {
 }
 
 // Consumers implements admin.Inbox.
-func (a *Admin) Consumers(ctx context.Context, q admin.ConsumersQuery) (all []admin.Consumer, err error) {
-	if q, err = q.Complete(); err != nil {
+func (a *operators) Consumers(ctx context.Context, q admin.ConsumersQuery) (all []admin.Consumer, err error) {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	err = a.look(ctx, "", func(s *Store) error {

@@ -32,8 +32,8 @@ func (s *Store) note(p *parked, action string, by admin.By, details json.RawMess
 }
 
 // Audit implements admin.Auditor.
-func (a *Admin) Audit(ctx context.Context, q admin.AuditQuery) (all []admin.AuditEntry, err error) {
-	if q, err = q.Complete(); err != nil {
+func (a *operators) Audit(ctx context.Context, q admin.AuditQuery) (all []admin.AuditEntry, err error) {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	err = a.look(ctx, q.Consumer, func(s *Store) error {

@@ -23,45 +23,45 @@ type change struct {
 }
 
 // Redrive implements admin.Inbox.
-func (a *Admin) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Changed, error) {
-	r, err := r.Complete()
+func (a *operators) Redrive(ctx context.Context, r admin.ChangeRequest) (admin.Changed, error) {
+	err := admin.Complete(&r)
 	if err != nil {
 		return admin.Changed{}, err
 	}
 	return a.change(ctx, change{
-		By: r.By, consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun, action: admin.ActionRedrive,
+		By: r.By, consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun, action: "redrive",
 		can: func(p *parked) bool { return p.state() == admin.StateParked },
 		do: func(s *Store, p *parked) {
 			p.redrive, p.next, p.tries = true, time.Time{}, 0
-			s.note(p, admin.ActionRedrive, r.By, nil)
+			s.note(p, "redrive", r.By, nil)
 		},
 	})
 }
 
 // SkipHead implements admin.Inbox.
-func (a *Admin) SkipHead(ctx context.Context, r admin.SkipHeadRequest) (admin.Changed, error) {
-	r, err := r.Complete()
+func (a *operators) SkipHead(ctx context.Context, r admin.SkipHeadRequest) (admin.Changed, error) {
+	err := admin.Complete(&r)
 	if err != nil {
 		return admin.Changed{}, err
 	}
 	return a.drop(ctx, change{
-		By: r.By, consumer: r.Consumer, dryRun: r.DryRun, action: admin.ActionSkipHead,
+		By: r.By, consumer: r.Consumer, dryRun: r.DryRun, action: "skip_head",
 		selection: admin.Selection{Topic: r.Topic, Key: r.Key, Limit: 1},
 	})
 }
 
 // Drop implements admin.Inbox.
-func (a *Admin) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, error) {
-	r, err := r.Complete()
+func (a *operators) Drop(ctx context.Context, r admin.ChangeRequest) (admin.Changed, error) {
+	err := admin.Complete(&r)
 	if err != nil {
 		return admin.Changed{}, err
 	}
 	return a.drop(ctx, change{
-		By: r.By, consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun, action: admin.ActionDrop, whole: true,
+		By: r.By, consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun, action: "drop", whole: true,
 	})
 }
 
-func (a *Admin) drop(ctx context.Context, c change) (admin.Changed, error) {
+func (a *operators) drop(ctx context.Context, c change) (admin.Changed, error) {
 	c.can = func(*parked) bool { return true }
 	c.do = func(s *Store, p *parked) {
 		s.remove(p)
@@ -70,7 +70,7 @@ func (a *Admin) drop(ctx context.Context, c change) (admin.Changed, error) {
 	return a.change(ctx, c)
 }
 
-func (a *Admin) change(ctx context.Context, c change) (changed admin.Changed, err error) {
+func (a *operators) change(ctx context.Context, c change) (changed admin.Changed, err error) {
 	err = a.look(ctx, c.consumer, func(s *Store) error {
 		targets, err := s.targets(c)
 		if err != nil {

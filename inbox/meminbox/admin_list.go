@@ -14,8 +14,8 @@ import (
 )
 
 // Attempts implements admin.Inbox.
-func (a *Admin) Attempts(ctx context.Context, q admin.AttemptsQuery) (all []admin.Attempts, err error) {
-	if q, err = q.Complete(); err != nil {
+func (a *operators) Attempts(ctx context.Context, q admin.AttemptsQuery) (all []admin.Attempts, err error) {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	err = a.look(ctx, q.Consumer, func(s *Store) error {
@@ -43,8 +43,8 @@ func copied(h driver.History) driver.History {
 }
 
 // Parked implements admin.Inbox.
-func (a *Admin) Parked(ctx context.Context, q admin.ParkedQuery) (all []admin.ParkedMessage, err error) {
-	if q, err = q.Complete(); err != nil {
+func (a *operators) Parked(ctx context.Context, q admin.ParkedQuery) (all []admin.ParkedMessage, err error) {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	err = a.look(ctx, q.Consumer, func(s *Store) error {
@@ -95,8 +95,8 @@ func (p *parked) shown(omitPayload bool) admin.ParkedMessage {
 }
 
 // Failures implements admin.Inbox.
-func (a *Admin) Failures(ctx context.Context, q admin.FailuresQuery) (all []admin.FailureGroup, err error) {
-	if q, err = q.Complete(); err != nil {
+func (a *operators) Failures(ctx context.Context, q admin.FailuresQuery) (all []admin.FailureGroup, err error) {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	type name struct{ consumer, topic, fingerprint string }

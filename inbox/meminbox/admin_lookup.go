@@ -9,8 +9,8 @@ import (
 )
 
 // Lookup implements admin.Inbox.
-func (a *Admin) Lookup(ctx context.Context, q admin.LookupQuery) (all []admin.Sighting, err error) {
-	if q, err = q.Complete(); err != nil {
+func (a *operators) Lookup(ctx context.Context, q admin.LookupQuery) (all []admin.Sighting, err error) {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	err = a.look(ctx, q.Consumer, func(s *Store) error {

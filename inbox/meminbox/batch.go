@@ -16,7 +16,7 @@ func (c claims) ClaimBatch(ctx context.Context, items []driver.BatchItem) (drive
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	u := &batchUnit{store: c.store, tx: &Tx{}}
+	u := &batchUnit{store: c.store, tx: &transaction{}}
 	statuses := make([]driver.Status, len(items))
 	for i, item := range items {
 		r := newRow(c.consumer, item.ID)
@@ -42,11 +42,11 @@ func (c claims) ClaimBatch(ctx context.Context, items []driver.BatchItem) (drive
 	return u, statuses, nil
 }
 
-// batchUnit is a Tx that has claimed several messages.
+// batchUnit is a transaction that has claimed several messages.
 type batchUnit struct {
 	store  *Store
 	rows   []row
-	tx     *Tx
+	tx     *transaction
 	joined Joined // nil for none
 }
 

@@ -127,7 +127,7 @@ func (s neverSettles) Attempt(ctx context.Context, id string, key driver.Key) (d
 	return countAny(ctx, s.claims, id, key)
 }
 
-func (s neverSettles) Park(ctx context.Context, req driver.ParkRequest) (driver.ParkStatus, error) {
+func (s neverSettles) Park(ctx context.Context, req driver.ParkRequest) (driver.Status, error) {
 	s.store.release(newRow(s.consumer, req.ID))
 	return s.claims.Park(ctx, req)
 }

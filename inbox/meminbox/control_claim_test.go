@@ -86,7 +86,7 @@ func claimsBusy(s *controlStore) claim {
 	return func(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
 		u, status, err := s.Claim(ctx, id)
 		if status == driver.Busy {
-			return &unit{store: s.store, row: newRow(s.consumer, id), tx: &Tx{}}, driver.Claimed, nil
+			return &unit{store: s.store, row: newRow(s.consumer, id), tx: &transaction{}}, driver.Claimed, nil
 		}
 		return u, status, err
 	}

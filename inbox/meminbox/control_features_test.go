@@ -35,7 +35,7 @@ func newPlain() plain {
 	return plain{Subject: s, mem: s, lock: make(chan struct{}, 1)}
 }
 
-func (p plain) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, error) {
+func (p plain) Open(consumer string, cfg inbox.Config) (inbox.Runner, error) {
 	return inbox.New(plainStore{claims{store: &p.mem.store, consumer: consumer}, p.lock}, consumer, cfg)
 }
 
@@ -129,12 +129,12 @@ func TestNegativeControls_HiddenFeatures(t *testing.T) {
 	require.EqualError(t, err, inboxtest.ErrUnclaimed.Error()+": forgetting")
 }
 
-// retaining has an Admin that knows what is forgotten.
+// retaining has operators that knows what is forgotten.
 type retaining struct{ *subject }
 
-func (s retaining) Admin() (admin.Inbox, error) { return retainer{NewAdmin(&s.store)}, nil }
+func (s retaining) Admin() (admin.Inbox, error) { return retainer{&operators{store: &s.store}}, nil }
 
-type retainer struct{ *Admin }
+type retainer struct{ *operators }
 
 func (retainer) Retention(context.Context) (admin.Retention, error) {
 	return admin.Retention{Mode: admin.RetainDelete}, nil
@@ -155,9 +155,9 @@ func TestFeaturesMustBeThere(t *testing.T) {
 		require.True(t, ok)
 		require.ErrorIs(t, check.Run(t.Context(), s), inboxtest.ErrLacks)
 	}
-	check, ok := inboxtest.FindAdmin("Admin_AuditIsListed")
+	check, ok := inboxtest.Find("Admin_AuditIsListed")
 	require.True(t, ok)
 	c := newControl()
-	c.admin = func(a *Admin) admin.Inbox { return struct{ admin.Inbox }{a} }
+	c.admin = func(a *operators) admin.Inbox { return struct{ admin.Inbox }{a} }
 	require.ErrorIs(t, check.Run(t.Context(), c), inboxtest.ErrLacks)
 }

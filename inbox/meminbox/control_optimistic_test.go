@@ -31,7 +31,7 @@ func (s optimisticStore) Claim(ctx context.Context, id string) (driver.Unit, dri
 	if s.store.Recorded(s.consumer, id) {
 		return nil, driver.Duplicate, nil
 	}
-	return optimisticUnit{&unit{store: s.store, row: newRow(s.consumer, id), tx: &Tx{}}, s, id}, driver.Claimed, nil
+	return optimisticUnit{&unit{store: s.store, row: newRow(s.consumer, id), tx: &transaction{}}, s, id}, driver.Claimed, nil
 }
 
 type optimisticUnit struct {

@@ -52,14 +52,14 @@ func brokenParkers() []negative {
 // ackBeforePark reports what it has not stored as stored.
 type ackBeforePark struct{ claims }
 
-func (ackBeforePark) Park(context.Context, driver.ParkRequest) (driver.ParkStatus, error) {
-	return driver.ParkStored, nil
+func (ackBeforePark) Park(context.Context, driver.ParkRequest) (driver.Status, error) {
+	return driver.Claimed, nil
 }
 
 // lookThenStore lets a redrive come to its end between the look and the store.
 type lookThenStore struct{ claims }
 
-func (s lookThenStore) Park(ctx context.Context, req driver.ParkRequest) (driver.ParkStatus, error) {
+func (s lookThenStore) Park(ctx context.Context, req driver.ParkRequest) (driver.Status, error) {
 	if !req.Behind {
 		return s.claims.Park(ctx, req)
 	}
@@ -90,7 +90,7 @@ func (s lookThenStore) Park(ctx context.Context, req driver.ParkRequest) (driver
 // parkWithoutID forgets that the message was settled.
 type parkWithoutID struct{ claims }
 
-func (s parkWithoutID) Park(ctx context.Context, req driver.ParkRequest) (driver.ParkStatus, error) {
+func (s parkWithoutID) Park(ctx context.Context, req driver.ParkRequest) (driver.Status, error) {
 	status, err := s.claims.Park(ctx, req)
 	s.store.release(newRow(s.consumer, req.ID))
 	return status, err
@@ -103,7 +103,7 @@ func (s collatedKeys) Attempt(ctx context.Context, id string, key driver.Key) (d
 	return s.claims.Attempt(ctx, id, collate(key))
 }
 
-func (s collatedKeys) Park(ctx context.Context, req driver.ParkRequest) (driver.ParkStatus, error) {
+func (s collatedKeys) Park(ctx context.Context, req driver.ParkRequest) (driver.Status, error) {
 	req.Key = collate(req.Key)
 	return s.claims.Park(ctx, req)
 }
@@ -123,9 +123,9 @@ func (s overtakesParked) Attempt(ctx context.Context, id string, _ driver.Key) (
 // dropsNameless has no place for what has no id.
 type dropsNameless struct{ claims }
 
-func (s dropsNameless) Park(ctx context.Context, req driver.ParkRequest) (driver.ParkStatus, error) {
+func (s dropsNameless) Park(ctx context.Context, req driver.ParkRequest) (driver.Status, error) {
 	if req.MessageID == "" {
-		return driver.ParkStored, nil
+		return driver.Claimed, nil
 	}
 	return s.claims.Park(ctx, req)
 }
@@ -137,7 +137,7 @@ type changesParked struct {
 	change func(req *driver.ParkRequest)
 }
 
-func (s changesParked) Park(ctx context.Context, req driver.ParkRequest) (driver.ParkStatus, error) {
+func (s changesParked) Park(ctx context.Context, req driver.ParkRequest) (driver.Status, error) {
 	req.Message = req.Message.Copy()
 	s.change(&req)
 	return s.claims.Park(ctx, req)

@@ -8,7 +8,6 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
-	"github.com/leat-go/leat/inbox/inboxtest"
 	"github.com/leat-go/leat/internal/wait"
 )
 
@@ -21,7 +20,7 @@ func (p process) Process(ctx context.Context, msg *message.Message, handle func(
 
 func onProcess(broken func(p *inbox.Processor) process) func(c *control) {
 	return func(c *control) {
-		c.processor = func(p *inbox.Processor) inboxtest.Processor { return broken(p) }
+		c.processor = func(p *inbox.Processor) inbox.Runner { return broken(p) }
 	}
 }
 
@@ -43,7 +42,7 @@ func brokenProcessors() []negative {
 			"N1_TwoFunctionsOfOneInbox": "error none, want",
 		}},
 		{"a handler's ack reaches the broker", func(c *control) {
-			c.processor = func(p *inbox.Processor) inboxtest.Processor { return acksInside{p} }
+			c.processor = func(p *inbox.Processor) inbox.Runner { return acksInside{p} }
 		}, map[string]string{
 			"I3_HandlersAckReachesNobody": "the message is acked",
 			"I3_CustomAndRedrivenMayAck":  "want given_up",

@@ -25,7 +25,7 @@ func brokenRedrives() []negative {
 type redriveUnclaimed struct{ claims }
 
 func (s redriveUnclaimed) ClaimRedriven(context.Context, driver.Redriven) (driver.Unit, bool, error) {
-	return &unit{store: s.store, tx: &Tx{}, redriven: &parked{}}, true, nil
+	return &unit{store: s.store, tx: &transaction{}, redriven: &parked{}}, true, nil
 }
 
 // dropsFailed takes a message that fails out of its queue.

@@ -31,15 +31,6 @@ func negatives() []negative {
 	)
 }
 
-func find(name string) (inboxtest.Check, bool) {
-	for _, c := range checks() {
-		if c.Name == name {
-			return c, true
-		}
-	}
-	return inboxtest.Check{}, false
-}
-
 // checks are those of all suites of ids. Those of positions have their controls in package
 // inboxtest, and those of operators' watermarks in package pgwatermark.
 func checks() []inboxtest.Check {
@@ -66,7 +57,7 @@ func TestNegativeControls(t *testing.T) {
 
 func (n negative) expectCaught(t *testing.T, name, complaint string) {
 	t.Helper()
-	check, ok := find(name)
+	check, ok := inboxtest.Find(name)
 	require.True(t, ok, "the suite has no such check")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

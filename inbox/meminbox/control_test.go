@@ -21,9 +21,9 @@ type control struct {
 
 	// Each of these is the unbroken thing where it is nil.
 	store     func(s *controlStore) driver.Store
-	processor func(p *inbox.Processor) inboxtest.Processor
+	processor func(p *inbox.Processor) inbox.Runner
 	batches   func(b *inbox.Batch) inboxtest.BatchProcessor
-	admin     func(a *Admin) admin.Inbox
+	admin     func(a *operators) admin.Inbox
 	write     func(effect string)
 	enqueue   func(msgs []outbox.Message)
 	forget    func(age time.Duration)
@@ -54,7 +54,7 @@ func (c *control) open(consumer string, cfg inbox.Config) (*inbox.Processor, err
 	return inbox.New(inner, consumer, cfg)
 }
 
-func (c *control) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, error) {
+func (c *control) Open(consumer string, cfg inbox.Config) (inbox.Runner, error) {
 	p, err := c.open(consumer, cfg)
 	if err != nil || c.processor == nil {
 		return p, err
@@ -76,9 +76,9 @@ func (c *control) OpenBatch(consumer string, cfg inbox.Config, batch inbox.Batch
 
 func (c *control) Admin() (admin.Inbox, error) {
 	if c.admin != nil {
-		return c.admin(NewAdmin(&c.subject.store)), nil
+		return c.admin(&operators{store: &c.subject.store}), nil
 	}
-	return NewAdmin(&c.subject.store), nil
+	return &operators{store: &c.subject.store}, nil
 }
 
 func (c *control) Write(ctx context.Context, effect string) error {

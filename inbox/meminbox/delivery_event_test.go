@@ -51,7 +51,7 @@ func TestDeliveryEvent_Attempt(t *testing.T) {
 	deliver("a", "2026-01-05T10:00:00Z", broken)
 	deliver("a", "2026-01-05T10:00:00Z", broken)
 	deliver("b", "about ten", nil)
-	_, err = meminbox.NewAdmin(&store).Redrive(ctx, admin.RedriveRequest{
+	_, err = meminbox.NewAdmin(&store).Redrive(ctx, admin.ChangeRequest{
 		By: admin.By{Actor: "ann", Reason: "it is mended"}, Consumer: "loyalty", Selection: admin.Selection{ID: "a"},
 	})
 	require.NoError(t, err)

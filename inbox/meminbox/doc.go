@@ -3,7 +3,7 @@
 // it commits, another delivery of the same message is Busy meanwhile, and
 // nothing is left of a transaction that is rolled back.
 //
-// Effects join the transaction through Tx.OnCommit. All is lost when the process
+// Effects join the transaction through OnCommit. All is lost when the process
 // ends.
 //
 // Stability: young, see docs/versions.md.

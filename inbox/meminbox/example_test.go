@@ -14,7 +14,7 @@ import (
 
 // An operator looks what has happened to a message, and what a drop would do. The same
 // calls work on any store.
-func ExampleAdmin() {
+func ExampleNewAdmin() {
 	ctx, store := context.Background(), &meminbox.Store{}
 	in, err := meminbox.New("loyalty", meminbox.Config{
 		Store: store, Config: inbox.Config{OnFailure: inbox.Policy{Action: inbox.Park}},
@@ -60,7 +60,7 @@ func operate(ctx context.Context, in admin.Inbox) error {
 			fmt.Println(id, "is", s.State, "for", s.Consumer)
 		}
 	}
-	changed, err := in.Drop(ctx, admin.DropRequest{
+	changed, err := in.Drop(ctx, admin.ChangeRequest{
 		By:       admin.By{Actor: "ann", Reason: "the customer has left"},
 		Consumer: "loyalty", Selection: admin.Selection{ID: "order-1"}, DryRun: true,
 	})

@@ -7,7 +7,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Joined is a transaction in memory of another kind that commits with a Tx,
+// Joined is a transaction in memory of another kind that commits with an inbox's,
 // first.
 type Joined interface {
 	// Context returns a child of ctx that carries the transaction.
@@ -17,9 +17,6 @@ type Joined interface {
 	// Rollback ends the transaction.
 	Rollback(ctx context.Context) error
 }
-
-// JoinFunc begins a transaction that a Tx is to take along.
-type JoinFunc func(ctx context.Context) (Joined, error)
 
 // Config tunes an Inbox. The zero value is a good start.
 type Config struct {
@@ -34,7 +31,7 @@ type Config struct {
 	// such as one of memoutbox, for the messages that handlers return. One of the
 	// two commits a moment earlier: only a database does better.
 	// Defaults to none.
-	Join JoinFunc
+	Join func(ctx context.Context) (Joined, error)
 }
 
 // Inbox is a Processor in memory. It is safe for concurrent use.

@@ -32,7 +32,7 @@ func TestI2_JoinTakesAnOutboxAlong(t *testing.T) {
 	effects := 0
 	handle := func(fail error) func(context.Context) error {
 		return func(ctx context.Context) error {
-			FromContext(ctx).OnCommit(func() { effects++ })
+			OnCommit(ctx, func() { effects++ })
 			return errors.Join(ob.EnqueueContext(ctx, outbox.Message{ID: "child", Topic: "out"}), fail)
 		}
 	}
@@ -48,7 +48,7 @@ func TestI2_JoinTakesAnOutboxAlong(t *testing.T) {
 
 func TestJoinThatFails(t *testing.T) {
 	t.Parallel()
-	for name, join := range map[string]JoinFunc{
+	for name, join := range map[string]func(context.Context) (Joined, error){
 		"begin":  func(context.Context) (Joined, error) { return nil, errBroken },
 		"no tx":  func(context.Context) (Joined, error) { return nil, nil },
 		"commit": func(context.Context) (Joined, error) { return brokenJoin{}, nil },
@@ -59,7 +59,7 @@ func TestJoinThatFails(t *testing.T) {
 			in, err := New("tester", Config{Store: &store, Join: join})
 			require.NoError(t, err)
 			outcome, err := in.Process(t.Context(), message.NewMessage("a", nil), func(ctx context.Context) error {
-				FromContext(ctx).OnCommit(func() { t.Error("committed") })
+				OnCommit(ctx, func() { t.Error("committed") })
 				return nil
 			})
 			require.Error(t, err)

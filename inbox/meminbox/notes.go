@@ -11,16 +11,14 @@ var _ driver.Keeper = claims{}
 
 // Keep implements driver.Keeper.
 func (c claims) Keep(ctx context.Context, id string, n driver.Note) error {
-	tx := FromContext(ctx)
-	if tx == nil {
-		return outbox.ErrNotInTransaction
-	}
-	tx.OnCommit(func() {
+	if !OnCommit(ctx, func() {
 		if c.store.notes == nil {
 			c.store.notes = map[row]driver.Note{}
 		}
 		c.store.notes[newRow(c.consumer, id)] = n
-	})
+	}) {
+		return outbox.ErrNotInTransaction
+	}
 	return nil
 }
 

@@ -42,7 +42,7 @@ func (s *Store) queue(consumer string, key driver.Key) []*parked {
 }
 
 // Park implements driver.Parker.
-func (c claims) Park(_ context.Context, req driver.ParkRequest) (driver.ParkStatus, error) {
+func (c claims) Park(_ context.Context, req driver.ParkRequest) (driver.Status, error) {
 	s, r := c.store, newRow(c.consumer, req.ID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,11 +50,11 @@ func (c claims) Park(_ context.Context, req driver.ParkRequest) (driver.ParkStat
 	known, found := s.rows[r]
 	switch {
 	case known.committed:
-		return driver.ParkDuplicate, nil
+		return driver.Duplicate, nil
 	case found:
-		return driver.ParkBusy, nil
+		return driver.Busy, nil
 	case req.Behind && len(s.queue(c.consumer, req.Key)) == 0:
-		return driver.ParkNotBehind, nil
+		return driver.NotBehind, nil
 	}
 	s.record(r)
 	s.lastNo++
@@ -64,10 +64,10 @@ func (c claims) Park(_ context.Context, req driver.ParkRequest) (driver.ParkStat
 	}
 	s.parked = append(s.parked, p)
 	if req.Reason != "" {
-		s.note(p, admin.ActionPark, admin.By{Actor: c.consumer, Reason: req.Reason}, nil)
+		s.note(p, "park", admin.By{Actor: c.consumer, Reason: req.Reason}, nil)
 	}
 	delete(s.attempts, r)
-	return driver.ParkStored, nil
+	return driver.Claimed, nil
 }
 
 // PickRedriven implements driver.Parker.
@@ -109,7 +109,7 @@ func (c claims) ClaimRedriven(ctx context.Context, r driver.Redriven) (driver.Un
 	if p == nil {
 		return nil, false, nil
 	}
-	u := &unit{store: c.store, tx: &Tx{}, redriven: p}
+	u := &unit{store: c.store, tx: &transaction{}, redriven: p}
 	if err := c.take(ctx, u); err != nil {
 		return nil, false, err
 	}
@@ -124,7 +124,7 @@ func (s *Store) commitRedriven(p *parked, effects []func()) {
 		effect()
 	}
 	s.remove(p)
-	s.note(p, admin.ActionDone, admin.By{Actor: p.consumer}, nil)
+	s.note(p, "done", admin.By{Actor: p.consumer}, nil)
 }
 
 // remove takes p out of its queue. The caller holds the lock.

@@ -110,7 +110,7 @@ func (s *Store) release(r row) {
 type claims struct {
 	store    *Store
 	consumer string
-	join     JoinFunc
+	join     func(ctx context.Context) (Joined, error)
 }
 
 // Claim implements driver.Store.
@@ -122,7 +122,7 @@ func (c claims) Claim(ctx context.Context, id string) (driver.Unit, driver.Statu
 	if status := c.store.claim(r); status != driver.Claimed {
 		return nil, status, nil
 	}
-	u := &unit{store: c.store, row: r, tx: &Tx{}}
+	u := &unit{store: c.store, row: r, tx: &transaction{}}
 	if err := c.take(ctx, u); err != nil {
 		return nil, 0, err
 	}

@@ -43,7 +43,7 @@ func (s *subject) Admin() (admin.Inbox, error) {
 	return NewAdmin(&s.store), nil
 }
 
-func (s *subject) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, error) {
+func (s *subject) Open(consumer string, cfg inbox.Config) (inbox.Runner, error) {
 	return inbox.New(&breakingStore{claims: claims{store: &s.store, consumer: consumer}, subject: s}, consumer, cfg)
 }
 
@@ -52,15 +52,13 @@ func (s *subject) Write(ctx context.Context, effect string) error {
 }
 
 func (s *subject) onCommit(ctx context.Context, f func()) error {
-	tx := FromContext(ctx)
-	if tx == nil {
-		return outbox.ErrNotInTransaction
-	}
-	tx.OnCommit(func() {
+	if !OnCommit(ctx, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		f()
-	})
+	}) {
+		return outbox.ErrNotInTransaction
+	}
 	return nil
 }
 

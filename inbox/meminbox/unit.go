@@ -8,11 +8,11 @@ import (
 	"github.com/leat-go/leat/internal/txctx"
 )
 
-// unit is a Tx in the hands of the engine.
+// unit is a transaction in the hands of the engine.
 type unit struct {
 	store  *Store
 	row    row
-	tx     *Tx
+	tx     *transaction
 	joined Joined // nil for none
 
 	redriven *parked // nil for a message that was claimed by its id

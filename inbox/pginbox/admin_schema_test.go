@@ -1,7 +1,6 @@
 package pginbox_test
 
 import (
-	"io/fs"
 	"testing"
 	"time"
 
@@ -13,51 +12,6 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 )
-
-// TestAdmin_OnTheSchemaBefore: this release's Admin looks at the schema of the one before,
-// which knows not since when its consumers are there; nor does the next one, of those.
-func TestAdmin_OnTheSchemaBefore(t *testing.T) {
-	t.Parallel()
-	env := testenv.Postgres(t)
-	files, err := pginbox.Migrations(pginbox.Config{})
-	require.NoError(t, err)
-	names, err := fs.Glob(files, "*.sql")
-	require.NoError(t, err)
-	for _, name := range names[:5] {
-		text, err := fs.ReadFile(files, name)
-		require.NoError(t, err)
-		_, err = env.Pool.Exec(t.Context(), string(text))
-		require.NoError(t, err)
-	}
-	old, err := pginbox.New(env.Pool, "old", pginbox.Config{})
-	require.NoError(t, err)
-	_, err = process(t, old, "a", nothing)
-	require.NoError(t, err)
-	a := adminOf(t, env.Pool)
-	require.Equal(t, map[string]bool{"old": false}, sinceKnown(t, a))
-
-	require.NoError(t, old.Migrate(t.Context()))
-	fresh, err := pginbox.New(env.Pool, "new", pginbox.Config{})
-	require.NoError(t, err)
-	_, err = process(t, fresh, "a", nothing)
-	require.NoError(t, err)
-	require.Equal(t, map[string]bool{"old": false, "new": true}, sinceKnown(t, a))
-}
-
-// sinceKnown are the consumers, and whether it is known since when they are there.
-func sinceKnown(t *testing.T, a *pginbox.Admin) map[string]bool {
-	t.Helper()
-	consumers, err := a.Consumers(t.Context(), admin.ConsumersQuery{})
-	require.NoError(t, err)
-	known := map[string]bool{}
-	for _, c := range consumers {
-		known[c.Name] = !c.Since.IsZero()
-		if known[c.Name] {
-			require.WithinDuration(t, time.Now(), c.Since, time.Hour)
-		}
-	}
-	return known
-}
 
 // TestAdmin_Retention: what is remembered, and what goes next.
 func TestAdmin_Retention(t *testing.T) {
@@ -87,7 +41,7 @@ func TestAdmin_Retention(t *testing.T) {
 	require.InDelta(t, 5.5, kept.Kept.Hours()/24, 0.51)
 	require.Len(t, kept.Ranges, 3)
 	for i, r := range kept.Ranges {
-		require.Equal(t, report.Added[i].Table, r.Name)
+		require.Equal(t, report.Added[i].Name, r.Name)
 		require.Equal(t, report.Added[i].From, r.From)
 		require.Equal(t, report.Added[i].To, r.To)
 		require.Positive(t, r.Bytes)
@@ -122,6 +76,7 @@ func TestAdmin_ManyIDs(t *testing.T) {
 			}
 			require.Equal(t, int64(2), found["few"].Remembered)
 			require.False(t, found["few"].Estimated)
+			require.WithinDuration(t, time.Now(), found["few"].Since, time.Hour)
 			require.True(t, found["many"].Estimated)
 			require.InDelta(t, 30_000, found["many"].Remembered, 10_000)
 			require.WithinDuration(t, time.Now().Add(-time.Minute), found["few"].LastActivity, time.Minute, "by the time in an id")
@@ -149,8 +104,6 @@ func TestAdmin_ForgottenIDs(t *testing.T) {
 func TestNewAdminRefusesBadConfigs(t *testing.T) {
 	t.Parallel()
 	_, err := pginbox.NewAdmin(nil, pginbox.Config{})
-	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-	_, err = pginbox.NewAdminSQL(nil, pginbox.Config{})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 	_, err = pginbox.NewAdmin(testenv.Postgres(t, template).Pool, pginbox.Config{Schema: "\n"})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)

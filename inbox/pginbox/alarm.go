@@ -3,8 +3,8 @@ package pginbox
 import (
 	"context"
 	"log/slog"
-	"time"
 
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -28,16 +28,8 @@ const (
 	AlarmRetention outbox.AlarmKind = "retention"
 )
 
-// Range is a part of the inbox that is made and forgotten as a whole.
-type Range struct {
-	// Table is the name of its table, without the schema.
-	Table string
-	// From is the time of the first id in it, To that of the first one past it.
-	From, To time.Time
-}
-
-func (r Range) attr() slog.Attr {
-	return slog.Group("range", slog.String("table", r.Table), slog.Time("from", r.From), slog.Time("to", r.To))
+func rangeAttr(r admin.RetentionRange) slog.Attr {
+	return slog.Group("range", slog.String("table", r.Name), slog.Time("from", r.From), slog.Time("to", r.To))
 }
 
 // alarms tells an operator what they should see to.

@@ -2,7 +2,6 @@ package pginbox_test
 
 import (
 	"context"
-	"database/sql"
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -21,42 +20,6 @@ func newBatchOf(t *testing.T, in *pginbox.Inbox) *inbox.Batch {
 	return b
 }
 
-func TestHandleBatchEach(t *testing.T) {
-	t.Parallel()
-	env := testenv.Postgres(t, template)
-	onPgx, err := pginbox.New(env.Pool, "pgx", pginbox.Config{})
-	require.NoError(t, err)
-	onSQL, err := pginbox.NewSQL(env.SQL(t), "sql", pginbox.Config{})
-	require.NoError(t, err)
-	row := func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
-		_, err := tx.Exec(ctx, `INSERT INTO effects VALUES ($1)`, "pgx "+msg.UUID)
-		return err
-	}
-	rowSQL := func(ctx context.Context, tx *sql.Tx, msg *message.Message) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO effects VALUES ($1)`, "sql "+msg.UUID)
-		return err
-	}
-	two := []*message.Message{delivery(t.Context(), "a"), delivery(t.Context(), "b")}
-	for range 2 {
-		require.Equal(t, []error{nil, nil}, pginbox.HandleBatchEach(newBatchOf(t, onPgx), row)(t.Context(), two))
-		require.Equal(t, []error{nil, nil}, pginbox.HandleBatchEachSQL(newBatchOf(t, onSQL), rowSQL)(t.Context(), two))
-	}
-	other := []*message.Message{delivery(t.Context(), "c")}
-	require.ErrorIs(t, pginbox.HandleBatchEachSQL(newBatchOf(t, onPgx), rowSQL)(t.Context(), two[:1])[0], inbox.ErrTwoHandlers)
-	onPgx, err = pginbox.New(env.Pool, "pgx", pginbox.Config{})
-	require.NoError(t, err)
-	onSQL, err = pginbox.NewSQL(env.SQL(t), "sql", pginbox.Config{})
-	require.NoError(t, err)
-	require.ErrorContains(t, pginbox.HandleBatchEach(newBatchOf(t, onSQL), row)(t.Context(), other)[0], "another kind")
-	require.ErrorContains(t, pginbox.HandleBatchEachSQL(newBatchOf(t, onPgx), rowSQL)(t.Context(), other)[0], "another kind")
-
-	rows, err := env.Pool.Query(t.Context(), `SELECT * FROM effects ORDER BY 1`)
-	require.NoError(t, err)
-	effects, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	require.NoError(t, err)
-	require.Equal(t, []string{"pgx a", "pgx b", "sql a", "sql b"}, effects)
-}
-
 // TestI13_EachSwallowsAnError: the statement of the next message finds the transaction
 // aborted. The one that has swallowed the error is found, and nobody else is judged.
 func TestI13_EachSwallowsAnError(t *testing.T) {
@@ -67,7 +30,8 @@ func TestI13_EachSwallowsAnError(t *testing.T) {
 			s := newSubject(t, testenv.Postgres(t), pginbox.Config{})
 			in, err := pginbox.New(s.pool, "tester", s.cfg)
 			require.NoError(t, err)
-			process := pginbox.HandleBatchEach(newBatchOf(t, in), func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
+			process := newBatchOf(t, in).HandleEach(func(ctx context.Context, msg *message.Message) error {
+				tx := pginbox.Tx(ctx)
 				if err := s.Write(ctx, msg.UUID); err != nil {
 					return err
 				}

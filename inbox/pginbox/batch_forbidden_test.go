@@ -2,7 +2,6 @@ package pginbox_test
 
 import (
 	"context"
-	"database/sql"
 	"os"
 	"strings"
 	"testing"
@@ -107,12 +106,14 @@ func TestHandleBatch(t *testing.T) {
 		require.NoError(t, err)
 		return b
 	}
-	rows := func(ctx context.Context, tx pgx.Tx, msgs []*message.Message) error {
+	rows := func(ctx context.Context, msgs []*message.Message) error {
+		tx := pginbox.Tx(ctx)
 		require.Equal(t, tx, pginbox.Tx(msgs[1].Context()))
 		_, err := tx.Exec(ctx, `INSERT INTO effects VALUES ('pgx'), ('pgx')`)
 		return err
 	}
-	rowsSQL := func(ctx context.Context, tx *sql.Tx, msgs []*message.Message) error {
+	rowsSQL := func(ctx context.Context, msgs []*message.Message) error {
+		tx := pginbox.SQLTx(ctx)
 		require.Same(t, tx, pginbox.SQLTx(msgs[1].Context()))
 		_, err := tx.ExecContext(ctx, `INSERT INTO effects VALUES ('sql'), ('sql')`)
 		return err
@@ -120,21 +121,17 @@ func TestHandleBatch(t *testing.T) {
 	queue := func(context.Context, *pgx.Batch, *message.Message) error { return nil }
 	two := []*message.Message{delivery(t.Context(), "a"), delivery(t.Context(), "b")}
 	for range 2 {
-		require.Equal(t, []error{nil, nil}, pginbox.HandleBatch(newBatch(onPgx), rows)(t.Context(), two))
-		require.Equal(t, []error{nil, nil}, pginbox.HandleBatchSQL(newBatch(onSQL), rowsSQL)(t.Context(), two))
+		require.Equal(t, []error{nil, nil}, newBatch(onPgx).Handle(rows)(t.Context(), two))
+		require.Equal(t, []error{nil, nil}, newBatch(onSQL).Handle(rowsSQL)(t.Context(), two))
 	}
 	other := []*message.Message{delivery(t.Context(), "c")}
-	more := func(context.Context, pgx.Tx, []*message.Message) error { return nil }
-	require.ErrorIs(t, pginbox.HandleBatch(newBatch(onPgx), more)(t.Context(), two[:1])[0], inbox.ErrTwoHandlers)
+	more := func(context.Context, []*message.Message) error { return nil }
+	require.ErrorIs(t, newBatch(onPgx).Handle(more)(t.Context(), two[:1])[0], inbox.ErrTwoHandlers)
 	require.ErrorIs(t, pginbox.HandleBatchQueued(newBatch(onPgx), queue)(t.Context(), other)[0], inbox.ErrTwoHandlers)
-	again := func(in *pginbox.Inbox, err error) *inbox.Batch {
-		require.NoError(t, err)
-		return newBatch(in)
-	}
-	require.ErrorContains(t, pginbox.HandleBatch(again(pginbox.NewSQL(env.SQL(t), "sql", pginbox.Config{})), rows)(t.Context(), other)[0], "another kind")
-	require.ErrorContains(t, pginbox.HandleBatchSQL(again(pginbox.New(env.Pool, "pgx", pginbox.Config{})), rowsSQL)(t.Context(), other)[0], "another kind")
-	require.ErrorContains(t, pginbox.HandleBatchQueued(again(pginbox.NewSQL(env.SQL(t), "sql", pginbox.Config{})), queue)(t.Context(), other)[0], "another kind")
-	require.ErrorContains(t, pginbox.HandleQueued(onSQL, queue)(other[0]), "another kind")
+	onSQL, err = pginbox.NewSQL(env.SQL(t), "sql", pginbox.Config{})
+	require.NoError(t, err)
+	require.ErrorContains(t, pginbox.HandleBatchQueued(newBatch(onSQL), queue)(t.Context(), other)[0], "takes an inbox of New")
+	require.ErrorContains(t, pginbox.HandleQueued(onSQL, queue)(other[0]), "takes an inbox of New")
 
 	var effects int
 	require.NoError(t, env.Pool.QueryRow(t.Context(), `SELECT count(*) FROM effects`).Scan(&effects))

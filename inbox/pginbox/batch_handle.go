@@ -2,7 +2,6 @@ package pginbox
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/jackc/pgx/v5"
@@ -11,69 +10,13 @@ import (
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 )
 
-// HandleBatch returns b's Process with a handler that gets the transaction of the
-// batch; see inbox.Batch.Handle for what else it gets. B must be of an Inbox of
-// New:
+// HandleBatchQueued is b's Handle for a handler that knows one message at a time
+// and needs no answer before it has asked all its questions: it queues its
+// statements, and those of all messages are sent in one round trip, in order. B must be
+// of an Inbox of New:
 //
 //	b, err := inbox.NewBatch(in.Processor, inbox.BatchConfig{})
-//	process := pginbox.HandleBatch(b, handle)
-func HandleBatch(
-	b *inbox.Batch, handle func(ctx context.Context, tx pgx.Tx, msgs []*message.Message) error,
-) inbox.BatchFunc {
-	return pgclaim.WrapBatch(b, handle, b.Handle(func(ctx context.Context, msgs []*message.Message) error {
-		tx := Tx(ctx)
-		if tx == nil {
-			return pgclaim.ErrNoTx
-		}
-		return handle(ctx, tx, msgs)
-	}))
-}
-
-// HandleBatchSQL is HandleBatch for database/sql. B must be of an Inbox of NewSQL.
-func HandleBatchSQL(
-	b *inbox.Batch, handle func(ctx context.Context, tx *sql.Tx, msgs []*message.Message) error,
-) inbox.BatchFunc {
-	return pgclaim.WrapBatch(b, handle, b.Handle(func(ctx context.Context, msgs []*message.Message) error {
-		tx := SQLTx(ctx)
-		if tx == nil {
-			return pgclaim.ErrNoTx
-		}
-		return handle(ctx, tx, msgs)
-	}))
-}
-
-// HandleBatchEach is HandleBatch for a handler of single messages, which is called for one
-// after the other in the transaction that they share. A failure of one runs its neighbours
-// again: inbox.Batch.HandleEach has the contract, which is why this is a choice and no
-// default.
-func HandleBatchEach(
-	b *inbox.Batch, handle func(ctx context.Context, tx pgx.Tx, msg *message.Message) error,
-) inbox.BatchFunc {
-	return pgclaim.WrapBatch(b, handle, b.HandleEach(func(ctx context.Context, msg *message.Message) error {
-		tx := Tx(ctx)
-		if tx == nil {
-			return pgclaim.ErrNoTx
-		}
-		return handle(ctx, tx, msg)
-	}))
-}
-
-// HandleBatchEachSQL is HandleBatchEach for database/sql. B must be of an Inbox of NewSQL.
-func HandleBatchEachSQL(
-	b *inbox.Batch, handle func(ctx context.Context, tx *sql.Tx, msg *message.Message) error,
-) inbox.BatchFunc {
-	return pgclaim.WrapBatch(b, handle, b.HandleEach(func(ctx context.Context, msg *message.Message) error {
-		tx := SQLTx(ctx)
-		if tx == nil {
-			return pgclaim.ErrNoTx
-		}
-		return handle(ctx, tx, msg)
-	}))
-}
-
-// HandleBatchQueued is HandleBatch for a handler that knows one message at a time
-// and needs no answer before it has asked all its questions: it queues its
-// statements, and those of all messages are sent in one round trip, in order.
+//	process := pginbox.HandleBatchQueued(b, handle)
 //
 // A statement's callback runs when its result is there, before the commit, and an
 // error of it undoes the message as one of the handler does. The batch is not the

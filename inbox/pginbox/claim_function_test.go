@@ -28,7 +28,7 @@ import (
 type functionSubject struct{ *subject }
 
 // Open implements inboxtest.Subject.
-func (s functionSubject) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, error) {
+func (s functionSubject) Open(consumer string, cfg inbox.Config) (inbox.Runner, error) {
 	return inbox.New(functionStore{s.pool, s.schema, consumer}, consumer, cfg)
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
-	"github.com/leat-go/leat/inbox/inboxtest"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/pgerr"
@@ -22,7 +21,7 @@ import (
 
 func nothing(context.Context) error { return nil }
 
-func process(t *testing.T, p inboxtest.Processor, id string, handle func(ctx context.Context) error) (inbox.Outcome, error) {
+func process(t *testing.T, p inbox.Runner, id string, handle func(ctx context.Context) error) (inbox.Outcome, error) {
 	t.Helper()
 	return p.Process(t.Context(), message.NewMessage(id, nil), handle)
 }

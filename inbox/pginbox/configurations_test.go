@@ -1,14 +1,12 @@
 package pginbox_test
 
 import (
-	"database/sql"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/inboxtest"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
@@ -87,18 +85,14 @@ func (c configuration) run(t *testing.T) {
 	operator, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(operator.Close)
-	operated := func(t *testing.T) operatedSubject {
+	operated := func(t *testing.T) *subject {
 		t.Helper()
 		s := c.subject(t, env)
 		if c.pooled {
 			s.pool = operator
 		}
 		s.operator = operator
-		o := operatedSubject{subject: s}
-		if c.sql {
-			o.db = s.db
-		}
-		return o
+		return s
 	}
 	t.Run("Failures", func(t *testing.T) {
 		t.Parallel()
@@ -142,18 +136,4 @@ func (c configuration) subject(t *testing.T, env *testenv.Database) *subject {
 		open = newSQLSubject
 	}
 	return open(t, env, pginbox.Config{Isolation: c.level}, c.tune)
-}
-
-// operatedSubject is a subject whose operator is on database/sql if db is set.
-type operatedSubject struct {
-	*subject
-
-	db *sql.DB
-}
-
-func (s operatedSubject) Admin() (admin.Inbox, error) {
-	if s.db != nil {
-		return pginbox.NewAdminSQL(s.db, s.cfg)
-	}
-	return s.subject.Admin()
 }

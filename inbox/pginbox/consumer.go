@@ -51,7 +51,7 @@ func (c consumer) alone(ctx context.Context, conn *pgx.Conn, number int16) error
 	case pgerr.Is(err, pgerr.UndefinedTable, pgerr.InsufficientPrivilege):
 		return nil
 	case err == nil && used:
-		return ErrOtherInbox
+		return pgclaim.ErrOtherInbox
 	default:
 		return err
 	}

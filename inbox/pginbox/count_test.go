@@ -55,7 +55,8 @@ func TestCount_RoundTripsAndWAL(t *testing.T) {
 	t.Cleanup(pool.Close)
 	in, err := pginbox.New(pool, "counted", pginbox.Config{})
 	require.NoError(t, err)
-	handle := pginbox.Handle(in, func(ctx context.Context, tx pgx.Tx, _ *message.Message) error {
+	handle := in.Handle(func(ctx context.Context, _ *message.Message) error {
+		tx := pginbox.Tx(ctx)
 		_, err := tx.Exec(ctx, "INSERT INTO effects VALUES ('x')")
 		return err
 	})

@@ -20,7 +20,7 @@
 // Package pgwatermark is an inbox that remembers positions in a log instead of ids.
 //
 // What becomes of messages whose handler fails is Config.OnFailure. Parked messages
-// are for operators: an Admin lists, redrives and drops them; RunRedrive runs what was
+// are for operators: NewAdmin lists, redrives and drops them; RunRedrive runs what was
 // redriven.
 //
 // The role of a consumer needs USAGE on the schema and
@@ -42,16 +42,26 @@
 //
 //	SELECT, INSERT, UPDATE          <table>_notes
 //
-// An Admin needs SELECT on what its methods name to look; nothing is written, and a name
-// that the inbox does not know is admin.ErrUnknownConsumer. To change what is parked it
-// needs
+// To look, and for a dry run, an operator needs USAGE on the schema and SELECT on
+//
+//	Parked, Failures, dry runs      <table>_consumers, <table>_parked
+//	Audit                           <table>_consumers, <table>_audit
+//	Attempts                        <table>, <table>_ranges, <table>_consumers, <table>_attempts
+//	Stats                           the same, and <table>_parked
+//	Consumers                       the same, and <table>_watermarks
+//	Lookup                          all tables except those of the audit and of watermarks
+//	Retention                       <table>_retention
+//	Partitions                      <table>_consumers, <table>_sources, <table>_watermarks
+//
+// Nothing is written, and a name that the inbox does not know is admin.ErrUnknownConsumer. To
+// change what is parked an operator needs
 //
 //	SELECT                          <table>_consumers
 //	SELECT, UPDATE, DELETE          <table>_parked
 //	INSERT                          <table>_audit
 //
 // PruneNotes and PruneAudit need DELETE on their tables. To make a range that is
-// missing, ErrNoRange says when, it must be a member of the tables' owner, have
+// missing, a consumer must be a member of the tables' owner, have
 // UPDATE on <table>_retention, and may CREATE in the schema; maintenance does it too.
 //
 // A Maintenance with NoDDL needs

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -37,7 +38,7 @@ func TestI3_TransactionEndedByAStatement(t *testing.T) {
 			outcome, err := in.Process(t.Context(), message.NewMessage("1", nil), func(ctx context.Context) error {
 				return end(ctx, pginbox.Tx(ctx))
 			})
-			require.ErrorIs(t, err, pginbox.ErrEndedInHandler)
+			require.ErrorIs(t, err, driver.ErrEnded)
 			require.Equal(t, inbox.OutcomeUnknown, outcome)
 		})
 	}
@@ -52,7 +53,7 @@ func TestI3_SQLTransactionEndedByAStatement(t *testing.T) {
 		_, err := pginbox.SQLTx(ctx).ExecContext(ctx, "rollback")
 		return err
 	})
-	require.ErrorIs(t, err, pginbox.ErrEndedInHandler)
+	require.ErrorIs(t, err, driver.ErrEnded)
 }
 
 // TestI1_OutageIsNotPoison: the message is not at fault when the database is away.

@@ -14,7 +14,7 @@ import (
 
 // Many messages in one transaction. One of them is a copy, and the whole batch is
 // delivered twice.
-func ExampleHandleBatch() {
+func ExampleTx_batch() {
 	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
 		in, err := pginbox.New(pool, "loyalty", pginbox.Config{})
 		if err != nil {
@@ -24,7 +24,8 @@ func ExampleHandleBatch() {
 		if err != nil {
 			return err
 		}
-		process := pginbox.HandleBatch(batch, func(ctx context.Context, tx pgx.Tx, msgs []*message.Message) error {
+		process := batch.Handle(func(ctx context.Context, msgs []*message.Message) error {
+			tx := pginbox.Tx(ctx)
 			customers := make([]string, len(msgs))
 			for i, msg := range msgs {
 				customers[i] = string(msg.Payload)

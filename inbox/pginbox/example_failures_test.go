@@ -31,7 +31,7 @@ func (s stopAfter) OnInboxDelivery(_ context.Context, d inbox.DeliveryEvent) {
 
 // The handler cannot deal with a message, so the message is parked, and the next
 // one of its key waits behind it. When the handler is mended both are redriven.
-func ExampleAdmin_Redrive() {
+func ExampleNewAdmin() {
 	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
 		redriving, stop := context.WithCancel(ctx)
 		in, err := pginbox.New(pool, "loyalty", pginbox.Config{Config: inbox.Config{
@@ -67,7 +67,7 @@ func ExampleAdmin_Redrive() {
 		}
 
 		mended = true
-		changed, err := operator.Redrive(ctx, admin.RedriveRequest{
+		changed, err := operator.Redrive(ctx, admin.ChangeRequest{
 			By:        admin.By{Actor: "alice", Reason: "customers are imported"},
 			Consumer:  "loyalty",
 			Selection: admin.Selection{Key: "order-1"},

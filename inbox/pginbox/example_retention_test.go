@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/inbox"
@@ -38,7 +37,7 @@ func ExampleMaintenance() {
 		}
 		fmt.Println(len(report.Added), "ranges are ready")
 
-		handle := pginbox.Handle(in, func(context.Context, pgx.Tx, *message.Message) error { return nil })
+		handle := in.Handle(func(context.Context, *message.Message) error { return nil })
 		err = handle(message.NewMessage("018bcfe5-6800-7000-8000-000000000001", nil)) // made in 2023
 		fmt.Println("too old:", errors.Is(err, driver.ErrTooOld))
 		return nil
@@ -54,7 +53,7 @@ func ExampleMaintenance() {
 func ExampleRetentionNeeds_Check() {
 	needs := pginbox.RetentionNeeds{
 		Topic:  7 * 24 * time.Hour, // retention.ms
-		Replay: 5 * 24 * time.Hour, // MaxAge of the outbox's maintenance
+		Replay: 5 * 24 * time.Hour, // Retention of the outbox's maintenance
 	}
 	err := needs.Check(5 * 24 * time.Hour)
 	fmt.Println(err)

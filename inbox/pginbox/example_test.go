@@ -2,12 +2,10 @@ package pginbox_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"io/fs"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
@@ -17,14 +15,15 @@ import (
 
 // One handler without a router. The message is delivered three times; the first
 // time the handler fails after it has written.
-func ExampleHandle() {
+func ExampleInbox() {
 	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
 		in, err := pginbox.New(pool, "loyalty", pginbox.Config{})
 		if err != nil {
 			return err
 		}
 		deliveries := 0
-		handle := pginbox.Handle(in, func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
+		handle := in.Handle(func(ctx context.Context, msg *message.Message) error {
+			tx := pginbox.Tx(ctx)
 			deliveries++
 			if _, err := tx.Exec(ctx, `INSERT INTO points VALUES ($1, 10)`, string(msg.Payload)); err != nil {
 				return err
@@ -52,7 +51,7 @@ func ExampleHandle() {
 }
 
 // The same on database/sql.
-func ExampleHandleSQL() {
+func ExampleSQLTx() {
 	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
 		db := stdlib.OpenDBFromPool(pool)
 		defer db.Close()
@@ -60,7 +59,8 @@ func ExampleHandleSQL() {
 		if err != nil {
 			return err
 		}
-		handle := pginbox.HandleSQL(in, func(ctx context.Context, tx *sql.Tx, msg *message.Message) error {
+		handle := in.Handle(func(ctx context.Context, msg *message.Message) error {
+			tx := pginbox.SQLTx(ctx)
 			_, err := tx.ExecContext(ctx, `INSERT INTO points VALUES ($1, 10)`, string(msg.Payload))
 			return err
 		})

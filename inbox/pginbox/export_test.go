@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// ErrNoRange is returned if a range is not there and could not be made.
+var ErrNoRange = errNoRange
+
 // LookFirst has batches and pipelines look for all their messages first, for ever, as if each
 // might be a duplicate.
 func (in *Inbox) LookFirst() { in.store.fresh.doubted.Store(math.MaxInt64) }

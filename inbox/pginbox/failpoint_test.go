@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
-	"github.com/leat-go/leat/inbox/inboxtest"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/failpoint/failpointtest"
@@ -29,7 +28,7 @@ var consumerPoints = []failpoint.Name{
 type victim struct {
 	*subject
 
-	p      inboxtest.Processor
+	p      inbox.Runner
 	points *failpointtest.Registry
 	cancel context.CancelFunc // of the delivery under way
 	early  bool               // another worker has acked what was not committed
@@ -178,12 +177,12 @@ func TestI3_FailurePointsOfParking(t *testing.T) {
 }
 
 // parkAlways has a handler that no attempt will mend.
-type parkAlways struct{ inboxtest.Processor }
+type parkAlways struct{ inbox.Runner }
 
 func (p parkAlways) Process(
 	ctx context.Context, msg *message.Message, handle func(ctx context.Context) error,
 ) (inbox.Outcome, error) {
-	return p.Processor.Process(ctx, msg, func(ctx context.Context) error {
+	return p.Runner.Process(ctx, msg, func(ctx context.Context) error {
 		return errors.Join(handle(ctx), inbox.Permanent(errHandler))
 	})
 }

@@ -22,7 +22,7 @@ import (
 func TestForbiddenVariantsAreCaught(t *testing.T) {
 	t.Parallel()
 	variants := map[string]struct {
-		open   func(s *forbidden, p *inbox.Processor) inboxtest.Processor
+		open   func(s *forbidden, p *inbox.Processor) inbox.Runner
 		claim  claimFunc
 		caught []string
 	}{
@@ -31,7 +31,7 @@ func TestForbiddenVariantsAreCaught(t *testing.T) {
 			caught: []string{"I1_RedeliveryAfterRollbackRunsAgain", "I4_ErrorLeavesNoRecord", "I4_PanicLeavesNoRecord", "I3_NoAckWithoutCommit"},
 		},
 		"ack before the commit": {
-			open: func(s *forbidden, _ *inbox.Processor) inboxtest.Processor {
+			open: func(s *forbidden, _ *inbox.Processor) inbox.Runner {
 				return ackFirst{forbiddenStore{s, "tester"}}
 			},
 			claim:  claimAsWeDo,
@@ -62,7 +62,7 @@ func TestForbiddenVariantsAreCaught(t *testing.T) {
 			caught: []string{"I2_AFailedCommitKeepsNothing", "I1_AmbiguousCommitThatDidNot"},
 		},
 		"an empty id is an id": {
-			open:   func(_ *forbidden, p *inbox.Processor) inboxtest.Processor { return emptyID{p} },
+			open:   func(_ *forbidden, p *inbox.Processor) inbox.Runner { return emptyID{p} },
 			claim:  claimAsWeDo,
 			caught: []string{"I11_EmptyIDIsAnError"},
 		},
@@ -103,10 +103,10 @@ type forbidden struct {
 	*subject
 
 	claim claimFunc
-	open  func(s *forbidden, p *inbox.Processor) inboxtest.Processor
+	open  func(s *forbidden, p *inbox.Processor) inbox.Runner
 }
 
-func (s *forbidden) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, error) {
+func (s *forbidden) Open(consumer string, cfg inbox.Config) (inbox.Runner, error) {
 	p, err := inbox.New(forbiddenStore{s, consumer}, consumer, cfg)
 	if err != nil || s.open == nil {
 		return p, err

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -99,9 +98,9 @@ func TestA3_HandlersOnThePool(t *testing.T) {
 			deliver := func(n int) error {
 				msg := message.NewMessageWithContext(ctx, fmt.Sprint("id-", n), nil)
 				if std {
-					return pginbox.HandleSQL(in, func(ctx context.Context, tx *sql.Tx, _ *message.Message) error { return handle(ctx, n, tx) })(msg)
+					return in.Handle(func(ctx context.Context, _ *message.Message) error { return handle(ctx, n, pginbox.SQLTx(ctx)) })(msg)
 				}
-				return pginbox.Handle(in, func(ctx context.Context, tx pgx.Tx, _ *message.Message) error { return handle(ctx, n, tx) })(msg)
+				return in.Handle(func(ctx context.Context, _ *message.Message) error { return handle(ctx, n, pginbox.Tx(ctx)) })(msg)
 			}
 			var group errgroup.Group
 			for n := range first {
@@ -133,7 +132,7 @@ func TestA3_FullPoolIsNamedInTheError(t *testing.T) {
 	var entered sync.WaitGroup
 	entered.Add(smallPoolSize)
 	free := make(chan struct{})
-	handle := pginbox.Handle(in, func(context.Context, pgx.Tx, *message.Message) error {
+	handle := in.Handle(func(context.Context, *message.Message) error {
 		entered.Done()
 		<-free
 		return nil

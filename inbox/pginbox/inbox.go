@@ -19,11 +19,12 @@ type Inbox struct {
 
 	cfg   Config
 	db    pgmigrate.DB
+	pool  *pgxpool.Pool // nil if made by NewSQL
 	store *store
 }
 
 // New returns an inbox for the consumer called consumer, whose handlers write in
-// a pgx transaction (Tx, Handle). It does not touch the database. The name is
+// a pgx transaction (Tx). It does not touch the database. The name is
 // what the inbox remembers messages by; see inbox.New. Errors wrap
 // outbox.ErrInvalidConfig.
 //
@@ -40,7 +41,12 @@ func New(pool *pgxpool.Pool, consumer string, cfg Config) (*Inbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newInbox(handle, consumer, cfg)
+	in, err := newInbox(handle, consumer, cfg)
+	if err != nil {
+		return nil, err
+	}
+	in.pool = pool
+	return in, nil
 }
 
 // For returns the inbox of the handler called handler in Watermill's router, for
@@ -59,8 +65,8 @@ func (in *Inbox) For(handler string) (inbox.Runner, error) {
 	return own, nil
 }
 
-// NewSQL is New for handlers that write in a database/sql transaction (SQLTx,
-// HandleSQL). The driver of db must be pgx's own, github.com/jackc/pgx/v5/stdlib:
+// NewSQL is New for handlers that write in a database/sql transaction (SQLTx).
+// The driver of db must be pgx's own, github.com/jackc/pgx/v5/stdlib:
 // others, and wrappers of it, are refused.
 //
 // A handler must not end the transaction: database/sql has no way to keep it

@@ -34,11 +34,11 @@ func TestLookingRegistersNobody(t *testing.T) {
 		},
 		"Audit": func() error { _, err := a.Audit(t.Context(), admin.AuditQuery{Consumer: "typo"}); return err },
 		"Redrive": func() error {
-			_, err := a.Redrive(t.Context(), admin.RedriveRequest{By: by, Consumer: "typo", Selection: sel})
+			_, err := a.Redrive(t.Context(), admin.ChangeRequest{By: by, Consumer: "typo", Selection: sel})
 			return err
 		},
 		"Drop": func() error {
-			_, err := a.Drop(t.Context(), admin.DropRequest{By: by, Consumer: "typo", Selection: sel})
+			_, err := a.Drop(t.Context(), admin.ChangeRequest{By: by, Consumer: "typo", Selection: sel})
 			return err
 		},
 		"SkipHead": func() error {
@@ -70,55 +70,55 @@ func TestLookingNeedsSelect(t *testing.T) {
 	require.Equal(t, inbox.OutcomeParked, outcome)
 	for name, tt := range map[string]struct {
 		grants []string
-		look   func(a *pginbox.Admin) error
+		look   func(a operators) error
 	}{
-		"Parked": {grants("SELECT", "_consumers", "_parked"), func(a *pginbox.Admin) error {
+		"Parked": {grants("SELECT", "_consumers", "_parked"), func(a operators) error {
 			_, err := a.Parked(t.Context(), admin.ParkedQuery{Consumer: "shop"})
 			return err
 		}},
-		"Failures": {grants("SELECT", "_consumers", "_parked"), func(a *pginbox.Admin) error {
+		"Failures": {grants("SELECT", "_consumers", "_parked"), func(a operators) error {
 			_, err := a.Failures(t.Context(), admin.FailuresQuery{})
 			return err
 		}},
-		"dry runs": {grants("SELECT", "_consumers", "_parked"), func(a *pginbox.Admin) error {
-			_, err := a.Redrive(t.Context(), admin.RedriveRequest{By: somebody, Consumer: "shop", Selection: allParked, DryRun: true})
+		"dry runs": {grants("SELECT", "_consumers", "_parked"), func(a operators) error {
+			_, err := a.Redrive(t.Context(), admin.ChangeRequest{By: somebody, Consumer: "shop", Selection: allParked, DryRun: true})
 			if err == nil {
-				_, err = a.Drop(t.Context(), admin.DropRequest{By: somebody, Consumer: "shop", Selection: allParked, DryRun: true})
+				_, err = a.Drop(t.Context(), admin.ChangeRequest{By: somebody, Consumer: "shop", Selection: allParked, DryRun: true})
 			}
 			return err
 		}},
-		"Audit": {grants("SELECT", "_consumers", "_audit"), func(a *pginbox.Admin) error {
+		"Audit": {grants("SELECT", "_consumers", "_audit"), func(a operators) error {
 			_, err := a.Audit(t.Context(), admin.AuditQuery{})
 			return err
 		}},
-		"Attempts": {grants("SELECT", "", "_consumers", "_ranges", "_attempts"), func(a *pginbox.Admin) error {
+		"Attempts": {grants("SELECT", "", "_consumers", "_ranges", "_attempts"), func(a operators) error {
 			_, err := a.Attempts(t.Context(), admin.AttemptsQuery{Consumer: "shop"})
 			return err
 		}},
-		"Stats": {grants("SELECT", "", "_consumers", "_ranges", "_attempts", "_parked"), func(a *pginbox.Admin) error {
+		"Stats": {grants("SELECT", "", "_consumers", "_ranges", "_attempts", "_parked"), func(a operators) error {
 			_, err := a.Stats(t.Context())
 			return err
 		}},
-		"Consumers": {grants("SELECT", "", "_consumers", "_ranges", "_attempts", "_parked", "_watermarks"), func(a *pginbox.Admin) error {
+		"Consumers": {grants("SELECT", "", "_consumers", "_ranges", "_attempts", "_parked", "_watermarks"), func(a operators) error {
 			_, err := a.Consumers(t.Context(), admin.ConsumersQuery{})
 			return err
 		}},
-		"Lookup": {grants("SELECT", "", "_consumers", "_ranges", "_attempts", "_parked", "_notes", "_sources", "_retention"), func(a *pginbox.Admin) error {
+		"Lookup": {grants("SELECT", "", "_consumers", "_ranges", "_attempts", "_parked", "_notes", "_sources", "_retention"), func(a operators) error {
 			_, err := a.Lookup(t.Context(), admin.LookupQuery{ID: "third"})
 			return err
 		}},
-		"Retention": {grants("SELECT", "_retention"), func(a *pginbox.Admin) error {
+		"Retention": {grants("SELECT", "_retention"), func(a operators) error {
 			_, err := a.Retention(t.Context())
 			return err
 		}},
-		"Partitions": {grants("SELECT", "_consumers", "_sources", "_watermarks"), func(a *pginbox.Admin) error {
+		"Partitions": {grants("SELECT", "_consumers", "_sources", "_watermarks"), func(a operators) error {
 			_, err := a.Partitions(t.Context(), admin.PartitionsQuery{Consumer: "reader"})
 			return err
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			reader := func(but string) *pginbox.Admin {
+			reader := func(but string) operators {
 				config := roleWith(t, db, tt.grants, but).Config()
 				config.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
 				pool, err := pgxpool.NewWithConfig(t.Context(), config)

@@ -33,7 +33,7 @@ func (r *maintenanceRound) forget(ctx context.Context) error {
 			break // only one can be half-way detached
 		}
 		r.report.Dropped = append(r.report.Dropped, p.rng())
-		r.log.InfoContext(ctx, "inbox range dropped", p.rng().attr())
+		r.log.InfoContext(ctx, "inbox range dropped", rangeAttr(p.rng()))
 	}
 	return errors.Join(append(errs, r.dropOrphans(ctx))...)
 }

@@ -34,7 +34,7 @@ const lead = 2 * time.Hour
 // it waits no longer than LockTimeout at a time, and fails with SQLSTATE 55P03 after
 // several waits in vain. If it fails half-way it goes on when it is called again, or
 // with Maintenance; should that not happen before the cut-over, newer messages are
-// refused with ErrSwitching until it does.
+// refused until it does.
 //
 // With NoDDL, call it once more when the cut-over is older than Retention: from then on
 // maintenance deletes the older ids of the plain table too, which it keeps until then.

@@ -36,9 +36,9 @@ func (r *maintenanceRound) ahead(ctx context.Context) error {
 				continue // somebody else was quicker
 			case err != nil:
 				return err
-			case made.Table != "":
+			case made.Name != "":
 				r.report.Added = append(r.report.Added, made)
-				r.log.InfoContext(ctx, "inbox range added", made.attr())
+				r.log.InfoContext(ctx, "inbox range added", rangeAttr(made))
 			}
 		}
 		return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox"
@@ -16,8 +17,9 @@ type MaintenanceReport struct {
 	// Floor is the time before which ids of version 7 may be forgotten; the zero Time
 	// if nothing is.
 	Floor time.Time
-	// Added and Dropped are the ranges that the round has made and removed.
-	Added, Dropped []Range
+	// Added and Dropped are the ranges that the round has made and removed. Their sizes are not
+	// known.
+	Added, Dropped []admin.RetentionRange
 	// Deleted is the number of ids that were deleted in chunks.
 	Deleted int64
 	// PrunedAudit is the number of rows of the audit that were deleted.

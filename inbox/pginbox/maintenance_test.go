@@ -57,14 +57,14 @@ func TestRetentionNeeds_Check(t *testing.T) {
 	t.Parallel()
 	needs := pginbox.RetentionNeeds{Topic: 7 * day, Replay: 7 * day, Outage: day}
 	require.NoError(t, needs.Check(7*day))
-	require.NoError(t, pginbox.RetentionNeeds{Topic: pginbox.Forever}.Check(pginbox.Forever))
+	require.NoError(t, pginbox.RetentionNeeds{Topic: -1}.Check(-1))
 	require.NoError(t, pginbox.RetentionNeeds{}.Check(day))
 	err := needs.Check(5 * day)
-	require.ErrorIs(t, err, pginbox.ErrRetentionTooShort)
+	require.ErrorContains(t, err, "remembers less than what can be delivered again")
 	require.ErrorContains(t, err, "Retention = 120h0m0s is below Topic = 168h0m0s by 48h0m0s")
 	require.ErrorContains(t, err, "below Replay")
 	require.NotContains(t, err.Error(), "Outage")
-	err = pginbox.RetentionNeeds{Topic: pginbox.Forever}.Check(5 * day)
+	err = pginbox.RetentionNeeds{Topic: -1}.Check(5 * day)
 	require.ErrorContains(t, err, "Topic is without end")
 }
 
@@ -234,7 +234,7 @@ func TestMaintenanceRuns(t *testing.T) {
 	warned := make(alarmed, 10)
 	m := maintenance(t, env, pginbox.MaintenanceConfig{
 		Interval: 10 * time.Millisecond,
-		Needs:    pginbox.RetentionNeeds{Topic: pginbox.Forever},
+		Needs:    pginbox.RetentionNeeds{Topic: -1},
 		Hooks:    []outbox.Hook{warned},
 	})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -242,7 +242,7 @@ func TestMaintenanceRuns(t *testing.T) {
 	go func() { ended <- m.Run(ctx) }()
 	alarm := <-warned
 	require.Equal(t, pginbox.AlarmRetention, alarm.Kind)
-	require.Contains(t, alarm.Detail, pginbox.ErrRetentionTooShort.Error())
+	require.Contains(t, alarm.Detail, "remembers less than what can be delivered again")
 	_, err := m.RunOnce(t.Context())
 	require.ErrorIs(t, err, outbox.ErrAlreadyRunning)
 	require.Eventually(t, func() bool {

@@ -95,7 +95,7 @@ func TestI4_SettingsOfTheDatabase(t *testing.T) {
 			require.NoError(t, err)
 			_, err = ad.Lookup(t.Context(), admin.LookupQuery{ID: "m"})
 			require.NoError(t, err)
-			entries, err := ad.Audit(t.Context(), admin.AuditQuery{Consumer: "c"})
+			entries, err := ad.(admin.Auditor).Audit(t.Context(), admin.AuditQuery{Consumer: "c"})
 			require.NoError(t, err)
 			require.NotEmpty(t, entries)
 		})

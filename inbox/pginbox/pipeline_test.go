@@ -146,7 +146,7 @@ func TestI4_QueuedFailure(t *testing.T) {
 		},
 		"ended by a statement": {
 			queue: func(_ *subject, queue *pgx.Batch) { queue.Queue(`ROLLBACK`) },
-			want:  func(t *testing.T, err error) { t.Helper(); require.ErrorIs(t, err, pginbox.ErrEndedInHandler) },
+			want:  func(t *testing.T, err error) { t.Helper(); require.ErrorIs(t, err, driver.ErrEnded) },
 		},
 	}
 	env := testenv.Postgres(t)

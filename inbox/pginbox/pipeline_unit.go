@@ -59,7 +59,7 @@ func (u *pipeUnit) begin(
 	_ = results.Close() // the same error
 	switch {
 	case forgot:
-		return pipeForgot, ErrNotRemembered
+		return pipeForgot, pgclaim.ErrNotRemembered
 	case u.Conn.IsClosed() && commits:
 		// Perhaps nothing was sent. But pgconn.SafeToRetry says so as well of a
 		// connection that is lost while the first result is read.
@@ -129,7 +129,7 @@ func (u *pipeUnit) receive(results pgx.BatchResults, statements []*pgx.QueuedQue
 	case !commits:
 		u.q.err = err
 	case ended:
-		u.commitErr = ErrEndedInHandler
+		u.commitErr = driver.ErrEnded
 	default:
 		u.q.committed = true // whatever became of the connection since
 	}

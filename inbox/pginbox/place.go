@@ -41,13 +41,13 @@ type placer interface {
 }
 
 var (
-	// ErrSwitching is returned for a message whose place is just being moved: Enable
+	// errSwitching is returned for a message whose place is just being moved: Enable
 	// began, and did not come to its end. Call it again, or let maintenance run.
-	ErrSwitching = errors.New("leat: the inbox is being switched to ranges")
+	errSwitching = errors.New("leat: the inbox is being switched to ranges")
 
-	// ErrNoRange is returned if the range of a message is not there and could not be
+	// errNoRange is returned if the range of a message is not there and could not be
 	// made, for want of a privilege or of a lock. Maintenance makes it.
-	ErrNoRange = errors.New("leat: the inbox has no range for the message")
+	errNoRange = errors.New("leat: the inbox has no range for the message")
 )
 
 // place implements placer. The connection knows the state rather than the process, for
@@ -96,7 +96,7 @@ func (r *ranges) moved(ctx context.Context, conn *pgx.Conn, id pgtype.UUID, refu
 	case !timed(id), state.mode == modeOff:
 		return refusal // a constraint that is not ours
 	case state.mode == modePending:
-		return fmt.Errorf("%w: %w", ErrSwitching, refusal)
+		return fmt.Errorf("%w: %w", errSwitching, refusal)
 	case below(id, state.cutover):
 		return nil
 	case below(id, state.floor):
@@ -111,10 +111,10 @@ func (r *ranges) moved(ctx context.Context, conn *pgx.Conn, id pgtype.UUID, refu
 	}
 	made, err := r.makeFor(ctx, conn, id)
 	if err != nil {
-		return fmt.Errorf("%w made at %s: %w", ErrNoRange, madeAt(id).Format(time.RFC3339), err)
+		return fmt.Errorf("%w made at %s: %w", errNoRange, madeAt(id).Format(time.RFC3339), err)
 	}
-	if made.Table != "" {
-		r.alarm(ctx, outbox.AlarmEvent{Kind: AlarmRangeMissing, Attrs: []slog.Attr{made.attr()}})
+	if made.Name != "" {
+		r.alarm(ctx, outbox.AlarmEvent{Kind: AlarmRangeMissing, Attrs: []slog.Attr{rangeAttr(made)}})
 	}
 	return nil
 }

@@ -193,7 +193,7 @@ func useParking(ctx context.Context, pool *pgxpool.Pool, consumer string) error 
 	if err != nil || ran != 2 {
 		return fmt.Errorf("%w: %d were redriven: %w", errUnexpected, ran, err)
 	}
-	entries, err := a.Audit(context.WithoutCancel(ctx), admin.AuditQuery{Consumer: consumer})
+	entries, err := a.(admin.Auditor).Audit(context.WithoutCancel(ctx), admin.AuditQuery{Consumer: consumer})
 	if err != nil || len(entries) < 3 {
 		return fmt.Errorf("%w: %d entries: %w", errUnexpected, len(entries), err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/pgpin"
 )
@@ -24,8 +25,8 @@ type rangePart struct {
 	pending  bool        // half-way detached
 }
 
-func (p rangePart) rng() Range {
-	r := Range{Table: p.table, From: madeAt(p.from)}
+func (p rangePart) rng() admin.RetentionRange {
+	r := admin.RetentionRange{Name: p.table, From: madeAt(p.from), Estimate: -1}
 	if p.to.Valid {
 		r.To = madeAt(p.to)
 	}
@@ -81,7 +82,7 @@ func parseBounds(bound string) (from, to pgtype.UUID, err error) {
 // the floor and drops it, or the floor was raised before, and this finds id below it
 // and makes nothing; the claim is then told that id is too old. A range that was
 // dropped is never made again, since it is below the floor for ever.
-func (r *ranges) makeFor(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (made Range, err error) {
+func (r *ranges) makeFor(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (made admin.RetentionRange, err error) {
 	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
 	err = pgx.BeginTxFunc(ctx, conn, pgpin.TxOptions(opts), func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL lock_timeout = '"+makeLockTimeout+"'"); err != nil {

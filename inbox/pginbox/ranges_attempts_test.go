@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/internal/testenv"
@@ -137,7 +138,7 @@ func TestI8_OneInboxAConsumer_InRanges(t *testing.T) {
 			require.NoError(t, err)
 			require.Zero(t, rows(t, env, "inbox"))
 			_, err = w.Assigned(t.Context(), []driver.Assignment{wholeLog})
-			require.ErrorIs(t, err, pginbox.ErrOtherInbox)
+			require.ErrorIs(t, err, pgclaim.ErrOtherInbox)
 		})
 	}
 	t.Run("schema without ranges", func(t *testing.T) {

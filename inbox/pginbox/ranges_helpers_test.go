@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/inbox/inboxtest"
+	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/testenv"
@@ -54,13 +54,13 @@ func remember(tb testing.TB, env *testenv.Database, retention time.Duration, noD
 }
 
 // stores are the inboxes of both drivers.
-func stores(tb testing.TB, env *testenv.Database, cfg pginbox.Config) map[string]inboxtest.Processor {
+func stores(tb testing.TB, env *testenv.Database, cfg pginbox.Config) map[string]inbox.Runner {
 	tb.Helper()
 	onPgx, err := pginbox.New(env.Pool, "c on pgx", cfg)
 	require.NoError(tb, err)
 	onSQL, err := pginbox.NewSQL(env.SQL(tb), "c on sql", cfg)
 	require.NoError(tb, err)
-	return map[string]inboxtest.Processor{"pgx": onPgx, "sql": onSQL}
+	return map[string]inbox.Runner{"pgx": onPgx, "sql": onSQL}
 }
 
 // write is a handler that leaves an effect behind.

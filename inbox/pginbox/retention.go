@@ -6,14 +6,10 @@ import (
 	"time"
 )
 
-// ErrRetentionTooShort is returned by RetentionNeeds.Check.
-var ErrRetentionTooShort = errors.New("leat: the inbox remembers less than what can be delivered again")
-
-// Forever is a retention without an end.
-const Forever time.Duration = -1
+var errRetentionTooShort = errors.New("leat: the inbox remembers less than what can be delivered again")
 
 // RetentionNeeds is how old a message can be when it is delivered again. A field
-// that is 0 asks for nothing, one that is negative (Forever) for everything.
+// that is 0 asks for nothing, one that is negative for everything.
 type RetentionNeeds struct {
 	// Topic is the longest retention of the topics that the consumer reads: whoever
 	// resets its offsets gets all of that again.
@@ -26,9 +22,10 @@ type RetentionNeeds struct {
 }
 
 // Check compares what an inbox remembers with what can be delivered again.
-// Its error wraps ErrRetentionTooShort and says for each need by how much the inbox
+// Its error says for each need by how much the inbox
 // falls short. A longer delivery is not lost and does not run twice: it is too old,
-// and waits for an operator. A remembered of Forever covers all.
+// and waits for an operator. If remembered is negative, the inbox forgets nothing
+// and covers all.
 func (n RetentionNeeds) Check(remembered time.Duration) error {
 	var errs []error
 	for _, need := range []struct {
@@ -38,10 +35,10 @@ func (n RetentionNeeds) Check(remembered time.Duration) error {
 		switch {
 		case remembered < 0 || need.span >= 0 && need.span <= remembered:
 		case need.span < 0:
-			errs = append(errs, fmt.Errorf("%w: Retention = %s, and %s is without end", ErrRetentionTooShort, remembered, need.name))
+			errs = append(errs, fmt.Errorf("%w: Retention = %s, and %s is without end", errRetentionTooShort, remembered, need.name))
 		default:
 			errs = append(errs, fmt.Errorf("%w: Retention = %s is below %s = %s by %s",
-				ErrRetentionTooShort, remembered, need.name, need.span, need.span-remembered))
+				errRetentionTooShort, remembered, need.name, need.span, need.span-remembered))
 		}
 	}
 	return errors.Join(errs...)

@@ -40,9 +40,9 @@ func TestS12_FunctionsOfStrangers(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, parked, 2)
 	by := outboxadmin.By{Actor: "ann", Reason: "fixed"}
-	_, err = ad.Redrive(t.Context(), admin.RedriveRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: parked[0].ID}})
+	_, err = ad.Redrive(t.Context(), admin.ChangeRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: parked[0].ID}})
 	require.NoError(t, err)
-	_, err = ad.Drop(t.Context(), admin.DropRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: parked[1].ID}})
+	_, err = ad.Drop(t.Context(), admin.ChangeRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: parked[1].ID}})
 	require.NoError(t, err)
 	_, err = ad.Consumers(t.Context(), admin.ConsumersQuery{})
 	require.NoError(t, err)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
-	"github.com/leat-go/leat/inbox/inboxtest"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/ids"
@@ -78,7 +77,7 @@ func newSQLSubject(tb testing.TB, env *testenv.Database, cfg pginbox.Config, tun
 	return s
 }
 
-func (s *subject) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, error) {
+func (s *subject) Open(consumer string, cfg inbox.Config) (inbox.Runner, error) {
 	full := s.cfg
 	full.Config = cfg
 	if s.db != nil {

@@ -33,14 +33,14 @@ func (r *remembered) Remember(_ context.Context, consumer, id, scope string) err
 	return nil
 }
 
-func (s tieredSubject) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, error) {
+func (s tieredSubject) Open(consumer string, cfg inbox.Config) (inbox.Runner, error) {
 	full := s.cfg
 	full.Config = cfg
 	in, err := pginbox.New(s.pool, consumer, full)
 	if err != nil {
 		return nil, err
 	}
-	return twotier.New(in, twotier.Config{Scope: in.Scope, Memory: -1, Shared: s.cache, IDFrom: cfg.IDFrom})
+	return twotier.New(in.Processor, twotier.Config{Scope: in.Scope, Memory: -1, Shared: s.cache, IDFrom: cfg.IDFrom})
 }
 
 // TestInbox_BehindCaches runs the suite with caches in front: they change nothing

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -51,7 +52,7 @@ func TestI1_SuppressedInsertIsRefused(t *testing.T) {
 			s := newSubject(t, testenv.Postgres(t), pginbox.Config{})
 			s.suppress(t)
 			err := use(t, s, s.queuedInbox(t))
-			require.ErrorIs(t, err, pginbox.ErrInsertTrigger)
+			require.ErrorIs(t, err, pgclaim.ErrInsertTrigger)
 			require.ErrorContains(t, err, "suppress on ")
 			s.requireEffects(t)
 			_, err = s.pool.Exec(t.Context(), `ALTER TABLE `+s.schema+`.inbox DISABLE TRIGGER suppress`)
@@ -77,7 +78,7 @@ func TestI1_QueuedCountsItsClaim(t *testing.T) {
 			})
 			require.NoError(t, handle(delivery(t.Context(), "a")))
 			s.suppress(t)
-			require.ErrorIs(t, handle(delivery(t.Context(), "b")), pginbox.ErrNotRemembered)
+			require.ErrorIs(t, handle(delivery(t.Context(), "b")), pgclaim.ErrNotRemembered)
 			want := []string{"a"}
 			if !asks {
 				want = append(want, "b")

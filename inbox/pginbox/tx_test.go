@@ -124,15 +124,17 @@ func TestHandle(t *testing.T) {
 	require.NoError(t, err)
 	onSQL, err := pginbox.NewSQL(env.SQL(t), "sql", pginbox.Config{})
 	require.NoError(t, err)
-	handle := func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
+	handle := func(ctx context.Context, msg *message.Message) error {
 		msg.Ack() // its own
+		tx := pginbox.Tx(ctx)
 		require.Equal(t, tx, pginbox.Tx(msg.Context()))
 		require.Nil(t, pginbox.SQLTx(ctx))
 		_, err := tx.Exec(ctx, `INSERT INTO effects VALUES ('pgx')`)
 		return err
 	}
-	handleSQL := func(ctx context.Context, tx *sql.Tx, msg *message.Message) error {
+	handleSQL := func(ctx context.Context, msg *message.Message) error {
 		msg.Ack()
+		tx := pginbox.SQLTx(ctx)
 		require.Same(t, tx, pginbox.SQLTx(msg.Context()))
 		require.Nil(t, pginbox.Tx(ctx))
 		_, err := tx.ExecContext(ctx, `INSERT INTO effects VALUES ('sql')`)
@@ -140,16 +142,10 @@ func TestHandle(t *testing.T) {
 	}
 
 	for range 2 {
-		require.NoError(t, pginbox.Handle(onPgx, handle)(message.NewMessage("a", nil)))
-		require.NoError(t, pginbox.HandleSQL(onSQL, handleSQL)(message.NewMessage("a", nil)))
+		require.NoError(t, onPgx.Handle(handle)(message.NewMessage("a", nil)))
+		require.NoError(t, onSQL.Handle(handleSQL)(message.NewMessage("a", nil)))
 	}
-	require.ErrorIs(t, pginbox.HandleSQL(onPgx, handleSQL)(message.NewMessage("a", nil)), inbox.ErrTwoHandlers)
-	onPgx, err = pginbox.New(env.Pool, "pgx", pginbox.Config{})
-	require.NoError(t, err)
-	onSQL, err = pginbox.NewSQL(env.SQL(t), "sql", pginbox.Config{})
-	require.NoError(t, err)
-	require.ErrorContains(t, pginbox.Handle(onSQL, handle)(message.NewMessage("b", nil)), "NewSQL with HandleSQL")
-	require.ErrorContains(t, pginbox.HandleSQL(onPgx, handleSQL)(message.NewMessage("b", nil)), "NewSQL with HandleSQL")
+	require.ErrorIs(t, onPgx.Handle(handleSQL)(message.NewMessage("a", nil)), inbox.ErrTwoHandlers)
 
 	var effects int
 	require.NoError(t, env.Pool.QueryRow(t.Context(), `SELECT count(*) FROM effects`).Scan(&effects))

@@ -12,8 +12,8 @@ import (
 )
 
 // AcceptSource implements admin.Watermarks.
-func (a *Admin) AcceptSource(ctx context.Context, r admin.AcceptSourceRequest) (previous string, err error) {
-	r, err = r.Complete()
+func (a *operators) AcceptSource(ctx context.Context, r admin.AcceptSourceRequest) (previous string, err error) {
+	err = admin.Complete(&r)
 	var source pgtype.UUID
 	if err == nil {
 		if source, err = storedSource(r.Topic, r.Source, 0); err != nil {
@@ -21,9 +21,9 @@ func (a *Admin) AcceptSource(ctx context.Context, r admin.AcceptSourceRequest) (
 		}
 	}
 	if err != nil {
-		return "", wrap(r.Consumer, admin.ActionAcceptSource, err)
+		return "", wrap(r.Consumer, "accept_source", err)
 	}
-	e := entry{action: admin.ActionAcceptSource, by: r.By, topic: r.Topic}
+	e := entry{action: "accept_source", by: r.By, topic: r.Topic}
 	look := func(k keys, q querier, number int16) error {
 		known, err := k.knownSources(ctx, q, number)
 		if err != nil {
@@ -49,7 +49,7 @@ func (a *Admin) AcceptSource(ctx context.Context, r admin.AcceptSourceRequest) (
 		return k.audit(ctx, tx, e)
 	})
 	if err != nil {
-		return "", wrap(r.Consumer, admin.ActionAcceptSource, err)
+		return "", wrap(r.Consumer, "accept_source", err)
 	}
 	if e.details != nil {
 		e.log(ctx, a.log, r.Consumer)

@@ -2,7 +2,6 @@ package pgwatermark
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"log/slog"
 
@@ -11,56 +10,45 @@ import (
 
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
-	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/pgpin"
 )
 
-// Admin is what operators see of the positions of all consumers, and do about them. It
-// registers nobody. It is safe for concurrent use. Package pginbox has an Admin of the
-// same tables that shows the rest of them as well.
-type Admin struct {
+// operators is what NewAdmin returns.
+type operators struct {
 	base pgclaim.Admin
 	keys keys // of no consumer
 	log  *slog.Logger
 }
 
-var _ admin.Watermarks = (*Admin)(nil)
+var _ admin.Watermarks = (*operators)(nil)
 
-// NewAdmin returns the Admin of the tables that cfg names; of cfg only Schema, Table and
-// Logger matter. It connects to nothing. Errors wrap outbox.ErrInvalidConfig. The pool
-// stays the caller's to close.
-func NewAdmin(pool *pgxpool.Pool, cfg Config) (*Admin, error) {
+// NewAdmin returns what operators see of the positions of all consumers of the tables that cfg
+// names, and do about them. It registers nobody. pginbox.NewAdmin shows the rest of the same
+// tables as well.
+//
+// Of cfg only Schema, Table and Logger matter. NewAdmin connects to nothing. Errors wrap
+// outbox.ErrInvalidConfig. The pool stays the caller's to close.
+func NewAdmin(pool *pgxpool.Pool, cfg Config) (admin.Watermarks, error) {
 	handle, err := pgclaim.FromPool(pool, "", nil)
 	if err != nil {
 		return nil, err
 	}
-	return newAdmin(handle.DB(), cfg)
-}
-
-// NewAdminSQL is NewAdmin on database/sql. The driver of db must be pgx's own; see
-// pginbox.NewSQL.
-func NewAdminSQL(db *sql.DB, cfg Config) (*Admin, error) {
-	handle, err := pgclaim.FromSQL(db, "", nil)
-	if err != nil {
-		return nil, err
-	}
-	return newAdmin(handle.DB(), cfg)
-}
-
-func newAdmin(db pgmigrate.DB, cfg Config) (*Admin, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
 	names := cfg.schema().Names()
-	base, err1 := pgclaim.NewAdmin(db, names)
+	base, err1 := pgclaim.NewAdmin(handle.DB(), names)
 	k, err2 := newKeys(names, "", nil)
-	return &Admin{base: base, keys: k, log: cfg.Logger}, errors.Join(err1, err2)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	return &operators{base: base, keys: k, log: cfg.Logger}, nil
 }
 
 // Partitions implements admin.Watermarks.
-func (a *Admin) Partitions(ctx context.Context, q admin.PartitionsQuery) (all []admin.PartitionState, err error) {
-	if q, err = q.Complete(); err != nil {
+func (a *operators) Partitions(ctx context.Context, q admin.PartitionsQuery) (all []admin.PartitionState, err error) {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	err = a.base.Use(ctx, q.Consumer, func(conn *pgx.Conn, about pgclaim.Asked) error {

@@ -32,7 +32,7 @@ func acceptIt(source string) admin.AcceptSourceRequest {
 	return admin.AcceptSourceRequest{By: someone, Consumer: "c", Topic: wmTopic, Source: source}
 }
 
-func adminOf(t *testing.T, db *testenv.Database) *pgwatermark.Admin {
+func adminOf(t *testing.T, db *testenv.Database) admin.Watermarks {
 	t.Helper()
 	a, err := pgwatermark.NewAdmin(db.Pool, pgwatermark.Config{})
 	require.NoError(t, err)
@@ -54,11 +54,6 @@ func TestWatermarksOfAConsumer(t *testing.T) {
 			db := testenv.Postgres(t, template)
 			w := newWatermark(t, db, kind, pgwatermark.Config{})
 			a := adminOf(t, db)
-			if kind == "sql" {
-				var err error
-				a, err = pgwatermark.NewAdminSQL(db.SQL(t), pgwatermark.Config{})
-				require.NoError(t, err)
-			}
 			_, err := a.Partitions(t.Context(), partitionsOfC)
 			require.ErrorIs(t, err, admin.ErrUnknownConsumer)
 			assign(t, w, whole(3))
@@ -154,7 +149,7 @@ func audited(t *testing.T, db *testenv.Database) (all []string) {
 	t.Helper()
 	a, err := pginbox.NewAdmin(db.Pool, pginbox.Config{})
 	require.NoError(t, err)
-	entries, err := a.Audit(t.Context(), admin.AuditQuery{Consumer: "c", Newest: true})
+	entries, err := a.(admin.Auditor).Audit(t.Context(), admin.AuditQuery{Consumer: "c", Newest: true})
 	require.NoError(t, err)
 	for _, e := range entries {
 		require.WithinDuration(t, time.Now(), e.At, time.Hour)
@@ -224,7 +219,7 @@ func TestI8_EveryQueryMode(t *testing.T) {
 			pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
 			require.NoError(t, err)
 			defer pool.Close()
-			w, err := pgwatermark.New(pool, "c", []string{wmTopic}, pgwatermark.Config{NewSource: pgwatermark.FollowNewSource})
+			w, err := pgwatermark.New(pool, "c", []string{wmTopic}, pgwatermark.Config{FollowNewSource: true})
 			require.NoError(t, err)
 			for range 2 {
 				_, err := w.Assigned(t.Context(), []driver.Assignment{whole(3)})

@@ -26,7 +26,7 @@ func (in *Inbox) raise(ctx context.Context, alarms []outbox.AlarmEvent) {
 	for _, a := range alarms {
 		a.Package, a.Consumer = "pgwatermark", in.Consumer()
 		in.cfg.Logger.LogAttrs(ctx, slog.LevelError, "inbox watermark alarm", append([]slog.Attr{
-			slog.String("alarm", string(a.Kind)), slog.String("consumer", a.Consumer), slog.String("topic", a.Topic),
+			slog.String("kind", string(a.Kind)), slog.String("consumer", a.Consumer), slog.String("topic", a.Topic),
 		}, a.Attrs...)...)
 		hooks.Call(ctx, in.cfg.Logger, in.cfg.Hooks, func(h outbox.AlarmHook) { h.OnOutboxAlarm(ctx, a) })
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -19,8 +20,9 @@ import (
 //
 // It returns driver.ErrSourceChanged, driver.ErrBeyondEnd and driver.ErrMissing,
 // after the hooks of alarms; inbox.ErrBusy if another session must end its transaction
-// first; driver.ErrWrongTopic, driver.ErrNoPosition, ErrOtherInbox, outbox.ErrNotDurable,
-// outbox.ErrNotMigrated. Nothing is changed then.
+// first; driver.ErrWrongTopic, driver.ErrNoPosition, outbox.ErrNotDurable,
+// outbox.ErrNotMigrated; and an error for a consumer that is used with an inbox of ids as
+// well: neither knows what the other has processed. Nothing is changed then.
 //
 // A log may grow between the reading of End and the call: another session that is
 // still at work on new messages can pass End, which is driver.ErrBeyondEnd. Begin
@@ -97,7 +99,7 @@ func (a *assigning) alone(ctx context.Context, tx pgx.Tx, number int16) error {
 		err = tx.QueryRow(ctx, a.statements.idsRange, number).Scan(&hasIDs)
 	}
 	if err == nil && hasIDs {
-		err = ErrOtherInbox
+		err = pgclaim.ErrOtherInbox
 	}
 	return err
 }

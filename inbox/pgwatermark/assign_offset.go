@@ -27,7 +27,7 @@ func (a *assigning) setOffset(ctx context.Context, tx pgx.Tx, number int16, p *p
 		return fmt.Errorf("%w: %s ends at %d, to be read on at %d", driver.ErrBeyondEnd,
 			partitionName(p.Topic, p.Partition), p.End, p.next)
 	case p.next < p.Start:
-		refused := a.cfg.Missing == RefuseMissing
+		refused := a.cfg.RefuseMissing
 		alarm(AlarmMissing, refused)
 		if refused {
 			return fmt.Errorf("%w: %s starts at %d, to be read on at %d", driver.ErrMissing,

@@ -11,6 +11,8 @@ import (
 
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	common "github.com/leat-go/leat/outbox/admin"
 )
 
 // entry is who has changed what.
@@ -68,16 +70,16 @@ func (e entry) log(ctx context.Context, to *slog.Logger, consumer string) {
 // not processed leaves a gap, at which the partition stops. It has to call Skip
 // first.
 func (in *Inbox) Skip(msg *message.Message, by admin.By) error {
-	if err := by.Check(); err != nil {
-		return wrap(in.Consumer(), admin.ActionSkipMessage, err)
+	if err := common.Complete(&by); err != nil {
+		return wrap(in.Consumer(), "skip_message", err)
 	}
 	at, _ := driver.PositionFrom(msg.Context())
-	e := entry{action: admin.ActionSkipMessage, by: by, topic: at.Topic, details: []slog.Attr{slog.String("position", describe(at))}}
+	e := entry{action: "skip_message", by: by, topic: at.Topic, details: []slog.Attr{slog.String("position", describe(at))}}
 	outcome, err := in.Process(msg.Context(), msg, func(ctx context.Context) error {
-		if tx := SQLTx(ctx); tx != nil {
+		if tx := pgclaim.SQLTx(ctx); tx != nil {
 			return in.auditSQL(ctx, tx, e)
 		}
-		return in.audit(ctx, Tx(ctx), e)
+		return in.audit(ctx, pgclaim.Tx(ctx), e)
 	})
 	if err != nil {
 		return err

@@ -17,14 +17,14 @@ import (
 )
 
 // SetWatermark implements admin.Watermarks.
-func (a *Admin) SetWatermark(ctx context.Context, r admin.SetWatermarkRequest) (previous int64, err error) {
-	r, err = r.Complete()
+func (a *operators) SetWatermark(ctx context.Context, r admin.SetWatermarkRequest) (previous int64, err error) {
+	err = admin.Complete(&r)
 	if err != nil {
-		return 0, wrap(r.Consumer, admin.ActionSetWatermark, err)
+		return 0, wrap(r.Consumer, "set_watermark", err)
 	}
 	return a.rewrite(ctx, rewriting{
 		consumer: r.Consumer, dryRun: r.DryRun, partition: r.TopicPartition,
-		action: admin.ActionSetWatermark, by: r.By, details: []slog.Attr{slog.Int64("next", r.Next)},
+		action: "set_watermark", by: r.By, details: []slog.Attr{slog.Int64("next", r.Next)},
 		check: func(known []knownSource, _ int64) error { return ofTopic(known, r.Source, r.Topic) },
 		do: func(k keys, tx pgx.Tx, number int16, source pgtype.UUID) error {
 			_, err := tx.Exec(ctx, k.statements.set, number, source, r.Partition, r.Next)
@@ -34,14 +34,14 @@ func (a *Admin) SetWatermark(ctx context.Context, r admin.SetWatermarkRequest) (
 }
 
 // RemoveWatermark implements admin.Watermarks.
-func (a *Admin) RemoveWatermark(ctx context.Context, r admin.RemoveWatermarkRequest) (previous int64, err error) {
-	r, err = r.Complete()
+func (a *operators) RemoveWatermark(ctx context.Context, r admin.RemoveWatermarkRequest) (previous int64, err error) {
+	err = admin.Complete(&r)
 	if err != nil {
-		return 0, wrap(r.Consumer, admin.ActionRemoveWatermark, err)
+		return 0, wrap(r.Consumer, "remove_watermark", err)
 	}
 	return a.rewrite(ctx, rewriting{
 		consumer: r.Consumer, dryRun: r.DryRun, partition: r.TopicPartition,
-		action: admin.ActionRemoveWatermark, by: r.By,
+		action: "remove_watermark", by: r.By,
 		check: func(_ []knownSource, previous int64) error {
 			if previous < 0 {
 				return fmt.Errorf("%w: nothing is remembered of %s", admin.ErrInvalidRequest, r.TopicPartition)
@@ -76,7 +76,7 @@ type rewriting struct {
 
 // rewrite changes a watermark while no handler runs for its partition, and returns what
 // was remembered before, or -1.
-func (a *Admin) rewrite(ctx context.Context, r rewriting) (previous int64, err error) {
+func (a *operators) rewrite(ctx context.Context, r rewriting) (previous int64, err error) {
 	p := r.partition
 	source, err := storedSource(p.Topic, p.Source, p.Partition)
 	if err != nil {
@@ -124,7 +124,7 @@ func (a *Admin) rewrite(ctx context.Context, r rewriting) (previous int64, err e
 
 // run calls change in a transaction, one at a time of those of the consumer; or look
 // alone, for a dry run.
-func (a *Admin) run(
+func (a *operators) run(
 	ctx context.Context, consumer string, dryRun bool,
 	look func(k keys, q querier, number int16) error, change func(k keys, tx pgx.Tx, number int16) error,
 ) error {

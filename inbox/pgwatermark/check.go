@@ -10,11 +10,10 @@ import (
 )
 
 // Check looks whether the messages at acked, one a partition, are still remembered
-// as processed: a failover that lost commits, or Admin.SetWatermark, may have gone behind
-// them. It reads one small table, writes nothing and waits for nobody. It returns an
-// driver.GapError for the first that is not, driver.ErrNotAssigned if nothing is
-// remembered of a partition, or the database's error; kafkasource.Config.Check is for
-// it.
+// as processed: a failover that lost commits, or SetWatermark of admin.Watermarks, may have
+// gone behind them. It reads one small table, writes nothing and waits for nobody. It returns
+// a driver.GapError for the first that is not, driver.ErrNotAssigned if nothing is remembered
+// of a partition, or the database's error; kafkasource.Config.Check is for it.
 func (in *Inbox) Check(ctx context.Context, acked []driver.Position) error {
 	err := in.db.Use(ctx, func(conn *pgx.Conn) error {
 		for _, p := range acked {

@@ -40,42 +40,19 @@ type Config struct {
 	// Defaults to 5 s.
 	MigrateLockTimeout time.Duration
 
-	// NewSource is what Assigned does with a topic that is another log than the
-	// one that is remembered by its name.
-	// Defaults to RefuseNewSource.
-	NewSource NewSourcePolicy
+	// FollowNewSource makes Assigned accept a topic that is another log than the one that is
+	// remembered by its name, and read all of it. Where it is a copy of the old one, all
+	// messages run again. Defaults to false: Assigned returns driver.ErrSourceChanged until
+	// AcceptSource of admin.Watermarks is called.
+	FollowNewSource bool
 
-	// Missing is what Assigned does if the log has dropped messages that were
-	// not processed.
-	// Defaults to PassOverMissing.
-	Missing MissingPolicy
+	// RefuseMissing makes Assigned return driver.ErrMissing if the log has dropped messages
+	// that were not processed, by retention or by an administrator, until SetWatermark of
+	// admin.Watermarks is called. Defaults to false: reading goes on at the oldest message
+	// that is left. The log does not tell whether messages were lost: the offsets may have
+	// been those of compacted records, or of the ends of transactions.
+	RefuseMissing bool
 }
-
-// NewSourcePolicy is an answer to a topic that has become another log.
-type NewSourcePolicy int
-
-const (
-	// RefuseNewSource makes Assigned return driver.ErrSourceChanged until
-	// Admin.AcceptSource is called.
-	RefuseNewSource NewSourcePolicy = iota
-	// FollowNewSource accepts the new log and reads all of it. Where it is a copy of
-	// the old one, all messages run again.
-	FollowNewSource
-)
-
-// MissingPolicy is an answer to messages that the log has dropped, by retention or
-// by an administrator, before they were processed.
-type MissingPolicy int
-
-const (
-	// PassOverMissing goes on at the oldest message that is left. Whether any
-	// messages were lost the log does not say: the offsets may have been those of
-	// compacted records, or of the ends of transactions.
-	PassOverMissing MissingPolicy = iota
-	// RefuseMissing makes Assigned return driver.ErrMissing until
-	// Admin.SetWatermark is called.
-	RefuseMissing
-)
 
 func (c Config) withDefaults() Config {
 	base := c.schema().WithDefaults()
@@ -88,12 +65,6 @@ func (c Config) withDefaults() Config {
 }
 
 func (c Config) validate() error {
-	if c.NewSource < RefuseNewSource || c.NewSource > FollowNewSource {
-		return outbox.ConfigError("NewSource", int(c.NewSource), "must be RefuseNewSource or FollowNewSource")
-	}
-	if c.Missing < PassOverMissing || c.Missing > RefuseMissing {
-		return outbox.ConfigError("Missing", int(c.Missing), "must be PassOverMissing or RefuseMissing")
-	}
 	if field, hook, reason := hooks.Refuse(c.Hooks, "pgwatermark", hooks.Is[inbox.DeliveryHook], hooks.Is[outbox.AlarmHook]); reason != "" {
 		return outbox.ConfigError(field, hook, reason)
 	}

@@ -17,7 +17,7 @@
 // and for Skip INSERT on <table>_audit. An inbox of ids that may read <table>_sources refuses
 // a consumer that has positions.
 //
-// An Admin is for operators. To look (Partitions), and for a dry run, it needs SELECT on
+// NewAdmin is for operators. To look (Partitions), and for a dry run, it needs SELECT on
 // <table>_consumers, <table>_sources and <table>_watermarks; to change anything INSERT,
 // UPDATE and DELETE on the latter two as well, and INSERT on <table>_audit. A name that the
 // inbox does not know is admin.ErrUnknownConsumer.

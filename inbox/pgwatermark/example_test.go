@@ -5,12 +5,12 @@ import (
 	"fmt"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/outbox"
 )
@@ -24,7 +24,8 @@ func ExampleNew() {
 		if err != nil {
 			return err
 		}
-		handle := pgwatermark.Handle(in, func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
+		handle := in.Handle(func(ctx context.Context, msg *message.Message) error {
+			tx := pginbox.Tx(ctx)
 			_, err := tx.Exec(ctx, `INSERT INTO points VALUES ($1, 10)`, string(msg.Payload))
 			return err
 		})
@@ -68,7 +69,7 @@ func (printed) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
 }
 
 // A topic that was created again is refused until somebody has accepted it.
-func ExampleAdmin_AcceptSource() {
+func ExampleNewAdmin() {
 	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
 		in, err := pgwatermark.New(pool, "loyalty", []string{"orders"}, pgwatermark.Config{
 			Config: inbox.Config{Hooks: []outbox.Hook{printed{}}},

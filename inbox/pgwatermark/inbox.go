@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -30,7 +29,7 @@ type Inbox struct {
 var _ driver.Assigner = (*Inbox)(nil)
 
 // New returns an inbox of positions for the consumer called consumer,
-// whose handlers write in a pgx transaction (Tx, Handle). It does not touch the
+// whose handlers write in a pgx transaction (pginbox.Tx). It does not touch the
 // database. The name is what positions are remembered by; see inbox.New. Topics
 // are the names of all that the consumer reads: a message of another, such as
 // copies of failed messages in a retry topic, is refused. Errors wrap
@@ -46,8 +45,8 @@ func New(pool *pgxpool.Pool, consumer string, topics []string, cfg Config) (*Inb
 	return newInbox(handle, consumer, topics, cfg)
 }
 
-// NewSQL is New for handlers that write in a database/sql transaction (SQLTx,
-// HandleSQL). The driver of db must be pgx's own; see pginbox.NewSQL.
+// NewSQL is New for handlers that write in a database/sql transaction
+// (pginbox.SQLTx). The driver of db must be pgx's own; see pginbox.NewSQL.
 func NewSQL(db *sql.DB, consumer string, topics []string, cfg Config) (*Inbox, error) {
 	handle, err := pgclaim.FromSQL(db, cfg.Isolation, cfg.Logger)
 	if err != nil {
@@ -99,28 +98,4 @@ func (in *Inbox) wrap(what string, err error) error {
 // pginbox.Inbox.Migrate.
 func (in *Inbox) Migrate(ctx context.Context) error {
 	return in.cfg.schema().Migrate(ctx, in.db)
-}
-
-// Handle wraps one handler, as pginbox.Handle does. In must come from New.
-func Handle(
-	in *Inbox, handle func(ctx context.Context, tx pgx.Tx, msg *message.Message) error,
-) message.NoPublishHandlerFunc {
-	return pgclaim.Wrap(in.Processor, Tx, handle)
-}
-
-// HandleSQL is Handle for database/sql. In must come from NewSQL.
-func HandleSQL(
-	in *Inbox, handle func(ctx context.Context, tx *sql.Tx, msg *message.Message) error,
-) message.NoPublishHandlerFunc {
-	return pgclaim.Wrap(in.Processor, SQLTx, handle)
-}
-
-// Tx returns the transaction of the delivery whose handler got ctx; see pginbox.Tx.
-func Tx(ctx context.Context) pgx.Tx {
-	return pgclaim.Tx(ctx)
-}
-
-// SQLTx is Tx for an Inbox of NewSQL. The handler must not end the transaction.
-func SQLTx(ctx context.Context) *sql.Tx {
-	return pgclaim.SQLTx(ctx)
 }

@@ -1,7 +1,6 @@
 package pgwatermark_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -10,98 +9,12 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 )
-
-// TestI8_GapIsNeverAcked: a message that follows one which was delivered and not
-// processed is refused until that one is processed.
-func TestI8_GapIsNeverAcked(t *testing.T) {
-	t.Parallel()
-	for _, kind := range []string{"pgx", "sql"} {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			db := testenv.Postgres(t, template)
-			w := newWatermark(t, db, kind, pgwatermark.Config{})
-			require.Equal(t, int64(3), assign(t, w, driver.Assignment{Source: wmSource, Topic: wmTopic, Start: 1, End: 9, From: 3}))
-			_, err := processAt(t.Context(), w, at(3), func(context.Context) error { return errOnPurpose })
-			require.ErrorIs(t, err, errOnPurpose)
-
-			for range 2 {
-				outcome, err := processAt(t.Context(), w, at(4), effectOf(at(4)))
-				require.Equal(t, inbox.OutcomeFailed, outcome)
-				require.ErrorIs(t, err, driver.ErrGap)
-				require.ErrorIs(t, err, inbox.ErrNotClaimed)
-				require.False(t, inbox.ShouldPoison(err))
-				var gap *driver.GapError
-				require.ErrorAs(t, err, &gap)
-				require.Equal(t, driver.GapError{Position: at(4), Next: 3}, *gap)
-				require.ErrorContains(t, err, `topic "events", partition 0, offset 4 follows 3, and 3 is not processed`)
-			}
-			all, _ := countEffects(t, db)
-			require.Zero(t, all)
-
-			// Offsets without messages between two are none.
-			sparse := at(7)
-			sparse.Prev = 3
-			for _, p := range []driver.Position{at(3), sparse} {
-				outcome, err := processAt(t.Context(), w, p, effectOf(p))
-				require.NoError(t, err)
-				require.Equal(t, inbox.OutcomeCommitted, outcome)
-			}
-			outcome, err := processAt(t.Context(), w, at(5), effectOf(at(5)))
-			require.NoError(t, err)
-			require.Equal(t, inbox.OutcomeDuplicate, outcome)
-		})
-	}
-}
-
-// TestI8_UnsoundSessionsAreRefused names each refusal of a message.
-func TestI8_UnsoundSessionsAreRefused(t *testing.T) {
-	t.Parallel()
-	env := testenv.Postgres(t, template)
-	with := func(change func(*driver.Position)) *driver.Position {
-		p := at(0)
-		change(&p)
-		return &p
-	}
-	tests := map[string]struct {
-		at   *driver.Position
-		want error
-		text string
-	}{
-		"no position":      {nil, driver.ErrNoPosition, "its context carries none"},
-		"parallel":         {with(func(p *driver.Position) { p.Serial = false }), driver.ErrNotSerial, `topic "events"`},
-		"retry topic":      {with(func(p *driver.Position) { p.Topic = "events-retry" }), driver.ErrWrongTopic, `topic "events-retry"`},
-		"no source":        {with(func(p *driver.Position) { p.Source = "" }), driver.ErrNoPosition, `source "" of topic "events" is no canonical UUID`},
-		"zero source":      {with(func(p *driver.Position) { p.Source = "00000000-0000-0000-0000-000000000000" }), driver.ErrNoPosition, "no canonical UUID"},
-		"bad partition":    {with(func(p *driver.Position) { p.Partition = -1 }), driver.ErrNoPosition, "partition -1"},
-		"bad offset":       {with(func(p *driver.Position) { p.Offset, p.Prev = -1, -1 }), driver.ErrNoPosition, "offset -1 after -1"},
-		"bad predecessor":  {with(func(p *driver.Position) { p.Prev = 0 }), driver.ErrNoPosition, "offset 0 after 0"},
-		"other partition":  {with(func(p *driver.Position) { p.Partition = 1 }), driver.ErrNotAssigned, `partition 1 of topic "events"`},
-		"topic made again": {with(func(p *driver.Position) { p.Source = wmOther }), driver.ErrSourceChanged, `topic "events" was "` + wmSource + `" and is "` + wmOther + `"`},
-	}
-	for _, kind := range []string{"pgx", "sql"} {
-		w := newWatermark(t, env, kind, pgwatermark.Config{})
-		assign(t, w, whole(1))
-		for name, tt := range tests {
-			t.Run(kind+"/"+name, func(t *testing.T) {
-				t.Parallel()
-				msg := message.NewMessage("id", nil)
-				if tt.at != nil {
-					msg.SetContext(driver.WithPosition(t.Context(), *tt.at))
-				}
-				outcome, err := w.Process(msg.Context(), msg, effectOf(at(0)))
-				require.Equal(t, inbox.OutcomeFailed, outcome)
-				require.ErrorIs(t, err, tt.want)
-				require.ErrorIs(t, err, inbox.ErrNotClaimed)
-				require.ErrorContains(t, err, tt.text)
-			})
-		}
-	}
-}
 
 // TestI8_OneInboxAConsumer: an inbox of ids and one of positions do not know what
 // the other has processed.
@@ -115,7 +28,7 @@ func TestI8_OneInboxAConsumer(t *testing.T) {
 		_, err = in.Process(t.Context(), message.NewMessage("a", nil), nothing)
 		require.NoError(t, err)
 		_, err = newWatermark(t, db, "pgx", pgwatermark.Config{}).Assigned(t.Context(), []driver.Assignment{whole(1)})
-		require.ErrorIs(t, err, pgwatermark.ErrOtherInbox)
+		require.ErrorIs(t, err, pgclaim.ErrOtherInbox)
 	})
 	t.Run("positions first", func(t *testing.T) {
 		t.Parallel()
@@ -127,7 +40,7 @@ func TestI8_OneInboxAConsumer(t *testing.T) {
 		require.NoError(t, err)
 		for _, in := range []*pginbox.Inbox{onPgx, onSQL} {
 			_, err = in.Process(t.Context(), message.NewMessage("a", nil), nothing)
-			require.ErrorIs(t, err, pgwatermark.ErrOtherInbox)
+			require.ErrorIs(t, err, pgclaim.ErrOtherInbox)
 			require.ErrorIs(t, err, inbox.ErrNotClaimed)
 		}
 		other, err := pginbox.New(db.Pool, "another", pginbox.Config{})
@@ -146,7 +59,7 @@ func TestWatermarkWithoutASchema(t *testing.T) {
 	_, err = adminOf(t, db).Partitions(t.Context(), partitionsOfC)
 	require.ErrorIs(t, err, outbox.ErrNotMigrated)
 
-	// The schema of a release that knew no positions: inboxes of ids go on.
+	// Without the tables of positions, inboxes of ids go on.
 	require.NoError(t, w.Migrate(t.Context()))
 	_, err = db.Pool.Exec(t.Context(), `DROP VIEW leat.inbox_positions; DROP TABLE leat.inbox_watermarks, leat.inbox_sources`)
 	require.NoError(t, err)
@@ -196,8 +109,6 @@ func TestNewWatermarkRefusesBadConfigurations(t *testing.T) {
 		"no topics":   {"c", nil, pgwatermark.Config{}, "topics = []"},
 		"empty topic": {"c", []string{"t", ""}, pgwatermark.Config{}, `topics[1] = ""`},
 		"schema":      {"c", []string{"t"}, pgwatermark.Config{Schema: "a\x00b"}, "do not print"},
-		"new source":  {"c", []string{"t"}, pgwatermark.Config{NewSource: 2}, "NewSource = 2"},
-		"missing":     {"c", []string{"t"}, pgwatermark.Config{Missing: -1}, "Missing = -1"},
 		"isolation":   {"c", []string{"t"}, pgwatermark.Config{Isolation: "snapshot"}, `Isolation = "snapshot"`},
 		"engine":      {"c", []string{"t"}, pgwatermark.Config{Config: inbox.Config{BusyDelay: -2}}, "BusyDelay"},
 	}

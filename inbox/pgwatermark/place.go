@@ -62,7 +62,7 @@ func storedSource(topic, source string, partition int32) (pgtype.UUID, error) {
 func (at place) verdict(next *int64, current *string) (driver.Status, error) {
 	switch {
 	case next == nil && current != nil && *current != at.Source:
-		return 0, &driver.SourceChangedError{Topic: at.Topic, Known: *current, Found: at.Source}
+		return 0, fmt.Errorf("%w: topic %.200q was %.200q and is %.200q", driver.ErrSourceChanged, at.Topic, *current, at.Source)
 	case next == nil:
 		return 0, fmt.Errorf("%w: partition %d of topic %.200q", driver.ErrNotAssigned, at.Partition, at.Topic)
 	case *next > at.Offset:

@@ -1,46 +1,16 @@
 package pgwatermark_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
-	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/testenv"
 )
-
-func TestI8_SeekReadsOnWhereTheDatabaseSays(t *testing.T) {
-	t.Parallel()
-	db := testenv.Postgres(t, template)
-	w := newWatermark(t, db, "pgx", pgwatermark.Config{})
-	start, end := int64(0), int64(9)
-	var away error
-	seek := w.Seek(func(context.Context, string, int32) (int64, int64, error) { return start, end, away })
-	begins := []driver.Position{at(0), at(4)}
-	begins[1].Partition = 1
-
-	next, err := seek(t.Context(), begins)
-	require.NoError(t, err)
-	require.Equal(t, map[int32]int64{0: 0, 1: 4}, next)
-	_, err = processAt(t.Context(), w, at(0), nothing)
-	require.NoError(t, err)
-	next, err = seek(t.Context(), begins)
-	require.NoError(t, err)
-	require.Equal(t, map[int32]int64{0: 1, 1: 4}, next)
-
-	start, end = 0, 3
-	_, err = seek(t.Context(), begins)
-	require.ErrorIs(t, err, driver.ErrBeyondEnd)
-	away = errOnPurpose
-	_, err = seek(t.Context(), begins)
-	require.ErrorIs(t, err, errOnPurpose)
-	require.ErrorContains(t, err, `bounds of partition 0 of topic "events"`)
-}
 
 // TestWatermarkCostsNoRoundTripBeyondTheTransaction: as an inbox of ids.
 func TestWatermarkCostsNoRoundTripBeyondTheTransaction(t *testing.T) {

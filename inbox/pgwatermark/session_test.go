@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/inbox/pgwatermark"
 	"github.com/leat-go/leat/internal/testenv"
 )
@@ -147,10 +148,10 @@ func readOn(
 
 // exec runs a statement in the delivery's transaction, whatever its kind.
 func exec(ctx context.Context, statement string, args ...any) error {
-	if tx := pgwatermark.SQLTx(ctx); tx != nil {
+	if tx := pginbox.SQLTx(ctx); tx != nil {
 		_, err := tx.ExecContext(ctx, statement, args...)
 		return err
 	}
-	_, err := pgwatermark.Tx(ctx).Exec(ctx, statement, args...)
+	_, err := pginbox.Tx(ctx).Exec(ctx, statement, args...)
 	return err
 }

@@ -72,12 +72,12 @@ func (a *assigning) settleSources(ctx context.Context, tx pgx.Tx, number int16) 
 // and the policy lets it.
 func (a *assigning) newSource(ctx context.Context, tx pgx.Tx, number int16, p *part, known string) error {
 	if known != "" {
-		refused := a.cfg.NewSource == RefuseNewSource
+		refused := !a.cfg.FollowNewSource
 		a.alarms = append(a.alarms, outbox.AlarmEvent{Kind: AlarmNewSource, Topic: p.Topic, Attrs: []slog.Attr{
 			slog.String("source", p.Source), slog.Bool("refused", refused), slog.String("known_source", known),
 		}})
 		if refused {
-			return &driver.SourceChangedError{Topic: p.Topic, Known: known, Found: p.Source}
+			return fmt.Errorf("%w: topic %.200q was %.200q and is %.200q", driver.ErrSourceChanged, p.Topic, known, p.Source)
 		}
 	}
 	return a.replaceSource(ctx, tx, number, p.Topic, p.source, known)

@@ -14,10 +14,16 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
+// operators is what the suite asks for.
+type operators interface {
+	admin.Watermarks
+	admin.Auditor
+}
+
 // marks is an inboxtest.WatermarkSubject, as change makes it.
 type marks struct {
 	db     *testenv.Database
-	change func(in *pginbox.Admin, pool *pgxpool.Pool) admin.Watermarks
+	change func(in operators, pool *pgxpool.Pool) admin.Watermarks
 }
 
 func newMarks(t *testing.T) *marks {
@@ -31,10 +37,14 @@ func (m *marks) Open(consumer string, topics ...string) (inboxtest.PositionProce
 
 func (m *marks) Watermarks() (admin.Watermarks, error) {
 	in, err := pginbox.NewAdmin(m.db.Pool, pginbox.Config{})
-	if err != nil || m.change == nil {
-		return in, err
+	if err != nil {
+		return nil, err
 	}
-	return m.change(in, m.db.Pool), nil
+	both := in.(operators)
+	if m.change == nil {
+		return both, nil
+	}
+	return m.change(both, m.db.Pool), nil
 }
 
 func TestWatermarks(t *testing.T) {
@@ -46,24 +56,24 @@ func TestWatermarks(t *testing.T) {
 func TestBrokenWatermarksAreCaught(t *testing.T) {
 	t.Parallel()
 	controls := map[string]struct {
-		change func(in *pginbox.Admin, pool *pgxpool.Pool) admin.Watermarks
+		change func(in operators, pool *pgxpool.Pool) admin.Watermarks
 		want   string
 	}{
 		"Watermarks_LookingRegistersNobody": {registering, "partitions of nobody, again"},
 		"Watermarks_SetAndRemove": {
-			func(in *pginbox.Admin, _ *pgxpool.Pool) admin.Watermarks { return idle{in} }, "while a handler runs",
+			func(in operators, _ *pgxpool.Pool) admin.Watermarks { return idle{in} }, "while a handler runs",
 		},
 		"Watermarks_AcceptSource": {
-			func(in *pginbox.Admin, _ *pgxpool.Pool) admin.Watermarks { return forgetful{in} }, "it was  before",
+			func(in operators, _ *pgxpool.Pool) admin.Watermarks { return forgetful{in} }, "it was  before",
 		},
 		"Watermarks_DryRunChangesNothing": {
-			func(in *pginbox.Admin, _ *pgxpool.Pool) admin.Watermarks { return wet{in} }, "remembered are",
+			func(in operators, _ *pgxpool.Pool) admin.Watermarks { return wet{in} }, "remembered are",
 		},
 		"Watermarks_ChangesAreAudited": {
-			func(in *pginbox.Admin, _ *pgxpool.Pool) admin.Watermarks { return idle{in} }, "the audit is",
+			func(in operators, _ *pgxpool.Pool) admin.Watermarks { return idle{in} }, "the audit is",
 		},
 		"Watermarks_RequestsAreChecked": {
-			func(in *pginbox.Admin, _ *pgxpool.Pool) admin.Watermarks { return gullible{in} }, "set with no actor",
+			func(in operators, _ *pgxpool.Pool) admin.Watermarks { return gullible{in} }, "set with no actor",
 		},
 	}
 	for _, c := range inboxtest.WatermarkChecks(inboxtest.Features{}) {
@@ -79,18 +89,18 @@ func TestBrokenWatermarksAreCaught(t *testing.T) {
 }
 
 // registering registers whoever is asked about.
-func registering(in *pginbox.Admin, pool *pgxpool.Pool) admin.Watermarks {
+func registering(in operators, pool *pgxpool.Pool) admin.Watermarks {
 	return registers{in, pool}
 }
 
 type registers struct {
-	*pginbox.Admin
+	operators
 
 	pool *pgxpool.Pool
 }
 
 func (r registers) Partitions(ctx context.Context, q admin.PartitionsQuery) ([]admin.PartitionState, error) {
-	all, err := r.Admin.Partitions(ctx, q)
+	all, err := r.operators.Partitions(ctx, q)
 	_, insertErr := r.pool.Exec(ctx, `INSERT INTO leat.inbox_consumers (name) VALUES ($1) ON CONFLICT DO NOTHING`, q.Consumer)
 	if insertErr != nil {
 		return nil, insertErr
@@ -99,35 +109,35 @@ func (r registers) Partitions(ctx context.Context, q admin.PartitionsQuery) ([]a
 }
 
 // idle changes nothing, and so neither locks nor audits anything.
-type idle struct{ *pginbox.Admin }
+type idle struct{ operators }
 
 func (a idle) SetWatermark(ctx context.Context, r admin.SetWatermarkRequest) (int64, error) {
 	r.DryRun = true
-	return a.Admin.SetWatermark(ctx, r)
+	return a.operators.SetWatermark(ctx, r)
 }
 
 // forgetful does not tell what a topic was known by.
-type forgetful struct{ *pginbox.Admin }
+type forgetful struct{ operators }
 
 func (f forgetful) AcceptSource(ctx context.Context, r admin.AcceptSourceRequest) (string, error) {
-	_, err := f.Admin.AcceptSource(ctx, r)
+	_, err := f.operators.AcceptSource(ctx, r)
 	return "", err
 }
 
 // wet changes what it was asked about.
-type wet struct{ *pginbox.Admin }
+type wet struct{ operators }
 
 func (w wet) SetWatermark(ctx context.Context, r admin.SetWatermarkRequest) (int64, error) {
 	r.DryRun = false
-	return w.Admin.SetWatermark(ctx, r)
+	return w.operators.SetWatermark(ctx, r)
 }
 
 // gullible takes anybody's word.
-type gullible struct{ *pginbox.Admin }
+type gullible struct{ operators }
 
 func (g gullible) SetWatermark(ctx context.Context, r admin.SetWatermarkRequest) (int64, error) {
 	if r.Actor == "" {
 		r.Actor = "anybody"
 	}
-	return g.Admin.SetWatermark(ctx, r)
+	return g.operators.SetWatermark(ctx, r)
 }

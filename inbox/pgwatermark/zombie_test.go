@@ -67,42 +67,6 @@ func TestI8_MonotoneUnderZombies(t *testing.T) {
 	})
 }
 
-// TestI8_ZombieCommitsNothing: two sessions deliver the same message. While one
-// runs it, it is Busy for the other; afterwards it is a duplicate.
-func TestI8_ZombieCommitsNothing(t *testing.T) {
-	t.Parallel()
-	eachKind(t, func(t *testing.T, kind string, level pgx.TxIsoLevel) {
-		t.Helper()
-		db := testenv.Postgres(t, template)
-		zombie := newWatermark(t, db, kind, pgwatermark.Config{Isolation: level})
-		rightful := newWatermark(t, db, kind, pgwatermark.Config{Isolation: level})
-		require.Zero(t, assign(t, zombie, whole(2)))
-
-		outcome, err := processAt(t.Context(), zombie, at(0), func(ctx context.Context) error {
-			require.Zero(t, assign(t, rightful, whole(2)), "an assignment waits for no handler")
-			outcome, err := processAt(ctx, rightful, at(0), effectOf(at(0)))
-			require.ErrorIs(t, err, inbox.ErrBusy)
-			require.Equal(t, inbox.OutcomeBusy, outcome)
-			return errOnPurpose
-		})
-		require.ErrorIs(t, err, errOnPurpose)
-		require.Equal(t, inbox.OutcomeFailed, outcome)
-
-		for offset := range int64(2) {
-			outcome, err = processAt(t.Context(), rightful, at(offset), effectOf(at(offset)))
-			require.NoError(t, err)
-			require.Equal(t, inbox.OutcomeCommitted, outcome)
-		}
-		for offset := range int64(2) {
-			outcome, err = processAt(t.Context(), zombie, at(offset), effectOf(at(offset)))
-			require.NoError(t, err)
-			require.Equal(t, inbox.OutcomeDuplicate, outcome)
-		}
-		all, _ := countEffects(t, db)
-		require.Equal(t, 2, all)
-	})
-}
-
 // TestI8_ClaimGoesByTheRowAsItIs has the row change between a claim's snapshot and
 // its look at the row, by a transaction that takes no lock: the claim finds it
 // changed, and does not go by what it was.

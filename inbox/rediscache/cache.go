@@ -22,7 +22,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Config tunes a Cache. The zero value is a good start.
+// Config tunes a cache. The zero value is a good start.
 type Config struct {
 	// Prefix starts the names of all keys, at most 200 bytes.
 	// Defaults to "leat:inbox:".
@@ -33,18 +33,14 @@ type Config struct {
 	TTL time.Duration
 }
 
-// Cache remembers committed messages in Redis. It is safe for concurrent use and
-// owns no goroutines; the client is the caller's.
-type Cache struct {
+type cache struct {
 	client redis.UniversalClient
 	cfg    Config
 }
 
-var _ twotier.Cache = (*Cache)(nil)
-
-// New returns a Cache on client. It does not connect. Errors wrap
-// outbox.ErrInvalidConfig.
-func New(client redis.UniversalClient, cfg Config) (*Cache, error) {
+// New returns a cache on client, which stays the caller's. A look is one GET, a message that is
+// remembered one SET. It does not connect. Errors wrap outbox.ErrInvalidConfig.
+func New(client redis.UniversalClient, cfg Config) (twotier.Cache, error) {
 	if cfg.Prefix == "" {
 		cfg.Prefix = "leat:inbox:"
 	}
@@ -59,16 +55,16 @@ func New(client redis.UniversalClient, cfg Config) (*Cache, error) {
 	case cfg.TTL < time.Millisecond:
 		return nil, outbox.ConfigError("TTL", cfg.TTL, "must be at least 1ms")
 	}
-	return &Cache{client: client, cfg: cfg}, nil
+	return &cache{client: client, cfg: cfg}, nil
 }
 
 // key names the entry. The length keeps "a:b" and "c" apart from "a" and "b:c".
-func (c *Cache) key(consumer, id string) string {
+func (c *cache) key(consumer, id string) string {
 	return c.cfg.Prefix + strconv.Itoa(len(consumer)) + ":" + consumer + ":" + id
 }
 
-// Seen implements twotier.Cache: one GET.
-func (c *Cache) Seen(ctx context.Context, consumer, id string) (string, error) {
+// Seen implements twotier.Cache.
+func (c *cache) Seen(ctx context.Context, consumer, id string) (string, error) {
 	scope, err := c.client.Get(ctx, c.key(consumer, id)).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return "", fmt.Errorf("leat: redis: %w", err)
@@ -76,8 +72,8 @@ func (c *Cache) Seen(ctx context.Context, consumer, id string) (string, error) {
 	return scope, nil
 }
 
-// Remember implements twotier.Cache: one SET.
-func (c *Cache) Remember(ctx context.Context, consumer, id, scope string) error {
+// Remember implements twotier.Cache.
+func (c *cache) Remember(ctx context.Context, consumer, id, scope string) error {
 	if err := c.client.Set(ctx, c.key(consumer, id), scope, c.cfg.TTL).Err(); err != nil {
 		return fmt.Errorf("leat: redis: %w", err)
 	}

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 
 var errRan = errors.New("the handler ran")
 
-func newCache(t *testing.T, client redis.UniversalClient, prefix string) *rediscache.Cache {
+func newCache(t *testing.T, client redis.UniversalClient, prefix string) twotier.Cache {
 	t.Helper()
 	c, err := rediscache.New(client, rediscache.Config{Prefix: prefix})
 	require.NoError(t, err)
@@ -42,7 +42,7 @@ func process(t *testing.T, cache twotier.Cache, skips *atomic.Int64) func(id str
 	in, err := meminbox.New("tester", meminbox.Config{})
 	require.NoError(t, err)
 	scope := func(context.Context) (string, error) { return "scope", nil }
-	p, err := twotier.New(in, twotier.Config{
+	p, err := twotier.New(in.Processor, twotier.Config{
 		Scope: scope, Memory: -1, Shared: cache, Hooks: []outbox.Hook{counter{skips}}, CacheTimeout: 10 * time.Second, RetryAfter: time.Nanosecond,
 	})
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func process(t *testing.T, cache twotier.Cache, skips *atomic.Int64) func(id str
 type counter struct{ skips *atomic.Int64 }
 
 func (c counter) OnTwotierLook(_ context.Context, e twotier.LookEvent) {
-	if e.Outcome == twotier.Skipped {
+	if e.Skipped {
 		c.skips.Add(1)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/inbox/rediscache"
 	"github.com/leat-go/leat/inbox/twotier"
@@ -39,7 +40,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	tiers, err := twotier.New(in, twotier.Config{
+	tiers, err := twotier.New(in.Processor, twotier.Config{
 		Scope:  func(context.Context) (string, error) { return scope, nil },
 		Memory: -1, Shared: cache,
 		Hooks: []outbox.Hook{seen{}}, CacheTimeout: time.Minute, // so that the example does not depend on time
@@ -55,17 +56,17 @@ func Example() {
 	deliver(tiers, "order-1")
 	fmt.Println(server.Keys())
 	// Output:
-	// order-1 missed
+	// order-1 skipped: false
 	// 10 points for order-1
 	// committed
-	// order-1 skipped
+	// order-1 skipped: true
 	// duplicate
-	// order-1 outlived
+	// order-1 skipped: false
 	// duplicate
 	// [leat:inbox:7:loyalty:order-1]
 }
 
-func deliver(p *twotier.Processor, id string) {
+func deliver(p inbox.Runner, id string) {
 	msg := message.NewMessage(id, nil)
 	outcome, err := p.Process(context.Background(), msg, func(context.Context) error {
 		fmt.Println("10 points for", msg.UUID)
@@ -82,4 +83,6 @@ func deliver(p *twotier.Processor, id string) {
 type seen struct{}
 
 // OnTwotierLook implements twotier.LookHook.
-func (seen) OnTwotierLook(_ context.Context, e twotier.LookEvent) { fmt.Println(e.ID, e.Outcome) }
+func (seen) OnTwotierLook(_ context.Context, e twotier.LookEvent) {
+	fmt.Println(e.ID, "skipped:", e.Skipped)
+}

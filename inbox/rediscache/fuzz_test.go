@@ -14,7 +14,7 @@ func FuzzKey(f *testing.F) {
 	f.Add("a:b", "c")
 	f.Add("", "1:a:")
 	f.Add("\xff", "\x00")
-	cache := &Cache{cfg: Config{Prefix: "p:"}}
+	cache := &cache{cfg: Config{Prefix: "p:"}}
 	f.Fuzz(func(t *testing.T, consumer, id string) {
 		length, rest, ok := strings.Cut(strings.TrimPrefix(cache.key(consumer, id), "p:"), ":")
 		require.True(t, ok)

@@ -13,32 +13,36 @@ import (
 // maxListed is the most that one query of package admin may list.
 const maxListed = 10_000
 
-// Admin is what operators see of the inboxes in one table, and do about what is parked
-// there. It is safe for concurrent use. On SQLite it cannot tell that a delivery runs.
-type Admin struct {
+// operators is what NewAdmin returns.
+type operators struct {
 	*tables
 }
 
 var (
-	_ admin.Inbox    = (*Admin)(nil)
-	_ admin.Auditor  = (*Admin)(nil)
-	_ admin.Retainer = (*Admin)(nil)
+	_ admin.Inbox    = (*operators)(nil)
+	_ admin.Auditor  = (*operators)(nil)
+	_ admin.Retainer = (*operators)(nil)
 )
 
-// NewAdmin returns the Admin of the inboxes that were made with db, dialect and cfg, of
-// which only Table matters. It does not touch the database. Errors wrap
-// outbox.ErrInvalidConfig.
-func NewAdmin(db *sql.DB, dialect outbox.Dialect, cfg Config) (*Admin, error) {
+// NewAdmin returns what operators see of the inboxes that were made with db, dialect and cfg,
+// and do about what is parked there. It is also an admin.Auditor and an admin.Retainer. Of cfg
+// only Table matters. On SQLite Lookup cannot tell that a delivery runs.
+//
+// The ids of each consumer are counted. What is parked and what is being tried are counted up
+// to 10,000 each: if there are more, the figures of Stats are those of these.
+//
+// It does not touch the database. Errors wrap outbox.ErrInvalidConfig.
+func NewAdmin(db *sql.DB, dialect outbox.Dialect, cfg Config) (admin.Inbox, error) {
 	t, err := newTables(db, dialect, Config{Table: cfg.Table}.withDefaults())
 	if err != nil {
 		return nil, err
 	}
-	return &Admin{t}, nil
+	return &operators{t}, nil
 }
 
 // known returns the number of a consumer, 0 for no name, or an error that wraps
 // admin.ErrUnknownConsumer.
-func (a *Admin) known(ctx context.Context, consumer string) (int64, error) {
+func (a *operators) known(ctx context.Context, consumer string) (int64, error) {
 	if consumer == "" {
 		return 0, nil
 	}
@@ -49,9 +53,8 @@ func (a *Admin) known(ctx context.Context, consumer string) (int64, error) {
 	return number, err
 }
 
-// Stats implements admin.Inbox. What is parked and what is being tried are counted up to 10,000
-// each: if there are more, the figures are those of these.
-func (a *Admin) Stats(ctx context.Context) (s admin.Stats, err error) {
+// Stats implements admin.Inbox.
+func (a *operators) Stats(ctx context.Context) (s admin.Stats, err error) {
 	var now, oldest int64
 	err = a.Query(ctx, func(q sqlstore.Querier) error {
 		return q.QueryRowContext(ctx, a.SQL["stats"]).
@@ -61,9 +64,9 @@ func (a *Admin) Stats(ctx context.Context) (s admin.Stats, err error) {
 	return s, err
 }
 
-// Consumers implements admin.Inbox. It counts the ids of each consumer.
-func (a *Admin) Consumers(ctx context.Context, q admin.ConsumersQuery) (all []admin.Consumer, err error) {
-	if q, err = q.Complete(); err != nil {
+// Consumers implements admin.Inbox.
+func (a *operators) Consumers(ctx context.Context, q admin.ConsumersQuery) (all []admin.Consumer, err error) {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	err = a.QueryEach(ctx, func(scan sqlstore.Scanner) error {
@@ -81,8 +84,8 @@ func (a *Admin) Consumers(ctx context.Context, q admin.ConsumersQuery) (all []ad
 }
 
 // Audit implements admin.Auditor.
-func (a *Admin) Audit(ctx context.Context, q admin.AuditQuery) (all []admin.AuditEntry, err error) {
-	if q, err = q.Complete(); err != nil {
+func (a *operators) Audit(ctx context.Context, q admin.AuditQuery) (all []admin.AuditEntry, err error) {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	number, err := a.known(ctx, q.Consumer)

@@ -34,38 +34,38 @@ type target struct {
 }
 
 // Redrive implements admin.Inbox.
-func (a *Admin) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Changed, error) {
-	r, err := r.Complete()
+func (a *operators) Redrive(ctx context.Context, r admin.ChangeRequest) (admin.Changed, error) {
+	err := admin.Complete(&r)
 	if err != nil {
 		return admin.Changed{}, err
 	}
-	return a.change(ctx, change{By: r.By, consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun, action: admin.ActionRedrive})
+	return a.change(ctx, change{By: r.By, consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun, action: "redrive"})
 }
 
 // SkipHead implements admin.Inbox.
-func (a *Admin) SkipHead(ctx context.Context, r admin.SkipHeadRequest) (admin.Changed, error) {
-	r, err := r.Complete()
+func (a *operators) SkipHead(ctx context.Context, r admin.SkipHeadRequest) (admin.Changed, error) {
+	err := admin.Complete(&r)
 	if err != nil {
 		return admin.Changed{}, err
 	}
 	return a.change(ctx, change{
-		By: r.By, consumer: r.Consumer, dryRun: r.DryRun, action: admin.ActionSkipHead,
+		By: r.By, consumer: r.Consumer, dryRun: r.DryRun, action: "skip_head",
 		selection: admin.Selection{Topic: r.Topic, Key: r.Key, Limit: 1},
 	})
 }
 
 // Drop implements admin.Inbox.
-func (a *Admin) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, error) {
-	r, err := r.Complete()
+func (a *operators) Drop(ctx context.Context, r admin.ChangeRequest) (admin.Changed, error) {
+	err := admin.Complete(&r)
 	if err != nil {
 		return admin.Changed{}, err
 	}
 	return a.change(ctx, change{
-		By: r.By, consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun, action: admin.ActionDrop, whole: true,
+		By: r.By, consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun, action: "drop", whole: true,
 	})
 }
 
-func (a *Admin) change(ctx context.Context, c change) (changed admin.Changed, err error) {
+func (a *operators) change(ctx context.Context, c change) (changed admin.Changed, err error) {
 	number, err := a.known(ctx, c.consumer)
 	if err != nil {
 		return changed, err
@@ -104,7 +104,7 @@ func (a *Admin) change(ctx context.Context, c change) (changed admin.Changed, er
 
 // selected returns what is selected, in order. A filter selects what is parked itself, and
 // not what waits behind it.
-func (a *Admin) selected(ctx context.Context, number int64, c change) ([]target, error) {
+func (a *operators) selected(ctx context.Context, number int64, c change) ([]target, error) {
 	sel := c.selection
 	q := admin.ParkedQuery{
 		Consumer: c.consumer, Topic: sel.Topic, Key: sel.Key, ID: sel.ID, Before: sel.Before, Limit: sel.Limit, OmitPayload: true,
@@ -132,7 +132,7 @@ func (c change) refuse(t target) error {
 }
 
 // changeMessage changes t, or the first of its key, in a transaction under the key's lock.
-func (a *Admin) changeMessage(ctx context.Context, number int64, c change, t target, first bool) (_ target, done bool, err error) {
+func (a *operators) changeMessage(ctx context.Context, number int64, c change, t target, first bool) (_ target, done bool, err error) {
 	k := a.key(c.consumer, t.key)
 	pick := func(q sqlstore.Querier) error {
 		if first {
@@ -145,7 +145,7 @@ func (a *Admin) changeMessage(ctx context.Context, number int64, c change, t tar
 	}
 	if c.dryRun {
 		err = a.Query(ctx, pick)
-		return t, err == nil && t.no != 0 && (c.action != admin.ActionRedrive || t.state == admin.StateParked), err
+		return t, err == nil && t.no != 0 && (c.action != "redrive" || t.state == admin.StateParked), err
 	}
 	err = a.Change(ctx, func(tx *sql.Tx) error {
 		if err := a.lockKey(ctx, tx, k); err != nil {
@@ -163,9 +163,9 @@ func (a *Admin) changeMessage(ctx context.Context, number int64, c change, t tar
 }
 
 // apply changes t and audits it, unless it has changed meanwhile.
-func (a *Admin) apply(ctx context.Context, tx *sql.Tx, number int64, c change, t target) (bool, error) {
+func (a *operators) apply(ctx context.Context, tx *sql.Tx, number int64, c change, t target) (bool, error) {
 	e := audited{number: number, action: c.action, by: c.By, no: t.no, id: t.id, key: t.key}
-	if c.action == admin.ActionRedrive {
+	if c.action == "redrive" {
 		var no int64
 		err := tx.QueryRowContext(ctx, a.SQL["parked_take"], t.no, string(admin.StateParked)).Scan(&no)
 		if sqlstore.IsNoRows(err) {

@@ -11,8 +11,8 @@ import (
 )
 
 // Attempts implements admin.Inbox.
-func (a *Admin) Attempts(ctx context.Context, q admin.AttemptsQuery) (all []admin.Attempts, err error) {
-	if q, err = q.Complete(); err != nil {
+func (a *operators) Attempts(ctx context.Context, q admin.AttemptsQuery) (all []admin.Attempts, err error) {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	number, err := a.known(ctx, q.Consumer)
@@ -39,8 +39,8 @@ func (a *Admin) Attempts(ctx context.Context, q admin.AttemptsQuery) (all []admi
 }
 
 // Parked implements admin.Inbox.
-func (a *Admin) Parked(ctx context.Context, q admin.ParkedQuery) ([]admin.ParkedMessage, error) {
-	q, err := q.Complete()
+func (a *operators) Parked(ctx context.Context, q admin.ParkedQuery) ([]admin.ParkedMessage, error) {
+	err := admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (a *Admin) Parked(ctx context.Context, q admin.ParkedQuery) ([]admin.Parked
 	return a.parked(ctx, number, q)
 }
 
-func (a *Admin) parked(ctx context.Context, number int64, q admin.ParkedQuery) (all []admin.ParkedMessage, err error) {
+func (a *operators) parked(ctx context.Context, number int64, q admin.ParkedQuery) (all []admin.ParkedMessage, err error) {
 	k := a.key(q.Consumer, driver.Key{Topic: q.Topic, Name: q.Key})
 	var f sqlstore.Condition
 	f.If(number != 0, "p.consumer = ?", number)
@@ -92,8 +92,8 @@ func scanParked(scan func(dest ...any) error) (p admin.ParkedMessage, err error)
 }
 
 // Failures implements admin.Inbox.
-func (a *Admin) Failures(ctx context.Context, q admin.FailuresQuery) (all []admin.FailureGroup, err error) {
-	if q, err = q.Complete(); err != nil {
+func (a *operators) Failures(ctx context.Context, q admin.FailuresQuery) (all []admin.FailureGroup, err error) {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	number, err := a.known(ctx, q.Consumer)

@@ -11,8 +11,8 @@ import (
 )
 
 // Lookup implements admin.Inbox.
-func (a *Admin) Lookup(ctx context.Context, q admin.LookupQuery) (all []admin.Sighting, err error) {
-	if q, err = q.Complete(); err != nil {
+func (a *operators) Lookup(ctx context.Context, q admin.LookupQuery) (all []admin.Sighting, err error) {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	number, err := a.known(ctx, q.Consumer)
@@ -37,7 +37,7 @@ func (a *Admin) Lookup(ctx context.Context, q admin.LookupQuery) (all []admin.Si
 
 // sightings are what the consumers have of a message, but for what is parked, and their
 // numbers.
-func (a *Admin) sightings(ctx context.Context, number int64, id string) (all []admin.Sighting, numbers []int64, err error) {
+func (a *operators) sightings(ctx context.Context, number int64, id string) (all []admin.Sighting, numbers []int64, err error) {
 	stored := a.row("", id).id
 	var f sqlstore.Condition
 	f.If(number != 0, "c.id = ?", number)
@@ -74,7 +74,7 @@ func (a *Admin) sightings(ctx context.Context, number int64, id string) (all []a
 
 // running are the consumers that have the message in hand, or have processed it: what they
 // have written is seen before it is committed. To try the lock would make a delivery Busy.
-func (a *Admin) running(ctx context.Context, numbers []int64, id string) (map[int64]bool, error) {
+func (a *operators) running(ctx context.Context, numbers []int64, id string) (map[int64]bool, error) {
 	found := map[int64]bool{}
 	if a.Dialect.OneWriter { // nothing is seen before it is committed, and a transaction waits for its turn
 		return found, nil
@@ -94,7 +94,7 @@ func (a *Admin) running(ctx context.Context, numbers []int64, id string) (map[in
 }
 
 // complete adds what is parked, and what follows from the floor.
-func (a *Admin) complete(ctx context.Context, s *admin.Sighting, number int64, id string, running bool) error {
+func (a *operators) complete(ctx context.Context, s *admin.Sighting, number int64, id string, running bool) error {
 	parked, err := a.parked(ctx, number, admin.ParkedQuery{Consumer: s.Consumer, ID: id, OmitPayload: true, Limit: maxListed})
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (a *Admin) complete(ctx context.Context, s *admin.Sighting, number int64, i
 }
 
 // Retention implements admin.Retainer.
-func (a *Admin) Retention(ctx context.Context) (r admin.Retention, err error) {
+func (a *operators) Retention(ctx context.Context) (r admin.Retention, err error) {
 	now, floor, err := a.floor(ctx)
 	r.Mode, r.At = admin.RetainAll, now
 	if err == nil && !floor.IsZero() {

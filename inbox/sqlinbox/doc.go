@@ -27,7 +27,7 @@
 // A handler must return the errors of its statements. After some of them, such as a
 // deadlock, the database has rolled the transaction back, and what the handler writes next
 // commits by itself; the inbox notices that before COMMIT, and the message fails with
-// ErrEnded, but cannot take back what was written. On MySQL and MariaDB, statements that
+// driver.ErrEnded, but cannot take back what was written. On MySQL and MariaDB, statements that
 // commit implicitly, such as CREATE TABLE, have no place in a handler.
 //
 // Stability: stable, see docs/versions.md.

@@ -21,7 +21,7 @@ type Inbox struct {
 }
 
 // New returns an inbox for the consumer called consumer, whose handlers write in a
-// transaction of db (Tx, Handle). It does not touch the database. The name, at most 255
+// transaction of db (Tx). It does not touch the database. The name, at most 255
 // bytes, is what the inbox remembers messages by; see inbox.New. Errors wrap
 // outbox.ErrInvalidConfig.
 //

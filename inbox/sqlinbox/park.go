@@ -16,28 +16,28 @@ import (
 )
 
 // Park implements driver.Parker.
-func (s *store) Park(ctx context.Context, req driver.ParkRequest) (driver.ParkStatus, error) {
+func (s *store) Park(ctx context.Context, req driver.ParkRequest) (driver.Status, error) {
 	claimed, status, err := s.claim(ctx, sql.LevelReadCommitted, req.ID)
 	switch {
 	case req.Behind && errors.Is(err, driver.ErrTooOld):
-		return driver.ParkNotBehind, nil // its id cannot be recorded: it is refused, and parked as such
+		return driver.NotBehind, nil // its id cannot be recorded: it is refused, and parked as such
 	case err != nil:
 		return 0, err
 	case status == driver.Duplicate:
-		return driver.ParkDuplicate, nil
+		return driver.Duplicate, nil
 	case claimed == nil:
-		return driver.ParkBusy, nil
+		return driver.Busy, nil
 	}
 	stored, err := s.parkIn(ctx, Tx(claimed.Context(ctx)), req)
 	if err != nil || !stored {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
 		defer cancel()
-		return driver.ParkNotBehind, s.Describe(errors.Join(err, claimed.Rollback(ctx)))
+		return driver.NotBehind, s.Describe(errors.Join(err, claimed.Rollback(ctx)))
 	}
 	if err := claimed.Commit(ctx); err != nil {
 		return 0, err
 	}
-	return driver.ParkStored, failpoint.Inject(ctx, failpoint.ConsumerCommitAmbiguous)
+	return driver.Claimed, failpoint.Inject(ctx, failpoint.ConsumerCommitAmbiguous)
 }
 
 // cleanUpTimeout bounds what has to be done although the caller's context has ended.
@@ -79,7 +79,7 @@ func (s *store) parkIn(ctx context.Context, tx *sql.Tx, req driver.ParkRequest) 
 	no, err := result.LastInsertId()
 	if err == nil {
 		_, err = s.note(ctx, tx, audited{
-			number: number, action: admin.ActionPark, by: admin.By{Actor: s.consumer, Reason: reason},
+			number: number, action: "park", by: admin.By{Actor: s.consumer, Reason: reason},
 			no: no, id: req.MessageID, key: req.Key,
 		})
 	}

@@ -118,7 +118,7 @@ func (s *store) claimPicked(ctx context.Context, number int64, r driver.Redriven
 		var no int64
 		details, _ := json.Marshal(map[string]int{"attempts": attempts}) // a number
 		no, err = s.note(ctx, u.tx, audited{
-			number: number, action: admin.ActionDone, by: admin.By{Actor: s.consumer}, no: r.No, id: r.ID, key: r.Key, details: details,
+			number: number, action: "done", by: admin.By{Actor: s.consumer}, no: r.No, id: r.ID, key: r.Key, details: details,
 		})
 		u.proof = s.proof("audited", no)
 	}

@@ -74,7 +74,7 @@ func (u *unit) Commit(ctx context.Context) error {
 	if err := u.proof(ctx, u.tx); err != nil {
 		u.discard()
 		if sqlstore.IsNoRows(err) || errors.Is(err, sql.ErrTxDone) {
-			return ErrEnded
+			return driver.ErrEnded
 		}
 		return fmt.Errorf("%w: %w", driver.ErrNotCommitted, err)
 	}

@@ -51,18 +51,18 @@ func BenchmarkMemory(b *testing.B) {
 // BenchmarkProcess delivers messages through a cache in memory in front of an inbox
 // in memory: new ones, and one that the cache knows.
 func BenchmarkProcess(b *testing.B) {
-	deliver := func(b *testing.B, p *twotier.Processor, id string, want inbox.Outcome) {
+	deliver := func(b *testing.B, p inbox.Runner, id string, want inbox.Outcome) {
 		b.Helper()
 		outcome, err := p.Process(b.Context(), message.NewMessage(id, nil), func(context.Context) error { return nil })
 		if err != nil || outcome != want {
 			b.Fatal(outcome, err)
 		}
 	}
-	newProcessor := func(b *testing.B) *twotier.Processor {
+	newProcessor := func(b *testing.B) inbox.Runner {
 		b.Helper()
 		in, err := meminbox.New("tester", meminbox.Config{})
 		require.NoError(b, err)
-		p, err := twotier.New(in, twotier.Config{Scope: (&history{scope: "one"}).Scope})
+		p, err := twotier.New(in.Processor, twotier.Config{Scope: (&history{scope: "one"}).Scope})
 		require.NoError(b, err)
 		return p
 	}

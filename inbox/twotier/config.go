@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Config tunes a Processor. Scope is required.
+// Config tunes the caches. Scope is required.
 type Config struct {
 	// Scope returns the name of the history that the inbox's commits belong to. It must
 	// read it each time from the database that the inbox writes to. pginbox's Inbox has

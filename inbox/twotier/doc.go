@@ -2,7 +2,7 @@
 // before the inbox's database is asked: for storms of duplicates.
 //
 //	in, err := pginbox.New(pool, "loyalty", pginbox.Config{})
-//	tiers, err := twotier.New(in, twotier.Config{Scope: in.Scope})
+//	tiers, err := twotier.New(in.Processor, twotier.Config{Scope: in.Scope})
 //	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: tiers, Outbox: ob})
 //	handler.AddMiddleware(once)
 //

@@ -16,19 +16,19 @@ import (
 type look struct{}
 
 func (look) OnTwotierLook(_ context.Context, e twotier.LookEvent) {
-	fmt.Println(e.Consumer, e.ID, e.Outcome)
+	fmt.Println(e.Consumer, e.ID, "skipped:", e.Skipped)
 }
 
 // With pginbox, Scope is the inbox's own method, and a rediscache may be
 // the Shared cache.
-func ExampleProcessor() {
+func ExampleNew() {
 	in, err := meminbox.New("loyalty", meminbox.Config{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	scope := func(context.Context) (string, error) { return "this process", nil }
-	tiers, err := twotier.New(in, twotier.Config{Scope: scope, Hooks: []outbox.Hook{look{}}})
+	tiers, err := twotier.New(in.Processor, twotier.Config{Scope: scope, Hooks: []outbox.Hook{look{}}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -48,8 +48,8 @@ func ExampleProcessor() {
 		}
 	}
 	// Output:
-	// loyalty order-1 missed
+	// loyalty order-1 skipped: false
 	// 10 points for order-1
-	// loyalty order-1 skipped
-	// loyalty order-1 skipped
+	// loyalty order-1 skipped: true
+	// loyalty order-1 skipped: true
 }

@@ -1,6 +1,6 @@
 package twotier
 
-// NewMemory returns what a Processor remembers messages in, for tests.
+// NewMemory returns what a process remembers messages in, for tests.
 var NewMemory = newMemory
 
 // Len returns the number of messages that are remembered, expired ones included

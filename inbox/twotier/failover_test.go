@@ -22,7 +22,7 @@ import (
 // whose scope is always the same.
 type tiers struct {
 	in               *pginbox.Inbox
-	scoped, unscoped *twotier.Processor
+	scoped, unscoped inbox.Runner
 }
 
 func newTiers(t *testing.T, db *testenv.Database) tiers {
@@ -30,17 +30,17 @@ func newTiers(t *testing.T, db *testenv.Database) tiers {
 	in, err := pginbox.New(db.Pool, "tester", pginbox.Config{})
 	require.NoError(t, err)
 	require.NoError(t, in.Migrate(t.Context()))
-	scoped, err := twotier.New(in, twotier.Config{Scope: in.Scope})
+	scoped, err := twotier.New(in.Processor, twotier.Config{Scope: in.Scope})
 	require.NoError(t, err)
 	forever := func(context.Context) (string, error) { return "for ever", nil }
-	unscoped, err := twotier.New(in, twotier.Config{Scope: forever})
+	unscoped, err := twotier.New(in.Processor, twotier.Config{Scope: forever})
 	require.NoError(t, err)
 	return tiers{in, scoped, unscoped}
 }
 
 // deliver delivers id. Lossy makes the commit one that does not wait for the
 // disk, as an asynchronous standby does not.
-func deliver(t *testing.T, p *twotier.Processor, id string, lossy bool) inbox.Outcome {
+func deliver(t *testing.T, p inbox.Runner, id string, lossy bool) inbox.Outcome {
 	t.Helper()
 	outcome, err := p.Process(t.Context(), message.NewMessage(id, nil), func(ctx context.Context) error {
 		if !lossy {

@@ -1,9 +1,6 @@
 package twotier
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
 // LookHook sees each look into the caches.
 type LookHook interface {
@@ -15,34 +12,9 @@ type LookHook interface {
 type LookEvent struct {
 	// Consumer is the name of the inbox's consumer, and ID the message's id.
 	Consumer, ID string
-	// Outcome is what came of it.
-	Outcome Outcome
-}
-
-// Outcome is what came of a look into the caches.
-type Outcome int
-
-const (
-	// Missed means that no cache knew the message; the inbox was asked.
-	Missed Outcome = iota + 1
-	// Skipped means that the message was committed in the current scope, and was
-	// not handed to the inbox.
-	Skipped
-	// Outlived means that the message was remembered in a scope that is over, or
-	// the scope could not be read; the inbox was asked.
-	Outlived
-)
-
-// String returns the outcome's name.
-func (o Outcome) String() string {
-	switch o {
-	case Missed:
-		return "missed"
-	case Skipped:
-		return "skipped"
-	case Outlived:
-		return "outlived"
-	default:
-		return fmt.Sprintf("Outcome(%d)", int(o))
-	}
+	// Skipped is set if the message was committed in the current scope, and was not handed to
+	// the inbox. Outlived is set if it was remembered in a scope that is over, or the scope
+	// could not be read; the inbox was asked. If neither is set no cache knew the message, and
+	// the inbox was asked.
+	Skipped, Outlived bool
 }

@@ -18,7 +18,7 @@ func TestN1_TwoHandlersBehindACache(t *testing.T) {
 	t.Parallel()
 	in, err := meminbox.New("loyalty", meminbox.Config{})
 	require.NoError(t, err)
-	tiers, err := twotier.New(in, twotier.Config{Scope: (&history{scope: "one"}).Scope})
+	tiers, err := twotier.New(in.Processor, twotier.Config{Scope: (&history{scope: "one"}).Scope})
 	require.NoError(t, err)
 	deliver := func(handler string) error {
 		msg, err := routed.Message(t.Context(), handler, "a")

@@ -13,25 +13,9 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Inbox is the inbox behind the caches: an *inbox.Processor, or a type that embeds one.
-type Inbox interface {
-	// Consumer returns the name that messages are remembered by.
-	Consumer() string
-	// Process is inbox.Processor's.
-	Process(ctx context.Context, msg *message.Message, handle func(ctx context.Context) error) (inbox.Outcome, error)
-}
-
-// oneHandler is an Inbox that notices when two handlers share it.
-type oneHandler interface {
-	OneHandler(name string) error
-}
-
-var _ oneHandler = (*inbox.Processor)(nil)
-
-// Processor is an inbox with caches in front. It is safe for concurrent use, owns
-// no goroutines and needs no Close; inbox and caches are the caller's.
-type Processor struct {
-	in     Inbox
+// processor is an inbox with caches in front.
+type processor struct {
+	in     *inbox.Processor
 	cfg    Config
 	scopes *scopes
 	tiers  []*tier
@@ -44,10 +28,14 @@ type tier struct {
 	until atomic.Int64 // Unix nanoseconds
 }
 
-// New returns a Processor that asks the caches of cfg before in. Messages are compared by
-// their ids alone: if the inbox compares contents or keeps replies, it does neither for
-// messages that a cache knows. Errors wrap outbox.ErrInvalidConfig.
-func New(in Inbox, cfg Config) (*Processor, error) {
+// New returns a Runner that asks the caches of cfg before in, such as the Processor of a
+// pginbox.Inbox. Messages are compared by their ids alone: if the inbox compares contents or
+// keeps replies, it does neither for messages that a cache knows. If inbox.OutcomeDuplicate
+// comes from a cache, the inbox and its hooks have not seen the message.
+//
+// The Runner is safe for concurrent use. It owns no goroutines and needs no Close; inbox and
+// caches are the caller's. Errors wrap outbox.ErrInvalidConfig.
+func New(in *inbox.Processor, cfg Config) (inbox.Runner, error) {
 	if in == nil {
 		return nil, outbox.ConfigError("in", nil, "must not be nil")
 	}
@@ -55,7 +43,7 @@ func New(in Inbox, cfg Config) (*Processor, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	p := &Processor{in: in, cfg: cfg, scopes: &scopes{read: cfg.Scope, timeout: time.Second}}
+	p := &processor{in: in, cfg: cfg, scopes: &scopes{read: cfg.Scope, timeout: time.Second}}
 	if cfg.Memory > 0 {
 		p.tiers = append(p.tiers, &tier{Cache: newMemory(cfg.Memory, cfg.MemoryTTL)})
 	}
@@ -65,23 +53,11 @@ func New(in Inbox, cfg Config) (*Processor, error) {
 	return p, nil
 }
 
-// Consumer returns the inbox's consumer.
-func (p *Processor) Consumer() string {
-	return p.in.Consumer()
-}
+// OneHandler is the inbox's, for the middleware.
+func (p *processor) OneHandler(name string) error { return p.in.OneHandler(name) }
 
-// OneHandler is the inbox's: nil if the inbox has no such method.
-func (p *Processor) OneHandler(name string) error {
-	if one, ok := p.in.(oneHandler); ok {
-		return one.OneHandler(name)
-	}
-	return nil
-}
-
-// Process runs handle for msg unless msg was processed before, as the inbox's Process
-// does. inbox.OutcomeDuplicate may come from a cache; then the inbox and its hooks have
-// not seen the message.
-func (p *Processor) Process(
+// Process implements inbox.Runner.
+func (p *processor) Process(
 	ctx context.Context, msg *message.Message, handle func(ctx context.Context) error,
 ) (inbox.Outcome, error) {
 	if err := p.OneHandler(message.HandlerNameFromCtx(ctx)); err != nil { // a cache would answer without asking it
@@ -106,30 +82,29 @@ func (p *Processor) Process(
 
 // skip reports whether the message called id is known to be committed in the scope
 // that is current.
-func (p *Processor) skip(ctx context.Context, id string) bool {
-	outcome := Missed
+func (p *processor) skip(ctx context.Context, id string) bool {
+	e := LookEvent{Consumer: p.in.Consumer(), ID: id}
 	for i, t := range p.tiers {
 		scope := p.seen(ctx, t, id)
 		if scope == "" {
 			continue
 		}
-		outcome = Outlived
+		e.Outlived = true
 		if now, err := p.scopes.now(ctx); err == nil && now == scope {
-			outcome = Skipped
+			e.Skipped, e.Outlived = true, false
 			p.remember(ctx, p.tiers[:i], id, scope)
 		}
 		break
 	}
 	if len(p.cfg.Hooks) > 0 {
-		e := LookEvent{Consumer: p.Consumer(), ID: id, Outcome: outcome}
 		hooks.Call(ctx, p.cfg.Logger, p.cfg.Hooks, func(h LookHook) { h.OnTwotierLook(ctx, e) })
 	}
-	return outcome == Skipped
+	return e.Skipped
 }
 
-func (p *Processor) seen(ctx context.Context, t *tier, id string) (scope string) {
+func (p *processor) seen(ctx context.Context, t *tier, id string) (scope string) {
 	p.call(ctx, t, "seen", func(ctx context.Context) (err error) {
-		scope, err = t.Seen(ctx, p.Consumer(), id)
+		scope, err = t.Seen(ctx, p.in.Consumer(), id)
 		if err != nil {
 			scope = ""
 		}
@@ -138,15 +113,15 @@ func (p *Processor) seen(ctx context.Context, t *tier, id string) (scope string)
 	return scope
 }
 
-func (p *Processor) remember(ctx context.Context, tiers []*tier, id, scope string) {
+func (p *processor) remember(ctx context.Context, tiers []*tier, id, scope string) {
 	for _, t := range tiers {
-		p.call(ctx, t, "remember", func(ctx context.Context) error { return t.Remember(ctx, p.Consumer(), id, scope) })
+		p.call(ctx, t, "remember", func(ctx context.Context) error { return t.Remember(ctx, p.in.Consumer(), id, scope) })
 	}
 }
 
 // call calls a cache, unless it failed a moment ago. It goes on when the
 // delivery's context has ended: what is committed is worth remembering.
-func (p *Processor) call(ctx context.Context, t *tier, what string, f func(ctx context.Context) error) {
+func (p *processor) call(ctx context.Context, t *tier, what string, f func(ctx context.Context) error) {
 	if time.Now().UnixNano() < t.until.Load() {
 		return
 	}
@@ -155,6 +130,6 @@ func (p *Processor) call(ctx context.Context, t *tier, what string, f func(ctx c
 	if err := f(bounded); err != nil {
 		t.until.Store(time.Now().Add(p.cfg.RetryAfter).UnixNano())
 		p.cfg.Logger.WarnContext(ctx, "inbox cache failed, the database is asked instead",
-			slog.String("consumer", p.Consumer()), slog.String("call", what), slog.Any("error", err))
+			slog.String("consumer", p.in.Consumer()), slog.String("operation", what), slog.Any("error", err))
 	}
 }

@@ -48,19 +48,27 @@ func (h *history) set(scope string, err error) {
 	h.scope, h.err = scope, err
 }
 
+// What a look can find.
+var (
+	missed   = twotier.LookEvent{}
+	skipped  = twotier.LookEvent{Skipped: true}
+	outlived = twotier.LookEvent{Outlived: true}
+)
+
 // events records what the caches did.
 type events struct {
 	mu   sync.Mutex
-	seen []twotier.Outcome
+	seen []twotier.LookEvent
 }
 
 func (e *events) OnTwotierLook(_ context.Context, event twotier.LookEvent) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.seen = append(e.seen, event.Outcome)
+	event.Consumer, event.ID = "", ""
+	e.seen = append(e.seen, event)
 }
 
-func (e *events) last() twotier.Outcome {
+func (e *events) last() twotier.LookEvent {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.seen[len(e.seen)-1]
@@ -80,7 +88,7 @@ func (b *broken) Remember(context.Context, string, string, string) error {
 }
 
 type rig struct {
-	*twotier.Processor
+	inbox.Runner
 
 	store  *meminbox.Store
 	events *events
@@ -93,7 +101,7 @@ func newRig(t *testing.T, cfg twotier.Config) *rig {
 	in, err := meminbox.New("tester", meminbox.Config{Store: r.store, Config: inbox.Config{BusyDelay: inbox.NoDelay}})
 	require.NoError(t, err)
 	cfg.Scope, cfg.Hooks = r.h.Scope, []outbox.Hook{r.events}
-	r.Processor, err = twotier.New(in, cfg)
+	r.Runner, err = twotier.New(in.Processor, cfg)
 	require.NoError(t, err)
 	return r
 }
@@ -119,37 +127,37 @@ func TestI9_SkipsOnlyWhatIsCommittedInThisScope(t *testing.T) {
 	t.Parallel()
 	far := shared{}
 	r := newRig(t, twotier.Config{Shared: far})
-	expect := func(handler error, outcome inbox.Outcome, event twotier.Outcome) {
+	expect := func(handler error, outcome inbox.Outcome, event twotier.LookEvent) {
 		t.Helper()
 		got, err := r.deliver(t.Context(), "a", handler)
 		require.ErrorIs(t, err, handler)
 		require.Equal(t, outcome, got)
 		require.Equal(t, event, r.events.last())
 	}
-	expect(errBroken, inbox.OutcomeFailed, twotier.Missed)
+	expect(errBroken, inbox.OutcomeFailed, missed)
 	require.Empty(t, far, "what failed is not remembered")
-	expect(nil, inbox.OutcomeCommitted, twotier.Missed)
+	expect(nil, inbox.OutcomeCommitted, missed)
 	got, err := r.deliver(t.Context(), "a", errBroken)
 	require.NoError(t, err)
 	require.Equal(t, inbox.OutcomeDuplicate, got)
-	require.Equal(t, twotier.Skipped, r.events.last())
+	require.Equal(t, skipped, r.events.last())
 	require.Equal(t, 2, r.h.reads, "one to remember under, one for the skip")
 
 	r.h.set("", errBroken)
 	got, err = r.deliver(t.Context(), "a", errBroken)
 	require.NoError(t, err, "the inbox answers")
 	require.Equal(t, inbox.OutcomeDuplicate, got)
-	require.Equal(t, twotier.Outlived, r.events.last())
+	require.Equal(t, outlived, r.events.last())
 
 	r.h.set("two", nil)
 	got, err = r.deliver(t.Context(), "a", errBroken)
 	require.NoError(t, err)
 	require.Equal(t, inbox.OutcomeDuplicate, got)
-	require.Equal(t, twotier.Outlived, r.events.last())
+	require.Equal(t, outlived, r.events.last())
 	got, err = r.deliver(t.Context(), "a", errBroken)
 	require.NoError(t, err)
 	require.Equal(t, inbox.OutcomeDuplicate, got)
-	require.Equal(t, twotier.Skipped, r.events.last(), "remembered anew, in the new scope")
+	require.Equal(t, skipped, r.events.last(), "remembered anew, in the new scope")
 }
 
 // TestI9_FillsTheNearerCache: what the shared cache knows this process learns.
@@ -162,7 +170,7 @@ func TestI9_FillsTheNearerCache(t *testing.T) {
 		got, err := r.deliver(t.Context(), "a", errBroken)
 		require.NoError(t, err)
 		require.Equal(t, inbox.OutcomeDuplicate, got)
-		require.Equal(t, twotier.Skipped, r.events.last())
+		require.Equal(t, skipped, r.events.last())
 		clear(far)
 	}
 }
@@ -285,7 +293,7 @@ func TestNew_Refuses(t *testing.T) {
 		"CacheTimeout = -1ns": {Scope: scope, CacheTimeout: -1},
 		"RetryAfter = -1ns":   {Scope: scope, RetryAfter: -1},
 	} {
-		_, err := twotier.New(in, cfg)
+		_, err := twotier.New(in.Processor, cfg)
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 		require.ErrorContains(t, err, want)
 	}

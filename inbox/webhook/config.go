@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Config tunes a Handler. The zero value is a good start.
+// Config tunes New. The zero value is a good start.
 type Config struct {
 	// Tolerance is how far the time that a request was signed at may be from now, before
 	// and after, 1 s to 24 h. Senders sign each attempt anew. Defaults to 5 m.
@@ -45,7 +45,7 @@ type Config struct {
 	// only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 
-	// Hooks observe the Handler, by RequestHook. Defaults to none.
+	// Hooks observe the handler, by RequestHook. Defaults to none.
 	Hooks []outbox.Hook
 }
 

@@ -1,6 +1,6 @@
 // Package webhook receives webhooks such that each takes effect once, whoever sends them.
 //
-// A Handler is an http.Handler. It verifies a request by a Scheme (Standard, GitHub,
+// New makes an http.Handler. It verifies a request by a Scheme (Standard, GitHub,
 // Stripe, or one of your own), and runs a function in the transaction in which an inbox
 // records the event's id. The request is answered with 200 after the commit and not
 // before, so a sender that gets no answer sends it again, and a repeat is answered with

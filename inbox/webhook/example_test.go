@@ -104,15 +104,14 @@ func ExampleEnqueue() {
 type tenantScheme struct{ byTenant map[string]webhook.Scheme }
 
 // Verify implements webhook.Scheme.
-func (s tenantScheme) Verify(r webhook.Request) (webhook.Event, error) {
+func (s tenantScheme) Verify(r webhook.Request) (id, kind string, err error) {
 	tenant := r.Header.Get("X-Tenant")
 	scheme, ok := s.byTenant[tenant]
 	if !ok {
-		return webhook.Event{}, webhook.ErrUnverified
+		return "", "", webhook.ErrUnverified
 	}
-	e, err := scheme.Verify(r)
-	e.ID = tenant + " " + e.ID
-	return e, err
+	id, kind, err = scheme.Verify(r)
+	return tenant + " " + id, kind, err
 }
 
 // A Scheme can stand around others.
@@ -124,11 +123,11 @@ func ExampleScheme() {
 	}
 	s := tenantScheme{byTenant: map[string]webhook.Scheme{"acme": acme}}
 	r := standardRequest()
-	_, err = s.Verify(r)
+	_, _, err = s.Verify(r)
 	fmt.Println(err)
 	r.Header.Set("X-Tenant", "acme")
 	fmt.Println(s.Verify(r))
 	// Output:
 	// leat: webhook is not verified
-	// {acme msg_p5jXN8AQM9LWM0D4loKWxJek } <nil>
+	// acme msg_p5jXN8AQM9LWM0D4loKWxJek  <nil>
 }

@@ -24,18 +24,18 @@ func GitHub(secrets ...string) (Scheme, error) {
 type gitHub struct{ keys [][]byte }
 
 // Verify implements Scheme.
-func (g gitHub) Verify(r Request) (Event, error) {
-	id, err := r.single("X-GitHub-Delivery")
+func (g gitHub) Verify(r Request) (id, kind string, err error) {
+	id, err = r.single("X-GitHub-Delivery")
 	if err != nil {
-		return Event{}, err
+		return "", "", err
 	}
-	kind, err := r.single("X-GitHub-Event")
+	kind, err = r.single("X-GitHub-Event")
 	if err != nil {
-		return Event{}, err
+		return "", "", err
 	}
 	signature, ok := strings.CutPrefix(r.Header.Get("X-Hub-Signature-256"), "sha256=")
 	if !ok || !signed(g.keys, []string{signature}, r.Body) {
-		return Event{}, fmt.Errorf("%w: no signature matches", ErrUnverified)
+		return "", "", fmt.Errorf("%w: no signature matches", ErrUnverified)
 	}
-	return Event{ID: id, Type: kind}, nil
+	return id, kind, nil
 }

@@ -18,9 +18,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Handler receives the webhooks of one sender. It is safe for concurrent use.
-// See design 12.9.
-type Handler struct {
+// handler receives the webhooks of one sender. See design 12.9.
+type handler struct {
 	cfg    Config
 	scheme Scheme
 	in     inbox.Runner
@@ -31,10 +30,10 @@ type Handler struct {
 	logged     atomic.Int64 // when that was, in Unix seconds
 }
 
-// New returns a Handler that verifies requests by scheme and runs handle once for each
-// event, in a transaction of in, which ctx and msg.Context() carry. If handle returns an
-// error nothing of it is left, and the sender sends the event again. Errors wrap
-// outbox.ErrInvalidConfig.
+// New returns a handler of the webhooks of one sender, which is safe for concurrent use. It
+// verifies requests by scheme and runs handle once for each event, in a transaction of in,
+// which ctx and msg.Context() carry. If handle returns an error nothing of it is left, and the
+// sender sends the event again. Errors wrap outbox.ErrInvalidConfig.
 //
 // The UUID of msg is the event's id, its payload the body, byte for byte. Its metadata has
 // the event's id as "webhook-id", outbox.HeaderEventType if the event has a type,
@@ -44,25 +43,8 @@ type Handler struct {
 // waits before it sends again, so the answer need not. And its Policy should be one other
 // than Block, or an event that can never be handled comes for as long as its sender
 // repeats it, and may hold up others.
-func New(
-	scheme Scheme, in inbox.Runner, handle func(ctx context.Context, msg *message.Message) error, cfg Config,
-) (*Handler, error) {
-	cfg = cfg.withDefaults()
-	switch {
-	case scheme == nil:
-		return nil, outbox.ConfigError("scheme", nil, "must not be nil")
-	case in == nil:
-		return nil, outbox.ConfigError("in", nil, "must not be nil")
-	case handle == nil:
-		return nil, outbox.ConfigError("handle", nil, "must not be nil")
-	}
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
-	return &Handler{cfg: cfg, scheme: scheme, in: in, handle: handle, slots: make(chan struct{}, cfg.MaxConcurrent)}, nil
-}
-
-// ServeHTTP implements http.Handler. It answers with
+//
+// The handler answers with
 //
 //	200  after the commit, and for repeats; the event may have been given up, by Policy
 //	400  to what is no webhook of the scheme; 405 to methods other than POST
@@ -76,7 +58,26 @@ func New(
 //
 // 409 and 503 have Retry-After, a second. No answer says more than its status: the reason is in the
 // log, and for hooks.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func New(
+	scheme Scheme, in inbox.Runner, handle func(ctx context.Context, msg *message.Message) error, cfg Config,
+) (http.Handler, error) {
+	cfg = cfg.withDefaults()
+	switch {
+	case scheme == nil:
+		return nil, outbox.ConfigError("scheme", nil, "must not be nil")
+	case in == nil:
+		return nil, outbox.ConfigError("in", nil, "must not be nil")
+	case handle == nil:
+		return nil, outbox.ConfigError("handle", nil, "must not be nil")
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return &handler{cfg: cfg, scheme: scheme, in: in, handle: handle, slots: make(chan struct{}, cfg.MaxConcurrent)}, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := RequestEvent{Status: http.StatusInternalServerError, Outcome: inbox.OutcomeFailed}
 	defer h.observe(r.Context(), time.Now(), &e) // also if the handler panics
 	h.serve(w, r, &e)
@@ -91,13 +92,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve does all but answer, and notes in e what happened.
-func (h *Handler) serve(w http.ResponseWriter, r *http.Request, e *RequestEvent) {
+func (h *handler) serve(w http.ResponseWriter, r *http.Request, e *RequestEvent) {
 	event, body, status, err := h.verify(w, r)
 	if err != nil {
 		e.Status, e.Err = status, err
 		return
 	}
-	e.ID, e.Type = event.ID, event.Type
+	e.ID, e.Type = event.id, event.kind
 	select {
 	case h.slots <- struct{}{}:
 		defer func() { <-h.slots }()
@@ -126,8 +127,11 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, e *RequestEvent)
 // errFull is the reason of a 503.
 var errFull = errors.New("leat: too many webhooks at the same time")
 
+// event is what a Scheme has found.
+type event struct{ id, kind string }
+
 // verify reads and verifies a request. status is for an error.
-func (h *Handler) verify(w http.ResponseWriter, r *http.Request) (event Event, body []byte, status int, err error) {
+func (h *handler) verify(w http.ResponseWriter, r *http.Request) (event event, body []byte, status int, err error) {
 	if r.Method != http.MethodPost {
 		return event, nil, http.StatusMethodNotAllowed, fmt.Errorf("%w: method %.20q", ErrMalformed, r.Method)
 	}
@@ -137,14 +141,14 @@ func (h *Handler) verify(w http.ResponseWriter, r *http.Request) (event Event, b
 		}
 		return event, nil, http.StatusBadRequest, fmt.Errorf("%w: body: %w", ErrMalformed, err)
 	}
-	event, err = h.scheme.Verify(Request{Header: r.Header, Body: body, At: time.Now(), Tolerance: h.cfg.Tolerance})
+	event.id, event.kind, err = h.scheme.Verify(Request{Header: r.Header, Body: body, At: time.Now(), Tolerance: h.cfg.Tolerance})
 	switch {
-	case err == nil && event.ID == "":
+	case err == nil && event.id == "":
 		return event, nil, http.StatusBadRequest, fmt.Errorf("%w: the event has no id", ErrMalformed)
-	case err == nil && !utf8.ValidString(event.ID+event.Type):
+	case err == nil && !utf8.ValidString(event.id+event.kind):
 		return event, nil, http.StatusBadRequest, fmt.Errorf("%w: id or type of the event is not valid UTF-8", ErrMalformed)
-	case err == nil && len(event.ID) > outbox.MaxIDBytes:
-		return event, nil, http.StatusBadRequest, fmt.Errorf("%w: the event's id has %d bytes", ErrMalformed, len(event.ID))
+	case err == nil && len(event.id) > outbox.MaxIDBytes:
+		return event, nil, http.StatusBadRequest, fmt.Errorf("%w: the event's id has %d bytes", ErrMalformed, len(event.id))
 	case err == nil:
 		return event, body, 0, nil
 	case errors.Is(err, ErrMalformed):
@@ -164,7 +168,7 @@ func statusOf(err error) int {
 	case errors.Is(err, inbox.ErrNotClaimed), errors.Is(err, inbox.ErrCommitUnknown), errors.Is(err, inbox.ErrConflict),
 		errors.Is(err, inbox.ErrNotGivenUp), errors.Is(err, driver.ErrTooNew), errors.Is(err, context.Canceled):
 		return http.StatusServiceUnavailable
-	case driver.IsPermanent(err), errors.Is(err, driver.ErrTooOld), errors.Is(err, inbox.ErrFingerprintMismatch):
+	case inbox.IsPermanent(err), errors.Is(err, driver.ErrTooOld), errors.Is(err, inbox.ErrFingerprintMismatch):
 		return http.StatusUnprocessableEntity
 	default:
 		return http.StatusInternalServerError

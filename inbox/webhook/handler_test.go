@@ -53,7 +53,7 @@ func serve(t *testing.T, policy inbox.Policy, cfg webhook.Config) *service {
 	cfg.Hooks = []outbox.Hook{s}
 	h, err := webhook.New(scheme, in, func(ctx context.Context, msg *message.Message) error {
 		msg.Ack() // which reaches nobody
-		meminbox.FromContext(ctx).OnCommit(func() { s.seen = append(s.seen, msg) })
+		meminbox.OnCommit(ctx, func() { s.seen = append(s.seen, msg) })
 		return s.fail
 	}, cfg)
 	require.NoError(t, err)

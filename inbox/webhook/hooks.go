@@ -35,19 +35,19 @@ type RequestEvent struct {
 // anybody can send such requests.
 const quietSeconds = 10
 
-func (h *Handler) observe(ctx context.Context, began time.Time, e *RequestEvent) {
+func (h *handler) observe(ctx context.Context, began time.Time, e *RequestEvent) {
 	e.Took = time.Since(began)
 	h.log(ctx, e)
 	hooks.Call(ctx, h.cfg.Logger, h.cfg.Hooks, func(hook RequestHook) { hook.OnWebhookRequest(ctx, *e) })
 }
 
-func (h *Handler) log(ctx context.Context, e *RequestEvent) {
+func (h *handler) log(ctx context.Context, e *RequestEvent) {
 	switch {
 	case e.Status == http.StatusOK, e.Status == http.StatusConflict:
 		return
 	case e.ID != "":
 		h.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "webhook was not handled",
-			slog.String("id", e.ID), slog.String("type", e.Type), slog.Int("status", e.Status), slog.Any("error", e.Err))
+			slog.String("message_id", e.ID), slog.String("type", e.Type), slog.Int("status", e.Status), slog.Any("error", e.Err))
 		return
 	}
 	refused := h.unverified.Add(1)

@@ -16,8 +16,8 @@ import (
 const metadataID = "webhook-id"
 
 // message returns an event as a message.
-func (h *Handler) message(r *http.Request, event Event, body []byte) (*message.Message, error) {
-	msg := message.NewMessage(event.ID, body)
+func (h *handler) message(r *http.Request, event event, body []byte) (*message.Message, error) {
+	msg := message.NewMessage(event.id, body)
 	if h.cfg.LeatHeaders {
 		headers, err := webhooks.Decode(r.Header)
 		if err != nil {
@@ -25,7 +25,7 @@ func (h *Handler) message(r *http.Request, event Event, body []byte) (*message.M
 		}
 		// The id that the message has at home is believed only if it is the one that was
 		// signed: HTTP, or the specification, does not take every id.
-		if id := headers[outbox.HeaderEventID]; id != "" && webhooks.IDOf(id) == event.ID {
+		if id := headers[outbox.HeaderEventID]; id != "" && webhooks.IDOf(id) == event.id {
 			msg.UUID = id
 		}
 		maps.Copy(msg.Metadata, headers)
@@ -36,13 +36,13 @@ func (h *Handler) message(r *http.Request, event Event, body []byte) (*message.M
 			msg.Metadata[name] = value
 		}
 	}
-	if event.Type != "" {
-		msg.Metadata[outbox.HeaderEventType] = event.Type
+	if event.kind != "" {
+		msg.Metadata[outbox.HeaderEventType] = event.kind
 	}
 	if kind := r.Header.Get("Content-Type"); kind != "" && utf8.ValidString(kind) && msg.Metadata["content-type"] == "" {
 		msg.Metadata["content-type"] = kind
 	}
-	msg.Metadata[metadataID] = event.ID
+	msg.Metadata[metadataID] = event.id
 	msg.SetContext(r.Context())
 	return msg, nil
 }

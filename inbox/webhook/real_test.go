@@ -145,10 +145,8 @@ type arrived struct {
 
 // hops are a gateway, which puts events into its outbox, and a service, which gets them from there.
 type hops struct {
-	outbox interface {
-		outbox.Enqueuer
-		admin.Outbox
-	}
+	outbox           outbox.Enqueuer
+	admin            admin.Outbox
 	wake             func()
 	source           func(t *testing.T) driver.Source
 	gateway, service inbox.Runner
@@ -199,7 +197,7 @@ func carry(t *testing.T, s sender, all []delivery, h hops) []arrived {
 	for left := true; left; {
 		_, err := newRelay(t, e, endpoints).RunOnce(t.Context())
 		require.NoError(t, err)
-		held, err := h.outbox.Held(t.Context(), admin.HeldQuery{})
+		held, err := h.admin.Held(t.Context(), admin.HeldQuery{})
 		require.NoError(t, err)
 		left = len(held) > 0
 	}
@@ -281,7 +279,7 @@ func memoryHops(t *testing.T) (hops, *memoutbox.Outbox) {
 	var mu sync.Mutex
 	var got []arrived
 	return hops{
-		outbox: ob, wake: func() {}, source: func(*testing.T) driver.Source { return ob.Source(memoutbox.SourceConfig{}) },
+		outbox: ob, admin: ob.Admin(), wake: func() {}, source: func(*testing.T) driver.Source { return ob.Source(memoutbox.SourceConfig{}) },
 		gateway: joining(t, ob), service: service,
 		write: func(ctx context.Context, a arrived) error {
 			add := func() {
@@ -289,9 +287,7 @@ func memoryHops(t *testing.T) (hops, *memoutbox.Outbox) {
 				defer mu.Unlock()
 				got = append(got, a)
 			}
-			if tx := meminbox.FromContext(ctx); tx != nil {
-				tx.OnCommit(add)
-			} else {
+			if !meminbox.OnCommit(ctx, add) {
 				add()
 			}
 			return nil
@@ -381,7 +377,7 @@ func TestReal_Postgres(t *testing.T) {
 	require.NoError(t, err)
 	all := deliveries(t)
 	got := carry(t, senders()["github"], all, hops{
-		outbox: ob, wake: ob.Wake,
+		outbox: ob, admin: ob.Admin(), wake: ob.Wake,
 		source: func(t *testing.T) driver.Source {
 			t.Helper()
 			s, err := ob.Source(pgoutbox.SourceConfig{})

@@ -26,10 +26,11 @@ var (
 // Scheme is how a sender signs its webhooks, and where it puts their ids. It is safe for
 // concurrent use.
 type Scheme interface {
-	// Verify returns the event of a request. The error wraps ErrUnverified or
-	// ErrMalformed. Nothing of the body may be looked at before its signature was
+	// Verify returns the id of the event of a request, which is the same in all repeats of
+	// the event, and in no other event of the sender, and its type, empty if the sender has
+	// none. The error wraps ErrUnverified or ErrMalformed. Nothing of the body may be looked at before its signature was
 	// verified, in constant time (hmac.Equal).
-	Verify(r Request) (Event, error)
+	Verify(r Request) (id, kind string, err error)
 }
 
 // Request is what a Scheme verifies. It must not change it.
@@ -42,14 +43,6 @@ type Request struct {
 	At time.Time
 	// Tolerance is Config.Tolerance.
 	Tolerance time.Duration
-}
-
-// Event is what a Scheme has found.
-type Event struct {
-	// ID is the same in all repeats of the event, and in no other event of the sender.
-	ID string
-	// Type is the type of the event, empty if the sender has none.
-	Type string
 }
 
 // CheckTime returns an error that wraps ErrUnverified if t, which the sender has signed, is

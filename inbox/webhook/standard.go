@@ -34,33 +34,33 @@ func Standard(secrets ...string) (Scheme, error) {
 type standard struct{ secrets []webhooks.Secret }
 
 // Verify implements Scheme.
-func (s standard) Verify(r Request) (Event, error) {
+func (s standard) Verify(r Request) (id, kind string, err error) {
 	names := headersOf(r.Header)
-	id, err := r.single(names.id)
+	id, err = r.single(names.id)
 	if err != nil {
-		return Event{}, err
+		return "", "", err
 	}
 	timestamp, err := r.single(names.timestamp)
 	if err != nil {
-		return Event{}, err
+		return "", "", err
 	}
 	at, ok := webhooks.ParseTimestamp(timestamp)
 	switch {
 	case !ok:
-		return Event{}, fmt.Errorf("%w: header %s is no time", ErrMalformed, names.timestamp)
+		return "", "", fmt.Errorf("%w: header %s is no time", ErrMalformed, names.timestamp)
 	case strings.Contains(id, "."):
 		// A part of it could be the timestamp that was signed, and the one that is given
 		// the beginning of the body.
-		return Event{}, fmt.Errorf("%w: header %s has a full stop", ErrMalformed, names.id)
+		return "", "", fmt.Errorf("%w: header %s has a full stop", ErrMalformed, names.id)
 	}
 	signatures := strings.Join(r.Header.Values(names.signature), " ")
 	if !webhooks.Verify(s.secrets, id, timestamp, r.Body, signatures) {
-		return Event{}, fmt.Errorf("%w: no signature matches%s", ErrUnverified, unknownVersions(signatures))
+		return "", "", fmt.Errorf("%w: no signature matches%s", ErrUnverified, unknownVersions(signatures))
 	}
 	if err := r.CheckTime(at); err != nil {
-		return Event{}, err
+		return "", "", err
 	}
-	return Event{ID: id}, nil
+	return id, "", nil
 }
 
 // names are the headers of a request.

@@ -22,41 +22,41 @@ func Stripe(secrets ...string) (Scheme, error) {
 type stripe struct{ keys [][]byte }
 
 // Verify implements Scheme.
-func (s stripe) Verify(r Request) (Event, error) {
+func (s stripe) Verify(r Request) (id, kind string, err error) {
 	text, err := r.single("Stripe-Signature")
 	if err != nil {
-		return Event{}, err
+		return "", "", err
 	}
 	timestamp, signatures, err := parseStripe(text)
 	if err != nil {
-		return Event{}, err
+		return "", "", err
 	}
 	at, ok := webhooks.ParseTimestamp(timestamp)
 	if !ok {
-		return Event{}, fmt.Errorf("%w: Stripe-Signature has no time", ErrMalformed)
+		return "", "", fmt.Errorf("%w: Stripe-Signature has no time", ErrMalformed)
 	}
 	if !signed(s.keys, signatures, []byte(timestamp+"."), r.Body) {
-		return Event{}, fmt.Errorf("%w: no signature matches", ErrUnverified)
+		return "", "", fmt.Errorf("%w: no signature matches", ErrUnverified)
 	}
 	if err := r.CheckTime(at); err != nil {
-		return Event{}, err
+		return "", "", err
 	}
 	return stripeEvent(r.Body)
 }
 
 // stripeEvent reads a body that was verified.
-func stripeEvent(body []byte) (Event, error) {
+func stripeEvent(body []byte) (id, kind string, err error) {
 	var e struct {
 		ID   string `json:"id"`
 		Type string `json:"type"`
 	}
 	if err := json.Unmarshal(body, &e); err != nil {
-		return Event{}, fmt.Errorf("%w: body: %w", ErrMalformed, err)
+		return "", "", fmt.Errorf("%w: body: %w", ErrMalformed, err)
 	}
 	if e.ID == "" {
-		return Event{}, fmt.Errorf("%w: the body has no id", ErrMalformed)
+		return "", "", fmt.Errorf("%w: the body has no id", ErrMalformed)
 	}
-	return Event{ID: e.ID, Type: e.Type}, nil
+	return e.ID, e.Type, nil
 }
 
 // maxStripe bounds the signatures that are looked at.

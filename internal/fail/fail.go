@@ -1,5 +1,5 @@
-// Package fail ends a check of a conformance suite by a panic, so that its steps need not
-// pass errors on. Call it on the goroutine that Caught runs the check on. On any other
+// Package fail ends a check of a conformance suite, or a side of an exhibit, by a panic, so that its
+// steps need not pass errors on. Call it on the goroutine that Caught runs the check on. On any other
 // goroutine nobody recovers the panic: return an error there, or call Caught there as well.
 package fail
 

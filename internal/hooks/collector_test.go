@@ -8,7 +8,7 @@ import (
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/inbox"
-	"github.com/leat-go/leat/inbox/kafkasource"
+	inboxdriver "github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/inbox/twotier"
 	"github.com/leat-go/leat/inbox/webhook"
@@ -16,7 +16,6 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/httpsink"
-	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -27,27 +26,26 @@ type collector struct {
 }
 
 var (
-	_ outbox.EnqueueHook        = (*collector)(nil)
-	_ outbox.AlarmHook          = (*collector)(nil)
-	_ admin.MaintenanceHook     = (*collector)(nil)
-	_ driver.TailHook           = (*collector)(nil)
-	_ relay.SendHook            = (*collector)(nil)
-	_ relay.ReadHook            = (*collector)(nil)
-	_ relay.LeaseHook           = (*collector)(nil)
-	_ relay.ErrorHook           = (*collector)(nil)
-	_ relay.HoldHook            = (*collector)(nil)
-	_ relay.BreakerHook         = (*collector)(nil)
-	_ relay.ProgressHook        = (*collector)(nil)
-	_ kafkasink.ReplaceHook     = (*collector)(nil)
-	_ inbox.DeliveryHook        = (*collector)(nil)
-	_ pginbox.ObserveHook       = (*collector)(nil)
-	_ twotier.LookHook          = (*collector)(nil)
-	_ kafkasource.DeliveryHook  = (*collector)(nil)
-	_ kafkasource.PartitionHook = (*collector)(nil)
-	_ dedupe.DeliveryHook       = (*collector)(nil)
-	_ httpsink.RequestHook      = (*collector)(nil)
-	_ httpsink.GoneHook         = (*collector)(nil)
-	_ webhook.RequestHook       = (*collector)(nil)
+	_ outbox.EnqueueHook     = (*collector)(nil)
+	_ outbox.AlarmHook       = (*collector)(nil)
+	_ admin.MaintenanceHook  = (*collector)(nil)
+	_ driver.TailHook        = (*collector)(nil)
+	_ relay.SendHook         = (*collector)(nil)
+	_ relay.ReadHook         = (*collector)(nil)
+	_ relay.LeaseHook        = (*collector)(nil)
+	_ relay.ErrorHook        = (*collector)(nil)
+	_ relay.HoldHook         = (*collector)(nil)
+	_ relay.BreakerHook      = (*collector)(nil)
+	_ relay.ProgressHook     = (*collector)(nil)
+	_ driver.ReplaceHook     = (*collector)(nil)
+	_ inbox.DeliveryHook     = (*collector)(nil)
+	_ pginbox.ObserveHook    = (*collector)(nil)
+	_ twotier.LookHook       = (*collector)(nil)
+	_ inboxdriver.SourceHook = (*collector)(nil)
+	_ dedupe.DeliveryHook    = (*collector)(nil)
+	_ httpsink.RequestHook   = (*collector)(nil)
+	_ httpsink.GoneHook      = (*collector)(nil)
+	_ webhook.RequestHook    = (*collector)(nil)
 )
 
 func (c *collector) saw(event any) {
@@ -90,7 +88,7 @@ func (c *collector) OnRelayBreaker(_ context.Context, e relay.BreakerEvent) { c.
 
 func (c *collector) OnRelayProgress(_ context.Context, e relay.ProgressEvent) { c.saw(e) }
 
-func (c *collector) OnKafkasinkReplace(_ context.Context, e kafkasink.ReplaceEvent) { c.saw(e) }
+func (c *collector) OnDriverReplace(_ context.Context, e driver.ReplaceEvent) { c.saw(e) }
 
 func (c *collector) OnInboxDelivery(_ context.Context, e inbox.DeliveryEvent) { c.saw(e) }
 
@@ -98,9 +96,7 @@ func (c *collector) OnPginboxObserve(_ context.Context, e pginbox.ObserveEvent) 
 
 func (c *collector) OnTwotierLook(_ context.Context, e twotier.LookEvent) { c.saw(e) }
 
-func (c *collector) OnKafkasourceDelivery(_ context.Context, e kafkasource.DeliveryEvent) { c.saw(e) }
-
-func (c *collector) OnKafkasourcePartition(_ context.Context, e kafkasource.PartitionEvent) { c.saw(e) }
+func (c *collector) OnDriverSource(_ context.Context, e inboxdriver.SourceEvent) { c.saw(e) }
 
 func (c *collector) OnDedupeDelivery(_ context.Context, e dedupe.DeliveryEvent) { c.saw(e) }
 

@@ -84,7 +84,7 @@ func TestEverything_Inbox(t *testing.T) {
 	in, err := meminbox.New("loyalty", meminbox.Config{Config: inbox.Config{Hooks: all}})
 	require.NoError(t, err)
 	scope := func(context.Context) (string, error) { return "this process", nil }
-	tiers, err := twotier.New(in, twotier.Config{Scope: scope, Hooks: all})
+	tiers, err := twotier.New(in.Processor, twotier.Config{Scope: scope, Hooks: all})
 	require.NoError(t, err)
 	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: tiers})
 	require.NoError(t, err)
@@ -134,7 +134,7 @@ func TestEverything_Kafka(t *testing.T) {
 	require.True(t, ok)
 	msg.Ack()
 	require.NoError(t, sub.Close())
-	require.Equal(t, []string{"kafkasink.ReplaceEvent", "kafkasource.DeliveryEvent", "kafkasource.PartitionEvent"}, c.kinds())
+	require.Equal(t, []string{"driver.ReplaceEvent", "driver.SourceEvent"}, c.kinds())
 }
 
 // TestEverything_Postgres: the same hook is taken by all that works on PostgreSQL, and what

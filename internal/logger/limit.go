@@ -191,7 +191,7 @@ func causeOf(r slog.Record) (why string, repeats bool) {
 		switch a.Key {
 		case "actor":
 			repeats = false
-		case "operation", "step", "kind", "fate", "hook", "slot":
+		case "operation", "kind", "fate", "hook", "slot":
 			operation.WriteString(a.Value.String() + "\x00")
 		case "error", "panic":
 			err.WriteString(a.Value.String())

@@ -31,6 +31,20 @@ func Over(ctx context.Context, l *slog.Logger, of, text string, attrs ...slog.At
 		limited.causes.over(limited.prefix + of)
 		h = limited.Handler
 	}
+	info(ctx, h, text, attrs)
+}
+
+// Tell logs at level Info that something works that an operator waits for, to loggers as Or
+// returns them, the default one included.
+func Tell(ctx context.Context, l *slog.Logger, text string, attrs ...slog.Attr) {
+	h := l.Handler()
+	if limited, ok := h.(*limited); ok {
+		h = limited.Handler
+	}
+	info(ctx, h, text, attrs)
+}
+
+func info(ctx context.Context, h slog.Handler, text string, attrs []slog.Attr) {
 	if !h.Enabled(ctx, slog.LevelInfo) {
 		return
 	}

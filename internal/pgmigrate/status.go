@@ -14,6 +14,15 @@ import (
 // ErrBehind is returned by Require when the schema is missing or too old.
 var ErrBehind = errors.New("leat: schema is missing or too old")
 
+// behindError says how old a schema is, and what to do. It is an ErrBehind, and does not say so
+// again: callers wrap it in outbox.ErrNotMigrated.
+type behindError string
+
+func (e behindError) Error() string { return string(e) }
+
+// Is reports whether target is ErrBehind.
+func (behindError) Is(target error) bool { return target == ErrBehind }
+
 // Status is how far a schema is.
 type Status struct {
 	// Current is the version of the schema, 0 where there is none. It may exceed
@@ -51,8 +60,8 @@ func (s Set) Require(ctx context.Context, db DB, oldest int) error {
 		return err
 	}
 	if status.Current < oldest {
-		return fmt.Errorf("%w: %s in %s is at version %d, needed is %d or later",
-			ErrBehind, s.Component, s.Qualified(""), status.Current, oldest)
+		return behindError(fmt.Sprintf("%s in %s is at version %d, needed is %d or later: call Migrate, or run leat migrate up",
+			s.Component, s.Qualified(""), status.Current, oldest))
 	}
 	return nil
 }

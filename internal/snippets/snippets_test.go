@@ -36,13 +36,13 @@ var imports = map[string]string{
 	"github.com/twmb/franz-go/pkg/sasl/scram":                      "",
 	"go.opentelemetry.io/otel/propagation":                         "",
 	"go.opentelemetry.io/otel/trace":                               "",
-	leat + "dedupe":                                                "", leat + "dedupe/httpdedupe": "", leat + "dedupe/httpdedupe/pghttp": "",
+	leat + "dedupe":                                                "", leat + "dedupe/httpdedupe": "", leat + "dedupe/pgdedupe": "",
 	leat + "dedupe/redisdedupe": "", leat + "inbox": "", leat + "inbox/admin": "", leat + "inbox/driver": "", leat + "inbox/kafkasource": "", leat + "inbox/pginbox": "", leat + "inbox/pgwatermark": "", leat + "inbox/sqlinbox": "",
-	leat + "inbox/rediscache": "", leat + "inbox/twotier": "", leat + "middleware": "", leat + "middleware/oteltrace": "",
+	leat + "inbox/rediscache": "", leat + "inbox/twotier": "", leat + "middleware": "", leat + "middleware/otelleat": "",
 	leat + "middleware/metrics": "", leat + "middleware/dashboard": "",
-	leat + "outbox": "", leat + "outbox/admin": "outboxadmin", leat + "outbox/kafkasink": "", leat + "outbox/pgoutbox": "", leat + "outbox/redissink": "", leat + "outbox/relay": "",
+	leat + "outbox": "", leat + "outbox/admin": "outboxadmin", leat + "outbox/driver": "outboxdriver", leat + "outbox/kafkasink": "", leat + "outbox/pgoutbox": "", leat + "outbox/redissink": "", leat + "outbox/relay": "",
 	leat + "outbox/wmforward": "", leat + "outbox/sqlforward": "", leat + "outbox/sqloutbox": "", leat + "outbox/wmoutbox": "", leat + "outbox/wmsink": "", leat + "outbox/httpsink": "", leat + "inbox/webhook": "",
-	leat + "outbox/debezium": "", leat + "inbox/debezium": "indebezium",
+	leat + "outbox/debezium": "",
 }
 
 // block is a block of Go code in a document.
@@ -180,7 +180,7 @@ func TestEverySnippetCompiles(t *testing.T) {
 		}
 	}
 	require.Greater(t, checked, 15)
-	require.Equal(t, 5, elsewhere, "those of examples/brokers, outbox/mysqlbinlog and outbox/natssink")
+	require.Equal(t, 7, elsewhere, "those of examples/readme, examples/tutorial, examples/brokers, outbox/mysqlbinlog and outbox/natssink")
 }
 
 // TestBrokenSnippetsAreNoticed: the check notices what is broken, and takes what is not.

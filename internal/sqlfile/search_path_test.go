@@ -18,7 +18,7 @@ import (
 // its search path, and those of a relay, which can set nothing behind a pooler. All others set
 // theirs (package pgpin, and sessions of leat's own).
 var inApplication = []string{
-	"dedupe/pgdedupe/sql/*.sql", "dedupe/httpdedupe/pghttp/sql/*.sql", "inbox/pgwatermark/sql/*.sql",
+	"dedupe/pgdedupe/sql/*.sql", "dedupe/pgdedupe/http/sql/*.sql", "inbox/pgwatermark/sql/*.sql",
 	"inbox/pginbox/sql/*.sql", "inbox/internal/pgclaim/sql/*.sql", "inbox/internal/pgpark/sql/[ahnr]*.sql", "inbox/internal/pgpark/sql/park*.sql",
 	"outbox/pgoutbox/sql/*.sql", "outbox/internal/pgheld/sql/*.sql", "outbox/internal/pglease/sql/*.sql",
 }

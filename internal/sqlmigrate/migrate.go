@@ -15,6 +15,15 @@ import (
 // ErrBehind is wrapped by the error of Require if the schema is missing or too old.
 var ErrBehind = errors.New("leat: schema is missing or too old")
 
+// behindError says how old a schema is, and what to do. It is an ErrBehind, and does not say so
+// again: callers wrap it in outbox.ErrNotMigrated.
+type behindError string
+
+func (e behindError) Error() string { return string(e) }
+
+// Is reports whether target is ErrBehind.
+func (behindError) Is(target error) bool { return target == ErrBehind }
+
 // lockSeconds bounds the wait for another process that migrates.
 const lockSeconds = 60
 
@@ -114,7 +123,8 @@ func (s Set) Require(ctx context.Context, db Querier, version int) error {
 		return err
 	}
 	if current < version {
-		return fmt.Errorf("%w: %s %s is at version %d, needed is %d or later", ErrBehind, s.Component, s.Table, current, version)
+		return behindError(fmt.Sprintf("%s %s is at version %d, needed is %d or later: call Migrate, or run leat migrate up",
+			s.Component, s.Table, current, version))
 	}
 	return nil
 }

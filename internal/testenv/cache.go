@@ -1,11 +1,19 @@
 package testenv
 
 import (
+	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -81,4 +89,190 @@ func lockFile(ctx context.Context, path string) (unlock func() error, err error)
 			return nil, errors.Join(fmt.Errorf("testenv: lock %s: %w", path, err), file.Close())
 		}
 	}
+}
+
+// errSum is returned for a file that is not the one that we know. The server that it
+// came from vouches for it, too, but only for what it has today.
+var errSum = errors.New("testenv: fetched file is not the pinned one")
+
+// sums are the SHA-256 of files by their names, from a table that sha256sum writes.
+type sums map[string]string
+
+// parseSums reads a table. Each line is a sum in hexadecimal and a file.
+func parseSums(table []byte) (sums, error) {
+	s := sums{}
+	for line := range strings.Lines(string(table)) {
+		fields := strings.Fields(line)
+		if len(fields) != 2 || len(fields[0]) != hex.EncodedLen(sha256.Size) || s[fields[1]] != "" {
+			return nil, fmt.Errorf("testenv: table of sums: %q is not a sum and a new file", line)
+		}
+		s[fields[1]] = fields[0]
+	}
+
+	return s, nil
+}
+
+// check returns an error unless content is that of the file called name.
+func (s sums) check(name string, content io.Reader) error {
+	want, ok := s[name]
+	if !ok {
+		return fmt.Errorf("%w: %s: there is no sum of it", errSum, name)
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, content); err != nil {
+		return fmt.Errorf("testenv: %s: %w", name, err)
+	}
+	if got := hex.EncodeToString(h.Sum(nil)); got != want {
+		return fmt.Errorf("%w: %s: want SHA-256 %s, got %s", errSum, name, want, got)
+	}
+
+	return nil
+}
+
+// checkDir returns an error unless the files in dir that end in one of extensions are exactly
+// those of the table.
+func (s sums) checkDir(dir string, extensions ...string) error {
+	var paths []string
+	for _, extension := range extensions {
+		found, err := filepath.Glob(filepath.Join(dir, "*"+extension))
+		if err != nil {
+			return fmt.Errorf("testenv: %w", err)
+		}
+		paths = append(paths, found...)
+	}
+	for _, path := range paths {
+		if err := s.checkFile(path); err != nil {
+			return err
+		}
+	}
+	for name := range s {
+		if !slices.Contains(paths, filepath.Join(dir, name)) {
+			return fmt.Errorf("%w: %s: was not fetched", errSum, name)
+		}
+	}
+
+	return nil
+}
+
+func (s sums) checkFile(path string) (err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("testenv: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+
+	return s.check(filepath.Base(path), file)
+}
+
+// memoryRoot is a file system in memory, where Linux has one. Creating and removing
+// files is what tests cost a disk most: each database is four hundred of them.
+const memoryRoot = "/dev/shm"
+
+// memoryRoom is how much has to be free, in bytes, so that a server's data goes into
+// memory. All servers of `make test` together take less than half of it.
+const memoryRoom = 6 << 30
+
+// inMemory is set by InMemory.
+//
+//nolint:gochecknoglobals // it is about this process: servers are started in many places
+var inMemory atomic.Bool
+
+// InMemory has servers that this process starts from now on keep their data in memory,
+// if the machine has plenty of it; otherwise it stays on disk. Tests do so. Programs
+// that measure, or whose data is wanted on a disk for other reasons, do not.
+func InMemory() { inMemory.Store(true) }
+
+// workRoot is where the servers' directories go. An unprivileged account must be
+// able to reach it when we are root.
+func workRoot() string {
+	switch {
+	case inMemory.Load() && roomIn(memoryRoot) >= memoryRoom && availableMemory() >= memoryRoom:
+		return memoryRoot
+	default:
+		return diskRoot()
+	}
+}
+
+// diskRoot is workRoot for servers whose data must not be in memory.
+func diskRoot() string {
+	if os.Geteuid() == 0 {
+		return "/tmp"
+	}
+
+	return os.TempDir()
+}
+
+// isInMemory reports whether dir was made below memoryRoot.
+func isInMemory(dir string) bool { return strings.HasPrefix(dir, memoryRoot+"/") }
+
+// whereData adds to the origin of a server whose directory is dir that it is in memory.
+func whereData(dir string) string {
+	if isInMemory(dir) {
+		return ", data in memory"
+	}
+
+	return ""
+}
+
+// roomIn returns how many bytes are free in the file system of dir, 0 if it is not one
+// in memory.
+func roomIn(dir string) uint64 {
+	const tmpfs = 0x01021994
+
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(dir, &fs); err != nil || fs.Type != tmpfs {
+		return 0
+	}
+
+	return fs.Bavail * uint64(fs.Bsize)
+}
+
+// availableMemory returns how many bytes of memory the machine and the container that
+// we may be in can still give, 0 if that is not known.
+func availableMemory() uint64 {
+	free := machineMemory()
+	for limit, used := range map[string]string{
+		"/sys/fs/cgroup/memory.max":                   "/sys/fs/cgroup/memory.current",
+		"/sys/fs/cgroup/memory/memory.limit_in_bytes": "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+	} {
+		most, limited := number(limit)
+		now, _ := number(used)
+		if limited {
+			free = min(free, most-min(most, now))
+		}
+	}
+
+	return free
+}
+
+// number returns what a file holds if that is a number: no limit is "max".
+func number(path string) (uint64, bool) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(string(raw)), 10, 64)
+
+	return n, err == nil
+}
+
+// machineMemory is what the kernel reckons that new programs could have.
+func machineMemory() uint64 {
+	f, err := os.Open("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = f.Close() }()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if rest, ok := strings.CutPrefix(lines.Text(), "MemAvailable:"); ok {
+			kib, err := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(rest, "kB")), 10, 64)
+			if err != nil {
+				return 0
+			}
+
+			return kib << 10
+		}
+	}
+
+	return 0
 }

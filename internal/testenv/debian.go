@@ -108,3 +108,159 @@ func runFetch(ctx context.Context, env []string, argv ...string) (string, error)
 
 	return string(output), nil
 }
+
+// debianKeyring is what Debian's suites are checked against. Other distributions
+// have it in their package debian-archive-keyring.
+const debianKeyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+// debianMirror serves where the machine has no other mirror of Debian.
+const debianMirror = "http://deb.debian.org/debian/"
+
+// privateApt is apt-get with a configuration, lists and a database of packages of its
+// own: it believes that nothing is installed, and touches nothing of the machine's.
+type privateApt struct {
+	dir string
+	env []string
+}
+
+// newPrivateApt makes the configuration below dir and fetches the suite's list.
+func newPrivateApt(ctx context.Context, dir, suite string) (privateApt, error) {
+	if _, err := os.Stat(debianKeyring); err != nil {
+		return privateApt{}, fmt.Errorf("%w: no keys of Debian: %w", ErrUnavailable, err)
+	}
+	a := privateApt{dir: filepath.Join(dir, "apt")}
+	a.env = []string{"APT_CONFIG=" + filepath.Join(a.dir, "apt.conf"), "LC_ALL=C"}
+	for _, sub := range []string{"lists/partial", "cache/archives/partial"} {
+		if err := os.MkdirAll(filepath.Join(a.dir, sub), 0o755); err != nil {
+			return a, err
+		}
+	}
+	source := "deb [signed-by=" + debianKeyring + "] " + findMirror(ctx) + " " + suite + " main\n"
+	for name, content := range map[string]string{"sources.list": source, "apt.conf": aptConf(a.dir), "status": ""} {
+		if err := os.WriteFile(filepath.Join(a.dir, name), []byte(content), 0o644); err != nil {
+			return a, err
+		}
+	}
+	_, err := runFetch(ctx, a.env, "apt-get", "-qq", "-o", "APT::Update::Error-Mode=any", "update")
+
+	return a, err
+}
+
+// aptConf leaves of the machine's configuration what it says about proxies.
+func aptConf(dir string) string {
+	var b strings.Builder
+	for name, value := range map[string]string{
+		"Dir::Etc::sourcelist":       filepath.Join(dir, "sources.list"),
+		"Dir::Etc::sourceparts":      "/dev/null",
+		"Dir::Etc::preferences":      "/dev/null",
+		"Dir::Etc::preferencesparts": "/dev/null",
+		"Dir::State":                 dir,
+		"Dir::State::status":         filepath.Join(dir, "status"),
+		"Dir::State::lists":          filepath.Join(dir, "lists"),
+		"Dir::Cache":                 filepath.Join(dir, "cache"),
+		"Debug::NoLocking":           "true",
+		"APT::Sandbox::User":         "root",
+	} {
+		fmt.Fprintf(&b, "%s %q;\n", name, value)
+	}
+
+	return b.String()
+}
+
+// findMirror returns the mirror of Debian that this machine uses.
+func findMirror(ctx context.Context) string {
+	known, err := runFetch(ctx, nil, "apt-get", "indextargets", "--format", "$(REPO_URI)", "Label: Debian")
+	if mirror, _, _ := strings.Cut(known, "\n"); err == nil && mirror != "" {
+		return mirror
+	}
+
+	return debianMirror
+}
+
+// download fetches a package and all that it depends on.
+func (a privateApt) download(ctx context.Context, name string) (archives []string, err error) {
+	_, err = runFetch(ctx, a.env, "apt-get", "-qq", "-y", "install", "--download-only", "--no-install-recommends", name)
+	if err != nil {
+		return nil, err
+	}
+	archives, err = filepath.Glob(filepath.Join(a.dir, "cache", "archives", "*.deb"))
+	if err == nil && len(archives) == 0 {
+		err = errors.New("apt-get fetched nothing")
+	}
+
+	return archives, err
+}
+
+// remove removes the lists and archives, which are larger than what was unpacked.
+func (a privateApt) remove() error { return os.RemoveAll(a.dir) }
+
+// mayInstall reports whether a missing package can be installed: as root, on
+// Debian or a system derived from it.
+func mayInstall() bool {
+	if os.Geteuid() != 0 {
+		return false
+	}
+	if _, err := os.Stat("/etc/debian_version"); err != nil {
+		return false
+	}
+	_, err := exec.LookPath("apt-get")
+
+	return err == nil
+}
+
+// install installs Debian packages without starting what is in them. Runs that
+// want to do so at the same time take turns.
+func install(ctx context.Context, packages ...string) (err error) {
+	cache, err := cacheDir()
+	if err != nil {
+		return err
+	}
+	unlock, err := lockFile(ctx, filepath.Join(cache, "install.lock"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	allow, err := forbidDaemons()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, allow()) }()
+
+	fmt.Fprintln(os.Stderr, "testenv: installing", packages)
+	if err := apt(ctx, "update"); err != nil {
+		return err
+	}
+
+	return apt(ctx, append([]string{"install", "-y", "--no-install-recommends"}, packages...)...)
+}
+
+func apt(ctx context.Context, args ...string) error {
+	args = append([]string{"-qq", "-o", "DPkg::Lock::Timeout=120"}, args...)
+	cmd := exec.CommandContext(ctx, "apt-get", args...)
+	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: apt-get %v: %w\n%s", ErrUnavailable, args, err, output)
+	}
+
+	return nil
+}
+
+// forbidDaemons keeps packages from starting their servers while they are being
+// installed: we want the binaries, not a cluster on the standard port.
+func forbidDaemons() (allow func() error, err error) {
+	const policy = "/usr/sbin/policy-rc.d"
+
+	file, err := os.OpenFile(policy, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
+	if errors.Is(err, os.ErrExist) {
+		return func() error { return nil }, nil // somebody else's policy stays
+	}
+	if err != nil {
+		return nil, fmt.Errorf("testenv: %w", err)
+	}
+	_, err = file.WriteString("#!/bin/sh\nexit 101\n")
+	if err := errors.Join(err, file.Close()); err != nil {
+		return nil, fmt.Errorf("testenv: %w", err)
+	}
+
+	return func() error { return os.Remove(policy) }, nil
+}

@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // ErrNoDetachedSet is returned when no detached set is running.
@@ -124,4 +129,82 @@ func listenDetached(ctx context.Context) (net.Listener, error) {
 	}
 
 	return listener, nil
+}
+
+// ServeDetached holds the services of env until somebody calls [StopDetached] or
+// ctx ends, and then closes env. Ready is called when the set can be found.
+func ServeDetached(ctx context.Context, env *Env, ready func()) error {
+	listener, err := listenDetached(ctx)
+	if err != nil {
+		return errors.Join(err, env.Close())
+	}
+	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
+	defer stop()
+	ready()
+	for {
+		conn, err := listener.Accept()
+		if err != nil { // ctx has ended
+			return env.Close()
+		}
+		if answer(conn, env) {
+			return errors.Join(listener.Close(), conn.Close())
+		}
+		_ = conn.Close()
+	}
+}
+
+// answer serves one question and reports whether it was the last.
+func answer(conn net.Conn, env *Env) (last bool) {
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	question, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil {
+		return false
+	}
+	reply := json.NewEncoder(conn)
+	switch question {
+	case askServices:
+		_ = reply.Encode(env.Services())
+	case askStop:
+		failure := ""
+		if err := env.Close(); err != nil {
+			failure = err.Error()
+		}
+		_ = reply.Encode(failure)
+
+		return true
+	}
+
+	return false
+}
+
+// leftover is a database of ours that nobody is connected to.
+type leftover struct {
+	Name     string
+	Template bool
+	Comment  string
+}
+
+// stale reports whether no run can still want it.
+func (l leftover) stale() bool {
+	if l.Template {
+		made, err := strconv.ParseInt(l.Comment, 10, 64)
+
+		return err == nil && time.Since(time.Unix(made, 0)) > templateKeep
+	}
+	if strings.HasPrefix(l.Name, templatePrefix) {
+		return false // being made: whoever wants it next finishes or replaces it
+	}
+	age, ok := nameAge(strings.TrimPrefix(l.Name, databasePrefix))
+
+	return ok && age > sweepAge
+}
+
+// drop removes the database, without force: a run that has just connected wins.
+// Its failure is of no consequence, the next run tries again.
+func (l leftover) drop(ctx context.Context, conn *pgx.Conn) {
+	name := pgx.Identifier{l.Name}.Sanitize()
+	if l.Template {
+		_, _ = conn.Exec(ctx, `ALTER DATABASE `+name+` WITH IS_TEMPLATE false`)
+	}
+	_, _ = conn.Exec(ctx, `DROP DATABASE IF EXISTS `+name)
 }

@@ -3,12 +3,19 @@ package testenv
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // poolSize is the number of connections of a test's pool; the shared server has
@@ -123,4 +130,304 @@ func (d *Database) Connect(tb testing.TB) *pgx.Conn {
 	})
 
 	return conn
+}
+
+// resolvePostgres goes through the places where PostgreSQL may come from.
+func resolvePostgres(ctx context.Context) (Service, error) {
+	if s, ok, err := postgresFromEnvironment(ctx); ok || err != nil {
+		return s, err
+	}
+	if s, ok := postgresRunning(ctx); ok {
+		return s, nil
+	}
+	binaries, err := wantedPostgres(ctx, "")
+	if err != nil {
+		return Service{}, err
+	}
+	s, _, err := startPostgres(ctx, binaries, sharedSettings())
+
+	return s, err
+}
+
+// postgresFromEnvironment uses the address that was given. One that cannot be
+// reached is an error, never a reason to look elsewhere; one of another version
+// than was asked for is passed over.
+func postgresFromEnvironment(ctx context.Context) (Service, bool, error) {
+	address := os.Getenv(EnvPostgres)
+	if address == "" {
+		return Service{}, false, nil
+	}
+	s, err := postgresAt(ctx, address, "address in "+EnvPostgres)
+	if errors.Is(err, errOtherVersion) {
+		return Service{}, false, nil
+	}
+	if err != nil {
+		return Service{}, false, fmt.Errorf("%s: %w", EnvPostgres, err)
+	}
+
+	return s, true, nil
+}
+
+// postgresRunning uses the detached set, else a server on the standard port of
+// this machine that lets us in and is fit for it.
+func postgresRunning(ctx context.Context) (Service, bool) {
+	if s, ok := detached(ctx, KindPostgres); ok {
+		if s, err := postgresAt(ctx, s.Address, "detached set"); err == nil {
+			return s, true
+		}
+	}
+	for _, user := range []string{"postgres", "postgres:postgres"} {
+		address := "postgres://" + user + "@127.0.0.1:5432/postgres?sslmode=disable"
+		if s, err := postgresAt(ctx, address, "already running on the standard port"); err == nil {
+			return s, true
+		}
+	}
+
+	return Service{}, false
+}
+
+// errOtherVersion is returned for a server of another version than was asked for.
+var errOtherVersion = errors.New("testenv: another version was asked for")
+
+// postgresAt describes the server at an address.
+func postgresAt(ctx context.Context, address, origin string) (Service, error) {
+	version, err := inspectPostgres(ctx, address)
+	if err != nil {
+		return Service{}, err
+	}
+	if want := os.Getenv(EnvPostgresVersion); want != "" && majorOf(version) != majorOf(want) {
+		return Service{}, errOtherVersion
+	}
+	// What killed runs left on a server that outlives them. It can wait for another
+	// run if it fails.
+	_ = sweepDatabases(ctx, address)
+
+	return Service{Kind: KindPostgres, Address: address, Version: version, Origin: origin, Real: true}, nil
+}
+
+// connectTimeout bounds one attempt to reach a server.
+const connectTimeout = 5 * time.Second
+
+// inspectPostgres connects, checks that the server is fit for us, and returns its
+// version.
+func inspectPostgres(ctx context.Context, address string) (version string, err error) {
+	conn, err := connectPostgres(ctx, address)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+
+	var may, standby, old bool
+	err = conn.QueryRow(ctx, `
+		SELECT split_part(current_setting('server_version'), ' ', 1), rolsuper OR rolcreatedb,
+			pg_is_in_recovery(), current_setting('server_version_num')::int / 10000 < $1
+		FROM pg_roles WHERE rolname = current_user`, oldestPostgres).Scan(&version, &may, &standby, &old)
+	if err != nil {
+		return "", fmt.Errorf("testenv: inspect %s: %w", redact(address), err)
+	}
+	switch {
+	case !may:
+		err = fmt.Errorf("%w: the user of %s may not create databases", ErrUnavailable, redact(address))
+	case standby:
+		err = fmt.Errorf("%w: %s is a standby", ErrUnavailable, redact(address))
+	case old:
+		err = fmt.Errorf("%w: %s is PostgreSQL %s, need %d", ErrUnavailable, redact(address), version, oldestPostgres)
+	}
+
+	return version, err
+}
+
+func connectPostgres(ctx context.Context, address string) (*pgx.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("testenv: connect to %s: %w", redact(address), err)
+	}
+
+	return conn, nil
+}
+
+// withDatabase returns the address of another database on the same server.
+func withDatabase(address, database string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme == "" {
+		return "", fmt.Errorf("testenv: %s=%q is not a URL", EnvPostgres, redact(address))
+	}
+	u.Path = "/" + database
+
+	return u.String(), nil
+}
+
+// majorOf returns the part of a version before the first dot.
+func majorOf(version string) string {
+	for i, r := range version {
+		if r < '0' || r > '9' {
+			return version[:i]
+		}
+	}
+
+	return version
+}
+
+// PostgresOptions describes a server of a test's own.
+type PostgresOptions struct {
+	// Version is a major version, 14 to 18. Defaults to the one that the other
+	// servers of the run have.
+	Version string
+	// Settings are added to the server's configuration, such as
+	// {"wal_level": "logical"}. Defaults to a durable server with prepared
+	// transactions enabled.
+	Settings map[string]string
+}
+
+// PostgresServer is a PostgreSQL server of a test's own, to be crashed, restarted
+// and reconfigured. It is gone when the test ends. Its methods fail the test when
+// they fail, so they are called from the test's goroutine.
+type PostgresServer struct {
+	private
+
+	env *Env
+}
+
+// PrivatePostgres starts a server of the test's own. It takes two to three
+// seconds; tests that only need a database use [Postgres].
+func PrivatePostgres(tb testing.TB, o PostgresOptions) *PostgresServer {
+	tb.Helper()
+	s := startPrivate(tb, "", func(ctx context.Context) (*Own, error) { return OwnPostgres(ctx, o) })
+	env := newEnv()
+	env.maintenance.none = true // a smart stop waits until all have left
+	env.adopt(Service{Kind: KindPostgres, Address: s.own.Address, Version: s.own.Version, Real: true})
+
+	return &PostgresServer{private: s, env: env}
+}
+
+// URL is the address of the maintenance database. It stays the same across
+// restarts.
+func (s *PostgresServer) URL() string { return s.own.Address }
+
+// Version is the version that the server reports.
+func (s *PostgresServer) Version() string { return s.own.Version }
+
+// Database returns a database on this server, cloned from the templates applied
+// in order, or empty without templates. It goes with the server; its pool is
+// closed when tb ends, which may be a part of the server's test.
+func (s *PostgresServer) Database(tb testing.TB, templates ...Template) *Database {
+	tb.Helper()
+	url, err := s.env.CreateDatabase(context.Background(), tb.Name(), templates...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	db := openDatabase(tb, url)
+	db.ServerVersion = s.own.Version
+	tb.Cleanup(db.Pool.Close)
+
+	return db
+}
+
+// Standby starts a standby that follows the server. It restarts the server, so that a test calls it
+// before it connects.
+func (s *PostgresServer) Standby(tb testing.TB) *PostgresStandby {
+	tb.Helper()
+	p := startPrivate(tb, "", func(ctx context.Context) (*Own, error) { return OwnStandby(ctx, s.own, nil) })
+
+	return &PostgresStandby{private: p, primary: s}
+}
+
+// Stop stops the server and waits until it has exited. The mode is "smart",
+// "fast" or "immediate". The last is a crash without the loss of the
+// operating system's cache.
+func (s *PostgresServer) Stop(mode string) {
+	s.tb.Helper()
+	sig, err := stopSignal(mode)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	s.end(sig)
+}
+
+// Restart is [PostgresServer.Stop] and Start.
+func (s *PostgresServer) Restart(mode string) {
+	s.tb.Helper()
+	s.Stop(mode)
+	s.Start()
+}
+
+// stopSignal is the signal that asks PostgreSQL to stop in a mode.
+func stopSignal(mode string) (syscall.Signal, error) {
+	switch mode {
+	case "smart":
+		return syscall.SIGTERM, nil
+	case "fast":
+		return syscall.SIGINT, nil
+	case "immediate":
+		return syscall.SIGQUIT, nil
+	default:
+		return 0, fmt.Errorf("testenv: stop mode %q is not smart, fast or immediate", mode)
+	}
+}
+
+// PostgresStandby is a standby of a server of a test's own. It is gone when the test ends.
+type PostgresStandby struct {
+	private
+
+	primary *PostgresServer
+}
+
+// Address is the standby's host and port.
+func (s *PostgresStandby) Address() string { return s.own.HostPort }
+
+// Address is the server's host and port.
+func (s *PostgresServer) Address() string { return s.own.HostPort }
+
+// Pause waits until the standby has applied all that the primary has written, and then keeps it from
+// applying more until [PostgresStandby.Resume].
+func (s *PostgresStandby) Pause() {
+	s.tb.Helper()
+	end := askOne[string](s.tb, s.primary.URL(), "SELECT pg_current_wal_insert_lsn()::text")
+	s.await("SELECT pg_last_wal_replay_lsn() >= $1::text::pg_lsn", end)
+	s.run("SELECT pg_wal_replay_pause()")
+	s.await("SELECT pg_get_wal_replay_pause_state() = 'paused'")
+}
+
+// Resume lets the standby go on.
+func (s *PostgresStandby) Resume() {
+	s.tb.Helper()
+	s.run("SELECT pg_wal_replay_resume()")
+}
+
+// run runs a statement that returns void on the standby.
+func (s *PostgresStandby) run(sql string) {
+	s.tb.Helper()
+	askOne[any](s.tb, s.own.Address, sql)
+}
+
+// await asks the standby until the answer is true.
+func (s *PostgresStandby) await(sql string, args ...any) {
+	s.tb.Helper()
+	for !askOne[bool](s.tb, s.own.Address, sql, args...) {
+		if err := wait.For(s.tb.Context(), 5*time.Millisecond); err != nil {
+			s.tb.Fatal(err)
+		}
+	}
+}
+
+// askOne returns the one value that a statement returns.
+func askOne[T any](tb testing.TB, address, sql string, args ...any) (value T) {
+	tb.Helper()
+	conn, err := connectPostgres(tb.Context(), address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(tb.Context())) }()
+	rows, err := conn.Query(tb.Context(), sql, args...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if value, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[T]); err != nil {
+		tb.Fatalf("%s: %v", sql, err)
+	}
+
+	return value
 }

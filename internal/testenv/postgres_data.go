@@ -2,11 +2,23 @@ package testenv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // Dir is the directory of the server, which is gone when the server is closed. Its data
@@ -66,3 +78,262 @@ func (o *Own) Program(name string) (string, error) {
 
 	return path, nil
 }
+
+// Age sets the counters of transactions and multixacts of a server that is stopped forward to
+// n, as years of work would: what is in its databases is that old then. Start it with a long
+// autovacuum_naptime, or autovacuum makes all of it young again within seconds.
+func (s *PostgresServer) Age(n int64) {
+	s.tb.Helper()
+	// What the server looks into when it starts: pages of the states of transactions, four
+	// to a byte, and of the offsets of multixacts, four bytes each.
+	const segment = 32 * 8192
+	s.blank("pg_xact", n/(segment*4), segment)
+	s.blank("pg_multixact/offsets", n/(segment/4), segment)
+	next := strconv.FormatInt(n, 10)
+	s.program("pg_resetwal", "-x", next, "-m", next+",1", s.own.data())
+}
+
+// BecomeStandby makes a server that is stopped start as a standby, of nobody.
+func (s *PostgresServer) BecomeStandby() {
+	s.tb.Helper()
+	s.write(filepath.Join(s.own.data(), "standby.signal"), nil)
+}
+
+// blank writes a segment of zeros.
+func (s *PostgresServer) blank(dir string, segment int64, size int) {
+	s.tb.Helper()
+	s.write(filepath.Join(s.own.data(), dir, fmt.Sprintf("%04X", segment)), make([]byte, size))
+}
+
+// write writes a file of the server's data, with its owner.
+func (s *PostgresServer) write(path string, content []byte) {
+	s.tb.Helper()
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		s.tb.Fatal(err)
+	}
+	if credential := s.own.server.proc.plan.User.credential(); credential != nil {
+		if err := os.Chown(path, int(credential.Uid), int(credential.Gid)); err != nil {
+			s.tb.Fatal(err)
+		}
+	}
+}
+
+// program runs a program of the server's as who it runs as.
+func (s *PostgresServer) program(name string, args ...string) {
+	s.tb.Helper()
+	path, err := s.own.Program(name)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	cmd := exec.CommandContext(s.tb.Context(), path, args...)
+	cmd.Dir, cmd.SysProcAttr = s.own.Dir(), &syscall.SysProcAttr{Credential: s.own.server.proc.plan.User.credential()}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.tb.Fatalf("%s %q: %v\n%s", name, args, err, out)
+	}
+}
+
+// LockTable keeps all others from table until release is called. The function waits
+// returns once somebody waits for it.
+func (d *Database) LockTable(ctx context.Context, table string) (waits func(ctx context.Context) error, release func(), err error) {
+	conn, err := pgx.Connect(ctx, d.URL)
+	if err != nil {
+		return nil, nil, err
+	}
+	release = func() { _ = conn.Close(context.Background()) }
+	if _, err := conn.Exec(ctx, "BEGIN; LOCK TABLE "+table); err != nil {
+		release()
+
+		return nil, nil, err
+	}
+
+	return func(ctx context.Context) error { return d.awaitLock(ctx, table) }, release, nil
+}
+
+func (d *Database) awaitLock(ctx context.Context, table string) error {
+	for {
+		var waits bool
+		err := d.Pool.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = $1::text::regclass AND NOT granted)", table).Scan(&waits)
+		if err != nil || waits {
+			return err
+		}
+		if err := wait.For(ctx, time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// Unusual are settings of a database that change how texts are written, and what a statement
+// may do. All of leat works with them, in every mode of pgx.
+func Unusual() []string {
+	return []string{
+		"DateStyle = 'SQL, DMY'", "IntervalStyle = 'sql_standard'", "TimeZone = 'Asia/Kathmandu'", "bytea_output = 'escape'",
+		"extra_float_digits = -15", "quote_all_identifiers = on", "default_transaction_deferrable = on",
+		"default_transaction_isolation = 'serializable'", "lc_monetary = 'C'",
+	}
+}
+
+// Set makes settings, such as "jit = off", those of all new sessions of the database. The
+// connections of the pool that are not in use are opened again.
+func (d *Database) Set(tb testing.TB, settings ...string) {
+	tb.Helper()
+	for _, setting := range settings {
+		if _, err := d.Pool.Exec(context.Background(), "ALTER DATABASE "+pgx.Identifier{d.Name}.Sanitize()+" SET "+setting); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	d.Pool.Reset()
+}
+
+// strangers are objects of a role that may CREATE in the schema public and nothing else. All of
+// them match some arguments better than what PostgreSQL has under the same name. A function
+// notes that it was called, an aggregate that a view was made with it.
+const strangers = `
+CREATE TABLE public.loot (what text);
+GRANT ALL ON public.loot TO public;
+DO $do$
+DECLARE
+    signature text;
+BEGIN
+    FOREACH signature IN ARRAY ARRAY[
+        'jsonb_build_object(text, text)', 'jsonb_build_object(text, bigint)', 'jsonb_build_object(text, integer)',
+        'jsonb_build_object(text, timestamptz)', 'jsonb_build_object(text, bigint, text, jsonb)', 'jsonb_build_object(text, integer, text, jsonb)'
+    ] LOOP
+        EXECUTE 'CREATE FUNCTION public.' || signature || ' RETURNS jsonb LANGUAGE plpgsql AS $f$
+            BEGIN INSERT INTO public.loot VALUES (' || quote_literal(signature) || '); RETURN ''{}''::jsonb; END $f$';
+    END LOOP;
+    FOREACH signature IN ARRAY ARRAY['concat_ws(text, uuid, oid, bigint)', 'concat_ws(text, text, oid, bigint)'] LOOP
+        EXECUTE 'CREATE FUNCTION public.' || signature || ' RETURNS text LANGUAGE plpgsql AS $f$
+            BEGIN INSERT INTO public.loot VALUES (' || quote_literal(signature) || '); RETURN ''''; END $f$';
+    END LOOP;
+    FOREACH signature IN ARRAY ARRAY['smallint', 'bigint', 'uuid', 'text', 'bytea', 'jsonb', 'timestamptz'] LOOP
+        EXECUTE 'CREATE FUNCTION public.unnest(' || signature || '[]) RETURNS SETOF ' || signature || ' LANGUAGE plpgsql AS $f$
+            BEGIN INSERT INTO public.loot VALUES (''unnest''); RETURN QUERY SELECT pg_catalog.unnest($1); END $f$';
+        EXECUTE 'CREATE FUNCTION public.gather(' || signature || '[], ' || signature || ') RETURNS ' || signature || '[] LANGUAGE plpgsql AS $f$
+            BEGIN INSERT INTO public.loot VALUES (''array_agg''); RETURN $1 || $2; END $f$';
+        EXECUTE 'CREATE AGGREGATE public.array_agg(' || signature || ') (SFUNC = public.gather, STYPE = ' || signature || '[])';
+    END LOOP;
+    CREATE FUNCTION public.times(bigint, interval) RETURNS interval LANGUAGE plpgsql AS $f$
+        BEGIN INSERT INTO public.loot VALUES ('bigint * interval'); RETURN $1::float8 OPERATOR(pg_catalog.*) $2; END $f$;
+    CREATE OPERATOR public.* (LEFTARG = bigint, RIGHTARG = interval, FUNCTION = public.times);
+    CREATE FUNCTION public.times(numeric, integer) RETURNS numeric LANGUAGE plpgsql AS $f$
+        BEGIN INSERT INTO public.loot VALUES ('numeric * integer'); RETURN $1 OPERATOR(pg_catalog.*) $2::numeric; END $f$;
+    CREATE OPERATOR public.* (LEFTARG = numeric, RIGHTARG = integer, FUNCTION = public.times);
+END $do$`
+
+// Strangers makes objects in the schema public of db that take the place of PostgreSQL's own
+// wherever a statement is not careful.
+func Strangers(tb testing.TB, db *Database) {
+	tb.Helper()
+	if _, err := db.Pool.Exec(context.Background(), strangers); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// RequireNotCalled fails tb if anybody has called what Strangers made, or has made a view or a
+// default that would.
+func RequireNotCalled(tb testing.TB, db *Database) {
+	tb.Helper()
+	var called []string
+	err := db.Pool.QueryRow(context.Background(), `
+		SELECT coalesce(pg_catalog.array_agg(DISTINCT what), '{}') FROM (
+			SELECT what FROM public.loot
+			UNION ALL
+			SELECT 'kept: ' || p.oid::regprocedure::text
+			FROM pg_depend d JOIN pg_proc p ON d.refclassid = 'pg_proc'::regclass AND p.oid = d.refobjid
+			WHERE p.pronamespace = 'public'::regnamespace AND d.classid IN ('pg_rewrite'::regclass, 'pg_attrdef'::regclass, 'pg_constraint'::regclass)) x`).Scan(&called)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if len(called) > 0 {
+		tb.Errorf("objects of strangers are called: %q", called)
+	}
+}
+
+// LockDown takes the advisory locks of db from every role but those of roles, by the
+// statements that docs/operations.md shows to operators.
+func LockDown(tb testing.TB, db *Database, roles ...string) {
+	tb.Helper()
+	_, file, _, ok := runtime.Caller(0)
+	require.True(tb, ok)
+	raw, err := os.ReadFile(filepath.Join(filepath.Dir(file), "../../docs/operations.md"))
+	require.NoError(tb, err)
+	_, section, ok := strings.Cut(string(raw), "## Who may lock\n")
+	require.True(tb, ok)
+	_, section, ok = strings.Cut(section, "```sql\n")
+	require.True(tb, ok)
+	sql, _, _ := strings.Cut(section, "```")
+	require.Contains(tb, sql, "leat_services")
+	names := make([]string, len(roles))
+	for i, role := range roles {
+		names[i] = pgx.Identifier{role}.Sanitize()
+	}
+	_, err = db.Pool.Exec(tb.Context(), strings.ReplaceAll(sql, "leat_services", strings.Join(names, ", ")), pgx.QueryExecModeSimpleProtocol)
+	require.NoError(tb, err)
+}
+
+// OnDatabase runs an example on a database of its own, in which setUp has been executed:
+// an Example has no testing.TB to hand to Postgres. The database is dropped when run
+// returns.
+func OnDatabase(setUp string, run func(ctx context.Context, pool *pgxpool.Pool) error) (err error) {
+	ctx := context.Background()
+	env, err := Start(ctx, Needs{Postgres: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, env.Close()) }()
+	url, err := env.CreateDatabase(ctx, "example")
+	if err != nil {
+		return err
+	}
+	pool, err := pgxpool.New(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	if _, err := pool.Exec(ctx, setUp); err != nil {
+		return err
+	}
+	return run(ctx, pool)
+}
+
+// rollbackPrepared ends the prepared transactions of a database, which no force
+// cuts when it is dropped. It can only be done from inside.
+func rollbackPrepared(ctx context.Context, maintenance *pgx.Conn, address, database string) (err error) {
+	var held bool
+	err = maintenance.QueryRow(ctx,
+		`SELECT EXISTS (SELECT FROM pg_prepared_xacts WHERE database = $1)`, database).Scan(&held)
+	if err != nil {
+		return fmt.Errorf("testenv: prepared transactions: %w", err)
+	}
+	if !held {
+		return nil
+	}
+	url, err := withDatabase(address, database)
+	if err != nil {
+		return err
+	}
+	conn, err := connectPostgres(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+
+	rows, err := conn.Query(ctx, `SELECT gid FROM pg_prepared_xacts WHERE database = current_database()`)
+	if err != nil {
+		return fmt.Errorf("testenv: prepared transactions: %w", err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return fmt.Errorf("testenv: prepared transactions: %w", err)
+	}
+	for _, id := range ids {
+		// The identifier is a literal in the grammar, not an expression.
+		if _, err := conn.Exec(ctx, `ROLLBACK PREPARED `+quoteLiteral(id)); err != nil {
+			return fmt.Errorf("testenv: prepared transaction %q: %w", id, err)
+		}
+	}
+
+	return nil
+}
+
+func quoteLiteral(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

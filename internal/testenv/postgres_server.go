@@ -1,15 +1,28 @@
 package testenv
 
 import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
+	"os"
+	"os/exec"
+	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
+
+	"github.com/xi2/xz"
 )
 
 // postgresServer runs PostgreSQL from binaries on this machine.
@@ -156,4 +169,266 @@ func OwnStandby(ctx context.Context, primary *Own, settings map[string]string) (
 	}
 
 	return newOwn(Service{Address: postgresURL(s.port), Version: s.version}, s), nil
+}
+
+// postgresBinaries is a directory that holds postgres and initdb.
+type postgresBinaries struct {
+	dir    string
+	origin string
+}
+
+// oldestPostgres is the oldest major version that leat supports.
+const oldestPostgres = 14
+
+// localPostgres looks for binaries on this machine: where the environment says,
+// where Debian puts them, the newest first, then in PATH.
+func localPostgres(ctx context.Context) (postgresBinaries, bool) {
+	if dir := os.Getenv(EnvPostgresBin); dir != "" {
+		return postgresBinaries{dir: dir, origin: dir + " (" + EnvPostgresBin + ")"}, true
+	}
+	for _, dir := range postgresDirs() {
+		if usablePostgres(ctx, dir) {
+			return postgresBinaries{dir: dir, origin: dir}, true
+		}
+	}
+
+	return postgresBinaries{}, false
+}
+
+// postgresDirs are the directories worth a look, best first.
+func postgresDirs() []string {
+	dirs, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+	slices.SortFunc(dirs, func(a, b string) int { return debianMajor(b) - debianMajor(a) })
+	if path, err := exec.LookPath("initdb"); err == nil {
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			dirs = append(dirs, filepath.Dir(target))
+		}
+	}
+
+	return dirs
+}
+
+func debianMajor(bin string) int {
+	major, err := strconv.Atoi(filepath.Base(filepath.Dir(bin)))
+	if err != nil {
+		return 0
+	}
+
+	return major
+}
+
+// usablePostgres reports whether both programs are there and new enough. The
+// client packages alone bring pg_ctl's directory without them.
+func usablePostgres(ctx context.Context, dir string) bool {
+	if _, err := os.Stat(filepath.Join(dir, "initdb")); err != nil {
+		return false
+	}
+	output, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output()
+	if err != nil {
+		return false
+	}
+	fields := strings.Fields(string(output)) // postgres (PostgreSQL) 15.14 (Debian …)
+	if len(fields) < 3 {
+		return false
+	}
+	major, err := strconv.Atoi(majorOf(fields[2]))
+
+	return err == nil && major >= oldestPostgres
+}
+
+// versionedPostgres returns the binaries of a major version.
+func versionedPostgres(ctx context.Context, major string) (postgresBinaries, error) {
+	return fetchPostgres(ctx, major)
+}
+
+// wantedPostgres returns the binaries that a server of our own is started from:
+// those of the version asked for, else what is on the machine, installed or
+// fetched if need be.
+func wantedPostgres(ctx context.Context, version string) (postgresBinaries, error) {
+	if version == "" {
+		version = os.Getenv(EnvPostgresVersion)
+	}
+	if version != "" {
+		return versionedPostgres(ctx, majorOf(version))
+	}
+	if b, ok := localPostgres(ctx); ok {
+		return b, nil
+	}
+	if mayInstall() {
+		if err := install(ctx, "postgresql"); err != nil {
+			return postgresBinaries{}, err
+		}
+		if b, ok := localPostgres(ctx); ok {
+			b.origin += ", installed by this run"
+
+			return b, nil
+		}
+
+		return postgresBinaries{}, fmt.Errorf("%w: the package postgresql brought no usable server", ErrUnavailable)
+	}
+
+	return fetchPostgres(ctx, newestPostgres)
+}
+
+// newestPostgres is fetched when any version will do.
+const newestPostgres = "18"
+
+//go:embed postgres_pom.xml
+var postgresPOM []byte
+
+//go:embed sums/postgres.sha256
+var postgresSums []byte
+
+// postgresRelease is the minor version that is fetched for a major one.
+func postgresRelease(major string) (string, error) {
+	switch major {
+	case "14":
+		return "14.19.0", nil
+	case "15":
+		return "15.14.0", nil
+	case "16":
+		return "16.10.0", nil
+	case "17":
+		return "17.6.0", nil
+	case newestPostgres:
+		return "18.1.0", nil
+	default:
+		return "", fmt.Errorf("testenv: %s=%q is not 14 to 18", EnvPostgresVersion, major)
+	}
+}
+
+// fetchPostgres returns the binaries of a major version, fetched once with Maven and
+// kept in the cache.
+func fetchPostgres(ctx context.Context, major string) (postgresBinaries, error) {
+	release, err := postgresRelease(major)
+	if err != nil {
+		return postgresBinaries{}, err
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		return postgresBinaries{}, err
+	}
+	home := filepath.Join(cache, "postgres-"+release)
+	err = once(ctx, home, func(dir string) error {
+		jar, err := postgresJar(ctx, release)
+		if err != nil {
+			return err
+		}
+
+		return unpackPostgres(jar, dir)
+	})
+	if err != nil {
+		return postgresBinaries{}, fmt.Errorf("%w: PostgreSQL %s: %w", ErrUnavailable, release, err)
+	}
+
+	return postgresBinaries{
+		dir:    filepath.Join(home, "bin"),
+		origin: "embedded-postgres " + release,
+	}, nil
+}
+
+// postgresJar returns what the project embedded-postgres-binaries publishes for this
+// machine, if it is what was pinned.
+func postgresJar(ctx context.Context, release string) ([]byte, error) {
+	artifact := "embedded-postgres-binaries-" + runtime.GOOS + "-" + runtime.GOARCH
+	if runtime.GOARCH == "arm64" {
+		artifact += "v8"
+	}
+	pinned, err := parseSums(postgresSums)
+	if err != nil {
+		return nil, err
+	}
+	name := artifact + "-" + release + ".jar"
+	sum, ok := pinned[name]
+	if !ok {
+		return nil, fmt.Errorf("%w: %s: there is no sum of it; %s can name binaries", errSum, name, EnvPostgresBin)
+	}
+	pom := bytes.ReplaceAll(postgresPOM, []byte("ARTIFACT"), []byte(artifact))
+	pom = bytes.ReplaceAll(pom, []byte("RELEASE"), []byte(release))
+	jars, err := findJars(ctx, "postgres-jar-"+release, pom, []byte(sum+"  "+name+"\n"))
+	if err != nil {
+		return nil, err
+	}
+	jar, err := os.ReadFile(filepath.Join(jars.libs, name))
+	if err != nil {
+		return nil, fmt.Errorf("testenv: %w", err)
+	}
+
+	return jar, nil
+}
+
+// unpackPostgres unpacks what is in the one .txz of a jar into dir.
+func unpackPostgres(jar []byte, dir string) error {
+	archive, err := zip.NewReader(bytes.NewReader(jar), int64(len(jar)))
+	if err != nil {
+		return fmt.Errorf("testenv: unpack PostgreSQL: %w", err)
+	}
+	for _, file := range archive.File {
+		if !strings.HasSuffix(file.Name, ".txz") {
+			continue
+		}
+		if err := unpackFile(file, dir); err != nil {
+			return fmt.Errorf("testenv: unpack PostgreSQL: %s: %w", file.Name, err)
+		}
+
+		return nil
+	}
+
+	return errors.New("testenv: unpack PostgreSQL: no .txz in the jar")
+}
+
+func unpackFile(file *zip.File, dir string) (err error) {
+	packed, err := file.Open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, packed.Close()) }()
+	plain, err := xz.NewReader(packed, 0)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+
+	for entries := tar.NewReader(plain); ; {
+		entry, err := entries.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = unpackEntry(root, entry, entries)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// unpackEntry makes one directory, file or symbolic link.
+func unpackEntry(root *os.Root, entry *tar.Header, content io.Reader) (err error) {
+	name := path.Clean(entry.Name)
+	if entry.Typeflag == tar.TypeDir {
+		return root.MkdirAll(name, 0o755)
+	}
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	switch entry.Typeflag {
+	case tar.TypeSymlink:
+		return root.Symlink(entry.Linkname, name)
+	case tar.TypeReg:
+	default:
+		return fmt.Errorf("%s: cannot unpack type %q", name, entry.Typeflag)
+	}
+	out, err := root.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_EXCL, fs.FileMode(entry.Mode).Perm())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	_, err = io.Copy(out, content)
+
+	return err
 }

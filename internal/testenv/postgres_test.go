@@ -2,9 +2,11 @@ package testenv_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -122,3 +124,14 @@ func TestPostgres_IsDroppedAfterTheTest(t *testing.T) {
 }
 
 func rand() string { return testenv.UniqueName() }
+
+//leat:level 0
+func TestVersionOf(t *testing.T) {
+	t.Parallel()
+	files := fstest.MapFS{"1.sql": {Data: []byte("one")}, "more/2.sql": {Data: []byte("two")}}
+	version := testenv.VersionOf(files, nil)
+	require.Equal(t, version, testenv.VersionOf(files, nil))
+	files["more/2.sql"] = &fstest.MapFile{Data: []byte("three")}
+	require.NotEqual(t, version, testenv.VersionOf(files, nil))
+	require.Equal(t, "no files", testenv.VersionOf(nil, errors.New("no files")))
+}

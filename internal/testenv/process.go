@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -231,3 +233,105 @@ func (p *process) tail(most int) string {
 
 // closeTimeout bounds the stop of one server.
 const closeTimeout = 45 * time.Second
+
+// logName is the file in a server's directory that holds what it printed.
+const logName = "server.log"
+
+// plan is how a server is run. It goes to the supervisor as JSON.
+type plan struct {
+	// Dir belongs to the server and is removed in the end.
+	Dir string
+	// User is who the server runs as, nil for whoever runs us.
+	User *account
+	// Files are written into Dir before anything is run.
+	Files map[string]string
+	// Prepare are commands that run once before the first start.
+	Prepare [][]string
+	// Argv is the server, which stays in the foreground.
+	Argv []string
+	// Env is added to the environment.
+	Env []string
+	// Finish are commands that run after the server's end. Their failures count for nothing.
+	Finish [][]string
+	// Stop are the signals that end the server, in the order of growing rudeness.
+	// SIGKILL follows by itself.
+	Stop []stopStep
+}
+
+// stopStep is a signal and how long it is given to work.
+type stopStep struct {
+	Signal int
+	Wait   time.Duration
+}
+
+// request asks the supervisor to start the server or to send it a signal.
+type request struct {
+	Start  bool `json:",omitempty"`
+	Signal int  `json:",omitempty"`
+}
+
+// event is what the supervisor answers.
+type event struct {
+	Name  string
+	PID   int    `json:",omitempty"`
+	Error string `json:",omitempty"`
+}
+
+const (
+	eventHello    = "leat-supervisor"
+	eventPrepared = "prepared"
+	eventStarted  = "started"
+	eventFailed   = "failed"
+	eventExited   = "exited"
+)
+
+// account is a user that a server runs as.
+type account struct {
+	UID, GID uint32
+}
+
+// unprivileged returns the account that a server which refuses root runs as: nil,
+// that is ourselves, unless we are root.
+func unprivileged() (*account, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil //nolint:nilnil // nil is a valid account: our own
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		if u, err := user.Lookup(name); err == nil {
+			return parseAccount(u)
+		}
+	}
+
+	return nil, fmt.Errorf("%w: databases refuse root, and there is no user postgres or nobody", ErrUnavailable)
+}
+
+func parseAccount(u *user.User) (*account, error) {
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return nil, fmt.Errorf("testenv: user %s: %w", u.Username, err)
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return nil, fmt.Errorf("testenv: user %s: %w", u.Username, err)
+	}
+
+	return &account{UID: uint32(uid), GID: uint32(gid)}, nil
+}
+
+// credential is the account in the form that the kernel wants.
+func (a *account) credential() *syscall.Credential {
+	if a == nil {
+		return nil
+	}
+
+	return &syscall.Credential{Uid: a.UID, Gid: a.GID}
+}
+
+// own hands a file or directory over to the account.
+func (a *account) own(path string) error {
+	if err := os.Chown(path, int(a.UID), int(a.GID)); err != nil {
+		return fmt.Errorf("testenv: %w", err)
+	}
+
+	return nil
+}

@@ -2,12 +2,18 @@ package testenv
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -113,4 +119,86 @@ func use(tb testing.TB, kind Kind) Service {
 	shared.slot(kind).announce.Do(func() { tb.Log("this run uses ", service.line()) })
 
 	return service
+}
+
+// Long marks a test that is left out with -short, and says why. With CI=true
+// nothing may be left out: there the test fails instead.
+func Long(tb testing.TB, reason string) {
+	tb.Helper()
+	if testing.Short() {
+		leaveOut(tb, "-short: "+reason)
+	}
+}
+
+// Available fails a test whose server could not be started. Where there is none to be
+// started, err being [ErrUnavailable], the test is left out; with CI=true it fails.
+func Available(tb testing.TB, err error) {
+	tb.Helper()
+	if errors.Is(err, ErrUnavailable) {
+		leaveOut(tb, firstLine(err))
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func leaveOut(tb testing.TB, reason string) {
+	tb.Helper()
+	if inCI() {
+		tb.Fatalf("left out although CI=true: %s", reason)
+	}
+	tb.Skip(reason)
+}
+
+// logPatience bounds the wait for a line.
+const logPatience = time.Minute
+
+// Log is a log that a test waits on. It is safe for concurrent use.
+type Log struct {
+	mu    sync.Mutex
+	text  strings.Builder
+	added chan struct{}
+}
+
+// NewLog returns an empty one.
+func NewLog() *Log { return &Log{added: make(chan struct{})} }
+
+// Logger returns a logger that writes to l.
+func (l *Log) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+// Write implements io.Writer.
+func (l *Log) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.added)
+	l.added = make(chan struct{})
+
+	return l.text.Write(line)
+}
+
+// Forget empties l.
+func (l *Log) Forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.Reset()
+}
+
+// Await waits for a line that has all of parts.
+func (l *Log) Await(tb testing.TB, parts ...string) {
+	tb.Helper()
+	for late := time.After(logPatience); ; {
+		l.mu.Lock()
+		text, added := l.text.String(), l.added
+		l.mu.Unlock()
+		for line := range strings.Lines(text) {
+			if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
+				return
+			}
+		}
+		select {
+		case <-added:
+		case <-late:
+			tb.Fatalf("the log has no line with %q in\n… %s", parts, text[max(0, len(text)-2000):])
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package testenv_test
 
 import (
+	"os/exec"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -27,4 +28,14 @@ func TestStart_FindsWhatIsNeededAndDropsItsDatabases(t *testing.T) {
 	require.NoError(t, env.Close())
 	_, err = pgx.Connect(t.Context(), url)
 	require.Error(t, err)
+}
+
+// TestPromtool_Runs: it is the program that it is taken for.
+//
+//leat:level 4
+func TestPromtool_Runs(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), testenv.Promtool(t), "--version").CombinedOutput()
+	require.NoError(t, err)
+	require.Contains(t, string(out), "promtool, version")
 }

@@ -81,7 +81,7 @@ func TestSignIn(t *testing.T) {
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	held, err := s.ob.Held(t.Context(), admin.HeldQuery{})
+	held, err := s.ob.Admin().Held(t.Context(), admin.HeldQuery{})
 	require.NoError(t, err)
 	form := func(headers ...string) int {
 		body := strings.NewReader("group=default&reason=x&confirmed=true")
@@ -98,7 +98,7 @@ func TestAttacks(t *testing.T) {
 	for _, host := range []string{"localhost:8470", "LOCALHOST", "127.0.0.1:8470", "[::1]:8470", "localhost."} {
 		require.Equal(t, http.StatusOK, s.ask(http.MethodGet, "/api/v1/status", nil, "Host", host).Code, host)
 	}
-	groups, err := s.ob.Groups(t.Context())
+	groups, err := s.ob.Admin().Groups(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, groups[0].Paused)
 	require.Equal(t, http.StatusSeeOther, form("Sec-Fetch-Site", "same-origin"))
@@ -117,7 +117,7 @@ func TestAttacks(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, s.get("/api/v1/delayed?limit=101").Code, "they are read with their payloads")
 	require.Equal(t, http.StatusBadRequest, s.get("/api/v1/messages?from=yesterday").Code)
 	require.Equal(t, http.StatusNotFound, s.get("/api/v1/parked?outbox=nobody").Code)
-	after, err := s.ob.Held(t.Context(), admin.HeldQuery{})
+	after, err := s.ob.Admin().Held(t.Context(), admin.HeldQuery{})
 	require.NoError(t, err)
 	require.Equal(t, held, after)
 }
@@ -139,7 +139,7 @@ func TestNew_Refuses(t *testing.T) {
 	t.Parallel()
 	good := func(*http.Request) (dashboard.Identity, error) { return dashboard.Identity{}, nil }
 	s := newShop(t)
-	stores := map[string]admin.Outbox{"shop": s.ob}
+	stores := map[string]admin.Outbox{"shop": s.ob.Admin()}
 	for field, cfg := range map[string]dashboard.Config{
 		"Outboxes":          {Authorize: good},
 		"Outboxes[x]":       {Authorize: good, Outboxes: map[string]admin.Outbox{"x": nil}},

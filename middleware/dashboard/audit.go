@@ -34,7 +34,7 @@ func (c *call) ranges() (list[rangeRow], error) {
 		return none, err
 	}
 	ranges, err := lister.Ranges(c.ctx())
-	return listOf(c, ranges, len(ranges)+1, func(r admin.RangeState) rangeRow {
+	return listOf(c, ranges, len(ranges)+1, func(r admin.Range) rangeRow {
 		row := rangeRow{r.Table, r.From, r.To, r.Bytes, append([]string{}, r.PinnedBy...)}
 		if r.Open() {
 			row.To = 0

@@ -114,9 +114,9 @@ func (h *hoard) Trace(context.Context, outboxadmin.TraceQuery) (t outboxadmin.Tr
 	return t, nil
 }
 
-func (h *hoard) Ranges(context.Context) ([]outboxadmin.RangeState, error) {
-	return everyRow(h, func(no int64) outboxadmin.RangeState {
-		return outboxadmin.RangeState{Range: outboxadmin.Range{Table: fmt.Sprint("r", no)}, PinnedBy: []string{h.text}}
+func (h *hoard) Ranges(context.Context) ([]outboxadmin.Range, error) {
+	return everyRow(h, func(no int64) outboxadmin.Range {
+		return outboxadmin.Range{Table: fmt.Sprint("r", no), PinnedBy: []string{h.text}}
 	}), nil
 }
 

@@ -82,7 +82,7 @@ func (c *call) perform(a action, ch change) (changed, error) {
 	if ch.DryRun && ch.Reason == "" {
 		by.Reason = "preview"
 	}
-	if err := by.Check(); err != nil {
+	if err := admin.Complete(&by); err != nil {
 		return changed{}, err
 	}
 	if !a.counts {

@@ -70,13 +70,13 @@ func (o order) ofInbox() inboxadmin.Selection {
 
 func redrive(dead bool) func(context.Context, admin.Outbox, order) (admin.Changed, error) {
 	return func(ctx context.Context, ob admin.Outbox, o order) (admin.Changed, error) {
-		return ob.Redrive(ctx, admin.RedriveRequest{By: o.by, Selection: o.ofOutbox(dead), Group: o.Group, DryRun: o.dry})
+		return ob.Redrive(ctx, admin.ChangeRequest{By: o.by, Selection: o.ofOutbox(dead), Group: o.Group, DryRun: o.dry})
 	}
 }
 
 func drop(dead bool) func(context.Context, admin.Outbox, order) (admin.Changed, error) {
 	return func(ctx context.Context, ob admin.Outbox, o order) (admin.Changed, error) {
-		return ob.Drop(ctx, admin.DropRequest{By: o.by, Selection: o.ofOutbox(dead), Group: o.Group, DryRun: o.dry})
+		return ob.Drop(ctx, admin.ChangeRequest{By: o.by, Selection: o.ofOutbox(dead), Group: o.Group, DryRun: o.dry})
 	}
 }
 
@@ -111,7 +111,7 @@ func removeGroup(ctx context.Context, manager admin.GroupManager, o order) (admi
 }
 
 func inboxRedrive(ctx context.Context, in inboxadmin.Inbox, o order) (admin.Changed, error) {
-	return in.Redrive(ctx, inboxadmin.RedriveRequest{By: o.by, Selection: o.ofInbox(), Consumer: o.Consumer, DryRun: o.dry})
+	return in.Redrive(ctx, inboxadmin.ChangeRequest{By: o.by, Selection: o.ofInbox(), Consumer: o.Consumer, DryRun: o.dry})
 }
 
 func inboxSkip(ctx context.Context, in inboxadmin.Inbox, o order) (admin.Changed, error) {
@@ -119,5 +119,5 @@ func inboxSkip(ctx context.Context, in inboxadmin.Inbox, o order) (admin.Changed
 }
 
 func inboxDrop(ctx context.Context, in inboxadmin.Inbox, o order) (admin.Changed, error) {
-	return in.Drop(ctx, inboxadmin.DropRequest{By: o.by, Selection: o.ofInbox(), Consumer: o.Consumer, DryRun: o.dry})
+	return in.Drop(ctx, inboxadmin.ChangeRequest{By: o.by, Selection: o.ofInbox(), Consumer: o.Consumer, DryRun: o.dry})
 }

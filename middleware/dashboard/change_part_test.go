@@ -18,15 +18,15 @@ import (
 type dropper struct {
 	admin.Outbox
 
-	drop func(req admin.DropRequest) (admin.Changed, error)
+	drop func(req admin.ChangeRequest) (admin.Changed, error)
 }
 
-func (d dropper) Drop(_ context.Context, req admin.DropRequest) (admin.Changed, error) {
+func (d dropper) Drop(_ context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	return d.drop(req)
 }
 
 // dropping is a shop whose outbox drops by drop.
-func dropping(t *testing.T, drop func(req admin.DropRequest) (admin.Changed, error)) *shop {
+func dropping(t *testing.T, drop func(req admin.ChangeRequest) (admin.Changed, error)) *shop {
 	t.Helper()
 	return newShop(t, func(c *dashboard.Config) {
 		c.Outboxes = map[string]admin.Outbox{"shop": dropper{c.Outboxes["shop"], drop}}
@@ -40,7 +40,7 @@ func TestChangeInPart(t *testing.T) {
 		context.DeadlineExceeded: http.StatusGatewayTimeout, errors.New("db-7 is away"): http.StatusInternalServerError, admin.ErrNotParked: http.StatusNotFound,
 	} {
 		turn := 0
-		s := dropping(t, func(req admin.DropRequest) (admin.Changed, error) {
+		s := dropping(t, func(req admin.ChangeRequest) (admin.Changed, error) {
 			if req.DryRun {
 				return admin.Changed{Count: 25_000}, nil
 			}
@@ -62,7 +62,7 @@ func TestChangeInPart(t *testing.T) {
 // No more is asked of a key than its preview has counted, and what came in between is told.
 func TestChangeTellsOthers(t *testing.T) {
 	t.Parallel()
-	s := dropping(t, func(req admin.DropRequest) (admin.Changed, error) {
+	s := dropping(t, func(req admin.ChangeRequest) (admin.Changed, error) {
 		if req.DryRun {
 			return admin.Changed{Count: 2, IDs: []string{"m-1", "m-2"}}, nil
 		}

@@ -134,13 +134,13 @@ func TestKindThatThereIsNot(t *testing.T) {
 func (s *shop) audited(action string) admin.AuditEntry {
 	s.t.Helper()
 	if action[0] == 'i' {
-		entries, err := s.in.Audit(s.t.Context(), inboxadmin.AuditQuery{Newest: true, Limit: 1})
+		entries, err := s.in.(inboxadmin.Auditor).Audit(s.t.Context(), inboxadmin.AuditQuery{Newest: true, Limit: 1})
 		require.NoError(s.t, err)
 		require.Len(s.t, entries, 1)
 		e := entries[0]
 		return admin.AuditEntry{Action: e.Action, Actor: e.Actor, Reason: e.Reason, Details: e.Details}
 	}
-	entries, err := s.ob.Audit(s.t.Context(), admin.AuditQuery{Newest: true, Limit: 1})
+	entries, err := s.ob.Admin().Audit(s.t.Context(), admin.AuditQuery{Newest: true, Limit: 1})
 	require.NoError(s.t, err)
 	require.Len(s.t, entries, 1)
 	return entries[0]
@@ -158,7 +158,7 @@ func TestAnotherCountIsRefused(t *testing.T) {
 
 	s.enqueue(orderOf("m-4", "order-4"))
 	s.relayParked()
-	before, err := s.ob.Held(t.Context(), admin.HeldQuery{})
+	before, err := s.ob.Admin().Held(t.Context(), admin.HeldQuery{})
 	require.NoError(t, err)
 	code, answer := s.post("parked:drop", with(body, object{"reason": "INC-42", "token": preview["token"]}))
 	require.Equal(t, http.StatusConflict, code)
@@ -166,7 +166,7 @@ func TestAnotherCountIsRefused(t *testing.T) {
 	page = s.form("parked:drop", url.Values{"topics": {"orders"}, "token": {token[1]}, "reason": {"INC-42"}, "confirmed": {"true"}})
 	require.Equal(t, http.StatusConflict, page.Code)
 	require.Contains(t, page.Body.String(), `<b id="count">3</b>`)
-	after, err := s.ob.Held(t.Context(), admin.HeldQuery{})
+	after, err := s.ob.Admin().Held(t.Context(), admin.HeldQuery{})
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 

@@ -19,7 +19,7 @@ func ExampleNew() {
 		return
 	}
 	d, err := dashboard.New(dashboard.Config{
-		Outboxes: map[string]admin.Outbox{"shop": ob},
+		Outboxes: map[string]admin.Outbox{"shop": ob.Admin()},
 		Base:     "/ops/leat/",
 		Hosts:    []string{"ops.example.com"},
 		Authorize: func(r *http.Request) (dashboard.Identity, error) {

@@ -34,7 +34,7 @@ const script = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>`
 type shop struct {
 	t  *testing.T
 	ob *memoutbox.Outbox
-	in *meminbox.Admin
+	in inboxadmin.Inbox
 	d  *dashboard.Dashboard
 	// roles are those of who asks.
 	roles []dashboard.Role
@@ -65,7 +65,7 @@ func newShop(t *testing.T, change ...func(*dashboard.Config)) *shop {
 	}
 	s.in = meminbox.NewAdmin(store)
 	cfg := dashboard.Config{
-		Outboxes: map[string]admin.Outbox{"shop": s.ob}, Inboxes: map[string]inboxadmin.Inbox{"shop": s.in},
+		Outboxes: map[string]admin.Outbox{"shop": s.ob.Admin()}, Inboxes: map[string]inboxadmin.Inbox{"shop": s.in},
 		Authorize: func(*http.Request) (dashboard.Identity, error) {
 			return dashboard.Identity{Actor: "ann", Roles: s.roles, Mode: "test"}, nil
 		},

@@ -19,7 +19,7 @@ type View struct {
 func (c *call) viewed(v View) error {
 	v.Actor, v.Mode, v.Address = c.who.Actor, c.who.Mode, c.r.RemoteAddr
 	c.d.cfg.Logger.InfoContext(c.ctx(), "payload was viewed", slog.String("actor", v.Actor), slog.String("address", v.Address),
-		slog.String("outbox", v.Outbox), slog.String("inbox", v.Inbox), slog.String("id", v.ID), slog.Bool("download", v.Download))
+		slog.String("outbox", v.Outbox), slog.String("inbox", v.Inbox), slog.String("message_id", v.ID), slog.Bool("download", v.Download))
 	if c.d.cfg.OnView == nil {
 		return nil
 	}

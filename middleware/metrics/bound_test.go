@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
+	inboxdriver "github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/middleware/metrics"
 	"github.com/leat-go/leat/middleware/metrics/internal/ledger"
 	"github.com/leat-go/leat/outbox"
@@ -28,7 +29,7 @@ func flood(t *testing.T, m *metrics.Metrics, n int) {
 	r, err := o.Relay("default")
 	require.NoError(t, err)
 	r.Watch(state{})
-	c, s := m.Consumers(), m.Source("acked")
+	c, s := m.Consumers(), m.Source()
 	for range 2 {
 		for i := range n {
 			name := fmt.Sprintf("name-%d", i)
@@ -37,8 +38,8 @@ func flood(t *testing.T, m *metrics.Metrics, n int) {
 			r.OnRelaySend(ctx, relay.SendEvent{Records: []outbox.Record{record}, Results: []outbox.Result{{}}})
 			r.OnRelayHold(ctx, relay.HoldEvent{Record: &record, Fate: driver.FatePark})
 			c.OnInboxDelivery(ctx, inbox.DeliveryEvent{Consumer: name, ID: name})
-			s.Delivered(name, "name-0", "acked")
-			s.Delivered("g", name, "acked")
+			s.OnDriverSource(ctx, inboxdriver.SourceEvent{Group: name, Topic: "name-0", Kind: "acked"})
+			s.OnDriverSource(ctx, inboxdriver.SourceEvent{Group: "g", Topic: name, Kind: "acked"})
 		}
 	}
 }

@@ -46,7 +46,7 @@ func (m *Metrics) Consumers(inboxes ...string) *Consumers {
 		return m.counters(dedupeDeliveries, names(dedupe.OutcomeRan, dedupe.OutcomePanicked), consumer)
 	})
 	c.caches = newSeries(m.consumers, func(consumer string) map[string]Counter {
-		return m.counters(cacheLooks, names(twotier.Missed, twotier.Outlived), consumer)
+		return m.counters(cacheLooks, []string{"missed", "skipped", "outlived"}, consumer)
 	})
 	c.handlers = newSeries(m.handlers, func(handler string) map[string]Histogram {
 		all := map[string]Histogram{}
@@ -94,7 +94,14 @@ func (c *Consumers) OnDedupeDelivery(_ context.Context, e dedupe.DeliveryEvent) 
 
 // OnTwotierLook implements twotier.LookHook.
 func (c *Consumers) OnTwotierLook(_ context.Context, e twotier.LookEvent) {
-	count(c.caches.of(e.Consumer), e.Outcome.String())
+	outcome := "missed"
+	switch {
+	case e.Skipped:
+		outcome = "skipped"
+	case e.Outlived:
+		outcome = "outlived"
+	}
+	count(c.caches.of(e.Consumer), outcome)
 }
 
 // Middleware measures how long h takes, and how it ends: well, with an error, or in a

@@ -7,11 +7,14 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/stretchr/testify/require"
 
+	inboxdriver "github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/onehandler/routed"
 	"github.com/leat-go/leat/middleware/metrics"
 	"github.com/leat-go/leat/middleware/metrics/internal/ledger"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // TestConsumers_Count: deliveries are counted by consumer and outcome, at the inbox, at the
@@ -52,20 +55,45 @@ func TestConsumers_Handlers(t *testing.T) {
 		l.Of("leat_handler_duration_seconds"))
 }
 
-// TestSource_Counts: what a broker delivers, and what it has deleted, by group and topic.
+// TestSource_Counts: deliveries are counted by how they ended; offsets that the broker has deleted
+// are those of assignments, and a partition that is given up tells of none.
 func TestSource_Counts(t *testing.T) {
 	t.Parallel()
 	m, l := ledger.New(t, metrics.Config{})
-	s := m.Source("acked", "nacked")
-	s.Assigned("g", "orders", 0)
-	require.Equal(t, map[string]float64{"consumer_group=g,topic=orders": 0}, l.Of("leat_source_deleted_offsets_total"))
-	s.Assigned("g", "orders", 7)
-	s.Delivered("g", "orders", "acked")
-	s.Delivered("g", "orders", "unheard of")
-	require.Equal(t, map[string]float64{"consumer_group=g,topic=orders": 7}, l.Of("leat_source_deleted_offsets_total"))
-	require.Equal(t, map[string]float64{
-		"consumer_group=g,topic=orders,outcome=acked": 1, "consumer_group=g,topic=orders,outcome=nacked": 0,
-	}, l.Of("leat_source_deliveries_total"))
+	s := m.Source()
+	see := func(topic, kind string, deleted int64) {
+		s.OnDriverSource(t.Context(), inboxdriver.SourceEvent{Group: "g", Topic: topic, Kind: kind, Deleted: deleted})
+	}
+	see("mail", kafkasource.Assigned, 0)
+	require.Equal(t, map[string]float64{"consumer_group=g,topic=mail": 0}, l.Of("leat_source_deleted_offsets_total"))
+	see("orders", kafkasource.Assigned, 7)
+	see("orders", kafkasource.Lost, 9)
+	kinds := []string{kafkasource.OutcomeAcked, kafkasource.OutcomeNacked, kafkasource.OutcomeMalformed, kafkasource.OutcomeAbandoned}
+	want := map[string]float64{}
+	for i, kind := range kinds {
+		for range i + 1 {
+			see("orders", kind, 0)
+		}
+		want["consumer_group=g,topic=orders,outcome="+kind] = float64(i + 1)
+		want["consumer_group=g,topic=mail,outcome="+kind] = 0
+	}
+	see("orders", "unheard of", 0)
+	require.Equal(t, map[string]float64{"consumer_group=g,topic=orders": 7, "consumer_group=g,topic=mail": 0},
+		l.Of("leat_source_deleted_offsets_total"))
+	require.Equal(t, want, l.Of("leat_source_deliveries_total"))
+}
+
+// TestRelay_ClientReplaced: a client that is replaced counts for its relay.
+func TestRelay_ClientReplaced(t *testing.T) {
+	t.Parallel()
+	m, l := ledger.New(t, metrics.Config{})
+	o, err := m.Outbox("main")
+	require.NoError(t, err)
+	r, err := o.Relay("default")
+	require.NoError(t, err)
+	require.Equal(t, map[string]float64{"outbox=main,group=default": 0}, l.Of("leat_relay_client_replacements_total"))
+	r.OnDriverReplace(t.Context(), driver.ReplaceEvent{})
+	require.Equal(t, map[string]float64{"outbox=main,group=default": 1}, l.Of("leat_relay_client_replacements_total"))
 }
 
 // TestMaintenance_Alarms: an alarm counts once while it lasts, and again when it comes back.

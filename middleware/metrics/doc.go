@@ -10,8 +10,6 @@
 //   - Source observes what reads from a broker;
 //   - Sampler asks stores for their figures from time to time.
 //
-// Package kafkametrics gives some of them the hooks of Kafka's adapters, so that this package links no driver.
-//
 // Labels never hold ids or keys. The values that users choose, such as topics, are bounded
 // (Config.MaxValues); those beyond are counted together, as Other.
 //

@@ -53,7 +53,7 @@ func TestPostgres(t *testing.T) {
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{Hooks: []outbox.Hook{o}})
 	require.NoError(t, err)
 	require.NoError(t, ob.Migrate(ctx))
-	sampler, err := m.NewSampler(metrics.SamplerConfig{Outboxes: map[string]admin.Outbox{"main": ob}, Interval: time.Hour, Timeout: time.Minute})
+	sampler, err := m.NewSampler(metrics.SamplerConfig{Outboxes: map[string]admin.Outbox{"main": ob.Admin()}, Interval: time.Hour, Timeout: time.Minute})
 	require.NoError(t, err)
 	put(t, ob, outbox.Message{ID: "a", Topic: "orders", Key: "1"}, outbox.Message{ID: "bad", Topic: "orders", Key: "2"},
 		outbox.Message{ID: "c", Topic: "orders", NotBefore: time.Now().Add(time.Hour)})
@@ -94,7 +94,7 @@ func TestPostgres_Errors(t *testing.T) {
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
 	require.NoError(t, err)
 	require.NoError(t, ob.Migrate(ctx))
-	sampler, err := m.NewSampler(metrics.SamplerConfig{Outboxes: map[string]admin.Outbox{"main": ob}, Timeout: time.Minute})
+	sampler, err := m.NewSampler(metrics.SamplerConfig{Outboxes: map[string]admin.Outbox{"main": ob.Admin()}, Timeout: time.Minute})
 	require.NoError(t, err)
 	_, err = db.Pool.Exec(ctx, "ALTER TABLE leat.outbox_held RENAME TO elsewhere")
 	require.NoError(t, err)

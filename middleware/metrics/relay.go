@@ -129,6 +129,5 @@ func (r *Relay) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
 	}
 }
 
-// ClientReplaced counts a client of the destination that was replaced after a failure, as
-// package kafkametrics does.
-func (r *Relay) ClientReplaced() { r.replacements.Add(1) }
+// OnDriverReplace implements driver.ReplaceHook, for the sink of a relay.
+func (r *Relay) OnDriverReplace(context.Context, driver.ReplaceEvent) { r.replacements.Add(1) }

@@ -20,7 +20,7 @@ func TestRelay_Counts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, l := ledger.New(t, metrics.Config{Topics: []string{"orders", "mail"}})
 		s := newService(t, m, &moody{}, relay.Config{})
-		for _, fresh := range []string{"leat_outbox_enqueued_messages_total", "leat_relay_sent_messages_total", "leat_relay_held_total", "leat_relay_errors_total"} {
+		for _, fresh := range []string{"leat_outbox_enqueued_messages_total", "leat_relay_sent_messages_total", "leat_relay_held_messages_total", "leat_relay_errors_total"} {
 			require.NotEmpty(t, l.Of(fresh), fresh)
 			for labels, v := range l.Of(fresh) {
 				require.Zero(t, v, "%s{%s} begins at 0", fresh, labels)
@@ -42,7 +42,7 @@ func TestRelay_Counts(t *testing.T) {
 		require.Equal(t, map[string]float64{"outbox=main,group=default,topic=orders": 4, "outbox=main,group=default,topic=mail": 0},
 			l.Of("leat_relay_sent_bytes_total"))
 		require.Equal(t, map[string]float64{"outbox=main,group=default,slot=0": 3}, l.Of("leat_relay_settled_messages_total"))
-		require.InDelta(t, 1, l.Of("leat_relay_held_total")["outbox=main,group=default,topic=orders,fate=park"], 0)
+		require.InDelta(t, 1, l.Of("leat_relay_held_messages_total")["outbox=main,group=default,topic=orders,fate=park"], 0)
 		require.InDelta(t, 1, l.Of("leat_relay_alarms_total")["outbox=main,group=default,kind=parked"], 0)
 		latency := "leat_relay_dispatch_latency_seconds{outbox=main,group=default,topic=orders}"
 		require.InDelta(t, 1, l.Of("leat_relay_dispatch_latency_seconds")["outbox=main,group=default,topic=orders"], 0)

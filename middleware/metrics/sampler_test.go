@@ -128,7 +128,7 @@ func TestSampler_Run(t *testing.T) {
 		s := newService(t, m, awayFor(1<<30), relay.Config{})
 		s.put(t, outbox.Message{ID: "a", Topic: "orders"})
 		ob := &asked{}
-		sampler, err := m.NewSampler(metrics.SamplerConfig{Outboxes: map[string]admin.Outbox{"main": s.ob, "other": ob}})
+		sampler, err := m.NewSampler(metrics.SamplerConfig{Outboxes: map[string]admin.Outbox{"main": s.ob.Admin(), "other": ob}})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 2)

@@ -71,7 +71,7 @@ func newService(t *testing.T, m *metrics.Metrics, sink driver.Sink, cfg relay.Co
 }
 
 // late is a source whose clock is a second behind this machine's.
-type late struct{ *memoutbox.Source }
+type late struct{ driver.Source }
 
 var _ driver.Clocked = late{}
 
@@ -95,7 +95,7 @@ func consume(t *testing.T, m *metrics.Metrics) {
 	in, err := meminbox.New("loyalty", meminbox.Config{Config: inbox.Config{Hooks: all, BusyDelay: time.Millisecond}})
 	require.NoError(t, err)
 	scope := func(context.Context) (string, error) { return "this process", nil }
-	tiers, err := twotier.New(in, twotier.Config{Scope: scope, Hooks: all})
+	tiers, err := twotier.New(in.Processor, twotier.Config{Scope: scope, Hooks: all})
 	require.NoError(t, err)
 	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: tiers})
 	require.NoError(t, err)

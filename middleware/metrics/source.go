@@ -1,25 +1,31 @@
 package metrics
 
-import "sync"
+import (
+	"context"
+	"sync"
 
-// Source observes what reads from a broker, for one consumer group after another. Packages
-// such as kafkametrics tell it of their hooks' events. It is safe for concurrent use.
+	inboxdriver "github.com/leat-go/leat/inbox/driver"
+)
+
+// Source observes what reads from a broker, for one consumer group after another. It is safe
+// for concurrent use.
 type Source struct {
-	m        *Metrics
-	outcomes []string
+	m *Metrics
 
 	mu     sync.Mutex
 	groups map[string]*series[sourceTopic] // by what the label says
 }
+
+var _ inboxdriver.SourceHook = (*Source)(nil)
 
 type sourceTopic struct {
 	outcomes map[string]Counter
 	deleted  Counter
 }
 
-// Source returns an observer. outcomes are how deliveries can end.
-func (m *Metrics) Source(outcomes ...string) *Source {
-	return &Source{m: m, outcomes: outcomes, groups: map[string]*series[sourceTopic]{}}
+// Source returns an observer.
+func (m *Metrics) Source() *Source {
+	return &Source{m: m, groups: map[string]*series[sourceTopic]{}}
 }
 
 // of returns the series of a topic.
@@ -30,8 +36,9 @@ func (s *Source) of(group, topic string) sourceTopic {
 		group = s.m.groups.fit(group)
 		if topics, ok = s.groups[group]; !ok {
 			topics = newSeries(s.m.topics, func(topic string) sourceTopic {
+				outcomes := []string{"acked", "nacked", "malformed", "abandoned"}
 				return sourceTopic{
-					s.m.counters(sourceDeliveries, s.outcomes, group, topic), s.m.counter(sourceDeleted, group, topic),
+					s.m.counters(sourceDeliveries, outcomes, group, topic), s.m.counter(sourceDeleted, group, topic),
 				}
 			})
 			s.groups[group] = topics
@@ -41,14 +48,14 @@ func (s *Source) of(group, topic string) sourceTopic {
 	return topics.of(topic)
 }
 
-// Assigned notes that a group reads a topic, so that its series begin at 0, and counts the
-// offsets that the broker has deleted before the group has read them.
-func (s *Source) Assigned(group, topic string, deleted int64) {
-	s.of(group, topic).deleted.Add(float64(max(0, deleted)))
-}
-
-// Delivered counts a delivery that has ended; one whose outcome is not among those that
-// were named does not count.
-func (s *Source) Delivered(group, topic, outcome string) {
-	count(s.of(group, topic).outcomes, outcome)
+// OnDriverSource implements driver.SourceHook of inboxes. It counts deliveries by how they ended,
+// and the offsets that the broker has deleted before the group has read them. The series of a
+// topic begin at 0 when a partition of it is assigned.
+func (s *Source) OnDriverSource(_ context.Context, e inboxdriver.SourceEvent) {
+	switch topic := s.of(e.Group, e.Topic); e.Kind {
+	case "assigned":
+		topic.deleted.Add(float64(max(0, e.Deleted)))
+	default:
+		count(topic.outcomes, e.Kind)
+	}
 }

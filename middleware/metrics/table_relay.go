@@ -31,7 +31,7 @@ func relayRows() []Definition {
 			Help: "Records that the position has passed.",
 		},
 		{
-			id: relayHeld, Name: "leat_relay_held_total", Kind: KindCounter, Unit: "{record}", Labels: []string{"outbox", "group", "topic", "fate"},
+			id: relayHeld, Name: "leat_relay_held_messages_total", Kind: KindCounter, Unit: "{message}", Labels: []string{"outbox", "group", "topic", "fate"},
 			Help: "Fates of records that were not delivered at once.",
 		},
 		{

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	inboxdriver "github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/middleware/metrics"
 	"github.com/leat-go/leat/middleware/metrics/internal/ledger"
 	"github.com/leat-go/leat/outbox"
@@ -52,7 +53,7 @@ func trouble(t *testing.T, m *metrics.Metrics) {
 	o.OnOutboxEnqueue(t.Context(), outbox.EnqueueEvent{Took: time.Second, Err: errors.New("no")})
 	r, err := o.Relay("default")
 	require.NoError(t, err)
-	r.ClientReplaced()
+	r.OnDriverReplace(t.Context(), driver.ReplaceEvent{})
 	r.Tail().OnDriverTail(t.Context(), driver.TailEvent{Follows: true})
 	r.OnRelayError(t.Context(), relay.ErrorEvent{Operation: "read"})
 	w := o.Maintenance()
@@ -63,9 +64,9 @@ func trouble(t *testing.T, m *metrics.Metrics) {
 	in.OnAdminMaintenance(t.Context(), admin.MaintenanceEvent{})
 	in.OnOutboxAlarm(t.Context(), outbox.AlarmEvent{Kind: "too_old"})
 	consume(t, m)
-	src := m.Source("acked")
-	src.Assigned("g", "orders", 3)
-	src.Delivered("g", "orders", "acked")
+	src := m.Source()
+	src.OnDriverSource(t.Context(), inboxdriver.SourceEvent{Group: "g", Topic: "orders", Kind: "assigned", Deleted: 3})
+	src.OnDriverSource(t.Context(), inboxdriver.SourceEvent{Group: "g", Topic: "orders", Kind: "acked"})
 	for _, err := range []error{nil, errors.New("away")} {
 		ob := &asked{stats: figures(), err: err}
 		sampler, serr := m.NewSampler(metrics.SamplerConfig{

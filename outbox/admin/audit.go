@@ -22,13 +22,12 @@ type AuditQuery struct {
 	Limit int
 }
 
-// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
-func (q AuditQuery) Complete() (AuditQuery, error) {
+func (q *AuditQuery) complete() error {
 	var err error
 	if q.Limit, err = limitOr(q.Limit, 100, 10_000); err != nil {
-		return q, err
+		return err
 	}
-	return q, checkTexts(map[string]string{"Group": q.Group, "Action": q.Action, "Topic": q.Topic, "Key": q.Key, "ID": q.ID})
+	return checkTexts(map[string]string{"Group": q.Group, "Action": q.Action, "Topic": q.Topic, "Key": q.Key, "ID": q.ID})
 }
 
 // AuditEntry is an action in the audit: who did what to which record, and why.

@@ -7,6 +7,10 @@ import (
 	"unicode/utf8"
 )
 
+// Complete fills in the defaults of q, a query or a request of this package. The error wraps
+// ErrInvalidRequest if q makes no sense. Whoever implements Outbox begins each call with it.
+func Complete(q interface{ complete() error }) error { return q.complete() }
+
 // By is who asks for a change, and why. All of it is stored in the audit, and must be
 // valid UTF-8 without NUL.
 type By struct {
@@ -26,9 +30,7 @@ const (
 	maxDetailValue = 1000
 )
 
-// Check returns an error that wraps ErrInvalidRequest if actor or reason is missing or
-// cannot be stored.
-func (b By) Check() error {
+func (b By) complete() error {
 	if strings.TrimSpace(b.Actor) == "" {
 		return fmt.Errorf("%w: Actor is empty", ErrInvalidRequest)
 	}

@@ -34,13 +34,12 @@ type DelayedQuery struct {
 	Limit int
 }
 
-// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
-func (q DelayedQuery) Complete() (DelayedQuery, error) {
+func (q *DelayedQuery) complete() error {
 	var err error
 	if q.Limit, err = limitOr(q.Limit, 100, 10_000); err != nil {
-		return q, err
+		return err
 	}
-	return q, checkTexts(map[string]string{"ID": q.ID, "Topic": q.Topic, "Key": q.Key})
+	return checkTexts(map[string]string{"ID": q.ID, "Topic": q.Topic, "Key": q.Key})
 }
 
 // CancelRequest asks to take back a message that is not due yet.
@@ -54,10 +53,9 @@ type CancelRequest struct {
 	DryRun bool
 }
 
-// Check returns an error that wraps ErrInvalidRequest if r is incomplete.
-func (r CancelRequest) Check() error {
+func (r CancelRequest) complete() error {
 	if r.ID == "" {
-		return errors.Join(r.By.Check(), fmt.Errorf("%w: ID is empty", ErrInvalidRequest))
+		return errors.Join(r.By.complete(), fmt.Errorf("%w: ID is empty", ErrInvalidRequest))
 	}
-	return errors.Join(r.By.Check(), checkTexts(map[string]string{"ID": r.ID}))
+	return errors.Join(r.By.complete(), checkTexts(map[string]string{"ID": r.ID}))
 }

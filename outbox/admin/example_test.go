@@ -24,7 +24,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	if err := mend(ctx, ob); err != nil {
+	if err := mend(ctx, ob.Admin()); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -57,7 +57,7 @@ func mend(ctx context.Context, ob admin.Outbox) error {
 	for _, k := range keys {
 		fmt.Printf("key %s: %d records wait\n", k.Key.Key, k.Records)
 	}
-	request := admin.RedriveRequest{
+	request := admin.ChangeRequest{
 		By:        admin.By{Actor: "ann", Reason: "INC-42, the route is back"},
 		Selection: admin.Selection{Fingerprint: failures[0].Fingerprint},
 		DryRun:    true,

@@ -24,14 +24,13 @@ type FailuresQuery struct {
 	Limit int
 }
 
-// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
-func (q FailuresQuery) Complete() (FailuresQuery, error) {
+func (q *FailuresQuery) complete() error {
 	var err error
 	if q.Limit, err = limitOr(q.Limit, 100, 1_000); err != nil {
-		return q, err
+		return err
 	}
 	q.Group, err = complete(q.Group, map[string]string{"Topic": q.Topic})
-	return q, err
+	return err
 }
 
 // FailureGroup is one way in which records of a topic have failed.

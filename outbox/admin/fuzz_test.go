@@ -19,7 +19,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add("a", "b", "", "", "", "or*", "permanent", 0)
 	f.Fuzz(func(t *testing.T, actor, reason, topic, key, id, pattern, kind string, limit int) {
 		by, sel := admin.By{Actor: actor, Reason: reason}, admin.Selection{Topic: topic, Key: key, ID: id, Topics: pattern, Kind: kind, Limit: limit}
-		if err := by.Check(); err != nil {
+		if err := admin.Complete(&by); err != nil {
 			require.ErrorIs(t, err, admin.ErrInvalidRequest)
 			require.Regexp(t, "Actor|Reason", err.Error())
 		} else {
@@ -27,14 +27,14 @@ func FuzzRequest(f *testing.F) {
 			require.True(t, utf8.ValidString(actor+reason))
 		}
 		require.NotEmpty(t, sel.String())
-		completed, err := sel.Complete()
-		if err != nil {
+		r := admin.ChangeRequest{By: admin.By{Actor: "a", Reason: "r"}, Selection: sel}
+		if err := admin.Complete(&r); err != nil {
 			require.ErrorIs(t, err, admin.ErrInvalidRequest)
 			return
 		}
 		require.True(t, utf8.ValidString(topic+key+id+pattern+kind))
 		require.NotContains(t, topic+key+id+pattern+kind, "\x00")
-		require.Positive(t, completed.Limit)
+		require.Positive(t, r.Limit)
 		require.Equal(t, 1, count(key != "", id != "", pattern != "" || kind != ""))
 	})
 }

@@ -19,7 +19,7 @@ type Group struct {
 	// MaxLag is how old its oldest unsettled message may become before the group no
 	// longer holds history back; 0: it always does.
 	MaxLag time.Duration
-	// Paused are the patterns of the topics that are paused, PauseAll for all; nil: none.
+	// Paused are the patterns of the topics that are paused, * for all; nil: none.
 	Paused []string
 	// CreatedAt is when it was first seen, by the database's clock; zero for a group that
 	// has not been written down.
@@ -56,9 +56,8 @@ type RemoveGroupRequest struct {
 	DryRun bool
 }
 
-// Check returns an error that wraps ErrInvalidRequest if r is incomplete.
-func (r RemoveGroupRequest) Check() error {
-	return errors.Join(r.By.Check(), checkGroup(r.Group))
+func (r RemoveGroupRequest) complete() error {
+	return errors.Join(r.By.complete(), checkGroup(r.Group))
 }
 
 // MaxLagRequest asks to limit how far a relay group may fall behind and still hold
@@ -74,12 +73,11 @@ type MaxLagRequest struct {
 	MaxLag time.Duration
 }
 
-// Check returns an error that wraps ErrInvalidRequest if r is incomplete.
-func (r MaxLagRequest) Check() error {
+func (r MaxLagRequest) complete() error {
 	if r.MaxLag < 0 {
-		return errors.Join(r.By.Check(), fmt.Errorf("%w: MaxLag = %s: must not be negative", ErrInvalidRequest, r.MaxLag))
+		return errors.Join(r.By.complete(), fmt.Errorf("%w: MaxLag = %s: must not be negative", ErrInvalidRequest, r.MaxLag))
 	}
-	return errors.Join(r.By.Check(), checkGroup(r.Group))
+	return errors.Join(r.By.complete(), checkGroup(r.Group))
 }
 
 // checkGroup refuses what is no name of a relay group. Names that begin with _ are the
@@ -103,15 +101,14 @@ type PauseRequest struct {
 	Topics []string
 }
 
-// PauseAll is the pattern of a group that is paused as a whole.
-const PauseAll = "*"
+// pauseAll is the pattern of a group that is paused as a whole.
+const pauseAll = "*"
 
 // maxPaused bounds the patterns that are paused of a group.
 const maxPaused = 1000
 
-// Check returns an error that wraps ErrInvalidRequest if r is incomplete.
-func (r PauseRequest) Check() error {
-	errs := []error{r.By.Check(), checkGroup(r.Group)}
+func (r PauseRequest) complete() error {
+	errs := []error{r.By.complete(), checkGroup(r.Group)}
 	for _, pattern := range r.Topics {
 		if pattern == "" {
 			errs = append(errs, fmt.Errorf("%w: Topics has an empty pattern", ErrInvalidRequest))
@@ -130,7 +127,7 @@ func (r PauseRequest) Check() error {
 func (r PauseRequest) Pause(paused []string) ([]string, error) {
 	all := append(slices.Clone(paused), r.Topics...)
 	if len(r.Topics) == 0 {
-		all = append(all, PauseAll)
+		all = append(all, pauseAll)
 	}
 	slices.Sort(all)
 	if all = slices.Compact(all); len(all) > maxPaused {

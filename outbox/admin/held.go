@@ -44,17 +44,16 @@ type HeldQuery struct {
 	Limit int
 }
 
-// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
-func (q HeldQuery) Complete() (HeldQuery, error) {
+func (q *HeldQuery) complete() error {
 	var err error
 	if q.Limit, err = limitOr(q.Limit, 100, 10_000); err != nil {
-		return q, err
+		return err
 	}
 	if q.State != "" && q.State != HeldParked && q.State != HeldRetrying {
-		return q, fmt.Errorf("%w: State = %.200q: must be %q or %q", ErrInvalidRequest, q.State, HeldParked, HeldRetrying)
+		return fmt.Errorf("%w: State = %.200q: must be %q or %q", ErrInvalidRequest, q.State, HeldParked, HeldRetrying)
 	}
 	q.Group, err = complete(q.Group, map[string]string{"Topic": q.Topic, "Key": q.Key})
-	return q, err
+	return err
 }
 
 // HeldRecord is a record that a relay has set aside: one that waits for an operator, or

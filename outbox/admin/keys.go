@@ -23,14 +23,13 @@ type KeysQuery struct {
 	Limit int
 }
 
-// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
-func (q KeysQuery) Complete() (KeysQuery, error) {
+func (q *KeysQuery) complete() error {
 	var err error
 	if q.Limit, err = limitOr(q.Limit, 100, 10_000); err != nil {
-		return q, err
+		return err
 	}
 	q.Group, err = complete(q.Group, map[string]string{"Topic": q.Topic})
-	return q, err
+	return err
 }
 
 // ParkedKey is a key whose first held record is parked, or a parked record without a

@@ -3,8 +3,8 @@ package admin
 import "context"
 
 // Outbox is what an operator sees of an outbox and does with it, the same in every
-// store. Stores that can do more also implement GroupManager, Pauser, Scheduler, Searcher or
-// RangeLister; ask with a type assertion.
+// store, whose Outbox returns it by Admin. One that can do more also implements GroupManager,
+// Pauser, Scheduler, Searcher or RangeLister; ask with a type assertion.
 //
 // Looking never writes, and needs no right but to read. Every change is stored in the
 // audit, with who asked for it and why, in the transaction that makes it. All methods are
@@ -44,13 +44,13 @@ type Outbox interface {
 	// what its key has sent meanwhile, and before what is held of it with a higher Seq.
 	// ErrInvalidRequest; ErrNotParked or ErrBeingRetried if a key or an id was named. A
 	// filter that matches nothing is no error.
-	Redrive(ctx context.Context, req RedriveRequest) (Changed, error)
+	Redrive(ctx context.Context, req ChangeRequest) (Changed, error)
 
 	// Drop drops parked or dead records for good: they are never sent. The audit keeps
 	// their ids and errors. A key is dropped with all that waits behind its parked
 	// record. By ID, one record is dropped; by a filter, the parked records that match.
 	// Those behind them are then due. Errors as of Redrive.
-	Drop(ctx context.Context, req DropRequest) (Changed, error)
+	Drop(ctx context.Context, req ChangeRequest) (Changed, error)
 
 	// SkipHead drops the first record of a parked key. The next one is due, and the
 	// others follow it in order. Errors as of Redrive.
@@ -128,5 +128,5 @@ type RangeLister interface {
 	Outbox
 
 	// Ranges returns the ranges of the log, ascending.
-	Ranges(ctx context.Context) ([]RangeState, error)
+	Ranges(ctx context.Context) ([]Range, error)
 }

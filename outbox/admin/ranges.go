@@ -11,15 +11,10 @@ type Range struct {
 	From, To int64
 	// Bytes is its size with its indexes, 0 if that is not known.
 	Bytes int64
+	// PinnedBy are the relay groups that have not settled all of it, by name. Only
+	// RangeLister.Ranges sets it.
+	PinnedBy []string
 }
 
 // Open reports whether the range has no end.
 func (r Range) Open() bool { return r.To == math.MaxInt64 }
-
-// RangeState is a range, and who needs it.
-type RangeState struct {
-	Range
-
-	// PinnedBy are the relay groups that have not settled all of it, by name.
-	PinnedBy []string
-}

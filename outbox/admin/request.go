@@ -8,8 +8,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// RedriveRequest asks to try records again.
-type RedriveRequest struct {
+// ChangeRequest asks to try records again (Outbox.Redrive), or to drop them (Outbox.Drop).
+type ChangeRequest struct {
 	By
 	Selection
 
@@ -20,22 +20,10 @@ type RedriveRequest struct {
 	DryRun bool
 }
 
-// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
-func (r RedriveRequest) Complete() (RedriveRequest, error) {
-	var errs [3]error
-	errs[0] = r.Check()
-	r.Selection, errs[1] = r.Selection.Complete()
-	r.Group, errs[2] = complete(r.Group, map[string]string{})
-	return r, errors.Join(errs[:]...)
-}
-
-// DropRequest asks to drop records.
-type DropRequest RedriveRequest
-
-// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
-func (r DropRequest) Complete() (DropRequest, error) {
-	completed, err := RedriveRequest(r).Complete()
-	return DropRequest(completed), err
+func (r *ChangeRequest) complete() error {
+	group, err := complete(r.Group, map[string]string{})
+	r.Group = group
+	return errors.Join(r.By.complete(), completeSelection(&r.Selection), err)
 }
 
 // SkipHeadRequest asks to drop the first record of a parked key.
@@ -55,19 +43,18 @@ type SkipHeadRequest struct {
 	DryRun bool
 }
 
-// Complete returns r with its defaults, or an error that wraps ErrInvalidRequest.
-func (r SkipHeadRequest) Complete() (SkipHeadRequest, error) {
+func (r *SkipHeadRequest) complete() error {
 	if r.Key.Topic == "" || r.Key.Key == "" {
-		return r, errors.Join(r.Check(), fmt.Errorf("%w: Key = %.200q: a key needs a topic and a key", ErrInvalidRequest, r.Key))
+		return errors.Join(r.By.complete(), fmt.Errorf("%w: Key = %.200q: a key needs a topic and a key", ErrInvalidRequest, r.Key))
 	}
 	group, err := complete(r.Group, map[string]string{"Key.Topic": r.Key.Topic, "Key.Key": r.Key.Key, "ID": r.ID})
 	r.Group = group
-	return r, errors.Join(r.Check(), err)
+	return errors.Join(r.By.complete(), err)
 }
 
 // CheckFirst returns an error that wraps ErrNotFirst if r names another record than the
 // one with the id, which is the first of the key. Stores call it.
-func (r SkipHeadRequest) CheckFirst(id string) error {
+func (r *SkipHeadRequest) CheckFirst(id string) error {
 	if r.ID == "" || r.ID == id {
 		return nil
 	}

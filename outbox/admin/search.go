@@ -36,24 +36,23 @@ type MessageQuery struct {
 	Scan int
 }
 
-// Complete returns q with its defaults, or an error that wraps ErrInvalidRequest.
-func (q MessageQuery) Complete() (MessageQuery, error) {
+func (q *MessageQuery) complete() error {
 	var err error
 	if q.Limit, err = limitOr(q.Limit, 100, 10_000); err != nil {
-		return q, err
+		return err
 	}
 	if q.Scan == 0 {
 		q.Scan = 100_000
 	}
 	switch {
 	case q.Scan < 1 || q.Scan > 10_000_000:
-		return q, fmt.Errorf("%w: Scan = %d: must be 1 to 10000000", ErrInvalidRequest, q.Scan)
+		return fmt.Errorf("%w: Scan = %d: must be 1 to 10000000", ErrInvalidRequest, q.Scan)
 	case q.After < 0:
-		return q, fmt.Errorf("%w: After = %d: must not be negative", ErrInvalidRequest, q.After)
+		return fmt.Errorf("%w: After = %d: must not be negative", ErrInvalidRequest, q.After)
 	case !q.To.IsZero() && !q.From.Before(q.To):
-		return q, fmt.Errorf("%w: From = %s, To = %s: From must be before To", ErrInvalidRequest, q.From, q.To)
+		return fmt.Errorf("%w: From = %s, To = %s: From must be before To", ErrInvalidRequest, q.From, q.To)
 	}
-	return q, checkTexts(map[string]string{"Topic": q.Topic, "Key": q.Key, "Type": q.Type})
+	return checkTexts(map[string]string{"Topic": q.Topic, "Key": q.Key, "Type": q.Type})
 }
 
 // MessagePage is a part of what a MessageQuery selects.

@@ -39,9 +39,8 @@ type Selection struct {
 	Limit int
 }
 
-// Complete returns s with its defaults. The error wraps ErrInvalidRequest if s does not
-// select in exactly one way.
-func (s Selection) Complete() (Selection, error) {
+// completeSelection fills in the default of s.
+func completeSelection(s *Selection) error {
 	ways := 0
 	for _, way := range []bool{s.Topic != "" || s.Key != "", s.ID != "", s.Filters()} {
 		if way {
@@ -49,20 +48,20 @@ func (s Selection) Complete() (Selection, error) {
 		}
 	}
 	if ways != 1 {
-		return s, fmt.Errorf("%w: select by Topic and Key, by ID, or by Topics, Kind, Fingerprint and Before", ErrInvalidRequest)
+		return fmt.Errorf("%w: select by Topic and Key, by ID, or by Topics, Kind, Fingerprint and Before", ErrInvalidRequest)
 	}
 	if (s.Topic == "") != (s.Key == "") {
-		return s, fmt.Errorf("%w: Topic = %.200q, Key = %.200q: a key needs both", ErrInvalidRequest, s.Topic, s.Key)
+		return fmt.Errorf("%w: Topic = %.200q, Key = %.200q: a key needs both", ErrInvalidRequest, s.Topic, s.Key)
 	}
 	if s.Kind != "" && !slices.Contains(kinds(), s.Kind) {
-		return s, fmt.Errorf("%w: Kind = %.200q: must be %q, %q or %q", ErrInvalidRequest, s.Kind, outbox.FailureUnknown, outbox.FailureOutage, outbox.FailurePermanent)
+		return fmt.Errorf("%w: Kind = %.200q: must be %q, %q or %q", ErrInvalidRequest, s.Kind, outbox.FailureUnknown, outbox.FailureOutage, outbox.FailurePermanent)
 	}
 	limit, err := limitOr(s.Limit, 10_000, 100_000)
 	if err != nil {
-		return s, err
+		return err
 	}
 	s.Limit = limit
-	return s, checkTexts(map[string]string{"Topic": s.Topic, "Key": s.Key, "ID": s.ID, "Topics": s.Topics, "Fingerprint": s.Fingerprint})
+	return checkTexts(map[string]string{"Topic": s.Topic, "Key": s.Key, "ID": s.ID, "Topics": s.Topics, "Fingerprint": s.Fingerprint})
 }
 
 // kinds are those of the errors that set a record aside: what a sink has not sent is no

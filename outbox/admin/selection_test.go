@@ -12,15 +12,16 @@ import (
 // A kind that no failure has would select nothing, and look as if there was nothing.
 func TestSelection_Kind(t *testing.T) {
 	t.Parallel()
+	by := admin.By{Actor: "a", Reason: "r"}
 	for _, kind := range []outbox.FailureKind{outbox.FailureUnknown, outbox.FailureOutage, outbox.FailurePermanent} {
-		_, err := admin.Selection{Kind: kind.String()}.Complete()
+		err := admin.Complete(&admin.ChangeRequest{By: by, Selection: admin.Selection{Kind: kind.String()}})
 		require.NoError(t, err)
 	}
 	for _, kind := range []string{"typo", "Permanent", " ", outbox.FailureNotSent.String()} {
-		_, err := admin.Selection{Topics: "*", Kind: kind}.Complete()
+		err := admin.Complete(&admin.ChangeRequest{By: by, Selection: admin.Selection{Topics: "*", Kind: kind}})
 		require.ErrorIs(t, err, admin.ErrInvalidRequest)
 		require.ErrorContains(t, err, `Kind = "`+kind+`": must be "unknown", "outage" or "permanent"`)
-		_, err = admin.DropRequest{By: admin.By{Actor: "a", Reason: "r"}, Selection: admin.Selection{Kind: kind}}.Complete()
+		err = admin.Complete(&admin.ChangeRequest{By: by, Selection: admin.Selection{Kind: kind}})
 		require.ErrorContains(t, err, `Kind = "`+kind+`"`)
 	}
 }

@@ -24,20 +24,18 @@ type TraceQuery struct {
 // traceSlack is how far the clock of the producer that made an id may be off.
 const traceSlack = time.Hour
 
-// Complete returns q with its defaults. The error wraps ErrInvalidRequest if ID is
-// missing, or tells no time and Since is missing.
-func (q TraceQuery) Complete() (TraceQuery, error) {
+func (q *TraceQuery) complete() error {
 	if q.ID == "" {
-		return q, fmt.Errorf("%w: ID is empty", ErrInvalidRequest)
+		return fmt.Errorf("%w: ID is empty", ErrInvalidRequest)
 	}
 	id, _ := ids.Map(q.ID)
 	if made, ok := ids.Time(id); ok && q.Since.IsZero() {
 		q.Since = made.Add(-traceSlack)
 	}
 	if q.Since.IsZero() {
-		return q, fmt.Errorf("%w: ID = %.200q tells no time: Since is required", ErrInvalidRequest, q.ID)
+		return fmt.Errorf("%w: ID = %.200q tells no time: Since is required", ErrInvalidRequest, q.ID)
 	}
-	return q, checkTexts(map[string]string{"ID": q.ID})
+	return checkTexts(map[string]string{"ID": q.ID})
 }
 
 // Trace is what is known of the messages with one id.
@@ -45,10 +43,10 @@ type Trace struct {
 	// Messages are those that the log retains, ascending in Seq, the first hundred at most. As
 	// a rule there is one; several if it was enqueued again.
 	Messages []TracedMessage
-	// Delayed are those that are not due yet.
+	// Delayed are those that are not due yet, the first hundred at most.
 	Delayed []DelayedMessage
-	// Held and Dead are those that relays of any group have set aside; of each, Group is
-	// set.
+	// Held and Dead are those that relays of any group have set aside: of each group the first
+	// hundred at most, and those of Messages. Group is set.
 	Held, Dead []HeldRecord
 	// Audit are the newest hundred entries about the id, the oldest first.
 	Audit []AuditEntry

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// DefaultMaxMessageBytes is the largest body that RabbitMQ 4 takes unless it is
+	// defaultMaxMessageBytes is the largest body that RabbitMQ 4 takes unless it is
 	// configured otherwise. Earlier ones take 128 MiB.
-	DefaultMaxMessageBytes = 16 << 20
+	defaultMaxMessageBytes = 16 << 20
 
 	maxMessageBytes    = 512 << 20 // of every RabbitMQ
 	defaultUnconfirmed = 1000
@@ -51,7 +51,7 @@ type Config struct {
 
 	// MaxMessageBytes bounds the body of a message, 1 to 536,870,912: a larger one is
 	// refused for good. It should be the max_message_size of the brokers; a smaller one
-	// is learned from their answer, for a minute. Defaults to DefaultMaxMessageBytes.
+	// is learned from their answer, for a minute. Defaults to 16 MiB, the limit of RabbitMQ 4.
 	MaxMessageBytes int
 
 	// MaxUnconfirmed is the number of records that are under way at a time, 1 to 10,000, each
@@ -82,7 +82,7 @@ func (c Config) withDefaults() Config {
 	if c.Dial == nil {
 		c.Dial = new(net.Dialer).DialContext
 	}
-	c.MaxMessageBytes = cmp.Or(c.MaxMessageBytes, DefaultMaxMessageBytes)
+	c.MaxMessageBytes = cmp.Or(c.MaxMessageBytes, defaultMaxMessageBytes)
 	c.MaxUnconfirmed = cmp.Or(c.MaxUnconfirmed, defaultUnconfirmed)
 	c.ConnectionName = cmp.Or(c.ConnectionName, "leat")
 	c.TLS = c.TLS.Clone()

@@ -10,3 +10,5 @@ func (s *Sink) Age(d time.Duration) {
 
 // LearnedFor is how long a Sink believes what it has learned.
 const LearnedFor = learnedFor
+
+const DefaultMaxMessageBytes = defaultMaxMessageBytes

@@ -28,7 +28,7 @@ func (a *absent) look(ctx context.Context, slot *Slot, position string, patience
 	}
 	if st.Confirmed != a.confirmed {
 		rows, err := slot.Pending(ctx, position)
-		if errors.Is(err, ErrConnectorRunning) { // it has just come back
+		if errors.Is(err, errConnectorRunning) { // it has just come back
 			*a = absent{}
 			return false, nil
 		}
@@ -40,5 +40,5 @@ func (a *absent) look(ctx context.Context, slot *Slot, position string, patience
 	if time.Since(a.since) < patience {
 		return false, nil
 	}
-	return false, fmt.Errorf("%w: %d rows of %s; nobody has used slot %s for %s", ErrConnectorStopped, a.rows, slot.cfg.Publication, slot.cfg.Slot, patience)
+	return false, fmt.Errorf("%w: %d rows of %s; nobody has used slot %s for %s", errConnectorStopped, a.rows, slot.cfg.Publication, slot.cfg.Slot, patience)
 }

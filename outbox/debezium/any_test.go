@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	indebezium "github.com/leat-go/leat/inbox/debezium"
+	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/kafkasource"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/debezium"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
@@ -54,7 +55,7 @@ func (r *realDebezium) anyOutbox(t *testing.T) {
 	for _, record := range both {
 		msg, err := kafkasource.Unmarshal(record)
 		require.NoError(t, err)
-		found, err := indebezium.ID()(msg)
+		found, err := inbox.IDFromHeader(outbox.HeaderEventID, "id")(msg)
 		require.NoError(t, err)
 		require.Equal(t, id, found)
 	}

@@ -9,37 +9,37 @@ import (
 )
 
 var (
-	// ErrTableBusy is returned by Table.Adopt and Table.Release if transactions that have
+	// errTableBusy is returned by Table.Adopt and Table.Release if transactions that have
 	// written to the table did not end within Config.LockTimeout. Nothing has changed: call again.
-	ErrTableBusy = errors.New("leat: the table's writers did not end in time (Config.LockTimeout)")
+	errTableBusy = errors.New("leat: the table's writers did not end in time (Config.LockTimeout)")
 
-	// ErrNoSlot is returned if the server has no logical replication slot of that name, in
+	// errNoSlot is returned if the server has no logical replication slot of that name, in
 	// this database.
-	ErrNoSlot = errors.New("leat: there is no such replication slot in this database")
+	errNoSlot = errors.New("leat: there is no such replication slot in this database")
 
-	// ErrSlotLost is returned if the server has removed the write-ahead log that a
+	// errSlotLost is returned if the server has removed the write-ahead log that a
 	// replication slot needs, so that its connector cannot send what it has not sent yet.
-	ErrSlotLost = errors.New("leat: the server has removed write-ahead log that the replication slot needs (max_slot_wal_keep_size)")
+	errSlotLost = errors.New("leat: the server has removed write-ahead log that the replication slot needs (max_slot_wal_keep_size)")
 
-	// ErrSlotOlder is returned by Handoff.PrepareConnector if there is the replication slot and not
+	// errSlotOlder is returned by Handoff.PrepareConnector if there is the replication slot and not
 	// its publication. A slot must be the younger one, or a connector fails at each start, or
 	// skips rows: drop it, if nothing that it has is needed any more.
-	ErrSlotOlder = errors.New("leat: the replication slot is older than its publication: drop it first")
+	errSlotOlder = errors.New("leat: the replication slot is older than its publication: drop it first")
 
-	// ErrConnectorRunning is returned if a replication slot is in use.
-	ErrConnectorRunning = errors.New("leat: a connector uses the replication slot: stop it first")
+	// errConnectorRunning is returned if a replication slot is in use.
+	errConnectorRunning = errors.New("leat: a connector uses the replication slot: stop it first")
 
-	// ErrConnectorStopped is returned by Handoff.Prepare and AwaitConnector if the connector is
+	// errConnectorStopped is returned by Handoff.Prepare and AwaitConnector if the connector is
 	// stopped and has not sent all: what is left is for it alone to send. Start it first.
-	ErrConnectorStopped = errors.New("leat: the connector is stopped and has not sent all: start it first")
+	errConnectorStopped = errors.New("leat: the connector is stopped and has not sent all: start it first")
 
-	// ErrRelayRunning is returned by Handoff.Prepare and AwaitConnector while a relay of the
+	// errRelayRunning is returned by Handoff.Prepare and AwaitConnector while a relay of the
 	// group works: it would send what is new before the connector has sent what is older.
-	ErrRelayRunning = errors.New("leat: a relay of the group is at work: stop it first")
+	errRelayRunning = errors.New("leat: a relay of the group is at work: stop it first")
 
-	// ErrRecordsHeld is returned by Handoff while records of the group are set aside, which
+	// errRecordsHeld is returned by Handoff while records of the group are set aside, which
 	// Debezium would never send. Redrive or drop them.
-	ErrRecordsHeld = errors.New("leat: records are held, which Debezium would not send")
+	errRecordsHeld = errors.New("leat: records are held, which Debezium would not send")
 )
 
 // describe adds what a database error means here.
@@ -48,7 +48,7 @@ func describe(err error) error {
 	case pgerr.MissingObject(err) || pgerr.Is(err, pgerr.UndefinedFunction):
 		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
 	case pgerr.Is(err, pgerr.LockNotAvailable):
-		return fmt.Errorf("%w: %w", ErrTableBusy, err)
+		return fmt.Errorf("%w: %w", errTableBusy, err)
 	default:
 		return pgerr.Standby(err)
 	}

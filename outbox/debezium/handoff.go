@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -19,7 +20,7 @@ import (
 type HandoffConfig struct {
 	// Source is that of the relay, so that its group begins as the relay expects. Start
 	// is looked at with a Table alone, for what else is in the outbox; it defaults to
-	// pgoutbox.StartNow.
+	// Now.
 	Source pgoutbox.SourceConfig
 	// Table is the connector's table, whose rows producers insert themselves.
 	// Defaults to nil: the connector reads leat's own table.
@@ -64,11 +65,11 @@ func NewHandoff(ob *pgoutbox.Outbox, slot *Slot, cfg HandoffConfig) (*Handoff, e
 	case cfg.Restart < time.Millisecond:
 		return nil, outbox.ConfigError("Restart", cfg.Restart, "must be at least 1ms")
 	}
-	if err := (admin.By{Actor: cfg.Actor, Reason: cfg.Reason}).Check(); err != nil {
+	if err := admin.Complete(&admin.By{Actor: cfg.Actor, Reason: cfg.Reason}); err != nil {
 		return nil, outbox.ConfigError("Actor, Reason", strconv.Quote(cfg.Actor)+", "+strconv.Quote(cfg.Reason), err.Error())
 	}
-	if cfg.Table == nil || cfg.Source.Start == (pgoutbox.Start{}) {
-		cfg.Source.Start = pgoutbox.StartNow()
+	if cfg.Table == nil || !cfg.Source.Start.IsStated() {
+		cfg.Source.Start = driver.Start{Now: true}
 	}
 	return &Handoff{ob: ob, slot: slot, cfg: cfg}, nil
 }
@@ -77,8 +78,8 @@ func NewHandoff(ob *pgoutbox.Outbox, slot *Slot, cfg HandoffConfig) (*Handoff, e
 // relay does not. It has the relay's group begin, a table of the connector's adopted, and returns a
 // position of the connector's behind that: what the relay will not send is before it. A
 // group that exists is kept as it is if there is a Table, whose rows it has not seen, or else it
-// begins anew, see LeavesOut. Errors wrap ErrConnectorStopped, ErrRelayRunning, ErrRecordsHeld, ErrNoSlot, and
-// those of Table.Adopt.
+// begins anew, see LeavesOut. It fails if the connector is stopped and has not sent all, if a relay of the
+// group works, if records of the group are held, or if there is no slot; errors may be those of Table.Adopt.
 func (h *Handoff) Prepare(ctx context.Context) (position string, err error) {
 	known, err := h.MayPrepare(ctx)
 	if err != nil {
@@ -148,16 +149,15 @@ func (h *Handoff) LeavesOut(ctx context.Context) (int64, error) {
 // anew has the group begin with what commits from now on.
 func (h *Handoff) anew() pgoutbox.RebaseRequest {
 	return pgoutbox.RebaseRequest{
-		Group: h.cfg.Source.Group, Start: pgoutbox.StartNow(), Actor: h.cfg.Actor, Reason: h.cfg.Reason,
+		Group: h.cfg.Source.Group, Start: driver.Start{Now: true}, Actor: h.cfg.Actor, Reason: h.cfg.Reason,
 	}
 }
 
 // AwaitConnector is the second step from a connector to a relay: it waits until the
 // connector has sent all that had committed at the position that Prepare returned. Then stop the
 // connector, start the relay, and drop the slot. An idle connector confirms nothing: if it
-// does not return, stop the connector. Errors wrap ErrRelayRunning if a relay has been started
-// already, ErrConnectorStopped if nobody has used the slot for HandoffConfig.Restart and rows are left,
-// ErrNoSlot and ErrSlotLost.
+// does not return, stop the connector. It fails if a relay has been started already, if nobody has used the
+// slot for HandoffConfig.Restart and rows are left, if there is no slot, or if the slot has lost its log.
 func (h *Handoff) AwaitConnector(ctx context.Context, position string) error {
 	var connector absent
 	return h.until(ctx, func() (bool, error) {
@@ -174,8 +174,8 @@ func (h *Handoff) AwaitConnector(ctx context.Context, position string) error {
 
 // PrepareConnector is the first step from a relay to a connector, while the relay works and
 // the connector does not. It makes the publication unless it is there, and the slot, and has a table of the
-// connector's released. A slot that is there is kept. Errors wrap ErrRecordsHeld, ErrSlotOlder,
-// outbox.ErrInvalidConfig if the connector would make a snapshot or the publication has not all
+// connector's released. A slot that is there is kept. It fails if records are held or if the slot is older than
+// the publication. Errors wrap outbox.ErrInvalidConfig if the connector would make a snapshot or the publication has not all
 // rows, and those of Table.Release.
 func (h *Handoff) PrepareConnector(ctx context.Context) error {
 	if err := h.MayPrepareConnector(ctx); err != nil {
@@ -185,7 +185,7 @@ func (h *Handoff) PrepareConnector(ctx context.Context) error {
 		return err
 	}
 	_, err := h.slot.State(ctx)
-	if errors.Is(err, ErrNoSlot) {
+	if errors.Is(err, errNoSlot) {
 		_, err = h.slot.Create(ctx)
 	}
 	if err == nil && h.cfg.Table != nil {
@@ -208,8 +208,8 @@ func (h *Handoff) MayPrepareConnector(ctx context.Context) error {
 
 // AwaitRelay is the second step from a relay to a connector: it waits until the relay has
 // sent all that had committed when PrepareConnector returned. Then stop the relay, unless it
-// has other messages to send, and start the connector without offsets of its own. Errors
-// wrap ErrRecordsHeld.
+// has other messages to send, and start the connector without offsets of its own. It fails
+// while records are held.
 func (h *Handoff) AwaitRelay(ctx context.Context) error {
 	group, err := h.group(ctx)
 	if err != nil {
@@ -256,7 +256,7 @@ const beginLease = 10 * time.Second
 
 // group returns how the relay's group is. Errors wrap admin.ErrNoSuchGroup.
 func (h *Handoff) group(ctx context.Context) (admin.GroupStats, error) {
-	stats, err := h.ob.Stats(ctx)
+	stats, err := h.ob.Admin().Stats(ctx)
 	if err != nil {
 		return admin.GroupStats{}, err
 	}
@@ -271,7 +271,7 @@ func (h *Handoff) group(ctx context.Context) (admin.GroupStats, error) {
 func noRelay(group admin.GroupStats) error {
 	for _, s := range group.Slots {
 		if s.LeaseLeft > 0 {
-			return fmt.Errorf("%w: %s leads slot %d of %s", ErrRelayRunning, s.Owner, s.Slot, group.Name)
+			return fmt.Errorf("%w: %s leads slot %d of %s", errRelayRunning, s.Owner, s.Slot, group.Name)
 		}
 	}
 	return nil
@@ -279,7 +279,7 @@ func noRelay(group admin.GroupStats) error {
 
 func nothingHeld(group admin.GroupStats) error {
 	if group.Held > 0 {
-		return fmt.Errorf("%w: %d of group %s", ErrRecordsHeld, group.Held, group.Name)
+		return fmt.Errorf("%w: %d of group %s", errRecordsHeld, group.Held, group.Name)
 	}
 	return nil
 }

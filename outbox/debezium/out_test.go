@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	indebezium "github.com/leat-go/leat/inbox/debezium"
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -87,9 +87,9 @@ func byID(t *testing.T, records []*kgo.Record) map[string]received {
 	for _, record := range records {
 		msg, err := kafkasource.Unmarshal(record)
 		require.NoError(t, err)
-		require.NoError(t, indebezium.Spread(msg))
+		require.NoError(t, middleware.SpreadDebezium(msg))
 		again := msg.Copy()
-		require.NoError(t, indebezium.Spread(again))
+		require.NoError(t, middleware.SpreadDebezium(again))
 		require.True(t, msg.Equals(again), "a second Spread changes nothing")
 		found[msg.UUID] = received{record, msg}
 	}
@@ -103,7 +103,7 @@ func effects(t *testing.T, records []*kgo.Record) (n int) {
 	require.NoError(t, err)
 	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in})
 	require.NoError(t, err)
-	handle := indebezium.Middleware(once(func(*message.Message) ([]*message.Message, error) { n++; return nil, nil }))
+	handle := middleware.Debezium(once(func(*message.Message) ([]*message.Message, error) { n++; return nil, nil }))
 	for _, record := range records {
 		msg, err := kafkasource.Unmarshal(record)
 		require.NoError(t, err)
@@ -115,7 +115,7 @@ func effects(t *testing.T, records []*kgo.Record) (n int) {
 
 func fromDebezium(record *kgo.Record) bool {
 	for _, h := range record.Headers {
-		if h.Key == indebezium.HeaderHeaders {
+		if h.Key == "leat_headers" {
 			return true
 		}
 	}
@@ -133,7 +133,7 @@ func enqueue(t *testing.T, db *testenv.Database, messages []outbox.Message) *pgo
 }
 
 // runOnce relays all that is in the outbox.
-func runOnce(t *testing.T, source *pgoutbox.Source, brokers []string) {
+func runOnce(t *testing.T, source driver.Source, brokers []string) {
 	t.Helper()
 	sink, err := kafkasink.New(brokers, kafkasink.Config{})
 	require.NoError(t, err)

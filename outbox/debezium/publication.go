@@ -48,13 +48,13 @@ func (s *Slot) mayGoOn(ctx context.Context, table string) error {
 			"must be no_data: all that is still in the table would be sent again, also what inboxes have forgotten")
 	}
 	_, err := s.State(ctx)
-	none := errors.Is(err, ErrNoSlot)
+	none := errors.Is(err, errNoSlot)
 	if err != nil && !none {
 		return err
 	}
 	is, err := s.published(ctx, table)
 	if err == nil && !is && !none {
-		return fmt.Errorf("%w: %s, and there is no publication %s", ErrSlotOlder, s.cfg.Slot, strconv.Quote(s.cfg.Publication))
+		return fmt.Errorf("%w: %s, and there is no publication %s", errSlotOlder, s.cfg.Slot, strconv.Quote(s.cfg.Publication))
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/debezium"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -41,7 +42,7 @@ func TestHandoff_Refuses(t *testing.T) {
 	table, err := debezium.New(db.Pool, debezium.Config{})
 	require.NoError(t, err)
 	ob := enqueue(t, db, []outbox.Message{{Topic: "t", Payload: []byte("before the group")}})
-	source := pgoutbox.SourceConfig{Group: "late", Start: pgoutbox.StartOldest()}
+	source := pgoutbox.SourceConfig{Group: "late", Start: driver.Start{Oldest: true}}
 	h, err := debezium.NewHandoff(ob, slot, debezium.HandoffConfig{Source: source, Table: table, Poll: time.Millisecond, Actor: "a test", Reason: "refuse"})
 	require.NoError(t, err)
 
@@ -57,7 +58,7 @@ func TestHandoff_Refuses(t *testing.T) {
 	position, err := h.Prepare(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, h.AwaitConnector(t.Context(), position))
-	stats, err := ob.Stats(t.Context())
+	stats, err := ob.Admin().Stats(t.Context())
 	require.NoError(t, err)
 	require.Len(t, stats.Groups, 1)
 	require.EqualValues(t, 1, stats.Groups[0].Slots[0].Backlog, "the group begins where it is said to")

@@ -74,8 +74,8 @@ func NewSlot(pool *pgxpool.Pool, cfg SlotConfig) (*Slot, error) {
 	return &Slot{pool: pool, cfg: cfg, sql: sql}, err
 }
 
-// State returns where the connector stands. Errors wrap ErrNoSlot and ErrSlotLost, and
-// outbox.ErrInvalidConfig if the slot has another plugin than pgoutput.
+// State returns where the connector stands. It fails if there is no slot, or if the
+// server has removed log that it needs. Errors wrap outbox.ErrInvalidConfig if the slot has another plugin than pgoutput.
 func (s *Slot) State(ctx context.Context) (SlotState, error) { return s.state(ctx, "0/0") }
 
 // state also tells whether the slot has reached a position.
@@ -85,11 +85,11 @@ func (s *Slot) state(ctx context.Context, position string) (st SlotState, err er
 		Scan(&st.Active, &st.Confirmed, &st.lost, &st.BehindBytes, &st.reached, &plugin)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return st, fmt.Errorf("%w: %s", ErrNoSlot, s.cfg.Slot)
+		return st, fmt.Errorf("%w: %s", errNoSlot, s.cfg.Slot)
 	case err == nil && plugin != "pgoutput":
 		return st, outbox.ConfigError("Slot", strconv.Quote(s.cfg.Slot), "has the plugin "+strconv.Quote(plugin)+", and not pgoutput")
 	case err == nil && st.lost:
-		return st, fmt.Errorf("%w: %s", ErrSlotLost, s.cfg.Slot)
+		return st, fmt.Errorf("%w: %s", errSlotLost, s.cfg.Slot)
 	default:
 		return st, err
 	}
@@ -102,7 +102,7 @@ func (s *Slot) Mark(ctx context.Context) (position string, err error) {
 }
 
 // Pending returns how many rows that had committed at a position the connector has not
-// confirmed. It walks the log, and wraps ErrConnectorRunning while the slot is in use.
+// confirmed. It walks the log, and fails while the slot is in use.
 func (s *Slot) Pending(ctx context.Context, position string) (rows int64, err error) {
 	err = s.pool.QueryRow(ctx, s.sql.pending, s.cfg.Slot, position, pgx.Identifier{s.cfg.Publication}.Sanitize()).Scan(&rows)
 	return rows, s.describe(err)
@@ -120,10 +120,10 @@ func (s *Slot) mayCatchUp(ctx context.Context) error {
 	}
 	rows, err := s.Pending(ctx, position)
 	switch {
-	case errors.Is(err, ErrConnectorRunning): // it has just been started
+	case errors.Is(err, errConnectorRunning): // it has just been started
 		return nil
 	case err == nil && rows > 0:
-		return fmt.Errorf("%w: %d rows of %s", ErrConnectorStopped, rows, s.cfg.Publication)
+		return fmt.Errorf("%w: %d rows of %s", errConnectorStopped, rows, s.cfg.Publication)
 	default:
 		return err
 	}
@@ -138,9 +138,9 @@ func (s *Slot) Create(ctx context.Context) (position string, err error) {
 }
 
 // Drop drops the slot, after which the server keeps no log for it. What its connector has
-// not sent is not sent by it any more. It wraps ErrConnectorRunning while the slot is in use.
+// not sent is not sent by it any more. It fails while the slot is in use.
 func (s *Slot) Drop(ctx context.Context) error {
-	if _, err := s.State(ctx); err != nil && !errors.Is(err, ErrSlotLost) {
+	if _, err := s.State(ctx); err != nil && !errors.Is(err, errSlotLost) {
 		return err
 	}
 	_, err := s.pool.Exec(ctx, s.sql.dropSlot, s.cfg.Slot)
@@ -149,7 +149,7 @@ func (s *Slot) Drop(ctx context.Context) error {
 
 func (s *Slot) describe(err error) error {
 	if pgerr.Is(err, pgerr.ObjectInUse) {
-		return fmt.Errorf("%w: %s: %w", ErrConnectorRunning, s.cfg.Slot, err)
+		return fmt.Errorf("%w: %s: %w", errConnectorRunning, s.cfg.Slot, err)
 	}
 	return err
 }

@@ -44,7 +44,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Table, error) {
 //
 // It needs the role that owns the table and leat's schema, or a superuser. The error wraps
 // outbox.ErrInvalidConfig if the table has not got a column or has it with another type, and
-// outbox.ErrNotMigrated if the outbox is not of schema 8.
+// outbox.ErrNotMigrated if the outbox's schema is missing.
 func (t *Table) Adopt(ctx context.Context) error {
 	script, err := t.Script(ctx)
 	if err != nil {

@@ -39,25 +39,15 @@ type Playback interface {
 	// PositionAfter returns where a replay is resumed once r and all before it are
 	// sent.
 	PositionAfter(r *outbox.Record) string
+	// Bounds returns the least outbox.Record.Seq that may come, and one past the greatest,
+	// for those who show how far a replay has come. They are equal if nothing will come,
+	// and both 0 if the source does not know. It is called before the first Read.
+	Bounds() (first, end int64)
+	// End notes in the source's audit how the replay has ended. It is called once, before
+	// Close, unless the process dies before.
+	End(ctx context.Context, e ReplayEnd) error
 	// Close gives up what the playback holds.
 	Close(ctx context.Context) error
-}
-
-// BoundedPlayback is a Playback that knows beforehand how far it goes, for those who show
-// how far it has come.
-type BoundedPlayback interface {
-	Playback
-	// Bounds returns the least outbox.Record.Seq that may come, and one past the greatest.
-	// They are equal if nothing will come. It is called before the first Read.
-	Bounds() (first, end int64)
-}
-
-// AuditedPlayback is a Playback whose end is noted in the source's audit.
-type AuditedPlayback interface {
-	Playback
-	// End notes how the replay has ended. It is called once, before Close, unless the
-	// process dies before.
-	End(ctx context.Context, e ReplayEnd) error
 }
 
 // ReplayEnd is how a replay has ended.

@@ -2,14 +2,9 @@ package driver
 
 import (
 	"context"
-	"errors"
 
 	"github.com/leat-go/leat/outbox"
 )
-
-// ErrWrongResults is what an answer of Sink.Send is taken for that has not one result a
-// record.
-var ErrWrongResults = errors.New("leat: sink returned a wrong number of results")
 
 // Sink delivers records to a destination. Relay does all retrying. It calls Send
 // from one goroutine a slot that it leads: one at a time where the source has one

@@ -7,7 +7,22 @@ import (
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
 )
 
-var _ admin.Outbox = (*Outbox)(nil)
+// Admin returns the outbox as operators see it. It has one group, once a relay has begun.
+//
+// More than some ninety records are redriven or dropped in several transactions, of a key the
+// last first. Stats counts pending messages up to a thousand a bucket, and reads the held records
+// without their payloads; LastSeq is that of the last message that was counted, Bytes and Rows
+// are not known. Members leaves out relays that stand by. Audit reads the entries one after
+// another until it has enough.
+func (o *Outbox) Admin() admin.Outbox {
+	return operator{o, heldqueue.Operators{Store: heldStore{o}}}
+}
+
+// operator is the outbox as operators see it.
+type operator struct {
+	*Outbox
+	heldqueue.Operators
+}
 
 // heldStore lets operators' requests take turns with relays.
 type heldStore struct{ ob *Outbox }
@@ -27,41 +42,4 @@ func (s heldStore) Look(ctx context.Context, group string, work func(r heldqueue
 		return err
 	}
 	return work(c.tx(s.ob))
-}
-
-// Redrive implements admin.Outbox. More than some ninety records are redriven in several
-// transactions.
-func (o *Outbox) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
-	return heldqueue.Redrive(ctx, heldStore{o}, req)
-}
-
-// Drop implements admin.Outbox. More than some ninety records are dropped in several
-// transactions, of a key the last first.
-func (o *Outbox) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
-	return heldqueue.Drop(ctx, heldStore{o}, req)
-}
-
-// SkipHead implements admin.Outbox.
-func (o *Outbox) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
-	return heldqueue.SkipHead(ctx, heldStore{o}, req)
-}
-
-// Held implements admin.Outbox.
-func (o *Outbox) Held(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
-	return heldqueue.ListHeld(ctx, heldStore{o}, q)
-}
-
-// Dead implements admin.Outbox.
-func (o *Outbox) Dead(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
-	return heldqueue.ListDead(ctx, heldStore{o}, q)
-}
-
-// ParkedKeys implements admin.Outbox.
-func (o *Outbox) ParkedKeys(ctx context.Context, q admin.KeysQuery) ([]admin.ParkedKey, error) {
-	return heldqueue.ParkedKeys(ctx, heldStore{o}, q)
-}
-
-// Failures implements admin.Outbox.
-func (o *Outbox) Failures(ctx context.Context, q admin.FailuresQuery) ([]admin.FailureGroup, error) {
-	return heldqueue.Failures(ctx, heldStore{o}, q)
 }

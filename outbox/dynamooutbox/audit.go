@@ -35,9 +35,9 @@ func auditOf(i item) admin.AuditEntry {
 	}
 }
 
-// Audit implements admin.Outbox. It reads the entries one after another until it has enough.
-func (o *Outbox) Audit(ctx context.Context, q admin.AuditQuery) ([]admin.AuditEntry, error) {
-	q, err := q.Complete()
+// Audit implements admin.Outbox.
+func (o operator) Audit(ctx context.Context, q admin.AuditQuery) ([]admin.AuditEntry, error) {
+	err := admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func (o *Outbox) Wake() {
 }
 
 // Wakes implements driver.Source.
-func (s *Source) Wakes(ctx context.Context) <-chan struct{} {
+func (s *source) Wakes(ctx context.Context) <-chan struct{} {
 	b, ch := &s.ob.bell, make(chan struct{}, 1)
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,12 +10,12 @@ import (
 
 // The bounds of DynamoDB that a message or a transaction can reach.
 const (
-	// MaxPayloadBytes is the largest Config.MaxPayloadBytes: an item has at most 400 KB, of
+	// maxPayloadBytes is the largest Config.MaxPayloadBytes: an item has at most 400 KB, of
 	// which headers, key and topic are part.
-	MaxPayloadBytes = 350 << 10
-	// MaxItems is the most items of a transaction: the caller's own, one for each message
+	maxPayloadBytes = 350 << 10
+	// maxItems is the most items of a transaction: the caller's own, one for each message
 	// and one for each of their keys.
-	MaxItems = 100
+	maxItems = 100
 )
 
 // Config tunes an Outbox. Only Table is required.
@@ -23,8 +23,9 @@ type Config struct {
 	// Table is the name or the ARN of the table, which nothing else should use. Required.
 	Table string
 
-	// MaxPayloadBytes bounds the payload of a message, in bytes, 1 to MaxPayloadBytes.
-	// Defaults to MaxPayloadBytes.
+	// MaxPayloadBytes bounds the payload of a message, in bytes, 1 to 350 KiB: an item of
+	// DynamoDB has at most 400 KB, of which headers, key and topic are part.
+	// Defaults to 350 KiB.
 	MaxPayloadBytes int
 
 	// Injector adds trace headers to messages that have none. Defaults to none.
@@ -39,7 +40,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	if c.MaxPayloadBytes == 0 {
-		c.MaxPayloadBytes = MaxPayloadBytes
+		c.MaxPayloadBytes = maxPayloadBytes
 	}
 	c.Logger = logger.Or(c.Logger)
 	return c
@@ -49,7 +50,7 @@ func (c Config) validate() error {
 	if c.Table == "" {
 		return outbox.ConfigError("Table", `""`, "must not be empty")
 	}
-	if c.MaxPayloadBytes < 1 || c.MaxPayloadBytes > MaxPayloadBytes {
+	if c.MaxPayloadBytes < 1 || c.MaxPayloadBytes > maxPayloadBytes {
 		return outbox.ConfigError("MaxPayloadBytes", c.MaxPayloadBytes, "must be 1 to 358400")
 	}
 	if field, hook, reason := hooks.Refuse(c.Hooks, "outbox", hooks.Is[outbox.EnqueueHook]); reason != "" {

@@ -23,7 +23,7 @@ import (
 //
 // Errors: outbox.ErrNotInTransaction if tx is nil or has ended, outbox.ErrWrongDatabase if it
 // is another Outbox's, an *outbox.InvalidMessageError for a message that cannot be stored, and
-// an error if the transaction has too many items (MaxItems) or bytes. Nothing was added then.
+// an error if the transaction has too many items (100: yours, one for each message and one for each of their keys) or bytes. Nothing was added then.
 // Messages with a NotBefore are refused.
 func (o *Outbox) Enqueue(ctx context.Context, tx *Tx, msgs ...outbox.Message) error {
 	began := time.Now()

@@ -66,7 +66,7 @@ func TestO9_HoldThatArrivesAfterATakeover(t *testing.T) {
 	young := takeOver(t, ob, time.Minute)
 	close(g.open)
 	require.ErrorIs(t, <-held, driver.ErrLeaseLost)
-	parked, err := ob.Held(ctx, admin.HeldQuery{})
+	parked, err := ob.Admin().Held(ctx, admin.HeldQuery{})
 	require.NoError(t, err)
 	require.Empty(t, parked)
 	page, err = young.Read(ctx, 10)

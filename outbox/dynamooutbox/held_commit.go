@@ -58,7 +58,7 @@ func (c *heldCache) write(ctx context.Context, o *Outbox, fence *types.TransactW
 		if fence != nil {
 			part = append(part, *fence)
 		}
-		n := fitting(items, MaxItems-len(part))
+		n := fitting(items, maxItems-len(part))
 		err = o.transact(ctx, append(part, items[:n]...))
 		if refused, ok := errors.AsType[*cancelled](err); ok {
 			return whyCancelled(refused, fence != nil)

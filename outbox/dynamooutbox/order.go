@@ -83,7 +83,7 @@ const mostLarge = 10
 // transaction a read is refused as long as another transaction is under way with an item.
 func (l *lap) gone(ctx context.Context, seqs []int64) (map[int64]bool, error) {
 	gone := make(map[int64]bool, len(seqs))
-	for most := MaxItems; len(seqs) > 0; {
+	for most := maxItems; len(seqs) > 0; {
 		part := seqs[:min(len(seqs), most)]
 		var gets []types.TransactGetItem
 		for _, seq := range part {

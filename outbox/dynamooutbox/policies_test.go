@@ -240,19 +240,19 @@ func by() admin.By { return admin.By{Actor: "operator", Reason: "test"} }
 
 // operate does what operators do.
 func operate(ctx context.Context, ob *dynamooutbox.Outbox) error {
-	_, err := ob.Stats(ctx)
+	_, err := ob.Admin().Stats(ctx)
 	errs := []error{err}
-	parked, err := ob.Held(ctx, admin.HeldQuery{})
+	parked, err := ob.Admin().Held(ctx, admin.HeldQuery{})
 	errs = append(errs, err)
 	if len(parked) == 0 {
 		return fmt.Errorf("nothing is held: %w", errors.Join(errs...))
 	}
-	_, err = ob.SkipHead(ctx, admin.SkipHeadRequest{By: by(), Key: driver.Key{Topic: "orders", Key: "k"}})
+	_, err = ob.Admin().SkipHead(ctx, admin.SkipHeadRequest{By: by(), Key: driver.Key{Topic: "orders", Key: "k"}})
 	errs = append(errs, err)
-	_, err = ob.Redrive(ctx, admin.RedriveRequest{By: by(), Selection: admin.Selection{Topic: "orders", Key: "z"}})
+	_, err = ob.Admin().Redrive(ctx, admin.ChangeRequest{By: by(), Selection: admin.Selection{Topic: "orders", Key: "z"}})
 	errs = append(errs, err)
-	_, err = ob.Audit(ctx, admin.AuditQuery{})
+	_, err = ob.Admin().Audit(ctx, admin.AuditQuery{})
 	errs = append(errs, err)
-	_, err = ob.Groups(ctx)
+	_, err = ob.Admin().Groups(ctx)
 	return errors.Join(append(errs, err)...)
 }

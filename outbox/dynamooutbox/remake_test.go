@@ -57,7 +57,7 @@ func settleAll(t *testing.T, s driver.Session) (all []string) {
 
 func backlog(t *testing.T, ob *dynamooutbox.Outbox) int {
 	t.Helper()
-	stats, err := ob.Stats(t.Context())
+	stats, err := ob.Admin().Stats(t.Context())
 	require.NoError(t, err)
 	return int(stats.Groups[0].Slots[0].Backlog)
 }

@@ -13,7 +13,7 @@ import (
 // were acknowledged.
 type session struct {
 	ob    *Outbox
-	src   *Source
+	src   *source
 	epoch int64
 	lap   *lap // of Read alone
 	held  heldCache
@@ -25,7 +25,7 @@ type session struct {
 	unsettled map[int64]bool // numbers of the pages that are under way
 }
 
-func newSession(s *Source, l lease, began time.Time, buckets int) *session {
+func newSession(s *source, l lease, began time.Time, buckets int) *session {
 	n := &session{ob: s.ob, src: s, epoch: l.epoch, lease: l, until: began.Add(l.ttl), unsettled: make(map[int64]bool)}
 	n.lap = newLap(n, buckets)
 	n.held.group = s.group

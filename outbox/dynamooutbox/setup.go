@@ -14,11 +14,11 @@ import (
 	"github.com/leat-go/leat/outbox/dynamooutbox/dynamotable"
 )
 
-// DefaultBuckets is the number of buckets that Setup takes for 0.
-const DefaultBuckets = 16
+// defaultBuckets is the number of buckets that Setup takes for 0.
+const defaultBuckets = 16
 
 // Setup makes the table unless it is there, with on-demand capacity, and settles the number of
-// buckets, 1 to 64, for good; 0 is DefaultBuckets. Pending messages are spread over the buckets.
+// buckets, 1 to 64, for good; 0 is 16. Pending messages are spread over the buckets.
 // Each bucket takes about 500 transactions a second, and costs an idle relay one request a poll.
 // Setup can be called again. A number of buckets that differs from the first one is
 // outbox.ErrInvalidConfig.
@@ -30,7 +30,7 @@ const DefaultBuckets = 16
 // a minute, and what they enqueue meanwhile is sent.
 func (o *Outbox) Setup(ctx context.Context, buckets int) error {
 	if buckets == 0 {
-		buckets = DefaultBuckets
+		buckets = defaultBuckets
 	}
 	if buckets < 1 || buckets > maxBuckets {
 		return outbox.ConfigError("buckets", buckets, "must be 1 to 64")

@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// SourceConfig tunes a Source.
+// SourceConfig tunes Outbox.Source.
 type SourceConfig struct {
 	// Group names the relays of the outbox, which has one group: what it has sent is deleted.
 	// The first to read settles the name. Valid UTF-8 without NUL, 1 to 200 bytes.
@@ -22,35 +22,38 @@ type SourceConfig struct {
 	Group string
 }
 
-// Source reads the outbox for relays. It is safe for concurrent use.
-type Source struct {
+// source reads the outbox for relays. It is safe for concurrent use.
+type source struct {
 	ob    *Outbox
 	group string
 }
 
-var _ driver.Source = (*Source)(nil)
+var _ driver.Source = (*source)(nil)
 
 // LogValue implements slog.LogValuer: the outbox and the group, as relays log them.
-func (s *Source) LogValue() slog.Value {
+func (s *source) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("outbox", s.ob.cfg.Table), slog.String("group", s.group))
 }
 
 // Source returns the outbox as a source for relay.New. Replicas of one relay use the same
 // group, in one process or many: one of them leads. It connects to nothing. The error wraps
 // outbox.ErrInvalidConfig.
-func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
+func (o *Outbox) Source(cfg SourceConfig) (driver.Source, error) {
 	if cfg.Group == "" {
 		cfg.Group = "default"
 	}
 	if len(cfg.Group) > 200 || !utf8.ValidString(cfg.Group) || strings.ContainsRune(cfg.Group, 0) {
 		return nil, outbox.ConfigError("Group", strconv.Quote(cfg.Group), "must be valid UTF-8 without NUL, of at most 200 bytes")
 	}
-	return &Source{ob: o, group: cfg.Group}, nil
+	return &source{ob: o, group: cfg.Group}, nil
 }
+
+// DefaultSource is Source with the zero SourceConfig, for package leat.
+func (o *Outbox) DefaultSource() (driver.Source, error) { return o.Source(SourceConfig{}) }
 
 // Check implements driver.Source: the table is there, has its number of buckets, and no other
 // group.
-func (s *Source) Check(ctx context.Context) error {
+func (s *source) Check(ctx context.Context) error {
 	_, err := s.ob.buckets(ctx)
 	if errors.Is(err, outbox.ErrNotMigrated) {
 		return errors.Join(driver.ErrSourceUnusable, err)
@@ -66,7 +69,7 @@ func (s *Source) Check(ctx context.Context) error {
 }
 
 // ours returns an error if the lease is that of another group.
-func (s *Source) ours(l lease) error {
+func (s *source) ours(l lease) error {
 	if l.group != "" && l.group != s.group {
 		return fmt.Errorf("%w: the outbox in %s has the group %q, and no other can be had: Group = %q", driver.ErrSourceUnusable, s.ob.cfg.Table, l.group, s.group)
 	}
@@ -75,7 +78,7 @@ func (s *Source) ours(l lease) error {
 
 // Acquire implements driver.Source. A lease whose holder has died is free once it has not been
 // renewed for its time: as this process has seen it, or by the clock of DynamoDB.
-func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
+func (s *source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	if ttl <= 0 {
 		return nil, outbox.ConfigError("ttl", ttl, "must be positive")
 	}

@@ -14,10 +14,8 @@ import (
 // mostBacklog bounds what is counted of a bucket.
 const mostBacklog = 1000
 
-// Stats implements admin.Outbox. It counts pending messages up to a thousand a bucket, and reads
-// the held records without their payloads; LastSeq is that of the last message that was counted,
-// Bytes and Rows are not known.
-func (o *Outbox) Stats(ctx context.Context) (admin.Stats, error) {
+// Stats implements admin.Outbox.
+func (o operator) Stats(ctx context.Context) (admin.Stats, error) {
 	var stats admin.Stats
 	l, err := o.readLease(ctx)
 	if err != nil {
@@ -42,7 +40,7 @@ func (o *Outbox) Stats(ctx context.Context) (admin.Stats, error) {
 		return stats, nil
 	}
 	held := heldCache{group: l.group}
-	if err := held.refresh(ctx, o); err != nil {
+	if err := held.refresh(ctx, o.Outbox); err != nil {
 		return stats, err
 	}
 	group := held.rows.Stats()
@@ -74,8 +72,8 @@ func (o *Outbox) backlog(ctx context.Context, b int) (count int64, oldest time.T
 	return count, oldest, last, nil
 }
 
-// Groups implements admin.Outbox. There is one, once a relay has begun.
-func (o *Outbox) Groups(ctx context.Context) ([]admin.Group, error) {
+// Groups implements admin.Outbox.
+func (o operator) Groups(ctx context.Context) ([]admin.Group, error) {
 	l, err := o.readLease(ctx)
 	if err != nil || l.group == "" {
 		return nil, err
@@ -87,8 +85,8 @@ func (o *Outbox) Groups(ctx context.Context) ([]admin.Group, error) {
 	return []admin.Group{g}, nil
 }
 
-// Members implements admin.Outbox. Relays that stand by are not known.
-func (o *Outbox) Members(ctx context.Context, group string) ([]admin.Member, error) {
+// Members implements admin.Outbox.
+func (o operator) Members(ctx context.Context, group string) ([]admin.Member, error) {
 	l, err := o.readLease(ctx)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/dynamooutbox"
 	"github.com/leat-go/leat/outbox/outboxtest"
@@ -43,9 +44,13 @@ func newOutbox(t *testing.T, buckets int) (*dynamooutbox.Outbox, *testenv.Dynamo
 	return ob, env
 }
 
+// operator is an admin.Outbox that can stand beside an Outbox.
+type operator interface{ admin.Outbox }
+
 // subject fits an Outbox to the suite.
 type subject struct {
 	*dynamooutbox.Outbox
+	operator
 
 	client *dynamodb.Client
 	table  string
@@ -56,7 +61,7 @@ func newSubject(t *testing.T) outboxtest.Subject {
 	ob, env := newOutbox(t, 4)
 	client, closeIdle := connect(env.URL)
 	t.Cleanup(closeIdle)
-	return subject{ob, client, env.Prefix + "outbox"}
+	return subject{ob, ob.Admin(), client, env.Prefix + "outbox"}
 }
 
 // Begin implements outboxtest.Subject.
@@ -141,13 +146,13 @@ func (t subjectTx) Rollback(context.Context) error {
 	return nil
 }
 
-var _ outboxtest.Admin = subject{}
+var _ admin.Outbox = subject{}
 
 func features() outboxtest.Features {
 	return outboxtest.Features{
 		OptimisticKeys: true, NoGroups: true, NoHistory: true, NoDelay: true, NoSlots: true, FixedSlots: true,
 		NoStarts: true, NoTopics: true, NoPositions: true, NoReplay: true, NoRetention: true,
-		MaxMessages: dynamooutbox.MaxItems, MaxPayloadBytes: dynamooutbox.MaxPayloadBytes,
+		MaxMessages: 100, MaxPayloadBytes: 350 << 10,
 	}
 }
 

@@ -109,8 +109,8 @@ const maxTxBytes = 3_900_000
 // room returns an error if a transaction with so many items of the caller and these messages
 // is too large.
 func room(items int, msgs []outbox.Message, bytes int) error {
-	if n := items + len(msgs) + len(keysOf(msgs)); n > MaxItems {
-		return fmt.Errorf("%w: %d items: the caller's, one for each message and one for each key; must be at most %d", errFull, n, MaxItems)
+	if n := items + len(msgs) + len(keysOf(msgs)); n > maxItems {
+		return fmt.Errorf("%w: %d items: the caller's, one for each message and one for each key; must be at most %d", errFull, n, maxItems)
 	}
 	if bytes > maxTxBytes {
 		return fmt.Errorf("%w: %d bytes of messages; must be at most %d", errFull, bytes, maxTxBytes)

@@ -16,3 +16,5 @@ func (c Config) Refuse(addr netip.Addr) error { return c.refuse(addr) }
 
 // RetryAfter reads the header.
 func RetryAfter(text string, now time.Time) (time.Duration, bool) { return retryAfter(text, now) }
+
+var ErrAddress = errAddress

@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// ErrAddress is wrapped by the error of a record whose endpoint lies in a network that may
+// errAddress is wrapped by the error of a record whose endpoint lies in a network that may
 // not be connected to: private, local or reserved, and not in Config.AllowNetworks.
-var ErrAddress = errors.New("leat: address is not allowed")
+var errAddress = errors.New("leat: address is not allowed")
 
 // reservedNetworks are those that netip has no question for, and those of global addresses
 // behind which there is no public host.
@@ -41,7 +41,7 @@ var (
 	wellKnownNAT64 = netip.MustParsePrefix("64:ff9b::/96")
 )
 
-// refuse returns an error that wraps ErrAddress if addr may not be connected to.
+// refuse returns an error that wraps errAddress if addr may not be connected to.
 func (c Config) refuse(addr netip.Addr) error {
 	plain := addr.WithZone("").Unmap()
 	if wellKnownNAT64.Contains(plain) {
@@ -55,7 +55,7 @@ func (c Config) refuse(addr netip.Addr) error {
 	case within(c.AllowNetworks):
 		return nil
 	case !plain.IsGlobalUnicast(), plain.IsPrivate(), plain.Is6() && !globalIPv6.Contains(plain), within(reservedNetworks):
-		return fmt.Errorf("%w: %s", ErrAddress, addr)
+		return fmt.Errorf("%w: %s", errAddress, addr)
 	}
 	return nil
 }
@@ -65,11 +65,11 @@ func (c Config) refuse(addr netip.Addr) error {
 func (c Config) control(_, address string, _ syscall.RawConn) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrAddress, err)
+		return fmt.Errorf("%w: %w", errAddress, err)
 	}
 	addr, err := netip.ParseAddr(host)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrAddress, err)
+		return fmt.Errorf("%w: %w", errAddress, err)
 	}
 	return c.refuse(addr)
 }

@@ -95,7 +95,7 @@ func (w *world) lead(d time.Duration) {
 // parked returns the ids of the records that were given up.
 func (w *world) parked() []string {
 	w.t.Helper()
-	held, err := w.outbox.Held(w.t.Context(), admin.HeldQuery{State: admin.HeldParked, Limit: 1000})
+	held, err := w.outbox.Admin().Held(w.t.Context(), admin.HeldQuery{State: admin.HeldParked, Limit: 1000})
 	require.NoError(w.t, err)
 	var ids []string
 	for i := range held {
@@ -236,7 +236,7 @@ func TestGone_DeadLetters(t *testing.T) {
 		w.lead(time.Minute) // another sink, which has to learn it again
 		require.LessOrEqual(t, w.calls, 1+8+3)
 		require.Len(t, w.taken, 3)
-		dead, err := w.outbox.Dead(t.Context(), admin.HeldQuery{Limit: 1000})
+		dead, err := w.outbox.Admin().Dead(t.Context(), admin.HeldQuery{Limit: 1000})
 		require.NoError(t, err)
 		require.Len(t, dead, 50)
 		require.Empty(t, w.parked())

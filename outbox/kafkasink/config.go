@@ -9,13 +9,14 @@ import (
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // Bounds on the size of a batch, in bytes before compression.
 const (
-	// DefaultMaxMessageBytes is assumed of a topic whose limit the cluster does
+	// defaultMaxMessageBytes is assumed of a topic whose limit the cluster does
 	// not tell. It is Kafka's own default for max.message.bytes.
-	DefaultMaxMessageBytes = 1_048_588
+	defaultMaxMessageBytes = 1_048_588
 
 	minMessageBytes = 512
 	// maxMessageBytes leaves room for a request's header below the largest
@@ -64,8 +65,8 @@ type Config struct {
 	// bytes before compression; 512 to 104,792,064. A topic's max.message.bytes
 	// wins if it is smaller. If the cluster does not report that limit (it needs
 	// DESCRIBE_CONFIGS on the topic), only this bound counts, and should not be larger.
-	// Defaults to the topic's max.message.bytes, and without that to
-	// DefaultMaxMessageBytes.
+	// Defaults to the topic's max.message.bytes, and without that to Kafka's own
+	// default, 1,048,588.
 	MaxMessageBytes int
 
 	// Compression of batches. Defaults to none.
@@ -90,7 +91,7 @@ type Config struct {
 	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 
-	// Hooks observe the sink, by ReplaceHook. Defaults to none.
+	// Hooks observe the sink, by driver.ReplaceHook. Defaults to none.
 	Hooks []outbox.Hook
 }
 
@@ -121,7 +122,7 @@ func (c Config) validate() error {
 	if c.TopicTimeout < 0 {
 		return outbox.ConfigError("TopicTimeout", c.TopicTimeout, "must not be negative")
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "kafkasink", hooks.Is[ReplaceHook]); reason != "" {
+	if field, hook, reason := hooks.Refuse(c.Hooks, "kafkasink", hooks.Is[driver.ReplaceHook]); reason != "" {
 		return outbox.ConfigError(field, hook, reason)
 	}
 	return nil

@@ -25,6 +25,7 @@ func TestNew_RefusesWhatCannotWork(t *testing.T) {
 		says    string
 	}{
 		"no brokers":     {nil, kafkasink.Config{}, "brokers = []"},
+		"empty broker":   {[]string{""}, kafkasink.Config{}, `brokers = "": must name a host`},
 		"partitioner":    {addrs, kafkasink.Config{Partitioner: 7}, "Partitioner = 7"},
 		"small":          {addrs, kafkasink.Config{MaxMessageBytes: 511}, "MaxMessageBytes = 511"},
 		"large":          {addrs, kafkasink.Config{MaxMessageBytes: 1 << 30}, "MaxMessageBytes = 1073741824"},

@@ -84,3 +84,8 @@ func Drop(s *Sink) {
 	defer s.mu.Unlock()
 	s.drop()
 }
+
+var (
+	ErrNotFenced   = errNotFenced
+	ErrNoPartition = errNoPartition
+)

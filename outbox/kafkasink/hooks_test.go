@@ -10,13 +10,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 )
 
 // replaced notes what a sink tells.
-type replaced struct{ all []kafkasink.ReplaceEvent }
+type replaced struct{ all []driver.ReplaceEvent }
 
-func (r *replaced) OnKafkasinkReplace(_ context.Context, e kafkasink.ReplaceEvent) {
+func (r *replaced) OnDriverReplace(_ context.Context, e driver.ReplaceEvent) {
 	r.all = append(r.all, e)
 }
 

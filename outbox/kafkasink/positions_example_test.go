@@ -14,7 +14,7 @@ import (
 
 // After a failover that lost commits relays refuse to start, since the position in Kafka
 // is ahead of the database. With the relays stopped, an operator removes it, and rebases
-// the group: ob.Rebase(ctx, pgoutbox.RebaseRequest{Start: pgoutbox.StartOldest(), …}).
+// the group: ob.Rebase(ctx, pgoutbox.RebaseRequest{Start: driver.Start{Oldest: true}, …}).
 func ExampleTransactional_RemovePositions() {
 	ctx := context.Background()
 	cluster, err := kfake.NewCluster(kfake.SeedTopics(3, "orders"))

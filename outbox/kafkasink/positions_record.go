@@ -15,10 +15,10 @@ import (
 // value the position as the source has made it, never null: to a compacted topic
 // that would be a deletion.
 const (
-	headerPositionFormat = "leat-format"
-	headerPositionState  = "leat-state"
-	headerPositionActor  = "leat-actor" // who has removed a position, and why
-	headerPositionReason = "leat-reason"
+	headerPositionFormat = "leat_format"
+	headerPositionState  = "leat_state"
+	headerPositionActor  = "leat_actor" // who has removed a position, and why
+	headerPositionReason = "leat_reason"
 
 	positionFormat  = "1"
 	positionInitial = "initial" // the slot has come here and has delivered nothing

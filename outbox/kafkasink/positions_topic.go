@@ -17,9 +17,9 @@ const (
 	compact             = "compact"
 )
 
-// ErrNoPartition is wrapped by errors of Transactional.Fence if the topic of
+// errNoPartition is wrapped by errors of Transactional.Fence if the topic of
 // positions, or the slot's partition of it, is missing or has no leader yet.
-var ErrNoPartition = errors.New("leat: topic of positions has no such partition")
+var errNoPartition = errors.New("leat: topic of positions has no such partition")
 
 // ensureTopic makes sure that the slot has its partition in a topic that is
 // compacted and nothing else, and that the sink knows how large a record it takes.
@@ -37,7 +37,7 @@ func (l *txLane) ensureTopic(ctx context.Context) error {
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %d of %q: %w", ErrNoPartition, l.partition, l.cfg.PositionTopic, context.Cause(ctx))
+			return fmt.Errorf("%w: %d of %q: %w", errNoPartition, l.partition, l.cfg.PositionTopic, context.Cause(ctx))
 		}
 	}
 	if err := l.requireCompaction(ctx); err != nil {
@@ -67,7 +67,7 @@ func (l *txLane) preparePartition(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if !l.cfg.CreatePositionTopic {
-		return false, fmt.Errorf("%w: %d of %q, and CreatePositionTopic is not set", ErrNoPartition, l.partition, name)
+		return false, fmt.Errorf("%w: %d of %q, and CreatePositionTopic is not set", errNoPartition, l.partition, name)
 	}
 	if missing {
 		err = l.createTopic(ctx, admin)

@@ -13,7 +13,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // firstFlush and longestFlush bound the waits between two looks at a flush.
@@ -189,4 +191,9 @@ func (s *Sink) verdict(ctx context.Context, name string, count int, err error) (
 		err = s.conn.explain(needsProducerID(err, name))
 	}
 	return kind, err
+}
+
+func (s *Sink) replaced(ctx context.Context, slot string, records int, err error) {
+	e := driver.ReplaceEvent{Slot: slot, Records: records, Err: err}
+	hooks.Call(ctx, s.cfg.Logger, s.cfg.Hooks, func(h driver.ReplaceHook) { h.OnDriverReplace(ctx, e) })
 }

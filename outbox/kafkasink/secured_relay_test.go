@@ -104,7 +104,7 @@ func (s *securedRelay) requireDelivered(topic string, n int) {
 func (s *securedRelay) requireNothingSetAside() {
 	s.t.Helper()
 	require.Empty(s.t, s.failures.seen())
-	parked, err := s.ob.Held(s.t.Context(), admin.HeldQuery{State: admin.HeldParked})
+	parked, err := s.ob.Admin().Held(s.t.Context(), admin.HeldQuery{State: admin.HeldParked})
 	require.NoError(s.t, err)
 	require.Empty(s.t, parked)
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/leat-go/leat/internal/hostport"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
@@ -60,6 +62,9 @@ func New(brokers []string, cfg Config) (*Sink, error) {
 	cfg = cfg.withDefaults()
 	if len(brokers) == 0 {
 		return nil, outbox.ConfigError("brokers", brokers, "must name at least one")
+	}
+	if address, reason, refused := hostport.Refuse(brokers); refused {
+		return nil, outbox.ConfigError("brokers", strconv.Quote(address), reason)
 	}
 	if err := cfg.validate(); err != nil {
 		return nil, err

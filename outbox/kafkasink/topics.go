@@ -100,7 +100,7 @@ func (t *topics) setLimit(of *topic, told int) (grown bool) {
 func (t *topics) bound(told int) int {
 	switch {
 	case told == 0 && t.most == 0:
-		return DefaultMaxMessageBytes
+		return defaultMaxMessageBytes
 	case told == 0:
 		return t.most
 	case t.most == 0:

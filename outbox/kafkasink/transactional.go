@@ -13,9 +13,9 @@ import (
 )
 
 var (
-	// ErrNotFenced is returned by Transactional.SendWith for a slot that Fence was
+	// errNotFenced is returned by Transactional.SendWith for a slot that Fence was
 	// not called for, or not again since a call failed.
-	ErrNotFenced = errors.New("leat: slot is not fenced")
+	errNotFenced = errors.New("leat: slot is not fenced")
 
 	errNeedsPosition = errors.New("leat: a transactional sink takes records with their position only")
 )
@@ -114,8 +114,8 @@ func (t *Transactional) Fence(ctx context.Context, slot string) (position []byte
 // A *driver.PrefixError names a record that was recognised before anything was
 // produced, as one that Kafka cannot take (outbox.FailurePermanent) or whose topic
 // it does not know (outbox.FailureOutage), or that the cluster has rejected; then
-// the transaction is aborted for certain. After every other error SendWith returns
-// ErrNotFenced until the next Fence.
+// the transaction is aborted for certain. After every other error SendWith fails until
+// the next Fence.
 func (t *Transactional) SendWith(ctx context.Context, slot string, records []outbox.Record, position []byte) error {
 	l, err := t.lane(slot)
 	if err != nil {
@@ -124,7 +124,7 @@ func (t *Transactional) SendWith(ctx context.Context, slot string, records []out
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.fenced {
-		return fmt.Errorf("%w: %q", ErrNotFenced, slot)
+		return fmt.Errorf("%w: %q", errNotFenced, slot)
 	}
 	defer l.sink.page.release()
 	err = l.send(ctx, records, position)

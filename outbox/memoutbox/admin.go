@@ -7,43 +7,26 @@ import (
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
 )
 
-// Redrive implements admin.Outbox.
-func (ob *Outbox) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
-	return heldqueue.Redrive(ctx, heldStore{ob}, req)
+// Admin returns the outbox as operators see it. The bytes of Stats are those of the payloads.
+// Members has each lease as a relay of its own. A greatest lag is only kept, since nothing is
+// ever dropped from memory.
+func (ob *Outbox) Admin() interface {
+	admin.GroupManager
+	admin.Pauser
+	admin.Scheduler
+	admin.Searcher
+} {
+	return operator{ob, heldqueue.Operators{Store: heldStore{ob}}}
 }
 
-// Drop implements admin.Outbox.
-func (ob *Outbox) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
-	return heldqueue.Drop(ctx, heldStore{ob}, req)
-}
-
-// SkipHead implements admin.Outbox.
-func (ob *Outbox) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
-	return heldqueue.SkipHead(ctx, heldStore{ob}, req)
-}
-
-// Held implements admin.Outbox.
-func (ob *Outbox) Held(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
-	return heldqueue.ListHeld(ctx, heldStore{ob}, q)
-}
-
-// ParkedKeys implements admin.Outbox.
-func (ob *Outbox) ParkedKeys(ctx context.Context, q admin.KeysQuery) ([]admin.ParkedKey, error) {
-	return heldqueue.ParkedKeys(ctx, heldStore{ob}, q)
-}
-
-// Failures implements admin.Outbox.
-func (ob *Outbox) Failures(ctx context.Context, q admin.FailuresQuery) ([]admin.FailureGroup, error) {
-	return heldqueue.Failures(ctx, heldStore{ob}, q)
-}
-
-// Dead implements admin.Outbox.
-func (ob *Outbox) Dead(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
-	return heldqueue.ListDead(ctx, heldStore{ob}, q)
+// operator is the outbox as operators see it.
+type operator struct {
+	*Outbox
+	heldqueue.Operators
 }
 
 // Audit implements admin.Outbox.
-func (ob *Outbox) Audit(ctx context.Context, q admin.AuditQuery) ([]admin.AuditEntry, error) {
+func (ob operator) Audit(ctx context.Context, q admin.AuditQuery) ([]admin.AuditEntry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

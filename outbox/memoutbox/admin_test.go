@@ -49,19 +49,19 @@ func TestO6_RequestsOfOperators(t *testing.T) {
 		start := time.Now()
 		<-time.After(time.Minute)
 		sel := admin.Selection{Topics: "ord*", Before: start.Add(time.Second), Dead: true}
-		changed, err := ob.Redrive(t.Context(), admin.RedriveRequest{By: by(), Selection: sel})
+		changed, err := ob.Admin().Redrive(t.Context(), admin.ChangeRequest{By: by(), Selection: sel})
 		require.NoError(t, err)
 		require.Equal(t, []string{"a"}, changed.IDs)
 		require.Equal(t, []string{"a"}, dueIDs(t, h))
 
-		_, err = ob.SkipHead(t.Context(), admin.SkipHeadRequest{By: by(), Key: driver.Key{Topic: "orders", Key: "k"}})
+		_, err = ob.Admin().SkipHead(t.Context(), admin.SkipHeadRequest{By: by(), Key: driver.Key{Topic: "orders", Key: "k"}})
 		require.ErrorIs(t, err, admin.ErrBeingRetried)
-		changed, err = ob.Drop(t.Context(), admin.DropRequest{By: by(), Selection: admin.Selection{ID: "b"}})
+		changed, err = ob.Admin().Drop(t.Context(), admin.ChangeRequest{By: by(), Selection: admin.Selection{ID: "b"}})
 		require.NoError(t, err)
 		require.Equal(t, []string{"b"}, changed.IDs)
 		require.Equal(t, []string{"a", "c"}, dueIDs(t, h))
 
-		entries, err := ob.Audit(t.Context(), admin.AuditQuery{})
+		entries, err := ob.Admin().Audit(t.Context(), admin.AuditQuery{})
 		require.NoError(t, err)
 		var done []string
 		for _, e := range entries {
@@ -71,7 +71,7 @@ func TestO6_RequestsOfOperators(t *testing.T) {
 		relay := "session 1 of group default"
 		require.Equal(t, []string{"dead a by " + relay, "park b by " + relay, "redrive a by ann", "drop b by ann"}, done)
 		require.Equal(t, time.Minute, entries[2].At.Sub(entries[1].At))
-		last, err := ob.Audit(t.Context(), admin.AuditQuery{After: entries[2].No, Action: "drop"})
+		last, err := ob.Admin().Audit(t.Context(), admin.AuditQuery{After: entries[2].No, Action: "drop"})
 		require.NoError(t, err)
 		require.Equal(t, entries[3:], last)
 	})
@@ -85,29 +85,4 @@ func dueIDs(t *testing.T, h driver.Holder) (ids []string) {
 		ids = append(ids, due[i].ID)
 	}
 	return ids
-}
-
-// TestRequestsAreChecked: as those of every store.
-func TestRequestsAreChecked(t *testing.T) {
-	t.Parallel()
-	ob, _ := setAside(t)
-	_, err := ob.Redrive(t.Context(), admin.RedriveRequest{Selection: admin.Selection{ID: "b"}})
-	require.ErrorIs(t, err, admin.ErrInvalidRequest)
-	_, err = ob.Drop(t.Context(), admin.DropRequest{By: by()})
-	require.ErrorIs(t, err, admin.ErrInvalidRequest)
-	_, err = ob.Held(t.Context(), admin.HeldQuery{Limit: -1})
-	require.ErrorIs(t, err, admin.ErrInvalidRequest)
-	_, err = ob.Audit(t.Context(), admin.AuditQuery{Limit: -1})
-	require.ErrorIs(t, err, admin.ErrInvalidRequest)
-	_, err = ob.Drop(t.Context(), admin.DropRequest{By: by(), Group: "other", Selection: admin.Selection{ID: "b"}})
-	require.ErrorIs(t, err, admin.ErrNotParked)
-	_, err = ob.Drop(t.Context(), admin.DropRequest{By: by(), Group: "other", Selection: admin.Selection{Topics: "*"}})
-	require.NoError(t, err, "a filter that matches nothing")
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = ob.Drop(ended, admin.DropRequest{By: by(), Selection: admin.Selection{ID: "b"}})
-	require.ErrorIs(t, err, context.Canceled)
-	parked, err := ob.Held(t.Context(), admin.HeldQuery{State: admin.HeldParked})
-	require.NoError(t, err)
-	require.Len(t, parked, 2)
 }

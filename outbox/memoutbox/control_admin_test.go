@@ -98,6 +98,12 @@ func brokenAdmins() []adminNegative {
 		{"a trace has all messages of an id", func(c *control) outboxtest.Subject { return exhaustive{c} }, map[string]string{
 			"Admin_TraceIsBounded": "want the first 100 of 101",
 		}},
+		{"a trace has all that is set aside of an id", func(c *control) outboxtest.Subject { return lister{c} }, map[string]string{
+			"Admin_TraceBoundsWhatIsSetAside": "101 are set aside",
+		}},
+		{"a trace goes by the first hundred that are set aside", func(c *control) outboxtest.Subject { return hasty{c} }, map[string]string{
+			"Admin_TraceBoundsWhatIsSetAside": "{Group:default State:sent}",
+		}},
 	}
 }
 
@@ -184,7 +190,7 @@ func (w wetRun) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.
 
 type shuffling struct{ *control }
 
-func (s shuffling) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
+func (s shuffling) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	changed, err := s.control.Redrive(ctx, req)
 	if err != nil {
 		return changed, err
@@ -207,7 +213,7 @@ func (s shuffling) Redrive(ctx context.Context, req admin.RedriveRequest) (admin
 type sweeping struct{ *control }
 
 func (s sweeping) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
-	return s.Drop(ctx, admin.DropRequest{
+	return s.Drop(ctx, admin.ChangeRequest{
 		By: req.By, Group: req.Group, Selection: admin.Selection{Topic: req.Key.Topic, Key: req.Key.Key},
 	})
 }
@@ -221,7 +227,7 @@ func (b blindSkip) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (adm
 
 type boastful struct{ *control }
 
-func (b boastful) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
+func (b boastful) Drop(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	changed, err := b.control.Drop(ctx, req)
 	if req.DryRun {
 		changed.Count++
@@ -231,7 +237,7 @@ func (b boastful) Drop(ctx context.Context, req admin.DropRequest) (admin.Change
 
 type keyed struct{ *control }
 
-func (k keyed) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
+func (k keyed) Drop(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	changed, err := k.control.Drop(ctx, req)
 	changed.Keys = changed.Count
 	return changed, err
@@ -256,8 +262,8 @@ func (f faceless) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admi
 
 type hoarder struct{ *control }
 
-func (h hoarder) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
-	if req.Check() != nil {
+func (h hoarder) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
+	if admin.Complete(&req) != nil {
 		req.Details = nil
 	}
 	return h.control.Redrive(ctx, req)
@@ -265,7 +271,7 @@ func (h hoarder) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.C
 
 type careless struct{ *control }
 
-func (c careless) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
+func (c careless) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	if req.Reason == "" {
 		req.Reason = "none"
 	}
@@ -309,7 +315,7 @@ func (p patient) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
 type restless struct{ *control }
 
 func (r restless) Pause(_ context.Context, req admin.PauseRequest) error {
-	return req.Check()
+	return admin.Complete(&req)
 }
 
 type uncancelled struct{ *control }
@@ -335,6 +341,33 @@ func (e exhaustive) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace,
 	found, err := e.control.Trace(ctx, q)
 	if n := len(found.Messages); n == trace.Most {
 		found.Messages = append(found.Messages, found.Messages[n-1])
+	}
+	return found, err
+}
+
+type lister struct{ *control }
+
+func (l lister) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
+	found, err := l.control.Trace(ctx, q)
+	for _, list := range []*[]admin.HeldRecord{&found.Held, &found.Dead} {
+		if n := len(*list); n == trace.Most {
+			*list = append(*list, (*list)[n-1])
+		}
+	}
+	return found, err
+}
+
+type hasty struct{ *control }
+
+func (h hasty) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
+	found, err := h.control.Trace(ctx, q)
+	found.Held, found.Dead = found.Held[:min(len(found.Held), trace.Most)], found.Dead[:min(len(found.Dead), trace.Most)]
+	for i := range found.Messages {
+		for j := range found.Messages[i].Groups {
+			if g := &found.Messages[i].Groups[j]; g.State == admin.TraceHeld || g.State == admin.TraceDead {
+				g.State = trace.Settled(&found, g.Group, found.Messages[i].Seq)
+			}
+		}
 	}
 	return found, err
 }

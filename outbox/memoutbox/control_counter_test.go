@@ -2,7 +2,6 @@ package memoutbox
 
 import (
 	"context"
-	"testing"
 	"time"
 
 	"github.com/leat-go/leat/outbox"
@@ -27,9 +26,8 @@ func brokenCounters() []negative {
 }
 
 // passesNumbers loses the first records after the counter was set back.
-func passesNumbers(t *testing.T) *control {
-	t.Helper()
-	c, again := newControl(t), 0
+func passesNumbers(c *control) {
+	again := 0
 	c.counter = func() { again = 3 }
 	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
 		if again > 0 {
@@ -38,20 +36,17 @@ func passesNumbers(t *testing.T) *control {
 		}
 		return c.Enqueue(ctx, tx, msgs...)
 	}
-	return c
 }
 
 // refusesOnce gives out a lease again after one refusal.
-func refusesOnce(t *testing.T) *control {
-	t.Helper()
-	c, refuses := newControl(t), false
+func refusesOnce(c *control) {
+	refuses := false
 	c.counter = func() { refuses = true }
-	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error) {
+	c.acquire = func(ctx context.Context, s *source, ttl time.Duration) (driver.Session, error) {
 		if refuses {
 			refuses = false
 			return nil, driver.ErrSourceUnusable
 		}
 		return s.Acquire(ctx, ttl)
 	}
-	return c
 }

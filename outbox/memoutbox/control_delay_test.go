@@ -3,7 +3,6 @@ package memoutbox
 import (
 	"context"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/leat-go/leat/outbox"
@@ -48,29 +47,24 @@ func brokenDelays() []negative {
 	}
 }
 
-// changedDelay returns a control in which change is made to every NotBefore.
-func changedDelay(t *testing.T, change func(at time.Time) time.Time) *control {
-	t.Helper()
-	return changed(t, func(m *outbox.Message) {
+// changedDelay makes change to every NotBefore.
+func changedDelay(c *control, change func(at time.Time) time.Time) {
+	changed(c, func(m *outbox.Message) {
 		if !m.NotBefore.IsZero() {
 			m.NotBefore = change(m.NotBefore)
 		}
 	})
 }
 
-func undelayed(t *testing.T) *control {
-	t.Helper()
-	return changedDelay(t, func(time.Time) time.Time { return time.Time{} })
+func undelayed(c *control) {
+	changedDelay(c, func(time.Time) time.Time { return time.Time{} })
 }
 
-func early(t *testing.T) *control {
-	t.Helper()
-	return changedDelay(t, func(at time.Time) time.Time { return at.Add(-50 * time.Millisecond) })
+func early(c *control) {
+	changedDelay(c, func(at time.Time) time.Time { return at.Add(-50 * time.Millisecond) })
 }
 
-func delayedBeside(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func delayedBeside(c *control) {
 	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
 		if err := c.Enqueue(ctx, tx, msgs...); err != nil {
 			return err
@@ -81,13 +75,10 @@ func delayedBeside(t *testing.T) *control {
 		tx.later = nil
 		return nil
 	}
-	return c
 }
 
-// onDue returns a control whose promoter first does this to what is due.
-func onDue(t *testing.T, do func(c *control, ctx context.Context, due []*outbox.Record)) *control {
-	t.Helper()
-	c := newControl(t)
+// onDue has the promoter first do this to what is due.
+func onDue(c *control, do func(c *control, ctx context.Context, due []*outbox.Record)) {
 	c.promote = func(ctx context.Context) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -99,12 +90,10 @@ func onDue(t *testing.T, do func(c *control, ctx context.Context, due []*outbox.
 		}
 		do(c, ctx, due)
 	}
-	return c
 }
 
-func promotedTwice(t *testing.T) *control {
-	t.Helper()
-	return onDue(t, func(c *control, _ context.Context, due []*outbox.Record) {
+func promotedTwice(c *control) {
+	onDue(c, func(c *control, _ context.Context, due []*outbox.Record) {
 		var again []outbox.Record
 		for _, r := range due {
 			again = append(again, *r)
@@ -113,9 +102,8 @@ func promotedTwice(t *testing.T) *control {
 	})
 }
 
-func losesWhatItHolds(t *testing.T) *control {
-	t.Helper()
-	return onDue(t, func(c *control, ctx context.Context, due []*outbox.Record) {
+func losesWhatItHolds(c *control) {
+	onDue(c, func(c *control, ctx context.Context, due []*outbox.Record) {
 		if ctx.Err() != nil && len(due) > 0 {
 			lost := due[0].ID
 			c.later = slices.DeleteFunc(c.later, func(r outbox.Record) bool { return r.ID == lost })
@@ -123,18 +111,16 @@ func losesWhatItHolds(t *testing.T) *control {
 	})
 }
 
-func eventWhenDue(t *testing.T) *control {
-	t.Helper()
-	return onDue(t, func(_ *control, _ context.Context, due []*outbox.Record) {
+func eventWhenDue(c *control) {
+	onDue(c, func(_ *control, _ context.Context, due []*outbox.Record) {
 		for _, r := range due {
 			r.CreatedAt = r.NotBefore
 		}
 	})
 }
 
-func anyOrderWhenDue(t *testing.T) *control {
-	t.Helper()
-	return onDue(t, func(_ *control, _ context.Context, due []*outbox.Record) {
+func anyOrderWhenDue(c *control) {
+	onDue(c, func(_ *control, _ context.Context, due []*outbox.Record) {
 		if len(due) == 0 {
 			return
 		}
@@ -145,9 +131,7 @@ func anyOrderWhenDue(t *testing.T) *control {
 	})
 }
 
-func overtakesItsKey(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func overtakesItsKey(c *control) {
 	c.promote = func(context.Context) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -156,12 +140,8 @@ func overtakesItsKey(t *testing.T) *control {
 		c.Outbox.promote()
 		c.locks = held
 	}
-	return c
 }
 
-func cancelsNothing(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func cancelsNothing(c *control) {
 	c.cancel = func(admin.CancelRequest) admin.Changed { return admin.Changed{Count: 1} }
-	return c
 }

@@ -23,12 +23,7 @@ var (
 
 func (c *control) Group(cfg outboxtest.GroupConfig) (driver.Source, error) {
 	src := SourceConfig{Group: cfg.Name, Slots: cfg.Slots, Topics: cfg.Topics}
-	switch {
-	case cfg.Start.Now:
-		src.Start = StartNow()
-	case !cfg.Start.Time.IsZero():
-		src.Start = StartAt(cfg.Start.Time)
-	}
+	src.Start = cfg.Start
 	return c.source(src), nil
 }
 
@@ -46,7 +41,7 @@ func (c *control) CancelDelayed(ctx context.Context, req admin.CancelRequest) (a
 	if c.cancel != nil {
 		return c.cancel(req), nil
 	}
-	return c.Outbox.CancelDelayed(ctx, req)
+	return c.Outbox.Admin().CancelDelayed(ctx, req)
 }
 
 // LosePositions is the work of another database under the same address.
@@ -63,7 +58,7 @@ func (c *control) LosePositions(context.Context) error {
 
 func (c *control) Another(context.Context) (outboxtest.Subject, error) {
 	ob, err := New(Config{})
-	return &control{Outbox: ob, session: c.session}, err
+	return &control{operator: operatorOf(ob), session: c.session}, err
 }
 
 func (c *control) History(sel outboxtest.Selection) (driver.History, error) {

@@ -32,10 +32,10 @@ func fewer() map[string]struct {
 		subject  func(t *testing.T) outboxtest.Subject
 	}
 	return map[string]lacking{
-		"one writer":   {outboxtest.Features{OneWriter: true}, func(t *testing.T) outboxtest.Subject { t.Helper(); return oneWriter(t) }},
-		"no delay":     {outboxtest.Features{NoDelay: true}, func(t *testing.T) outboxtest.Subject { t.Helper(); return refusesDelays(t) }},
-		"no key order": {outboxtest.Features{NoKeyOrder: true}, func(t *testing.T) outboxtest.Subject { t.Helper(); return unheldKeys(t) }},
-		"no history":   {outboxtest.Features{NoHistory: true}, func(t *testing.T) outboxtest.Subject { t.Helper(); return keepsNoHistory(t) }},
+		"one writer":   {outboxtest.Features{OneWriter: true}, func(t *testing.T) outboxtest.Subject { t.Helper(); return broken(t, oneWriter) }},
+		"no delay":     {outboxtest.Features{NoDelay: true}, func(t *testing.T) outboxtest.Subject { t.Helper(); return broken(t, refusesDelays) }},
+		"no key order": {outboxtest.Features{NoKeyOrder: true}, func(t *testing.T) outboxtest.Subject { t.Helper(); return broken(t, unheldKeys) }},
+		"no history":   {outboxtest.Features{NoHistory: true}, func(t *testing.T) outboxtest.Subject { t.Helper(); return broken(t, keepsNoHistory) }},
 		"least":        {least(), func(t *testing.T) outboxtest.Subject { t.Helper(); return plain(t) }},
 		"no slots, no sinks' positions, nothing set aside": {
 			outboxtest.Features{NoWakes: true, NoHolder: true, NoSlots: true, NoStarts: true, NoTopics: true, NoPositions: true, NoReplay: true, NoRetention: true},
@@ -118,15 +118,13 @@ func TestNegativeControls_DelayIsRefused(t *testing.T) {
 	check, ok := outboxtest.Find("O1_DelayIsRefused")
 	require.True(t, ok)
 	synctest.Test(t, func(t *testing.T) {
-		err := check.Run(t.Context(), outboxtest.Features{NoDelay: true}, undelayed(t))
+		err := check.Run(t.Context(), outboxtest.Features{NoDelay: true}, broken(t, undelayed))
 		require.ErrorContains(t, err, "no error, want leat: invalid message")
 	})
 }
 
 // refusesDelays is an outbox that cannot delay.
-func refusesDelays(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func refusesDelays(c *control) {
 	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
 		for i := range msgs {
 			if at := msgs[i].NotBefore; !at.IsZero() {
@@ -135,16 +133,13 @@ func refusesDelays(t *testing.T) *control {
 		}
 		return c.Enqueue(ctx, tx, msgs...)
 	}
-	return c
 }
 
 // keepsNoHistory begins every group where the one stands that is furthest behind.
-func keepsNoHistory(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
-	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error) {
+func keepsNoHistory(c *control) {
+	c.acquire = func(ctx context.Context, s *source, ttl time.Duration) (driver.Session, error) {
 		c.mu.Lock()
-		if h := s.sharing(); !h.started && len(c.groups) > 0 && s.begin == StartOldest() {
+		if h := s.sharing(); !h.started && len(c.groups) > 0 && !s.begin.IsStated() {
 			h.started, h.begin = true, len(c.log)
 			for _, g := range c.groups {
 				h.begin = min(h.begin, g.pos.from)
@@ -153,18 +148,17 @@ func keepsNoHistory(t *testing.T) *control {
 		c.mu.Unlock()
 		return s.Acquire(ctx, ttl)
 	}
-	return c
 }
 
 // plain is an outbox that has nothing but what every outbox must have.
 func plain(t *testing.T) outboxtest.Subject {
 	t.Helper()
-	c := oneWriter(t)
-	refuses, forgets := refusesDelays(t), keepsNoHistory(t)
+	c := broken(t, oneWriter)
+	refuses, forgets := broken(t, refusesDelays), broken(t, keepsNoHistory)
 	refuses.Outbox, forgets.Outbox = c.Outbox, c.Outbox
 	c.enqueue = refuses.enqueue
 	session := c.acquire
-	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error) {
+	c.acquire = func(ctx context.Context, s *source, ttl time.Duration) (driver.Session, error) {
 		c.mu.Lock()
 		h := s.sharing()
 		fresh := !h.started && len(c.groups) > 0
@@ -239,9 +233,7 @@ func (l writerLock) within(ctx context.Context, do func() error) error {
 }
 
 // oneWriter is an outbox in which one transaction or relay writes at a time.
-func oneWriter(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func oneWriter(c *control) {
 	lock := make(writerLock, 1)
 	c.begin = func(ctx context.Context) (outboxtest.Tx, error) {
 		if err := lock.take(ctx); err != nil {
@@ -254,7 +246,7 @@ func oneWriter(t *testing.T) *control {
 		}
 		return &soleTx{controlTx: controlTx{Tx: tx, c: c}, lock: lock}, nil
 	}
-	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (n driver.Session, err error) {
+	c.acquire = func(ctx context.Context, s *source, ttl time.Duration) (n driver.Session, err error) {
 		err = lock.within(ctx, func() error {
 			n, err = s.Acquire(ctx, ttl)
 			return err
@@ -264,7 +256,6 @@ func oneWriter(t *testing.T) *control {
 		}
 		return soleSession(n.(*session), lock), nil
 	}
-	return c
 }
 
 // soleTx gives the lock back once.

@@ -3,7 +3,6 @@ package memoutbox
 import (
 	"context"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/leat-go/leat/outbox/driver"
@@ -48,46 +47,38 @@ func brokenGroups() []negative {
 	}
 }
 
-// configured returns a control whose groups are what change makes of them.
-func configured(t *testing.T, change func(cfg *SourceConfig)) *control {
-	t.Helper()
-	c := newControl(t)
+// configured makes change to every group.
+func configured(c *control, change func(cfg *SourceConfig)) {
 	c.config = change
-	return c
 }
 
-func alwaysOldest(t *testing.T) *control {
-	t.Helper()
-	return configured(t, func(cfg *SourceConfig) { cfg.Start = StartOldest() })
+func alwaysOldest(c *control) {
+	configured(c, func(cfg *SourceConfig) { cfg.Start = driver.Start{} })
 }
 
-func alwaysNow(t *testing.T) *control {
-	t.Helper()
-	return configured(t, func(cfg *SourceConfig) {
-		if cfg.Start != StartOldest() {
-			cfg.Start = StartNow()
+func alwaysNow(c *control) {
+	configured(c, func(cfg *SourceConfig) {
+		if cfg.Start.IsStated() {
+			cfg.Start = driver.Start{Now: true}
 		}
 	})
 }
 
-func allTopics(t *testing.T) *control {
-	t.Helper()
-	return configured(t, func(cfg *SourceConfig) { cfg.Topics = nil })
+func allTopics(c *control) {
+	configured(c, func(cfg *SourceConfig) { cfg.Topics = nil })
 }
 
-func wildcardsOfSQL(t *testing.T) *control {
-	t.Helper()
-	return configured(t, func(cfg *SourceConfig) {
+func wildcardsOfSQL(c *control) {
+	configured(c, func(cfg *SourceConfig) {
 		if len(cfg.Topics) > 1 && cfg.Topics[1] == `100%_\*` {
 			cfg.Topics = []string{cfg.Topics[0], "100*"}
 		}
 	})
 }
 
-func firstTopics(t *testing.T) *control {
-	t.Helper()
+func firstTopics(c *control) {
 	first := make(map[string][]string) // a check of topics opens one group after another
-	return configured(t, func(cfg *SourceConfig) {
+	configured(c, func(cfg *SourceConfig) {
 		if _, known := first[cfg.Group]; !known {
 			first[cfg.Group] = cfg.Topics
 		}
@@ -96,9 +87,7 @@ func firstTopics(t *testing.T) *control {
 }
 
 // startsByNumber leaves out what had a number when the group began, committed or not.
-func startsByNumber(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func startsByNumber(c *control) {
 	began := make(map[string]int64) // by group; guarded by ob.mu
 	c.session = func(s *session) driver.Session {
 		c.mu.Lock()
@@ -122,36 +111,30 @@ func startsByNumber(t *testing.T) *control {
 			}
 		}}
 	}
-	return c
 }
 
-// moved returns a control that, before a session begins, moves the group to where change
+// moved moves the group, before a session begins, to where change
 // says.
-func moved(t *testing.T, change func(s *Source, h *sharing, g *group)) *control {
-	t.Helper()
-	c := newControl(t)
-	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error) {
+func moved(c *control, change func(s *source, h *sharing, g *group)) {
+	c.acquire = func(ctx context.Context, s *source, ttl time.Duration) (driver.Session, error) {
 		c.mu.Lock()
 		change(s, s.sharing(), s.slotOf(0))
 		c.mu.Unlock()
 		return s.Acquire(ctx, ttl)
 	}
-	return c
 }
 
-func beginsAnew(t *testing.T) *control {
-	t.Helper()
-	return moved(t, func(s *Source, h *sharing, g *group) {
-		if h.started && s.begin != StartOldest() {
+func beginsAnew(c *control) {
+	moved(c, func(s *source, h *sharing, g *group) {
+		if h.started && s.begin.IsStated() {
 			at := s.ob.outset(s.begin)
 			g.pos = position{from: at, to: at}
 		}
 	})
 }
 
-func beginsAnewWithTopics(t *testing.T) *control {
-	t.Helper()
-	return moved(t, func(s *Source, _ *sharing, g *group) {
+func beginsAnewWithTopics(c *control) {
+	moved(c, func(s *source, _ *sharing, g *group) {
 		if !slices.Equal(g.topics, s.topics) {
 			g.pos, g.topics = position{}, s.topics
 		}
@@ -159,9 +142,7 @@ func beginsAnewWithTopics(t *testing.T) *control {
 }
 
 // standsStill stores a position with a record of the group's own only.
-func standsStill(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func standsStill(c *control) {
 	c.session = func(s *session) driver.Session {
 		c.mu.Lock()
 		own := s.pos
@@ -186,5 +167,4 @@ func standsStill(t *testing.T) *control {
 			},
 		}
 	}
-	return c
 }

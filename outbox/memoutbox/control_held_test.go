@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/leat-go/leat/outbox/admin"
@@ -85,23 +84,19 @@ func brokenHolders() []negative {
 	}
 }
 
-// holder returns a control whose sessions are what change makes of them.
-func holder(t *testing.T, change func(s *session, c *controlSession)) *control {
-	t.Helper()
-	ctl := newControl(t)
-	ctl.session = func(s *session) driver.Session {
-		c := controlSession{session: s}
-		change(s, &c)
-		return c
+// holder has the sessions of a control be what change makes of them.
+func holder(c *control, change func(s *session, c *controlSession)) {
+	c.session = func(s *session) driver.Session {
+		changed := controlSession{session: s}
+		change(s, &changed)
+		return changed
 	}
-	return ctl
 }
 
-// changedHold returns a control that holds what change makes of each record;
+// changedHold has a control hold what change makes of each record;
 // where that reports false, nothing of it.
-func changedHold(t *testing.T, change func(h *driver.Holding) bool) *control {
-	t.Helper()
-	return holder(t, func(s *session, c *controlSession) {
+func changedHold(c *control, change func(h *driver.Holding) bool) {
+	holder(c, func(s *session, c *controlSession) {
 		c.hold = func(ctx context.Context, p driver.Page, n int, h []driver.Holding) error {
 			changed := slices.Clone(h)[:0]
 			for _, one := range h {
@@ -114,9 +109,8 @@ func changedHold(t *testing.T, change func(h *driver.Holding) bool) *control {
 	})
 }
 
-func forgetsFollowers(t *testing.T) *control {
-	t.Helper()
-	return changedHold(t, func(h *driver.Holding) bool { return h.Fate != driver.FateWait })
+func forgetsFollowers(c *control) {
+	changedHold(c, func(h *driver.Holding) bool { return h.Fate != driver.FateWait })
 }
 
 // spoil changes the held rows of the session's group behind the machine's back.
@@ -130,9 +124,8 @@ func (s *session) spoil(ctx context.Context, change func(r *heldqueue.Row)) erro
 	return s.held().Update(ctx, rows)
 }
 
-func hastyFollowers(t *testing.T) *control {
-	t.Helper()
-	return holder(t, func(s *session, c *controlSession) {
+func hastyFollowers(c *control) {
+	holder(c, func(s *session, c *controlSession) {
 		c.hold = func(ctx context.Context, p driver.Page, n int, h []driver.Holding) error {
 			err := s.Hold(ctx, p, n, h)
 			return errors.Join(err, s.spoil(ctx, func(r *heldqueue.Row) {
@@ -144,24 +137,21 @@ func hastyFollowers(t *testing.T) *control {
 	})
 }
 
-func impatientRetry(t *testing.T) *control {
-	t.Helper()
-	return changedHold(t, func(h *driver.Holding) bool {
+func impatientRetry(c *control) {
+	changedHold(c, func(h *driver.Holding) bool {
 		h.RetryIn = 0
 		return true
 	})
 }
 
-func forgottenKeys(t *testing.T) *control {
-	t.Helper()
-	return holder(t, func(_ *session, c *controlSession) {
+func forgottenKeys(c *control) {
+	holder(c, func(_ *session, c *controlSession) {
 		c.keys = func(context.Context) ([]driver.Key, error) { return nil, nil }
 	})
 }
 
-func tooFree(t *testing.T) *control {
-	t.Helper()
-	return holder(t, func(s *session, c *controlSession) {
+func tooFree(c *control) {
+	holder(c, func(s *session, c *controlSession) {
 		c.resolve = func(ctx context.Context, v []driver.Verdict) ([]driver.Key, error) {
 			_, err := s.Resolve(ctx, v)
 			var free []driver.Key
@@ -173,9 +163,8 @@ func tooFree(t *testing.T) *control {
 	})
 }
 
-func orphans(t *testing.T) *control {
-	t.Helper()
-	return holder(t, func(s *session, c *controlSession) {
+func orphans(c *control) {
+	holder(c, func(s *session, c *controlSession) {
 		c.hold = func(ctx context.Context, p driver.Page, n int, h []driver.Holding) error {
 			err := s.Hold(ctx, p, n, h)
 			return errors.Join(err, s.spoil(ctx, func(r *heldqueue.Row) {
@@ -190,9 +179,8 @@ func orphans(t *testing.T) *control {
 	})
 }
 
-func holdsWithoutSettling(t *testing.T) *control {
-	t.Helper()
-	return holder(t, func(s *session, c *controlSession) {
+func holdsWithoutSettling(c *control) {
+	holder(c, func(s *session, c *controlSession) {
 		c.hold = func(ctx context.Context, p driver.Page, n int, h []driver.Holding) error {
 			s.ob.mu.Lock()
 			before := s.pos
@@ -206,9 +194,8 @@ func holdsWithoutSettling(t *testing.T) *control {
 	})
 }
 
-func holdsAgain(t *testing.T) *control {
-	t.Helper()
-	return holder(t, func(s *session, c *controlSession) {
+func holdsAgain(c *control) {
+	holder(c, func(s *session, c *controlSession) {
 		c.hold = func(ctx context.Context, p driver.Page, n int, h []driver.Holding) error {
 			s.ob.mu.Lock()
 			defer s.ob.mu.Unlock()
@@ -218,9 +205,8 @@ func holdsAgain(t *testing.T) *control {
 	})
 }
 
-func unfencedHold(t *testing.T) *control {
-	t.Helper()
-	return holder(t, func(s *session, c *controlSession) {
+func unfencedHold(c *control) {
+	holder(c, func(s *session, c *controlSession) {
 		c.hold = func(ctx context.Context, p driver.Page, _ int, h []driver.Holding) error {
 			s.ob.mu.Lock()
 			defer s.ob.mu.Unlock()
@@ -229,9 +215,8 @@ func unfencedHold(t *testing.T) *control {
 	})
 }
 
-func unfencedResolve(t *testing.T) *control {
-	t.Helper()
-	return holder(t, func(s *session, c *controlSession) {
+func unfencedResolve(c *control) {
+	holder(c, func(s *session, c *controlSession) {
 		c.resolve = func(ctx context.Context, v []driver.Verdict) ([]driver.Key, error) {
 			s.ob.mu.Lock()
 			defer s.ob.mu.Unlock()
@@ -241,9 +226,8 @@ func unfencedResolve(t *testing.T) *control {
 }
 
 // countsOutages parks what is held without an attempt.
-func countsOutages(t *testing.T) *control {
-	t.Helper()
-	return changedHold(t, func(h *driver.Holding) bool {
+func countsOutages(c *control) {
+	changedHold(c, func(h *driver.Holding) bool {
 		if h.Fate == driver.FateRetry && len(h.Attempts) == 0 {
 			h.Fate = driver.FatePark
 		}
@@ -251,25 +235,22 @@ func countsOutages(t *testing.T) *control {
 	})
 }
 
-func ignoresExcept(t *testing.T) *control {
-	t.Helper()
-	return holder(t, func(s *session, c *controlSession) {
+func ignoresExcept(c *control) {
+	holder(c, func(s *session, c *controlSession) {
 		c.due = func(ctx context.Context, limit int, _ []string) ([]driver.Held, error) { return s.Due(ctx, limit, nil) }
 	})
 }
 
-func endlessDue(t *testing.T) *control {
-	t.Helper()
-	return holder(t, func(s *session, c *controlSession) {
+func endlessDue(c *control) {
+	holder(c, func(s *session, c *controlSession) {
 		c.due = func(ctx context.Context, limit int, except []string) ([]driver.Held, error) {
 			return s.dueWithin(ctx, limit, math.MaxInt, except)
 		}
 	})
 }
 
-func parksTheDead(t *testing.T) *control {
-	t.Helper()
-	return changedHold(t, func(h *driver.Holding) bool {
+func parksTheDead(c *control) {
+	changedHold(c, func(h *driver.Holding) bool {
 		if h.Fate == driver.FateDead {
 			h.Fate = driver.FatePark
 		}
@@ -277,11 +258,10 @@ func parksTheDead(t *testing.T) *control {
 	})
 }
 
-func unorderedWait(t *testing.T) *control {
-	t.Helper()
-	return holder(t, func(s *session, c *controlSession) {
+func unorderedWait(c *control) {
+	holder(c, func(s *session, c *controlSession) {
 		c.due = func(ctx context.Context, limit int, except []string) ([]driver.Held, error) {
-			parked, err := s.ob.Held(ctx, admin.HeldQuery{Group: s.name, State: admin.HeldParked})
+			parked, err := s.ob.Admin().Held(ctx, admin.HeldQuery{Group: s.name, State: admin.HeldParked})
 			if err != nil || slices.ContainsFunc(parked, func(h admin.HeldRecord) bool { return h.Key == "" }) {
 				return nil, err
 			}
@@ -290,11 +270,10 @@ func unorderedWait(t *testing.T) *control {
 	})
 }
 
-func collates(t *testing.T) *control {
-	t.Helper()
-	return holder(t, func(s *session, c *controlSession) {
+func collates(c *control) {
+	holder(c, func(s *session, c *controlSession) {
 		c.due = func(ctx context.Context, limit int, except []string) ([]driver.Held, error) {
-			parked, err := s.ob.ParkedKeys(ctx, admin.KeysQuery{Group: s.name})
+			parked, err := s.ob.Admin().ParkedKeys(ctx, admin.KeysQuery{Group: s.name})
 			if err != nil {
 				return nil, err
 			}
@@ -306,9 +285,8 @@ func collates(t *testing.T) *control {
 	})
 }
 
-func changedCopies(t *testing.T) *control {
-	t.Helper()
-	return holder(t, func(s *session, c *controlSession) {
+func changedCopies(c *control) {
+	holder(c, func(s *session, c *controlSession) {
 		c.due = func(ctx context.Context, limit int, except []string) ([]driver.Held, error) {
 			due, err := s.Due(ctx, limit, except)
 			for i := range due {
@@ -321,11 +299,8 @@ func changedCopies(t *testing.T) *control {
 
 // blocksAtThePage has sessions that are no Holders, as of a source that cannot
 // set records aside.
-func blocksAtThePage(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func blocksAtThePage(c *control) {
 	c.session = func(s *session) driver.Session { return plainSession{s} }
-	return c
 }
 
 // plainSession is a session and nothing more.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"github.com/leat-go/leat/outbox"
@@ -31,9 +30,7 @@ func brokenKeys() []negative {
 
 // brieflyHeldKeys gives the keys up with the end of each Enqueue, as locks of a statement
 // would. The transactions then go on for different times, so that others overtake them.
-func brieflyHeldKeys(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func brieflyHeldKeys(c *control) {
 	var calls atomic.Int64
 	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
 		if err := c.Enqueue(ctx, tx, msgs...); err != nil {
@@ -48,16 +45,13 @@ func brieflyHeldKeys(t *testing.T) *control {
 		}
 		return nil
 	}
-	return c
 }
 
 // collate makes keys alike that differ in case or in trailing blanks only.
 func collate(key string) string { return strings.ToLower(strings.TrimRight(key, " ")) }
 
 // collatedLocks also takes the lock that the key shares with those that are like it.
-func collatedLocks(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func collatedLocks(c *control) {
 	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
 		for i := range msgs {
 			if err := tx.lockKey(ctx, collate(msgs[i].Key)); err != nil {
@@ -66,14 +60,11 @@ func collatedLocks(t *testing.T) *control {
 		}
 		return c.Enqueue(ctx, tx, msgs...)
 	}
-	return c
 }
 
 // collatedKeys returns records with the first of the keys that are alike, as rows of a
 // table of keys would.
-func collatedKeys(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func collatedKeys(c *control) {
 	c.session = func(s *session) driver.Session {
 		return controlSession{session: s, read: func(ctx context.Context, limit int) (driver.Page, error) {
 			p, err := s.Read(ctx, limit)
@@ -83,13 +74,10 @@ func collatedKeys(t *testing.T) *control {
 			return p, err
 		}}
 	}
-	return c
 }
 
 // unreadKeys returns records without their keys: to the relay, each is on its own.
-func unreadKeys(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func unreadKeys(c *control) {
 	c.session = func(s *session) driver.Session {
 		return controlSession{session: s, read: func(ctx context.Context, limit int) (driver.Page, error) {
 			p, err := s.Read(ctx, limit)
@@ -99,5 +87,4 @@ func unreadKeys(t *testing.T) *control {
 			return p, err
 		}}
 	}
-	return c
 }

@@ -2,7 +2,6 @@ package memoutbox
 
 import (
 	"context"
-	"testing"
 	"time"
 
 	"github.com/leat-go/leat/outbox/driver"
@@ -48,9 +47,7 @@ func brokenLeases() []negative {
 	}
 }
 
-func unfenced(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func unfenced(c *control) {
 	c.session = func(s *session) driver.Session {
 		return controlSession{session: s, advance: func(_ context.Context, p driver.Page, n int) error {
 			c.mu.Lock()
@@ -61,12 +58,9 @@ func unfenced(t *testing.T) *control {
 			return nil
 		}}
 	}
-	return c
 }
 
-func renewable(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func renewable(c *control) {
 	c.session = func(s *session) driver.Session {
 		return controlSession{session: s, renew: func(_ context.Context, ttl time.Duration) error {
 			c.mu.Lock()
@@ -75,12 +69,9 @@ func renewable(t *testing.T) *control {
 			return nil
 		}}
 	}
-	return c
 }
 
-func releasesOthers(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func releasesOthers(c *control) {
 	c.session = func(s *session) driver.Session {
 		return controlSession{session: s, release: func(context.Context) error {
 			c.mu.Lock()
@@ -89,13 +80,10 @@ func releasesOthers(t *testing.T) *control {
 			return nil
 		}}
 	}
-	return c
 }
 
-func freeForAll(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
-	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error) {
+func freeForAll(c *control) {
+	c.acquire = func(ctx context.Context, s *source, ttl time.Duration) (driver.Session, error) {
 		c.mu.Lock()
 		if g := c.groups[slotName{s.group, 0}]; g != nil {
 			g.held = false
@@ -103,38 +91,28 @@ func freeForAll(t *testing.T) *control {
 		c.mu.Unlock()
 		return s.Acquire(ctx, ttl)
 	}
-	return c
 }
 
-func keptLease(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func keptLease(c *control) {
 	c.session = func(s *session) driver.Session {
 		return controlSession{session: s, release: func(context.Context) error { return nil }}
 	}
-	return c
 }
 
-func endlessLease(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
-	c.acquire = func(ctx context.Context, s *Source, _ time.Duration) (driver.Session, error) {
+func endlessLease(c *control) {
+	c.acquire = func(ctx context.Context, s *source, _ time.Duration) (driver.Session, error) {
 		inner, err := s.Acquire(ctx, time.Hour)
 		if err != nil {
 			return nil, err
 		}
 		return controlSession{session: inner.(*session), renew: func(context.Context, time.Duration) error { return nil }}, nil
 	}
-	return c
 }
 
-func deafRenewal(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func deafRenewal(c *control) {
 	c.session = func(s *session) driver.Session {
 		return controlSession{session: s, renew: func(context.Context, time.Duration) error { return nil }}
 	}
-	return c
 }
 
 // epochOne is a session that claims to be the first.
@@ -144,16 +122,10 @@ type epochOne struct {
 
 func (epochOne) Epoch() int64 { return 1 }
 
-func sameEpoch(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func sameEpoch(c *control) {
 	c.session = func(s *session) driver.Session { return epochOne{s} }
-	return c
 }
 
-func silentWake(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func silentWake(c *control) {
 	c.wake = func() {}
-	return c
 }

@@ -2,7 +2,6 @@ package memoutbox
 
 import (
 	"context"
-	"testing"
 	"time"
 
 	"github.com/leat-go/leat/outbox/driver"
@@ -42,9 +41,7 @@ func brokenPositions() []negative {
 	}
 }
 
-func settleOnRead(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func settleOnRead(c *control) {
 	c.session = func(s *session) driver.Session {
 		return controlSession{
 			session: s,
@@ -57,13 +54,10 @@ func settleOnRead(t *testing.T) *control {
 			},
 		}
 	}
-	return c
 }
 
 // settleAhead stores what was read where it should store what was settled.
-func settleAhead(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func settleAhead(c *control) {
 	c.session = func(s *session) driver.Session {
 		return controlSession{session: s, advance: func(ctx context.Context, p driver.Page, n int) error {
 			if err := s.Advance(ctx, p, n); err != nil {
@@ -75,24 +69,18 @@ func settleAhead(t *testing.T) *control {
 			return nil
 		}}
 	}
-	return c
 }
 
-func settleWholePages(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func settleWholePages(c *control) {
 	c.session = func(s *session) driver.Session {
 		return controlSession{session: s, advance: func(ctx context.Context, p driver.Page, _ int) error {
 			return s.Advance(ctx, p, len(p.Records))
 		}}
 	}
-	return c
 }
 
-func forgetful(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
-	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error) {
+func forgetful(c *control) {
+	c.acquire = func(ctx context.Context, s *source, ttl time.Duration) (driver.Session, error) {
 		c.mu.Lock()
 		if g := c.groups[slotName{s.group, 0}]; g != nil {
 			g.pos = position{}
@@ -100,12 +88,8 @@ func forgetful(t *testing.T) *control {
 		c.mu.Unlock()
 		return s.Acquire(ctx, ttl)
 	}
-	return c
 }
 
-func sharedGroups(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func sharedGroups(c *control) {
 	c.group = func(string) string { return "all" }
-	return c
 }

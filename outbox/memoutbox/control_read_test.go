@@ -70,9 +70,7 @@ func brokenReaders() []negative {
 }
 
 // idCursor reads what is above the highest number that it has settled.
-func idCursor(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func idCursor(c *control) {
 	var settled int64 // guarded by ob.mu
 	c.session = func(s *session) driver.Session {
 		c.mu.Lock()
@@ -102,13 +100,10 @@ func idCursor(t *testing.T) *control {
 			},
 		}
 	}
-	return c
 }
 
 // shortMemory reads what is new, and below it what was missing among the last numbers.
-func shortMemory(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func shortMemory(c *control) {
 	read, last := make(map[int64]bool), int64(0) // guarded by ob.mu
 	c.session = func(s *session) driver.Session {
 		return controlSession{
@@ -131,13 +126,10 @@ func shortMemory(t *testing.T) *control {
 			advance: func(context.Context, driver.Page, int) error { return nil },
 		}
 	}
-	return c
 }
 
 // readThenFail moves on before it looks whether somebody still wants the page.
-func readThenFail(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func readThenFail(c *control) {
 	c.session = func(s *session) driver.Session {
 		return controlSession{session: s, read: func(ctx context.Context, limit int) (driver.Page, error) {
 			p, err := s.Read(context.WithoutCancel(ctx), limit)
@@ -147,13 +139,10 @@ func readThenFail(t *testing.T) *control {
 			return p, err
 		}}
 	}
-	return c
 }
 
 // failThenRepeat reads a page that is settled again behind a read that failed.
-func failThenRepeat(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func failThenRepeat(c *control) {
 	c.session = func(s *session) driver.Session {
 		var last driver.Page
 		var failed bool
@@ -169,7 +158,6 @@ func failThenRepeat(t *testing.T) *control {
 			return p, err
 		}}
 	}
-	return c
 }
 
 // TestControl_FailedAdvance: a page whose Advance failed may come again.
@@ -203,9 +191,7 @@ func TestControl_FailedAdvance(t *testing.T) {
 
 // retainByID takes away all rows up to the highest number that is settled, also those that
 // are committed later.
-func retainByID(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func retainByID(c *control) {
 	var settled, floor int64 // guarded by ob.mu
 	c.retain = func() {
 		c.mu.Lock()
@@ -232,13 +218,10 @@ func retainByID(t *testing.T) *control {
 			},
 		}
 	}
-	return c
 }
 
 // fullPageEnds takes a full page for the last one of its window.
-func fullPageEnds(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func fullPageEnds(c *control) {
 	c.session = func(s *session) driver.Session {
 		return controlSession{session: s, read: func(ctx context.Context, limit int) (driver.Page, error) {
 			p, err := s.Read(ctx, limit)
@@ -250,13 +233,10 @@ func fullPageEnds(t *testing.T) *control {
 			return p, err
 		}}
 	}
-	return c
 }
 
 // dirtyRead makes rows readable as soon as they are enqueued.
-func dirtyRead(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func dirtyRead(c *control) {
 	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
 		if err := c.Enqueue(ctx, tx, msgs...); err != nil {
 			return err
@@ -267,14 +247,11 @@ func dirtyRead(t *testing.T) *control {
 		tx.rows = nil
 		return nil
 	}
-	return c
 }
 
 // horizon reads nothing while any transaction that has written is open, as a
 // reader does that waits for the oldest.
-func horizon(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func horizon(c *control) {
 	var mu sync.Mutex
 	var open []*Tx
 	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
@@ -296,13 +273,10 @@ func horizon(t *testing.T) *control {
 			return s.Read(ctx, limit)
 		}}
 	}
-	return c
 }
 
 // orderByTransaction sorts a window by the number of the transaction first.
-func orderByTransaction(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func orderByTransaction(c *control) {
 	first := make(map[*Tx]int64)     // the first number of a transaction; guarded by ob.mu
 	firstOf := make(map[int64]int64) // the same by the number of a row
 	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
@@ -337,13 +311,10 @@ func orderByTransaction(t *testing.T) *control {
 			}, ctx.Err()
 		}}
 	}
-	return c
 }
 
 // silentWaiting returns an empty page for both nothing new and not now.
-func silentWaiting(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func silentWaiting(c *control) {
 	c.session = func(s *session) driver.Session {
 		return controlSession{session: s, read: func(ctx context.Context, limit int) (driver.Page, error) {
 			p, err := s.Read(ctx, limit)
@@ -351,7 +322,6 @@ func silentWaiting(t *testing.T) *control {
 			return p, err
 		}}
 	}
-	return c
 }
 
 // foreignType marks the rows that a control writes as others would.
@@ -374,9 +344,7 @@ func (c *control) WriteForeign(ctx context.Context) (payloads []string, err erro
 func isForeign(r outbox.Record) bool { return r.Type == foreignType }
 
 // stopsAtForeign cannot read a page with such a row.
-func stopsAtForeign(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func stopsAtForeign(c *control) {
 	c.session = func(s *session) driver.Session {
 		return controlSession{session: s, read: func(ctx context.Context, limit int) (driver.Page, error) {
 			p, err := s.Read(ctx, limit)
@@ -386,13 +354,10 @@ func stopsAtForeign(t *testing.T) *control {
 			return p, err
 		}}
 	}
-	return c
 }
 
 // passesForeign leaves such rows out of its pages.
-func passesForeign(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func passesForeign(c *control) {
 	c.session = func(s *session) driver.Session {
 		return controlSession{session: s, read: func(ctx context.Context, limit int) (driver.Page, error) {
 			p, err := s.Read(ctx, limit)
@@ -400,5 +365,4 @@ func passesForeign(t *testing.T) *control {
 			return p, err
 		}}
 	}
-	return c
 }

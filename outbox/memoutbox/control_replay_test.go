@@ -3,7 +3,6 @@ package memoutbox
 import (
 	"context"
 	"errors"
-	"testing"
 
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
@@ -54,14 +53,11 @@ func brokenReplays() []negative {
 	}
 }
 
-// replaying returns a control that begins its replays by begin.
+// replaying has a control begin its replays by begin.
 func replaying(
-	t *testing.T, begin func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error),
-) *control {
-	t.Helper()
-	c := newControl(t)
+	c *control, begin func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error),
+) {
 	c.history = func(h droppable) driver.History { return brokenHistory{h, begin} }
-	return c
 }
 
 type brokenHistory struct {
@@ -85,9 +81,8 @@ func (p playbackOf) Read(ctx context.Context, limit int) ([]outbox.Record, error
 	return p.read(ctx, limit)
 }
 
-func repeatsPages(t *testing.T) *control {
-	t.Helper()
-	return replaying(t, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
+func repeatsPages(c *control) {
+	replaying(c, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
 		inner, err := h.begin(ctx, order)
 		if err != nil {
 			return nil, err
@@ -108,9 +103,8 @@ func repeatsPages(t *testing.T) *control {
 	})
 }
 
-func leavesOut(t *testing.T) *control {
-	t.Helper()
-	return replaying(t, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
+func leavesOut(c *control) {
+	replaying(c, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
 		inner, err := h.begin(ctx, order)
 		if err != nil {
 			return nil, err
@@ -125,26 +119,23 @@ func leavesOut(t *testing.T) *control {
 	})
 }
 
-func selectsAll(t *testing.T) *control {
-	t.Helper()
-	return replaying(t, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
+func selectsAll(c *control) {
+	replaying(c, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
 		h.sel = outboxtest.Selection{}
 		return h.Begin(ctx, order)
 	})
 }
 
-func beginsAgain(t *testing.T) *control {
-	t.Helper()
-	return replaying(t, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
+func beginsAgain(c *control) {
+	replaying(c, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
 		order.Position = ""
 		return h.Begin(ctx, order)
 	})
 }
 
 // looksAnew reads what is committed when it reads.
-func looksAnew(t *testing.T) *control {
-	t.Helper()
-	return replaying(t, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
+func looksAnew(c *control) {
+	replaying(c, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
 		inner, err := h.begin(ctx, order)
 		if err != nil {
 			return nil, err
@@ -161,9 +152,8 @@ func looksAnew(t *testing.T) *control {
 	})
 }
 
-func anyPosition(t *testing.T) *control {
-	t.Helper()
-	return replaying(t, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
+func anyPosition(c *control) {
+	replaying(c, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
 		p, err := h.Begin(ctx, order)
 		if errors.Is(err, outbox.ErrInvalidConfig) {
 			return h.Begin(ctx, driver.ReplayOrder{})
@@ -172,9 +162,8 @@ func anyPosition(t *testing.T) *control {
 	})
 }
 
-func movesRelays(t *testing.T) *control {
-	t.Helper()
-	return replaying(t, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
+func movesRelays(c *control) {
+	replaying(c, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
 		h.c.mu.Lock()
 		for _, g := range h.c.groups {
 			g.held, g.pos = false, position{}
@@ -184,9 +173,8 @@ func movesRelays(t *testing.T) *control {
 	})
 }
 
-func silentGaps(t *testing.T) *control {
-	t.Helper()
-	return replaying(t, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
+func silentGaps(c *control) {
+	replaying(c, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
 		p, err := h.begin(ctx, order)
 		if err != nil {
 			return nil, err
@@ -196,10 +184,9 @@ func silentGaps(t *testing.T) *control {
 	})
 }
 
-// endsAs returns a control whose playbacks are what wrap makes of them.
-func endsAs(t *testing.T, wrap func(p *droppablePlayback) driver.Playback) *control {
-	t.Helper()
-	return replaying(t, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
+// endsAs wraps every playback.
+func endsAs(c *control, wrap func(p *droppablePlayback) driver.Playback) {
+	replaying(c, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
 		p, err := h.begin(ctx, order)
 		if err != nil {
 			return nil, err
@@ -208,9 +195,8 @@ func endsAs(t *testing.T, wrap func(p *droppablePlayback) driver.Playback) *cont
 	})
 }
 
-func shortBounds(t *testing.T) *control {
-	t.Helper()
-	return endsAs(t, func(p *droppablePlayback) driver.Playback { return shortPlayback{p} })
+func shortBounds(c *control) {
+	endsAs(c, func(p *droppablePlayback) driver.Playback { return shortPlayback{p} })
 }
 
 type shortPlayback struct{ *droppablePlayback }
@@ -220,9 +206,8 @@ func (p shortPlayback) Bounds() (first, end int64) {
 	return first, end - 1
 }
 
-func brightEnds(t *testing.T) *control {
-	t.Helper()
-	return endsAs(t, func(p *droppablePlayback) driver.Playback { return brightPlayback{p} })
+func brightEnds(c *control) {
+	endsAs(c, func(p *droppablePlayback) driver.Playback { return brightPlayback{p} })
 }
 
 type brightPlayback struct{ *droppablePlayback }
@@ -232,9 +217,8 @@ func (p brightPlayback) End(ctx context.Context, e driver.ReplayEnd) error {
 	return p.droppablePlayback.End(ctx, e)
 }
 
-func silentEnds(t *testing.T) *control {
-	t.Helper()
-	return endsAs(t, func(p *droppablePlayback) driver.Playback { return silentPlayback{p} })
+func silentEnds(c *control) {
+	endsAs(c, func(p *droppablePlayback) driver.Playback { return silentPlayback{p} })
 }
 
 type silentPlayback struct{ *droppablePlayback }
@@ -242,9 +226,8 @@ type silentPlayback struct{ *droppablePlayback }
 func (p silentPlayback) End(context.Context, driver.ReplayEnd) error { return nil }
 
 // eagerGaps begins where the log began.
-func eagerGaps(t *testing.T) *control {
-	t.Helper()
-	return replaying(t, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
+func eagerGaps(c *control) {
+	replaying(c, func(ctx context.Context, h droppable, order driver.ReplayOrder) (driver.Playback, error) {
 		p, err := h.c.Outbox.History(HistoryConfig(h.sel)).Begin(ctx, order)
 		if err != nil {
 			return nil, err

@@ -5,9 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox/driver"
 )
@@ -46,16 +43,14 @@ func brokenSeeks() []negative {
 	}
 }
 
-func seeksNothing(t *testing.T) *control {
-	t.Helper()
-	return holder(t, func(_ *session, c *controlSession) {
+func seeksNothing(c *control) {
+	holder(c, func(_ *session, c *controlSession) {
 		c.seek = func(context.Context, []byte) error { return nil }
 	})
 }
 
-func refusesNothing(t *testing.T) *control {
-	t.Helper()
-	return holder(t, func(s *session, c *controlSession) {
+func refusesNothing(c *control) {
+	holder(c, func(s *session, c *controlSession) {
 		c.seek = func(ctx context.Context, position []byte) error {
 			if err := s.Seek(ctx, position); !errors.Is(err, driver.ErrSourceUnusable) {
 				return err
@@ -65,9 +60,8 @@ func refusesNothing(t *testing.T) *control {
 	})
 }
 
-func missesNothing(t *testing.T) *control {
-	t.Helper()
-	return holder(t, func(s *session, c *controlSession) {
+func missesNothing(c *control) {
+	holder(c, func(s *session, c *controlSession) {
 		c.seek = func(ctx context.Context, position []byte) error {
 			if position == nil {
 				return nil
@@ -77,9 +71,8 @@ func missesNothing(t *testing.T) *control {
 	})
 }
 
-func anybodysPosition(t *testing.T) *control {
-	t.Helper()
-	return holder(t, func(s *session, c *controlSession) {
+func anybodysPosition(c *control) {
+	holder(c, func(s *session, c *controlSession) {
 		c.seek = func(ctx context.Context, position []byte) error {
 			var k keptPosition
 			if json.Unmarshal(position, &k) != nil {
@@ -96,12 +89,13 @@ func anybodysPosition(t *testing.T) *control {
 
 var errNotStored = errors.New("is not the stored one")
 
-func storedOnly(t *testing.T) *control {
-	t.Helper()
-	return holder(t, func(s *session, c *controlSession) {
+func storedOnly(c *control) {
+	holder(c, func(s *session, c *controlSession) {
 		c.seek = func(ctx context.Context, position []byte) error {
 			stored, err := s.Position(driver.Page{}, 0)
-			require.NoError(t, err)
+			if err != nil {
+				return err
+			}
 			if position != nil && !bytes.Equal(stored, position) {
 				return errNotStored
 			}
@@ -110,9 +104,8 @@ func storedOnly(t *testing.T) *control {
 	})
 }
 
-func noFirstPosition(t *testing.T) *control {
-	t.Helper()
-	return holder(t, func(s *session, c *controlSession) {
+func noFirstPosition(c *control) {
+	holder(c, func(s *session, c *controlSession) {
 		c.position = func(p driver.Page, n int) ([]byte, error) {
 			if p.Cursor == nil {
 				return nil, nil
@@ -122,9 +115,8 @@ func noFirstPosition(t *testing.T) *control {
 	})
 }
 
-func oneName(t *testing.T) *control {
-	t.Helper()
-	return holder(t, func(s *session, c *controlSession) {
+func oneName(c *control) {
+	holder(c, func(s *session, c *controlSession) {
 		c.name = func() string { return s.name + "/0" }
 	})
 }

@@ -3,7 +3,6 @@ package memoutbox
 import (
 	"context"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/leat-go/leat/outbox"
@@ -49,22 +48,17 @@ func brokenSlots() []negative {
 	}
 }
 
-func undivided(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func undivided(c *control) {
 	c.session = func(s *session) driver.Session {
 		if s.slots > 1 {
 			s.slots = 1
 		}
 		return s
 	}
-	return c
 }
 
 // dividedByNumber gives a slot every nth record.
-func dividedByNumber(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func dividedByNumber(c *control) {
 	c.session = func(s *session) driver.Session {
 		return controlSession{session: s, read: func(ctx context.Context, limit int) (driver.Page, error) {
 			c.mu.Lock()
@@ -81,14 +75,11 @@ func dividedByNumber(t *testing.T) *control {
 			}, ctx.Err()
 		}}
 	}
-	return c
 }
 
 // sharedSlots begins every session where the slot that is furthest stands.
-func sharedSlots(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
-	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error) {
+func sharedSlots(c *control) {
+	c.acquire = func(ctx context.Context, s *source, ttl time.Duration) (driver.Session, error) {
 		c.mu.Lock()
 		var furthest position
 		for _, g := range c.groups {
@@ -104,32 +95,23 @@ func sharedSlots(t *testing.T) *control {
 		c.mu.Unlock()
 		return s.Acquire(ctx, ttl)
 	}
-	return c
 }
 
-func keptPlace(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func keptPlace(c *control) {
 	c.leave = func() error { return nil }
-	return c
 }
 
-func oneSlotEach(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func oneSlotEach(c *control) {
 	c.share = func(share driver.Share) driver.Share {
 		share.Fair = 1
 		return share
 	}
-	return c
 }
 
-// badChange returns a control that gives a group its new number of slots when ready says
+// badChange gives a group its new number of slots when ready says
 // so, and begins them where begin says.
-func badChange(t *testing.T, ready func(c *control, s *Source, h *sharing) bool, begin func(c *control, h *sharing) int) *control {
-	t.Helper()
-	c := newControl(t)
-	c.acquire = func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error) {
+func badChange(c *control, ready func(c *control, s *source, h *sharing) bool, begin func(c *control, h *sharing) int) {
+	c.acquire = func(ctx context.Context, s *source, ttl time.Duration) (driver.Session, error) {
 		c.mu.Lock()
 		if h := s.sharing(); h.next > 0 && ready(c, s, h) {
 			at := begin(c, h)
@@ -144,11 +126,10 @@ func badChange(t *testing.T, ready func(c *control, s *Source, h *sharing) bool,
 		c.mu.Unlock()
 		return s.Acquire(ctx, ttl)
 	}
-	return c
 }
 
 // allEnded is when a change is due.
-func allEnded(_ *control, s *Source, h *sharing) bool {
+func allEnded(_ *control, s *source, h *sharing) bool {
 	for slot := range h.slots {
 		if g := s.slotOf(slot); g.leased() || !h.ends(g.pos) {
 			return false
@@ -157,19 +138,16 @@ func allEnded(_ *control, s *Source, h *sharing) bool {
 	return true
 }
 
-func hastyChange(t *testing.T) *control {
-	t.Helper()
-	return badChange(t, func(_ *control, s *Source, h *sharing) bool {
+func hastyChange(c *control) {
+	badChange(c, func(_ *control, s *source, h *sharing) bool {
 		return !s.slotOf(0).leased() && h.ends(s.slotOf(0).pos)
 	}, func(_ *control, h *sharing) int { return h.marker })
 }
 
-func forgetfulChange(t *testing.T) *control {
-	t.Helper()
-	return badChange(t, allEnded, func(c *control, _ *sharing) int { return len(c.log) })
+func forgetfulChange(c *control) {
+	badChange(c, allEnded, func(c *control, _ *sharing) int { return len(c.log) })
 }
 
-func repeatingChange(t *testing.T) *control {
-	t.Helper()
-	return badChange(t, allEnded, func(*control, *sharing) int { return 0 })
+func repeatingChange(c *control) {
+	badChange(c, allEnded, func(*control, *sharing) int { return 0 })
 }

@@ -18,13 +18,13 @@ import (
 // control is an Outbox that may break one rule. The conformance suite
 // must notice.
 type control struct {
-	*Outbox
+	operator
 
 	// Each of these is the unbroken thing where it is nil.
 	begin   func(ctx context.Context) (outboxtest.Tx, error)
 	enqueue func(ctx context.Context, tx *Tx, msgs []outbox.Message) error
 	context func(ctx context.Context, msgs []outbox.Message) error
-	acquire func(ctx context.Context, s *Source, ttl time.Duration) (driver.Session, error)
+	acquire func(ctx context.Context, s *source, ttl time.Duration) (driver.Session, error)
 	session func(s *session) driver.Session
 	group   func(group string) string
 	config  func(cfg *SourceConfig)
@@ -42,14 +42,19 @@ type control struct {
 
 func newControl(t *testing.T) *control {
 	t.Helper()
-	return newControlWith(t, Config{})
+	ob, err := New(Config{})
+	require.NoError(t, err)
+	return &control{operator: operatorOf(ob)}
 }
 
-func newControlWith(t *testing.T, cfg Config) *control {
+func operatorOf(ob *Outbox) operator { return ob.Admin().(operator) }
+
+// broken returns a control that breaks a rule.
+func broken(t *testing.T, rule func(c *control)) *control {
 	t.Helper()
-	ob, err := New(cfg)
-	require.NoError(t, err)
-	return &control{Outbox: ob}
+	c := newControl(t)
+	rule(c)
+	return c
 }
 
 func (c *control) Begin(ctx context.Context) (outboxtest.Tx, error) {
@@ -86,7 +91,7 @@ func (c *control) source(cfg SourceConfig) driver.Source {
 	if c.config != nil {
 		c.config(&cfg)
 	}
-	return controlSource{Source: c.Outbox.Source(cfg), c: c}
+	return controlSource{source: c.Outbox.Source(cfg).(*source), c: c}
 }
 
 type controlTx struct {
@@ -103,16 +108,16 @@ func (t controlTx) Enqueue(ctx context.Context, msgs ...outbox.Message) error {
 }
 
 type controlSource struct {
-	*Source
+	*source
 
 	c *control
 }
 
 func (s controlSource) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	if s.c.acquire != nil {
-		return s.c.acquire(ctx, s.Source, ttl)
+		return s.c.acquire(ctx, s.source, ttl)
 	}
-	inner, err := s.Source.Acquire(ctx, ttl)
+	inner, err := s.source.Acquire(ctx, ttl)
 	if err != nil || s.c.session == nil {
 		return inner, err
 	}
@@ -123,11 +128,11 @@ func (s controlSource) Leave(ctx context.Context) error {
 	if s.c.leave != nil {
 		return s.c.leave()
 	}
-	return s.Source.Leave(ctx)
+	return s.source.Leave(ctx)
 }
 
 func (s controlSource) Share(ctx context.Context, ttl time.Duration) (driver.Share, error) {
-	share, err := s.Source.Share(ctx, ttl)
+	share, err := s.source.Share(ctx, ttl)
 	if err == nil && s.c.share != nil {
 		share = s.c.share(share)
 	}
@@ -234,7 +239,7 @@ func (s controlSession) Release(ctx context.Context) error {
 // check, words of its complaint.
 type negative struct {
 	rule   string
-	broken func(t *testing.T) *control
+	broken func(c *control)
 	caught map[string]string
 }
 
@@ -266,7 +271,7 @@ func negatives() []negative {
 
 func (n negative) expectCaught(t *testing.T, name, complaint string) {
 	t.Helper()
-	expectCaught(t, name, complaint, n.broken(t))
+	expectCaught(t, name, complaint, broken(t, n.broken))
 }
 
 func expectCaught(t *testing.T, name, complaint string, broken outboxtest.Subject) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"testing"
 	"time"
 
 	"github.com/leat-go/leat/internal/ids"
@@ -64,53 +63,41 @@ func brokenWriters() []negative {
 	}
 }
 
-func endless(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func endless(c *control) {
 	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
 		if err := c.Enqueue(ctx, tx, msgs...); !errors.Is(err, outbox.ErrNotInTransaction) {
 			return err
 		}
 		return nil
 	}
-	return c
 }
 
-func ownTransactionFromContext(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func ownTransactionFromContext(c *control) {
 	c.context = func(ctx context.Context, msgs []outbox.Message) error {
 		return c.InTx(ctx, func(ctx context.Context, tx *Tx) error { return c.Enqueue(ctx, tx, msgs...) })
 	}
-	return c
 }
 
 var errNothing = errors.New("there is nothing")
 
-func refusesNone(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func refusesNone(c *control) {
 	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
 		if len(msgs) == 0 {
 			return errNothing
 		}
 		return c.Enqueue(ctx, tx, msgs...)
 	}
-	return c
 }
 
-func oneID(t *testing.T) *control {
-	t.Helper()
-	return changed(t, func(m *outbox.Message) {
+func oneID(c *control) {
+	changed(c, func(m *outbox.Message) {
 		if m.ID == "" {
 			m.ID = "id"
 		}
 	})
 }
 
-func earlyNumbers(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func earlyNumbers(c *control) {
 	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
 		ready, err := c.preparer.Prepare(ctx, msgs)
 		if err != nil {
@@ -118,12 +105,9 @@ func earlyNumbers(t *testing.T) *control {
 		}
 		return errors.Join(tx.insert(ready), tx.lockKeys(ctx, ready))
 	}
-	return c
 }
 
-func forgivingTransactions(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func forgivingTransactions(c *control) {
 	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
 		err := c.Enqueue(ctx, tx, msgs...)
 		c.mu.Lock()
@@ -131,17 +115,13 @@ func forgivingTransactions(t *testing.T) *control {
 		tx.aborted = false
 		return err
 	}
-	return c
 }
 
-func unheldKeys(t *testing.T) *control {
-	t.Helper()
-	return newControlWith(t, Config{UnorderedKeys: true})
+func unheldKeys(c *control) {
+	c.cfg.UnorderedKeys = true
 }
 
-func unsortedLocks(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func unsortedLocks(c *control) {
 	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
 		for i := range msgs {
 			if err := tx.lockKey(ctx, msgs[i].Key); err != nil {
@@ -154,12 +134,9 @@ func unsortedLocks(t *testing.T) *control {
 		}
 		return c.Enqueue(ctx, tx, msgs...)
 	}
-	return c
 }
 
-func oneByOne(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func oneByOne(c *control) {
 	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
 		for i := range msgs {
 			err := c.Enqueue(ctx, tx, msgs[i])
@@ -172,13 +149,10 @@ func oneByOne(t *testing.T) *control {
 		}
 		return nil
 	}
-	return c
 }
 
 // changed enqueues messages that change has spoilt.
-func changed(t *testing.T, change func(m *outbox.Message)) *control {
-	t.Helper()
-	c := newControl(t)
+func changed(c *control, change func(m *outbox.Message)) {
 	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
 		spoilt := make([]outbox.Message, len(msgs))
 		for i := range msgs {
@@ -187,29 +161,24 @@ func changed(t *testing.T, change func(m *outbox.Message)) *control {
 		}
 		return c.Enqueue(ctx, tx, spoilt...)
 	}
-	return c
 }
 
-func uuidOnly(t *testing.T) *control {
-	t.Helper()
-	return changed(t, func(m *outbox.Message) {
+func uuidOnly(c *control) {
+	changed(c, func(m *outbox.Message) {
 		id, _ := ids.Map(m.ID)
 		m.ID = ids.Text(id)
 	})
 }
 
-func endAtNUL(t *testing.T) *control {
-	t.Helper()
-	return changed(t, func(m *outbox.Message) {
+func endAtNUL(c *control) {
+	changed(c, func(m *outbox.Message) {
 		m.Payload, _, _ = bytes.Cut(m.Payload, []byte{0})
 	})
 }
 
 // newIDs hands out a new id with every read, as a relay does whose table has
 // none.
-func newIDs(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func newIDs(c *control) {
 	c.session = func(s *session) driver.Session {
 		return controlSession{session: s, read: func(ctx context.Context, limit int) (driver.Page, error) {
 			p, err := s.Read(ctx, limit)
@@ -221,12 +190,9 @@ func newIDs(t *testing.T) *control {
 			return p, err
 		}}
 	}
-	return c
 }
 
-func aliased(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func aliased(c *control) {
 	c.enqueue = func(ctx context.Context, tx *Tx, msgs []outbox.Message) error {
 		if err := c.Enqueue(ctx, tx, msgs...); err != nil {
 			return err
@@ -238,16 +204,12 @@ func aliased(t *testing.T) *control {
 		}
 		return nil
 	}
-	return c
 }
 
 // ownTransaction writes beside the caller's transaction, as a publisher on a
 // pool does.
-func ownTransaction(t *testing.T) *control {
-	t.Helper()
-	c := newControl(t)
+func ownTransaction(c *control) {
 	c.enqueue = func(ctx context.Context, _ *Tx, msgs []outbox.Message) error {
 		return c.InTx(ctx, func(ctx context.Context, tx *Tx) error { return c.Enqueue(ctx, tx, msgs...) })
 	}
-	return c
 }

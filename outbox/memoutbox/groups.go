@@ -28,7 +28,7 @@ func (ob *Outbox) unsettled(g *group) []outbox.Record {
 }
 
 // Groups implements admin.Outbox.
-func (ob *Outbox) Groups(ctx context.Context) ([]admin.Group, error) {
+func (ob operator) Groups(ctx context.Context) ([]admin.Group, error) {
 	ob.mu.Lock()
 	defer ob.mu.Unlock()
 	var all []admin.Group
@@ -48,8 +48,8 @@ func (ob *Outbox) Groups(ctx context.Context) ([]admin.Group, error) {
 	return all, ctx.Err()
 }
 
-// Members implements admin.Outbox: each lease counts as a relay of its own.
-func (ob *Outbox) Members(ctx context.Context, name string) ([]admin.Member, error) {
+// Members implements admin.Outbox.
+func (ob operator) Members(ctx context.Context, name string) ([]admin.Member, error) {
 	ob.mu.Lock()
 	defer ob.mu.Unlock()
 	if err := ob.known(name); err != nil {
@@ -73,8 +73,8 @@ func (ob *Outbox) known(name string) error {
 }
 
 // RemoveGroup implements admin.GroupManager.
-func (ob *Outbox) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) (admin.Changed, error) {
-	if err := req.Check(); err != nil {
+func (ob operator) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) (admin.Changed, error) {
+	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
 	}
 	ob.mu.Lock()
@@ -100,10 +100,9 @@ func (ob *Outbox) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest)
 	return admin.Changed{Count: n}, ctx.Err()
 }
 
-// SetMaxLag implements admin.GroupManager. Nothing is ever dropped from memory: the lag
-// is only kept.
-func (ob *Outbox) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
-	if err := req.Check(); err != nil {
+// SetMaxLag implements admin.GroupManager.
+func (ob operator) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
+	if err := admin.Complete(&req); err != nil {
 		return err
 	}
 	ob.mu.Lock()

@@ -21,7 +21,7 @@ type HistoryConfig struct {
 	Topics []string
 }
 
-// History selects committed messages for replay.Run.
+// History selects committed messages for relay.Replay.
 func (ob *Outbox) History(cfg HistoryConfig) driver.History {
 	return &history{ob: ob, cfg: cfg}
 }
@@ -55,10 +55,7 @@ func (h *history) Begin(ctx context.Context, order driver.ReplayOrder) (driver.P
 	return p, ctx.Err()
 }
 
-var (
-	_ driver.BoundedPlayback = (*playback)(nil)
-	_ driver.AuditedPlayback = (*playback)(nil)
-)
+var _ driver.Playback = (*playback)(nil)
 
 // playback reads what had committed when it began.
 type playback struct {
@@ -92,7 +89,7 @@ func (p *playback) Position() string { return fmt.Sprintf("%d/%d", p.size, p.las
 // PositionAfter implements driver.Playback.
 func (p *playback) PositionAfter(r *outbox.Record) string { return fmt.Sprintf("%d/%d", p.size, r.Seq) }
 
-// Bounds implements driver.BoundedPlayback.
+// Bounds implements driver.Playback.
 func (p *playback) Bounds() (first, end int64) {
 	if len(p.records) == 0 {
 		return p.last + 1, p.last + 1
@@ -100,7 +97,7 @@ func (p *playback) Bounds() (first, end int64) {
 	return p.records[0].Seq, p.records[len(p.records)-1].Seq + 1
 }
 
-// End implements driver.AuditedPlayback.
+// End implements driver.Playback.
 func (p *playback) End(ctx context.Context, e driver.ReplayEnd) error {
 	p.ob.mu.Lock()
 	defer p.ob.mu.Unlock()

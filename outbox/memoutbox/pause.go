@@ -8,30 +8,27 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-var (
-	_ admin.Pauser    = (*Outbox)(nil)
-	_ driver.Pausable = (*Source)(nil)
-)
+var _ driver.Pausable = (*source)(nil)
 
 // Paused implements driver.Pausable.
-func (s *Source) Paused(ctx context.Context) ([]string, error) {
+func (s *source) Paused(ctx context.Context) ([]string, error) {
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
 	return slices.Clone(s.ob.paused[s.group]), ctx.Err()
 }
 
 // Pause implements admin.Pauser.
-func (ob *Outbox) Pause(ctx context.Context, req admin.PauseRequest) error {
+func (ob operator) Pause(ctx context.Context, req admin.PauseRequest) error {
 	return ob.setPaused(ctx, "pause", req, req.Pause)
 }
 
 // Resume implements admin.Pauser.
-func (ob *Outbox) Resume(ctx context.Context, req admin.PauseRequest) error {
+func (ob operator) Resume(ctx context.Context, req admin.PauseRequest) error {
 	return ob.setPaused(ctx, "resume", req, req.Resume)
 }
 
 func (ob *Outbox) setPaused(ctx context.Context, action string, req admin.PauseRequest, change func(paused []string) ([]string, error)) error {
-	if err := req.Check(); err != nil {
+	if err := admin.Complete(&req); err != nil {
 		return err
 	}
 	ob.mu.Lock()

@@ -74,7 +74,7 @@ func TestR12_SeekKeepsAndMoves(t *testing.T) {
 	}
 }
 
-func session(t *testing.T, src *memoutbox.Source) driver.Positioned {
+func session(t *testing.T, src driver.Source) driver.Positioned {
 	t.Helper()
 	s, err := src.Acquire(t.Context(), time.Minute)
 	require.NoError(t, err)

@@ -10,8 +10,8 @@ import (
 )
 
 // Delayed implements admin.Scheduler.
-func (ob *Outbox) Delayed(ctx context.Context, q admin.DelayedQuery) ([]admin.DelayedMessage, error) {
-	q, err := q.Complete()
+func (ob operator) Delayed(ctx context.Context, q admin.DelayedQuery) ([]admin.DelayedMessage, error) {
+	err := admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +40,8 @@ func (ob *Outbox) delayed(q admin.DelayedQuery) []admin.DelayedMessage {
 }
 
 // CancelDelayed implements admin.Scheduler.
-func (ob *Outbox) CancelDelayed(ctx context.Context, req admin.CancelRequest) (admin.Changed, error) {
-	if err := req.Check(); err != nil {
+func (ob operator) CancelDelayed(ctx context.Context, req admin.CancelRequest) (admin.Changed, error) {
+	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
 	}
 	ob.mu.Lock()

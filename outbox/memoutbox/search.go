@@ -10,8 +10,8 @@ import (
 )
 
 // Search implements admin.Searcher.
-func (ob *Outbox) Search(ctx context.Context, q admin.MessageQuery) (admin.MessagePage, error) {
-	q, err := q.Complete()
+func (ob operator) Search(ctx context.Context, q admin.MessageQuery) (admin.MessagePage, error) {
+	err := admin.Complete(&q)
 	if err != nil {
 		return admin.MessagePage{}, err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	_ driver.Sharded = (*Source)(nil)
+	_ driver.Sharded = (*source)(nil)
 	_ driver.Slotted = (*session)(nil)
 )
 
@@ -19,7 +19,7 @@ var (
 // Outbox.mu guards it.
 type sharing struct {
 	slots   int
-	members map[*Source]member
+	members map[*source]member
 	// started is set once the group has begun to read, at begin: a length of the log.
 	started bool
 	begin   int
@@ -36,10 +36,10 @@ type member struct {
 
 // sharing returns that of the group, whose number of slots the first source
 // decides. The caller holds ob.mu.
-func (s *Source) sharing() *sharing {
+func (s *source) sharing() *sharing {
 	h := s.ob.shares[s.group]
 	if h == nil {
-		h = &sharing{slots: s.slots, members: make(map[*Source]member)}
+		h = &sharing{slots: s.slots, members: make(map[*source]member)}
 		s.ob.shares[s.group] = h
 	}
 	return h
@@ -48,7 +48,7 @@ func (s *Source) sharing() *sharing {
 // Share implements driver.Sharded. A Source stands for one relay. It also asks for
 // another number of slots if SourceConfig.Slots is not that of the group, once all
 // sources of the group that live agree and s has wanted it for ttl.
-func (s *Source) Share(ctx context.Context, ttl time.Duration) (driver.Share, error) {
+func (s *source) Share(ctx context.Context, ttl time.Duration) (driver.Share, error) {
 	if err := ctx.Err(); err != nil {
 		return driver.Share{}, err
 	}
@@ -77,7 +77,7 @@ func (s *Source) Share(ctx context.Context, ttl time.Duration) (driver.Share, er
 }
 
 // Leave implements driver.Sharded.
-func (s *Source) Leave(ctx context.Context) error {
+func (s *source) Leave(ctx context.Context) error {
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
 	delete(s.sharing().members, s)

@@ -7,7 +7,7 @@ import "time"
 const switchPoll = 100 * time.Millisecond
 
 // start notes where a group begins that has never read. The caller holds ob.mu.
-func (s *Source) start(h *sharing) {
+func (s *source) start(h *sharing) {
 	if h.started {
 		return
 	}
@@ -19,7 +19,7 @@ func (s *Source) start(h *sharing) {
 
 // change gives the group its new number of slots once every slot that it has is at the
 // marker and free: from there on a key may be another slot's. The caller holds ob.mu.
-func (s *Source) change(h *sharing) {
+func (s *source) change(h *sharing) {
 	if h.next == 0 {
 		return
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-var _ driver.Source = (*Source)(nil)
+var _ driver.Source = (*source)(nil)
 
 // LogValue implements slog.LogValuer: the outbox and the group, as relays log them.
-func (s *Source) LogValue() slog.Value {
+func (s *source) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("outbox", "memory"), slog.String("group", s.group))
 }
 
-// SourceConfig tunes a Source.
+// SourceConfig tunes Outbox.Source.
 type SourceConfig struct {
 	// Group names the reader: relays of one group share a position and a lease,
 	// groups read independently of one another.
@@ -33,8 +33,8 @@ type SourceConfig struct {
 	Slots int
 
 	// Start is where the group begins if it has never read before, else ignored.
-	// Defaults to StartOldest().
-	Start Start
+	// Defaults to Oldest.
+	Start driver.Start
 
 	// Topics are patterns of the topics that the group reads, in which * stands for any
 	// run of characters. A group whose patterns change reads by the new ones from where
@@ -42,26 +42,29 @@ type SourceConfig struct {
 	Topics []string
 }
 
-// Source reads an Outbox for one group. It is safe for concurrent use.
-type Source struct {
+// source reads an Outbox for one group. It is safe for concurrent use.
+type source struct {
 	ob     *Outbox
 	group  string
 	slots  int
-	begin  Start
+	begin  driver.Start
 	topics []string
 }
 
 // Source returns a source of a group. Sources of one group that are configured alike are
 // equivalent.
-func (ob *Outbox) Source(cfg SourceConfig) *Source {
+func (ob *Outbox) Source(cfg SourceConfig) driver.Source {
 	if cfg.Group == "" {
 		cfg.Group = "default"
 	}
 	if cfg.Slots == 0 {
 		cfg.Slots = 1
 	}
-	return &Source{ob: ob, group: cfg.Group, slots: cfg.Slots, begin: cfg.Start, topics: slices.Clone(cfg.Topics)}
+	return &source{ob: ob, group: cfg.Group, slots: cfg.Slots, begin: cfg.Start, topics: slices.Clone(cfg.Topics)}
 }
+
+// DefaultSource is Source with the zero SourceConfig, for package leat.
+func (ob *Outbox) DefaultSource() (driver.Source, error) { return ob.Source(SourceConfig{}), nil }
 
 // group is the state that a slot of a group stores: its lease and its position. Outbox.mu
 // guards it.
@@ -88,26 +91,29 @@ type position struct {
 	from, to, done int
 }
 
-// Check returns an error that wraps driver.ErrSourceUnusable if the number of slots
-// cannot be.
-func (s *Source) Check(ctx context.Context) error {
+// Check returns an error that wraps driver.ErrSourceUnusable if the number of slots or the
+// start cannot be.
+func (s *source) Check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if s.slots < 1 || s.slots > keyhash.Shards {
 		return errors.Join(driver.ErrSourceUnusable, outbox.ConfigError("Slots", s.slots, "must be 1 to 64"))
 	}
+	if err := s.begin.Check(); err != nil {
+		return errors.Join(driver.ErrSourceUnusable, err)
+	}
 	return nil
 }
 
 // Wakes implements driver.Source.
-func (s *Source) Wakes(ctx context.Context) <-chan struct{} {
+func (s *source) Wakes(ctx context.Context) <-chan struct{} {
 	return s.ob.subscribe(ctx)
 }
 
 // Acquire claims the lease of the group, or of the first of its slots that is
 // free, for ttl, which must be positive.
-func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
+func (s *source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -137,7 +143,7 @@ func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 
 // heldBy returns the error about a slot that is taken, or about the other one if that
 // is free sooner. The caller holds ob.mu.
-func (s *Source) heldBy(g *group, other *driver.LeaseHeldError) *driver.LeaseHeldError {
+func (s *source) heldBy(g *group, other *driver.LeaseHeldError) *driver.LeaseHeldError {
 	left := time.Until(g.until)
 	if other != nil && other.Remaining <= left {
 		return other
@@ -146,7 +152,7 @@ func (s *Source) heldBy(g *group, other *driver.LeaseHeldError) *driver.LeaseHel
 }
 
 // open begins a session of a slot that is free. The caller holds ob.mu.
-func (s *Source) open(g *group, h *sharing, slot int, ttl time.Duration) *session {
+func (s *source) open(g *group, h *sharing, slot int, ttl time.Duration) *session {
 	g.epoch++
 	g.held = true
 	g.until = time.Now().Add(ttl)
@@ -169,7 +175,7 @@ func (s *session) changeTopics() {
 }
 
 // slotOf returns the state of a slot. The caller holds ob.mu.
-func (s *Source) slotOf(slot int) *group {
+func (s *source) slotOf(slot int) *group {
 	at := slotName{s.group, slot}
 	g := s.ob.groups[at]
 	if g == nil {

@@ -7,14 +7,8 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-var (
-	_ admin.GroupManager = (*Outbox)(nil)
-	_ admin.Scheduler    = (*Outbox)(nil)
-	_ admin.Searcher     = (*Outbox)(nil)
-)
-
-// Stats implements admin.Outbox. Bytes are those of the payloads.
-func (ob *Outbox) Stats(ctx context.Context) (admin.Stats, error) {
+// Stats implements admin.Outbox.
+func (ob operator) Stats(ctx context.Context) (admin.Stats, error) {
 	ob.mu.Lock()
 	defer ob.mu.Unlock()
 	ob.promote()

@@ -19,12 +19,7 @@ var (
 // Group implements outboxtest.Grouper.
 func (s subject) Group(cfg outboxtest.GroupConfig) (driver.Source, error) {
 	src := memoutbox.SourceConfig{Group: cfg.Name, Slots: cfg.Slots, Topics: cfg.Topics}
-	switch {
-	case cfg.Start.Now:
-		src.Start = memoutbox.StartNow()
-	case !cfg.Start.Time.IsZero():
-		src.Start = memoutbox.StartAt(cfg.Start.Time)
-	}
+	src.Start = cfg.Start
 	return s.Outbox.Source(src), nil
 }
 
@@ -45,5 +40,5 @@ func (s subject) History(sel outboxtest.Selection) (driver.History, error) {
 // Another implements outboxtest.Neighbor.
 func (s subject) Another(context.Context) (outboxtest.Subject, error) {
 	ob, err := memoutbox.New(memoutbox.Config{})
-	return subject{ob}, err
+	return subject{ob, ob.Admin()}, err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/outboxtest"
@@ -15,11 +16,21 @@ import (
 // subject fits an Outbox to the suite.
 type subject struct {
 	*memoutbox.Outbox
+	operators
+}
+
+// operators is what operators see of it.
+type operators interface {
+	admin.GroupManager
+	admin.Pauser
+	admin.Scheduler
+	admin.Searcher
 }
 
 func newSubject(t *testing.T) outboxtest.Subject {
 	t.Helper()
-	return subject{newOutbox(t)}
+	ob := newOutbox(t)
+	return subject{ob, ob.Admin()}
 }
 
 func newOutbox(t *testing.T) *memoutbox.Outbox {
@@ -61,4 +72,4 @@ func TestRelayConformance(t *testing.T) {
 	outboxtest.RunRelay(t, outboxtest.Features{}, newSubject)
 }
 
-var _ outboxtest.Admin = subject{}
+var _ admin.Outbox = subject{}

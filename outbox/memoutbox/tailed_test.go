@@ -68,11 +68,11 @@ func (t *tailedTx) end(err error) error {
 
 // Following implements outboxtest.Follower.
 func (s *tailed) Following(group string, look time.Duration) driver.Source {
-	return tailedSource{s.Outbox.Source(SourceConfig{Group: group}), s, look}
+	return tailedSource{s.Outbox.Source(SourceConfig{Group: group}).(*source), s, look}
 }
 
 type tailedSource struct {
-	*Source
+	*source
 
 	s    *tailed
 	look time.Duration
@@ -82,11 +82,11 @@ func (s tailedSource) Wakes(ctx context.Context) <-chan struct{} {
 	if s.s.broken == tailSilent {
 		return nil
 	}
-	return s.Source.Wakes(ctx)
+	return s.source.Wakes(ctx)
 }
 
 func (s tailedSource) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
-	inner, err := s.Source.Acquire(ctx, ttl)
+	inner, err := s.source.Acquire(ctx, ttl)
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // Trace implements admin.Searcher.
-func (ob *Outbox) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
-	q, err := q.Complete()
+func (ob operator) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
+	err := admin.Complete(&q)
 	if err != nil {
 		return admin.Trace{}, err
 	}
@@ -22,28 +22,29 @@ func (ob *Outbox) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, e
 	ob.promote()
 	var found admin.Trace
 	slots := ob.slots()
+	var records []outbox.Record
+	var seqs []int64
+	for _, r := range ob.window(position{to: len(ob.log)}) {
+		if r.ID == q.ID && !r.CreatedAt.Before(q.Since) && len(records) < trace.Most {
+			records, seqs = append(records, r), append(seqs, r.Seq)
+		}
+	}
 	for _, g := range slots {
 		if g.slot > 0 {
 			continue // what is set aside is that of all slots
 		}
-		held, dead, err := heldqueue.ByID(ctx, ob.heldOf(g.name), g.name, q.ID)
+		held, dead, err := heldqueue.ByID(ctx, ob.heldOf(g.name), g.name, q.ID, trace.Most, seqs)
 		if err != nil {
 			return admin.Trace{}, err
 		}
 		found.Held, found.Dead = append(found.Held, held...), append(found.Dead, dead...)
 	}
-	found.Delayed = ob.delayed(admin.DelayedQuery{ID: q.ID, Limit: 100})
+	found.Delayed = ob.delayed(admin.DelayedQuery{ID: q.ID, Limit: trace.Most})
 	if found.Audit, err = ob.audit.List(admin.AuditQuery{ID: q.ID, Since: q.Since, Newest: true}); err != nil {
 		return admin.Trace{}, err
 	}
 	slices.Reverse(found.Audit)
-	for _, r := range ob.window(position{to: len(ob.log)}) {
-		if r.ID != q.ID || r.CreatedAt.Before(q.Since) {
-			continue
-		}
-		if len(found.Messages) == trace.Most {
-			break
-		}
+	for _, r := range records {
 		r.Message = clone(&r.Message)
 		m := admin.TracedMessage{Record: r}
 		for _, g := range slots {

@@ -35,6 +35,7 @@ func adminChecks() []Check {
 		Check{Name: "Admin_SearchFinds", run: searchFinds},
 		Check{Name: "Admin_TraceTells", run: traceTells},
 		Check{Name: "Admin_TraceIsBounded", run: traceIsBounded},
+		Check{Name: "Admin_TraceBoundsWhatIsSetAside", run: traceBoundsWhatIsSetAside},
 	)
 }
 
@@ -218,7 +219,7 @@ func failuresAreGrouped(ctx context.Context, tr *trial) {
 	if err != nil || len(dead) != 1 || dead[0].Fingerprint != tooLarge {
 		fail.With("failures of the dead: %+v, want one: %w", dead, errors.Join(err, errWrongAnswer))
 	}
-	changed, err := s.op.Redrive(ctx, admin.RedriveRequest{By: by(), Selection: admin.Selection{Fingerprint: timeouts.Fingerprint}})
+	changed, err := s.op.Redrive(ctx, admin.ChangeRequest{By: by(), Selection: admin.Selection{Fingerprint: timeouts.Fingerprint}})
 	if err != nil || changed.Count != 2 {
 		fail.With("redrive by fingerprint: %+v, want a and c: %w", changed, errors.Join(err, errWrongAnswer))
 	}
@@ -308,7 +309,7 @@ func traceTells(ctx context.Context, tr *trial) {
 		"a": admin.TraceHeld, "b": admin.TraceHeld, "c": admin.TraceDropped, "d": admin.TraceHeld, "e": admin.TraceHeld, "f": admin.TraceHeld,
 		"g": admin.TraceDead, "h": admin.TraceSent, "i": admin.TracePending,
 	}
-	_, err = s.op.Drop(ctx, admin.DropRequest{By: by(), Selection: admin.Selection{Topic: testTopic, Key: "l"}})
+	_, err = s.op.Drop(ctx, admin.ChangeRequest{By: by(), Selection: admin.Selection{Topic: testTopic, Key: "l"}})
 	fail.If(err)
 	for _, r := range all {
 		name := string(r.Payload)
@@ -374,17 +375,60 @@ func traceIsBounded(ctx context.Context, tr *trial) {
 	}
 }
 
+// traceBoundsWhatIsSetAside traces ids of more records than a trace lists, all of which are held
+// or dead: it lists the first ones, and those of its messages.
+func traceBoundsWhatIsSetAside(ctx context.Context, tr *trial) {
+	searcher, ok := tr.Subject.(admin.Searcher)
+	if !ok {
+		return
+	}
+	fates := map[string]driver.Holding{}
+	var names []string
+	for range 2 { // at two times
+		var msgs []outbox.Message
+		for id, fate := range map[string]driver.Fate{"held": driver.FatePark, "dead": driver.FateDead} {
+			for _, name := range numbered(id+strconv.Itoa(len(names)), mostTraced) {
+				fates[name] = driver.Holding{Fate: fate, Attempts: failedOf(outbox.FailurePermanent, tooLarge)}
+				names = append(names, name)
+				msgs = append(msgs, outbox.Message{ID: id, Topic: testTopic, Payload: []byte(name)})
+			}
+		}
+		tr.commit(ctx, msgs...)
+		fail.If(pause(ctx))
+	}
+	tr.holder(ctx).hold(ctx, fates, names...)
+	all, err := searchAll(ctx, searcher, admin.MessageQuery{OmitPayload: true})
+	if err != nil || len(all) != len(names) {
+		fail.With("search: %d, want %d: %w", len(all), len(names), errors.Join(err, errWrongAnswer))
+	}
+	for id, state := range map[string]admin.TraceState{"held": admin.TraceHeld, "dead": admin.TraceDead} {
+		for what, since := range map[string]time.Time{"all": all[0].CreatedAt, "the later ones": all[2*mostTraced].CreatedAt} {
+			found, err := searcher.Trace(ctx, admin.TraceQuery{ID: id, Since: since})
+			fail.If(err, "trace of "+id)
+			for i := range found.Messages {
+				if m := &found.Messages[i]; len(m.Groups) != 1 || m.Groups[0].State != state {
+					fail.With("trace of %s, %s: message %s is %+v, want %s", id, what, m.Payload, m.Groups, state)
+				}
+			}
+			listed := slices.Concat(found.Held, found.Dead)
+			if n := len(listed); len(found.Messages) != mostTraced || n < mostTraced || n > 2*mostTraced || what == "all" && n > mostTraced {
+				fail.With("trace of %s, %s: %d are set aside, %d messages, want the first %d", id, what, n, len(found.Messages), mostTraced)
+			}
+		}
+	}
+}
+
 // mostListed is the most that an Admin lists in one answer.
 const mostListed = 10_000
 
 // operator asks for changes of what relays of testGroup have set aside.
 type operator struct {
-	Admin
+	admin.Outbox
 }
 
 // operator returns one of the subject.
 func (tr *trial) operator() operator {
-	a, ok := tr.Subject.(Admin)
+	a, ok := tr.Subject.(admin.Outbox)
 	if !ok {
 		fail.Now(errNoAdmin)
 	}
@@ -402,13 +446,13 @@ func ofKey(key driver.Key) admin.Selection {
 
 // redrive redrives what is selected.
 func (o operator) redrive(ctx context.Context, sel admin.Selection) error {
-	_, err := o.Redrive(ctx, admin.RedriveRequest{By: by(), Group: testGroup, Selection: sel})
+	_, err := o.Redrive(ctx, admin.ChangeRequest{By: by(), Group: testGroup, Selection: sel})
 	return err
 }
 
 // drop drops what is selected.
 func (o operator) drop(ctx context.Context, sel admin.Selection) error {
-	_, err := o.Drop(ctx, admin.DropRequest{By: by(), Group: testGroup, Selection: sel})
+	_, err := o.Drop(ctx, admin.ChangeRequest{By: by(), Group: testGroup, Selection: sel})
 	return err
 }
 
@@ -439,7 +483,7 @@ func (o operator) parked(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRe
 	return o.Held(ctx, q)
 }
 
-// lister is a method of Admin that lists records.
+// lister is a method of admin.Outbox that lists records.
 type lister func(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error)
 
 // expectAside expects list to return exactly these records.

@@ -36,9 +36,9 @@ func (s *setAside) look(ctx context.Context) (all seen) {
 func (s *setAside) change(ctx context.Context, what string, sel admin.Selection, dry bool) (admin.Changed, error) {
 	switch what {
 	case "redrive":
-		return s.op.Redrive(ctx, admin.RedriveRequest{By: by(), Selection: sel, DryRun: dry})
+		return s.op.Redrive(ctx, admin.ChangeRequest{By: by(), Selection: sel, DryRun: dry})
 	case "drop":
-		return s.op.Drop(ctx, admin.DropRequest{By: by(), Selection: sel, DryRun: dry})
+		return s.op.Drop(ctx, admin.ChangeRequest{By: by(), Selection: sel, DryRun: dry})
 	default:
 		return s.op.SkipHead(ctx, admin.SkipHeadRequest{By: by(), Key: testKey(sel.Key), DryRun: dry})
 	}
@@ -93,7 +93,7 @@ func (s *setAside) tryThenChange(ctx context.Context, what string, sel admin.Sel
 func badRequestsAreRefused(ctx context.Context, tr *trial) {
 	s := ward(ctx, tr)
 	redrive := func(by admin.By, sel admin.Selection) error {
-		_, err := s.op.Redrive(ctx, admin.RedriveRequest{By: by, Selection: sel})
+		_, err := s.op.Redrive(ctx, admin.ChangeRequest{By: by, Selection: sel})
 		return err
 	}
 	skip := func(by admin.By, key string) error {
@@ -140,11 +140,11 @@ func changesAreAudited(ctx context.Context, tr *trial) {
 	began, err := s.op.Audit(ctx, admin.AuditQuery{})
 	fail.If(err, "audit")
 	sel := func(key string) admin.Selection { return admin.Selection{Topic: testTopic, Key: key} }
-	_, err = s.op.Redrive(ctx, admin.RedriveRequest{By: by(), Selection: sel("l")})
+	_, err = s.op.Redrive(ctx, admin.ChangeRequest{By: by(), Selection: sel("l")})
 	fail.If(err)
 	_, err = s.op.SkipHead(ctx, admin.SkipHeadRequest{By: by(), Key: testKey("k")})
 	fail.If(err)
-	_, err = s.op.Drop(ctx, admin.DropRequest{By: by(), Selection: admin.Selection{Dead: true, Kind: "permanent"}})
+	_, err = s.op.Drop(ctx, admin.ChangeRequest{By: by(), Selection: admin.Selection{Dead: true, Kind: "permanent"}})
 	fail.If(err)
 	all := s.wholeAudit(ctx)
 	if len(all) != len(began)+3 {
@@ -223,10 +223,10 @@ func auditKeepsWhoAsked(ctx context.Context, tr *trial) {
 	held := func(key string) admin.Selection { return admin.Selection{Topic: testTopic, Key: key} }
 	dead := held("o")
 	dead.Dead = true
-	_, err1 := s.op.Redrive(ctx, admin.RedriveRequest{By: byDetails(), Selection: held("l")})
+	_, err1 := s.op.Redrive(ctx, admin.ChangeRequest{By: byDetails(), Selection: held("l")})
 	_, err2 := s.op.SkipHead(ctx, admin.SkipHeadRequest{By: byDetails(), Key: testKey("k")})
-	_, err3 := s.op.Drop(ctx, admin.DropRequest{By: byDetails(), Selection: admin.Selection{Topics: testTopic, Kind: "permanent"}})
-	_, err4 := s.op.Redrive(ctx, admin.RedriveRequest{By: byDetails(), Selection: dead})
+	_, err3 := s.op.Drop(ctx, admin.ChangeRequest{By: byDetails(), Selection: admin.Selection{Topics: testTopic, Kind: "permanent"}})
+	_, err4 := s.op.Redrive(ctx, admin.ChangeRequest{By: byDetails(), Selection: dead})
 	fail.IfAny(err1, err2, err3, err4)
 	more := changeMore(ctx, tr)
 	s.longDetailsAreRefused(ctx)
@@ -281,7 +281,7 @@ func (s *setAside) longDetailsAreRefused(ctx context.Context) {
 		"too many": many, "a long text": {"a": strings.Repeat("x", 1001)}, "a long name": {strings.Repeat("x", 101): ""},
 		"no name": {"": "x"}, "no text": {"a": "\xff"}, "a NUL": {"a\x00": ""},
 	} {
-		request := admin.RedriveRequest{By: byDetails(), Selection: admin.Selection{Topics: "none"}}
+		request := admin.ChangeRequest{By: byDetails(), Selection: admin.Selection{Topics: "none"}}
 		request.Details = details
 		_, err := s.op.Redrive(ctx, request)
 		expectError("details with "+what, err, admin.ErrInvalidRequest)

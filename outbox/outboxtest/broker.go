@@ -82,21 +82,21 @@ func (b *Broker) deliver(records []outbox.Record) {
 	b.changed = make(chan struct{})
 }
 
-var _ driver.Sink = (*RecordingSink)(nil)
+var _ driver.Sink = (*recordingSink)(nil)
 
-// ErrInjected is the cause of a failure that a Fault asked for without naming
+// errInjected is the cause of a failure that a fault asked for without naming
 // one.
-var ErrInjected = errors.New("leat: injected fault")
+var errInjected = errors.New("leat: injected fault")
 
-// Everything as Fault.After delivers the whole call.
-const Everything = math.MaxInt
+// everything as Fault.After delivers the whole call.
+const everything = math.MaxInt
 
-// Fault is what goes wrong in one call of RecordingSink.Send. In order: the
+// fault is what goes wrong in one call of recordingSink.Send. In order: the
 // first After records are delivered; then the call stalls, if it is to; then
 // the records from After on fail.
-type Fault struct {
+type fault struct {
 	// After is the number of records that are delivered and acknowledged.
-	// Everything, or any number not below that of the call, makes no record fail.
+	// everything, or any number not below that of the call, makes no record fail.
 	After int
 
 	// AckLost delivers the records from After on as well, and still reports them
@@ -109,49 +109,54 @@ type Fault struct {
 	// of the context. Nil does not stall.
 	Stall <-chan struct{}
 
-	// Kind and Err classify the failure. Err defaults to ErrInjected.
+	// Kind and Err classify the failure. Err defaults to errInjected.
 	Kind outbox.FailureKind
 	Err  error
 }
 
-// Pass is a Fault that lets one call of Send succeed.
-func Pass() Fault {
-	return Fault{After: Everything}
+// pass is a fault that lets one call of Send succeed.
+func pass() fault {
+	return fault{After: everything}
 }
 
-// RecordingSink delivers to a Broker and fails as scripted. Within a call it
+// recordingSink delivers to a Broker and fails as scripted. Within a call it
 // stops at the first failure, whatever the key. It is safe for concurrent use.
-type RecordingSink struct {
+type recordingSink struct {
 	broker *Broker
 
 	mu     sync.Mutex
-	script []Fault
+	script []fault
 	calls  int
 	called chan struct{} // closed and replaced by each call
 }
 
-// Sink returns a new sink that delivers to b. Each fault of script is for one
-// call of Send; calls after them succeed.
-func (b *Broker) Sink(script ...Fault) *RecordingSink {
-	return &RecordingSink{broker: b, script: script, called: make(chan struct{})}
+// Sink returns a new sink that delivers to b.
+func (b *Broker) Sink() driver.Sink {
+	return b.scripted()
+}
+
+// scripted returns a sink that delivers to b. Each fault of script is for one call of Send;
+// calls after them succeed.
+func (b *Broker) scripted(script ...fault) *recordingSink {
+	return &recordingSink{broker: b, script: script, called: make(chan struct{})}
 }
 
 // Script appends faults for the calls to come.
-func (s *RecordingSink) Script(faults ...Fault) {
+func (s *recordingSink) Script(faults ...fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script = append(s.script, faults...)
 }
 
 // Calls returns the number of calls of Send that have begun.
-func (s *RecordingSink) Calls() int {
+func (s *recordingSink) Calls() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls
 }
 
 // AwaitCalls returns nil once n calls of Send have begun, or the error of ctx.
-func (s *RecordingSink) AwaitCalls(ctx context.Context, n int) error {
+func (s *recordingSink) AwaitCalls(ctx context.Context, n int) error {
 	for {
 		s.mu.Lock()
 		calls, called := s.calls, s.called
@@ -168,7 +173,7 @@ func (s *RecordingSink) AwaitCalls(ctx context.Context, n int) error {
 }
 
 // Send implements driver.Sink.
-func (s *RecordingSink) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
+func (s *recordingSink) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
 	f := s.next()
 	results := make([]outbox.Result, len(records))
 	good := min(f.After, len(records))
@@ -189,19 +194,19 @@ func (s *RecordingSink) Send(ctx context.Context, records []outbox.Record) []out
 }
 
 // next takes the next fault from the script and counts the call.
-func (s *RecordingSink) next() Fault {
+func (s *recordingSink) next() fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
 	close(s.called)
 	s.called = make(chan struct{})
 	if len(s.script) == 0 {
-		return Pass()
+		return pass()
 	}
 	f := s.script[0]
 	s.script = s.script[1:]
 	if f.Err == nil {
-		f.Err = ErrInjected
+		f.Err = errInjected
 	}
 	return f
 }
@@ -218,11 +223,11 @@ func stall(ctx context.Context, until <-chan struct{}) error {
 	}
 }
 
-var _ driver.Sink = (*PickySink)(nil)
+var _ driver.Sink = (*pickySink)(nil)
 
-// PickySink delivers to a Broker whatever it does not refuse. Within a call it
+// pickySink delivers to a Broker whatever it does not refuse. Within a call it
 // stops a topic and key at its first failure. It is safe for concurrent use.
-type PickySink struct {
+type pickySink struct {
 	broker *Broker
 
 	mu     sync.Mutex
@@ -230,29 +235,29 @@ type PickySink struct {
 	calls  int
 }
 
-// Picky returns a new sink that delivers to b the records for which refuse
+// picky returns a new sink that delivers to b the records for which refuse
 // returns nil. Its error is the record's Result; a kind is given by
 // outbox.Failed.
-func (b *Broker) Picky(refuse func(r *outbox.Record) error) *PickySink {
-	return &PickySink{broker: b, refuse: refuse}
+func (b *Broker) picky(refuse func(r *outbox.Record) error) *pickySink {
+	return &pickySink{broker: b, refuse: refuse}
 }
 
 // Refuse replaces what is refused.
-func (s *PickySink) Refuse(refuse func(r *outbox.Record) error) {
+func (s *pickySink) Refuse(refuse func(r *outbox.Record) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refuse = refuse
 }
 
 // Calls returns the number of calls of Send that have begun.
-func (s *PickySink) Calls() int {
+func (s *pickySink) Calls() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls
 }
 
 // Send implements driver.Sink.
-func (s *PickySink) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
+func (s *pickySink) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
 	s.mu.Lock()
 	refuse := s.refuse
 	s.calls++
@@ -289,7 +294,7 @@ func takesAll(*outbox.Record) error { return nil }
 func refuses(kind outbox.FailureKind, names ...string) func(r *outbox.Record) error {
 	return func(r *outbox.Record) error {
 		if slices.Contains(names, string(r.Payload)) {
-			return outbox.Failed(kind, ErrInjected).Err
+			return outbox.Failed(kind, errInjected).Err
 		}
 		return nil
 	}
@@ -300,7 +305,7 @@ func refuses(kind outbox.FailureKind, names ...string) func(r *outbox.Record) er
 func away(topic string) func(r *outbox.Record) error {
 	return func(r *outbox.Record) error {
 		if topic == "" || r.Topic == topic {
-			return outbox.Failed(outbox.FailureOutage, ErrInjected).Err
+			return outbox.Failed(outbox.FailureOutage, errInjected).Err
 		}
 		return nil
 	}

@@ -26,7 +26,7 @@
 // that an adapter can also show that a broken variant of itself is caught: see Checks,
 // RelayChecks, TailChecks and Find.
 //
-// Broker and RecordingSink are a destination in memory that fails on command.
+// A Broker is a destination in memory.
 //
 // The sources are sorted by promise:
 //

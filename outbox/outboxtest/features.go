@@ -47,7 +47,7 @@ type Features struct {
 	LazyAdvance bool
 
 	// NoHolder is set if sessions do not implement driver.Holder. If they do, the Subject
-	// must be an Admin.
+	// must be an admin.Outbox.
 	NoHolder bool
 
 	// NoSlots is set if sources do not implement driver.Sharded. If they do, the Subject
@@ -313,7 +313,7 @@ func seeSlotChange(ctx context.Context, tr *trial) presence {
 }
 
 func seeStarts(_ context.Context, tr *trial) presence {
-	return tr.seeGroup(GroupConfig{Name: "claims", Start: Start{Now: true}})
+	return tr.seeGroup(GroupConfig{Name: "claims", Start: driver.Start{Now: true}})
 }
 
 func seeTopics(_ context.Context, tr *trial) presence {

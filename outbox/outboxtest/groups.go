@@ -71,10 +71,10 @@ func startIsWhereItSays(slots int) func(context.Context, *trial) {
 		commitSlow := tr.openLate(ctx, keyed("slow", "slow")...)
 		at := tr.commitLater(ctx, keyed("k", "new")...)
 		groups := []begun{
-			{GroupConfig{Name: "now", Slots: slots, Start: Start{Now: true}}, nil},
-			{GroupConfig{Name: "ahead", Slots: slots, Start: Start{Time: at.Add(time.Hour)}}, nil},
+			{GroupConfig{Name: "now", Slots: slots, Start: driver.Start{Now: true}}, nil},
+			{GroupConfig{Name: "ahead", Slots: slots, Start: driver.Start{At: at.Add(time.Hour)}}, nil},
 			{GroupConfig{Name: "oldest", Slots: slots}, []string{"old", "new"}},
-			{GroupConfig{Name: "at", Slots: slots, Start: Start{Time: at}}, []string{"new"}},
+			{GroupConfig{Name: "at", Slots: slots, Start: driver.Start{At: at}}, []string{"new"}},
 		}
 		if tr.features.NoHistory {
 			groups = groups[:2] // the group that told the time has settled what the others would read
@@ -130,7 +130,7 @@ func startIsForNewGroups(ctx context.Context, tr *trial) {
 	r.settle(ctx, p, 2)
 	fail.If(r.Release(ctx))
 	fail.In("a group that has read two of three, told to begin now", func() {
-		tr.expectGroup(ctx, GroupConfig{Name: "old", Start: Start{Now: true}}, "m-3")
+		tr.expectGroup(ctx, GroupConfig{Name: "old", Start: driver.Start{Now: true}}, "m-3")
 	})
 	tr.expectGroup(ctx, GroupConfig{Name: "old"})
 }

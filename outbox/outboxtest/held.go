@@ -310,7 +310,7 @@ func (s *setAside) renewDuring(ctx context.Context, blocker ReadBlocker, read fu
 }
 
 var (
-	errNoAdmin  = errors.New("the subject is no Admin; say Features.NoHolder")
+	errNoAdmin  = errors.New("the subject is not an admin.Outbox; say Features.NoHolder")
 	errNoError  = errors.New("no error")
 	errNoHolder = errors.New("the session is no driver.Holder; say Features.NoHolder")
 )

@@ -44,7 +44,7 @@ func brokerGetsWhatWasEnqueued(ctx context.Context, tr *trial) {
 	want := tricky()
 	tr.commit(ctx, want...)
 	broker := NewBroker()
-	tr.expectOnce(ctx, broker.Sink(Pass(), Fault{After: 2, AckLost: true}), len(want))
+	tr.expectOnce(ctx, broker.scripted(pass(), fault{After: 2, AckLost: true}), len(want))
 	first := make(map[int64]outbox.Record)
 	var distinct []outbox.Record
 	log := broker.Log()

@@ -29,10 +29,10 @@ func relayFaultChecks() []Check {
 func faultsLoseNothing(ctx context.Context, tr *trial) {
 	stalled := make(chan struct{})
 	close(stalled)
-	faults := []Fault{
+	faults := []fault{
 		{After: 2},
 		{After: 0, Kind: outbox.FailureOutage},
-		Pass(),
+		pass(),
 		{After: 1, AckLost: true},
 		{After: 0, AckLost: true, Kind: outbox.FailureOutage},
 		{After: 0, AckLost: true, Stall: stalled},
@@ -40,7 +40,7 @@ func faultsLoseNothing(ctx context.Context, tr *trial) {
 	}
 	lostAcks := 3
 	broker := NewBroker()
-	run := tr.start(ctx, tr.Source(testGroup), broker.Sink(faults...), blocking())
+	run := tr.start(ctx, tr.Source(testGroup), broker.scripted(faults...), blocking())
 	writers := newStorm(tr)
 	<-writers.start(ctx, 3)
 	fail.If(writers.err())
@@ -61,7 +61,7 @@ func nothingPassesAFailedRecord(ctx context.Context, tr *trial) {
 	want := numbered("m", 12)
 	tr.commit(ctx, keyed("k", want...)...)
 	broker := NewBroker()
-	sink := broker.Sink(Fault{After: 2}, Fault{}, Fault{Kind: outbox.FailurePermanent}, Fault{}, Fault{After: 1})
+	sink := broker.scripted(fault{After: 2}, fault{}, fault{Kind: outbox.FailurePermanent}, fault{}, fault{After: 1})
 	tr.expectOnce(ctx, sink, len(want))
 	expect(broker.Log(), want...)
 }
@@ -72,8 +72,8 @@ func positionStopsAtTheFailure(ctx context.Context, tr *trial) {
 	want := numbered("m", 12)
 	tr.commit(ctx, named(want...)...)
 	broker := NewBroker()
-	sink := broker.Sink(Pass(), Fault{After: 2, Kind: outbox.FailureOutage})
-	refusing := make([]Fault, 10_000)
+	sink := broker.scripted(pass(), fault{After: 2, Kind: outbox.FailureOutage})
+	refusing := make([]fault, 10_000)
 	for i := range refusing {
 		refusing[i].Kind = outbox.FailureOutage
 	}
@@ -92,7 +92,7 @@ func killedRelayLosesNothing(ctx context.Context, tr *trial) {
 	// The third page of the first relay is delivered in part; its answer never
 	// comes.
 	victim := &severable{Source: tr.Source(testGroup)}
-	dying := broker.Sink(Pass(), Pass(), Fault{After: 2, Stall: make(chan struct{})})
+	dying := broker.scripted(pass(), pass(), fault{After: 2, Stall: make(chan struct{})})
 	first := tr.start(ctx, victim, dying, shortLease())
 	tr.commit(ctx, keyed("seed", numbered("seed", 20)...)...)
 	fail.If(dying.AwaitCalls(ctx, 3))
@@ -119,7 +119,7 @@ func killedBetweenAckAndAdvance(ctx context.Context, tr *trial) {
 	broker := NewBroker()
 	victim := &severable{Source: tr.Source(testGroup)}
 	acks := make(chan struct{})
-	run := tr.start(ctx, victim, broker.Sink(Pass(), Fault{After: Everything, Stall: acks}), shortLease())
+	run := tr.start(ctx, victim, broker.scripted(pass(), fault{After: everything, Stall: acks}), shortLease())
 	broker.await(ctx, 10)
 	fail.If(wait.For(ctx, 10*time.Millisecond)) // so that it has read ahead
 	victim.sever()
@@ -152,9 +152,9 @@ func exactlyOnceThroughLostAnswers(ctx context.Context, tr *trial) {
 	run := tr.start(ctx, src, broker.answers(func(call int) (commit bool, err error) {
 		switch {
 		case call%3 == 0:
-			return true, ErrInjected
+			return true, errInjected
 		case call%5 == 0:
-			return false, ErrInjected
+			return false, errInjected
 		default:
 			return true, nil
 		}
@@ -183,7 +183,7 @@ func exactlyOnceThroughAKill(ctx context.Context, tr *trial) {
 		if call == 3 {
 			victim.sever()
 			close(killed)
-			return true, ErrInjected
+			return true, errInjected
 		}
 		return true, nil
 	}), shortLease())

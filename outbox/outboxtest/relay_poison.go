@@ -64,7 +64,7 @@ func parkedKeyWaitsForRedrive(ctx context.Context, tr *trial) {
 	op := tr.operator()
 	tr.commit(ctx, append(keyed("k", "a", "b", "c"), keyed("l", "x", "y")...)...)
 	broker := NewBroker()
-	sink := broker.Picky(refuses(outbox.FailureUnknown, "b"))
+	sink := broker.picky(refuses(outbox.FailureUnknown, "b"))
 	run := tr.start(ctx, tr.Source(testGroup), sink, patient(relay.Policy{Attempts: 3}))
 	parked := awaitAside(ctx, op.parked, "b", "c")
 	if got := parked[0]; len(got.Errors) != 3 || got.Attempts != 3 || got.Reason == "" {
@@ -92,7 +92,7 @@ func deadRecordLetsItsKeyGo(ctx context.Context, tr *trial) {
 	op := tr.operator()
 	tr.commit(ctx, append(keyed("k", "a", "b", "c"), keyed("l", "x", "y", "z")...)...)
 	broker := NewBroker()
-	sink := broker.Picky(func(r *outbox.Record) error {
+	sink := broker.picky(func(r *outbox.Record) error {
 		return errors.Join(refuses(outbox.FailurePermanent, "a")(r), refuses(outbox.FailureUnknown, "y")(r))
 	})
 	cfg := patient(relay.Policy{Action: relay.DeadLetter, Attempts: 2})
@@ -109,7 +109,7 @@ func deadRecordLetsItsKeyGo(ctx context.Context, tr *trial) {
 func poisonDelaysNoOther(ctx context.Context, tr *trial) {
 	tr.commit(ctx, append(keyed("k", "a", "b"), named("u", "v")...)...)
 	broker := NewBroker()
-	sink := broker.Picky(refuses(outbox.FailureUnknown, "a", "u"))
+	sink := broker.picky(refuses(outbox.FailureUnknown, "a", "u"))
 	run := tr.start(ctx, tr.Source(testGroup), sink, patient(relay.Policy{Action: relay.Block}))
 	want := []string{"v"}
 	for i := range 10 {
@@ -142,7 +142,7 @@ func inTopic(topic, key string, names ...string) []outbox.Message {
 // are for that one alone.
 func outageDelaysNoOtherTopic(ctx context.Context, tr *trial) {
 	broker := NewBroker()
-	sink := broker.Picky(away("out"))
+	sink := broker.picky(away("out"))
 	cfg := patient(relay.Policy{Attempts: 1})
 	run := tr.start(ctx, tr.Source(testGroup), sink, cfg)
 	var up, out []string
@@ -182,7 +182,7 @@ func outageCountsNothing(ctx context.Context, tr *trial) {
 	}
 	tr.commit(ctx, msgs...)
 	broker := NewBroker()
-	sink := broker.Picky(away(""))
+	sink := broker.picky(away(""))
 	run := tr.start(ctx, tr.Source(testGroup), sink, patient(relay.Policy{Attempts: 1}))
 	for sink.Calls() < 30 {
 		fail.If(wait.For(ctx, time.Millisecond))
@@ -226,13 +226,13 @@ func zombieParksNothing(ctx context.Context, tr *trial) {
 	tr.commit(ctx, keyed("k", "a", "b")...)
 	broker := NewBroker()
 	sending, answer := make(chan struct{}, 1), make(chan struct{})
-	late := broker.Picky(func(*outbox.Record) error {
+	late := broker.picky(func(*outbox.Record) error {
 		select {
 		case sending <- struct{}{}:
 		default:
 		}
 		<-answer
-		return outbox.Failed(outbox.FailurePermanent, ErrInjected).Err
+		return outbox.Failed(outbox.FailurePermanent, errInjected).Err
 	})
 	cfg := shortLease()
 	cfg.PollMax = 50 * time.Millisecond

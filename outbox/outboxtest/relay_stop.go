@@ -40,7 +40,7 @@ func stopAwaitsAcks(ctx context.Context, tr *trial) {
 	tr.commit(ctx, named(want...)...)
 	acks := make(chan struct{})
 	broker := NewBroker()
-	sink := broker.Sink(Fault{After: Everything, Stall: acks})
+	sink := broker.scripted(fault{After: everything, Stall: acks})
 	run := tr.start(ctx, tr.Source(testGroup), sink, smallPages())
 	broker.await(ctx, 5)
 	run.cancel()
@@ -57,7 +57,7 @@ func stopEndsAStalledSend(ctx context.Context, tr *trial) {
 	want := numbered("m", 3)
 	tr.commit(ctx, named(want...)...)
 	broker := NewBroker()
-	sink := broker.Sink(Fault{After: 1, Stall: make(chan struct{})})
+	sink := broker.scripted(fault{After: 1, Stall: make(chan struct{})})
 	run := tr.start(ctx, tr.Source(testGroup), sink, shortLease())
 	broker.await(ctx, 1)
 	run.stop()
@@ -68,7 +68,7 @@ func stopEndsAStalledSend(ctx context.Context, tr *trial) {
 // standbyTakesOver runs two relays at once and stops the one that leads.
 func standbyTakesOver(ctx context.Context, tr *trial) {
 	broker := NewBroker()
-	sinks := []*RecordingSink{broker.Sink(), broker.Sink()}
+	sinks := []*recordingSink{broker.scripted(), broker.scripted()}
 	runs := make([]*running, len(sinks))
 	for i, sink := range sinks {
 		run := tr.start(ctx, tr.Source(testGroup), sink, shortLease())

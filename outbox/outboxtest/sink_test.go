@@ -1,4 +1,4 @@
-package outboxtest_test
+package outboxtest
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/outboxtest"
 )
 
 func records(payloads ...string) []outbox.Record {
@@ -21,7 +20,7 @@ func records(payloads ...string) []outbox.Record {
 	return out
 }
 
-func delivered(b *outboxtest.Broker) []string {
+func delivered(b *Broker) []string {
 	var out []string
 	for _, r := range b.Log() {
 		out = append(out, string(r.Payload))
@@ -46,32 +45,32 @@ func TestRecordingSinkFollowsItsScript(t *testing.T) {
 	cause := errors.New("too large")
 	for _, tt := range []struct {
 		name      string
-		fault     outboxtest.Fault
+		fault     fault
 		results   []string
 		delivered []string
 		cause     error
 	}{
-		{"pass", outboxtest.Pass(), []string{"ok", "ok", "ok"}, []string{"a", "b", "c"}, nil},
-		{"all fail", outboxtest.Fault{}, []string{"unknown", "not_sent", "not_sent"}, nil, outboxtest.ErrInjected},
+		{"pass", pass(), []string{"ok", "ok", "ok"}, []string{"a", "b", "c"}, nil},
+		{"all fail", fault{}, []string{"unknown", "not_sent", "not_sent"}, nil, errInjected},
 		{
 			"the rest fails",
-			outboxtest.Fault{After: 1, Kind: outbox.FailurePermanent, Err: cause},
+			fault{After: 1, Kind: outbox.FailurePermanent, Err: cause},
 			[]string{"ok", "permanent", "not_sent"},
 			[]string{"a"},
 			cause,
 		},
 		{
 			"acknowledgements are lost",
-			outboxtest.Fault{After: 1, AckLost: true, Kind: outbox.FailureOutage},
+			fault{After: 1, AckLost: true, Kind: outbox.FailureOutage},
 			[]string{"ok", "outage", "outage"},
 			[]string{"a", "b", "c"},
-			outboxtest.ErrInjected,
+			errInjected,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			broker := outboxtest.NewBroker()
-			sink := broker.Sink(tt.fault)
+			broker := NewBroker()
+			sink := broker.scripted(tt.fault)
 			results := sink.Send(t.Context(), records("a", "b", "c"))
 			require.Equal(t, tt.results, kinds(results))
 			require.Equal(t, tt.delivered, delivered(broker))
@@ -88,8 +87,8 @@ func TestRecordingSinkFollowsItsScript(t *testing.T) {
 
 func TestRecordingSinkScriptGrows(t *testing.T) {
 	t.Parallel()
-	sink := outboxtest.NewBroker().Sink(outboxtest.Fault{})
-	sink.Script(outboxtest.Pass(), outboxtest.Fault{Kind: outbox.FailureOutage})
+	sink := NewBroker().scripted(fault{})
+	sink.Script(pass(), fault{Kind: outbox.FailureOutage})
 	require.Equal(t, []string{"unknown"}, kinds(sink.Send(t.Context(), records("a"))))
 	require.Equal(t, []string{"ok"}, kinds(sink.Send(t.Context(), records("a"))))
 	require.Equal(t, []string{"outage"}, kinds(sink.Send(t.Context(), records("a"))))
@@ -98,11 +97,11 @@ func TestRecordingSinkScriptGrows(t *testing.T) {
 func TestRecordingSinkStalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		broker := outboxtest.NewBroker()
+		broker := NewBroker()
 		stall := make(chan struct{})
-		sink := broker.Sink(
-			outboxtest.Fault{After: 1, AckLost: true, Stall: stall},
-			outboxtest.Fault{After: 1, AckLost: true, Stall: stall},
+		sink := broker.scripted(
+			fault{After: 1, AckLost: true, Stall: stall},
+			fault{After: 1, AckLost: true, Stall: stall},
 		)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
@@ -120,8 +119,8 @@ func TestRecordingSinkStalls(t *testing.T) {
 func TestBrokerAwaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		broker := outboxtest.NewBroker()
-		sink := broker.Sink()
+		broker := NewBroker()
+		sink := broker.scripted()
 		go func() {
 			sink.Send(t.Context(), records("a"))
 			sink.Send(t.Context(), records("a")) // a duplicate
@@ -145,7 +144,7 @@ func TestBrokerAwaits(t *testing.T) {
 // does that reuses its page.
 func TestBrokerKeepsCopies(t *testing.T) {
 	t.Parallel()
-	broker := outboxtest.NewBroker()
+	broker := NewBroker()
 	page := records("a")
 	page[0].Headers = map[string]string{"h": "1"}
 	broker.Sink().Send(t.Context(), page)

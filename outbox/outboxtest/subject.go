@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
@@ -57,11 +56,6 @@ type ReadBlocker interface {
 	BlockHeld(ctx context.Context) (waits func(ctx context.Context) error, release func(), err error)
 }
 
-// Admin is implemented by a Subject whose sessions are driver.Holders: what an operator
-// sees of the outbox, and does with it. If the Subject also is an admin.GroupManager,
-// admin.Pauser, admin.Scheduler or admin.Searcher, that is checked, too.
-type Admin = admin.Outbox
-
 // Grouper is implemented by a Subject whose relay groups can be told how to read.
 type Grouper interface {
 	// Group returns a source of the group. It returns an error if the outbox cannot do
@@ -76,22 +70,13 @@ type GroupConfig struct {
 	Name string
 	// Slots is the number of slots. 0 is 1.
 	Slots int
-	// Start is where a new group begins.
-	Start Start
+	// Start is where a new group begins. The zero value is the oldest record.
+	Start driver.Start
 	// Topics are patterns of the topics to read, in which * stands for any run of
 	// characters. None is all topics.
 	Topics []string
 	// Positions is set if a sink keeps the positions of the group (driver.Positioned).
 	Positions bool
-}
-
-// Start is where a new group begins to read. The zero value is the oldest record.
-type Start struct {
-	// Now begins with what is committed after the group's first session has begun.
-	Now bool
-	// Time, unless it is zero, begins at the first record that was enqueued at that time
-	// or later by the outbox's clock.
-	Time time.Time
 }
 
 // Delayer is implemented by a Subject whose messages can be delayed (Message.NotBefore).

@@ -6,62 +6,75 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-var (
-	_ admin.GroupManager = (*Outbox)(nil)
-	_ admin.Pauser       = (*Outbox)(nil)
-	_ admin.Scheduler    = (*Outbox)(nil)
-	_ admin.Searcher     = (*Outbox)(nil)
-	_ admin.RangeLister  = (*Outbox)(nil)
-)
+// Admin returns the outbox as operators see it. Relays of this process see a change at once,
+// others within a poll.
+//
+// Looking needs SELECT on the tables of the outbox, on its sequence and on the status view.
+// Stats is one statement whose work is bounded, however long the log is: a few index probes a
+// slot, and up to 10,000 rows each of what a group holds, what has failed of it and what is
+// dead, and of what is delayed. Search reads the log by its primary key and costs as much as
+// the rows that its Scan lets it look at. Trace finds a message by the time in its id, if that
+// is a UUID of version 7. Members leaves out standbys of a group that keeps to one slot.
+func (o *Outbox) Admin() interface {
+	admin.GroupManager
+	admin.Pauser
+	admin.Scheduler
+	admin.Searcher
+	admin.RangeLister
+} {
+	return operator{o}
+}
 
-// Redrive implements admin.Outbox. Relays of this process see the change at once, others
-// within a poll.
-func (o *Outbox) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
+// operator is the outbox as operators see it.
+type operator struct{ *Outbox }
+
+// Redrive implements admin.Outbox.
+func (o operator) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	changed, err := o.held.Redrive(ctx, o.pool, req)
 	o.bell.ring()
 	return changed, describe(err)
 }
 
 // Drop implements admin.Outbox.
-func (o *Outbox) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
+func (o operator) Drop(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	changed, err := o.held.Drop(ctx, o.pool, req)
 	o.bell.ring()
 	return changed, describe(err)
 }
 
 // SkipHead implements admin.Outbox.
-func (o *Outbox) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
+func (o operator) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
 	changed, err := o.held.SkipHead(ctx, o.pool, req)
 	o.bell.ring()
 	return changed, describe(err)
 }
 
 // Held implements admin.Outbox.
-func (o *Outbox) Held(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
+func (o operator) Held(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
 	found, err := o.held.Held(ctx, o.pool, q)
 	return found, describe(err)
 }
 
 // Dead implements admin.Outbox.
-func (o *Outbox) Dead(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
+func (o operator) Dead(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
 	found, err := o.held.Dead(ctx, o.pool, q)
 	return found, describe(err)
 }
 
 // ParkedKeys implements admin.Outbox.
-func (o *Outbox) ParkedKeys(ctx context.Context, q admin.KeysQuery) ([]admin.ParkedKey, error) {
+func (o operator) ParkedKeys(ctx context.Context, q admin.KeysQuery) ([]admin.ParkedKey, error) {
 	found, err := o.held.ParkedKeys(ctx, o.pool, q)
 	return found, describe(err)
 }
 
 // Failures implements admin.Outbox.
-func (o *Outbox) Failures(ctx context.Context, q admin.FailuresQuery) ([]admin.FailureGroup, error) {
+func (o operator) Failures(ctx context.Context, q admin.FailuresQuery) ([]admin.FailureGroup, error) {
 	found, err := o.held.Failures(ctx, o.pool, q)
 	return found, describe(err)
 }
 
 // Audit implements admin.Outbox.
-func (o *Outbox) Audit(ctx context.Context, q admin.AuditQuery) ([]admin.AuditEntry, error) {
+func (o operator) Audit(ctx context.Context, q admin.AuditQuery) ([]admin.AuditEntry, error) {
 	found, err := o.held.Audit(ctx, o.pool, q)
 	return found, describe(err)
 }

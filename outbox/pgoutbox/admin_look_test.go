@@ -19,7 +19,7 @@ func search(t *testing.T, ob *pgoutbox.Outbox, q admin.MessageQuery) []string {
 	t.Helper()
 	var found []string
 	for {
-		page, err := ob.Search(t.Context(), q)
+		page, err := ob.Admin().Search(t.Context(), q)
 		require.NoError(t, err)
 		found = append(found, payloads(page.Records)...)
 		if page.Next == 0 {
@@ -30,54 +30,12 @@ func search(t *testing.T, ob *pgoutbox.Outbox, q admin.MessageQuery) []string {
 	}
 }
 
-// TestSearch finds messages by all that can be asked for, in both directions, whatever
-// the size of a page and of the stretch that is looked at for it.
-func TestSearch(t *testing.T) {
+// TestSearch_ByTime finds messages by when they were enqueued, in both directions.
+func TestSearch_ByTime(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
 	require.Empty(t, search(t, ob, admin.MessageQuery{Newest: true}), "an empty log")
-	require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
-		return ob.Enqueue(ctx, tx,
-			outbox.Message{Topic: "orders.eu", Key: "a", Type: "placed", Payload: []byte("1")},
-			outbox.Message{Topic: "orders.us", Key: "b", Type: "placed", Payload: []byte("2")},
-			outbox.Message{Topic: "mails", Key: "a", Payload: []byte("3"), Headers: map[string]string{"h": "v"}},
-			outbox.Message{Topic: "orders.eu", Key: "a", Type: "paid", Payload: []byte("4")},
-			outbox.Message{Topic: "orders.eu", Payload: []byte("5")})
-	}))
-	for name, tt := range map[string]struct {
-		query admin.MessageQuery
-		want  []string
-	}{
-		"all":       {admin.MessageQuery{}, []string{"1", "2", "3", "4", "5"}},
-		"topic":     {admin.MessageQuery{Topic: "orders.*"}, []string{"1", "2", "4", "5"}},
-		"key":       {admin.MessageQuery{Key: "a"}, []string{"1", "3", "4"}},
-		"type":      {admin.MessageQuery{Type: "p*d"}, []string{"1", "2", "4"}},
-		"all three": {admin.MessageQuery{Topic: "orders.eu", Key: "a", Type: "paid"}, []string{"4"}},
-		"nothing":   {admin.MessageQuery{Key: "c"}, nil},
-	} {
-		reversed := make([]string, 0, len(tt.want))
-		for i := range tt.want {
-			reversed = append(reversed, tt.want[len(tt.want)-1-i])
-		}
-		for _, limit := range []int{1, 2, 100} {
-			for _, scan := range []int{1, 2, 3, 1000} {
-				q := tt.query
-				q.Limit, q.Scan = limit, scan
-				require.Equal(t, tt.want, search(t, ob, q), "%s, %d of %d", name, limit, scan)
-				q.Newest = true
-				require.ElementsMatch(t, reversed, search(t, ob, q), "%s, %d of %d", name, limit, scan)
-				if got := search(t, ob, q); len(got) > 0 {
-					require.Equal(t, reversed, got, "%s, %d of %d", name, limit, scan)
-				}
-			}
-		}
-	}
-	page, err := ob.Search(t.Context(), admin.MessageQuery{Topic: "mails", OmitPayload: true})
-	require.NoError(t, err)
-	require.Len(t, page.Records, 1)
-	require.Nil(t, page.Records[0].Payload)
-	require.Nil(t, page.Records[0].Headers)
-
+	put(t, ob, "a", "1", "2", "3", "4", "5")
 	exec(t, db, "UPDATE leat.outbox SET created_at = '2026-01-01'::timestamptz + seq * interval '1 day'")
 	day := func(n int) time.Time { return time.Date(2026, 1, 1+n, 0, 0, 0, 0, time.UTC) }
 	for name, tt := range map[string]struct {
@@ -95,7 +53,7 @@ func TestSearch(t *testing.T) {
 		require.ElementsMatch(t, tt.want, search(t, ob, admin.MessageQuery{From: tt.from, To: tt.to, Limit: 2, Newest: true}), name)
 	}
 	for _, q := range []admin.MessageQuery{{Limit: -1}, {Scan: -1}, {After: -1}, {Topic: "\xff"}, {From: day(2), To: day(1)}} {
-		_, err := ob.Search(t.Context(), q)
+		_, err := ob.Admin().Search(t.Context(), q)
 		require.ErrorIs(t, err, admin.ErrInvalidRequest)
 	}
 }
@@ -107,7 +65,7 @@ func TestSearch_Large(t *testing.T) {
 	ob, db := newOutbox(t, pgoutbox.Config{})
 	exec(t, db, `INSERT INTO leat.outbox (id, shard, topic, payload)
 		SELECT gen_random_uuid(), 0, 'large', convert_to(repeat('x', 12 * 1024 * 1024), 'UTF8') FROM generate_series(1, 5)`)
-	page, err := ob.Search(t.Context(), admin.MessageQuery{})
+	page, err := ob.Admin().Search(t.Context(), admin.MessageQuery{})
 	require.NoError(t, err)
 	require.Len(t, page.Records, 3)
 	require.Equal(t, page.Records[2].Seq, page.Next)
@@ -119,24 +77,24 @@ func TestSearch_Large(t *testing.T) {
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
-	other := holdingOf(t, h.ob, h.db, "other")
+	holdingOf(t, h.ob, h.db, "other")
 	exec(t, h.db, `UPDATE leat.outbox_groups SET topics = '{mails}' WHERE relay_group = 'other'`)
 	ids := map[string]string{"sent": "", "parked": "", "waits": "", "dead": "", "skipped": "", "dropped": "", "pending": ""}
 	put(t, h.ob, "a", "sent", "parked", "waits", "dead", "skipped", "dropped")
 	h.hold(driver.FateDelivered, driver.FatePark, driver.FateWait, driver.FateDead, driver.FateSkip, driver.FatePark)
 	put(t, h.ob, "b", "pending")
-	page, err := h.ob.Search(t.Context(), admin.MessageQuery{})
+	page, err := h.ob.Admin().Search(t.Context(), admin.MessageQuery{})
 	require.NoError(t, err)
 	for _, r := range page.Records {
 		ids[string(r.Payload)] = r.ID
 	}
-	_, err = h.ob.Drop(t.Context(), admin.DropRequest{By: people(), Selection: admin.Selection{ID: ids["dropped"]}})
+	_, err = h.ob.Admin().Drop(t.Context(), admin.ChangeRequest{By: people(), Selection: admin.Selection{ID: ids["dropped"]}})
 	require.NoError(t, err)
 	for name, want := range map[string]admin.TraceState{
 		"sent": admin.TraceSent, "parked": admin.TraceHeld, "waits": admin.TraceHeld, "dead": admin.TraceDead,
 		"skipped": admin.TraceDropped, "dropped": admin.TraceDropped, "pending": admin.TracePending,
 	} {
-		trace, err := h.ob.Trace(t.Context(), admin.TraceQuery{ID: ids[name]})
+		trace, err := h.ob.Admin().Trace(t.Context(), admin.TraceQuery{ID: ids[name]})
 		require.NoError(t, err)
 		require.Len(t, trace.Messages, 1, name)
 		require.Equal(t, name, string(trace.Messages[0].Payload))
@@ -147,22 +105,6 @@ func TestTrace(t *testing.T) {
 			require.Equal(t, []any{"default", admin.HeldParked, name == "waits"}, []any{trace.Held[0].Group, trace.Held[0].State, trace.Held[0].Waits})
 		}
 	}
-	require.NoError(t, other.Release(t.Context()))
-
-	require.NoError(t, h.ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
-		return h.ob.Enqueue(ctx, tx, outbox.Message{ID: "invoice 7", Topic: "t"}, outbox.Message{ID: "invoice 7", Topic: "t", NotBefore: later()})
-	}))
-	_, err = h.ob.Trace(t.Context(), admin.TraceQuery{ID: "invoice 7"})
-	require.ErrorIs(t, err, admin.ErrInvalidRequest, "it does not tell its time")
-	trace, err := h.ob.Trace(t.Context(), admin.TraceQuery{ID: "invoice 7", Since: time.Now().Add(-time.Minute)})
-	require.NoError(t, err)
-	require.Len(t, trace.Messages, 1)
-	require.Len(t, trace.Delayed, 1)
-	trace, err = h.ob.Trace(t.Context(), admin.TraceQuery{ID: "invoice 7", Since: time.Now().Add(time.Minute)})
-	require.NoError(t, err)
-	require.Empty(t, trace.Messages)
-	_, err = h.ob.Trace(t.Context(), admin.TraceQuery{})
-	require.ErrorIs(t, err, admin.ErrInvalidRequest)
 }
 
 // TestTrace_LongAfterItsID: a message may be enqueued long after its id was made.
@@ -173,7 +115,7 @@ func TestTrace_LongAfterItsID(t *testing.T) {
 	require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
 		return ob.Enqueue(ctx, tx, outbox.Message{ID: old, Topic: "t"})
 	}))
-	trace, err := ob.Trace(t.Context(), admin.TraceQuery{ID: old})
+	trace, err := ob.Admin().Trace(t.Context(), admin.TraceQuery{ID: old})
 	require.NoError(t, err)
 	require.Len(t, trace.Messages, 1)
 	require.Empty(t, trace.Messages[0].Groups, "no relay has begun")
@@ -184,7 +126,7 @@ func TestRanges(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
 	put(t, h.ob, "a", "1", "2")
-	ranges, err := h.ob.Ranges(t.Context())
+	ranges, err := h.ob.Admin().Ranges(t.Context())
 	require.NoError(t, err)
 	require.Len(t, ranges, 5)
 	require.Equal(t, []any{"outbox_p1", int64(1), int64(10_000_001)}, []any{ranges[0].Table, ranges[0].From, ranges[0].To})
@@ -194,7 +136,7 @@ func TestRanges(t *testing.T) {
 	require.Empty(t, ranges[4].PinnedBy)
 	h.hold(driver.FatePark, driver.FateWait)
 	require.NoError(t, h.Release(t.Context()))
-	ranges, err = h.ob.Ranges(t.Context())
+	ranges, err = h.ob.Admin().Ranges(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, ranges[0].PinnedBy, "what is held pins nothing")
 }
@@ -203,9 +145,9 @@ func TestRanges(t *testing.T) {
 func TestMembers(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
-	_, err := h.ob.Members(t.Context(), "none")
+	_, err := h.ob.Admin().Members(t.Context(), "none")
 	require.ErrorIs(t, err, admin.ErrNoSuchGroup)
-	members, err := h.ob.Members(t.Context(), "default")
+	members, err := h.ob.Admin().Members(t.Context(), "default")
 	require.NoError(t, err)
 	require.Len(t, members, 1)
 	require.Equal(t, []int{0}, members[0].Slots)
@@ -216,7 +158,7 @@ func TestMembers(t *testing.T) {
 		('default', $1, 4, clock_timestamp() + interval '1 minute'), ('default', 'standby', 4, clock_timestamp() + interval '1 minute'),
 		('default', 'gone', 4, clock_timestamp() - interval '1 minute'), ('other', 'else', 4, clock_timestamp() + interval '1 minute')`, members[0].Name)
 	require.NoError(t, err)
-	both, err := h.ob.Members(t.Context(), "default")
+	both, err := h.ob.Admin().Members(t.Context(), "default")
 	require.NoError(t, err)
 	require.Len(t, both, 2)
 	for _, m := range both {
@@ -242,19 +184,19 @@ func TestO15_LookingNeedsSelectOnly(t *testing.T) {
 	ctx := t.Context()
 	require.Len(t, statsOf(t, viewer).Groups, 1)
 	for name, look := range map[string]func() (int, error){
-		"Groups":     func() (int, error) { return counted(viewer.Groups(ctx)) },
-		"Members":    func() (int, error) { return counted(viewer.Members(ctx, "default")) },
-		"Held":       func() (int, error) { return counted(viewer.Held(ctx, admin.HeldQuery{})) },
-		"ParkedKeys": func() (int, error) { return counted(viewer.ParkedKeys(ctx, admin.KeysQuery{})) },
-		"Failures":   func() (int, error) { return counted(viewer.Failures(ctx, admin.FailuresQuery{})) },
-		"Audit":      func() (int, error) { return counted(viewer.Audit(ctx, admin.AuditQuery{})) },
-		"Ranges":     func() (int, error) { return counted(viewer.Ranges(ctx)) },
+		"Groups":     func() (int, error) { return counted(viewer.Admin().Groups(ctx)) },
+		"Members":    func() (int, error) { return counted(viewer.Admin().Members(ctx, "default")) },
+		"Held":       func() (int, error) { return counted(viewer.Admin().Held(ctx, admin.HeldQuery{})) },
+		"ParkedKeys": func() (int, error) { return counted(viewer.Admin().ParkedKeys(ctx, admin.KeysQuery{})) },
+		"Failures":   func() (int, error) { return counted(viewer.Admin().Failures(ctx, admin.FailuresQuery{})) },
+		"Audit":      func() (int, error) { return counted(viewer.Admin().Audit(ctx, admin.AuditQuery{})) },
+		"Ranges":     func() (int, error) { return counted(viewer.Admin().Ranges(ctx)) },
 		"Search": func() (int, error) {
-			page, err := viewer.Search(ctx, admin.MessageQuery{})
+			page, err := viewer.Admin().Search(ctx, admin.MessageQuery{})
 			return len(page.Records), err
 		},
 		"dry run": func() (int, error) {
-			changed, err := viewer.Drop(ctx, admin.DropRequest{By: people(), Selection: admin.Selection{Topic: topic, Key: "a"}, DryRun: true})
+			changed, err := viewer.Admin().Drop(ctx, admin.ChangeRequest{By: people(), Selection: admin.Selection{Topic: topic, Key: "a"}, DryRun: true})
 			return changed.Count, err
 		},
 	} {
@@ -263,18 +205,18 @@ func TestO15_LookingNeedsSelectOnly(t *testing.T) {
 		require.Positive(t, n, name)
 	}
 	for _, q := range []func() (int, error){
-		func() (int, error) { return counted(viewer.Dead(ctx, admin.HeldQuery{})) },
-		func() (int, error) { return counted(viewer.Delayed(ctx, admin.DelayedQuery{})) },
+		func() (int, error) { return counted(viewer.Admin().Dead(ctx, admin.HeldQuery{})) },
+		func() (int, error) { return counted(viewer.Admin().Delayed(ctx, admin.DelayedQuery{})) },
 	} {
 		n, err := q()
 		require.NoError(t, err)
 		require.Zero(t, n)
 	}
-	page, err := viewer.Search(ctx, admin.MessageQuery{})
+	page, err := viewer.Admin().Search(ctx, admin.MessageQuery{})
 	require.NoError(t, err)
-	_, err = viewer.Trace(ctx, admin.TraceQuery{ID: page.Records[0].ID})
+	_, err = viewer.Admin().Trace(ctx, admin.TraceQuery{ID: page.Records[0].ID})
 	require.NoError(t, err)
-	_, err = viewer.Drop(ctx, admin.DropRequest{By: people(), Selection: admin.Selection{Topic: topic, Key: "a"}})
+	_, err = viewer.Admin().Drop(ctx, admin.ChangeRequest{By: people(), Selection: admin.Selection{Topic: topic, Key: "a"}})
 	require.Error(t, err)
 	require.Equal(t, 2, query1[int](t, h.db, "SELECT count(*) FROM leat.outbox_held"))
 }

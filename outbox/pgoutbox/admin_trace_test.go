@@ -21,7 +21,7 @@ func TestTrace_WithinAWindow(t *testing.T) {
 	require.Len(t, page.Records, 3)
 	require.NoError(t, s.Advance(t.Context(), page, 2))
 	for i, want := range []admin.TraceState{admin.TraceSent, admin.TraceSent, admin.TracePending} {
-		trace, err := ob.Trace(t.Context(), admin.TraceQuery{ID: page.Records[i].ID})
+		trace, err := ob.Admin().Trace(t.Context(), admin.TraceQuery{ID: page.Records[i].ID})
 		require.NoError(t, err)
 		require.Len(t, trace.Messages, 1)
 		require.Equal(t, []admin.GroupTrace{{Group: "default", State: want}}, trace.Messages[0].Groups)

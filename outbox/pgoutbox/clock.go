@@ -8,10 +8,10 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-var _ driver.Clocked = (*Source)(nil)
+var _ driver.Clocked = (*source)(nil)
 
 // Now implements driver.Clocked.
-func (s *Source) Now(ctx context.Context) (now time.Time, err error) {
+func (s *source) Now(ctx context.Context) (now time.Time, err error) {
 	err = s.ob.pool.QueryRow(ctx, "SELECT clock_timestamp() WHERE "+pgerr.Primary).Scan(&now)
 	return now.In(time.UTC), unusable(describe(err))
 }

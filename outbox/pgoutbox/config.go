@@ -56,6 +56,11 @@ type Config struct {
 	// sent. Defaults to false.
 	AllowAsyncCommit bool
 
+	// NotifyInterval is the shortest time between two notifications of RunNotifier, 1 ms to
+	// 1 min. The first commit after a pause is announced at once, those that follow within
+	// NotifyInterval together. Defaults to 5 ms.
+	NotifyInterval time.Duration
+
 	// Injector adds trace headers to messages. Defaults to none.
 	Injector outbox.Injector
 
@@ -83,6 +88,9 @@ func (c Config) withDefaults() Config {
 	if c.MigrateLockTimeout == 0 {
 		c.MigrateLockTimeout = 5 * time.Second
 	}
+	if c.NotifyInterval == 0 {
+		c.NotifyInterval = 5 * time.Millisecond
+	}
 	c.Logger = logger.Or(c.Logger)
 	return c
 }
@@ -99,6 +107,9 @@ func (c Config) validate() error {
 	}
 	if c.MigrateLockTimeout < time.Millisecond {
 		return outbox.ConfigError("MigrateLockTimeout", c.MigrateLockTimeout, "must be at least 1ms")
+	}
+	if c.NotifyInterval < time.Millisecond || c.NotifyInterval > time.Minute {
+		return outbox.ConfigError("NotifyInterval", c.NotifyInterval, "must be 1ms to 1m")
 	}
 	return refuseStrangers(c.Hooks, "outbox", hooks.Is[outbox.EnqueueHook])
 }

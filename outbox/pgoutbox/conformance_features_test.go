@@ -21,12 +21,9 @@ var (
 
 // Group implements outboxtest.Grouper.
 func (s subject) Group(cfg outboxtest.GroupConfig) (driver.Source, error) {
-	start := pgoutbox.StartOldest()
-	switch {
-	case cfg.Start.Now:
-		start = pgoutbox.StartNow()
-	case !cfg.Start.Time.IsZero():
-		start = pgoutbox.StartAt(cfg.Start.Time)
+	start := cfg.Start
+	if !start.IsStated() {
+		start.Oldest = true
 	}
 	return s.Outbox.Source(pgoutbox.SourceConfig{
 		Group: cfg.Name, Slots: cfg.Slots, Start: start, Topics: cfg.Topics, SyncPositions: cfg.Positions,
@@ -47,14 +44,7 @@ func (s subject) Promote(ctx context.Context) error {
 
 // History implements outboxtest.Replayer.
 func (s subject) History(sel outboxtest.Selection) (driver.History, error) {
-	cfg := pgoutbox.HistoryConfig{Topics: sel.Topics}
-	if sel.FromSeq > 0 {
-		cfg.From = pgoutbox.AtSeq(sel.FromSeq)
-	}
-	if sel.ToSeq > 0 {
-		cfg.To = pgoutbox.AtSeq(sel.ToSeq)
-	}
-	return s.Outbox.History(cfg)
+	return s.Outbox.History(pgoutbox.HistoryConfig{FromSeq: sel.FromSeq, ToSeq: sel.ToSeq, Topics: sel.Topics})
 }
 
 // DropHistory implements outboxtest.HistoryDropper, as maintenance does without DDL.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
@@ -53,29 +54,38 @@ func TestConformance_CatchesUnorderedKeys(t *testing.T) {
 		check, ok := outboxtest.Find(name)
 		require.True(t, ok)
 		ob, db := newOutbox(t, pgoutbox.Config{UnorderedKeys: true})
-		require.Error(t, check.Run(t.Context(), features(), &pgxSubject{subject{ob, db, t}}))
+		require.Error(t, check.Run(t.Context(), features(), &pgxSubject{subject{ob, ob.Admin(), db, t}}))
 	}
 }
 
 // subject is an outbox in a database of its own.
 type subject struct {
 	*pgoutbox.Outbox
+	operators
 
 	db *testenv.Database
 	t  *testing.T
 }
 
+// operators is what operators see of it.
+type operators interface {
+	admin.GroupManager
+	admin.Pauser
+	admin.Scheduler
+	admin.Searcher
+}
+
 func newSubject(t *testing.T) subject {
 	t.Helper()
 	ob, db := newOutbox(t, pgoutbox.Config{})
-	return subject{ob, db, t}
+	return subject{ob, ob.Admin(), db, t}
 }
 
-var _ outboxtest.Admin = subject{}
+var _ admin.Outbox = subject{}
 
 // Source implements outboxtest.Subject.
 func (s subject) Source(group string) driver.Source {
-	src, err := s.Outbox.Source(pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest()})
+	src, err := s.Outbox.Source(pgoutbox.SourceConfig{Group: group, Start: driver.Start{Oldest: true}})
 	if err != nil {
 		panic(err) // the suite's groups are valid
 	}

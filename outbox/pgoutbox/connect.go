@@ -75,7 +75,7 @@ func keepsStatements(mode pgx.QueryExecMode) bool {
 }
 
 // connect opens a connection for a session, on which a relay may count.
-func (s *Source) connect(ctx context.Context) (*pgx.Conn, error) {
+func (s *source) connect(ctx context.Context) (*pgx.Conn, error) {
 	c, err := s.ob.connectAs(ctx, "leat relay "+s.cfg.Group)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (s *Source) connect(ctx context.Context) (*pgx.Conn, error) {
 
 // warnOfSplitter says so, once, if a read/write splitter sends what the connection reads to a
 // standby. It does no harm, since whatever decides is read on the primary (rule R13), or fails.
-func (s *Source) warnOfSplitter(ctx context.Context, c *ownConn) error {
+func (s *source) warnOfSplitter(ctx context.Context, c *ownConn) error {
 	var standby bool
 	err := c.QueryRow(ctx, s.ob.sql.inHotStandby, pgx.QueryExecModeSimpleProtocol).Scan(&standby)
 	if err == nil && standby {
@@ -110,7 +110,7 @@ func (s *Source) warnOfSplitter(ctx context.Context, c *ownConn) error {
 }
 
 // tryOwn opens a connection as a session would, to see whether it can.
-func (s *Source) tryOwn(ctx context.Context) error {
+func (s *source) tryOwn(ctx context.Context) error {
 	conn, err := s.connect(ctx)
 	if err == nil {
 		pglog.Close(ctx, conn)

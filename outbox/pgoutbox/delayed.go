@@ -14,9 +14,9 @@ import (
 )
 
 // Delayed implements admin.Scheduler. The error wraps outbox.ErrNotMigrated if the schema
-// is older than version 2.
-func (o *Outbox) Delayed(ctx context.Context, q admin.DelayedQuery) ([]admin.DelayedMessage, error) {
-	q, err := q.Complete()
+// is missing.
+func (o operator) Delayed(ctx context.Context, q admin.DelayedQuery) ([]admin.DelayedMessage, error) {
+	err := admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +67,8 @@ func (r withMore) Scan(dest ...any) error {
 }
 
 // CancelDelayed implements admin.Scheduler.
-func (o *Outbox) CancelDelayed(ctx context.Context, req admin.CancelRequest) (admin.Changed, error) {
-	if err := req.Check(); err != nil {
+func (o operator) CancelDelayed(ctx context.Context, req admin.CancelRequest) (admin.Changed, error) {
+	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
 	}
 	if req.DryRun {

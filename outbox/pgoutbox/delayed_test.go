@@ -89,20 +89,18 @@ func TestO1_InsertStatementRefusesADelay(t *testing.T) {
 	require.ErrorContains(t, err, "messages[1].NotBefore")
 }
 
-// TestO1_DelayedOnSchema1: the producers of this release run on the schema before it,
-// except that nothing can be delayed there.
-func TestO1_DelayedOnSchema1(t *testing.T) {
+// TestO1_DelayedWithoutItsTable: nothing can be delayed, all else is enqueued.
+func TestO1_DelayedWithoutItsTable(t *testing.T) {
 	t.Parallel()
-	db := testenv.Postgres(t, testenv.Template{Name: "pgoutbox_v1", Version: schemaVersion(), Apply: migrateTo1})
-	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
-	require.NoError(t, err)
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	exec(t, db, "DROP TABLE leat.outbox_delayed; DELETE FROM leat.outbox_migrations")
 	put(t, ob, "k", "now")
 	tx := begin(t, ob, db)
 	require.ErrorIs(t, ob.Enqueue(t.Context(), tx.Tx, delayedBy("k", later(), "later")...), outbox.ErrNotMigrated)
 	tx.rollback()
 	require.Equal(t, 1, stored(t, db))
 
-	_, err = ob.Delayed(t.Context(), admin.DelayedQuery{})
+	_, err := ob.Admin().Delayed(t.Context(), admin.DelayedQuery{})
 	require.ErrorIs(t, err, outbox.ErrNotMigrated)
 	m := maintenance(t, ob, pgoutbox.MaintenanceConfig{})
 	_, err = m.RunOnce(t.Context())
@@ -123,7 +121,7 @@ func TestO4_DelayedKeepsEveryField(t *testing.T) {
 	require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
 		return ob.Enqueue(ctx, tx, msgs...)
 	}))
-	listed, err := ob.Delayed(t.Context(), admin.DelayedQuery{})
+	listed, err := ob.Admin().Delayed(t.Context(), admin.DelayedQuery{})
 	require.NoError(t, err)
 	require.Len(t, listed, 2)
 	makeDue(t, db)
@@ -144,33 +142,6 @@ func TestO4_DelayedKeepsEveryField(t *testing.T) {
 	require.True(t, got[1].CreatedAt.After(listed[1].CreatedAt))
 }
 
-// TestO5_DelayedTakesItsPlaceWhenDue: while a transaction holds a key, its delayed
-// messages stay, and nothing waits; those of other keys go.
-func TestO5_DelayedTakesItsPlaceWhenDue(t *testing.T) {
-	t.Parallel()
-	ob, db := newOutbox(t, pgoutbox.Config{})
-	s := acquire(t, ob, "")
-	tx := begin(t, ob, db)
-	require.NoError(t, ob.Enqueue(t.Context(), tx.Tx, delayedBy("held", later(), "held later", "held last")...))
-	require.NoError(t, ob.Enqueue(t.Context(), tx.Tx, delayedBy("free", later(), "free later")...))
-	require.NoError(t, ob.Enqueue(t.Context(), tx.Tx, delayedBy("", later(), "unordered later")...))
-	tx.commit()
-	open := begin(t, ob, db).put("held", "first")
-	makeDue(t, db)
-
-	m := maintenance(t, ob, pgoutbox.MaintenanceConfig{})
-	require.EqualValues(t, 2, once(t, m).Promoted)
-	require.ElementsMatch(t, []string{"free later", "unordered later"}, payloads(readAll(t, s, 10)))
-	inverted := begin(t, ob, db).exec(`INSERT INTO leat.outbox (shard, id, topic, key, payload)
-		SELECT shard, id, topic, key, payload FROM leat.outbox_delayed WHERE key = 'held'`)
-	inverted.commit()
-	require.Len(t, readAll(t, s, 10), 2, "negative control: without the lock of the key, these overtake what is under way")
-	open.commit()
-	require.Equal(t, []string{"first"}, payloads(readAll(t, s, 10)))
-	require.EqualValues(t, 2, once(t, m).Promoted)
-	require.Equal(t, []string{"held later", "held last"}, payloads(readAll(t, s, 10)))
-}
-
 // TestO5_WholeOutboxLocked: a call with many keys holds every key.
 func TestO5_WholeOutboxLocked(t *testing.T) {
 	t.Parallel()
@@ -185,37 +156,6 @@ func TestO5_WholeOutboxLocked(t *testing.T) {
 	require.Zero(t, once(t, m).Promoted)
 	open.commit()
 	require.EqualValues(t, 2, once(t, m).Promoted)
-}
-
-// TestO10_TwoPromotersSendOnce runs several at once over many messages.
-func TestO10_TwoPromotersSendOnce(t *testing.T) {
-	t.Parallel()
-	ob, db := newOutbox(t, pgoutbox.Config{})
-	const n = 1200
-	exec(t, db, `INSERT INTO leat.outbox_delayed (not_before, id, shard, topic, key, payload)
-		SELECT clock_timestamp(), gen_random_uuid(), 0, 'events', (i % 50)::text, i::text::bytea FROM generate_series(1, 1200) i`)
-	promoted := make(chan int64, 3)
-	for range cap(promoted) {
-		go func() {
-			n, _, err := pgoutbox.Promote(t.Context(), ob)
-			if err != nil {
-				n = -1
-			}
-			promoted <- n
-		}()
-	}
-	var total int64
-	for range cap(promoted) {
-		got := <-promoted
-		require.GreaterOrEqual(t, got, int64(0))
-		total += got
-	}
-	rest, stayed, err := pgoutbox.Promote(t.Context(), ob)
-	require.NoError(t, err)
-	require.False(t, stayed)
-	require.EqualValues(t, n, total+rest)
-	require.Equal(t, n, query1[int](t, db, "SELECT count(DISTINCT payload) FROM leat.outbox"))
-	require.Equal(t, n, stored(t, db))
 }
 
 // TestO2_CancelDelayed: a message that is not due can be taken back, with a note.
@@ -235,31 +175,31 @@ func TestO2_CancelDelayed(t *testing.T) {
 	}))
 	for _, id := range ids[:2] {
 		cancel := admin.CancelRequest{By: admin.By{Actor: "ann", Reason: "paid"}, ID: id, DryRun: true}
-		done, err := ob.CancelDelayed(t.Context(), cancel)
+		done, err := ob.Admin().CancelDelayed(t.Context(), cancel)
 		require.NoError(t, err)
 		require.Equal(t, admin.Changed{Count: 1, IDs: []string{id}}, done, "a dry run")
 		cancel.DryRun = false
 		for _, want := range []int{1, 0} {
-			done, err := ob.CancelDelayed(t.Context(), cancel)
+			done, err := ob.Admin().CancelDelayed(t.Context(), cancel)
 			require.NoError(t, err)
 			require.Equal(t, want, done.Count, id)
 			require.Len(t, done.IDs, want)
 		}
 	}
-	_, err := ob.CancelDelayed(t.Context(), admin.CancelRequest{By: admin.By{Actor: "ann"}, ID: ids[2]})
+	_, err := ob.Admin().CancelDelayed(t.Context(), admin.CancelRequest{By: admin.By{Actor: "ann"}, ID: ids[2]})
 	require.ErrorIs(t, err, admin.ErrInvalidRequest)
 	require.Equal(t, 2, query1[int](t, db, `SELECT count(*) FROM leat.outbox_audit
 		WHERE action = 'cancel_delayed' AND actor = 'ann' AND reason = 'paid' AND id IN ('0190d1d8-0000-7000-8000-000000000001', 'reminder 2')`))
 
 	put(t, ob, "k", "x")
-	page, err := ob.Delayed(t.Context(), admin.DelayedQuery{Topic: "events", Key: "k", ID: ids[2], Limit: 1})
+	page, err := ob.Admin().Delayed(t.Context(), admin.DelayedQuery{Topic: "events", Key: "k", ID: ids[2], Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, page, 1)
 	require.Equal(t, ids[2], page[0].ID)
-	page, err = ob.Delayed(t.Context(), admin.DelayedQuery{After: &page[0]})
+	page, err = ob.Admin().Delayed(t.Context(), admin.DelayedQuery{After: &page[0]})
 	require.NoError(t, err)
 	require.Empty(t, page)
-	_, err = ob.Delayed(t.Context(), admin.DelayedQuery{Limit: -1})
+	_, err = ob.Admin().Delayed(t.Context(), admin.DelayedQuery{Limit: -1})
 	require.ErrorIs(t, err, admin.ErrInvalidRequest)
 }
 

@@ -5,7 +5,7 @@
 // stdlib driver), as one INSERT into an append-only log. Source reads the log
 // for a relay through snapshot windows: a transaction that commits late is
 // neither skipped nor waited for, and nothing is ever updated or locked behind
-// the producers' backs.
+// the producers' backs. Admin is what operators see and do.
 //
 // Stability: stable, see docs/versions.md.
 package pgoutbox

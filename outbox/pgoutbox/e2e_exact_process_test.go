@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -87,7 +88,7 @@ func (s *stage) exactSink() *kafkasink.Transactional {
 	return sink
 }
 
-func (s *stage) exactSource() *pgoutbox.Source {
+func (s *stage) exactSource() driver.Source {
 	s.t.Helper()
 	src, err := s.ob.Source(pgoutbox.SourceConfig{SyncPositions: true})
 	require.NoError(s.t, err)

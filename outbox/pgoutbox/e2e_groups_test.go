@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -44,14 +45,14 @@ func (e *effects) ids() []string {
 	return slices.Clone(e.done)
 }
 
-func (e *effects) sink(t *testing.T, lanes int) *relay.FuncSink {
+func (e *effects) sink(t *testing.T, lanes int) driver.Sink {
 	t.Helper()
 	sink, err := relay.Func(e.do, relay.FuncConfig{Lanes: lanes})
 	require.NoError(t, err)
 	return sink
 }
 
-func groupSource(t *testing.T, s *stage, cfg pgoutbox.SourceConfig) *pgoutbox.Source {
+func groupSource(t *testing.T, s *stage, cfg pgoutbox.SourceConfig) driver.Source {
 	t.Helper()
 	src, err := s.ob.Source(cfg)
 	require.NoError(t, err)
@@ -69,7 +70,7 @@ func TestO12_GroupsWithSinksOfTheirOwn(t *testing.T) {
 	before := s.message("k1", "before")
 	s.commit(before)
 	model := &effects{}
-	src := groupSource(t, s, pgoutbox.SourceConfig{Group: "read model", Start: pgoutbox.StartNow(), Topics: []string{s.topics[0]}})
+	src := groupSource(t, s, pgoutbox.SourceConfig{Group: "read model", Start: driver.Start{Now: true}, Topics: []string{s.topics[0]}})
 	run := s.start(src, model.sink(t, 4), relay.Config{PollMax: 20 * time.Millisecond})
 	await(t, "the read model has begun", func() bool {
 		return query1[bool](t, s.db, "SELECT EXISTS (SELECT FROM leat.outbox_positions WHERE relay_group = 'read model')")
@@ -116,7 +117,7 @@ func TestO5_TotalOrderHaltsAndResumes(t *testing.T) {
 		}
 		return nil
 	}}
-	cfg := relay.Config{Order: relay.OrderTotal, PageSize: 7, BackoffMin: time.Millisecond, BackoffMax: 5 * time.Millisecond}
+	cfg := relay.Config{TotalOrder: true, PageSize: 7, BackoffMin: time.Millisecond, BackoffMax: 5 * time.Millisecond}
 	run := s.start(source(t, s.ob, ""), model.sink(t, 1), cfg)
 	for range 20 { // more than the attempts of a policy
 		<-tried

@@ -2,7 +2,6 @@ package pgoutbox_test
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -210,51 +209,4 @@ func TestO13_CleanStop(t *testing.T) {
 	s.awaitAll()
 	require.NoError(t, next.stop())
 	require.Equal(t, report{most: 1}, s.audit(s.log()))
-}
-
-// TestO14_StandbyTakesOver: of many replicas one leads; when it stops, or is cut
-// off, another one goes on.
-//
-//leat:level 2
-func TestO14_StandbyTakesOver(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	const n = 4
-	led := make(chan int, 16*n)
-	var replicas [n]*running
-	var sources [n]*severable
-	for i := range n {
-		sources[i] = &severable{Source: source(t, s.ob, "")}
-		cfg := fastTakeover()
-		cfg.Lease = 4 * time.Second
-		cfg.Hooks = []outbox.Hook{leading{led, i}}
-		replicas[i] = s.start(sources[i], s.sink(), cfg)
-	}
-	for round := range n {
-		leader := <-led
-		s.commit(s.message("k", fmt.Sprint("message ", round)))
-		s.awaitAll()
-		if round%2 == 0 {
-			require.NoError(t, replicas[leader].stop())
-		} else {
-			sources[leader].sever()
-			replicas[leader].cancel()
-			<-replicas[leader].done // with whatever error: nobody asks a process that was killed
-		}
-	}
-	r := s.audit(s.log())
-	require.Empty(t, r.lost)
-	require.Empty(t, r.inverted)
-}
-
-// leading tells which replica has got the lease.
-type leading struct {
-	led chan<- int
-	me  int
-}
-
-func (l leading) OnRelayLease(_ context.Context, e relay.LeaseEvent) {
-	if e.Held {
-		l.led <- l.me
-	}
 }

@@ -68,7 +68,7 @@ func TestO4_MemoryThatIsUsedAgain(t *testing.T) {
 	msgs := recycledMessages(s.topics[0])
 	s.commit(msgs...)
 	source := func(group string) driver.Source {
-		src, err := s.ob.Source(pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest()})
+		src, err := s.ob.Source(pgoutbox.SourceConfig{Group: group, Start: driver.Start{Oldest: true}})
 		require.NoError(t, err)
 		return src
 	}

@@ -1,9 +1,6 @@
 package pgoutbox_test
 
 import (
-	"context"
-	"slices"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -11,8 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
-	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -99,78 +94,6 @@ func TestO10_ExactlyOneCopy(t *testing.T) {
 	require.Zero(t, s.relayOnce(source(t, s.ob, ""), s.sink(), cfg), "O13: a clean stop leaves nothing behind")
 	r := s.audit(s.log())
 	require.Equal(t, report{most: 1}, r)
-}
-
-// TestO3_NoPhantom: only committed messages reach Kafka, and only after the
-// commit.
-func TestO3_NoPhantom(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	run := s.start(source(t, s.ob, ""), s.sink(), relay.Config{PollMax: 5 * time.Millisecond})
-	open, undone := begin(t, s.ob, s.db), begin(t, s.ob, s.db)
-	openMessage := s.message("k1", "open")
-	require.NoError(t, s.ob.Enqueue(t.Context(), open.Tx, openMessage))
-	require.NoError(t, s.ob.Enqueue(t.Context(), undone.Tx, s.message("k2", "undone")))
-	s.commit(s.message("k3", "marker 1"))
-	require.Equal(t, report{most: 1}, s.audit(s.awaitAll()))
-	undone.rollback()
-	s.commit(s.message("k3", "marker 2"))
-	require.Equal(t, report{most: 1}, s.audit(s.awaitAll()))
-	open.commit()
-	s.ledger.note(true, openMessage)
-	require.Equal(t, report{most: 1}, s.audit(s.awaitAll()))
-	require.NoError(t, run.stop())
-}
-
-// TestO4_CopiesAreIdentical makes three relays send the same page. Two of them
-// never hear of the acknowledgement.
-//
-//leat:level 2
-func TestO4_CopiesAreIdentical(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.storm("storm", 5, func(int) {})
-	for range 2 {
-		sink := &deaf{Sink: s.sink(), sent: make(chan struct{})}
-		src := &severable{Source: source(t, s.ob, "")}
-		run := s.start(src, sink, fastTakeover())
-		<-sink.sent
-		src.sever()
-		run.cancel()
-		<-run.done // with whatever error: nobody asks a process that was killed
-		exec(t, s.db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
-	}
-	s.relayOnce(source(t, s.ob, ""), s.sink(), relay.Config{})
-	r := s.audit(s.log())
-	require.Empty(t, r.altered)
-	require.Empty(t, r.lost)
-	require.Empty(t, r.inverted)
-	require.GreaterOrEqual(t, r.most, 3) // more where a send came to its end too late
-}
-
-// deaf delivers, and loses the answer of the first call that has delivered all.
-type deaf struct {
-	driver.Sink
-
-	once sync.Once
-	sent chan struct{}
-}
-
-func (d *deaf) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
-	results := d.Sink.Send(ctx, records)
-	if slices.ContainsFunc(results, func(r outbox.Result) bool { return r.Err != nil }) {
-		return results
-	}
-	d.once.Do(func() {
-		close(d.sent)
-		<-ctx.Done()
-	})
-	for i := range results {
-		if results[i].Err == nil {
-			results[i] = outbox.Failed(outbox.FailureOutage, context.Canceled)
-		}
-	}
-	return results
 }
 
 // TestO5_OrderThroughTakeovers: leaders that are cut off without a word, one

@@ -11,7 +11,6 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
-	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -102,7 +101,7 @@ func (s *stage) startsOver(by kafkasink.RemoveRequest) {
 	t.Helper()
 	_, err := s.exactSink().RemovePositions(t.Context(), by)
 	require.NoError(t, err)
-	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
 	require.Equal(t, 65, s.relayOnce(s.exactSource(), s.exactSink(), relay.Config{}), "all that is committed")
 	s.commit(s.message("k", "next"))
 	require.Equal(t, 1, s.relayOnce(s.exactSource(), s.exactSink(), relay.Config{}), "and so it goes on")

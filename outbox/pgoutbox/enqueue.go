@@ -24,8 +24,7 @@ import (
 // each can deadlock against each other (SQLSTATE 40P01), as with row locks.
 //
 // A message whose NotBefore lies ahead, by the database's clock, is kept beside the
-// log in the same transaction; Maintenance moves it into the log when it is due. That
-// takes version 2 of the schema, on an older one it is outbox.ErrNotMigrated.
+// log in the same transaction; Maintenance moves it into the log when it is due.
 //
 // Errors: outbox.ErrNotInTransaction when tx is nil or has ended,
 // outbox.ErrWrongDatabase when it belongs to another database, an

@@ -65,7 +65,7 @@ func placeOrders(ctx context.Context, ob *pgoutbox.Outbox) error {
 
 // A record that cannot be delivered is parked with all behind it of its key; other
 // keys go on. Redriven, the key continues where it stopped, in order.
-func ExampleOutbox_Redrive() {
+func ExampleOutbox_Admin_redrive() {
 	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
 		sink := &pickySink{refuse: "paid"}
 		if err := errors.Join(placeOrders(ctx, ob), relayAll(ctx, ob, sink)); err != nil {
@@ -73,7 +73,7 @@ func ExampleOutbox_Redrive() {
 		}
 		fmt.Println("the limit is raised")
 		sink.refuse = ""
-		changed, err := ob.Redrive(ctx, admin.RedriveRequest{
+		changed, err := ob.Admin().Redrive(ctx, admin.ChangeRequest{
 			By:        admin.By{Actor: "ann", Reason: "the limit was raised, see #812"},
 			Selection: admin.Selection{Topic: "orders", Key: "o-1"},
 		})
@@ -92,13 +92,13 @@ func ExampleOutbox_Redrive() {
 }
 
 // What is parked shows why, and what waits behind it.
-func ExampleOutbox_Held() {
+func ExampleOutbox_Admin_held() {
 	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
 		sink := &pickySink{refuse: "paid"}
 		if err := errors.Join(placeOrders(ctx, ob), relayAll(ctx, ob, sink)); err != nil {
 			return err
 		}
-		parked, err := ob.Held(ctx, admin.HeldQuery{State: admin.HeldParked, Topic: "ord*"})
+		parked, err := ob.Admin().Held(ctx, admin.HeldQuery{State: admin.HeldParked, Topic: "ord*"})
 		if err != nil {
 			return err
 		}
@@ -121,20 +121,20 @@ func ExampleOutbox_Held() {
 }
 
 // Every change names who asks for it and why, and can be read afterwards.
-func ExampleOutbox_SkipHead() {
+func ExampleOutbox_Admin_skipHead() {
 	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
 		sink := &pickySink{refuse: "paid"}
 		if err := errors.Join(placeOrders(ctx, ob), relayAll(ctx, ob, sink)); err != nil {
 			return err
 		}
-		_, err := ob.SkipHead(ctx, admin.SkipHeadRequest{
+		_, err := ob.Admin().SkipHead(ctx, admin.SkipHeadRequest{
 			By:  admin.By{Actor: "ann", Reason: "paid twice"},
 			Key: driver.Key{Topic: "orders", Key: "o-1"},
 		})
 		if err := errors.Join(err, relayAll(ctx, ob, sink)); err != nil {
 			return err
 		}
-		entries, err := ob.Audit(ctx, admin.AuditQuery{Action: "skip_head"})
+		entries, err := ob.Admin().Audit(ctx, admin.AuditQuery{Action: "skip_head"})
 		for _, e := range entries {
 			fmt.Println(e.Actor, e.Action, e.ID+":", e.Reason)
 		}

@@ -92,7 +92,7 @@ func ExampleMaintenanceConfig_archive() {
 }
 
 // A reminder is enqueued with the order, for later, and taken back when it is paid.
-func ExampleOutbox_CancelDelayed() {
+func ExampleOutbox_Admin_cancelDelayed() {
 	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
 		err := ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 			return ob.Enqueue(ctx, tx,
@@ -105,12 +105,12 @@ func ExampleOutbox_CancelDelayed() {
 		if err := drain(ctx, ob); err != nil {
 			return err
 		}
-		delayed, err := ob.Delayed(ctx, admin.DelayedQuery{Topic: "reminders"})
+		delayed, err := ob.Admin().Delayed(ctx, admin.DelayedQuery{Topic: "reminders"})
 		if err != nil {
 			return err
 		}
 		fmt.Println("waiting:", delayed[0].ID)
-		done, err := ob.CancelDelayed(ctx, admin.CancelRequest{By: admin.By{Actor: "billing", Reason: "paid"}, ID: "remind o-1"})
+		done, err := ob.Admin().CancelDelayed(ctx, admin.CancelRequest{By: admin.By{Actor: "billing", Reason: "paid"}, ID: "remind o-1"})
 		fmt.Println("cancelled:", done.IDs)
 		return err
 	})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/replay"
+	"github.com/leat-go/leat/outbox/relay"
 )
 
 // What was sent is sent again: here the orders only, to a topic of their own from
@@ -31,7 +31,7 @@ func ExampleOutbox_History() {
 		if err != nil {
 			return err
 		}
-		report, err := replay.Run(ctx, history, printSink{}, replay.Config{
+		report, err := relay.Replay(ctx, history, printSink{}, relay.ReplayConfig{
 			Actor: "ann", Reason: "rebuild the search index",
 			Topic: func(r *outbox.Record) string { return r.Topic + ".rebuild" },
 			Rate:  1000,
@@ -52,7 +52,7 @@ func ExampleOutbox_RunNotifier() {
 	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
 		ctx, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)
-		go func() { ended <- ob.RunNotifier(ctx, pgoutbox.NotifierConfig{}) }()
+		go func() { ended <- ob.RunNotifier(ctx) }()
 		err := ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 			return ob.Enqueue(ctx, tx, outbox.Message{Topic: "orders", Payload: []byte("o-1")})
 		})

@@ -12,6 +12,9 @@ import (
 // Channel is channel.
 func Channel(schema, table string) string { return channel(schema, table) }
 
+// Source is what Outbox.Source returns.
+type Source = source
+
 // ConnectOwn opens a connection as a relay of the source would.
 func (s *Source) ConnectOwn(ctx context.Context) (*pgx.Conn, error) { return s.connect(ctx) }
 

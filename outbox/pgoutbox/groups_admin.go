@@ -13,7 +13,7 @@ import (
 )
 
 // Groups implements admin.Outbox.
-func (o *Outbox) Groups(ctx context.Context) ([]admin.Group, error) {
+func (o operator) Groups(ctx context.Context) ([]admin.Group, error) {
 	rows, err := o.pool.Query(ctx, o.sql.groups)
 	if err != nil {
 		return nil, describe(err)
@@ -34,7 +34,7 @@ func (o *Outbox) Groups(ctx context.Context) ([]admin.Group, error) {
 
 // Members implements admin.Outbox. A standby of a group that keeps to one slot writes
 // nothing and is not known.
-func (o *Outbox) Members(ctx context.Context, group string) ([]admin.Member, error) {
+func (o operator) Members(ctx context.Context, group string) ([]admin.Member, error) {
 	var members []admin.Member
 	var known bool
 	batch := &pgx.Batch{}
@@ -59,8 +59,8 @@ func (o *Outbox) Members(ctx context.Context, group string) ([]admin.Member, err
 }
 
 // RemoveGroup implements admin.GroupManager.
-func (o *Outbox) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) (admin.Changed, error) {
-	if err := req.Check(); err != nil {
+func (o operator) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) (admin.Changed, error) {
+	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
 	}
 	if req.DryRun {
@@ -110,8 +110,8 @@ func (o *Outbox) removable(ctx context.Context, group string) (changed admin.Cha
 }
 
 // SetMaxLag implements admin.GroupManager.
-func (o *Outbox) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
-	if err := req.Check(); err != nil {
+func (o operator) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
+	if err := admin.Complete(&req); err != nil {
 		return err
 	}
 	return o.changeGroup(ctx, req.Group, "set_max_lag", req.By, func(tx pgx.Tx) (map[string]any, error) {

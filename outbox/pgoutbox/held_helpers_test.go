@@ -122,22 +122,12 @@ func verdicts(held []driver.Held, fates ...driver.Fate) []driver.Verdict {
 	return all
 }
 
-// held shows the held records of key, as "payload state", in their order.
-func (h *holding) held(key string) []string {
+// held shows the held records of key a, as "payload state", in their order.
+func (h *holding) held() []string {
 	h.t.Helper()
 	return query1[[]string](h.t, h.db, `
 		SELECT coalesce(array_agg(convert_from(payload, 'UTF8') || ' ' || state ORDER BY seq), '{}')
-		FROM leat.outbox_held WHERE key = $1`, key)
-}
-
-// redrive redrives a key.
-func (h *holding) redrive(key string) admin.Changed {
-	h.t.Helper()
-	changed, err := h.ob.Redrive(h.t.Context(), admin.RedriveRequest{
-		By: people(), Selection: admin.Selection{Topic: topic, Key: key},
-	})
-	require.NoError(h.t, err)
-	return changed
+		FROM leat.outbox_held WHERE key = 'a'`)
 }
 
 // pendingNow is what the relay has not settled.

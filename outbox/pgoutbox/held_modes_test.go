@@ -54,11 +54,11 @@ func setAsideAndBack(t *testing.T, h *holding) {
 	keys, err := h.HeldKeys(ctx)
 	require.NoError(t, err)
 	require.Equal(t, []driver.Key{keyNamed("it's \\ {a,\"b\"}")}, keys)
-	_, err = h.ob.SkipHead(ctx, admin.SkipHeadRequest{By: people(), Key: keys[0]})
+	_, err = h.ob.Admin().SkipHead(ctx, admin.SkipHeadRequest{By: people(), Key: keys[0]})
 	require.NoError(t, err)
 	require.Equal(t, []string{"2", "3", "5"}, h.due("other's"))
 	h.resolve(driver.FatePark)
-	parked, err := h.ob.Held(ctx, admin.HeldQuery{State: admin.HeldParked, Topic: "ev*", Key: keys[0].Key})
+	parked, err := h.ob.Admin().Held(ctx, admin.HeldQuery{State: admin.HeldParked, Topic: "ev*", Key: keys[0].Key})
 	require.NoError(t, err)
 	require.Len(t, parked, 2)
 	require.Equal(t, page.Records[1], parked[0].Record)
@@ -66,21 +66,21 @@ func setAsideAndBack(t *testing.T, h *holding) {
 		{Topics: "ev*", Kind: "unknown", Before: time.Now().Add(time.Hour)},
 		{Topics: "ev*", Dead: true},
 	} {
-		changed, err := h.ob.Redrive(ctx, admin.RedriveRequest{By: people(), Selection: s})
+		changed, err := h.ob.Admin().Redrive(ctx, admin.ChangeRequest{By: people(), Selection: s})
 		require.NoError(t, err)
 		require.Equal(t, 1, changed.Count)
 	}
 	require.Equal(t, keys, h.resolve(driver.FateDelivered, driver.FateDelivered, driver.FateDead, driver.FateSkip))
-	changed, err := h.ob.Drop(ctx, admin.DropRequest{By: people(), Selection: admin.Selection{ID: page.Records[3].ID}})
+	changed, err := h.ob.Admin().Drop(ctx, admin.ChangeRequest{By: people(), Selection: admin.Selection{ID: page.Records[3].ID}})
 	require.NoError(t, err)
 	require.Equal(t, 1, changed.Count)
-	require.NoError(t, h.ob.SetMaxLag(ctx, admin.MaxLagRequest{By: people(), Group: "default", MaxLag: time.Hour}))
-	groups, err := h.ob.Groups(ctx)
+	require.NoError(t, h.ob.Admin().SetMaxLag(ctx, admin.MaxLagRequest{By: people(), Group: "default", MaxLag: time.Hour}))
+	groups, err := h.ob.Admin().Groups(ctx)
 	require.NoError(t, err)
 	require.Len(t, groups, 1)
 	require.Zero(t, statsOf(t, h.ob).Groups[0].Held)
 	require.NoError(t, h.Release(ctx))
-	_, err = h.ob.RemoveGroup(ctx, admin.RemoveGroupRequest{By: people(), Group: "default"})
+	_, err = h.ob.Admin().RemoveGroup(ctx, admin.RemoveGroupRequest{By: people(), Group: "default"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"park", "dead", "skip_head", "park", "redrive", "redrive", "dead", "skip", "drop", "set_max_lag", "remove_group"}, h.actions())
 }
@@ -88,7 +88,7 @@ func setAsideAndBack(t *testing.T, h *holding) {
 // actions shows the audit without its keys.
 func (h *holding) actions() []string {
 	h.t.Helper()
-	entries, err := h.ob.Audit(h.t.Context(), admin.AuditQuery{})
+	entries, err := h.ob.Admin().Audit(h.t.Context(), admin.AuditQuery{})
 	require.NoError(h.t, err)
 	var all []string
 	for _, e := range entries {

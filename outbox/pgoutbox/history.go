@@ -18,41 +18,22 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// Bound is one end of a stretch of history. The zero value is the oldest message
-// that is retained, or, as the upper end, the newest that is committed.
-type Bound struct {
-	kind   boundKind
-	time   time.Time
-	number int64
-}
-
-type boundKind int
-
-const (
-	boundNone boundKind = iota
-	boundTime
-	boundSeq
-	boundWindow
-)
-
-// AtTime bounds by the time of enqueueing, by the database's clock: from t on, and
-// to before t.
-func AtTime(t time.Time) Bound { return Bound{kind: boundTime, time: t} }
-
-// AtSeq bounds by outbox.Record.Seq, the number included.
-func AtSeq(seq int64) Bound { return Bound{kind: boundSeq, number: seq} }
-
-// AtWindow bounds by a window of HistoryConfig.Group, included: what its relay has
-// read in that window and after it, or until then. The last 64 windows are known.
-func AtWindow(no int64) Bound { return Bound{kind: boundWindow, number: no} }
-
 // HistoryConfig selects what is replayed. The zero value is all that is retained.
 type HistoryConfig struct {
-	// From and To are the ends. Both default to everything.
-	From, To Bound
+	// FromSeq and ToSeq bound outbox.Record.Seq, both included; 0 is no bound. Not
+	// negative. Default to 0.
+	FromSeq, ToSeq int64
 
-	// Group is the relay group whose windows From and To mean, and whose name the
-	// audit gives.
+	// Since and Until bound the time of enqueueing, by the database's clock: from Since
+	// on, and to before Until. Default to the zero time: no bound.
+	Since, Until time.Time
+
+	// FromWindow and ToWindow bound by windows of Group, both included: what its relay has
+	// read in that window and after it, or until then; 0 is no bound. The last 64 windows
+	// are known. Not negative. Default to 0.
+	FromWindow, ToWindow int64
+
+	// Group is the relay group whose windows are meant, and whose name the audit gives.
 	// Defaults to "default".
 	Group string
 
@@ -63,7 +44,7 @@ type HistoryConfig struct {
 	Topics, Keys, IDs []string
 }
 
-// History selects retained messages for replay.Run. It connects to nothing. A
+// History selects retained messages for relay.Replay. It connects to nothing. A
 // replay reads on one connection of its own, outside the pool, and holds no
 // transaction open. It needs the privileges of a relay but for the leases, and
 // INSERT on the audit.
@@ -77,9 +58,9 @@ func (o *Outbox) History(cfg HistoryConfig) (driver.History, error) {
 	if err := validateTopics(cfg.Topics); err != nil {
 		return nil, err
 	}
-	for name, b := range map[string]Bound{"From": cfg.From, "To": cfg.To} {
-		if b.number < 0 || b.kind == boundTime && b.time.IsZero() {
-			return nil, outbox.ConfigError(name, b.number, "must not be negative, nor the zero time")
+	for name, no := range map[string]int64{"FromSeq": cfg.FromSeq, "ToSeq": cfg.ToSeq, "FromWindow": cfg.FromWindow, "ToWindow": cfg.ToWindow} {
+		if no < 0 {
+			return nil, outbox.ConfigError(name, no, "must not be negative")
 		}
 	}
 	return &history{ob: o, cfg: cfg}, nil
@@ -93,7 +74,7 @@ type history struct {
 
 // Begin implements driver.History.
 func (h *history) Begin(ctx context.Context, order driver.ReplayOrder) (driver.Playback, error) {
-	if err := h.ob.requireSchema(ctx, relaySchema); err != nil {
+	if err := h.ob.requireSchema(ctx); err != nil {
 		return nil, unusable(err)
 	}
 	p := &playback{history: h, by: admin.By{Actor: order.Actor, Reason: order.Reason}}
@@ -140,29 +121,28 @@ func (h *history) settle(ctx context.Context, conn *pgx.Conn, facts pgwindow.Fac
 		return place{}, err
 	}
 	var err error
-	switch to := h.cfg.To; to.kind {
-	case boundSeq:
-		at.End = min(at.End, to.number)
-	case boundWindow:
-		_, at.Target, err = h.window(ctx, conn, to.number)
-	case boundNone, boundTime:
+	if h.cfg.ToSeq > 0 {
+		at.End = min(at.End, h.cfg.ToSeq)
 	}
-	if err != nil {
-		return place{}, err
-	}
-	first := int64(1)
-	switch from := h.cfg.From; from.kind {
-	case boundSeq:
-		first = from.number
-	case boundTime:
-		err = conn.QueryRow(ctx, h.ob.sql.historyFromTime, from.time, at.End).Scan(&first)
-	case boundWindow:
-		if at.Prev, _, err = h.window(ctx, conn, from.number); err == nil {
-			err = conn.QueryRow(ctx, h.ob.sql.historyFromWindow, at.Prev, at.End).Scan(&first)
+	if h.cfg.ToWindow > 0 {
+		if _, at.Target, err = h.window(ctx, conn, h.cfg.ToWindow); err != nil {
+			return place{}, err
 		}
-	case boundNone:
 	}
-	at.Last = max(first-1, 0)
+	first := max(h.cfg.FromSeq, 1)
+	if !h.cfg.Since.IsZero() {
+		var from int64
+		err = conn.QueryRow(ctx, h.ob.sql.historyFromTime, h.cfg.Since, at.End).Scan(&from)
+		first = max(first, from)
+	}
+	if err == nil && h.cfg.FromWindow > 0 {
+		var from int64
+		if at.Prev, _, err = h.window(ctx, conn, h.cfg.FromWindow); err == nil {
+			err = conn.QueryRow(ctx, h.ob.sql.historyFromWindow, at.Prev, at.End).Scan(&from)
+		}
+		first = max(first, from)
+	}
+	at.Last = first - 1
 	if err == nil {
 		err = h.retained(ctx, conn, &at)
 	}
@@ -173,7 +153,7 @@ func (h *history) settle(ctx context.Context, conn *pgx.Conn, facts pgwindow.Fac
 func (h *history) window(ctx context.Context, conn *pgx.Conn, no int64) (prev, target string, err error) {
 	err = conn.QueryRow(ctx, h.ob.sql.historyWindow, h.cfg.Group, no).Scan(&prev, &target)
 	if errors.Is(err, pgx.ErrNoRows) {
-		err = outbox.ConfigError("AtWindow", no, "window of group "+strconv.Quote(h.cfg.Group)+" is not known any more, or not yet")
+		err = outbox.ConfigError("window", no, "window of group "+strconv.Quote(h.cfg.Group)+" is not known any more, or not yet")
 	}
 	return prev, target, err
 }

@@ -15,7 +15,7 @@ import (
 // retained moves the start of a playback up to the first message that is retained, except
 // where a number was asked for whose range is gone.
 func (h *history) retained(ctx context.Context, conn *pgx.Conn, at *place) error {
-	if h.cfg.From.kind == boundSeq {
+	if h.cfg.FromSeq > 0 {
 		parts, err := partsOf(ctx, conn, h.ob.sql.ranges)
 		if err != nil || len(parts) > 0 && parts[0].From > at.Last+1 {
 			return err // the first Read tells

@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/replay"
+	"github.com/leat-go/leat/outbox/relay"
 )
 
 // drops of history under a replay that has sent the first three of thirty.
@@ -43,12 +43,12 @@ func TestO2_ReplayTellsOfHistoryDroppedUnderIt(t *testing.T) {
 			require.NoError(t, err)
 			broker := outboxtest.NewBroker()
 			how := replayConfig()
-			how.Progress = func(context.Context, replay.Report) {
+			how.Progress = func(context.Context, relay.ReplayReport) {
 				drop(t, ob, db)
 				how.Progress = nil
 				drop = func(*testing.T, *pgoutbox.Outbox, *testenv.Database) {}
 			}
-			report, err := replay.Run(t.Context(), h, broker.Sink(), how)
+			report, err := relay.Replay(t.Context(), h, broker.Sink(), how)
 			require.ErrorIs(t, err, driver.ErrHistoryGap)
 			var gap *driver.HistoryGapError
 			require.ErrorAs(t, err, &gap)
@@ -57,10 +57,10 @@ func TestO2_ReplayTellsOfHistoryDroppedUnderIt(t *testing.T) {
 			require.False(t, report.Done)
 
 			how.Position = report.Position
-			_, err = replay.Run(t.Context(), h, broker.Sink(), how)
+			_, err = relay.Replay(t.Context(), h, broker.Sink(), how)
 			require.ErrorIs(t, err, driver.ErrHistoryGap)
 			how.SkipGaps = true
-			report, err = replay.Run(t.Context(), h, broker.Sink(), how)
+			report, err = relay.Replay(t.Context(), h, broker.Sink(), how)
 			require.NoError(t, err)
 			require.Equal(t, []driver.HistoryGapError{{From: 4, To: 20}}, report.Gaps)
 			require.True(t, report.Done)
@@ -77,20 +77,20 @@ func TestO2_ReplayOfWhatIsRetained(t *testing.T) {
 	s := acquire(t, ob, "")
 	begin(t, ob, db).put("k", "never").rollback()
 	putMany(t, ob, 0, 24)
-	got, _ := replayed(t, ob, pgoutbox.HistoryConfig{From: pgoutbox.AtSeq(1)}, replayConfig())
+	got, _ := replayed(t, ob, pgoutbox.HistoryConfig{FromSeq: 1}, replayConfig())
 	require.Len(t, got, 24, "number 1 was never a message's")
 	settle(t, s)
 	require.Len(t, once(t, maintenance(t, ob, atOnce())).Dropped, 2)
-	for name, from := range map[string]pgoutbox.Bound{
-		"the oldest": {}, "time": pgoutbox.AtTime(got[0].CreatedAt), "seq": pgoutbox.AtSeq(21),
+	for name, cfg := range map[string]pgoutbox.HistoryConfig{
+		"the oldest": {}, "time": {Since: got[0].CreatedAt}, "seq": {FromSeq: 21},
 	} {
-		got, report := replayed(t, ob, pgoutbox.HistoryConfig{From: from}, replayConfig())
+		got, report := replayed(t, ob, cfg, replayConfig())
 		require.Len(t, got, 5, name)
 		require.Empty(t, report.Gaps, name)
 	}
-	h, err := ob.History(pgoutbox.HistoryConfig{From: pgoutbox.AtSeq(15)})
+	h, err := ob.History(pgoutbox.HistoryConfig{FromSeq: 15})
 	require.NoError(t, err)
-	_, err = replay.Run(t.Context(), h, outboxtest.NewBroker().Sink(), replayConfig())
+	_, err = relay.Replay(t.Context(), h, outboxtest.NewBroker().Sink(), replayConfig())
 	require.EqualError(t, err, "leat: history to be replayed is no longer retained: seq 15 to 20")
 
 	exec(t, db, "DELETE FROM leat.outbox")

@@ -23,10 +23,7 @@ import (
 // selected, it ends all the same.
 const historySpan = 200_000
 
-var (
-	_ driver.BoundedPlayback = (*playback)(nil)
-	_ driver.AuditedPlayback = (*playback)(nil)
-)
+var _ driver.Playback = (*playback)(nil)
 
 // playback is a driver.Playback.
 type playback struct {
@@ -51,7 +48,7 @@ func (p *playback) Read(ctx context.Context, limit int) ([]outbox.Record, error)
 		upto := min(p.at.Last+historySpan, p.at.End)
 		h := p.history
 		records, full, err := p.pager.query(ctx, limit, h.ob.sql.historyPage, p.at.Last, upto, p.at.Target, orNull(p.at.Prev),
-			h.cfg.From.orNull(), h.cfg.To.orNull(), likePatterns(h.cfg.Topics), h.cfg.Keys, h.uuids(), limit)
+			orNull(h.cfg.Since), orNull(h.cfg.Until), likePatterns(h.cfg.Topics), h.cfg.Keys, h.uuids(), limit)
 		if err != nil {
 			return nil, unusable(describe(err))
 		}
@@ -79,13 +76,13 @@ func (p *playback) PositionAfter(r *outbox.Record) string {
 	return at.String()
 }
 
-// Bounds implements driver.BoundedPlayback. An upper bound by time is not among them: it
+// Bounds implements driver.Playback. An upper bound by time is not among them: it
 // would have to be searched for.
 func (p *playback) Bounds() (first, end int64) {
 	return min(p.at.Last, p.at.End) + 1, p.at.End + 1
 }
 
-// End implements driver.AuditedPlayback.
+// End implements driver.Playback.
 func (p *playback) End(ctx context.Context, e driver.ReplayEnd) error {
 	h := p.history
 	details := map[string]any{
@@ -187,17 +184,10 @@ func parsePlace(text string) (place, error) {
 	return place{System: numbers[0], Target: parts[2], Prev: parts[3], Last: numbers[1], End: numbers[2]}, nil
 }
 
-func orNull(text string) *string {
-	if text == "" {
+func orNull[T string | time.Time](v T) *T {
+	var zero T
+	if v == zero {
 		return nil
 	}
-	return &text
-}
-
-// orNull is the bound's time, nil where it is none.
-func (b Bound) orNull() *time.Time {
-	if b.kind != boundTime {
-		return nil
-	}
-	return &b.time
+	return &v
 }

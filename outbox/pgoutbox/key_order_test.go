@@ -14,51 +14,6 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestO5_KeyOrderIsCommitOrder: a second writer of a key waits, before it draws
-// its number, until the first has ended. Without that, the number that is drawn
-// first is committed last.
-func TestO5_KeyOrderIsCommitOrder(t *testing.T) {
-	t.Parallel()
-	t.Run("ours", func(t *testing.T) {
-		t.Parallel()
-		ob, db := newOutbox(t, pgoutbox.Config{})
-		first, second := begin(t, ob, db).put("k", "first"), begin(t, ob, db)
-		done := second.goPut("k", "second")
-		awaitBlocked(t, db, second.pid())
-		require.EqualValues(t, 1, query1[int64](t, db, "SELECT pg_sequence_last_value('leat.outbox_seq_seq')"),
-			"the waiting writer has drawn no number")
-		require.True(t, query1[bool](t, db, "SELECT backend_xid IS NULL FROM pg_stat_activity WHERE pid = $1", second.pid()),
-			"nor an xid")
-		first.commit()
-		require.NoError(t, <-done)
-		second.commit()
-		require.Equal(t, []string{"first", "second"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
-	})
-	t.Run("wrong", func(t *testing.T) {
-		t.Parallel()
-		ob, db := newOutbox(t, pgoutbox.Config{UnorderedKeys: true})
-		s := acquire(t, ob, "")
-		committedLast, committedFirst := begin(t, ob, db).put("k", "2"), begin(t, ob, db)
-		committedFirst.put("k", "1").commit()
-		got := readAll(t, s, 10)
-		committedLast.commit()
-		got = append(got, readAll(t, s, 10)...)
-		require.Equal(t, []string{"1", "2"}, payloads(got))
-		require.Greater(t, got[0].Seq, got[1].Seq, "negative control: in one window they would be the other way round")
-	})
-}
-
-// TestO5_OtherKeysGoOn: neither other keys nor messages without a key wait.
-func TestO5_OtherKeysGoOn(t *testing.T) {
-	t.Parallel()
-	ob, db := newOutbox(t, pgoutbox.Config{})
-	holds := begin(t, ob, db).put("k", "held")
-	put(t, ob, "other", "a")
-	put(t, ob, "", "b")
-	holds.rollback()
-	require.Equal(t, []string{"a", "b"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
-}
-
 // TestO5_BeyondMaxKeyLocks: a call with more keys than MaxKeyLocks locks the
 // whole outbox, against each key in it and against its like.
 func TestO5_BeyondMaxKeyLocks(t *testing.T) {

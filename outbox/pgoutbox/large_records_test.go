@@ -71,7 +71,7 @@ func TestN3_PagesFetchNoMoreThanTheyKeep(t *testing.T) {
 	putLarge(t, db, "k", 70, mebibyte)
 	put(t, ob, "k", "last")
 	for _, cfg := range []pgoutbox.SourceConfig{{Group: "all"}, {Group: "some", Topics: []string{"ev*"}}} {
-		cfg.Start = pgoutbox.StartOldest()
+		cfg.Start = driver.Start{Oldest: true}
 		s := acquireFrom(t, sourceOf(t, ob, cfg))
 		var sizes []int
 		for {

@@ -23,7 +23,7 @@ func TestN4_LongTopicsCanBeSetAside(t *testing.T) {
 	put(t, h.ob, "b", "next")
 	h.hold(driver.FatePark, driver.FateWait, driver.FateDead, driver.FateRetry, driver.FateDelivered)
 	require.Empty(t, h.pendingNow())
-	parked, err := h.ob.Held(t.Context(), admin.HeldQuery{State: admin.HeldParked})
+	parked, err := h.ob.Admin().Held(t.Context(), admin.HeldQuery{State: admin.HeldParked})
 	require.NoError(t, err)
 	require.Len(t, parked, 2)
 	long := parked[0].Topic

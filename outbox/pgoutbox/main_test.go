@@ -76,14 +76,14 @@ func newOutbox(tb testing.TB, cfg pgoutbox.Config) (*pgoutbox.Outbox, *testenv.D
 // source returns a new source of group, which starts at the oldest message.
 func source(tb testing.TB, ob *pgoutbox.Outbox, group string) *pgoutbox.Source {
 	tb.Helper()
-	return sourceOf(tb, ob, pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest()})
+	return sourceOf(tb, ob, pgoutbox.SourceConfig{Group: group, Start: driver.Start{Oldest: true}})
 }
 
 func sourceOf(tb testing.TB, ob *pgoutbox.Outbox, cfg pgoutbox.SourceConfig) *pgoutbox.Source {
 	tb.Helper()
 	src, err := ob.Source(cfg)
 	require.NoError(tb, err)
-	return src
+	return src.(*pgoutbox.Source) //nolint:forcetypeassert // it is
 }
 
 // acquire starts a session of group, which is released when the test ends.
@@ -93,7 +93,7 @@ func acquire(tb testing.TB, ob *pgoutbox.Outbox, group string) driver.Session {
 }
 
 // acquireFrom starts a session of src, which is released when the test ends.
-func acquireFrom(tb testing.TB, src *pgoutbox.Source) driver.Session {
+func acquireFrom(tb testing.TB, src driver.Source) driver.Session {
 	tb.Helper()
 	s, err := src.Acquire(tb.Context(), testLease)
 	require.NoError(tb, err)

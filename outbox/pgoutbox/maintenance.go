@@ -17,9 +17,6 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// maintenanceSchema is the oldest version of the schema that maintenance works with.
-const maintenanceSchema = 3
-
 // Maintenance keeps the log in shape: it makes ranges ahead of the sequence, closes the
 // one in use by age or size, drops those behind every group, and moves delayed messages
 // into the log when they are due. Run it beside every relay; of all that run, one works
@@ -69,7 +66,7 @@ func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
 
 // Run keeps the log in shape until ctx ends, and returns nil then, with every
 // goroutine ended. Of any number of processes, one works at a time; another takes over
-// within the lease. Only a schema that is missing or older than version 3 ends Run
+// within the lease. Only a schema that is missing or too old ends Run
 // before ctx does (outbox.ErrNotMigrated); every other error is logged and tried again.
 // A second Run at the same time returns outbox.ErrAlreadyRunning.
 func (m *Maintenance) Run(ctx context.Context) error {
@@ -198,7 +195,7 @@ func (m *Maintenance) promoteDue(ctx context.Context) (time.Duration, error) {
 
 // check looks whether maintenance can work here.
 func (m *Maintenance) check(ctx context.Context) error {
-	return m.ob.requireSchema(ctx, maintenanceSchema)
+	return m.ob.requireSchema(ctx)
 }
 
 // round does one round, and tells the hooks.
@@ -238,7 +235,7 @@ func (r *round) all(ctx context.Context) error {
 		case isBusy(err):
 			r.report.Busy = true
 			r.alarm(ctx, outbox.AlarmEvent{Kind: AlarmBusy})
-			m.log.InfoContext(ctx, "producers hold the log, later again", slog.String("step", step.name), slog.Any("error", err))
+			m.log.InfoContext(ctx, "producers hold the log, later again", slog.String("operation", step.name), slog.Any("error", err))
 		case err != nil:
 			errs = append(errs, fmt.Errorf("leat: maintenance, %s: %w", step.name, describe(err)))
 		}

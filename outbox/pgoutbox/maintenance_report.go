@@ -8,7 +8,7 @@ import (
 )
 
 func rangeAttr(r admin.Range) slog.Attr {
-	return slog.Group("range", slog.String("table", r.Table), slog.Int64("from", r.From), slog.Int64("to", r.To))
+	return slog.Group("range", slog.String("table", r.Table), slog.Int64("from_seq", r.From), slog.Int64("to_seq", r.To))
 }
 
 // MaintenanceReport is what one round has done.

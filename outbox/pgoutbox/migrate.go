@@ -14,9 +14,9 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// relaySchema is the oldest version of the schema that the relays of this version of
-// the library work with. Its producers work with version 1, too.
-const relaySchema = 6
+// neededSchema is the oldest version of the schema that relays and maintenance of this
+// version of the library work with. Producers do not look.
+const neededSchema = 1
 
 // SchemaStatus is the state of the outbox's schema.
 type SchemaStatus struct {
@@ -42,9 +42,9 @@ func (o *Outbox) SchemaStatus(ctx context.Context) (SchemaStatus, error) {
 }
 
 // requireSchema returns an error that wraps outbox.ErrNotMigrated where the
-// schema is missing or older than version.
-func (o *Outbox) requireSchema(ctx context.Context, version int) error {
-	err := o.cfg.migrations().Require(ctx, pgmigrate.FromPool(o.pool.Pool), version)
+// schema is missing or older than neededSchema.
+func (o *Outbox) requireSchema(ctx context.Context) error {
+	err := o.cfg.migrations().Require(ctx, pgmigrate.FromPool(o.pool.Pool), neededSchema)
 	if errors.Is(err, pgmigrate.ErrBehind) {
 		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
 	}

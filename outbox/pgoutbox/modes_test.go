@@ -52,7 +52,7 @@ func TestO4_EveryQueryMode(t *testing.T) {
 			require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
 				return ob.Enqueue(ctx, tx, delayed, outbox.Message{Topic: "beside"})
 			}))
-			listed, err := ob.Delayed(t.Context(), admin.DelayedQuery{ID: "d"})
+			listed, err := ob.Admin().Delayed(t.Context(), admin.DelayedQuery{ID: "d"})
 			require.NoError(t, err)
 			require.Len(t, listed, 1)
 			require.True(t, delayed.NotBefore.Equal(listed[0].NotBefore))

@@ -20,6 +20,6 @@ func TestO2_RangeThatWasDetached(t *testing.T) {
 	require.Len(t, readAll(t, s, 10), 5)
 	exec(t, db, "ALTER TABLE leat.outbox ATTACH PARTITION leat.outbox_p1 FOR VALUES FROM (MINVALUE) TO (11)")
 	require.Empty(t, readAll(t, s, 10))
-	got, _ := replayed(t, ob, pgoutbox.HistoryConfig{To: pgoutbox.AtSeq(10)}, replayConfig())
+	got, _ := replayed(t, ob, pgoutbox.HistoryConfig{ToSeq: 10}, replayConfig())
 	require.Len(t, got, 10)
 }

@@ -8,10 +8,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ErrNotOwner is wrapped by the errors of Maintenance where its role is neither the owner of
-// the log nor a member of the owner, and so can neither make nor drop ranges. Grant it the
-// membership, or set MaintenanceConfig.NoDDL.
-var ErrNotOwner = errors.New("leat: the role of maintenance is not a member of the one that owns the log")
+// errNotOwner is wrapped by the errors of Maintenance where its role is neither the owner of
+// the log nor a member of the owner, and so can neither make nor drop ranges.
+var errNotOwner = errors.New("leat: the role of maintenance is not a member of the one that owns the log")
 
 // findOwner looks who owns the log: new ranges are to belong to the same role, or that role could
 // neither migrate nor drop them.
@@ -23,7 +22,7 @@ func (p *tailPlan) findOwner(ctx context.Context, tx pgx.Tx) error {
 	case err != nil:
 		return err
 	case !member:
-		return fmt.Errorf("%w: %q is no member of %q", ErrNotOwner, me, owner)
+		return fmt.Errorf("%w: %q is not a member of %q: grant it the membership, or set NoDDL", errNotOwner, me, owner)
 	case owner != me:
 		p.owner = owner
 	}

@@ -135,7 +135,7 @@ func TestO2_LargeTailStaysOpen(t *testing.T) {
 	require.Len(t, report.Alarms, 2)
 	require.Equal(t, pgoutbox.AlarmTailInUse, report.Alarms[0].Kind)
 	require.Equal(t, "outbox_tail", report.Alarms[0].Detail)
-	require.Contains(t, attr(report.Alarms[0], "range").Group(), slog.Int64("to", math.MaxInt64))
+	require.Contains(t, attr(report.Alarms[0], "range").Group(), slog.Int64("to_seq", math.MaxInt64))
 	require.Equal(t, report.Alarms, heard.raised)
 	require.Equal(t, 1, stored(t, db))
 }

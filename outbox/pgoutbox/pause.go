@@ -11,10 +11,10 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-var _ driver.Pausable = (*Source)(nil)
+var _ driver.Pausable = (*source)(nil)
 
 // Paused implements driver.Pausable.
-func (s *Source) Paused(ctx context.Context) ([]string, error) {
+func (s *source) Paused(ctx context.Context) ([]string, error) {
 	patterns, err := s.ob.paused(ctx, s.ob.pool, s.cfg.Group)
 	return patterns, unusable(describe(err))
 }
@@ -28,17 +28,17 @@ func (o *Outbox) paused(ctx context.Context, db interface {
 }
 
 // Pause implements admin.Pauser.
-func (o *Outbox) Pause(ctx context.Context, req admin.PauseRequest) error {
+func (o operator) Pause(ctx context.Context, req admin.PauseRequest) error {
 	return o.setPaused(ctx, "pause", req, req.Pause)
 }
 
 // Resume implements admin.Pauser.
-func (o *Outbox) Resume(ctx context.Context, req admin.PauseRequest) error {
+func (o operator) Resume(ctx context.Context, req admin.PauseRequest) error {
 	return o.setPaused(ctx, "resume", req, req.Resume)
 }
 
 func (o *Outbox) setPaused(ctx context.Context, action string, req admin.PauseRequest, change func(paused []string) ([]string, error)) error {
-	if err := req.Check(); err != nil {
+	if err := admin.Complete(&req); err != nil {
 		return err
 	}
 	return o.changeGroup(ctx, req.Group, action, req.By, func(tx pgx.Tx) (map[string]any, error) {

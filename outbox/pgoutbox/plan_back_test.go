@@ -18,7 +18,7 @@ func TestO11_PlansOfTheLookForASequenceThatWentBack(t *testing.T) {
 	testenv.Long(t, "needs a million rows")
 	const all = 1_000_000
 	db := testenv.Postgres(t, million(t))
-	statements := loadRelease(t, "../internal/pgwindow/sql").statements
+	statements := loadStatements(t, "../internal/pgwindow/sql")
 	sql := "SELECT " + statements["back"] + ` AS found FROM (SELECT $1::pg_snapshot AS target, $2::bigint AS next_floor,
 		$3::bigint AS source_floor, $4::text::xid8 AS opened_by OFFSET 0) own`
 	sequence := query1[uint32](t, db, "SELECT 'leat.outbox_seq_seq'::regclass::oid")

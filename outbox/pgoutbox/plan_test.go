@@ -215,7 +215,7 @@ func planModes() []string {
 // explain runs p on a connection that is set up as a relay's.
 func explain(t *testing.T, db *testenv.Database, mode string, p page) *node {
 	t.Helper()
-	conn, statements := db.Connect(t), loadRelease(t, "sql").statements
+	conn, statements := db.Connect(t), loadStatements(t, "sql")
 	if mode == throughAPooler {
 		_, err := conn.Exec(t.Context(), "BEGIN")
 		require.NoError(t, err)
@@ -232,7 +232,7 @@ func explainOn(t *testing.T, conn *pgx.Conn, mode string, p page) *node {
 	t.Helper()
 	ctx := t.Context()
 	sql := p.statement
-	if named, ok := loadRelease(t, "sql").statements[p.statement]; ok {
+	if named, ok := loadStatements(t, "sql")[p.statement]; ok {
 		sql = named
 	}
 	_, err := conn.Exec(ctx, "SET jit = off; SET plan_cache_mode = "+mode)

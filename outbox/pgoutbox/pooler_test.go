@@ -46,7 +46,7 @@ func TestWake_PoolerInSessionMode(t *testing.T) {
 	_, db := newOutbox(t, pgoutbox.Config{})
 	pooled := testenv.PgBouncer(t, db, testenv.PoolSession)
 	producer := elsewhere(t, pooled, pgoutbox.Config{})
-	runNotifier(t, producer, pgoutbox.NotifierConfig{})
+	runNotifier(t, producer)
 	broker := outboxtest.NewBroker()
 	r, err := relay.New(source(t, elsewhere(t, pooled, pgoutbox.Config{}), ""), broker.Sink(), relay.Config{PollMin: never, PollMax: never})
 	require.NoError(t, err)

@@ -73,28 +73,6 @@ func TestO15_OneWindowForMuch(t *testing.T) {
 	require.Empty(t, pending(t, db, "default"))
 }
 
-// TestO9_ZombieSession: a session whose lease was taken over can neither settle
-// nor open nor renew, and its release harms nobody.
-func TestO9_ZombieSession(t *testing.T) {
-	t.Parallel()
-	ob, db := newOutbox(t, pgoutbox.Config{})
-	ctx := t.Context()
-	zombie := acquire(t, ob, "")
-	put(t, ob, "k", "1", "2", "3", "4")
-	page, err := zombie.Read(ctx, 2)
-	require.NoError(t, err)
-	exec(t, db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
-	successor := acquire(t, ob, "")
-	require.Equal(t, zombie.Epoch()+1, successor.Epoch())
-
-	before := state(t, db)
-	require.ErrorIs(t, zombie.Advance(ctx, page, 1), driver.ErrLeaseLost)
-	require.ErrorIs(t, zombie.Renew(ctx, testLease), driver.ErrLeaseLost)
-	require.NoError(t, zombie.Release(ctx))
-	require.Equal(t, before, state(t, db))
-	require.Equal(t, []string{"1", "2", "3", "4"}, payloads(readAll(t, successor, 3)))
-}
-
 // TestO9_ZombieCannotOpen: the read of a zombie past its window's end fails.
 func TestO9_ZombieCannotOpen(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,7 @@ type position struct {
 	Last             int64    `json:"last"`
 	OpenedBy         string   `json:"opened_by"`
 	SystemIdentifier int64    `json:"system_identifier"`
-	// Incarnation of the log; 0 in positions of releases that did not note it.
+	// Incarnation of the log; 0 if it was not noted.
 	Incarnation int64 `json:"incarnation,omitempty"`
 }
 

@@ -110,7 +110,7 @@ func TestO2_SeekRefuses(t *testing.T) {
 	}
 	require.ErrorIs(t, s.Seek(t.Context(), change("system_identifier", 7)), pgwindow.ErrOtherCluster)
 	require.ErrorIs(t, s.Seek(t.Context(), change("incarnation", 7)), pgwindow.ErrLogRestarted)
-	require.NoError(t, s.Seek(t.Context(), change("incarnation", 0)), "of a release that did not note it")
+	require.NoError(t, s.Seek(t.Context(), change("incarnation", 0)), "of which it was not noted")
 	require.NoError(t, s.Seek(t.Context(), second))
 	require.Equal(t, []string{"3"}, payloads(readAll(t, s, 10)))
 

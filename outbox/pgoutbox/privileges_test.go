@@ -143,7 +143,7 @@ func useRelay(ctx context.Context, ob *pgoutbox.Outbox) error {
 			return nil
 		}
 		sink.poison = ""
-		changed, err := ob.Redrive(ctx, admin.RedriveRequest{By: people(), Selection: admin.Selection{Topic: topic, Key: "k"}})
+		changed, err := ob.Admin().Redrive(ctx, admin.ChangeRequest{By: people(), Selection: admin.Selection{Topic: topic, Key: "k"}})
 		if err != nil {
 			return fmt.Errorf("%w: redriven %v: %w", errIncomplete, changed, err)
 		}
@@ -154,8 +154,8 @@ func useRelay(ctx context.Context, ob *pgoutbox.Outbox) error {
 // useStats is useRelay, and what people look at.
 func useStats(ctx context.Context, ob *pgoutbox.Outbox) error {
 	err := useRelay(ctx, ob)
-	_, stats := ob.Stats(ctx)
-	entries, audit := ob.Audit(ctx, admin.AuditQuery{})
+	_, stats := ob.Admin().Stats(ctx)
+	entries, audit := ob.Admin().Audit(ctx, admin.AuditQuery{})
 	if audit == nil && len(entries) == 0 {
 		audit = errIncomplete
 	}

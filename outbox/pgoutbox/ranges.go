@@ -12,16 +12,16 @@ import (
 )
 
 // Ranges implements admin.RangeLister.
-func (o *Outbox) Ranges(ctx context.Context) ([]admin.RangeState, error) {
+func (o operator) Ranges(ctx context.Context) ([]admin.Range, error) {
 	parts, err := partsOf(ctx, o.pool, o.sql.ranges)
 	if err != nil {
 		return nil, describe(err)
 	}
-	states := make([]admin.RangeState, len(parts))
+	states := make([]admin.Range, len(parts))
 	batch := &pgx.Batch{}
 	batch.Queue(withoutJIT)
 	for i, p := range parts {
-		states[i].Range = p.Range
+		states[i] = p.Range
 		// By the log, since nobody may have granted a range that was added later.
 		part := fmt.Sprintf("(SELECT * FROM %s WHERE seq >= %d AND seq < %d)", o.table, p.From, p.To)
 		batch.Queue(strings.ReplaceAll(o.sql.pins, "{range}", part)).Query(func(rows pgx.Rows) error {

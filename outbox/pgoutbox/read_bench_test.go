@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -32,7 +33,7 @@ func BenchmarkRead(b *testing.B) {
 	round := 0
 	for b.Loop() {
 		round++
-		source, err := ob.Source(pgoutbox.SourceConfig{Group: fmt.Sprintf("round-%d", round), Start: pgoutbox.StartOldest()})
+		source, err := ob.Source(pgoutbox.SourceConfig{Group: fmt.Sprintf("round-%d", round), Start: driver.Start{Oldest: true}})
 		require.NoError(b, err)
 		session, err := source.Acquire(b.Context(), time.Minute)
 		require.NoError(b, err)

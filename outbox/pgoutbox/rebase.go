@@ -25,10 +25,10 @@ type RebaseRequest struct {
 	// Defaults to false: the group starts over at Start.
 	KeepPosition bool
 
-	// Start is where the group starts over. StartOldest sends all that is retained
-	// again, with the same ids, which inboxes recognise; StartNow leaves out what was
-	// committed before. Required unless KeepPosition is set, which excludes it.
-	Start Start
+	// Start is where the group starts over. Oldest sends all that is retained again, with
+	// the same ids, which inboxes recognise; Now leaves out what was committed before.
+	// Required unless KeepPosition is set, which excludes it.
+	Start driver.Start
 
 	// Actor and Reason are noted in the audit. Required.
 	Actor, Reason string
@@ -45,7 +45,10 @@ func (r RebaseRequest) validate() error {
 	if err := validateGroup(r.Group); err != nil {
 		return err
 	}
-	if r.KeepPosition == r.Start.stated {
+	if err := r.Start.Check(); err != nil {
+		return err
+	}
+	if r.KeepPosition == r.Start.IsStated() {
 		return outbox.ConfigError("Start", r.Start, fmt.Sprintf("must be stated unless the position is kept (KeepPosition = %t)", r.KeepPosition))
 	}
 	if strings.TrimSpace(r.Actor) == "" {
@@ -71,7 +74,7 @@ func (r RebaseRequest) validate() error {
 //     number, which would make producers fail, Rebase says so: set it first.
 //  4. After a failover that lost commits, or a backup that was restored, under a sink
 //     that keeps the positions itself (driver.TransactionalSink): Rebase with Start.
-//     StartOldest repeats what the log still holds, with the same ids, and loses nothing.
+//     Oldest repeats what the log still holds, with the same ids, and loses nothing.
 //  5. Where a sink keeps the positions itself, remove those of the group there, before
 //     or after Rebase (kafkasink.Transactional.RemovePositions).
 //  6. Start the relays; if the position was kept and the sink's was removed, once with
@@ -86,7 +89,7 @@ func (o *Outbox) Rebase(ctx context.Context, r RebaseRequest) error {
 		return err
 	}
 	// Before the transaction begins, since its xid would be older than the floors.
-	if b.at, err = o.chain.Outset(ctx, o.pool, o.window, r.Start.at, r.Start.time); err != nil {
+	if b.at, err = o.chain.Outset(ctx, o.pool, o.window, beginOf(r.Start), r.Start.At); err != nil {
 		return err
 	}
 	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
@@ -115,7 +118,7 @@ func (o *Outbox) newRebase(ctx context.Context, r RebaseRequest) (*rebase, error
 	if err := b.load(o.cfg); err != nil {
 		return nil, err
 	}
-	return b, o.requireSchema(ctx, relaySchema)
+	return b, o.requireSchema(ctx)
 }
 
 func (b *rebase) load(cfg Config) error {

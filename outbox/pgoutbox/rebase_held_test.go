@@ -8,7 +8,6 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
-	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
 // TestO2_NumbersOfAFormerLog: numbers began anew, and records of the log that was there
@@ -25,7 +24,7 @@ func TestO2_NumbersOfAFormerLog(t *testing.T) {
 			h.hold(fate)
 			require.NoError(t, h.Release(t.Context()))
 			exec(t, h.db, "TRUNCATE leat.outbox RESTART IDENTITY")
-			require.NoError(t, h.ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+			require.NoError(t, h.ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
 			put(t, h.ob, "new", "2")
 
 			h = holdingOf(t, h.ob, h.db, "default")
@@ -35,7 +34,7 @@ func TestO2_NumbersOfAFormerLog(t *testing.T) {
 			require.NoError(t, h.Release(t.Context()))
 			require.Equal(t, []string{"2"}, h.pendingNow())
 
-			dropped, err := h.ob.Drop(t.Context(), admin.DropRequest{
+			dropped, err := h.ob.Admin().Drop(t.Context(), admin.ChangeRequest{
 				Group: "default", Selection: admin.Selection{Topic: topic, Key: "old", Dead: fate == driver.FateDead}, By: people(),
 			})
 			require.NoError(t, err)
@@ -56,7 +55,7 @@ func TestO2_DeadUnderATakenNumber(t *testing.T) {
 	h.hold(driver.FateDead)
 	require.NoError(t, h.Release(t.Context()))
 	exec(t, h.db, "TRUNCATE leat.outbox RESTART IDENTITY")
-	require.NoError(t, h.ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+	require.NoError(t, h.ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
 	put(t, h.ob, "new", "2")
 	h = holdingOf(t, h.ob, h.db, "default")
 	h.hold(driver.FateRetry)
@@ -66,7 +65,7 @@ func TestO2_DeadUnderATakenNumber(t *testing.T) {
 	_, err = h.Resolve(t.Context(), verdicts(held, driver.FateDead))
 	require.ErrorIs(t, err, heldqueue.ErrNumberTaken)
 	require.NoError(t, h.Release(t.Context()))
-	_, err = h.ob.Redrive(t.Context(), admin.RedriveRequest{Group: "default", Selection: admin.Selection{Topic: topic, Key: "old", Dead: true}, By: people()})
+	_, err = h.ob.Admin().Redrive(t.Context(), admin.ChangeRequest{Group: "default", Selection: admin.Selection{Topic: topic, Key: "old", Dead: true}, By: people()})
 	require.ErrorIs(t, err, heldqueue.ErrNumberTaken)
 	h = holdingOf(t, h.ob, h.db, "default")
 	require.Equal(t, []string{"2"}, h.due(), "still held")

@@ -61,7 +61,7 @@ func (b *rebase) estimate(ctx context.Context, tx pgx.Tx) (plan RebasePlan, err 
 		return plan, err
 	}
 	var known bool
-	err = tx.QueryRow(ctx, b.plan, b.Group, b.KeepPosition, b.Start.at, b.Start.time).
+	err = tx.QueryRow(ctx, b.plan, b.Group, b.KeepPosition, beginOf(b.Start), b.Start.At).
 		Scan(&known, &plan.Sends, &plan.Repeats, &plan.LeavesOut, &plan.Adopts)
 	if err == nil && !known {
 		err = b.noGroup()

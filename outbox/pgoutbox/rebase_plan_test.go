@@ -8,6 +8,7 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -30,9 +31,9 @@ func TestO2_PlanRebaseTellsWhatComes(t *testing.T) {
 		request func(at time.Time) pgoutbox.RebaseRequest
 		want    pgoutbox.RebasePlan
 	}{
-		"oldest": {func(time.Time) pgoutbox.RebaseRequest { return rebaseTo(pgoutbox.StartOldest()) }, pgoutbox.RebasePlan{Sends: 5, Repeats: 2}},
-		"now":    {func(time.Time) pgoutbox.RebaseRequest { return rebaseTo(pgoutbox.StartNow()) }, pgoutbox.RebasePlan{LeavesOut: 3}},
-		"at":     {func(at time.Time) pgoutbox.RebaseRequest { return rebaseTo(pgoutbox.StartAt(at)) }, pgoutbox.RebasePlan{Sends: 2, LeavesOut: 1}},
+		"oldest": {func(time.Time) pgoutbox.RebaseRequest { return rebaseTo(driver.Start{Oldest: true}) }, pgoutbox.RebasePlan{Sends: 5, Repeats: 2}},
+		"now":    {func(time.Time) pgoutbox.RebaseRequest { return rebaseTo(driver.Start{Now: true}) }, pgoutbox.RebasePlan{LeavesOut: 3}},
+		"at":     {func(at time.Time) pgoutbox.RebaseRequest { return rebaseTo(driver.Start{At: at}) }, pgoutbox.RebasePlan{Sends: 2, LeavesOut: 1}},
 		"keep": {func(time.Time) pgoutbox.RebaseRequest {
 			return pgoutbox.RebaseRequest{KeepPosition: true, Actor: "me", Reason: "pg_upgrade"}
 		}, pgoutbox.RebasePlan{Sends: 3}},
@@ -69,15 +70,15 @@ func TestPlanRebase_AdoptsAndFilters(t *testing.T) {
 	ob, db := moved(t, 1)
 	exec(t, db, "UPDATE leat.outbox SET xid = (xid::text::bigint + 1000000000)::text::xid8")
 	put(t, ob, "k", "written here")
-	plan, err := ob.PlanRebase(t.Context(), rebaseTo(pgoutbox.StartOldest()))
+	plan, err := ob.PlanRebase(t.Context(), rebaseTo(driver.Start{Oldest: true}))
 	require.NoError(t, err)
 	require.EqualValues(t, 3, plan.Adopts)
 	require.EqualValues(t, 4, plan.Sends)
-	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
 	require.Equal(t, 3, query1[int](t, db, "SELECT (details ->> 'adopted')::int FROM leat.outbox_audit"))
 
 	exec(t, db, "UPDATE leat.outbox_groups SET topics = '{no\\_such*}'")
-	plan, err = ob.PlanRebase(t.Context(), rebaseTo(pgoutbox.StartOldest()))
+	plan, err = ob.PlanRebase(t.Context(), rebaseTo(driver.Start{Oldest: true}))
 	require.NoError(t, err)
 	require.Equal(t, pgoutbox.RebasePlan{}, plan)
 }
@@ -88,11 +89,11 @@ func TestPlanRebase_Refuses(t *testing.T) {
 	ob, db := moved(t, 1)
 	ctx := t.Context()
 	exec(t, db, "UPDATE leat.outbox_leases SET owner = 'someone', lease_until = clock_timestamp() + interval '1 hour'")
-	plan, err := ob.PlanRebase(ctx, rebaseTo(pgoutbox.StartNow()))
+	plan, err := ob.PlanRebase(ctx, rebaseTo(driver.Start{Now: true}))
 	require.NoError(t, err)
 	require.Equal(t, "someone", plan.Holder)
 
-	none := rebaseTo(pgoutbox.StartNow())
+	none := rebaseTo(driver.Start{Now: true})
 	none.Group = "nobody"
 	for _, r := range []pgoutbox.RebaseRequest{{}, none} {
 		_, err = ob.PlanRebase(ctx, r)
@@ -101,7 +102,7 @@ func TestPlanRebase_Refuses(t *testing.T) {
 	}
 	exec(t, db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
 	exec(t, db, "SELECT setval('leat.outbox_seq_seq', 1)")
-	for _, r := range []pgoutbox.RebaseRequest{rebaseTo(pgoutbox.StartNow()), {KeepPosition: true, Actor: "me", Reason: "r"}} {
+	for _, r := range []pgoutbox.RebaseRequest{rebaseTo(driver.Start{Now: true}), {KeepPosition: true, Actor: "me", Reason: "r"}} {
 		_, err = ob.PlanRebase(ctx, r)
 		want := ob.Rebase(ctx, r)
 		require.Error(t, want)

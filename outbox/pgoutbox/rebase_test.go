@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-func rebaseTo(start pgoutbox.Start) pgoutbox.RebaseRequest {
+func rebaseTo(start driver.Start) pgoutbox.RebaseRequest {
 	return pgoutbox.RebaseRequest{Start: start, Actor: "an operator", Reason: "a drill"}
 }
 
@@ -59,11 +59,11 @@ func TestO2_O10_RebaseKeepsThePosition(t *testing.T) {
 func TestO2_RebaseStartsOver(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		start pgoutbox.Start
+		start driver.Start
 		want  []string
 	}{
-		"oldest": {pgoutbox.StartOldest(), []string{"1", "2", "3", "late", "4"}},
-		"now":    {pgoutbox.StartNow(), []string{"late", "4"}},
+		"oldest": {driver.Start{Oldest: true}, []string{"1", "2", "3", "late", "4"}},
+		"now":    {driver.Start{Now: true}, []string{"late", "4"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -97,7 +97,7 @@ func TestO2_RebaseAdoptsTheFuture(t *testing.T) {
 	refused(t, err, pgwindow.ErrLogRestarted)
 
 	late := begin(t, ob, db).put("l", "late")
-	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
 	require.Equal(t, 3, query1[int](t, db, "SELECT (details ->> 'adopted')::int FROM leat.outbox_audit"))
 	s := acquireFrom(t, sourceOf(t, ob, pgoutbox.SourceConfig{}))
 	require.Equal(t, []string{"1", "2", "3", "written here"}, payloads(readAll(t, s, 10)))
@@ -121,7 +121,7 @@ func TestRebase_Refuses(t *testing.T) {
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 		require.ErrorContains(t, err, field)
 	}
-	both := rebaseTo(pgoutbox.StartNow())
+	both := rebaseTo(driver.Start{Now: true})
 	both.KeepPosition = true
 	require.ErrorIs(t, ob.Rebase(ctx, both), outbox.ErrInvalidConfig)
 
@@ -138,7 +138,7 @@ func TestRebase_Refuses(t *testing.T) {
 	exec(t, db, "UPDATE leat.outbox_positions p SET target = s.target FROM saved s WHERE s.window_no = p.window_no")
 
 	exec(t, db, "SELECT setval('leat.outbox_seq_seq', 1)")
-	for _, r := range []pgoutbox.RebaseRequest{keep, rebaseTo(pgoutbox.StartOldest())} {
+	for _, r := range []pgoutbox.RebaseRequest{keep, rebaseTo(driver.Start{Oldest: true})} {
 		err = ob.Rebase(ctx, r)
 		require.ErrorIs(t, err, pgwindow.ErrSequenceWentBack)
 		require.ErrorContains(t, err, "setval")
@@ -158,7 +158,7 @@ func TestO9_RebaseFences(t *testing.T) {
 	page, err := zombie.Read(t.Context(), 10)
 	require.NoError(t, err)
 	exec(t, db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
-	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
 	require.ErrorIs(t, zombie.Renew(t.Context(), testLease), driver.ErrLeaseLost)
 	require.ErrorIs(t, zombie.Advance(t.Context(), page, 1), driver.ErrLeaseLost)
 	require.Equal(t, []string{"1", "2"}, payloads(readAll(t, acquire(t, ob, ""), 10)))

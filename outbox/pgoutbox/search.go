@@ -15,11 +15,9 @@ import (
 // set back.
 const searchSlack = time.Minute
 
-// Search implements admin.Searcher. It reads the log by its primary key and costs as
-// much as the rows that q.Scan lets it look at; the ends of a stretch of time are found
-// by halving.
-func (o *Outbox) Search(ctx context.Context, q admin.MessageQuery) (admin.MessagePage, error) {
-	q, err := q.Complete()
+// Search implements admin.Searcher. The ends of a stretch of time are found by halving.
+func (o operator) Search(ctx context.Context, q admin.MessageQuery) (admin.MessagePage, error) {
+	err := admin.Complete(&q)
 	if err != nil {
 		return admin.MessagePage{}, err
 	}

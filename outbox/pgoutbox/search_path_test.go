@@ -28,7 +28,7 @@ func TestS12_FunctionsOfStrangers(t *testing.T) {
 
 	// A relay's statements name their schemas. Its sessions do not rest on that alone.
 	conn := db.Connect(t)
-	_, err = conn.Exec(t.Context(), loadRelease(t, "sql").statements["own"], int64(conn.PgConn().PID()))
+	_, err = conn.Exec(t.Context(), loadStatements(t, "sql")["own"], int64(conn.PgConn().PID()))
 	require.NoError(t, err)
 	var path string
 	require.NoError(t, conn.QueryRow(t.Context(), "SHOW search_path").Scan(&path))

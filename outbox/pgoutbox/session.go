@@ -26,7 +26,7 @@ var (
 )
 
 // open connects, loads the position and begins to listen.
-func (s *Source) open(ctx context.Context, lease pglease.Lease, attempt pglease.Attempt) (*session, error) {
+func (s *source) open(ctx context.Context, lease pglease.Lease, attempt pglease.Attempt) (*session, error) {
 	log := &slotLog{source: s, lease: lease}
 	cfg := pglog.Config{
 		Lease:    lease,
@@ -59,7 +59,7 @@ func (s *Source) open(ctx context.Context, lease pglease.Lease, attempt pglease.
 type slotLog struct {
 	pageReader
 
-	source *Source
+	source *source
 	lease  pglease.Lease
 	slots  int // that the group has
 	facts  pgwindow.Facts

@@ -17,7 +17,7 @@ const switchPoll = 100 * time.Millisecond
 
 // group returns what is stored of the source's group, which it lists, and starts,
 // where that has not been done.
-func (s *Source) group(ctx context.Context) (pgwindow.Group, error) {
+func (s *source) group(ctx context.Context) (pgwindow.Group, error) {
 	chain, pool := s.ob.chain, s.ob.pool
 	g, err := chain.Group(ctx, pool, s.cfg.Group)
 	if err != nil {
@@ -35,8 +35,8 @@ func (s *Source) group(ctx context.Context) (pgwindow.Group, error) {
 		if err := s.mayStart(g); err != nil {
 			return g, err
 		}
-		start := s.cfg.Start.orDefault(s.cfg.Group)
-		at, err := chain.Outset(ctx, pool, s.ob.window, start.at, start.time)
+		start := s.cfg.startOf()
+		at, err := chain.Outset(ctx, pool, s.ob.window, beginOf(start), start.At)
 		if err == nil {
 			err = chain.Begin(ctx, pool, s.cfg.Group, s.claimant.Name(), at)
 		}
@@ -58,9 +58,9 @@ func (s *Source) group(ctx context.Context) (pgwindow.Group, error) {
 	return g, err
 }
 
-// adopt notes which log the position of the group belongs to, which earlier releases
-// did not, unless something speaks against it.
-func (s *Source) adopt(ctx context.Context) error {
+// adopt notes which log the position of the group belongs to, once it has one, unless
+// something speaks against it.
+func (s *source) adopt(ctx context.Context) error {
 	facts, err := s.ob.window.Facts(ctx, s.ob.pool)
 	if err != nil {
 		return err
@@ -72,15 +72,15 @@ func (s *Source) adopt(ctx context.Context) error {
 }
 
 // mayStart refuses to start a new group if nobody has said where it begins.
-func (s *Source) mayStart(g pgwindow.Group) error {
-	if !g.Started && !s.cfg.Start.orDefault(s.cfg.Group).stated {
+func (s *source) mayStart(g pgwindow.Group) error {
+	if !g.Started && !s.cfg.startOf().IsStated() {
 		return errStartUnstated
 	}
 	return nil
 }
 
 // claim takes the lease of a slot that is free.
-func (s *Source) claim(ctx context.Context, attempt pglease.Attempt, ttl time.Duration) (pglease.Lease, error) {
+func (s *source) claim(ctx context.Context, attempt pglease.Attempt, ttl time.Duration) (pglease.Lease, error) {
 	g, err := s.group(ctx)
 	if err != nil {
 		return pglease.Lease{}, err

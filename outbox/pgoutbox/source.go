@@ -20,7 +20,7 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// SourceConfig tunes a Source.
+// SourceConfig tunes Outbox.Source.
 type SourceConfig struct {
 	// Group names an independent reader of the outbox, with its own leases and
 	// positions. Valid UTF-8 without NUL, at most 200 bytes, not beginning with "_".
@@ -34,15 +34,14 @@ type SourceConfig struct {
 	NoListen bool
 
 	// Start is where the group begins if it has never read before, else ignored.
-	// Defaults to StartOldest() for the group "default"; for any other new group it
-	// must be stated.
-	Start Start
+	// Defaults to Oldest for the group "default"; for any other new group it must be
+	// stated.
+	Start driver.Start
 
 	// Slots divides the messages by key, so that several relays of the group work
 	// at the same time: each reads all rows and sends its own. 1 to 64. A running
 	// group is changed to another number once all of its relays that live want it.
-	// With more than one, all relays of the group must know of slots: releases with
-	// schema 1 do not. Defaults to 1.
+	// Defaults to 1.
 	Slots int
 
 	// Topics are patterns of the topics that the group reads, in which * stands for
@@ -95,6 +94,9 @@ func (c SourceConfig) validate() error {
 	if err := validateGroup(c.Group); err != nil {
 		return err
 	}
+	if err := c.Start.Check(); err != nil {
+		return err
+	}
 	if c.Slots < 1 || c.Slots > maxSlots {
 		return outbox.ConfigError("Slots", c.Slots, "must be 1 to 64")
 	}
@@ -116,8 +118,8 @@ func validateGroup(group string) error {
 	return nil
 }
 
-// Source reads the outbox for relays of one group. See Outbox.Source.
-type Source struct {
+// source reads the outbox for relays of one group. See Outbox.Source.
+type source struct {
 	ob       *Outbox
 	cfg      SourceConfig
 	like     []string // Topics, for LIKE
@@ -128,10 +130,10 @@ type Source struct {
 	listener listener
 }
 
-var _ driver.Source = (*Source)(nil)
+var _ driver.Source = (*source)(nil)
 
 // LogValue implements slog.LogValuer: the outbox and the group, as relays log them.
-func (s *Source) LogValue() slog.Value {
+func (s *source) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("outbox", s.ob.cfg.Schema+"."+s.ob.cfg.Table), slog.String("group", s.cfg.Group))
 }
 
@@ -150,13 +152,21 @@ func (s *Source) LogValue() slog.Value {
 // It needs USAGE on the schema, SELECT on the log, its sequence and the tables of
 // meta and migrations, SELECT, INSERT, UPDATE and DELETE on those of leases,
 // positions, groups, members, held and dead records, and INSERT on that of the
-// audit. It needs schema 5.
-func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
+// audit.
+//
+// Its Check refuses a missing or too old schema, a standby, even if a read/write splitter has
+// chosen it, a database or a session that is not in UTF-8, a sequence that caches, a database
+// whose synchronous_commit is off (Config.AllowAsyncCommit), settings that a relay needs and
+// cannot change behind a pooler, row level security that would hide rows, a log that is the
+// target of a logical replication, a stored position that does not belong to this cluster or to
+// the log as it is now, or lies ahead of the sequence, and a new group that nobody has told
+// where it starts.
+func (o *Outbox) Source(cfg SourceConfig) (driver.Source, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Source{ob: o, cfg: cfg, like: likePatterns(cfg.Topics)}
+	s := &source{ob: o, cfg: cfg, like: likePatterns(cfg.Topics)}
 	var err error
 	if s.sql, err = loadSource(o.cfg); err != nil {
 		return nil, err
@@ -165,13 +175,8 @@ func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
 	return s, err
 }
 
-// Check implements driver.Source. It refuses a missing or too old schema, a
-// standby, even if a read/write splitter has chosen it, a database or a session that is not
-// in UTF-8, a sequence that caches, a database whose synchronous_commit is off (Config.AllowAsyncCommit), settings that
-// a relay needs and cannot change behind a pooler, row level security that would hide
-// rows, a log that is the target of a logical replication, a stored position that does not belong to this cluster or to the log as it is
-// now, or lies ahead of the sequence, and a new group that nobody has told where it starts.
-func (s *Source) Check(ctx context.Context) error {
+// Check implements driver.Source.
+func (s *source) Check(ctx context.Context) error {
 	err := unusable(s.check(ctx))
 	if errors.Is(err, pgwindow.ErrStandby) {
 		// Later on it is a failover under way, which passes.
@@ -180,8 +185,8 @@ func (s *Source) Check(ctx context.Context) error {
 	return err
 }
 
-func (s *Source) check(ctx context.Context) error {
-	if err := s.ob.requireSchema(ctx, relaySchema); err != nil {
+func (s *source) check(ctx context.Context) error {
+	if err := s.ob.requireSchema(ctx); err != nil {
 		return err
 	}
 	facts, err := s.ob.window.Facts(ctx, s.ob.pool)
@@ -198,7 +203,7 @@ func (s *Source) check(ctx context.Context) error {
 }
 
 // checkPositions checks the newest window of every slot of the group.
-func (s *Source) checkPositions(ctx context.Context, facts pgwindow.Facts) error {
+func (s *source) checkPositions(ctx context.Context, facts pgwindow.Facts) error {
 	g, err := s.ob.chain.Group(ctx, s.ob.pool, s.cfg.Group)
 	if err != nil {
 		return err
@@ -229,9 +234,9 @@ func (s *Source) checkPositions(ctx context.Context, facts pgwindow.Facts) error
 }
 
 // Acquire implements driver.Source: it takes any slot that is free. A lease that an
-// earlier session of this very Source left behind, because the database was away
+// earlier session of this very source left behind, because the database was away
 // when it ended, is taken at once.
-func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
+func (s *source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	attempt := s.claimant.Begin()
 	lease, err := s.claim(ctx, attempt, ttl)
 	if err == nil {
@@ -248,7 +253,7 @@ func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 
 // Wakes implements driver.Source: commits that this process has announced and,
 // while a session runs that listens, those that others have.
-func (s *Source) Wakes(ctx context.Context) <-chan struct{} {
+func (s *source) Wakes(ctx context.Context) <-chan struct{} {
 	c := s.ob.bell.listen(ctx)
 	s.listener.subscribe(ctx, c)
 	return c

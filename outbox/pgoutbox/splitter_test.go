@@ -85,7 +85,7 @@ func loseNothing(t *testing.T, standby *testenv.PostgresStandby, db, balanced *t
 	for group, broker := range brokers {
 		cfg := fastTakeover()
 		cfg.PageSize = 50
-		r, err := relay.New(sourceOf(t, ob, pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest(), Topics: topics[group]}), broker.Sink(), cfg)
+		r, err := relay.New(sourceOf(t, ob, pgoutbox.SourceConfig{Group: group, Start: driver.Start{Oldest: true}, Topics: topics[group]}), broker.Sink(), cfg)
 		require.NoError(t, err)
 		runs = append(runs, runRelay(t, r))
 	}

@@ -2,7 +2,6 @@ package pgoutbox_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -20,7 +19,7 @@ func TestStart_MustBeStated(t *testing.T) {
 	fresh := sourceOf(t, ob, pgoutbox.SourceConfig{Group: "copies"})
 	err := fresh.Check(t.Context())
 	require.ErrorIs(t, err, driver.ErrSourceUnusable)
-	for _, name := range []string{"StartOldest()", "StartNow()", "StartAt("} {
+	for _, name := range []string{"Oldest", "Now", "At"} {
 		require.ErrorContains(t, err, name)
 	}
 	_, err = fresh.Acquire(t.Context(), testLease)
@@ -36,46 +35,6 @@ func TestStart_MustBeStated(t *testing.T) {
 	require.Len(t, readAll(t, acquireFrom(t, fresh), 10), 1)
 }
 
-// TestO2_Start: every slot of a new group starts at the same place, and what was not
-// committed by then lies ahead.
-func TestO2_Start(t *testing.T) {
-	t.Parallel()
-	ob, db := newOutbox(t, pgoutbox.Config{})
-	put(t, ob, "k", "old")
-	slow := begin(t, ob, db).put("slow", "slow")
-	between := query1[time.Time](t, db, "SELECT clock_timestamp()")
-	put(t, ob, "k", "new")
-	for name, c := range map[string]struct {
-		start  pgoutbox.Start
-		before []string
-	}{
-		"oldest": {pgoutbox.StartOldest(), []string{"old", "new"}},
-		"now":    {pgoutbox.StartNow(), nil},
-		"at":     {pgoutbox.StartAt(between), []string{"new"}},
-		"ahead":  {pgoutbox.StartAt(between.Add(time.Hour)), nil},
-	} {
-		for _, slots := range []int{1, 4} {
-			src := sourceOf(t, ob, pgoutbox.SourceConfig{Group: name + string(rune('0'+slots)), Start: c.start, Slots: slots})
-			var got []string
-			for range slots {
-				s := acquireFrom(t, src)
-				got = append(got, payloads(readAll(t, s, 1))...)
-				require.Empty(t, readAll(t, s, 1))
-			}
-			require.Equal(t, c.before, got, "%s, %d slots", name, slots)
-			require.Empty(t, pending(t, db, name+string(rune('0'+slots))))
-		}
-	}
-	slow.commit()
-	for _, name := range []string{"oldest1", "now1", "at1", "ahead1", "oldest4", "now4", "at4", "ahead4"} {
-		require.Equal(t, []string{"slow"}, pending(t, db, name))
-	}
-	exec(t, db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
-	for _, name := range []string{"oldest1", "now1", "at1", "ahead1"} {
-		require.Equal(t, []string{"slow"}, payloads(readAll(t, acquire(t, ob, name), 10)))
-	}
-}
-
 // TestSourceConfig names what it refuses.
 func TestSourceConfig(t *testing.T) {
 	t.Parallel()
@@ -85,6 +44,7 @@ func TestSourceConfig(t *testing.T) {
 		names []string
 	}{
 		"reserved":       {pgoutbox.SourceConfig{Group: "_delayed"}, []string{"Group", `"_delayed"`}},
+		"two starts":     {pgoutbox.SourceConfig{Start: driver.Start{Oldest: true, Now: true}}, []string{"Start", "oldest", "one of"}},
 		"negative slots": {pgoutbox.SourceConfig{Slots: -1}, []string{"Slots", "-1", "64"}},
 		"too many slots": {pgoutbox.SourceConfig{Slots: 65}, []string{"Slots", "65", "64"}},
 		"empty topic":    {pgoutbox.SourceConfig{Topics: []string{"a", ""}}, []string{"Topics[1]"}},
@@ -102,14 +62,11 @@ func TestSourceConfig(t *testing.T) {
 	}
 }
 
-// TestCheck_RelaysNeedSchema3 while producers go on with schema 1.
-func TestCheck_RelaysNeedSchema3(t *testing.T) {
+// TestCheck_RelaysNeedTheSchema of their version, while producers need their tables alone.
+func TestCheck_RelaysNeedTheSchema(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
-	exec(t, db, `DROP VIEW leat.outbox_status, leat.outbox_pending, leat.outbox_parked, leat.outbox_standing;
-		DROP TABLE leat.outbox_groups, leat.outbox_members, leat.outbox_held, leat.outbox_dead, leat.outbox_audit, leat.outbox_delayed;
-		ALTER TABLE leat.outbox_positions DROP COLUMN leads, DROP COLUMN slots;
-		DELETE FROM leat.outbox_migrations WHERE version > 1`)
+	exec(t, db, "DROP TABLE leat.outbox_groups, leat.outbox_members CASCADE; DELETE FROM leat.outbox_migrations")
 	put(t, ob, "k", "1")
 	src := source(t, ob, "")
 	refused(t, src.Check(t.Context()), outbox.ErrNotMigrated)

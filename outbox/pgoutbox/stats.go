@@ -9,11 +9,8 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Stats implements admin.Outbox with one statement. Its work is bounded whatever the length
-// of the log: a few index probes a slot, and up to 10,000 rows each of what a group holds, what
-// has failed of it and what is dead, and of what is delayed. It needs SELECT on the tables of
-// the outbox, on its sequence and on the status view.
-func (o *Outbox) Stats(ctx context.Context) (admin.Stats, error) {
+// Stats implements admin.Outbox with one statement.
+func (o operator) Stats(ctx context.Context) (admin.Stats, error) {
 	var s admin.Stats
 	batch := &pgx.Batch{}
 	batch.Queue(byIndex)

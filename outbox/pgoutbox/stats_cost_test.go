@@ -42,7 +42,7 @@ func TestO15_StatsAreBounded(t *testing.T) {
 			exec(t, db, "ANALYZE")
 		}
 		for statement, most := range map[string]int{"stats": 13_000, "groups": 200} {
-			n := explainSQL(t, db, "force_custom_plan", loadRelease(t, "sql").statements[statement])
+			n := explainSQL(t, db, "force_custom_plan", loadStatements(t, "sql")[statement])
 			t.Logf("%s of %d rows, %s statistics: %d buffers, %.1f ms", statement, rows, known, n.Hit+n.Read, n.Time)
 			require.LessOrEqual(t, n.Hit+n.Read, most, "%s of %d rows, %s statistics\n%s", statement, rows, known, n)
 		}
@@ -137,7 +137,7 @@ func sampled(t *testing.T, db *testenv.Database) (statements int) {
 	before := hundredths(pid)
 	for range 10 {
 		_ = statsOf(t, ob)
-		_, err := ob.Groups(t.Context())
+		_, err := ob.Admin().Groups(t.Context())
 		require.NoError(t, err)
 	}
 	t.Logf("a sample took %d ms of the server's processor", hundredths(pid)-before)

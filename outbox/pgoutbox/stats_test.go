@@ -18,7 +18,7 @@ import (
 
 func statsOf(t *testing.T, ob *pgoutbox.Outbox) admin.Stats {
 	t.Helper()
-	s, err := ob.Stats(t.Context())
+	s, err := ob.Admin().Stats(t.Context())
 	require.NoError(t, err)
 	return s
 }
@@ -140,7 +140,7 @@ func TestStats_Plan(t *testing.T) {
 			INSERT INTO leat.outbox_positions (relay_group, slot, window_no, prev, target, floor, next_floor, source_floor, last, owner, epoch, system_identifier, opened_by)
 			VALUES ('default', 0, 7, '%s', '%s', %d, %d, %d, %d, 'x', 1, (SELECT system_identifier FROM pg_control_system()), '600000')`, w.prev, w.target, w.floor, w.nextFloor, all, w.last))
 		for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
-			n := explainSQL(t, db, mode, loadRelease(t, "sql").statements["stats"])
+			n := explainSQL(t, db, mode, loadStatements(t, "sql")["stats"])
 			where := name + ", " + mode + "\n" + n.String()
 			require.LessOrEqual(t, n.Hit+n.Read, 1500, where)
 			n.checkLog(t, where)
@@ -187,7 +187,7 @@ func explainSQL(t *testing.T, db *testenv.Database, mode, sql string) *node {
 func TestStats_SlotsAndTopics(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
-	src, err := ob.Source(pgoutbox.SourceConfig{Group: "g", Slots: 4, Topics: []string{"ev_nts", "e*s"}, Start: pgoutbox.StartOldest()})
+	src, err := ob.Source(pgoutbox.SourceConfig{Group: "g", Slots: 4, Topics: []string{"ev_nts", "e*s"}, Start: driver.Start{Oldest: true}})
 	require.NoError(t, err)
 	s, err := src.Acquire(t.Context(), testLease)
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
@@ -40,13 +41,13 @@ func TestO2_TargetOfASubscriptionIsRefused(t *testing.T) {
 			refused(t, src.Check(t.Context()), pgwindow.ErrSubscribed)
 			_, err = src.Acquire(t.Context(), testLease)
 			refused(t, err, pgwindow.ErrSubscribed)
-			require.ErrorIs(t, ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())), pgwindow.ErrSubscribed)
+			require.ErrorIs(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})), pgwindow.ErrSubscribed)
 
 			exec(t, to, "ALTER SUBSCRIPTION leat DISABLE")
 			exec(t, to, "ALTER SUBSCRIPTION leat SET (slot_name = NONE)")
 			exec(t, to, "DROP SUBSCRIPTION leat")
 			exec(t, to, "SELECT setval('leat.outbox_seq_seq', 2)")
-			require.NoError(t, ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+			require.NoError(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
 			put(t, ob, "k", "c")
 			require.Equal(t, []string{"a", "b", "c"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
 		})

@@ -19,6 +19,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -61,7 +62,7 @@ func notified(b *testing.B, _ *pgoutbox.Outbox, db *testenv.Database) func() {
 	require.NoError(b, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- other.RunNotifier(ctx, pgoutbox.NotifierConfig{}) }()
+	go func() { ended <- other.RunNotifier(ctx) }()
 	b.Cleanup(func() {
 		stop()
 		require.NoError(b, <-ended)
@@ -78,7 +79,7 @@ func benchTail(b *testing.B, server *testenv.PostgresServer, how tailBench, rate
 	queries := &statementCounter{}
 	own, err := pgoutbox.New(queries.pool(b, db), pgoutbox.Config{})
 	require.NoError(b, err)
-	source, err := own.Source(pgoutbox.SourceConfig{Tail: how.tail, Start: pgoutbox.StartOldest()})
+	source, err := own.Source(pgoutbox.SourceConfig{Tail: how.tail, Start: driver.Start{Oldest: true}})
 	require.NoError(b, err)
 
 	load := newTimedLoad(ob, db, rate)
@@ -142,7 +143,7 @@ func benchTailBesideOthers(b *testing.B, server *testenv.PostgresServer, tail *p
 	}
 	own, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
 	require.NoError(b, err)
-	source, err := own.Source(pgoutbox.SourceConfig{Tail: tail, Start: pgoutbox.StartOldest()})
+	source, err := own.Source(pgoutbox.SourceConfig{Tail: tail, Start: driver.Start{Oldest: true}})
 	require.NoError(b, err)
 	arrived := make(chan struct{}, 1)
 	sink, err := relay.Func(func(context.Context, outbox.Record) error { arrived <- struct{}{}; return nil }, relay.FuncConfig{})

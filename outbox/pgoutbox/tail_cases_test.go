@@ -73,7 +73,7 @@ func tailSame(t *testing.T, server *testenv.PostgresServer) {
 		require.True(t, page.Early)
 		early = append(early, page.Records...)
 	}
-	other := acquireFrom(t, sourceOf(t, ob, pgoutbox.SourceConfig{Group: "other", Start: pgoutbox.StartOldest()}))
+	other := acquireFrom(t, sourceOf(t, ob, pgoutbox.SourceConfig{Group: "other", Start: driver.Start{Oldest: true}}))
 	require.Equal(t, readAll(t, other, 10), early)
 	require.Equal(t, 3, stored(t, db))
 }

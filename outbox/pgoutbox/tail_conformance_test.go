@@ -43,7 +43,7 @@ type tailSubject struct {
 func newTailSubject(t *testing.T, server *testenv.PostgresServer) *tailSubject {
 	t.Helper()
 	ob, db := tailed(t, server)
-	return &tailSubject{pgxSubject{subject{ob, db, t}}, server}
+	return &tailSubject{pgxSubject{subject{ob, ob.Admin(), db, t}}, server}
 }
 
 const shortLook = 10 * time.Millisecond
@@ -54,7 +54,7 @@ func (s *tailSubject) Source(group string) driver.Source { return s.Following(gr
 // Following implements outboxtest.Follower.
 func (s *tailSubject) Following(group string, look time.Duration) driver.Source {
 	source, err := s.Outbox.Source(pgoutbox.SourceConfig{
-		Group: group, Start: pgoutbox.StartOldest(), Tail: &pgoutbox.TailConfig{Look: look},
+		Group: group, Start: driver.Start{Oldest: true}, Tail: &pgoutbox.TailConfig{Look: look},
 	})
 	if err != nil {
 		panic(err) // the suite's groups are valid

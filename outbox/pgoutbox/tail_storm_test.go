@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -28,7 +29,7 @@ func TestTail_Storm(t *testing.T) {
 	server := logical(t)
 	ob, db := tailed(t, server)
 	events := make(tailEvents, 1000)
-	source := sourceOf(t, ob, pgoutbox.SourceConfig{Start: pgoutbox.StartOldest(), Tail: &pgoutbox.TailConfig{
+	source := sourceOf(t, ob, pgoutbox.SourceConfig{Start: driver.Start{Oldest: true}, Tail: &pgoutbox.TailConfig{
 		Look: 50 * time.Millisecond, Hooks: []outbox.Hook{events},
 	}})
 	broker := outboxtest.NewBroker()

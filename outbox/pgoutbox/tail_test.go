@@ -81,7 +81,7 @@ func follow(tb testing.TB, ob *pgoutbox.Outbox, cfg pgoutbox.TailConfig) *tailSe
 	tb.Helper()
 	events := make(tailEvents, 1000)
 	cfg.Hooks = []outbox.Hook{events}
-	source, err := ob.Source(pgoutbox.SourceConfig{Tail: &cfg, Start: pgoutbox.StartOldest()})
+	source, err := ob.Source(pgoutbox.SourceConfig{Tail: &cfg, Start: driver.Start{Oldest: true}})
 	require.NoError(tb, err)
 	wakes := source.Wakes(tb.Context())
 	session, err := source.Acquire(context.Background(), testLease)

@@ -18,9 +18,9 @@ const traceFirst = 2 * time.Hour
 
 // Trace implements admin.Searcher. A message is found by the time in its id, if that is
 // a UUID of version 7: around that time first, and if nothing is there, from then on.
-func (o *Outbox) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
+func (o operator) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
 	byTime := q.Since.IsZero()
-	q, err := q.Complete()
+	err := admin.Complete(&q)
 	if err != nil {
 		return admin.Trace{}, err
 	}
@@ -30,7 +30,7 @@ func (o *Outbox) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, er
 		if err != nil {
 			return err
 		}
-		if found.Held, found.Dead, err = o.held.ByID(ctx, tx, q.ID); err != nil {
+		if found.Held, found.Dead, err = o.held.ByID(ctx, tx, q.ID, seqsOf(records)); err != nil {
 			return err
 		}
 		found.Audit, err = o.held.Audit(ctx, tx, admin.AuditQuery{ID: q.ID, Since: q.Since, Newest: true})
@@ -74,15 +74,23 @@ func (o *Outbox) traceLog(ctx context.Context, tx pgx.Tx, q admin.TraceQuery, by
 	}
 }
 
+func seqsOf(records []outbox.Record) []int64 {
+	seqs := make([]int64, len(records))
+	for i := range records {
+		seqs[i] = records[i].Seq
+	}
+	return seqs
+}
+
 // traceGroups returns how far each group has come with records.
 func (o *Outbox) traceGroups(ctx context.Context, tx pgx.Tx, records []outbox.Record, known admin.Trace) ([]admin.TracedMessage, error) {
 	if len(records) == 0 {
 		return nil, nil
 	}
 	messages := make([]admin.TracedMessage, len(records))
-	seqs := make([]int64, len(records))
+	seqs := seqsOf(records)
 	for i, r := range records {
-		messages[i].Record, seqs[i] = r, r.Seq
+		messages[i].Record = r
 	}
 	rows, err := tx.Query(ctx, o.sql.traceGroups, seqs)
 	if err != nil {

@@ -38,7 +38,7 @@ func TestTrickle_PlansOnce(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})
 	exec(t, db, `INSERT INTO leat.outbox (id, shard, topic, payload) SELECT gen_random_uuid(), 0, 't', '' FROM generate_series(1, 1000); ANALYZE leat.outbox`)
-	statements := loadRelease(t, "sql").statements
+	statements := loadStatements(t, "sql")
 	pages := func(conn *pgx.Conn) (planned int) {
 		for name, args := range map[string][]any{
 			"page":                {"3:3:", "3:3:", 999, 5000},

@@ -78,7 +78,7 @@ func (e *listener) wait() {
 }
 
 // attend begins to listen for one more session.
-func (s *Source) attend(ctx context.Context) {
+func (s *source) attend(ctx context.Context) {
 	e := &s.listener
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -97,7 +97,7 @@ func (s *Source) attend(ctx context.Context) {
 }
 
 // leave undoes attend. After the last session nothing of it is left.
-func (s *Source) leave() {
+func (s *source) leave() {
 	e := &s.listener
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -110,7 +110,7 @@ func (s *Source) leave() {
 
 // hear listens until ctx ends, connecting again after errors, or until it turns
 // out that notifications do not come through. Everything works without it.
-func (s *Source) hear(ctx context.Context) {
+func (s *source) hear(ctx context.Context) {
 	retry := retryWait{}
 	for ctx.Err() == nil {
 		err := s.hearOnce(ctx, &retry)
@@ -129,7 +129,7 @@ func (s *Source) hear(ctx context.Context) {
 }
 
 // hearOnce listens on a new connection until the first error.
-func (s *Source) hearOnce(ctx context.Context, retry *retryWait) error {
+func (s *source) hearOnce(ctx context.Context, retry *retryWait) error {
 	c, err := s.ob.connectAs(ctx, "leat listen "+s.cfg.Group)
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func ping(ctx context.Context, conn *pgx.Conn) error {
 // selfTest listens on a channel that nobody else uses and sends a notification
 // there; what a pooler keeps of that is of no account. It must be sent on another connection: on its own, a pooler in
 // transaction mode would bring it back, with the answer to the very statement.
-func (s *Source) selfTest(ctx context.Context, conn *pgx.Conn) error {
+func (s *source) selfTest(ctx context.Context, conn *pgx.Conn) error {
 	id, err := ids.New()
 	if err != nil {
 		return err

@@ -9,36 +9,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leat-go/leat/internal/wait"
-	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/internal/pglog"
 )
 
 // execer runs a statement; *pgx.Conn and *pgxpool.Pool are execers.
 type execer interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-}
-
-// NotifierConfig tunes RunNotifier. The zero value is a good start.
-type NotifierConfig struct {
-	// Interval is the shortest time between two notifications, 1 ms to 1 min. The
-	// first commit after a pause is announced at once, those that follow within
-	// Interval together.
-	// Defaults to 5 ms.
-	Interval time.Duration
-}
-
-func (c NotifierConfig) withDefaults() NotifierConfig {
-	if c.Interval == 0 {
-		c.Interval = 5 * time.Millisecond
-	}
-	return c
-}
-
-func (c NotifierConfig) validate() error {
-	if c.Interval < time.Millisecond || c.Interval > time.Minute {
-		return outbox.ConfigError("Interval", c.Interval, "must be 1ms to 1m")
-	}
-	return nil
 }
 
 // RunNotifier tells the relays of other processes of the commits that InTx and
@@ -50,17 +26,10 @@ func (c NotifierConfig) validate() error {
 // poll. NOTIFY takes a lock that all of the server's databases share until its
 // transaction has committed, so it has no place in business transactions; here
 // it has a connection of its own, outside the pool, and there is at most one in
-// an Interval. Errors are logged, and it connects again.
-//
-// It returns an error only where cfg cannot work, one that wraps
-// outbox.ErrInvalidConfig.
+// Config.NotifyInterval. Errors are logged, and it connects again.
 // See rule R5 and design 9.1.
-func (o *Outbox) RunNotifier(ctx context.Context, cfg NotifierConfig) error {
-	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
-		return err
-	}
-	n := notifier{ob: o, interval: cfg.Interval, rings: o.bell.listen(ctx), channel: channel(o.cfg.Schema, o.cfg.Table)}
+func (o *Outbox) RunNotifier(ctx context.Context) error {
+	n := notifier{ob: o, interval: o.cfg.NotifyInterval, rings: o.bell.listen(ctx), channel: channel(o.cfg.Schema, o.cfg.Table)}
 	retry := retryWait{}
 	for ctx.Err() == nil {
 		if err := n.run(ctx, &retry); err != nil && ctx.Err() == nil {

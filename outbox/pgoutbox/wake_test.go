@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
@@ -21,11 +22,11 @@ import (
 const never = time.Hour
 
 // runNotifier runs ob's notifier until the test ends.
-func runNotifier(t *testing.T, ob *pgoutbox.Outbox, cfg pgoutbox.NotifierConfig) {
+func runNotifier(t *testing.T, ob *pgoutbox.Outbox) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- ob.RunNotifier(ctx, cfg) }()
+	go func() { done <- ob.RunNotifier(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		require.NoError(t, <-done)
@@ -62,7 +63,7 @@ func awaitListening(t *testing.T, db *testenv.Database) {
 func TestWake_ReachesARelayElsewhere(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
-	runNotifier(t, ob, pgoutbox.NotifierConfig{})
+	runNotifier(t, ob)
 	broker := outboxtest.NewBroker()
 	r, err := relay.New(source(t, elsewhere(t, db, pgoutbox.Config{}), ""), broker.Sink(), relay.Config{PollMin: never, PollMax: never})
 	require.NoError(t, err)
@@ -87,7 +88,7 @@ func TestWake_ReachesARelayElsewhere(t *testing.T) {
 // the notifier sends no more than one notification an interval.
 func TestWake_NotInTheBusinessTransaction(t *testing.T) {
 	t.Parallel()
-	ob, db := newOutbox(t, pgoutbox.Config{})
+	ob, db := newOutbox(t, pgoutbox.Config{NotifyInterval: never / 60})
 	conn := db.Connect(t)
 	_, err := conn.Exec(t.Context(), `LISTEN "leat/leat/outbox"; LISTEN marker`)
 	require.NoError(t, err)
@@ -97,7 +98,7 @@ func TestWake_NotInTheBusinessTransaction(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "marker", got.Channel)
 
-	runNotifier(t, ob, pgoutbox.NotifierConfig{Interval: never / 60})
+	runNotifier(t, ob)
 	await(t, "the first commit is announced", func() bool {
 		put(t, ob, "k", "2")
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -161,8 +162,8 @@ func TestWake_Channel(t *testing.T) {
 			seen[name] = true
 		}
 	}
-	ob, _ := newOutbox(t, pgoutbox.Config{})
-	require.ErrorIs(t, ob.RunNotifier(t.Context(), pgoutbox.NotifierConfig{Interval: -1}), outbox.ErrInvalidConfig)
+	_, err := pgoutbox.New(&pgxpool.Pool{}, pgoutbox.Config{NotifyInterval: -1})
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 }
 
 // TestO2_WakesAreNeverNeeded: with the doorbell broken at every moment, polling

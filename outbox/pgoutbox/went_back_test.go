@@ -64,7 +64,7 @@ func TestO2_TruncatedLogIsRefused(t *testing.T) {
 	}
 	requireProblem(t, ob, db, "truncated", 25)
 	require.ErrorIs(t, ob.Rebase(t.Context(), pgoutbox.RebaseRequest{KeepPosition: true, Actor: "me", Reason: "r"}), pgwindow.ErrLogRestarted)
-	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
 	require.Len(t, readAll(t, acquire(t, ob, ""), 100), 25)
 	require.Empty(t, statsOf(t, ob).Groups[0].Slots[0].Problem)
 }
@@ -74,8 +74,8 @@ func TestO2_TruncatedLogIsRefused(t *testing.T) {
 func TestO2_NumbersThatBeganAnewAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]string{
-		"this release":        "SELECT 1",
-		"of an older release": "UPDATE leat.outbox_groups SET incarnation = NULL",
+		"of a noted log": "SELECT 1",
+		"not noted":      "UPDATE leat.outbox_groups SET incarnation = NULL",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -86,7 +86,7 @@ func TestO2_NumbersThatBeganAnewAreRefused(t *testing.T) {
 			_, err := source(t, ob, "").Acquire(t.Context(), testLease)
 			refused(t, err, pgwindow.ErrLogRestarted)
 			require.ErrorIs(t, ob.Rebase(t.Context(), pgoutbox.RebaseRequest{KeepPosition: true, Actor: "me", Reason: "r"}), pgwindow.ErrLogRestarted)
-			require.NoError(t, ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+			require.NoError(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
 			require.Len(t, readAll(t, acquire(t, ob, ""), 100), 25)
 		})
 	}
@@ -112,7 +112,7 @@ func TestO2_SequenceSetBackIsSeenWithoutARelay(t *testing.T) {
 	requireProblem(t, ob, db, "set back", 80)
 	_, err := source(t, ob, "").Acquire(t.Context(), testLease)
 	refused(t, err, pgwindow.ErrLogRestarted)
-	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(pgoutbox.StartOldest())))
+	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
 	require.Len(t, readAll(t, acquire(t, ob, ""), 100), 80)
 	require.Empty(t, statsOf(t, ob).Groups[0].Slots[0].Problem)
 }
@@ -195,9 +195,9 @@ func TestO2_SameLogAfterUpkeep(t *testing.T) {
 	require.Equal(t, []string{"f"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
 }
 
-// TestO2_PositionOfAnOlderRelease: D3: a position without a note of its log is
+// TestO2_PositionWithoutANote: D3: a position without a note of its log is
 // taken over once.
-func TestO2_PositionOfAnOlderRelease(t *testing.T) {
+func TestO2_PositionWithoutANote(t *testing.T) {
 	t.Parallel()
 	ob, db := relayed(t)
 	exec(t, db, "UPDATE leat.outbox_groups SET incarnation = NULL")
@@ -223,7 +223,7 @@ func TestO2_NobodyDeletesByAForeignPosition(t *testing.T) {
 			t.Parallel()
 			ob, db := relayed(t)
 			by := admin.By{Actor: "me", Reason: "r"}
-			require.NoError(t, ob.SetMaxLag(t.Context(), admin.MaxLagRequest{By: by, Group: "default", MaxLag: time.Millisecond}))
+			require.NoError(t, ob.Admin().SetMaxLag(t.Context(), admin.MaxLagRequest{By: by, Group: "default", MaxLag: time.Millisecond}))
 			age(t, db, "1 day")
 			exec(t, db, spoil)
 			requireProblem(t, ob, db, name, 5)

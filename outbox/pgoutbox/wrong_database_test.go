@@ -113,7 +113,7 @@ func TestO1_NotMigratedIsSaid(t *testing.T) {
 	}
 	st, err := ob.SchemaStatus(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, pgoutbox.SchemaStatus{Current: 0, Latest: 9}, st)
+	require.Equal(t, pgoutbox.SchemaStatus{Current: 0, Latest: 1}, st)
 }
 
 // TestO1_SuppressedRows: a trigger that suppresses rows is named as such, and not taken for

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// DefaultMaxMessageBytes is the largest value that a server takes unless it is configured
+	// defaultMaxMessageBytes is the largest value that a server takes unless it is configured
 	// otherwise.
-	DefaultMaxMessageBytes = 512 << 20
+	defaultMaxMessageBytes = 512 << 20
 
 	minMessageBytes = 1024
 	maxReplicas     = 100
@@ -55,7 +55,7 @@ func (a Ack) String() string {
 // Config tunes a Sink. The zero value asks for records on disk and trims nothing.
 type Config struct {
 	// Ack is what a record must have reached before it counts as delivered. Defaults to
-	// AckSynced. A server that cannot give it fails every call with ErrLoses.
+	// AckSynced. On a server that cannot give it every call fails, as an outage.
 	Ack Ack
 
 	// Replicas is the number of replicas that AckReplicas waits for, 1 to 100. It must be 0
@@ -82,7 +82,7 @@ type Config struct {
 
 	// MaxMessageBytes bounds an entry with its headers, 1,024 to 536,870,912: a larger one is refused for good. A
 	// smaller proto-max-bulk-len of the server counts instead, if the sink may ask for it. Defaults to
-	// DefaultMaxMessageBytes.
+	// 536,870,912.
 	MaxMessageBytes int
 
 	// Logger receives what an operator should know. Defaults to slog.Default() as of New,
@@ -91,7 +91,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	c.MaxMessageBytes = cmp.Or(c.MaxMessageBytes, DefaultMaxMessageBytes)
+	c.MaxMessageBytes = cmp.Or(c.MaxMessageBytes, defaultMaxMessageBytes)
 	c.Logger = logger.Or(c.Logger)
 	return c
 }
@@ -111,7 +111,7 @@ func (c Config) validate() error {
 		return outbox.ConfigError("MaxAge", c.MaxAge, "must be at least 1s")
 	case c.MaxLen > 0 && c.MaxAge > 0:
 		return outbox.ConfigError("MaxAge", c.MaxAge, "must be 0 if MaxLen is set: a stream is trimmed by one of them")
-	case c.MaxMessageBytes != 0 && (c.MaxMessageBytes < minMessageBytes || c.MaxMessageBytes > DefaultMaxMessageBytes):
+	case c.MaxMessageBytes != 0 && (c.MaxMessageBytes < minMessageBytes || c.MaxMessageBytes > defaultMaxMessageBytes):
 		return outbox.ConfigError("MaxMessageBytes", c.MaxMessageBytes, "must be 1024 to 536870912")
 	}
 	return nil

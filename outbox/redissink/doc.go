@@ -6,8 +6,8 @@
 // write, with what confirms them, so a call takes one round trip.
 //
 // Redis answers before a write is on disk, unless appendfsync is always. So Config.Ack is what a record
-// must have reached before it counts as delivered, and a server that cannot give it is refused, with
-// ErrLoses: what it acknowledged would be gone after a crash.
+// must have reached before it counts as delivered, and a server that cannot give it is refused:
+// what it acknowledged would be gone after a crash.
 //
 // If it stays unknown what became of a call, its connection is reset before Send returns, so that what the
 // server has not read is dropped. A transaction whose EXEC was not read leaves nothing.

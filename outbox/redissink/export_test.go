@@ -10,3 +10,5 @@ func (s *Sink) Age(d time.Duration) {
 		l.used = l.used.Add(-d)
 	}
 }
+
+var ErrLoses = errLoses

@@ -10,10 +10,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrLoses is wrapped by the failure of every call on a server that loses what it has acknowledged: one
+// errLoses is wrapped by the failure of every call on a server that loses what it has acknowledged: one
 // that does not reach Config.Ack, or that evicts streams when its memory is full. It is an
 // outage, which lasts until the server or Config is changed.
-var ErrLoses = errors.New("leat: this Redis loses what it has acknowledged")
+var errLoses = errors.New("leat: this Redis loses what it has acknowledged")
 
 // waiting is what is sent behind the transactions of a call to confirm them.
 type waiting int
@@ -105,7 +105,7 @@ func readFacts(info string) facts {
 // confirmation returns what confirms a transaction on the server, or why nothing does.
 func (f facts) confirmation(ack Ack) (waiting, error) {
 	if policy := f["maxmemory_policy"]; strings.HasPrefix(policy, "allkeys-") {
-		return 0, fmt.Errorf("%w: its maxmemory-policy is %s, which deletes streams: set noeviction", ErrLoses, policy)
+		return 0, fmt.Errorf("%w: its maxmemory-policy is %s, which deletes streams: set noeviction", errLoses, policy)
 	}
 	switch {
 	case ack == AckMemory:
@@ -113,12 +113,12 @@ func (f facts) confirmation(ack Ack) (waiting, error) {
 	case ack == AckReplicas:
 		return waitReplicas, nil
 	case f["aof_enabled"] == "0":
-		return 0, fmt.Errorf("%w: it has no append-only file: set appendonly yes, or choose another Config.Ack", ErrLoses)
+		return 0, fmt.Errorf("%w: it has no append-only file: set appendonly yes, or choose another Config.Ack", errLoses)
 	case f[fsyncSetting] == "always" && f[rewriteSetting] == "no":
 		return waitNothing, nil
 	case f.before(7, 2):
 		return 0, fmt.Errorf("%w: it answers before a write is on disk, and Redis %s has no WAITAOF: set appendfsync always and no-appendfsync-on-rewrite no (now %q and %q), or choose another Config.Ack",
-			ErrLoses, f["redis_version"], f[fsyncSetting], f[rewriteSetting])
+			errLoses, f["redis_version"], f[fsyncSetting], f[rewriteSetting])
 	default:
 		return waitSynced, nil
 	}

@@ -96,8 +96,7 @@ func (s *Sink) give(l *link) {
 }
 
 // Check connects to the server and returns why that fails, if it does, or why the server cannot keep what
-// Config.Ack promises: then the error wraps ErrLoses. It is for the start of a program and for health
-// checks.
+// Config.Ack promises. It is for the start of a program and for health checks.
 func (s *Sink) Check(ctx context.Context) error {
 	l, err := s.take(ctx)
 	if err != nil {

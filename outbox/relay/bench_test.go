@@ -94,7 +94,7 @@ func BenchmarkRunOnce(b *testing.B) {
 		{"records=100000/hooks", 100_000, relay.Config{Hooks: []outbox.Hook{hook}}},
 		{"records=100000/page=100", 100_000, relay.Config{PageSize: 100}},
 		{"records=1000/total-order", 1000, relay.Config{
-			Order: relay.OrderTotal, Policies: []relay.Policy{{Action: relay.Block}},
+			TotalOrder: true, Policies: []relay.Policy{{Action: relay.Block}},
 		}},
 	} {
 		b.Run(bench.name, func(b *testing.B) {

@@ -109,7 +109,12 @@ func (bs *breakers) fail(b *breaker, t *topicResult, now time.Time, took time.Du
 	suspect := t.outages == 0
 	switch {
 	case t.outages == 0 && len(t.failed) == 0:
-		return // the records were refused for what they are, or not sent
+		// The records were refused for what they are, or not sent. Whoever may enqueue may
+		// have a new topic for each.
+		if !b.open && len(b.failed) == 0 {
+			delete(bs.byTopic, b.topic)
+		}
+		return
 	case !b.open && suspect && len(b.failed) < suspectKeys:
 		return
 	}

@@ -58,14 +58,26 @@ type Config struct {
 	// lease. A quarter of the time is kept for the release. Defaults to 10 s.
 	DrainTimeout time.Duration
 
+	// AllowedTopics are patterns of the topics that the relay sends to, at most 1,000; * stands
+	// for any run of characters. Whoever may enqueue chooses topics. A record of another
+	// topic never reaches the sink: it cannot be delivered (outbox.FailurePermanent), and
+	// Policies decide about it. A redrive sends it once the topic is allowed.
+	// A source's own Topics differ: what they leave out is passed in silence, for another
+	// group to send. Defaults to all topics.
+	AllowedTopics []string
+
 	// Policies decide about records that cannot be delivered; the first whose
 	// Topics match the record's topic counts. They need a Source whose sessions are
 	// Holders; without one a record that cannot be delivered holds back everything behind
 	// it. Defaults to Park after 10 attempts for all topics.
 	Policies []Policy
 
-	// Order is the delivery order. Defaults to OrderPerKey.
-	Order Order
+	// TotalOrder delivers one record after another in the order of the log, whatever their
+	// keys. If a record cannot be delivered, the relay stops until it can be: the only
+	// Action is Block. It needs a Source with one slot.
+	// Defaults to false: the records of one topic and key in the order of their commits;
+	// different keys do not wait for one another.
+	TotalOrder bool
 
 	// MaxHeld bounds the records that one slot has set aside, 1 to
 	// 100,000,000. Beyond it nothing more is set aside: the relay stops at the
@@ -94,7 +106,7 @@ type Config struct {
 	AdoptPosition bool
 
 	// Logger receives what an operator should know. Defaults to slog.Default() as of
-	// New, warnings and errors only and what ends them, with the outbox and the group of
+	// New, warnings and errors only, what ends them, and who leads, with the outbox and the group of
 	// a source of leat's; slog.New(slog.DiscardHandler) turns it off. Warnings and errors
 	// are limited to a line for a cause and a minute.
 	Logger *slog.Logger
@@ -122,7 +134,7 @@ func (c Config) withDefaults() Config {
 	c.MaxHeld = cmp.Or(c.MaxHeld, 100_000)
 	c.SuspectKeys = cmp.Or(c.SuspectKeys, 5)
 	c.SLO = cmp.Or(c.SLO, 5*time.Minute)
-	c.Policies = slices.Clone(c.Policies)
+	c.AllowedTopics, c.Policies = slices.Clone(c.AllowedTopics), slices.Clone(c.Policies)
 	for i := range c.Policies {
 		c.Policies[i] = c.Policies[i].withDefaults()
 	}
@@ -150,14 +162,14 @@ func (c Config) validate() error {
 }
 
 func (c Config) validateFailures() error {
-	if err := c.Order.validate(); err != nil {
-		return err
-	}
 	if c.MaxHeld < 1 || c.MaxHeld > 100_000_000 {
 		return outbox.ConfigError("MaxHeld", c.MaxHeld, "must be 1 to 100000000")
 	}
 	if c.SuspectKeys < 2 || c.SuspectKeys > 1000 {
 		return outbox.ConfigError("SuspectKeys", c.SuspectKeys, "must be 2 to 1000")
+	}
+	if err := c.validateAllowed(); err != nil {
+		return err
 	}
 	return c.validatePolicies()
 }

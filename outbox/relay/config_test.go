@@ -27,11 +27,13 @@ func TestConfig_Invalid(t *testing.T) {
 		"lease":           {relay.Config{Lease: -1}, []string{"Lease", "-1ns"}},
 		"publish timeout": {relay.Config{PublishTimeout: -1}, []string{"PublishTimeout", "-1ns"}},
 		"margin":          {relay.Config{LeaseMargin: -1}, []string{"LeaseMargin", "-1ns"}},
+		"no topic":        {relay.Config{AllowedTopics: []string{"a", ""}}, []string{"AllowedTopics[1]", `""`}},
+		"odd topic":       {relay.Config{AllowedTopics: []string{"a\x00"}}, []string{"AllowedTopics[0]", `"a\x00"`}},
+		"many topics":     {relay.Config{AllowedTopics: make([]string, 1001)}, []string{"AllowedTopics", "1001 patterns", "1000"}},
 		"poll":            {relay.Config{PollMin: -1}, []string{"PollMin", "-1ns"}},
 		"backoff":         {relay.Config{BackoffMin: -1}, []string{"BackoffMin", "-1ns"}},
 		"drain":           {relay.Config{DrainTimeout: -1}, []string{"DrainTimeout", "-1ns"}},
 		"slo":             {relay.Config{SLO: -1}, []string{"SLO", "-1ns"}},
-		"order":           {relay.Config{Order: 7}, []string{"Order", "7"}},
 		"max held":        {relay.Config{MaxHeld: -1}, []string{"MaxHeld", "-1", "100000000"}},
 		"suspect keys":    {relay.Config{SuspectKeys: 1}, []string{"SuspectKeys", "1", "2 to 1000"}},
 		"action": {
@@ -40,8 +42,8 @@ func TestConfig_Invalid(t *testing.T) {
 		},
 		"attempts": {relay.Config{Policies: []relay.Policy{{Attempts: -1}}}, []string{"Policies[0].Attempts", "-1", "1000000"}},
 		"total order that parks": {
-			relay.Config{Order: relay.OrderTotal, Policies: []relay.Policy{{Action: relay.Block}, {Topics: "x"}}},
-			[]string{"Policies[1].Action", "park", "must be block where Order is total"},
+			relay.Config{TotalOrder: true, Policies: []relay.Policy{{Action: relay.Block}, {Topics: "x"}}},
+			[]string{"Policies[1].Action", "park", "must be block where TotalOrder is set"},
 		},
 		"short lease": {
 			relay.Config{Lease: 8 * time.Second, PublishTimeout: 7 * time.Second, LeaseMargin: time.Second},

@@ -3,7 +3,6 @@ package relay
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"sync"
@@ -14,10 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// ErrPanic is wrapped by the error of a record if the function has panicked for it.
-var ErrPanic = errors.New("leat: the function of a sink has panicked")
-
-// FuncConfig tunes a FuncSink. The zero value is a good start.
+// FuncConfig tunes Func. The zero value is a good start.
 type FuncConfig struct {
 	// Lanes is the number of calls of the function that run at the same time, 1 to
 	// 1,024, for each slot that the relay leads. Defaults to 16.
@@ -36,15 +32,15 @@ const (
 	maxLanes     = 1024
 )
 
-// FuncSink is a Sink for side effects such as HTTP requests or text messages, and
+// funcSink is a Sink for side effects such as HTTP requests or text messages, and
 // for read models: it calls a function once a record. It is safe for concurrent use.
-type FuncSink struct {
+type funcSink struct {
 	fn   func(ctx context.Context, r outbox.Record) error
 	cfg  FuncConfig
 	seed maphash.Seed
 }
 
-var _ driver.Sink = (*FuncSink)(nil)
+var _ driver.Sink = (*funcSink)(nil)
 
 // Func returns a Sink that calls fn once a record: in order within a topic and
 // key, and for up to Lanes keys at the same time. If fn fails for a record, fn is called
@@ -68,7 +64,7 @@ var _ driver.Sink = (*FuncSink)(nil)
 //
 // Func returns an error that wraps outbox.ErrInvalidConfig if an argument cannot
 // work.
-func Func(fn func(ctx context.Context, r outbox.Record) error, cfg FuncConfig) (*FuncSink, error) {
+func Func(fn func(ctx context.Context, r outbox.Record) error, cfg FuncConfig) (driver.Sink, error) {
 	if fn == nil {
 		return nil, outbox.ConfigError("fn", nil, "must not be nil")
 	}
@@ -76,12 +72,12 @@ func Func(fn func(ctx context.Context, r outbox.Record) error, cfg FuncConfig) (
 	if cfg.Lanes < 1 || cfg.Lanes > maxLanes {
 		return nil, outbox.ConfigError("Lanes", cfg.Lanes, "must be 1 to 1024")
 	}
-	return &FuncSink{fn: fn, cfg: cfg, seed: maphash.MakeSeed()}, nil
+	return &funcSink{fn: fn, cfg: cfg, seed: maphash.MakeSeed()}, nil
 }
 
 type idempotencyKey struct{}
 
-// IdempotencyKey returns the id of the record that the function of a FuncSink was
+// IdempotencyKey returns the id of the record that the function of Func was
 // called for, from the context of that call. It is the same in each repeat, and
 // different for every other record. Send it along, for example as header Idempotency-Key,
 // so that the other side carries each effect out once. It returns "" for other contexts.
@@ -91,7 +87,7 @@ func IdempotencyKey(ctx context.Context) string {
 }
 
 // Send implements driver.Sink.
-func (s *FuncSink) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
+func (s *funcSink) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
 	results := make([]outbox.Result, len(records))
 	var late time.Time
 	if deadline, ok := ctx.Deadline(); ok {
@@ -108,7 +104,7 @@ func (s *FuncSink) Send(ctx context.Context, records []outbox.Record) []outbox.R
 }
 
 // spread returns the places of the records of each lane.
-func (s *FuncSink) spread(records []outbox.Record) [][]int32 {
+func (s *funcSink) spread(records []outbox.Record) [][]int32 {
 	lanes := make([][]int32, s.cfg.Lanes)
 	for i := range records {
 		r := &records[i]
@@ -124,7 +120,7 @@ func (s *FuncSink) spread(records []outbox.Record) [][]int32 {
 
 // lane calls the function for the records at places, in order. It stops a key at its
 // first failure and a topic at an outage. After late it begins no call but the first.
-func (s *FuncSink) lane(ctx context.Context, late time.Time, records []outbox.Record, places []int32, results []outbox.Result) {
+func (s *funcSink) lane(ctx context.Context, late time.Time, records []outbox.Record, places []int32, results []outbox.Result) {
 	keys, topics := make(map[driver.Key]struct{}), make(map[string]struct{})
 	for n, i := range places {
 		r := &records[i]
@@ -157,7 +153,7 @@ func (s *FuncSink) lane(ctx context.Context, late time.Time, records []outbox.Re
 }
 
 // call calls the function once.
-func (s *FuncSink) call(ctx context.Context, r *outbox.Record) (err error) {
+func (s *funcSink) call(ctx context.Context, r *outbox.Record) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -166,7 +162,7 @@ func (s *FuncSink) call(ctx context.Context, r *outbox.Record) (err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", ErrPanic, p)
+			err = fmt.Errorf("leat: the function of a sink has panicked: %v", p)
 		}
 	}()
 	return s.fn(context.WithValue(ctx, idempotencyKey{}, r.ID), *r)

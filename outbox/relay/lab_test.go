@@ -2,6 +2,7 @@ package relay_test
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -127,14 +128,23 @@ func (l *lab) calls(n int) [][]string {
 	return append([][]string(nil), l.tried[n:]...)
 }
 
-func (l *lab) source() *memoutbox.Source {
-	return l.Source(memoutbox.SourceConfig{})
+// memorySource is all that a source of memoutbox is.
+type memorySource interface {
+	driver.Sharded
+	driver.Pausable
+	slog.LogValuer
+}
+
+func (l *lab) source() memorySource { return l.sourceOf(memoutbox.SourceConfig{}) }
+
+func (l *lab) sourceOf(cfg memoutbox.SourceConfig) memorySource {
+	return l.Source(cfg).(memorySource) //nolint:forcetypeassert // it is
 }
 
 // parked returns the payloads that are parked, or wait behind one that is.
 func (l *lab) parked() []string {
 	l.t.Helper()
-	all, err := l.Held(l.t.Context(), admin.HeldQuery{State: admin.HeldParked, Limit: 10_000})
+	all, err := l.Admin().Held(l.t.Context(), admin.HeldQuery{State: admin.HeldParked, Limit: 10_000})
 	require.NoError(l.t, err)
 	var payloads []string
 	for _, a := range all {
@@ -146,14 +156,14 @@ func (l *lab) parked() []string {
 // redrive redrives a key of topic "t".
 func (l *lab) redrive(key string) {
 	l.t.Helper()
-	_, err := l.Redrive(l.t.Context(), admin.RedriveRequest{By: operator(), Selection: admin.Selection{Topic: "t", Key: key}})
+	_, err := l.Admin().Redrive(l.t.Context(), admin.ChangeRequest{By: operator(), Selection: admin.Selection{Topic: "t", Key: key}})
 	require.NoError(l.t, err)
 }
 
 // drop drops a key of topic "t".
 func (l *lab) drop(key string) {
 	l.t.Helper()
-	_, err := l.Drop(l.t.Context(), admin.DropRequest{By: operator(), Selection: admin.Selection{Topic: "t", Key: key}})
+	_, err := l.Admin().Drop(l.t.Context(), admin.ChangeRequest{By: operator(), Selection: admin.Selection{Topic: "t", Key: key}})
 	require.NoError(l.t, err)
 }
 

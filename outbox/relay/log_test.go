@@ -160,7 +160,7 @@ func TestA3_SourceAnswersAgain(t *testing.T) {
 }
 
 // TestA3_DefaultLoggerNamesTheGroup: lines of the default logger name outbox and group,
-// and what is over is among them.
+// and what is over is among them, and who leads.
 //
 //nolint:paralleltest // slog.Default belongs to the process
 func TestA3_DefaultLoggerNamesTheGroup(t *testing.T) {
@@ -172,9 +172,17 @@ func TestA3_DefaultLoggerNamesTheGroup(t *testing.T) {
 		l.put("b", "k", "1")
 		stop := lead(t, r)
 		elapse(t, time.Second)
+		second, err := relay.New(l.source(), l, relay.Config{})
+		require.NoError(t, err)
+		stopSecond := lead(t, second)
 		l.allow("b")
 		elapse(t, 10*time.Second)
+		require.Len(t, log.with(`msg="relay leads"`), 1)
+		require.Len(t, log.with(`msg="relay stands by" outbox=memory group=default leader=`), 1)
 		stop()
+		elapse(t, 10*time.Second)
+		stopSecond()
+		require.Len(t, log.with(`msg="relay leads" outbox=memory group=default slot=0`), 2)
 		require.Len(t, log.with(`msg="destination is out"`, " outbox=memory group=default "), 1)
 		require.Len(t, log.with(`msg="destination is back"`, " outbox=memory group=default "), 1)
 		require.Empty(t, log.with("relay starts"), "neither a warning nor the end of one")

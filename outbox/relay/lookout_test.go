@@ -19,7 +19,7 @@ import (
 
 // watched is a source with a clock and a pause that counts what it is asked.
 type watched struct {
-	*memoutbox.Source
+	memorySource
 
 	mu     sync.Mutex
 	behind time.Duration   // of its clock
@@ -68,7 +68,7 @@ func TestState_ClockOffset(t *testing.T) {
 		l, hook := newLab(t), &recorder{}
 		leader := start(t, l.source(), l, relay.Config{})
 		elapse(t, time.Second)
-		w := &watched{Source: l.source(), behind: time.Minute, takes: []time.Duration{80 * time.Millisecond, 2 * time.Second, 10 * time.Millisecond}}
+		w := &watched{memorySource: l.source(), behind: time.Minute, takes: []time.Duration{80 * time.Millisecond, 2 * time.Second, 10 * time.Millisecond}}
 		run := start(t, w, l, relay.Config{Hooks: []outbox.Hook{hook}})
 		require.Zero(t, run.State().ClockAt)
 		elapse(t, 10*time.Second)
@@ -96,7 +96,7 @@ func TestPause_IsAskedForOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t)
-		w := &watched{Source: l.Source(memoutbox.SourceConfig{Slots: 4}), takes: []time.Duration{0}}
+		w := &watched{memorySource: l.sourceOf(memoutbox.SourceConfig{Slots: 4}), takes: []time.Duration{0}}
 		run := start(t, w, l, relay.Config{})
 		elapse(t, 10*time.Second)
 		require.Len(t, run.State().Slots, 4)
@@ -109,7 +109,7 @@ func TestPause_IsAskedForOnce(t *testing.T) {
 
 		l = newLab(t) // with one slot
 		leader := start(t, l.source(), l, relay.Config{})
-		standby := &watched{Source: l.source(), takes: []time.Duration{0}}
+		standby := &watched{memorySource: l.source(), takes: []time.Duration{0}}
 		elapse(t, time.Second)
 		waits := start(t, standby, l, relay.Config{})
 		elapse(t, time.Minute)
@@ -141,7 +141,7 @@ func TestReadHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, hook := newLab(t), &reads{}
 		l.put("orders", "k", "one", "three")
-		src := &slowReads{Source: l.source(), err: errors.New("no answer")}
+		src := &slowReads{memorySource: l.source(), err: errors.New("no answer")}
 		run := start(t, src, l, relay.Config{Hooks: []outbox.Hook{hook}})
 		elapse(t, 10*time.Second)
 		_, err := run.stop()
@@ -157,7 +157,7 @@ func TestReadHook(t *testing.T) {
 // slowReads is a source. Its sessions take a second for each look, and the first look
 // fails.
 type slowReads struct {
-	*memoutbox.Source
+	memorySource
 
 	err   error
 	tried bool
@@ -165,7 +165,7 @@ type slowReads struct {
 
 // Acquire implements driver.Source.
 func (s *slowReads) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
-	inner, err := s.Source.Acquire(ctx, ttl)
+	inner, err := s.memorySource.Acquire(ctx, ttl)
 	return slowSession{inner, s}, err
 }
 

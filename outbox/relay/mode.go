@@ -43,8 +43,8 @@ func chooseMode(cfg *Config, sink driver.Sink) (newMode, error) {
 		newExact := func(s *sender) (mode, error) { return newExactMode(s, sink) }
 		return newExact, validateExact(cfg, sink)
 	}
-	if cfg.Order == OrderTotal {
-		return newTotalMode, requireBlock(cfg.Policies, "Order is total")
+	if cfg.TotalOrder {
+		return newTotalMode, requireBlock(cfg.Policies, "TotalOrder is set")
 	}
 	return newKeyMode, nil
 }

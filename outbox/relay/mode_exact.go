@@ -93,7 +93,7 @@ func (m *exactMode) commit(work context.Context, page driver.Page, done, until i
 	defer cancel()
 	records := page.Records[done:until]
 	began := time.Now()
-	if err = r.pauses.firstPaused(records); err == nil {
+	if err = r.firstWithheld(records); err == nil {
 		err = m.sink.SendWith(ctx, m.session.SlotName(), records, position)
 	}
 	if len(records) > 0 {
@@ -146,7 +146,7 @@ func (m *exactMode) waitBlocked(stop, work context.Context, r *outbox.Record, er
 		level = slog.LevelInfo
 	}
 	s.relay.log.LogAttrs(work, level, "record blocks its slot",
-		slog.String("slot", slot), slog.String("id", r.ID), slog.Int64("seq", r.Seq),
+		slog.String("slot", slot), slog.String("message_id", r.ID), slog.Int64("seq", r.Seq),
 		slog.String("kind", outbox.KindOf(err).String()), slog.Any("error", err))
 	return wait.Full(stop, s.retry.Next())
 }

@@ -38,6 +38,6 @@ func (r *Relay) onHold(ctx context.Context, events []HoldEvent) {
 // logAside logs that a record was given up, or waits for an operator.
 func (r *Relay) logAside(ctx context.Context, level slog.Level, e *HoldEvent) {
 	r.log.LogAttrs(ctx, level, "record is set aside", slog.String("fate", e.Fate.String()),
-		slog.String("id", e.Record.ID), slog.Int64("seq", e.Record.Seq), slog.String("topic", e.Record.Topic),
+		slog.String("message_id", e.Record.ID), slog.Int64("seq", e.Record.Seq), slog.String("topic", e.Record.Topic),
 		slog.Int("attempts", e.Attempts), slog.String("reason", e.Reason), slog.String("error", e.Error))
 }

@@ -75,36 +75,6 @@ func refusal(patterns []string, topic string) error {
 	}
 }
 
-// sendUnpaused calls the sink with the records that are not paused. The others have
-// failed by an outage.
-func (s *sender) sendUnpaused(ctx context.Context, records []outbox.Record) []outbox.Result {
-	paused := s.relay.pauses.now()
-	if len(paused) == 0 {
-		return s.relay.sink.Send(ctx, records)
-	}
-	results := make([]outbox.Result, len(records))
-	var going []outbox.Record
-	var places []int
-	for i := range records {
-		if err := refusal(paused, records[i].Topic); err != nil {
-			results[i] = outbox.Failed(outbox.FailureOutage, err)
-			continue
-		}
-		going, places = append(going, records[i]), append(places, i)
-	}
-	if len(going) == 0 {
-		return results
-	}
-	sent := s.relay.sink.Send(ctx, going)
-	if len(sent) != len(going) {
-		return nil // a wrong number of results, too
-	}
-	for i, place := range places {
-		results[place] = sent[i]
-	}
-	return results
-}
-
 // errLeft ends a term that runs once and has nothing left but records that are paused.
 var errLeft = fmt.Errorf("%w: records are left", ErrPaused)
 
@@ -134,19 +104,4 @@ func (h *heldRecords) onlyPaused() bool {
 		}
 	}
 	return true
-}
-
-// firstPaused returns an error about the first of records that is paused, for a sink that
-// delivers them in one transaction.
-func (p *pauses) firstPaused(records []outbox.Record) error {
-	paused := p.now()
-	if len(paused) == 0 {
-		return nil
-	}
-	for i := range records {
-		if err := refusal(paused, records[i].Topic); err != nil {
-			return &driver.PrefixError{N: i, Err: outbox.Failed(outbox.FailureOutage, err).Err}
-		}
-	}
-	return nil
 }

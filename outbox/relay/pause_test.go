@@ -15,13 +15,12 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
-	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
 // pausable is a source that a test pauses.
 type pausable struct {
-	*memoutbox.Source
+	memorySource
 
 	mu     sync.Mutex
 	topics []string
@@ -54,7 +53,7 @@ func inPauseLab(t *testing.T, cfg relay.Config, test func(l *lab, p *pausable, r
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		l, hook := newLab(t), &recorder{}
-		p := &pausable{Source: l.source()}
+		p := &pausable{memorySource: l.source()}
 		cfg.Hooks = []outbox.Hook{hook}
 		r, err := relay.New(p, l, cfg)
 		require.NoError(t, err)
@@ -161,7 +160,7 @@ func TestPause_EndsIntoARealRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, hook := newLab(t), &recorder{}
 		c := &cluster{missing: map[string]bool{"mails": true}}
-		p := &pausable{Source: l.source()}
+		p := &pausable{memorySource: l.source()}
 		p.pause("mails")
 		r, err := relay.New(p, asking{c}, relay.Config{Hooks: []outbox.Hook{hook}})
 		require.NoError(t, err)
@@ -239,7 +238,7 @@ func TestO12_PauseOfATransactionalSink(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l, sink, alarms := newLab(t), newFakeTransactions(), &alarmLog{}
-		p := &pausable{Source: l.source()}
+		p := &pausable{memorySource: l.source()}
 		p.pause("mails")
 		l.put("orders", "", "1")
 		l.put("mails", "", "2")
@@ -264,7 +263,7 @@ func TestO12_PauseOfATransactionalSink(t *testing.T) {
 // TestO12_PauseOfTotalOrder: nothing passes a record that is paused.
 func TestO12_PauseOfTotalOrder(t *testing.T) {
 	t.Parallel()
-	inPauseLab(t, relay.Config{Order: relay.OrderTotal, Policies: []relay.Policy{{Action: relay.Block}}}, func(l *lab, p *pausable, r *relay.Relay, _ *recorder) {
+	inPauseLab(t, relay.Config{TotalOrder: true, Policies: []relay.Policy{{Action: relay.Block}}}, func(l *lab, p *pausable, r *relay.Relay, _ *recorder) {
 		p.pause("mails")
 		l.put("orders", "", "1")
 		l.put("mails", "", "2")
@@ -296,7 +295,7 @@ func TestRunOnce_LeavesWhatIsPaused(t *testing.T) {
 			t.Parallel()
 			cfg := relay.Config{}
 			if c.total {
-				cfg.Order, cfg.Policies = relay.OrderTotal, []relay.Policy{{Action: relay.Block}}
+				cfg.TotalOrder, cfg.Policies = true, []relay.Policy{{Action: relay.Block}}
 			}
 			inPauseLab(t, cfg, func(l *lab, p *pausable, r *relay.Relay, hook *recorder) {
 				p.pause(c.paused...)
@@ -346,7 +345,7 @@ func TestRunOnce_PauseOfATransactionalSink(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l, sink := newLab(t), newFakeTransactions()
-		p := &pausable{Source: l.source()}
+		p := &pausable{memorySource: l.source()}
 		p.pause("mails")
 		l.put("orders", "", "1")
 		l.put("mails", "", "2")

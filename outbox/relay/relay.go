@@ -71,7 +71,7 @@ func New(source driver.Source, sink driver.Sink, cfg Config) (*Relay, error) {
 // refused again until an operator has mended it, and trying loses and repeats
 // nothing. But the supervisor must tell somebody, since nothing is relayed
 // meanwhile: by the alarm, by the exit of the process, or, if the process has other work
-// and stays, by Health, which returns ErrNotRunning. Every other
+// and stays, by Health, which tells that it does not run. Every other
 // error of the source or the sink, such as a database that is away or a broker that
 // refuses, is logged, shown to the hooks and tried again with backoff for as long as it
 // takes. Config.Policies decide about a record that cannot be delivered; if the Source's
@@ -113,7 +113,9 @@ func (r *Relay) acquire(ctx context.Context) (*term, error) {
 	}
 	if errors.Is(err, driver.ErrLeaseHeld) {
 		r.onAnswer(ctx)
-		r.watch.standsBy()
+		if leader, changed := r.watch.standsBy(err); changed {
+			logger.Tell(ctx, r.log, "relay stands by", slog.String("leader", leader))
+		}
 		return nil, err
 	}
 	if err != nil {
@@ -121,7 +123,8 @@ func (r *Relay) acquire(ctx context.Context) (*term, error) {
 		return nil, err
 	}
 	r.onAnswer(ctx)
-	r.log.InfoContext(ctx, "lease acquired", slog.Int64("epoch", s.Epoch()))
+	r.watch.leader.Store(nil)
+	logger.Tell(ctx, r.log, "relay leads", slog.Int("slot", slotOf(s)), slog.Int64("epoch", s.Epoch()))
 	r.onLease(ctx, s, true, nil)
 	return newTerm(r, s, asked.Add(r.cfg.Lease)), nil
 }

@@ -71,7 +71,7 @@ func TestO12_WrongNumberOfResults(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, slices.Concat(ids(3), ids(3), ids(3), ids(3)), sink.sent())
 		require.Len(t, hook.errors["send"], 3)
-		require.ErrorContains(t, hook.errors["send"][1], "2 for 3 records")
+		require.ErrorContains(t, hook.errors["send"][1], "2 results for 3 records")
 		require.Equal(t, 3, log.settled())
 		clean(t, log)
 	})

@@ -8,7 +8,6 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/driver"
 )
 
 // send calls the sink once, as soon as enough is left of the lease. It returns one result
@@ -24,7 +23,7 @@ func (s *sender) send(stop, work context.Context, records []outbox.Record) ([]ou
 		return nil, 0, err
 	}
 	began := time.Now()
-	results := s.sendUnpaused(ctx, records)
+	results := s.sendAllowed(ctx, records)
 	took := time.Since(began)
 	if isOver(stop) {
 		if err := failpoint.Inject(work, failpoint.RelayCloseMidBatch); err != nil {
@@ -35,7 +34,7 @@ func (s *sender) send(stop, work context.Context, records []outbox.Record) ([]ou
 		return nil, took, err
 	}
 	if len(results) != len(records) {
-		return nil, took, fmt.Errorf("%w: %d for %d records", driver.ErrWrongResults, len(results), len(records))
+		return nil, took, fmt.Errorf("leat: sink returned %d results for %d records", len(results), len(records))
 	}
 	r.onPublish(ctx, records, results, took)
 	if err := r.watch.sent(results); err != nil {

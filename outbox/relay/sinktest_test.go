@@ -23,7 +23,7 @@ var (
 
 const mostBytes = 1 << 20
 
-// effects are what the function of a FuncSink has brought about. It answers late while it is
+// effects are what the function of Func has brought about. It answers late while it is
 // muted, and until its context ends.
 type effects struct {
 	mu      sync.Mutex

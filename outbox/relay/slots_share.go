@@ -2,7 +2,11 @@ package relay
 
 import (
 	"context"
+	"fmt"
 	"time"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // refreshShare tells the other relays that this one lives and asks for its share, every
@@ -24,7 +28,11 @@ func (l *slotLeader) refreshShare(ctx context.Context) error {
 		return err
 	}
 	l.shared, l.share = asked, share
-	return r.cfg.Order.checkSlots(share.Slots)
+	if r.cfg.TotalOrder && share.Slots != 1 {
+		return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, outbox.ConfigError("TotalOrder", true,
+			fmt.Sprintf("needs a source with one slot, this one has %d", share.Slots)))
+	}
+	return nil
 }
 
 // untilShare returns d, or less if the fair share is to be asked for sooner.

@@ -18,8 +18,8 @@ import (
 )
 
 // slotted returns a source of four slots.
-func (l *lab) slotted() *memoutbox.Source {
-	return l.Source(memoutbox.SourceConfig{Slots: 4})
+func (l *lab) slotted() memorySource {
+	return l.sourceOf(memoutbox.SourceConfig{Slots: 4})
 }
 
 // TestO14_SlotsAreShared among the relays that live, and taken over when one
@@ -193,7 +193,7 @@ func TestO13_ClosedSlotIsGivenUp(t *testing.T) {
 // one that fails and resumes there, also in another relay.
 func TestO5_TotalOrder(t *testing.T) {
 	t.Parallel()
-	inLab(t, relay.Config{Order: relay.OrderTotal, BackoffMax: time.Second}, func(t *testing.T, l *lab, r *relay.Relay, hook *recorder) {
+	inLab(t, relay.Config{TotalOrder: true, BackoffMax: time.Second}, func(t *testing.T, l *lab, r *relay.Relay, hook *recorder) {
 		l.refuse("3", outbox.FailurePermanent)
 		for i := range 6 {
 			l.put("t", "k"+strconv.Itoa(i%2), strconv.Itoa(i))
@@ -220,7 +220,7 @@ func TestO5_TotalOrderNeedsOneSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t)
-		r, err := relay.New(l.slotted(), l, relay.Config{Order: relay.OrderTotal})
+		r, err := relay.New(l.slotted(), l, relay.Config{TotalOrder: true})
 		require.NoError(t, err)
 		err = r.Run(t.Context())
 		require.ErrorIs(t, err, driver.ErrSourceUnusable)

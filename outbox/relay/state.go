@@ -13,16 +13,13 @@ import (
 )
 
 var (
-	// ErrNotRunning is returned by Health while neither Run nor RunOnce is under way.
-	ErrNotRunning = errors.New("leat: relay is not running")
+	errNotRunning = errors.New("leat: relay is not running")
 
 	// ErrStuck is returned by Health while a record is older than Config.SLO
 	// although its destination is up, or a slot stands still at a page. See State.Stuck.
 	ErrStuck = errors.New("leat: relay is stuck")
 
-	// ErrSourceAway is returned by Health if the source has not answered for
-	// longer than Config.SLO.
-	ErrSourceAway = errors.New("leat: source has not answered")
+	errSourceAway = errors.New("leat: source has not answered")
 )
 
 // State is what a relay knows of itself without a call of its source or sink.
@@ -146,7 +143,8 @@ func (s *State) older(r *Relay, now, created, since time.Time, topic string) {
 
 // Health returns nil while the relay works, as leader or as standby, and while only a
 // destination that is out keeps it from its work. Else it returns an error that
-// wraps ErrNotRunning, ErrStuck or ErrSourceAway, or the error of ctx. It is cheap and
+// wraps ErrStuck if a record is, and is otherwise the error of ctx or one whose text tells
+// that the relay does not run, or that the source has not answered. It is cheap and
 // may be called at any time from any goroutine.
 func (r *Relay) Health(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
@@ -155,13 +153,13 @@ func (r *Relay) Health(ctx context.Context) error {
 	s := r.State()
 	switch silent := time.Since(s.LastContact); {
 	case !s.Running:
-		return ErrNotRunning
+		return errNotRunning
 	case s.still != "":
 		return fmt.Errorf("%w: %s", ErrStuck, s.still)
 	case s.Stuck:
 		return fmt.Errorf("%w: a record of topic %.200q is %s old", ErrStuck, s.OldestTopic, s.OldestAge.Round(time.Second))
 	case silent > r.cfg.SLO:
-		return fmt.Errorf("%w for %s", ErrSourceAway, silent.Round(time.Second))
+		return fmt.Errorf("%w for %s", errSourceAway, silent.Round(time.Second))
 	default:
 		return nil
 	}

@@ -19,7 +19,7 @@ func TestHealth(t *testing.T) {
 	t.Parallel()
 	cfg := relay.Config{Policies: []relay.Policy{{Action: relay.Block}}, PollMax: time.Second}
 	inLab(t, cfg, func(t *testing.T, l *lab, r *relay.Relay, hook *recorder) {
-		require.ErrorIs(t, r.Health(t.Context()), relay.ErrNotRunning)
+		require.EqualError(t, r.Health(t.Context()), "leat: relay is not running")
 		stop := lead(t, r)
 		elapse(t, time.Hour)
 		require.NoError(t, r.Health(t.Context()), "idle")
@@ -41,7 +41,7 @@ func TestHealth(t *testing.T) {
 		require.NoError(t, r.Health(t.Context()))
 		require.Equal(t, []string{"l1", "k1"}, l.sent())
 		stop()
-		require.ErrorIs(t, r.Health(t.Context()), relay.ErrNotRunning)
+		require.EqualError(t, r.Health(t.Context()), "leat: relay is not running")
 		require.Empty(t, r.State().Slots)
 	})
 }
@@ -67,7 +67,7 @@ func TestHealth_SourceAway(t *testing.T) {
 		require.NoError(t, r.Health(t.Context()))
 		away.Store(true)
 		elapse(t, 6*time.Minute)
-		require.ErrorIs(t, r.Health(t.Context()), relay.ErrSourceAway)
+		require.ErrorContains(t, r.Health(t.Context()), "leat: source has not answered for ")
 		stop()
 	})
 }

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // watch is what a relay knows of itself, over all its terms.
@@ -27,6 +29,7 @@ type watch struct {
 	offset  time.Duration
 	clockAt time.Time // when offset was measured
 	running bool
+	leader  atomic.Pointer[string] // who led when the relay last asked for a lease in vain
 
 	telling sync.Mutex              // held while hooks are told of an alarm, so that it begins before it ends
 	raised  map[standing]func()     // alarms whose cause lasts, and what ends them; guarded by telling
@@ -88,11 +91,16 @@ func (w *watch) run(running bool) {
 	}
 }
 
-// standsBy notes that other relays lead.
-func (w *watch) standsBy() {
+// standsBy notes that other relays lead. It returns who, and whether that is news.
+func (w *watch) standsBy(err error) (leader string, changed bool) {
 	if !w.leads() {
 		w.clearAll(true)
 	}
+	if held, ok := errors.AsType[*driver.LeaseHeldError](err); ok {
+		leader = held.Owner
+	}
+	before := w.leader.Swap(&leader)
+	return leader, before == nil || *before != leader
 }
 
 // answered notes that the source works. It returns since when it did not, and the errors

@@ -41,7 +41,7 @@ func sendAfterClose(ctx context.Context, tr *trial) {
 	s := tr.connected(ctx)
 	c, ok := s.(interface{ Close() error })
 	if !ok {
-		fail.With("%w: the sink has no method Close", ErrLacks)
+		fail.With("%w: the sink has no method Close", errLacks)
 	}
 	fail.If(errors.Join(closeSoon(c), closeSoon(c)), "close twice")
 	page := tr.records(tr.Topics()[0], 9, 3)

@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// KillChecks returns the checks that RunKill runs.
-func KillChecks() []Check {
+// killChecks returns the checks that RunKill runs.
+func killChecks() []Check {
 	return []Check{
 		{Name: "O2_O8_KilledBetweenSends", run: killedBetween},
 		{Name: "O2_O5_KilledAmidASend", run: killedAmid},
@@ -75,7 +75,7 @@ func killedAmid(ctx context.Context, tr *trial) {
 func (tr *trial) killer(ctx context.Context) (Killer, driver.Sink) {
 	k, ok := tr.Subject.(Killer)
 	if !ok {
-		fail.With("%w: Killer", ErrLacks)
+		fail.With("%w: Killer", errLacks)
 	}
 	return k, tr.connected(ctx)
 }

@@ -29,7 +29,7 @@ func muteChecks() []Check {
 func (tr *trial) muted(ctx context.Context) (driver.Sink, func(context.Context) error) {
 	m, ok := tr.Subject.(Muter)
 	if !ok {
-		fail.With("%w: Muter", ErrLacks)
+		fail.With("%w: Muter", errLacks)
 	}
 	s := tr.connected(ctx)
 	release, err := m.Mute(ctx)
@@ -75,7 +75,7 @@ func lostAnswersThenRest(ctx context.Context, tr *trial) {
 	s := tr.connected(ctx)
 	m, ok := tr.Subject.(Muter)
 	if !ok {
-		fail.With("%w: Muter", ErrLacks)
+		fail.With("%w: Muter", errLacks)
 	}
 	var pending []outbox.Record
 	for range 3 {

@@ -25,7 +25,7 @@ func refusalChecks() []Check {
 func (tr *trial) refused(ctx context.Context, page []outbox.Record, bad int) (left []outbox.Record, s driver.Sink, accept func(context.Context) error) {
 	r, ok := tr.Subject.(Refuser)
 	if !ok {
-		fail.With("%w: Refuser", ErrLacks)
+		fail.With("%w: Refuser", errLacks)
 	}
 	s = tr.sink()
 	at := page[bad]

@@ -22,7 +22,7 @@ func stallChecks() []Check {
 func nothingOnTheWay(ctx context.Context, tr *trial) {
 	st, ok := tr.Subject.(Staller)
 	if !ok {
-		fail.With("%w: Staller", ErrLacks)
+		fail.With("%w: Staller", errLacks)
 	}
 	s := tr.connected(ctx)
 	release, err := st.Stall(ctx)
@@ -55,7 +55,7 @@ func (tr *trial) getsStuck(ctx context.Context, s driver.Sink, records []outbox.
 func nothingComesLate(ctx context.Context, tr *trial) {
 	st, ok := tr.Subject.(Staller)
 	if !ok {
-		fail.With("%w: Staller", ErrLacks)
+		fail.With("%w: Staller", errLacks)
 	}
 	s := tr.connected(ctx)
 	release, err := st.Stall(ctx)

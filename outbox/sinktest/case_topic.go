@@ -20,7 +20,7 @@ func topicChecks() []Check {
 func missingTopic(ctx context.Context, tr *trial) {
 	m, ok := tr.Subject.(Misser)
 	if !ok {
-		fail.With("%w: Misser", ErrLacks)
+		fail.With("%w: Misser", errLacks)
 	}
 	s := tr.sink()
 	page := tr.records(tr.Topics()[0], 30, 6)
@@ -57,7 +57,7 @@ func missingTopic(ctx context.Context, tr *trial) {
 func tooLarge(ctx context.Context, tr *trial) {
 	l, ok := tr.Subject.(Limiter)
 	if !ok {
-		fail.With("%w: Limiter", ErrLacks)
+		fail.With("%w: Limiter", errLacks)
 	}
 	s := tr.sink()
 	page := tr.records(tr.Topics()[0], 40, 4)

@@ -22,8 +22,8 @@ const (
 	grace = 10 * time.Second
 )
 
-// ErrLacks is wrapped by the error of a check if a Subject lacks what its Features do not rule out.
-var ErrLacks = errors.New("leat: the subject cannot do what its Features do not rule out")
+// errLacks is wrapped by the error of a check if a Subject lacks what its Features do not rule out.
+var errLacks = errors.New("leat: the subject cannot do what its Features do not rule out")
 
 // Check is one case of the suite.
 type Check struct {
@@ -52,18 +52,18 @@ func (c Check) Run(ctx context.Context, f Features, s Subject) (err error) {
 }
 
 // Run runs every check that f does not rule out, in parallel, each on a new subject, and
-// logs the table of Claims. It does not kill: see RunKill.
+// logs a table of what is checked and what is not. It does not kill: see RunKill.
 func Run(t *testing.T, f Features, newSubject func(t *testing.T) Subject) {
 	t.Helper()
 	t.Run("Features", func(t *testing.T) {
 		t.Parallel()
-		table, err := Claims(t.Context(), f, func() Subject { return newSubject(t) })
+		table, err := claims(t.Context(), f, func() Subject { return newSubject(t) })
 		t.Log("\n" + table)
 		if err != nil {
 			t.Fatal(err)
 		}
 	})
-	for _, c := range Checks(f) {
+	for _, c := range checks(f) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			if err := c.Run(t.Context(), f, newSubject(t)); err != nil {
@@ -76,7 +76,7 @@ func Run(t *testing.T, f Features, newSubject func(t *testing.T) Subject) {
 // RunKill runs the checks that kill the destination, in parallel, each on a new subject.
 func RunKill(t *testing.T, f Features, newSubject func(t *testing.T) Killer) {
 	t.Helper()
-	for _, c := range KillChecks() {
+	for _, c := range killChecks() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			if err := c.Run(t.Context(), f, newSubject(t)); err != nil {
@@ -86,8 +86,8 @@ func RunKill(t *testing.T, f Features, newSubject func(t *testing.T) Killer) {
 	}
 }
 
-// Checks returns the checks that Run runs.
-func Checks(f Features) []Check {
+// checks returns the checks that Run runs.
+func checks(f Features) []Check {
 	return slices.DeleteFunc(allChecks(), func(c Check) bool { return c.skip != nil && c.skip(f) })
 }
 
@@ -99,7 +99,7 @@ func allChecks() []Check {
 
 // Find returns the check that is called name.
 func Find(name string) (Check, bool) {
-	for _, c := range append(allChecks(), KillChecks()...) {
+	for _, c := range append(allChecks(), killChecks()...) {
 		if c.Name == name {
 			return c, true
 		}

@@ -8,19 +8,19 @@ import (
 	"text/tabwriter"
 )
 
-// ErrUnclaimed is wrapped by the errors of Claims.
-var ErrUnclaimed = errors.New("leat: the sink can do what the Features of its test rule out")
+// errUnclaimed is wrapped by the errors of claims.
+var errUnclaimed = errors.New("leat: the sink can do what the Features of its test rule out")
 
-// Claims returns a table of what is checked of a sink and what is not, and an error for everything that f
+// claims returns a table of what is checked of a sink and what is not, and an error for everything that f
 // rules out although it is there, so that nobody leaves a promise unchecked by claiming too
 // little. What is asked of the subject is there if the Subject implements its interface; what
 // is asked of messages, if the checks that are left out pass.
-func Claims(ctx context.Context, f Features, newSubject func() Subject) (table string, err error) {
+func claims(ctx context.Context, f Features, newSubject func() Subject) (table string, err error) {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	var errs []error
 	for _, x := range features() {
-		state := fmt.Sprintf("checked\tby %d", len(Checks(Features{}))-len(Checks(x.without)))
+		state := fmt.Sprintf("checked\tby %d", len(checks(Features{}))-len(checks(x.without)))
 		if x.without == (Features{NoKey: true}) {
 			state = "checked"
 		}
@@ -32,7 +32,7 @@ func Claims(ctx context.Context, f Features, newSubject func() Subject) (table s
 			}
 			if there {
 				state = "NOT CLAIMED\tit is there"
-				errs = append(errs, fmt.Errorf("%w: %s", ErrUnclaimed, x.name))
+				errs = append(errs, fmt.Errorf("%w: %s", errUnclaimed, x.name))
 			}
 		}
 		_, _ = fmt.Fprintf(w, "%s\t%s\n", x.name, state) // a Builder takes everything
@@ -89,11 +89,11 @@ func closes(_ context.Context, _ Features, newSubject func() Subject) (bool, err
 }
 
 // passes reports whether all of the checks pass with the feature claimed.
-func passes(claim func(f *Features), checks ...string) func(context.Context, Features, func() Subject) (bool, error) {
+func passes(claim func(f *Features), names ...string) func(context.Context, Features, func() Subject) (bool, error) {
 	return func(ctx context.Context, f Features, newSubject func() Subject) (bool, error) {
 		claim(&f)
 		lacks := false
-		for _, name := range checks {
+		for _, name := range names {
 			c, ok := Find(name)
 			if !ok {
 				return false, fmt.Errorf("no check is called %s", name)

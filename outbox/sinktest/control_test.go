@@ -96,7 +96,7 @@ func brokenWays() map[string]negative {
 func brokenKinds() map[string]negative {
 	return map[string]negative{
 		"too few results": {broken{tooFewResults: true}, map[string]string{
-			"O5_OneKeyStaysInOrder": "19 for 20 records",
+			"O5_OneKeyStaysInOrder": "19 results for 20 records",
 		}},
 		"outage is permanent": {broken{outageIsPermanent: true}, map[string]string{
 			"O2_O8_KilledBetweenSends": "record 0 has permanent, want one of [outage]",

@@ -5,7 +5,7 @@
 // arrived at the destination. Means to harm the destination are interfaces that the Subject
 // implements if it can: Refuser, Muter, Staller, Misser, Limiter. Run runs all checks, each
 // on a new Subject; RunKill those that kill the destination. Features rules out what
-// the destination cannot have, and Claims fails if more is ruled out than that.
+// the destination cannot have, and Run fails if more is ruled out than that.
 //
 // Every call of Send in the suite goes through the same judgement, whatever the check is
 // about: one result a record, nothing behind a failure of its key, a reason among the

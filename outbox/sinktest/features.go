@@ -1,7 +1,7 @@
 package sinktest
 
 // Features is what a sink or its destination lacks of the whole contract. The zero value
-// lacks nothing. The suite fails a sink that has what it is said to lack: see Claims.
+// lacks nothing. The suite fails a sink that has what it is said to lack.
 type Features struct {
 	// NoKey is set if the destination gets no keys: those of Subject.Arrived are empty.
 	NoKey bool

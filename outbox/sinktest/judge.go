@@ -18,7 +18,7 @@ var (
 // judge compares results with what driver.Sink promises of every call.
 func judge(records []outbox.Record, results []outbox.Result) error {
 	if len(results) != len(records) {
-		return fmt.Errorf("%w: %d for %d records", driver.ErrWrongResults, len(results), len(records))
+		return fmt.Errorf("leat: sink returned %d results for %d records", len(results), len(records))
 	}
 	failed := make(map[driver.Key]int)
 	unsent, reasons := 0, 0

@@ -12,16 +12,6 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Schema is the schema adapter of the forwarder's publisher and subscriber.
-type Schema int
-
-const (
-	// DefaultSchema is watermill-sql's DefaultMySQLSchema with DefaultMySQLOffsetsAdapter.
-	DefaultSchema Schema = iota
-	// QueueSchema is MySQLQueueSchema with MySQLQueueOffsetsAdapter.
-	QueueSchema
-)
-
 // Config says where the forwarder's table is and how to read it. The zero value is for a
 // forwarder with all of Watermill's defaults.
 type Config struct {
@@ -29,9 +19,9 @@ type Config struct {
 	// Defaults to "forwarder_topic", as Watermill's does.
 	Topic string
 
-	// Schema is the schema of the table.
-	// Defaults to DefaultSchema.
-	Schema Schema
+	// Queue is set if the table is watermill-sql's MySQLQueueSchema with MySQLQueueOffsetsAdapter.
+	// Defaults to false: DefaultMySQLSchema with DefaultMySQLOffsetsAdapter.
+	Queue bool
 
 	// Table is the table of messages, if the adapter's GenerateMessagesTableName says
 	// otherwise: the bare name without quotes, at most 64 characters.
@@ -39,16 +29,16 @@ type Config struct {
 	Table string
 
 	// OffsetsTable is the table of the forwarder's position, if the adapter's
-	// GenerateMessagesOffsetsTableName says otherwise. QueueSchema has none.
+	// GenerateMessagesOffsetsTableName says otherwise. A Queue has none.
 	// Defaults to "watermill_offsets_" and Topic.
 	OffsetsTable string
 
-	// ConsumerGroup is that of the forwarder's subscriber. QueueSchema has none.
+	// ConsumerGroup is that of the forwarder's subscriber. A Queue has none.
 	// Defaults to "", as watermill-sql's does.
 	ConsumerGroup string
 
-	// KeepAcked marks rows of QueueSchema as acked, as MySQLQueueOffsetsAdapter does without
-	// DeleteOnAck. Rows of DefaultSchema stay anyway.
+	// KeepAcked marks rows of a Queue as acked, as MySQLQueueOffsetsAdapter does without
+	// DeleteOnAck. Rows of the default schema stay anyway.
 	// Defaults to false: moved rows are deleted.
 	KeepAcked bool
 
@@ -121,9 +111,8 @@ func (c Config) validate() error {
 		bad   bool
 		rule  string
 	}{
-		{"Schema", c.Schema, c.Schema != DefaultSchema && c.Schema != QueueSchema, "must be DefaultSchema or QueueSchema"},
-		{"ConsumerGroup", strconv.Quote(c.ConsumerGroup), c.Schema == QueueSchema && c.ConsumerGroup != "", "must be empty with QueueSchema"},
-		{"KeepAcked", c.KeepAcked, c.Schema == DefaultSchema && c.KeepAcked, "has no meaning with DefaultSchema"},
+		{"ConsumerGroup", strconv.Quote(c.ConsumerGroup), c.Queue && c.ConsumerGroup != "", "must be empty with Queue"},
+		{"KeepAcked", c.KeepAcked, !c.Queue && c.KeepAcked, "has no meaning without Queue"},
 		{"PageSize", c.PageSize, c.PageSize < 1 || c.PageSize > 10_000, "must be 1 to 10000"},
 		{"PollMin", c.PollMin, c.PollMin < time.Millisecond, "must be at least 1ms"},
 		{"PollMax", c.PollMax, c.PollMax < c.PollMin, "must not be below PollMin"},

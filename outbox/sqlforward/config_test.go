@@ -1,7 +1,6 @@
 package sqlforward
 
 import (
-	"context"
 	"database/sql"
 	"strings"
 	"testing"
@@ -10,25 +9,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/sqloutbox"
 )
-
-type noOutbox struct{}
-
-func (noOutbox) Enqueue(context.Context, *sql.Tx, ...outbox.Message) error { return nil }
-
-func (noOutbox) Stats(context.Context) (admin.Stats, error) { return admin.Stats{}, nil }
-func (noOutbox) Wake()                                      {}
 
 func TestNew_RefusesWhatCannotWork(t *testing.T) {
 	t.Parallel()
 	db := &sql.DB{}
+	ob, err := sqloutbox.New(db, outbox.MySQL, sqloutbox.Config{})
+	require.NoError(t, err)
 	for field, cfg := range map[string]Config{
 		"Table":           {Table: "a`b"},
 		"OffsetsTable":    {OffsetsTable: strings.Repeat("x", 65)},
 		"StateTable":      {StateTable: "1"},
-		"Schema":          {Schema: 7},
-		"ConsumerGroup":   {Schema: QueueSchema, ConsumerGroup: "g"},
+		"ConsumerGroup":   {Queue: true, ConsumerGroup: "g"},
 		"KeepAcked":       {KeepAcked: true},
 		"PageSize":        {PageSize: -1},
 		"PollMin":         {PollMin: time.Microsecond},
@@ -36,16 +29,16 @@ func TestNew_RefusesWhatCannotWork(t *testing.T) {
 		"GapAge":          {GapAge: time.Millisecond},
 		"TakeOverTimeout": {TakeOverTimeout: 1500 * time.Millisecond},
 	} {
-		_, err := New(db, outbox.MySQL, noOutbox{}, cfg)
+		_, err := New(db, outbox.MySQL, ob, cfg)
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig, field)
 		require.ErrorContains(t, err, field+" =")
 	}
-	_, err := New(nil, outbox.MySQL, noOutbox{}, Config{})
+	_, err = New(nil, outbox.MySQL, ob, Config{})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 	_, err = New(db, outbox.MySQL, nil, Config{})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-	_, err = New(db, "sqlite", noOutbox{}, Config{})
+	_, err = New(db, "sqlite", ob, Config{})
 	require.ErrorContains(t, err, "sqlite")
-	_, err = New(db, outbox.MariaDB, noOutbox{}, Config{})
+	_, err = New(db, outbox.MariaDB, ob, Config{})
 	require.NoError(t, err)
 }

@@ -9,29 +9,29 @@ import (
 )
 
 var (
-	// ErrForwarderRunning is returned if the forwarder's position, or rows of the queue, could
+	// errForwarderRunning is returned if the forwarder's position, or rows of the queue, could
 	// not be taken within Config.TakeOverTimeout, since a forwarder is sending a batch, or a
 	// message that it cannot deliver. Stop the forwarder. Run tries again by itself.
-	ErrForwarderRunning = errors.New("leat: a forwarder is at work and holds its position")
+	errForwarderRunning = errors.New("leat: a forwarder is at work and holds its position")
 
-	// ErrTakenOver is returned if a Forwarder whose tables are gone, or are others, has taken
+	// errTakenOver is returned if a Forwarder whose tables are gone, or are others, has taken
 	// the forwarder's place and not handed it back.
-	ErrTakenOver = errors.New("leat: the forwarder's position was taken over already")
+	errTakenOver = errors.New("leat: the forwarder's position was taken over already")
 
-	// ErrNothingToHandBack is returned by HandBack if the forwarder's place was not taken.
-	ErrNothingToHandBack = errors.New("leat: the forwarder's place was not taken")
+	// errNothingToHandBack is returned by HandBack if the forwarder's place was not taken.
+	errNothingToHandBack = errors.New("leat: the forwarder's place was not taken")
 
-	// ErrWrongSchema is returned if the table does not have the columns of Config.Schema.
-	ErrWrongSchema = errors.New("leat: the forwarder's table has another schema, see Config.Schema")
+	// errWrongSchema is returned if the table does not have the columns that Config.Queue says.
+	errWrongSchema = errors.New("leat: the forwarder's table has another schema, see Config.Queue")
 
-	// ErrWrongGroup is returned if Config.ConsumerGroup has no position, but other consumer
+	// errWrongGroup is returned if Config.ConsumerGroup has no position, but other consumer
 	// groups have. If it is the right one, insert its row into the table of offsets.
-	ErrWrongGroup = errors.New("leat: the consumer group has no position, see Config.ConsumerGroup")
+	errWrongGroup = errors.New("leat: the consumer group has no position, see Config.ConsumerGroup")
 
-	// ErrKeyBusy is returned if a transaction that has enqueued into the outbox directly keeps
+	// errKeyBusy is returned if a transaction that has enqueued into the outbox directly keeps
 	// the lock of a key for longer than Config.TakeOverTimeout. Nothing of the page was
 	// moved. Run tries again by itself.
-	ErrKeyBusy = errors.New("leat: a transaction that has enqueued directly keeps the lock of a key")
+	errKeyBusy = errors.New("leat: a transaction that has enqueued directly keeps the lock of a key")
 
 	// ErrNotSent is returned by HandBack while a relay has not sent what was moved: the
 	// forwarder would send later messages of a key first. Wait for the relay; redrive or drop
@@ -54,12 +54,12 @@ func describe(err error) error {
 // besideForwarder adds what a wait for a lock means if it is a forwarder that has it.
 func besideForwarder(err error) error {
 	if sqldialect.Number(err) == sqldialect.LockWaitTimeout {
-		return fmt.Errorf("%w: %w", ErrForwarderRunning, err)
+		return fmt.Errorf("%w: %w", errForwarderRunning, err)
 	}
 	return err
 }
 
 // fatal reports whether trying again is of no use.
 func fatal(err error) bool {
-	return errors.Is(err, outbox.ErrNotMigrated) || errors.Is(err, ErrTakenOver) || errors.Is(err, ErrWrongSchema) || errors.Is(err, ErrWrongGroup)
+	return errors.Is(err, outbox.ErrNotMigrated) || errors.Is(err, errTakenOver) || errors.Is(err, errWrongSchema) || errors.Is(err, errWrongGroup)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/leat-go/leat/internal/sqlmigrate"
 	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
 //go:embed migrations
@@ -25,21 +25,15 @@ var migrationFiles embed.FS
 //go:embed sql/*.sql
 var sqlFiles embed.FS
 
-// schemaVersion is the version of the schema that this version of the library works with.
-const schemaVersion = 2
-
-// Outbox is where messages are moved to: a *sqloutbox.Outbox.
-type Outbox interface {
-	Enqueue(ctx context.Context, tx *sql.Tx, msgs ...outbox.Message) error
-	Wake()
-	Stats(ctx context.Context) (admin.Stats, error)
-}
+// neededSchema is the oldest version of the schema that this version of the library works
+// with.
+const neededSchema = 1
 
 // Forwarder moves messages of one forwarder's table into an outbox. Make one and keep it.
 // Any number of processes may run one over the same table: they take turns.
 type Forwarder struct {
 	db      *sql.DB
-	ob      Outbox
+	ob      *sqloutbox.Outbox
 	dialect sqldialect.Dialect
 	cfg     Config
 	sql     map[string]string
@@ -63,11 +57,11 @@ type Forwarder struct {
 // Migrate once, for example at start-up.
 //
 // While it runs, it holds a connection of the pool, which it closes in the end. It needs
-// SELECT and UPDATE on the forwarder's table, with QueueSchema DELETE instead of UPDATE
+// SELECT and UPDATE on the forwarder's table, with Queue DELETE instead of UPDATE
 // unless KeepAcked is set; SELECT, INSERT and UPDATE on that of its offsets; SELECT,
 // INSERT, UPDATE and DELETE on its own; and what a producer of the outbox needs. It never
-// updates rows of DefaultSchema: MySQL asks for UPDATE to look who locks them.
-func New(db *sql.DB, dialect outbox.Dialect, ob Outbox, cfg Config) (*Forwarder, error) {
+// updates rows of the default schema: MySQL asks for UPDATE to look who locks them.
+func New(db *sql.DB, dialect outbox.Dialect, ob *sqloutbox.Outbox, cfg Config) (*Forwarder, error) {
 	if db == nil {
 		return nil, outbox.ConfigError("db", nil, "must not be nil")
 	}
@@ -96,7 +90,7 @@ func New(db *sql.DB, dialect outbox.Dialect, ob Outbox, cfg Config) (*Forwarder,
 // render fills in the names of tables, and what the schema adds to a condition.
 func (f *Forwarder) render(text string) (string, error) {
 	unacked := ""
-	if f.cfg.Schema == QueueSchema {
+	if f.cfg.Queue {
 		unacked = "AND acked = FALSE"
 	}
 	text = strings.NewReplacer(
@@ -117,14 +111,14 @@ func (f *Forwarder) migrations() sqlmigrate.Set {
 }
 
 // Check refuses tables of its own that are missing or too old (outbox.ErrNotMigrated), a
-// forwarder's table that is missing, one of another schema (ErrWrongSchema), a server
+// forwarder's table that is missing, one of another schema, a server
 // whose auto_increment_increment is not 1, a connection that reaches several servers (a
 // read/write splitter), and a server that applies what another one has written.
 func (f *Forwarder) Check(ctx context.Context) error {
 	if err := f.checkPrimary(ctx); err != nil {
 		return err
 	}
-	err := f.migrations().Require(ctx, f.db, schemaVersion)
+	err := f.migrations().Require(ctx, f.db, neededSchema)
 	if errors.Is(err, sqlmigrate.ErrBehind) {
 		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
 	}
@@ -138,8 +132,8 @@ func (f *Forwarder) Check(ctx context.Context) error {
 	if columns == 0 {
 		return fmt.Errorf("%w: there is no table %s, see Config.Table", outbox.ErrNotMigrated, f.cfg.Table)
 	}
-	if acked > 0 != (f.cfg.Schema == QueueSchema) {
-		return fmt.Errorf("%w: table %s has %d columns called acked", ErrWrongSchema, f.cfg.Table, acked)
+	if acked > 0 != f.cfg.Queue {
+		return fmt.Errorf("%w: table %s has %d columns called acked", errWrongSchema, f.cfg.Table, acked)
 	}
 	var increment int
 	if err := f.db.QueryRowContext(ctx, f.sql["increment"]).Scan(&increment); err != nil {

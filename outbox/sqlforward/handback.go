@@ -12,7 +12,7 @@ import (
 
 // HandedBack says where the forwarder goes on.
 type HandedBack struct {
-	// Offset is the position that was stored for it; 0 with QueueSchema.
+	// Offset is the position that was stored for it; 0 with Queue.
 	Offset int64
 	// Repeats is the number of messages that were moved already and that it sends again.
 	Repeats int64
@@ -29,7 +29,7 @@ func (f *Forwarder) HandBack(ctx context.Context) (h HandedBack, err error) {
 	err = f.session(ctx, func(conn *sql.Conn) error {
 		at, now, err := f.position(ctx, conn, f.sql["position_load"])
 		if errors.Is(err, sql.ErrNoRows) || err == nil && at.last < 0 {
-			return ErrNothingToHandBack
+			return errNothingToHandBack
 		}
 		if err != nil {
 			return describe(err)
@@ -49,7 +49,7 @@ func (f *Forwarder) HandBack(ctx context.Context) (h HandedBack, err error) {
 
 // checkSent refuses messages that a relay is still to send.
 func (f *Forwarder) checkSent(ctx context.Context) error {
-	stats, err := f.ob.Stats(ctx)
+	stats, err := f.ob.Admin().Stats(ctx)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (f *Forwarder) handBack(ctx context.Context, conn *sql.Conn, loaded, safe p
 	} else if again {
 		safe = position{} // nothing of what is there now was moved
 	}
-	if f.cfg.Schema == DefaultSchema {
+	if !f.cfg.Queue {
 		h.Offset = safe.low()
 		// What is behind the position and not in a gap was moved.
 		var rows int64

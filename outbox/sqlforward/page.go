@@ -110,7 +110,7 @@ func (f *Forwarder) enqueue(ctx context.Context, tx *sql.Tx, p page, now int64) 
 	for len(msgs) > 0 {
 		err := f.ob.Enqueue(ctx, tx, msgs...)
 		if sqldialect.Number(err) == sqldialect.LockWaitTimeout {
-			return malformed, fmt.Errorf("%w: %w", ErrKeyBusy, err)
+			return malformed, fmt.Errorf("%w: %w", errKeyBusy, err)
 		}
 		invalid, ok := errors.AsType[*outbox.InvalidMessageError](err)
 		if !ok {
@@ -144,7 +144,7 @@ func (f *Forwarder) setAside(ctx context.Context, tx *sql.Tx, r row, reason erro
 // ack tells a queue that its rows are done with. A forwarder that has got at one of them
 // meanwhile has sent it.
 func (f *Forwarder) ack(ctx context.Context, tx *sql.Tx, p page) error {
-	if f.cfg.Schema != QueueSchema {
+	if !f.cfg.Queue {
 		return nil
 	}
 	statement := f.sql["row_deleted"]
@@ -158,7 +158,7 @@ func (f *Forwarder) ack(ctx context.Context, tx *sql.Tx, p page) error {
 			return besideForwarder(err)
 		}
 		if n != 1 {
-			return fmt.Errorf("%w: it has acknowledged row %d first", ErrForwarderRunning, number)
+			return fmt.Errorf("%w: it has acknowledged row %d first", errForwarderRunning, number)
 		}
 	}
 	return nil

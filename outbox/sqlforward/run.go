@@ -18,9 +18,10 @@ import (
 const errorPause = time.Second
 
 // Run moves messages until ctx ends, and returns nil then. The first time it takes the
-// forwarder's place: with DefaultSchema it waits for the batch that the forwarder is
-// sending, and starts behind it. Errors that trying again cannot mend end it before:
-// outbox.ErrNotMigrated, ErrTakenOver, ErrWrongSchema, ErrWrongGroup. Others are logged and tried again.
+// forwarder's place: unless Config.Queue is set, it waits for the batch that the forwarder is
+// sending, and starts behind it. Errors that trying again cannot fix end it before:
+// outbox.ErrNotMigrated, a position that was taken over already, a table of another schema, a consumer
+// group without a position. Others are logged and tried again.
 func (f *Forwarder) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := f.session(ctx, func(conn *sql.Conn) error { return f.loop(ctx, conn) })

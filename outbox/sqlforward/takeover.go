@@ -22,7 +22,7 @@ const fenced = math.MaxInt64
 // so waits for transactions that are open. A queue has no position: what is not acked is
 // to be sent, and a forwarder that still runs takes rows of its own.
 func (f *Forwarder) takeOver(ctx context.Context, tx *sql.Tx, now int64) (at position, err error) {
-	if f.cfg.Schema == QueueSchema {
+	if f.cfg.Queue {
 		return f.queueStart(ctx, tx, now)
 	}
 	made, err := sqlstore.Written(ctx, tx, f.sql["offset_new"], f.cfg.ConsumerGroup)
@@ -38,7 +38,7 @@ func (f *Forwarder) takeOver(ctx context.Context, tx *sql.Tx, now int64) (at pos
 		return at, err
 	}
 	if at.last == fenced {
-		return at, fmt.Errorf("%w: table %s, consumer group %q", ErrTakenOver, f.cfg.OffsetsTable, f.cfg.ConsumerGroup)
+		return at, fmt.Errorf("%w: table %s, consumer group %q", errTakenOver, f.cfg.OffsetsTable, f.cfg.ConsumerGroup)
 	}
 	return at, f.storeOffset(ctx, tx, fenced)
 }
@@ -50,7 +50,7 @@ func (f *Forwarder) otherGroups(ctx context.Context, tx *sql.Tx) error {
 	if err != nil || len(others) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w: table %s has none of %q, but of %q", ErrWrongGroup, f.cfg.OffsetsTable, f.cfg.ConsumerGroup, others)
+	return fmt.Errorf("%w: table %s has none of %q, but of %q", errWrongGroup, f.cfg.OffsetsTable, f.cfg.ConsumerGroup, others)
 }
 
 // queueStart returns the position that has seen what is acked, and nothing else: a row that
@@ -75,7 +75,7 @@ func (f *Forwarder) queueStart(ctx context.Context, tx *sql.Tx, now int64) (at p
 // keepOut puts the forwarder out of work again if somebody has put it back: two that send
 // would double everything.
 func (f *Forwarder) keepOut(ctx context.Context, tx *sql.Tx) error {
-	if f.cfg.Schema == QueueSchema {
+	if f.cfg.Queue {
 		return nil
 	}
 	last, err := f.lockOffset(ctx, tx)

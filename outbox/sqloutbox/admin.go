@@ -10,53 +10,26 @@ import (
 	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
-var (
-	_ admin.GroupManager = (*Outbox)(nil)
-	_ admin.Pauser       = (*Outbox)(nil)
-	_ admin.Scheduler    = (*Outbox)(nil)
-	_ admin.Searcher     = (*Outbox)(nil)
-)
-
-// Redrive implements admin.Outbox. Relays of this process see the change at once, others
-// within a poll.
-func (o *Outbox) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
-	changed, err := heldqueue.Redrive(ctx, heldStore{o}, req)
-	o.bell.ring()
-	return changed, err
+// Admin returns the outbox as operators see it. Relays of this process see a change at
+// once, others within a poll.
+//
+// Whatever Stats counts is counted up to 10,000. Its Rows and Bytes are what the database
+// estimates; on SQLite, Rows is what lies between the oldest and the newest number, and Bytes
+// is 0. Members is the relay that leads, since those that stand by say nothing. Trace reads the
+// log from its Since on.
+func (o *Outbox) Admin() interface {
+	admin.GroupManager
+	admin.Pauser
+	admin.Scheduler
+	admin.Searcher
+} {
+	return operator{o, heldqueue.Operators{Store: heldStore{o}}}
 }
 
-// Drop implements admin.Outbox.
-func (o *Outbox) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
-	changed, err := heldqueue.Drop(ctx, heldStore{o}, req)
-	o.bell.ring()
-	return changed, err
-}
-
-// SkipHead implements admin.Outbox.
-func (o *Outbox) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
-	changed, err := heldqueue.SkipHead(ctx, heldStore{o}, req)
-	o.bell.ring()
-	return changed, err
-}
-
-// Held implements admin.Outbox.
-func (o *Outbox) Held(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
-	return heldqueue.ListHeld(ctx, heldStore{o}, q)
-}
-
-// Dead implements admin.Outbox.
-func (o *Outbox) Dead(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
-	return heldqueue.ListDead(ctx, heldStore{o}, q)
-}
-
-// ParkedKeys implements admin.Outbox.
-func (o *Outbox) ParkedKeys(ctx context.Context, q admin.KeysQuery) ([]admin.ParkedKey, error) {
-	return heldqueue.ParkedKeys(ctx, heldStore{o}, q)
-}
-
-// Failures implements admin.Outbox.
-func (o *Outbox) Failures(ctx context.Context, q admin.FailuresQuery) ([]admin.FailureGroup, error) {
-	return heldqueue.Failures(ctx, heldStore{o}, q)
+// operator is the outbox as operators see it.
+type operator struct {
+	*Outbox
+	heldqueue.Operators
 }
 
 // heldStore lets operators' requests take turns with relays.
@@ -66,6 +39,7 @@ var _ heldqueue.Store = heldStore{}
 
 // Change implements heldqueue.Store.
 func (s heldStore) Change(ctx context.Context, group string, work func(tx heldqueue.Tx) error) error {
+	defer s.ob.bell.ring()
 	return s.ob.log.Change(ctx, func(tx *sql.Tx) error {
 		held, err := s.ob.heldOf(ctx, tx, "group_lock", group)
 		if err != nil {
@@ -96,8 +70,8 @@ func (o *Outbox) heldOf(ctx context.Context, q sqlstore.Querier, statement, grou
 }
 
 // Audit implements admin.Outbox.
-func (o *Outbox) Audit(ctx context.Context, q admin.AuditQuery) (found []admin.AuditEntry, err error) {
-	if q, err = q.Complete(); err != nil {
+func (o operator) Audit(ctx context.Context, q admin.AuditQuery) (found []admin.AuditEntry, err error) {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	err = o.log.Look(ctx, func(db sqlstore.Querier) error {
@@ -112,7 +86,7 @@ func (o *Outbox) audit(ctx context.Context, db sqlstore.Querier, q admin.AuditQu
 	var c sqlstore.Condition
 	c.And("1 = 1")
 	for _, f := range [...]struct{ column, value string }{
-		{"grp", q.Group}, {"action", q.Action}, {"topic", q.Topic}, {"msg_key", q.Key}, {"id", q.ID},
+		{"relay_group", q.Group}, {"action", q.Action}, {"topic", q.Topic}, {"msg_key", q.Key}, {"id", q.ID},
 	} {
 		if f.value != "" {
 			c.And(f.column+" = ?", []byte(f.value))

@@ -18,19 +18,8 @@ var errSetup = errors.New("leat: the database is not set up for an outbox")
 // for everybody else.
 const minConnections = 4
 
-// Check implements driver.Source. It refuses a missing or too old schema, another database
-// than the dialect says, one that commits before it is durable (Config.AllowAsyncCommit) or
-// that cannot be written, a pool of fewer than four connections, a log that was truncated
-// or replaced (Outbox.Rebase), a position ahead of the log, and a new group that nobody has
-// told where it starts. On MySQL and MariaDB also a connection that reaches several servers
-// (a read/write splitter), a server that applies what another one has written, tables that
-// are not InnoDB's, auto_increment_increment other than 1, a binary log of statements, lock
-// rows that are missing, and a max_allowed_packet too small for Config.MaxPayloadBytes; on
-// SQLite a database in memory and transactions that do not lock as they begin.
-//
-// On MySQL, a user without the privilege REPLICATION CLIENT cannot ask whether the server
-// is a replica. That is logged once, and refuses nothing.
-func (s *Source) Check(ctx context.Context) error {
+// Check implements driver.Source.
+func (s *source) Check(ctx context.Context) error {
 	if n := s.ob.log.DB.Stats().MaxOpenConnections; n > 0 && n < minConnections {
 		rule := fmt.Sprintf("must be 0 or at least %d", minConnections)
 		return s.unusable(&sqlstore.SetupError{What: "SetMaxOpenConns", Value: n, Rule: rule})
@@ -60,7 +49,7 @@ func (o *Outbox) checkPrimary(ctx context.Context) error {
 // needs is what an outbox demands of its database.
 func (o *Outbox) needs() sqlstore.Needs {
 	n := sqlstore.Needs{
-		Schema: relaySchema, Tables: []string{"", "_locks", "_groups", "_held", "_delayed"}, Probe: "write_nothing",
+		Schema: neededSchema, Tables: []string{"", "_locks", "_groups", "_held", "_delayed"}, Probe: "write_nothing",
 		Numbers: true, Packet: int64(2*max(o.cfg.MaxPayloadBytes, sqllog.MaxBytes) + 1<<20), AsyncCommit: o.cfg.AllowAsyncCommit,
 	}
 	if !o.log.Dialect.OneWriter {
@@ -70,13 +59,13 @@ func (o *Outbox) needs() sqlstore.Needs {
 }
 
 // checkPosition looks at what is stored of the group.
-func (s *Source) checkPosition(ctx context.Context, q sqlstore.Querier) error {
+func (s *source) checkPosition(ctx context.Context, q sqlstore.Querier) error {
 	if _, err := s.ob.log.Life(ctx, q); err != nil {
 		return err
 	}
 	g, err := s.ob.log.Group(ctx, q, "group", s.cfg.Group)
 	switch {
-	case sqlstore.IsNoRows(err) && !s.cfg.Start.stated:
+	case sqlstore.IsNoRows(err) && !s.cfg.Start.IsStated():
 		return errStartUnstated
 	case sqlstore.IsNoRows(err):
 		return nil
@@ -88,7 +77,7 @@ func (s *Source) checkPosition(ctx context.Context, q sqlstore.Querier) error {
 
 // unusable marks the errors that trying again cannot mend and that could lose messages if
 // they were ignored.
-func (s *Source) unusable(err error) error {
+func (s *source) unusable(err error) error {
 	if setup := (*sqlstore.SetupError)(nil); errors.As(err, &setup) {
 		return fmt.Errorf("%w: %w: %w", driver.ErrSourceUnusable, errSetup, err)
 	}

@@ -2,11 +2,13 @@ package sqloutbox
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 //leat:level 0
@@ -36,7 +38,9 @@ func TestConfigIsRefused(t *testing.T) {
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 		require.ErrorContains(t, err, field)
 	}
-	for field, cfg := range map[string]SourceConfig{"Group": {Group: "_x"}, "Topics[1]": {Topics: []string{"a", ""}}} {
+	for field, cfg := range map[string]SourceConfig{
+		"Group": {Group: "_x"}, "Topics[1]": {Topics: []string{"a", ""}}, "Start = now": {Start: driver.Start{Now: true, At: time.Now()}},
+	} {
 		_, err := ob.Source(cfg)
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 		require.ErrorContains(t, err, field)

@@ -10,8 +10,8 @@ import (
 )
 
 // Delayed implements admin.Scheduler.
-func (o *Outbox) Delayed(ctx context.Context, q admin.DelayedQuery) (found []admin.DelayedMessage, err error) {
-	if q, err = q.Complete(); err != nil {
+func (o operator) Delayed(ctx context.Context, q admin.DelayedQuery) (found []admin.DelayedMessage, err error) {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	err = o.log.Look(ctx, func(db sqlstore.Querier) error {
@@ -49,8 +49,8 @@ func (o *Outbox) delayed(ctx context.Context, db sqlstore.Querier, q admin.Delay
 const maxCancelled = 10_000
 
 // CancelDelayed implements admin.Scheduler.
-func (o *Outbox) CancelDelayed(ctx context.Context, req admin.CancelRequest) (changed admin.Changed, err error) {
-	if err := req.Check(); err != nil {
+func (o operator) CancelDelayed(ctx context.Context, req admin.CancelRequest) (changed admin.Changed, err error) {
+	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
 	}
 	err = o.log.Change(ctx, func(tx *sql.Tx) error {

@@ -29,7 +29,7 @@
 // # Requirements
 //
 // MySQL 8.0 or MariaDB 10.6, on InnoDB, with one server that is written
-// (auto_increment_increment=1), or SQLite in a file. Source.Check tells what else is
+// (auto_increment_increment=1), or SQLite in a file. The Check of a source says what else is
 // missing. On SQLite, transactions lock as they begin, and wait for each other:
 //
 //	sql.Open("sqlite", "file:app.db?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")

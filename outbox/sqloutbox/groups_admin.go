@@ -12,10 +12,10 @@ import (
 	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
-var _ driver.Pausable = (*Source)(nil)
+var _ driver.Pausable = (*source)(nil)
 
 // Groups implements admin.Outbox.
-func (o *Outbox) Groups(ctx context.Context) (all []admin.Group, err error) {
+func (o operator) Groups(ctx context.Context) (all []admin.Group, err error) {
 	err = o.log.Look(ctx, func(q sqlstore.Querier) error {
 		groups, err := o.log.Groups(ctx, q)
 		for i := range groups {
@@ -31,8 +31,8 @@ func (o *Outbox) Groups(ctx context.Context) (all []admin.Group, err error) {
 	return all, err
 }
 
-// Members implements admin.Outbox: the relay that leads. Those that stand by say nothing.
-func (o *Outbox) Members(ctx context.Context, name string) (all []admin.Member, err error) {
+// Members implements admin.Outbox.
+func (o operator) Members(ctx context.Context, name string) (all []admin.Member, err error) {
 	err = o.log.Look(ctx, func(q sqlstore.Querier) error {
 		g, err := o.log.Group(ctx, q, "group", name)
 		if sqlstore.IsNoRows(err) {
@@ -78,8 +78,8 @@ func (o *Outbox) noteBy(ctx context.Context, q sqlstore.Querier, e *admin.AuditE
 }
 
 // RemoveGroup implements admin.GroupManager.
-func (o *Outbox) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) (changed admin.Changed, err error) {
-	if err := req.Check(); err != nil {
+func (o operator) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) (changed admin.Changed, err error) {
+	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
 	}
 	err = o.changeGroup(ctx, req.Group, "remove_group", req.By, func(tx *sql.Tx, g sqllog.GroupRow) (map[string]any, error) {
@@ -101,8 +101,8 @@ func (o *Outbox) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) 
 }
 
 // SetMaxLag implements admin.GroupManager.
-func (o *Outbox) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
-	if err := req.Check(); err != nil {
+func (o operator) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
+	if err := admin.Complete(&req); err != nil {
 		return err
 	}
 	return o.changeGroup(ctx, req.Group, "set_max_lag", req.By, func(tx *sql.Tx, _ sqllog.GroupRow) (map[string]any, error) {
@@ -112,7 +112,7 @@ func (o *Outbox) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
 }
 
 // Paused implements driver.Pausable.
-func (s *Source) Paused(ctx context.Context) (patterns []string, err error) {
+func (s *source) Paused(ctx context.Context) (patterns []string, err error) {
 	err = s.ob.log.Look(ctx, func(q sqlstore.Querier) error {
 		patterns, err = s.ob.paused(ctx, q, s.cfg.Group)
 		return err
@@ -133,17 +133,17 @@ func (o *Outbox) paused(ctx context.Context, q sqlstore.Querier, group string) (
 }
 
 // Pause implements admin.Pauser.
-func (o *Outbox) Pause(ctx context.Context, req admin.PauseRequest) error {
+func (o operator) Pause(ctx context.Context, req admin.PauseRequest) error {
 	return o.setPaused(ctx, "pause", req, req.Pause)
 }
 
 // Resume implements admin.Pauser.
-func (o *Outbox) Resume(ctx context.Context, req admin.PauseRequest) error {
+func (o operator) Resume(ctx context.Context, req admin.PauseRequest) error {
 	return o.setPaused(ctx, "resume", req, req.Resume)
 }
 
 func (o *Outbox) setPaused(ctx context.Context, action string, req admin.PauseRequest, change func(paused []string) ([]string, error)) error {
-	if err := req.Check(); err != nil {
+	if err := admin.Complete(&req); err != nil {
 		return err
 	}
 	return o.changeGroup(ctx, req.Group, action, req.By, func(tx *sql.Tx, _ sqllog.GroupRow) (map[string]any, error) {

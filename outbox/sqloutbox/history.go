@@ -62,7 +62,7 @@ func (c *HistoryConfig) selects(r *outbox.Record) bool {
 	}
 }
 
-// History selects retained messages for replay.Run. It connects to nothing. A replay reads
+// History selects retained messages for relay.Replay. It connects to nothing. A replay reads
 // pages of the log, and holds neither a transaction nor a connection between them. It
 // needs SELECT on all tables and INSERT on the audit.
 func (o *Outbox) History(cfg HistoryConfig) (driver.History, error) {
@@ -128,10 +128,7 @@ func (h *history) settle(ctx context.Context, q sqlstore.Querier) (place, error)
 	return place{Position: at, done: floor}, err
 }
 
-var (
-	_ driver.BoundedPlayback = (*playback)(nil)
-	_ driver.AuditedPlayback = (*playback)(nil)
-)
+var _ driver.Playback = (*playback)(nil)
 
 // playback is a driver.Playback.
 type playback struct {
@@ -200,13 +197,13 @@ func (p *playback) PositionAfter(r *outbox.Record) string {
 	return at.text(p.instance)
 }
 
-// Bounds implements driver.BoundedPlayback. An upper bound by time is not among them: it
+// Bounds implements driver.Playback. An upper bound by time is not among them: it
 // would have to be searched for.
 func (p *playback) Bounds() (first, end int64) {
 	return min(p.at.done, p.at.Last) + 1, p.at.Last + 1
 }
 
-// End implements driver.AuditedPlayback.
+// End implements driver.Playback.
 func (p *playback) End(ctx context.Context, e driver.ReplayEnd) error {
 	details := map[string]any{
 		"sent": e.Sent, "skipped": e.Skipped, "gaps": e.Gaps, "last_seq": e.LastSeq, "position": e.Position, "done": e.Done,

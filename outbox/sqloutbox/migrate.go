@@ -8,9 +8,9 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// relaySchema is the oldest version of the schema that this version of the library works
+// neededSchema is the oldest version of the schema that this version of the library works
 // with.
-const relaySchema = 2
+const neededSchema = 1
 
 // SchemaStatus is the state of the outbox's schema.
 type SchemaStatus struct {

@@ -28,7 +28,7 @@ type RebaseRequest struct {
 // It is audited for each group. It returns an error that wraps admin.ErrGroupActive while a
 // lease of any group is live.
 func (o *Outbox) Rebase(ctx context.Context, req RebaseRequest) error {
-	if err := req.By.Check(); err != nil {
+	if err := admin.Complete(&req.By); err != nil {
 		return err
 	}
 	name, err := ids.New()

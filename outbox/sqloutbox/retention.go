@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/leat-go/leat/internal/sqlstore"
@@ -127,17 +128,40 @@ func (m *Maintenance) raiseFloor(ctx context.Context, report *MaintenanceReport)
 }
 
 // oldUpTo returns the last number before the first message that is too young to go.
+//
+// Whoever may INSERT writes the time of a message. One of the future says nothing, so it does
+// not hold back what was written behind it: it is old itself if a message behind it is.
 func (m *Maintenance) oldUpTo(ctx context.Context, q sqlstore.Querier, floor int64) (int64, error) {
 	now, err := m.ob.log.Now(ctx, q)
 	if err != nil {
 		return 0, err
 	}
-	var first sql.NullInt64
-	err = q.QueryRowContext(ctx, m.ob.log.SQL["number_since"], floor, now.Add(-m.cfg.Retention).UnixMicro()).Scan(&first)
-	if sqlstore.IsNoRows(err) {
+	since := now.Add(-m.cfg.Retention).UnixMicro()
+	first, err := m.number(ctx, q, "number_since", floor, since)
+	switch {
+	case err != nil:
+		return 0, err
+	case first == math.MaxInt64:
 		return m.ob.log.Last(ctx, q)
 	}
-	return first.Int64 - 1, err
+	young, err := m.number(ctx, q, "retain_young", first, since, now.UnixMicro())
+	if err != nil || young == first {
+		return first - 1, err
+	}
+	old, err := m.number(ctx, q, "retain_old", first, young, since)
+	if err != nil || old == math.MaxInt64 {
+		return first - 1, err
+	}
+	return old, nil
+}
+
+// number returns the number that a statement finds, the largest if it finds none.
+func (m *Maintenance) number(ctx context.Context, q sqlstore.Querier, statement string, args ...any) (n int64, err error) {
+	err = q.QueryRowContext(ctx, m.ob.log.SQL[statement], args...).Scan(&n)
+	if sqlstore.IsNoRows(err) {
+		return math.MaxInt64, nil
+	}
+	return n, err
 }
 
 // exempt reports whether a group has fallen behind so far that it no longer holds history
@@ -190,7 +214,7 @@ func (m *Maintenance) closeOld(ctx context.Context, gaps []sqllog.Span, report *
 	for _, g := range gaps {
 		if wide := g.To - g.From; wide > hopelesslyWide {
 			m.ob.cfg.Logger.WarnContext(ctx, "retention stands before a wide gap of the log: has the counter been set?",
-				slog.Int64("from", g.From), slog.Int64("to", g.To))
+				slog.Int64("from_seq", g.From), slog.Int64("to_seq", g.To))
 			continue
 		}
 		g.To = min(g.To, g.From+left-1)

@@ -16,8 +16,8 @@ import (
 )
 
 // Search implements admin.Searcher.
-func (o *Outbox) Search(ctx context.Context, q admin.MessageQuery) (page admin.MessagePage, err error) {
-	if q, err = q.Complete(); err != nil {
+func (o operator) Search(ctx context.Context, q admin.MessageQuery) (page admin.MessagePage, err error) {
+	if err = admin.Complete(&q); err != nil {
 		return admin.MessagePage{}, err
 	}
 	err = o.log.Look(ctx, func(db sqlstore.Querier) error {
@@ -92,9 +92,9 @@ func selects(q *admin.MessageQuery, r *outbox.Record) bool {
 	}
 }
 
-// Trace implements admin.Searcher. It reads the log from Since on.
-func (o *Outbox) Trace(ctx context.Context, q admin.TraceQuery) (found admin.Trace, err error) {
-	if q, err = q.Complete(); err != nil {
+// Trace implements admin.Searcher.
+func (o operator) Trace(ctx context.Context, q admin.TraceQuery) (found admin.Trace, err error) {
+	if err = admin.Complete(&q); err != nil {
 		return admin.Trace{}, err
 	}
 	err = o.log.Look(ctx, func(db sqlstore.Querier) error {
@@ -109,26 +109,33 @@ func (o *Outbox) trace(ctx context.Context, db sqlstore.Querier, q admin.TraceQu
 	if err != nil {
 		return found, err
 	}
+	var records []outbox.Record
+	first, some, err := o.log.FirstSince(ctx, db, q.Since)
+	if err == nil && some {
+		records, err = o.byID(ctx, db, first, q)
+	}
+	if err != nil {
+		return found, err
+	}
+	seqs := make([]int64, len(records))
+	for i := range records {
+		seqs[i] = records[i].Seq
+	}
 	for i := range groups {
 		tx := o.log.Held(db, groups[i].Name, groups[i].Now)
-		held, dead, err := heldqueue.ByID(ctx, tx, groups[i].Name, q.ID)
+		held, dead, err := heldqueue.ByID(ctx, tx, groups[i].Name, q.ID, trace.Most, seqs)
 		if err != nil {
 			return found, err
 		}
 		found.Held, found.Dead = append(found.Held, held...), append(found.Dead, dead...)
 	}
-	if found.Delayed, err = o.delayed(ctx, db, admin.DelayedQuery{ID: q.ID, Limit: 100}); err != nil {
+	if found.Delayed, err = o.delayed(ctx, db, admin.DelayedQuery{ID: q.ID, Limit: trace.Most}); err != nil {
 		return found, err
 	}
 	if found.Audit, err = o.audit(ctx, db, admin.AuditQuery{ID: q.ID, Since: q.Since, Newest: true, Limit: 100}); err != nil {
 		return found, err
 	}
 	slices.Reverse(found.Audit)
-	first, some, err := o.log.FirstSince(ctx, db, q.Since)
-	if err != nil || !some {
-		return found, err
-	}
-	records, err := o.byID(ctx, db, first, q)
 	for _, r := range records {
 		m := admin.TracedMessage{Record: r}
 		for i := range groups {
@@ -144,7 +151,7 @@ func (o *Outbox) trace(ctx context.Context, db sqlstore.Querier, q admin.TraceQu
 		}
 		found.Messages = append(found.Messages, m)
 	}
-	return found, err
+	return found, nil
 }
 
 // byID returns the first records of the log from number on that q asks for.

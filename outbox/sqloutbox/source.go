@@ -17,7 +17,7 @@ import (
 // defaultGroup is the group that everybody begins with.
 const defaultGroup = "default"
 
-// SourceConfig tunes a Source.
+// SourceConfig tunes Outbox.Source.
 type SourceConfig struct {
 	// Group names an independent reader of the outbox, with its own lease and position.
 	// Valid UTF-8 without NUL, at most 200 bytes, not beginning with "_".
@@ -25,9 +25,8 @@ type SourceConfig struct {
 	Group string
 
 	// Start is where the group begins if it has never read before, else ignored.
-	// Defaults to StartOldest() for the group "default"; for any other new group it must
-	// be stated.
-	Start Start
+	// Defaults to Oldest for the group "default"; for any other new group it must be stated.
+	Start driver.Start
 
 	// Topics are patterns of the topics that the group reads, in which * stands for any
 	// run of characters; at most 1,000. Rows of other topics are read and passed over. A
@@ -40,8 +39,8 @@ func (c SourceConfig) withDefaults() SourceConfig {
 	if c.Group == "" {
 		c.Group = defaultGroup
 	}
-	if !c.Start.stated && c.Group == defaultGroup {
-		c.Start = StartOldest()
+	if !c.Start.IsStated() && c.Group == defaultGroup {
+		c.Start = driver.Start{Oldest: true}
 	}
 	c.Topics = slices.Clone(c.Topics)
 	return c
@@ -49,6 +48,9 @@ func (c SourceConfig) withDefaults() SourceConfig {
 
 func (c SourceConfig) validate() error {
 	if err := validateGroup(c.Group); err != nil {
+		return err
+	}
+	if err := c.Start.Check(); err != nil {
 		return err
 	}
 	return validateTexts("Topics", c.Topics)
@@ -79,16 +81,16 @@ func validateTexts(field string, texts []string) error {
 	return nil
 }
 
-// Source reads the outbox for relays of one group. See Outbox.Source.
-type Source struct {
+// source reads the outbox for relays of one group. See Outbox.Source.
+type source struct {
 	ob  *Outbox
 	cfg SourceConfig
 }
 
-var _ driver.Source = (*Source)(nil)
+var _ driver.Source = (*source)(nil)
 
 // LogValue implements slog.LogValuer: the outbox and the group, as relays log them.
-func (s *Source) LogValue() slog.Value {
+func (s *source) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("outbox", s.ob.cfg.Table), slog.String("group", s.cfg.Group))
 }
 
@@ -102,16 +104,30 @@ func (s *Source) LogValue() slog.Value {
 // It needs SELECT on all tables of the outbox, INSERT, UPDATE and DELETE on those of
 // groups and held records, INSERT and UPDATE on the log, INSERT on the audit. It never
 // updates the log: MySQL asks for that to lock numbers that nobody has used.
-func (o *Outbox) Source(cfg SourceConfig) (*Source, error) {
+//
+// Its Check refuses a missing or too old schema, another database than the dialect says,
+// one that commits before it is durable (Config.AllowAsyncCommit) or that cannot be
+// written, a pool of fewer than four connections, a log that was truncated or replaced
+// (Outbox.Rebase), a position ahead of the log, and a new group that nobody has told where
+// it starts. On MySQL and MariaDB also a connection that reaches several servers (a
+// read/write splitter), a server that applies what another one has written, tables that
+// are not InnoDB's, auto_increment_increment other than 1, a binary log of statements,
+// lock rows that are missing, and a max_allowed_packet too small for
+// Config.MaxPayloadBytes; on SQLite a database in memory and transactions that do not lock
+// as they begin.
+//
+// On MySQL, a user without the privilege REPLICATION CLIENT cannot ask whether the server
+// is a replica. That is logged once, and refuses nothing.
+func (o *Outbox) Source(cfg SourceConfig) (driver.Source, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return &Source{ob: o, cfg: cfg}, nil
+	return &source{ob: o, cfg: cfg}, nil
 }
 
 // Acquire implements driver.Source.
-func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
+func (s *source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	session, err := s.ob.log.Acquire(ctx, sqllog.Reader{Group: s.cfg.Group, Topics: s.cfg.Topics, Begin: s.begin}, ttl)
 	if err != nil {
 		return nil, s.unusable(err)
@@ -121,7 +137,7 @@ func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 
 // Wakes implements driver.Source: commits that this process has announced, and on SQLite
 // those of other processes.
-func (s *Source) Wakes(ctx context.Context) <-chan struct{} {
+func (s *source) Wakes(ctx context.Context) <-chan struct{} {
 	c := s.ob.bell.listen(ctx)
 	if s.ob.log.Dialect.OneWriter {
 		go s.ob.watch(ctx, c)

@@ -18,9 +18,8 @@ var noShare heldqueue.Share //nolint:gochecknoglobals // a constant that Go cann
 // nobody has an estimate.
 const countUpTo = 10_000
 
-// Stats implements admin.Outbox. Whatever is counted is counted up to 10,000. Rows and Bytes are what the database estimates; on
-// SQLite, Rows is what lies between the oldest and the newest number, and Bytes is 0.
-func (o *Outbox) Stats(ctx context.Context) (s admin.Stats, err error) {
+// Stats implements admin.Outbox.
+func (o operator) Stats(ctx context.Context) (s admin.Stats, err error) {
 	err = o.log.Look(ctx, func(q sqlstore.Querier) error {
 		if s.LastSeq, err = o.log.Last(ctx, q); err != nil {
 			return err

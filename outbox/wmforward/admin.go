@@ -9,7 +9,7 @@ import (
 
 // Redrive implements admin.Outbox for the group of the Source; every request for another
 // one is refused (admin.ErrInvalidRequest). The id of a malformed row is the row's uuid.
-func (s *Source) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
+func (s *Source) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	if err := s.ownGroup(&req.Group); err != nil {
 		return admin.Changed{}, err
 	}
@@ -18,7 +18,7 @@ func (s *Source) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.C
 }
 
 // Drop implements admin.Outbox. The forwarder's table keeps the rows.
-func (s *Source) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
+func (s *Source) Drop(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	if err := s.ownGroup(&req.Group); err != nil {
 		return admin.Changed{}, err
 	}

@@ -4,22 +4,21 @@ import (
 	"context"
 
 	"github.com/leat-go/leat/outbox/admin"
-	"github.com/leat-go/leat/outbox/outboxtest"
 )
 
-var _ outboxtest.Admin = &subject{}
+var _ admin.Outbox = &subject{}
 
 func operator() admin.By {
 	return admin.By{Actor: "ann", Reason: "the topic exists now"}
 }
 
 // Redrive implements admin.Outbox.
-func (s *subject) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
+func (s *subject) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	return s.of(req.Group).Redrive(ctx, req)
 }
 
 // Drop implements admin.Outbox.
-func (s *subject) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
+func (s *subject) Drop(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	return s.of(req.Group).Drop(ctx, req)
 }
 

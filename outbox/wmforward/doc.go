@@ -23,7 +23,7 @@
 //
 // A row that cannot be decoded becomes a record without a topic, whose id is the
 // row's uuid, whose payload is what the row holds, and whose header
-// HeaderMalformed says why. No sink can deliver it: kafkasink answers
+// leat_malformed says why. No sink can deliver it: kafkasink answers
 // outbox.FailurePermanent, and so the relay's policy for that topic decides.
 // Behind other sinks put Guard.
 //

@@ -9,9 +9,9 @@ import (
 	"github.com/leat-go/leat/outbox/internal/wmenvelope"
 )
 
-// HeaderMalformed is the header of a record that stands for a row that could not
+// headerMalformed is the header of a record that stands for a row that could not
 // be decoded: why not. Such a record has no topic.
-const HeaderMalformed = "leat_malformed"
+const headerMalformed = "leat_malformed"
 
 // row is a row of the forwarder's table.
 type row struct {
@@ -27,7 +27,7 @@ func decode(r row, key outbox.KeyFunc) (outbox.Record, error) {
 	record := outbox.Record{Seq: r.number, CreatedAt: r.createdAt}
 	msg, err := wmenvelope.Unwrap(r.payload, r.uuid, key)
 	if err != nil {
-		msg = outbox.Message{ID: r.uuid, Payload: r.payload, Headers: map[string]string{HeaderMalformed: storable.Text(err.Error())}}
+		msg = outbox.Message{ID: r.uuid, Payload: r.payload, Headers: map[string]string{headerMalformed: storable.Text(err.Error())}}
 	}
 	if msg.Key != "" {
 		record.Shard = keyhash.Shard([]byte(msg.Key))

@@ -12,23 +12,23 @@ import (
 )
 
 var (
-	// ErrForwarderRunning is returned by Source.Acquire and Source.HandBack when
+	// errForwarderRunning is returned by Source.Acquire and Source.HandBack when
 	// the position could not be taken within Config.TakeOverTimeout, since a
 	// forwarder is sending a batch, or a message that it cannot deliver. Stop the
 	// forwarder. A relay tries again by itself.
-	ErrForwarderRunning = errors.New("leat: a forwarder is at work and holds its position")
+	errForwarderRunning = errors.New("leat: a forwarder is at work and holds its position")
 
-	// ErrTakenOver is returned by Source.Acquire when another group, or one
+	// errTakenOver is returned by Source.Acquire when another group, or one
 	// whose tables are gone, has taken the forwarder's place and not handed it back.
-	ErrTakenOver = errors.New("leat: the forwarder's position was taken over already")
+	errTakenOver = errors.New("leat: the forwarder's position was taken over already")
 
-	// ErrNothingToHandBack is returned by Source.HandBack when the group has not
+	// errNothingToHandBack is returned by Source.HandBack when the group has not
 	// taken the forwarder's place.
-	ErrNothingToHandBack = errors.New("leat: the group has not taken the forwarder's place")
+	errNothingToHandBack = errors.New("leat: the group has not taken the forwarder's place")
 
-	// ErrRecordsHeld is returned by Source.HandBack while records are set aside,
+	// errRecordsHeld is returned by Source.HandBack while records are set aside,
 	// which the forwarder would never send. Redrive or drop them.
-	ErrRecordsHeld = errors.New("leat: records are held, which the forwarder would not send")
+	errRecordsHeld = errors.New("leat: records are held, which the forwarder would not send")
 
 	errAsyncCommit = fmt.Errorf("%w: synchronous_commit is off, messages would be published before they are durable (Config.AllowAsyncCommit)", outbox.ErrNotDurable)
 	errNoTable     = errors.New("leat: the forwarder's table does not exist, see Config.Schema and Config.Table")
@@ -44,7 +44,7 @@ func describe(err error) error {
 	case pgerr.MissingObject(err):
 		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
 	case pgerr.Is(err, pgerr.LockNotAvailable):
-		return fmt.Errorf("%w: %w", ErrForwarderRunning, err)
+		return fmt.Errorf("%w: %w", errForwarderRunning, err)
 	default:
 		return pgerr.Standby(err)
 	}
@@ -54,7 +54,7 @@ func describe(err error) error {
 // messages if they were ignored.
 func unusable(err error) error {
 	return pglog.Unusable(err,
-		outbox.ErrNotMigrated, pgmigrate.ErrEncoding, ErrTakenOver,
+		outbox.ErrNotMigrated, pgmigrate.ErrEncoding, errTakenOver,
 		errAsyncCommit, errNoTable, errNoXid, errNoIndex, errSameNumber, errAhead,
 		pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache, outbox.ErrRowSecurity, pgwindow.ErrSubscribed)
 }

@@ -10,3 +10,12 @@ func (s *Source) Statement(name string) string {
 
 // Settings are those of a relay's connections.
 const Settings = settings
+
+const HeaderMalformed = headerMalformed
+
+var (
+	ErrMalformed         = errMalformed
+	ErrNothingToHandBack = errNothingToHandBack
+	ErrRecordsHeld       = errRecordsHeld
+	ErrForwarderRunning  = errForwarderRunning
+)

@@ -31,7 +31,7 @@ func FuzzDecode(f *testing.F) {
 			require.Empty(t, r.Topic)
 			require.Equal(t, uuid, r.ID)
 			require.Equal(t, string(payload), string(r.Payload), "people see what the row holds")
-			reason := r.Headers[HeaderMalformed]
+			reason := r.Headers[headerMalformed]
 			require.NotEmpty(t, reason)
 			require.LessOrEqual(t, len(reason), 20_000)
 			requireStorable(t, reason)

@@ -10,12 +10,12 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// ErrMalformed is the cause of the failure of a record that stands for a row that
+// errMalformed is the cause of the failure of a record that stands for a row that
 // could not be decoded.
-var ErrMalformed = errors.New("leat: malformed row")
+var errMalformed = errors.New("leat: malformed row")
 
 // Guard returns sink behind a check that answers outbox.FailurePermanent, with
-// ErrMalformed and the reason, for records that stand for rows that could not be
+// the reason, for records that stand for rows that could not be
 // decoded. Sinks that do not look at topics need it; for others it makes the
 // better error.
 func Guard(sink driver.Sink) driver.Sink {
@@ -67,10 +67,10 @@ func (g guard) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 
 // malformed reports whether r stands for a row that could not be decoded.
 func malformed(r outbox.Record) bool {
-	_, ok := r.Headers[HeaderMalformed]
+	_, ok := r.Headers[headerMalformed]
 	return ok && r.Topic == ""
 }
 
 func refuse(r *outbox.Record) outbox.Result {
-	return outbox.Failed(outbox.FailurePermanent, fmt.Errorf("%w %.200q: %s", ErrMalformed, r.ID, r.Headers[HeaderMalformed]))
+	return outbox.Failed(outbox.FailurePermanent, fmt.Errorf("%w %.200q: %s", errMalformed, r.ID, r.Headers[headerMalformed]))
 }

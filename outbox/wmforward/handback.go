@@ -33,10 +33,10 @@ type HandedBack struct {
 // It repeats what lies behind that position and was delivered out of its order:
 // nothing where all is drained and no write transaction is open in the cluster,
 // else everything since the oldest of them began. While records are set aside, it
-// returns ErrRecordsHeld and changes nothing.
+// fails and changes nothing.
 func (s *Source) HandBack(ctx context.Context) (HandedBack, error) {
 	if s.cfg.Shadow {
-		return HandedBack{}, fmt.Errorf("%w: it is a shadow", ErrNothingToHandBack)
+		return HandedBack{}, fmt.Errorf("%w: it is a shadow", errNothingToHandBack)
 	}
 	ctx, cancel := context.WithTimeout(ctx, handBackLease)
 	defer cancel()
@@ -70,7 +70,7 @@ func (s *Source) handBack(ctx context.Context, tx pgx.Tx, lease pglease.Lease) (
 	}
 	w, err := s.window.Load(ctx, tx, s.slot)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && !facts.offsets {
-		return h, ErrNothingToHandBack
+		return h, errNothingToHandBack
 	}
 	if err == nil {
 		err = facts.belongs(w)
@@ -83,7 +83,7 @@ func (s *Source) handBack(ctx context.Context, tx pgx.Tx, lease pglease.Lease) (
 		return h, err
 	}
 	if held > 0 {
-		return h, fmt.Errorf("%w: %d of group %q", ErrRecordsHeld, held, s.slot.Group)
+		return h, fmt.Errorf("%w: %d of group %q", errRecordsHeld, held, s.slot.Group)
 	}
 	var at standing
 	if err := tx.QueryRow(ctx, s.sql.position, s.cfg.ConsumerGroup).Scan(&at.xid, &at.number); err != nil && !errors.Is(err, pgx.ErrNoRows) {

@@ -82,7 +82,7 @@ func TestO6_O7_MalformedRowIsParkedAlone(t *testing.T) {
 	_, err = src.HandBack(t.Context())
 	require.ErrorIs(t, err, wmforward.ErrRecordsHeld)
 
-	changed, err := src.Drop(t.Context(), admin.DropRequest{By: operator(), Selection: admin.Selection{ID: "row-1"}})
+	changed, err := src.Drop(t.Context(), admin.ChangeRequest{By: operator(), Selection: admin.Selection{ID: "row-1"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"row-1"}, changed.IDs)
 	_, err = src.HandBack(t.Context())
@@ -101,14 +101,14 @@ func TestO6_ParkedKeyIsRedrivenInOrder(t *testing.T) {
 	runOnce(t, src, &sink)
 	require.Equal(t, []string{"3"}, sink.taken())
 	sink.refuse = ""
-	_, err := src.Redrive(t.Context(), admin.RedriveRequest{By: operator(), Selection: admin.Selection{Topic: "events", Key: "k"}})
+	_, err := src.Redrive(t.Context(), admin.ChangeRequest{By: operator(), Selection: admin.Selection{Topic: "events", Key: "k"}})
 	require.NoError(t, err)
 	runOnce(t, src, &sink)
 	require.Equal(t, []string{"poison 1", "2", "4"}, sink.taken())
 
 	_, err = src.SkipHead(t.Context(), admin.SkipHeadRequest{By: operator(), Key: driver.Key{Topic: "events", Key: "k"}})
 	require.ErrorIs(t, err, admin.ErrNotParked)
-	_, err = src.Redrive(t.Context(), admin.RedriveRequest{By: admin.By{}, Selection: admin.Selection{ID: "x"}})
+	_, err = src.Redrive(t.Context(), admin.ChangeRequest{By: admin.By{}, Selection: admin.Selection{ID: "x"}})
 	require.ErrorIs(t, err, admin.ErrInvalidRequest)
 	_, err = src.Dead(t.Context(), admin.HeldQuery{Limit: -1})
 	require.ErrorIs(t, err, admin.ErrInvalidRequest)

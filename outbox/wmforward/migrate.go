@@ -14,9 +14,9 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// oldestSchema is the oldest version of the state tables that this version of
+// neededSchema is the oldest version of the state tables that this version of
 // the library works with.
-const oldestSchema = 1
+const neededSchema = 1
 
 // Migrate creates or upgrades the tables that a Source keeps beside the
 // forwarder's, whose own tables it does not touch. It is safe to call from many
@@ -39,7 +39,7 @@ func Migrations(cfg Config) (fs.FS, error) {
 // requireSchema returns an error that wraps outbox.ErrNotMigrated where the
 // tables are missing or too old.
 func (s *Source) requireSchema(ctx context.Context) error {
-	err := s.cfg.migrations().Require(ctx, pgmigrate.FromPool(s.pool.Pool), oldestSchema)
+	err := s.cfg.migrations().Require(ctx, pgmigrate.FromPool(s.pool.Pool), neededSchema)
 	if errors.Is(err, pgmigrate.ErrBehind) {
 		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
 	}

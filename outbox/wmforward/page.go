@@ -63,7 +63,7 @@ func (t *table) decode(ctx context.Context, r row) outbox.Record {
 	record, err := decode(r, t.source.cfg.KeyFunc)
 	if err != nil {
 		t.source.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "row of the forwarder's table is malformed",
-			slog.String("uuid", r.uuid), slog.Int64("offset", r.number), slog.Any("error", err))
+			slog.String("message_uuid", r.uuid), slog.Int64("offset", r.number), slog.Any("error", err))
 	}
 	return record
 }

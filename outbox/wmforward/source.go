@@ -137,7 +137,7 @@ func (s *Source) check(ctx context.Context) error {
 // every transaction, so that it sends nothing more. Nothing is sent twice there,
 // but for a batch that the forwarder has sent and could not store.
 //
-// ErrForwarderRunning is tried again by a relay. A ttl that is not above
+// A relay tries again while a forwarder keeps its position. A ttl that is not above
 // Config.TakeOverTimeout is refused (outbox.ErrInvalidConfig). A lease that an earlier session of
 // this very Source left behind is taken at once.
 func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {

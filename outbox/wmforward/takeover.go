@@ -88,7 +88,7 @@ func (s *Source) takeOver(ctx context.Context, db pglease.Beginner, most time.Du
 	var begun bool
 	err := s.underLock(ctx, db, most, func(tx pgx.Tx) (err error) {
 		at, err = s.standing(ctx, tx, f)
-		if errors.Is(err, ErrTakenOver) {
+		if errors.Is(err, errTakenOver) {
 			_, loaded := s.window.Load(ctx, tx, lease.Slot)
 			if begun = loaded == nil; begun || !errors.Is(loaded, pgx.ErrNoRows) {
 				return loaded
@@ -139,7 +139,7 @@ func (s *Source) standing(ctx context.Context, tx pgx.Tx, f facts) (standing, er
 		return at, err
 	}
 	if at.xid == fenced {
-		return at, fmt.Errorf("%w: consumer group %q in %s", ErrTakenOver, s.cfg.ConsumerGroup, s.cfg.OffsetsTable)
+		return at, fmt.Errorf("%w: consumer group %q in %s", errTakenOver, s.cfg.ConsumerGroup, s.cfg.OffsetsTable)
 	}
 	var xmin uint64
 	if err := tx.QueryRow(ctx, "SELECT pg_snapshot_xmin(pg_current_snapshot()) WHERE "+pgerr.Primary).Scan(&xmin); err != nil {

@@ -40,8 +40,7 @@ func NewPublisher(ob outbox.Enqueuer, cfg Config) (*Publisher, error) {
 // message bounds the call, and its trace is stored.
 //
 // It returns outbox.ErrNotInTransaction if a message carries no transaction,
-// ErrMixedTransactions if two carry different ones, an error that wraps
-// outbox.ErrInvalidMessage if one cannot be stored, and otherwise the outbox's error. No
+// an error if two carry different ones, one that wraps outbox.ErrInvalidMessage if one cannot be stored, and otherwise the outbox's error. No
 // message is a no-op.
 func (p *Publisher) Publish(topic string, msgs ...*message.Message) error {
 	if len(msgs) == 0 {
@@ -98,7 +97,7 @@ func (p *Publisher) sameTransaction(topic string, msgs []*message.Message) (tx a
 		}
 		if msg.Context() != msgs[0].Context() && !same(tx, own) {
 			return nil, fmt.Errorf("messages %.200q and %.200q for topic %.200q: %w",
-				msgs[0].UUID, msg.UUID, topic, ErrMixedTransactions)
+				msgs[0].UUID, msg.UUID, topic, errMixedTransactions)
 		}
 	}
 	return tx, nil

@@ -80,21 +80,21 @@ func (a *SchemaAdapter) InsertQuery(params sql.InsertQueryParams) (sql.Query, er
 	return sql.Query{Query: query, Args: args}, nil
 }
 
-// SchemaInitializingQueries returns an error that wraps ErrPublishOnly and
+// SchemaInitializingQueries returns an error that wraps
 // outbox.ErrNotInTransaction. watermill-sql asks for these queries only outside
 // a transaction: for a publisher with AutoInitializeSchema, and for a subscriber.
 func (a *SchemaAdapter) SchemaInitializingQueries(params sql.SchemaInitializingQueriesParams) ([]sql.Query, error) {
 	return nil, fmt.Errorf(
 		"topic %q: %w: %w: create the tables with the outbox's Migrate, publish without AutoInitializeSchema, subscribe to the broker",
-		params.Topic, ErrPublishOnly, outbox.ErrNotInTransaction)
+		params.Topic, errPublishOnly, outbox.ErrNotInTransaction)
 }
 
-// SelectQuery returns an error that wraps ErrPublishOnly.
+// SelectQuery returns an error: a relay reads the messages.
 func (a *SchemaAdapter) SelectQuery(params sql.SelectQueryParams) (sql.Query, error) {
 	return sql.Query{}, readRefused("topic " + params.Topic)
 }
 
-// UnmarshalMessage returns an error that wraps ErrPublishOnly.
+// UnmarshalMessage returns an error, as SelectQuery does.
 func (a *SchemaAdapter) UnmarshalMessage(sql.UnmarshalMessageParams) (sql.Row, error) {
 	return sql.Row{}, readRefused("row")
 }
@@ -106,5 +106,5 @@ func (a *SchemaAdapter) SubscribeIsolationLevel() stdsql.IsolationLevel {
 }
 
 func readRefused(what string) error {
-	return fmt.Errorf("%s: %w: the relay reads the outbox, subscribe to the broker", what, ErrPublishOnly)
+	return fmt.Errorf("%s: %w: the relay reads the outbox, subscribe to the broker", what, errPublishOnly)
 }

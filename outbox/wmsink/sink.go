@@ -15,9 +15,9 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// ErrPanic is wrapped by the error of a record whose publisher, or whose
+// errPanic is wrapped by the error of a record whose publisher, or whose
 // Config.Classify, has panicked.
-var ErrPanic = errors.New("leat: the publisher has panicked")
+var errPanic = errors.New("leat: the publisher has panicked")
 
 // Sink delivers records through a Watermill publisher. It is safe for
 // concurrent use.
@@ -134,7 +134,7 @@ func (s *Sink) run(ctx context.Context, c *call, l *lane, q *queue) {
 func (s *Sink) publish(ctx context.Context, topic string, msg *message.Message) (result outbox.Result) {
 	defer func() {
 		if p := recover(); p != nil {
-			result = outbox.Failed(outbox.FailureUnknown, fmt.Errorf("%w: %v", ErrPanic, p))
+			result = outbox.Failed(outbox.FailureUnknown, fmt.Errorf("%w: %v", errPanic, p))
 			s.cfg.Logger.LogAttrs(ctx, slog.LevelError, "publisher has panicked",
 				slog.String("topic", topic), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 		}

@@ -15,9 +15,9 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/load"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/middleware/metrics"
-	"github.com/leat-go/leat/middleware/metrics/kafkametrics"
 	"github.com/leat-go/leat/middleware/metrics/promleat"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -70,9 +70,7 @@ func hooks(b *testing.B) (forRelay, forSink []outbox.Hook) {
 	require.NoError(b, err)
 	r, err := o.Relay("default")
 	require.NoError(b, err)
-	s, err := kafkametrics.NewSink(r)
-	require.NoError(b, err)
-	return []outbox.Hook{r}, []outbox.Hook{s}
+	return []outbox.Hook{r}, []outbox.Hook{r}
 }
 
 func fill(b *testing.B, ob *pgoutbox.Outbox, topic string, n int) {
@@ -100,7 +98,7 @@ type drains struct {
 func (d *drains) drain(b *testing.B, forRelay, forSink []outbox.Hook) time.Duration {
 	b.Helper()
 	d.done++
-	source, err := d.ob.Source(pgoutbox.SourceConfig{Group: fmt.Sprintf("g%d", d.done), Start: pgoutbox.StartOldest()})
+	source, err := d.ob.Source(pgoutbox.SourceConfig{Group: fmt.Sprintf("g%d", d.done), Start: driver.Start{Oldest: true}})
 	require.NoError(b, err)
 	sink, err := kafkasink.New(d.broker.Brokers, kafkasink.Config{Hooks: forSink})
 	require.NoError(b, err)

@@ -48,7 +48,7 @@ func (d *Daemon) listen(ctx context.Context) error {
 			}
 			return fmt.Errorf("leat: listener of %s: %w", l.what, err)
 		}
-		d.log.InfoContext(ctx, "listens", slog.String("for", l.what), slog.String("address", listener.Addr().String()))
+		d.log.InfoContext(ctx, "listens", slog.String("listener", l.what), slog.String("address", listener.Addr().String()))
 		s := &server{address: listener.Addr().String(), listener: listener}
 		if l.tls != nil {
 			s.listener = tls.NewListener(listener, l.tls)

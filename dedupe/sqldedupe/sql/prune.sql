@@ -1,1 +1,1 @@
-DELETE FROM @{} WHERE forget_at <= ?
+DELETE FROM @{} WHERE expires_at <= ?

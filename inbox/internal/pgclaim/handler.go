@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/inbox"
-	"github.com/leat-go/leat/internal/lent"
 	"github.com/leat-go/leat/internal/onehandler"
 	"github.com/leat-go/leat/internal/txctx"
 )
@@ -34,32 +33,6 @@ type handlerTx struct {
 // Commit returns ErrCommitInHandler.
 func (handlerTx) Commit(context.Context) error {
 	return ErrCommitInHandler
-}
-
-// Wrap makes a handler of a router of one that gets the transaction that from finds.
-func Wrap[T comparable](
-	p *inbox.Processor, from func(ctx context.Context) T, handle func(ctx context.Context, tx T, msg *message.Message) error,
-) message.NoPublishHandlerFunc {
-	name := onehandler.Function(handle)
-	return func(msg *message.Message) error {
-		if message.HandlerNameFromCtx(msg.Context()) == "" {
-			if err := p.OneHandler(name); err != nil {
-				return err
-			}
-		}
-		own := lent.Of(msg)
-		defer own.Settle(false)
-		_, err := p.Process(msg.Context(), msg, func(ctx context.Context) error {
-			var none T
-			tx := from(ctx)
-			if tx == none {
-				return ErrNoTx
-			}
-			return own.To(ctx, func(msg *message.Message) error { return handle(ctx, tx, msg) })
-		})
-		own.Settle(err == nil)
-		return err
-	}
 }
 
 // WrapBatch names handle, which process runs, as the handler of b.

@@ -34,7 +34,7 @@ func (u *PgxUnit) Commit(ctx context.Context) error {
 	ended := ended(u.Conn)
 	err := u.Tx.Commit(ctx)
 	if ended && !errors.Is(err, pgx.ErrTxClosed) {
-		return ErrEndedInHandler
+		return driver.ErrEnded
 	}
 	return ExplainCommit(err)
 }

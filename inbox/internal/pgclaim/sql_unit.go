@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/txctx"
 )
 
@@ -34,7 +35,7 @@ func (u *sqlUnit) Commit(ctx context.Context) error {
 	})
 	err := u.tx.Commit()
 	if yes && !errors.Is(err, sql.ErrTxDone) {
-		return ErrEndedInHandler
+		return driver.ErrEnded
 	}
 	return ExplainCommit(err)
 }

@@ -30,8 +30,8 @@ func NewAdmin(base pgclaim.Admin, names pgmigrate.Names) (*Admin, error) {
 }
 
 // Redrive makes parked messages due.
-func (a *Admin) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Changed, error) {
-	r, err := r.Complete()
+func (a *Admin) Redrive(ctx context.Context, r admin.ChangeRequest) (admin.Changed, error) {
+	err := admin.Complete(&r)
 	if err != nil {
 		return admin.Changed{}, err
 	}
@@ -47,22 +47,22 @@ func (a *Admin) Redrive(ctx context.Context, r admin.RedriveRequest) (admin.Chan
 
 // SkipHead drops the first message of a key.
 func (a *Admin) SkipHead(ctx context.Context, r admin.SkipHeadRequest) (admin.Changed, error) {
-	r, err := r.Complete()
+	err := admin.Complete(&r)
 	if err != nil {
 		return admin.Changed{}, err
 	}
-	return a.change(ctx, a.dropping(admin.ActionSkipHead, r.By, change{
+	return a.change(ctx, a.dropping("skip_head", r.By, change{
 		consumer: r.Consumer, dryRun: r.DryRun, selection: admin.Selection{Topic: r.Topic, Key: r.Key, Limit: 1},
 	}))
 }
 
 // Drop drops parked messages.
-func (a *Admin) Drop(ctx context.Context, r admin.DropRequest) (admin.Changed, error) {
-	r, err := r.Complete()
+func (a *Admin) Drop(ctx context.Context, r admin.ChangeRequest) (admin.Changed, error) {
+	err := admin.Complete(&r)
 	if err != nil {
 		return admin.Changed{}, err
 	}
-	return a.change(ctx, a.dropping(admin.ActionDrop, r.By, change{
+	return a.change(ctx, a.dropping("drop", r.By, change{
 		consumer: r.Consumer, selection: r.Selection, dryRun: r.DryRun, whole: true,
 	}))
 }

@@ -16,7 +16,7 @@ import (
 
 // Parked lists parked messages and those that wait behind them.
 func (a *Admin) Parked(ctx context.Context, q admin.ParkedQuery) (all []admin.ParkedMessage, err error) {
-	if q, err = q.Complete(); err != nil {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	err = a.Use(ctx, q.Consumer, func(conn *pgx.Conn, about pgclaim.Asked) error {
@@ -65,7 +65,7 @@ func textOrNull(text string) *string {
 
 // Failures groups the messages that wait for an operator.
 func (a *Admin) Failures(ctx context.Context, q admin.FailuresQuery) (all []admin.FailureGroup, err error) {
-	if q, err = q.Complete(); err != nil {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	err = a.Use(ctx, q.Consumer, func(conn *pgx.Conn, about pgclaim.Asked) error {
@@ -85,7 +85,7 @@ func (a *Admin) Failures(ctx context.Context, q admin.FailuresQuery) (all []admi
 
 // Attempts lists messages that are being tried.
 func (a *Admin) Attempts(ctx context.Context, q admin.AttemptsQuery) (all []admin.Attempts, err error) {
-	if q, err = q.Complete(); err != nil {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	after := "00000000-0000-0000-0000-000000000000"
@@ -113,7 +113,7 @@ func (a *Admin) Attempts(ctx context.Context, q admin.AttemptsQuery) (all []admi
 
 // Audit returns entries of the audit.
 func (a *Admin) Audit(ctx context.Context, q admin.AuditQuery) (all []admin.AuditEntry, err error) {
-	if q, err = q.Complete(); err != nil {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	statement := a.sql["audit_list"]

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/parkjson"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
@@ -35,7 +36,7 @@ import (
 //
 // The look before the claim (Attempt) needs no lock: whatever comes before m2 in its
 // key was acknowledged before m2 was delivered, so it has committed or is parked.
-func (s *Store) Park(ctx context.Context, req driver.ParkRequest) (status driver.ParkStatus, err error) {
+func (s *Store) Park(ctx context.Context, req driver.ParkRequest) (status driver.Status, err error) {
 	args, err := s.parkArgs(req)
 	if err != nil {
 		return 0, err
@@ -52,17 +53,17 @@ func (s *Store) Park(ctx context.Context, req driver.ParkRequest) (status driver
 
 func (s *Store) parkOn(
 	ctx context.Context, conn *pgx.Conn, number int16, req driver.ParkRequest, args []any,
-) (driver.ParkStatus, error) {
+) (driver.Status, error) {
 	unit, status, err := s.inbox.Claim(ctx, pgclaim.On(conn, pgx.ReadCommitted), req.ID)
 	switch {
-	case req.Behind && driver.IsPermanent(err):
-		return driver.ParkNotBehind, nil // its id cannot be recorded: it is refused, and parked as such
+	case req.Behind && inbox.IsPermanent(err):
+		return driver.NotBehind, nil // its id cannot be recorded: it is refused, and parked as such
 	case err != nil:
 		return 0, err
 	case status == driver.Duplicate:
-		return driver.ParkDuplicate, nil
+		return driver.Duplicate, nil
 	case unit == nil:
-		return driver.ParkBusy, nil
+		return driver.Busy, nil
 	}
 	stored, err := false, failpoint.Inject(ctx, failpoint.ConsumerAfterTrylock)
 	if err == nil {
@@ -71,9 +72,9 @@ func (s *Store) parkOn(
 	if err != nil || !stored {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pgclaim.CleanUpTimeout)
 		defer cancel()
-		return driver.ParkNotBehind, errors.Join(err, unit.Rollback(ctx))
+		return driver.NotBehind, errors.Join(err, unit.Rollback(ctx))
 	}
-	return driver.ParkStored, unit.Commit(ctx)
+	return driver.Claimed, unit.Commit(ctx)
 }
 
 func (s *Store) parkIn(ctx context.Context, tx pgx.Tx, number int16, req driver.ParkRequest, args []any) (bool, error) {

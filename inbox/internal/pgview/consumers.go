@@ -24,7 +24,7 @@ const ahead = time.Hour
 
 // Consumers lists the consumers, by name.
 func (v *View) Consumers(ctx context.Context, q admin.ConsumersQuery) (all []admin.Consumer, err error) {
-	if q, err = q.Complete(); err != nil {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	err = v.base.Use(ctx, "", func(conn *pgx.Conn, _ pgclaim.Asked) error {
@@ -50,10 +50,10 @@ func (v *View) listed(ctx context.Context, conn *pgx.Conn, q admin.ConsumersQuer
 	}
 	all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (c admin.Consumer, err error) {
 		var number int16
-		var since, activity *time.Time
-		err = row.Scan(&number, &c.Name, &since, &c.Partitions, &c.Parked, &c.Redriving, &c.Waiting, &c.Failing, &activity)
+		var activity *time.Time
+		err = row.Scan(&number, &c.Name, &c.Since, &c.Partitions, &c.Parked, &c.Redriving, &c.Waiting, &c.Failing, &activity)
 		numbers = append(numbers, number)
-		c.Since, c.LastActivity = orZero(since), orZero(activity)
+		c.Since, c.LastActivity = c.Since.UTC(), orZero(activity)
 		return c, err
 	})
 	return numbers, all, err

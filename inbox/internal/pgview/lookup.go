@@ -17,7 +17,7 @@ import (
 
 // Lookup returns what each consumer knows of a message.
 func (v *View) Lookup(ctx context.Context, q admin.LookupQuery) (all []admin.Sighting, err error) {
-	if q, err = q.Complete(); err != nil {
+	if err = admin.Complete(&q); err != nil {
 		return nil, err
 	}
 	err = v.base.Use(ctx, q.Consumer, func(conn *pgx.Conn, about pgclaim.Asked) error {

@@ -23,8 +23,8 @@ func (st *stage) operate(ctx context.Context) {
 }
 
 // tooLarge is the operator's request.
-func tooLarge() admin.DropRequest {
-	return admin.DropRequest{
+func tooLarge() admin.ChangeRequest {
+	return admin.ChangeRequest{
 		By:        admin.By{Actor: "operator", Reason: "larger than the topic takes"},
 		Selection: admin.Selection{Topics: "*"},
 	}

@@ -161,7 +161,7 @@ func (s *dynamoStore) outboxOf(role string) *dynamooutbox.Outbox {
 // unsettledDynamo counts what an outbox has to send, once more or for the first time.
 func unsettledDynamo(ob *dynamooutbox.Outbox) func(ctx context.Context) (int64, error) {
 	return func(ctx context.Context) (n int64, err error) {
-		stats, err := ob.Stats(ctx)
+		stats, err := ob.Admin().Stats(ctx)
 		for _, g := range stats.Groups {
 			n += g.Slots[0].Backlog + int64(g.Retrying)
 		}
@@ -209,6 +209,6 @@ func (s *dynamoStore) leftovers() []leftover {
 }
 
 func (s *dynamoStore) dropParked(ctx context.Context) error {
-	_, err := s.books.Drop(ctx, tooLarge())
+	_, err := s.books.Admin().Drop(ctx, tooLarge())
 	return err
 }

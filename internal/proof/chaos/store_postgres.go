@@ -231,7 +231,7 @@ func (s postgresStore) dropParked(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = ob.Drop(ctx, tooLarge())
+	_, err = ob.Admin().Drop(ctx, tooLarge())
 	return err
 }
 

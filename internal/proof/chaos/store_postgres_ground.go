@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -100,5 +101,5 @@ func (s postgresStore) rebase(ctx context.Context, role string) error {
 	if err != nil {
 		return err
 	}
-	return ob.Rebase(ctx, pgoutbox.RebaseRequest{Start: pgoutbox.StartOldest(), Actor: "operator", Reason: wentBack})
+	return ob.Rebase(ctx, pgoutbox.RebaseRequest{Start: driver.Start{Oldest: true}, Actor: "operator", Reason: wentBack})
 }

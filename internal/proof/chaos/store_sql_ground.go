@@ -37,6 +37,8 @@ func (s *sqlStore) changes() []change {
 		mode("''"),
 		mode("'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PAD_CHAR_TO_FULL_LENGTH,PIPES_AS_CONCAT'"),
 		{"READ UNCOMMITTED", "isolation", s.running(level + "READ UNCOMMITTED"), s.running(level + "REPEATABLE READ")},
+		{"sql_select_limit", "sql_select_limit", s.running("SET GLOBAL sql_select_limit = 2"), s.running("SET GLOBAL sql_select_limit = DEFAULT")},
+		{"init_connect", "autocommit", s.running("SET GLOBAL init_connect = 'SET autocommit = 0'"), s.running("SET GLOBAL init_connect = ''")},
 		{"time_zone", "time_zone", s.running("SET GLOBAL time_zone = '+05:45'"), s.running("SET GLOBAL time_zone = DEFAULT")},
 	}
 }
@@ -55,7 +57,7 @@ func (s *sqlStore) running(statement string) func(context.Context) error {
 func (s *sqlStore) disconnect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, countTimeout)
 	defer cancel()
-	const list = "SELECT id FROM information_schema.processlist WHERE user LIKE '%-_'"
+	const list = "SELECT id FROM information_schema.processlist WHERE user LIKE '%-_' LIMIT 100000"
 	ids, err := s.column(ctx, list)
 	for err != nil && wait.Full(ctx, 10*time.Millisecond) {
 		ids, err = s.column(ctx, list)

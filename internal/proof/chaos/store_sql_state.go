@@ -117,7 +117,7 @@ func (s *sqlStore) unsettled(db *sql.DB) func(ctx context.Context) (int64, error
 		if err != nil {
 			return 0, err
 		}
-		stats, err := ob.Stats(ctx)
+		stats, err := ob.Admin().Stats(ctx)
 		if err != nil {
 			return 0, err
 		}
@@ -165,6 +165,6 @@ func (s *sqlStore) dropParked(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = ob.Drop(ctx, tooLarge())
+	_, err = ob.Admin().Drop(ctx, tooLarge())
 	return err
 }

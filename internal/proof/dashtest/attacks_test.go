@@ -112,7 +112,7 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	s, b := newShop(t), newBrowser(t)
 	s.relay("other", relay.Park, script)
-	_, err := s.ob.Redrive(t.Context(), admin.RedriveRequest{By: admin.By{Actor: script, Reason: script}, Selection: admin.Selection{Key: script, Topic: script}})
+	_, err := s.ob.Admin().Redrive(t.Context(), admin.ChangeRequest{By: admin.By{Actor: script, Reason: script}, Selection: admin.Selection{Key: script, Topic: script}})
 	require.NoError(t, err)
 	q := url.QueryEscape(script)
 	for path, texts := range map[string]int{

@@ -52,7 +52,7 @@ func newLiveShop(t *testing.T) *liveShop {
 	s.begin()
 	in := s.consume()
 	d, err := dashboard.New(dashboard.Config{
-		Outboxes: map[string]admin.Outbox{"shop": s.ob}, Inboxes: map[string]inboxadmin.Inbox{"loyalty": in}, Base: "/ops/leat/",
+		Outboxes: map[string]admin.Outbox{"shop": s.ob.Admin()}, Inboxes: map[string]inboxadmin.Inbox{"loyalty": in}, Base: "/ops/leat/",
 		Authorize: func(*http.Request) (dashboard.Identity, error) {
 			return dashboard.Identity{Actor: "ann", Roles: dashboard.Roles()}, nil
 		},
@@ -110,7 +110,7 @@ func (s *liveShop) begin() {
 		}
 	})
 	require.Eventually(s, func() bool {
-		stats, err := s.ob.Stats(s.Context())
+		stats, err := s.ob.Admin().Stats(s.Context())
 		require.NoError(s, err)
 		led := 0
 		for _, g := range stats.Groups {
@@ -164,12 +164,12 @@ func (s *liveShop) sellLater() {
 // decide is what operators have done already.
 func (s *liveShop) decide() {
 	s.Helper()
-	require.NoError(s, s.ob.SetMaxLag(s.Context(), admin.MaxLagRequest{By: admin.By{Actor: "bob", Reason: "rebuilt from a dump on Mondays"}, Group: "analytics", MaxLag: 36 * time.Hour}))
-	require.NoError(s, s.ob.Pause(s.Context(), admin.PauseRequest{By: admin.By{Actor: "ann", Reason: "INC-42: deploy of the mailer"}, Group: "mail", Topics: []string{"reminders"}}))
-	held, err := s.ob.Held(s.Context(), admin.HeldQuery{})
+	require.NoError(s, s.ob.Admin().SetMaxLag(s.Context(), admin.MaxLagRequest{By: admin.By{Actor: "bob", Reason: "rebuilt from a dump on Mondays"}, Group: "analytics", MaxLag: 36 * time.Hour}))
+	require.NoError(s, s.ob.Admin().Pause(s.Context(), admin.PauseRequest{By: admin.By{Actor: "ann", Reason: "INC-42: deploy of the mailer"}, Group: "mail", Topics: []string{"reminders"}}))
+	held, err := s.ob.Admin().Held(s.Context(), admin.HeldQuery{})
 	require.NoError(s, err)
 	require.NotEmpty(s, held)
-	_, err = s.ob.SkipHead(s.Context(), admin.SkipHeadRequest{By: admin.By{Actor: "ann", Reason: "INC-41: sent by hand"}, Key: driver.Key{Topic: held[0].Topic, Key: held[0].Key}})
+	_, err = s.ob.Admin().SkipHead(s.Context(), admin.SkipHeadRequest{By: admin.By{Actor: "ann", Reason: "INC-41: sent by hand"}, Key: driver.Key{Topic: held[0].Topic, Key: held[0].Key}})
 	require.NoError(s, err)
 }
 
@@ -214,7 +214,7 @@ func (d destination) Send(_ context.Context, records []outbox.Record) []outbox.R
 
 func (s *liveShop) relay(group string, policy relay.Policy, deliver func(outbox.Record) error) *relay.Relay {
 	s.Helper()
-	source, err := s.ob.Source(pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest(), Slots: map[string]int{"default": 2}[group]})
+	source, err := s.ob.Source(pgoutbox.SourceConfig{Group: group, Start: driver.Start{Oldest: true}, Slots: map[string]int{"default": 2}[group]})
 	require.NoError(s, err)
 	cfg := relay.Config{Logger: slog.New(slog.DiscardHandler)}
 	if policy.Attempts > 0 {
@@ -234,7 +234,7 @@ func (s *liveShop) relayOnce(group string, policy relay.Policy, deliver func(out
 
 // consume has consumers that have processed, failed and parked messages, and an inbox that
 // forgets.
-func (s *liveShop) consume() *pginbox.Admin {
+func (s *liveShop) consume() inboxadmin.Inbox {
 	s.Helper()
 	for _, consumer := range []string{"loyalty", "billing"} {
 		in, err := pginbox.New(s.db.Pool, consumer, pginbox.Config{Config: inbox.Config{
@@ -242,7 +242,7 @@ func (s *liveShop) consume() *pginbox.Admin {
 		}})
 		require.NoError(s, err)
 		require.NoError(s, in.Migrate(s.Context()))
-		page, err := s.ob.Search(s.Context(), admin.MessageQuery{Topic: "orders", Limit: 30})
+		page, err := s.ob.Admin().Search(s.Context(), admin.MessageQuery{Topic: "orders", Limit: 30})
 		require.NoError(s, err)
 		for i, r := range page.Records {
 			msg := message.NewMessage(r.ID, message.Payload(r.Payload))

@@ -48,7 +48,7 @@ var pages = []struct{ name, path, shows string }{
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s, b := newLiveShop(t), newBrowser(t)
-	parked, err := s.ob.Held(t.Context(), admin.HeldQuery{})
+	parked, err := s.ob.Admin().Held(t.Context(), admin.HeldQuery{})
 	require.NoError(t, err)
 	require.NotEmpty(t, parked)
 	of := strings.NewReplacer("{seq}", strconv.FormatInt(parked[0].Seq, 10), "{id}", parked[0].ID, "{topic}", parked[0].Topic, "{key}", parked[0].Key)
@@ -102,9 +102,9 @@ func TestLive(t *testing.T) {
 	b.do(chromedp.Navigate(s.url), chromedp.WaitVisible("main h1"))
 	require.Equal(t, "3", eval[string](b, "document.getElementById('parked-count').textContent"))
 	by := admin.By{Actor: "bob", Reason: "INC-42"}
-	_, err := s.ob.Drop(t.Context(), admin.DropRequest{By: by, Selection: admin.Selection{Topics: "*"}})
+	_, err := s.ob.Admin().Drop(t.Context(), admin.ChangeRequest{By: by, Selection: admin.Selection{Topics: "*"}})
 	require.NoError(t, err)
-	require.NoError(t, s.ob.Pause(t.Context(), admin.PauseRequest{By: by, Group: "mail"}))
+	require.NoError(t, s.ob.Admin().Pause(t.Context(), admin.PauseRequest{By: by, Group: "mail"}))
 	b.until(`document.getElementById('parked-count').textContent === '0'`)
 	b.until(`document.getElementById('live').innerText.includes('paused')`)
 }
@@ -131,7 +131,7 @@ func TestChange(t *testing.T) {
 	b.do(chromedp.KeyEvent("\r"), chromedp.WaitVisible("form.confirm"))
 	b.until("document.activeElement.name === 'reason'")
 	b.do(chromedp.KeyEvent("INC-43"), chromedp.KeyEvent("\r"), chromedp.WaitVisible(".notice"))
-	entries, err := s.ob.Audit(t.Context(), admin.AuditQuery{Newest: true, Limit: 1})
+	entries, err := s.ob.Admin().Audit(t.Context(), admin.AuditQuery{Newest: true, Limit: 1})
 	require.NoError(t, err)
 	require.Equal(t, "ann", entries[0].Actor)
 	require.Equal(t, "INC-43", entries[0].Reason)

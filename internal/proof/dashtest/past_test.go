@@ -49,7 +49,7 @@ func halfHour(t *testing.T) (past history) {
 		began := time.Now()
 		minute := func() int { return int(time.Since(began).Minutes()) }
 		d, err := dashboard.New(dashboard.Config{
-			Outboxes: map[string]admin.Outbox{"shop": ob}, Base: "/ops/leat/", Logger: slog.New(slog.DiscardHandler),
+			Outboxes: map[string]admin.Outbox{"shop": ob.Admin()}, Base: "/ops/leat/", Logger: slog.New(slog.DiscardHandler),
 			Authorize: func(*http.Request) (dashboard.Identity, error) {
 				return dashboard.Identity{Actor: "ann", Roles: dashboard.Roles()}, nil
 			},

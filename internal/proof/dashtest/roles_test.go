@@ -120,17 +120,17 @@ func TestEveryRole(t *testing.T) {
 // state is a sum of all that changes could change.
 func (s *shop) state() string {
 	s.t.Helper()
-	held, err := s.ob.Held(s.t.Context(), admin.HeldQuery{})
+	held, err := s.ob.Admin().Held(s.t.Context(), admin.HeldQuery{})
 	require.NoError(s.t, err)
-	dead, err := s.ob.Dead(s.t.Context(), admin.HeldQuery{Group: "mail"})
+	dead, err := s.ob.Admin().Dead(s.t.Context(), admin.HeldQuery{Group: "mail"})
 	require.NoError(s.t, err)
-	delayed, err := s.ob.Delayed(s.t.Context(), admin.DelayedQuery{})
+	delayed, err := s.ob.Admin().Delayed(s.t.Context(), admin.DelayedQuery{})
 	require.NoError(s.t, err)
-	groups, err := s.ob.Groups(s.t.Context())
+	groups, err := s.ob.Admin().Groups(s.t.Context())
 	require.NoError(s.t, err)
 	parked, err := s.in.Parked(s.t.Context(), inboxadmin.ParkedQuery{OmitPayload: true})
 	require.NoError(s.t, err)
-	audit, err := s.ob.Audit(s.t.Context(), admin.AuditQuery{})
+	audit, err := s.ob.Admin().Audit(s.t.Context(), admin.AuditQuery{})
 	require.NoError(s.t, err)
 	for i := range parked {
 		parked[i].Message = nil // a pointer

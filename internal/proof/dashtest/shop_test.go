@@ -31,7 +31,7 @@ const script = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>`
 type shop struct {
 	t   *testing.T
 	ob  *memoutbox.Outbox
-	in  *meminbox.Admin
+	in  inboxadmin.Inbox
 	url string
 	door
 
@@ -51,7 +51,7 @@ func newShop(t *testing.T, roles ...dashboard.Role) *shop {
 	s.trouble()
 	s.in = s.consume()
 	d, err := dashboard.New(dashboard.Config{
-		Outboxes: map[string]admin.Outbox{"shop": ob}, Inboxes: map[string]inboxadmin.Inbox{"shop": s.in}, Base: "/ops/leat/",
+		Outboxes: map[string]admin.Outbox{"shop": ob.Admin()}, Inboxes: map[string]inboxadmin.Inbox{"shop": s.in}, Base: "/ops/leat/",
 		Authorize: func(*http.Request) (dashboard.Identity, error) {
 			return dashboard.Identity{Actor: "ann", Roles: *s.roles.Load(), Mode: "test"}, nil
 		},
@@ -75,12 +75,12 @@ func (s *shop) is(roles ...dashboard.Role) { s.roles.Store(&roles) }
 func (s *shop) audited(action string) (who, why string) {
 	s.t.Helper()
 	if strings.HasPrefix(action, "inboxes/") {
-		entries, err := s.in.Audit(s.t.Context(), inboxadmin.AuditQuery{Newest: true, Limit: 1})
+		entries, err := s.in.(inboxadmin.Auditor).Audit(s.t.Context(), inboxadmin.AuditQuery{Newest: true, Limit: 1})
 		require.NoError(s.t, err)
 		require.NotEmpty(s.t, entries, action)
 		return entries[0].Actor, entries[0].Reason
 	}
-	entries, err := s.ob.Audit(s.t.Context(), admin.AuditQuery{Newest: true, Limit: 1})
+	entries, err := s.ob.Admin().Audit(s.t.Context(), admin.AuditQuery{Newest: true, Limit: 1})
 	require.NoError(s.t, err)
 	require.NotEmpty(s.t, entries, action)
 	return entries[0].Actor, entries[0].Reason
@@ -126,7 +126,7 @@ func (s *shop) relay(group string, action relay.Action, refusal string) {
 }
 
 // consume parks three messages of a consumer.
-func (s *shop) consume() *meminbox.Admin {
+func (s *shop) consume() inboxadmin.Inbox {
 	s.t.Helper()
 	store := &meminbox.Store{}
 	in, err := meminbox.New("loyalty", meminbox.Config{Store: store, Config: inbox.Config{OnFailure: inbox.Policy{Action: inbox.Park}}})

@@ -120,7 +120,7 @@ func TestDownloads(t *testing.T) {
 		}, patience, patience/1000, name)
 		return content
 	}
-	_, err := s.ob.Drop(t.Context(), admin.DropRequest{By: admin.By{Actor: "bob", Reason: "=1+1"}, Selection: admin.Selection{Topic: "orders", Key: "order-2"}})
+	_, err := s.ob.Admin().Drop(t.Context(), admin.ChangeRequest{By: admin.By{Actor: "bob", Reason: "=1+1"}, Selection: admin.Selection{Topic: "orders", Key: "order-2"}})
 	require.NoError(t, err)
 	b.open(s.url + "audit")
 	b.do(chromedp.SendKeys("input[name=id]", "m-3"), chromedp.Click("button[formaction$='audit.csv']"))

@@ -19,6 +19,7 @@ func Areas() []Area {
 		{"Retention, delays and replay", slices.Concat(retentionMutants(), delayMutants())},
 		{"Sinks", slices.Concat(sinkMutants(), publishMutants(), brokerMutants(), natsMutants())},
 		{"Webhooks", httpMutants()},
+		{"A service by one value", serviceMutants()},
 		{"The outbox on database/sql", slices.Concat(sqlWriteMutants(), sqlReadMutants())},
 		{"Exactly once into Kafka", exactMutants()},
 		{"Watermill's forwarder", slices.Concat(forwardMutants(), sqlForwardMutants())},

@@ -50,7 +50,7 @@ func adminMutants() []Mutant {
 			File:    "outbox/pgoutbox/search.go",
 			Old:     `	case n > 0 && (n == q.Limit || n < found):`,
 			New:     `	case n > 0 && n < found:`,
-			Package: "outbox/pgoutbox", Test: "TestSearch", Needs: Postgres,
+			Package: "outbox/pgoutbox", Test: "TestConformance/Admin_SearchFinds", Needs: Postgres,
 		},
 	}
 }

@@ -149,10 +149,10 @@ func natsMutants() []Mutant {
 		{
 			Name: "replays-have-no-name", Breaks: []string{"O2"},
 			Change:  "a replay does not mark its records, so that a broker drops them as repeats",
-			File:    "outbox/replay/send.go",
+			File:    "outbox/relay/replay_send.go",
 			Old:     `r.cfg.Topic(w.record), r.name`,
 			New:     `r.cfg.Topic(w.record), ""`,
-			Package: "outbox/replay", Test: "TestO4_O5_Replay",
+			Package: "outbox/relay", Test: "TestO4_O5_Replay",
 		},
 		{
 			Name: "nats-strange-answers-are-of-the-record", Breaks: []string{"O8"},

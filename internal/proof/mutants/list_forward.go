@@ -47,8 +47,8 @@ func forwardMutants() []Mutant {
 			Name: "ids-in-errors-as-they-are", Breaks: []string{"O6"},
 			Change:  "a row's id is in the error of a malformed row as its producer wrote it",
 			File:    "outbox/wmforward/guard.go",
-			Old:     `"%w %.200q: %s", ErrMalformed`,
-			New:     `"%w %s: %s", ErrMalformed`,
+			Old:     `"%w %.200q: %s", errMalformed`,
+			New:     `"%w %s: %s", errMalformed`,
 			Package: "outbox/wmforward", Test: "TestO6_MalformedRowFailsForGood",
 		},
 	}

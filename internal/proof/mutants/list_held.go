@@ -106,7 +106,7 @@ func heldMutants() []Mutant {
 		{
 			Name: "held-topics-in-a-btree", Breaks: []string{"N4"},
 			Change:  "the index of held records has whole topics",
-			File:    "outbox/pgoutbox/migrations/00005_long_topics.sql",
+			File:    "outbox/pgoutbox/migrations/00001_outbox.sql",
 			Old:     `(relay_group, left(topic, 255), next_at)`,
 			New:     `(relay_group, topic, next_at)`,
 			Package: "outbox/pgoutbox", Test: "TestN4_LongTopicsCanBeSetAside", Needs: Postgres,

@@ -46,7 +46,7 @@ func retentionMutants() []Mutant {
 		{
 			Name: "foreign-position-counts-in-status", Breaks: []string{"O2"},
 			Change:  "status counts by a position that relays would refuse",
-			File:    "outbox/pgoutbox/migrations/00003_history.sql",
+			File:    "outbox/pgoutbox/migrations/00001_outbox.sql",
 			Old:     `THEN 'position of another cluster'`,
 			New:     `THEN NULL`,
 			Package: "outbox/pgoutbox", Test: "TestO2_NobodyDeletesByAForeignPosition", Needs: Postgres,
@@ -118,7 +118,7 @@ func retentionMutants() []Mutant {
 		{
 			Name: "view-of-the-pending-is-planned-dear", Breaks: []string{"O15"},
 			Change:  "the planner takes a look at what is pending for a walk of the log",
-			File:    "outbox/pgoutbox/migrations/00004_cheap_views.sql",
+			File:    "outbox/pgoutbox/migrations/00001_outbox.sql",
 			Old:     ` AND o.xid <= (SELECT '18446744073709551615'::xid8)`,
 			New:     ` AND o.xid IS NOT NULL`,
 			Package: "outbox/pgoutbox", Test: "TestO15_ViewsArePlannedCheap", Needs: Postgres,
@@ -143,23 +143,23 @@ func delayMutants() []Mutant {
 			File:    "outbox/pgoutbox/delayed_promote.go",
 			Old:     `if had[p.ob.wholeBox] && had[lock] {`,
 			New:     `if had[p.ob.wholeBox] || !had[lock] {`,
-			Package: "outbox/pgoutbox", Test: "TestO5_DelayedTakesItsPlaceWhenDue", Needs: Postgres,
+			Package: "outbox/pgoutbox", Test: "TestConformance/O5_DelayedWaitsForItsKey", Needs: Postgres,
 		},
 		{
 			Name: "replay-changes-ids", Breaks: []string{"O4"},
 			Change:  "a replayed record has another id",
-			File:    "outbox/replay/send.go",
+			File:    "outbox/relay/replay_send.go",
 			Old:     `records[i].Topic, records[i].Replay = r.cfg.Topic(w.record), r.name`,
 			New:     `records[i].Topic, records[i].ID = r.cfg.Topic(w.record), w.record.ID+"'"+r.name[:0]`,
-			Package: "outbox/replay", Test: "TestO4_O5_Replay",
+			Package: "outbox/relay", Test: "TestO4_O5_Replay",
 		},
 		{
 			Name: "replay-goes-past-a-failure", Breaks: []string{"O2"},
 			Change:  "a replay resumes behind a record that was not delivered",
-			File:    "outbox/replay/send.go",
+			File:    "outbox/relay/replay_send.go",
 			Old:     `	if len(left) > 0 {`,
 			New:     `	if len(left) > len(records) {`,
-			Package: "outbox/replay", Test: "TestO2_ReplayFailures",
+			Package: "outbox/relay", Test: "TestO2_ReplayFailures",
 		},
 	}
 }

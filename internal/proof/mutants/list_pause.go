@@ -6,17 +6,17 @@ func pauseMutants() []Mutant {
 		{
 			Name: "paused-topic-is-sent", Breaks: []string{"O6"},
 			Change:  "what is paused reaches the destination all the same",
-			File:    "outbox/relay/pause.go",
-			Old:     `results[i] = outbox.Failed(outbox.FailureOutage, err)`,
-			New:     `going, places = append(going, records[i]), append(places, i)`,
+			File:    "outbox/relay/allowed.go",
+			Old:     `return outbox.Failed(outbox.FailureOutage, err).Err`,
+			New:     `return nil`,
 			Package: "outbox/relay", Test: "TestO6_PausedTopicWaits",
 		},
 		{
 			Name: "pause-counts-attempts", Breaks: []string{"O8"},
 			Change:  "records of a paused topic count attempts, and are parked",
-			File:    "outbox/relay/pause.go",
-			Old:     `results[i] = outbox.Failed(outbox.FailureOutage, err)`,
-			New:     `results[i] = outbox.Failed(outbox.FailurePermanent, err)`,
+			File:    "outbox/relay/allowed.go",
+			Old:     `return outbox.Failed(outbox.FailureOutage, err).Err`,
+			New:     `return outbox.Failed(outbox.FailurePermanent, err).Err`,
 			Package: "outbox/relay", Test: "TestO6_PausedTopicWaits",
 		},
 		{
@@ -38,9 +38,9 @@ func pauseMutants() []Mutant {
 		{
 			Name: "transaction-passes-what-is-paused", Breaks: []string{"O12"},
 			Change:  "a transactional sink is given records that are paused",
-			File:    "outbox/relay/pause.go",
-			Old:     `return &driver.PrefixError{N: i, Err: outbox.Failed(outbox.FailureOutage, err).Err}`,
-			New:     `continue`,
+			File:    "outbox/relay/allowed.go",
+			Old:     `return &driver.PrefixError{N: i, Err: err}`,
+			New:     `_ = driver.PrefixError{N: i, Err: err}`,
 			Package: "outbox/relay", Test: "TestO12_PauseOfATransactionalSink",
 		},
 	}

@@ -14,7 +14,7 @@ func claimMutants() []Mutant {
 		{
 			Name: "numbers-of-consumers-from-the-sequence", Breaks: []string{"S13"},
 			Change:  "the number of a consumer is drawn from the sequence, which gives nothing back",
-			File:    "inbox/internal/pgschema/migrations/00008_register.sql",
+			File:    "inbox/internal/pgschema/migrations/00001_inbox.sql",
 			Old:     `INSERT INTO @{_consumers} (id, name) OVERRIDING SYSTEM VALUE VALUES (free, consumer) RETURNING`,
 			New:     `INSERT INTO @{_consumers} (name) VALUES (consumer) RETURNING`,
 			Package: "inbox/pginbox", Test: "TestS13_NumbersOfConsumersComeBack", Needs: Postgres,
@@ -178,7 +178,7 @@ func rangeMutants() []Mutant {
 		{
 			Name: "parked-ids-in-a-btree", Breaks: []string{"N4"},
 			Change:  "the index of parked messages holds their ids",
-			File:    "inbox/internal/pgschema/migrations/00005_parked_ids.sql",
+			File:    "inbox/internal/pgschema/migrations/00001_inbox.sql",
 			Old:     `USING hash (message_id)`,
 			New:     `(message_id)`,
 			Package: "inbox/pginbox", Test: "TestFailures/N4_HostileMessagesCanBeParked", Needs: Postgres,

@@ -329,7 +329,7 @@ func sqlDedupeMutants() []Mutant {
 			Name: "sqldedupe-pruned-with-its-lease", Breaks: []string{"D3"},
 			Change:  "what is done is removed as soon as its lease would have ended",
 			File:    folder + "/sql/prune.sql",
-			Old:     `WHERE forget_at <= ?`,
+			Old:     `WHERE expires_at <= ?`,
 			New:     `WHERE lease_until <= ?`,
 			Package: tests, Test: "TestD3_UntilTTL",
 		},

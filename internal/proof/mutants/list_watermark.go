@@ -17,7 +17,7 @@ func watermarkMutants() []Mutant {
 			File:    "inbox/pgwatermark/sql/claim.sql",
 			Old:     `AND w.next_off > $6::bigint`,
 			New:     `AND $6::bigint IS NOT NULL`,
-			Package: "inbox/pgwatermark", Test: "TestI8_GapIsNeverAcked", Needs: Postgres,
+			Package: "inbox/pgwatermark", Test: "TestPositions/I8_GapIsNeverAcked", Needs: Postgres,
 		},
 		{
 			Name: "watermark-goes-back", Breaks: []string{"I8", "I1"},
@@ -41,7 +41,7 @@ func watermarkMutants() []Mutant {
 			File:    "inbox/pgwatermark/place.go",
 			Old:     `	case *next > at.Offset:`,
 			New:     `	case *next > at.Offset || *next <= at.Prev:`,
-			Package: "inbox/pgwatermark", Test: "TestI8_GapIsNeverAcked", Needs: Postgres,
+			Package: "inbox/pgwatermark", Test: "TestPositions/I8_GapIsNeverAcked", Needs: Postgres,
 		},
 		{
 			Name: "changed-source-is-unknown", Breaks: []string{"I8"},
@@ -49,7 +49,7 @@ func watermarkMutants() []Mutant {
 			File:    "inbox/pgwatermark/place.go",
 			Old:     `	case next == nil && current != nil && *current != at.Source:`,
 			New:     `	case next == nil && current != nil && *current == at.Source:`,
-			Package: "inbox/pgwatermark", Test: "TestI8_UnsoundSessionsAreRefused", Needs: Postgres,
+			Package: "inbox/pgwatermark", Test: "TestPositions/I8_UnsoundSessionsAreRefused", Needs: Postgres,
 		},
 		{
 			Name: "parallel-sessions-are-accepted", Breaks: []string{"I8"},
@@ -57,7 +57,7 @@ func watermarkMutants() []Mutant {
 			File:    "inbox/pgwatermark/place.go",
 			Old:     `	case !at.Serial:`,
 			New:     `	case at.Serial && at.Offset < 0:`,
-			Package: "inbox/pgwatermark", Test: "TestI8_UnsoundSessionsAreRefused", Needs: Postgres,
+			Package: "inbox/pgwatermark", Test: "TestPositions/I8_UnsoundSessionsAreRefused", Needs: Postgres,
 		},
 		{
 			Name: "broker-says-where-to-read-on", Breaks: []string{"I8"},

@@ -6,7 +6,7 @@ func pageMutants() []Mutant {
 		{
 			Name: "set-back-sequence-is-not-seen", Breaks: []string{"O2"},
 			Change:  "with no relay running, the views go by a position although the sequence was set back",
-			File:    "outbox/pgoutbox/migrations/00009_set_back.sql",
+			File:    "outbox/pgoutbox/migrations/00001_outbox.sql",
 			Old:     `WHERE o.seq <= p.source_floor ORDER BY`,
 			New:     `WHERE o.seq <= 0 ORDER BY`,
 			Package: "outbox/pgoutbox", Test: "TestO2_SequenceSetBackIsSeenWithoutARelay", Needs: Postgres,

@@ -20,7 +20,7 @@ kafka: {brokers: '%s'}
 outboxes:
   - name: shop
     relays: [{sink: {kafka: {}}}]
-    maintenance: {max_age: 24h}
+    maintenance: {retention: 24h}
 http: {listen: '127.0.0.1:0'}
 `
 

@@ -97,14 +97,12 @@ func (p *parking) handle(ctx context.Context, n *Node, e entry) error {
 		if p.bad[e.id] || p.w.unlucky(20, BadHandler) {
 			return errHandler
 		}
-		tx := meminbox.FromContext(ctx)
-		if tx == nil {
-			return outbox.ErrNotInTransaction
-		}
-		tx.OnCommit(func() {
+		if !meminbox.OnCommit(ctx, func() {
 			about.What = Effect
 			p.w.note(about)
-		})
+		}) {
+			return outbox.ErrNotInTransaction
+		}
 		return nil
 	})
 }
@@ -137,7 +135,7 @@ func (p *parking) redrive() {
 	ctx, people := context.Background(), meminbox.NewAdmin(p.store)
 	for _, m := range p.parked(context.Background(), admin.StateParked) {
 		p.w.note(Event{What: Redriven, Node: "people", ID: m.ID, Topic: "m", Key: m.Key})
-		_, err := people.Redrive(ctx, admin.RedriveRequest{
+		_, err := people.Redrive(ctx, admin.ChangeRequest{
 			By: admin.By{Actor: "people", Reason: "it is mended"}, Consumer: "reader", Selection: admin.Selection{ID: m.ID},
 		})
 		p.failed = errors.Join(p.failed, err)

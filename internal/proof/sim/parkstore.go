@@ -143,14 +143,14 @@ func (s parkStore) Withdraw(ctx context.Context, id string) error {
 }
 
 // Park implements driver.Parker.
-func (s parkStore) Park(ctx context.Context, req driver.ParkRequest) (status driver.ParkStatus, err error) {
+func (s parkStore) Park(ctx context.Context, req driver.ParkRequest) (status driver.Status, err error) {
 	err = s.ask(ctx, "park", req.ID, func(far context.Context) error {
 		if s.p.w.broken == AckBeforePark {
-			status = driver.ParkStored
+			status = driver.Claimed
 			return nil
 		}
 		answer, err := s.Parker.Park(far, req)
-		if status = answer; status == driver.ParkStored {
+		if status = answer; status == driver.Claimed {
 			n := req.History.Attempts
 			if req.Behind {
 				n = -1

@@ -57,7 +57,7 @@ func (p *pipeline) configure() relay.Config {
 		SuspectKeys: 3, Logger: silent(),
 	}
 	if total {
-		c.Order = relay.OrderTotal
+		c.TotalOrder = true
 		c.Policies = []relay.Policy{{Action: relay.Block}}
 		return c
 	}

@@ -73,7 +73,7 @@ func (r *inboxRun) claim(ctx context.Context, s inboxStep) error {
 	}
 	if u != nil {
 		r.units[s.Lane], r.ids[s.Lane] = u, s.ID
-		meminbox.FromContext(u.Context(ctx)).OnCommit(func() { r.effects[s.ID]++ })
+		meminbox.OnCommit(u.Context(ctx), func() { r.effects[s.ID]++ })
 	}
 	return nil
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// ErrRegistered is wrapped by the error of New if the registry has leat's metrics already.
+// errRegistered is wrapped by the error of New if the registry has leat's metrics already.
 // One Metrics serves all outboxes, relays and inboxes of a process: share it.
-var ErrRegistered = errors.New("leat: metrics are registered already")
+var errRegistered = errors.New("leat: metrics are registered already")
 
-// New returns a Metrics whose metrics are registered with reg. Errors wrap
-// outbox.ErrInvalidConfig or ErrRegistered, or are the registry's; then nothing is
+// New returns a Metrics whose metrics are registered with reg. It fails if reg has leat's metrics
+// already, with an error that wraps outbox.ErrInvalidConfig, or with the registry's; then nothing is
 // registered.
 func New(reg prometheus.Registerer, cfg metrics.Config) (*metrics.Metrics, error) {
 	if reg == nil {
@@ -29,7 +29,7 @@ func New(reg prometheus.Registerer, cfg metrics.Config) (*metrics.Metrics, error
 	}
 	if err := reg.Register(c); err != nil {
 		if there, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
-			return nil, fmt.Errorf("%w: make one Metrics a registry, and share it: %w", ErrRegistered, there)
+			return nil, fmt.Errorf("%w: make one Metrics a registry, and share it: %w", errRegistered, there)
 		}
 		return nil, fmt.Errorf("leat: register metrics: %w", err)
 	}

@@ -79,7 +79,7 @@ func serve(ctx context.Context, registry prometheus.Registerer) error {
 	if _, err := in.Process(ctx, message.NewMessage("order-1", nil), func(context.Context) error { return nil }); err != nil {
 		return err
 	}
-	sampler, err := m.NewSampler(metrics.SamplerConfig{Outboxes: map[string]admin.Outbox{"main": ob}, Interval: time.Minute})
+	sampler, err := m.NewSampler(metrics.SamplerConfig{Outboxes: map[string]admin.Outbox{"main": ob.Admin()}, Interval: time.Minute})
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	inboxdriver "github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/middleware/metrics"
 	"github.com/leat-go/leat/middleware/metrics/promleat"
@@ -53,9 +54,9 @@ func everything(t *testing.T) *prometheus.Registry {
 	c := m.Consumers("loyalty")
 	c.OnInboxDelivery(t.Context(), inbox.DeliveryEvent{Consumer: "loyalty", Outcome: inbox.OutcomeCommitted, Took: time.Second})
 	touch(t.Context(), c)
-	m.Source("acked").Assigned("g", "orders", 0)
+	m.Source().OnDriverSource(t.Context(), inboxdriver.SourceEvent{Group: "g", Topic: "orders", Kind: "assigned"})
 	s, err := m.NewSampler(metrics.SamplerConfig{
-		Outboxes: map[string]admin.Outbox{"main": ranged{ob}},
+		Outboxes: map[string]admin.Outbox{"main": ranged{ob.Admin()}},
 		Inboxes:  map[string]inboxadmin.Inbox{"orders": meminbox.NewAdmin(&meminbox.Store{})},
 	})
 	require.NoError(t, err)

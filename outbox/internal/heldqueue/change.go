@@ -9,16 +9,19 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
+// Operators implements the part of admin.Outbox that is about records that were set aside.
+type Operators struct{ Store Store }
+
 // Redrive lets the relay try again what is selected. Of a parked key the first record is
 // due and the others follow, whichever record was named. Dead records are held again, and
 // tried before those of their key that are held behind them.
-func Redrive(ctx context.Context, s Store, req admin.RedriveRequest) (admin.Changed, error) {
-	req, err := req.Complete()
+func (o Operators) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
+	err := admin.Complete(&req)
 	if err != nil {
 		return admin.Changed{}, err
 	}
 	ask := asked{by: req.By, action: "redrive", dryRun: req.DryRun}
-	return ask.change(ctx, s, req.Group, req.Selection, pickToRedrive, func(tx Tx, rows []Row) error {
+	return ask.change(ctx, o.Store, req.Group, req.Selection, pickToRedrive, func(tx Tx, rows []Row) error {
 		again := slices.Clone(rows)
 		for i := range again {
 			again[i].redrive(tx.Now())
@@ -29,24 +32,24 @@ func Redrive(ctx context.Context, s Store, req admin.RedriveRequest) (admin.Chan
 
 // Drop drops what is selected. A key is dropped from its end, so that nothing of it goes
 // out in between. A filter selects parked records, not those behind them.
-func Drop(ctx context.Context, s Store, req admin.DropRequest) (admin.Changed, error) {
-	req, err := req.Complete()
+func (o Operators) Drop(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
+	err := admin.Complete(&req)
 	if err != nil {
 		return admin.Changed{}, err
 	}
 	ask := asked{by: req.By, action: "drop", keepErrors: true, dryRun: req.DryRun}
-	return ask.change(ctx, s, req.Group, req.Selection, pickToDrop, func(tx Tx, rows []Row) error { return tx.Delete(ctx, rows) })
+	return ask.change(ctx, o.Store, req.Group, req.Selection, pickToDrop, func(tx Tx, rows []Row) error { return tx.Delete(ctx, rows) })
 }
 
 // SkipHead drops the first record of a key, which is parked.
-func SkipHead(ctx context.Context, s Store, req admin.SkipHeadRequest) (admin.Changed, error) {
-	req, err := req.Complete()
+func (o Operators) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
+	err := admin.Complete(&req)
 	if err != nil {
 		return admin.Changed{}, err
 	}
 	sel := admin.Selection{Topic: req.Key.Topic, Key: req.Key.Key}
 	ask := asked{by: req.By, action: "skip_head", keepErrors: true, dryRun: req.DryRun}
-	return ask.change(ctx, s, req.Group, sel, pickHead(req), func(tx Tx, rows []Row) error { return tx.Delete(ctx, rows) })
+	return ask.change(ctx, o.Store, req.Group, sel, pickHead(req), func(tx Tx, rows []Row) error { return tx.Delete(ctx, rows) })
 }
 
 // asked is who asks for what.

@@ -20,8 +20,8 @@ type operators interface {
 	Dead(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error)
 	ParkedKeys(ctx context.Context, q admin.KeysQuery) ([]admin.ParkedKey, error)
 	Failures(ctx context.Context, q admin.FailuresQuery) ([]admin.FailureGroup, error)
-	Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error)
-	Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error)
+	Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error)
+	Drop(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error)
 	SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error)
 }
 
@@ -133,8 +133,8 @@ func (w *twins) lookAsOperator(ctx context.Context) error {
 		{Key: "a", After: w.middle()},
 	} {
 		for what, list := range map[string][2]func(context.Context, admin.HeldQuery) ([]admin.HeldRecord, error){
-			"held": {w.postgres.Held, w.memory.Held},
-			"dead": {w.postgres.Dead, w.memory.Dead},
+			"held": {w.postgres.Admin().Held, w.memory.Held},
+			"dead": {w.postgres.Admin().Dead, w.memory.Dead},
 		} {
 			theirs, err := list[0](ctx, q)
 			if err != nil {
@@ -152,7 +152,7 @@ func (w *twins) lookAsOperator(ctx context.Context) error {
 // lookAtKeys compares the parked keys, but for when they were set aside.
 func (w *twins) lookAtKeys(ctx context.Context) error {
 	for _, q := range []admin.KeysQuery{{Limit: 1000}, {Topic: "o*", After: w.middle(), Limit: 1}} {
-		theirs, err := w.postgres.ParkedKeys(ctx, q)
+		theirs, err := w.postgres.Admin().ParkedKeys(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func (w *twins) lookAtKeys(ctx context.Context) error {
 // lookAtFailures compares what failures have in common, but for when they were.
 func (w *twins) lookAtFailures(ctx context.Context, dead bool) error {
 	q := admin.FailuresQuery{Dead: dead}
-	theirs, err := w.postgres.Failures(ctx, q)
+	theirs, err := w.postgres.Admin().Failures(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (w *twins) middle() int64 {
 
 // lookAtAudit compares the entries that were added.
 func (w *twins) lookAtAudit(ctx context.Context) error {
-	theirs, err := w.postgres.Audit(ctx, admin.AuditQuery{After: w.audited[0], Limit: 1000})
+	theirs, err := w.postgres.Admin().Audit(ctx, admin.AuditQuery{After: w.audited[0], Limit: 1000})
 	if err != nil {
 		return err
 	}

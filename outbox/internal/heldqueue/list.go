@@ -6,10 +6,10 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// ListHeld returns held records, ascending in Seq, each with the state of the first row of
+// Held returns held records, ascending in Seq, each with the state of the first row of
 // its line.
-func ListHeld(ctx context.Context, s Store, q admin.HeldQuery) ([]admin.HeldRecord, error) {
-	return list(ctx, s, q, func(r Reader, q admin.HeldQuery) (found []listed, err error) {
+func (o Operators) Held(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
+	return list(ctx, o.Store, q, func(r Reader, q admin.HeldQuery) (found []listed, err error) {
 		for after := q.After; ; {
 			page, err := r.Select(ctx, selecting(q, after, Retry, Parked, Wait))
 			if err != nil || len(page) == 0 {
@@ -55,9 +55,9 @@ func statesOf(ctx context.Context, r Reader, rows []Row) ([]admin.HeldState, err
 	return states, nil
 }
 
-// ListDead returns dead records, ascending in Seq.
-func ListDead(ctx context.Context, s Store, q admin.HeldQuery) ([]admin.HeldRecord, error) {
-	return list(ctx, s, q, func(r Reader, q admin.HeldQuery) ([]listed, error) {
+// Dead returns dead records, ascending in Seq.
+func (o Operators) Dead(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
+	return list(ctx, o.Store, q, func(r Reader, q admin.HeldQuery) ([]listed, error) {
 		rows, err := r.Select(ctx, selecting(q, q.After, Dead))
 		return stateless(rows), err
 	})
@@ -79,7 +79,7 @@ func stateless(rows []Row) []listed {
 func list(
 	ctx context.Context, s Store, q admin.HeldQuery, pick func(r Reader, q admin.HeldQuery) ([]listed, error),
 ) (all []admin.HeldRecord, err error) {
-	q, err = q.Complete()
+	err = admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}
@@ -120,9 +120,10 @@ func recordsOf(ctx context.Context, r Reader, group string, rows []listed) ([]ad
 	return all, err
 }
 
-// ByID returns the held and the dead records of a group with an id.
-func ByID(ctx context.Context, r Reader, group, id string) (held, dead []admin.HeldRecord, err error) {
-	rows, err := r.Select(ctx, Query{In: []State{Retry, Wait, Parked}, ID: id})
+// ByID returns the held and the dead records of a group with an id: of each the first most, and
+// those with seqs.
+func ByID(ctx context.Context, r Reader, group, id string, most int, seqs []int64) (held, dead []admin.HeldRecord, err error) {
+	rows, err := firstByID(ctx, r, Query{In: []State{Retry, Wait, Parked}, ID: id, Limit: most}, seqs)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -137,9 +138,20 @@ func ByID(ctx context.Context, r Reader, group, id string) (held, dead []admin.H
 	if held, err = recordsOf(ctx, r, group, found); err != nil {
 		return nil, nil, err
 	}
-	if rows, err = r.Select(ctx, Query{In: []State{Dead}, ID: id}); err != nil {
+	if rows, err = firstByID(ctx, r, Query{In: []State{Dead}, ID: id, Limit: most}, seqs); err != nil {
 		return nil, nil, err
 	}
 	dead, err = recordsOf(ctx, r, group, stateless(rows))
 	return held, dead, err
+}
+
+// firstByID returns the first rows that q selects, and those behind them with seqs.
+func firstByID(ctx context.Context, r Reader, q Query, seqs []int64) ([]Row, error) {
+	rows, err := r.Select(ctx, q)
+	if err != nil || len(rows) < q.Limit || len(seqs) == 0 {
+		return rows, err
+	}
+	q.From, q.Seqs, q.Limit = rows[len(rows)-1].Seq+1, seqs, 0
+	more, err := r.Select(ctx, q)
+	return append(rows, more...), err
 }

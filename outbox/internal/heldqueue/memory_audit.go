@@ -20,7 +20,7 @@ func (l *AuditLog) Add(e admin.AuditEntry) {
 
 // List returns the entries that q selects. The error wraps admin.ErrInvalidRequest.
 func (l *AuditLog) List(q admin.AuditQuery) ([]admin.AuditEntry, error) {
-	q, err := q.Complete()
+	err := admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,8 @@ const group = "default"
 
 // memory is the queue over rows in memory. Its clock can be put forward.
 type memory struct {
+	heldqueue.Operators
+
 	rows  *heldqueue.Memory
 	audit heldqueue.AuditLog
 	ahead time.Duration
@@ -28,6 +30,7 @@ var _ heldqueue.Store = (*memory)(nil)
 func newMemory() *memory {
 	m := &memory{relay: heldqueue.Relay{Owner: "owner", Epoch: 1}}
 	m.rows = heldqueue.NewMemory(group, m.now, &m.audit)
+	m.Operators = heldqueue.Operators{Store: m}
 	return m
 }
 
@@ -70,41 +73,6 @@ func (m *memory) keys(ctx context.Context) ([]driver.Key, error) {
 
 func (m *memory) count(ctx context.Context) (int, error) {
 	return m.tx().Count(ctx, heldqueue.Share{})
-}
-
-// Redrive is of the operator's methods.
-func (m *memory) Redrive(ctx context.Context, req admin.RedriveRequest) (admin.Changed, error) {
-	return heldqueue.Redrive(ctx, m, req)
-}
-
-// Drop is of the operator's methods.
-func (m *memory) Drop(ctx context.Context, req admin.DropRequest) (admin.Changed, error) {
-	return heldqueue.Drop(ctx, m, req)
-}
-
-// SkipHead is of the operator's methods.
-func (m *memory) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
-	return heldqueue.SkipHead(ctx, m, req)
-}
-
-// Held is of the operator's methods.
-func (m *memory) Held(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
-	return heldqueue.ListHeld(ctx, m, q)
-}
-
-// ParkedKeys is of the operator's methods.
-func (m *memory) ParkedKeys(ctx context.Context, q admin.KeysQuery) ([]admin.ParkedKey, error) {
-	return heldqueue.ParkedKeys(ctx, m, q)
-}
-
-// Failures is of the operator's methods.
-func (m *memory) Failures(ctx context.Context, q admin.FailuresQuery) ([]admin.FailureGroup, error) {
-	return heldqueue.Failures(ctx, m, q)
-}
-
-// Dead is of the operator's methods.
-func (m *memory) Dead(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
-	return heldqueue.ListDead(ctx, m, q)
 }
 
 // Audit is of the operator's methods.

@@ -28,7 +28,7 @@ type postgres struct {
 	*pgoutbox.Outbox
 
 	db      *testenv.Database
-	source  *pgoutbox.Source
+	source  driver.Source
 	session driver.Holder
 	owner   string
 	names   int // of records there were
@@ -39,7 +39,7 @@ func newPostgres(t *testing.T) *postgres {
 	db := testenv.Postgres(t, migrated(t))
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
 	require.NoError(t, err)
-	source, err := ob.Source(pgoutbox.SourceConfig{Group: group, Start: pgoutbox.StartOldest()})
+	source, err := ob.Source(pgoutbox.SourceConfig{Group: group, Start: driver.Start{Oldest: true}})
 	require.NoError(t, err)
 	return &postgres{Outbox: ob, db: db, source: source}
 }

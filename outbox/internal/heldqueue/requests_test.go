@@ -23,7 +23,7 @@ func ofKey(limit int) admin.Selection {
 func TestO6_AKeyIsDroppedFromItsEnd(t *testing.T) {
 	t.Parallel()
 	m, _ := held(t, driver.FatePark, driver.FateWait, driver.FateWait)
-	changed, err := m.Drop(t.Context(), admin.DropRequest{By: operator(), Selection: ofKey(2)})
+	changed, err := m.Drop(t.Context(), admin.ChangeRequest{By: operator(), Selection: ofKey(2)})
 	require.NoError(t, err)
 	require.Equal(t, []string{"2", "3"}, changed.IDs)
 	require.Equal(t, []string{"parked"}, states(m))
@@ -36,7 +36,7 @@ func TestO2_NobodyDropsWhatIsRetried(t *testing.T) {
 	_, err := m.SkipHead(t.Context(), admin.SkipHeadRequest{By: operator(), Key: driver.Key{Topic: "orders", Key: "k"}})
 	require.ErrorIs(t, err, admin.ErrBeingRetried)
 	for _, sel := range []admin.Selection{ofKey(0), {ID: "1"}, {ID: "2"}} {
-		_, err = m.Drop(t.Context(), admin.DropRequest{By: operator(), Selection: sel})
+		_, err = m.Drop(t.Context(), admin.ChangeRequest{By: operator(), Selection: sel})
 		require.ErrorIs(t, err, admin.ErrBeingRetried, sel.String())
 	}
 	require.Equal(t, []string{"retry", "wait"}, states(m))
@@ -51,7 +51,7 @@ func TestO7_ARedriveBeginsAnew(t *testing.T) {
 	require.NoError(t, m.hold(t.Context(), []outbox.Record{recordOf(1, "k"), recordOf(2, "k")}, []driver.Holding{
 		{Index: 0, Fate: driver.FatePark, Attempts: failed, Reason: "refused"}, {Index: 1, Fate: driver.FateWait},
 	}))
-	changed, err := m.Redrive(t.Context(), admin.RedriveRequest{By: operator(), Selection: admin.Selection{ID: "2"}})
+	changed, err := m.Redrive(t.Context(), admin.ChangeRequest{By: operator(), Selection: admin.Selection{ID: "2"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"1"}, changed.IDs)
 	row := m.rows.Rows()[0]
@@ -67,7 +67,7 @@ func TestO2_WhatIsDroppedIsNoted(t *testing.T) {
 	m, _ := held(t, driver.FatePark, driver.FateDead)
 	for _, dead := range []bool{false, true} {
 		sel := admin.Selection{Topics: "*", Dead: dead}
-		_, err := m.Drop(t.Context(), admin.DropRequest{By: operator(), Selection: sel})
+		_, err := m.Drop(t.Context(), admin.ChangeRequest{By: operator(), Selection: sel})
 		require.NoError(t, err)
 	}
 	require.Empty(t, m.rows.Rows())

@@ -69,7 +69,7 @@ func TestO6_RedrivenDeadRecordIsFirst(t *testing.T) {
 	t.Parallel()
 	m, _ := held(t, driver.FateDead, driver.FateRetry, driver.FateWait)
 	require.Equal(t, []string{"dead", "retry", "wait"}, states(m))
-	changed, err := m.Redrive(t.Context(), admin.RedriveRequest{
+	changed, err := m.Redrive(t.Context(), admin.ChangeRequest{
 		By: admin.By{Actor: "ann", Reason: "test"}, Selection: admin.Selection{ID: "1"},
 	})
 	require.NoError(t, err)

@@ -17,12 +17,12 @@ const (
 
 // ParkedKeys returns the keys whose first row is parked, and parked rows without a key,
 // ascending in the Seq of that row.
-func ParkedKeys(ctx context.Context, s Store, q admin.KeysQuery) (all []admin.ParkedKey, err error) {
-	q, err = q.Complete()
+func (o Operators) ParkedKeys(ctx context.Context, q admin.KeysQuery) (all []admin.ParkedKey, err error) {
+	err = admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}
-	err = s.Look(ctx, q.Group, func(r Reader) error {
+	err = o.Store.Look(ctx, q.Group, func(r Reader) error {
 		for after := q.After; ; {
 			page, err := r.Select(ctx, Query{In: []State{Parked}, Topics: q.Topic, From: after + 1, Limit: q.Limit})
 			if err != nil || len(page) == 0 {
@@ -80,8 +80,8 @@ func (r *Row) fingerprint() string {
 }
 
 // Failures groups what parked or dead rows have failed of.
-func Failures(ctx context.Context, s Store, q admin.FailuresQuery) (all []admin.FailureGroup, err error) {
-	q, err = q.Complete()
+func (o Operators) Failures(ctx context.Context, q admin.FailuresQuery) (all []admin.FailureGroup, err error) {
+	err = admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func Failures(ctx context.Context, s Store, q admin.FailuresQuery) (all []admin.
 	if q.Dead {
 		in = []State{Dead}
 	}
-	err = s.Look(ctx, q.Group, func(r Reader) error {
+	err = o.Store.Look(ctx, q.Group, func(r Reader) error {
 		rows, err := r.Select(ctx, Query{In: in, Topics: q.Topic, Limit: mostGrouped, Last: true})
 		all = groupFailures(rows)
 		return err

@@ -126,7 +126,7 @@ func (w *twins) resolve(ctx context.Context, s *step) error {
 
 // ask asks both for what an operator wants.
 func (w *twins) ask(ctx context.Context, s *step) error {
-	theirs, refusal := ask(ctx, w.postgres, s, s.selection(time.Now(), w.ids))
+	theirs, refusal := ask(ctx, w.postgres.Admin(), s, s.selection(time.Now(), w.ids))
 	ours, err := ask(ctx, w.memory, s, s.selection(w.memory.now(), w.ids))
 	told := same("oldest is told", !theirs.Oldest.IsZero(), !ours.Oldest.IsZero())
 	theirs.Oldest, ours.Oldest = time.Time{}, time.Time{} // of two clocks
@@ -136,9 +136,9 @@ func (w *twins) ask(ctx context.Context, s *step) error {
 func ask(ctx context.Context, a operators, s *step, sel admin.Selection) (admin.Changed, error) {
 	switch s.Do {
 	case "redrive":
-		return a.Redrive(ctx, admin.RedriveRequest{By: s.by(), Group: group, Selection: sel})
+		return a.Redrive(ctx, admin.ChangeRequest{By: s.by(), Group: group, Selection: sel})
 	case "drop":
-		return a.Drop(ctx, admin.DropRequest{By: s.by(), Group: group, Selection: sel})
+		return a.Drop(ctx, admin.ChangeRequest{By: s.by(), Group: group, Selection: sel})
 	default:
 		return a.SkipHead(ctx, admin.SkipHeadRequest{By: s.by(), Group: group, Key: driver.Key{Topic: s.Topic, Key: s.Key}})
 	}

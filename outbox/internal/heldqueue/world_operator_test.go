@@ -24,11 +24,11 @@ func (w *world) ask(ctx context.Context, m *move) error {
 	var err error
 	switch m.Do {
 	case "drop":
-		_, err = w.Drop(ctx, admin.DropRequest{By: by, Selection: sel})
+		_, err = w.Drop(ctx, admin.ChangeRequest{By: by, Selection: sel})
 	case "skip_head":
 		_, err = w.SkipHead(ctx, admin.SkipHeadRequest{By: by, Key: driver.Key{Topic: "orders", Key: m.Key}})
 	default:
-		_, err = w.Redrive(ctx, admin.RedriveRequest{By: by, Selection: sel})
+		_, err = w.Redrive(ctx, admin.ChangeRequest{By: by, Selection: sel})
 	}
 	if m.Do == "drop" || m.Do == "skip_head" {
 		w.dropped(before)

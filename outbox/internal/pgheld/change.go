@@ -15,8 +15,8 @@ import (
 // Redrive lets the relay try again what is selected. Of a parked key the first
 // record is due and the others follow, whichever record was named. Dead records are
 // held again, and tried before those of their key that are held behind them.
-func (s *Statements) Redrive(ctx context.Context, db pglease.Beginner, req admin.RedriveRequest) (admin.Changed, error) {
-	req, err := req.Complete()
+func (s *Statements) Redrive(ctx context.Context, db pglease.Beginner, req admin.ChangeRequest) (admin.Changed, error) {
+	err := admin.Complete(&req)
 	if err != nil {
 		return admin.Changed{}, err
 	}
@@ -30,8 +30,8 @@ func (s *Statements) Redrive(ctx context.Context, db pglease.Beginner, req admin
 
 // Drop drops what is selected. A key is dropped from its end, so that nothing of
 // it goes out in between. A filter selects parked records, not those behind them.
-func (s *Statements) Drop(ctx context.Context, db pglease.Beginner, req admin.DropRequest) (admin.Changed, error) {
-	req, err := req.Complete()
+func (s *Statements) Drop(ctx context.Context, db pglease.Beginner, req admin.ChangeRequest) (admin.Changed, error) {
+	err := admin.Complete(&req)
 	if err != nil {
 		return admin.Changed{}, err
 	}
@@ -45,7 +45,7 @@ func (s *Statements) Drop(ctx context.Context, db pglease.Beginner, req admin.Dr
 
 // SkipHead drops the first record of a key, which is parked.
 func (s *Statements) SkipHead(ctx context.Context, db pglease.Beginner, req admin.SkipHeadRequest) (admin.Changed, error) {
-	req, err := req.Complete()
+	err := admin.Complete(&req)
 	if err != nil {
 		return admin.Changed{}, err
 	}

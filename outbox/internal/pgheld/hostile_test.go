@@ -101,7 +101,7 @@ func TestN4_WhatTheLogHoldsCanBeSetAside(t *testing.T) {
 		}
 		if len(listed) > 0 {
 			sel := selecting(rt, &listed[0].Record)
-			done, err := b.Redrive(ctx, b.db.Pool, admin.RedriveRequest{By: operator(), Selection: sel})
+			done, err := b.Redrive(ctx, b.db.Pool, admin.ChangeRequest{By: operator(), Selection: sel})
 			if !errors.Is(err, admin.ErrBeingRetried) { // another of that id is
 				require.NoError(rt, err)
 				require.NotZero(rt, done.Count)
@@ -113,13 +113,13 @@ func TestN4_WhatTheLogHoldsCanBeSetAside(t *testing.T) {
 			requireSame(rt, given[l.Seq], l)
 		}
 		if rapid.Bool().Draw(rt, "drop") {
-			_, err = b.Drop(ctx, b.db.Pool, admin.DropRequest{By: operator(), Selection: byFilter})
+			_, err = b.Drop(ctx, b.db.Pool, admin.ChangeRequest{By: operator(), Selection: byFilter})
 			require.NoError(rt, err)
 		}
 		for _, deadOnes := range []bool{false, true} {
 			sel := byFilter
 			sel.Dead = deadOnes
-			_, err = b.Redrive(ctx, b.db.Pool, admin.RedriveRequest{By: operator(), Selection: sel})
+			_, err = b.Redrive(ctx, b.db.Pool, admin.ChangeRequest{By: operator(), Selection: sel})
 			require.NoError(rt, err)
 		}
 		_, err = b.Keys(ctx, b.conn, group, pgheld.Share{Slots: 1})
@@ -202,7 +202,7 @@ func TestO2_TheEmptyTopicIsATopic(t *testing.T) {
 		h = append(h, driver.Holding{Index: i, Fate: one.fate, Reason: "test"})
 	}
 	require.NoError(t, b.Hold(ctx, b.conn, b.lease, b.to(3), page, h))
-	done, err := b.Redrive(ctx, b.db.Pool, admin.RedriveRequest{By: operator(), Selection: admin.Selection{ID: page[2].ID}})
+	done, err := b.Redrive(ctx, b.db.Pool, admin.ChangeRequest{By: operator(), Selection: admin.Selection{ID: page[2].ID}})
 	require.NoError(t, err)
 	require.Equal(t, []string{page[1].ID}, done.IDs)
 	require.Equal(t, []string{"1 parked", "2 retry", "3 wait"}, b.states())

@@ -35,7 +35,7 @@ func storedState(state admin.HeldState) *string {
 }
 
 func list(ctx context.Context, db Queryer, sql string, state *string, q admin.HeldQuery) ([]admin.HeldRecord, error) {
-	q, err := q.Complete()
+	err := admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}
@@ -69,10 +69,11 @@ func scanHeld(found pgx.CollectableRow, more ...any) (h admin.HeldRecord, err er
 	return h, err
 }
 
-// ByID lists the held and the dead records with an id, of all groups.
-func (s *Statements) ByID(ctx context.Context, db Queryer, id string) (held, dead []admin.HeldRecord, err error) {
+// ByID lists the held and the dead records with an id, of all groups: of each and each group
+// the first hundred, and those with seqs.
+func (s *Statements) ByID(ctx context.Context, db Queryer, id string, seqs []int64) (held, dead []admin.HeldRecord, err error) {
 	for sql, found := range map[string]*[]admin.HeldRecord{s.traceHeld: &held, s.traceDead: &dead} {
-		rows, err := db.Query(ctx, sql, idArgs(admin.Selection{ID: id})...)
+		rows, err := db.Query(ctx, sql, append(idArgs(admin.Selection{ID: id}), seqs)...)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -103,7 +104,7 @@ func failuresOf(raw string) ([]admin.Failure, error) {
 
 // ParkedKeys lists parked keys, ascending in the place of their first record.
 func (s *Statements) ParkedKeys(ctx context.Context, db Queryer, q admin.KeysQuery) ([]admin.ParkedKey, error) {
-	q, err := q.Complete()
+	err := admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ func (s *Statements) ParkedKeys(ctx context.Context, db Queryer, q admin.KeysQue
 
 // Failures lists what parked or dead records have failed of, the most frequent first.
 func (s *Statements) Failures(ctx context.Context, db Queryer, q admin.FailuresQuery) ([]admin.FailureGroup, error) {
-	q, err := q.Complete()
+	err := admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +142,7 @@ func (s *Statements) Failures(ctx context.Context, db Queryer, q admin.FailuresQ
 
 // Audit lists entries of the audit.
 func (s *Statements) Audit(ctx context.Context, db Queryer, q admin.AuditQuery) ([]admin.AuditEntry, error) {
-	q, err := q.Complete()
+	err := admin.Complete(&q)
 	if err != nil {
 		return nil, err
 	}

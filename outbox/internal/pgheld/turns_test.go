@@ -91,7 +91,7 @@ func TestO6_RedriveAndHoldTakeTurns(t *testing.T) {
 	require.NoError(t, b.hold(b.Statements, driver.FatePark))
 	done := make(chan error, 1)
 	go func() {
-		_, err := b.Redrive(t.Context(), b.db.Pool, admin.RedriveRequest{By: operator(), Selection: admin.Selection{Topic: "events", Key: "k", Limit: 1}})
+		_, err := b.Redrive(t.Context(), b.db.Pool, admin.ChangeRequest{By: operator(), Selection: admin.Selection{Topic: "events", Key: "k", Limit: 1}})
 		done <- err
 	}()
 	for range 20 {
@@ -114,7 +114,7 @@ func TestDryRunKeepsNobodyWaiting(t *testing.T) {
 	require.NoError(t, b.Locked(t.Context(), b.db.Pool, group, func(pgx.Tx) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // less than a lock is waited for
 		defer cancel()
-		would, err := b.Drop(ctx, b.db.Pool, admin.DropRequest{By: operator(), Selection: admin.Selection{Topics: "*"}, DryRun: true})
+		would, err := b.Drop(ctx, b.db.Pool, admin.ChangeRequest{By: operator(), Selection: admin.Selection{Topics: "*"}, DryRun: true})
 		require.NoError(t, err)
 		require.Equal(t, 1, would.Count)
 		return nil

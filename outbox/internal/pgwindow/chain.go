@@ -103,8 +103,8 @@ type Group struct {
 	Slots, Next int16
 	// Topics are the patterns of the topics that it reads; nil for all.
 	Topics []string
-	// Incarnation is that of the log that its position belongs to, 0 if a release that
-	// did not note it has stored it.
+	// Incarnation is that of the log that its position belongs to, 0 if
+	// it is not noted yet.
 	Incarnation int64
 }
 

@@ -41,7 +41,7 @@ func lineOf(key driver.Key) int64 {
 
 func (t *HeldTx) where() *sqlstore.Condition {
 	c := &sqlstore.Condition{}
-	c.And("grp = ?", []byte(t.group))
+	c.And("relay_group = ?", []byte(t.group))
 	return c
 }
 
@@ -89,7 +89,7 @@ func scanHeld(scan sqlstore.Scanner) (row heldqueue.Row, err error) {
 
 // inLine selects the rows of one key.
 func inLine(c *sqlstore.Condition, key driver.Key) {
-	c.And("kh = ? AND topic = ? AND msg_key = ?", lineOf(key), []byte(key.Topic), []byte(key.Key))
+	c.And("key_hash = ? AND topic = ? AND msg_key = ?", lineOf(key), []byte(key.Topic), []byte(key.Key))
 }
 
 // Heads implements heldqueue.Reader: the rows that do not wait, and the first that waits if
@@ -102,7 +102,7 @@ func (t *HeldTx) Heads(ctx context.Context, keys []driver.Key) (heads []heldqueu
 			hashes[i], first[key] = lineOf(key), math.MaxInt64
 		}
 		c := t.where()
-		c.In("kh", hashes)
+		c.In("key_hash", hashes)
 		c.In("state", []any{heldqueue.Retry, heldqueue.Parked})
 		err := t.rows(ctx, c, "seq"+allRows, func(row *heldqueue.Row) bool {
 			if before, wanted := first[row.Key]; wanted {
@@ -212,7 +212,7 @@ func (t *HeldTx) Select(ctx context.Context, q heldqueue.Query) (found []heldque
 		c.And("id = ?", []byte(q.ID))
 	}
 	if q.Line.Key != "" {
-		c.And("kh = ?", lineOf(q.Line))
+		c.And("key_hash = ?", lineOf(q.Line))
 	}
 	if q.Key != "" {
 		c.And("msg_key = ?", []byte(q.Key))
@@ -227,7 +227,11 @@ func (t *HeldTx) Select(ctx context.Context, q heldqueue.Query) (found []heldque
 	if q.Last {
 		order = "seq DESC"
 	}
-	err = t.rows(ctx, c, order+allRows, func(row *heldqueue.Row) bool {
+	limit := allRows
+	if isAll := q.Topics == "" && q.Kind == "" && q.Fingerprint == "" && q.Line.Key == ""; isAll && q.Limit > 0 {
+		limit, c.Args = " LIMIT ?", append(c.Args, q.Limit) // else the driver reads all that is left
+	}
+	err = t.rows(ctx, c, order+limit, func(row *heldqueue.Row) bool {
 		if q.Matches(row) {
 			found = append(found, *row)
 		}

@@ -152,7 +152,7 @@ func (l *Log) ReadRows(ctx context.Context, q sqlstore.Querier, limit int, query
 		}
 		if columns := next.odd(); len(columns) > 0 {
 			l.logger.WarnContext(ctx, "a row of the log holds values that Enqueue does not write",
-				slog.Int64("seq", r.Seq), slog.String("id", storable.AtMost(r.ID, 100)), slog.Any("columns", columns))
+				slog.Int64("seq", r.Seq), slog.String("message_id", storable.AtMost(r.ID, 100)), slog.Any("columns", columns))
 		}
 		if n := len(page.Records); n == cap(page.Records) { // records are large: move them seldom
 			page.Records = slices.Grow(page.Records, max(16, 3*n))

@@ -180,7 +180,7 @@ func (s *session) write(ctx context.Context, statement string, args ...any) erro
 	})
 }
 
-// writeOn runs a statement that ends with the row's next rev and the lease's condition: grp,
+// writeOn runs a statement that ends with the row's next rev and the lease's condition: relay_group,
 // owner, epoch, rev. Owner and epoch are not enough: a copy of the database that is younger
 // than the lease has them, too, with an older position. The caller has the writing
 // connection, and calls wrote with next once that is committed.

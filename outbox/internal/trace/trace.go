@@ -7,7 +7,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Most bounds the messages of a trace: whoever may INSERT chooses ids, and may choose one for all.
+// Most bounds each list of a trace: whoever may INSERT chooses ids, and may choose one for all.
 const Most = 100
 
 // Settled returns what became of a message of group that its position is past: it was

@@ -1,1 +1,1 @@
-SELECT no, at, action, actor, reason, grp, seq, id, topic, msg_key, details FROM @{_audit} WHERE {list}
+SELECT no, at, action, actor, reason, relay_group, seq, id, topic, msg_key, details FROM @{_audit} WHERE {list}

@@ -1,1 +1,1 @@
-DELETE FROM @{_audit} WHERE grp = ? AND no = ?
+DELETE FROM @{_audit} WHERE relay_group = ? AND no = ?

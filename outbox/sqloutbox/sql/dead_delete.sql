@@ -1,2 +1,2 @@
 -- One that was redriven meanwhile is dead no more.
-DELETE FROM @{_held} WHERE grp = ? AND seq = ? AND state = 3
+DELETE FROM @{_held} WHERE relay_group = ? AND seq = ? AND state = 3

@@ -1,1 +1,1 @@
-DELETE FROM @{_groups} WHERE grp = ?
+DELETE FROM @{_groups} WHERE relay_group = ?

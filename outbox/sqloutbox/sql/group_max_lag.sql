@@ -1,1 +1,1 @@
-UPDATE @{_groups} SET max_lag = ? WHERE grp = ?
+UPDATE @{_groups} SET max_lag = ? WHERE relay_group = ?

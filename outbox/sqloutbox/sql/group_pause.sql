@@ -1,1 +1,1 @@
-UPDATE @{_groups} SET paused = ? WHERE grp = ?
+UPDATE @{_groups} SET paused = ? WHERE relay_group = ?

@@ -1,1 +1,1 @@
-SELECT paused FROM @{_groups} WHERE grp = ?
+SELECT paused FROM @{_groups} WHERE relay_group = ?

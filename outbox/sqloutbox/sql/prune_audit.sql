@@ -1,1 +1,1 @@
-SELECT grp, no FROM @{_audit} WHERE at < @{now} - ? ORDER BY at LIMIT ?
+SELECT relay_group, no FROM @{_audit} WHERE at < @{now} - ? ORDER BY at LIMIT ?

@@ -1,2 +1,2 @@
 -- Dead records have state 3.
-SELECT grp, seq FROM @{_held} WHERE state = 3 AND since < @{now} - ? LIMIT ?
+SELECT relay_group, seq FROM @{_held} WHERE state = 3 AND since < @{now} - ? LIMIT ?

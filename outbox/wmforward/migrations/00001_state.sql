@@ -68,10 +68,12 @@ CREATE TABLE @{_held} (
     PRIMARY KEY (relay_group, seq)
 );
 -- The first of a key is never in state wait: it is what decides about the others.
--- A key may be longer than an index takes, hence its hash.
-CREATE INDEX @{name:_held_key_idx} ON @{_held} (relay_group, topic, hashtextextended(key, 0), seq);
-CREATE INDEX @{name:_held_first_idx} ON @{_held} (relay_group, topic, hashtextextended(key, 0), seq) WHERE state <> 'wait';
-CREATE INDEX @{name:_held_next_idx} ON @{_held} (relay_group, topic, next_at) WHERE state <> 'wait';
+-- A key may be longer than an index takes, hence its hash. The topic's first 255 characters
+-- are as the outbox has them, whose statements are these tables', too: an envelope with a
+-- longer one is malformed, and never held.
+CREATE INDEX @{name:_held_key_idx} ON @{_held} (relay_group, hashtextextended(key, 0), left(topic, 255), seq);
+CREATE INDEX @{name:_held_first_idx} ON @{_held} (relay_group, hashtextextended(key, 0), left(topic, 255), seq) WHERE state <> 'wait';
+CREATE INDEX @{name:_held_next_idx} ON @{_held} (relay_group, left(topic, 255), next_at) INCLUDE (created_at) WHERE state <> 'wait';
 CREATE INDEX @{name:_held_id_idx} ON @{_held} (id);
 
 -- Records that were given up by the policy of their topic, for people.
@@ -113,13 +115,13 @@ CREATE TABLE @{_audit} (
 );
 CREATE INDEX @{name:_audit_at_idx} ON @{_audit} (at);
 
--- For people with psql.
+-- For people with psql: records that wait for people, or behind one that does.
 CREATE VIEW @{_parked} AS
 SELECT relay_group, seq, coalesce(id_text, id::text) AS id, topic, key, type, octet_length(payload) AS payload_bytes,
        state, attempts, reason, errors -> -1 ->> 'error' AS last_error, held_at, created_at
 FROM @{_held} h
 WHERE state = 'parked'
    OR (state = 'wait' AND EXISTS (SELECT FROM @{_held} p
-       WHERE p.relay_group = h.relay_group AND p.topic = h.topic
+       WHERE p.relay_group = h.relay_group AND left(p.topic, 255) = left(h.topic, 255) AND p.topic = h.topic
          AND hashtextextended(p.key, 0) = hashtextextended(h.key, 0) AND p.key = h.key
          AND p.seq < h.seq AND p.state = 'parked' AND p.state <> 'wait'));

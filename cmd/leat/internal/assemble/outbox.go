@@ -77,7 +77,7 @@ func (b *builder) anywhere() open.Database {
 func (b *builder) maintenance(o *settings.Outbox, name string, store open.Relayed, observed *metrics.Outbox) {
 	m := o.Maintenance
 	cfg := open.Upkeep{
-		Interval: b.span(m.Interval), Lease: b.span(m.Lease), MaxAge: b.age(m.MaxAge, -1), MaxBytes: b.size(m.MaxBytes),
+		Interval: b.span(m.Interval), Lease: b.span(m.Lease), Retention: b.age(m.Retention, -1), MaxBytes: b.size(m.MaxBytes),
 		PartitionSize: int64(b.count(m.PartitionSize, 1)), Ahead: b.count(m.Ahead, 1), NoDDL: b.yes(m.NoDDL),
 		KeepAudit: b.age(m.KeepAudit, 0), KeepDead: b.age(m.KeepDead, 0),
 	}

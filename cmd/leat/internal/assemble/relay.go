@@ -84,6 +84,7 @@ func (b *builder) relayConfig(r *settings.Relay) relay.Config {
 		PageSize: b.count(r.PageSize, 1), PageBytes: int(b.size(r.PageBytes)), Lease: b.span(r.Lease), PublishTimeout: b.span(r.PublishTimeout),
 		LeaseMargin: b.span(r.LeaseMargin), PollMax: b.span(r.PollMax), BackoffMax: b.span(r.BackoffMax), DrainTimeout: b.span(r.DrainTimeout),
 		MaxHeld: b.count(r.MaxHeld, 1), SLO: b.span(r.SLO), AdoptPosition: b.yes(r.AdoptPosition),
+		AllowedTopics: texts(r.AllowedTopics),
 	}
 	if r.ReadAhead.Set() {
 		if cfg.ReadAhead = b.count(r.ReadAhead, 0); cfg.ReadAhead == 0 {
@@ -91,7 +92,7 @@ func (b *builder) relayConfig(r *settings.Relay) relay.Config {
 		}
 	}
 	if b.oneOf(r.Order, "key", "total") == "total" {
-		cfg.Order = relay.OrderTotal
+		cfg.TotalOrder = true
 	}
 	actions := map[string]relay.Action{"park": relay.Park, "block": relay.Block, "dead_letter": relay.DeadLetter, "skip": relay.Skip}
 	for _, p := range r.Policies {

@@ -11,7 +11,6 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/cmd/leat/internal/sink"
 	"github.com/leat-go/leat/middleware/metrics"
-	"github.com/leat-go/leat/middleware/metrics/kafkametrics"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/amqpsink"
 	"github.com/leat-go/leat/outbox/driver"
@@ -84,12 +83,7 @@ func (b *builder) kafka(r *settings.Relay, name string, observer *metrics.Relay)
 		}
 	}
 	if observer != nil {
-		hook, err := kafkametrics.NewSink(observer)
-		if err != nil {
-			b.refused(k.At, k, err)
-			return nil
-		}
-		sent.Hooks = []outbox.Hook{hook}
+		sent.Hooks = []outbox.Hook{observer}
 	}
 	made, err := sink.Open(settings.List(k.Brokers.Value), credentials, sent)
 	b.made.kafka = append(b.made.kafka, kafkaInUse{credentials, name, groupOf(r)})

@@ -15,7 +15,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
-	"github.com/leat-go/leat/middleware/oteltrace"
+	"github.com/leat-go/leat/middleware/otelleat"
 )
 
 // lastSpans bounds how long a daemon that ends waits for its last spans to be taken.
@@ -45,7 +45,7 @@ func (b *builder) tracing() {
 		defer cancel()
 		_ = provider.Shutdown(ctx)
 	}))
-	tracer, err := oteltrace.New(provider, oteltrace.Config{})
+	tracer, err := otelleat.NewTracer(provider, otelleat.TracerConfig{})
 	if err != nil {
 		b.refused(o.At, o, err)
 		return

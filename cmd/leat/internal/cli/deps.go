@@ -187,7 +187,7 @@ func (d *Deps) by(c Changing) (admin.By, error) {
 		actor = d.actorHere()
 	}
 	by := admin.By{Actor: actor, Reason: c.Reason}
-	if err := by.Check(); err != nil {
+	if err := admin.Complete(&by); err != nil {
 		return by, usageError{fmt.Errorf("--actor %q, --reason %q: %w", by.Actor, by.Reason, err)}
 	}
 	return by, nil

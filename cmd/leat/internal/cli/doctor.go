@@ -25,13 +25,13 @@ type Doctor struct {
 
 	Role []string `placeholder:"USER=USE" sep:"none" help:"Look at the rights of a role: producer, delaying-producer, sql-producer, relay, maintenance, maintenance-without-ddl, audit-pruning, viewer, consumer, sql-consumer, trying-consumer, parking-consumer, noting-consumer, position-consumer, inbox-maintenance, inbox-maintenance-without-ddl, inbox-audit-pruning, inbox-viewer; repeat it."`
 
-	Brokers        string   `placeholder:"LIST" help:"Look at Kafka: seed brokers, host:port, separated by commas (LEAT_KAFKA_BROKERS)."`
-	Topic          []string `placeholder:"TOPIC" help:"Topic of Kafka to look at beside those in use, such as one of dead letters; repeat it."`
-	PositionsTopic []string `placeholder:"TOPIC" help:"Topic of Kafka that holds positions of a relay that is exact; repeat it."`
-	OutboxMaxAge   Span     `default:"7d" placeholder:"DURATION" help:"How long maintenance keeps messages: what a replay can send again, and an inbox should remember."`
-	OutboxMaxBytes Size     `placeholder:"SIZE" help:"MaxBytes of maintenance, such as 20GiB: tells when the log comes to it."`
-	MaxTailScan    Size     `default:"256MiB" placeholder:"SIZE" help:"MaxTailScan of maintenance: an open-ended range in use that is larger is told."`
-	Redis          string   `placeholder:"ADDRESS" help:"Look at the Redis of deduplicators: host:port (LEAT_REDIS_URL, which may have a password)."`
+	Brokers         string   `placeholder:"LIST" help:"Look at Kafka: seed brokers, host:port, separated by commas (LEAT_KAFKA_BROKERS)."`
+	Topic           []string `placeholder:"TOPIC" help:"Topic of Kafka to look at beside those in use, such as one of dead letters; repeat it."`
+	PositionsTopic  []string `placeholder:"TOPIC" help:"Topic of Kafka that holds positions of a relay that is exact; repeat it."`
+	OutboxRetention Span     `default:"7d" placeholder:"DURATION" help:"How long maintenance keeps messages: what a replay can send again, and an inbox should remember."`
+	OutboxMaxBytes  Size     `placeholder:"SIZE" help:"MaxBytes of maintenance, such as 20GiB: tells when the log comes to it."`
+	MaxTailScan     Size     `default:"256MiB" placeholder:"SIZE" help:"MaxTailScan of maintenance: an open-ended range in use that is larger is told."`
+	Redis           string   `placeholder:"ADDRESS" help:"Look at the Redis of deduplicators: host:port (LEAT_REDIS_URL, which may have a password)."`
 }
 
 // Run examines the database and the outbox.

@@ -55,7 +55,7 @@ func (c *Doctor) inboxChecks(all []doctor.Check, db open.Database, kafka sink.Cl
 	}
 	_, enabled := db.(open.RetentionEnabler)
 	checks := inboxChecks{
-		enabled: enabled, store: store, silent: time.Duration(c.Silent), replay: time.Duration(c.OutboxMaxAge),
+		enabled: enabled, store: store, silent: time.Duration(c.Silent), replay: time.Duration(c.OutboxRetention),
 		there: func(ctx context.Context) (bool, error) {
 			current, _, err := component.Status(ctx)
 			return current > 0, err

@@ -12,15 +12,15 @@ import (
 
 // logBounds are those of the Maintenance of the log, which only who runs it knows.
 type logBounds struct {
-	// maxAge is how long messages are kept, maxBytes what bounds the log; 0: nothing.
-	maxAge   time.Duration
-	maxBytes int64
+	// retention is how long messages are kept, maxBytes what bounds the log; 0: nothing.
+	retention time.Duration
+	maxBytes  int64
 	// tail is the size from which an open-ended range is not closed.
 	tail int64
 }
 
 func (c *Doctor) logBounds() logBounds {
-	return logBounds{maxAge: time.Duration(c.OutboxMaxAge), maxBytes: int64(c.OutboxMaxBytes), tail: int64(c.MaxTailScan)}
+	return logBounds{retention: time.Duration(c.OutboxRetention), maxBytes: int64(c.OutboxMaxBytes), tail: int64(c.MaxTailScan)}
 }
 
 // ranges tells that none is ahead, and that the one in which messages go then is too large.
@@ -75,7 +75,7 @@ func (o outboxChecks) size(ctx context.Context) ([]doctor.Finding, error) {
 
 // judge expects a log that has grown to a size in a time to go on like that.
 func (b logBounds) judge(size int64, in time.Duration) []doctor.Finding {
-	advice := "raise MaxBytes, or lower MaxAge: what a replay can send again is what is kept"
+	advice := "raise MaxBytes, or lower Retention: what a replay can send again is what is kept"
 	if size >= b.maxBytes {
 		return []doctor.Finding{{
 			Verdict: doctor.Warn, Advice: advice,
@@ -85,13 +85,13 @@ func (b logBounds) judge(size int64, in time.Duration) []doctor.Finding {
 	const never = 100 * 365 * 24 * time.Hour
 	// From empty to MaxBytes.
 	full := time.Duration(min(float64(in)/float64(max(size, 1))*float64(b.maxBytes), float64(never)))
-	if in <= 0 || full == never || b.maxAge > 0 && full >= b.maxAge {
+	if in <= 0 || full == never || b.retention > 0 && full >= b.retention {
 		return nil
 	}
 	return []doctor.Finding{{
 		Verdict: doctor.Warn, Advice: advice,
 		Text: fmt.Sprintf("the log has %s after %s, and will have %s in %s: then messages go after %s, not after %s",
-			show.Bytes(size), show.Duration(in), show.Bytes(b.maxBytes), show.Duration(full-in), show.Duration(full), keptFor(b.maxAge)),
+			show.Bytes(size), show.Duration(in), show.Bytes(b.maxBytes), show.Duration(full-in), show.Duration(full), keptFor(b.retention)),
 	}}
 }
 

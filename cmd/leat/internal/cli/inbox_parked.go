@@ -85,7 +85,7 @@ func (l *InboxParkedList) Run(d *Deps) error {
 		Consumer: l.Consumer, Topic: l.Topic, Key: l.Key, State: inboxadmin.ParkedState(l.State),
 		Fingerprint: l.Fingerprint, Before: l.Before.Time, OmitPayload: true,
 	}
-	if _, err := query.Complete(); err != nil {
+	if err := inboxadmin.Complete(&query); err != nil {
 		return fmt.Errorf("--consumer %q, --topic %q, --key %q, --state %q: %w", l.Consumer, l.Topic, l.Key, l.State, err)
 	}
 	list := show.List[parkedRow]{Name: "messages", Empty: "No message is parked.", Columns: []show.Column[parkedRow]{
@@ -258,8 +258,8 @@ func (s *InboxSelecting) words() string {
 }
 
 // begin prepares the change, all but what it does.
-func (s *InboxSelecting) begin(d *Deps) (inboxadmin.Inbox, inboxadmin.RedriveRequest, recordChange, error) {
-	request := inboxadmin.RedriveRequest{Consumer: s.Consumer}
+func (s *InboxSelecting) begin(d *Deps) (inboxadmin.Inbox, inboxadmin.ChangeRequest, recordChange, error) {
+	request := inboxadmin.ChangeRequest{Consumer: s.Consumer}
 	change := recordChange{thing: "message", selection: s.words(), most: mostOfInbox, chunk: s.Chunk}
 	var err error
 	if request.Selection, err = s.selection(d.Now()); err != nil {
@@ -305,7 +305,7 @@ func (r *InboxParkedDrop) Run(d *Deps) error {
 	change.question = ask.Question{Name: r.Key + r.ID, TypeCount: true}
 	change.do = func(limit int, dryRun bool) (inboxadmin.Changed, error) {
 		request.Limit, request.DryRun = limit, dryRun
-		return in.Drop(d.Context, inboxadmin.DropRequest(request))
+		return in.Drop(d.Context, request)
 	}
 	return change.run(d, r.Changing)
 }

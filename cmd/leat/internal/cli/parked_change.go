@@ -137,7 +137,7 @@ func (s *Selecting) redrive(d *Deps, dead bool) error {
 		selection: s.words(dead), most: mostSelected, chunk: s.Chunk,
 		do: func(limit int, dryRun bool) (admin.Changed, error) {
 			selection.Limit = limit
-			return store.Redrive(d.Context, admin.RedriveRequest{By: by, Selection: selection, Group: s.Group, DryRun: dryRun})
+			return store.Redrive(d.Context, admin.ChangeRequest{By: by, Selection: selection, Group: s.Group, DryRun: dryRun})
 		},
 	}.run(d, s.Changing)
 }
@@ -153,7 +153,7 @@ func (s *Selecting) drop(d *Deps, dead bool) error {
 		question: ask.Question{Name: s.Key + s.ID, TypeCount: true},
 		do: func(limit int, dryRun bool) (admin.Changed, error) {
 			selection.Limit = limit
-			return store.Drop(d.Context, admin.DropRequest{By: by, Selection: selection, Group: s.Group, DryRun: dryRun})
+			return store.Drop(d.Context, admin.ChangeRequest{By: by, Selection: selection, Group: s.Group, DryRun: dryRun})
 		},
 	}.run(d, s.Changing)
 }

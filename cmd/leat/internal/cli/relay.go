@@ -13,7 +13,7 @@ type Relay struct {
 	Brokers     string   `placeholder:"LIST" help:"Seed brokers, host:port, separated by commas (LEAT_KAFKA_BROKERS)."`
 	Compression string   `placeholder:"CODEC" help:"none, gzip, snappy, lz4 or zstd. Defaults to none."`
 	SLO         string   `name:"slo" placeholder:"DURATION" help:"Age from which a record that is not delivered raises an alarm. Defaults to 5m."`
-	MaxAge      string   `placeholder:"DURATION" help:"Also maintain the log: keep messages so long, such as 168h, or forever. Defaults to no maintenance."`
+	Retention   string   `placeholder:"DURATION" help:"Also maintain the log: keep messages so long, such as 168h, or forever. Defaults to no maintenance."`
 	Listen      string   `placeholder:"ADDRESS" help:"Address of /livez, /readyz and /statusz, or none. Defaults to 127.0.0.1:8470."`
 	Metrics     string   `placeholder:"ADDRESS" help:"Address of /metrics, or none. Defaults to none."`
 	LogLevel    string   `placeholder:"LEVEL" help:"debug, info, warn or error. Defaults to info."`
@@ -46,8 +46,8 @@ func (r *Relay) daemon(name string) settings.Daemon {
 		relay.Topics = append(relay.Topics, flag("--topic", topic))
 	}
 	o := settings.Outbox{At: settings.Place{Path: "outbox"}, Name: flag("--outbox", name), Relays: []settings.Relay{relay}}
-	if r.MaxAge != "" {
-		o.Maintenance = &settings.OutboxMaintenance{At: settings.Place{Path: "maintenance"}, MaxAge: flag("--max-age", r.MaxAge)}
+	if r.Retention != "" {
+		o.Maintenance = &settings.OutboxMaintenance{At: settings.Place{Path: "maintenance"}, Retention: flag("--retention", r.Retention)}
 	}
 	return settings.Daemon{
 		Outboxes: []settings.Outbox{o}, HTTP: &settings.HTTP{Listen: flag("--listen", r.Listen)},

@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
-	"github.com/leat-go/leat/outbox/replay"
+	"github.com/leat-go/leat/outbox/relay"
 )
 
 // Replay is the command replay.
@@ -165,7 +165,7 @@ func (r *Replay) send(d *Deps, history driver.History, by admin.By, saved savedR
 	var notSaved error
 	ctx, stop := context.WithCancelCause(d.Context)
 	defer stop(nil)
-	report, err := replay.Run(ctx, history, kafka, r.config(d, by, saved, func(sofar replay.Report) {
+	report, err := relay.Replay(ctx, history, kafka, r.config(d, by, saved, func(sofar relay.ReplayReport) {
 		done := sofar.Sent
 		if sofar.EndSeq > 0 {
 			bar.Unit, bar.Total, done = "numbers of the log", sofar.EndSeq-sofar.FirstSeq, max(sofar.LastSeq-sofar.FirstSeq+1, 0)
@@ -194,11 +194,11 @@ func (r *Replay) send(d *Deps, history driver.History, by admin.By, saved savedR
 	return err
 }
 
-func (r *Replay) config(d *Deps, by admin.By, saved savedReplay, progress func(replay.Report)) replay.Config {
-	cfg := replay.Config{
+func (r *Replay) config(d *Deps, by admin.By, saved savedReplay, progress func(relay.ReplayReport)) relay.ReplayConfig {
+	cfg := relay.ReplayConfig{
 		Actor: by.Actor, Reason: by.Reason, Position: saved.Position, Rate: r.Rate, PageSize: r.PageSize, Attempts: r.Attempts,
 		SkipFailed: r.SkipFailed, SkipGaps: r.SkipGaps, Logger: d.logger,
-		Progress: func(_ context.Context, sofar replay.Report) { progress(sofar) },
+		Progress: func(_ context.Context, sofar relay.ReplayReport) { progress(sofar) },
 	}
 	if r.ToTopic != "" {
 		cfg.Topic = func(*outbox.Record) string { return r.ToTopic }
@@ -207,11 +207,11 @@ func (r *Replay) config(d *Deps, by admin.By, saved savedReplay, progress func(r
 }
 
 // printReplay prints what a replay has done, or would do.
-func printReplay(d *Deps, report replay.Report, dryRun bool) error {
+func printReplay(d *Deps, report relay.ReplayReport, dryRun bool) error {
 	row := replayRow{
 		DryRun: dryRun, Done: report.Done, Sent: report.Sent, Skipped: report.Skipped, Position: report.Position, LastSeq: report.LastSeq,
 		TookSeconds: show.Seconds(report.Took),
-		Failures:    rowsOf(report.Failures, func(f replay.Failure) failed { return failed{f.ID, f.Seq, f.Topic, fmt.Sprint(f.Err)} }),
+		Failures:    rowsOf(report.Failures, func(f relay.ReplayFailure) failed { return failed{f.ID, f.Seq, f.Topic, fmt.Sprint(f.Err)} }),
 		Gaps:        rowsOf(report.Gaps, func(g driver.HistoryGapError) gap { return gap{g.From, g.To} }),
 	}
 	if d.Format != show.Table {

@@ -6,7 +6,7 @@ import (
 	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
-	"github.com/leat-go/leat/outbox/replay"
+	"github.com/leat-go/leat/outbox/relay"
 )
 
 // count counts what would be sent, by searching: a replay that had begun would be in the
@@ -24,7 +24,7 @@ func (r *Replay) count(d *Deps, saved savedReplay) error {
 		return err
 	}
 	defer walk.end()
-	report := replay.Report{Done: true}
+	report := relay.ReplayReport{Done: true}
 	for {
 		page, err := searcher.Search(d.Context, query)
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/leat-go/leat/outbox/replay"
+	"github.com/leat-go/leat/outbox/relay"
 )
 
 // savedReplay is what the file of --resume holds.
@@ -87,7 +87,7 @@ func (r *Replay) saved(brokers string) (savedReplay, error) {
 
 // save replaces the file of --resume as a whole, so that a crash leaves the old one or
 // the new one.
-func (r *Replay) save(report replay.Report, before savedReplay) error {
+func (r *Replay) save(report relay.ReplayReport, before savedReplay) error {
 	if r.Resume == "" || report.Position == "" {
 		return nil
 	}

@@ -22,7 +22,7 @@ type rangeRow struct {
 	PinnedBy []string `json:"pinned_by"`
 }
 
-func newRangeRow(r admin.RangeState) rangeRow {
+func newRangeRow(r admin.Range) rangeRow {
 	row := rangeRow{Table: r.Table, FromSeq: r.From, ToSeq: r.To, Bytes: r.Bytes, PinnedBy: append([]string{}, r.PinnedBy...)}
 	if r.Open() {
 		row.ToSeq = 0

@@ -17,8 +17,8 @@ import (
 
 // RetentionRun is retention run. It needs no reason: what goes is what services said.
 type RetentionRun struct {
-	MaxAge   string `required:"" placeholder:"DURATION" help:"How long messages are kept once all groups are past them, as your services say it, such as 168h; or forever."`
-	MaxBytes Size   `placeholder:"SIZE" help:"Bound of the log, such as 20GiB. Defaults to none."`
+	Retention string `required:"" placeholder:"DURATION" help:"How long messages are kept once all groups are past them, as your services say it, such as 168h; or forever."`
+	MaxBytes  Size   `placeholder:"SIZE" help:"Bound of the log, such as 20GiB. Defaults to none."`
 
 	PartitionSize  int64 `default:"10000000" placeholder:"N" help:"Sequence numbers of a new range, as your services say it."`
 	Ahead          int   `default:"2" placeholder:"N" help:"Empty ranges that are kept ahead of the sequence, 1 to 100, as your services say it."`
@@ -47,7 +47,7 @@ type maintenanceRow struct {
 
 // Run does the round.
 func (r *RetentionRun) Run(d *Deps) error {
-	maxAge, err := r.maxAge()
+	retention, err := r.retention()
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (r *RetentionRun) Run(d *Deps) error {
 		return err
 	}
 	if r.DryRun {
-		return r.look(d, store, maxAge, exempt, groups)
+		return r.look(d, store, retention, exempt, groups)
 	}
 	if !r.WithoutArchive {
 		return usageError{errors.New("--without-archive: must be given, since this command archives nothing, even if your services do before they drop: without it, only --dry-run")}
@@ -76,7 +76,7 @@ func (r *RetentionRun) Run(d *Deps) error {
 	var done open.MaintenanceReport
 	err = d.bar("maintaining", "", 0).Spin(func() (err error) {
 		done, err = maintainer.Maintain(d.Context, open.MaintenanceRequest{
-			MaxAge: maxAge, MaxBytes: int64(r.MaxBytes), PartitionSize: r.PartitionSize, Ahead: r.Ahead, NoDDL: r.NoDDL,
+			Retention: retention, MaxBytes: int64(r.MaxBytes), PartitionSize: r.PartitionSize, Ahead: r.Ahead, NoDDL: r.NoDDL,
 		})
 		return err
 	})
@@ -111,7 +111,7 @@ func (r *RetentionRun) question(exempt []string) string {
 	if r.NoDDL {
 		what = "deletes messages"
 	}
-	text := fmt.Sprintf("Would do one round of maintenance, which %s that are older than %s", what, r.MaxAge)
+	text := fmt.Sprintf("Would do one round of maintenance, which %s that are older than %s", what, r.Retention)
 	if r.MaxBytes > 0 {
 		text += fmt.Sprintf(", or beyond %s,", show.Bytes(int64(r.MaxBytes)))
 	}
@@ -145,19 +145,19 @@ func exemptGroups(d *Deps, store admin.Outbox) (exempt []string, groups int, err
 	return exempt, len(all), nil
 }
 
-func (r *RetentionRun) maxAge() (time.Duration, error) {
-	if r.MaxAge == "forever" {
+func (r *RetentionRun) retention() (time.Duration, error) {
+	if r.Retention == "forever" {
 		return -1, nil
 	}
-	age, err := settings.ParseSpan(r.MaxAge)
+	age, err := settings.ParseSpan(r.Retention)
 	if err != nil || age <= 0 {
-		return 0, usage("--max-age", r.MaxAge, "must be a duration such as 168h or 7d, or forever")
+		return 0, usage("--retention", r.Retention, "must be a duration such as 168h or 7d, or forever")
 	}
 	return age, nil
 }
 
-// look finds the ranges that nobody holds back and whose newest message is older than maxAge.
-func (r *RetentionRun) look(d *Deps, store admin.Outbox, maxAge time.Duration, exempt []string, groups int) error {
+// look finds the ranges that nobody holds back and whose newest message is older than retention.
+func (r *RetentionRun) look(d *Deps, store admin.Outbox, retention time.Duration, exempt []string, groups int) error {
 	switch {
 	case r.MaxBytes > 0:
 		return usage("--max-bytes", strconv.FormatInt(int64(r.MaxBytes), 10), "goes not with --dry-run, which tells by age only")
@@ -180,14 +180,14 @@ func (r *RetentionRun) look(d *Deps, store admin.Outbox, maxAge time.Duration, e
 	for _, one := range ranges {
 		pins := func(group string) bool { return !slices.Contains(exempt, group) }
 		// Without a group nobody has read anything, and nothing goes.
-		if one.Open() || slices.ContainsFunc(one.PinnedBy, pins) || maxAge < 0 || groups == 0 {
+		if one.Open() || slices.ContainsFunc(one.PinnedBy, pins) || retention < 0 || groups == 0 {
 			continue
 		}
-		newest, err := newestOf(d, searcher, one.Range)
+		newest, err := newestOf(d, searcher, one)
 		if err != nil {
 			return err
 		}
-		if !newest.IsZero() && d.Now().Sub(newest) > maxAge {
+		if !newest.IsZero() && d.Now().Sub(newest) > retention {
 			row.Dropped = append(row.Dropped, one.Table)
 		}
 	}

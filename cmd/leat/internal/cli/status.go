@@ -72,7 +72,7 @@ func (s *Status) look(ctx context.Context, store admin.Outbox, now time.Time) (s
 	if err != nil {
 		return statusRow{}, err
 	}
-	var ranges []admin.RangeState
+	var ranges []admin.Range
 	lister, hasRanges := store.(admin.RangeLister)
 	if hasRanges {
 		if ranges, err = lister.Ranges(ctx); err != nil {

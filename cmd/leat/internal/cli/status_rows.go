@@ -53,7 +53,7 @@ type slotStatusRow struct {
 // exactBacklog is up to what SlotStats.Backlog is exact.
 const exactBacklog = 1000
 
-func newStatus(now time.Time, stats admin.Stats, groups []admin.Group, ranges []admin.RangeState) statusRow {
+func newStatus(now time.Time, stats admin.Stats, groups []admin.Group, ranges []admin.Range) statusRow {
 	row := statusRow{
 		At: utc(now), LastSeq: stats.LastSeq, LogBytes: stats.Bytes, LogRows: stats.Rows, Ranges: len(ranges),
 		Delayed: stats.Delayed, DelayedEst: stats.DelayedEstimated, Maintainer: stats.Maintainer, Groups: []groupStatusRow{},
@@ -70,8 +70,8 @@ func newStatus(now time.Time, stats admin.Stats, groups []admin.Group, ranges []
 }
 
 // pins reports whether group keeps a range that all of the log is past.
-func pins(ranges []admin.RangeState, lastSeq int64, group string) bool {
-	return slices.ContainsFunc(ranges, func(r admin.RangeState) bool {
+func pins(ranges []admin.Range, lastSeq int64, group string) bool {
+	return slices.ContainsFunc(ranges, func(r admin.Range) bool {
 		return r.To <= lastSeq && slices.Contains(r.PinnedBy, group)
 	})
 }

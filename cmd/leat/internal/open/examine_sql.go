@@ -46,7 +46,7 @@ func (x sqlExamination) setup(ctx context.Context) ([]doctor.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	source, err := ob.Source(sqloutbox.SourceConfig{Start: sqloutbox.StartOldest()})
+	source, err := ob.Source(sqloutbox.SourceConfig{Start: driver.Start{Oldest: true}})
 	if err != nil {
 		return nil, err
 	}

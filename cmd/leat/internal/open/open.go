@@ -140,10 +140,10 @@ type LogRebaser interface {
 
 // MaintenanceRequest bounds what is kept.
 type MaintenanceRequest struct {
-	// MaxAge is how long messages are kept; negative: for ever. MaxBytes bounds the log;
+	// Retention is how long messages are kept; negative: for ever. MaxBytes bounds the log;
 	// 0 does not.
-	MaxAge   time.Duration
-	MaxBytes int64
+	Retention time.Duration
+	MaxBytes  int64
 	// PartitionSize, Ahead and NoDDL are those of the services that maintain the log.
 	PartitionSize int64
 	Ahead         int

@@ -95,7 +95,11 @@ func (p *Postgres) own() (*pgoutbox.Outbox, error) {
 // Outbox is leat's own, or the forwarder's table.
 func (p *Postgres) Outbox() (admin.Outbox, error) {
 	if p.target.Forwarder == "" {
-		return p.own()
+		own, err := p.own()
+		if err != nil {
+			return nil, err
+		}
+		return own.Admin(), nil
 	}
 	return wmforward.New(p.Pool, wmforward.Config{
 		Topic: p.target.Forwarder, Schema: p.target.ForwarderSchema, Group: p.target.Group, Logger: p.target.Logger,
@@ -113,14 +117,7 @@ func (p *Postgres) History(s Selection) (driver.History, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := pgoutbox.HistoryConfig{Group: s.Group, Topics: s.Topics, Keys: s.Keys, IDs: s.IDs}
-	if !s.From.IsZero() {
-		cfg.From = pgoutbox.AtTime(s.From)
-	}
-	if !s.To.IsZero() {
-		cfg.To = pgoutbox.AtTime(s.To)
-	}
-	return ob.History(cfg)
+	return ob.History(pgoutbox.HistoryConfig{Group: s.Group, Since: s.From, Until: s.To, Topics: s.Topics, Keys: s.Keys, IDs: s.IDs})
 }
 
 // PlanRebase returns what Rebase would do.
@@ -147,11 +144,11 @@ func (r RebaseRequest) request() pgoutbox.RebaseRequest {
 	switch {
 	case r.KeepPosition:
 	case r.Oldest:
-		request.Start = pgoutbox.StartOldest()
+		request.Start.Oldest = true
 	case r.At.IsZero():
-		request.Start = pgoutbox.StartNow()
+		request.Start.Now = true
 	default:
-		request.Start = pgoutbox.StartAt(r.At)
+		request.Start.At = r.At
 	}
 	return request
 }
@@ -163,7 +160,7 @@ func (p *Postgres) Maintain(ctx context.Context, r MaintenanceRequest) (Maintena
 		return MaintenanceReport{}, err
 	}
 	m, err := pgoutbox.NewMaintenance(ob, pgoutbox.MaintenanceConfig{
-		Retention: r.MaxAge, MaxBytes: r.MaxBytes, PartitionSize: r.PartitionSize, Ahead: r.Ahead, NoDDL: r.NoDDL,
+		Retention: r.Retention, MaxBytes: r.MaxBytes, PartitionSize: r.PartitionSize, Ahead: r.Ahead, NoDDL: r.NoDDL,
 	})
 	if err != nil {
 		return MaintenanceReport{}, err

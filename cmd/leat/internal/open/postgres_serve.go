@@ -25,12 +25,15 @@ type pgRelayed struct {
 // Relayed implements Served.
 func (p *Postgres) Relayed(t Target) (Relayed, error) {
 	at := p.at(t)
-	store, err := at.Outbox()
+	if t.Forwarder != "" {
+		store, err := at.Outbox()
+		return &pgRelayed{store, nil, at}, err
+	}
+	own, err := at.own()
 	if err != nil {
 		return nil, err
 	}
-	own, _ := store.(*pgoutbox.Outbox)
-	return &pgRelayed{store, own, at}, nil
+	return &pgRelayed{own.Admin(), own, at}, nil
 }
 
 // Admin implements Relayed.
@@ -41,18 +44,9 @@ func (r *pgRelayed) Source(s SourceRequest) (driver.Source, error) {
 	if r.own == nil {
 		return r.forwarder(s)
 	}
-	cfg := pgoutbox.SourceConfig{
-		Group: s.Group, Slots: s.Slots, Topics: s.Topics, NoListen: s.NoListen, SyncPositions: s.SyncPositions, Tail: s.Tail,
-	}
-	switch {
-	case !s.At.IsZero():
-		cfg.Start = pgoutbox.StartAt(s.At)
-	case s.Start == "oldest":
-		cfg.Start = pgoutbox.StartOldest()
-	case s.Start == "now":
-		cfg.Start = pgoutbox.StartNow()
-	}
-	return r.own.Source(cfg)
+	return r.own.Source(pgoutbox.SourceConfig{
+		Group: s.Group, Start: s.start(), Slots: s.Slots, Topics: s.Topics, NoListen: s.NoListen, SyncPositions: s.SyncPositions, Tail: s.Tail,
+	})
 }
 
 const forwarderTable = "the table of a forwarder"
@@ -76,7 +70,7 @@ func (r *pgRelayed) Maintenance(u Upkeep) (Runner, error) {
 		return nil, refuse(forwarderTable, unable{"maintenance", r.of.target.Forwarder, true})
 	}
 	return pgoutbox.NewMaintenance(r.own, pgoutbox.MaintenanceConfig{
-		Interval: u.Interval, Lease: u.Lease, Retention: u.MaxAge, MaxBytes: u.MaxBytes, PartitionSize: u.PartitionSize, Ahead: u.Ahead,
+		Interval: u.Interval, Lease: u.Lease, Retention: u.Retention, MaxBytes: u.MaxBytes, PartitionSize: u.PartitionSize, Ahead: u.Ahead,
 		NoDDL: u.NoDDL, KeepAudit: u.KeepAudit, KeepDead: u.KeepDead, Archive: u.Archive, Hooks: u.Hooks,
 	})
 }

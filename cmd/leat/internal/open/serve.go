@@ -55,9 +55,17 @@ type SourceRequest struct {
 	SyncPositions bool
 }
 
+// start is where a new group begins.
+func (s SourceRequest) start() driver.Start {
+	if !s.At.IsZero() {
+		return driver.Start{At: s.At}
+	}
+	return driver.Start{Oldest: s.Start == "oldest", Now: s.Start == "now"}
+}
+
 // Upkeep is how an outbox is maintained. The zero value of a field says nothing.
 type Upkeep struct {
-	Interval, Lease, MaxAge, KeepAudit, KeepDead time.Duration
+	Interval, Lease, Retention, KeepAudit, KeepDead time.Duration
 
 	MaxBytes, PartitionSize int64
 	Ahead                   int

@@ -97,7 +97,13 @@ func (d *SQL) inboxConfig() sqlinbox.Config {
 }
 
 // Outbox implements Database.
-func (d *SQL) Outbox() (admin.Outbox, error) { return d.own() }
+func (d *SQL) Outbox() (admin.Outbox, error) {
+	own, err := d.own()
+	if err != nil {
+		return nil, err
+	}
+	return own.Admin(), nil
+}
 
 // Inbox implements Database.
 func (d *SQL) Inbox() (inboxadmin.Inbox, error) {
@@ -138,7 +144,7 @@ func (d *SQL) Maintain(ctx context.Context, r MaintenanceRequest) (MaintenanceRe
 	if err := refuse(d.Product(), unable{"max-bytes", r.MaxBytes, r.MaxBytes != 0}, unable{"no-ddl", true, r.NoDDL}); err != nil {
 		return MaintenanceReport{}, err
 	}
-	m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Retention: r.MaxAge})
+	m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Retention: r.Retention})
 	if err != nil {
 		return MaintenanceReport{}, err
 	}

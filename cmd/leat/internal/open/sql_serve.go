@@ -30,7 +30,7 @@ func (d *SQL) Relayed(t Target) (Relayed, error) {
 }
 
 // Admin implements Relayed.
-func (r *sqlRelayed) Admin() admin.Outbox { return r.own }
+func (r *sqlRelayed) Admin() admin.Outbox { return r.own.Admin() }
 
 // Source implements Relayed.
 func (r *sqlRelayed) Source(s SourceRequest) (driver.Source, error) {
@@ -42,16 +42,7 @@ func (r *sqlRelayed) Source(s SourceRequest) (driver.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := sqloutbox.SourceConfig{Group: s.Group, Topics: s.Topics}
-	switch {
-	case !s.At.IsZero():
-		cfg.Start = sqloutbox.StartAt(s.At)
-	case s.Start == "oldest":
-		cfg.Start = sqloutbox.StartOldest()
-	case s.Start == "now":
-		cfg.Start = sqloutbox.StartNow()
-	}
-	return r.own.Source(cfg)
+	return r.own.Source(sqloutbox.SourceConfig{Group: s.Group, Start: s.start(), Topics: s.Topics})
 }
 
 // Maintenance implements Relayed.
@@ -65,7 +56,7 @@ func (r *sqlRelayed) Maintenance(u Upkeep) (Runner, error) {
 		return nil, err
 	}
 	return sqloutbox.NewMaintenance(r.own, sqloutbox.MaintenanceConfig{
-		Interval: u.Interval, Retention: u.MaxAge, KeepAudit: u.KeepAudit, KeepDead: u.KeepDead, Hooks: u.Hooks,
+		Interval: u.Interval, Retention: u.Retention, KeepAudit: u.KeepAudit, KeepDead: u.KeepDead, Hooks: u.Hooks,
 	})
 }
 

@@ -49,6 +49,7 @@ type Relay struct {
 	Topics         []Text   `yaml:"topics" doc:"Patterns of the topics that the group reads. Defaults to all."`
 	NoListen       Text     `yaml:"no_listen" doc:"true: find messages by polling alone, on one connection less. Defaults to false."`
 	Order          Text     `yaml:"order" doc:"key, or total: one record after the other. Defaults to key."`
+	AllowedTopics  []Text   `yaml:"allowed_topics" doc:"Patterns of the topics that it may send to. A message of another topic cannot be delivered: policies decide. Defaults to all."`
 	Policies       []Policy `yaml:"policies" doc:"What becomes of records that cannot be delivered; the first whose topics match counts. Defaults to park after 10 attempts."`
 	SLO            Text     `yaml:"slo" doc:"Age from which a record that is not delivered raises an alarm, and makes /livez fail if the relay is stuck. Defaults to 5m."`
 	PageSize       Text     `yaml:"page_size" doc:"Largest number of records that are sent at a time. Defaults to 5000."`
@@ -89,7 +90,7 @@ type OutboxMaintenance struct {
 	At            Place    `yaml:"-"`
 	Interval      Text     `yaml:"interval" doc:"Time between two rounds. Defaults to 1m."`
 	Lease         Text     `yaml:"lease" doc:"How long others wait before they take over from a process that died. Defaults to 30s."`
-	MaxAge        Text     `yaml:"max_age" doc:"How long messages are kept once all groups are past them, or forever. Defaults to 7d."`
+	Retention     Text     `yaml:"retention" doc:"How long messages are kept once all groups are past them, or forever. Defaults to 7d."`
 	MaxBytes      Text     `yaml:"max_bytes" doc:"Bound of the log, such as 20GiB. Defaults to none."`
 	PartitionSize Text     `yaml:"partition_size" doc:"Sequence numbers of a new range. Defaults to 10000000."`
 	Ahead         Text     `yaml:"ahead" doc:"Empty ranges that are kept ahead, 1 to 100. Defaults to 2."`

@@ -36,6 +36,14 @@ const (
 // Basic asks for a name and a password, which path has as NAME:BCRYPT:ROLES, a line each, such
 // as htpasswd -nB prints them, with the roles behind.
 func Basic(path string) (Method, error) {
+	b, err := newBasic(path)
+	if err != nil {
+		return nil, err
+	}
+	return b.identify, nil
+}
+
+func newBasic(path string) (*basic, error) {
 	accounts, err := readAccounts(path)
 	if err != nil {
 		return nil, err
@@ -52,7 +60,7 @@ func Basic(path string) (Method, error) {
 		}
 		b.accounts[a.name], b.any = a, a.hash
 	}
-	return b.identify, nil
+	return b, nil
 }
 
 // basic remembers passwords that were right, by a keyed hash: bcrypt takes a tenth of a second,

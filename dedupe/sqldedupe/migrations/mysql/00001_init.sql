@@ -9,8 +9,8 @@ CREATE TABLE IF NOT EXISTS @{} (
     attempt     INT NOT NULL,
     fingerprint VARBINARY(512) NOT NULL,
     lease_until BIGINT NOT NULL,
-    forget_at   BIGINT NOT NULL,
+    expires_at  BIGINT NOT NULL,
     result      LONGBLOB,
     PRIMARY KEY (consumer, id),
-    KEY forget_at (forget_at)
+    KEY expires_at (expires_at)
 ) ENGINE=InnoDB;

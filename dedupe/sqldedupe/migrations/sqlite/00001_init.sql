@@ -9,8 +9,8 @@ CREATE TABLE IF NOT EXISTS @{} (
     attempt     INTEGER NOT NULL,
     fingerprint BLOB NOT NULL,
     lease_until INTEGER NOT NULL,
-    forget_at   INTEGER NOT NULL,
+    expires_at  INTEGER NOT NULL,
     result      BLOB,
     PRIMARY KEY (consumer, id)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS @{_forget_at} ON @{} (forget_at);
+CREATE INDEX IF NOT EXISTS @{_expires_at} ON @{} (expires_at);

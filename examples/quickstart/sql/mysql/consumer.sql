@@ -15,8 +15,5 @@ CREATE TABLE effects (
     at         BIGINT NOT NULL  -- microseconds since 1970
 );
 
--- How many deliveries each run of the consumer has acknowledged.
-CREATE TABLE tallies (acked BIGINT NOT NULL);
-
 -- The memory of SABOTAGE=ack-before-commit, which does without the inbox.
 CREATE TABLE seen (event_id VARBINARY(64) NOT NULL PRIMARY KEY);

@@ -14,8 +14,5 @@ CREATE TABLE effects (
     at         bigint NOT NULL  -- microseconds since 1970
 );
 
--- How many deliveries each run of the consumer has acknowledged.
-CREATE TABLE tallies (acked bigint NOT NULL);
-
 -- The memory of SABOTAGE=ack-before-commit, which does without the inbox.
 CREATE TABLE seen (event_id text PRIMARY KEY);

@@ -10,7 +10,7 @@ CREATE TABLE repositories (
 
 -- What was received and committed. Rolled back deliveries are not here.
 CREATE TABLE deliveries (
-    id         uuid   PRIMARY KEY,
+    id         text   PRIMARY KEY,
     repository text   NOT NULL,
     type       text   NOT NULL,
     version    bigint NOT NULL

@@ -15,8 +15,5 @@ CREATE TABLE effects (
     at         INTEGER NOT NULL  -- microseconds since 1970
 );
 
--- How many deliveries each run of the consumer has acknowledged.
-CREATE TABLE tallies (acked INTEGER NOT NULL);
-
 -- The memory of SABOTAGE=ack-before-commit, which does without the inbox.
 CREATE TABLE seen (event_id TEXT NOT NULL PRIMARY KEY);

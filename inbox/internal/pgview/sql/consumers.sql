@@ -1,7 +1,6 @@
--- A page of consumers, with what needs no look at their ids. Before the sixth migration nobody
--- knows since when they are there. $1 after, $2 limit.
+-- A page of consumers, with what needs no look at their ids. $1 after, $2 limit.
 -- shows
-SELECT c.id, c.name, (to_jsonb(c) ->> 'since')::timestamptz,
+SELECT c.id, c.name, c.since,
   (SELECT count(*) FROM @{_watermarks} w WHERE w.consumer = c.id),
   p.parked, p.redriving, p.waiting, a.failing, greatest(p.latest, a.latest)
 FROM (SELECT * FROM @{_consumers} WHERE name COLLATE "C" > $1::text COLLATE "C" ORDER BY name COLLATE "C" LIMIT $2::int) c

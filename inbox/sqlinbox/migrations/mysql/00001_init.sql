@@ -1,6 +1,7 @@
--- Texts are bytes: no collation makes "A" of "a", and no charset converts. Times are
+-- The inbox of leat on InnoDB. Texts are bytes: no collation makes "A" of "a", and no charset converts. Times are
 -- microseconds since 1970, in UTC.
 
+-- The names of consumers, so that the inbox itself needs a number for them.
 CREATE TABLE IF NOT EXISTS @{_consumers} (
   id INT NOT NULL AUTO_INCREMENT PRIMARY KEY,
   name VARBINARY(255) NOT NULL,
@@ -11,9 +12,12 @@ CREATE TABLE IF NOT EXISTS @{_consumers} (
 
 -- Rows to lock. The buckets below 4096 are those of ids, and have the floor in milliseconds:
 -- ids of version 7 of the bucket below it may be forgotten. Those from 4096 on are keys'.
+-- Nothing reads or writes taken: MySQL asks for UPDATE of a column of whoever locks rows. By
+-- this one a consumer locks ids, and can neither raise a floor nor remove a lock.
 CREATE TABLE IF NOT EXISTS @{_locks} (
   bucket SMALLINT NOT NULL PRIMARY KEY,
-  floor BIGINT NOT NULL
+  floor BIGINT NOT NULL,
+  taken TINYINT NOT NULL DEFAULT 0
 ) ENGINE=InnoDB;
 
 @{insert_ignore} @{_locks} (bucket, floor)
@@ -36,6 +40,7 @@ CREATE TABLE IF NOT EXISTS @{} (
   PRIMARY KEY (consumer, id)
 ) ENGINE=InnoDB;
 
+-- Attempts at messages whose handler is about to run, or has failed.
 CREATE TABLE IF NOT EXISTS @{_attempts} (
   consumer INT NOT NULL,
   id BINARY(16) NOT NULL,
@@ -46,6 +51,7 @@ CREATE TABLE IF NOT EXISTS @{_attempts} (
   PRIMARY KEY (consumer, id)
 ) ENGINE=InnoDB;
 
+-- What is kept of messages beside their ids, where that was asked for.
 CREATE TABLE IF NOT EXISTS @{_notes} (
   consumer INT NOT NULL,
   id BINARY(16) NOT NULL,
@@ -54,7 +60,8 @@ CREATE TABLE IF NOT EXISTS @{_notes} (
   PRIMARY KEY (consumer, id)
 ) ENGINE=InnoDB;
 
--- key_hash is NULL for a message without a key. next_at is when a redriven message is due.
+-- Messages that wait for people, or behind one of their key that does. key_hash is NULL for
+-- a message without a key. next_at is when a redriven message is due.
 CREATE TABLE IF NOT EXISTS @{_parked} (
   no BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
   consumer INT NOT NULL,
@@ -80,6 +87,7 @@ CREATE TABLE IF NOT EXISTS @{_parked} (
   KEY (consumer, state, next_at, no)
 ) ENGINE=InnoDB;
 
+-- Who did what to which parked message, and why. Rows are only ever added.
 CREATE TABLE IF NOT EXISTS @{_audit} (
   no BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
   at BIGINT NOT NULL,

@@ -1,6 +1,7 @@
 -- As on MySQL. One writer at a time locks all there is to lock, so that one bucket does,
 -- for its floor.
 
+-- The names of consumers, so that the inbox itself needs a number for them.
 CREATE TABLE IF NOT EXISTS @{_consumers} (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   name BLOB NOT NULL UNIQUE,
@@ -23,6 +24,7 @@ CREATE TABLE IF NOT EXISTS @{} (
   PRIMARY KEY (consumer, id)
 ) WITHOUT ROWID;
 
+-- Attempts at messages whose handler is about to run, or has failed.
 CREATE TABLE IF NOT EXISTS @{_attempts} (
   consumer INTEGER NOT NULL,
   id BLOB NOT NULL,
@@ -33,6 +35,7 @@ CREATE TABLE IF NOT EXISTS @{_attempts} (
   PRIMARY KEY (consumer, id)
 );
 
+-- What is kept of messages beside their ids, where that was asked for.
 CREATE TABLE IF NOT EXISTS @{_notes} (
   consumer INTEGER NOT NULL,
   id BLOB NOT NULL,
@@ -66,6 +69,7 @@ CREATE TABLE IF NOT EXISTS @{_parked} (
 CREATE INDEX IF NOT EXISTS @{_parked_key} ON @{_parked} (consumer, key_hash, no);
 CREATE INDEX IF NOT EXISTS @{_parked_due} ON @{_parked} (consumer, state, next_at, no);
 
+-- Who did what to which parked message, and why. Rows are only ever added.
 CREATE TABLE IF NOT EXISTS @{_audit} (
   no INTEGER PRIMARY KEY AUTOINCREMENT,
   at INTEGER NOT NULL,

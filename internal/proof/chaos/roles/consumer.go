@@ -9,6 +9,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	wmmiddleware "github.com/ThreeDotsLabs/watermill/message/router/middleware"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/outbox"
 )
@@ -45,14 +46,12 @@ func (p *process) subscriber(group string) (*kafkasource.Subscriber, error) {
 // groupEyes see partitions and deliveries being lost.
 type groupEyes struct{ *process }
 
-// OnKafkasourceDelivery implements kafkasource.DeliveryHook.
-func (e groupEyes) OnKafkasourceDelivery(_ context.Context, d kafkasource.DeliveryEvent) {
-	if d.Outcome == kafkasource.OutcomeAbandoned {
+// OnDriverSource implements driver.SourceHook.
+func (e groupEyes) OnDriverSource(_ context.Context, s driver.SourceEvent) {
+	switch s.Kind {
+	case kafkasource.OutcomeAbandoned:
 		e.watch.seen("delivery abandoned")
+	case kafkasource.Assigned, kafkasource.Released, kafkasource.Lost:
+		e.watch.seen("rebalance: partition " + s.Kind)
 	}
-}
-
-// OnKafkasourcePartition implements kafkasource.PartitionHook.
-func (e groupEyes) OnKafkasourcePartition(_ context.Context, c kafkasource.PartitionEvent) {
-	e.watch.seen("rebalance: partition " + string(c.Change))
 }

@@ -134,7 +134,7 @@ func (s *postgres) maintenance() (func(ctx context.Context) error, error) {
 
 func (s *postgres) notify(ctx context.Context) {
 	for ctx.Err() == nil {
-		if err := s.RunNotifier(ctx, pgoutbox.NotifierConfig{}); err != nil && ctx.Err() == nil {
+		if err := s.RunNotifier(ctx); err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "notifier", slog.Any("error", err))
 		}
 		wait.Full(ctx, 100*time.Millisecond)

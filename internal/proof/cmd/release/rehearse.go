@@ -195,7 +195,10 @@ func (u *user) try(ctx context.Context, c *repo) error {
 			return err
 		}
 	}
-	if err := u.program(ctx, c); err != nil {
+	if err := u.program(ctx, c, "hello"); err != nil {
+		return err
+	}
+	if err := u.program(ctx, c, "readme"); err != nil {
 		return err
 	}
 	// A packager builds a tag as it is.
@@ -262,14 +265,14 @@ func (u *user) empty(ctx context.Context, name string) (string, error) {
 	return dir, err
 }
 
-// program builds and runs examples/hello, which has its stores and its broker in memory, in a
-// module of its own.
-func (u *user) program(ctx context.Context, c *repo) error {
-	dir, err := u.empty(ctx, "-hello")
+// program builds an example in a module of its own, and runs hello, which has its stores and its
+// broker in memory.
+func (u *user) program(ctx context.Context, c *repo, name string) error {
+	dir, err := u.empty(ctx, "-"+name)
 	if err != nil {
 		return err
 	}
-	sources, err := filepath.Glob(c.file("examples/hello/*.go"))
+	sources, err := filepath.Glob(c.file("examples/" + name + "/*.go"))
 	if err != nil {
 		return err
 	}
@@ -289,6 +292,9 @@ func (u *user) program(ctx context.Context, c *repo) error {
 		if _, err := output(ctx, dir, u.env, "go", args...); err != nil {
 			return err
 		}
+	}
+	if name != "hello" {
+		return u.say("examples/" + name + ", in a module of its own")
 	}
 	text, err := output(ctx, dir, u.env, "go", "run", ".")
 	if err != nil {

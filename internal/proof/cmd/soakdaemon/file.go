@@ -18,12 +18,12 @@ var file string
 type said struct {
 	roles.DaemonRun
 
-	Exact                  bool
-	Slots, RangeSize       int
-	Lease, Publish, MaxAge string
-	PositionTopic, Prefix  string
-	TransactionTimeout     string
-	BrokerList             string
+	Exact                     bool
+	Slots, RangeSize          int
+	Lease, Publish, Retention string
+	PositionTopic, Prefix     string
+	TransactionTimeout        string
+	BrokerList                string
 }
 
 // write writes the file of a daemon beside the histories, and returns its path.
@@ -31,7 +31,7 @@ func write(d roles.DaemonRun) (path string, err error) {
 	exact := roles.ExactSink()
 	s := said{
 		DaemonRun: d, Exact: d.Role == roles.Exact, Slots: roles.RelaySlots, RangeSize: roles.RangeSize,
-		Lease: roles.RelayLease.String(), Publish: roles.PublishTimeout.String(), MaxAge: roles.KeepFor.String(),
+		Lease: roles.RelayLease.String(), Publish: roles.PublishTimeout.String(), Retention: roles.KeepFor.String(),
 		PositionTopic: exact.PositionTopic, Prefix: exact.TransactionalIDPrefix, TransactionTimeout: exact.TransactionTimeout.String(),
 		BrokerList: strings.Join(d.Brokers, ","),
 	}

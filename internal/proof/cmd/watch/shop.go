@@ -104,7 +104,7 @@ func (s *shop) shown(cfg *daemon.Config, m *metrics.Metrics, registry *prometheu
 	if err != nil {
 		return err
 	}
-	outboxes, inboxes := map[string]admin.Outbox{name: s.ob}, map[string]inboxadmin.Inbox{name: in}
+	outboxes, inboxes := map[string]admin.Outbox{name: s.ob.Admin()}, map[string]inboxadmin.Inbox{name: in}
 	pages, err := dashboard.New(dashboard.Config{Outboxes: outboxes, Inboxes: inboxes, Authorize: func(*http.Request) (dashboard.Identity, error) {
 		return dashboard.Identity{Actor: "who watches", Roles: dashboard.Roles()}, nil
 	}})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 )
 
@@ -22,8 +23,16 @@ var (
 )
 
 // Side plays a scenario from its beginning to its end, and judges it. It may be
-// played once on a testbed.
+// played once on a testbed, by Play, and may also fail by package fail.
 type Side func(ctx context.Context, bed *testbed.Testbed) (Outcome, error)
+
+// Play plays s in bounded time.
+func (s Side) Play(ctx context.Context, bed *testbed.Testbed) (o Outcome, err error) {
+	ctx, cancel := context.WithTimeout(ctx, caseTimeout)
+	defer cancel()
+	failed := fail.Caught(func() { o, err = s(ctx, bed) })
+	return o, errors.Join(err, failed)
+}
 
 // Case is one scenario.
 type Case struct {
@@ -90,16 +99,10 @@ func (c Case) play(ctx context.Context, bed *testbed.Testbed) (f Finding, err er
 		to   *Outcome
 	}{{"incumbent", c.Incumbent, &f.Incumbent}, {"leat", c.Leat, &f.Leat}} {
 		bed.Say("\n%s, %s:", c.Name, side.name)
-		if *side.to, err = once(ctx, bed, side.play); err != nil {
+		if *side.to, err = side.play.Play(ctx, bed); err != nil {
 			return f, fmt.Errorf("%s: %w", side.name, err)
 		}
 		bed.Say("  => %s", *side.to)
 	}
 	return f, nil
-}
-
-func once(ctx context.Context, bed *testbed.Testbed, play Side) (Outcome, error) {
-	ctx, cancel := context.WithTimeout(ctx, caseTimeout)
-	defer cancel()
-	return play(ctx, bed)
 }

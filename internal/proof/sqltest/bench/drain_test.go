@@ -98,7 +98,7 @@ func (s side) drain(b *testing.B, ob *sqloutbox.Outbox, sink driver.Sink, n int)
 }
 
 func drain(ctx context.Context, ob *sqloutbox.Outbox, group string, sink driver.Sink, n int) error {
-	source, err := ob.Source(sqloutbox.SourceConfig{Group: group, Start: sqloutbox.StartOldest()})
+	source, err := ob.Source(sqloutbox.SourceConfig{Group: group, Start: driver.Start{Oldest: true}})
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func inboxes(b *testing.B, s side, lanes int, aim float64) {
 	batch, err := inbox.NewBatch(in.Processor, inbox.BatchConfig{MaxBatch: size})
 	require.NoError(b, err)
 	exec(b, s.db, "CREATE TABLE effects (id VARCHAR(36) NOT NULL, body BLOB NOT NULL)")
-	one := sqlinbox.Handle(in, func(ctx context.Context, tx *sql.Tx, msg *message.Message) error { return effect(ctx, tx, msg.UUID) })
+	one := in.Handle(func(ctx context.Context, msg *message.Message) error { return effect(ctx, sqlinbox.Tx(ctx), msg.UUID) })
 	many := batch.Handle(func(ctx context.Context, msgs []*message.Message) error {
 		ids := make([]string, len(msgs))
 		for i, msg := range msgs {

@@ -2,7 +2,6 @@ package python_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"testing"
 	"time"
@@ -84,7 +83,8 @@ func (s *shop) checkTurns(in *sqlinbox.Inbox, python *script) {
 
 // acknowledged delivers a message to the consumer in Go until it may be acknowledged.
 func (s *shop) acknowledged(in *sqlinbox.Inbox, id string) error {
-	handle := sqlinbox.Handle(in, func(ctx context.Context, tx *sql.Tx, _ *message.Message) error {
+	handle := in.Handle(func(ctx context.Context, _ *message.Message) error {
+		tx := sqlinbox.Tx(ctx)
 		_, err := tx.ExecContext(ctx, "INSERT INTO effects (id) VALUES (?)", []byte(id))
 		return err
 	})

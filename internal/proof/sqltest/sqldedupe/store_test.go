@@ -79,7 +79,7 @@ func TestD3_UntilTTL(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, dedupe.Done, claim(id))
 			}
-			_, err := s.db.ExecContext(t.Context(), "UPDATE leat_dedupe SET forget_at = 1 WHERE id <> ?", []byte("kept"))
+			_, err := s.db.ExecContext(t.Context(), "UPDATE leat_dedupe SET expires_at = 1 WHERE id <> ?", []byte("kept"))
 			require.NoError(t, err)
 			require.Equal(t, dedupe.Claimed, claim("old"))
 			n, err := s.Prune(t.Context())
@@ -179,7 +179,7 @@ func TestGrantsAreEnough(t *testing.T) {
 				require.NoError(t, s.Extend(t.Context(), key, "t", time.Minute))
 				require.NoError(t, end())
 			}
-			_, err = root.ExecContext(t.Context(), "UPDATE leat_dedupe SET forget_at = 0")
+			_, err = root.ExecContext(t.Context(), "UPDATE leat_dedupe SET expires_at = 0")
 			require.NoError(t, err)
 			removed, err := s.Prune(t.Context())
 			require.NoError(t, err)

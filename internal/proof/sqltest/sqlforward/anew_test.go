@@ -30,7 +30,7 @@ func truncatedTableIsMovedFromItsStart(t *testing.T, x *table) {
 		x.move(t, f)
 		require.Len(t, x.moved(t), len(want), "once")
 	}
-	if x.cfg.Schema == sqlforward.DefaultSchema {
+	if !x.cfg.Queue {
 		x.exec(t, "TRUNCATE TABLE watermill_"+forwarderTopic)
 		h, err := f.HandBack(t.Context())
 		require.NoError(t, err)

@@ -18,14 +18,14 @@ func withDefaultSchema() table {
 func withQueue() table {
 	return table{
 		schema: wmsql.MySQLQueueSchema{}, offsets: wmsql.MySQLQueueOffsetsAdapter{DeleteOnAck: true},
-		cfg: sqlforward.Config{Schema: sqlforward.QueueSchema},
+		cfg: sqlforward.Config{Queue: true},
 	}
 }
 
 func withQueueThatKeeps() table {
 	return table{
 		schema: wmsql.MySQLQueueSchema{}, offsets: wmsql.MySQLQueueOffsetsAdapter{},
-		cfg: sqlforward.Config{Schema: sqlforward.QueueSchema, KeepAcked: true},
+		cfg: sqlforward.Config{Queue: true, KeepAcked: true},
 	}
 }
 

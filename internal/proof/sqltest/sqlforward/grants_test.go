@@ -26,7 +26,7 @@ func grantsAreEnough(t *testing.T, x *table) {
 	of := sqltest.DocumentedGrants(t, "databases.md", "Grants").Grants
 	grants.Grants["producer"], grants.Grants["viewer"] = of["producer"], of["viewer"]
 	grants.Grants["forwarder"] = slices.DeleteFunc(grants.Grants["forwarder"], func(grant string) bool {
-		if x.cfg.Schema == sqlforward.QueueSchema {
+		if x.cfg.Queue {
 			return strings.Contains(grant, "(created_at)") || strings.Contains(grant, "(offset_acked")
 		}
 		return strings.Contains(grant, "(acked)")

@@ -151,7 +151,7 @@ func (x *table) watermill(t *testing.T, sent chan<- string, block <-chan struct{
 func (x *table) idle(t *testing.T) {
 	t.Helper()
 	unsent := "SELECT COUNT(*) FROM watermill_forwarder_topic WHERE acked = FALSE"
-	if x.cfg.Schema == sqlforward.DefaultSchema {
+	if !x.cfg.Queue {
 		unsent = "SELECT COUNT(*) FROM watermill_forwarder_topic WHERE `offset` > " +
 			"(SELECT COALESCE(MAX(offset_acked), 0) FROM watermill_offsets_forwarder_topic)"
 	}

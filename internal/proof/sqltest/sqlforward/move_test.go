@@ -82,11 +82,11 @@ func checkNames(t *testing.T, x *table) {
 	f, err := sqlforward.New(x.db, x.dialect, x.ob, x.cfg)
 	require.NoError(t, err)
 	require.ErrorIs(t, f.Run(t.Context()), outbox.ErrNotMigrated)
-	other := sqlforward.Config{Schema: sqlforward.QueueSchema - x.cfg.Schema}
+	other := sqlforward.Config{Queue: !x.cfg.Queue}
 	f, err = sqlforward.New(x.db, x.dialect, x.ob, other)
 	require.NoError(t, err)
 	require.NoError(t, f.Migrate(t.Context()))
-	require.ErrorIs(t, f.Run(t.Context()), sqlforward.ErrWrongSchema)
+	require.ErrorContains(t, f.Run(t.Context()), "has another schema")
 	x.cfg.Table = "none"
 	require.ErrorContains(t, x.forwarder(t).Check(t.Context()), "there is no table none")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/internal/proof/sqltest"
 	"github.com/leat-go/leat/outbox"
@@ -37,10 +38,11 @@ func TestI2_EndedTransactionIsNoticed(t *testing.T) {
 				s := newSubject(t, open(t, nil), sqlinbox.Config{})
 				in, err := s.open("c", inbox.Config{})
 				require.NoError(t, err)
-				err = sqlinbox.Handle(in, func(ctx context.Context, tx *sql.Tx, _ *message.Message) error {
+				err = in.Handle(func(ctx context.Context, _ *message.Message) error {
+					tx := sqlinbox.Tx(ctx)
 					return how(ctx, tx)
 				})(message.NewMessage("a", nil))
-				require.ErrorIs(t, err, sqlinbox.ErrEnded)
+				require.ErrorIs(t, err, driver.ErrEnded)
 				recorded, err := s.Recorded(t.Context(), "c", "a")
 				require.NoError(t, err)
 				require.False(t, recorded)

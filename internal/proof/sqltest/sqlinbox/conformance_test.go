@@ -44,7 +44,7 @@ func TestConformance_OddSettings(t *testing.T) {
 		for mode, with := range map[string]map[string]string{
 			"lax": {
 				"sql_mode": "''", "time_zone": "'+05:45'", "group_concat_max_len": "4", "sql_safe_updates": "1",
-				"foreign_key_checks": "0",
+				"foreign_key_checks": "0", "auto_increment_increment": "5", "auto_increment_offset": "3",
 			},
 			"strict": {
 				"sql_mode":             "'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT,NO_AUTO_VALUE_ON_ZERO,PAD_CHAR_TO_FULL_LENGTH,IGNORE_SPACE,TRADITIONAL,ONLY_FULL_GROUP_BY'",

@@ -46,7 +46,8 @@ func points(ctx context.Context, db *sql.DB) error {
 	if err := in.Migrate(ctx); err != nil {
 		return err
 	}
-	handle := sqlinbox.Handle(in, func(ctx context.Context, tx *sql.Tx, msg *message.Message) error {
+	handle := in.Handle(func(ctx context.Context, msg *message.Message) error {
+		tx := sqlinbox.Tx(ctx)
 		msg.Ack() // changes nothing: the inbox commits, then its caller acks
 		_, err := tx.ExecContext(ctx, "INSERT INTO points VALUES (10)")
 		return err

@@ -68,7 +68,7 @@ type forbidden struct {
 	alone, leaks, busyIsDuplicate, noFloor bool
 }
 
-func (s *forbidden) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, error) {
+func (s *forbidden) Open(consumer string, cfg inbox.Config) (inbox.Runner, error) {
 	_, err := s.look.ExecContext(s.ctx, `INSERT IGNORE INTO leat_inbox_consumers (name, since, fence) VALUES (?, 1, 0)`, []byte(consumer))
 	if err != nil {
 		return nil, err

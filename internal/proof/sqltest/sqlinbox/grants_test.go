@@ -66,13 +66,13 @@ func TestGrantsAreEnough(t *testing.T) {
 			require.NoError(t, err)
 			looks(t, viewer)
 			by := admin.By{Actor: "me", Reason: "test"}
-			_, err = viewer.Drop(ctx, admin.DropRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: "b"}})
+			_, err = viewer.Drop(ctx, admin.ChangeRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: "b"}})
 			require.ErrorContains(t, err, "denied", "the control")
 
-			changed, err := operator.Drop(ctx, admin.DropRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: "b"}})
+			changed, err := operator.Drop(ctx, admin.ChangeRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: "b"}})
 			require.NoError(t, err)
 			require.Equal(t, 1, changed.Count)
-			changed, err = operator.Redrive(ctx, admin.RedriveRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: "c"}})
+			changed, err = operator.Redrive(ctx, admin.ChangeRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: "c"}})
 			require.NoError(t, err)
 			require.Equal(t, 1, changed.Count)
 			redriving, stop := context.WithCancel(ctx)
@@ -92,7 +92,7 @@ func TestGrantsAreEnough(t *testing.T) {
 }
 
 // looks calls all that only looks.
-func looks(t *testing.T, a *sqlinbox.Admin) {
+func looks(t *testing.T, a admin.Inbox) {
 	t.Helper()
 	ctx := t.Context()
 	stats, err := a.Stats(ctx)
@@ -112,10 +112,10 @@ func looks(t *testing.T, a *sqlinbox.Admin) {
 	require.Len(t, seen, 1)
 	_, err = a.Attempts(ctx, admin.AttemptsQuery{Consumer: "c"})
 	require.NoError(t, err)
-	audit, err := a.Audit(ctx, admin.AuditQuery{})
+	audit, err := a.(admin.Auditor).Audit(ctx, admin.AuditQuery{})
 	require.NoError(t, err)
 	require.NotEmpty(t, audit)
-	_, err = a.Retention(ctx)
+	_, err = a.(admin.Retainer).Retention(ctx)
 	require.NoError(t, err)
 }
 

@@ -87,7 +87,7 @@ func TestAdmin_DropWaitsForNoHandler(t *testing.T) {
 			ops, err := s.Admin()
 			require.NoError(t, err)
 			by := admin.By{Actor: "o", Reason: "r"}
-			_, err = ops.Redrive(t.Context(), admin.RedriveRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: "first"}})
+			_, err = ops.Redrive(t.Context(), admin.ChangeRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: "first"}})
 			require.NoError(t, err)
 
 			ctx, stop := context.WithCancel(t.Context())
@@ -97,7 +97,7 @@ func TestAdmin_DropWaitsForNoHandler(t *testing.T) {
 				defer stop()
 				soon, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
-				_, dropErr = ops.Drop(soon, admin.DropRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: "behind"}})
+				_, dropErr = ops.Drop(soon, admin.ChangeRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: "behind"}})
 				return nil
 			})
 			require.NoError(t, err)

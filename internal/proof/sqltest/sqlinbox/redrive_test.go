@@ -63,7 +63,7 @@ func newContested(t *testing.T, open opener, counted bool) *contested {
 	require.NoError(t, err)
 	ops, err := c.Admin()
 	require.NoError(t, err)
-	_, err = ops.Redrive(t.Context(), admin.RedriveRequest{
+	_, err = ops.Redrive(t.Context(), admin.ChangeRequest{
 		By: admin.By{Actor: "o", Reason: "r"}, Consumer: "c", Selection: admin.Selection{ID: "a"},
 	})
 	require.NoError(t, err)

@@ -116,7 +116,7 @@ func newSubject(tb testing.TB, db *database, cfg sqlinbox.Config) *subject {
 	return &subject{database: db, cfg: cfg}
 }
 
-func (s *subject) Open(consumer string, cfg inbox.Config) (inboxtest.Processor, error) {
+func (s *subject) Open(consumer string, cfg inbox.Config) (inbox.Runner, error) {
 	return s.open(consumer, cfg)
 }
 
@@ -181,7 +181,7 @@ func (s *subject) Recorded(ctx context.Context, consumer, id string) (found bool
 
 func (s *subject) Admin() (admin.Inbox, error) { return s.admin() }
 
-func (s *subject) admin() (*sqlinbox.Admin, error) {
+func (s *subject) admin() (admin.Inbox, error) {
 	return sqlinbox.NewAdmin(s.look, s.dialect, s.cfg)
 }
 

@@ -39,9 +39,9 @@ func TestO7_OperatorsWaitForNoHandler(t *testing.T) {
 			by, one := outboxadmin.By{Actor: "test", Reason: "test"}, admin.Selection{ID: "a"}
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // a lock is waited for 50 s
 			defer cancel()
-			_, err = a.Redrive(ctx, admin.RedriveRequest{By: by, Consumer: "c", Selection: one})
+			_, err = a.Redrive(ctx, admin.ChangeRequest{By: by, Consumer: "c", Selection: one})
 			require.ErrorIs(t, err, admin.ErrNotParked)
-			_, err = a.Drop(ctx, admin.DropRequest{By: by, Consumer: "c", Selection: one})
+			_, err = a.Drop(ctx, admin.ChangeRequest{By: by, Consumer: "c", Selection: one})
 			require.ErrorIs(t, err, admin.ErrNotParked)
 		})
 	}

@@ -58,14 +58,14 @@ func TestPruningIsBounded(t *testing.T) {
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		var looks atomic.Int32
 		db := sqltest.OpenHooked(t, config, func(_ context.Context, query string) error {
-			if strings.HasPrefix(query, "SELECT grp, ") && !strings.HasPrefix(query, "SELECT grp, owner") && strings.Contains(query, " LIMIT ") {
+			if strings.HasPrefix(query, "SELECT relay_group, ") && !strings.HasPrefix(query, "SELECT relay_group, owner") && strings.Contains(query, " LIMIT ") {
 				looks.Add(1)
 			}
 			return nil
 		})
 		ob := newOutbox(t, db, dialect)
 		row := "(1, 'a', '', '', 'g', 0, '', '', '', '')"
-		_, err := db.ExecContext(t.Context(), "INSERT INTO leat_outbox_audit (at, action, actor, reason, grp, seq, id, topic, msg_key, details) VALUES "+
+		_, err := db.ExecContext(t.Context(), "INSERT INTO leat_outbox_audit (at, action, actor, reason, relay_group, seq, id, topic, msg_key, details) VALUES "+
 			strings.TrimSuffix(strings.Repeat(row+", ", 1200), ", "))
 		require.NoError(t, err)
 		m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{KeepAudit: time.Hour, KeepDead: time.Hour})

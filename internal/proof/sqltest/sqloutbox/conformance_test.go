@@ -10,6 +10,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/sqltest"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/sqloutbox"
@@ -98,9 +99,18 @@ func newLite(t *testing.T) outboxtest.Subject {
 // subject is an outbox in a database of its own.
 type subject struct {
 	*sqloutbox.Outbox
+	operators
 
 	db      *sql.DB
 	dialect outbox.Dialect
+}
+
+// operators is what operators see of it.
+type operators interface {
+	admin.GroupManager
+	admin.Pauser
+	admin.Scheduler
+	admin.Searcher
 }
 
 func newSubject(t *testing.T, db *sql.DB, dialect outbox.Dialect) subject {
@@ -108,7 +118,7 @@ func newSubject(t *testing.T, db *sql.DB, dialect outbox.Dialect) subject {
 	ob, err := sqloutbox.New(db, dialect, sqloutbox.Config{})
 	require.NoError(t, err)
 	require.NoError(t, ob.Migrate(t.Context()))
-	return subject{ob, db, dialect}
+	return subject{ob, ob.Admin(), db, dialect}
 }
 
 // Source implements outboxtest.Subject.
@@ -122,12 +132,9 @@ func (s subject) Source(group string) driver.Source {
 
 // Group implements outboxtest.Grouper.
 func (s subject) Group(cfg outboxtest.GroupConfig) (driver.Source, error) {
-	start := sqloutbox.StartOldest()
-	switch {
-	case cfg.Start.Now:
-		start = sqloutbox.StartNow()
-	case !cfg.Start.Time.IsZero():
-		start = sqloutbox.StartAt(cfg.Start.Time)
+	start := cfg.Start
+	if !start.IsStated() {
+		start.Oldest = true
 	}
 	return s.Outbox.Source(sqloutbox.SourceConfig{Group: cfg.Name, Start: start, Topics: cfg.Topics})
 }

@@ -32,7 +32,7 @@ func TestO2_DelayedByOthers(t *testing.T) {
 			VALUES (?, 0, ?, 't', '', '', ?, '', NULL, ?)`, at, []byte(payload), []byte(payload), now.UnixMicro())
 		require.NoError(t, err)
 	}
-	all, err := ob.Delayed(t.Context(), admin.DelayedQuery{})
+	all, err := ob.Admin().Delayed(t.Context(), admin.DelayedQuery{})
 	require.NoError(t, err)
 	require.Len(t, all, 6)
 	m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Retention: -1})
@@ -43,7 +43,7 @@ func TestO2_DelayedByOthers(t *testing.T) {
 	got := drain(t, acquire(t, ob, sqloutbox.SourceConfig{}))
 	slices.Sort(got)
 	require.Equal(t, []string{"bytes", "fraction", "number", "odd", "past"}, got)
-	all, err = ob.Delayed(t.Context(), admin.DelayedQuery{})
+	all, err = ob.Admin().Delayed(t.Context(), admin.DelayedQuery{})
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	require.Equal(t, tomorrow, all[0].NotBefore)

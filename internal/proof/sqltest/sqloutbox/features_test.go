@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/sqloutbox"
@@ -15,7 +16,7 @@ import (
 
 var (
 	_ outboxtest.Grouper        = subject{}
-	_ outboxtest.Admin          = subject{}
+	_ admin.Outbox              = subject{}
 	_ outboxtest.Delayer        = subject{}
 	_ outboxtest.Replayer       = subject{}
 	_ outboxtest.HistoryDropper = subject{}

@@ -26,17 +26,21 @@ func TestGrantsOfAViewer(t *testing.T) {
 		ctx := t.Context()
 		for name, look := range map[string]func(o *sqloutbox.Outbox) (any, error){
 			"SchemaStatus": func(o *sqloutbox.Outbox) (any, error) { return o.SchemaStatus(ctx) },
-			"Groups":       func(o *sqloutbox.Outbox) (any, error) { return o.Groups(ctx) },
-			"Members":      func(o *sqloutbox.Outbox) (any, error) { return o.Members(ctx, "default") },
-			"Held":         func(o *sqloutbox.Outbox) (any, error) { return o.Held(ctx, admin.HeldQuery{Group: "default"}) },
-			"Dead":         func(o *sqloutbox.Outbox) (any, error) { return o.Dead(ctx, admin.HeldQuery{Group: "default"}) },
-			"ParkedKeys":   func(o *sqloutbox.Outbox) (any, error) { return o.ParkedKeys(ctx, admin.KeysQuery{Group: "default"}) },
-			"Failures":     func(o *sqloutbox.Outbox) (any, error) { return o.Failures(ctx, admin.FailuresQuery{Group: "default"}) },
-			"Audit":        func(o *sqloutbox.Outbox) (any, error) { return o.Audit(ctx, admin.AuditQuery{}) },
-			"Delayed":      func(o *sqloutbox.Outbox) (any, error) { return o.Delayed(ctx, admin.DelayedQuery{}) },
-			"Search":       func(o *sqloutbox.Outbox) (any, error) { return o.Search(ctx, admin.MessageQuery{}) },
+			"Groups":       func(o *sqloutbox.Outbox) (any, error) { return o.Admin().Groups(ctx) },
+			"Members":      func(o *sqloutbox.Outbox) (any, error) { return o.Admin().Members(ctx, "default") },
+			"Held":         func(o *sqloutbox.Outbox) (any, error) { return o.Admin().Held(ctx, admin.HeldQuery{Group: "default"}) },
+			"Dead":         func(o *sqloutbox.Outbox) (any, error) { return o.Admin().Dead(ctx, admin.HeldQuery{Group: "default"}) },
+			"ParkedKeys": func(o *sqloutbox.Outbox) (any, error) {
+				return o.Admin().ParkedKeys(ctx, admin.KeysQuery{Group: "default"})
+			},
+			"Failures": func(o *sqloutbox.Outbox) (any, error) {
+				return o.Admin().Failures(ctx, admin.FailuresQuery{Group: "default"})
+			},
+			"Audit":   func(o *sqloutbox.Outbox) (any, error) { return o.Admin().Audit(ctx, admin.AuditQuery{}) },
+			"Delayed": func(o *sqloutbox.Outbox) (any, error) { return o.Admin().Delayed(ctx, admin.DelayedQuery{}) },
+			"Search":  func(o *sqloutbox.Outbox) (any, error) { return o.Admin().Search(ctx, admin.MessageQuery{}) },
 			"Trace": func(o *sqloutbox.Outbox) (any, error) {
-				return o.Trace(ctx, admin.TraceQuery{ID: "parked", Since: time.Now().Add(-time.Hour)})
+				return o.Admin().Trace(ctx, admin.TraceQuery{ID: "parked", Since: time.Now().Add(-time.Hour)})
 			},
 		} {
 			want, err := look(ob)
@@ -46,10 +50,10 @@ func TestGrantsOfAViewer(t *testing.T) {
 			require.NoError(t, err, name)
 			require.Equal(t, want, got, name)
 		}
-		stats, err := viewer.Stats(ctx)
+		stats, err := viewer.Admin().Stats(ctx)
 		require.NoError(t, err)
 		require.Equal(t, []int{1, 1, 1}, []int{stats.Groups[0].Held, stats.Groups[0].Dead, stats.Delayed})
-		err = viewer.SetMaxLag(ctx, admin.MaxLagRequest{By: me, Group: "default"})
+		err = viewer.Admin().SetMaxLag(ctx, admin.MaxLagRequest{By: me, Group: "default"})
 		require.ErrorContains(t, err, "denied", "the control")
 	})
 }
@@ -89,18 +93,18 @@ func TestGrantsOfAnOperator(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, 1, changed.Count)
 		}
-		one(ob.Redrive(ctx, admin.RedriveRequest{By: me, Group: "default", Selection: admin.Selection{ID: "dead", Dead: true}}))
-		one(ob.SkipHead(ctx, admin.SkipHeadRequest{By: me, Group: "default", Key: driver.Key{Topic: "t", Key: "k"}}))
+		one(ob.Admin().Redrive(ctx, admin.ChangeRequest{By: me, Group: "default", Selection: admin.Selection{ID: "dead", Dead: true}}))
+		one(ob.Admin().SkipHead(ctx, admin.SkipHeadRequest{By: me, Group: "default", Key: driver.Key{Topic: "t", Key: "k"}}))
 		exec(t, root, "UPDATE leat_outbox_held SET state = 2") // parked
-		one(ob.Drop(ctx, admin.DropRequest{By: me, Group: "default", Selection: admin.Selection{Topic: "t", Key: "l"}}))
-		one(ob.CancelDelayed(ctx, admin.CancelRequest{By: me, ID: "delayed"}))
-		require.NoError(t, ob.Pause(ctx, admin.PauseRequest{By: me, Group: "default", Topics: []string{"t"}}))
-		require.NoError(t, ob.Resume(ctx, admin.PauseRequest{By: me, Group: "default"}))
-		require.NoError(t, ob.SetMaxLag(ctx, admin.MaxLagRequest{By: me, Group: "default", MaxLag: time.Hour}))
+		one(ob.Admin().Drop(ctx, admin.ChangeRequest{By: me, Group: "default", Selection: admin.Selection{Topic: "t", Key: "l"}}))
+		one(ob.Admin().CancelDelayed(ctx, admin.CancelRequest{By: me, ID: "delayed"}))
+		require.NoError(t, ob.Admin().Pause(ctx, admin.PauseRequest{By: me, Group: "default", Topics: []string{"t"}}))
+		require.NoError(t, ob.Admin().Resume(ctx, admin.PauseRequest{By: me, Group: "default"}))
+		require.NoError(t, ob.Admin().SetMaxLag(ctx, admin.MaxLagRequest{By: me, Group: "default", MaxLag: time.Hour}))
 		require.NoError(t, ob.Rebase(ctx, sqloutbox.RebaseRequest{By: me}))
 		exec(t, root, "DELETE FROM leat_outbox WHERE seq = -1")
 		require.NoError(t, ob.Rebase(ctx, sqloutbox.RebaseRequest{By: me}))
-		_, err = ob.RemoveGroup(ctx, admin.RemoveGroupRequest{By: me, Group: "default"})
+		_, err = ob.Admin().RemoveGroup(ctx, admin.RemoveGroupRequest{By: me, Group: "default"})
 		require.NoError(t, err)
 		h, err := ob.History(sqloutbox.HistoryConfig{})
 		require.NoError(t, err)
@@ -109,7 +113,7 @@ func TestGrantsOfAnOperator(t *testing.T) {
 		records, err := playback.Read(ctx, 10)
 		require.NoError(t, err)
 		require.Len(t, records, 2)
-		entries, err := ob.Audit(ctx, admin.AuditQuery{})
+		entries, err := ob.Admin().Audit(ctx, admin.AuditQuery{})
 		require.NoError(t, err)
 		require.Len(t, entries, 2+11, "what the relay has set aside, and all of these")
 	})

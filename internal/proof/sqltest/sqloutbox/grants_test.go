@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/internal/proof/sqltest"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
@@ -120,25 +121,11 @@ func TestS17_NumbersAndLocksAreNotAProducers(t *testing.T) {
 		ob, err := sqloutbox.New(sqltest.OpenMySQL(t, config, nil), dialect, sqloutbox.Config{})
 		require.NoError(t, err)
 		commit(t, ob, message("k", "a"))
-		require.Equal(t, []string{"a"}, drain(t, acquire(t, ob, sqloutbox.SourceConfig{Start: sqloutbox.StartOldest()})))
+		require.Equal(t, []string{"a"}, drain(t, acquire(t, ob, sqloutbox.SourceConfig{Start: driver.Start{Oldest: true}})))
 
 		exec(t, root, "DROP TRIGGER leat_outbox_number")
 		require.NoError(t, chooses("INSERT "+log), "the control")
 		err = ob.InTx(t.Context(), func(ctx context.Context, tx *sql.Tx) error { return ob.Enqueue(ctx, tx, message("k", "b")) })
 		require.Error(t, err, "the last number was given out")
-	})
-}
-
-// TestGrants_MigrationOfAnOlderSchema: the column that locks by is added once, whatever ran before.
-func TestGrants_MigrationOfAnOlderSchema(t *testing.T) {
-	t.Parallel()
-	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
-		root := sqltest.OpenMySQL(t, config, nil)
-		ob := newOutbox(t, root, dialect)
-		exec(t, root, "DELETE FROM leat_outbox_migrations WHERE version = 3")
-		require.NoError(t, ob.Migrate(t.Context()), "the column is there")
-		exec(t, root, "DELETE FROM leat_outbox_migrations WHERE version = 3", "ALTER TABLE leat_outbox_locks DROP COLUMN taken")
-		require.NoError(t, ob.Migrate(t.Context()))
-		exec(t, root, "UPDATE leat_outbox_locks SET taken = 0 WHERE bucket = 7")
 	})
 }

@@ -66,7 +66,7 @@ func killThatReusesNumbers(t *testing.T, server *testenv.PrivateMySQLServer) boo
 		}
 		return nil
 	}), outbox.MariaDB)
-	start := sqloutbox.SourceConfig{Start: sqloutbox.StartOldest()}
+	start := sqloutbox.SourceConfig{Start: driver.Start{Oldest: true}}
 	unfenced := acquire(t, ob, start)
 	start.Group = "fenced"
 	fenced := acquire(t, fencedOutbox, start)
@@ -95,7 +95,7 @@ func killThatReusesNumbers(t *testing.T, server *testenv.PrivateMySQLServer) boo
 	for _, s := range []driver.Session{unfenced, fenced} {
 		require.NoError(t, s.Release(t.Context()))
 	}
-	after := acquire(t, ob, sqloutbox.SourceConfig{Start: sqloutbox.StartOldest()})
+	after := acquire(t, ob, sqloutbox.SourceConfig{Start: driver.Start{Oldest: true}})
 	now := readPage(t, after)
 	require.Equal(t, []string{"kept", "new-1", "new-2"}, payloads(now))
 	require.Equal(t, numbers(page.Records), numbers(now.Records), "the numbers are given out again")

@@ -124,9 +124,9 @@ func TestO14_OperatorsEndNoLease(t *testing.T) {
 		s := acquire(t, ob, sqloutbox.SourceConfig{})
 		by := admin.By{Actor: "me", Reason: "r"}
 		for range 3 {
-			require.NoError(t, ob.Pause(t.Context(), admin.PauseRequest{By: by, Group: "default", Topics: []string{"t"}}))
-			require.NoError(t, ob.Resume(t.Context(), admin.PauseRequest{By: by, Group: "default", Topics: []string{"t"}}))
-			require.NoError(t, ob.SetMaxLag(t.Context(), admin.MaxLagRequest{By: by, Group: "default", MaxLag: time.Hour}))
+			require.NoError(t, ob.Admin().Pause(t.Context(), admin.PauseRequest{By: by, Group: "default", Topics: []string{"t"}}))
+			require.NoError(t, ob.Admin().Resume(t.Context(), admin.PauseRequest{By: by, Group: "default", Topics: []string{"t"}}))
+			require.NoError(t, ob.Admin().SetMaxLag(t.Context(), admin.MaxLagRequest{By: by, Group: "default", MaxLag: time.Hour}))
 			require.NoError(t, s.Renew(t.Context(), lease))
 			commit(t, ob, message("k", "a"))
 			require.Len(t, drain(t, s), 1)

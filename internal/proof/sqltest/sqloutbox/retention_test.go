@@ -1,6 +1,8 @@
 package sqloutbox_test
 
 import (
+	"database/sql"
+	"strconv"
 	"testing"
 	"time"
 
@@ -23,7 +25,7 @@ func eager(t *testing.T, ob *sqloutbox.Outbox) *sqloutbox.Maintenance {
 
 func setMaxLag(t *testing.T, ob *sqloutbox.Outbox, lag time.Duration) {
 	t.Helper()
-	require.NoError(t, ob.SetMaxLag(t.Context(), admin.MaxLagRequest{
+	require.NoError(t, ob.Admin().SetMaxLag(t.Context(), admin.MaxLagRequest{
 		By: admin.By{Actor: "test", Reason: "test"}, Group: "default", MaxLag: lag,
 	}))
 }
@@ -131,5 +133,42 @@ func TestRetentionLeavesAJumpOfTheCounter(t *testing.T) {
 		require.Equal(t, sqloutbox.MaintenanceReport{Deleted: 1}, report, "the newest row stays")
 		commit(t, ob, message("", "d"))
 		require.Equal(t, []string{"d"}, drain(t, s))
+	})
+}
+
+// TestS17_TimesOfTheFuture: a producer writes the time of its message. One of the future does not
+// keep what was written behind it, and goes once a message behind it is old.
+func TestS17_TimesOfTheFuture(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
+		ob := newOutbox(t, db, dialect)
+		m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Retention: time.Hour})
+		require.NoError(t, err)
+		for _, name := range []string{"old", "forged", "young", "forged, too", "newest"} {
+			commit(t, ob, message("", name))
+		}
+		s := acquire(t, ob, sqloutbox.SourceConfig{})
+		drain(t, s)
+		set := func(seq int, at string) {
+			exec(t, db, "UPDATE leat_outbox SET created_at = "+at+" WHERE seq = "+strconv.Itoa(seq))
+		}
+		for seq, at := range map[int]string{1: "created_at - 7200000000", 2: "9223372036854775807", 4: "created_at + 60000000"} {
+			set(seq, at)
+		}
+		deletes := func(n int64, why string) {
+			t.Helper()
+			report, err := m.RunOnce(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, n, report.Deleted, why)
+		}
+		deletes(1, "what stands behind the forged one is young: so may that be")
+		set(3, "created_at - 7200000000")
+		deletes(2, "an old one stands behind the forged one")
+		set(5, "9223372036854775807")
+		deletes(0, "nothing shows that these are old")
+		commit(t, ob, message("", "old, too"), message("", "last"))
+		drain(t, s)
+		set(6, "created_at - 7200000000")
+		deletes(3, "both forged ones and the old one")
 	})
 }

@@ -184,10 +184,10 @@ func TestO2_RetentionStopsAtWhatMayCommit(t *testing.T) {
 
 		require.Equal(t, 1, messages(t, db), "everything is old, and settled; the newest row stays")
 		commit(t, ob, message("", "e"))
-		newcomer := acquire(t, ob, sqloutbox.SourceConfig{Group: "new", Start: sqloutbox.StartOldest()})
+		newcomer := acquire(t, ob, sqloutbox.SourceConfig{Group: "new", Start: driver.Start{Oldest: true}})
 		require.Equal(t, []string{"e"}, drain(t, newcomer))
 		var gaps string
-		require.NoError(t, db.QueryRowContext(t.Context(), "SELECT gaps FROM leat_outbox_groups WHERE grp = 'new'").Scan(&gaps))
+		require.NoError(t, db.QueryRowContext(t.Context(), "SELECT gaps FROM leat_outbox_groups WHERE relay_group = 'new'").Scan(&gaps))
 		require.Empty(t, gaps, "a new group begins behind what was deleted")
 	})
 }
@@ -236,7 +236,7 @@ func TestO9_SettingsOfThePoolAreNotTheRelays(t *testing.T) {
 		}
 		_, err = src.Acquire(t.Context(), lease)
 		require.ErrorIs(t, err, driver.ErrLeaseHeld)
-		stats, err := ob.Stats(t.Context())
+		stats, err := ob.Admin().Stats(t.Context())
 		require.NoError(t, err)
 		require.Len(t, stats.Groups, 1)
 		require.NoError(t, s.Renew(t.Context(), lease))

@@ -31,17 +31,17 @@ func TestSearchFindsLargeMessages(t *testing.T) {
 		return seqs
 	}
 	for newest, want := range all {
-		page, err := ob.Search(t.Context(), admin.MessageQuery{Topic: "t", Newest: newest})
+		page, err := ob.Admin().Search(t.Context(), admin.MessageQuery{Topic: "t", Newest: newest})
 		require.NoError(t, err)
 		require.Equal(t, want, numbers(page.Records))
 		require.True(t, bytes.Equal(large, page.Records[4].Payload))
 	}
-	page, err := ob.Search(t.Context(), admin.MessageQuery{Topic: "t", OmitPayload: true})
+	page, err := ob.Admin().Search(t.Context(), admin.MessageQuery{Topic: "t", OmitPayload: true})
 	require.NoError(t, err)
 	require.Equal(t, all[false], numbers(page.Records))
 	require.Empty(t, page.Records[4].Payload)
 	require.Empty(t, page.Records[4].Headers)
-	trace, err := ob.Trace(t.Context(), admin.TraceQuery{ID: "one", Since: time.Now().Add(-time.Hour)})
+	trace, err := ob.Admin().Trace(t.Context(), admin.TraceQuery{ID: "one", Since: time.Now().Add(-time.Hour)})
 	require.NoError(t, err)
 	var traced []int64
 	for i := range trace.Messages {

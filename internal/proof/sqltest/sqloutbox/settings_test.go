@@ -1,6 +1,10 @@
 package sqloutbox_test
 
 import (
+	"context"
+	"database/sql"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/sqloutbox"
@@ -23,6 +28,7 @@ func oddSettings() map[string]map[string]string {
 			"sql_mode": "''", "time_zone": "'+05:45'", "group_concat_max_len": "4",
 			"foreign_key_checks": "0", "default_storage_engine": "'MyISAM'",
 		},
+		"numbers with gaps": {"auto_increment_increment": "5", "auto_increment_offset": "3"}, // of a cluster with several sources
 		"strict": {
 			"sql_mode":              "'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT,NO_AUTO_VALUE_ON_ZERO,PAD_CHAR_TO_FULL_LENGTH,IGNORE_SPACE,TRADITIONAL,ONLY_FULL_GROUP_BY'",
 			"auto_increment_offset": "1", "collation_connection": "'latin1_swedish_ci'", "character_set_results": "'latin1'",
@@ -74,4 +80,95 @@ func TestO9_IdleSessionsAreKept(t *testing.T) {
 		_, err = s.Read(t.Context(), 1)
 		require.NoError(t, err)
 	})
+}
+
+// startPrivate are the servers of a test's own.
+func startPrivate() map[outbox.Dialect]func(testing.TB, map[string]string) *testenv.PrivateMySQLServer {
+	return map[outbox.Dialect]func(testing.TB, map[string]string) *testenv.PrivateMySQLServer{
+		outbox.MySQL: testenv.PrivateMySQL, outbox.MariaDB: testenv.PrivateMariaDB,
+	}
+}
+
+// TestO2_InitConnect: what a server runs for each session of an ordinary user decides nothing.
+//
+//leat:level 4
+func TestO2_InitConnect(t *testing.T) {
+	t.Parallel()
+	for dialect, start := range startPrivate() {
+		t.Run(string(dialect), func(t *testing.T) {
+			t.Parallel()
+			server := start(t, nil)
+			config := sqltest.NewMySQLDatabase(t, server.URL)
+			root := sqltest.OpenMySQL(t, config, nil)
+			exec(t, root, "CREATE USER plain IDENTIFIED BY ''", "GRANT ALL ON *.* TO plain")
+			for _, privilege := range []string{"CONNECTION_ADMIN", "CONNECTION ADMIN", "SUPER"} { // who has one is spared
+				_, _ = root.ExecContext(t.Context(), "REVOKE "+privilege+" ON *.* FROM plain")
+			}
+			for _, statement := range []string{
+				"SET autocommit = 0",
+				"SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED",
+				"SET NAMES latin1",
+			} {
+				exec(t, root, "SET GLOBAL init_connect = '"+statement+"'")
+				for _, check := range []string{"O2_LateCommitterIsRead", "O6_RedriveKeepsTheOrder", "O2_DelayedSurvivesItsPromoter", "O9_LostLeaseIsFenced"} {
+					c, found := outboxtest.Find(check)
+					require.True(t, found, check)
+					own := sqltest.NewMySQLDatabase(t, server.URL)
+					own.User = "plain"
+					db := sqltest.OpenMySQL(t, own, nil)
+					var commits bool
+					require.NoError(t, db.QueryRowContext(t.Context(), "SELECT @@autocommit").Scan(&commits))
+					require.Equal(t, statement != "SET autocommit = 0", commits, "it is run for this user")
+					require.NoError(t, c.Run(t.Context(), features(), newSubject(t, db, dialect)), "%s: %s", statement, check)
+				}
+			}
+		})
+	}
+}
+
+// TestO2_PacketBelowAMessage: a max_allowed_packet that was lowered below a message is refused
+// and named, by who sends and by who enqueues. Nothing is lost, and it is sent in order afterwards.
+//
+//leat:level 4
+func TestO2_PacketBelowAMessage(t *testing.T) {
+	t.Parallel()
+	for dialect, start := range startPrivate() {
+		t.Run(string(dialect), func(t *testing.T) {
+			t.Parallel()
+			config := sqltest.NewMySQLDatabase(t, start(t, nil).URL)
+			root := sqltest.OpenMySQL(t, config, nil)
+			cfg := sqloutbox.Config{MaxPayloadBytes: 4 << 20}
+			newOutbox(t, root, dialect)
+			ob, err := sqloutbox.New(root, dialect, cfg)
+			require.NoError(t, err)
+			large := message("k", strings.Repeat("x", 3<<20))
+			commit(t, ob, message("k", "a"), large, message("k", "b"))
+
+			var before int64
+			require.NoError(t, root.QueryRowContext(t.Context(), "SELECT @@GLOBAL.max_allowed_packet").Scan(&before))
+			exec(t, root, "SET GLOBAL max_allowed_packet = 1048576")
+			low := sqltest.OpenMySQL(t, config, nil)
+			requireUnusable(t, check(t, low, dialect, cfg, sqloutbox.SourceConfig{}), "max_allowed_packet")
+			lowOutbox, err := sqloutbox.New(low, dialect, cfg)
+			require.NoError(t, err)
+			err = lowOutbox.InTx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+				return lowOutbox.Enqueue(ctx, tx, large)
+			})
+			require.ErrorContains(t, err, "max_allowed_packet")
+			err = lowOutbox.InTx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+				return lowOutbox.Enqueue(ctx, tx, message("k", "c"))
+			})
+			require.NoError(t, err, "others are enqueued")
+			s := acquire(t, lowOutbox, sqloutbox.SourceConfig{})
+			require.Equal(t, []string{"a", string(large.Payload), "b", "c"}, drain(t, s), "a relay that runs is not cut off")
+			require.NoError(t, s.Release(t.Context()))
+
+			exec(t, root, "SET GLOBAL max_allowed_packet = "+strconv.FormatInt(before, 10))
+			high := sqltest.OpenMySQL(t, config, nil)
+			highOutbox, err := sqloutbox.New(high, dialect, cfg)
+			require.NoError(t, err)
+			commit(t, highOutbox, large)
+			require.Equal(t, []string{string(large.Payload)}, drain(t, acquire(t, highOutbox, sqloutbox.SourceConfig{})))
+		})
+	}
 }

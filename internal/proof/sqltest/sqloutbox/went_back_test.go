@@ -74,14 +74,14 @@ func rebase(t *testing.T, ob *sqloutbox.Outbox) error {
 // replayed, and status says why.
 func requireRefused(t *testing.T, ob *sqloutbox.Outbox, db *sql.DB, text string) {
 	t.Helper()
-	for _, cfg := range []sqloutbox.SourceConfig{{}, {Group: "new", Start: sqloutbox.StartOldest()}} {
+	for _, cfg := range []sqloutbox.SourceConfig{{}, {Group: "new", Start: driver.Start{Oldest: true}}} {
 		src, err := ob.Source(cfg)
 		require.NoError(t, err)
 		requireUnusable(t, src.Check(t.Context()), text)
 		_, err = src.Acquire(t.Context(), lease)
 		requireUnusable(t, err, text)
 	}
-	stats, err := ob.Stats(t.Context())
+	stats, err := ob.Admin().Stats(t.Context())
 	require.NoError(t, err)
 	require.Contains(t, stats.Groups[0].Slots[0].Problem, text)
 	before := messages(t, db)
@@ -117,11 +117,11 @@ func TestO2_TruncatedLogIsRefused(t *testing.T) {
 				requireRefused(t, ob, db, anew)
 				require.NoError(t, rebase(t, ob))
 				require.Equal(t, names, drain(t, acquire(t, ob, sqloutbox.SourceConfig{})))
-				require.Equal(t, names, drain(t, acquire(t, ob, sqloutbox.SourceConfig{Group: "new", Start: sqloutbox.StartOldest()})))
+				require.Equal(t, names, drain(t, acquire(t, ob, sqloutbox.SourceConfig{Group: "new", Start: driver.Start{Oldest: true}})))
 				_, err = eager(t, ob).RunOnce(t.Context())
 				require.NoError(t, err)
 				require.Equal(t, 1, messages(t, db), "retention goes on")
-				stats, err := ob.Stats(t.Context())
+				stats, err := ob.Admin().Stats(t.Context())
 				require.NoError(t, err)
 				require.Empty(t, stats.Groups[0].Slots[0].Problem)
 			})
@@ -234,13 +234,13 @@ func TestO2_SameLogAfterUpkeep(t *testing.T) {
 	})
 }
 
-// TestO2_SchemaOfBeforeIsMigrated: a log that has no name of its life gets the one that its
-// positions belong to.
-func TestO2_SchemaOfBeforeIsMigrated(t *testing.T) {
+// TestO2_MigrationIsTakenUp: one that ended before the log had the name of its life is gone
+// on with, and gives it the one that its positions belong to.
+func TestO2_MigrationIsTakenUp(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
 		ob := relayed(t, db, dialect)
-		exec(t, db, "DELETE FROM leat_outbox WHERE seq = -1", "DELETE FROM leat_outbox_migrations WHERE version >= 2")
+		exec(t, db, "DELETE FROM leat_outbox WHERE seq = -1", "DELETE FROM leat_outbox_migrations")
 		requireUnusable(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), outbox.ErrNotMigrated.Error())
 		require.NoError(t, ob.Migrate(t.Context()))
 		commit(t, ob, message("k", "f"))
@@ -270,17 +270,17 @@ func TestO6_RebaseKeepsWhatWasSetAside(t *testing.T) {
 		s = acquire(t, ob, sqloutbox.SourceConfig{})
 		require.ErrorContains(t, park(s), "under this number")
 		require.NoError(t, s.Release(t.Context()))
-		held, err := ob.Held(t.Context(), admin.HeldQuery{Group: "default"})
+		held, err := ob.Admin().Held(t.Context(), admin.HeldQuery{Group: "default"})
 		require.NoError(t, err)
 		require.Len(t, held, 1)
 		require.Equal(t, "before", string(held[0].Payload))
-		_, err = ob.Drop(t.Context(), admin.DropRequest{
+		_, err = ob.Admin().Drop(t.Context(), admin.ChangeRequest{
 			By: admin.By{Actor: "me", Reason: "r"}, Group: "default", Selection: admin.Selection{ID: held[0].ID},
 		})
 		require.NoError(t, err)
 		s = acquire(t, ob, sqloutbox.SourceConfig{})
 		require.NoError(t, park(s))
-		entries, err := ob.Audit(t.Context(), admin.AuditQuery{Action: "rebase"})
+		entries, err := ob.Admin().Audit(t.Context(), admin.AuditQuery{Action: "rebase"})
 		require.NoError(t, err)
 		require.Len(t, entries, 1)
 		require.Equal(t, "me", entries[0].Actor)

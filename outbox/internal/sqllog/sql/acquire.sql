@@ -2,4 +2,4 @@
 -- ascends, and only relays write it: a row that was put back from a copy has a lower one
 -- than the relay has written since.
 UPDATE @{_groups} SET owner = ?, epoch = epoch + 1, lease_until = @{now} + ?, topics = ?, rev = rev + 1
-WHERE grp = ? AND lease_until <= @{now}
+WHERE relay_group = ? AND lease_until <= @{now}

@@ -1,2 +1,2 @@
 UPDATE @{_groups} SET last = ?, gaps = ?, rev = ?
-WHERE grp = ? AND owner = ? AND epoch = ? AND rev >= ? AND lease_until > @{now}
+WHERE relay_group = ? AND owner = ? AND epoch = ? AND rev >= ? AND lease_until > @{now}

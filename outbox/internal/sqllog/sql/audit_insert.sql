@@ -1,2 +1,2 @@
-INSERT INTO @{_audit} (at, action, actor, reason, grp, seq, id, topic, msg_key, details)
+INSERT INTO @{_audit} (at, action, actor, reason, relay_group, seq, id, topic, msg_key, details)
 VALUES (@{now}, ?, ?, ?, ?, ?, ?, ?, ?, ?)

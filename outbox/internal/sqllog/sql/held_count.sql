@@ -1,1 +1,1 @@
-SELECT COUNT(*) FROM @{_held} WHERE grp = ? AND state <> ?
+SELECT COUNT(*) FROM @{_held} WHERE relay_group = ? AND state <> ?

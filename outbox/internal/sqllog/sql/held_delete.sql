@@ -1,1 +1,1 @@
-DELETE FROM @{_held} WHERE grp = ? AND seq = ?
+DELETE FROM @{_held} WHERE relay_group = ? AND seq = ?

@@ -1,1 +1,1 @@
-UPDATE @{_held} SET state = ?, next_at = ?, attempts = ?, errors = ?, reason = ?, since = ? WHERE grp = ? AND seq = ?
+UPDATE @{_held} SET state = ?, next_at = ?, attempts = ?, errors = ?, reason = ?, since = ? WHERE relay_group = ? AND seq = ?

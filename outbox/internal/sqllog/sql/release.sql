@@ -1,2 +1,2 @@
 UPDATE @{_groups} SET owner = ?, lease_until = 0, rev = rev + 1
-WHERE grp = ? AND owner = ? AND epoch = ?
+WHERE relay_group = ? AND owner = ? AND epoch = ?

@@ -1,2 +1,2 @@
 UPDATE @{_groups} SET lease_until = @{now} + ?, rev = ?
-WHERE grp = ? AND owner = ? AND epoch = ? AND rev >= ? AND lease_until > @{now}
+WHERE relay_group = ? AND owner = ? AND epoch = ? AND rev >= ? AND lease_until > @{now}

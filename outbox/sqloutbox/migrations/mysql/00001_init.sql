@@ -19,8 +19,13 @@ CREATE TABLE IF NOT EXISTS @{} (
 ) ENGINE=InnoDB;
 
 -- What writers of one key wait for: a row lock lives until COMMIT, and needs no hook.
--- Bucket 4096 is held by who moves delayed messages into the log.
-CREATE TABLE IF NOT EXISTS @{_locks} (bucket SMALLINT NOT NULL PRIMARY KEY) ENGINE=InnoDB;
+-- Bucket 4096 is held by who moves delayed messages into the log. Nothing reads or writes
+-- taken: MySQL asks for UPDATE of a column of whoever locks rows. By this one a producer
+-- locks keys, and cannot change which locks there are.
+CREATE TABLE IF NOT EXISTS @{_locks} (
+    bucket SMALLINT NOT NULL PRIMARY KEY,
+    taken  TINYINT NOT NULL DEFAULT 0
+) ENGINE=InnoDB;
 @{insert_ignore} @{_locks} (bucket)
 SELECT a.d + 8 * b.d + 64 * c.d + 512 * e.d
 FROM (SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7) AS a
@@ -32,7 +37,7 @@ CROSS JOIN (SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT
 -- A relay group: its lease, its position (last, and the numbers up to last that were not
 -- seen), and what operators have said of it.
 CREATE TABLE IF NOT EXISTS @{_groups} (
-    grp         VARBINARY(200) NOT NULL PRIMARY KEY,
+    relay_group VARBINARY(200) NOT NULL PRIMARY KEY,
     owner       VARBINARY(200) NOT NULL,
     epoch       BIGINT NOT NULL,
     lease_until BIGINT NOT NULL,
@@ -45,13 +50,13 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     created_at  BIGINT NOT NULL
 ) ENGINE=InnoDB;
 
--- Records that were set aside. kh is a hash of topic and key, so that the index is short.
+-- Records that were set aside. key_hash is a hash of topic and key, so that the index is short.
 CREATE TABLE IF NOT EXISTS @{_held} (
-    grp         VARBINARY(200) NOT NULL,
+    relay_group VARBINARY(200) NOT NULL,
     seq         BIGINT NOT NULL,
     state       SMALLINT NOT NULL,
     next_at     BIGINT NOT NULL,
-    kh          BIGINT NOT NULL,
+    key_hash    BIGINT NOT NULL,
     attempts    INT NOT NULL,
     errors      LONGBLOB NOT NULL,
     reason      BLOB NOT NULL,
@@ -66,11 +71,11 @@ CREATE TABLE IF NOT EXISTS @{_held} (
     headers     MEDIUMBLOB NOT NULL,
     occurred_at BIGINT,
     created_at  BIGINT NOT NULL,
-    PRIMARY KEY (grp, seq),
-    KEY line (grp, kh, seq),
-    KEY line_state (grp, kh, state, seq),
-    KEY due (grp, state, next_at),
-    KEY by_id (grp, id)
+    PRIMARY KEY (relay_group, seq),
+    KEY line (relay_group, key_hash, seq),
+    KEY line_state (relay_group, key_hash, state, seq),
+    KEY due (relay_group, state, next_at),
+    KEY by_id (relay_group, id)
 ) ENGINE=InnoDB;
 
 -- Messages whose time has not come.
@@ -90,18 +95,19 @@ CREATE TABLE IF NOT EXISTS @{_delayed} (
     KEY by_id (id)
 ) ENGINE=InnoDB;
 
+-- Who did what to which record, and why. Rows are only ever added.
 CREATE TABLE IF NOT EXISTS @{_audit} (
-    no      BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
-    at      BIGINT NOT NULL,
-    action  VARBINARY(64) NOT NULL,
-    actor   BLOB NOT NULL,
-    reason  BLOB NOT NULL,
-    grp     VARBINARY(200) NOT NULL,
-    seq     BIGINT NOT NULL,
-    id      VARBINARY(512) NOT NULL,
-    topic   VARBINARY(255) NOT NULL,
-    msg_key VARBINARY(4096) NOT NULL,
-    details LONGBLOB NOT NULL,
+    no          BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    at          BIGINT NOT NULL,
+    action      VARBINARY(64) NOT NULL,
+    actor       BLOB NOT NULL,
+    reason      BLOB NOT NULL,
+    relay_group VARBINARY(200) NOT NULL,
+    seq         BIGINT NOT NULL,
+    id          VARBINARY(512) NOT NULL,
+    topic       VARBINARY(255) NOT NULL,
+    msg_key     VARBINARY(4096) NOT NULL,
+    details     LONGBLOB NOT NULL,
     KEY by_time (at),
     KEY by_id (id)
 ) ENGINE=InnoDB;
@@ -114,3 +120,9 @@ CREATE TABLE IF NOT EXISTS @{_meta} (
     floor    BIGINT NOT NULL
 ) ENGINE=InnoDB;
 @{insert_ignore} @{_meta} (only_row, instance, floor) VALUES (1, REPLACE(UUID(), '-', ''), 0);
+
+-- The row that names the life of the log, below all numbers: it goes with whatever empties
+-- or replaces the table, and then no relay goes by a position of the log that was there
+-- before. The instance of the meta table is the name that positions and the floor belong to.
+@{insert_ignore} @{} (seq, shard, id, topic, msg_key, type, payload, headers, created_at)
+SELECT -1, -1, instance, '', '', '', '', '', @{now} FROM @{_meta} WHERE only_row = 1;

@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS @{} (
 -- A relay group: its lease, its position (last, and the numbers up to last that were not
 -- seen), and what operators have said of it.
 CREATE TABLE IF NOT EXISTS @{_groups} (
-    grp         BLOB NOT NULL PRIMARY KEY,
+    relay_group BLOB NOT NULL PRIMARY KEY,
     owner       BLOB NOT NULL,
     epoch       INTEGER NOT NULL,
     lease_until INTEGER NOT NULL,
@@ -34,13 +34,13 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     created_at  INTEGER NOT NULL
 );
 
--- Records that were set aside. kh is a hash of topic and key, so that the index is short.
+-- Records that were set aside. key_hash is a hash of topic and key, so that the index is short.
 CREATE TABLE IF NOT EXISTS @{_held} (
-    grp         BLOB NOT NULL,
+    relay_group BLOB NOT NULL,
     seq         INTEGER NOT NULL,
     state       INTEGER NOT NULL,
     next_at     INTEGER NOT NULL,
-    kh          INTEGER NOT NULL,
+    key_hash    INTEGER NOT NULL,
     attempts    INTEGER NOT NULL,
     errors      BLOB NOT NULL,
     reason      BLOB NOT NULL,
@@ -55,12 +55,12 @@ CREATE TABLE IF NOT EXISTS @{_held} (
     headers     BLOB NOT NULL,
     occurred_at INTEGER,
     created_at  INTEGER NOT NULL,
-    PRIMARY KEY (grp, seq)
+    PRIMARY KEY (relay_group, seq)
 );
-CREATE INDEX IF NOT EXISTS @{_held_line} ON @{_held} (grp, kh, seq);
-CREATE INDEX IF NOT EXISTS @{_held_line_state} ON @{_held} (grp, kh, state, seq);
-CREATE INDEX IF NOT EXISTS @{_held_due} ON @{_held} (grp, state, next_at);
-CREATE INDEX IF NOT EXISTS @{_held_by_id} ON @{_held} (grp, id);
+CREATE INDEX IF NOT EXISTS @{_held_line} ON @{_held} (relay_group, key_hash, seq);
+CREATE INDEX IF NOT EXISTS @{_held_line_state} ON @{_held} (relay_group, key_hash, state, seq);
+CREATE INDEX IF NOT EXISTS @{_held_due} ON @{_held} (relay_group, state, next_at);
+CREATE INDEX IF NOT EXISTS @{_held_by_id} ON @{_held} (relay_group, id);
 
 -- Messages whose time has not come.
 CREATE TABLE IF NOT EXISTS @{_delayed} (
@@ -79,18 +79,19 @@ CREATE TABLE IF NOT EXISTS @{_delayed} (
 CREATE INDEX IF NOT EXISTS @{_delayed_due} ON @{_delayed} (not_before, no);
 CREATE INDEX IF NOT EXISTS @{_delayed_by_id} ON @{_delayed} (id);
 
+-- Who did what to which record, and why. Rows are only ever added.
 CREATE TABLE IF NOT EXISTS @{_audit} (
-    no      INTEGER PRIMARY KEY AUTOINCREMENT,
-    at      INTEGER NOT NULL,
-    action  BLOB NOT NULL,
-    actor   BLOB NOT NULL,
-    reason  BLOB NOT NULL,
-    grp     BLOB NOT NULL,
-    seq     INTEGER NOT NULL,
-    id      BLOB NOT NULL,
-    topic   BLOB NOT NULL,
-    msg_key BLOB NOT NULL,
-    details BLOB NOT NULL
+    no          INTEGER PRIMARY KEY AUTOINCREMENT,
+    at          INTEGER NOT NULL,
+    action      BLOB NOT NULL,
+    actor       BLOB NOT NULL,
+    reason      BLOB NOT NULL,
+    relay_group BLOB NOT NULL,
+    seq         INTEGER NOT NULL,
+    id          BLOB NOT NULL,
+    topic       BLOB NOT NULL,
+    msg_key     BLOB NOT NULL,
+    details     BLOB NOT NULL
 );
 CREATE INDEX IF NOT EXISTS @{_audit_by_time} ON @{_audit} (at);
 CREATE INDEX IF NOT EXISTS @{_audit_by_id} ON @{_audit} (id);
@@ -103,3 +104,9 @@ CREATE TABLE IF NOT EXISTS @{_meta} (
     floor    INTEGER NOT NULL
 );
 @{insert_ignore} @{_meta} (only_row, instance, floor) VALUES (1, CAST(LOWER(HEX(RANDOMBLOB(16))) AS BLOB), 0);
+
+-- The row that names the life of the log, below all numbers: it goes with whatever empties
+-- or replaces the table, and then no relay goes by a position of the log that was there
+-- before. The instance of the meta table is the name that positions and the floor belong to.
+@{insert_ignore} @{} (seq, shard, id, topic, msg_key, type, payload, headers, created_at)
+SELECT -1, -1, instance, X'', X'', X'', X'', X'', @{now} FROM @{_meta} WHERE only_row = 1;

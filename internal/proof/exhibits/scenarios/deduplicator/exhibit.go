@@ -5,6 +5,7 @@ package deduplicator
 import (
 	"context"
 
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/proof/exhibits/exhibit"
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 )
@@ -50,8 +51,6 @@ type scenario func(ctx context.Context, bed *testbed.Testbed, suppressor suppres
 // play plays a scenario with one message and judges it.
 func play(ctx context.Context, bed *testbed.Testbed, sc scenario, suppressor suppressor) (exhibit.Outcome, error) {
 	var log testbed.Log
-	if err := sc(ctx, bed, suppressor, &log); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(sc(ctx, bed, suppressor, &log))
 	return exhibit.Judge([]exhibit.Event{{ID: messageID}}, log.IDs()), nil
 }

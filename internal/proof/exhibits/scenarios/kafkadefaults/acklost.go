@@ -9,6 +9,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/proof/exhibits/exhibit"
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 	"github.com/leat-go/leat/outbox/kafkasink"
@@ -17,13 +18,9 @@ import (
 // ackLostOnWatermill: the producer sends again what the broker has.
 func ackLostOnWatermill(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	topic, err := bed.CreateTopic(ctx, "ack-watermill", 1)
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	cut := new(cutter)
-	if err := publish(bed, topic, proxied(cut), "m1"); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(publish(bed, topic, proxied(cut), "m1"))
 	return inTopic(ctx, bed, topic, cut)
 }
 
@@ -38,18 +35,14 @@ func proxied(cut *cutter) *sarama.Config {
 // ackLostOnLeat: the broker recognises what it has.
 func ackLostOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	topic, err := bed.CreateTopic(ctx, "ack-leat", 1)
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	cut := new(cutter)
 	err = send(ctx, bed, "ack", topic, kafkasink.Config{Options: []kgo.Opt{
 		kgo.Dialer(func(ctx context.Context, network, host string) (net.Conn, error) {
 			return cut.dial(ctx, network, host)
 		}),
 	}}, "m1")
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	return inTopic(ctx, bed, topic, cut)
 }
 

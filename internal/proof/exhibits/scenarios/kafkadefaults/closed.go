@@ -8,6 +8,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/proof/exhibits/exhibit"
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 	"github.com/leat-go/leat/middleware"
@@ -17,16 +18,10 @@ import (
 // closedOnWatermill writes the effect in a transaction of its own.
 func closedOnWatermill(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	topic, err := bed.CreateTopic(ctx, "closed-watermill", 1)
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	effects, err := bed.Effects(ctx, "closed_watermill")
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
-	if err := publish(bed, topic, nil, "m1"); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
+	fail.If(publish(bed, topic, nil, "m1"))
 	return restart(ctx, bed, topic, "closed-watermill", effects, func(msg *message.Message) error {
 		return effects.Add(msg.Context(), msg.UUID)
 	})
@@ -36,21 +31,13 @@ func closedOnWatermill(ctx context.Context, bed *testbed.Testbed) (exhibit.Outco
 // transaction.
 func closedOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	topic, err := bed.CreateTopic(ctx, "closed-leat", 1)
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	effects, err1 := bed.Effects(ctx, "closed_on_leat")
 	in, err2 := bed.Inbox(ctx, "closed_on_leat")
-	if err := errors.Join(err1, err2); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(errors.Join(err1, err2))
 	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: in})
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
-	if err := send(ctx, bed, "closed_on_leat", topic, kafkasink.Config{}, "m1"); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
+	fail.If(send(ctx, bed, "closed_on_leat", topic, kafkasink.Config{}, "m1"))
 	return restart(ctx, bed, topic, "closed-leat", effects, func(msg *message.Message) error {
 		_, err := pginbox.Tx(msg.Context()).Exec(msg.Context(), effects.Insert, msg.UUID)
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/proof/exhibits/exhibit"
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 	"github.com/leat-go/leat/outbox/kafkasink"
@@ -31,23 +32,15 @@ func numbered() []string {
 
 func keyOnWatermill(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	topic, err := bed.CreateTopic(ctx, "key-watermill", partitions)
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
-	if err := publish(bed, topic, nil, numbered()...); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
+	fail.If(publish(bed, topic, nil, numbered()...))
 	return consume(ctx, bed, topic, "key-watermill")
 }
 
 func keyOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	topic, err := bed.CreateTopic(ctx, "key-leat", partitions)
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
-	if err := send(ctx, bed, "key", topic, kafkasink.Config{}, numbered()...); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
+	fail.If(send(ctx, bed, "key", topic, kafkasink.Config{}, numbered()...))
 	return consume(ctx, bed, topic, "key-leat")
 }
 
@@ -55,9 +48,7 @@ func keyOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, erro
 // each partition in hand. The handler of the first takes its time.
 func consume(ctx context.Context, bed *testbed.Testbed, topic, group string) (exhibit.Outcome, error) {
 	sub, err := subscriber(bed, bed.Name(group))
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	var log testbed.Log
 	overtaken, all := make(chan struct{}, many), make(chan struct{})
 	service, err := testbed.StartService(ctx, topic, sub, func(msg *message.Message) error {
@@ -70,9 +61,7 @@ func consume(ctx context.Context, bed *testbed.Testbed, topic, group string) (ex
 		overtaken <- struct{}{}
 		return nil
 	})
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	err = errors.Join(testbed.Wait(ctx, all), service.Stop())
 	ids := log.IDs()
 	bed.Say("  handled in this order: %v …", ids[:min(8, len(ids))])

@@ -9,6 +9,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox/kafkasource"
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/proof/exhibits/exhibit"
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 )
@@ -36,30 +37,21 @@ func newestOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, e
 // runs it again.
 func meanwhile(ctx context.Context, bed *testbed.Testbed, name string, start func(group string) (message.Subscriber, error)) (exhibit.Outcome, error) {
 	topic, err := bed.CreateTopic(ctx, name, 1)
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	group := bed.Name(name)
 	sub, err := start(group)
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	_, err = sub.Subscribe(ctx, topic)
 	if err == nil {
 		err = bed.Joined(ctx, group, 1)
 	}
-	if err := errors.Join(err, sub.Close()); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(errors.Join(err, sub.Close()))
 	bed.Say("  the group has read the topic, which was empty, and has stopped")
 	sent := []string{"m1", "m2", "m3"}
-	if err := publishAs(bed, topic, nil, byKey(), sent...); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(publishAs(bed, topic, nil, byKey(), sent...))
 	bed.Say("  sent meanwhile: %v", sent)
-	if sub, err = start(group); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	sub, err = start(group)
+	fail.If(err)
 	arrived, err := untilMarker(ctx, bed, sub, topic)
 	bed.Say("  the group has started again, and has got: %v", arrived)
 	return exhibit.Judge(eventsOf(sent...), arrived), errors.Join(err, sub.Close())

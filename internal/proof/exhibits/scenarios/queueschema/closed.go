@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/inbox/pginbox"
@@ -103,7 +102,8 @@ func closedOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, e
 			DrainTimeout: 200 * time.Millisecond, // the message in hand is never given back
 		})
 	}
-	handle := pginbox.Handle(p.in, func(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
+	handle := p.in.Handle(func(ctx context.Context, msg *message.Message) error {
+		tx := pginbox.Tx(ctx)
 		_, err := tx.Exec(ctx, p.effects.Insert, msg.UUID)
 		return err
 	})

@@ -20,7 +20,7 @@ func TestControl_BatchOfOne(t *testing.T) {
 	for name, play := range map[string]exhibit.Side{
 		"closed": closedOnQueue(safestBatch), "slow": slowOnQueue(safestBatch),
 	} {
-		o, err := play(t.Context(), bed)
+		o, err := play.Play(t.Context(), bed)
 		require.NoError(t, err, name)
 		require.Zero(t, o, name)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/proof/exhibits/exhibit"
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 	"github.com/leat-go/leat/middleware"
@@ -42,16 +43,10 @@ func writeAndFail(bed *testbed.Testbed, write message.NoPublishHandlerFunc) mess
 func retriedOnQueue(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	q := queue{bed: bed, topic: "retried", size: safestBatch}
 	effects, err := bed.Effects(ctx, "retried_queue")
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
-	if err := q.publish(first); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
+	fail.If(q.publish(first))
 	sub, err := q.subscriber(30 * time.Second)
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	service, err := testbed.StartService(ctx, q.topic, sub, writeAndFail(bed, func(msg *message.Message) error {
 		tx, ok := sql.TxFromContext(msg.Context())
 		if !ok {
@@ -60,12 +55,8 @@ func retriedOnQueue(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome,
 		_, err := tx.ExecContext(msg.Context(), effects.Insert, msg.UUID)
 		return err
 	}))
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
-	if err := errors.Join(q.drained(ctx), service.Stop()); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
+	fail.If(errors.Join(q.drained(ctx), service.Stop()))
 	done, err := effects.IDs(ctx)
 	return exhibit.Judge(only(), done), err
 }
@@ -73,30 +64,18 @@ func retriedOnQueue(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome,
 // retriedOnLeat writes in the transaction of the inbox.
 func retriedOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	p, err := newPath(ctx, bed, "retried")
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
-	if err := p.publish(ctx, first); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
+	fail.If(p.publish(ctx, first))
 	sub, err := kafkasource.NewSubscriber(bed.Brokers, bed.Name("retried"), kafkasource.Config{})
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: p.in})
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	service, err := testbed.StartService(ctx, p.topic, sub, writeAndFail(bed, func(msg *message.Message) error {
 		_, err := pginbox.Tx(msg.Context()).Exec(msg.Context(), p.effects.Insert, msg.UUID)
 		return err
 	}), once)
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
-	if err := errors.Join(p.effects.Has(ctx, first), service.Stop()); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
+	fail.If(errors.Join(p.effects.Has(ctx, first), service.Stop()))
 	done, err := p.effects.IDs(ctx)
 	return exhibit.Judge(only(), done), err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/proof/exhibits/exhibit"
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 	"github.com/leat-go/leat/middleware"
@@ -75,28 +76,18 @@ func slowOnQueue(size int) exhibit.Side {
 // slowOnLeat bounds the handler by Watermill's Timeout, inside the inbox.
 func slowOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	p, err := newPath(ctx, bed, "slow")
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
-	if err := p.publish(ctx, batch()...); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
+	fail.If(p.publish(ctx, batch()...))
 	sub, err := kafkasource.NewSubscriber(bed.Brokers, bed.Name("slow"), kafkasource.Config{})
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: p.in})
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	stumbled := make(chan struct{})
 	service, err := testbed.StartService(ctx, p.topic, sub, stumble(bed, func(msg *message.Message) error {
 		_, err := pginbox.Tx(msg.Context()).Exec(msg.Context(), p.effects.Insert, msg.UUID)
 		return err
 	}, stumbled), once, wmiddleware.Timeout(deadline))
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	err = testbed.Wait(ctx, stumbled)
 	if err == nil {
 		err = p.publish(ctx, marker)
@@ -104,9 +95,7 @@ func slowOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, err
 	if err == nil {
 		err = p.effects.Has(ctx, marker)
 	}
-	if err := errors.Join(err, service.Stop()); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(errors.Join(err, service.Stop()))
 	done, err := p.effects.IDs(ctx)
 	return exhibit.Judge(committed(), done), err
 }

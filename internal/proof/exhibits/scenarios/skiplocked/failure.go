@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/proof/exhibits/exhibit"
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 	lob "github.com/leat-go/leat/outbox"
@@ -22,13 +23,9 @@ func pair() []exhibit.Event {
 // message must not hold up all others, and publishes it in the next round.
 func failureAsWritten(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	o, err := newOutbox(ctx, bed, "failure")
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	all := pair()
-	if err := insertAll(ctx, bed, o.insert, all); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(insertAll(ctx, bed, o.insert, all))
 	var topic testbed.Log
 	var before bool
 	for range 2 {
@@ -48,13 +45,9 @@ func failureAsWritten(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcom
 // failureOnLeat: the relay holds back what comes after it in its key.
 func failureOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	ob, insert, err := leatOutbox(ctx, bed, "failure")
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	all := pair()
-	if err := insertAll(ctx, bed, insert, all); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(insertAll(ctx, bed, insert, all))
 	var topic testbed.Log
 	var before atomic.Bool
 	sink, err := relay.Func(func(_ context.Context, r lob.Record) error {
@@ -66,9 +59,7 @@ func failureOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, 
 		topic.Add(r.ID)
 		return nil
 	}, relay.FuncConfig{})
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	err = testbed.Drain(ctx, ob, sink)
 	return exhibit.Judge(all, topic.IDs()), err
 }

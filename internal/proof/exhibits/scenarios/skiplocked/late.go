@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/proof/exhibits/exhibit"
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 )
@@ -35,9 +36,7 @@ func straddle(ctx context.Context, bed *testbed.Testbed, insert func(context.Con
 
 func lateAsWritten(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	o, err := newOutbox(ctx, bed, "late")
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	var topic testbed.Log
 	var last int64
 	err = straddle(ctx, bed, o.insert, func() (err error) {
@@ -50,9 +49,7 @@ func lateAsWritten(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, 
 
 func lateOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	ob, insert, err := leatOutbox(ctx, bed, "late")
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	var topic testbed.Log
 	err = straddle(ctx, bed, insert, func() error {
 		err := testbed.Drain(ctx, ob, topic.Sink())

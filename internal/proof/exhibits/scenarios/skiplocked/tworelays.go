@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/proof/exhibits/exhibit"
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 	lob "github.com/leat-go/leat/outbox"
@@ -15,13 +16,9 @@ import (
 // takes the next and is not.
 func twoRelaysAsWritten(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	o, err := newOutbox(ctx, bed, "two")
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	all := events()
-	if err := insertAll(ctx, bed, o.insert, all); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(insertAll(ctx, bed, o.insert, all))
 	var topic testbed.Log
 	taken, goOn := make(chan struct{}), make(chan struct{})
 	ended := make(chan error, 1)
@@ -64,13 +61,9 @@ func (s *slowSink) Send(ctx context.Context, records []lob.Record) []lob.Result 
 // twoRelaysOfLeat: the second relay finds that the first one leads.
 func twoRelaysOfLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	ob, insert, err := leatOutbox(ctx, bed, "two")
-	if err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(err)
 	all := events()
-	if err := insertAll(ctx, bed, insert, all); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(insertAll(ctx, bed, insert, all))
 	var topic testbed.Log
 	taken, goOn := make(chan struct{}), make(chan struct{})
 	calls := 0
@@ -82,9 +75,7 @@ func twoRelaysOfLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome
 	}}
 	first, err1 := testbed.NewRelay(ob, slow, relay.Config{PageSize: page})
 	second, err2 := testbed.NewRelay(ob, topic.Sink(), relay.Config{PageSize: page})
-	if err := errors.Join(err1, err2); err != nil {
-		return exhibit.Outcome{}, err
-	}
+	fail.If(errors.Join(err1, err2))
 	ended := make(chan error, 1)
 	go func() {
 		_, err := first.RunOnce(ctx)

@@ -1,6 +1,0 @@
-package pghttp
-
-import "time"
-
-// Impatient shortens how long a request has a connection before the pool is looked at.
-func (s *Store) Impatient(long time.Duration) { s.full.Long = long }

@@ -1,0 +1,1 @@
+SELECT seq FROM leat_outbox WHERE id = ?

@@ -1,1 +1,0 @@
-INSERT INTO tallies (acked) VALUES (?)

@@ -1,0 +1,1 @@
+SELECT events FROM counters WHERE repository = $1

@@ -1,0 +1,1 @@
+SELECT seq FROM leat.outbox WHERE id = $1

@@ -1,0 +1,4 @@
+package inboxtest
+
+// PositionChecks are those of RunPositions, for their controls.
+var PositionChecks = positionChecks

@@ -1,0 +1,194 @@
+package testenv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Own is a real server of a program's own, to be stopped, killed and started again.
+// Tests have [PrivatePostgres], [PrivateKafka], [PrivateRedis], [PrivateRabbit], [PrivateMySQL]
+// and [PrivateMariaDB], which are made of it. The caller must Close it, and must have called
+// [Supervise] first thing in main. Its methods must not be called concurrently.
+type Own struct {
+	// Address is the server's: a URL for databases and RabbitMQ, host:port for the others. It
+	// stays the same across restarts.
+	Address string
+	// HostPort is where it listens.
+	HostPort string
+	// Version is the server's version.
+	Version string
+
+	server *server
+}
+
+// OwnPostgres starts PostgreSQL. It takes two to three seconds.
+func OwnPostgres(ctx context.Context, o PostgresOptions) (*Own, error) {
+	binaries, err := wantedPostgres(ctx, o.Version)
+	if err != nil {
+		return nil, err
+	}
+	service, s, err := startPostgres(ctx, binaries, privateSettings(o.Settings))
+	if err != nil {
+		return nil, err
+	}
+
+	return newOwn(service, s), nil
+}
+
+// OwnKafka starts a broker. It takes some five seconds.
+func OwnKafka(ctx context.Context) (*Own, error) {
+	service, s, err := startKafka(ctx, privateBroker())
+	if err != nil {
+		return nil, err
+	}
+
+	return newOwn(service, s), nil
+}
+
+// OwnRedis starts Redis with settings such as {"appendonly": "yes"}.
+func OwnRedis(ctx context.Context, settings map[string]string) (*Own, error) {
+	service, s, err := startRedis(ctx, settings)
+	if err != nil {
+		return nil, err
+	}
+
+	return newOwn(service, s), nil
+}
+
+func newOwn(service Service, s *server) *Own {
+	return &Own{Address: service.Address, HostPort: s.address(), Version: service.Version, server: s}
+}
+
+// End sends the server a signal and waits until it has exited. To PostgreSQL,
+// SIGQUIT is an immediate stop and so a crash.
+func (o *Own) End(ctx context.Context, sig syscall.Signal) error {
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	if err := o.server.proc.end(ctx, sig); err != nil {
+		return fmt.Errorf("end the server at %s: %w", o.HostPort, err)
+	}
+
+	return nil
+}
+
+// Signal sends the server a signal that it survives, such as SIGSTOP and SIGCONT.
+func (o *Own) Signal(sig syscall.Signal) error { return o.server.proc.signal(sig) }
+
+// Start starts the server again, on the same port and data, and waits until it
+// answers.
+func (o *Own) Start(ctx context.Context) error { return o.server.start(ctx) }
+
+// Close stops the server for good and waits until it is gone.
+func (o *Own) Close() error { return o.server.close(context.Background()) }
+
+// OwnRabbit starts RabbitMQ with further lines of rabbitmq.conf.
+func OwnRabbit(ctx context.Context, conf string) (*Own, error) {
+	service, s, err := startRabbit(ctx, conf)
+	if err != nil {
+		return nil, err
+	}
+
+	return newOwn(service, s), nil
+}
+
+// OwnDynamo starts DynamoDB Local with tables in memory: unlike DynamoDB it forgets the tokens of
+// requests when it ends, so that it is no server to be killed.
+func OwnDynamo(ctx context.Context) (*Own, error) {
+	service, s, err := startOwnDynamo(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	return newOwn(service, s), nil
+}
+
+// Program is a server that this package does not know of itself.
+type Program struct {
+	// Name is what the name of its directory has in it.
+	Name string
+	// Plan returns the files to write into its directory, by name, and its command
+	// line. It runs in dir, which is removed in the end, and is to listen on port.
+	Plan func(dir string, port int) (files map[string]string, argv []string)
+	// Probe returns the version of the server at address, and an error until it
+	// answers.
+	Probe func(ctx context.Context, address string) (version string, err error)
+}
+
+// OwnProgram starts a program and waits until it answers. It ends with us, like the
+// servers that this package knows.
+func OwnProgram(ctx context.Context, p Program) (*Own, error) {
+	s, err := serve(ctx, p.Name, programServer{p})
+	if err != nil {
+		return nil, err
+	}
+
+	return newOwn(Service{Address: s.address(), Version: s.version}, s), nil
+}
+
+// Log is the end of what the server has printed, for an error.
+func (o *Own) Log() string { return o.server.proc.tail(errorTail) }
+
+// programServer runs a program.
+type programServer struct {
+	program Program
+}
+
+func (s programServer) plan(dir string, port int) (plan, error) {
+	files, argv := s.program.Plan(dir, port)
+
+	return plan{Files: files, Argv: argv, Stop: []stopStep{{Signal: int(syscall.SIGTERM), Wait: 15 * time.Second}}}, nil
+}
+
+func (s programServer) probe(ctx context.Context, _ string, port int) (string, error) {
+	return s.program.Probe(ctx, localAddress(port))
+}
+
+// private is a server of a test's own: an [Own] that fails the test when it fails, and
+// is gone when the test ends.
+type private struct {
+	tb  testing.TB
+	own *Own
+}
+
+// startPrivate starts one. Where there is none to be started and needs says what for,
+// the test is skipped, in CI it fails.
+func startPrivate(tb testing.TB, needs string, start func(context.Context) (*Own, error)) private {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	own, err := start(ctx)
+	if needs != "" && errors.Is(err, ErrUnavailable) && !inCI() {
+		tb.Skipf("needs %s: %s", needs, firstLine(err))
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := own.Close(); err != nil {
+			tb.Errorf("stop the test's own server: %v", err)
+		}
+	})
+
+	return private{tb: tb, own: own}
+}
+
+// end sends the server a signal and waits until it has exited.
+func (s private) end(sig syscall.Signal) {
+	s.tb.Helper()
+	if err := s.own.End(context.Background(), sig); err != nil {
+		s.tb.Fatal(err)
+	}
+}
+
+// Start starts the server again, on the same port and data, and waits until it
+// answers.
+func (s private) Start() {
+	s.tb.Helper()
+	if err := s.own.Start(context.Background()); err != nil {
+		s.tb.Fatal(err)
+	}
+}

@@ -1,0 +1,3 @@
+package promleat
+
+var ErrRegistered = errRegistered

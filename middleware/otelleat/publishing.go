@@ -1,0 +1,67 @@
+package otelleat
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// waitKey is the attribute with the time that a record has waited in the outbox.
+const waitKey = "leat.wait"
+
+// Publishing returns a hook that makes a span of each attempt of a relay to deliver a
+// record: a child of the span that was current when the message was enqueued. Give it to
+// relay.Config.Hooks. The record is sent as it was enqueued, so the span of a delivery is
+// beside that of the attempt and not below it. The hook is safe for concurrent use.
+//
+// The span lasts as long as the call of the sink, which may have carried other records.
+// Its attribute leat.wait is the time in seconds from when the message was stored, by the
+// database's clock, to the call, by this machine's; 0 if the clocks disagree by more. A
+// record without a trace in its headers gets no span, nor one that the sink has not tried
+// (outbox.FailureNotSent).
+func (t *Tracer) Publishing() relay.SendHook { return publishing{t} }
+
+type publishing struct{ tracer *Tracer }
+
+// Borrows implements driver.Borrower of package outbox/driver.
+func (publishing) Borrows() {}
+
+// OnRelaySend implements relay.SendHook.
+func (p publishing) OnRelaySend(ctx context.Context, e relay.SendEvent) {
+	over := time.Now()
+	began := over.Add(-e.Took)
+	ctx = context.WithoutCancel(ctx)
+	for i := range e.Records {
+		p.span(ctx, &e.Records[i], e.Results[i].Err, began, over)
+	}
+}
+
+// span makes the span of one record, if it was tried and has a trace.
+func (p publishing) span(ctx context.Context, r *outbox.Record, err error, began, over time.Time) {
+	if err != nil && outbox.KindOf(err) == outbox.FailureNotSent {
+		return
+	}
+	ctx, opts := p.tracer.follow(ctx, r.Headers)
+	if opts == nil {
+		return
+	}
+	opts = append(opts, trace.WithTimestamp(began), trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(
+		attribute.String("messaging.operation.type", "send"),
+		attribute.String("messaging.message.id", r.ID),
+		attribute.String("messaging.destination.name", r.Topic),
+		attribute.Int("messaging.message.body.size", len(r.Payload)),
+		attribute.Float64(waitKey, max(0, began.Sub(r.CreatedAt)).Seconds()),
+	))
+	_, span := p.tracer.tracer.Start(ctx, "publish "+r.Topic, opts...)
+	if err != nil {
+		span.RecordError(err, trace.WithTimestamp(over))
+		span.SetStatus(codes.Error, err.Error())
+	}
+	span.End(trace.WithTimestamp(over))
+}

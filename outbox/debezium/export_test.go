@@ -1,0 +1,10 @@
+package debezium
+
+var (
+	ErrConnectorStopped = errConnectorStopped
+	ErrNoSlot           = errNoSlot
+	ErrConnectorRunning = errConnectorRunning
+	ErrRelayRunning     = errRelayRunning
+	ErrSlotOlder        = errSlotOlder
+	ErrTableBusy        = errTableBusy
+)

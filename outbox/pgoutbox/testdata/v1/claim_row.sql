@@ -1,1 +1,0 @@
-INSERT INTO @{_leases} (relay_group, slot) VALUES ($1, $2) ON CONFLICT DO NOTHING

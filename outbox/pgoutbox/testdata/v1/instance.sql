@@ -1,1 +1,0 @@
-SELECT instance::text FROM @{_meta}

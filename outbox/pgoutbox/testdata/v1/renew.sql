@@ -1,3 +1,0 @@
-UPDATE @{_leases}
-SET lease_until = clock_timestamp() + $5::bigint * interval '1 microsecond'
-WHERE relay_group = $1 AND slot = $2 AND owner = $3 AND epoch = $4

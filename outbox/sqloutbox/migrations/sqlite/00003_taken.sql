@@ -1,1 +1,0 @@
--- Nothing: SQLite has no grants. The versions are those of MySQL, where this is a column to lock by.

@@ -1,0 +1,6 @@
+package wmoutbox
+
+var (
+	ErrPublishOnly       = errPublishOnly
+	ErrMixedTransactions = errMixedTransactions
+)

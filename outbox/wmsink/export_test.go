@@ -1,0 +1,3 @@
+package wmsink
+
+var ErrPanic = errPanic
