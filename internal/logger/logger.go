@@ -37,11 +37,11 @@ func Over(ctx context.Context, l *slog.Logger, of, text string, attrs ...slog.At
 // Tell logs at level Info that something works that an operator waits for, to loggers as Or
 // returns them, the default one included.
 func Tell(ctx context.Context, l *slog.Logger, text string, attrs ...slog.Attr) {
-	h := l.Handler()
-	if limited, ok := h.(*limited); ok {
-		h = limited.Handler
+	if limited, ok := l.Handler().(*limited); ok {
+		info(ctx, limited.Handler, text, attrs)
+		return
 	}
-	info(ctx, h, text, attrs)
+	info(ctx, l.Handler(), text, attrs)
 }
 
 func info(ctx context.Context, h slog.Handler, text string, attrs []slog.Attr) {
