@@ -13,8 +13,9 @@ import (
 	"github.com/leat-go/leat/middleware"
 )
 
-// One handler without a router. The message is delivered three times; the first
-// time the handler fails after it has written.
+// One handler without a router: in a test on a database, or in a loop over another client's
+// messages. The message is delivered three times; the first time the handler fails after it
+// has written.
 func ExampleInbox() {
 	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
 		in, err := pginbox.New(pool, "loyalty", pginbox.Config{})
