@@ -12,7 +12,9 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill/components/cqrs"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/ThreeDotsLabs/watermill/pubsub/gochannel"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
@@ -166,6 +168,46 @@ func TestRouter_NeedsAnInbox(t *testing.T) {
 	err = service.Run(t.Context())
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 	require.ErrorContains(t, err, "Config.Inbox")
+}
+
+// orderPlaced is an event of cqrs.
+type orderPlaced struct{ Order string }
+
+// TestRouter_CQRS: handlers that package cqrs adds take effect once.
+func TestRouter_CQRS(t *testing.T) {
+	t.Parallel()
+	in, err := meminbox.New("shop", meminbox.Config{Config: inbox.Config{BusyDelay: inbox.NoDelay}})
+	require.NoError(t, err)
+	service, err := leat.New(leat.Config{Inbox: in})
+	require.NoError(t, err)
+	broker := gochannel.NewGoChannel(gochannel.Config{Persistent: true}, watermill.NopLogger{})
+	done := make(chan string, 10)
+	router := service.Router(nil)
+	processor, err := cqrs.NewEventProcessorWithConfig(router.Router, cqrs.EventProcessorConfig{
+		GenerateSubscribeTopic: func(cqrs.EventProcessorGenerateSubscribeTopicParams) (string, error) { return "orders", nil },
+		SubscriberConstructor: func(cqrs.EventProcessorSubscriberConstructorParams) (message.Subscriber, error) {
+			return broker, nil
+		},
+		Marshaler: cqrs.JSONMarshaler{},
+	})
+	require.NoError(t, err)
+	require.NoError(t, processor.AddHandlers(cqrs.NewEventHandler("loyalty", func(ctx context.Context, e *orderPlaced) error {
+		meminbox.OnCommit(ctx, func() { done <- e.Order })
+		return nil
+	})))
+	for _, order := range []string{"1", "1", "2"} {
+		msg, err := cqrs.JSONMarshaler{}.Marshal(orderPlaced{order})
+		require.NoError(t, err)
+		msg.UUID = "order-" + order
+		require.NoError(t, broker.Publish("orders", msg))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- service.Run(ctx) }()
+	require.ElementsMatch(t, []string{"1", "2"}, []string{<-done, <-done})
+	cancel()
+	require.NoError(t, <-ended)
+	require.Empty(t, done)
 }
 
 // unmigrated is an outbox that cannot be migrated.
