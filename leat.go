@@ -163,8 +163,8 @@ func (s *Service) Ready(ctx context.Context) error {
 		return errNotServing
 	}
 	for _, r := range s.list() {
-		if !r.IsRunning() || r.IsClosed() {
-			return errRouterStopped
+		if !r.IsRunning() { // one that has ended has ended the service; IsClosed would wait for its handlers
+			return errRouterStarts
 		}
 	}
 	if s.relay == nil {

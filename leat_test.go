@@ -8,14 +8,17 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
+	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/components/cqrs"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/ThreeDotsLabs/watermill/pubsub/gochannel"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat"
@@ -170,6 +173,39 @@ func TestRouter_NeedsAnInbox(t *testing.T) {
 	require.ErrorContains(t, err, "Config.Inbox")
 }
 
+// TestReady_WaitsForNobody: a router that is being closed waits for its handlers, and a probe does not.
+func TestReady_WaitsForNobody(t *testing.T) {
+	t.Parallel()
+	in, err := meminbox.New("shop", meminbox.Config{})
+	require.NoError(t, err)
+	service, err := leat.New(leat.Config{Inbox: in})
+	require.NoError(t, err)
+	broker := gochannel.NewGoChannel(gochannel.Config{Persistent: true}, watermill.NopLogger{})
+	router, began, goOn := service.Router(nil), make(chan struct{}), make(chan struct{})
+	router.AddConsumerHandler("loyalty", "orders", broker, func(*message.Message) error {
+		close(began)
+		<-goOn
+		return nil
+	})
+	ended, closed, answered := make(chan error, 1), make(chan error, 1), make(chan error, 1)
+	go func() { ended <- service.Run(t.Context()) }()
+	require.NoError(t, broker.Publish("orders", message.NewMessage("order-1", nil)))
+	<-began
+	go func() { closed <- router.Close() }()
+	for broker.Publish("others", message.NewMessage("", nil)) == nil { // until the router closes it
+		runtime.Gosched()
+	}
+	go func() { answered <- service.Ready(t.Context()) }()
+	select {
+	case <-answered:
+	case <-time.After(10 * time.Second):
+		t.Error("Ready waits for a handler")
+	}
+	close(goOn)
+	require.NoError(t, <-closed)
+	require.NoError(t, <-ended)
+}
+
 // orderPlaced is an event of cqrs.
 type orderPlaced struct{ Order string }
 
@@ -244,6 +280,23 @@ func TestRun_NotMigrated(t *testing.T) {
 	require.ErrorIs(t, err, outbox.ErrNotMigrated)
 	require.Regexp(t, `^leat: relay: leat: source is unusable: leat: schema is not migrated: outbox in "leat"."outbox" `+
 		`is at version 0, needed is \d+ or later: call Migrate, or run leat migrate up$`, err.Error())
+}
+
+// TestRun_InboxWithoutAPool: an inbox on database/sql cannot be maintained by itself, and says what to do.
+//
+//leat:level 1
+func TestRun_InboxWithoutAPool(t *testing.T) {
+	t.Parallel()
+	db := stdlib.OpenDBFromPool(testenv.Postgres(t).Pool)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	in, err := pginbox.NewSQL(db, "shop", pginbox.Config{})
+	require.NoError(t, err)
+	service, err := leat.New(leat.Config{Inbox: in})
+	require.NoError(t, err)
+	err = service.Run(t.Context())
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+	require.ErrorContains(t, err, "leat: inbox maintenance: ")
+	require.ErrorContains(t, err, "NoMaintenance = false: must be true for an inbox of NewSQL")
 }
 
 type never struct{}

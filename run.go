@@ -15,8 +15,8 @@ import (
 )
 
 var (
-	errNotServing    = errors.New("leat: the service is not running")
-	errRouterStopped = errors.New("leat: a router is not running")
+	errNotServing   = errors.New("leat: the service is not running")
+	errRouterStarts = errors.New("leat: a router has not begun")
 )
 
 // What a store may have beside the required methods.

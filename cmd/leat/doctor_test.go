@@ -38,8 +38,8 @@ const (
 func illnesses() []illness {
 	return []illness{
 		{
-			"schema.outbox", doctor.Fail, "is at version",
-			[]string{"ALTER TABLE leat.outbox_migrations RENAME TO kept", "CREATE TABLE leat.outbox_migrations AS SELECT * FROM leat.kept WHERE version = 1"},
+			"schema.outbox", doctor.Fail, "is not there",
+			[]string{"ALTER TABLE leat.outbox_migrations RENAME TO kept", "CREATE TABLE leat.outbox_migrations AS SELECT * FROM leat.kept WHERE false"},
 			[]string{"DROP TABLE leat.outbox_migrations", "ALTER TABLE leat.kept RENAME TO outbox_migrations"},
 		},
 		{

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"os/signal"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/jackc/pgx/v5"
@@ -18,7 +20,9 @@ import (
 )
 
 func main() {
-	pool := must(pgxpool.New(context.Background(), "postgres://localhost/shop"))
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	pool := must(pgxpool.New(ctx, "postgres://localhost/shop"))
 	ob := must(pgoutbox.New(pool, pgoutbox.Config{}))
 	in := must(pginbox.New(pool, "shop", pginbox.Config{Config: inbox.Config{
 		OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 3},
@@ -49,7 +53,7 @@ func main() {
 		}
 	})
 	go http.ListenAndServe("localhost:8080", nil)
-	must(0, shop.Run(context.Background()))
+	must(0, shop.Run(ctx)) // until Ctrl-C
 }
 
 func must[T any](v T, err error) T {

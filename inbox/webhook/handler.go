@@ -47,7 +47,7 @@ type handler struct {
 // The handler answers with
 //
 //	200  after the commit, and for repeats; the event may have been given up, by Policy
-//	400  to what is no webhook of the scheme; 405 to methods other than POST
+//	400  to what is not a webhook of the scheme; 405 to methods other than POST
 //	401  to what is not verified
 //	409  while another delivery of the event is in progress
 //	413  to bodies that are too large

@@ -148,7 +148,7 @@ func startOwnDynamo(ctx context.Context) (Service, *server, error) {
 	}, s, nil
 }
 
-// errDynamoReply is returned for answers that are no DynamoDB's, and for its refusals.
+// errDynamoReply is returned for answers that are not DynamoDB's, and for its refusals.
 var errDynamoReply = errors.New("testenv: reply of DynamoDB")
 
 // dynamoCall makes a request in DynamoDB's own JSON: the demo links this package, and so no

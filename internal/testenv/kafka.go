@@ -188,7 +188,7 @@ type KafkaServer struct {
 }
 
 // PrivateKafka starts a broker of the test's own. It takes some five seconds.
-// Where there is no Java the test is skipped, in CI it fails.
+// Without Java the test is skipped, and in CI it fails.
 func PrivateKafka(tb testing.TB) *KafkaServer {
 	tb.Helper()
 	s := startPrivate(tb, "a real Kafka broker", OwnKafka)

@@ -282,7 +282,7 @@ type SecuredServer struct {
 }
 
 // SecuredKafka starts one. It takes some five seconds, so the tests of a file share it.
-// Where there is no Java the test is skipped, in CI it fails.
+// Without Java the test is skipped, and in CI it fails.
 func SecuredKafka(tb testing.TB) *SecuredServer {
 	tb.Helper()
 	security, err := newKafkaSecurity()

@@ -175,7 +175,7 @@ func localRabbit() (string, error) {
 	return "", fmt.Errorf("%w: %w", ErrUnavailable, errors.Join(errs...))
 }
 
-// errRabbitReply is returned for answers that are no broker's, and for its refusals.
+// errRabbitReply is returned for answers that are not a broker's, and for its refusals.
 var errRabbitReply = errors.New("testenv: reply of RabbitMQ")
 
 // inspectRabbit says hello and returns the broker's version and the name of its cluster, which

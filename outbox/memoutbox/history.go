@@ -12,7 +12,7 @@ import (
 
 // HistoryConfig selects what is replayed. The zero value is everything.
 type HistoryConfig struct {
-	// FromSeq and ToSeq bound outbox.Record.Seq, both included; 0 is no bound.
+	// FromSeq and ToSeq bound outbox.Record.Seq, both included; 0 means unbounded.
 	// Default to 0.
 	FromSeq, ToSeq int64
 

@@ -20,7 +20,7 @@ import (
 
 // HistoryConfig selects what is replayed. The zero value is all that is retained.
 type HistoryConfig struct {
-	// FromSeq and ToSeq bound outbox.Record.Seq, both included; 0 is no bound. Not
+	// FromSeq and ToSeq bound outbox.Record.Seq, both included; 0 means unbounded. Not
 	// negative. Default to 0.
 	FromSeq, ToSeq int64
 
@@ -29,7 +29,7 @@ type HistoryConfig struct {
 	Since, Until time.Time
 
 	// FromWindow and ToWindow bound by windows of Group, both included: what its relay has
-	// read in that window and after it, or until then; 0 is no bound. The last 64 windows
+	// read in that window and after it, or until then; 0 means unbounded. The last 64 windows
 	// are known. Not negative. Default to 0.
 	FromWindow, ToWindow int64
 

@@ -21,7 +21,7 @@ import (
 
 // HistoryConfig selects what is replayed. The zero value is all that is retained.
 type HistoryConfig struct {
-	// FromSeq and ToSeq bound outbox.Record.Seq, both included; 0 is no bound. Not
+	// FromSeq and ToSeq bound outbox.Record.Seq, both included; 0 means unbounded. Not
 	// negative. Default to 0.
 	FromSeq, ToSeq int64
 

@@ -25,6 +25,9 @@ type Program struct {
 	DB *testenv.Database
 	// Log has what it prints.
 	Log *testenv.Log
+
+	binary string
+	cmd    *exec.Cmd
 }
 
 // Start builds main.go of the working directory and starts it, on a database of its own in which
@@ -34,14 +37,28 @@ func Start(t *testing.T, broker, setup string) *Program {
 	p := &Program{Listen: Free(t), DB: testenv.Postgres(t), Log: testenv.NewLog()}
 	_, err := p.DB.Pool.Exec(t.Context(), setup)
 	require.NoError(t, err)
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), p.build(t, broker)) //nolint:gosec // it was built here
-	cmd.Stdout, cmd.Stderr = p.Log, p.Log
-	require.NoError(t, cmd.Start())
+	p.binary = p.build(t, broker)
+	p.Run(t)
 	t.Cleanup(func() {
-		require.NoError(t, cmd.Process.Kill())
-		require.Error(t, cmd.Wait(), "it was killed")
+		require.NoError(t, p.cmd.Process.Kill())
+		require.Error(t, p.cmd.Wait(), "it was killed")
 	})
 	return p
+}
+
+// Run starts the program again after Interrupt.
+func (p *Program) Run(t *testing.T) {
+	t.Helper()
+	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), p.binary) //nolint:gosec // it was built here
+	p.cmd.Stdout, p.cmd.Stderr = p.Log, p.Log
+	require.NoError(t, p.cmd.Start())
+}
+
+// Interrupt is Ctrl-C, at which the program must end well.
+func (p *Program) Interrupt(t *testing.T) {
+	t.Helper()
+	require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
+	require.NoError(t, p.cmd.Wait())
 }
 
 func (p *Program) build(t *testing.T, broker string) (binary string) {

@@ -115,7 +115,7 @@ type Query struct {
 	Share Share
 	// From is the least Seq.
 	From int64
-	// Limit bounds the rows. 0 is no bound.
+	// Limit bounds the rows. 0 means unbounded.
 	Limit int
 	// Last returns the last rows, descending in Seq, instead of the first, ascending.
 	Last bool
