@@ -29,6 +29,8 @@ type batchCall struct {
 
 	handler string // the name of the handler's function, empty if it is not known
 
+	outage error // that a message has met: what is not done yet is not tried
+
 	each  bool // the handler is one of single messages
 	early int  // how often one of them has failed soon
 }
@@ -171,6 +173,10 @@ func (c *batchCall) runnable(ctx context.Context, entries []batchEntry) []batchE
 	for _, e := range entries {
 		if err := errors.Join(over(ctx), over(e.msg.Context())); err != nil { //nolint:contextcheck // the message has one of its own
 			c.settleAll(ctx, []batchEntry{e}, OutcomeFailed, "not run", err)
+			continue
+		}
+		if c.outage != nil {
+			c.settleAll(ctx, []batchEntry{e}, OutcomeFailed, "not run", c.outage)
 			continue
 		}
 		if c.held(e) {
