@@ -35,7 +35,6 @@ func rejected(err error) bool {
 		kerr.RecordListTooLarge,
 		kerr.CorruptMessage,
 		kerr.InvalidRecord,
-		kerr.InvalidTimestamp,
 		kerr.InvalidTopicException,
 		kerr.UnsupportedForMessageFormat,
 	)
@@ -78,6 +77,7 @@ func isBroker(err error) bool {
 		kerr.CoordinatorNotAvailable,
 		kerr.FencedLeaderEpoch,
 		kerr.IllegalSaslState,
+		kerr.InvalidTimestamp, // see page.refusedTime
 		kerr.InvalidReplicationFactor,
 		kerr.KafkaStorageError,
 		kerr.LeaderNotAvailable,

@@ -124,7 +124,7 @@ func (s *Sink) drop() {
 	s.end()
 	s.client = nil
 	s.topics.forget()
-	s.page = page{format: s.cfg.Format}
+	s.page = page{format: s.cfg.Format, untimely: s.page.untimely}
 }
 
 // connErrors remembers why connections fail, which the errors of records do

@@ -145,7 +145,7 @@ func TestClassify(t *testing.T) {
 		want outbox.FailureKind
 	}{
 		{kerr.MessageTooLarge, outbox.FailurePermanent},
-		{kerr.InvalidTimestamp, outbox.FailurePermanent},
+		{kerr.InvalidTimestamp, outbox.FailureOutage},
 		{kerr.SaslAuthenticationFailed, outbox.FailureOutage},
 		{kgo.ErrClientClosed, outbox.FailureOutage},
 		{context.DeadlineExceeded, outbox.FailureOutage},

@@ -21,6 +21,8 @@ var (
 	errClosed = fmt.Errorf("%w: the Kafka sink", outbox.ErrClosed)
 
 	errTooLarge = errors.New("leat: record is too large")
+
+	errUntimely = errors.New("leat: kafka refuses the time of now, too: compare this process's clock with the brokers', and look at the topic's message.timestamp.before.max.ms and .after.max.ms")
 )
 
 // Sink delivers records to Kafka. It is safe for concurrent use; its methods
