@@ -184,6 +184,14 @@ func failureMutants() []Mutant {
 			Package: "outbox/relay", Test: "TestPolicies",
 		},
 		{
+			Name: "total-order-overtakes-what-is-held", Breaks: []string{"O2", "O5"},
+			Change:  "a relay in total order begins although records are set aside",
+			File:    "outbox/relay/mode.go",
+			Old:     `if err == nil && n > 0 {`,
+			New:     `if err == nil && n < 0 {`,
+			Package: "outbox/relay", Test: "TestO5_TotalOrderAfterHeldRecords",
+		},
+		{
 			Name: "total-order-goes-on", Breaks: []string{"O5"},
 			Change:  "in total order a record that failed is passed",
 			File:    "outbox/relay/mode_total.go",
