@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
@@ -30,10 +29,6 @@ type Config struct {
 	// about what this process does not remember. Defaults to none.
 	Shared Cache
 
-	// IDFrom finds the id of a message. It must be the inbox's.
-	// Defaults to inbox.DefaultIDSource.
-	IDFrom inbox.IDSource
-
 	// CacheTimeout bounds each call of a cache. What takes longer counts as not known, and
 	// the inbox is asked. Defaults to 50 ms.
 	CacheTimeout time.Duration
@@ -56,9 +51,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MemoryTTL == 0 {
 		c.MemoryTTL = 10 * time.Minute
-	}
-	if c.IDFrom == nil {
-		c.IDFrom = inbox.DefaultIDSource()
 	}
 	if c.CacheTimeout == 0 {
 		c.CacheTimeout = 50 * time.Millisecond
