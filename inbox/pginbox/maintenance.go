@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/pgpin"
@@ -49,6 +50,7 @@ type Maintenance struct {
 	owner      string
 	running    atomic.Bool
 	seen       seenState
+	clock      clocks.Watch
 
 	// What one round leaves for the next; only the running one uses it.
 	swept    time.Time

@@ -43,19 +43,22 @@ func (r *maintenanceRound) all(ctx context.Context) error {
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
-	var errs []error
-	for _, step := range []struct {
+	type step struct {
 		name string
 		do   func(context.Context) error
-	}{
-		{"ranges ahead", r.ahead},
-		{"floor", r.raise},
-		{"forget", r.forget},
-		{"delete", r.deleteBelow},
-		{"contract", r.contract},
-		{"sweep", r.sweep},
-		{"audit", r.pruneAudit},
-	} {
+	}
+	steps := []step{{"ranges ahead", r.ahead}}
+	r.setFloor(r.state.floor)
+	if err := r.clock.Look(time.UnixMilli(r.state.now)); err != nil {
+		r.alarm(ctx, outbox.AlarmEvent{Kind: AlarmClock, Detail: err.Error()})
+	} else {
+		steps = append(steps, []step{
+			{"floor", r.raise}, {"forget", r.forget}, {"delete", r.deleteBelow},
+			{"contract", r.contract}, {"sweep", r.sweep}, {"audit", r.pruneAudit},
+		}...)
+	}
+	var errs []error
+	for _, step := range steps {
 		err := r.keep(ctx)
 		if err == nil {
 			err = step.do(ctx)

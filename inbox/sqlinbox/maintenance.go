@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/internal/sqlstore"
@@ -74,6 +75,7 @@ type Maintenance struct {
 	running atomic.Bool
 	after   map[int64][]byte // where the look at ids that tell no time goes on, by consumer
 	seen    seenState
+	clock   clocks.Watch
 }
 
 // NewMaintenance returns the Maintenance of the inboxes that were made with db, dialect and
@@ -140,17 +142,22 @@ func (m *Maintenance) once(ctx context.Context) (MaintenanceReport, error) {
 }
 
 func (m *Maintenance) round(ctx context.Context) (r MaintenanceReport, err error) {
-	now, _, err := m.floor(ctx)
+	now, floor, err := m.floor(ctx)
+	if err == nil {
+		r.Floor = floor
+		err = m.clock.Look(now)
+	}
 	if err != nil {
 		return r, err
 	}
-	if err := m.raise(ctx, now.Add(-m.cfg.Retention).UnixMilli()); err != nil {
+	before := m.clock.Limit(floor, now.Add(-m.cfg.Retention))
+	if err := m.raise(ctx, before.UnixMilli()); err != nil {
 		return r, m.Describe(err)
 	}
 	if _, r.Floor, err = m.floor(ctx); err != nil {
 		return r, err
 	}
-	if r.IDs, err = m.forget(ctx, r.Floor, now.Add(-m.cfg.Retention)); err != nil {
+	if r.IDs, err = m.forget(ctx, r.Floor, before); err != nil {
 		return r, m.Describe(err)
 	}
 	if r.Attempts, err = m.pruneAttempts(ctx, now.Add(-m.cfg.KeepAttempts)); err != nil || m.cfg.KeepAudit == 0 {

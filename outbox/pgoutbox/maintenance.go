@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
@@ -38,6 +39,7 @@ type Maintenance struct {
 	// archived are ranges that were archived and could not be dropped yet, with the
 	// snapshot that the archive saw at least. Only the running round uses it.
 	archived map[string]string
+	clock    clocks.Watch
 	// standing are the alarms that last. Only the running round uses it.
 	standing hooks.Standing[outbox.AlarmEvent]
 }
@@ -252,6 +254,7 @@ type round struct {
 	report   MaintenanceReport
 	known    bool     // the groups were looked at
 	exempt   []string // groups that are past their greatest lag
+	doubted  bool     // the clock
 	trim     string   // the open-ended range, where it is too large to be closed
 }
 

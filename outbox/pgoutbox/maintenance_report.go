@@ -55,6 +55,9 @@ const (
 	// AlarmBusy is raised if the locks that a change of the ranges needs were not to be had,
 	// since transactions that use the log stay open: producers, a backup.
 	AlarmBusy outbox.AlarmKind = "busy"
+	// AlarmClock is raised if the clocks of the database and of this process differ by more than an
+	// hour, or if the database's has jumped. Nothing is dropped, deleted or exempted until it is trusted again.
+	AlarmClock outbox.AlarmKind = "clock"
 )
 
 // logged are the attributes of an alarm in the log.

@@ -207,6 +207,32 @@ func TestO2_MaxLag(t *testing.T) {
 	require.Equal(t, 3, query1[int](t, db, "SELECT count(*) FROM leat.outbox_audit WHERE action = 'lose_history' AND relay_group = 'bounded'"))
 }
 
+// TestO2_ClockThatJumps: one round of maintenance meets a clock that is ahead by a month, while a group that has a greatest lag
+// is behind by seconds. It loses nothing; nor do dead records and the audit go.
+func TestO2_ClockThatJumps(t *testing.T) {
+	t.Parallel()
+	ob, db := smallRanges(t)
+	exec(t, db, "INSERT INTO leat.outbox_groups (relay_group, max_lag) VALUES ('bounded', '1 day')")
+	acquire(t, ob, "bounded")
+	putMany(t, ob, 0, 25)
+	settle(t, acquire(t, ob, ""))
+	exec(t, db, "INSERT INTO leat.outbox_audit (action, actor, reason) VALUES ('test', 'test', 'test')")
+	cfg := small()
+	cfg.KeepAudit, cfg.KeepDead = 24*time.Hour, 24*time.Hour
+	m := maintenance(t, ob, cfg)
+	for _, f := range []string{"clock_timestamp", "statement_timestamp"} {
+		exec(t, db, `ALTER FUNCTION pg_catalog.`+f+`() RENAME TO `+f+`_right;
+			CREATE FUNCTION pg_catalog.`+f+`() RETURNS timestamptz LANGUAGE sql STABLE AS $$ SELECT pg_catalog.`+f+`_right() + interval '1 month' $$`)
+	}
+	db.Pool.Reset() // plans were made with the other functions
+	report := once(t, m)
+	require.Empty(t, report.Dropped)
+	require.Zero(t, report.PrunedAudit)
+	require.Len(t, report.Alarms, 1)
+	require.Equal(t, pgoutbox.AlarmClock, report.Alarms[0].Kind)
+	require.Contains(t, report.Alarms[0].Detail, "the clocks of database and process differ by")
+}
+
 // TestO2_Archive: each record is archived before it goes; where that fails, it stays.
 func TestO2_Archive(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
@@ -27,6 +28,7 @@ type Maintenance struct {
 	running atomic.Bool
 	late    map[string]mark // what groups that seem late were to have read, by their names
 	seen    seenState
+	clock   clocks.Watch
 }
 
 // MaintenanceConfig tunes Maintenance. The zero value is a good start.

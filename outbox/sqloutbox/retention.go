@@ -25,6 +25,9 @@ func (m *Maintenance) retain(ctx context.Context) (report MaintenanceReport, err
 	if err := m.ob.checkPrimary(ctx); err != nil {
 		return report, err
 	}
+	if err := m.trustClock(ctx); err != nil {
+		return report, err
+	}
 	if m.cfg.Retention > 0 {
 		floor, err := m.raiseFloor(ctx, &report)
 		if err == nil {
@@ -38,6 +41,19 @@ func (m *Maintenance) retain(ctx context.Context) (report MaintenanceReport, err
 		return report, err
 	}
 	return report, m.prune(ctx, m.cfg.KeepDead, "prune_dead", "dead_delete")
+}
+
+// trustClock returns an error if the database's clock is not to be trusted with what cannot be undone.
+func (m *Maintenance) trustClock(ctx context.Context) error {
+	var now time.Time
+	err := m.ob.log.Look(ctx, func(q sqlstore.Querier) (err error) {
+		now, err = m.ob.log.Now(ctx, q)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return m.clock.Look(now)
 }
 
 // prune deletes what is older than keep: the rows that a statement selects, one by one, a

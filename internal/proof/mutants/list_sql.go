@@ -20,6 +20,22 @@ func sqlWriteMutants() []Mutant {
 			Package: sqlInboxTests, Test: "TestMigrate_RefusesWhatIsLost",
 		},
 		{
+			Name: "sql-inbox-forgets-by-any-clock", Breaks: []string{"I7"},
+			Change:  "maintenance of an inbox on MySQL believes a clock that is a month ahead",
+			File:    "inbox/sqlinbox/maintenance.go",
+			Old:     `err = m.clock.Look(now)`,
+			New:     `_ = m.clock.Look(now)`,
+			Package: sqlInboxTests, Test: "TestI7_ClockThatJumps", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-history-goes-by-any-clock", Breaks: []string{"O2"},
+			Change:  "retention on MySQL believes a clock that is a month ahead",
+			File:    "outbox/sqloutbox/retention.go",
+			Old:     `return m.clock.Look(now)`,
+			New:     `_ = m.clock.Look(now); return nil`,
+			Package: sqlTests, Test: "TestO2_ClockThatJumps", Needs: MySQL | MariaDB,
+		},
+		{
 			Name: "sql-keys-are-not-locked", Breaks: []string{"O5"},
 			Change:  "Enqueue takes no lock of a key",
 			File:    folder + "/enqueue.go",

@@ -2,10 +2,12 @@ package sqlinbox_test
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
@@ -79,4 +81,61 @@ func TestMaintenanceRefusesForeignHooks(t *testing.T) {
 	})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 	require.ErrorContains(t, err, "Hooks[0]")
+}
+
+// TestI7_ClockThatJumps: one round of maintenance meets a clock that is ahead by a month. No id is deleted, and no message is
+// too old once the clock is right.
+func TestI7_ClockThatJumps(t *testing.T) {
+	t.Parallel()
+	for name, open := range servers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ahead := open(t, map[string]string{"timestamp": strconv.FormatInt(time.Now().AddDate(0, 1, 0).Unix(), 10)})
+			s := newSubject(t, &database{dialect: ahead.dialect, config: ahead.config, look: ahead.look, db: ahead.look, commits: ahead.commits}, sqlinbox.Config{})
+			in, err := s.open("c", inbox.Config{})
+			require.NoError(t, err)
+			handle := func(id string, want inbox.Outcome) {
+				t.Helper()
+				outcome, err := in.Process(t.Context(), message.NewMessage(id, nil), func(context.Context) error { return nil })
+				require.NoError(t, err)
+				require.Equal(t, want, outcome)
+			}
+			recent, err := uuid.NewV7()
+			require.NoError(t, err)
+			handle("no time in it", inbox.OutcomeCommitted)
+			handle(recent.String(), inbox.OutcomeCommitted)
+
+			m, err := sqlinbox.NewMaintenance(ahead.db, s.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Retention: 7 * 24 * time.Hour})
+			require.NoError(t, err)
+			report, err := m.RunOnce(t.Context())
+			require.ErrorContains(t, err, "the clocks of database and process differ by")
+			require.Zero(t, report.IDs)
+			handle("no time in it", inbox.OutcomeDuplicate)
+			handle(recent.String(), inbox.OutcomeDuplicate)
+			another, err := uuid.NewV7()
+			require.NoError(t, err)
+			handle(another.String(), inbox.OutcomeCommitted)
+		})
+	}
+}
+
+// TestI7_FloorRisesSlowly: clocks of database and process that are wrong together cannot be told. They take the floor along
+// by an hour at once, and not by a month.
+func TestI7_FloorRisesSlowly(t *testing.T) {
+	t.Parallel()
+	for name, open := range databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSubject(t, open(t, nil), sqlinbox.Config{})
+			floor := func(retention time.Duration) time.Time {
+				m, err := sqlinbox.NewMaintenance(s.db, s.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Retention: retention})
+				require.NoError(t, err)
+				report, err := m.RunOnce(t.Context())
+				require.NoError(t, err)
+				return report.Floor
+			}
+			before := floor(30 * 24 * time.Hour)
+			require.Equal(t, time.Hour, floor(time.Hour).Sub(before))
+		})
+	}
 }
