@@ -64,7 +64,7 @@ func (t subjectTx) Enqueue(ctx context.Context, msgs ...outbox.Message) error {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	outboxtest.Run(t, outboxtest.Features{NoRetention: true}, newSubject)
+	outboxtest.Run(t, outboxtest.Features{NoRetention: true, NoTakeover: true}, newSubject)
 }
 
 func TestRelayConformance(t *testing.T) {

@@ -26,7 +26,8 @@ import (
 // messages, INSERT on the log, and with KeepAudit SELECT and DELETE on the audit;
 // without NoDDL its role is a member of the log's owner and may CREATE in the schema,
 // with NoDDL it has DELETE on the log. It uses two or three, at most four
-// connections of the pool at a time, which may go through a pooler in transaction mode.
+// connections of the pool at a time, which may go through a pooler in transaction mode, and
+// while it works one of its own, with which its leases end.
 type Maintenance struct {
 	ob      *Outbox
 	cfg     MaintenanceConfig
@@ -57,10 +58,11 @@ func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
 	if m.sql, err = loadMaintenance(ob.cfg); err != nil {
 		return nil, err
 	}
-	if m.keeping, err = ob.task(maintenanceLease, cfg.Lease); err != nil {
+	line := ob.line()
+	if m.keeping, err = ob.task(line, maintenanceLease, cfg.Lease); err != nil {
 		return nil, err
 	}
-	m.timing, err = ob.task(delayedLease, cfg.Lease)
+	m.timing, err = ob.task(line, delayedLease, cfg.Lease)
 	return m, err
 }
 
@@ -127,6 +129,9 @@ func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 	return report, errors.Join(err, promoted)
 }
 
+// standbyPoll is how soon a process that stands by looks whether the one that works has died.
+const standbyPoll = 2 * time.Second
+
 // serve does the work of a task, again and again after the waits that it asks for.
 func (m *Maintenance) serve(ctx context.Context, task *leasedTask, work func(context.Context) (time.Duration, error)) error {
 	checked := false
@@ -151,7 +156,11 @@ func (m *Maintenance) serve(ctx context.Context, task *leasedTask, work func(con
 			if task == m.keeping {
 				m.alarmsEnded(ctx, m.standing.End())
 			}
-			_ = wait.For(ctx, max(min(held.Remaining, m.cfg.Lease/5), time.Millisecond))
+			wake := min(held.Remaining, m.cfg.Lease/5)
+			if held.Retry > 0 {
+				wake = min(wake, standbyPoll)
+			}
+			_ = wait.For(ctx, max(wake, time.Millisecond))
 		case err != nil:
 			m.log.WarnContext(ctx, "maintenance starts over", slog.String("lease", task.lease), slog.Any("error", err))
 			if time.Since(began) > time.Minute {

@@ -43,7 +43,7 @@ func (o *Outbox) setPaused(ctx context.Context, action string, req admin.PauseRe
 	}
 	return o.changeGroup(ctx, req.Group, action, req.By, func(tx pgx.Tx) (map[string]any, error) {
 		var known bool
-		if err := tx.QueryRow(ctx, o.sql.groupKnown, req.Group).Scan(&known, nil, nil); err != nil {
+		if err := tx.QueryRow(ctx, o.sql.groupKnown, req.Group, []string{}).Scan(&known, nil, nil); err != nil {
 			return nil, err
 		}
 		if !known {

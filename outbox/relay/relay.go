@@ -139,11 +139,16 @@ func (r *Relay) claim(ctx context.Context) (driver.Session, error) {
 }
 
 // standby returns how long a replica waits that could not have the lease: until the lease
-// can run out, but no longer than a fifth of it, so that a released lease is soon taken.
+// can run out, but no longer than a fifth of it, so that a released lease is soon taken, and no
+// longer than the source wants, which may notice a holder that has died.
 func (r *Relay) standby(err error) time.Duration {
 	wait := r.cfg.Lease / 5
-	if held, ok := errors.AsType[*driver.LeaseHeldError](err); ok && held.Remaining > 0 {
-		wait = min(wait, held.Remaining)
+	if held, ok := errors.AsType[*driver.LeaseHeldError](err); ok {
+		for _, d := range []time.Duration{held.Remaining, held.Retry} {
+			if d > 0 {
+				wait = min(wait, d)
+			}
+		}
 	}
 	return jitter.Below(max(wait, r.cfg.PollMin), 0.25)
 }

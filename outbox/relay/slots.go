@@ -19,6 +19,7 @@ type slotLeader struct {
 	relay   *Relay
 	checked bool // the source's Check has passed
 	retry   jitter.Backoff
+	hurried bool // a term was cut, and the next one began at once; nothing was acknowledged since
 	wakes   wakeFanout
 
 	sharded driver.Sharded // nil if the source is not
@@ -135,11 +136,13 @@ func (l *slotLeader) await(ctx context.Context, d time.Duration) error {
 }
 
 // handleEnd removes a term that has ended. If it ended by an error, handleEnd waits, so
-// that the next term does not begin at once.
+// that the next term does not begin at once. A term whose session was cut off says nothing of the
+// next one, which begins at once, once, and after that within maxCutWait.
 func (l *slotLeader) handleEnd(ctx context.Context, e termEnd) error {
 	l.remove(e.slot)
 	if e.slot.term.acked.Load() > 0 {
 		l.retry.Reset()
+		l.hurried = false
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -152,8 +155,19 @@ func (l *slotLeader) handleEnd(ctx context.Context, e termEnd) error {
 	if err := fatal(e.err); err != nil {
 		return err
 	}
-	return l.await(ctx, l.retry.Next())
+	if !e.slot.term.cut {
+		return l.await(ctx, l.retry.Next())
+	}
+	l.shared = time.Time{} // others may count this relay no more
+	if !l.hurried {
+		l.hurried = true
+		return nil
+	}
+	return l.await(ctx, min(l.retry.Next(), maxCutWait))
 }
+
+// maxCutWait bounds the wait after a term whose session was cut off.
+const maxCutWait = 500 * time.Millisecond
 
 func (l *slotLeader) remove(slot *ledSlot) {
 	slot.cancel()
