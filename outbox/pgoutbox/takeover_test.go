@@ -197,6 +197,48 @@ func TestO14_BehindAPoolerTheLeaseCounts(t *testing.T) {
 	}
 }
 
+// TestO9_MarkedLeaseIsLocked: whenever a lease that is marked can be seen, the lock is there that
+// it speaks of. Else it could be taken from a relay that lives.
+func TestO9_MarkedLeaseIsLocked(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	looked, seen := make(chan error, 1), 0
+	go func() {
+		looked <- func() error {
+			for ctx.Err() == nil {
+				var owner, free string
+				still := false
+				err := pgx.BeginFunc(ctx, db.Pool, func(tx pgx.Tx) error {
+					err := tx.QueryRow(ctx, `WITH l AS MATERIALIZED (SELECT owner FROM leat.outbox_leases WHERE owner ~ '/0[0-9]+$')
+						SELECT coalesce(min(owner), ''), coalesce(min(owner) FILTER (WHERE pg_try_advisory_xact_lock(hashtextextended(owner, 0))), '')
+						FROM l`).Scan(&owner, &free)
+					if err != nil || free == "" {
+						return err
+					}
+					// Not if it was released before the lock was tried.
+					return tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM leat.outbox_leases WHERE owner = $1)", free).Scan(&still)
+				})
+				switch {
+				case err != nil && ctx.Err() == nil:
+					return err
+				case still:
+					return errors.New("not locked: " + free)
+				case owner != "":
+					seen++
+				}
+			}
+			return nil
+		}()
+	}()
+	for range 100 {
+		require.NoError(t, acquire(t, ob, "").Release(ctx))
+	}
+	cancel()
+	require.NoError(t, <-looked)
+	require.Positive(t, seen)
+}
+
 // cutSink delivers, and now and then ends sessions that hold leases, in the middle of a call. The
 // zombie goes on with its call.
 type cutSink struct {
@@ -207,7 +249,6 @@ type cutSink struct {
 	until int64 // cuts
 	mu    sync.Mutex
 	rng   *rand.Rand
-	fails bool
 }
 
 func (s *cutSink) chance(n int) int {
@@ -231,13 +272,34 @@ func (s *cutSink) Send(ctx context.Context, records []outbox.Record) []outbox.Re
 		}
 		_ = wait.For(ctx, time.Duration(s.chance(400))*time.Millisecond) // others may have begun
 	}
-	if s.fails && s.chance(3) == 0 {
-		for range records[n:] {
-			results = append(results, outbox.Failed(outbox.FailureUnknown, errBusiness))
-		}
-		return results
-	}
 	return append(results, s.Sink.Send(ctx, records[n:])...)
+}
+
+// sickSink fails every third time for the records of one key, which are set aside and tried again.
+type sickSink struct {
+	driver.Sink
+
+	calls atomic.Int64
+}
+
+// Send implements driver.Sink.
+func (s *sickSink) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
+	if s.calls.Add(1)%3 != 0 {
+		return s.Sink.Send(ctx, records)
+	}
+	results := make([]outbox.Result, len(records))
+	failed := false
+	for i := range records {
+		switch {
+		case records[i].Key != "key0":
+			results[i] = s.Sink.Send(ctx, records[i : i+1])[0]
+		case failed:
+			results[i] = outbox.NotSent()
+		default:
+			results[i], failed = outbox.Failed(outbox.FailureUnknown, errBusiness), true
+		}
+	}
+	return results
 }
 
 //nolint:gochecknoglobals // a flag
@@ -274,12 +336,16 @@ func TestO5_OrderThroughCuts(t *testing.T) {
 			broker, cuts := outboxtest.NewBroker(), &atomic.Int64{}
 			rc := longLease()
 			rc.TotalOrder = m.total
-			if m.fails {
-				rc.Policies = []relay.Policy{{Action: relay.Block}}
+			rc.Policies = []relay.Policy{{Action: relay.Park, Attempts: 1_000_000}}
+			if m.total {
+				rc.Policies[0].Action = relay.Block
 			}
 			for i := range 2 {
-				sink := &cutSink{
-					Sink: broker.Sink(), db: db, cuts: cuts, until: *takeoverCuts, fails: m.fails, rng: rand.New(rand.NewPCG(uint64(i), 9)),
+				var sink driver.Sink = &cutSink{
+					Sink: broker.Sink(), db: db, cuts: cuts, until: *takeoverCuts, rng: rand.New(rand.NewPCG(uint64(i), 9)),
+				}
+				if m.fails {
+					sink = &sickSink{Sink: sink}
 				}
 				r, err := relay.New(sourceOf(t, elsewhere(t, db, pgoutbox.Config{}), cfg), sink, rc)
 				require.NoError(t, err)

@@ -10,7 +10,7 @@ func Areas() []Area {
 	return []Area{
 		{"The enqueuer", enqueueMutants()},
 		{"The window cursor", slices.Concat(pageMutants(), probeMutants())},
-		{"Leases and fences", slices.Concat(fenceMutants(), leaseMutants())},
+		{"Leases and fences", slices.Concat(fenceMutants(), takeoverMutants(), leaseMutants())},
 		{"Groups and slots", slotMutants()},
 		{"Change logs", slices.Concat(tailMutants(), debeziumMutants())},
 		{"The relay", slices.Concat(settleMutants(), orderMutants(), failureMutants(), termMutants())},

@@ -233,8 +233,8 @@ func termMutants() []Mutant {
 			Name: "renewal-that-hangs-is-waited-for", Breaks: []string{"O9"},
 			Change:  "a relay does not fence itself while a renewal hangs",
 			File:    "outbox/relay/renew.go",
-			Old:     `time.AfterFunc(remaining-cfg.LeaseMargin, func() { lose(driver.ErrLeaseLost) }).Stop()`,
-			New:     `time.AfterFunc(remaining+cfg.Lease, func() { lose(driver.ErrLeaseLost) }).Stop()`,
+			Old:     `time.AfterFunc(remaining-cfg.LeaseMargin, func() { t.lose(driver.ErrLeaseLost) }).Stop()`,
+			New:     `time.AfterFunc(remaining+cfg.Lease, func() { t.lose(driver.ErrLeaseLost) }).Stop()`,
 			Package: "outbox/relay", Test: "TestO9_RenewBehindAHangingCall", Hangs: true,
 		},
 		{
