@@ -77,6 +77,7 @@ func (p *Postgres) outboxNeeds(use string) []right {
 	relay := slices.Concat(
 		on("SELECT", t, t+"_meta", t+"_migrations"), []right{{kind: "sequence", name: t, privilege: "SELECT"}},
 		on(readWrite, t+"_leases", t+"_positions", t+"_groups", t+"_members", t+"_held", t+"_dead"), on("INSERT", t+"_audit"), locks(),
+		executes("pg_try_advisory_lock(bigint)", "pg_advisory_unlock(bigint)"), // else the lease of a dead one counts
 	)
 	maintenance := slices.Concat(relay, on("INSERT", t), on("SELECT, UPDATE, DELETE", t+"_delayed"))
 	switch use {
