@@ -3,6 +3,7 @@ package sqllog
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -283,7 +284,11 @@ func (s *session) Renew(ctx context.Context, ttl time.Duration) error {
 	if ttl < time.Millisecond {
 		return outbox.ConfigError("ttl", ttl, "must be at least 1ms")
 	}
-	return s.write(ctx, "renew", ttl.Microseconds())
+	err := s.write(ctx, "renew", ttl.Microseconds())
+	if err != nil && !errors.Is(err, driver.ErrLeaseLost) {
+		err = errors.Join(err, s.Lost()) // without its connection it has lost the lease, too
+	}
+	return err
 }
 
 // Release implements driver.Session. It works on the pool: the session's connections may

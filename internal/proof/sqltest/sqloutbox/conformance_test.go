@@ -24,7 +24,7 @@ func features() outboxtest.Features {
 
 func liteFeatures() outboxtest.Features {
 	f := features()
-	f.OneWriter = true
+	f.OneWriter, f.NoTakeover = true, true
 	return f
 }
 

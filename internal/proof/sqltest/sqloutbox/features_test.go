@@ -23,7 +23,18 @@ var (
 	_ outboxtest.Retainer       = subject{}
 	_ outboxtest.CounterSetter  = subject{}
 	_ outboxtest.ForeignWriter  = subject{}
+	_ outboxtest.Mortal         = subject{}
 )
+
+// Die implements outboxtest.Mortal: the server ends the connection that holds the lock of a lease.
+func (s subject) Die(ctx context.Context, _ driver.Session) error {
+	var id int64
+	err := s.db.QueryRowContext(ctx, "SELECT IS_USED_LOCK(CONCAT('leat-', CAST(RIGHT(owner, 36) AS CHAR))) FROM leat_outbox_groups WHERE owner <> ''").Scan(&id)
+	if err == nil {
+		_, err = s.db.ExecContext(ctx, fmt.Sprintf("KILL %d", id))
+	}
+	return err
+}
 
 // Now implements outboxtest.Delayer.
 func (s subject) Now(ctx context.Context) (time.Time, error) {
