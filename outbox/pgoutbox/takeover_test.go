@@ -292,7 +292,7 @@ func (s *sickSink) Send(ctx context.Context, records []outbox.Record) []outbox.R
 	for i := range records {
 		switch {
 		case records[i].Key != "key0":
-			results[i] = s.Sink.Send(ctx, records[i : i+1])[0]
+			results[i] = s.Sink.Send(ctx, records[i:i+1])[0]
 		case failed:
 			results[i] = outbox.NotSent()
 		default:

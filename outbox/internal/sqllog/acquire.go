@@ -36,6 +36,7 @@ func (l *Log) Acquire(ctx context.Context, r Reader, ttl time.Duration) (driver.
 	g, life, err := l.claim(ctx, s, ttl)
 	if err != nil {
 		s.writing.Close()
+		s.file.Unlock()
 		return nil, err
 	}
 	s.epoch, s.rev, s.tried, s.life, s.read, s.settled = g.Epoch, g.Rev, g.Rev, life, place{Position: g.At}, g.At
@@ -59,9 +60,9 @@ func (s *session) begin(ctx context.Context) error {
 		return nil
 	}
 	err := s.writing.Open(ctx, s.log.Store)
-	if err == nil && !s.log.Dialect.OneWriter {
+	if err == nil {
 		err = s.writing.Use(ctx, func(conn *sql.Conn) (err error) {
-			s.owner, err = s.log.lock(ctx, conn, s.owner)
+			s.owner, err = s.lock(ctx, conn)
 			return err
 		})
 	}

@@ -32,5 +32,5 @@ func (l *Log) Group(ctx context.Context, q sqlstore.Querier, statement, name str
 	if g.At, err = ParsePosition(last, string(gaps)); err != nil {
 		return g, err
 	}
-	return g, l.probe(ctx, q, &g)
+	return g, l.probe(ctx, q, name, &g)
 }

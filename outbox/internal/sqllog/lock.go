@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/outbox/driver"
 )
@@ -16,6 +17,9 @@ import (
 // connection ends. Whoever finds a marked lease held asks whether the lock is free. If it is, the
 // holder has died, and the lease is taken by its owner and epoch. Owners are new for each try, so
 // that a lock that is free stays so. Where locks are a node's own, no owner is marked.
+//
+// On SQLite it is a lock on a file beside the database, one for each group, which the operating
+// system gives back with the process. The file stays. Databases in memory have none.
 
 // retry is how soon a standby asks again whether the holder of a marked lease lives.
 const retry = 600 * time.Millisecond
@@ -37,36 +41,64 @@ func mark(owner string) string {
 	return owner[:at] + "0" + owner[at:]
 }
 
-// lock locks the name of owner on conn, and returns the owner to claim as: marked, if that is of
-// use.
-func (l *Log) lock(ctx context.Context, conn *sql.Conn, owner string) (string, error) {
+// lock lets others see that s lives, and returns the owner to claim as: marked, if that is of use.
+func (s *session) lock(ctx context.Context, conn *sql.Conn) (owner string, err error) {
+	l, owner := s.log, s.owner
+	if l.Dialect.OneWriter {
+		if s.file, err = l.lockFile(ctx, conn, s.reader.Group); s.file != nil {
+			owner = mark(owner)
+		}
+		return owner, err
+	}
 	var shared, locked sql.NullBool
 	if err := conn.QueryRowContext(ctx, l.SQL["locks_are_shared"]).Scan(&shared); err != nil || !shared.Bool {
 		return owner, err
 	}
 	marked := mark(owner)
-	err := conn.QueryRowContext(ctx, l.SQL["lock"], lockOf(marked)).Scan(&locked)
+	err = conn.QueryRowContext(ctx, l.SQL["lock"], lockOf(marked)).Scan(&locked)
 	if err != nil || !locked.Bool {
 		return owner, err
 	}
 	return marked, nil
 }
 
-// probe notes whether the holder of g has died, whose lease then has nothing left.
-func (l *Log) probe(ctx context.Context, q sqlstore.Querier, g *GroupRow) error {
-	name := lockOf(g.Owner)
-	if g.Left <= 0 || name == "" || l.Dialect.OneWriter {
-		return nil
+// lockFile locks the file of group, or returns nil if that cannot be had.
+func (l *Log) lockFile(ctx context.Context, q sqlstore.Querier, group string) (*sqlstore.FileLock, error) {
+	file, err := l.File(ctx, q)
+	if err != nil || file == "" {
+		return nil, err
+	}
+	hash := keyhash.Lock("lease", l.Table, group)
+	lock, err := sqlstore.LockFile(fmt.Sprintf("%s-leat-%016x", file, uint64(hash)), file) //nolint:gosec // all bits are meant
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // without a lock the lease counts
+	}
+	return lock, nil
+}
+
+// isFree reports whether the lock of a marked owner is free.
+func (l *Log) isFree(ctx context.Context, q sqlstore.Querier, group, name string) (bool, error) {
+	if l.Dialect.OneWriter {
+		lock, err := l.lockFile(ctx, q, group)
+		lock.Unlock()
+		return lock != nil, err
 	}
 	var free sql.NullBool
-	if err := q.QueryRowContext(ctx, l.SQL["lock_is_free"], name).Scan(&free); err != nil {
-		return err
+	err := q.QueryRowContext(ctx, l.SQL["lock_is_free"], name).Scan(&free)
+	return free.Bool, err
+}
+
+// probe notes whether the holder of g has died, whose lease then has nothing left.
+func (l *Log) probe(ctx context.Context, q sqlstore.Querier, group string, g *GroupRow) (err error) {
+	name := lockOf(g.Owner)
+	if g.Left <= 0 || name == "" {
+		return nil
 	}
 	g.marked = true
-	if g.dead = free.Bool; g.dead {
+	if g.dead, err = l.isFree(ctx, q, group, name); g.dead {
 		g.Left = 0
 	}
-	return nil
+	return err
 }
 
 var _ driver.Watched = (*session)(nil)
@@ -75,6 +107,9 @@ var _ driver.Watched = (*session)(nil)
 // that one is in use, its user will hear.
 func (s *session) Lost() error {
 	if s.log.Dialect.OneWriter {
+		if s.file != nil && !s.file.Held() {
+			return fmt.Errorf("%w: another one has the lock on its file", driver.ErrLeaseLost)
+		}
 		return nil
 	}
 	if err := s.writing.Gone(); err != nil {

@@ -25,6 +25,7 @@ type session struct {
 	fence  bool   // what is read must be made durable first
 
 	reading, writing sqlstore.Conn
+	file             *sqlstore.FileLock // on SQLite; nil if there is none
 
 	mu sync.Mutex
 	// The group's row has at least rev, and at most tried: that of writes whose answers were
@@ -296,6 +297,7 @@ func (s *session) Renew(ctx context.Context, ttl time.Duration) error {
 func (s *session) Release(ctx context.Context) error {
 	s.reading.Close()
 	s.writing.Close()
+	defer s.file.Unlock()
 	return s.log.Change(ctx, func(tx *sql.Tx) error {
 		_, err := s.log.Exec(ctx, tx, "release", []byte{}, []byte(s.reader.Group), []byte(s.owner), s.epoch)
 		return err

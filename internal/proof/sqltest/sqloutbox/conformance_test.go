@@ -24,7 +24,7 @@ func features() outboxtest.Features {
 
 func liteFeatures() outboxtest.Features {
 	f := features()
-	f.OneWriter, f.NoTakeover = true, true
+	f.OneWriter = true
 	return f
 }
 
