@@ -106,7 +106,7 @@ func (s *source) bury(ctx context.Context) error {
 	owners, err := s.ob.leases.BuryNow(ctx, s.ob.pool, s.cfg.Group)
 	for _, owner := range owners {
 		s.ob.cfg.Logger.InfoContext(ctx, "lease taken before its time: the session of its holder is gone",
-			slog.String("group", s.cfg.Group), slog.String("holder", owner))
+			slog.String("group", s.cfg.Group), slog.String("leader", owner))
 		if err == nil {
 			_, err = s.ob.pool.Exec(ctx, s.sql.leave, s.cfg.Group, pglease.NameOf(owner))
 		}
