@@ -34,9 +34,24 @@ const envRelay = "LEAT_BENCH_RELAY"
 type box struct {
 	source func() (driver.Source, error)
 	put    func(ctx context.Context, m outbox.Message) error
-	// statements returns how many statements the database has run, and walBytes what it has
-	// written; nil if it does not tell.
-	standby func(ctx context.Context) (statements, walBytes int64, err error)
+	// written returns how many transactions the database has had, and how much it has written of
+	// its log; nil if it does not tell.
+	written func(ctx context.Context) (transactions, bytes int64, err error)
+}
+
+// idle returns how many transactions and bytes of the log there are in a second.
+func (o box) idle(b *testing.B) (transactions, bytes float64) {
+	b.Helper()
+	if o.written == nil {
+		return 0, 0
+	}
+	const seconds = 3
+	before, bytesBefore, err := o.written(b.Context())
+	require.NoError(b, err)
+	<-time.After(seconds * time.Second)
+	after, bytesAfter, err := o.written(b.Context())
+	require.NoError(b, err)
+	return float64(after-before) / seconds, float64(bytesAfter-bytesBefore) / seconds
 }
 
 // openBox opens the outbox in the database at address.
@@ -78,10 +93,10 @@ func openPostgres(ctx context.Context, address string) (box, error) {
 		put: func(ctx context.Context, m outbox.Message) error {
 			return ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return ob.Enqueue(ctx, tx, m) })
 		},
-		standby: func(ctx context.Context) (statements, walBytes int64, err error) {
+		written: func(ctx context.Context) (transactions, bytes int64, err error) {
 			err = pool.QueryRow(ctx, `SELECT xact_commit, pg_current_wal_insert_lsn() - '0/0' FROM pg_stat_database WHERE datname = current_database()`).
-				Scan(&statements, &walBytes)
-			return statements, walBytes, err
+				Scan(&transactions, &bytes)
+			return transactions, bytes, err
 		},
 	}, err
 }
@@ -206,21 +221,14 @@ func takeovers(b *testing.B, dialect, address string) {
 		leader = run(b, where, sent)
 		restarts = append(restarts, first().at.Sub(killed))
 	}
-	for range *rounds + 1 {
+	alone, wal := ob.idle(b)
+	for i := range *rounds + 1 {
 		standby := run(b, where, sent)
-		settled := time.After(1500 * time.Millisecond) // it has started, and found the lease held
-		if ob.standby != nil && len(standbys) == 0 {
-			<-settled
-			settled = time.After(5 * time.Second)
-			statements, wal, err := ob.standby(b.Context())
-			require.NoError(b, err)
-			<-settled
-			after, walAfter, err := ob.standby(b.Context())
-			require.NoError(b, err)
-			b.Logf("a leader and a standby, both idle: %.1f transactions and %d bytes of WAL a second",
-				float64(after-statements)/5, (walAfter-wal)/5)
+		<-time.After(1500 * time.Millisecond) // it has started, and found the lease held
+		if both, walOfBoth := ob.idle(b); i == 0 && ob.written != nil {
+			b.ReportMetric(both-alone, "standby-transactions/s")
+			b.ReportMetric(walOfBoth-wal, "standby-walbytes/s")
 		}
-		<-settled
 		killed := time.Now()
 		leader.kill()
 		s := first()
