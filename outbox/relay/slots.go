@@ -19,6 +19,7 @@ type slotLeader struct {
 	relay   *Relay
 	checked bool // the source's Check has passed
 	retry   jitter.Backoff
+	asked   int  // how often the lease was held since a term began
 	hurried bool // a term was cut, and the next one began at once; nothing was acknowledged since
 	wakes   wakeFanout
 
@@ -96,7 +97,8 @@ func (l *slotLeader) fillShare(ctx context.Context) (time.Duration, error) {
 		t, err := r.acquire(ctx)
 		switch {
 		case errors.Is(err, driver.ErrLeaseHeld):
-			return l.untilShare(r.standby(err)), nil
+			l.asked++
+			return l.untilShare(r.standby(err, l.asked-1)), nil
 		case err != nil:
 			r.logRestart(ctx, err)
 			return l.retry.Next(), fatal(err)
@@ -110,6 +112,7 @@ func (l *slotLeader) start(ctx context.Context, t *term) {
 	ctx, cancel := context.WithCancel(ctx)
 	slot := &ledSlot{term: t, cancel: cancel}
 	l.slots = append(l.slots, slot)
+	l.asked = 0
 	t.wakes = l.wakes.subscribe(t)
 	go func() { l.ended <- termEnd{slot, t.run(ctx)} }()
 }

@@ -157,7 +157,7 @@ func takeoverMutants() []Mutant {
 			Name: "standby-waits-as-if-nobody-died", Breaks: []string{"O14"},
 			Change:  "a standby does not ask as often as the source wants",
 			File:    "outbox/relay/relay.go",
-			Old:     `[]time.Duration{held.Remaining, held.Retry}`,
+			Old:     `[]time.Duration{held.Remaining, jitter.Doubled(firstRetry, held.Retry, asked)}`,
 			New:     `[]time.Duration{held.Remaining}`,
 			Package: "outbox/relay", Test: "TestO14_StandbyAsksAsOftenAsTheSourceWants",
 		},

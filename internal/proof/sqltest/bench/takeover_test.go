@@ -32,6 +32,7 @@ const envRelay = "LEAT_BENCH_RELAY"
 
 // box is an outbox as the measurement uses it.
 type box struct {
+	close  func()
 	source func() (driver.Source, error)
 	put    func(ctx context.Context, m outbox.Message) error
 	// written returns how many transactions the database has had, and how much it has written of
@@ -67,11 +68,13 @@ func openBox(ctx context.Context, dialect, address string) (box, error) {
 	if err != nil {
 		return box{}, err
 	}
+	shut := func() { _ = db.Close() } // nothing is lost by it
 	ob, err := sqloutbox.New(db, of, sqloutbox.Config{})
 	if err == nil {
 		err = ob.Migrate(ctx)
 	}
 	return box{
+		close:  shut,
 		source: func() (driver.Source, error) { return ob.Source(sqloutbox.SourceConfig{}) },
 		put: func(ctx context.Context, m outbox.Message) error {
 			return ob.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error { return ob.Enqueue(ctx, tx, m) })
@@ -89,6 +92,7 @@ func openPostgres(ctx context.Context, address string) (box, error) {
 		err = ob.Migrate(ctx)
 	}
 	return box{
+		close:  pool.Close,
 		source: func() (driver.Source, error) { return ob.Source(pgoutbox.SourceConfig{}) },
 		put: func(ctx context.Context, m outbox.Message) error {
 			return ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return ob.Enqueue(ctx, tx, m) })
@@ -168,7 +172,10 @@ func BenchmarkTakeover(b *testing.B) {
 		name string
 		open func(b *testing.B) string
 	}{
-		{"postgres", func(b *testing.B) string { b.Helper(); return testenv.PrivatePostgres(b, testenv.PostgresOptions{}).URL() }},
+		{"postgres", func(b *testing.B) string {
+			b.Helper()
+			return testenv.PrivatePostgres(b, testenv.PostgresOptions{}).URL()
+		}},
 		{"mysql", func(b *testing.B) string {
 			b.Helper()
 			return sqltest.NewMySQLDatabase(b, testenv.PrivateMySQL(b, nil).URL).FormatDSN()
@@ -190,6 +197,7 @@ func takeovers(b *testing.B, dialect, address string) {
 	b.Helper()
 	ob, err := openBox(b.Context(), dialect, address)
 	require.NoError(b, err)
+	b.Cleanup(ob.close)
 	sent := make(chan sending, 100_000)
 	next := 0
 	// first commits messages until one of them is sent.
