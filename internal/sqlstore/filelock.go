@@ -19,7 +19,7 @@ func LockFile(name, beside string) (*FileLock, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, info.Mode().Perm())
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, info.Mode().Perm()) //nolint:gosec // beside the database
 	if err != nil {
 		return nil, err
 	}

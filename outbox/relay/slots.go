@@ -140,7 +140,7 @@ func (l *slotLeader) await(ctx context.Context, d time.Duration) error {
 
 // handleEnd removes a term that has ended. If it ended by an error, handleEnd waits, so
 // that the next term does not begin at once. A term whose session was cut off says nothing of the
-// next one, which begins at once, once, and after that within maxCutWait.
+// next one, which begins without a wait, but only once; after that it waits for maxCutWait at most.
 func (l *slotLeader) handleEnd(ctx context.Context, e termEnd) error {
 	l.remove(e.slot)
 	if e.slot.term.acked.Load() > 0 {

@@ -63,10 +63,10 @@ func (s cutSession) Lost() error {
 
 // Advance notes the position and no more, so that it does not notice.
 func (s cutSession) Advance(ctx context.Context, p driver.Page, n int) error {
-	if s.Lost() != nil {
-		return nil
+	if s.Lost() == nil {
+		return s.fakeSession.Advance(ctx, p, n)
 	}
-	return s.fakeSession.Advance(ctx, p, n)
+	return nil
 }
 
 // cut gives the lease to nobody, without a word.

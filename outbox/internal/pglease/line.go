@@ -29,7 +29,7 @@ func NewLine(open func(ctx context.Context) (*pgx.Conn, error), closeConn func(c
 func (l *Line) join(ctx context.Context) (*pgx.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.conn == nil || l.conn.PgConn().CheckConn() != nil {
+	if l.conn == nil || l.conn.Ping(ctx) != nil {
 		conn, err := l.open(ctx)
 		if err != nil {
 			return nil, err

@@ -1,11 +1,14 @@
 package pglog
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"net"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 var errClosed = errors.New("leat: the session's connection is closed")
@@ -20,7 +23,12 @@ func gone(conn *pgx.Conn) error {
 	if silent(conn.PgConn().Conn()) {
 		return nil
 	}
-	return conn.PgConn().CheckConn()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	if _, err := conn.PgConn().ReceiveMessage(ctx); err != nil && !pgconn.Timeout(err) {
+		return err
+	}
+	return nil
 }
 
 // socket returns the connection below TLS.
