@@ -302,7 +302,6 @@ func (s *sickSink) Send(ctx context.Context, records []outbox.Record) []outbox.R
 	return results
 }
 
-//nolint:gochecknoglobals // a flag
 var takeoverCuts = flag.Int64("leat.cuts", 30, "cuts of TestO5_OrderThroughCuts, in each mode")
 
 // TestO5_OrderThroughCuts: sessions that hold leases end in the middle of pages, two relays take
