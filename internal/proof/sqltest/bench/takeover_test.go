@@ -244,10 +244,15 @@ func takeovers(b *testing.B, dialect, address string) {
 		standbys = append(standbys, s.at.Sub(killed))
 		leader = standby
 	}
-	for name, all := range map[string][]time.Duration{"restart": restarts, "standby": standbys} {
-		slices.Sort(all)
-		b.ReportMetric(float64(all[len(all)/2].Milliseconds()), name+"-ms")
-		b.ReportMetric(float64(all[len(all)-1].Milliseconds()), name+"-worst-ms")
-	}
+	report(b, "restart", restarts)
+	report(b, "standby", standbys)
 	b.ReportMetric(0, "ns/op")
+}
+
+// report reports the median and the worst of all.
+func report(b *testing.B, name string, all []time.Duration) {
+	b.Helper()
+	slices.Sort(all)
+	b.ReportMetric(float64(all[len(all)/2].Milliseconds()), name+"-ms")
+	b.ReportMetric(float64(all[len(all)-1].Milliseconds()), name+"-worst-ms")
 }
