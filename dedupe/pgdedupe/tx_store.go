@@ -140,7 +140,7 @@ func release(ctx context.Context, taken *fullpgx.Taken, err error) {
 // number. It can run at any time and in many processes at once; once an hour is
 // plenty.
 func (s *TxStore) Prune(ctx context.Context) (int64, error) {
-	n, err := pgtable.Prune(ctx, pgpin.NewCommitted(s.pool), s.sql.prune)
+	n, err := pgtable.Prune(ctx, pgpin.NewCommitted(pgpin.Of(s.pool)), s.sql.prune)
 	if err != nil {
 		err = fmt.Errorf("leat: prune responses: %w", explain(err))
 	}

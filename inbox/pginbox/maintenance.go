@@ -63,6 +63,10 @@ func NewMaintenance(pool *pgxpool.Pool, cfg Config, m MaintenanceConfig) (*Maint
 	if pool == nil {
 		return nil, outbox.ConfigError("pool", nil, "must not be nil")
 	}
+	return newMaintenance(pgpin.Of(pool), cfg, m)
+}
+
+func newMaintenance(sessions pgpin.Sessions, cfg Config, m MaintenanceConfig) (*Maintenance, error) {
 	cfg, m = cfg.withDefaults(), m.withDefaults()
 	if err := errors.Join(cfg.validate(), m.validate()); err != nil {
 		return nil, err
@@ -76,7 +80,7 @@ func NewMaintenance(pool *pgxpool.Pool, cfg Config, m MaintenanceConfig) (*Maint
 		return nil, err
 	}
 	statements, err := renderMaintenance(r.names)
-	return &Maintenance{ranges: r, pool: pgpin.NewCommitted(pool), cfg: m, statements: statements, owner: owner}, err
+	return &Maintenance{ranges: r, pool: pgpin.NewCommitted(sessions), cfg: m, statements: statements, owner: owner}, err
 }
 
 // Run keeps the inbox in shape until ctx ends, and returns nil then. Of any number of

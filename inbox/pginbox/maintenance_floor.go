@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox"
@@ -23,14 +22,14 @@ func (r *maintenanceRound) ahead(ctx context.Context) error {
 	if r.state.mode != modeRanges {
 		return nil
 	}
-	return r.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+	return r.pool.Use(ctx, func(conn *pgx.Conn) error {
 		width := r.cfg.Width.Milliseconds()
 		for i := range int64(r.cfg.Ahead) + 1 {
 			at := uuidAt(r.state.now + i*width)
 			if below(at, r.state.cutover) {
 				continue
 			}
-			made, err := r.makeFor(ctx, c.Conn(), at)
+			made, err := r.makeFor(ctx, conn, at)
 			switch {
 			case pgerr.Is(err, pgerr.DuplicateTable, pgerr.InvalidObjectDefinition):
 				continue // somebody else was quicker

@@ -25,6 +25,7 @@ const (
 	NotNullViolation        = "23502"
 	ObjectInUse             = "55006"
 	OutOfMemory             = "53200" // also: the table of locks is full
+	QueryCanceled           = "57014" // also: statement_timeout
 	ReadOnlyTransaction     = "25006"
 	SequenceLimitExceeded   = "2200H"
 	SerializationFailure    = "40001"

@@ -31,6 +31,7 @@ var imports = map[string]string{
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware": "wm",
 	"github.com/jackc/pgx/v5":                                      "pgx",
 	"github.com/jackc/pgx/v5/pgxpool":                              "",
+	"github.com/rabbitmq/amqp091-go":                               "amqp091",
 	"github.com/redis/go-redis/v9":                                 "redis",
 	"github.com/twmb/franz-go/pkg/kgo":                             "",
 	"github.com/twmb/franz-go/pkg/sasl/scram":                      "",

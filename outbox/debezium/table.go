@@ -33,7 +33,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Table, error) {
 		return nil, err
 	}
 	sql, err := loadStatements()
-	return &Table{pool: pgpin.Pool{Pool: pool}, cfg: cfg, sql: sql}, err
+	return &Table{pool: pgpin.Pool{Sessions: pgpin.Of(pool)}, cfg: cfg, sql: sql}, err
 }
 
 // Adopt has each row that is inserted from now on written into leat's outbox, by triggers.

@@ -59,6 +59,6 @@ func TestPrivileges_AdvisoryLocks(t *testing.T) {
 // roleOf returns the role that ob works as.
 func roleOf(t *testing.T, ob *pgoutbox.Outbox) (role string) {
 	t.Helper()
-	require.NoError(t, pgoutbox.PoolOf(ob).QueryRow(t.Context(), "SELECT current_user::text").Scan(&role))
+	require.NoError(t, pgoutbox.Ask(t.Context(), ob, "SELECT current_user::text").Scan(&role))
 	return role
 }

@@ -32,19 +32,19 @@ type SchemaStatus struct {
 // SQLSTATE 55P03 and Migrate can be called again. Migrations only expand: the
 // previous release of the library goes on working.
 func (o *Outbox) Migrate(ctx context.Context) error {
-	return o.cfg.migrations().Migrate(ctx, pgmigrate.FromPool(o.pool.Pool), pgmigrate.Options{LockTimeout: o.cfg.MigrateLockTimeout})
+	return o.cfg.migrations().Migrate(ctx, pgmigrate.FromSessions(o.pool.Sessions), pgmigrate.Options{LockTimeout: o.cfg.MigrateLockTimeout})
 }
 
 // SchemaStatus looks at the schema and changes nothing.
 func (o *Outbox) SchemaStatus(ctx context.Context) (SchemaStatus, error) {
-	st, err := o.cfg.migrations().Status(ctx, pgmigrate.FromPool(o.pool.Pool))
+	st, err := o.cfg.migrations().Status(ctx, pgmigrate.FromSessions(o.pool.Sessions))
 	return SchemaStatus{Current: st.Current, Latest: st.Latest}, err
 }
 
 // requireSchema returns an error that wraps outbox.ErrNotMigrated where the
 // schema is missing or older than neededSchema.
 func (o *Outbox) requireSchema(ctx context.Context) error {
-	err := o.cfg.migrations().Require(ctx, pgmigrate.FromPool(o.pool.Pool), neededSchema)
+	err := o.cfg.migrations().Require(ctx, pgmigrate.FromSessions(o.pool.Sessions), neededSchema)
 	if errors.Is(err, pgmigrate.ErrBehind) {
 		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
 	}

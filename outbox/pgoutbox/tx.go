@@ -35,7 +35,7 @@ func (o *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx pgx.T
 // pgconn.SafeToRetry is also true of an answer that was lost (pgx 5.12).
 func (o *Outbox) begin(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	committing := false
-	err := pgx.BeginFunc(ctx, o.pool.Pool, func(tx pgx.Tx) error {
+	err := pgx.BeginFunc(ctx, o.pool.Sessions, func(tx pgx.Tx) error {
 		err := fn(tx)
 		if conn := tx.Conn(); err == nil && !conn.IsClosed() && conn.PgConn().IsBusy() {
 			err = errOpenRows
@@ -70,6 +70,46 @@ func (o *Outbox) committed(ctx context.Context) error {
 		o.Wake()
 	}
 	return nil
+}
+
+// InSQLTx is InTx for database/sql, with an outbox of NewSQL. It returns an error with any other.
+func (o *Outbox) InSQLTx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
+	if o.db == nil {
+		return errNoSQL
+	}
+	// database/sql also hands the context to the driver's COMMIT, and rolls back when it ends.
+	txCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	tx, err := o.db.BeginTx(txCtx, nil)
+	if err != nil {
+		return pgerr.Standby(err)
+	}
+	defer func() { _ = tx.Rollback() }() // has ended already if Commit was reached
+	if err := fn(ContextWithSQLTx(ctx, tx), tx); err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if err := commitSQL(tx); err != nil {
+		return err
+	}
+	return o.committed(ctx)
+}
+
+var errNoSQL = errors.New("leat: InSQLTx needs an outbox of pgoutbox.NewSQL; with a pgx pool, use InTx")
+
+func commitSQL(tx *sql.Tx) error {
+	err := tx.Commit()
+	answer, answered := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case err == nil, errors.Is(err, sql.ErrTxDone), errors.Is(err, pgx.ErrTxClosed), errors.Is(err, pgx.ErrTxCommitRollback),
+		answered && pgerr.Refused(answer.SeverityUnlocalized, answer.Code):
+		return err
+	default:
+		return unknownCommit(err)
+	}
 }
 
 // Wake tells the relays of this process, and with RunNotifier those of others, that

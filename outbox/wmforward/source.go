@@ -23,8 +23,8 @@ import (
 // concurrent use; replicas of one relay use the same group, in one process or
 // many.
 type Source struct {
-	pool    pgpin.Pool      // the application's, with settings of ours
-	address *pgxpool.Config // the pool's: read once, since Pool.Config copies
+	pool    pgpin.Pool // the application's, with settings of ours
+	address pgpin.Address
 	cfg     Config
 	sql     statements
 	leases  *pglease.Statements
@@ -83,8 +83,8 @@ func New(pool *pgxpool.Pool, cfg Config) (*Source, error) {
 		return nil, err
 	}
 	return &Source{
-		pool:     pgpin.Pool{Pool: pool},
-		address:  pool.Config(),
+		pool:     pgpin.Pool{Sessions: pgpin.Of(pool)},
+		address:  pgpin.AddressOf(pool),
 		cfg:      cfg,
 		sql:      sql,
 		leases:   leases,
