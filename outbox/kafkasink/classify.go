@@ -48,6 +48,7 @@ func outage(err error) bool {
 		kgo.ErrClientClosed,
 		kgo.ErrRecordTimeout,
 		outbox.ErrClosed,
+		errSignIn,
 		io.EOF,
 		io.ErrUnexpectedEOF,
 		net.ErrClosed,

@@ -27,6 +27,7 @@ func (s *Sink) options() []kgo.Opt {
 		kgo.MetadataMinAge(metadataMinAge),
 		kgo.ProducerBatchCompression(s.cfg.Compression, kgo.NoCompression()),
 	}
+	opts = append(opts, s.signIn...)
 	opts = append(opts, s.cfg.Options...)
 	if s.cfg.AllowAutoTopicCreation {
 		opts = append(opts, kgo.AllowAutoTopicCreation())

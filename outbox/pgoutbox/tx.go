@@ -43,14 +43,20 @@ func (o *Outbox) begin(ctx context.Context, fn func(tx pgx.Tx) error) error {
 		committing = err == nil && ctx.Err() == nil && !tx.Conn().IsClosed()
 		return err
 	})
-	answer, answered := errors.AsType[*pgconn.PgError](err)
-	switch {
-	case err == nil, !committing, errors.Is(err, pgx.ErrTxClosed), errors.Is(err, pgx.ErrTxCommitRollback),
-		answered && pgerr.Refused(answer.SeverityUnlocalized, answer.Code):
+	if err == nil || !committing {
 		return err
-	default:
-		return unknownCommit(err)
 	}
+	return commitError(err)
+}
+
+// commitError returns the error of a COMMIT that was sent.
+func commitError(err error) error {
+	answer, answered := errors.AsType[*pgconn.PgError](err)
+	if errors.Is(err, pgx.ErrTxClosed) || errors.Is(err, pgx.ErrTxCommitRollback) ||
+		answered && pgerr.Refused(answer.SeverityUnlocalized, answer.Code) {
+		return err
+	}
+	return unknownCommit(err)
 }
 
 // errOpenRows is the error of a function that has left rows open: nothing can be sent, COMMIT
@@ -92,25 +98,15 @@ func (o *Outbox) InSQLTx(ctx context.Context, fn func(ctx context.Context, tx *s
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if err := commitSQL(tx); err != nil {
+	if err := tx.Commit(); errors.Is(err, sql.ErrTxDone) {
 		return err
+	} else if err != nil {
+		return commitError(err)
 	}
 	return o.committed(ctx)
 }
 
 var errNoSQL = errors.New("leat: InSQLTx needs an outbox of pgoutbox.NewSQL; with a pgx pool, use InTx")
-
-func commitSQL(tx *sql.Tx) error {
-	err := tx.Commit()
-	answer, answered := errors.AsType[*pgconn.PgError](err)
-	switch {
-	case err == nil, errors.Is(err, sql.ErrTxDone), errors.Is(err, pgx.ErrTxClosed), errors.Is(err, pgx.ErrTxCommitRollback),
-		answered && pgerr.Refused(answer.SeverityUnlocalized, answer.Code):
-		return err
-	default:
-		return unknownCommit(err)
-	}
-}
 
 // Wake tells the relays of this process, and with RunNotifier those of others, that
 // a transaction has committed. Call

@@ -128,6 +128,7 @@ func (d *Deps) openFor(t open.Target) (open.Database, error) {
 		return nil, err
 	}
 	s := d.settings
+	t.Again = s.Database.Again
 	t.Schema, t.Outbox, t.Inbox, t.Dedupe = s.Schema.Value, s.Outbox.Value, s.Inbox.Value, s.Dedupe.Value
 	t.Forwarder, t.Logger = s.Forwarder.Value, d.logger
 	if s.Schema.From != "default" {

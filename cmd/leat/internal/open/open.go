@@ -21,6 +21,9 @@ import (
 type Target struct {
 	// URL is that of the database; empty: what PG* variables say.
 	URL string
+	// Again returns the URL as it is now: its user and password count for new connections.
+	// Defaults to URL.
+	Again func() (string, error)
 	// Schema, Outbox, Inbox and Dedupe name the tables. Only PostgreSQL has a Schema.
 	Schema, Outbox, Inbox, Dedupe string
 	// Forwarder is the topic of Watermill's forwarder whose table is the outbox; empty:
@@ -42,6 +45,14 @@ type Target struct {
 	Offline bool
 	// Logger receives what the library tells of.
 	Logger *slog.Logger
+}
+
+// again returns the URL as it is now.
+func (t Target) again() (string, error) {
+	if t.Again == nil {
+		return t.URL, nil
+	}
+	return t.Again()
 }
 
 // Database is a database with stores of leat. What one has beyond it, it offers as

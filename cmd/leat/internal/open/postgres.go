@@ -45,12 +45,28 @@ func openPostgres(ctx context.Context, t Target) (*Postgres, error) {
 	if t.Dial != nil {
 		cfg.ConnConfig.DialFunc = t.Dial
 	}
+	cfg.BeforeConnect = t.credentials
 	cfg.AfterConnect = pinPath
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	return &Postgres{Pool: pool, target: t}, nil
+}
+
+// credentials sets those of the moment: files of passwords, PGPASSFILE's too, are read again for each
+// connection.
+func (t Target) credentials(_ context.Context, cfg *pgx.ConnConfig) error {
+	url, err := t.again()
+	if err != nil {
+		return outbox.ConfigError("database", settings.Redact(t.URL), err.Error())
+	}
+	now, err := pgx.ParseConfig(url)
+	if err != nil {
+		return outbox.ConfigError("database", settings.Redact(url), pgerr.Address(url, err))
+	}
+	cfg.User, cfg.Password = now.User, now.Password
+	return nil
 }
 
 // pinPath sets the search path of a session, in which what others have created is not called
