@@ -48,7 +48,8 @@ func TestRun_PasswordChanges(t *testing.T) {
 			require.NoError(t, err)
 			at := fmt.Sprintf("@127.0.0.1:%d/%s?sslmode=disable", cfg.Port, url.PathEscape(db.Name))
 			s := newSession(t, "postgres://"+role+":first"+at)
-			require.Zero(t, s.leat("migrate", "up").code)
+			up := s.leat("migrate", "up", "--yes")
+			require.Zero(t, up.code, up.err)
 
 			address := "postgres://" + strings.ReplaceAll(test.user, "%s", secret) + at
 			s.env = append(s.env, "PGPASSFILE="+secret)
