@@ -64,7 +64,7 @@ func run(ctx context.Context) (err error) {
 			fmt.Println(o.id, "sends nothing:", err)
 		}
 	}
-	return s.Relay(ctx, ob, topic) // a service runs one: see ../pgx
+	return s.Relay(ctx, ob, topic) // a service runs one: see the README
 }
 
 type order struct {
