@@ -57,8 +57,9 @@ func (a pgxAddress) Same(cfg *pgx.ConnConfig) bool {
 	return own.Host == cfg.Host && own.Port == cfg.Port && own.Database == cfg.Database
 }
 
-// learnTimeout bounds the wait for a connection of db to learn from.
-const learnTimeout = 5 * time.Second
+// learnTimeout bounds the wait for a connection of db to learn from. It is shorter than the waits for
+// connections beside db, so that its error is seen.
+const learnTimeout = 4 * time.Second
 
 // errFull is the error of a db that lends no connection.
 var errFull = errors.New("leat: no connection of the *sql.DB became free to learn its address and password from: " +
@@ -89,7 +90,7 @@ func (s *SQL) Dial(ctx context.Context, connect func(cfg *pgx.ConnConfig) error)
 // learn returns the configuration of a connection of db whose password is not in refused. If
 // idle ones have only those, db opens another one meanwhile, with its password of the moment.
 func (s *SQL) learn(ctx context.Context, refused []string) (*pgx.ConnConfig, error) {
-	if last := s.last.Load(); last != nil {
+	if last := s.last.Load(); last != nil && !slices.Contains(refused, last.Password) {
 		return last.Copy(), nil
 	}
 	bounded, cancel := context.WithTimeoutCause(ctx, learnTimeout, errFull)
