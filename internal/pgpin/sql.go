@@ -52,7 +52,7 @@ func (s *SQL) hold(ctx context.Context) (*held, error) {
 			h.conn = own.Conn()
 			got <- nil
 			<-h.free
-			return fit(h.conn)
+			return fit(ctx, h.conn)
 		})
 		_ = pooled.Close() // Raw has closed it if it was unfit
 	}()
@@ -67,11 +67,11 @@ func (s *SQL) hold(ctx context.Context) (*held, error) {
 }
 
 // fit closes a session that is not as it was lent, and keeps the pool from lending it again.
-func fit(conn *pgx.Conn) error {
+func fit(ctx context.Context, conn *pgx.Conn) error {
 	if !conn.IsClosed() && !conn.PgConn().IsBusy() && conn.PgConn().TxStatus() == 'I' {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), giveBackTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
 	defer cancel()
 	_ = conn.Close(ctx) // best effort: the server ends the session all the same
 	return driver.ErrBadConn

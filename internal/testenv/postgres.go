@@ -341,12 +341,12 @@ func (s *PostgresServer) SignIn(tb testing.TB, db *Database, role string) (chang
 	if err := db.Pool.QueryRow(context.Background(), "SHOW hba_file").Scan(&path); err != nil {
 		tb.Fatal(err)
 	}
-	rules, err := os.ReadFile(path) //nolint:gosec // a server of the test's own
+	rules, err := os.ReadFile(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	rules = append([]byte("host all "+name+" 127.0.0.1/32 scram-sha-256\n"), rules...)
-	if err := os.WriteFile(path, rules, 0o600); err != nil { //nolint:gosec // as above
+	if err := os.WriteFile(path, rules, 0o600); err != nil {
 		tb.Fatal(err)
 	}
 	run("SELECT pg_reload_conf()")

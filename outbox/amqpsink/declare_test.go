@@ -59,11 +59,15 @@ func TestMissing_NamesTheLine(t *testing.T) {
 		cfg  amqpsink.Config
 		says string
 	}{
-		"a queue": {amqpsink.Config{Queues: true}, `there is no queue "orders": ` +
-			`declare it, such as in Config.Declare: channel.QueueDeclare("orders", true, false, false, false, nil)`},
+		"a queue": {
+			amqpsink.Config{Queues: true},
+			`there is no queue "orders": declare it, such as in Config.Declare: channel.QueueDeclare("orders", true, `,
+		},
 		"an exchange": {amqpsink.Config{}, `no exchange 'orders' in vhost`},
-		"its line": {amqpsink.Config{},
-			`declare it, such as in Config.Declare: channel.ExchangeDeclare("orders", "topic", true, false, false, false, nil)`},
+		"its line": {
+			amqpsink.Config{},
+			`declare it, such as in Config.Declare: channel.ExchangeDeclare("orders", "topic", true, `,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

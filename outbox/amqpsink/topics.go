@@ -63,11 +63,11 @@ func (s *Sink) missingQueue(l *link, name string) (missing bool, err error) {
 
 // What makes that which is missing, as its error names it.
 func declareQueue(name string) string {
-	return fmt.Sprintf("declare it, such as in Config.Declare: channel.QueueDeclare(%q, true, false, false, false, nil)", name)
+	return fmt.Sprintf("declare it, such as in Config.Declare: channel.QueueDeclare(%q, true, false, false, false, nil)", name) //nolint:dupword // Go
 }
 
 func declareExchange(name string) string {
-	return fmt.Sprintf(`declare it, such as in Config.Declare: channel.ExchangeDeclare(%q, "topic", true, false, false, false, nil)`, name)
+	return fmt.Sprintf(`declare it, such as in Config.Declare: channel.ExchangeDeclare(%q, "topic", true, false, false, false, nil)`, name) //nolint:dupword // Go
 }
 
 func bindQueue(exchange, key string) string {

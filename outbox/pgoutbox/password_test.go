@@ -58,7 +58,7 @@ func TestPasswordChanges(t *testing.T) {
 			}))
 			t.Cleanup(func() { require.NoError(t, db.Close()) })
 			db.SetMaxOpenConns(3)
-			return onSQL(t, db, pgoutbox.Config{})
+			return onSQL(t, db)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,14 +68,14 @@ func TestPasswordChanges(t *testing.T) {
 			change := server.SignIn(t, db, role)
 			cfg, err := pgx.ParseConfig(db.URL)
 			require.NoError(t, err)
-			var password atomic.Value
+			var password atomic.Pointer[string]
 			turn := func(to string) {
-				password.Store(to)
+				password.Store(&to)
 				change(to)
 			}
 			turn("first")
 			url := fmt.Sprintf("host=127.0.0.1 port=%d dbname='%s' user='%s' sslmode=disable", cfg.Port, db.Name, role)
-			ob := open(t, url, func() string { return password.Load().(string) })
+			ob := open(t, url, func() string { return *password.Load() })
 			require.NoError(t, ob.Migrate(t.Context()))
 			exec(t, db, publish)
 

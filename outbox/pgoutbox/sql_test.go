@@ -20,9 +20,9 @@ import (
 )
 
 // onSQL returns an outbox of db that knows no pgx pool.
-func onSQL(t *testing.T, db *sql.DB, cfg pgoutbox.Config) *pgoutbox.Outbox {
+func onSQL(t *testing.T, db *sql.DB) *pgoutbox.Outbox {
 	t.Helper()
-	ob, err := pgoutbox.NewSQL(db, cfg)
+	ob, err := pgoutbox.NewSQL(db, pgoutbox.Config{})
 	require.NoError(t, err)
 	return ob
 }
@@ -53,12 +53,11 @@ func TestNewSQL(t *testing.T) {
 			env := testenv.Postgres(t)
 			db := open(t, env)
 			db.SetMaxOpenConns(2)
-			cfg := pgoutbox.Config{}
-			ob := onSQL(t, db, cfg)
+			ob := onSQL(t, db)
 			require.NoError(t, ob.Migrate(t.Context()))
 			runNotifier(t, ob)
 			broker := outboxtest.NewBroker()
-			other := onSQL(t, db, cfg) // so that only the notifier's NOTIFY wakes the relay
+			other := onSQL(t, db) // so that only the notifier's NOTIFY wakes the relay
 			r, err := relay.New(source(t, other, ""), broker.Sink(), relay.Config{PollMin: never, PollMax: never})
 			require.NoError(t, err)
 			run := runRelay(t, r)
@@ -94,7 +93,7 @@ func TestNewSQL(t *testing.T) {
 func TestO1_InSQLTx(t *testing.T) {
 	t.Parallel()
 	pgxs, env := newOutbox(t, pgoutbox.Config{})
-	ob := onSQL(t, env.SQL(t), pgoutbox.Config{})
+	ob := onSQL(t, env.SQL(t))
 	exec(t, env, "CREATE TABLE orders (id text PRIMARY KEY DEFERRABLE INITIALLY DEFERRED)")
 	wakes := source(t, ob, "").Wakes(t.Context())
 	enqueue := func(ctx context.Context, tx *sql.Tx) error {
@@ -140,7 +139,7 @@ func TestO1_InSQLTx(t *testing.T) {
 func TestO1_InSQLTx_LostAnswer(t *testing.T) {
 	t.Parallel()
 	_, env := newOutbox(t, pgoutbox.Config{})
-	ob := onSQL(t, env.SQL(t), pgoutbox.Config{})
+	ob := onSQL(t, env.SQL(t))
 	exec(t, env, `CREATE TABLE last (n int); CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS
 		$$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END$$;
 		CREATE CONSTRAINT TRIGGER die AFTER INSERT ON last DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION die()`)
@@ -181,7 +180,7 @@ func TestNewSQL_OneConnection(t *testing.T) {
 	_, env := newOutbox(t, pgoutbox.Config{})
 	db := env.SQL(t)
 	db.SetMaxOpenConns(1)
-	ob := onSQL(t, db, pgoutbox.Config{})
+	ob := onSQL(t, db)
 	require.NoError(t, ob.Migrate(t.Context()))
 	putSQL(t, ob, "k", "x")
 	require.Equal(t, 1, stored(t, env))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/leat-go/leat/internal/keyhash"
@@ -79,7 +80,7 @@ func (o *Outbox) whoHas(ctx context.Context, msgs []outbox.Message, self uint32)
 func (o *Outbox) watch(ctx context.Context, msgs []outbox.Message, self uint32) (stop func() bool) {
 	return time.AfterFunc(o.waitWarning, func() {
 		if h, found := o.whoHas(ctx, msgs, self); found {
-			o.cfg.Logger.WarnContext(ctx, "enqueue waits for "+h.String()+": commit or roll back there")
+			o.cfg.Logger.WarnContext(ctx, "enqueue waits for another transaction: commit it or roll it back", slog.String("holds", h.String()))
 		}
 	}).Stop
 }

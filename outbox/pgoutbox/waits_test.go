@@ -21,36 +21,46 @@ import (
 func TestWaits_NameTheHolder(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
-	onSQL := onSQL(t, db.SQL(t), pgoutbox.Config{})
+	plain := onSQL(t, db.SQL(t))
 	forgotten := begin(t, ob, db).exec("SET LOCAL application_name = 'billing'").put("o-1", "placed")
-	says := fmt.Sprintf(`^leat: waited for key "o-1", locked by pid %d \(billing, idle in transaction\) since [0-9.]+m?s: `, forgotten.pid())
+	says := fmt.Sprintf(`^leat: waited for key "o-1", locked by pid %d \(billing, idle in transaction\) since [0-9.ms]+: `, forgotten.pid())
 	msgs := append(keyed("a-free-one", "x"), keyed("o-1", "paid")...)
 
-	short := func() context.Context {
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	late := func(t *testing.T) context.Context {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		t.Cleanup(cancel)
 		return ctx
 	}
-	for name, write := range map[string]func() error{
-		"InTx": func() error {
-			return ob.InTx(short(), func(ctx context.Context, tx pgx.Tx) error { return ob.Enqueue(ctx, tx, msgs...) })
+	for name, write := range map[string]func(t *testing.T) error{
+		"InTx": func(t *testing.T) error {
+			t.Helper()
+			return ob.InTx(late(t), func(ctx context.Context, tx pgx.Tx) error { return ob.Enqueue(ctx, tx, msgs...) })
 		},
-		"InTx with lock_timeout": func() error {
+		"InTx with lock_timeout": func(t *testing.T) error {
+			t.Helper()
 			return ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
 				_, err := tx.Exec(ctx, "SET LOCAL lock_timeout = '50ms'")
 				return errors.Join(err, ob.Enqueue(ctx, tx, msgs...))
 			})
 		},
-		"InSQLTx": func() error {
-			return onSQL.InSQLTx(short(), func(ctx context.Context, tx *sql.Tx) error { return onSQL.EnqueueSQL(ctx, tx, msgs...) })
+		"InSQLTx": func(t *testing.T) error {
+			t.Helper()
+			return plain.InSQLTx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+				_, err := tx.ExecContext(ctx, "SET LOCAL lock_timeout = '50ms'")
+				return errors.Join(err, plain.EnqueueSQL(ctx, tx, msgs...))
+			})
 		},
-		"InBatch": func() error { return ob.InBatch(short(), &pgx.Batch{}, msgs...) },
+		"InBatch": func(t *testing.T) error {
+			t.Helper()
+			return ob.InBatch(late(t), &pgx.Batch{}, msgs...)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Regexp(t, says, write().Error())
+			t.Parallel()
+			require.Regexp(t, says, write(t).Error())
 		})
 	}
-	forgotten.rollback()
 }
 
 // TestWaits_Warn: without a deadline the log says it while the call waits, once.
@@ -62,7 +72,7 @@ func TestWaits_Warn(t *testing.T) {
 	forgotten := begin(t, ob, db).put("o-1", "placed")
 	second := begin(t, ob, db)
 	done := second.goPut("o-1", "paid")
-	log.Await(t, fmt.Sprintf(`enqueue waits for key \"o-1\", locked by pid %d`, forgotten.pid()))
+	log.Await(t, "enqueue waits for another transaction", fmt.Sprintf(`holds="key \"o-1\", locked by pid %d`, forgotten.pid()))
 	forgotten.commit()
 	require.NoError(t, <-done)
 	second.commit()
