@@ -51,7 +51,7 @@ func (s source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session,
 		var taken *driver.LeaseHeldError
 		for _, one := range s.db.slots {
 			left := one.lease.until - s.db.w.now()
-			if one.lease.owner == nil || left <= 0 {
+			if one.lease.owner == nil || left <= 0 || s.db.w.broken == RowsClaimed {
 				n = s.open(one, ttl)
 				return nil
 			}
@@ -108,7 +108,10 @@ func (s *session) fenced() error {
 		l.used = s.db.w.now()
 		return nil
 	}
-	if s.db.w.broken == NoEpoch {
+	switch s.db.w.broken {
+	case RowsClaimed:
+		return nil
+	case NoEpoch:
 		s.db.w.note(Event{What: Stale, Node: s.node.name, N: s.epoch})
 		return nil
 	}
