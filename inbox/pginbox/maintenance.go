@@ -52,6 +52,7 @@ type Maintenance struct {
 
 	// What one round leaves for the next; only the running one uses it.
 	swept    time.Time
+	pruned   time.Time
 	waiting  *raised
 	standing hooks.Standing[outbox.AlarmEvent]
 }
@@ -109,16 +110,16 @@ func (m *Maintenance) Run(ctx context.Context) error {
 
 // RunOnce does one round, for scheduled jobs and tests. While another process works the error
 // wraps outbox/driver.ErrLeaseHeld. After another error the report has what was done before it.
-func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
+func (m *Maintenance) RunOnce(ctx context.Context) (outboxadmin.MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
-		return MaintenanceReport{}, fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
+		return outboxadmin.MaintenanceReport{}, fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	return m.round(ctx)
 }
 
 // round does one round, and tells the hooks.
-func (m *Maintenance) round(ctx context.Context) (MaintenanceReport, error) {
+func (m *Maintenance) round(ctx context.Context) (outboxadmin.MaintenanceReport, error) {
 	r, began := &maintenanceRound{Maintenance: m}, time.Now()
 	err := m.leased(ctx, r.all)
 	m.seen.round(ctx, r.report, err)

@@ -33,6 +33,17 @@ type MaintenanceConfig struct {
 	// Defaults to 0: for ever.
 	KeepOther time.Duration
 
+	// KeepAttempts is how long attempts are remembered at messages that failed and never came
+	// again, 1 h or more. Make it longer than the longest pause between two deliveries of a
+	// message: its attempts begin at 1 again.
+	// Defaults to Retention, 1 h at least.
+	KeepAttempts time.Duration
+
+	// KeepNotes is how long fingerprints and replies are kept, 1 h or more. A duplicate of such
+	// a message is a duplicate still; its fingerprint is not compared, and its reply is nil.
+	// Defaults to 0: for ever.
+	KeepNotes time.Duration
+
 	// KeepAudit is how long rows of the audit are kept, of what operators and policies did
 	// with parked messages: at least 24 h.
 	// Defaults to 0: for ever.
@@ -76,6 +87,7 @@ type MaintenanceConfig struct {
 
 func (c MaintenanceConfig) withDefaults() MaintenanceConfig {
 	c.Retention = orDefault(c.Retention, 14*24*time.Hour)
+	c.KeepAttempts = orDefault(c.KeepAttempts, max(c.Retention, time.Hour))
 	c.Width = orDefault(c.Width, 24*time.Hour)
 	c.Ahead = orDefault(c.Ahead, 3)
 	c.Interval = orDefault(c.Interval, time.Minute)
@@ -106,6 +118,8 @@ func (c MaintenanceConfig) validate() error {
 		{"Retention", c.Retention, c.Retention < c.Width, "must be at least Width = " + c.Width.String()},
 		{"Ahead", c.Ahead, c.Ahead < 1 || c.Ahead > 100, "must be 1 to 100"},
 		{"KeepOther", c.KeepOther, c.KeepOther != 0 && c.KeepOther < time.Minute, "must be at least 1m, or 0"},
+		{"KeepAttempts", c.KeepAttempts, c.KeepAttempts < time.Hour, "must be at least 1h"},
+		{"KeepNotes", c.KeepNotes, c.KeepNotes != 0 && c.KeepNotes < time.Hour, "must be at least 1h, or 0"},
 		{"KeepAudit", c.KeepAudit, c.KeepAudit != 0 && c.KeepAudit < pgpark.LeastAudit, "must be at least 24h, or 0"},
 		{"Interval", c.Interval, c.Interval < time.Millisecond, "must be at least 1ms"},
 		{"Lease", c.Lease, c.Lease < time.Second, "must be at least 1s"},

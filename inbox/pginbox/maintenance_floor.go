@@ -37,7 +37,7 @@ func (r *maintenanceRound) ahead(ctx context.Context) error {
 			case err != nil:
 				return err
 			case made.Name != "":
-				r.report.Added = append(r.report.Added, made)
+				r.report.Added = append(r.report.Added, made.Name)
 				r.log.InfoContext(ctx, "inbox range added", rangeAttr(made))
 			}
 		}

@@ -4,36 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
-	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox"
+	outboxadmin "github.com/leat-go/leat/outbox/admin"
 )
-
-// MaintenanceReport is what one round has done.
-type MaintenanceReport struct {
-	// Floor is the time before which ids of version 7 may be forgotten; the zero Time
-	// if nothing is.
-	Floor time.Time
-	// Added and Dropped are the ranges that the round has made and removed. Their sizes are not
-	// known.
-	Added, Dropped []admin.RetentionRange
-	// Deleted is the number of ids that were deleted in chunks.
-	Deleted int64
-	// PrunedAudit is the number of rows of the audit that were deleted.
-	PrunedAudit int64
-	// Busy is set if a lock was not to be had; the next round tries again.
-	Busy bool
-}
 
 // maintenanceRound is one pass of maintenance.
 type maintenanceRound struct {
 	*Maintenance
 
 	state   rangeState
-	report  MaintenanceReport
+	report  outboxadmin.MaintenanceReport
 	alarmed []outbox.AlarmEvent // that may last
 }
 
@@ -54,7 +37,7 @@ func (r *maintenanceRound) all(ctx context.Context) error {
 		{"delete", r.deleteBelow},
 		{"contract", r.contract},
 		{"sweep", r.sweep},
-		{"audit", r.pruneAudit},
+		{"prune", r.prune},
 	} {
 		err := r.keep(ctx)
 		if err == nil {

@@ -107,13 +107,6 @@ func TestMaintenanceMakesRangesAhead(t *testing.T) {
 	report, err := m.RunOnce(t.Context())
 	require.NoError(t, err)
 	require.Len(t, report.Added, 3)
-	for i, r := range report.Added {
-		require.Equal(t, day, r.To.Sub(r.From))
-		require.Equal(t, r.From, r.From.Truncate(day))
-		if i > 0 {
-			require.Equal(t, report.Added[i-1].To, r.From)
-		}
-	}
 	require.WithinDuration(t, time.Now().Add(-14*day), report.Floor, day+time.Minute)
 	report, err = m.RunOnce(t.Context())
 	require.NoError(t, err)

@@ -91,16 +91,6 @@ func NewMaintenance(db *sql.DB, dialect outbox.Dialect, cfg Config, m Maintenanc
 	return &Maintenance{tables: t, cfg: m, after: map[int64][]byte{}}, nil
 }
 
-// MaintenanceReport is what a call of RunOnce did.
-type MaintenanceReport struct {
-	// Floor is the time from which ids of version 7 are remembered for certain, in all of
-	// the table; zero if nothing was ever forgotten. It stays behind while deliveries run
-	// for longer than RunOnce.
-	Floor time.Time
-	// IDs, Attempts and Audit are how many rows were deleted.
-	IDs, Attempts, Audit int64
-}
-
 // Run does what RunOnce does until ctx ends, and logs what goes wrong. It returns nil then,
 // or outbox.ErrAlreadyRunning at once.
 func (m *Maintenance) Run(ctx context.Context) error {
@@ -121,16 +111,16 @@ func (m *Maintenance) Run(ctx context.Context) error {
 
 // RunOnce raises the floor, then deletes what is below it, a thousand rows at a time.
 // While another call of it or of Run is under way it returns outbox.ErrAlreadyRunning.
-func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
+func (m *Maintenance) RunOnce(ctx context.Context) (outboxadmin.MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
-		return MaintenanceReport{}, fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
+		return outboxadmin.MaintenanceReport{}, fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	return m.once(ctx)
 }
 
 // once is a round that is observed.
-func (m *Maintenance) once(ctx context.Context) (MaintenanceReport, error) {
+func (m *Maintenance) once(ctx context.Context) (outboxadmin.MaintenanceReport, error) {
 	began := time.Now()
 	r, err := m.round(ctx)
 	m.seen.round(ctx, r, err)
@@ -139,7 +129,7 @@ func (m *Maintenance) once(ctx context.Context) (MaintenanceReport, error) {
 	return r, err
 }
 
-func (m *Maintenance) round(ctx context.Context) (r MaintenanceReport, err error) {
+func (m *Maintenance) round(ctx context.Context) (r outboxadmin.MaintenanceReport, err error) {
 	now, _, err := m.floor(ctx)
 	if err != nil {
 		return r, err
@@ -150,13 +140,13 @@ func (m *Maintenance) round(ctx context.Context) (r MaintenanceReport, err error
 	if _, r.Floor, err = m.floor(ctx); err != nil {
 		return r, err
 	}
-	if r.IDs, err = m.forget(ctx, r.Floor, now.Add(-m.cfg.Retention)); err != nil {
+	if r.Deleted, err = m.forget(ctx, r.Floor, now.Add(-m.cfg.Retention)); err != nil {
 		return r, m.Describe(err)
 	}
-	if r.Attempts, err = m.pruneAttempts(ctx, now.Add(-m.cfg.KeepAttempts)); err != nil || m.cfg.KeepAudit == 0 {
+	if r.PrunedAttempts, err = m.pruneAttempts(ctx, now.Add(-m.cfg.KeepAttempts)); err != nil || m.cfg.KeepAudit == 0 {
 		return r, m.Describe(err)
 	}
-	r.Audit, err = m.pruneAudit(ctx, now.Add(-m.cfg.KeepAudit))
+	r.PrunedAudit, err = m.pruneAudit(ctx, now.Add(-m.cfg.KeepAudit))
 	return r, m.Describe(err)
 }
 

@@ -205,7 +205,7 @@ func (c *call) delayed() (list[delayedRow], error) {
 	if err != nil {
 		return list[delayedRow]{}, err
 	}
-	scheduler, err := able[admin.Scheduler](ob, "delayed messages")
+	scheduler, err := able[admin.Manager](ob, "delayed messages")
 	if err != nil {
 		return list[delayedRow]{}, err
 	}

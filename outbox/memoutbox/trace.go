@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/outbox/internal/trace"
 )
 
-// Trace implements admin.Searcher.
+// Trace implements admin.Manager.
 func (ob operator) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
 	err := admin.Complete(&q)
 	if err != nil {

@@ -229,7 +229,7 @@ func failuresAreGrouped(ctx context.Context, tr *trial) {
 }
 
 func searchFinds(ctx context.Context, tr *trial) {
-	searcher, ok := tr.Subject.(admin.Searcher)
+	searcher, ok := tr.Subject.(admin.Manager)
 	if !ok {
 		return
 	}
@@ -282,7 +282,7 @@ func searchFinds(ctx context.Context, tr *trial) {
 }
 
 // searchAll pages through what q selects.
-func searchAll(ctx context.Context, searcher admin.Searcher, q admin.MessageQuery) ([]outbox.Record, error) {
+func searchAll(ctx context.Context, searcher admin.Manager, q admin.MessageQuery) ([]outbox.Record, error) {
 	var all []outbox.Record
 	for range mostRecords {
 		page, err := searcher.Search(ctx, q)
@@ -297,7 +297,7 @@ func searchAll(ctx context.Context, searcher admin.Searcher, q admin.MessageQuer
 
 func traceTells(ctx context.Context, tr *trial) {
 	s := ward(ctx, tr)
-	searcher, ok := tr.Subject.(admin.Searcher)
+	searcher, ok := tr.Subject.(admin.Manager)
 	if !ok {
 		return
 	}
@@ -330,7 +330,7 @@ func traceTells(ctx context.Context, tr *trial) {
 }
 
 // traceByTime follows a message whose id tells no time.
-func traceByTime(ctx context.Context, tr *trial, searcher admin.Searcher) {
+func traceByTime(ctx context.Context, tr *trial, searcher admin.Manager) {
 	msgs := named("x")
 	msgs[0].ID = "invoice 7"
 	later := 0
@@ -354,7 +354,7 @@ const mostTraced = 100
 
 // traceIsBounded traces an id that more messages have: whoever enqueues chooses ids.
 func traceIsBounded(ctx context.Context, tr *trial) {
-	searcher, ok := tr.Subject.(admin.Searcher)
+	searcher, ok := tr.Subject.(admin.Manager)
 	if !ok {
 		return
 	}
@@ -378,7 +378,7 @@ func traceIsBounded(ctx context.Context, tr *trial) {
 // traceBoundsWhatIsSetAside traces ids of more records than a trace lists, all of which are held
 // or dead: it lists the first ones, and those of its messages.
 func traceBoundsWhatIsSetAside(ctx context.Context, tr *trial) {
-	searcher, ok := tr.Subject.(admin.Searcher)
+	searcher, ok := tr.Subject.(admin.Manager)
 	if !ok {
 		return
 	}

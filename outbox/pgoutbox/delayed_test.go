@@ -23,7 +23,7 @@ func maintenance(tb testing.TB, ob *pgoutbox.Outbox, cfg pgoutbox.MaintenanceCon
 }
 
 // once runs one round.
-func once(t *testing.T, m *pgoutbox.Maintenance) pgoutbox.MaintenanceReport {
+func once(t *testing.T, m *pgoutbox.Maintenance) admin.MaintenanceReport {
 	t.Helper()
 	report, err := m.RunOnce(t.Context())
 	require.NoError(t, err)

@@ -58,7 +58,7 @@ func (o operator) Members(ctx context.Context, group string) ([]admin.Member, er
 	return members, describe(err)
 }
 
-// RemoveGroup implements admin.GroupManager.
+// RemoveGroup implements admin.Manager.
 func (o operator) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) (admin.Changed, error) {
 	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
@@ -109,7 +109,7 @@ func (o *Outbox) removable(ctx context.Context, group string) (changed admin.Cha
 	return admin.Changed{}, err
 }
 
-// SetMaxLag implements admin.GroupManager.
+// SetMaxLag implements admin.Manager.
 func (o operator) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
 	if err := admin.Complete(&req); err != nil {
 		return err

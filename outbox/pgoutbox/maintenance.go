@@ -103,16 +103,16 @@ func (m *Maintenance) Run(ctx context.Context) error {
 // RunOnce does one round and moves what is due, for scheduled jobs and tests. While
 // another process works it returns a *driver.LeaseHeldError. After any other error the
 // report has what was done before it.
-func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
+func (m *Maintenance) RunOnce(ctx context.Context) (admin.MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
-		return MaintenanceReport{}, fmt.Errorf("%w: maintenance of the outbox", outbox.ErrAlreadyRunning)
+		return admin.MaintenanceReport{}, fmt.Errorf("%w: maintenance of the outbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	if err := m.check(ctx); err != nil {
 		m.keeping.failed(ctx, err)
-		return MaintenanceReport{}, err
+		return admin.MaintenanceReport{}, err
 	}
-	var report MaintenanceReport
+	var report admin.MaintenanceReport
 	err := m.keeping.Run(ctx, func(ctx context.Context) (err error) {
 		report, err = m.round(ctx)
 		return err
@@ -199,7 +199,7 @@ func (m *Maintenance) check(ctx context.Context) error {
 }
 
 // round does one round, and tells the hooks.
-func (m *Maintenance) round(ctx context.Context) (MaintenanceReport, error) {
+func (m *Maintenance) round(ctx context.Context) (admin.MaintenanceReport, error) {
 	r, began := &round{Maintenance: m}, time.Now()
 	err := r.all(ctx)
 	m.alarmsEnded(ctx, m.standing.Round(r.report.Alarms, alarmKey, err == nil && !r.report.Busy))
@@ -220,7 +220,7 @@ func (r *round) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.sequence, r.last, r.report.Sequence = facts.Sequence, probe.Sequence, probe.Sequence
+	r.sequence, r.last = facts.Sequence, probe.Sequence
 	var errs []error
 	for _, step := range []struct {
 		name string
@@ -249,7 +249,7 @@ type round struct {
 
 	sequence uint32
 	last     int64 // the number that the sequence has come to
-	report   MaintenanceReport
+	report   admin.MaintenanceReport
 	known    bool     // the groups were looked at
 	exempt   []string // groups that are past their greatest lag
 	trim     string   // the open-ended range, where it is too large to be closed

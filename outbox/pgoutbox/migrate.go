@@ -9,6 +9,7 @@ import (
 
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 //go:embed migrations/*.sql
@@ -17,14 +18,6 @@ var migrationFiles embed.FS
 // neededSchema is the oldest version of the schema that relays and maintenance of this
 // version of the library work with. Producers do not look.
 const neededSchema = 1
-
-// SchemaStatus is the state of the outbox's schema.
-type SchemaStatus struct {
-	// Current is the version in the database, 0 where there is none; Latest is
-	// the one this library was written for. A Current above Latest is fine: a
-	// newer release has migrated already.
-	Current, Latest int
-}
 
 // Migrate creates or upgrades the outbox's schema. It is safe to call from many
 // processes at once and does nothing where everything is in place. No wait for
@@ -36,9 +29,9 @@ func (o *Outbox) Migrate(ctx context.Context) error {
 }
 
 // SchemaStatus looks at the schema and changes nothing.
-func (o *Outbox) SchemaStatus(ctx context.Context) (SchemaStatus, error) {
+func (o *Outbox) SchemaStatus(ctx context.Context) (admin.SchemaStatus, error) {
 	st, err := o.cfg.migrations().Status(ctx, pgmigrate.FromPool(o.pool.Pool))
-	return SchemaStatus{Current: st.Current, Latest: st.Latest}, err
+	return admin.SchemaStatus{Current: st.Current, Latest: st.Latest}, err
 }
 
 // requireSchema returns an error that wraps outbox.ErrNotMigrated where the

@@ -27,12 +27,12 @@ func (o *Outbox) paused(ctx context.Context, db interface {
 	return patterns, err
 }
 
-// Pause implements admin.Pauser.
+// Pause implements admin.Manager.
 func (o operator) Pause(ctx context.Context, req admin.PauseRequest) error {
 	return o.setPaused(ctx, "pause", req, req.Pause)
 }
 
-// Resume implements admin.Pauser.
+// Resume implements admin.Manager.
 func (o operator) Resume(ctx context.Context, req admin.PauseRequest) error {
 	return o.setPaused(ctx, "resume", req, req.Resume)
 }

@@ -128,7 +128,7 @@ func (r *round) dropRanges(ctx context.Context) error {
 		}
 		delete(r.archived, p.Table)
 		total -= p.Bytes
-		r.report.Dropped = append(r.report.Dropped, p.Range)
+		r.report.Dropped = append(r.report.Dropped, p.Table)
 		r.log.InfoContext(ctx, "range dropped", rangeAttr(p.Range))
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -113,7 +114,7 @@ func TestO1_NotMigratedIsSaid(t *testing.T) {
 	}
 	st, err := ob.SchemaStatus(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, pgoutbox.SchemaStatus{Current: 0, Latest: 1}, st)
+	require.Equal(t, admin.SchemaStatus{Current: 0, Latest: 1}, st)
 }
 
 // TestO1_SuppressedRows: a trigger that suppresses rows is named as such, and not taken for

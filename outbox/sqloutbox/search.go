@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox/internal/trace"
 )
 
-// Search implements admin.Searcher.
+// Search implements admin.Manager.
 func (o operator) Search(ctx context.Context, q admin.MessageQuery) (page admin.MessagePage, err error) {
 	if err = admin.Complete(&q); err != nil {
 		return admin.MessagePage{}, err
@@ -92,7 +92,7 @@ func selects(q *admin.MessageQuery, r *outbox.Record) bool {
 	}
 }
 
-// Trace implements admin.Searcher.
+// Trace implements admin.Manager.
 func (o operator) Trace(ctx context.Context, q admin.TraceQuery) (found admin.Trace, err error) {
 	if err = admin.Complete(&q); err != nil {
 		return admin.Trace{}, err

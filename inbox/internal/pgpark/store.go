@@ -61,9 +61,9 @@ func New(in Inbox, db pgmigrate.DB, names pgmigrate.Names, syncAttempts bool) (*
 	var err error
 	s.sql, err = sqlfile.LoadAll(statements, names.Render,
 		"attempt", "attempt_range", "attempt_batch", "attempt_batch_range",
-		"attempt_fail", "attempt_withdraw", "attempt_forget", "attempt_prune",
+		"attempt_fail", "attempt_withdraw", "attempt_forget",
 		"park_head", "park", "redrive_pick", "redrive_claim", "redrive_next", "redrive_fail", "redrive_orphans",
-		"note", "noted", "note_prune", "audit_prune",
+		"note", "noted",
 	)
 	return s, err
 }

@@ -119,7 +119,7 @@ const delayedPatience = time.Minute
 
 // delayed compares with this host's clock; server.clock tells how far that is off.
 func (o outboxChecks) delayed(ctx context.Context) ([]doctor.Finding, error) {
-	scheduler, ok := o.store.(admin.Scheduler)
+	scheduler, ok := o.store.(admin.Manager)
 	if !ok {
 		return nil, nil
 	}

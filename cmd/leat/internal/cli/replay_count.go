@@ -13,7 +13,7 @@ import (
 // audit.
 func (r *Replay) count(d *Deps, saved savedReplay) error {
 	store, err := d.Store(r.Group)
-	searcher, err := capable[admin.Searcher](d, store, err, "search its log")
+	searcher, err := capable[admin.Manager](d, store, err, "search its log")
 	if err != nil {
 		return err
 	}

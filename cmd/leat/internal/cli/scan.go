@@ -13,7 +13,7 @@ type scan struct {
 }
 
 // newScan begins a walk that ends at the newest message that there is now.
-func newScan(d *Deps, searcher admin.Searcher, name string) (*scan, error) {
+func newScan(d *Deps, searcher admin.Manager, name string) (*scan, error) {
 	page, err := searcher.Search(d.Context, admin.MessageQuery{Newest: true, OmitPayload: true, Limit: 1, Scan: 1})
 	if err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ type groupTraceRow struct {
 // Run prints what is known of the message in the outbox and in the inbox.
 func (t *Trace) Run(d *Deps) error {
 	store, err := d.Store("")
-	searcher, err := capable[admin.Searcher](d, store, err, "trace messages")
+	searcher, err := capable[admin.Manager](d, store, err, "trace messages")
 	if err != nil {
 		return err
 	}

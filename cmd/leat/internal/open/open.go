@@ -150,17 +150,9 @@ type MaintenanceRequest struct {
 	NoDDL         bool
 }
 
-// MaintenanceReport is what a round has done.
-type MaintenanceReport struct {
-	Added, Dropped, Closed                     []admin.Range
-	Deleted, PrunedAudit, PrunedDead, Promoted int64
-	Busy                                       bool
-	Alarms                                     []string
-}
-
 // Maintainer is a Database whose outbox is kept in shape by rounds.
 type Maintainer interface {
-	Maintain(ctx context.Context, r MaintenanceRequest) (MaintenanceReport, error)
+	Maintain(ctx context.Context, r MaintenanceRequest) (admin.MaintenanceReport, error)
 }
 
 // RetentionEnabler is a Database whose inbox can be made to forget.

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -154,26 +152,18 @@ func (r RebaseRequest) request() pgoutbox.RebaseRequest {
 }
 
 // Maintain does one round.
-func (p *Postgres) Maintain(ctx context.Context, r MaintenanceRequest) (MaintenanceReport, error) {
+func (p *Postgres) Maintain(ctx context.Context, r MaintenanceRequest) (admin.MaintenanceReport, error) {
 	ob, err := p.own()
 	if err != nil {
-		return MaintenanceReport{}, err
+		return admin.MaintenanceReport{}, err
 	}
 	m, err := pgoutbox.NewMaintenance(ob, pgoutbox.MaintenanceConfig{
 		Retention: r.Retention, MaxBytes: r.MaxBytes, PartitionSize: r.PartitionSize, Ahead: r.Ahead, NoDDL: r.NoDDL,
 	})
 	if err != nil {
-		return MaintenanceReport{}, err
+		return admin.MaintenanceReport{}, err
 	}
-	done, err := m.RunOnce(ctx)
-	report := MaintenanceReport{
-		Added: done.Added, Dropped: done.Dropped, Closed: done.Closed,
-		Deleted: done.Deleted, PrunedAudit: done.PrunedAudit, PrunedDead: done.PrunedDead, Promoted: done.Promoted, Busy: done.Busy,
-	}
-	for _, alarm := range done.Alarms {
-		report.Alarms = append(report.Alarms, strings.TrimSpace(fmt.Sprintf("%s %s %s", alarm.Kind, alarm.Group, alarm.Detail)))
-	}
-	return report, err
+	return m.RunOnce(ctx)
 }
 
 // EnableRetention makes the inbox able to forget.

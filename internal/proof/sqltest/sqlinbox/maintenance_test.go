@@ -36,7 +36,7 @@ func TestMaintenanceIsObserved(t *testing.T) {
 				Retention: time.Hour, Interval: time.Minute, Hooks: []outbox.Hook{heard},
 			})
 			require.NoError(t, err)
-			require.Equal(t, sqlinbox.MaintenanceState{}, m.State(), "before it runs")
+			require.Equal(t, admin.MaintenanceState{}, m.State(), "before it runs")
 			require.Equal(t, time.Minute, m.Interval())
 			_, err = in.Process(t.Context(), message.NewMessage("no time in it", nil), func(context.Context) error { return nil })
 			require.NoError(t, err)
@@ -45,13 +45,15 @@ func TestMaintenanceIsObserved(t *testing.T) {
 
 			report, err := m.RunOnce(t.Context())
 			require.NoError(t, err)
-			require.Equal(t, int64(1), report.IDs)
+			require.Equal(t, int64(1), report.Deleted)
 			e := <-heard
 			require.Equal(t, admin.MaintenanceEvent{Report: report, Took: e.Took}, e)
 			require.Positive(t, e.Took)
 			good := m.State()
-			require.Equal(t, sqlinbox.MaintenanceState{LastRound: good.LastSuccess, LastSuccess: good.LastSuccess, Report: report}, good)
-			require.False(t, good.LastRound.IsZero())
+			require.Equal(t, admin.MaintenanceState{
+				Rounds: admin.TaskState{LastRun: good.Rounds.LastSuccess, LastSuccess: good.Rounds.LastSuccess}, Report: report,
+			}, good)
+			require.False(t, good.Rounds.LastRun.IsZero())
 
 			_, err = s.look.ExecContext(t.Context(), "ALTER TABLE leat_inbox_attempts RENAME TO away")
 			require.NoError(t, err)
@@ -60,13 +62,13 @@ func TestMaintenanceIsObserved(t *testing.T) {
 			go func() { ended <- m.Run(ctx) }()
 			require.ErrorIs(t, (<-heard).Err, outbox.ErrNotMigrated)
 			bad := m.State()
-			require.True(t, bad.Running)
-			require.ErrorIs(t, bad.LastErr, outbox.ErrNotMigrated)
-			require.Equal(t, good.LastSuccess, bad.LastSuccess)
+			require.True(t, bad.Running && bad.Rounds.Leads)
+			require.ErrorIs(t, bad.Rounds.LastErr, outbox.ErrNotMigrated)
+			require.Equal(t, good.Rounds.LastSuccess, bad.Rounds.LastSuccess)
 			cancel()
 			require.NoError(t, <-ended)
 			require.Empty(t, heard, "it was stopped between two rounds")
-			require.Equal(t, bad.LastRound, m.State().LastRound)
+			require.Equal(t, bad.Rounds.LastRun, m.State().Rounds.LastRun)
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/sqltest"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
@@ -127,7 +128,7 @@ func TestMigrateFromManyProcesses(t *testing.T) {
 		ob := newOutbox(t, sqltest.OpenMySQL(t, config, nil), dialect)
 		status, err := ob.SchemaStatus(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, sqloutbox.SchemaStatus{Current: 1, Latest: 1}, status)
+		require.Equal(t, admin.SchemaStatus{Current: 1, Latest: 1}, status)
 	})
 }
 

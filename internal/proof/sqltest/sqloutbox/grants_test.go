@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/internal/proof/sqltest"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
@@ -72,7 +73,7 @@ func TestGrantsAreEnough(t *testing.T) {
 		require.NoError(t, err)
 		report, err := m.RunOnce(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, sqloutbox.MaintenanceReport{Promoted: 1, Closed: 1, PinnedBy: []string{"default"}}, report)
+		require.Equal(t, admin.MaintenanceReport{Promoted: 1, Gaps: 1, PinnedBy: []string{"default"}}, report)
 		require.Equal(t, []string{"later"}, drain(t, s))
 		report, err = m.RunOnce(t.Context())
 		require.NoError(t, err)

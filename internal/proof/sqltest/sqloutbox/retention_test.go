@@ -104,7 +104,7 @@ func TestRetentionGoesOnAfterAGroupWasPassed(t *testing.T) {
 		setMaxLag(t, ob, 0)
 		report, err = m.RunOnce(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, sqloutbox.MaintenanceReport{Deleted: 1}, report)
+		require.Equal(t, admin.MaintenanceReport{Deleted: 1}, report)
 	})
 }
 
@@ -124,13 +124,13 @@ func TestRetentionLeavesAJumpOfTheCounter(t *testing.T) {
 		m := eager(t, ob)
 		report, err := m.RunOnce(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, sqloutbox.MaintenanceReport{Deleted: 1, PinnedBy: []string{"default"}}, report)
+		require.Equal(t, admin.MaintenanceReport{Deleted: 1, PinnedBy: []string{"default"}}, report)
 
 		_, err = db.ExecContext(t.Context(), "UPDATE leat_outbox_meta SET floor = 2000002") // as the handbook has it
 		require.NoError(t, err)
 		report, err = m.RunOnce(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, sqloutbox.MaintenanceReport{Deleted: 1}, report, "the newest row stays")
+		require.Equal(t, admin.MaintenanceReport{Deleted: 1}, report, "the newest row stays")
 		commit(t, ob, message("", "d"))
 		require.Equal(t, []string{"d"}, drain(t, s))
 	})
