@@ -47,14 +47,6 @@ func sqlWriteMutants() []Mutant {
 			Package: sqlTests, Test: onMariaDB + "O5_NumberIsDrawnUnderTheLock", Needs: MariaDB,
 		},
 		{
-			Name: "sql-statement-locks-nothing", Breaks: []string{"O5"},
-			Change:  "the statement that others run locks no key",
-			File:    folder + "/statement.go",
-			Old:     `	if len(locks) > 0 {`,
-			New:     `	if len(locks) > maxLocks {`,
-			Package: sqlTests, Test: "TestStatement_Conformance/mariadb/O5_KeyIsHeldUntilTheEnd", Needs: MariaDB,
-		},
-		{
 			Name: "sql-delayed-waits-for-no-key", Breaks: []string{"O5"},
 			Change:  "a delayed message is moved while a transaction has its key",
 			File:    folder + "/delayed.go",
