@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,9 +85,7 @@ func (c *batchCall) enter(ctx context.Context, msgs []*message.Message) (entries
 	for place, msg := range msgs {
 		e := batchEntry{msg: msg, place: place}
 		handler := message.HandlerNameFromCtx(msg.Context()) //nolint:contextcheck // the message has one of its own
-		if handler == "" {
-			handler = c.handler
-		}
+		handler = cmp.Or(handler, c.handler)
 		err := c.p.OneHandler(handler)
 		if err != nil {
 			c.settle(ctx, e, OutcomeFailed, err)

@@ -1,6 +1,7 @@
 package pginbox
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/leat-go/leat/inbox/internal/pgpark"
@@ -86,24 +87,16 @@ type MaintenanceConfig struct {
 }
 
 func (c MaintenanceConfig) withDefaults() MaintenanceConfig {
-	c.Retention = orDefault(c.Retention, 14*24*time.Hour)
-	c.KeepAttempts = orDefault(c.KeepAttempts, max(c.Retention, time.Hour))
-	c.Width = orDefault(c.Width, 24*time.Hour)
-	c.Ahead = orDefault(c.Ahead, 3)
-	c.Interval = orDefault(c.Interval, time.Minute)
-	c.Lease = orDefault(c.Lease, 5*time.Minute)
-	c.LockTimeout = orDefault(c.LockTimeout, 200*time.Millisecond)
-	c.DetachTimeout = orDefault(c.DetachTimeout, 30*time.Second)
-	c.DeleteChunk = orDefault(c.DeleteChunk, 5000)
+	c.Retention = cmp.Or(c.Retention, 14*24*time.Hour)
+	c.KeepAttempts = cmp.Or(c.KeepAttempts, max(c.Retention, time.Hour))
+	c.Width = cmp.Or(c.Width, 24*time.Hour)
+	c.Ahead = cmp.Or(c.Ahead, 3)
+	c.Interval = cmp.Or(c.Interval, time.Minute)
+	c.Lease = cmp.Or(c.Lease, 5*time.Minute)
+	c.LockTimeout = cmp.Or(c.LockTimeout, 200*time.Millisecond)
+	c.DetachTimeout = cmp.Or(c.DetachTimeout, 30*time.Second)
+	c.DeleteChunk = cmp.Or(c.DeleteChunk, 5000)
 	return c
-}
-
-func orDefault[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }
 
 func (c MaintenanceConfig) validate() error {

@@ -1,6 +1,7 @@
 package sqlinbox
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -38,12 +39,8 @@ type MaintenanceConfig struct {
 }
 
 func (c MaintenanceConfig) withDefaults() MaintenanceConfig {
-	if c.KeepAttempts == 0 {
-		c.KeepAttempts = c.Retention
-	}
-	if c.Interval == 0 {
-		c.Interval = 10 * time.Minute
-	}
+	c.KeepAttempts = cmp.Or(c.KeepAttempts, c.Retention)
+	c.Interval = cmp.Or(c.Interval, 10*time.Minute)
 	c.Logger = logger.Or(c.Logger)
 	return c
 }

@@ -1,6 +1,7 @@
 package twotier
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -51,21 +52,13 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Memory == 0 {
-		c.Memory = 65_536
-	}
-	if c.MemoryTTL == 0 {
-		c.MemoryTTL = 10 * time.Minute
-	}
+	c.Memory = cmp.Or(c.Memory, 65_536)
+	c.MemoryTTL = cmp.Or(c.MemoryTTL, 10*time.Minute)
 	if c.IDFrom == nil {
 		c.IDFrom = inbox.DefaultIDSource()
 	}
-	if c.CacheTimeout == 0 {
-		c.CacheTimeout = 50 * time.Millisecond
-	}
-	if c.RetryAfter == 0 {
-		c.RetryAfter = time.Second
-	}
+	c.CacheTimeout = cmp.Or(c.CacheTimeout, 50*time.Millisecond)
+	c.RetryAfter = cmp.Or(c.RetryAfter, time.Second)
 	c.Logger = logger.Or(c.Logger)
 	return c
 }

@@ -1,6 +1,7 @@
 package dynamooutbox
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -133,8 +134,6 @@ func keyOf(m *outbox.Message) driver.Key { return driver.Key{Topic: m.Topic, Key
 // bucketFor returns the bucket of a message among n.
 func bucketFor(m *outbox.Message, n int) int {
 	name := m.Key
-	if name == "" {
-		name = m.ID
-	}
+	name = cmp.Or(name, m.ID)
 	return int(uint64(keyhash.Lock("dynamo", m.Topic, name)) % uint64(n)) //nolint:gosec // a hash
 }

@@ -1,6 +1,7 @@
 package outboxtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,12 +93,8 @@ type Features struct {
 }
 
 func (f Features) withDefaults() Features {
-	if f.MaxPayloadBytes == 0 {
-		f.MaxPayloadBytes = outbox.DefaultMaxPayloadBytes
-	}
-	if f.DueBytes == 0 {
-		f.DueBytes = 4 << 20
-	}
+	f.MaxPayloadBytes = cmp.Or(f.MaxPayloadBytes, outbox.DefaultMaxPayloadBytes)
+	f.DueBytes = cmp.Or(f.DueBytes, 4<<20)
 	return f
 }
 

@@ -1,6 +1,7 @@
 package pgoutbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,9 +36,7 @@ type RebaseRequest struct {
 }
 
 func (r RebaseRequest) withDefaults() RebaseRequest {
-	if r.Group == "" {
-		r.Group = defaultGroup
-	}
+	r.Group = cmp.Or(r.Group, defaultGroup)
 	return r
 }
 

@@ -1,6 +1,7 @@
 package pgoutbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,12 +74,8 @@ const defaultGroup = "default"
 const maxSlots = 64
 
 func (c SourceConfig) withDefaults() SourceConfig {
-	if c.Group == "" {
-		c.Group = defaultGroup
-	}
-	if c.Slots == 0 {
-		c.Slots = 1
-	}
+	c.Group = cmp.Or(c.Group, defaultGroup)
+	c.Slots = cmp.Or(c.Slots, 1)
 	if len(c.Topics) == 0 {
 		c.Topics = nil
 	}

@@ -1,6 +1,7 @@
 package sqloutbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,18 +60,10 @@ type MaintenanceConfig struct {
 }
 
 func (c MaintenanceConfig) withDefaults() MaintenanceConfig {
-	if c.Interval == 0 {
-		c.Interval = time.Minute
-	}
-	if c.Retention == 0 {
-		c.Retention = 7 * 24 * time.Hour
-	}
-	if c.DeleteChunk == 0 {
-		c.DeleteChunk = 1000
-	}
-	if c.DelayedPoll == 0 {
-		c.DelayedPoll = time.Second
-	}
+	c.Interval = cmp.Or(c.Interval, time.Minute)
+	c.Retention = cmp.Or(c.Retention, 7*24*time.Hour)
+	c.DeleteChunk = cmp.Or(c.DeleteChunk, 1000)
+	c.DelayedPoll = cmp.Or(c.DelayedPoll, time.Second)
 	return c
 }
 

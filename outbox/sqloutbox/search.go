@@ -1,6 +1,7 @@
 package sqloutbox
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -32,9 +33,7 @@ func (o *Outbox) search(ctx context.Context, db sqlstore.Querier, q admin.Messag
 	where, after := "seq > ? ORDER BY seq", q.After
 	if q.Newest {
 		where = "seq > 0 AND seq < ? ORDER BY seq DESC"
-		if after == 0 {
-			after = math.MaxInt64
-		}
+		after = cmp.Or(after, math.MaxInt64)
 	}
 	var found []any
 	looked := 0

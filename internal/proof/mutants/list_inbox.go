@@ -56,8 +56,8 @@ func deliveryMutants() []Mutant {
 			Name: "batches-of-two-functions", Breaks: []string{"N1"},
 			Change:  "two functions that batches of one consumer run are taken for one handler",
 			File:    "inbox/batch_call.go",
-			Old:     `			handler = c.handler`,
-			New:     `			handler = ""`,
+			Old:     `handler = cmp.Or(handler, c.handler)`,
+			New:     `handler = cmp.Or(handler, "")`,
 			Package: "inbox/meminbox", Test: "TestI13_Batch/N1_TwoFunctionsOfBatches",
 		},
 		{
