@@ -78,7 +78,7 @@ var errGoesOn = errors.New("faultnet: the call goes on without its context")
 // nothing at all, and returns an error if the call outlives its context by seconds. Open
 // returns the call.
 func Endless(ctx context.Context, says string, open func(address string) (call func(ctx context.Context))) error {
-	server, err := Serve(func(ctx context.Context, conn net.Conn) { Drip(ctx, conn, says) })
+	server, err := Serve(func(ctx context.Context, conn net.Conn) { Drip(ctx, conn, says) }) //nolint:contextcheck // Close ends it
 	if err != nil {
 		return err
 	}

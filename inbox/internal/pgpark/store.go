@@ -70,19 +70,8 @@ func New(in Inbox, db pgmigrate.DB, names pgmigrate.Names, syncAttempts bool) (*
 
 // lend calls use with a connection and the consumer's number, which it registers.
 func (s *Store) lend(ctx context.Context, use func(conn *pgx.Conn, number int16) error) error {
-	return s.with(ctx, s.inbox.Number, use)
-}
-
-// look is lend for whoever prunes: it registers nothing, and returns admin.ErrUnknownConsumer.
-func (s *Store) look(ctx context.Context, use func(conn *pgx.Conn, number int16) error) error {
-	return s.with(ctx, s.inbox.Consumer.Known, use)
-}
-
-func (s *Store) with(
-	ctx context.Context, find func(ctx context.Context, conn *pgx.Conn) (int16, error), use func(conn *pgx.Conn, number int16) error,
-) error {
 	return pgclaim.Explain(s.db.Use(ctx, func(conn *pgx.Conn) error {
-		number, err := find(ctx, conn)
+		number, err := s.inbox.Number(ctx, conn)
 		if err != nil {
 			return err
 		}
