@@ -15,21 +15,20 @@ SELECT @{text:_refuse}::regproc, @{text:_lock_keys}::regproc, @{text:_put}::regp
 
 CREATE OR REPLACE FUNCTION {note}() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $leat$
+#variable_conflict use_column
 DECLARE
-    noted text := coalesce(current_setting({setting}, true), '');
-    lock text;
+    leat_noted text := coalesce(current_setting({setting}, true), '');
+    leat_lock text;
+{declare}
 BEGIN
     -- Refused here, the statement fails that is to blame, and not COMMIT.
-    PERFORM @{_refuse}({topic}, {payload}, {key}, {type}, {id}, {headers}, {time}, NULL);
-    IF coalesce({id}, '') = '' THEN
-        RAISE EXCEPTION 'leat: invalid message: id must not be NULL or empty' USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    IF {key} <> '' AND noted NOT IN ('all', 'held') THEN
-        lock := ' ' || @{_lock}('outbox', convert_to(@{text:}, 'UTF8'), convert_to({key}, 'UTF8')) || ' ';
-        IF length(noted) > 20000 THEN -- about a thousand keys
+{row}
+    IF leat_key <> '' AND leat_noted NOT IN ('all', 'held') THEN
+        leat_lock := ' ' || @{_lock}('outbox', convert_to(@{text:}, 'UTF8'), convert_to(leat_key, 'UTF8')) || ' ';
+        IF length(leat_noted) > 20000 THEN -- about a thousand keys
             PERFORM set_config({setting}, 'all', true);
-        ELSIF strpos(noted, lock) = 0 THEN
-            PERFORM set_config({setting}, noted || lock, true);
+        ELSIF strpos(leat_noted, leat_lock) = 0 THEN
+            PERFORM set_config({setting}, leat_noted || leat_lock, true);
         END IF;
     END IF;
     RETURN NULL;
@@ -38,23 +37,26 @@ $leat$;
 
 CREATE OR REPLACE FUNCTION {enqueue}() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $leat$
+#variable_conflict use_column
 DECLARE
-    noted text := coalesce(current_setting({setting}, true), '');
+    leat_noted text := coalesce(current_setting({setting}, true), '');
 BEGIN
-    IF noted = 'all' THEN
+    IF leat_noted = 'all' THEN
         PERFORM pg_advisory_xact_lock(@{_lock}('outbox', convert_to(@{text:}, 'UTF8')));
         PERFORM set_config({setting}, 'held', true);
-    ELSIF noted NOT IN ('', 'held') THEN
+    ELSIF leat_noted NOT IN ('', 'held') THEN
         PERFORM @{_lock_keys}(ARRAY(
-            SELECT n::bigint FROM string_to_table(noted, ' ') AS n WHERE n <> '' ORDER BY 1));
+            SELECT n::bigint FROM string_to_table(leat_noted, ' ') AS n WHERE n <> '' ORDER BY 1));
         PERFORM set_config({setting}, '', true);
     END IF;
-    PERFORM @{_put}({topic}, {payload}, {key}, {type}, {id}, {headers}, {time}, NULL);
+    PERFORM @{_put}({topic}, {payload}, {key}, {type}, {id}, {headers}, {time}, {not_before});
     RETURN NULL;
 END
 $leat$;
 
 REVOKE ALL ON FUNCTION {note}(), {enqueue}() FROM PUBLIC;
+LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE;
+{take}
 DROP TRIGGER IF EXISTS leat_1_note ON {table};
 DROP TRIGGER IF EXISTS leat_2_enqueue ON {table};
 CREATE TRIGGER leat_1_note AFTER INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION {note}();

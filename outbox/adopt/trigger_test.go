@@ -1,4 +1,4 @@
-package debezium_test
+package adopt_test
 
 import (
 	"context"
@@ -15,17 +15,16 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/debezium"
+	"github.com/leat-go/leat/outbox/adopt"
 )
 
 // adopted returns a database whose table passes its rows on.
-func adopted(t *testing.T, cfg debezium.Config) (*testenv.Database, *debezium.Table) {
+func adopted(t *testing.T, cfg adopt.Config) (*testenv.Database, *adopt.Table) {
 	t.Helper()
 	db := testenv.Postgres(t, migrated())
 	exec(t, db, standard)
 	exec(t, db, "ALTER TABLE outbox ADD COLUMN at timestamp, ADD COLUMN tracingspancontext text")
-	table, err := debezium.New(db.Pool, cfg)
-	require.NoError(t, err)
+	table := recognized(t, db, cfg)
 	require.NoError(t, table.Adopt(t.Context()))
 	require.NoError(t, table.Adopt(t.Context()), "a second time is as good")
 	return db, table
@@ -48,8 +47,8 @@ func rows(t *testing.T, db *testenv.Database) []string {
 // savepoints and of constraints that are immediate, too; none that was rolled back.
 func TestO1_RowsArePassedOnAsTheRouterSendsThem(t *testing.T) {
 	t.Parallel()
-	db, table := adopted(t, debezium.Config{
-		Topic: `it's.\` + debezium.RoutedByValue, TypeColumn: "type", TimeColumn: "at", Headers: map[string]string{"trace": "tracingspancontext"},
+	db, table := adopted(t, adopt.Config{
+		Topic: `E'it''s.\\' || NEW.aggregatetype`, Time: "at", Headers: map[string]string{"id": "id", "trace": "tracingspancontext"},
 	})
 	tx := begin(t, db)
 	must(t, tx, insert, "order", "1")
@@ -85,14 +84,17 @@ func TestO1_RowsArePassedOnAsTheRouterSendsThem(t *testing.T) {
 // TestO6_ARowThatCannotBeSentFailsItsStatement, and not the COMMIT.
 func TestO6_ARowThatCannotBeSentFailsItsStatement(t *testing.T) {
 	t.Parallel()
-	db, _ := adopted(t, debezium.Config{})
+	db, _ := adopted(t, adopt.Config{})
 	exec(t, db, "ALTER TABLE outbox DROP CONSTRAINT outbox_pkey, ALTER COLUMN id DROP NOT NULL, ALTER COLUMN aggregatetype DROP NOT NULL")
-	for column, reason := range map[string]string{"payload": "payload", "id": "id", "aggregatetype": "topic"} {
+	for column, reason := range map[string]string{
+		"payload": "payload NULL must not be NULL (payload is made of payload)", "id": "id must not be NULL or empty (id is made of id)",
+		"aggregatetype": "topic NULL must not be empty (topic is made of 'outbox.event.' || NEW.aggregatetype)",
+	} {
 		values := map[string]any{"id": uuid.NewString(), "aggregatetype": "order", "aggregateid": "1", "type": "", "payload": "{}"}
 		values[column] = nil
 		_, err := db.Pool.Exec(t.Context(), "INSERT INTO outbox VALUES ($1, $2, $3, $4, $5)",
 			values["id"], values["aggregatetype"], values["aggregateid"], values["type"], values["payload"])
-		require.ErrorContains(t, err, "leat: invalid message: "+reason)
+		require.ErrorContains(t, err, `leat: a row of "public"."outbox" cannot be sent: `+reason)
 	}
 	require.Empty(t, rows(t, db))
 }
@@ -101,7 +103,7 @@ func TestO6_ARowThatCannotBeSentFailsItsStatement(t *testing.T) {
 // opposite orders end, and none waits for one that has not reached its COMMIT.
 func TestO5_KeysAreLockedTogetherAtCommit(t *testing.T) {
 	t.Parallel()
-	db, _ := adopted(t, debezium.Config{})
+	db, _ := adopted(t, adopt.Config{})
 	open := begin(t, db)
 	must(t, open, insert, "order", "1")
 	var group errgroup.Group
@@ -135,7 +137,7 @@ func TestO5_KeysAreLockedTogetherAtCommit(t *testing.T) {
 // inserts first and commits last has the higher number.
 func TestO5_ALateCommitKeepsItsKeyBehind(t *testing.T) {
 	t.Parallel()
-	db, _ := adopted(t, debezium.Config{})
+	db, _ := adopted(t, adopt.Config{})
 	late := begin(t, db)
 	must(t, late, insert, "late", "1")
 	exec(t, db, insert, "early", "1")
@@ -149,7 +151,7 @@ func TestO5_ALateCommitKeepsItsKeyBehind(t *testing.T) {
 // TestN5_AStatementWithManyKeysLocksTheOutbox, once, and not each of its keys.
 func TestN5_AStatementWithManyKeysLocksTheOutbox(t *testing.T) {
 	t.Parallel()
-	db, _ := adopted(t, debezium.Config{})
+	db, _ := adopted(t, adopt.Config{})
 	const many = 2500
 	tx := begin(t, db)
 	must(t, tx, `INSERT INTO outbox SELECT gen_random_uuid(), 'order', n::text, 'paid', '{}' FROM generate_series(1, $1) AS n`, many)
@@ -164,7 +166,7 @@ func TestN5_AStatementWithManyKeysLocksTheOutbox(t *testing.T) {
 // TestAdopt_ProducersNeedNoRight on leat's tables, and none can call the functions.
 func TestAdopt_ProducersNeedNoRight(t *testing.T) {
 	t.Parallel()
-	db, _ := adopted(t, debezium.Config{})
+	db, _ := adopted(t, adopt.Config{})
 	role := "leat_test_" + uuid.NewString()
 	name := pgx.Identifier{role}.Sanitize()
 	exec(t, db, "CREATE ROLE "+name)
@@ -185,30 +187,39 @@ func TestAdopt_WaitsForWriters(t *testing.T) {
 	t.Parallel()
 	db := testenv.Postgres(t, migrated())
 	exec(t, db, standard)
-	table, err := debezium.New(db.Pool, debezium.Config{LockTimeout: 50 * time.Millisecond})
-	require.NoError(t, err)
+	table := recognized(t, db, adopt.Config{LockTimeout: 50 * time.Millisecond})
 	writer := begin(t, db)
 	must(t, writer, insert, "order", "1")
-	require.ErrorIs(t, table.Adopt(t.Context()), debezium.ErrTableBusy)
+	require.ErrorIs(t, table.Adopt(t.Context()), adopt.ErrTableBusy)
 	require.NoError(t, writer.Commit(t.Context()))
 	require.Empty(t, rows(t, db))
 	require.NoError(t, table.Adopt(t.Context()))
 }
 
+// TestAdopt_RefusesWhatTheTableHasNot by the name of the field, its value and the table.
 func TestAdopt_RefusesWhatTheTableHasNot(t *testing.T) {
 	t.Parallel()
 	db := testenv.Postgres(t, migrated())
 	exec(t, db, standard)
-	for field, cfg := range map[string]debezium.Config{
-		"Table": {Table: "outbx"}, "KeyColumn": {KeyColumn: "aggregate_id"}, "TimeColumn": {TimeColumn: "type"},
-		`Headers["x"]`: {Headers: map[string]string{"x": "y"}},
+	for says, cfg := range map[string]adopt.Config{
+		`Table = "public"."outbx": does not exist`:                           {Table: "outbx", ID: "id", Topic: "'t'", Payload: "payload"},
+		`Key = "aggregate_id": is not a column of "public"."outbox"`:         {Key: "aggregate_id"},
+		`Time = "type": is of another type than a timestamp`:                 {Time: "type"},
+		`HeadersJSON = "id": is of another type than json, jsonb or text`:    {HeadersJSON: "id"},
+		`Headers["x"] = "y": is not a column of "public"."outbox"`:           {Headers: map[string]string{"x": "y"}},
+		`Topic = "orders": is not a column of "public"."outbox": a fixed`:    {Topic: "orders"},
+		`Topic = "lower(NEW.kind)": ERROR: column new.kind does not exist`:   {Topic: "lower(NEW.kind)"},
+		`Topic = "lower('x'": ERROR: syntax error`:                           {Topic: "lower('x'"},
+		`Payload = "envelope(NEW.payload)": ERROR: function envelope(jsonb)`: {Payload: "envelope(NEW.payload)"},
 	} {
-		table, err := debezium.New(db.Pool, cfg)
-		require.NoError(t, err)
-		err = table.Adopt(t.Context())
-		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-		require.ErrorContains(t, err, field)
+		table := recognizedOr(t, db, cfg)
+		_, plan := table.Plan(t.Context())
+		for _, err := range []error{plan, table.Adopt(t.Context())} {
+			require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+			require.ErrorContains(t, err, says)
+		}
 	}
+	exec(t, db, insert, "order", "1")
 }
 
 func begin(t *testing.T, db *testenv.Database) pgx.Tx {
@@ -225,4 +236,15 @@ func must(t *testing.T, tx pgx.Tx, sql string, args ...any) {
 		answer, _ := errors.AsType[*pgconn.PgError](err)
 		require.NoError(t, err, "%s %+v", sql, answer)
 	}
+}
+
+// TestAdopt_OfAnOlderSchema is refused, where producers would fail otherwise.
+func TestAdopt_OfAnOlderSchema(t *testing.T) {
+	t.Parallel()
+	db := testenv.Postgres(t, migrated())
+	exec(t, db, standard)
+	exec(t, db, "DROP FUNCTION leat.outbox_refuse CASCADE")
+	table := recognized(t, db, adopt.Config{})
+	require.ErrorIs(t, table.Adopt(t.Context()), outbox.ErrNotMigrated)
+	exec(t, db, insert, "order", "1")
 }
