@@ -95,13 +95,19 @@ func (c Config) validate() error {
 	switch {
 	case !storable(c.Pending + c.Order + c.Done):
 		return outbox.ConfigError("Pending, Order, Done", strconv.Quote(c.Pending+", "+c.Order+", "+c.Done), "cannot be stored")
-	case c.Done != "" && c.Pending == "":
-		return outbox.ConfigError("Done", strconv.Quote(c.Done), "needs Pending: rows that Adopt has not passed on would be lost")
 	case c.LockTimeout < time.Millisecond:
 		return outbox.ConfigError("LockTimeout", c.LockTimeout, "must be at least 1ms")
 	default:
 		return nil
 	}
+}
+
+// complete refuses what is half a Config, which Recognize may complete.
+func (c Config) complete() error {
+	if c.Done != "" && c.Pending == "" {
+		return outbox.ConfigError("Done", strconv.Quote(c.Done), "needs Pending: rows that Adopt has not passed on would be lost")
+	}
+	return nil
 }
 
 // storable reports whether s can stand in the body of a function.

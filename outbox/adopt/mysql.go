@@ -108,6 +108,9 @@ func (m *mysqlServer) evaluate(ctx context.Context, q sqlstore.Querier) (fields,
 		if err != nil {
 			return nil, outbox.ConfigError(x.field, strconv.Quote(x.sql), err.Error())
 		}
+		if x.token == "id" {
+			f["order"] = over // by its value, and not by its text
+		}
 		typed, err := x.typedMySQL(over, kind)
 		if err != nil {
 			return nil, err
@@ -383,7 +386,7 @@ func (m *mysqlServer) session(ctx context.Context, do func(conn *sql.Conn) error
 func (m *mysqlServer) pending(ctx context.Context, q sqlstore.Querier, f fields, do func(outbox.Message) error) error {
 	order := m.cfg.Order
 	if order == m.cfg.ID {
-		order = f["id"]
+		order = f["order"]
 	}
 	return m.messages(ctx, q, f, " WHERE ("+m.cfg.Pending+") ORDER BY "+order, func(msg outbox.Message, problem string) error {
 		_, err := outbox.Preparer{}.Prepare(ctx, []outbox.Message{msg})

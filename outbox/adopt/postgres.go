@@ -148,6 +148,7 @@ func (p *postgres) look(ctx context.Context, do func(tx pgx.Tx, e evaluated) err
 type evaluated struct {
 	sql     map[string]string
 	sources []string
+	order   string // by the id
 }
 
 // evaluate asks for the type of each expression, and refuses one that the table cannot give.
@@ -169,6 +170,9 @@ func (p *postgres) evaluate(ctx context.Context, tx pgx.Tx, columns []column) (e
 		rows.Close()
 		if err := rows.Err(); err != nil {
 			return e, outbox.ConfigError(x.field, strconv.Quote(x.sql), err.Error())
+		}
+		if x.token == "id" {
+			e.order = sql // by its value, and not by its text
 		}
 		sql, err = x.typed(sql, kinds[0].DataTypeOID)
 		if err != nil {
@@ -255,8 +259,8 @@ func (p *postgres) fill(sql string, e evaluated) string {
 	m := mark(p.name())
 	enqueue := p.outbox.Qualified("_adopt_" + m + "_enqueue")
 	order := p.cfg.Order
-	if order == p.cfg.ID && e.sql != nil {
-		order = e.sql["id"]
+	if order == p.cfg.ID {
+		order = e.order
 	}
 	pairs := []string{
 		"{note}", p.outbox.Qualified("_adopt_" + m + "_note"), "{enqueue}", enqueue, "{enqueue_text}", literal(enqueue),

@@ -94,18 +94,33 @@ func NewSQL(db *sql.DB, dialect outbox.Dialect, cfg Config) (*Table, error) {
 // with a binary log log_bin_trust_function_creators=1 or SUPER. There it holds the rows that are pending in memory.
 // The error wraps outbox.ErrInvalidConfig if the table does not have a column or has it with another type,
 // and outbox.ErrNotMigrated if the outbox's schema is missing.
-func (t *Table) Adopt(ctx context.Context) error { return t.db.adopt(ctx) }
+func (t *Table) Adopt(ctx context.Context) error {
+	if err := t.cfg.complete(); err != nil {
+		return err
+	}
+	return t.db.adopt(ctx)
+}
 
 // Release removes what Adopt has made. Rows that are inserted from then on are the old worker's
 // alone. What was inserted before is in leat's outbox: let a relay send it before the old worker
 // is started. With Config.Done, rows that are pending are marked in the same moment.
-func (t *Table) Release(ctx context.Context) error { return t.db.release(ctx) }
+func (t *Table) Release(ctx context.Context) error {
+	if err := t.cfg.complete(); err != nil {
+		return err
+	}
+	return t.db.release(ctx)
+}
 
 // Adopted reports whether the triggers are there.
 func (t *Table) Adopted(ctx context.Context) (bool, error) { return t.db.adopted(ctx) }
 
 // Plan returns what Adopt would do, and what it would refuse. It changes nothing.
-func (t *Table) Plan(ctx context.Context) (Plan, error) { return t.db.plan(ctx) }
+func (t *Table) Plan(ctx context.Context) (Plan, error) {
+	if err := t.cfg.complete(); err != nil {
+		return Plan{}, err
+	}
+	return t.db.plan(ctx)
+}
 
 // Name is the qualified name of the table, quoted.
 func (t *Table) Name() string { return t.db.name() }
