@@ -20,6 +20,7 @@ type Root struct {
 	Migrate   Migrate   `cmd:"" help:"Schemas of outbox, inbox and dedupe: up, status, sql."`
 	Replay    Replay    `cmd:"" help:"Send retained history to Kafka once more."`
 	Rebase    Rebase    `cmd:"" help:"Make a relay group usable again after its database was moved or restored."`
+	Adopt     Adopt     `cmd:"" help:"Take over an outbox table of your own, with its producers untouched, or give it back."`
 	Debezium  Debezium  `cmd:"" help:"Go over from Debezium to a relay, or back, step by step."`
 	Retention Retention `cmd:"" help:"What the log retains, and who holds it back."`
 	Inbox     Inbox     `cmd:"" help:"Inboxes: consumers, attempts, parked messages, positions, retention."`
