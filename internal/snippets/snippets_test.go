@@ -42,7 +42,7 @@ var imports = map[string]string{
 	leat + "middleware/metrics": "", leat + "middleware/dashboard": "",
 	leat + "outbox": "", leat + "outbox/admin": "outboxadmin", leat + "outbox/driver": "outboxdriver", leat + "outbox/kafkasink": "", leat + "outbox/pgoutbox": "", leat + "outbox/redissink": "", leat + "outbox/relay": "",
 	leat + "outbox/wmforward": "", leat + "outbox/sqlforward": "", leat + "outbox/sqloutbox": "", leat + "outbox/wmoutbox": "", leat + "outbox/wmsink": "", leat + "outbox/httpsink": "", leat + "inbox/webhook": "",
-	leat + "outbox/debezium": "",
+	leat + "outbox/adopt": "", leat + "outbox/debezium": "",
 }
 
 // block is a block of Go code in a document.

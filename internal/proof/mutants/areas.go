@@ -22,6 +22,7 @@ func Areas() []Area {
 		{"A service by one value", serviceMutants()},
 		{"The outbox on database/sql", slices.Concat(sqlWriteMutants(), sqlReadMutants())},
 		{"Exactly once into Kafka", exactMutants()},
+		{"Tables of a service's own", adoptMutants()},
 		{"Watermill's forwarder", slices.Concat(forwardMutants(), sqlForwardMutants())},
 		{"The inbox", slices.Concat(deliveryMutants(), messageMutants(), attemptMutants())},
 		{"The inbox on PostgreSQL", slices.Concat(claimMutants(), unitMutants(), rangeMutants())},
