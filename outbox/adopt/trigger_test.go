@@ -140,7 +140,10 @@ func TestO5_ALateCommitKeepsItsKeyBehind(t *testing.T) {
 	db, _ := adopted(t, adopt.Config{})
 	late := begin(t, db)
 	must(t, late, insert, "late", "1")
-	exec(t, db, insert, "early", "1")
+	early := begin(t, db)
+	must(t, early, "SET LOCAL lock_timeout = '5s'") // it waits for nobody
+	must(t, early, insert, "early", "1")
+	require.NoError(t, early.Commit(t.Context()))
 	require.NoError(t, late.Commit(t.Context()))
 	found := rows(t, db)
 	require.Len(t, found, 2)
