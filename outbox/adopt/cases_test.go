@@ -1,7 +1,7 @@
 package adopt_test
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +40,7 @@ func TestO1_RowsThatArePending(t *testing.T) {
 	t.Parallel()
 	db := shaped(t)
 	for i := range 12 {
-		exec(t, db, article, fmt.Sprint(i))
+		exec(t, db, article, strconv.Itoa(i))
 	}
 	exec(t, db, "UPDATE outbox_events SET sent_at = now() WHERE id = 1")
 	table := recognized(t, db, adopt.Config{Table: "outbox_events"})
@@ -117,7 +117,7 @@ func TestO1_StatementsOfManyRows(t *testing.T) {
 	t.Logf("INSERT of %d rows: %s", many, time.Since(began))
 	rows := [][]any{}
 	for n := range copied {
-		rows = append(rows, []any{"order", fmt.Sprint(n % 50), "paid", many + 1 + n})
+		rows = append(rows, []any{"order", strconv.Itoa(n % 50), "paid", many + 1 + n})
 	}
 	began = time.Now()
 	_, err := db.Pool.CopyFrom(t.Context(), pgx.Identifier{"outbox_events"}, []string{"aggregate_type", "aggregate_id", "event_type", "payload"}, pgx.CopyFromRows(rows))

@@ -34,26 +34,28 @@ type shape struct {
 	comparable func(payload string) string
 }
 
-func shapes() []shape {
-	routed := func(table string) shape {
-		return shape{
-			table: table, says: "a type and a subtype",
-			insert: `INSERT INTO ` + table + ` (id, idempotency_key, payload, headers, created_at, event_type, event_subtype)
-				VALUES ($1::uuid, 'of ' || $1::uuid || $2::text, $3::text::jsonb, '{"traceparent": "00-1", "attempt": 1}', clock_timestamp(), 'Order', 'Paid')`,
-			rows: "id, event_type, event_subtype, payload, headers FROM " + table + " WHERE status IN ('NEW', 'RETRYING') ORDER BY created_at",
-			sent: "status = 'PUBLISHED', published_at = now()",
-			message: func(row pgx.CollectableRow) (a keyload.Arrival, key any, err error) {
-				var id uuid.UUID
-				var kind, subtype string
-				var headers map[string]any
-				var payload json.RawMessage
-				err = row.Scan(&id, &kind, &subtype, &payload, &headers)
-				a = keyload.Arrival{ID: id.String(), Topic: strings.ToLower(kind) + "." + strings.ToLower(subtype), Payload: string(payload)}
-				a.Headers = map[string]string{"traceparent": headers["traceparent"].(string), "attempt": "1"}
-				return a, id, err
-			},
-		}
+// routed is a table of the shape with two columns of types.
+func routed(table string) shape {
+	return shape{
+		table: table, says: "a type and a subtype",
+		insert: `INSERT INTO ` + table + ` (id, idempotency_key, payload, headers, created_at, event_type, event_subtype)
+			VALUES ($1::uuid, 'of ' || $1::uuid || $2::text, $3::text::jsonb, '{"traceparent": "00-1", "attempt": 1}', clock_timestamp(), 'Order', 'Paid')`,
+		rows: "id, event_type, event_subtype, payload, headers FROM " + table + " WHERE status IN ('NEW', 'RETRYING') ORDER BY created_at",
+		sent: "status = 'PUBLISHED', published_at = now()",
+		message: func(row pgx.CollectableRow) (a keyload.Arrival, key any, err error) {
+			var id uuid.UUID
+			var kind, subtype string
+			var headers map[string]any
+			var payload json.RawMessage
+			err = row.Scan(&id, &kind, &subtype, &payload, &headers)
+			a = keyload.Arrival{ID: id.String(), Topic: strings.ToLower(kind) + "." + strings.ToLower(subtype), Payload: string(payload)}
+			a.Headers = map[string]string{"traceparent": headers["traceparent"].(string), "attempt": "1"}
+			return a, id, err
+		},
 	}
+}
+
+func shapes() []shape {
 	return []shape{
 		{
 			table: "helpdesk_outbox", says: "an envelope", cfg: adopt.Config{Topic: "'helpdesk'"}, ordered: true,
@@ -192,7 +194,7 @@ func (s shape) work(t *testing.T, db *testenv.Database, broker *keyload.Stream) 
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	id := strings.SplitN(s.rows, ",", 2)[0]
+	id, _, _ := strings.Cut(s.rows, ",")
 	turn := func() error {
 		return pgx.BeginFunc(ctx, db.Pool, func(tx pgx.Tx) error {
 			rows, err := tx.Query(ctx, "SELECT "+s.rows+" LIMIT 20 FOR UPDATE SKIP LOCKED")

@@ -135,9 +135,17 @@ func (c Config) over(proposal Config) Config {
 		c.Order = "" // a default
 	}
 	for _, f := range []struct{ set, from *string }{
-		{&c.ID, &proposal.ID}, {&c.Topic, &proposal.Topic}, {&c.Key, &proposal.Key}, {&c.Type, &proposal.Type}, {&c.Payload, &proposal.Payload},
-		{&c.Time, &proposal.Time}, {&c.NotBefore, &proposal.NotBefore}, {&c.HeadersJSON, &proposal.HeadersJSON},
-		{&c.Pending, &proposal.Pending}, {&c.Order, &proposal.Order}, {&c.Done, &proposal.Done},
+		{&c.ID, &proposal.ID},
+		{&c.Topic, &proposal.Topic},
+		{&c.Key, &proposal.Key},
+		{&c.Type, &proposal.Type},
+		{&c.Payload, &proposal.Payload},
+		{&c.Time, &proposal.Time},
+		{&c.NotBefore, &proposal.NotBefore},
+		{&c.HeadersJSON, &proposal.HeadersJSON},
+		{&c.Pending, &proposal.Pending},
+		{&c.Order, &proposal.Order},
+		{&c.Done, &proposal.Done},
 	} {
 		if *f.set == "" {
 			*f.set = *f.from

@@ -12,7 +12,6 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/open"
 	"github.com/leat-go/leat/cmd/leat/internal/show"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/adopt"
 )
 
 // Adopt are the commands about a table of a service's own.
@@ -52,7 +51,7 @@ type AdoptTake struct {
 type AdoptRelease struct{ Adopted }
 
 // recognized is the table with what its columns propose for what is not given.
-func (a Adopted) recognized(d *Deps, cfg adopt.Config) (*adopt.Table, adopt.Config, string, error) {
+func (a Adopted) recognized(d *Deps, cfg open.AdoptConfig) (*open.AdoptedTable, open.AdoptConfig, string, error) {
 	cfg.Schema, cfg.Table = "", a.Table
 	if schema, table, ok := strings.Cut(a.Table, "."); ok {
 		cfg.Schema, cfg.Table = schema, table
@@ -101,7 +100,7 @@ type adoptMessage struct {
 }
 
 // mapping are the flags that say what cfg says, and what each is.
-func mapping(cfg adopt.Config) (flags []show.Fact) {
+func mapping(cfg open.AdoptConfig) (flags []show.Fact) {
 	for _, f := range []show.Fact{
 		{Name: "--id", Value: cfg.ID},
 		{Name: "--topic", Value: cfg.Topic},
@@ -129,7 +128,7 @@ func mapping(cfg adopt.Config) (flags []show.Fact) {
 
 // Run takes the table over.
 func (a *AdoptTake) Run(d *Deps) error {
-	table, cfg, shape, err := a.recognized(d, adopt.Config{
+	table, cfg, shape, err := a.recognized(d, open.AdoptConfig{
 		ID: a.ID, Topic: a.Topic, Key: a.Key, Type: a.Type, Payload: a.Payload, Time: a.Time, NotBefore: a.NotBefore,
 		HeadersJSON: a.HeadersJSON, Headers: a.Header, Order: a.Order,
 	})
@@ -253,7 +252,7 @@ func (m adoptMessage) line() string {
 
 // Run gives the table back.
 func (a *AdoptRelease) Run(d *Deps) error {
-	table, cfg, shape, err := a.recognized(d, adopt.Config{})
+	table, cfg, shape, err := a.recognized(d, open.AdoptConfig{})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package adopt_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ func TestO1_RowsThatArePending(t *testing.T) {
 	onEach(t, func(t *testing.T, db database) {
 		t.Helper()
 		for i := range 12 {
-			db.exec(t, article, fmt.Sprint(i))
+			db.exec(t, article, strconv.Itoa(i))
 		}
 		db.exec(t, "UPDATE outbox_events SET sent_at = now() WHERE id = 1")
 		table := db.recognized(t, adopt.Config{Table: "outbox_events"})
@@ -71,7 +72,7 @@ func TestO1_AStatementOfManyRows(t *testing.T) {
 		require.Equal(t, []string{"10000"}, db.column(t, "SELECT COUNT(DISTINCT id) FROM leat_outbox WHERE shard >= 0"))
 		for _, pair := range db.column(t, "SELECT DISTINCT CONCAT(msg_key, '=', shard) FROM leat_outbox WHERE shard >= 0") {
 			key, shard, _ := strings.Cut(pair, "=")
-			require.Equal(t, fmt.Sprint((5^int(key[0]))*19&63), shard)
+			require.Equal(t, strconv.Itoa((5^int(key[0]))*19&63), shard)
 		}
 	})
 }
@@ -158,7 +159,7 @@ func TestAdopt_KeysHeadersAndTimes(t *testing.T) {
 	onEach(t, func(t *testing.T, db database) {
 		t.Helper()
 		db.exec(t, "CREATE TABLE mine (id INT PRIMARY KEY, k VARCHAR(20), body LONGBLOB NOT NULL, headers TEXT, at TIMESTAMP(6) NULL, due DATETIME NULL, sent INT NOT NULL DEFAULT 0)")
-		db.exec(t, "INSERT INTO mine VALUES (1, NULL, 'pending', NULL, NULL, '2999-01-01', 0), (2, NULL, 'pending', NULL, '2026-01-05 10:00:00', NULL, 0)")
+		db.exec(t, "INSERT INTO mine (id, body, at, due) VALUES (1, 'pending', NULL, '2999-01-01'), (2, 'pending', '2026-01-05 10:00:00', NULL)")
 		table, err := adopt.NewSQL(db.DB, db.dialect, adopt.Config{
 			Table: "mine", ID: "id", Topic: "'it''s \\\\ é'", Key: "k", Payload: "body", HeadersJSON: "headers", Headers: map[string]string{"id": "id", "none": "NULLIF(1, 1)"},
 			Time: "at", NotBefore: "due", Pending: "sent = 0",

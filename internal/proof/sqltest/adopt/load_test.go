@@ -102,17 +102,17 @@ func takenOver(t *testing.T, db database, s shape) {
 	table := db.recognized(t, adopt.Config{Table: s.table, LockTimeout: 20 * time.Second})
 	var broker keyload.Stream
 	writers := write(t, db, s)
-	writers.load(t, 50)
+	writers.load(t)
 	stopWorker := s.work(t, db, &broker)
 	require.NoError(t, table.Adopt(t.Context()))
 	stopRelay := relaying(t, db, &broker)
-	writers.load(t, 50)
+	writers.load(t)
 	stopWorker()
-	writers.load(t, 50)
+	writers.load(t)
 
 	require.NoError(t, table.Release(t.Context()))
 	stopWorker = s.work(t, db, &broker)
-	writers.load(t, 50)
+	writers.load(t)
 	committed := writers.end(t)
 	// Rows of the first table have whole seconds: of those that were pending, the order is that of the ids.
 	repeats := broker.Judge(t, committed, "leat", s.table == "outbox_events")
@@ -191,9 +191,10 @@ func (w *writers) transaction(ctx context.Context) error {
 	return tx.Commit()
 }
 
-func (w *writers) load(t *testing.T, n int64) {
+// load waits until some more transactions have committed.
+func (w *writers) load(t *testing.T) {
 	t.Helper()
-	enough := w.transactions.Load() + n
+	enough := w.transactions.Load() + 50
 	require.Eventually(t, func() bool { return w.transactions.Load() >= enough || t.Failed() }, 2*time.Minute, 20*time.Millisecond)
 }
 
@@ -256,6 +257,7 @@ func (s shape) turn(ctx context.Context, db database, broker *keyload.Stream) er
 	if err != nil {
 		return err
 	}
+	defer func() { _ = rows.Close() }()
 	var all []keyload.Arrival
 	for rows.Next() {
 		var id, text string
