@@ -1,6 +1,6 @@
 -- Writes each row that is inserted into the outbox as well. The shard is that of the key, or of
 -- the id: the low bits of FNV-1a. Locks of keys are not taken: they would last until COMMIT, so that
--- producers that never waited for each other would, and could deadlock. So the order of a key is that of
+-- producers that never waited for each other would, and could deadlock (design 3.8). So the order of a key is that of
 -- the inserts. What is evaluated fails in a block of its own, so that errors of the outbox, such as a
 -- deadlock, reach the producer as they are.
 CREATE TRIGGER {trigger} AFTER INSERT ON {table} FOR EACH ROW
