@@ -264,6 +264,8 @@ func (m *mysqlServer) plan(ctx context.Context) (plan Plan, err error) {
 
 // adopt locks the table, writes what is pending, and makes the trigger, which commits both. If it
 // ends in between, the next call writes what is pending again: it is repeated, and not lost.
+// A trigger that is there is dropped first, since it cannot be replaced: if it ends in between, what is inserted before
+// the next call is pending.
 func (m *mysqlServer) adopt(ctx context.Context) error {
 	return m.describe(m.session(ctx, func(conn *sql.Conn) error {
 		f, err := m.evaluate(ctx, conn)
