@@ -136,6 +136,9 @@ func TestO1_SixTables(t *testing.T) {
 			t.Parallel()
 			db := shaped(t)
 			table := recognized(t, db, withTable(s.cfg, s.table))
+			_, shape, err := table.Recognize(t.Context())
+			require.NoError(t, err)
+			require.Contains(t, shape, s.says)
 			var broker keyload.Stream
 			writers := keyload.Start(t, db.Pool, func(ctx context.Context, tx pgx.Tx, events []keyload.Event) error {
 				for _, e := range events {

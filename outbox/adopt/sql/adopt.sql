@@ -5,7 +5,7 @@
 -- whatever the order of their rows, and none waits for another that goes on working. So the
 -- first trigger only notes the lock of the row's key, in a setting that ends with the
 -- transaction and is rolled back with a savepoint. The second is deferred: its first call
--- takes what was noted. It has the row as it was inserted, also if it is gone by then.
+-- takes what was noted. It has the row as it was inserted, even if it is gone by then.
 -- A savepoint that is rolled back takes its rows with it. The names of the triggers make the
 -- note come first where constraints are immediate.
 --
