@@ -57,8 +57,15 @@ func (g groupStatus) alarms() (all []alarm) {
 	}
 	if len(g.Paused) > 0 {
 		add("warn", "paused: %q", g.Paused)
-	} else if g.Lag > lateAfter.Seconds() {
-		add("warn", "late: the oldest message waits for %s", time.Duration(g.Lag*float64(time.Second)).Round(time.Second))
+	} else {
+		for _, late := range []struct {
+			seconds float64
+			what    string
+		}{{g.Lag, ""}, {g.OldestRetried, " that is tried again"}, {g.OldestWaiting, " behind another one of its key"}} {
+			if late.seconds > lateAfter.Seconds() {
+				add("warn", "late: the oldest message%s waits for %s", late.what, time.Duration(late.seconds*float64(time.Second)).Round(time.Second))
+			}
+		}
 	}
 	if g.Parked > 0 {
 		add("warn", "%d records are parked", g.Parked)

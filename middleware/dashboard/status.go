@@ -46,6 +46,7 @@ type groupStatus struct {
 	Dead          int          `json:"dead"`
 	Estimated     bool         `json:"estimated,omitempty"`
 	OldestRetried float64      `json:"oldest_retried_seconds,omitempty"`
+	OldestWaiting float64      `json:"oldest_waiting_seconds,omitempty"`
 	Lag           float64      `json:"lag_seconds"`
 	Backlog       int64        `json:"backlog"`
 	Settled       float64      `json:"settled_per_second"`
@@ -127,7 +128,7 @@ func outboxOf(name string, s outboxSample) outboxStatus {
 func groupOf(g admin.GroupStats, known []admin.Group) groupStatus {
 	row := groupStatus{
 		Name: g.Name, Held: g.Held, Retrying: g.Retrying, Parked: g.Parked, Dead: g.Dead, Estimated: g.Estimated,
-		OldestRetried: g.OldestRetried.Seconds(), Slots: []slotStatus{},
+		OldestRetried: g.OldestRetried.Seconds(), OldestWaiting: g.OldestWaiting.Seconds(), Slots: []slotStatus{},
 	}
 	for _, k := range known {
 		if k.Name == g.Name {

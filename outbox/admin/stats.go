@@ -38,6 +38,9 @@ type GroupStats struct {
 	// OldestRetried is the age of the oldest message that is tried again, of those that were
 	// counted, since it was enqueued; 0 if there is none.
 	OldestRetried time.Duration
+	// OldestWaiting is the same of the messages that wait behind one of their key, which is
+	// tried again or parked. The lag of a slot counts neither of both.
+	OldestWaiting time.Duration
 	// Slots are the group's slots. Empty until a relay has begun.
 	Slots []SlotStats
 }

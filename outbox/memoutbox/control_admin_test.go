@@ -32,6 +32,9 @@ func brokenAdmins() []adminNegative {
 		{"ages are not told", func(c *control) outboxtest.Subject { return ageless{c} }, map[string]string{
 			"Admin_StatsCount": "deadline exceeded",
 		}},
+		{"the age of what waits is not told", func(c *control) outboxtest.Subject { return waitless{c} }, map[string]string{
+			"Admin_StatsCount": "deadline exceeded",
+		}},
 		{"the state that is asked for is ignored", func(c *control) outboxtest.Subject { return anyState{c} }, map[string]string{
 			"Admin_HeldIsSelected": "held",
 		}},
@@ -142,6 +145,16 @@ func (a ageless) Stats(ctx context.Context) (admin.Stats, error) {
 	s, err := a.control.Stats(ctx)
 	for i := range s.Groups {
 		s.Groups[i].OldestRetried = 0
+	}
+	return s, err
+}
+
+type waitless struct{ *control }
+
+func (w waitless) Stats(ctx context.Context) (admin.Stats, error) {
+	s, err := w.control.Stats(ctx)
+	for i := range s.Groups {
+		s.Groups[i].OldestWaiting = 0
 	}
 	return s, err
 }

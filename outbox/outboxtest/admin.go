@@ -107,7 +107,7 @@ func (s *setAside) statsWithAges(ctx context.Context) (admin.Stats, admin.GroupS
 			fail.With("stats: group %q is missing in %+v", testGroup, stats)
 		}
 		g := stats.Groups[i]
-		if g.OldestRetried > 0 && len(g.Slots) > 0 && g.Slots[0].Lag > 0 {
+		if g.OldestRetried > 0 && g.OldestWaiting > 0 && len(g.Slots) > 0 && g.Slots[0].Lag > 0 {
 			return stats, g
 		}
 		fail.If(wait.For(ctx, time.Millisecond), fmt.Sprintf("stats: %+v, want ages above 0", g))

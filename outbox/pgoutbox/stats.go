@@ -33,10 +33,10 @@ func scanStats(rows pgx.Rows, s *admin.Stats) error {
 	var held, retrying, parked, dead, slot *int
 	var estimated *bool
 	var epoch, window, pending *int64
-	var oldest, left, age, lag *int64 // in µs
+	var oldest, waiting, left, age, lag *int64 // in µs
 	_, err := pgx.ForEachRow(rows, []any{
 		&s.LastSeq, &s.Bytes, &s.Rows, &s.Ranges, &s.RangesAhead, &s.Delayed, &s.DelayedEstimated, &s.Maintainer,
-		&group, &held, &retrying, &parked, &dead, &estimated, &oldest,
+		&group, &held, &retrying, &parked, &dead, &estimated, &oldest, &waiting,
 		&slot, &owner, &epoch, &left, &window, &age, &pending, &lag, &problem,
 	}, func() error {
 		if group == nil {
@@ -45,7 +45,7 @@ func scanStats(rows pgx.Rows, s *admin.Stats) error {
 		if len(s.Groups) == 0 || s.Groups[len(s.Groups)-1].Name != *group {
 			s.Groups = append(s.Groups, admin.GroupStats{
 				Name: *group, Held: or0(held), Retrying: or0(retrying), Parked: or0(parked), Dead: or0(dead), Estimated: or0(estimated),
-				OldestRetried: ageOf(oldest),
+				OldestRetried: ageOf(oldest), OldestWaiting: ageOf(waiting),
 			})
 		}
 		if slot != nil {

@@ -70,6 +70,9 @@ func (o *Outbox) groupStats(ctx context.Context, q sqlstore.Querier, g *sqllog.G
 		case heldqueue.Parked:
 			s.Parked = n
 		case heldqueue.Wait:
+			if n > 0 {
+				s.OldestWaiting = max(0, g.Now.Sub(sqlstore.Time(oldest)))
+			}
 		}
 		s.Held += n
 		return nil

@@ -29,10 +29,10 @@ func (s *Source) Stats(ctx context.Context) (admin.Stats, error) {
 		var slot *int
 		var owner, problem *string
 		var epoch, window, pending *int64
-		var oldest, left, age, lag *int64 // in µs
-		err := row.Scan(&stats.LastSeq, &stats.Bytes, &stats.Rows, &group.Held, &group.Retrying, &group.Parked, &group.Dead, &group.Estimated, &oldest,
+		var oldest, waiting, left, age, lag *int64 // in µs
+		err := row.Scan(&stats.LastSeq, &stats.Bytes, &stats.Rows, &group.Held, &group.Retrying, &group.Parked, &group.Dead, &group.Estimated, &oldest, &waiting,
 			&slot, &owner, &epoch, &left, &window, &age, &problem, &pending, &lag)
-		group.OldestRetried = ageOf(oldest)
+		group.OldestRetried, group.OldestWaiting = ageOf(oldest), ageOf(waiting)
 		if slot != nil {
 			group.Slots = []admin.SlotStats{{
 				Slot: *slot, Owner: or0(owner), Epoch: or0(epoch), LeaseLeft: ageOf(left), Window: or0(window), WindowAge: ageOf(age),

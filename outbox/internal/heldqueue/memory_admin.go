@@ -20,6 +20,7 @@ func (m *Memory) Stats() admin.GroupStats {
 		case Parked:
 			s.Parked++
 		case Wait:
+			s.OldestWaiting = max(s.OldestWaiting, time.Since(k.record.CreatedAt))
 		}
 		s.Held++
 	}

@@ -166,7 +166,7 @@ CREATE TABLE @{_held} (
     type        text,
     payload     bytea       NOT NULL,
     headers     jsonb,
-    PRIMARY KEY (relay_group, seq)
+    PRIMARY KEY (relay_group, seq) INCLUDE (state, created_at)
 );
 -- The first of a key is never in state wait: it is what decides about the others.
 -- A key may be longer than an index takes, hence its hash, and so may a topic that

@@ -86,6 +86,19 @@ func (o outboxChecks) parked(ctx context.Context) ([]doctor.Finding, error) {
 
 func (o outboxChecks) lags(ctx context.Context) ([]doctor.Finding, error) {
 	return o.stats(ctx, func(g admin.GroupStats) (all []doctor.Finding) {
+		for _, held := range []struct {
+			age          time.Duration
+			what, advice string
+		}{
+			{g.OldestRetried, "a message is tried again since", "leat parked list --retrying --group " + g.Name},
+			{g.OldestWaiting, "a message waits behind another one of its key for", "leat parked keys --group " + g.Name},
+		} {
+			if held.age > o.lag {
+				all = append(all, doctor.Finding{
+					Verdict: doctor.Warn, Text: fmt.Sprintf("group %s: %s %s", g.Name, held.what, held.age.Round(time.Second)), Advice: held.advice,
+				})
+			}
+		}
 		for _, s := range g.Slots {
 			if s.Lag > o.lag {
 				all = append(all, doctor.Finding{

@@ -33,7 +33,9 @@ type groupStatusRow struct {
 	Parked               int             `json:"parked"`
 	Dead                 int             `json:"dead"`
 	Estimated            bool            `json:"estimated,omitempty"`
+	OldestSeconds        float64         `json:"oldest_seconds"`
 	OldestRetriedSeconds float64         `json:"oldest_retried_seconds"`
+	OldestWaitingSeconds float64         `json:"oldest_waiting_seconds"`
 	Relays               int             `json:"relays"`
 	Paused               []string        `json:"paused,omitempty"`
 	PinsHistory          bool            `json:"pins_history"`
@@ -79,14 +81,16 @@ func pins(ranges []admin.Range, lastSeq int64, group string) bool {
 func newGroupStatus(g admin.GroupStats, groups []admin.Group, pins bool) groupStatusRow {
 	row := groupStatusRow{
 		Name: g.Name, Held: g.Held, Retrying: g.Retrying, Parked: g.Parked, Dead: g.Dead, Estimated: g.Estimated,
-		OldestRetriedSeconds: show.Seconds(g.OldestRetried), PinsHistory: pins, Slots: []slotStatusRow{},
+		OldestRetriedSeconds: show.Seconds(g.OldestRetried), OldestWaitingSeconds: show.Seconds(g.OldestWaiting), PinsHistory: pins, Slots: []slotStatusRow{},
 	}
 	for _, known := range groups {
 		if known.Name == g.Name {
 			row.Relays, row.Paused = known.Relays, known.Paused
 		}
 	}
+	oldest := max(g.OldestRetried, g.OldestWaiting)
 	for _, s := range g.Slots {
+		oldest = max(oldest, s.Lag)
 		slot := slotStatusRow{
 			Slot: s.Slot, LeaseLeftSeconds: show.Seconds(s.LeaseLeft), LagSeconds: show.Seconds(s.Lag),
 			Backlog: s.Backlog, BacklogExact: s.Backlog < exactBacklog, Problem: s.Problem,
@@ -96,6 +100,7 @@ func newGroupStatus(g admin.GroupStats, groups []admin.Group, pins bool) groupSt
 		}
 		row.Slots = append(row.Slots, slot)
 	}
+	row.OldestSeconds = show.Seconds(oldest)
 	return row
 }
 
@@ -149,6 +154,12 @@ func (s *statusRow) list() show.List[statusLine] {
 			return show.Duration(time.Duration(l.slot.LagSeconds * float64(time.Second)))
 		}},
 		{Title: "BACKLOG", Right: true, Cell: func(_ *show.Printer, l statusLine) string { return l.backlog() }},
+		{Title: "OLDEST", Right: true, Cell: func(_ *show.Printer, l statusLine) string {
+			if !l.first {
+				return ""
+			}
+			return show.Duration(time.Duration(l.group.OldestSeconds * float64(time.Second)))
+		}},
 		count("RETRY", func(g groupStatusRow) int { return g.Retrying }),
 		count("PARKED", func(g groupStatusRow) int { return g.Parked }),
 		count("DEAD", func(g groupStatusRow) int { return g.Dead }),
