@@ -55,6 +55,9 @@ func (g groupStatus) alarms() (all []alarm) {
 			add("fail", "slot %d: nobody leads, and %d messages wait", s.Slot, s.Backlog)
 		}
 	}
+	if n := len(g.Out); n > 0 {
+		add("fail", "%d destinations are out, %q since %s: %s", n, g.Out[0].Topic, g.Out[0].Since.Format(time.RFC3339), g.Out[0].Error)
+	}
 	if len(g.Paused) > 0 {
 		add("warn", "paused: %q", g.Paused)
 	} else {

@@ -35,6 +35,9 @@ func brokenAdmins() []adminNegative {
 		{"the age of what waits is not told", func(c *control) outboxtest.Subject { return waitless{c} }, map[string]string{
 			"Admin_StatsCount": "deadline exceeded",
 		}},
+		{"what is out is not told", func(c *control) outboxtest.Subject { return cheerful{c} }, map[string]string{
+			"Admin_OutagesAreSeen": "are out, want",
+		}},
 		{"the state that is asked for is ignored", func(c *control) outboxtest.Subject { return anyState{c} }, map[string]string{
 			"Admin_HeldIsSelected": "held",
 		}},
@@ -155,6 +158,16 @@ func (w waitless) Stats(ctx context.Context) (admin.Stats, error) {
 	s, err := w.control.Stats(ctx)
 	for i := range s.Groups {
 		s.Groups[i].OldestWaiting = 0
+	}
+	return s, err
+}
+
+type cheerful struct{ *control }
+
+func (w cheerful) Stats(ctx context.Context) (admin.Stats, error) {
+	s, err := w.control.Stats(ctx)
+	for i := range s.Groups {
+		s.Groups[i].Out = nil
 	}
 	return s, err
 }

@@ -77,6 +77,7 @@ type group struct {
 	until  time.Time
 	pos    position
 	topics []string // by which pos was counted
+	out    outages
 }
 
 // slotName tells the slots of all groups apart.

@@ -20,6 +20,7 @@ func adminChecks() []Check {
 	return unless(
 		noHolder,
 		Check{Name: "Admin_StatsCount", run: statsCount},
+		Check{Name: "Admin_OutagesAreSeen", run: outagesAreSeen},
 		Check{Name: "Admin_HeldIsSelected", run: heldIsSelected},
 		Check{Name: "Admin_ParkedKeysAreListed", run: parkedKeysAreListed},
 		Check{Name: "Admin_FailuresAreGrouped", run: failuresAreGrouped},

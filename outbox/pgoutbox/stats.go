@@ -15,6 +15,7 @@ func (o operator) Stats(ctx context.Context) (admin.Stats, error) {
 	batch := &pgx.Batch{}
 	batch.Queue(byIndex)
 	batch.Queue(o.sql.stats).Query(func(rows pgx.Rows) error { return scanStats(rows, &s) })
+	o.held.QueueOutages(batch, &s.Groups)
 	err := o.pool.SendBatch(ctx, batch).Close()
 	return s, describe(err)
 }

@@ -90,7 +90,7 @@ func (o operator) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest)
 		if changed.Count, err = held.Count(ctx, noShare); err != nil || req.DryRun {
 			return nil, err
 		}
-		for _, statement := range []string{"group_forget_held", "group_forget"} {
+		for _, statement := range []string{"group_forget_held", "group_forget_out", "group_forget"} {
 			if _, err := tx.ExecContext(ctx, o.log.SQL[statement], []byte(req.Group)); err != nil {
 				return nil, err
 			}

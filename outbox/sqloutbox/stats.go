@@ -77,6 +77,9 @@ func (o *Outbox) groupStats(ctx context.Context, q sqlstore.Querier, g *sqllog.G
 		s.Held += n
 		return nil
 	}, o.log.SQL["held_states"], name, name, name, name)
+	if err == nil {
+		s.Out, err = o.log.Outages(ctx, q, g)
+	}
 	if err != nil {
 		return s, err
 	}

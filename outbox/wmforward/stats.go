@@ -22,7 +22,8 @@ const byIndex = "SELECT set_config('jit', 'off', true), set_config('enable_bitma
 // sequence, and on the tables of the Source.
 func (s *Source) Stats(ctx context.Context) (admin.Stats, error) {
 	var stats admin.Stats
-	group := admin.GroupStats{Name: s.slot.Group}
+	stats.Groups = []admin.GroupStats{{Name: s.slot.Group}}
+	group := &stats.Groups[0]
 	batch := &pgx.Batch{}
 	batch.Queue(byIndex)
 	batch.Queue(s.sql.stats, s.cfg.log().Qualified(""), s.slot.Group).QueryRow(func(row pgx.Row) error {
@@ -41,8 +42,8 @@ func (s *Source) Stats(ctx context.Context) (admin.Stats, error) {
 		}
 		return err
 	})
+	s.held.QueueOutages(batch, &stats.Groups)
 	err := s.pool.SendBatch(ctx, batch).Close()
-	stats.Groups = []admin.GroupStats{group}
 	return stats, describe(err)
 }
 

@@ -27,6 +27,16 @@ func (m *Memory) Stats() admin.GroupStats {
 	return s
 }
 
+// Retrying counts the records of a topic that are tried again, up to a thousand.
+func (m *Memory) Retrying(topic string) (n int) {
+	for _, k := range m.all {
+		if k.State == Retry && k.record.Topic == topic && n < 1000 {
+			n++
+		}
+	}
+	return n
+}
+
 // Clear deletes all rows but those of dead records, and returns how many.
 func (m *Memory) Clear() int {
 	var dead []*kept

@@ -131,7 +131,9 @@ func (c *Doctor) checks(d *Deps, db open.Database, kafka sink.Closer) ([]doctor.
 		all = append(all, checks...)
 	}
 	_, together := db.(open.LogRebaser)
-	all = append(all, outboxChecks{store, time.Duration(c.Lag), c.logBounds(), together}.all()...)
+	_, isPostgres := db.(*open.Postgres)
+	standbys := isPostgres && !d.settings.Forwarder.Set()
+	all = append(all, outboxChecks{store, time.Duration(c.Lag), c.logBounds(), standbys, together}.all()...)
 	all, err = c.inboxChecks(all, db, kafka)
 	if err != nil {
 		return nil, err

@@ -59,6 +59,11 @@ func (s *Status) once(d *Deps) error {
 	if err := state.list().Print(d.Printer, state.lines(), ""); err != nil {
 		return err
 	}
+	if out := state.outages(); len(out) > 0 {
+		if err := outageList().Print(d.Printer, out, ""); err != nil {
+			return err
+		}
+	}
 	return d.Line("%s", state.footer())
 }
 

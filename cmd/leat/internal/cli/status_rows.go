@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +40,7 @@ type groupStatusRow struct {
 	Relays               int             `json:"relays"`
 	Paused               []string        `json:"paused,omitempty"`
 	PinsHistory          bool            `json:"pins_history"`
+	Out                  []outageRow     `json:"out,omitempty"`
 	Slots                []slotStatusRow `json:"slots"`
 }
 
@@ -82,6 +84,9 @@ func newGroupStatus(g admin.GroupStats, groups []admin.Group, pins bool) groupSt
 	row := groupStatusRow{
 		Name: g.Name, Held: g.Held, Retrying: g.Retrying, Parked: g.Parked, Dead: g.Dead, Estimated: g.Estimated,
 		OldestRetriedSeconds: show.Seconds(g.OldestRetried), OldestWaitingSeconds: show.Seconds(g.OldestWaiting), PinsHistory: pins, Slots: []slotStatusRow{},
+	}
+	for _, o := range g.Out {
+		row.Out = append(row.Out, newOutageRow(o))
 	}
 	for _, known := range groups {
 		if known.Name == g.Name {
@@ -133,6 +138,13 @@ func (s *statusRow) lines() []statusLine {
 		for i, slot := range g.Slots {
 			lines = append(lines, statusLine{group: g, slot: slot, first: i == 0})
 		}
+	}
+	return lines
+}
+
+func (s *statusRow) outages() (lines []outageLine) {
+	for _, g := range s.Groups {
+		lines = append(lines, outageLines(g.Name, g.Out)...)
 	}
 	return lines
 }
@@ -190,6 +202,9 @@ func (l statusLine) remarks() string {
 	}
 	if l.first && len(l.group.Paused) > 0 {
 		all = append(all, "paused: "+show.Cell(strings.Join(l.group.Paused, ", ")))
+	}
+	if l.first && len(l.group.Out) > 0 {
+		all = append(all, fmt.Sprintf("%d out, see below", len(l.group.Out)))
 	}
 	if l.slot.Problem != "" {
 		all = append(all, show.Cell(l.slot.Problem))

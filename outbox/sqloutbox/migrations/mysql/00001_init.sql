@@ -78,6 +78,18 @@ CREATE TABLE IF NOT EXISTS @{_held} (
     KEY by_id (relay_group, id)
 ) ENGINE=InnoDB;
 
+-- Destinations that are out, as the leader of a group sees them; written when that changes. Rows
+-- whose epoch is not that of the group are of a leader before: they count for nothing.
+CREATE TABLE IF NOT EXISTS @{_out} (
+    relay_group VARBINARY(200) NOT NULL,
+    topic       VARBINARY(255) NOT NULL,
+    epoch       BIGINT NOT NULL,
+    since       BIGINT NOT NULL,
+    cause       VARBINARY(20) NOT NULL,
+    error       BLOB NOT NULL,
+    PRIMARY KEY (relay_group, topic)
+) ENGINE=InnoDB;
+
 -- Messages whose time has not come.
 CREATE TABLE IF NOT EXISTS @{_delayed} (
     no          BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,

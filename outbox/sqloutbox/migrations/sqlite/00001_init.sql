@@ -62,6 +62,18 @@ CREATE INDEX IF NOT EXISTS @{_held_line_state} ON @{_held} (relay_group, key_has
 CREATE INDEX IF NOT EXISTS @{_held_due} ON @{_held} (relay_group, state, next_at);
 CREATE INDEX IF NOT EXISTS @{_held_by_id} ON @{_held} (relay_group, id);
 
+-- Destinations that are out, as the leader of a group sees them; written when that changes. Rows
+-- whose epoch is not that of the group are of a leader before: they count for nothing.
+CREATE TABLE IF NOT EXISTS @{_out} (
+    relay_group BLOB NOT NULL,
+    topic       BLOB NOT NULL,
+    epoch       INTEGER NOT NULL,
+    since       INTEGER NOT NULL,
+    cause       BLOB NOT NULL,
+    error       BLOB NOT NULL,
+    PRIMARY KEY (relay_group, topic)
+);
+
 -- Messages whose time has not come.
 CREATE TABLE IF NOT EXISTS @{_delayed} (
     no          INTEGER PRIMARY KEY AUTOINCREMENT,
