@@ -38,6 +38,9 @@ func brokenAdmins() []adminNegative {
 		{"what is out is not told", func(c *control) outboxtest.Subject { return cheerful{c} }, map[string]string{
 			"Admin_OutagesAreSeen": "are out, want",
 		}},
+		{"a trace says that all is sent that is passed", func(c *control) outboxtest.Subject { return certain{c} }, map[string]string{
+			"Admin_TraceKnowsWhereAGroupBegan": "{Group:late State:sent}",
+		}},
 		{"the state that is asked for is ignored", func(c *control) outboxtest.Subject { return anyState{c} }, map[string]string{
 			"Admin_HeldIsSelected": "held",
 		}},
@@ -170,6 +173,20 @@ func (w cheerful) Stats(ctx context.Context) (admin.Stats, error) {
 		s.Groups[i].Out = nil
 	}
 	return s, err
+}
+
+type certain struct{ *control }
+
+func (w certain) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
+	t, err := w.control.Trace(ctx, q)
+	for _, m := range t.Messages {
+		for i := range m.Groups {
+			if m.Groups[i].State == admin.TraceUnknown {
+				m.Groups[i].State = admin.TraceSent
+			}
+		}
+	}
+	return t, err
 }
 
 type anyState struct{ *control }
@@ -391,7 +408,7 @@ func (h hasty) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, erro
 	for i := range found.Messages {
 		for j := range found.Messages[i].Groups {
 			if g := &found.Messages[i].Groups[j]; g.State == admin.TraceHeld || g.State == admin.TraceDead {
-				g.State = trace.Settled(&found, g.Group, found.Messages[i].Seq)
+				g.State = trace.Settled(&found, g.Group, found.Messages[i].Seq, false)
 			}
 		}
 	}

@@ -35,6 +35,7 @@ func adminChecks() []Check {
 		Check{Name: "Admin_DelayedIsCancelled", run: delayedIsCancelled, skip: noDelay},
 		Check{Name: "Admin_SearchFinds", run: searchFinds},
 		Check{Name: "Admin_TraceTells", run: traceTells},
+		Check{Name: "Admin_TraceKnowsWhereAGroupBegan", run: traceKnowsBegin, skip: func(f Features) bool { return f.NoGroups || f.NoStarts || f.NoHistory }},
 		Check{Name: "Admin_TraceIsBounded", run: traceIsBounded},
 		Check{Name: "Admin_TraceBoundsWhatIsSetAside", run: traceBoundsWhatIsSetAside},
 	)

@@ -101,8 +101,8 @@ func (o *Outbox) traceGroups(ctx context.Context, tx pgx.Tx, records []outbox.Re
 	_, err = pgx.ForEachRow(rows, []any{&seq, &g.Group, &g.State}, func() error {
 		at := slices.Index(seqs, seq)
 		found := g
-		if g.State == admin.TraceSent {
-			found.State = trace.Settled(&known, g.Group, seq)
+		if behind := g.State == admin.TraceUnknown; behind || g.State == admin.TraceSent {
+			found.State = trace.Settled(&known, g.Group, seq, behind)
 		}
 		messages[at].Groups = append(messages[at].Groups, found)
 		return nil

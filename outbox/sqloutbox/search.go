@@ -145,7 +145,7 @@ func (o *Outbox) trace(ctx context.Context, db sqlstore.Querier, q admin.TraceQu
 			case !topics.MatchAny(g.Topics, r.Topic):
 				state = admin.TraceFiltered
 			case !g.At.Misses(r.Seq):
-				state = trace.Settled(&found, g.Name, r.Seq)
+				state = trace.Settled(&found, g.Name, r.Seq, r.Seq <= g.Began)
 			}
 			m.Groups = append(m.Groups, admin.GroupTrace{Group: g.Name, State: state})
 		}

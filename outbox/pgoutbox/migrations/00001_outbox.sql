@@ -88,7 +88,9 @@ CREATE TABLE @{_groups} (
     -- nothing else does in the life of a cluster. NULL: not noted yet.
     incarnation bigint,
     -- Patterns of the topics that an operator has paused; NULL: none. * is all of the group.
-    paused      text[]
+    paused      text[],
+    -- The group has begun at the oldest message: there is none that it has left out.
+    from_oldest boolean     NOT NULL DEFAULT false
 );
 
 -- Relays that live, so that they can share the slots of a group fairly.

@@ -52,7 +52,12 @@ func Main(ctx context.Context, p Process) int {
 	if err == nil {
 		defer deps.Close()
 		deps.command, _, _ = strings.Cut(selected.Command(), " <")
-		err = selected.Run(deps)
+		if takesOutbox(deps.command) {
+			err = deps.nameOutbox()
+		}
+		if err == nil {
+			err = selected.Run(deps)
+		}
 	}
 	return status(ctx, p.Stderr, err)
 }

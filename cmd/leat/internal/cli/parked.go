@@ -47,7 +47,7 @@ type ParkedList struct {
 
 // Run lists.
 func (p *ParkedList) Run(d *Deps) error {
-	store, err := d.Store(p.Group)
+	store, err := d.StoreWith(p.Group, false)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ type DeadList struct {
 
 // Run lists.
 func (p *DeadList) Run(d *Deps) error {
-	store, err := d.Store(p.Group)
+	store, err := d.StoreWith(p.Group, true)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ type keyRow struct {
 
 // Run lists.
 func (p *ParkedKeys) Run(d *Deps) error {
-	store, err := d.Store(p.Group)
+	store, err := d.StoreWith(p.Group, false)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func printErrors(d *Deps, query admin.FailuresQuery) error {
 	if query.Limit < 1 || query.Limit > 1000 {
 		return usage("--limit", strconv.Itoa(query.Limit), "must be 1 to 1000")
 	}
-	store, err := d.Store(query.Group)
+	store, err := d.StoreWith(query.Group, query.Dead)
 	if err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func (s *Selecting) begin(d *Deps, dead bool) (selection admin.Selection, by adm
 	if by, err = d.by(s.Changing); err != nil {
 		return selection, by, nil, err
 	}
-	store, err = d.Store(s.Group)
+	store, err = d.StoreWith(s.Group, dead)
 	if err == nil && selection.Filters() {
 		err = d.pin(&selection.Before)
 	}
@@ -173,7 +173,7 @@ func (p *ParkedSkip) Run(d *Deps) error {
 	if err != nil {
 		return err
 	}
-	store, err := d.Store(p.Group)
+	store, err := d.StoreWith(p.Group, false)
 	if err != nil {
 		return err
 	}

@@ -172,6 +172,8 @@ func (t *traceRow) how(d *Deps, g groupTraceRow) string {
 	switch admin.TraceState(g.State) {
 	case admin.TraceSent:
 		return "the position is past it"
+	case admin.TraceUnknown:
+		return "the group began later: nobody knows that it has sent it"
 	case admin.TraceHeld:
 		return howHeld(d, t.Held, g.Group)
 	case admin.TraceDead:

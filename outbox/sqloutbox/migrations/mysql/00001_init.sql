@@ -35,7 +35,7 @@ CROSS JOIN (SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT
 @{insert_ignore} @{_locks} (bucket) VALUES (4096);
 
 -- A relay group: its lease, its position (last, and the numbers up to last that were not
--- seen), and what operators have said of it.
+-- seen), what operators have said of it, and the number behind which it has begun to read.
 CREATE TABLE IF NOT EXISTS @{_groups} (
     relay_group VARBINARY(200) NOT NULL PRIMARY KEY,
     owner       VARBINARY(200) NOT NULL,
@@ -47,7 +47,8 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     topics      MEDIUMBLOB NOT NULL,
     paused      MEDIUMBLOB NOT NULL,
     max_lag     BIGINT NOT NULL,
-    created_at  BIGINT NOT NULL
+    created_at  BIGINT NOT NULL,
+    began       BIGINT NOT NULL
 ) ENGINE=InnoDB;
 
 -- Records that were set aside. key_hash is a hash of topic and key, so that the index is short.

@@ -19,7 +19,7 @@ CREATE TABLE IF NOT EXISTS @{} (
 );
 
 -- A relay group: its lease, its position (last, and the numbers up to last that were not
--- seen), and what operators have said of it.
+-- seen), what operators have said of it, and the number behind which it has begun to read.
 CREATE TABLE IF NOT EXISTS @{_groups} (
     relay_group BLOB NOT NULL PRIMARY KEY,
     owner       BLOB NOT NULL,
@@ -31,7 +31,8 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     topics      BLOB NOT NULL,
     paused      BLOB NOT NULL,
     max_lag     INTEGER NOT NULL,
-    created_at  INTEGER NOT NULL
+    created_at  INTEGER NOT NULL,
+    began       INTEGER NOT NULL
 );
 
 -- Records that were set aside. key_hash is a hash of topic and key, so that the index is short.
