@@ -159,6 +159,15 @@ func (c *connErrors) note(err error) {
 	c.last.Store(&err)
 }
 
+// unreachable names the cluster in err if its brokers cannot be connected to: it is not the topic
+// that is out then.
+func (s *Sink) unreachable(err error) error {
+	if s.conn.last.Load() == nil {
+		return err
+	}
+	return s.conn.explain(fmt.Errorf("leat: kafka at %v does not answer: %w", s.brokers, err))
+}
+
 // explain adds the last failure of a connection to err.
 func (c *connErrors) explain(err error) error {
 	if last := c.last.Load(); last != nil {

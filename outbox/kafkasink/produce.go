@@ -188,7 +188,7 @@ func (s *Sink) verdict(ctx context.Context, name string, count int, err error) (
 		err = explainTopic(name, err)
 	}
 	if kind == outbox.FailureOutage {
-		err = s.conn.explain(needsProducerID(err, name))
+		err = s.unreachable(needsProducerID(err, name))
 	}
 	return kind, err
 }

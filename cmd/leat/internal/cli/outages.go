@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,6 +25,11 @@ func newOutageRow(o admin.Outage) outageRow {
 	return outageRow{o.Topic, o.Cause, utc(o.Since), o.Waiting, o.Error}
 }
 
+// sign is what errors of one reason have in common, whatever the topic.
+func (o outageRow) sign() string {
+	return admin.Fingerprint(strings.ReplaceAll(o.Error, strconv.Quote(o.Topic), "topic"))
+}
+
 // outageLine is what is out of a group for one reason.
 type outageLine struct {
 	group  string
@@ -38,7 +44,7 @@ type outageLine struct {
 func outageLines(group string, all []outageRow) (lines []outageLine) {
 	for _, o := range all {
 		i := slices.IndexFunc(lines, func(l outageLine) bool {
-			return o.Topic != "" && l.first.Cause == o.Cause && strings.ReplaceAll(l.first.Error, l.first.Topic, "") == strings.ReplaceAll(o.Error, o.Topic, "")
+			return o.Topic != "" && l.first.Cause == o.Cause && l.first.sign() == o.sign()
 		})
 		if i < 0 {
 			lines = append(lines, outageLine{group, nil, o.Since, o, 0})
@@ -68,6 +74,11 @@ func (l outageLine) what() string {
 
 // text is a sentence about it.
 func (l outageLine) text(now time.Time) string {
+	if strings.Contains(l.first.Error, "does not answer") {
+		// It is the destination that is out, and not a topic of it.
+		return fmt.Sprintf("%s (since %s; %s, %s tried again)", l.first.Error, show.Duration(now.Sub(l.since)),
+			show.Things(int64(len(l.topics)), "topic"), show.Things(int64(l.wait), "record"))
+	}
 	text := fmt.Sprintf("%s %s since %s, %s", l.what(), causes(l.first.Cause, len(l.topics)), show.Duration(now.Sub(l.since)), show.Things(int64(l.wait), "record")+" tried again")
 	return text + ": " + cmp.Or(l.first.Error, "no error is known")
 }
