@@ -3,6 +3,7 @@ package main_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -161,4 +162,29 @@ inboxes: [{name: in, retention: 336h}]
 		return len(parts) == 1 && parts[0].State == "degraded" && strings.Contains(parts[0].Reason, "retention enable")
 	})
 	d.answers("/readyz", 200)
+}
+
+// To drop by topic tells what waits behind, and drops it only if that is asked for.
+func TestNight_DropTellsWhatWaits(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for i := range 3 {
+		s.enqueue(t, placed(fmt.Sprintf("m-%d", i), "orders", "ann", "bad"))
+	}
+	s.enqueue(t, placed("n-1", "orders", "", "bad"))
+	s.relay(t, "default", ifBad(errors.New("no schema")))
+	o := newSession(t, s.URL)
+	drop := []string{"parked", "drop", "--topic", "orders", "--reason", "r"}
+	plan := o.leat(append(drop, "--dry-run")...)
+	require.Equal(t, 0, plan.code, plan.err)
+	require.Contains(t, plan.out, "2 records")
+	require.Contains(t, plan.out, "2 records more behind them")
+	all := o.leat(append(drop, "--with-waiting", "--dry-run")...)
+	require.Equal(t, 0, all.code, all.err)
+	require.Contains(t, all.out, "4 records")
+	all = o.leat(append(drop, "--with-waiting", "--yes")...)
+	require.Equal(t, 0, all.code, all.err)
+	require.Contains(t, all.out, "Dropped 4 records")
+	require.Contains(t, o.leat("parked", "list").out, "No record is parked")
+	require.Equal(t, 2, o.leat(append(drop, "--with-waiting", "--kind", "permanent", "--yes")...).code)
 }
