@@ -188,3 +188,11 @@ func TestNight_DropTellsWhatWaits(t *testing.T) {
 	require.Contains(t, o.leat("parked", "list").out, "No record is parked")
 	require.Equal(t, 2, o.leat(append(drop, "--with-waiting", "--kind", "permanent", "--yes")...).code)
 }
+
+// --version needs no command, no database and no file.
+func TestNight_Version(t *testing.T) {
+	t.Parallel()
+	r := newSession(t, "").leat("--version")
+	require.Equal(t, 0, r.code, r.err)
+	require.NotEmpty(t, strings.TrimSpace(r.out))
+}

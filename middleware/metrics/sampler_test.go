@@ -74,7 +74,7 @@ func TestSampler_Shows(t *testing.T) {
 	require.NoError(t, s.Sample(t.Context()))
 	const slot0, slot1 = "outbox=main,group=default,slot=0", "outbox=main,group=default,slot=1"
 	for metric, want := range map[string]map[string]float64{
-		"leat_outbox_lag_seconds":             {slot0: 90, slot1: 0},
+		"leat_outbox_lag_seconds": {slot0: 90, slot1: 0},
 		"leat_outbox_oldest_waiting_seconds": {
 			"outbox=main,group=default,state=log": 90, "outbox=main,group=default,state=retrying": 10800, "outbox=main,group=default,state=waiting": 7200,
 			"outbox=main,group=new,state=log": 0, "outbox=main,group=new,state=retrying": 0, "outbox=main,group=new,state=waiting": 0,

@@ -41,6 +41,9 @@ func brokenAdmins() []adminNegative {
 		{"a trace says that all is sent that is passed", func(c *control) outboxtest.Subject { return certain{c} }, map[string]string{
 			"Admin_TraceKnowsWhereAGroupBegan": "{Group:late State:sent}",
 		}},
+		{"what is parked again is as old as before", func(c *control) outboxtest.Subject { return ageing{c} }, map[string]string{
+			"Admin_ParkedAgainIsNew": "want later than",
+		}},
 		{"the state that is asked for is ignored", func(c *control) outboxtest.Subject { return anyState{c} }, map[string]string{
 			"Admin_HeldIsSelected": "held",
 		}},
@@ -187,6 +190,28 @@ func (w certain) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, er
 		}
 	}
 	return t, err
+}
+
+type ageing struct{ *control }
+
+func (a ageing) Held(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
+	all, err := a.control.Held(ctx, q)
+	for i := range all {
+		all[i].Since = all[i].CreatedAt
+	}
+	return all, err
+}
+
+func (a ageing) ParkedKeys(ctx context.Context, q admin.KeysQuery) ([]admin.ParkedKey, error) {
+	all, err := a.control.ParkedKeys(ctx, q)
+	for i := range all {
+		all[i].Since = time.Time{}
+		held, err := a.control.Held(ctx, admin.HeldQuery{Topic: all[i].Key.Topic, Key: all[i].Key.Key})
+		if err == nil && len(held) > 0 {
+			all[i].Since = held[0].CreatedAt
+		}
+	}
+	return all, err
 }
 
 type anyState struct{ *control }

@@ -23,6 +23,7 @@ func adminChecks() []Check {
 		Check{Name: "Admin_OutagesAreSeen", run: outagesAreSeen},
 		Check{Name: "Admin_HeldIsSelected", run: heldIsSelected},
 		Check{Name: "Admin_ParkedKeysAreListed", run: parkedKeysAreListed},
+		Check{Name: "Admin_ParkedAgainIsNew", run: parkedAgainIsNew},
 		Check{Name: "Admin_FailuresAreGrouped", run: failuresAreGrouped},
 		Check{Name: "Admin_DryRunChangesNothing", run: dryRunChangesNothing},
 		Check{Name: "Admin_ChangesAreAudited", run: changesAreAudited},

@@ -67,7 +67,7 @@ func NewParser(root *Root, stdout, stderr io.Writer, exit func(int)) (*kong.Kong
 	return kong.New(root,
 		kong.Name("leat"), kong.Description(description), kong.Writers(stdout, stderr), kong.Exit(exit),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
-		kong.ValueFormatter(WithDefault),
+		kong.ValueFormatter(WithDefault), kong.Vars{"version": versionHere()},
 	)
 }
 

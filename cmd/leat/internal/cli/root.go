@@ -1,5 +1,7 @@
 package cli
 
+import "github.com/alecthomas/kong"
+
 // Root is the command line.
 type Root struct {
 	Globals
@@ -33,18 +35,19 @@ type Root struct {
 // Globals are the flags of all commands. What a flag does not say, a variable does, then
 // the file.
 type Globals struct {
-	ConfigFile string `name:"config" placeholder:"FILE" help:"Configuration file (LEAT_CONFIG)." predictor:"file"`
-	Profile    string `placeholder:"NAME" help:"Profile of the file (LEAT_PROFILE)."`
-	Database   string `placeholder:"URL" help:"Database, without a password (LEAT_DATABASE_URL, which may have one; PG* variables): postgres://, mysql://, mariadb:// or sqlite:PATH."`
-	Schema     string `placeholder:"NAME" help:"Schema of the tables, on PostgreSQL (LEAT_SCHEMA). Defaults to leat."`
-	Outbox     string `placeholder:"NAME" help:"Name of the outbox (LEAT_OUTBOX). Defaults to outbox, or leat_outbox where there are no schemas."`
-	InboxTable string `name:"inbox" placeholder:"NAME" help:"Name of the inbox (LEAT_INBOX). Defaults to inbox, or leat_inbox where there are no schemas."`
-	Dedupe     string `placeholder:"NAME" help:"Name of the dedupe table (LEAT_DEDUPE). Defaults to dedupe, or leat_dedupe where there are no schemas."`
-	Forwarder  string `placeholder:"TOPIC" help:"Topic of Watermill's forwarder, if its table is the outbox (LEAT_FORWARDER); its schema defaults to public."`
-	Output     string `short:"o" placeholder:"FORM" help:"Form of results: table, json or jsonl (LEAT_OUTPUT). Defaults to table."`
-	Time       string `placeholder:"HOW" help:"Times in tables: relative, utc or local (LEAT_TIME). Defaults to relative."`
-	Color      string `placeholder:"WHEN" help:"Colours in tables: auto, always or never (LEAT_COLOR). Defaults to auto."`
-	Timeout    Span   `placeholder:"DURATION" help:"How long one command may take, such as 30s. Defaults to no bound."`
+	ConfigFile  string           `name:"config" placeholder:"FILE" help:"Configuration file (LEAT_CONFIG)." predictor:"file"`
+	Profile     string           `placeholder:"NAME" help:"Profile of the file (LEAT_PROFILE)."`
+	Database    string           `placeholder:"URL" help:"Database, without a password (LEAT_DATABASE_URL, which may have one; PG* variables): postgres://, mysql://, mariadb:// or sqlite:PATH."`
+	Schema      string           `placeholder:"NAME" help:"Schema of the tables, on PostgreSQL (LEAT_SCHEMA). Defaults to leat."`
+	Outbox      string           `placeholder:"NAME" help:"Name of the outbox (LEAT_OUTBOX). Defaults to outbox, or leat_outbox where there are no schemas."`
+	InboxTable  string           `name:"inbox" placeholder:"NAME" help:"Name of the inbox (LEAT_INBOX). Defaults to inbox, or leat_inbox where there are no schemas."`
+	Dedupe      string           `placeholder:"NAME" help:"Name of the dedupe table (LEAT_DEDUPE). Defaults to dedupe, or leat_dedupe where there are no schemas."`
+	Forwarder   string           `placeholder:"TOPIC" help:"Topic of Watermill's forwarder, if its table is the outbox (LEAT_FORWARDER); its schema defaults to public."`
+	Output      string           `short:"o" placeholder:"FORM" help:"Form of results: table, json or jsonl (LEAT_OUTPUT). Defaults to table."`
+	Time        string           `placeholder:"HOW" help:"Times in tables: relative, utc or local (LEAT_TIME). Defaults to relative."`
+	Color       string           `placeholder:"WHEN" help:"Colours in tables: auto, always or never (LEAT_COLOR). Defaults to auto."`
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
+	Timeout     Span             `placeholder:"DURATION" help:"How long one command may take, such as 30s. Defaults to no bound."`
 
 	// kafkaBrokers are those of a command's own flag.
 	kafkaBrokers string

@@ -95,7 +95,9 @@ func (d *Deps) runDaemon(says func() (settings.Daemon, error)) error {
 		for first := (time.Time{}); ; {
 			select {
 			case <-reload:
-				err := running.Reload(func() error { return d.reload(says, settings.Run{Settings: in.Settings, Daemon: said}, made, level, logger) })
+				err := running.Reload(func() error {
+					return d.reload(says, settings.Run{Settings: in.Settings, Daemon: said}, made, level, logger)
+				})
 				if err != nil {
 					logger.ErrorContext(d.Context, "not reloaded: all goes on as it was", slog.String("error", settings.Redact(err.Error())))
 				}

@@ -44,7 +44,9 @@ type groupTraceRow struct {
 
 // addOutages adds why a group has not sent a message, if its topic is out.
 func (t *traceRow) addOutages(ctx context.Context, store admin.Outbox) error {
-	waits := func(g groupTraceRow) bool { return g.State == string(admin.TracePending) || g.State == string(admin.TraceHeld) }
+	waits := func(g groupTraceRow) bool {
+		return g.State == string(admin.TracePending) || g.State == string(admin.TraceHeld)
+	}
 	if !slices.ContainsFunc(t.Messages, func(m tracedRow) bool { return slices.ContainsFunc(m.Groups, waits) }) {
 		return nil
 	}
