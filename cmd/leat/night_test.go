@@ -10,12 +10,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/httpsink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
@@ -81,8 +83,13 @@ func TestNight_MisspeltGroup(t *testing.T) {
 	s.trouble(t)
 	o := newSession(t, s.URL)
 	for _, command := range [][]string{
-		{"parked", "list"}, {"parked", "keys"}, {"parked", "errors"}, {"parked", "show", "m-2"}, {"dead", "list"},
-		{"parked", "redrive", "--all", "--reason", "r", "--yes"}, {"parked", "drop", "--all", "--reason", "r", "--yes"},
+		{"parked", "list"},
+		{"parked", "keys"},
+		{"parked", "errors"},
+		{"parked", "show", "m-2"},
+		{"dead", "list"},
+		{"parked", "redrive", "--all", "--reason", "r", "--yes"},
+		{"parked", "drop", "--all", "--reason", "r", "--yes"},
 		{"replay", "--reason", "r", "--dry-run"},
 	} {
 		r := o.leat(append(command, "--group", "defalt")...)
@@ -185,7 +192,7 @@ func TestNight_DropTellsWhatWaits(t *testing.T) {
 	all = o.leat(append(drop, "--with-waiting", "--yes")...)
 	require.Equal(t, 0, all.code, all.err)
 	require.Contains(t, all.out, "Dropped 4 records")
-	require.Contains(t, o.leat("parked", "list").out, "No record is parked")
+	require.Contains(t, o.leat("parked", "list").err, "No record is parked")
 	require.Equal(t, 2, o.leat(append(drop, "--with-waiting", "--kind", "permanent", "--yes")...).code)
 }
 
@@ -195,4 +202,38 @@ func TestNight_Version(t *testing.T) {
 	r := newSession(t, "").leat("--version")
 	require.Equal(t, 0, r.code, r.err)
 	require.NotEmpty(t, strings.TrimSpace(r.out))
+}
+
+// Each command that tells how a group or a message is says why it is not sent: status, trace and
+// doctor, by what the leader has stored.
+func TestNight_WhatIsOut(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.enqueue(t, placed("m-1", "crm-feed", "ann", "fine"))
+	session, err := s.source(t, "default").Acquire(t.Context(), time.Minute)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, session.Release(context.WithoutCancel(t.Context()))) })
+	holder, ok := session.(driver.Holder)
+	require.True(t, ok)
+	page, err := holder.Read(t.Context(), 10)
+	require.NoError(t, err)
+	require.NoError(t, holder.Hold(t.Context(), page, 1, []driver.Holding{{Fate: driver.FateRetry, RetryIn: time.Hour}}))
+	keeper, ok := session.(driver.OutageKeeper)
+	require.True(t, ok)
+	out := driver.Outage{Topic: "crm-feed", Since: time.Now().Add(-26 * time.Minute), Cause: "unavailable", Error: "kafka has no topic crm-feed"}
+	require.NoError(t, keeper.KeepOutages(t.Context(), []driver.Outage{out}))
+	o := newSession(t, s.URL)
+	for _, command := range [][]string{
+		{"status"},
+		{"status", "-o", "json"},
+		{"trace", "m-1", "--since", "1h"},
+		{"doctor", "--only", "outbox.destinations"},
+	} {
+		r := o.leat(command...)
+		require.Contains(t, r.out, "crm-feed", "%q: %s", command, r.err)
+		require.Contains(t, r.out, "kafka has no topic crm-feed", command)
+	}
+	require.Contains(t, o.leat("status").out, "1 out, see below")
+	require.Contains(t, o.leat("doctor", "--only", "outbox.destinations").out, "1 record tried again")
+	require.Equal(t, 5, o.leat("doctor", "--only", "outbox.destinations").code)
 }

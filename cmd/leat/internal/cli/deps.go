@@ -176,20 +176,25 @@ func (d *Deps) Store(group string) (admin.Outbox, error) {
 // of a group that was removed.
 func (d *Deps) StoreWith(group string, dead bool) (admin.Outbox, error) {
 	store, err := d.Store(group)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = d.known(store, group, dead)
 	}
+	return store, err
+}
+
+// known returns an error if store knows groups, and not this one.
+func (d *Deps) known(store admin.Outbox, group string, dead bool) error {
 	groups, err := store.Groups(d.Context)
 	if err != nil || len(groups) == 0 || slices.ContainsFunc(groups, func(g admin.Group) bool { return g.Name == group }) {
-		return store, err
+		return err
 	}
 	if dead {
 		if left, err := store.Dead(d.Context, admin.HeldQuery{Group: group, Limit: 1, OmitPayload: true}); err != nil || len(left) > 0 {
-			return store, err
+			return err
 		}
 	}
 	names := rowsOf(groups, func(g admin.Group) string { return g.Name })
-	return nil, fmt.Errorf("%w: %q, but %q", admin.ErrNoSuchGroup, group, names)
+	return fmt.Errorf("%w: %q, but %q", admin.ErrNoSuchGroup, group, names)
 }
 
 // capable returns what store is beyond an outbox, or an error with what it lacks.

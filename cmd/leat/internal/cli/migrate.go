@@ -113,6 +113,9 @@ func (c Component) parts(d *Deps) (all []part, err error) {
 		return nil, err
 	}
 	base, err := d.withoutName()
+	if len(inboxes) == 0 {
+		all = append(all, part{"inbox", "inbox", base})
+	}
 	for _, in := range inboxes {
 		s := base.OfInbox(in)
 		all = append(all, part{"inbox " + cmp.Or(in.Name.Value, s.Inbox.Value), "inbox", s})

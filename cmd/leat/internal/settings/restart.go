@@ -62,7 +62,7 @@ func flatten(v reflect.Value, path string, all map[string]string) {
 			flatten(mapOf(v)[key], path+"."+key, all)
 		}
 	case reflect.Struct:
-		if text, ok := v.Interface().(Text); ok {
+		if text, ok := reflect.TypeAssert[Text](v); ok {
 			if text.Set() {
 				all[strings.TrimPrefix(path, ".")] = text.Value
 			}

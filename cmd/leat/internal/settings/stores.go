@@ -61,7 +61,10 @@ func (s Settings) Of(o Outbox) Settings {
 	if o.Table.Set() {
 		s.Outbox = o.Table
 	}
-	s.Forwarder = o.Forwarder
+	if s.Forwarder = o.Forwarder; o.Forwarder.Set() && !o.Schema.Set() {
+		s.Schema = Text{} // the forwarder's tables have a default of their own
+		s = s.Or(Defaults(s.Database.Value))
+	}
 	return s
 }
 
