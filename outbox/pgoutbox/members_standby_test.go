@@ -1,7 +1,6 @@
 package pgoutbox_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -32,7 +31,7 @@ func TestMembers_StandbyIsSeen(t *testing.T) {
 	require.Zero(t, query1[int](t, db, "SELECT count(*) FROM leat.outbox_members"), "nothing is written by a leader that is alone")
 	share(standby)
 	_, err = standby.Acquire(t.Context(), time.Minute)
-	require.True(t, errors.Is(err, driver.ErrLeaseHeld), err)
+	require.ErrorIs(t, err, driver.ErrLeaseHeld)
 	share(leader)
 	groups, err := ob.Admin().Groups(t.Context())
 	require.NoError(t, err)

@@ -153,7 +153,7 @@ func (t *traceRow) events(d *Deps) []event {
 			all = append(all, event{who: g.Group, what: g.State, how: t.how(d, g)})
 			if g.Out != nil {
 				line := outageLines(g.Group, []outageRow{*g.Out})[0]
-				all = append(all, event{at: g.Out.Since, who: g.Group, what: "out", how: show.Cell(line.text(d.Now()))})
+				all = append(all, event{at: g.Out.Since, who: g.Group, what: "out", how: show.Plain(line.text(d.Now()))})
 			}
 		}
 	}
