@@ -18,7 +18,6 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/ThreeDotsLabs/watermill/pubsub/gochannel"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat"
@@ -87,7 +86,7 @@ func TestService_Memory(t *testing.T) {
 }
 
 // postgres is a database of its own, with a pool that all instances share.
-func postgres(t *testing.T) servicetest.Store {
+func postgres(t *testing.T) (servicetest.Store, *testenv.Database) {
 	t.Helper()
 	db := testenv.Postgres(t)
 	pool := db.Pool
@@ -124,13 +123,51 @@ func postgres(t *testing.T) servicetest.Store {
 			return pgx.CollectRows(rows, pgx.RowTo[string])
 		},
 		Redrive: servicetest.RedriveBy(operator),
-	}
+	}, db
 }
 
 //leat:level 1
 func TestService_PostgreSQL(t *testing.T) {
 	t.Parallel()
-	servicetest.Run(t, postgres)
+	servicetest.Run(t, func(t *testing.T) servicetest.Store {
+		t.Helper()
+		store, _ := postgres(t)
+		return store
+	})
+}
+
+// onSQL is a database of its own, with a *sql.DB that all instances share, and no pgx pool.
+func onSQL(t *testing.T) servicetest.Store {
+	t.Helper()
+	store, env := postgres(t)
+	db := env.SQL(t)
+	store.Outbox = func(t *testing.T) leat.Outbox {
+		t.Helper()
+		ob, err := pgoutbox.NewSQL(db, pgoutbox.Config{})
+		require.NoError(t, err)
+		return ob
+	}
+	store.Inbox = func(t *testing.T, policy inbox.Policy) leat.Inbox {
+		t.Helper()
+		in, err := pginbox.NewSQL(db, "shop", pginbox.Config{Config: inbox.Config{OnFailure: policy}})
+		require.NoError(t, err)
+		return in
+	}
+	store.Publish = func(ctx context.Context, ob leat.Outbox, msgs ...outbox.Message) error {
+		own, _ := ob.(*pgoutbox.Outbox)
+		return own.InSQLTx(ctx, func(ctx context.Context, tx *sql.Tx) error { return own.EnqueueSQL(ctx, tx, msgs...) })
+	}
+	store.Write = func(ctx context.Context, effect string) error {
+		_, err := pginbox.SQLTx(ctx).ExecContext(ctx, "INSERT INTO effects VALUES ($1)", effect)
+		return err
+	}
+	return store
+}
+
+//leat:level 1
+func TestService_DatabaseSQL(t *testing.T) {
+	t.Parallel()
+	servicetest.Run(t, onSQL)
 }
 
 // TestNew_Refuses: a configuration that cannot work names its field.
@@ -280,23 +317,6 @@ func TestRun_NotMigrated(t *testing.T) {
 	require.ErrorIs(t, err, outbox.ErrNotMigrated)
 	require.Regexp(t, `^leat: relay: leat: source is unusable: leat: schema is not migrated: outbox in "leat"."outbox" `+
 		`is at version 0, needed is \d+ or later: call Migrate, or run leat migrate up$`, err.Error())
-}
-
-// TestRun_InboxWithoutAPool: an inbox on database/sql cannot be maintained by itself, and says what to do.
-//
-//leat:level 1
-func TestRun_InboxWithoutAPool(t *testing.T) {
-	t.Parallel()
-	db := stdlib.OpenDBFromPool(testenv.Postgres(t).Pool)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	in, err := pginbox.NewSQL(db, "shop", pginbox.Config{})
-	require.NoError(t, err)
-	service, err := leat.New(leat.Config{Inbox: in})
-	require.NoError(t, err)
-	err = service.Run(t.Context())
-	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-	require.ErrorContains(t, err, "leat: inbox maintenance: ")
-	require.ErrorContains(t, err, "NoMaintenance = false: must be true for an inbox of NewSQL")
 }
 
 type never struct{}

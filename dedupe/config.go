@@ -1,6 +1,7 @@
 package dedupe
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"time"
@@ -45,18 +46,10 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Lease == 0 {
-		c.Lease = 30 * time.Second
-	}
-	if c.Margin == 0 {
-		c.Margin = c.Lease / 5
-	}
-	if c.BusyDelay == 0 {
-		c.BusyDelay = 100 * time.Millisecond
-	}
-	if c.FinishTimeout == 0 {
-		c.FinishTimeout = 5 * time.Second
-	}
+	c.Lease = cmp.Or(c.Lease, 30*time.Second)
+	c.Margin = cmp.Or(c.Margin, c.Lease/5)
+	c.BusyDelay = cmp.Or(c.BusyDelay, 100*time.Millisecond)
+	c.FinishTimeout = cmp.Or(c.FinishTimeout, 5*time.Second)
 	c.Logger = logger.Or(c.Logger)
 	return c
 }

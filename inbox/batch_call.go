@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,8 @@ type batchCall struct {
 	began   time.Time
 
 	handler string // the name of the handler's function, empty if it is not known
+
+	outage error // that a message has met: what is not done yet is not tried
 
 	each  bool // the handler is one of single messages
 	early int  // how often one of them has failed soon
@@ -84,9 +87,7 @@ func (c *batchCall) enter(ctx context.Context, msgs []*message.Message) (entries
 	for place, msg := range msgs {
 		e := batchEntry{msg: msg, place: place}
 		handler := message.HandlerNameFromCtx(msg.Context()) //nolint:contextcheck // the message has one of its own
-		if handler == "" {
-			handler = c.handler
-		}
+		handler = cmp.Or(handler, c.handler)
 		err := c.p.OneHandler(handler)
 		if err != nil {
 			c.settle(ctx, e, OutcomeFailed, err)
@@ -171,6 +172,10 @@ func (c *batchCall) runnable(ctx context.Context, entries []batchEntry) []batchE
 	for _, e := range entries {
 		if err := errors.Join(over(ctx), over(e.msg.Context())); err != nil { //nolint:contextcheck // the message has one of its own
 			c.settleAll(ctx, []batchEntry{e}, OutcomeFailed, "not run", err)
+			continue
+		}
+		if c.outage != nil {
+			c.settleAll(ctx, []batchEntry{e}, OutcomeFailed, "not run", c.outage)
 			continue
 		}
 		if c.held(e) {

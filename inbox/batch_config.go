@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/leat-go/leat/outbox"
@@ -32,12 +33,8 @@ type BatchConfig struct {
 }
 
 func (c BatchConfig) withDefaults() BatchConfig {
-	if c.MaxBatch == 0 {
-		c.MaxBatch = 100
-	}
-	if c.Lanes == 0 {
-		c.Lanes = 8
-	}
+	c.MaxBatch = cmp.Or(c.MaxBatch, 100)
+	c.Lanes = cmp.Or(c.Lanes, 8)
 	return c
 }
 

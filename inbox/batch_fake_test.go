@@ -50,8 +50,11 @@ func newBatchStore() *batchStore {
 
 var errLost = errors.New("lost to another transaction")
 
-// Conflict implements driver.Conflicter.
+// Conflict implements driver.Classifier.
 func (*batchStore) Conflict(err error) bool { return errors.Is(err, errLost) }
+
+// Outage implements driver.Classifier.
+func (*batchStore) Outage(error) bool { return false }
 
 // batchRecorder is a handler that notes what it was called with and fails with errs.
 type batchRecorder struct {

@@ -23,6 +23,9 @@ func (c *batchCall) group(ctx context.Context, entries []batchEntry) {
 		}
 		rest, alone, err := c.attempt(ctx, entries)
 		aside = append(aside, alone...)
+		if c.outage != nil {
+			rest = c.runnable(ctx, rest) // none
+		}
 		if len(rest) == 0 {
 			break
 		}
@@ -69,9 +72,11 @@ func (c *batchCall) attempt(ctx context.Context, entries []batchEntry) (rest, al
 	case OutcomeUnknown:
 		c.settleAll(ctx, fresh, outcome, "commit", err)
 		return nil, alone, err
-	default:
-		return fresh, alone, err
 	}
+	if err = markOutage(c.store, err); isOutage(err) {
+		c.outage = err
+	}
+	return fresh, alone, err
 }
 
 // forget takes the notes back of messages that were processed.
@@ -86,8 +91,8 @@ func (c *batchCall) forget(entries []batchEntry) {
 
 // conflict reports whether the transaction was given up for the sake of others.
 func (c *batchCall) conflict(err error) bool {
-	conflicter, ok := c.store.(driver.Conflicter)
-	return ok && conflicter.Conflict(err)
+	classifier, ok := c.store.(driver.Classifier)
+	return ok && classifier.Conflict(err)
 }
 
 // split runs entries, whose transaction has failed, in two parts, or around the

@@ -128,6 +128,9 @@ func (c *batchCall) single(ctx context.Context, e batchEntry) {
 		own.Settle(err == nil)
 	}()
 	c.note(e, err)
+	if isOutage(err) {
+		c.outage = err
+	}
 	if _, found := c.parked[e.key]; outcome == OutcomeParked && !found {
 		c.parked[e.key] = e.place // what follows of the key is to be stored behind it
 	}

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -34,18 +35,10 @@ type BatcherConfig struct {
 }
 
 func (c BatcherConfig) withDefaults() BatcherConfig {
-	if c.MaxMessages == 0 {
-		c.MaxMessages = 100
-	}
-	if c.MaxDelay == 0 {
-		c.MaxDelay = 10 * time.Millisecond
-	}
-	if c.RetryDelay == 0 {
-		c.RetryDelay = 100 * time.Millisecond
-	}
-	if c.DrainTimeout == 0 {
-		c.DrainTimeout = 10 * time.Second
-	}
+	c.MaxMessages = cmp.Or(c.MaxMessages, 100)
+	c.MaxDelay = cmp.Or(c.MaxDelay, 10*time.Millisecond)
+	c.RetryDelay = cmp.Or(c.RetryDelay, 100*time.Millisecond)
+	c.DrainTimeout = cmp.Or(c.DrainTimeout, 10*time.Second)
 	c.Logger = logger.Or(c.Logger)
 	return c
 }

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -96,25 +97,15 @@ func (c Config) withDefaults() Config {
 	if c.IDFrom == nil {
 		c.IDFrom = DefaultIDSource()
 	}
-	if c.BusyDelay == 0 {
-		c.BusyDelay = 100 * time.Millisecond
-	}
+	c.BusyDelay = cmp.Or(c.BusyDelay, 100*time.Millisecond)
 	c.OnFailure = c.OnFailure.withDefaults()
 	if c.KeyFunc == nil {
 		c.KeyFunc = outbox.KeyFromMetadata
 	}
-	if c.ConflictRetries == 0 {
-		c.ConflictRetries = 10
-	}
-	if c.ConflictDelay == 0 {
-		c.ConflictDelay = 5 * time.Millisecond
-	}
-	if c.RedrivePoll == 0 {
-		c.RedrivePoll = time.Second
-	}
-	if c.FinishTimeout == 0 {
-		c.FinishTimeout = 10 * time.Second
-	}
+	c.ConflictRetries = cmp.Or(c.ConflictRetries, 10)
+	c.ConflictDelay = cmp.Or(c.ConflictDelay, 5*time.Millisecond)
+	c.RedrivePoll = cmp.Or(c.RedrivePoll, time.Second)
+	c.FinishTimeout = cmp.Or(c.FinishTimeout, 10*time.Second)
 	c.Logger = logger.Or(c.Logger)
 	return c
 }

@@ -15,23 +15,35 @@ import (
 const maxConflictDelay = 500 * time.Millisecond
 
 // units claims, runs and commits until that meets no conflict. Each time is a
-// transaction of its own that leaves nothing behind; the handler is called again.
+// transaction of its own that leaves nothing behind; the handler is called again. A failure
+// that the store knows for an outage is marked as one.
 func (p *Processor) units(ctx context.Context, d *delivery) (outcome Outcome, err error) {
 	err = p.retry(ctx, func() error {
 		outcome, err = p.unit(ctx, d)
 		return err
 	})
+	if outcome == OutcomeFailed {
+		err = markOutage(p.store, err)
+	}
 	return outcome, err
+}
+
+// markOutage marks an error that is an outage to store.
+func markOutage(store driver.Store, err error) error {
+	if classifier, ok := store.(driver.Classifier); ok && err != nil && classifier.Outage(err) {
+		return Outage(err)
+	}
+	return err
 }
 
 // retry calls work until that meets no conflict, as often as it may. An outcome that
 // is not known is no conflict.
 // See design 12.7.
 func (p *Processor) retry(ctx context.Context, work func() error) error {
-	conflicter, _ := p.store.(driver.Conflicter)
+	classifier, _ := p.store.(driver.Classifier)
 	for try := 0; ; try++ {
 		err := work()
-		if err == nil || conflicter == nil || ctx.Err() != nil || errors.Is(err, ErrCommitUnknown) || !conflicter.Conflict(err) {
+		if err == nil || classifier == nil || ctx.Err() != nil || errors.Is(err, ErrCommitUnknown) || !classifier.Conflict(err) {
 			return err
 		}
 		if try >= p.cfg.ConflictRetries {

@@ -20,6 +20,38 @@ type conflictStore struct{ fakeStore }
 
 func (*conflictStore) Conflict(err error) bool { return errors.Is(err, errConflict) }
 
+func (*conflictStore) Outage(err error) bool { return errors.Is(err, errOutage) }
+
+var errOutage = errors.New("outage")
+
+// TestI4_TheStoreKnowsAnOutage marks what the handler and the commit return, and nothing else.
+func TestI4_TheStoreKnowsAnOutage(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		handler, commit error
+		poison          bool
+	}{
+		"handler":       {handler: fmt.Errorf("insert: %w", errOutage)},
+		"commit":        {commit: fmt.Errorf("%w: %w", driver.ErrNotCommitted, errOutage)},
+		"another error": {handler: errFake, poison: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := &conflictStore{fakeStore{status: driver.Claimed, commitErr: tt.commit}}
+			p := newProcessor(t, store, inbox.Config{OnFailure: inbox.Policy{Delay: inbox.NoDelay}})
+			outcome, err := p.Process(t.Context(), message.NewMessage("a", nil), func(context.Context) error { return tt.handler })
+			require.Equal(t, inbox.OutcomeFailed, outcome)
+			require.Error(t, err)
+			require.Equal(t, tt.poison, inbox.ShouldPoison(err))
+			if tt.handler != nil {
+				require.ErrorIs(t, err, tt.handler)
+				require.Equal(t, tt.handler.Error(), err.Error(), "it is marked and not changed")
+			}
+		})
+	}
+	require.NoError(t, inbox.Outage(nil))
+}
+
 // TestI6_ConflictsAreRetriedAsAWhole calls the handler again in a new unit, as often
 // as it may, and no other error.
 func TestI6_ConflictsAreRetriedAsAWhole(t *testing.T) {

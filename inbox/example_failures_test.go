@@ -41,6 +41,34 @@ func ExamplePermanent() {
 	// order-1 paid is parked: payload is no JSON
 }
 
+// A service that every message needs is unavailable: no attempt is counted, and nothing is parked.
+func ExampleOutage() {
+	in, err := meminbox.New("loyalty", meminbox.Config{
+		Config: inbox.Config{OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 1, Delay: inbox.NoDelay}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	available := false
+	handle := func(context.Context) error {
+		if !available {
+			return inbox.Outage(errors.New("tax service: no answer"))
+		}
+		return nil
+	}
+	for range 3 {
+		fmt.Println(in.Process(context.Background(), message.NewMessage("order-1 paid", nil), handle))
+	}
+	available = true
+	fmt.Println(in.Process(context.Background(), message.NewMessage("order-1 paid", nil), handle))
+	// Output:
+	// failed tax service: no answer
+	// failed tax service: no answer
+	// failed tax service: no answer
+	// committed <nil>
+}
+
 // A duplicate gets the reply of the first run.
 func ExampleProcessor_ProcessReply() {
 	in, err := meminbox.New("quotes", meminbox.Config{Config: inbox.Config{KeepReplies: true}})

@@ -18,15 +18,17 @@ import (
 // about to take effect or have done so; for ErrNotClaimed, since an outage of the
 // database is not the message's fault; for ErrConflict, ErrNotGivenUp and
 // ErrTwoHandlers, for the same reason; for a context that was cancelled, as
-// when a router closes; and for nil. If a handler fails because it has lost the database,
-// the error looks like a failure of the message: put a Retry between the two. For
-// ErrTooOld and ErrTooNew it returns true.
+// when a router closes; for what was marked by Outage, by the handler or by Process; and for nil. If a
+// handler fails because its connection has broken, the error looks like a failure of the
+// message: mark it by Outage if no message can cause that. For ErrTooOld and ErrTooNew it
+// returns true.
 func ShouldPoison(err error) bool {
 	switch {
 	case errors.Is(err, driver.ErrTooOld), errors.Is(err, driver.ErrTooNew):
 		return true
 	case err == nil, errors.Is(err, ErrBusy), errors.Is(err, ErrCommitUnknown), errors.Is(err, ErrNotClaimed),
-		errors.Is(err, ErrConflict), errors.Is(err, ErrNotGivenUp), errors.Is(err, ErrTwoHandlers), errors.Is(err, context.Canceled):
+		errors.Is(err, ErrConflict), errors.Is(err, ErrNotGivenUp), errors.Is(err, ErrTwoHandlers), errors.Is(err, context.Canceled),
+		isOutage(err):
 		return false
 	default:
 		return true

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -104,12 +105,8 @@ func (p Policy) withDefaults() Policy {
 	if p.Attempts == 0 && p.Action != Block {
 		p.Attempts = defaultAttempts
 	}
-	if p.Delay == 0 {
-		p.Delay = 100 * time.Millisecond
-	}
-	if p.MaxDelay == 0 {
-		p.MaxDelay = max(10*time.Second, p.Delay)
-	}
+	p.Delay = cmp.Or(p.Delay, 100*time.Millisecond)
+	p.MaxDelay = cmp.Or(p.MaxDelay, max(10*time.Second, p.Delay))
 	return p
 }
 

@@ -74,6 +74,10 @@ func (p *Processor) OneHandler(name string) error {
 	return nil
 }
 
+// MessageID returns what Config.IDFrom finds: the id by which the inbox knows msg. It is for
+// what answers in its place, such as a cache, which must know messages by the same ids.
+func (p *Processor) MessageID(msg *message.Message) (string, error) { return p.cfg.IDFrom(msg) }
+
 // Process runs handle for msg unless msg was processed before. Its error is nil
 // exactly if msg can be acknowledged: the outcome is OutcomeCommitted,
 // OutcomeDuplicate, or, under Config.OnFailure, OutcomeParked,

@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -29,12 +30,8 @@ func (c ConcurrentlyConfig) withDefaults() ConcurrentlyConfig {
 	if c.Key == nil {
 		c.Key = func(msg *message.Message) string { return msg.Metadata.Get(outbox.HeaderKey) }
 	}
-	if c.Limit == 0 {
-		c.Limit = 64
-	}
-	if c.InFlight == 0 {
-		c.InFlight = max(1000, c.Limit)
-	}
+	c.Limit = cmp.Or(c.Limit, 64)
+	c.InFlight = cmp.Or(c.InFlight, max(1000, c.Limit))
 	return c
 }
 

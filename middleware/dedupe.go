@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -63,9 +64,7 @@ func (d deduper) middleware(h message.HandlerFunc) message.HandlerFunc {
 	name := onehandler.Function(h)
 	return func(msg *message.Message) ([]*message.Message, error) {
 		handler := message.HandlerNameFromCtx(msg.Context())
-		if handler == "" {
-			handler = name
-		}
+		handler = cmp.Or(handler, name)
 		if err := d.cfg.Processor.OneHandler(handler); err != nil {
 			return nil, err
 		}

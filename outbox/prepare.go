@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"maps"
 
@@ -24,9 +25,7 @@ type Preparer struct {
 // message that could not be stored and sent as it is.
 func (p Preparer) Prepare(ctx context.Context, msgs []Message) ([]Message, error) {
 	limit := p.MaxPayloadBytes
-	if limit == 0 {
-		limit = DefaultMaxPayloadBytes
-	}
+	limit = cmp.Or(limit, DefaultMaxPayloadBytes)
 	out := make([]Message, len(msgs))
 	copy(out, msgs)
 	for i := range out {

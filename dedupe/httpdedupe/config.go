@@ -1,6 +1,7 @@
 package httpdedupe
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -104,15 +105,9 @@ func (c Config) withDefaults(maxResponse int, keep func(int) bool) Config {
 	if c.Methods == nil {
 		c.Methods = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 	}
-	if c.MaxKeyBytes == 0 {
-		c.MaxKeyBytes = 255
-	}
-	if c.MaxBodyBytes == 0 {
-		c.MaxBodyBytes = 1 << 20
-	}
-	if c.MaxResponseBytes == 0 {
-		c.MaxResponseBytes = maxResponse
-	}
+	c.MaxKeyBytes = cmp.Or(c.MaxKeyBytes, 255)
+	c.MaxBodyBytes = cmp.Or(c.MaxBodyBytes, 1<<20)
+	c.MaxResponseBytes = cmp.Or(c.MaxResponseBytes, maxResponse)
 	if c.Headers == nil {
 		c.Headers = DefaultHeaders()
 	}
@@ -122,9 +117,7 @@ func (c Config) withDefaults(maxResponse int, keep func(int) bool) Config {
 	if c.Fingerprint == nil {
 		c.Fingerprint = content
 	}
-	if c.FinishTimeout == 0 {
-		c.FinishTimeout = 5 * time.Second
-	}
+	c.FinishTimeout = cmp.Or(c.FinishTimeout, 5*time.Second)
 	if c.WriteProblem == nil {
 		c.WriteProblem = writeProblem
 	}

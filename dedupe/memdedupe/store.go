@@ -2,6 +2,7 @@ package memdedupe
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -32,9 +33,7 @@ var _ dedupe.Store = (*Store)(nil)
 
 // New returns an empty Store. Errors wrap outbox.ErrInvalidConfig.
 func New(cfg Config) (*Store, error) {
-	if cfg.TTL == 0 {
-		cfg.TTL = 24 * time.Hour
-	}
+	cfg.TTL = cmp.Or(cfg.TTL, 24*time.Hour)
 	if cfg.TTL < time.Second {
 		return nil, outbox.ConfigError("TTL", cfg.TTL, "must be at least 1s")
 	}

@@ -2,10 +2,7 @@ package pgdedupe
 
 import (
 	"cmp"
-	"io/fs"
 	"time"
-
-	"github.com/leat-go/leat/dedupe/internal/pgtable"
 )
 
 // Config tunes a Store or a TxStore. The zero value is a good start.
@@ -43,20 +40,13 @@ func (c Config) or(table string, ttl time.Duration) Config {
 }
 
 func (c Config) validate() error {
-	return c.table().Validate()
+	return c.table().validate()
 }
 
-func (c Config) table() pgtable.Table {
-	return c.tableOf("dedupe", migrationFiles)
+func (c Config) table() table {
+	return table{c, "dedupe", migrationFiles}
 }
 
-func (c Config) txTable() pgtable.Table {
-	return c.tableOf("http", httpFiles())
-}
-
-func (c Config) tableOf(component string, files fs.FS) pgtable.Table {
-	return pgtable.Table{
-		Component: component, Files: files,
-		Schema: c.Schema, Name: c.Table, TTL: c.TTL, LockTimeout: c.MigrateLockTimeout,
-	}
+func (c Config) txTable() table {
+	return table{c, "http", httpFiles()}
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/leat-go/leat/internal/sqlfile"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 //go:embed migrations/*.sql
@@ -17,21 +18,13 @@ var sqlFiles embed.FS
 // Migrate creates or upgrades the schema. It is safe to call from many processes
 // at once and does nothing if everything is in place.
 func (s *Store) Migrate(ctx context.Context) error {
-	return s.cfg.table().Migrate(ctx, s.pool)
-}
-
-// SchemaStatus is the state of the table's schema.
-type SchemaStatus struct {
-	// Current is the version in the database, 0 if there is none; Latest is the one
-	// that this library was written for. A Current above Latest is fine: a newer
-	// release has migrated already.
-	Current, Latest int
+	return s.cfg.table().migrate(ctx, s.pool)
 }
 
 // SchemaStatus looks at the schema and changes nothing.
-func (s *Store) SchemaStatus(ctx context.Context) (SchemaStatus, error) {
-	status, err := s.cfg.table().Status(ctx, s.pool)
-	return SchemaStatus{Current: status.Current, Latest: status.Latest}, err
+func (s *Store) SchemaStatus(ctx context.Context) (admin.SchemaStatus, error) {
+	status, err := s.cfg.table().status(ctx, s.pool)
+	return admin.SchemaStatus{Current: status.Current, Latest: status.Latest}, err
 }
 
 // Migrations returns the schema for cfg as files that goose and tern run as they
@@ -41,7 +34,7 @@ func Migrations(cfg Config) (fs.FS, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return cfg.table().Export()
+	return cfg.table().export()
 }
 
 // statements are the rendered SQL of a store.
@@ -51,7 +44,7 @@ type statements struct {
 
 func render(cfg Config) (statements, error) {
 	var s statements
-	err := sqlfile.Load(sqlFiles, cfg.table().Names().Render, map[string]*string{
+	err := sqlfile.Load(sqlFiles, cfg.table().names().Render, map[string]*string{
 		"claim": &s.claim, "look": &s.look, "extend": &s.extend, "complete": &s.complete,
 		"finished": &s.finished, "release": &s.release, "prune": &s.prune, "hidden": &s.hidden,
 	})

@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/dedupe"
-	"github.com/leat-go/leat/dedupe/internal/pgtable"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/outbox"
@@ -189,7 +188,7 @@ func (s *Store) Release(ctx context.Context, key dedupe.Key, token string) error
 // number. It can run at any time and in many processes at once; once an hour is
 // plenty.
 func (s *Store) Prune(ctx context.Context) (int64, error) {
-	n, err := pgtable.Prune(ctx, pgpin.NewCommitted(s.pool), s.sql.prune)
+	n, err := pruned(ctx, pgpin.NewCommitted(pgpin.Of(s.pool)), s.sql.prune)
 	if err != nil {
 		err = fmt.Errorf("leat: postgres prune: %w", err)
 	}

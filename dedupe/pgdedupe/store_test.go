@@ -14,6 +14,7 @@ import (
 	"github.com/leat-go/leat/dedupe/pgdedupe"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 //leat:level 1
@@ -148,7 +149,7 @@ func TestStore_SchemaStatus(t *testing.T) {
 	require.NoError(t, s.Migrate(t.Context()))
 	after, err := s.SchemaStatus(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, pgdedupe.SchemaStatus{Current: before.Latest, Latest: before.Latest}, after)
+	require.Equal(t, admin.SchemaStatus{Current: before.Latest, Latest: before.Latest}, after)
 }
 
 // TestD8_RefusedSessionLeavesThePool: another part of the service has made the one session of

@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/dedupe"
-	"github.com/leat-go/leat/dedupe/internal/pgtable"
 	"github.com/leat-go/leat/internal/fullpool/fullpgx"
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/pgerr"
@@ -54,7 +53,7 @@ func NewTx(pool *pgxpool.Pool, consumer string, cfg Config) (*TxStore, error) {
 		return nil, outbox.ConfigError("consumer", strconv.Quote(consumer), "must be 1 to 200 bytes of UTF-8")
 	}
 	cfg = cfg.forTx()
-	if err := cfg.txTable().Validate(); err != nil {
+	if err := cfg.txTable().validate(); err != nil {
 		return nil, err
 	}
 	sql, err := renderTx(cfg)
@@ -84,7 +83,7 @@ func (s *TxStore) begin(ctx context.Context, conn *pgx.Conn, id, fingerprint str
 	var response []byte
 	batch := &pgx.Batch{}
 	batch.BeginTx(pgx.TxOptions{})
-	batch.Queue(s.sql.lock, keyhash.Lock("http", s.cfg.txTable().Names().Qualified(""), s.consumer, id)).
+	batch.Queue(s.sql.lock, keyhash.Lock("http", s.cfg.txTable().names().Qualified(""), s.consumer, id)).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&locked, &setting, &partly) })
 	batch.Queue(s.sql.look, s.consumer, []byte(id)).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(&stored, &response)
@@ -140,7 +139,7 @@ func release(ctx context.Context, taken *fullpgx.Taken, err error) {
 // number. It can run at any time and in many processes at once; once an hour is
 // plenty.
 func (s *TxStore) Prune(ctx context.Context) (int64, error) {
-	n, err := pgtable.Prune(ctx, pgpin.NewCommitted(s.pool), s.sql.prune)
+	n, err := pruned(ctx, pgpin.NewCommitted(pgpin.Of(s.pool)), s.sql.prune)
 	if err != nil {
 		err = fmt.Errorf("leat: prune responses: %w", explain(err))
 	}

@@ -1,6 +1,7 @@
 package redisdedupe
 
 import (
+	"cmp"
 	"log/slog"
 	"strconv"
 	"time"
@@ -36,15 +37,9 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Prefix == "" {
-		c.Prefix = "leat:dedupe:"
-	}
-	if c.TTL == 0 {
-		c.TTL = 24 * time.Hour
-	}
-	if c.MaxResultBytes == 0 {
-		c.MaxResultBytes = 64 << 10
-	}
+	c.Prefix = cmp.Or(c.Prefix, "leat:dedupe:")
+	c.TTL = cmp.Or(c.TTL, 24*time.Hour)
+	c.MaxResultBytes = cmp.Or(c.MaxResultBytes, 64<<10)
 	c.Logger = logger.Or(c.Logger)
 	return c
 }

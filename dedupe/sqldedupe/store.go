@@ -14,6 +14,7 @@ import (
 	"github.com/leat-go/leat/internal/sqlmigrate"
 	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 //go:embed migrations
@@ -66,18 +67,10 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return s.migrations().Migrate(ctx, s.db)
 }
 
-// SchemaStatus is the state of the table's schema.
-type SchemaStatus struct {
-	// Current is the version in the database, 0 if there is none; Latest is the one that
-	// this library was written for. A Current above Latest is fine: a newer release has
-	// migrated already.
-	Current, Latest int
-}
-
 // SchemaStatus looks at the schema and changes nothing.
-func (s *Store) SchemaStatus(ctx context.Context) (status SchemaStatus, err error) {
+func (s *Store) SchemaStatus(ctx context.Context) (status admin.SchemaStatus, err error) {
 	if status.Latest, err = s.migrations().Latest(); err != nil {
-		return SchemaStatus{}, err
+		return admin.SchemaStatus{}, err
 	}
 	status.Current, err = s.migrations().Current(ctx, s.db)
 	return status, err

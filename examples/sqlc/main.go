@@ -88,7 +88,7 @@ func run(ctx context.Context) (err error) {
 			fmt.Println(arg.ID, "sends nothing:", err)
 		}
 	}
-	return s.Relay(ctx, ob, topic) // a service runs one: see ../pgx
+	return s.Relay(ctx, ob, topic) // a service runs one: see the README
 }
 
 // placeOrder writes an order and its event, or neither.

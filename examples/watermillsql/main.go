@@ -1,5 +1,5 @@
 // Command watermillsql is for services that already publish with watermill-sql in
-// their transaction. Their publisher stays; its SchemaAdapter is another one, and
+// their transaction. They have one publisher instead of one a transaction, and
 // the messages leave through the relay instead of a forwarder: under their own
 // topic and without an envelope.
 package main
@@ -13,7 +13,6 @@ import (
 	"syscall"
 
 	"github.com/ThreeDotsLabs/watermill"
-	"github.com/ThreeDotsLabs/watermill-sql/v4/pkg/sql"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/jackc/pgx/v5"
 
@@ -49,7 +48,7 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	adapter, err := wmoutbox.NewSchemaAdapter(ob, wmoutbox.Config{})
+	publisher, err := wmoutbox.NewPublisher(ob, wmoutbox.Config{})
 	if err != nil {
 		return err
 	}
@@ -59,12 +58,12 @@ func run(ctx context.Context) (err error) {
 	}
 
 	for _, o := range []order{{"o-1", 1999}, {"o-2", -1}, {"o-3", 250}} {
-		err := pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error { return placeOrder(ctx, tx, adapter, topic, o) })
+		err := pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error { return placeOrder(ctx, tx, publisher, topic, o) })
 		if err != nil {
 			fmt.Println(o.id, "sends nothing:", err)
 		}
 	}
-	return s.Relay(ctx, ob, topic) // a service runs one: see ../pgx
+	return s.Relay(ctx, ob, topic) // a service runs one: see the README
 }
 
 type order struct {
@@ -72,19 +71,14 @@ type order struct {
 	cents int64
 }
 
-// placeOrder is the code that such a service has already. New are the adapter,
-// and the key where messages are to stay in order.
-func placeOrder(ctx context.Context, tx pgx.Tx, adapter sql.SchemaAdapter, topic string, o order) error {
+// placeOrder is the code that such a service has already. New are the publisher, which was
+// sql.NewPublisher(sql.TxFromPgx(tx), …), the transaction in the message's context, and the
+// key if messages are to stay in order.
+func placeOrder(ctx context.Context, tx pgx.Tx, publisher message.Publisher, topic string, o order) error {
 	if _, err := tx.Exec(ctx, `INSERT INTO orders VALUES ($1, $2)`, o.id, o.cents); err != nil {
 		return err
 	}
-	publisher, err := sql.NewPublisher(sql.TxFromPgx(tx), sql.PublisherConfig{
-		SchemaAdapter: adapter, // was sql.DefaultPostgreSQLSchema{}
-	}, watermill.NopLogger{})
-	if err != nil {
-		return err
-	}
-	msg := message.NewMessageWithContext(ctx, watermill.NewUUID(), fmt.Appendf(nil, `{"id":%q,"cents":%d}`, o.id, o.cents))
+	msg := message.NewMessageWithContext(pgoutbox.ContextWithTx(ctx, tx), watermill.NewUUID(), fmt.Appendf(nil, `{"id":%q,"cents":%d}`, o.id, o.cents))
 	msg.Metadata.Set(outbox.HeaderKey, o.id)
 	return publisher.Publish(topic, msg)
 }

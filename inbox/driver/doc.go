@@ -4,7 +4,7 @@
 // A store is a Store, and as much of the rest as it can:
 //
 //	Store           claims a message in a transaction, a Unit
-//	Conflicter      tells which refusals are worth repeating the transaction
+//	Classifier      tells which errors say nothing about the message
 //	Attempter       counts attempts: any inbox.Policy but Block
 //	Parker          keeps messages for an operator: inbox.Park
 //	Keeper          keeps fingerprints and replies

@@ -74,13 +74,19 @@ type Unit interface {
 	Rollback(ctx context.Context) error
 }
 
-// Conflicter is a Store whose transactions may be refused because of others that
-// ran at the same time, so that the whole of claim, handler and commit is worth
-// repeating at once.
-type Conflicter interface {
+// Classifier is a Store that knows which errors of its database say nothing about the
+// message.
+type Classifier interface {
 	Store
 
-	// Conflict reports whether err, of a claim, of a handler or of a commit, is such a
-	// refusal.
+	// Conflict reports whether err, of a claim, of a handler or of a commit, refuses the
+	// transaction because of others that ran at the same time, so that the whole of
+	// claim, handler and commit is worth repeating at once.
 	Conflict(err error) bool
+
+	// Outage reports whether err is an answer of a database that lacks what every
+	// message needs: disk, memory, connections, or that shuts down. The attempt is not
+	// counted. An answer that depends on what the statement does, such as a statement
+	// timeout, is not an outage.
+	Outage(err error) bool
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
+
+	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/internal/fail"
@@ -16,6 +19,7 @@ func attemptChecks() []Check {
 		{Name: "I4_AttemptsAreCountedAcrossProcesses", run: failing(checkCountedElsewhere)},
 		{Name: "I4_PanicsAreAttempts", run: failing(checkPanicsCounted)},
 		{Name: "I4_CancelledDeliveriesAreNoAttempts", run: failing(checkCancelledNotCounted)},
+		{Name: "I4_OutagesAreNoAttempts", run: failing(checkOutagesNotCounted)},
 		{Name: "I4_SuccessForgetsAttempts", run: failing(checkForgotten)},
 		{Name: "I4_BusyAndDuplicateAreNoAttempts", run: failing(checkBusyNotCounted), skip: oneWriter},
 	}
@@ -91,6 +95,27 @@ func checkCancelledNotCounted(ctx context.Context, s FailureSubject) {
 		fail.If(err)
 	}
 	fail.IfAny(failTwice(ctx, p), untilAcked(ctx, p, "a", writing(s, "a")), wantEffects(ctx, s, "a"), wantParked(ctx, s))
+}
+
+// checkOutagesNotCounted has an outage as a message is delivered, and as it is redriven.
+func checkOutagesNotCounted(ctx context.Context, s FailureSubject) {
+	p := openFor(s, parking())
+	outage := func(context.Context) error { return inbox.Outage(errHandler) }
+	for range 2 * attempts {
+		fail.If(wantOutcome(ctx, p, "a", inbox.OutcomeFailed, errHandler, outage))
+	}
+	fail.IfAny(failTwice(ctx, p), wantParked(ctx, s),
+		wantOutcome(ctx, p, "a", inbox.OutcomeParked, nil, fails), wantParked(ctx, s, "a"))
+	var calls atomic.Int32
+	fail.IfAny(
+		redriveUntil(ctx, s, p, "", func(ctx context.Context, _ *message.Message) error {
+			if calls.Add(1) <= 2*attempts {
+				return outage(ctx)
+			}
+			return s.Write(ctx, "a")
+		}, func() error { return wantParked(ctx, s) }),
+		wantEffects(ctx, s, "a"),
+	)
 }
 
 func checkForgotten(ctx context.Context, s FailureSubject) {

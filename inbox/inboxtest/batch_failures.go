@@ -17,6 +17,7 @@ import (
 func batchFailureChecks() []Check {
 	return []Check{
 		batchCheck("I13_PoisonIsParkedAlone", checkBatchParks),
+		batchCheck("I13_OutageLeavesTheBatch", checkBatchOutage),
 		batchCheck("I13_WhatMayHaveEndedAProcessRunsAlone", checkBatchCrash),
 	}
 }
@@ -49,6 +50,28 @@ func checkBatchParks(ctx context.Context, s BatchSubject) {
 		wantEffects(ctx, s, "k/1", "a", "b", "c", "d"),
 		wantRecorded(ctx, s, "k/4", true),
 	)
+}
+
+// checkBatchOutage: in an outage one message is tried, together with others or alone, and none has
+// an attempt counted.
+func checkBatchOutage(ctx context.Context, s BatchSubject) {
+	b := openParking(s)
+	ids, calls := []string{"a", "b", "k/1", "k/2"}, 0
+	for range 3 {
+		results := b.Process(ctx, keyedBatch(ctx, ids...), func(context.Context, []*message.Message) error {
+			calls++
+			return inbox.Outage(errHandler)
+		})
+		for i, err := range results {
+			if !errors.Is(err, errHandler) {
+				fail.With("message %s: error %v, want %v", ids[i], err, errHandler)
+			}
+		}
+	}
+	if calls != 3 {
+		fail.With("the handler ran %d times in three deliveries, want 3", calls)
+	}
+	fail.IfAny(batchUntilAcked(ctx, b, writingEach(s, nil), ids...), wantEffects(ctx, s, ids...))
 }
 
 // checkBatchCrash ends the handler's goroutine, which is as near to the end of a

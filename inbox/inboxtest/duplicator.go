@@ -1,6 +1,7 @@
 package inboxtest
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"math/rand/v2"
@@ -37,12 +38,8 @@ type Duplicator struct {
 }
 
 func (d Duplicator) checked() (Duplicator, error) {
-	if d.Rate == 0 {
-		d.Rate = 0.5
-	}
-	if d.Most == 0 {
-		d.Most = 3
-	}
+	d.Rate = cmp.Or(d.Rate, 0.5)
+	d.Most = cmp.Or(d.Most, 3)
 	switch {
 	case !(d.Rate <= 1):
 		return d, outbox.ConfigError("Duplicator.Rate", d.Rate, "must be at most 1")

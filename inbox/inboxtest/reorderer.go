@@ -1,6 +1,7 @@
 package inboxtest
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
@@ -34,12 +35,8 @@ type Reorderer struct {
 }
 
 func (r Reorderer) checked() (Reorderer, error) {
-	if r.Window == 0 {
-		r.Window = 8
-	}
-	if r.Linger == 0 {
-		r.Linger = 50 * time.Millisecond
-	}
+	r.Window = cmp.Or(r.Window, 8)
+	r.Linger = cmp.Or(r.Linger, 50*time.Millisecond)
 	switch {
 	case r.Window < 1:
 		return r, outbox.ConfigError("Reorderer.Window", r.Window, "must be at least 1")

@@ -28,8 +28,8 @@ import (
 // driver.Position. It is what Handle of an inbox.Batch returns.
 //
 // RunBatches returns nil when ctx has ended or Close was called and fn has returned,
-// outbox.ErrClosed after Close, and an error that wraps outbox.ErrInvalidConfig for an
-// empty topic.
+// outbox.ErrClosed after Close, and an error that wraps outbox.ErrInvalidConfig for a
+// topic that Subscribe refuses.
 func (s *Subscriber) RunBatches(ctx context.Context, topic string, fn inbox.BatchFunc) error {
 	b := &batches{cfg: &s.cfg, group: s.group, fn: fn}
 	sub, err := s.begin(topic, b.serve, s.cfg.BatchSize == 1)
@@ -37,6 +37,7 @@ func (s *Subscriber) RunBatches(ctx context.Context, topic string, fn inbox.Batc
 		return err
 	}
 	defer s.running.Done()
+	defer s.release(topic)
 	sub.run(ctx)
 	return nil
 }

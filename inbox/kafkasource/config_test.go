@@ -85,3 +85,30 @@ func TestSubscriber_ClusterIsAway(t *testing.T) {
 	_, open := <-msgs
 	require.False(t, open)
 }
+
+// TestSubscribe_TwiceToOneTopic: two handlers of a group would share what each of them needs. Without a group each
+// subscription gets everything.
+//
+//leat:level 0
+func TestSubscribe_TwiceToOneTopic(t *testing.T) {
+	t.Parallel()
+	s := newSubscriber(t, []string{"127.0.0.1:1"}, "g", kafkasource.Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	first, err := s.Subscribe(ctx, "t")
+	require.NoError(t, err)
+	_, err = s.Subscribe(t.Context(), "t")
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+	require.ErrorContains(t, err, `topic = t: is subscribed to already`)
+	require.ErrorContains(t, err, `two handlers in group "g"`)
+	err = s.RunBatches(t.Context(), "t", func(context.Context, []*message.Message) []error { return nil })
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+	subscribe(t, s, "another")
+	cancel()
+	_, open := <-first
+	require.False(t, open)
+	subscribe(t, s, "t")
+
+	everything := newSubscriber(t, []string{"127.0.0.1:1"}, "", kafkasource.Config{NoGroup: true})
+	subscribe(t, everything, "t")
+	subscribe(t, everything, "t")
+}

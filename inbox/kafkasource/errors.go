@@ -8,20 +8,15 @@ import (
 )
 
 var (
-
 	// ErrRevoked is the cause of a message's context that has ended because a
 	// rebalance took its partition away and DrainTimeout was over.
 	ErrRevoked = errors.New("leat: partition was revoked")
 
 	// ErrSessionLost is the cause of a message's context that has ended because the group
 	// has lost this member, or will soon: another may have its partitions. It is also the
-	// cause if a member joins again because it was refused a partition's offset.
+	// cause if a member joins again because it was refused a partition's offset, or because
+	// the topic was deleted, and perhaps created again.
 	ErrSessionLost = errors.New("leat: session with the consumer group is lost")
-
-	// ErrTopicReplaced is the cause of a message's context that has ended because the
-	// topic's id is gone or its offsets went back: it was deleted, and perhaps created
-	// again. The member joins again, under the topic's new id if there is one.
-	ErrTopicReplaced = errors.New("leat: topic was deleted or created again")
 
 	// errReread is logged if a session has ended because it was ahead of the
 	// database that remembers its offsets (driver.ErrGap, driver.ErrNotAssigned), as after
@@ -36,3 +31,7 @@ var (
 
 // errClosed is also the cause of the contexts that Close has ended.
 var errClosed = fmt.Errorf("%w: the Kafka subscriber", outbox.ErrClosed)
+
+// errTopicReplaced is a cause if the topic's id is gone or its offsets went back. The member
+// joins again, under the topic's new id if there is one.
+var errTopicReplaced = fmt.Errorf("%w: the topic was deleted or created again", ErrSessionLost)

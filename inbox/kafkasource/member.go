@@ -137,7 +137,7 @@ func (m *member) poll(ctx context.Context) {
 			a := m.assignments[p.Partition]
 			m.mu.Unlock()
 			if a != nil && !a.push(p.Records) {
-				m.giveUp(ErrTopicReplaced)
+				m.giveUp(errTopicReplaced)
 			}
 		})
 		m.client.AllowRebalance()
@@ -165,7 +165,7 @@ func (m *member) fetchError(ctx context.Context, topic string, partition int32, 
 		return
 	}
 	if errors.Is(err, kerr.UnknownTopicID) {
-		m.giveUp(ErrTopicReplaced) // this client will not read the new topic
+		m.giveUp(errTopicReplaced) // this client will not read the new topic
 		return
 	}
 	if m.unread(partition, err) {

@@ -1,6 +1,7 @@
 package kafkasource
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -31,9 +32,7 @@ func Unmarshal(r *kgo.Record) (*message.Message, error) {
 	if len(r.Key) > 0 {
 		metadata[outbox.HeaderKey] = string(r.Key)
 	}
-	if id == "" {
-		id = eventID
-	}
+	id = cmp.Or(id, eventID)
 	msg := message.NewMessage(id, r.Value)
 	msg.Metadata = metadata
 	return msg, nil

@@ -7,8 +7,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// needs tells what to grant if err means that this client lacks a right.
+// needs says what to do if err means that this client lacks a right, or that others of its group
+// share partitions out in another way.
 func (s *subscription) needs(err error) error {
+	if errors.Is(err, kerr.InconsistentGroupProtocol) {
+		return fmt.Errorf("group %q has members that are not of this package, such as watermill-kafka's: while both run, set "+
+			"Options: []kgo.Opt{kgo.Balancers(kgo.RangeBalancer())}: %w", s.group, err)
+	}
 	if errors.Is(err, kerr.GroupAuthorizationFailed) {
 		return fmt.Errorf("allow this client READ on group %q: %w", s.group, err)
 	}

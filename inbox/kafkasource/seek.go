@@ -70,6 +70,7 @@ func (m *member) begins(ctx context.Context, committed map[int32]kgo.Offset) (ma
 		return nil, err
 	}
 	begins := make(map[int32]*begin, len(committed))
+	leftOut := int64(0)
 	for partition, offset := range committed {
 		at := offset.EpochOffset()
 		b := &begin{epoch: at.Epoch}
@@ -77,17 +78,22 @@ func (m *member) begins(ctx context.Context, committed map[int32]kgo.Offset) (ma
 			start, _ := oldest.Lookup(m.topic, partition)
 			at.Offset, b.epoch = start.Offset, -1
 		} else if at.Offset < 0 {
-			from := oldest
+			start, _ := oldest.Lookup(m.topic, partition)
 			if m.cfg.StartNewest {
-				from = newest
+				first := start.Offset
+				start, _ = newest.Lookup(m.topic, partition)
+				leftOut += start.Offset - first
 			}
-			start, _ := from.Lookup(m.topic, partition)
 			at.Offset, b.epoch = start.Offset, -1
 		}
 		b.position = driver.Position{
 			Source: source, Topic: m.topic, Partition: partition, Offset: at.Offset, Serial: m.serial,
 		}
 		begins[partition] = b
+	}
+	if leftOut > 0 && !m.cfg.NoGroup && m.cfg.Seek == nil {
+		m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "the group has no offset and begins at the newest message (StartNewest), earlier ones are left out",
+			slog.String("consumer_group", m.group), slog.String("topic", m.topic), slog.Int64("messages", leftOut))
 	}
 	if err := m.seek(ctx, begins, oldest, newest); err != nil {
 		return nil, err

@@ -78,10 +78,12 @@ func TestStartNewest(t *testing.T) {
 	fill(t, env, topic, 5, 0)
 	parts := newPartitions()
 	cfg := brisk()
-	cfg.StartNewest, cfg.Hooks = true, []outbox.Hook{parts}
+	log := testenv.NewLog()
+	cfg.StartNewest, cfg.Hooks, cfg.Logger = true, []outbox.Hook{parts}, log.Logger()
 	s := newSubscriber(t, env.Brokers, env.Name("group"), cfg)
 	subscribe(t, s, topic)
 	require.EqualValues(t, 5, parts.await(t, kafkasource.Assigned, 1).Offset)
+	log.Await(t, "WARN", env.Name("group"), "begins at the newest message", "messages=5")
 	require.NoError(t, s.Close())
 	require.NoError(t, client(t, env.Brokers).ProduceSync(t.Context(), record(topic, 0, "5", "")).FirstErr())
 	msg := receive(t, subscribe(t, newSubscriber(t, env.Brokers, env.Name("group"), cfg), topic))

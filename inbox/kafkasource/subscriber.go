@@ -28,6 +28,7 @@ type Subscriber struct {
 	closing chan struct{}
 	mu      sync.Mutex // guards what follows
 	closed  bool
+	topics  map[string]struct{} // that are subscribed to, in a group
 	running sync.WaitGroup
 }
 
@@ -53,7 +54,7 @@ func NewSubscriber(brokers []string, group string, cfg Config) (*Subscriber, err
 		return nil, err
 	}
 	return &Subscriber{
-		brokers: slices.Clone(brokers), group: group, cfg: cfg, closing: make(chan struct{}),
+		brokers: slices.Clone(brokers), group: group, cfg: cfg, closing: make(chan struct{}), topics: map[string]struct{}{},
 	}, nil
 }
 
@@ -69,7 +70,8 @@ func NewSubscriber(brokers []string, group string, cfg Config) (*Subscriber, err
 // soon as it is closed.
 //
 // It returns outbox.ErrClosed after Close, and an error that wraps
-// outbox.ErrInvalidConfig for an empty topic.
+// outbox.ErrInvalidConfig for an empty topic and for one that is subscribed to: each of two
+// handlers of a group would get the messages of some partitions, and neither all.
 func (s *Subscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
 	out := make(chan *message.Message)
 	st := &stream{cfg: &s.cfg, group: s.group, out: out, slots: make(chan struct{}, s.cfg.MaxInFlight)}
@@ -80,6 +82,7 @@ func (s *Subscriber) Subscribe(ctx context.Context, topic string) (<-chan *messa
 	go func() {
 		defer s.running.Done()
 		defer close(out)
+		defer s.release(topic)
 		sub.run(ctx)
 	}()
 	return out, nil
@@ -99,7 +102,7 @@ func (s *Subscriber) Close() error {
 	return nil
 }
 
-// begin registers a subscription; the caller runs it and then calls
+// begin registers a subscription; the caller runs it and then calls release and
 // running.Done.
 func (s *Subscriber) begin(topic string, serve func(*assignment), serial bool) (*subscription, error) {
 	if topic == "" {
@@ -110,11 +113,26 @@ func (s *Subscriber) begin(topic string, serve func(*assignment), serial bool) (
 	if s.closed {
 		return nil, fmt.Errorf("subscribe to %.200q: %w", topic, errClosed)
 	}
+	if _, taken := s.topics[topic]; taken {
+		return nil, outbox.ConfigError("topic", topic, fmt.Sprintf(
+			"is subscribed to already: each of two handlers in group %q would get the messages of some partitions only. "+
+				"Give each handler a Subscriber with a group of its own; to run one handler side by side, set Config.Concurrency", s.group))
+	}
+	if !s.cfg.NoGroup {
+		s.topics[topic] = struct{}{}
+	}
 	s.running.Add(1)
 	return &subscription{
 		brokers: s.brokers, group: s.group, topic: topic, cfg: s.cfg,
 		serve: serve, serial: serial, closing: s.closing, places: &places{},
 	}, nil
+}
+
+// release lets topic be subscribed to again.
+func (s *Subscriber) release(topic string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.topics, topic)
 }
 
 // subscription is one topic's consumer, through all its memberships.

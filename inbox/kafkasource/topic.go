@@ -37,7 +37,7 @@ func (m *member) watchTopic(ctx context.Context) {
 		// is not there may come back.
 		id, err := m.topicID(ctx)
 		if err == nil && id != "" && id != parts[0].begin.Source {
-			m.giveUp(ErrTopicReplaced)
+			m.giveUp(errTopicReplaced)
 		}
 	}
 }

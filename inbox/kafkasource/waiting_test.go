@@ -1,11 +1,13 @@
 package kafkasource_test
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/testenv"
@@ -38,4 +40,32 @@ func TestA3_SubscriberTellsWhyItReadsNothing(t *testing.T) {
 			require.NoError(t, sub.Close())
 		})
 	}
+}
+
+// TestA3_GroupOfAnotherClient: a deploy replaces watermill-kafka by this package, whose members balance differently. The
+// log says what to set; with that, both share the group.
+func TestA3_GroupOfAnotherClient(t *testing.T) {
+	t.Parallel()
+	env := testenv.RealKafka(t)
+	topic, group := env.Topic(t, "shared", 2), env.Name("group")
+	for partition := range int32(2) {
+		require.NoError(t, client(t, env.Brokers).ProduceSync(t.Context(), record(topic, partition, "a", "")).FirstErr())
+	}
+	old, err := kgo.NewClient(kgo.SeedBrokers(env.Brokers...), kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic),
+		kgo.Balancers(kgo.RangeBalancer()))
+	require.NoError(t, err)
+	defer old.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.NoError(t, old.PollRecords(ctx, 1).Err()) // it is a member
+	log := testenv.NewLog()
+	cfg := brisk()
+	cfg.Logger = log.Logger()
+	s := newSubscriber(t, env.Brokers, group, cfg)
+	subscribe(t, s, topic)
+	log.Await(t, "WARN", "kgo.Balancers(kgo.RangeBalancer())", group)
+	require.NoError(t, s.Close())
+
+	cfg.Options = append(cfg.Options, kgo.Balancers(kgo.RangeBalancer()))
+	receive(t, subscribe(t, newSubscriber(t, env.Brokers, group, cfg), topic)).Ack()
 }

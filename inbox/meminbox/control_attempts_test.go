@@ -29,6 +29,7 @@ func brokenAttempts() []negative {
 		}},
 		{"no attempt is taken back", onStore(func(c claims) driver.Store { return neverWithdraws{c} }), map[string]string{
 			"I4_CancelledDeliveriesAreNoAttempts": "outcome parked",
+			"I4_OutagesAreNoAttempts":             "outcome parked",
 		}},
 		{"copies count", onStore(func(c claims) driver.Store { return countsCopies{neverWithdraws{c}} }), map[string]string{
 			"I4_BusyAndDuplicateAreNoAttempts": "outcome parked, error none; want failed",

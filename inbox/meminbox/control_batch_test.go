@@ -2,6 +2,7 @@ package meminbox
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 
@@ -26,6 +27,9 @@ func brokenBatches() []negative {
 			c.store = func(s *controlStore) driver.Store { return neverAlone{s} }
 		}, map[string]string{
 			"I13_WhatMayHaveEndedAProcessRunsAlone": "message a is not run alone",
+		}},
+		{"an outage is a failure like others", onBatches(blamed), map[string]string{
+			"I13_OutageLeavesTheBatch": "message a: error <nil>, want",
 		}},
 		{"batches have no keys", onBatches(withoutKeys), map[string]string{
 			"I13_FailureHoldsBackItsKey": "message k/3: error none, want",
@@ -131,6 +135,15 @@ func ackedBatches(b *inbox.Batch) brokenBatch {
 				msg.Ack()
 			}
 			return err
+		})
+	}}
+}
+
+// blamed takes what the handler says of an outage out of its error.
+func blamed(b *inbox.Batch) brokenBatch {
+	return brokenBatch{Batch: b, process: func(ctx context.Context, msgs []*message.Message, handle batchHandler) []error {
+		return b.Process(ctx, msgs, func(ctx context.Context, msgs []*message.Message) error {
+			return errors.Unwrap(handle(ctx, msgs))
 		})
 	}}
 }

@@ -41,9 +41,12 @@ func TestAdmin_Retention(t *testing.T) {
 	require.InDelta(t, 5.5, kept.Kept.Hours()/24, 0.51)
 	require.Len(t, kept.Ranges, 3)
 	for i, r := range kept.Ranges {
-		require.Equal(t, report.Added[i].Name, r.Name)
-		require.Equal(t, report.Added[i].From, r.From)
-		require.Equal(t, report.Added[i].To, r.To)
+		require.Equal(t, report.Added[i], r.Name)
+		require.Equal(t, day, r.To.Sub(r.From))
+		require.Equal(t, r.From, r.From.Truncate(day))
+		if i > 0 {
+			require.Equal(t, kept.Ranges[i-1].To, r.From)
+		}
 		require.Positive(t, r.Bytes)
 	}
 	require.Equal(t, kept.Ranges[0].To.Add(kept.Kept), kept.NextDrop)

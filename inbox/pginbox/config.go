@@ -1,6 +1,7 @@
 package pginbox
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -62,12 +63,8 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	base := c.schema().WithDefaults()
 	c.Schema, c.Table, c.MigrateLockTimeout, c.Logger = base.Schema, base.Table, base.LockTimeout, logger.Or(c.Logger)
-	if c.TooOld == "" {
-		c.TooOld = TooOldPark
-	}
-	if c.MaxAhead == 0 {
-		c.MaxAhead = time.Hour
-	}
+	c.TooOld = cmp.Or(c.TooOld, TooOldPark)
+	c.MaxAhead = cmp.Or(c.MaxAhead, time.Hour)
 	return c
 }
 

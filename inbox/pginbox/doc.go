@@ -60,8 +60,7 @@
 //	SELECT, UPDATE, DELETE          <table>_parked
 //	INSERT                          <table>_audit
 //
-// PruneNotes and PruneAudit need DELETE on their tables. To make a range that is
-// missing, a consumer must be a member of the tables' owner, have
+// To make a range that is missing, a consumer must be a member of the tables' owner, have
 // UPDATE on <table>_retention, and may CREATE in the schema; maintenance does it too.
 //
 // A Maintenance with NoDDL needs
@@ -69,6 +68,7 @@
 //	SELECT                          <table>_consumers
 //	SELECT, UPDATE                  <table>_retention
 //	SELECT, DELETE                  <table>, <table>_ranges, and <table>_audit with KeepAudit
+//	SELECT, UPDATE, DELETE          <table>_attempts, and <table>_notes with KeepNotes
 //
 // and without NoDDL the tables' owner.
 //

@@ -51,6 +51,54 @@ func ExampleInbox() {
 	// <nil>
 }
 
+// brokerDelivery is what a broker's own client hands over: amqp091's Delivery has MessageId and Body,
+// kafka-go's Message the id in its header event-id and Value.
+type brokerDelivery struct {
+	MessageId string //nolint:revive // as amqp091 calls it
+	Body      []byte
+}
+
+func (d brokerDelivery) Ack(bool) error       { fmt.Println("ack", d.MessageId); return nil }
+func (d brokerDelivery) Nack(_, _ bool) error { fmt.Println("nack", d.MessageId); return nil }
+
+// A loop over the deliveries of a broker's own client, without a Watermill subscriber.
+func ExampleInbox_loop() {
+	deliveries := make(chan brokerDelivery, 2) // channel.ConsumeWithContext(…)
+	deliveries <- brokerDelivery{"order-1 paid", []byte("alice")}
+	deliveries <- brokerDelivery{"order-1 paid", []byte("alice")} // again
+	close(deliveries)
+	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
+		in, err := pginbox.New(pool, "loyalty", pginbox.Config{})
+		if err != nil {
+			return err
+		}
+		once := in.Handle(func(ctx context.Context, msg *message.Message) error {
+			_, err := pginbox.Tx(ctx).Exec(ctx, `INSERT INTO points VALUES ($1, 10)`, string(msg.Payload))
+			return err
+		})
+		for d := range deliveries {
+			if once(message.NewMessageWithContext(ctx, d.MessageId, d.Body)) != nil {
+				err = d.Nack(false, true) // delivered again
+			} else {
+				err = d.Ack(false)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		var points int
+		err = pool.QueryRow(ctx, `SELECT sum(points) FROM points`).Scan(&points)
+		fmt.Println(points, "points")
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// ack order-1 paid
+	// ack order-1 paid
+	// 10 points
+	// <nil>
+}
+
 // The same on database/sql.
 func ExampleSQLTx() {
 	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {

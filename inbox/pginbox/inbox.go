@@ -9,6 +9,7 @@ import (
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -17,10 +18,10 @@ import (
 type Inbox struct {
 	*inbox.Processor
 
-	cfg   Config
-	db    pgmigrate.DB
-	pool  *pgxpool.Pool // nil if made by NewSQL
-	store *store
+	cfg      Config
+	db       pgmigrate.DB
+	sessions pgpin.Sessions // for maintenance
+	store    *store
 }
 
 // New returns an inbox for the consumer called consumer, whose handlers write in
@@ -41,12 +42,7 @@ func New(pool *pgxpool.Pool, consumer string, cfg Config) (*Inbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := newInbox(handle, consumer, cfg)
-	if err != nil {
-		return nil, err
-	}
-	in.pool = pool
-	return in, nil
+	return newInbox(handle, pgpin.Of(pool), consumer, cfg)
 }
 
 // For returns the inbox of the handler called handler in Watermill's router, for
@@ -58,7 +54,7 @@ func (in *Inbox) For(handler string) (inbox.Runner, error) {
 	if handler == "" {
 		return nil, outbox.ConfigError("handler", `""`, "must not be empty")
 	}
-	own, err := newInbox(in.store.handle, in.Consumer()+"/"+handler, in.cfg)
+	own, err := newInbox(in.store.handle, in.sessions, in.Consumer()+"/"+handler, in.cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -76,10 +72,10 @@ func NewSQL(db *sql.DB, consumer string, cfg Config) (*Inbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newInbox(handle, consumer, cfg)
+	return newInbox(handle, pgpin.OfSQL(db), consumer, cfg)
 }
 
-func newInbox(handle pgclaim.Handle, consumer string, cfg Config) (*Inbox, error) {
+func newInbox(handle pgclaim.Handle, sessions pgpin.Sessions, consumer string, cfg Config) (*Inbox, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -94,5 +90,5 @@ func newInbox(handle pgclaim.Handle, consumer string, cfg Config) (*Inbox, error
 	if err != nil {
 		return nil, err
 	}
-	return &Inbox{Processor: processor, cfg: cfg, db: handle.DB(), store: s}, nil
+	return &Inbox{Processor: processor, cfg: cfg, db: handle.DB(), sessions: sessions, store: s}, nil
 }

@@ -3,7 +3,6 @@ package pginbox_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -20,7 +19,7 @@ import (
 func TestLookingRegistersNobody(t *testing.T) {
 	t.Parallel()
 	db := testenv.Postgres(t, template)
-	in, err := pginbox.New(db.Pool, "typo", pginbox.Config{Config: inbox.Config{OnFailure: inbox.Policy{Action: inbox.Park}}})
+	_, err := pginbox.New(db.Pool, "typo", pginbox.Config{Config: inbox.Config{OnFailure: inbox.Policy{Action: inbox.Park}}})
 	require.NoError(t, err)
 	a := adminOf(t, db.Pool)
 	by, sel := somebody, admin.Selection{ID: "a"}
@@ -45,9 +44,6 @@ func TestLookingRegistersNobody(t *testing.T) {
 			_, err := a.SkipHead(t.Context(), admin.SkipHeadRequest{By: by, Consumer: "typo", Key: "k"})
 			return err
 		},
-		"PruneAttempts": func() error { _, err := in.PruneAttempts(t.Context(), time.Hour, 1); return err },
-		"PruneNotes":    func() error { _, err := in.PruneNotes(t.Context(), time.Hour, 1); return err },
-		"PruneAudit":    func() error { _, err := in.PruneAudit(t.Context(), 48*time.Hour, 1); return err },
 	} {
 		err := look()
 		require.ErrorIs(t, err, admin.ErrUnknownConsumer, name)

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/pgpin"
@@ -49,9 +50,11 @@ type Maintenance struct {
 	owner      string
 	running    atomic.Bool
 	seen       seenState
+	clock      clocks.Watch
 
 	// What one round leaves for the next; only the running one uses it.
 	swept    time.Time
+	pruned   time.Time
 	waiting  *raised
 	standing hooks.Standing[outbox.AlarmEvent]
 }
@@ -63,6 +66,10 @@ func NewMaintenance(pool *pgxpool.Pool, cfg Config, m MaintenanceConfig) (*Maint
 	if pool == nil {
 		return nil, outbox.ConfigError("pool", nil, "must not be nil")
 	}
+	return newMaintenance(pgpin.Of(pool), cfg, m)
+}
+
+func newMaintenance(sessions pgpin.Sessions, cfg Config, m MaintenanceConfig) (*Maintenance, error) {
 	cfg, m = cfg.withDefaults(), m.withDefaults()
 	if err := errors.Join(cfg.validate(), m.validate()); err != nil {
 		return nil, err
@@ -76,7 +83,7 @@ func NewMaintenance(pool *pgxpool.Pool, cfg Config, m MaintenanceConfig) (*Maint
 		return nil, err
 	}
 	statements, err := renderMaintenance(r.names)
-	return &Maintenance{ranges: r, pool: pgpin.NewCommitted(pool), cfg: m, statements: statements, owner: owner}, err
+	return &Maintenance{ranges: r, pool: pgpin.NewCommitted(sessions), cfg: m, statements: statements, owner: owner}, err
 }
 
 // Run keeps the inbox in shape until ctx ends, and returns nil then. Of any number of
@@ -109,16 +116,16 @@ func (m *Maintenance) Run(ctx context.Context) error {
 
 // RunOnce does one round, for scheduled jobs and tests. While another process works the error
 // wraps outbox/driver.ErrLeaseHeld. After another error the report has what was done before it.
-func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
+func (m *Maintenance) RunOnce(ctx context.Context) (outboxadmin.MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
-		return MaintenanceReport{}, fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
+		return outboxadmin.MaintenanceReport{}, fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	return m.round(ctx)
 }
 
 // round does one round, and tells the hooks.
-func (m *Maintenance) round(ctx context.Context) (MaintenanceReport, error) {
+func (m *Maintenance) round(ctx context.Context) (outboxadmin.MaintenanceReport, error) {
 	r, began := &maintenanceRound{Maintenance: m}, time.Now()
 	err := m.leased(ctx, r.all)
 	m.seen.round(ctx, r.report, err)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/pgerr"
@@ -45,8 +44,7 @@ func (m *Maintenance) tx(ctx context.Context, fn func(pgx.Tx) error) error {
 // outside runs a statement that must not be in a transaction, waiting for locks no
 // longer than timeout.
 func (m *Maintenance) outside(ctx context.Context, timeout time.Duration, sql string) error {
-	return m.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
-		conn := c.Conn()
+	return m.pool.Use(ctx, func(conn *pgx.Conn) error {
 		if _, err := conn.Exec(ctx, "SET lock_timeout = '"+millis(timeout)+"'"); err != nil {
 			return err
 		}

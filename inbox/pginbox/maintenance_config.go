@@ -1,6 +1,7 @@
 package pginbox
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/leat-go/leat/inbox/internal/pgpark"
@@ -32,6 +33,17 @@ type MaintenanceConfig struct {
 	// again later than that runs again, and nothing notices.
 	// Defaults to 0: for ever.
 	KeepOther time.Duration
+
+	// KeepAttempts is how long attempts are remembered at messages that failed and never came
+	// again, 1 h or more. Make it longer than the longest pause between two deliveries of a
+	// message: its attempts begin at 1 again.
+	// Defaults to Retention, 1 h at least.
+	KeepAttempts time.Duration
+
+	// KeepNotes is how long fingerprints and replies are kept, 1 h or more. A duplicate of such
+	// a message is a duplicate still; its fingerprint is not compared, and its reply is nil.
+	// Defaults to 0: for ever.
+	KeepNotes time.Duration
 
 	// KeepAudit is how long rows of the audit are kept, of what operators and policies did
 	// with parked messages: at least 24 h.
@@ -75,23 +87,16 @@ type MaintenanceConfig struct {
 }
 
 func (c MaintenanceConfig) withDefaults() MaintenanceConfig {
-	c.Retention = orDefault(c.Retention, 14*24*time.Hour)
-	c.Width = orDefault(c.Width, 24*time.Hour)
-	c.Ahead = orDefault(c.Ahead, 3)
-	c.Interval = orDefault(c.Interval, time.Minute)
-	c.Lease = orDefault(c.Lease, 5*time.Minute)
-	c.LockTimeout = orDefault(c.LockTimeout, 200*time.Millisecond)
-	c.DetachTimeout = orDefault(c.DetachTimeout, 30*time.Second)
-	c.DeleteChunk = orDefault(c.DeleteChunk, 5000)
+	c.Retention = cmp.Or(c.Retention, 14*24*time.Hour)
+	c.KeepAttempts = cmp.Or(c.KeepAttempts, max(c.Retention, time.Hour))
+	c.Width = cmp.Or(c.Width, 24*time.Hour)
+	c.Ahead = cmp.Or(c.Ahead, 3)
+	c.Interval = cmp.Or(c.Interval, time.Minute)
+	c.Lease = cmp.Or(c.Lease, 5*time.Minute)
+	c.LockTimeout = cmp.Or(c.LockTimeout, 200*time.Millisecond)
+	c.DetachTimeout = cmp.Or(c.DetachTimeout, 30*time.Second)
+	c.DeleteChunk = cmp.Or(c.DeleteChunk, 5000)
 	return c
-}
-
-func orDefault[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }
 
 func (c MaintenanceConfig) validate() error {
@@ -106,6 +111,8 @@ func (c MaintenanceConfig) validate() error {
 		{"Retention", c.Retention, c.Retention < c.Width, "must be at least Width = " + c.Width.String()},
 		{"Ahead", c.Ahead, c.Ahead < 1 || c.Ahead > 100, "must be 1 to 100"},
 		{"KeepOther", c.KeepOther, c.KeepOther != 0 && c.KeepOther < time.Minute, "must be at least 1m, or 0"},
+		{"KeepAttempts", c.KeepAttempts, c.KeepAttempts < time.Hour, "must be at least 1h"},
+		{"KeepNotes", c.KeepNotes, c.KeepNotes != 0 && c.KeepNotes < time.Hour, "must be at least 1h, or 0"},
 		{"KeepAudit", c.KeepAudit, c.KeepAudit != 0 && c.KeepAudit < pgpark.LeastAudit, "must be at least 24h, or 0"},
 		{"Interval", c.Interval, c.Interval < time.Millisecond, "must be at least 1ms"},
 		{"Lease", c.Lease, c.Lease < time.Second, "must be at least 1s"},

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// sweepEvery is the time between two passes over the plain table.
+	// sweepEvery is the time between two passes over the plain table, and over those of attempts
+	// and notes, which have no index by age.
 	sweepEvery = time.Hour
 	// sweepPages is the number of its pages that one statement looks at.
 	sweepPages = 128
@@ -147,12 +148,29 @@ func (r *maintenanceRound) sweep(ctx context.Context) error {
 	return err
 }
 
-// pruneAudit deletes old rows of the audit.
-func (r *maintenanceRound) pruneAudit(ctx context.Context) error {
-	if r.cfg.KeepAudit == 0 {
+// prune deletes what is old beside the ids.
+func (r *maintenanceRound) prune(ctx context.Context) error {
+	if time.Since(r.pruned) < sweepEvery {
 		return nil
 	}
-	return r.inChunks(ctx, &r.report.PrunedAudit, r.statements.pruneAudit, nil, r.cfg.KeepAudit.Microseconds())
+	for _, p := range []struct {
+		keep    time.Duration
+		deleted *int64
+		name    string
+	}{
+		{r.cfg.KeepAttempts, &r.report.PrunedAttempts, "attempt_prune"},
+		{r.cfg.KeepNotes, &r.report.PrunedNotes, "note_prune"},
+		{r.cfg.KeepAudit, &r.report.PrunedAudit, "audit_prune"},
+	} {
+		if p.keep == 0 {
+			continue
+		}
+		if err := r.inChunks(ctx, p.deleted, r.statements.prune[p.name], p.keep.Microseconds()); err != nil {
+			return err
+		}
+	}
+	r.pruned = time.Now()
+	return nil
 }
 
 // tid is the place before the first row of a page.

@@ -32,7 +32,7 @@ func (r *maintenanceRound) forget(ctx context.Context) error {
 			errs = append(errs, err)
 			break // only one can be half-way detached
 		}
-		r.report.Dropped = append(r.report.Dropped, p.rng())
+		r.report.Dropped = append(r.report.Dropped, p.table)
 		r.log.InfoContext(ctx, "inbox range dropped", rangeAttr(p.rng()))
 	}
 	return errors.Join(append(errs, r.dropOrphans(ctx))...)

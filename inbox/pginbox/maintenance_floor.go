@@ -3,41 +3,34 @@ package pginbox
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/internal/pgerr"
-	"github.com/leat-go/leat/outbox"
 )
-
-// clocks is by how much the clock of the database may differ from ours before nothing
-// is forgotten any more: one that jumps ahead would forget everything, for good.
-const clocks = time.Hour
 
 // ahead makes the ranges of the present and of what comes.
 func (r *maintenanceRound) ahead(ctx context.Context) error {
 	if r.state.mode != modeRanges {
 		return nil
 	}
-	return r.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+	return r.pool.Use(ctx, func(conn *pgx.Conn) error {
 		width := r.cfg.Width.Milliseconds()
 		for i := range int64(r.cfg.Ahead) + 1 {
 			at := uuidAt(r.state.now + i*width)
 			if below(at, r.state.cutover) {
 				continue
 			}
-			made, err := r.makeFor(ctx, c.Conn(), at)
+			made, err := r.makeFor(ctx, conn, at)
 			switch {
 			case pgerr.Is(err, pgerr.DuplicateTable, pgerr.InvalidObjectDefinition):
 				continue // somebody else was quicker
 			case err != nil:
 				return err
 			case made.Name != "":
-				r.report.Added = append(r.report.Added, made)
+				r.report.Added = append(r.report.Added, made.Name)
 				r.log.InfoContext(ctx, "inbox range added", rangeAttr(made))
 			}
 		}
@@ -55,15 +48,7 @@ func (r *maintenanceRound) ahead(ctx context.Context) error {
 // is under way in a range that is being detached holds a lock that the detaching waits
 // for; what it commits is forgotten with the rest, and too old when it comes again.
 func (r *maintenanceRound) raise(ctx context.Context) error {
-	skew := time.Since(time.UnixMilli(r.state.now)).Abs()
-	if skew > clocks {
-		r.alarm(ctx, outbox.AlarmEvent{
-			Kind: AlarmClock, Detail: fmt.Sprintf("leat: the clocks of database and process differ by %s", skew.Round(time.Second)),
-		})
-		r.setFloor(r.state.floor)
-		return nil
-	}
-	at := r.state.now - r.cfg.Retention.Milliseconds()
+	at := r.clock.Limit(r.report.Floor, time.UnixMilli(r.state.now).Add(-r.cfg.Retention)).UnixMilli()
 	if r.state.mode == modeRanges {
 		at = at / r.cfg.Width.Milliseconds() * r.cfg.Width.Milliseconds()
 	}

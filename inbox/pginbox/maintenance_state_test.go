@@ -9,6 +9,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
+	outboxadmin "github.com/leat-go/leat/outbox/admin"
 )
 
 // TestMaintenanceState tells a process that maintains from one that stands by, and a round
@@ -17,11 +18,11 @@ func TestMaintenanceState(t *testing.T) {
 	t.Parallel()
 	env := forgetting(t, pginbox.MaintenanceConfig{})
 	m := maintenance(t, env, pginbox.MaintenanceConfig{Interval: 10 * time.Millisecond})
-	require.Equal(t, pginbox.MaintenanceState{}, m.State(), "before it runs")
+	require.Equal(t, outboxadmin.MaintenanceState{}, m.State(), "before it runs")
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- m.Run(ctx) }()
-	becomes := func(what string, is func(s pginbox.MaintenanceState) bool) {
+	becomes := func(what string, is func(s outboxadmin.MaintenanceState) bool) {
 		t.Helper()
 		require.Eventually(t, func() bool { return is(m.State()) }, time.Minute, 5*time.Millisecond, what)
 	}
@@ -30,27 +31,31 @@ func TestMaintenanceState(t *testing.T) {
 		_, err := env.Pool.Exec(t.Context(), sql)
 		require.NoError(t, err)
 	}
-	works := func(s pginbox.MaintenanceState) bool {
-		return s.Running && !s.Elsewhere && s.LastErr == nil && !s.LastSuccess.IsZero() && s.LastSuccess.Equal(s.LastRound)
+	works := func(s outboxadmin.MaintenanceState) bool {
+		return s.Running && s.Rounds.Leads && s.Rounds.LastErr == nil && !s.Rounds.LastSuccess.IsZero() && s.Rounds.LastSuccess.Equal(s.Rounds.LastRun)
 	}
 	becomes("it maintains", works)
 
 	run("ALTER TABLE leat.inbox_retention ADD CONSTRAINT nobody CHECK (owner IS NULL) NOT VALID")
-	becomes("its rounds fail", func(s pginbox.MaintenanceState) bool { return s.LastErr != nil && s.LastSuccess.Before(s.LastRound) })
+	becomes("its rounds fail", func(s outboxadmin.MaintenanceState) bool {
+		return s.Rounds.LastErr != nil && s.Rounds.LastSuccess.Before(s.Rounds.LastRun)
+	})
 	run("ALTER TABLE leat.inbox_retention DROP CONSTRAINT nobody")
 	becomes("they succeed again", works)
 
 	takeOver(t, env)
-	becomes("another one maintains", func(s pginbox.MaintenanceState) bool { return s.Elsewhere && s.Running })
+	becomes("another one maintains", func(s outboxadmin.MaintenanceState) bool { return !s.Rounds.Leads && s.Running })
 	last := m.State()
-	require.NoError(t, last.LastErr)
+	require.NoError(t, last.Rounds.LastErr)
 	require.Empty(t, last.Report)
 	run("UPDATE leat.inbox_retention SET owner = NULL, lease_until = now() - interval '1 second'")
-	becomes("it maintains again", func(s pginbox.MaintenanceState) bool { return works(s) && s.LastSuccess.After(last.LastSuccess) })
+	becomes("it maintains again", func(s outboxadmin.MaintenanceState) bool {
+		return works(s) && s.Rounds.LastSuccess.After(last.Rounds.LastSuccess)
+	})
 	cancel()
 	require.NoError(t, <-ended)
 	require.False(t, m.State().Running)
-	require.NoError(t, m.State().LastErr, "to be stopped is no failure")
+	require.NoError(t, m.State().Rounds.LastErr, "to be stopped is no failure")
 }
 
 // takeOver takes the lease as soon as it is free, for another process.

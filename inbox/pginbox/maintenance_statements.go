@@ -12,7 +12,8 @@ type maintenanceStatements struct {
 	orphans, open                     string
 	deleteBelow, sweep, pages, newest string
 	guardAdd, guardDrop, guardCheck   string
-	switchTo, pruneAudit              string
+	switchTo                          string
+	prune                             map[string]string
 }
 
 func renderMaintenance(names pgmigrate.Names) (s maintenanceStatements, err error) {
@@ -24,7 +25,7 @@ func renderMaintenance(names pgmigrate.Names) (s maintenanceStatements, err erro
 		"switch": &s.switchTo,
 	})
 	if err == nil {
-		s.pruneAudit, err = pgpark.AuditPrune(names)
+		s.prune, err = pgpark.Prunes(names)
 	}
 	return s, err
 }

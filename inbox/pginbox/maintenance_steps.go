@@ -6,34 +6,18 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox"
+	outboxadmin "github.com/leat-go/leat/outbox/admin"
 )
-
-// MaintenanceReport is what one round has done.
-type MaintenanceReport struct {
-	// Floor is the time before which ids of version 7 may be forgotten; the zero Time
-	// if nothing is.
-	Floor time.Time
-	// Added and Dropped are the ranges that the round has made and removed. Their sizes are not
-	// known.
-	Added, Dropped []admin.RetentionRange
-	// Deleted is the number of ids that were deleted in chunks.
-	Deleted int64
-	// PrunedAudit is the number of rows of the audit that were deleted.
-	PrunedAudit int64
-	// Busy is set if a lock was not to be had; the next round tries again.
-	Busy bool
-}
 
 // maintenanceRound is one pass of maintenance.
 type maintenanceRound struct {
 	*Maintenance
 
 	state   rangeState
-	report  MaintenanceReport
+	report  outboxadmin.MaintenanceReport
 	alarmed []outbox.AlarmEvent // that may last
 }
 
@@ -43,19 +27,22 @@ func (r *maintenanceRound) all(ctx context.Context) error {
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
-	var errs []error
-	for _, step := range []struct {
+	type step struct {
 		name string
 		do   func(context.Context) error
-	}{
-		{"ranges ahead", r.ahead},
-		{"floor", r.raise},
-		{"forget", r.forget},
-		{"delete", r.deleteBelow},
-		{"contract", r.contract},
-		{"sweep", r.sweep},
-		{"audit", r.pruneAudit},
-	} {
+	}
+	steps := []step{{"ranges ahead", r.ahead}}
+	r.setFloor(r.state.floor)
+	if err := r.clock.Look(time.UnixMilli(r.state.now)); err != nil {
+		r.alarm(ctx, outbox.AlarmEvent{Kind: AlarmClock, Detail: err.Error()})
+	} else {
+		steps = append(steps, []step{
+			{"floor", r.raise}, {"forget", r.forget}, {"delete", r.deleteBelow},
+			{"contract", r.contract}, {"sweep", r.sweep}, {"prune", r.prune},
+		}...)
+	}
+	var errs []error
+	for _, step := range steps {
 		err := r.keep(ctx)
 		if err == nil {
 			err = step.do(ctx)

@@ -1,6 +1,7 @@
 package pginbox
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -45,9 +46,7 @@ func HandleQueued(
 			return err
 		}
 		handler := message.HandlerNameFromCtx(msg.Context())
-		if handler == "" {
-			handler = name
-		}
+		handler = cmp.Or(handler, name)
 		if err := in.OneHandler(handler); err != nil {
 			return err
 		}

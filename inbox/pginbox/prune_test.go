@@ -7,43 +7,42 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/pginbox"
+	outboxadmin "github.com/leat-go/leat/outbox/admin"
 )
 
-// TestAuditIsPruned by age, the oldest first, by maintenance for all consumers and by an
-// inbox for its own; never what is younger than a day.
-func TestAuditIsPruned(t *testing.T) {
+// TestPruning by age, of all consumers; never of what is younger than a day in the audit.
+func TestPruning(t *testing.T) {
 	t.Parallel()
 	env := forgetting(t, pginbox.MaintenanceConfig{})
-	in, err := pginbox.New(env.Pool, "c", pginbox.Config{})
-	require.NoError(t, err)
-	_, err = process(t, in, "a", nothing) // which gives the consumer its number
-	require.NoError(t, err)
-	_, err = env.Pool.Exec(t.Context(), `INSERT INTO leat.inbox_audit (at, action, actor, reason, consumer, parked_no, topic)
-		SELECT now() - n * interval '1 day' - interval '1 hour', 'drop', 'alice', n::text, c, 1, '' FROM generate_series(0, 29) n, (VALUES (1), (7)) v(c)`)
-	require.NoError(t, err)
-
-	for age, limit := range map[time.Duration]int{day - 1: 10, -day: 10, day: 0, 2 * day: 100_001} {
-		_, err = in.PruneAudit(t.Context(), age, limit)
-		require.ErrorIs(t, err, admin.ErrInvalidRequest, strconv.Itoa(limit))
-	}
-	n, err := in.PruneAudit(t.Context(), 20*day, 3)
-	require.NoError(t, err)
-	require.EqualValues(t, 3, n)
-	entries, err := adminOf(t, env.Pool).Audit(t.Context(), admin.AuditQuery{Consumer: "c"})
-	require.NoError(t, err)
-	require.Len(t, entries, 27)
-	require.Equal(t, 57, rows(t, env, "inbox_audit"), "another consumer's stay")
-
-	once := func(keep time.Duration) int64 {
-		t.Helper()
-		report, err := maintenance(t, env, pginbox.MaintenanceConfig{KeepAudit: keep, DeleteChunk: 10}).RunOnce(t.Context())
+	for _, sql := range []string{
+		`INSERT INTO leat.inbox_audit (at, action, actor, reason, consumer, parked_no, topic)
+			SELECT age, 'drop', 'alice', n::text, c, 1, ''`,
+		`INSERT INTO leat.inbox_attempts (consumer, id, attempts, first_at, last_at)
+			SELECT c, gen_random_uuid(), 1, age, age`,
+		`INSERT INTO leat.inbox_notes (consumer, id, at) SELECT c, gen_random_uuid(), age`,
+	} {
+		_, err := env.Pool.Exec(t.Context(), sql+` FROM (SELECT n, c, now() - n * interval '1 day' - interval '1 hour' AS age
+			FROM generate_series(0, 29) n, (VALUES (1), (7)) v(c)) rows`)
 		require.NoError(t, err)
-		return report.PrunedAudit
 	}
-	require.Zero(t, once(0), "for ever is the default")
-	require.EqualValues(t, 57-10, once(5*day))
-	require.EqualValues(t, 8, once(day))
-	require.Equal(t, 2, rows(t, env, "inbox_audit"))
+	once := func(cfg pginbox.MaintenanceConfig) outboxadmin.MaintenanceReport {
+		t.Helper()
+		cfg.DeleteChunk = 10
+		report, err := maintenance(t, env, cfg).RunOnce(t.Context())
+		require.NoError(t, err)
+		return report
+	}
+	first := once(pginbox.MaintenanceConfig{})
+	require.Zero(t, first.PrunedAudit+first.PrunedNotes, "for ever is the default")
+	require.EqualValues(t, 32, first.PrunedAttempts, "those that are older than Retention")
+	for i, want := range []int64{50, 8} {
+		keep := []time.Duration{5 * day, day}[i]
+		report := once(pginbox.MaintenanceConfig{KeepAudit: keep, KeepNotes: keep})
+		require.Equal(t, []int64{want, want}, []int64{report.PrunedAudit, report.PrunedNotes}, strconv.Itoa(i))
+	}
+	require.EqualValues(t, 26, once(pginbox.MaintenanceConfig{KeepAttempts: 90 * time.Minute}).PrunedAttempts)
+	for _, table := range []string{"inbox_audit", "inbox_attempts", "inbox_notes"} {
+		require.Equal(t, 2, rows(t, env, table), table)
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	outboxadmin "github.com/leat-go/leat/outbox/admin"
 )
 
 const day = 24 * time.Hour
@@ -45,7 +46,7 @@ func forgetting(tb testing.TB, cfg pginbox.MaintenanceConfig) *testenv.Database 
 }
 
 // rounds does one round that remembers for so long.
-func remember(tb testing.TB, env *testenv.Database, retention time.Duration, noDDL bool) pginbox.MaintenanceReport {
+func remember(tb testing.TB, env *testenv.Database, retention time.Duration, noDDL bool) outboxadmin.MaintenanceReport {
 	tb.Helper()
 	m := maintenance(tb, env, pginbox.MaintenanceConfig{Retention: retention, NoDDL: noDDL})
 	report, err := m.RunOnce(context.Background())

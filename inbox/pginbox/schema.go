@@ -3,17 +3,9 @@ package pginbox
 import (
 	"context"
 	"io/fs"
-)
 
-// SchemaStatus is the state of the inbox's schema.
-type SchemaStatus struct {
-	// Current is the version in the database, 0 if there is none; Latest is
-	// the one this library was written for. A Current above Latest is fine: a
-	// newer release has migrated already.
-	Current, Latest int
-	// Pending are the names of the migrations that Migrate would apply.
-	Pending []string
-}
+	outboxadmin "github.com/leat-go/leat/outbox/admin"
+)
 
 // Migrate creates or upgrades the inbox's schema. It is safe to call from many
 // processes at once and does nothing if everything is in place. No wait for
@@ -25,9 +17,9 @@ func (in *Inbox) Migrate(ctx context.Context) error {
 }
 
 // SchemaStatus looks at the schema and changes nothing.
-func (in *Inbox) SchemaStatus(ctx context.Context) (SchemaStatus, error) {
+func (in *Inbox) SchemaStatus(ctx context.Context) (outboxadmin.SchemaStatus, error) {
 	status, err := in.cfg.schema().Status(ctx, in.db)
-	return SchemaStatus(status), err
+	return outboxadmin.SchemaStatus{Current: status.Current, Latest: status.Latest}, err
 }
 
 // Migrations returns the schema for cfg as files that goose and tern run as they

@@ -70,6 +70,33 @@ func TestI6_ConflictsDoNotShow(t *testing.T) {
 	}
 }
 
+// TestI4_OutageOfTheServer: what the server answers if it has no disk, or ends the session, does not speak
+// against the message; a statement timeout does.
+func TestI4_OutageOfTheServer(t *testing.T) {
+	t.Parallel()
+	const raise = `DO $$ BEGIN RAISE EXCEPTION 'on purpose' USING ERRCODE = '`
+	for kind, newSubject := range map[string]maker{"pgx": newSubject, "sql": newSQLSubject} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s := newSubject(t, testenv.Postgres(t), pginbox.Config{})
+			p, err := s.Open("c", inbox.Config{OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 1, Delay: inbox.NoDelay}})
+			require.NoError(t, err)
+			for _, statement := range []string{
+				raise + `53100'; END $$`, raise + `58030'; END $$`, `SELECT pg_terminate_backend(pg_backend_pid())`,
+			} {
+				outcome, err := process(t, p, "a", func(ctx context.Context) error { return exec(ctx, statement) })
+				require.Equal(t, inbox.OutcomeFailed, outcome, statement)
+				require.False(t, inbox.ShouldPoison(err), err)
+			}
+			outcome, err := process(t, p, "a", func(ctx context.Context) error {
+				return errors.Join(exec(ctx, `SET LOCAL statement_timeout = 1`), exec(ctx, `SELECT pg_sleep(60)`))
+			})
+			require.NoError(t, err)
+			require.Equal(t, inbox.OutcomeParked, outcome)
+		})
+	}
+}
+
 // TestI6_DeadlocksAreRetried lets two handlers lock two rows in opposite order.
 func TestI6_DeadlocksAreRetried(t *testing.T) {
 	t.Parallel()

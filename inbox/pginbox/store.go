@@ -24,7 +24,7 @@ type store struct {
 var (
 	_ driver.Parker         = (*store)(nil)
 	_ driver.Keeper         = (*store)(nil)
-	_ driver.Conflicter     = (*store)(nil)
+	_ driver.Classifier     = (*store)(nil)
 	_ driver.BatchAttempter = (*store)(nil)
 )
 

@@ -40,7 +40,7 @@ func (s tieredSubject) Open(consumer string, cfg inbox.Config) (inbox.Runner, er
 	if err != nil {
 		return nil, err
 	}
-	return twotier.New(in.Processor, twotier.Config{Scope: in.Scope, Memory: -1, Shared: s.cache, IDFrom: cfg.IDFrom})
+	return twotier.New(in.Processor, twotier.Config{Scope: in.Scope, Memory: -1, Shared: s.cache})
 }
 
 // TestInbox_BehindCaches runs the suite with caches in front: they change nothing

@@ -49,6 +49,7 @@ func TestHandlerThatEndsTheTransaction(t *testing.T) {
 	tests := map[string]struct {
 		handle func(ctx context.Context, tx pgx.Tx) error
 		want   error
+		says   string
 	}{
 		"commit": {
 			handle: func(ctx context.Context, tx pgx.Tx) error { return tx.Commit(ctx) },
@@ -71,7 +72,7 @@ func TestHandlerThatEndsTheTransaction(t *testing.T) {
 				require.Error(t, err)
 				return nil
 			},
-			want: inbox.ErrRollbackOnly,
+			want: inbox.ErrRollbackOnly, says: "the handler ignored the error of a statement",
 		},
 	}
 	env := testenv.Postgres(t)
@@ -85,6 +86,7 @@ func TestHandlerThatEndsTheTransaction(t *testing.T) {
 				return errors.Join(s.Write(ctx, "never"), tt.handle(ctx, pginbox.Tx(ctx)))
 			})
 			require.ErrorIs(t, err, tt.want)
+			require.ErrorContains(t, err, tt.says)
 			require.Equal(t, inbox.OutcomeFailed, outcome)
 			effects, err := s.Effects(t.Context())
 			require.NoError(t, err)

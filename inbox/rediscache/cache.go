@@ -10,6 +10,7 @@
 package rediscache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,12 +42,8 @@ type cache struct {
 // New returns a cache on client, which stays the caller's. A look is one GET, a message that is
 // remembered one SET. It does not connect. Errors wrap outbox.ErrInvalidConfig.
 func New(client redis.UniversalClient, cfg Config) (twotier.Cache, error) {
-	if cfg.Prefix == "" {
-		cfg.Prefix = "leat:inbox:"
-	}
-	if cfg.TTL == 0 {
-		cfg.TTL = time.Hour
-	}
+	cfg.Prefix = cmp.Or(cfg.Prefix, "leat:inbox:")
+	cfg.TTL = cmp.Or(cfg.TTL, time.Hour)
 	switch {
 	case client == nil:
 		return nil, outbox.ConfigError("client", nil, "must not be nil")

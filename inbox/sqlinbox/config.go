@@ -1,6 +1,7 @@
 package sqlinbox
 
 import (
+	"cmp"
 	"database/sql"
 	"strconv"
 
@@ -32,9 +33,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Table == "" {
-		c.Table = "leat_inbox"
-	}
+	c.Table = cmp.Or(c.Table, "leat_inbox")
 	return c
 }
 

@@ -1,6 +1,7 @@
 package sqlinbox
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/internal/sqlstore"
@@ -38,12 +40,8 @@ type MaintenanceConfig struct {
 }
 
 func (c MaintenanceConfig) withDefaults() MaintenanceConfig {
-	if c.KeepAttempts == 0 {
-		c.KeepAttempts = c.Retention
-	}
-	if c.Interval == 0 {
-		c.Interval = 10 * time.Minute
-	}
+	c.KeepAttempts = cmp.Or(c.KeepAttempts, c.Retention)
+	c.Interval = cmp.Or(c.Interval, 10*time.Minute)
 	c.Logger = logger.Or(c.Logger)
 	return c
 }
@@ -74,6 +72,7 @@ type Maintenance struct {
 	running atomic.Bool
 	after   map[int64][]byte // where the look at ids that tell no time goes on, by consumer
 	seen    seenState
+	clock   clocks.Watch
 }
 
 // NewMaintenance returns the Maintenance of the inboxes that were made with db, dialect and
@@ -89,16 +88,6 @@ func NewMaintenance(db *sql.DB, dialect outbox.Dialect, cfg Config, m Maintenanc
 		return nil, err
 	}
 	return &Maintenance{tables: t, cfg: m, after: map[int64][]byte{}}, nil
-}
-
-// MaintenanceReport is what a call of RunOnce did.
-type MaintenanceReport struct {
-	// Floor is the time from which ids of version 7 are remembered for certain, in all of
-	// the table; zero if nothing was ever forgotten. It stays behind while deliveries run
-	// for longer than RunOnce.
-	Floor time.Time
-	// IDs, Attempts and Audit are how many rows were deleted.
-	IDs, Attempts, Audit int64
 }
 
 // Run does what RunOnce does until ctx ends, and logs what goes wrong. It returns nil then,
@@ -121,16 +110,16 @@ func (m *Maintenance) Run(ctx context.Context) error {
 
 // RunOnce raises the floor, then deletes what is below it, a thousand rows at a time.
 // While another call of it or of Run is under way it returns outbox.ErrAlreadyRunning.
-func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
+func (m *Maintenance) RunOnce(ctx context.Context) (outboxadmin.MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
-		return MaintenanceReport{}, fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
+		return outboxadmin.MaintenanceReport{}, fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	return m.once(ctx)
 }
 
 // once is a round that is observed.
-func (m *Maintenance) once(ctx context.Context) (MaintenanceReport, error) {
+func (m *Maintenance) once(ctx context.Context) (outboxadmin.MaintenanceReport, error) {
 	began := time.Now()
 	r, err := m.round(ctx)
 	m.seen.round(ctx, r, err)
@@ -139,24 +128,29 @@ func (m *Maintenance) once(ctx context.Context) (MaintenanceReport, error) {
 	return r, err
 }
 
-func (m *Maintenance) round(ctx context.Context) (r MaintenanceReport, err error) {
-	now, _, err := m.floor(ctx)
+func (m *Maintenance) round(ctx context.Context) (r outboxadmin.MaintenanceReport, err error) {
+	now, floor, err := m.floor(ctx)
+	if err == nil {
+		r.Floor = floor
+		err = m.clock.Look(now)
+	}
 	if err != nil {
 		return r, err
 	}
-	if err := m.raise(ctx, now.Add(-m.cfg.Retention).UnixMilli()); err != nil {
+	before := m.clock.Limit(floor, now.Add(-m.cfg.Retention))
+	if err := m.raise(ctx, before.UnixMilli()); err != nil {
 		return r, m.Describe(err)
 	}
 	if _, r.Floor, err = m.floor(ctx); err != nil {
 		return r, err
 	}
-	if r.IDs, err = m.forget(ctx, r.Floor, now.Add(-m.cfg.Retention)); err != nil {
+	if r.Deleted, err = m.forget(ctx, r.Floor, before); err != nil {
 		return r, m.Describe(err)
 	}
-	if r.Attempts, err = m.pruneAttempts(ctx, now.Add(-m.cfg.KeepAttempts)); err != nil || m.cfg.KeepAudit == 0 {
+	if r.PrunedAttempts, err = m.pruneAttempts(ctx, now.Add(-m.cfg.KeepAttempts)); err != nil || m.cfg.KeepAudit == 0 {
 		return r, m.Describe(err)
 	}
-	r.Audit, err = m.pruneAudit(ctx, now.Add(-m.cfg.KeepAudit))
+	r.PrunedAudit, err = m.pruneAudit(ctx, now.Add(-m.cfg.KeepAudit))
 	return r, m.Describe(err)
 }
 

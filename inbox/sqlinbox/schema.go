@@ -5,6 +5,7 @@ import (
 	"io/fs"
 
 	"github.com/leat-go/leat/outbox"
+	outboxadmin "github.com/leat-go/leat/outbox/admin"
 )
 
 // neededSchema is the oldest version of the schema that this version of the library works
@@ -18,17 +19,9 @@ func (in *Inbox) Migrate(ctx context.Context) error {
 	return in.store.Migrate(ctx)
 }
 
-// SchemaStatus is the state of the inbox's schema.
-type SchemaStatus struct {
-	// Current is the version in the database, 0 if there is none; Latest is the one that
-	// this library was written for. A Current above Latest is fine: a newer release has
-	// migrated already.
-	Current, Latest int
-}
-
 // SchemaStatus looks at the schema and changes nothing.
-func (in *Inbox) SchemaStatus(ctx context.Context) (SchemaStatus, error) {
-	var s SchemaStatus
+func (in *Inbox) SchemaStatus(ctx context.Context) (outboxadmin.SchemaStatus, error) {
+	var s outboxadmin.SchemaStatus
 	var err error
 	s.Current, s.Latest, err = in.store.Schema(ctx)
 	return s, err

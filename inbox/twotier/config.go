@@ -1,11 +1,11 @@
 package twotier
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
 
-	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
@@ -30,10 +30,6 @@ type Config struct {
 	// about what this process does not remember. Defaults to none.
 	Shared Cache
 
-	// IDFrom finds the id of a message. It must be the inbox's.
-	// Defaults to inbox.DefaultIDSource.
-	IDFrom inbox.IDSource
-
 	// CacheTimeout bounds each call of a cache. What takes longer counts as not known, and
 	// the inbox is asked. Defaults to 50 ms.
 	CacheTimeout time.Duration
@@ -51,21 +47,10 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Memory == 0 {
-		c.Memory = 65_536
-	}
-	if c.MemoryTTL == 0 {
-		c.MemoryTTL = 10 * time.Minute
-	}
-	if c.IDFrom == nil {
-		c.IDFrom = inbox.DefaultIDSource()
-	}
-	if c.CacheTimeout == 0 {
-		c.CacheTimeout = 50 * time.Millisecond
-	}
-	if c.RetryAfter == 0 {
-		c.RetryAfter = time.Second
-	}
+	c.Memory = cmp.Or(c.Memory, 65_536)
+	c.MemoryTTL = cmp.Or(c.MemoryTTL, 10*time.Minute)
+	c.CacheTimeout = cmp.Or(c.CacheTimeout, 50*time.Millisecond)
+	c.RetryAfter = cmp.Or(c.RetryAfter, time.Second)
 	c.Logger = logger.Or(c.Logger)
 	return c
 }

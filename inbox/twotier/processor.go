@@ -63,7 +63,7 @@ func (p *processor) Process(
 	if err := p.OneHandler(message.HandlerNameFromCtx(ctx)); err != nil { // a cache would answer without asking it
 		return inbox.OutcomeFailed, err
 	}
-	id, err := p.cfg.IDFrom(msg)
+	id, err := p.in.MessageID(msg)
 	if err != nil || id == "" {
 		return p.in.Process(ctx, msg, handle) // which knows what to say
 	}

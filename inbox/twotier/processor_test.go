@@ -300,3 +300,27 @@ func TestNew_Refuses(t *testing.T) {
 	_, err = twotier.New(nil, twotier.Config{})
 	require.ErrorContains(t, err, "in = <nil>")
 }
+
+// TestI9_IDsAreTheInboxs: two producers use the same ids, and the inbox tells them apart. A cache that did not would
+// acknowledge the messages of one of them.
+func TestI9_IDsAreTheInboxs(t *testing.T) {
+	t.Parallel()
+	in, err := meminbox.New("loyalty", meminbox.Config{Config: inbox.Config{
+		IDFrom: inbox.IDWithin(func(msg *message.Message) (string, error) {
+			return msg.Metadata.Get("producer"), nil
+		}, inbox.DefaultIDSource()),
+	}})
+	require.NoError(t, err)
+	h := &history{scope: "one"}
+	p, err := twotier.New(in.Processor, twotier.Config{Scope: h.Scope})
+	require.NoError(t, err)
+	for _, want := range []inbox.Outcome{inbox.OutcomeCommitted, inbox.OutcomeDuplicate} {
+		for _, producer := range []string{"orders", "returns"} {
+			msg := message.NewMessage("1", nil)
+			msg.Metadata.Set("producer", producer)
+			outcome, err := p.Process(t.Context(), msg, func(context.Context) error { return nil })
+			require.NoError(t, err)
+			require.Equal(t, want, outcome, producer)
+		}
+	}
+}

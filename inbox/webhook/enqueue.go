@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -36,9 +37,7 @@ func Enqueue(
 		if m.ID == msg.UUID {
 			m.ID = ""
 		}
-		if m.Topic == "" {
-			m.Topic = topic
-		}
+		m.Topic = cmp.Or(m.Topic, topic)
 		if err := ob.EnqueueContext(ctx, m); err != nil {
 			return fmt.Errorf("leat: enqueue webhook %.200q: %w", msg.UUID, err)
 		}

@@ -2,6 +2,7 @@ package faultnet
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -69,4 +70,27 @@ func Drip(ctx context.Context, conn net.Conn, text string) {
 			return
 		}
 	}
+}
+
+var errGoesOn = errors.New("faultnet: the call goes on without its context")
+
+// Endless makes a call to a server that says the same again and again, a byte at a time, or
+// nothing at all, and returns an error if the call outlives its context by seconds. Open
+// returns the call.
+func Endless(ctx context.Context, says string, open func(address string) (call func(ctx context.Context))) error {
+	server, err := Serve(func(ctx context.Context, conn net.Conn) { Drip(ctx, conn, says) }) //nolint:contextcheck // Close ends it
+	if err != nil {
+		return err
+	}
+	call := open(server.Address())
+	ctx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
+	done := make(chan struct{})
+	go func() { defer close(done); call(ctx) }()
+	select {
+	case <-done:
+	case <-time.After(5 * time.Second):
+		err = errGoesOn
+	}
+	return errors.Join(err, server.Close())
 }

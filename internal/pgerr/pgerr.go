@@ -11,6 +11,7 @@ import (
 // SQLSTATEs.
 const (
 	CheckViolation          = "23514" // also: a partitioned table has no partition for the row
+	ConfigurationLimit      = "53400" // temp_file_limit
 	DeadlockDetected        = "40P01"
 	DivisionByZero          = "22012"
 	DuplicateObject         = "42710"
@@ -25,6 +26,7 @@ const (
 	NotNullViolation        = "23502"
 	ObjectInUse             = "55006"
 	OutOfMemory             = "53200" // also: the table of locks is full
+	QueryCanceled           = "57014" // also: statement_timeout
 	ReadOnlyTransaction     = "25006"
 	SequenceLimitExceeded   = "2200H"
 	SerializationFailure    = "40001"
@@ -66,6 +68,17 @@ func Class(err error) string {
 		return ""
 	}
 	return answer.SQLState()[:2]
+}
+
+// Outage reports whether err is an answer of a server that lacks disk, memory or connections, that
+// shuts down or cannot read its files. A statement that was cancelled, such as by statement_timeout,
+// or that has used up its own temporary files is not that: it depends on what the statement does.
+func Outage(err error) bool {
+	switch Class(err) {
+	case InsufficientResources, OperatorIntervention, SystemError:
+		return !Is(err, QueryCanceled, ConfigurationLimit)
+	}
+	return false
 }
 
 // Refused reports whether an answer of the server, with its severity as it is not translated and its

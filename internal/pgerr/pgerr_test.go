@@ -51,3 +51,14 @@ func TestRefused(t *testing.T) {
 	require.False(t, pgerr.Refused("ERROR", "57P01"))
 	require.False(t, pgerr.Refused("ERROR", "08P01"))
 }
+
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]bool{
+		"53100": true, "53200": true, "53300": true, "57P01": true, "57P02": true, "57P03": true, "58030": true, "58P01": true,
+		pgerr.QueryCanceled: false, pgerr.ConfigurationLimit: false, pgerr.UniqueViolation: false, "08P01": false, "40001": false,
+	} {
+		require.Equal(t, want, pgerr.Outage(fmt.Errorf("wrapped: %w", &pgconn.PgError{Code: code})), code)
+	}
+	require.False(t, pgerr.Outage(nil))
+}

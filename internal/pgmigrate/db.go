@@ -4,13 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/pgpin"
 )
 
 // DB lends a connection. The zero DB lends none and says so.
@@ -20,9 +19,12 @@ type DB struct {
 
 // FromPool returns a DB that takes connections from pool. One whose session takes no writes,
 // though it was asked to, is closed.
-func FromPool(pool *pgxpool.Pool) DB {
+func FromPool(pool *pgxpool.Pool) DB { return FromSessions(pgpin.Of(pool)) }
+
+// FromSessions is FromPool for other sessions of the application.
+func FromSessions(s pgpin.Sessions) DB {
 	return DB{lend: func(ctx context.Context, use func(*pgx.Conn) error) error {
-		return pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error { return pooled(ctx, c.Conn(), use) })
+		return s.Use(ctx, func(conn *pgx.Conn) error { return pooled(ctx, conn, use) })
 	}}
 }
 
@@ -42,22 +44,7 @@ func FromConn(conn *pgx.Conn) DB {
 }
 
 // FromSQL is FromPool for a db whose driver must be pgx's.
-func FromSQL(db *sql.DB) DB {
-	return DB{lend: func(ctx context.Context, use func(*pgx.Conn) error) (err error) {
-		conn, err := db.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, conn.Close()) }()
-		return conn.Raw(func(driverConn any) error {
-			c, ok := driverConn.(*stdlib.Conn)
-			if !ok {
-				return fmt.Errorf("leat: database/sql connection is a %T, want pgx's driver", driverConn)
-			}
-			return pooled(ctx, c.Conn(), use)
-		})
-	}}
-}
+func FromSQL(db *sql.DB) DB { return FromSessions(pgpin.OfSQL(db)) }
 
 // run lends a connection that is outside any transaction.
 func (d DB) run(ctx context.Context, use func(*pgx.Conn) error) error {

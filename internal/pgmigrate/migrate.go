@@ -1,6 +1,7 @@
 package pgmigrate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -35,9 +36,7 @@ func (s Set) Migrate(ctx context.Context, db DB, opts Options) error {
 	if err != nil {
 		return err
 	}
-	if opts.LockTimeout == 0 {
-		opts.LockTimeout = 5 * time.Second
-	}
+	opts.LockTimeout = cmp.Or(opts.LockTimeout, 5*time.Second)
 	if opts.Target == 0 {
 		opts.Target = len(all)
 	}

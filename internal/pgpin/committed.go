@@ -5,7 +5,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Committed is a Pool whose single statements are READ COMMITTED transactions of their own,
@@ -15,8 +14,8 @@ type Committed struct {
 	Pool
 }
 
-// NewCommitted returns the application's pool as Committed.
-func NewCommitted(pool *pgxpool.Pool) Committed { return Committed{Pool{pool}} }
+// NewCommitted returns the application's sessions as Committed.
+func NewCommitted(s Sessions) Committed { return Committed{Pool{s}} }
 
 func readCommitted() pgx.TxOptions { return pgx.TxOptions{IsoLevel: pgx.ReadCommitted} }
 

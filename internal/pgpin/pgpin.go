@@ -14,7 +14,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // SearchPath is the search path of sessions of leat's own: what others create in a schema of
@@ -155,30 +154,30 @@ func TxOptions(opts pgx.TxOptions) pgx.TxOptions {
 	return pgx.TxOptions{BeginQuery: begin + "; " + Settings, CommitQuery: opts.CommitQuery}
 }
 
-// Pool is the application's pool as leat uses it for itself: every statement and transaction
-// of it has Settings. The connections that are acquired are as the application left them.
+// Pool is the application's sessions as leat uses them for itself: every statement and
+// transaction has Settings. Those that Sessions and Use lend are as the application left them.
 type Pool struct {
-	*pgxpool.Pool
+	Sessions
 }
 
 // Query is that of On.
 func (p Pool) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	return On{p.Pool}.Query(ctx, sql, args...)
+	return On{p.Sessions}.Query(ctx, sql, args...)
 }
 
 // QueryRow is that of On.
 func (p Pool) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	return On{p.Pool}.QueryRow(ctx, sql, args...)
+	return On{p.Sessions}.QueryRow(ctx, sql, args...)
 }
 
 // Exec is that of On.
 func (p Pool) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	return On{p.Pool}.Exec(ctx, sql, args...)
+	return On{p.Sessions}.Exec(ctx, sql, args...)
 }
 
 // BeginTx begins a transaction with Settings.
 func (p Pool) BeginTx(ctx context.Context, opts pgx.TxOptions) (pgx.Tx, error) {
-	return p.Pool.BeginTx(ctx, TxOptions(opts))
+	return p.Sessions.BeginTx(ctx, TxOptions(opts))
 }
 
 // Begin is BeginTx with the options of the session.
@@ -189,5 +188,5 @@ func (p Pool) Begin(ctx context.Context) (pgx.Tx, error) {
 // SendBatch sends b behind Settings, whose result comes first: callbacks of b do not see it.
 func (p Pool) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	b.QueuedQueries = append([]*pgx.QueuedQuery{{SQL: Settings}}, b.QueuedQueries...)
-	return p.Pool.SendBatch(ctx, b)
+	return p.Sessions.SendBatch(ctx, b)
 }

@@ -31,6 +31,7 @@ var imports = map[string]string{
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware": "wm",
 	"github.com/jackc/pgx/v5":                                      "pgx",
 	"github.com/jackc/pgx/v5/pgxpool":                              "",
+	"github.com/rabbitmq/amqp091-go":                               "amqp091",
 	"github.com/redis/go-redis/v9":                                 "redis",
 	"github.com/twmb/franz-go/pkg/kgo":                             "",
 	"github.com/twmb/franz-go/pkg/sasl/scram":                      "",
@@ -42,7 +43,7 @@ var imports = map[string]string{
 	leat + "middleware/metrics": "", leat + "middleware/dashboard": "",
 	leat + "outbox": "", leat + "outbox/admin": "outboxadmin", leat + "outbox/driver": "outboxdriver", leat + "outbox/kafkasink": "", leat + "outbox/pgoutbox": "", leat + "outbox/redissink": "", leat + "outbox/relay": "",
 	leat + "outbox/wmforward": "", leat + "outbox/sqlforward": "", leat + "outbox/sqloutbox": "", leat + "outbox/wmoutbox": "", leat + "outbox/wmsink": "", leat + "outbox/httpsink": "", leat + "inbox/webhook": "",
-	leat + "outbox/debezium": "",
+	leat + "outbox/adopt": "", leat + "outbox/debezium": "",
 }
 
 // block is a block of Go code in a document.

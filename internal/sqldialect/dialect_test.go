@@ -111,14 +111,38 @@ func TestErrorsAreToldApart(t *testing.T) {
 		{&typed{1, "SQL logic error: no such table: box"}, 1, false, true},
 		{errors.New("Errors 1205"), 0, false, false},
 		{errors.New("Error 1792 (25006): Cannot execute statement in a READ ONLY transaction"), 1792, false, false},
+		{coded(13), 13, false, false},
+		{fielded{Code: 13, text: "database or disk is full"}, 13, false, false},
+		{&typed{10, "disk I/O error"}, 10, false, false},
 		{nil, 0, false, false},
 	} {
 		require.Equal(t, c.number, sqldialect.Number(c.err), "%v", c.err)
 		require.Equal(t, c.locked, sqldialect.Locked(c.err), "%v", c.err)
-		refused := c.number == sqldialect.Deadlock || c.number == sqldialect.SQLiteBusy
+		refused := c.number == sqldialect.Deadlock || c.number == sqldialect.SQLiteBusy || c.number == sqldialect.SQLiteFull
 		require.Equal(t, refused, sqldialect.CommitRefused(c.err), "%v", c.err)
 		require.Equal(t, c.missing, sqldialect.MissingTable(c.err), "%v", c.err)
 		readOnly := c.number == sqldialect.ReadOnlySession || c.number == sqldialect.SQLiteReadOnly
 		require.Equal(t, readOnly, sqldialect.ReadOnly(c.err), "%v", c.err)
 	}
+}
+
+func TestOutagesAreToldApart(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"Error 1021 (HY000): Disk full (/tmp/#sql); waiting for someone to free some space...":             true,
+		"Error 1114 (HY000): The table 'box' is full":                                                      true,
+		"Error 1030 (HY000): Got error 28 - 'No space left on device' from storage engine":                 true,
+		"Error 1290 (HY000): The MySQL server is running with the --read-only option":                      true,
+		"Error 1053 (08S01): Server shutdown in progress":                                                  true,
+		"Error 3024 (HY000): Query execution was interrupted, maximum statement execution time exceeded":   false,
+		"Error 1197 (HY000): Multi-statement transaction required more than 'max_binlog_cache_size' bytes": false,
+		"Error 1062 (23000): Duplicate entry":                                                              false,
+		"database or disk is full":                                                                         true,
+		"sqlite3: disk I/O error":                                                                          true,
+		"database is locked":                                                                               false,
+		"no such table: box":                                                                               false,
+	} {
+		require.Equal(t, want, sqldialect.Outage(fmt.Errorf("leat: x: %w", errors.New(text))), text)
+	}
+	require.False(t, sqldialect.Outage(nil))
 }

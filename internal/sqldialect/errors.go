@@ -20,6 +20,21 @@ const (
 	SQLiteBusy      = 5
 	SQLiteLocked    = 6
 	SQLiteReadOnly  = 8
+	SQLiteFull      = 13
+
+	sqliteNoMemory   = 7
+	sqliteIO         = 10
+	sqliteCannotOpen = 14
+
+	tooManyConnections     = 1040
+	outOfMemory            = 1041
+	diskFull               = 1021
+	writeFailed            = 1026
+	shutdown               = 1053
+	tableFull              = 1114 // of InnoDB: the disk is full
+	tooManyUserConnections = 1203
+	storageEngineFailed    = 1030 // such as by "No space left on device"
+	killed                 = 1927 // MariaDB: the connection was killed, as at a shutdown
 )
 
 var (
@@ -27,6 +42,8 @@ var (
 	noTableText  = regexp.MustCompile(`no such table`)
 	busyText     = regexp.MustCompile(`database is locked`)
 	lockedText   = regexp.MustCompile(`database (table|schema) is locked`)
+	fullText     = regexp.MustCompile(`database or disk is full`)
+	ioText       = regexp.MustCompile(`disk I/O error`)
 	readOnlyText = regexp.MustCompile(`attempt to write a readonly database`)
 )
 
@@ -76,6 +93,10 @@ func textNumber(text string) int {
 		return SQLiteLocked
 	case readOnlyText.MatchString(text):
 		return SQLiteReadOnly
+	case fullText.MatchString(text):
+		return SQLiteFull
+	case ioText.MatchString(text):
+		return sqliteIO
 	case noTableText.MatchString(text):
 		return sqliteError
 	}
@@ -104,11 +125,24 @@ func ReadOnly(err error) bool {
 	}
 }
 
+// Outage reports whether err is an answer of a database that lacks disk, memory or connections, that
+// takes no writes, shuts down or cannot read its files, whatever the statement does.
+func Outage(err error) bool {
+	switch Number(err) {
+	case diskFull, writeFailed, storageEngineFailed, tableFull, outOfMemory, tooManyConnections,
+		tooManyUserConnections, shutdown, killed, PreventedBy, ReadOnlyMode,
+		SQLiteFull, SQLiteReadOnly, sqliteNoMemory, sqliteIO, sqliteCannotOpen:
+		return true
+	default:
+		return false
+	}
+}
+
 // CommitRefused reports whether a COMMIT failed by an answer of the database that it has not
 // happened. After other answers, such as of a server that is shut down, it may have.
 func CommitRefused(err error) bool {
 	switch Number(err) {
-	case Deadlock, SQLiteBusy:
+	case Deadlock, SQLiteBusy, SQLiteFull:
 		return true
 	default:
 		return false

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"sync"
 
@@ -64,6 +65,27 @@ func (c *Conn) Use(ctx context.Context, f func(conn *sql.Conn) error) error {
 		return err
 	}
 	return f(c.conn)
+}
+
+// Gone returns an error if the connection, which is not in use, has ended. It sends nothing, and
+// needs a driver that looks at a connection before it is used again.
+func (c *Conn) Gone() error {
+	if !c.mu.TryLock() {
+		return nil
+	}
+	defer c.mu.Unlock()
+	if c.conn == nil {
+		return ErrConnClosed
+	}
+	return c.conn.Raw(func(conn any) error {
+		if v, ok := conn.(driver.Validator); ok && !v.IsValid() {
+			return driver.ErrBadConn
+		}
+		if r, ok := conn.(driver.SessionResetter); ok {
+			return r.ResetSession(context.Background())
+		}
+		return nil
+	})
 }
 
 // IsOpen reports whether the connection was opened and not closed.

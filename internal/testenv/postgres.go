@@ -326,6 +326,35 @@ func (s *PostgresServer) Database(tb testing.TB, templates ...Template) *Databas
 	return db
 }
 
+// SignIn makes role the owner of db, and a password its only way in. Each call of change gives it
+// another password, and ends its sessions.
+func (s *PostgresServer) SignIn(tb testing.TB, db *Database, role string) (change func(password string)) {
+	tb.Helper()
+	run := func(sql string) {
+		if _, err := db.Pool.Exec(context.Background(), sql); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	name := pgx.Identifier{role}.Sanitize()
+	run("CREATE ROLE " + name + " LOGIN REPLICATION; ALTER DATABASE " + pgx.Identifier{db.Name}.Sanitize() + " OWNER TO " + name)
+	var path string
+	if err := db.Pool.QueryRow(context.Background(), "SHOW hba_file").Scan(&path); err != nil {
+		tb.Fatal(err)
+	}
+	rules, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	rules = append([]byte("host all "+name+" 127.0.0.1/32 scram-sha-256\n"), rules...)
+	if err := os.WriteFile(path, rules, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	run("SELECT pg_reload_conf()")
+	return func(password string) {
+		run(fmt.Sprintf("ALTER ROLE %s PASSWORD '%s'; SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '%s'", name, password, role))
+	}
+}
+
 // Standby starts a standby that follows the server. It restarts the server, so that a test calls it
 // before it connects.
 func (s *PostgresServer) Standby(tb testing.TB) *PostgresStandby {

@@ -55,10 +55,20 @@ func (g groupStatus) alarms() (all []alarm) {
 			add("fail", "slot %d: nobody leads, and %d messages wait", s.Slot, s.Backlog)
 		}
 	}
+	if n := len(g.Out); n > 0 {
+		add("fail", "%d destinations are out, %q since %s: %s", n, g.Out[0].Topic, g.Out[0].Since.Format(time.RFC3339), g.Out[0].Error)
+	}
 	if len(g.Paused) > 0 {
 		add("warn", "paused: %q", g.Paused)
-	} else if g.Lag > lateAfter.Seconds() {
-		add("warn", "late: the oldest message waits for %s", time.Duration(g.Lag*float64(time.Second)).Round(time.Second))
+	} else {
+		for _, late := range []struct {
+			seconds float64
+			what    string
+		}{{g.Lag, ""}, {g.OldestRetried, " that is tried again"}, {g.OldestWaiting, " behind another one of its key"}} {
+			if late.seconds > lateAfter.Seconds() {
+				add("warn", "late: the oldest message%s waits for %s", late.what, time.Duration(late.seconds*float64(time.Second)).Round(time.Second))
+			}
+		}
 	}
 	if g.Parked > 0 {
 		add("warn", "%d records are parked", g.Parked)

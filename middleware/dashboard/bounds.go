@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -224,9 +225,7 @@ func listOf[F, T any](c *call, items []F, limit int, convert func(F) T, next fun
 		}
 		return l
 	}
-	if limit == 0 {
-		limit = defaultLimit
-	}
+	limit = cmp.Or(limit, defaultLimit)
 	if len(items) >= limit && next != nil {
 		l.Next = next(items[len(items)-1])
 	}
@@ -253,13 +252,9 @@ type paging[F, T, C any] struct {
 // a store at a time is bounded whatever it asks for.
 func (p paging[F, T, C]) list(c *call) (list[T], error) {
 	l := list[T]{Items: []T{}}
-	if p.limit == 0 {
-		p.limit = defaultLimit
-	}
+	p.limit = cmp.Or(p.limit, defaultLimit)
 	step := p.step
-	if step == 0 {
-		step = firstStep
-	}
+	step = cmp.Or(step, firstStep)
 	for len(l.Items) < p.limit {
 		n := min(step, p.limit-len(l.Items))
 		rows, err := p.ask(p.after, n)

@@ -25,7 +25,7 @@ import (
 
 // hoard is an outbox and an inbox with as many rows as anybody asks for, each as large as text.
 type hoard struct {
-	outboxadmin.Outbox
+	outboxadmin.Manager
 
 	text string
 	rows int64
@@ -130,10 +130,6 @@ func (h *hoard) Delayed(_ context.Context, q outboxadmin.DelayedQuery) ([]outbox
 	})
 }
 
-func (h *hoard) CancelDelayed(context.Context, outboxadmin.CancelRequest) (outboxadmin.Changed, error) {
-	return outboxadmin.Changed{}, nil
-}
-
 // hoardInbox is the inbox of a hoard.
 type hoardInbox struct {
 	admin.Inbox
@@ -194,7 +190,7 @@ func newHoard(t *testing.T, text string, rows int64) (*shop, *hoard) {
 	t.Helper()
 	h := &hoard{text: text, rows: rows}
 	s := newShop(t, func(c *dashboard.Config) {
-		h.Outbox = c.Outboxes["shop"]
+		h.Manager = c.Outboxes["shop"].(outboxadmin.Manager)
 		c.Outboxes = map[string]outboxadmin.Outbox{"shop": h}
 		c.Inboxes = map[string]admin.Inbox{"shop": hoardInbox{c.Inboxes["shop"], h}}
 	})

@@ -85,12 +85,12 @@ func skip(ctx context.Context, ob admin.Outbox, o order) (admin.Changed, error) 
 	return ob.SkipHead(ctx, admin.SkipHeadRequest{By: o.by, Group: o.Group, Key: key, ID: o.Selection.ID, DryRun: o.dry})
 }
 
-func cancelDelayed(ctx context.Context, scheduler admin.Scheduler, o order) (admin.Changed, error) {
+func cancelDelayed(ctx context.Context, scheduler admin.Manager, o order) (admin.Changed, error) {
 	return scheduler.CancelDelayed(ctx, admin.CancelRequest{By: o.by, ID: o.Selection.ID, DryRun: o.dry})
 }
 
-func pause(do func(admin.Pauser, context.Context, admin.PauseRequest) error) func(context.Context, admin.Pauser, order) (admin.Changed, error) {
-	return func(ctx context.Context, pauser admin.Pauser, o order) (admin.Changed, error) {
+func pause(do func(admin.Manager, context.Context, admin.PauseRequest) error) func(context.Context, admin.Manager, order) (admin.Changed, error) {
+	return func(ctx context.Context, pauser admin.Manager, o order) (admin.Changed, error) {
 		return admin.Changed{}, do(pauser, ctx, admin.PauseRequest{By: o.by, Group: o.Group, Topics: o.Topics})
 	}
 }
@@ -98,7 +98,7 @@ func pause(do func(admin.Pauser, context.Context, admin.PauseRequest) error) fun
 // mostLag is the greatest limit of a lag: what a duration holds.
 const mostLag = 1e9
 
-func setMaxLag(ctx context.Context, manager admin.GroupManager, o order) (admin.Changed, error) {
+func setMaxLag(ctx context.Context, manager admin.Manager, o order) (admin.Changed, error) {
 	if o.MaxLag < 0 || o.MaxLag > mostLag {
 		return admin.Changed{}, &inputError{"max_lag_seconds must be 0 to 1000000000"}
 	}
@@ -106,7 +106,7 @@ func setMaxLag(ctx context.Context, manager admin.GroupManager, o order) (admin.
 	return admin.Changed{}, manager.SetMaxLag(ctx, admin.MaxLagRequest{By: o.by, Group: o.Group, MaxLag: lag})
 }
 
-func removeGroup(ctx context.Context, manager admin.GroupManager, o order) (admin.Changed, error) {
+func removeGroup(ctx context.Context, manager admin.Manager, o order) (admin.Changed, error) {
 	return manager.RemoveGroup(ctx, admin.RemoveGroupRequest{By: o.by, Group: o.Group, DryRun: o.dry})
 }
 

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -81,15 +82,9 @@ const (
 )
 
 func (c Config) withDefaults() Config {
-	if c.Base == "" {
-		c.Base = "/"
-	}
-	if c.MaxShown == 0 {
-		c.MaxShown = defaultMaxShown
-	}
-	if c.Timeout == 0 {
-		c.Timeout = 30 * time.Second
-	}
+	c.Base = cmp.Or(c.Base, "/")
+	c.MaxShown = cmp.Or(c.MaxShown, defaultMaxShown)
+	c.Timeout = cmp.Or(c.Timeout, 30*time.Second)
 	if c.Redact == nil {
 		redact := DefaultRedaction()
 		c.Redact = &redact

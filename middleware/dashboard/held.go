@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -60,9 +61,7 @@ func (c *call) heldQuery() admin.HeldQuery {
 func (c *call) parked() (list[heldRow], error) {
 	q := c.heldQuery()
 	q.State = admin.HeldState(c.q.text("state"))
-	if q.State == "" {
-		q.State = admin.HeldParked
-	}
+	q.State = cmp.Or(q.State, admin.HeldParked)
 	_, ob, err := c.outbox()
 	if err != nil {
 		return list[heldRow]{}, err
@@ -205,7 +204,7 @@ func (c *call) delayed() (list[delayedRow], error) {
 	if err != nil {
 		return list[delayedRow]{}, err
 	}
-	scheduler, err := able[admin.Scheduler](ob, "delayed messages")
+	scheduler, err := able[admin.Manager](ob, "delayed messages")
 	if err != nil {
 		return list[delayedRow]{}, err
 	}

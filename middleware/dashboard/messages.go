@@ -36,7 +36,7 @@ func (c *call) messages() (list[recordRow], error) {
 	if err != nil {
 		return list[recordRow]{}, err
 	}
-	searcher, err := able[admin.Searcher](ob, "log that can be searched")
+	searcher, err := able[admin.Manager](ob, "log that can be searched")
 	if err != nil {
 		return list[recordRow]{}, err
 	}
@@ -78,7 +78,7 @@ func (c *call) record() (outbox.Record, string, error) {
 	if err != nil {
 		return outbox.Record{}, name, err
 	}
-	if searcher, ok := ob.(admin.Searcher); ok {
+	if searcher, ok := ob.(admin.Manager); ok {
 		page, err := searcher.Search(c.ctx(), admin.MessageQuery{After: seq - 1, Limit: 1})
 		if err != nil || len(page.Records) == 1 && page.Records[0].Seq == seq {
 			return first(page.Records), name, err

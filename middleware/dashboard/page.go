@@ -71,6 +71,25 @@ func (p page) Parked() (n int) {
 	return n
 }
 
+// ParkedAt is the query of the page with most records that wait for an operator, "" if there are
+// none: the first outbox may have none of them.
+func (p page) ParkedAt() string {
+	most, q := 0, url.Values{}
+	for _, o := range p.Status.Outboxes {
+		for _, g := range o.Groups {
+			if g.Parked > most {
+				most = g.Parked
+				q.Set("outbox", o.Name)
+				q.Set("group", g.Name)
+			}
+		}
+	}
+	if most == 0 {
+		return ""
+	}
+	return "?" + q.Encode()
+}
+
 // Next is the address of the next page of a list.
 func (p page) Next(cursor string) string { return nextPage(p.Query, cursor) }
 

@@ -46,6 +46,8 @@ type groupStatus struct {
 	Dead          int          `json:"dead"`
 	Estimated     bool         `json:"estimated,omitempty"`
 	OldestRetried float64      `json:"oldest_retried_seconds,omitempty"`
+	OldestWaiting float64      `json:"oldest_waiting_seconds,omitempty"`
+	Out           []outageRow  `json:"out,omitempty"`
 	Lag           float64      `json:"lag_seconds"`
 	Backlog       int64        `json:"backlog"`
 	Settled       float64      `json:"settled_per_second"`
@@ -62,6 +64,15 @@ type slotStatus struct {
 	Problem   string  `json:"problem,omitempty"`
 	Backlog   int64   `json:"backlog"`
 	Lag       float64 `json:"lag_seconds"`
+}
+
+// outageRow is a destination that is out.
+type outageRow struct {
+	Topic   string    `json:"topic"`
+	Cause   string    `json:"cause"`
+	Since   time.Time `json:"since"`
+	Waiting int       `json:"waiting"`
+	Error   string    `json:"error"`
 }
 
 // inboxStatus is how an inbox is. If Failed is set, the figures are those of At.
@@ -127,7 +138,10 @@ func outboxOf(name string, s outboxSample) outboxStatus {
 func groupOf(g admin.GroupStats, known []admin.Group) groupStatus {
 	row := groupStatus{
 		Name: g.Name, Held: g.Held, Retrying: g.Retrying, Parked: g.Parked, Dead: g.Dead, Estimated: g.Estimated,
-		OldestRetried: g.OldestRetried.Seconds(), Slots: []slotStatus{},
+		OldestRetried: g.OldestRetried.Seconds(), OldestWaiting: g.OldestWaiting.Seconds(), Slots: []slotStatus{},
+	}
+	for _, o := range g.Out {
+		row.Out = append(row.Out, outageRow{o.Topic, o.Cause, o.Since.UTC(), o.Waiting, o.Error})
 	}
 	for _, k := range known {
 		if k.Name == g.Name {

@@ -71,7 +71,7 @@ func (c *call) traceOf(name string, q admin.TraceQuery) (traceRow, error) {
 		ID: q.ID, Messages: []tracedRow{}, Delayed: []delayedRow{}, Held: []heldRow{}, Dead: []heldRow{},
 		Sightings: []sightingRow{}, Timeline: []eventRow{},
 	}
-	searcher, err := able[admin.Searcher](c.d.cfg.Outboxes[name], "log that can be searched")
+	searcher, err := able[admin.Manager](c.d.cfg.Outboxes[name], "log that can be searched")
 	if err != nil {
 		return row, err
 	}

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -25,9 +26,7 @@ type Config struct {
 }
 
 func (c Config) complete() (Config, error) {
-	if c.MaxValues == 0 {
-		c.MaxValues = 200
-	}
+	c.MaxValues = cmp.Or(c.MaxValues, 200)
 	if c.MaxValues < 1 || c.MaxValues > 10_000 {
 		return c, outbox.ConfigError("MaxValues", c.MaxValues, "must be 1 to 10,000")
 	}

@@ -28,7 +28,7 @@ var (
 // lastingKinds those of an inbox that have an end. A test compares them with the constants of the
 // packages, which this one does not import.
 func outboxKinds() []string {
-	return []string{"history_pinned", "lag", "lag_exceeded", "tail_in_use", "position_unusable", "busy"}
+	return []string{"history_pinned", "lag", "lag_exceeded", "tail_in_use", "position_unusable", "busy", "clock"}
 }
 
 func inboxKinds() []string {

@@ -192,7 +192,7 @@ func TestHooks_Events(t *testing.T) {
 	kinds = nil
 	for _, kind := range []outbox.AlarmKind{
 		pgoutbox.AlarmHistoryPinned, pgoutbox.AlarmLag, pgoutbox.AlarmLagExceeded, pgoutbox.AlarmTailInUse,
-		pgoutbox.AlarmPositionUnusable, pgoutbox.AlarmBusy,
+		pgoutbox.AlarmPositionUnusable, pgoutbox.AlarmBusy, pgoutbox.AlarmClock,
 	} {
 		kinds = append(kinds, "outbox=main,kind="+string(kind))
 	}

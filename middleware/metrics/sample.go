@@ -88,8 +88,10 @@ func appendGroup(all []reading, name string, g *admin.GroupStats) []reading {
 		reading{outboxHeld, label("waiting"), float64(max(0, g.Held-g.Retrying-g.Parked))},
 		reading{outboxDead, label(""), float64(g.Dead)},
 	)
+	var log time.Duration
 	for i := range g.Slots {
 		s := &g.Slots[i]
+		log = max(log, s.Lag)
 		slot := label(strconv.Itoa(s.Slot))
 		all = append(all,
 			reading{outboxLag, slot, s.Lag.Seconds()},
@@ -98,5 +100,9 @@ func appendGroup(all []reading, name string, g *admin.GroupStats) []reading {
 			reading{outboxPositionUnusable, slot, yes(s.Problem != "")},
 		)
 	}
-	return all
+	return append(all,
+		reading{outboxOldest, label("log"), log.Seconds()},
+		reading{outboxOldest, label("retrying"), g.OldestRetried.Seconds()},
+		reading{outboxOldest, label("waiting"), g.OldestWaiting.Seconds()},
+	)
 }

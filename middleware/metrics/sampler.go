@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,12 +73,8 @@ func (m *Metrics) NewSampler(cfg SamplerConfig) (*Sampler, error) {
 }
 
 func (c SamplerConfig) complete() (SamplerConfig, error) {
-	if c.Interval == 0 {
-		c.Interval = 15 * time.Second
-	}
-	if c.Timeout == 0 {
-		c.Timeout = 5 * time.Second
-	}
+	c.Interval = cmp.Or(c.Interval, 15*time.Second)
+	c.Timeout = cmp.Or(c.Timeout, 5*time.Second)
 	c.Logger = logger.Or(c.Logger)
 	switch {
 	case len(c.Outboxes)+len(c.Inboxes) == 0:

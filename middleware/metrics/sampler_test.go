@@ -51,7 +51,7 @@ func figures() admin.Stats {
 	return admin.Stats{
 		LastSeq: 150, Bytes: 4096, Ranges: 4, RangesAhead: 1, Delayed: 3,
 		Groups: []admin.GroupStats{{
-			Name: "default", Held: 9, Retrying: 2, Parked: 4, Dead: 5,
+			Name: "default", Held: 9, Retrying: 2, Parked: 4, Dead: 5, OldestRetried: 3 * time.Hour, OldestWaiting: 2 * time.Hour,
 			Slots: []admin.SlotStats{
 				{Slot: 0, Backlog: 7, Lag: 90 * time.Second, LeaseLeft: 12 * time.Second}, {Slot: 1, Problem: "another log"},
 			},
@@ -74,7 +74,11 @@ func TestSampler_Shows(t *testing.T) {
 	require.NoError(t, s.Sample(t.Context()))
 	const slot0, slot1 = "outbox=main,group=default,slot=0", "outbox=main,group=default,slot=1"
 	for metric, want := range map[string]map[string]float64{
-		"leat_outbox_lag_seconds":             {slot0: 90, slot1: 0},
+		"leat_outbox_lag_seconds": {slot0: 90, slot1: 0},
+		"leat_outbox_oldest_waiting_seconds": {
+			"outbox=main,group=default,state=log": 90, "outbox=main,group=default,state=retrying": 10800, "outbox=main,group=default,state=waiting": 7200,
+			"outbox=main,group=new,state=log": 0, "outbox=main,group=new,state=retrying": 0, "outbox=main,group=new,state=waiting": 0,
+		},
 		"leat_outbox_backlog_messages":        {slot0: 7, slot1: 0},
 		"leat_outbox_lease_remaining_seconds": {slot0: 12, slot1: 0},
 		"leat_outbox_position_unusable":       {slot0: 0, slot1: 1},

@@ -58,6 +58,7 @@ const (
 	outboxEnqueueErrors
 	outboxEnqueueDuration
 	outboxLag
+	outboxOldest
 	outboxBacklog
 	outboxLeaseRemaining
 	outboxPositionUnusable

@@ -18,7 +18,11 @@ func outboxRows() []Definition {
 		},
 		{
 			id: outboxLag, Name: "leat_outbox_lag_seconds", Kind: KindGauge, Unit: "s", Labels: slot,
-			Help: "Age of the oldest message that is not settled, by the database's clock; 0 if there is none.",
+			Help: "Age of the oldest message of the log that is not settled, by the database's clock; 0 if there is none. What is set aside is settled.",
+		},
+		{
+			id: outboxOldest, Name: "leat_outbox_oldest_waiting_seconds", Kind: KindGauge, Unit: "s", Labels: []string{"outbox", "group", "state"},
+			Help: "Age of the oldest message that is not sent, by the database's clock: of the log, of those that are retrying, and of those waiting behind one of their key; 0 if there is none.",
 		},
 		{
 			id: outboxBacklog, Name: "leat_outbox_backlog_messages", Kind: KindGauge, Unit: "{message}", Labels: slot,

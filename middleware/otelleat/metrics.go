@@ -1,6 +1,7 @@
 package otelleat
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -26,9 +27,7 @@ func NewMetrics(provider metric.MeterProvider, cfg MetricsConfig) (*metrics.Metr
 	if provider == nil {
 		return nil, outbox.ConfigError("provider", nil, "must not be nil")
 	}
-	if cfg.System == "" {
-		cfg.System = "kafka"
-	}
+	cfg.System = cmp.Or(cfg.System, "kafka")
 	b := &backend{
 		meter: provider.Meter(scope), system: cfg.System, counters: map[string]metric.Int64Counter{},
 		histograms: map[string]metric.Float64Histogram{}, gauges: map[string]metric.Float64ObservableGauge{},

@@ -3,8 +3,8 @@ package admin
 import "context"
 
 // Outbox is what an operator sees of an outbox and does with it, the same in every
-// store, whose Outbox returns it by Admin. One that can do more also implements GroupManager,
-// Pauser, Scheduler, Searcher or RangeLister; ask with a type assertion.
+// store, whose Outbox returns it by Admin. One that can do more also implements Manager or
+// RangeLister; ask with a type assertion.
 //
 // Looking never writes, and needs no right but to read. Every change is stored in the
 // audit, with who asked for it and why, in the transaction that makes it. All methods are
@@ -57,8 +57,9 @@ type Outbox interface {
 	SkipHead(ctx context.Context, req SkipHeadRequest) (Changed, error)
 }
 
-// GroupManager is an Outbox that lets operators change relay groups.
-type GroupManager interface {
+// Manager is an Outbox whose log can be searched, that keeps messages until they are due
+// (outbox.Message.NotBefore), and whose relay groups can be changed and paused.
+type Manager interface {
 	Outbox
 
 	// RemoveGroup removes a relay group for good: its position, so that it holds no
@@ -70,35 +71,23 @@ type GroupManager interface {
 
 	// SetMaxLag sets the greatest lag of a group. ErrInvalidRequest, ErrNoSuchGroup.
 	SetMaxLag(ctx context.Context, req MaxLagRequest) error
-}
-
-// Pauser is an Outbox whose relay groups can be paused.
-//
-// A relay notices a pause within its PollMax (1 s by default) and then sends nothing of
-// what is paused; what its sink has under way is not called back. Records of a topic that
-// is paused are set aside, up to the relay's MaxHeld, and those of other topics go on; if
-// all is paused, nothing is set aside. A relay in total order, one with a transactional
-// sink, and one whose source sets nothing aside stand still at the first record that is
-// paused. No attempt is counted. After the pause, delivery goes on in order, within the
-// relay's PollMax and BackoffMax (5 s by default). A pause outlives the relays. Relays of
-// releases before this one do not notice it. It does not stop retention: beyond a greatest
-// lag the group loses history.
-type Pauser interface {
-	Outbox
 
 	// Pause pauses a group, or topics of it. What is paused stays paused. ErrInvalidRequest,
 	// ErrNoSuchGroup.
+	//
+	// A relay notices a pause within its PollMax (1 s by default) and then sends nothing of
+	// what is paused; what its sink has under way is not called back. Records of a topic that
+	// is paused are set aside, up to the relay's MaxHeld, and those of other topics go on; if
+	// all is paused, nothing is set aside. A relay in total order, one with a transactional
+	// sink, and one whose source sets nothing aside stand still at the first record that is
+	// paused. No attempt is counted. After the pause, delivery goes on in order, within the
+	// relay's PollMax and BackoffMax (5 s by default). A pause outlives the relays. It does not
+	// stop retention: beyond a greatest lag the group loses history.
 	Pause(ctx context.Context, req PauseRequest) error
 
 	// Resume ends a pause. ErrInvalidRequest, also if one of the topics is not paused;
 	// ErrNoSuchGroup.
 	Resume(ctx context.Context, req PauseRequest) error
-}
-
-// Scheduler is an Outbox that keeps messages until they are due
-// (outbox.Message.NotBefore).
-type Scheduler interface {
-	Outbox
 
 	// Delayed returns messages that are not in the log yet, the next one first.
 	// ErrInvalidRequest.
@@ -108,11 +97,6 @@ type Scheduler interface {
 	// if there is none. One that is due enters the log at any moment, and is sent then.
 	// ErrInvalidRequest.
 	CancelDelayed(ctx context.Context, req CancelRequest) (Changed, error)
-}
-
-// Searcher is an Outbox whose log can be searched.
-type Searcher interface {
-	Outbox
 
 	// Search returns committed messages that the log retains. ErrInvalidRequest.
 	Search(ctx context.Context, q MessageQuery) (MessagePage, error)

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -41,9 +42,7 @@ func (q *MessageQuery) complete() error {
 	if q.Limit, err = limitOr(q.Limit, 100, 10_000); err != nil {
 		return err
 	}
-	if q.Scan == 0 {
-		q.Scan = 100_000
-	}
+	q.Scan = cmp.Or(q.Scan, 100_000)
 	switch {
 	case q.Scan < 1 || q.Scan > 10_000_000:
 		return fmt.Errorf("%w: Scan = %d: must be 1 to 10000000", ErrInvalidRequest, q.Scan)

@@ -1,6 +1,10 @@
 package admin
 
-import "time"
+import (
+	"time"
+
+	"github.com/leat-go/leat/outbox/driver"
+)
 
 // Stats is the state of an outbox and of the relay groups that read it.
 type Stats struct {
@@ -38,8 +42,22 @@ type GroupStats struct {
 	// OldestRetried is the age of the oldest message that is tried again, of those that were
 	// counted, since it was enqueued; 0 if there is none.
 	OldestRetried time.Duration
+	// OldestWaiting is the same of the messages that wait behind one of their key, which is
+	// tried again or parked. The lag of a slot counts neither of both.
+	OldestWaiting time.Duration
+	// Out are the destinations that are out, as the leaders of the slots have stored them, by
+	// topic. A relay that has just begun to lead knows of none.
+	Out []Outage
 	// Slots are the group's slots. Empty until a relay has begun.
 	Slots []SlotStats
+}
+
+// Outage is a destination that is out.
+type Outage struct {
+	driver.Outage
+
+	// Waiting is the number of records of the topic that are tried again, counted up to 1,000.
+	Waiting int
 }
 
 // SlotStats is the state of one slot of a relay group.

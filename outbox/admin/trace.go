@@ -69,6 +69,9 @@ const (
 	// tables tell: the position is past it, and nothing else is known of it, also not from
 	// Trace.Audit.
 	TraceSent TraceState = "sent"
+	// TraceUnknown means that the position is past the message, and that the group may have begun
+	// behind it: nobody knows whether it has sent it.
+	TraceUnknown TraceState = "unknown"
 	// TraceHeld means that the message is held, see Trace.Held.
 	TraceHeld TraceState = "held"
 	// TraceDead means that the message was given up, see Trace.Dead.

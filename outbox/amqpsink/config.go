@@ -40,6 +40,12 @@ type Config struct {
 	// goroutine at a time, and must not change the record or keep it. Defaults to the topic.
 	RoutingKey func(r *outbox.Record) string
 
+	// Declare makes what the records of a topic need: exchange, queues and bindings. It is called
+	// before the first record of a topic on each connection, on a channel of its own, and again
+	// when no queue takes a record. What is there already in the same form stays as it is. While
+	// it returns an error the topic is out. Defaults to none: others declare.
+	Declare func(channel *amqp.Channel, topic string) error
+
 	// UnroutableIsPermanent makes a record that no queue takes fail for good, so that it is
 	// parked. Defaults to false: it is an outage of its topic until a queue is bound, for
 	// consumers are often deployed after producers.

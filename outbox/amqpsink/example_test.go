@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 
+	amqp "github.com/rabbitmq/amqp091-go"
+
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/amqpsink"
 )
@@ -35,4 +37,20 @@ func Example() {
 	// Output:
 	// outage
 	// not_sent
+}
+
+// A queue for each topic, which the sink declares: no migration of the broker, no second tool.
+func ExampleConfig_declare() {
+	sink, err := amqpsink.New([]string{"amqp://guest:guest@127.0.0.1:1/"}, amqpsink.Config{
+		Queues: true,
+		Declare: func(channel *amqp.Channel, topic string) error {
+			_, err := channel.QueueDeclare(topic, true, false, false, false, amqp.Table{"x-queue-type": "quorum"})
+			return err
+		},
+	})
+	fmt.Println(err)
+	defer func() { _ = sink.Close() }()
+
+	// Output:
+	// <nil>
 }

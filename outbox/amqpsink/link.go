@@ -20,12 +20,13 @@ type link struct {
 	blocks  chan amqp.Blocking
 	blocked atomic.Pointer[string] // why the broker does not read
 
-	known map[string]struct{} // exchanges and queues that are there
+	known    map[string]struct{} // exchanges and queues that are there
+	declared map[string]struct{} // topics whose Config.Declare has succeeded
 }
 
 // dial connects to the broker at url. The end of ctx ends it.
 func dial(ctx context.Context, url string, cfg *Config) (_ *link, err error) {
-	l := &link{known: map[string]struct{}{"": {}}}
+	l := &link{known: map[string]struct{}{"": {}}, declared: map[string]struct{}{}}
 	properties := amqp.NewConnectionProperties()
 	properties.SetClientConnectionName(cfg.ConnectionName)
 	stop := func() bool { return true }

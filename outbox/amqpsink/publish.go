@@ -12,7 +12,7 @@ import (
 var (
 	errNacked     = errors.New("leat: RabbitMQ has refused the message (nack)")
 	errGone       = errors.New("leat: closed before the confirm")
-	errUnroutable = errors.New("leat: no queue takes the message: bind one")
+	errUnroutable = errors.New("leat: no queue takes the message")
 )
 
 // deliver publishes what is ready and waits for confirms, until all is settled. An error means that the
@@ -45,6 +45,9 @@ func (c *call) deliver(ctx context.Context, l *link) error {
 		c.flying = c.flying[1:]
 		c.collect(l)
 		c.settle(f.place, c.answer(f))
+		if errors.Is(c.results[f.place].Err, errUnroutable) {
+			delete(l.declared, c.records[f.place].Topic)
+		}
 	}
 	return nil
 }
@@ -54,6 +57,10 @@ func (c *call) deliver(ctx context.Context, l *link) error {
 func (c *call) publish(l *link, place int32) error {
 	r, s := &c.records[place], c.s
 	f := flight{place: place, route: route{exchange: s.exchange(r.Topic), key: s.cfg.RoutingKey(r), id: r.ID}}
+	if err := s.declare(l, r.Topic); err != nil {
+		c.settle(place, outbox.Failed(outbox.FailureOutage, err))
+		return nil
+	}
 	missing, err := c.missingTopic(l, r.Topic, f.route.key)
 	if missing {
 		c.settle(place, outbox.Failed(outbox.FailureOutage, fmt.Errorf("%w: %w", outbox.ErrTopicUnavailable, err)))
@@ -111,7 +118,10 @@ func (c *call) answer(f flight) outbox.Result {
 		return outbox.Result{}
 	}
 	c.unbound[f.route]--
-	err := fmt.Errorf("%w to exchange %q for routing key %q", errUnroutable, f.route.exchange, f.route.key)
+	err := fmt.Errorf("%w to exchange %q for routing key %q: %s", errUnroutable, f.route.exchange, f.route.key, bindQueue(f.route.exchange, f.route.key))
+	if f.route.exchange == "" {
+		err = fmt.Errorf("%w, for there is no queue %q: %s", errUnroutable, f.route.key, declareQueue(f.route.key))
+	}
 	if c.s.cfg.UnroutableIsPermanent {
 		return outbox.Failed(outbox.FailurePermanent, err)
 	}

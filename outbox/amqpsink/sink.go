@@ -77,7 +77,7 @@ func (s *Sink) take(ctx context.Context) error {
 func (s *Sink) free() { <-s.taken }
 
 // Check connects to a broker and returns why that fails, if it does, or that there is no
-// Config.Exchange. It is for the start of a program and for health checks.
+// Config.Exchange, unless Config.Declare makes it. It is for the start of a program and for health checks.
 func (s *Sink) Check(ctx context.Context) error {
 	if err := s.take(ctx); err != nil {
 		return err
@@ -88,12 +88,14 @@ func (s *Sink) Check(ctx context.Context) error {
 		return err
 	}
 	defer s.guard(ctx, l)()
-	_, err = s.missing(l, s.cfg.Exchange)
+	if s.cfg.Declare == nil {
+		_, err = s.missing(l, s.cfg.Exchange)
+	}
 	return err
 }
 
 // CheckTopics implements driver.TopicChecker: it returns the topics whose exchange, or queue with
-// Config.Queues, is there. It cannot ask whether something is bound to an exchange, nor
+// Config.Queues, is there, or which Config.Declare has made. It cannot ask whether something is bound to an exchange, nor
 // whether it may write to it: sending a record shows that. If ctx ends or the connection is lost after
 // it has found some, it returns those, and no error.
 func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []string, err error) {
@@ -113,6 +115,13 @@ func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []st
 		name := s.exchange(topic)
 		if s.cfg.Queues {
 			question, name = s.missingQueue, topic
+		}
+		if s.cfg.Declare != nil {
+			delete(l.declared, topic)
+			question = func(l *link, _ string) (bool, error) {
+				err := s.declare(l, topic)
+				return err != nil && l.alive(), err
+			}
 		}
 		switch missing, err := question(l, name); {
 		case missing:

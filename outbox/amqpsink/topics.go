@@ -5,7 +5,26 @@ import (
 	"fmt"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/leat-go/leat/outbox"
 )
+
+// declare makes what the records of topic need, once a connection.
+func (s *Sink) declare(l *link, topic string) error {
+	if _, ok := l.declared[topic]; ok || s.cfg.Declare == nil {
+		return nil
+	}
+	channel, err := l.conn.Channel()
+	if err == nil {
+		err = s.cfg.Declare(channel, topic)
+		_ = channel.Close() // the broker has closed it if it refused something
+	}
+	if err != nil {
+		return fmt.Errorf("%w: Config.Declare of topic %q: %w", outbox.ErrTopicUnavailable, topic, err)
+	}
+	l.declared[topic] = struct{}{}
+	return nil
+}
 
 // missingTopic reports whether the broker does not take records of topic with the routing key, with the reason.
 // An error without it means that nothing is known.
@@ -31,11 +50,28 @@ func (c *call) missingTopic(l *link, topic, key string) (missing bool, err error
 
 // missingQueue reports whether the broker has no queue called name.
 func (s *Sink) missingQueue(l *link, name string) (missing bool, err error) {
-	return ask(l, func(probe *amqp.Channel) error {
+	missing, err = ask(l, func(probe *amqp.Channel) error {
 		// What the queue is like is not looked at if it is passive.
 		_, err := probe.QueueDeclarePassive(name, true, false, false, false, nil)
 		return err
 	})
+	if missing {
+		err = fmt.Errorf("%w: %s", err, declareQueue(name))
+	}
+	return missing, err
+}
+
+// What makes that which is missing, as its error names it.
+func declareQueue(name string) string {
+	return fmt.Sprintf("declare it, such as in Config.Declare: channel.QueueDeclare(%q, true, false, false, false, nil)", name) //nolint:dupword // Go
+}
+
+func declareExchange(name string) string {
+	return fmt.Sprintf(`declare it, such as in Config.Declare: channel.ExchangeDeclare(%q, "topic", true, false, false, false, nil)`, name) //nolint:dupword // Go
+}
+
+func bindQueue(exchange, key string) string {
+	return fmt.Sprintf("bind one, such as in Config.Declare: channel.QueueBind(queue, %q, %q, false, nil)", key, exchange)
 }
 
 // missing reports whether the broker has no exchange called name. It asks once a connection, on a
@@ -49,7 +85,10 @@ func (s *Sink) missing(l *link, name string) (missing bool, err error) {
 		// The kind and the rest are not looked at if it is passive.
 		return probe.ExchangeDeclarePassive(name, amqp.ExchangeTopic, true, false, false, false, nil)
 	})
-	if err == nil {
+	switch {
+	case missing:
+		err = fmt.Errorf("%w: %s", err, declareExchange(name))
+	case err == nil:
 		l.known[name] = struct{}{}
 	}
 	return missing, err

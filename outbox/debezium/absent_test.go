@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/adopt"
 	"github.com/leat-go/leat/outbox/debezium"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
@@ -88,7 +89,7 @@ func leftOver(t *testing.T, db *testenv.Database, restart time.Duration) (*debez
 	t.Cleanup(pool.Close)
 	slot, err := debezium.NewSlot(pool, debezium.SlotConfig{})
 	require.NoError(t, err)
-	table, err := debezium.New(pool, debezium.Config{})
+	table, err := adopt.New(pool, standardTable())
 	require.NoError(t, err)
 	ob, err := pgoutbox.New(pool, pgoutbox.Config{})
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/adopt"
 	"github.com/leat-go/leat/outbox/debezium"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
@@ -26,7 +27,7 @@ func (r *realDebezium) anyOutbox(t *testing.T) {
 	slotted(t, db, "debezium")
 	cfg, _, err := debezium.FromConnector(config)
 	require.NoError(t, err)
-	table, err := debezium.New(db.Pool, cfg)
+	table, err := adopt.New(db.Pool, cfg)
 	require.NoError(t, err)
 	require.NoError(t, table.Adopt(t.Context()))
 

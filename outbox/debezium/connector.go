@@ -7,45 +7,71 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/adopt"
 )
+
+// headerID is the header that the router sends the id in.
+const headerID = "id"
 
 // router is the transformation whose place leat takes.
 const router = "io.debezium.transforms.outbox.EventRouter"
 
 // FromConnector reads the table and the slot of a connector from its configuration, as Kafka
-// Connect has it. The table is the only one of table.include.list. It returns an error that
+// Connect has it. The table is the only one of table.include.list, and may be leat's own. Adopted, its
+// messages are those that the router sends. It returns an error that
 // wraps outbox.ErrInvalidConfig, with the name of the option, if there is no outbox event
 // router, or it is configured to do what leat does not.
-func FromConnector(config map[string]string) (Config, SlotConfig, error) {
+func FromConnector(config map[string]string) (adopt.Config, SlotConfig, error) {
 	slot := SlotConfig{Slot: config["slot.name"], Publication: config["publication.name"], SnapshotMode: config["snapshot.mode"]}
 	if err := sendsAsLeat(config); err != nil {
-		return Config{}, slot, err
+		return adopt.Config{}, slot, err
 	}
 	schema, table, ok := strings.Cut(config["table.include.list"], ".")
 	if !ok || strings.ContainsAny(table, ",.*\\[(") {
-		return Config{}, slot, optionError(config, "table.include.list", "must be one table with its schema")
+		return adopt.Config{}, slot, optionError(config, "table.include.list", "must be one table with its schema")
 	}
 	prefix, err := routerOf(config)
 	if err != nil {
-		return Config{}, slot, err
+		return adopt.Config{}, slot, err
 	}
 	option := func(name string) string { return config[prefix+name] }
 	for name, allowed := range refused() {
 		if value := option(name); value != "" && value != allowed {
-			return Config{}, slot, optionError(config, prefix+name, "leat cannot do this")
+			return adopt.Config{}, slot, optionError(config, prefix+name, "leat cannot do this")
 		}
 	}
-	topic := strings.ReplaceAll(option("route.topic.replacement"), "$1", RoutedByValue)
-	c := Config{
+	c := adopt.Config{
 		Schema: schema, Table: table,
-		IDColumn: option("table.field.event.id"), KeyColumn: option("table.field.event.key"),
-		RouteColumn: option("route.by.field"), Topic: topic,
-		PayloadColumn: option("table.field.event.payload"), TimeColumn: option("table.field.event.timestamp"),
+		ID: cmp.Or(option("table.field.event.id"), "id"), Key: cmp.Or(option("table.field.event.key"), "aggregateid"),
+		Topic:   topic(cmp.Or(option("route.topic.replacement"), "outbox.event."+routedByValue), cmp.Or(option("route.by.field"), "aggregatetype")),
+		Payload: cmp.Or(option("table.field.event.payload"), "payload"), Time: option("table.field.event.timestamp"),
 	}
-	c = c.withDefaults()
-	c, err = c.place(config, prefix+"table.fields.additional.placement")
+	c, err = place(c, config, prefix+"table.fields.additional.placement")
 	return c, slot, err
+}
+
+// routedByValue stands in route.topic.replacement for the value of the column; $1 does as well.
+const routedByValue = "${routedByValue}"
+
+// topic is the expression of the topic; NULL, which is refused, if the column is NULL.
+func topic(replacement, column string) string {
+	parts := strings.Split(strings.ReplaceAll(replacement, "$1", routedByValue), routedByValue)
+	for i := range parts {
+		parts[i] = literal(parts[i])
+	}
+	return strings.Join(parts, " || NEW."+pgx.Identifier{column}.Sanitize()+"::text || ")
+}
+
+// literal quotes a text for any setting of standard_conforming_strings.
+func literal(s string) string {
+	quoted := "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	if strings.Contains(s, `\`) {
+		return " E" + strings.ReplaceAll(quoted, `\`, `\\`)
+	}
+	return quoted
 }
 
 // refused are options of the router that change what is sent in ways that leat does not,
@@ -140,9 +166,10 @@ func skips(list, operation string) bool {
 
 // place reads what is placed where: column:header or column:header:alias, separated by
 // commas. The column of outbox.HeaderEventType is that of the message's type, and that of
-// outbox.HeaderEventTime that of its time. What leat sets itself is no header.
-func (c Config) place(config map[string]string, name string) (Config, error) {
-	c.Headers = map[string]string{}
+// outbox.HeaderEventTime that of its time. What leat sets itself is no header. The header "id" is
+// always sent, with the id of the event, as the router sends it.
+func place(c adopt.Config, config map[string]string, name string) (adopt.Config, error) {
+	c.Headers = map[string]string{headerID: c.ID}
 	for placement := range strings.SplitSeq(config[name], ",") {
 		if placement = strings.TrimSpace(placement); placement == "" {
 			continue
@@ -154,12 +181,12 @@ func (c Config) place(config map[string]string, name string) (Config, error) {
 		}
 		switch alias = cmp.Or(alias, column); {
 		case alias == outbox.HeaderEventType:
-			c.TypeColumn = column
+			c.Type = column
 		case alias != headerID && !outbox.ReservedHeader(alias):
 			c.Headers[alias] = column
-		case alias == outbox.HeaderEventTime && (c.TimeColumn == "" || c.TimeColumn == column):
-			c.TimeColumn = column
-		case column != c.IDColumn || alias == outbox.HeaderEventTime || alias == outbox.HeaderKey || alias == outbox.HeaderNotBefore:
+		case alias == outbox.HeaderEventTime && (c.Time == "" || c.Time == column):
+			c.Time = column
+		case column != c.ID || alias == outbox.HeaderEventTime || alias == outbox.HeaderKey || alias == outbox.HeaderNotBefore:
 			return c, optionError(config, name, "leat sets the header "+strconv.Quote(alias)+" itself, to something else")
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/adopt"
 	"github.com/leat-go/leat/outbox/debezium"
 )
 
@@ -26,11 +27,9 @@ func TestFromConnector(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, debezium.SlotConfig{Slot: "s", Publication: "p"}, slot)
-	cfg.LockTimeout = 0
-	require.Equal(t, debezium.Config{
-		Schema: "shop", Table: "events", IDColumn: "i", KeyColumn: "k", RouteColumn: "r", Topic: "x." + debezium.RoutedByValue,
-		PayloadColumn: "p", TimeColumn: "t", TypeColumn: "type", Headers: map[string]string{"a": "a", "bee": "b"},
-		LeatSchema: "leat", Outbox: "outbox",
+	require.Equal(t, adopt.Config{
+		Schema: "shop", Table: "events", ID: "i", Key: "k", Topic: `'x.' || NEW."r"::text || ''`,
+		Payload: "p", Time: "t", Type: "type", Headers: map[string]string{"id": "i", "a": "a", "bee": "b"},
 	}, cfg)
 }
 
@@ -59,7 +58,7 @@ func TestFromConnector_LeatsOwn(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &config))
 	cfg, slot, err := debezium.FromConnector(config)
 	require.NoError(t, err)
-	require.True(t, cfg.Own())
+	require.Equal(t, []string{"leat", "outbox"}, []string{cfg.Schema, cfg.Table})
 	require.Equal(t, debezium.SlotConfig{Slot: "leat_debezium", Publication: "leat", SnapshotMode: "no_data"}, slot)
 }
 

@@ -1,18 +1,8 @@
 package debezium
 
-import (
-	"errors"
-	"fmt"
-
-	"github.com/leat-go/leat/internal/pgerr"
-	"github.com/leat-go/leat/outbox"
-)
+import "errors"
 
 var (
-	// errTableBusy is returned by Table.Adopt and Table.Release if transactions that have
-	// written to the table did not end within Config.LockTimeout. Nothing has changed: call again.
-	errTableBusy = errors.New("leat: the table's writers did not end in time (Config.LockTimeout)")
-
 	// errNoSlot is returned if the server has no logical replication slot of that name, in
 	// this database.
 	errNoSlot = errors.New("leat: there is no such replication slot in this database")
@@ -41,15 +31,3 @@ var (
 	// Debezium would never send. Redrive or drop them.
 	errRecordsHeld = errors.New("leat: records are held, which Debezium would not send")
 )
-
-// describe adds what a database error means here.
-func describe(err error) error {
-	switch {
-	case pgerr.MissingObject(err) || pgerr.Is(err, pgerr.UndefinedFunction):
-		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
-	case pgerr.Is(err, pgerr.LockNotAvailable):
-		return fmt.Errorf("%w: %w", errTableBusy, err)
-	default:
-		return pgerr.Standby(err)
-	}
-}

@@ -6,7 +6,7 @@ import (
 	"github.com/leat-go/leat/outbox/debezium"
 )
 
-// The table that a connector relays, for New and Table.Adopt, and its slot, for NewSlot.
+// The table that a connector relays, for adopt.New and Table.Adopt, and its slot, for NewSlot.
 func ExampleFromConnector() {
 	table, slot, err := debezium.FromConnector(map[string]string{
 		"connector.class": "io.debezium.connector.postgresql.PostgresConnector",
@@ -20,5 +20,5 @@ func ExampleFromConnector() {
 		panic(err)
 	}
 	fmt.Println(table.Schema, table.Table, table.Topic, table.Headers, slot.Slot)
-	// Output: public outbox shop.${routedByValue} map[eventType:type] shop
+	// Output: public outbox 'shop.' || NEW."aggregatetype"::text || '' map[eventType:type id:id] shop
 }

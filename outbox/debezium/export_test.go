@@ -6,5 +6,4 @@ var (
 	ErrConnectorRunning = errConnectorRunning
 	ErrRelayRunning     = errRelayRunning
 	ErrSlotOlder        = errSlotOlder
-	ErrTableBusy        = errTableBusy
 )

@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/adopt"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
@@ -22,9 +23,9 @@ type HandoffConfig struct {
 	// is looked at with a Table alone, for what else is in the outbox; it defaults to
 	// Now.
 	Source pgoutbox.SourceConfig
-	// Table is the connector's table, whose rows producers insert themselves.
+	// Table is the connector's table, whose rows producers insert themselves, without Pending.
 	// Defaults to nil: the connector reads leat's own table.
-	Table *Table
+	Table *adopt.Table
 	// Log is the qualified name of leat's own table, quoted where need be.
 	// Defaults to "leat.outbox".
 	Log string
@@ -79,7 +80,7 @@ func NewHandoff(ob *pgoutbox.Outbox, slot *Slot, cfg HandoffConfig) (*Handoff, e
 // position of the connector's behind that: what the relay will not send is before it. A
 // group that exists is kept as it is if there is a Table, whose rows it has not seen, or else it
 // begins anew, see LeavesOut. It fails if the connector is stopped and has not sent all, if a relay of the
-// group works, if records of the group are held, or if there is no slot; errors may be those of Table.Adopt.
+// group works, if records of the group are held, or if there is no slot; errors may be those of adopt.Table.Adopt.
 func (h *Handoff) Prepare(ctx context.Context) (position string, err error) {
 	known, err := h.MayPrepare(ctx)
 	if err != nil {
@@ -107,7 +108,7 @@ func (h *Handoff) MayPrepare(ctx context.Context) (known bool, err error) {
 		return false, err
 	}
 	if h.cfg.Table != nil {
-		if _, err := h.cfg.Table.Script(ctx); err != nil {
+		if _, err := h.cfg.Table.Plan(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -176,7 +177,7 @@ func (h *Handoff) AwaitConnector(ctx context.Context, position string) error {
 // the connector does not. It makes the publication unless it is there, and the slot, and has a table of the
 // connector's released. A slot that is there is kept. It fails if records are held or if the slot is older than
 // the publication. Errors wrap outbox.ErrInvalidConfig if the connector would make a snapshot or the publication has not all
-// rows, and those of Table.Release.
+// rows, and those of adopt.Table.Release.
 func (h *Handoff) PrepareConnector(ctx context.Context) error {
 	if err := h.MayPrepareConnector(ctx); err != nil {
 		return err
@@ -287,7 +288,7 @@ func nothingHeld(group admin.GroupStats) error {
 // table is the name of the table that the connector reads.
 func (h *Handoff) table() string {
 	if h.cfg.Table != nil {
-		return h.cfg.Table.cfg.table().Qualified("")
+		return h.cfg.Table.Name()
 	}
 	return h.cfg.Log
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/internal/testenv/keyload"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/adopt"
 	"github.com/leat-go/leat/outbox/debezium"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
@@ -47,7 +48,7 @@ func (r *realDebezium) handoffOfAnyTable(t *testing.T) {
 	config["slot.name"] = "any_handoff"
 	cfg, _, err := debezium.FromConnector(config)
 	require.NoError(t, err)
-	table, err := debezium.New(db.Pool, cfg)
+	table, err := adopt.New(db.Pool, cfg)
 	require.NoError(t, err)
 	r.handoff(t, db, topic, config, table, func(ctx context.Context, tx pgx.Tx, events []keyload.Event) error {
 		for _, e := range events {
@@ -65,7 +66,7 @@ func (r *realDebezium) handoffOfAnyTable(t *testing.T) {
 
 // handoff goes from a connector to a relay and back while writers insert, and looks at what
 // a consumer got.
-func (r *realDebezium) handoff(t *testing.T, db *testenv.Database, topic string, config map[string]string, table *debezium.Table, insert keyload.Insert) {
+func (r *realDebezium) handoff(t *testing.T, db *testenv.Database, topic string, config map[string]string, table *adopt.Table, insert keyload.Insert) {
 	t.Helper()
 	_, slotConfig, err := debezium.FromConnector(config)
 	require.NoError(t, err)

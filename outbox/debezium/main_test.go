@@ -5,9 +5,12 @@ import (
 	"log"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/adopt"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -42,3 +45,27 @@ func migrated() testenv.Template {
 const standard = `CREATE TABLE outbox (
 	id uuid PRIMARY KEY, aggregatetype varchar(255) NOT NULL, aggregateid varchar(255) NOT NULL,
 	type varchar(255) NOT NULL, payload jsonb)`
+
+// standardTable is how rows of the standard table are sent by a router with all of its defaults.
+func standardTable() adopt.Config {
+	return adopt.Config{
+		Table: "outbox", ID: "id", Key: "aggregateid", Topic: "'outbox.event.' || NEW.aggregatetype", Payload: "payload",
+		Headers: map[string]string{"id": "id"},
+	}
+}
+
+const insert = `INSERT INTO outbox (id, aggregatetype, aggregateid, type, payload) VALUES (gen_random_uuid(), $1, $2, 'paid', '{"a": 1}')`
+
+func begin(t *testing.T, db *testenv.Database) pgx.Tx {
+	t.Helper()
+	tx, err := db.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
+	return tx
+}
+
+func must(t *testing.T, tx pgx.Tx, sql string, args ...any) {
+	t.Helper()
+	_, err := tx.Exec(t.Context(), sql, args...)
+	require.NoError(t, err, sql)
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/adopt"
 	"github.com/leat-go/leat/outbox/debezium"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
@@ -32,7 +33,7 @@ func toConnector(t *testing.T, db *testenv.Database, slot debezium.SlotConfig, o
 	lead(t, ob, pgoutbox.SourceConfig{})()
 	cfg := debezium.HandoffConfig{Poll: time.Millisecond, Actor: "a test", Reason: "go to Connect"}
 	if !own {
-		cfg.Table, err = debezium.New(db.Pool, debezium.Config{})
+		cfg.Table, err = adopt.New(db.Pool, standardTable())
 		require.NoError(t, err)
 	}
 	s, err := debezium.NewSlot(db.Pool, slot)

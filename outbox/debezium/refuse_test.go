@@ -9,22 +9,11 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/adopt"
 	"github.com/leat-go/leat/outbox/debezium"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
-
-// TestAdopt_OfAnOlderSchema is refused, where producers would fail otherwise.
-func TestAdopt_OfAnOlderSchema(t *testing.T) {
-	t.Parallel()
-	db := testenv.Postgres(t, migrated())
-	exec(t, db, standard)
-	exec(t, db, "DROP FUNCTION leat.outbox_refuse CASCADE")
-	table, err := debezium.New(db.Pool, debezium.Config{})
-	require.NoError(t, err)
-	require.ErrorIs(t, table.Adopt(t.Context()), outbox.ErrNotMigrated)
-	exec(t, db, insert, "order", "1")
-}
 
 // TestHandoff_Refuses needs a slot, and no connector: one that is stopped and has rows left,
 // and a relay that has been started too early.
@@ -39,7 +28,7 @@ func TestHandoff_Refuses(t *testing.T) {
 	exec(t, db, createSlot, "debezium")
 	slot, err := debezium.NewSlot(db.Pool, debezium.SlotConfig{})
 	require.NoError(t, err)
-	table, err := debezium.New(db.Pool, debezium.Config{})
+	table, err := adopt.New(db.Pool, standardTable())
 	require.NoError(t, err)
 	ob := enqueue(t, db, []outbox.Message{{Topic: "t", Payload: []byte("before the group")}})
 	source := pgoutbox.SourceConfig{Group: "late", Start: driver.Start{Oldest: true}}
@@ -86,7 +75,7 @@ func TestHandoff_LeavesOut(t *testing.T) {
 	t.Parallel()
 	db := testenv.Postgres(t, migrated())
 	exec(t, db, standard)
-	table, err := debezium.New(db.Pool, debezium.Config{})
+	table, err := adopt.New(db.Pool, standardTable())
 	require.NoError(t, err)
 	slot, err := debezium.NewSlot(db.Pool, debezium.SlotConfig{})
 	require.NoError(t, err)
@@ -94,7 +83,7 @@ func TestHandoff_LeavesOut(t *testing.T) {
 	lead(t, ob, pgoutbox.SourceConfig{Group: "default"})()
 	for _, c := range []struct {
 		group string
-		table *debezium.Table
+		table *adopt.Table
 		want  int64
 	}{{"default", nil, 2}, {"new", nil, 0}, {"default", table, 0}} {
 		h, err := debezium.NewHandoff(ob, slot, debezium.HandoffConfig{

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -72,6 +74,11 @@ func NewSlot(pool *pgxpool.Pool, cfg SlotConfig) (*Slot, error) {
 	}
 	sql, err := loadStatements()
 	return &Slot{pool: pool, cfg: cfg, sql: sql}, err
+}
+
+// quotable reports whether s can stand in the body of a function.
+func quotable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsRune(s, 0) && !strings.Contains(s, "$leat$")
 }
 
 // State returns where the connector stands. It fails if there is no slot, or if the

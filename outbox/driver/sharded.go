@@ -18,6 +18,9 @@ type Share struct {
 	// Fair is the number that this relay should hold at most, 1 to Slots: the slots
 	// divided by the relays, rounded up.
 	Fair int
+	// Retry is how soon to ask again while this relay holds its fair share, if the Source notices
+	// at once that another relay has died. 0: it does not.
+	Retry time.Duration
 }
 
 // Sharded is a Source that is divided into slots, each with its own lease and

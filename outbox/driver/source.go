@@ -79,6 +79,17 @@ type Session interface {
 	Release(ctx context.Context) error
 }
 
+// Watched is a Session that notices when it is over, although nobody asks the source.
+type Watched interface {
+	Session
+
+	// Lost returns an error that wraps ErrLeaseLost if another one may have taken the lease
+	// before its time: what told others that this session lives is gone. It asks nobody and
+	// does not wait. Relay calls it before each call of the sink, so that one that was taken for
+	// dead ends one call at most.
+	Lost() error
+}
+
 // Recycler is a Session that can use the memory of a page for another one.
 type Recycler interface {
 	Session
@@ -111,6 +122,9 @@ type LeaseHeldError struct {
 	Owner string
 	// Remaining is how long the lease still runs if it is not renewed.
 	Remaining time.Duration
+	// Retry is how soon to ask again, if the Source notices at once that a holder has died.
+	// 0: it does not, and the lease counts.
+	Retry time.Duration
 }
 
 // Error names the holder and the remaining time.

@@ -1,6 +1,7 @@
 package dynamooutbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,9 +27,7 @@ type BellConfig struct {
 }
 
 func (c BellConfig) withDefaults() BellConfig {
-	if c.Interval == 0 {
-		c.Interval = 250 * time.Millisecond
-	}
+	c.Interval = cmp.Or(c.Interval, 250*time.Millisecond)
 	return c
 }
 

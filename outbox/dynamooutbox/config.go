@@ -1,6 +1,7 @@
 package dynamooutbox
 
 import (
+	"cmp"
 	"log/slog"
 
 	"github.com/leat-go/leat/internal/hooks"
@@ -39,9 +40,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.MaxPayloadBytes == 0 {
-		c.MaxPayloadBytes = maxPayloadBytes
-	}
+	c.MaxPayloadBytes = cmp.Or(c.MaxPayloadBytes, maxPayloadBytes)
 	c.Logger = logger.Or(c.Logger)
 	return c
 }

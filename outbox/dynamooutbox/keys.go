@@ -1,6 +1,7 @@
 package dynamooutbox
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -21,6 +22,7 @@ type item = map[string]types.AttributeValue
 //	M#<bucket>       pending messages, by number
 //	C#<topic>\0<key> the number that was given to the key last; S#<sum> if that is too long
 //	L                the lease
+//	O                what is out, as the leader sees it
 //	H#<group>        held and dead records by number; 0 is the version of all of them
 //	A                the audit, by number
 //	B                the number of buckets
@@ -133,8 +135,6 @@ func keyOf(m *outbox.Message) driver.Key { return driver.Key{Topic: m.Topic, Key
 // bucketFor returns the bucket of a message among n.
 func bucketFor(m *outbox.Message, n int) int {
 	name := m.Key
-	if name == "" {
-		name = m.ID
-	}
+	name = cmp.Or(name, m.ID)
 	return int(uint64(keyhash.Lock("dynamo", m.Topic, name)) % uint64(n)) //nolint:gosec // a hash
 }

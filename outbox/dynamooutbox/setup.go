@@ -1,6 +1,7 @@
 package dynamooutbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,9 +30,7 @@ const defaultBuckets = 16
 // If a table is deleted and made again, with any number of buckets, processes that live on learn of it within
 // a minute, and what they enqueue meanwhile is sent.
 func (o *Outbox) Setup(ctx context.Context, buckets int) error {
-	if buckets == 0 {
-		buckets = defaultBuckets
-	}
+	buckets = cmp.Or(buckets, defaultBuckets)
 	if buckets < 1 || buckets > maxBuckets {
 		return outbox.ConfigError("buckets", buckets, "must be 1 to 64")
 	}

@@ -1,6 +1,7 @@
 package dynamooutbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,9 +40,7 @@ func (s *source) LogValue() slog.Value {
 // group, in one process or many: one of them leads. It connects to nothing. The error wraps
 // outbox.ErrInvalidConfig.
 func (o *Outbox) Source(cfg SourceConfig) (driver.Source, error) {
-	if cfg.Group == "" {
-		cfg.Group = "default"
-	}
+	cfg.Group = cmp.Or(cfg.Group, "default")
 	if len(cfg.Group) > 200 || !utf8.ValidString(cfg.Group) || strings.ContainsRune(cfg.Group, 0) {
 		return nil, outbox.ConfigError("Group", strconv.Quote(cfg.Group), "must be valid UTF-8 without NUL, of at most 200 bytes")
 	}

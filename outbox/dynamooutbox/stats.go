@@ -45,6 +45,9 @@ func (o operator) Stats(ctx context.Context) (admin.Stats, error) {
 	}
 	group := held.rows.Stats()
 	group.Slots = []admin.SlotStats{slot}
+	if group.Out, err = o.outages(ctx, l, held.rows.Retrying); err != nil {
+		return stats, err
+	}
 	stats.Groups = []admin.GroupStats{group}
 	return stats, nil
 }

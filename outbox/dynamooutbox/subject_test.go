@@ -152,6 +152,7 @@ func features() outboxtest.Features {
 	return outboxtest.Features{
 		OptimisticKeys: true, NoGroups: true, NoHistory: true, NoDelay: true, NoSlots: true, FixedSlots: true,
 		NoStarts: true, NoTopics: true, NoPositions: true, NoReplay: true, NoRetention: true,
+		NoTakeover:  true,
 		MaxMessages: 100, MaxPayloadBytes: 350 << 10,
 	}
 }

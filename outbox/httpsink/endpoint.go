@@ -1,6 +1,7 @@
 package httpsink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,9 +102,7 @@ const (
 // ready checks e. The error wraps outbox.ErrInvalidConfig and shows no secret.
 func (c Config) ready(e Endpoint) (*target, error) {
 	t := &target{Endpoint: e}
-	if t.Concurrency == 0 {
-		t.Concurrency = defaultConcurrency
-	}
+	t.Concurrency = cmp.Or(t.Concurrency, defaultConcurrency)
 	switch {
 	case t.Concurrency < 1 || t.Concurrency > maxConcurrency:
 		return nil, outbox.ConfigError("Concurrency", t.Concurrency, fmt.Sprintf("must be 1 to %d", maxConcurrency))

@@ -35,7 +35,6 @@ func rejected(err error) bool {
 		kerr.RecordListTooLarge,
 		kerr.CorruptMessage,
 		kerr.InvalidRecord,
-		kerr.InvalidTimestamp,
 		kerr.InvalidTopicException,
 		kerr.UnsupportedForMessageFormat,
 	)
@@ -48,6 +47,7 @@ func outage(err error) bool {
 		kgo.ErrClientClosed,
 		kgo.ErrRecordTimeout,
 		outbox.ErrClosed,
+		errSignIn,
 		io.EOF,
 		io.ErrUnexpectedEOF,
 		net.ErrClosed,
@@ -78,6 +78,7 @@ func isBroker(err error) bool {
 		kerr.CoordinatorNotAvailable,
 		kerr.FencedLeaderEpoch,
 		kerr.IllegalSaslState,
+		kerr.InvalidTimestamp, // see page.refusedTime
 		kerr.InvalidReplicationFactor,
 		kerr.KafkaStorageError,
 		kerr.LeaderNotAvailable,

@@ -27,6 +27,7 @@ func (s *Sink) options() []kgo.Opt {
 		kgo.MetadataMinAge(metadataMinAge),
 		kgo.ProducerBatchCompression(s.cfg.Compression, kgo.NoCompression()),
 	}
+	opts = append(opts, s.signIn...)
 	opts = append(opts, s.cfg.Options...)
 	if s.cfg.AllowAutoTopicCreation {
 		opts = append(opts, kgo.AllowAutoTopicCreation())
@@ -124,7 +125,7 @@ func (s *Sink) drop() {
 	s.end()
 	s.client = nil
 	s.topics.forget()
-	s.page = page{format: s.cfg.Format}
+	s.page = page{format: s.cfg.Format, untimely: s.page.untimely}
 }
 
 // connErrors remembers why connections fail, which the errors of records do
@@ -157,6 +158,15 @@ func (c *connErrors) note(err error) {
 		return
 	}
 	c.last.Store(&err)
+}
+
+// unreachable names the cluster in err if its brokers cannot be connected to: it is not the topic
+// that is out then.
+func (s *Sink) unreachable(err error) error {
+	if s.conn.last.Load() == nil {
+		return err
+	}
+	return s.conn.explain(fmt.Errorf("leat: kafka at %v does not answer: %w", s.brokers, err))
 }
 
 // explain adds the last failure of a connection to err.

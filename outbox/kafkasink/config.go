@@ -1,6 +1,7 @@
 package kafkasink
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -96,9 +97,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.TopicTimeout == 0 {
-		c.TopicTimeout = time.Second
-	}
+	c.TopicTimeout = cmp.Or(c.TopicTimeout, time.Second)
 	if c.Partitioner == PartitionByFormat {
 		c.Partitioner = PartitionJava
 		if c.Format == FormatWatermill {

@@ -11,8 +11,8 @@
 // makes its own clients and cannot be given one.
 //
 // A record becomes a Kafka record with the message's key (none if it is
-// empty), its payload as the value, the time of the event as the timestamp, and
-// as headers those of the message, sorted by name, then outbox.HeaderEventID,
+// empty), its payload as the value, the time of the event as the timestamp (the time of
+// sending if the brokers refuse that, as one far ahead or behind), and as headers those of the message, sorted by name, then outbox.HeaderEventID,
 // outbox.HeaderEventTime, outbox.HeaderEventType if there is a type, and
 // outbox.HeaderWatermillUUID. watermill-kafka's DefaultMarshaler reads it as a
 // message with the same UUID, and with all other headers as its metadata.

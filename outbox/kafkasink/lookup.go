@@ -129,7 +129,7 @@ func (s *Sink) look(ctx context.Context, names []string) (found []string, late i
 	defer s.guard(ctx)()
 	resp, err := req.RequestWith(ctx, s.client)
 	if err != nil {
-		err = s.conn.explain(fmt.Errorf("leat: look up kafka topics: %w", err))
+		err = s.conn.explain(fmt.Errorf("leat: kafka at %v does not answer: look up topics: %w", s.brokers, err))
 		for _, name := range names {
 			s.topics.get(name).fail(outbox.FailureOutage, err)
 		}

@@ -3,6 +3,7 @@ package kafkasink_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"sync/atomic"
 	"syscall"
@@ -71,10 +72,12 @@ func TestO8_NetworkRefusedThenBack(t *testing.T) {
 	require.Equal(t, outbox.FailureOutage, outbox.KindOf(results[0].Err))
 	require.Zero(t, kinds(results)[-1]+kinds(results)[outbox.FailureUnknown]+kinds(results)[outbox.FailurePermanent])
 	require.Nil(t, kafkasink.Client(s))
+	require.ErrorContains(t, results[0].Err, fmt.Sprintf("kafka at %v does not answer", c.ListenAddrs()))
 
 	results = s.Send(within(t, short), sent[300:600]) // a new client, the topic to be looked up
 	require.Equal(t, outbox.FailureOutage, outbox.KindOf(results[0].Err))
 	require.ErrorIs(t, results[0].Err, syscall.ECONNREFUSED)
+	require.ErrorContains(t, results[0].Err, fmt.Sprintf("kafka at %v does not answer", c.ListenAddrs()))
 
 	d.shut.Store(false)
 	require.NoError(t, deliverAll(within(t, patience), s, sent[300:], patience))
@@ -145,7 +148,7 @@ func TestClassify(t *testing.T) {
 		want outbox.FailureKind
 	}{
 		{kerr.MessageTooLarge, outbox.FailurePermanent},
-		{kerr.InvalidTimestamp, outbox.FailurePermanent},
+		{kerr.InvalidTimestamp, outbox.FailureOutage},
 		{kerr.SaslAuthenticationFailed, outbox.FailureOutage},
 		{kgo.ErrClientClosed, outbox.FailureOutage},
 		{context.DeadlineExceeded, outbox.FailureOutage},

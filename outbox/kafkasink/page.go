@@ -21,6 +21,36 @@ type page struct {
 	headers []kgo.RecordHeader
 	bytes   []byte
 	names   []string
+
+	// untimely are ids of records whose time a broker has refused.
+	untimely map[string]struct{}
+}
+
+// maxUntimely bounds page.untimely. What is forgotten is refused once more.
+const maxUntimely = 10_000
+
+// refusedTime notes that a broker has refused the time of r, which was sent with the time of its
+// event or, if again is true, of now.
+func (p *page) refusedTime(r *kgo.Record) (again bool) {
+	id := recordID(r)
+	if _, again = p.untimely[id]; again {
+		return true
+	}
+	if p.untimely == nil || len(p.untimely) >= maxUntimely {
+		p.untimely = make(map[string]struct{})
+	}
+	p.untimely[id] = struct{}{}
+	return false
+}
+
+// recordID returns the id of a record in its Kafka form, which each Format has.
+func recordID(r *kgo.Record) string {
+	for _, h := range r.Headers {
+		if h.Key == outbox.HeaderWatermillUUID {
+			return string(h.Value)
+		}
+	}
+	return ""
 }
 
 // reset makes room for n records. The client holds on to pointers into records,
@@ -48,7 +78,7 @@ func (p *page) add(i int, r *outbox.Record) *kgo.Record {
 		Key:       p.key(r.Key),
 		Value:     p.value(r),
 		Headers:   p.header(r),
-		Timestamp: recordTime(r),
+		Timestamp: p.timestamp(r),
 	})
 	return &p.records[len(p.records)-1]
 }
@@ -139,6 +169,17 @@ func (p *page) value(r *outbox.Record) []byte {
 func tombstone(r *outbox.Record) bool {
 	_, asked := r.Headers[outbox.HeaderTombstone]
 	return asked && len(r.Payload) == 0
+}
+
+// timestamp is the time of the event, and of now if a broker has refused that: a time is the fault
+// of a clock, and not of the message.
+func (p *page) timestamp(r *outbox.Record) time.Time {
+	if len(p.untimely) > 0 {
+		if _, refused := p.untimely[r.ID]; refused {
+			return time.Now()
+		}
+	}
+	return recordTime(r)
 }
 
 // recordTime is the time of the event, and if Kafka cannot say that (before

@@ -1,6 +1,7 @@
 package kafkasink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,9 +40,7 @@ type RemoveRequest struct {
 }
 
 func (r RemoveRequest) withDefaults() RemoveRequest {
-	if r.Group == "" {
-		r.Group = "default"
-	}
+	r.Group = cmp.Or(r.Group, "default")
 	return r
 }
 

@@ -156,12 +156,20 @@ func (s *Sink) settle(ctx context.Context, c *call, records []kgo.Record, index 
 		place := int(index[i])
 		lane := partition{records[i].Topic, records[i].Partition}
 		count := together[lane]
+		untimely := errors.Is(err, kerr.InvalidTimestamp)
+		again := untimely && s.page.refusedTime(&records[i])
 		if count == 0 {
 			c.skip(place)
 			continue
 		}
 		together[lane] = 0
 		kind, err := s.verdict(ctx, records[i].Topic, count, err)
+		switch {
+		case again:
+			err = fmt.Errorf("%w: %w", errUntimely, err)
+		case untimely:
+			kind = outbox.FailureUnknown // the next call sends it with the time of now
+		}
 		if first == nil {
 			first = err
 		}
@@ -188,7 +196,7 @@ func (s *Sink) verdict(ctx context.Context, name string, count int, err error) (
 		err = explainTopic(name, err)
 	}
 	if kind == outbox.FailureOutage {
-		err = s.conn.explain(needsProducerID(err, name))
+		err = s.unreachable(needsProducerID(err, name))
 	}
 	return kind, err
 }

@@ -1,6 +1,9 @@
 package kafkasink_test
 
 import (
+	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -130,34 +133,98 @@ func TestO5_ControlClientThatGoesOnLosesTheOrder(t *testing.T) {
 	require.NotEmpty(t, outOfOrder(t, sent, read(t, c.ListenAddrs(), "t")), "the check has to see this")
 }
 
-// Only records that a broker rejects alone are called permanent. Kafka refuses a
-// record whose time lies more than an hour ahead, with all that share its batch.
+// Only records that a broker rejects alone are called permanent. A compacted topic refuses a
+// record without a key, with all that share its batch.
 func TestO7_RejectedRecordIsFoundInItsBatch(t *testing.T) {
 	t.Parallel()
 	env := testenv.RealKafka(t)
-	topic := env.Topic(t, "future", 1)
+	topic := env.Name("compacted")
+	create(t, env, topic, 1, map[string]string{"cleanup.policy": "compact"})
 	s := newSink(t, env.Brokers, kafkasink.Config{})
 	sent := records(topic, 60, 6, 50)
-	sent[20].OccurredAt = time.Now().Add(48 * time.Hour)
+	sent[20].Key = ""
 
 	results := s.Send(within(t, patience), sent)
 	require.Equal(t, map[outbox.FailureKind]int{outbox.FailureUnknown: 1, outbox.FailureNotSent: 59}, kinds(results))
-	require.ErrorIs(t, results[0].Err, kerr.InvalidTimestamp)
+	require.ErrorIs(t, results[0].Err, kerr.InvalidRecord)
 
 	results = s.Send(within(t, patience), sent)
-	require.Equal(t, map[outbox.FailureKind]int{-1: 53, outbox.FailurePermanent: 1, outbox.FailureNotSent: 6}, kinds(results))
+	require.Equal(t, map[outbox.FailureKind]int{-1: 59, outbox.FailurePermanent: 1}, kinds(results))
 	require.Equal(t, outbox.FailurePermanent, outbox.KindOf(results[20].Err))
 	log := read(t, env.Brokers, topic)
-	require.Len(t, log, 53)
+	require.Len(t, log, 59)
 	require.Empty(t, outOfOrder(t, sent, log))
+}
 
-	var rest []outbox.Record
-	for i, r := range results {
-		if r.Err != nil && i != 20 {
-			rest = append(rest, sent[i])
+func headerOf(r *kgo.Record, name string) string {
+	for _, h := range r.Headers {
+		if h.Key == name {
+			return string(h.Value)
 		}
 	}
-	requireDelivered(t, s.Send(within(t, patience), rest))
+	return ""
+}
+
+// TestO7_TimesThatKafkaRefuses: a time is the fault of a clock and not of the message. What was refused for it is
+// sent with the time of now; the header keeps the time of the event. A broker that refuses that, too, is waited for.
+func TestO7_TimesThatKafkaRefuses(t *testing.T) {
+	t.Parallel()
+	env := testenv.RealKafka(t)
+	slots := map[string]string{"ahead": "times/0", "behind": "times/1"}
+	for name, setting := range map[string]string{"ahead": "message.timestamp.after.max.ms", "behind": "message.timestamp.before.max.ms"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			by := 48 * time.Hour
+			if name == "behind" {
+				by = -by
+			}
+			spoiled := func(topic string) []outbox.Record {
+				create(t, env, topic, 1, map[string]string{setting: "3600000"})
+				sent := records(topic, 60, 6, 50)
+				for _, i := range []int{20, 26, 40} {
+					sent[i].OccurredAt = time.Now().Add(by)
+				}
+				return sent
+			}
+			judge := func(sent []outbox.Record, log []*kgo.Record) {
+				t.Helper()
+				require.Len(t, log, len(sent))
+				require.Empty(t, outOfOrder(t, sent, log))
+				for i := range log {
+					if n := slices.IndexFunc(sent, func(r outbox.Record) bool { return r.ID == headerOf(log[i], outbox.HeaderEventID) }); n == 20 {
+						require.Equal(t, outbox.FormatEventTime(sent[n].OccurredAt), headerOf(log[i], outbox.HeaderEventTime))
+						require.WithinDuration(t, time.Now(), log[i].Timestamp, time.Hour)
+					}
+				}
+			}
+
+			sent := spoiled(env.Name(name))
+			s := newSink(t, env.Brokers, kafkasink.Config{})
+			results := s.Send(within(t, patience), sent)
+			require.Equal(t, map[outbox.FailureKind]int{outbox.FailureUnknown: 1, outbox.FailureNotSent: 59}, kinds(results))
+			requireDelivered(t, s.Send(within(t, patience), sent))
+			judge(sent, read(t, env.Brokers, sent[0].Topic))
+
+			sent = spoiled(env.Name(name + "-exact"))
+			exact := newTransactional(t, env, func(cfg *kafkasink.TransactionalConfig) { cfg.TransactionalIDPrefix += name })
+			for _, want := range []error{kerr.InvalidTimestamp, nil} {
+				_, err := exact.Fence(within(t, patience), slots[name])
+				require.NoError(t, err)
+				err = exact.SendWith(within(t, patience), slots[name], sent, []byte("60"))
+				require.True(t, errors.Is(err, want), err) //nolint:testifylint // nil is one of them
+			}
+			judge(sent, readCommitted(t, env.Brokers, sent[0].Topic))
+		})
+	}
+
+	c := cluster(t, "t", 1)
+	s := newSink(t, c.ListenAddrs(), kafkasink.Config{})
+	for _, want := range []outbox.FailureKind{outbox.FailureUnknown, outbox.FailureOutage, outbox.FailureOutage} {
+		rejectNth(c, "t", 1, kerr.InvalidTimestamp)
+		results := s.Send(within(t, patience), records("t", 1, 1, 1))
+		require.Equal(t, want, outbox.KindOf(results[0].Err), results[0].Err)
+		require.Equal(t, want == outbox.FailureOutage, strings.Contains(results[0].Err.Error(), "compare this process's clock"))
+	}
 }
 
 // Where the cluster does not tell a topic's limit and the configured one is too

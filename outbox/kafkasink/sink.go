@@ -21,6 +21,8 @@ var (
 	errClosed = fmt.Errorf("%w: the Kafka sink", outbox.ErrClosed)
 
 	errTooLarge = errors.New("leat: record is too large")
+
+	errUntimely = errors.New("leat: kafka refuses the time of now, too: compare this process's clock with the brokers', and look at the topic's message.timestamp.before.max.ms and .after.max.ms")
 )
 
 // Sink delivers records to Kafka. It is safe for concurrent use; its methods
@@ -28,6 +30,7 @@ var (
 type Sink struct {
 	brokers     []string
 	cfg         Config
+	signIn      []kgo.Opt // see there
 	transaction []kgo.Opt // of the Sink of a Transactional
 	partitioner *partitioner
 	conn        connErrors
@@ -82,6 +85,12 @@ func New(brokers []string, cfg Config) (*Sink, error) {
 	if err := refuse(s.client); err != nil {
 		s.end()
 		return nil, err
+	}
+	if s.signIn = signIn(s.client); len(s.signIn) > 0 {
+		s.end()
+		if err := s.open(); err != nil {
+			return nil, err
+		}
 	}
 	if cfg.Format == FormatWatermill && cfg.Partitioner == PartitionJava {
 		cfg.Logger.Warn("records look like watermill-kafka's, but their keys choose other partitions than there: " +

@@ -1,6 +1,7 @@
 package kafkasink
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -47,12 +48,8 @@ type TransactionalConfig struct {
 
 func (c TransactionalConfig) withDefaults() TransactionalConfig {
 	c.Config = c.Config.withDefaults()
-	if c.PositionReplicas == 0 {
-		c.PositionReplicas = -1
-	}
-	if c.TransactionTimeout == 0 {
-		c.TransactionTimeout = 15 * time.Second
-	}
+	c.PositionReplicas = cmp.Or(c.PositionReplicas, -1)
+	c.TransactionTimeout = cmp.Or(c.TransactionTimeout, 15*time.Second)
 	return c
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/outbox"
@@ -34,7 +35,11 @@ func (l *txLane) judge(ctx context.Context, records []kgo.Record, failures map[*
 	refused := &rejection{}
 	for i := range records {
 		err := failures[&records[i]]
+		again := errors.Is(err, kerr.InvalidTimestamp) && l.sink.page.refusedTime(&records[i])
 		if err != nil && first == nil {
+			if again {
+				err = fmt.Errorf("%w: %w", errUntimely, err)
+			}
 			first = needs(err, "WRITE", records[i].Topic)
 		}
 		if err == nil || !rejected(err) {

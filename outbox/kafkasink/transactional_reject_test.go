@@ -68,12 +68,13 @@ func TestR12_PrefixOfRejectedBatch(t *testing.T) {
 	t.Parallel()
 	env := testenv.RealKafka(t)
 	s := newTransactional(t, env, nil)
-	topic := env.Topic(t, "orders", 2)
+	topic := env.Name("orders")
+	create(t, env, topic, 2, map[string]string{"cleanup.policy": "compact"})
 	_, err := s.Fence(within(t, patience), slotZero)
 	require.NoError(t, err)
 	page := records(topic, 200, 7, 100)
-	for _, i := range []int{77, 78, 150} { // Kafka refuses times far ahead
-		page[i].OccurredAt = time.Now().Add(3 * time.Hour)
+	for _, i := range []int{77, 78, 150} { // Kafka refuses records without a key
+		page[i].Key = ""
 	}
 	sent := 0
 	for _, culprit := range []int{77, 78, 150} {
@@ -82,7 +83,7 @@ func TestR12_PrefixOfRejectedBatch(t *testing.T) {
 		if culprit > sent {
 			require.NoError(t, s.SendWith(within(t, patience), slotZero, page[sent:culprit], []byte("some")))
 		}
-		page[culprit].OccurredAt = time.Now()
+		page[culprit].Key = "key-0"
 		sent = culprit
 	}
 	require.NoError(t, s.SendWith(within(t, patience), slotZero, page[sent:], []byte("all")))

@@ -11,10 +11,7 @@ import (
 // Members has each lease as a relay of its own. A greatest lag is only kept, since nothing is
 // ever dropped from memory.
 func (ob *Outbox) Admin() interface {
-	admin.GroupManager
-	admin.Pauser
-	admin.Scheduler
-	admin.Searcher
+	admin.Manager
 } {
 	return operator{ob, heldqueue.Operators{Store: heldStore{ob}}}
 }

@@ -1,6 +1,8 @@
 package memoutbox
 
 import (
+	"cmp"
+
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/outbox"
 )
@@ -24,9 +26,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.MaxPayloadBytes == 0 {
-		c.MaxPayloadBytes = outbox.DefaultMaxPayloadBytes
-	}
+	c.MaxPayloadBytes = cmp.Or(c.MaxPayloadBytes, outbox.DefaultMaxPayloadBytes)
 	return c
 }
 

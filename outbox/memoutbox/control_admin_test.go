@@ -107,9 +107,27 @@ func brokenAdmins() []adminNegative {
 	}
 }
 
+// blindAdmins hide from operators what they must know.
+func blindAdmins() []adminNegative {
+	return []adminNegative{
+		{"the age of what waits is not told", func(c *control) outboxtest.Subject { return waitless{c} }, map[string]string{
+			"Admin_StatsCount": "deadline exceeded",
+		}},
+		{"what is out is not told", func(c *control) outboxtest.Subject { return cheerful{c} }, map[string]string{
+			"Admin_OutagesAreSeen": "are out, want",
+		}},
+		{"a trace says that all is sent that is passed", func(c *control) outboxtest.Subject { return certain{c} }, map[string]string{
+			"Admin_TraceKnowsWhereAGroupBegan": "{Group:late State:sent}",
+		}},
+		{"what is parked again is as old as before", func(c *control) outboxtest.Subject { return ageing{c} }, map[string]string{
+			"Admin_ParkedAgainIsNew": "want later than",
+		}},
+	}
+}
+
 func TestNegativeControls_Admin(t *testing.T) {
 	t.Parallel()
-	for _, n := range brokenAdmins() {
+	for _, n := range append(brokenAdmins(), blindAdmins()...) {
 		for name, complaint := range n.caught {
 			t.Run(n.rule+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -144,6 +162,62 @@ func (a ageless) Stats(ctx context.Context) (admin.Stats, error) {
 		s.Groups[i].OldestRetried = 0
 	}
 	return s, err
+}
+
+type waitless struct{ *control }
+
+func (w waitless) Stats(ctx context.Context) (admin.Stats, error) {
+	s, err := w.control.Stats(ctx)
+	for i := range s.Groups {
+		s.Groups[i].OldestWaiting = 0
+	}
+	return s, err
+}
+
+type cheerful struct{ *control }
+
+func (w cheerful) Stats(ctx context.Context) (admin.Stats, error) {
+	s, err := w.control.Stats(ctx)
+	for i := range s.Groups {
+		s.Groups[i].Out = nil
+	}
+	return s, err
+}
+
+type certain struct{ *control }
+
+func (w certain) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
+	t, err := w.control.Trace(ctx, q)
+	for _, m := range t.Messages {
+		for i := range m.Groups {
+			if m.Groups[i].State == admin.TraceUnknown {
+				m.Groups[i].State = admin.TraceSent
+			}
+		}
+	}
+	return t, err
+}
+
+type ageing struct{ *control }
+
+func (a ageing) Held(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
+	all, err := a.control.Held(ctx, q)
+	for i := range all {
+		all[i].Since = all[i].CreatedAt
+	}
+	return all, err
+}
+
+func (a ageing) ParkedKeys(ctx context.Context, q admin.KeysQuery) ([]admin.ParkedKey, error) {
+	all, err := a.control.ParkedKeys(ctx, q)
+	for i := range all {
+		all[i].Since = time.Time{}
+		held, err := a.control.Held(ctx, admin.HeldQuery{Topic: all[i].Key.Topic, Key: all[i].Key.Key})
+		if err == nil && len(held) > 0 {
+			all[i].Since = held[0].CreatedAt
+		}
+	}
+	return all, err
 }
 
 type anyState struct{ *control }
@@ -365,7 +439,7 @@ func (h hasty) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, erro
 	for i := range found.Messages {
 		for j := range found.Messages[i].Groups {
 			if g := &found.Messages[i].Groups[j]; g.State == admin.TraceHeld || g.State == admin.TraceDead {
-				g.State = trace.Settled(&found, g.Group, found.Messages[i].Seq)
+				g.State = trace.Settled(&found, g.Group, found.Messages[i].Seq, false)
 			}
 		}
 	}

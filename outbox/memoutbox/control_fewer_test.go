@@ -19,6 +19,7 @@ func least() outboxtest.Features {
 	return outboxtest.Features{
 		OneWriter: true, NoKeyOrder: true, NoDelay: true, NoWakes: true, LazyAdvance: true, NoHolder: true, NoSlots: true,
 		FixedSlots: true, NoStarts: true, NoTopics: true, NoPositions: true, NoHistory: true, NoReplay: true, NoRetention: true,
+		NoTakeover: true,
 	}
 }
 
@@ -38,7 +39,7 @@ func fewer() map[string]struct {
 		"no history":   {outboxtest.Features{NoHistory: true}, func(t *testing.T) outboxtest.Subject { t.Helper(); return broken(t, keepsNoHistory) }},
 		"least":        {least(), func(t *testing.T) outboxtest.Subject { t.Helper(); return plain(t) }},
 		"no slots, no sinks' positions, nothing set aside": {
-			outboxtest.Features{NoWakes: true, NoHolder: true, NoSlots: true, NoStarts: true, NoTopics: true, NoPositions: true, NoReplay: true, NoRetention: true},
+			outboxtest.Features{NoWakes: true, NoHolder: true, NoSlots: true, NoStarts: true, NoTopics: true, NoPositions: true, NoReplay: true, NoRetention: true, NoTakeover: true},
 			func(t *testing.T) outboxtest.Subject { t.Helper(); return delayingSubject(t) },
 		},
 	}

@@ -2,9 +2,11 @@ package memoutbox
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/outboxtest"
 )
 
 // brokenLeases are leases that let two go on, or none.
@@ -40,10 +42,45 @@ func brokenLeases() []negative {
 			"O14_ExpiredLeaseIsTakenOver": "epoch 1 after 1",
 			"O13_ReleasedLeaseIsFree":     "epoch 1 after 1",
 		}},
+		{"the dead keep their leases", deadHolds, map[string]string{
+			"O14_DeadHolderIsReplaced": "still held",
+		}},
+		{"the dead do not know", renewable, map[string]string{
+			"O14_DeadHolderIsReplaced": "renew of a dead holder",
+		}},
 		{"wakes are lost", silentWake, map[string]string{
 			"Wake_ReachesEverySubscriber": "was not woken",
 			"Relay_WakeReplacesPolling":   "was not sent upon a wake",
 		}},
+	}
+}
+
+var _ outboxtest.Mortal = (*control)(nil)
+
+// Die implements outboxtest.Mortal, as far as memory can: the lease of the dead is free.
+func (c *control) Die(_ context.Context, s driver.Session) error {
+	inner, ok := s.(*session)
+	if !ok {
+		inner = s.(controlSession).session
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.die != nil {
+		c.die(inner.group)
+		return nil
+	}
+	inner.group.held = false
+	return nil
+}
+
+func deadHolds(c *control) {
+	c.die = func(*group) {}
+	c.acquire = func(ctx context.Context, s *source, ttl time.Duration) (driver.Session, error) {
+		inner, err := s.Acquire(ctx, ttl)
+		if held, ok := errors.AsType[*driver.LeaseHeldError](err); ok {
+			held.Retry = time.Second
+		}
+		return inner, err
 	}
 }
 

@@ -35,6 +35,7 @@ type control struct {
 	cancel  func(req admin.CancelRequest) admin.Changed
 	history func(h droppable) driver.History
 	retain  func()
+	die     func(g *group)
 	counter func()
 
 	gone int64 // history up to this number is dropped; guarded by mu

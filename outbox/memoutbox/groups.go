@@ -72,7 +72,7 @@ func (ob *Outbox) known(name string) error {
 	return nil
 }
 
-// RemoveGroup implements admin.GroupManager.
+// RemoveGroup implements admin.Manager.
 func (ob operator) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) (admin.Changed, error) {
 	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
@@ -100,7 +100,7 @@ func (ob operator) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest
 	return admin.Changed{Count: n}, ctx.Err()
 }
 
-// SetMaxLag implements admin.GroupManager.
+// SetMaxLag implements admin.Manager.
 func (ob operator) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
 	if err := admin.Complete(&req); err != nil {
 		return err

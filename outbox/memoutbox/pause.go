@@ -17,12 +17,12 @@ func (s *source) Paused(ctx context.Context) ([]string, error) {
 	return slices.Clone(s.ob.paused[s.group]), ctx.Err()
 }
 
-// Pause implements admin.Pauser.
+// Pause implements admin.Manager.
 func (ob operator) Pause(ctx context.Context, req admin.PauseRequest) error {
 	return ob.setPaused(ctx, "pause", req, req.Pause)
 }
 
-// Resume implements admin.Pauser.
+// Resume implements admin.Manager.
 func (ob operator) Resume(ctx context.Context, req admin.PauseRequest) error {
 	return ob.setPaused(ctx, "resume", req, req.Resume)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Delayed implements admin.Scheduler.
+// Delayed implements admin.Manager.
 func (ob operator) Delayed(ctx context.Context, q admin.DelayedQuery) ([]admin.DelayedMessage, error) {
 	err := admin.Complete(&q)
 	if err != nil {
@@ -39,7 +39,7 @@ func (ob *Outbox) delayed(q admin.DelayedQuery) []admin.DelayedMessage {
 	return found
 }
 
-// CancelDelayed implements admin.Scheduler.
+// CancelDelayed implements admin.Manager.
 func (ob operator) CancelDelayed(ctx context.Context, req admin.CancelRequest) (admin.Changed, error) {
 	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err

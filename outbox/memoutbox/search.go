@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Search implements admin.Searcher.
+// Search implements admin.Manager.
 func (ob operator) Search(ctx context.Context, q admin.MessageQuery) (admin.MessagePage, error) {
 	err := admin.Complete(&q)
 	if err != nil {

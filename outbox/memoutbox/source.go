@@ -54,12 +54,8 @@ type source struct {
 // Source returns a source of a group. Sources of one group that are configured alike are
 // equivalent.
 func (ob *Outbox) Source(cfg SourceConfig) driver.Source {
-	if cfg.Group == "" {
-		cfg.Group = "default"
-	}
-	if cfg.Slots == 0 {
-		cfg.Slots = 1
-	}
+	cfg.Group = cmp.Or(cfg.Group, "default")
+	cfg.Slots = cmp.Or(cfg.Slots, 1)
 	return &source{ob: ob, group: cfg.Group, slots: cfg.Slots, begin: cfg.Start, topics: slices.Clone(cfg.Topics)}
 }
 
@@ -77,6 +73,7 @@ type group struct {
 	until  time.Time
 	pos    position
 	topics []string // by which pos was counted
+	out    outages
 }
 
 // slotName tells the slots of all groups apart.

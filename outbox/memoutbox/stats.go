@@ -22,6 +22,7 @@ func (ob operator) Stats(ctx context.Context) (admin.Stats, error) {
 		}
 		last := &stats.Groups[len(stats.Groups)-1]
 		last.Slots = append(last.Slots, ob.slotStats(g))
+		ob.addOutages(last, g)
 	}
 	return stats, ctx.Err()
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/outbox/internal/trace"
 )
 
-// Trace implements admin.Searcher.
+// Trace implements admin.Manager.
 func (ob operator) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
 	err := admin.Complete(&q)
 	if err != nil {
@@ -55,7 +55,8 @@ func (ob operator) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, 
 			if !topics.MatchAny(g.topics, r.Topic) {
 				state = admin.TraceFiltered
 			} else if !slices.ContainsFunc(ob.unsettled(g), func(u outbox.Record) bool { return u.Seq == r.Seq }) {
-				state = trace.Settled(&found, g.name, r.Seq)
+				at := slices.IndexFunc(ob.log, func(l outbox.Record) bool { return l.Seq == r.Seq })
+				state = trace.Settled(&found, g.name, r.Seq, at < ob.shares[g.name].begin)
 			}
 			m.Groups = append(m.Groups, admin.GroupTrace{Group: g.name, State: state})
 		}

@@ -1,6 +1,7 @@
 package mysqlbinlog
 
 import (
+	"cmp"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -51,9 +52,7 @@ func (c Config) withDefaults() Config {
 	if len(c.Tables) == 0 {
 		c.Tables = []string{"leat_outbox"}
 	}
-	if c.Heartbeat == 0 {
-		c.Heartbeat = 10 * time.Second
-	}
+	c.Heartbeat = cmp.Or(c.Heartbeat, 10*time.Second)
 	c.Logger = logger.Or(c.Logger)
 	return c
 }

@@ -2,9 +2,7 @@ package natssink_test
 
 import (
 	"context"
-	"net"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -20,20 +18,14 @@ func TestO7_ServerThatNeverComesToAnEnd(t *testing.T) {
 	for name, says := range map[string]string{"silent": "", "drips": `INFO {"server_id":"`} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server, err := faultnet.Serve(func(ctx context.Context, conn net.Conn) { faultnet.Drip(ctx, conn, says) })
-			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, server.Close()) })
-			s := newSink(t, "nats://"+server.Address(), natssink.Config{})
-			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-			defer cancel()
-			done := make(chan []outbox.Result, 1)
-			go func() { done <- s.Send(ctx, []outbox.Record{{Message: outbox.Message{ID: "1", Topic: "t"}}}) }()
-			select {
-			case results := <-done:
-				require.Equal(t, outbox.FailureOutage, outbox.KindOf(results[0].Err), results[0].Err)
-			case <-time.After(5 * time.Second):
-				require.FailNow(t, "the call goes on without its context")
-			}
+			var results []outbox.Result
+			require.NoError(t, faultnet.Endless(t.Context(), says, func(address string) func(context.Context) {
+				s := newSink(t, "nats://"+address, natssink.Config{})
+				return func(ctx context.Context) {
+					results = s.Send(ctx, []outbox.Record{{Message: outbox.Message{ID: "1", Topic: "t"}}})
+				}
+			}))
+			require.Equal(t, outbox.FailureOutage, outbox.KindOf(results[0].Err), results[0].Err)
 		})
 	}
 }

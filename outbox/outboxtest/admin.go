@@ -20,8 +20,10 @@ func adminChecks() []Check {
 	return unless(
 		noHolder,
 		Check{Name: "Admin_StatsCount", run: statsCount},
+		Check{Name: "Admin_OutagesAreSeen", run: outagesAreSeen},
 		Check{Name: "Admin_HeldIsSelected", run: heldIsSelected},
 		Check{Name: "Admin_ParkedKeysAreListed", run: parkedKeysAreListed},
+		Check{Name: "Admin_ParkedAgainIsNew", run: parkedAgainIsNew},
 		Check{Name: "Admin_FailuresAreGrouped", run: failuresAreGrouped},
 		Check{Name: "Admin_DryRunChangesNothing", run: dryRunChangesNothing},
 		Check{Name: "Admin_ChangesAreAudited", run: changesAreAudited},
@@ -34,6 +36,7 @@ func adminChecks() []Check {
 		Check{Name: "Admin_DelayedIsCancelled", run: delayedIsCancelled, skip: noDelay},
 		Check{Name: "Admin_SearchFinds", run: searchFinds},
 		Check{Name: "Admin_TraceTells", run: traceTells},
+		Check{Name: "Admin_TraceKnowsWhereAGroupBegan", run: traceKnowsBegin, skip: func(f Features) bool { return f.NoGroups || f.NoStarts || f.NoHistory }},
 		Check{Name: "Admin_TraceIsBounded", run: traceIsBounded},
 		Check{Name: "Admin_TraceBoundsWhatIsSetAside", run: traceBoundsWhatIsSetAside},
 	)
@@ -107,7 +110,7 @@ func (s *setAside) statsWithAges(ctx context.Context) (admin.Stats, admin.GroupS
 			fail.With("stats: group %q is missing in %+v", testGroup, stats)
 		}
 		g := stats.Groups[i]
-		if g.OldestRetried > 0 && len(g.Slots) > 0 && g.Slots[0].Lag > 0 {
+		if g.OldestRetried > 0 && g.OldestWaiting > 0 && len(g.Slots) > 0 && g.Slots[0].Lag > 0 {
 			return stats, g
 		}
 		fail.If(wait.For(ctx, time.Millisecond), fmt.Sprintf("stats: %+v, want ages above 0", g))
@@ -229,7 +232,7 @@ func failuresAreGrouped(ctx context.Context, tr *trial) {
 }
 
 func searchFinds(ctx context.Context, tr *trial) {
-	searcher, ok := tr.Subject.(admin.Searcher)
+	searcher, ok := tr.Subject.(admin.Manager)
 	if !ok {
 		return
 	}
@@ -282,7 +285,7 @@ func searchFinds(ctx context.Context, tr *trial) {
 }
 
 // searchAll pages through what q selects.
-func searchAll(ctx context.Context, searcher admin.Searcher, q admin.MessageQuery) ([]outbox.Record, error) {
+func searchAll(ctx context.Context, searcher admin.Manager, q admin.MessageQuery) ([]outbox.Record, error) {
 	var all []outbox.Record
 	for range mostRecords {
 		page, err := searcher.Search(ctx, q)
@@ -297,7 +300,7 @@ func searchAll(ctx context.Context, searcher admin.Searcher, q admin.MessageQuer
 
 func traceTells(ctx context.Context, tr *trial) {
 	s := ward(ctx, tr)
-	searcher, ok := tr.Subject.(admin.Searcher)
+	searcher, ok := tr.Subject.(admin.Manager)
 	if !ok {
 		return
 	}
@@ -330,7 +333,7 @@ func traceTells(ctx context.Context, tr *trial) {
 }
 
 // traceByTime follows a message whose id tells no time.
-func traceByTime(ctx context.Context, tr *trial, searcher admin.Searcher) {
+func traceByTime(ctx context.Context, tr *trial, searcher admin.Manager) {
 	msgs := named("x")
 	msgs[0].ID = "invoice 7"
 	later := 0
@@ -354,7 +357,7 @@ const mostTraced = 100
 
 // traceIsBounded traces an id that more messages have: whoever enqueues chooses ids.
 func traceIsBounded(ctx context.Context, tr *trial) {
-	searcher, ok := tr.Subject.(admin.Searcher)
+	searcher, ok := tr.Subject.(admin.Manager)
 	if !ok {
 		return
 	}
@@ -378,7 +381,7 @@ func traceIsBounded(ctx context.Context, tr *trial) {
 // traceBoundsWhatIsSetAside traces ids of more records than a trace lists, all of which are held
 // or dead: it lists the first ones, and those of its messages.
 func traceBoundsWhatIsSetAside(ctx context.Context, tr *trial) {
-	searcher, ok := tr.Subject.(admin.Searcher)
+	searcher, ok := tr.Subject.(admin.Manager)
 	if !ok {
 		return
 	}

@@ -251,24 +251,22 @@ func auditKeepsWhoAsked(ctx context.Context, tr *trial) {
 
 // changeMore changes what only some stores can change, and returns how many changes it made.
 func changeMore(ctx context.Context, tr *trial) (changes int) {
-	if manager, ok := tr.Subject.(admin.GroupManager); ok {
-		changes++
-		fail.If(manager.SetMaxLag(ctx, admin.MaxLagRequest{By: byDetails(), Group: testGroup, MaxLag: time.Hour}))
+	manager, ok := tr.Subject.(admin.Manager)
+	if !ok {
+		return 0
 	}
-	if pauser, ok := tr.Subject.(admin.Pauser); ok {
-		changes += 2
-		pause := admin.PauseRequest{By: byDetails(), Group: testGroup, Topics: []string{"none"}}
-		fail.IfAny(pauser.Pause(ctx, pause), pauser.Resume(ctx, pause))
+	pause := admin.PauseRequest{By: byDetails(), Group: testGroup, Topics: []string{"none"}}
+	fail.IfAny(manager.SetMaxLag(ctx, admin.MaxLagRequest{By: byDetails(), Group: testGroup, MaxLag: time.Hour}),
+		manager.Pause(ctx, pause), manager.Resume(ctx, pause))
+	if tr.features.NoDelay {
+		return 3
 	}
-	if scheduler, ok := tr.Subject.(admin.Scheduler); ok && !tr.features.NoDelay {
-		changes++
-		msgs := keyed("k", "later")
-		msgs[0].ID, msgs[0].NotBefore = "later", time.Now().Add(24*time.Hour)
-		tr.commit(ctx, msgs...)
-		_, err := scheduler.CancelDelayed(ctx, admin.CancelRequest{By: byDetails(), ID: "later"})
-		fail.If(err)
-	}
-	return changes
+	msgs := keyed("k", "later")
+	msgs[0].ID, msgs[0].NotBefore = "later", time.Now().Add(24*time.Hour)
+	tr.commit(ctx, msgs...)
+	_, err := manager.CancelDelayed(ctx, admin.CancelRequest{By: byDetails(), ID: "later"})
+	fail.If(err)
+	return 4
 }
 
 // longDetailsAreRefused asks with details that cannot be kept.
@@ -309,7 +307,7 @@ func groupsAreSeen(ctx context.Context, tr *trial) {
 
 func groupIsRemoved(ctx context.Context, tr *trial) {
 	s := ward(ctx, tr)
-	manager, ok := tr.Subject.(admin.GroupManager)
+	manager, ok := tr.Subject.(admin.Manager)
 	if !ok {
 		return
 	}
@@ -338,7 +336,7 @@ func groupIsRemoved(ctx context.Context, tr *trial) {
 
 func greatestLagIsSet(ctx context.Context, tr *trial) {
 	tr.holder(ctx)
-	manager, ok := tr.Subject.(admin.GroupManager)
+	manager, ok := tr.Subject.(admin.Manager)
 	if !ok {
 		return
 	}
@@ -363,7 +361,7 @@ func greatestLagIsSet(ctx context.Context, tr *trial) {
 
 func groupIsPaused(ctx context.Context, tr *trial) {
 	s := ward(ctx, tr)
-	pauser, ok := tr.Subject.(admin.Pauser)
+	pauser, ok := tr.Subject.(admin.Manager)
 	if !ok {
 		return
 	}
@@ -407,10 +405,10 @@ func groupIsPaused(ctx context.Context, tr *trial) {
 	s.reader.expectPage(ctx, 10, "i") // a session reads on: it is the relay that pauses
 }
 
-var errNotPausable = errors.New("the outbox is an admin.Pauser, and its source no driver.Pausable")
+var errNotPausable = errors.New("the outbox is an admin.Manager, and its source no driver.Pausable")
 
 func delayedIsCancelled(ctx context.Context, tr *trial) {
-	scheduler, ok := tr.Subject.(admin.Scheduler)
+	scheduler, ok := tr.Subject.(admin.Manager)
 	if !ok {
 		return
 	}
@@ -435,7 +433,7 @@ func delayedIsCancelled(ctx context.Context, tr *trial) {
 	expectError("cancel of no id", err, admin.ErrInvalidRequest)
 }
 
-func expectDelayed(ctx context.Context, scheduler admin.Scheduler, q admin.DelayedQuery, want string) {
+func expectDelayed(ctx context.Context, scheduler admin.Manager, q admin.DelayedQuery, want string) {
 	all, err := scheduler.Delayed(ctx, q)
 	found := make([]string, len(all))
 	for i := range all {
@@ -447,7 +445,7 @@ func expectDelayed(ctx context.Context, scheduler admin.Scheduler, q admin.Delay
 }
 
 // cancelIt cancels a delayed message: not in a dry run, once, and then in vain.
-func cancelIt(ctx context.Context, scheduler admin.Scheduler, id string) {
+func cancelIt(ctx context.Context, scheduler admin.Manager, id string) {
 	cancel := admin.CancelRequest{By: by(), ID: id, DryRun: true}
 	for _, want := range []int{1, 1, 0} {
 		changed, err := scheduler.CancelDelayed(ctx, cancel)

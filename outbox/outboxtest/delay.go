@@ -211,7 +211,7 @@ func (tr *trial) expectNumbered(got []outbox.Record) {
 // and when they are in the log.
 func cancelledIsNeverSent(ctx context.Context, tr *trial) {
 	d := tr.delayed()
-	canceller, ok := tr.Subject.(admin.Scheduler)
+	canceller, ok := tr.Subject.(admin.Manager)
 	if !ok {
 		return
 	}

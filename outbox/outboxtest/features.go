@@ -1,6 +1,7 @@
 package outboxtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,6 +78,10 @@ type Features struct {
 	// If something does, the Subject must be a Retainer.
 	NoRetention bool
 
+	// NoTakeover is set if the lease of a holder that has died counts until it runs out. If it
+	// is taken at once, the Subject must be a Mortal.
+	NoTakeover bool
+
 	// NoReplay is set if there is no driver.History. If there is one, the Subject must be a
 	// Replayer.
 	NoReplay bool
@@ -92,12 +97,8 @@ type Features struct {
 }
 
 func (f Features) withDefaults() Features {
-	if f.MaxPayloadBytes == 0 {
-		f.MaxPayloadBytes = outbox.DefaultMaxPayloadBytes
-	}
-	if f.DueBytes == 0 {
-		f.DueBytes = 4 << 20
-	}
+	f.MaxPayloadBytes = cmp.Or(f.MaxPayloadBytes, outbox.DefaultMaxPayloadBytes)
+	f.DueBytes = cmp.Or(f.DueBytes, 4<<20)
 	return f
 }
 
@@ -210,6 +211,7 @@ func allFeatures() []feature {
 		{"positions of sinks", Features{NoPositions: true}, func(f Features) bool { return f.NoPositions }, seePositions},
 		{"history of settled records", Features{NoHistory: true}, func(f Features) bool { return f.NoHistory }, seeHistory},
 		{"retention", Features{NoRetention: true}, noRetention, seeRetention},
+		{"takeover from the dead", Features{NoTakeover: true}, noTakeover, seeTakeover},
 		{"replay", Features{NoReplay: true}, func(f Features) bool { return f.NoReplay }, seeReplay},
 	}
 }
@@ -346,6 +348,20 @@ func seeHistory(ctx context.Context, tr *trial) presence {
 func seeRetention(_ context.Context, tr *trial) presence {
 	_, is := tr.Subject.(Retainer)
 	return found(is)
+}
+
+func noTakeover(f Features) bool { return f.NoTakeover }
+
+// seeTakeover asks for a lease that another one holds: whoever notices the dead says when to ask
+// again.
+func seeTakeover(ctx context.Context, tr *trial) presence {
+	r := tr.acquire(ctx)
+	_, err := tr.Source(testGroup).Acquire(ctx, longTTL)
+	fail.If(r.Release(ctx))
+	if held, ok := errors.AsType[*driver.LeaseHeldError](err); ok {
+		return found(held.Retry > 0)
+	}
+	return unknown
 }
 
 // seeReplay looks for a method of the subject, such as of an outbox that it embeds, that

@@ -1,6 +1,7 @@
 package outboxtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -252,9 +253,7 @@ func (tr *trial) group(cfg GroupConfig) driver.Source {
 	if !ok {
 		fail.Now(errNoGrouper)
 	}
-	if cfg.Name == "" {
-		cfg.Name = testGroup
-	}
+	cfg.Name = cmp.Or(cfg.Name, testGroup)
 	src, err := g.Group(cfg)
 	fail.If(err, fmt.Sprintf("group %+v", cfg))
 	return src

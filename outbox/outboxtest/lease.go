@@ -7,19 +7,20 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/fail"
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
 func leaseChecks() []Check {
-	return []Check{
+	return append([]Check{
 		{Name: "O9_OneHolder", run: oneHolder},
 		{Name: "O9_RenewKeepsTheLease", run: renewKeepsTheLease},
 		{Name: "O9_LostLeaseIsFenced", run: lostLeaseIsFenced},
 		{Name: "O14_ExpiredLeaseIsTakenOver", run: expiredLeaseIsTakenOver},
 		{Name: "O10_NoRepeatsAcrossCleanStops", run: noRepeatsAcrossCleanStops},
 		{Name: "O13_ReleasedLeaseIsFree", run: releasedLeaseIsFree},
-	}
+	}, unless(noTakeover, Check{Name: "O14_DeadHolderIsReplaced", run: deadHolderIsReplaced})...)
 }
 
 // oneHolder has many ask for the lease at the same time, again and again: a source that looks
@@ -113,6 +114,53 @@ func expiredLeaseIsTakenOver(ctx context.Context, tr *trial) {
 		r = next
 	}
 	r.expectDrain(ctx, 10, "a", "b")
+}
+
+// replaceTime bounds how long a dead holder keeps its lease. It is far below longTTL.
+const replaceTime = 10 * time.Second
+
+// deadHolderIsReplaced lets a session die without a word. Its lease is taken at once. The dead one,
+// if it is a zombie, knows, and can change nothing.
+func deadHolderIsReplaced(ctx context.Context, tr *trial) {
+	m, ok := tr.Subject.(Mortal)
+	if !ok {
+		fail.With("the subject is no Mortal; say Features.NoTakeover")
+	}
+	tr.commit(ctx, named("a", "b")...)
+	dead := tr.acquire(ctx)
+	p := dead.expectPage(ctx, 10, "a", "b")
+	tr.expectHeld(ctx)
+	fail.If(m.Die(ctx, dead.Session), "die")
+	var next *reader
+	asking, cancel := context.WithTimeout(ctx, replaceTime)
+	defer cancel()
+	for next == nil {
+		s, err := tr.Source(testGroup).Acquire(asking, longTTL)
+		held, isHeld := errors.AsType[*driver.LeaseHeldError](err)
+		switch {
+		case asking.Err() != nil:
+			fail.With("the lease of a dead holder is still held")
+		case err == nil:
+			next = &reader{Session: s}
+		case !isHeld || held.Retry <= 0:
+			fail.With("acquire from a dead holder: %v, which does not say when to ask again", err)
+		default:
+			_ = wait.For(asking, held.Retry) // the next round sees the error
+		}
+	}
+	if next.Epoch() <= dead.Epoch() {
+		fail.With("epoch %d after %d", next.Epoch(), dead.Epoch())
+	}
+	expectError("renew of a dead holder", dead.Renew(ctx, longTTL), driver.ErrLeaseLost)
+	if w, ok := dead.Session.(driver.Watched); ok {
+		expectError("what a dead holder knows", w.Lost(), driver.ErrLeaseLost)
+	}
+	if err := dead.Advance(ctx, p, len(p.Records)); err == nil && !tr.features.LazyAdvance {
+		fail.With("advance of a dead holder: no error")
+	}
+	fail.If(dead.Release(ctx), "release of a dead holder")
+	fail.In("after the release of a dead holder", func() { tr.expectHeld(ctx) })
+	next.expectDrain(ctx, 10, "a", "b")
 }
 
 // lostLeaseIsFenced lets a session go on after its lease was taken over.

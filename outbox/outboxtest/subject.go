@@ -115,6 +115,13 @@ type Retainer interface {
 	Retain(ctx context.Context) error
 }
 
+// Mortal is implemented by a Subject whose sessions can die as those of a process do that is killed.
+type Mortal interface {
+	// Die ends what tells others that s lives, without a word and without storing anything. It may
+	// end other sessions of the Subject, too.
+	Die(ctx context.Context, s driver.Session) error
+}
+
 // Neighbor is implemented by a Subject that can be one of several.
 type Neighbor interface {
 	// Another returns another outbox of the kind, empty as well, whose positions are not

@@ -16,10 +16,7 @@ import (
 // the rows that its Scan lets it look at. Trace finds a message by the time in its id, if that
 // is a UUID of version 7. Members leaves out standbys of a group that keeps to one slot.
 func (o *Outbox) Admin() interface {
-	admin.GroupManager
-	admin.Pauser
-	admin.Scheduler
-	admin.Searcher
+	admin.Manager
 	admin.RangeLister
 } {
 	return operator{o}

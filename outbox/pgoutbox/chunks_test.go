@@ -40,16 +40,6 @@ func TestO1_MoreThanOneStatement(t *testing.T) {
 			}
 		})
 	}
-	t.Run("InsertStatement", func(t *testing.T) {
-		t.Parallel()
-		ob, _ := newOutbox(t, pgoutbox.Config{})
-		_, _, err := ob.InsertStatement(t.Context(), msgs)
-		require.ErrorIs(t, err, outbox.ErrInvalidMessage)
-		require.ErrorContains(t, err, "25001 messages do not fit one statement")
-		_, args, err := ob.InsertStatement(t.Context(), msgs[:10_000])
-		require.NoError(t, err)
-		require.Len(t, args, 12)
-	})
 }
 
 // TestO1_MoreBytesThanOneStatement: payloads beyond what one statement carries.
@@ -76,6 +66,4 @@ func TestO1_MoreBytesThanOneStatement(t *testing.T) {
 		require.Equal(t, msgs[i].ID, got[i].ID)
 		require.True(t, string(msgs[i].Payload) == string(got[i].Payload), "payload %d", i) //nolint:testifylint // a diff of megabytes helps nobody
 	}
-	_, _, err := ob.InsertStatement(t.Context(), msgs)
-	require.ErrorIs(t, err, outbox.ErrInvalidMessage)
 }

@@ -1,6 +1,7 @@
 package pgoutbox
 
 import (
+	"cmp"
 	"log/slog"
 	"strconv"
 	"time"
@@ -73,24 +74,12 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Schema == "" {
-		c.Schema = "leat"
-	}
-	if c.Table == "" {
-		c.Table = "outbox"
-	}
-	if c.MaxPayloadBytes == 0 {
-		c.MaxPayloadBytes = outbox.DefaultMaxPayloadBytes
-	}
-	if c.MaxKeyLocks == 0 {
-		c.MaxKeyLocks = 1000
-	}
-	if c.MigrateLockTimeout == 0 {
-		c.MigrateLockTimeout = 5 * time.Second
-	}
-	if c.NotifyInterval == 0 {
-		c.NotifyInterval = 5 * time.Millisecond
-	}
+	c.Schema = cmp.Or(c.Schema, "leat")
+	c.Table = cmp.Or(c.Table, "outbox")
+	c.MaxPayloadBytes = cmp.Or(c.MaxPayloadBytes, outbox.DefaultMaxPayloadBytes)
+	c.MaxKeyLocks = cmp.Or(c.MaxKeyLocks, 1000)
+	c.MigrateLockTimeout = cmp.Or(c.MigrateLockTimeout, 5*time.Second)
+	c.NotifyInterval = cmp.Or(c.NotifyInterval, 5*time.Millisecond)
 	c.Logger = logger.Or(c.Logger)
 	return c
 }

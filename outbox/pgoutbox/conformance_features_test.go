@@ -17,6 +17,7 @@ var (
 	_ outboxtest.Neighbor       = subject{}
 	_ outboxtest.PositionLoser  = subject{}
 	_ outboxtest.CounterSetter  = subject{}
+	_ outboxtest.Mortal         = subject{}
 )
 
 // Group implements outboxtest.Grouper.
@@ -77,5 +78,12 @@ func (s subject) LosePositions(ctx context.Context) error {
 // SetCounter implements outboxtest.CounterSetter.
 func (s subject) SetCounter(ctx context.Context, last int64) error {
 	_, err := s.db.Pool.Exec(ctx, "SELECT setval('leat.outbox_seq_seq', $1)", last)
+	return err
+}
+
+// Die implements outboxtest.Mortal: the server ends the session without a word of ours.
+func (s subject) Die(ctx context.Context, _ driver.Session) error {
+	_, err := s.db.Pool.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_locks
+		WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
 	return err
 }

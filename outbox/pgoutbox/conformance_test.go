@@ -69,10 +69,7 @@ type subject struct {
 
 // operators is what operators see of it.
 type operators interface {
-	admin.GroupManager
-	admin.Pauser
-	admin.Scheduler
-	admin.Searcher
+	admin.Manager
 }
 
 func newSubject(t *testing.T) subject {

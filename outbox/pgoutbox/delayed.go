@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Delayed implements admin.Scheduler. The error wraps outbox.ErrNotMigrated if the schema
+// Delayed implements admin.Manager. The error wraps outbox.ErrNotMigrated if the schema
 // is missing.
 func (o operator) Delayed(ctx context.Context, q admin.DelayedQuery) ([]admin.DelayedMessage, error) {
 	err := admin.Complete(&q)
@@ -66,7 +66,7 @@ func (r withMore) Scan(dest ...any) error {
 	return r.Rows.Scan(append(dest, r.more)...)
 }
 
-// CancelDelayed implements admin.Scheduler.
+// CancelDelayed implements admin.Manager.
 func (o operator) CancelDelayed(ctx context.Context, req admin.CancelRequest) (admin.Changed, error) {
 	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err

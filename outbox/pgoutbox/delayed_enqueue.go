@@ -21,15 +21,3 @@ func (c *columns) putDue(msgs []outbox.Message) {
 }
 
 func delayed(m outbox.Message) bool { return !m.NotBefore.IsZero() }
-
-// refuseDelayed returns an error for the first message with a NotBefore.
-func refuseDelayed(msgs []outbox.Message) error {
-	at := slices.IndexFunc(msgs, delayed)
-	if at < 0 {
-		return nil
-	}
-	return &outbox.InvalidMessageError{
-		Index: at, Field: "NotBefore", Value: msgs[at].NotBefore.Format(time.RFC3339Nano),
-		Reason: "cannot be delayed by an INSERT that another library runs: use Enqueue",
-	}
-}

@@ -23,7 +23,7 @@ func maintenance(tb testing.TB, ob *pgoutbox.Outbox, cfg pgoutbox.MaintenanceCon
 }
 
 // once runs one round.
-func once(t *testing.T, m *pgoutbox.Maintenance) pgoutbox.MaintenanceReport {
+func once(t *testing.T, m *pgoutbox.Maintenance) admin.MaintenanceReport {
 	t.Helper()
 	report, err := m.RunOnce(t.Context())
 	require.NoError(t, err)
@@ -53,9 +53,6 @@ func makeDue(t *testing.T, db *testenv.Database) {
 func TestO1_DelayedExistsIffCommitted(t *testing.T) {
 	t.Parallel()
 	for name, open := range entries() {
-		if name == "InsertStatement" {
-			continue // see TestO1_InsertStatementRefusesADelay
-		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ob, db := newOutbox(t, pgoutbox.Config{})
@@ -78,15 +75,6 @@ func TestO1_DelayedExistsIffCommitted(t *testing.T) {
 			require.Equal(t, []string{"later"}, payloads(readAll(t, s, 10)))
 		})
 	}
-}
-
-// TestO1_InsertStatementRefusesADelay: one INSERT has one table.
-func TestO1_InsertStatementRefusesADelay(t *testing.T) {
-	t.Parallel()
-	ob, _ := newOutbox(t, pgoutbox.Config{})
-	_, _, err := ob.InsertStatement(t.Context(), append(keyed("", "now"), delayedBy("", later(), "later")...))
-	require.ErrorIs(t, err, outbox.ErrInvalidMessage)
-	require.ErrorContains(t, err, "messages[1].NotBefore")
 }
 
 // TestO1_DelayedWithoutItsTable: nothing can be delayed, all else is enqueued.

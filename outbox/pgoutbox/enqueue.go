@@ -51,19 +51,22 @@ func (o *Outbox) enqueuePgx(ctx context.Context, tx pgx.Tx, msgs []outbox.Messag
 		return nil, err
 	}
 	take := func(keys []int64) error { return taken.take(ctx, keys, o.cfg.MaxKeyLocks, o.heldIn(tx)) }
-	return ready, o.insert(ctx, ready, nil, take, func(sql string, args []any, _ int64) (int64, error) {
+	self := tx.Conn().PgConn().PID()
+	defer o.watch(ctx, ready, self)()
+	err = o.insert(ctx, ready, nil, take, func(sql string, args []any, _ int64) (int64, error) {
 		tag, err := tx.Exec(ctx, sql, args...)
 		if errors.Is(err, pgx.ErrTxClosed) {
 			err = fmt.Errorf("%w: %w", outbox.ErrNotInTransaction, err)
 		}
 		return tag.RowsAffected(), err
 	})
+	return ready, o.explainWait(ctx, err, ready, self)
 }
 
 // EnqueueSQL is Enqueue for database/sql. The driver is pgx's
 // (github.com/jackc/pgx/v5/stdlib) or lib/pq (tested with 1.12); one that takes no slices
-// as arrays fails on the first parameter, with an error that says so. The outbox itself, and
-// what relays, works through the pgx pool that New was given.
+// as arrays fails on the first parameter, with an error that says so. InSQLTx begins and commits
+// tx by itself.
 func (o *Outbox) EnqueueSQL(ctx context.Context, tx *sql.Tx, msgs ...outbox.Message) error {
 	began := time.Now()
 	ready, err := o.enqueueSQL(ctx, tx, msgs)
@@ -86,7 +89,8 @@ func (o *Outbox) enqueueSQL(ctx context.Context, tx *sql.Tx, msgs []outbox.Messa
 	take := func(keys []int64) error {
 		return o.sqlLocks.find(tx).take(ctx, keys, o.cfg.MaxKeyLocks, o.heldInSQL(tx))
 	}
-	return ready, o.insert(ctx, ready, &instance, take, func(query string, args []any, _ int64) (int64, error) {
+	defer o.watch(ctx, ready, 0)()
+	err = o.insert(ctx, ready, &instance, take, func(query string, args []any, _ int64) (int64, error) {
 		res, err := tx.ExecContext(ctx, query, args...)
 		if errors.Is(err, sql.ErrTxDone) {
 			err = fmt.Errorf("%w: %w", outbox.ErrNotInTransaction, err)
@@ -96,6 +100,7 @@ func (o *Outbox) enqueueSQL(ctx context.Context, tx *sql.Tx, msgs []outbox.Messa
 		}
 		return res.RowsAffected()
 	})
+	return ready, o.explainWait(ctx, err, ready, 0)
 }
 
 // EnqueueContext enqueues in the pgx.Tx or *sql.Tx that ctx carries: put there

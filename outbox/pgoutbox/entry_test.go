@@ -48,17 +48,6 @@ func entries() map[string]func(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Da
 				return tx.SendBatch(ctx, &b).Close()
 			})
 		},
-		"InsertStatement": func(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) entry {
-			t.Helper()
-			return pgxEntry(t, db, func(ctx context.Context, tx pgx.Tx, msgs ...outbox.Message) error {
-				query, args, err := ob.InsertStatement(ctx, msgs)
-				if err != nil || query == "" {
-					return err
-				}
-				_, err = tx.Exec(ctx, query, args...)
-				return err
-			})
-		},
 		"EnqueueSQL": func(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) entry {
 			t.Helper()
 			return sqlEntry(t, db, func(ctx context.Context, tx *sql.Tx, msgs ...outbox.Message) error {
@@ -173,9 +162,6 @@ func TestO1_NoMessageIsNoOp(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
 	for name, open := range entries() {
-		if name == "InsertStatement" {
-			continue // there is no statement that does nothing
-		}
 		e := open(t, ob, db)
 		require.NoError(t, e.enqueue(t.Context()), name)
 		require.NoError(t, e.end(true), name)

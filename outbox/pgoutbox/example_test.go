@@ -2,6 +2,7 @@ package pgoutbox_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -203,4 +204,56 @@ func ExampleMigrations() {
 	names, err := fs.Glob(files, "*.sql")
 	fmt.Println(names, err)
 	// Output: [00001_outbox.sql] <nil>
+}
+
+// A service on database/sql keeps its *sql.DB, opened with pgx's driver. The outbox works
+// through it, relay and maintenance included.
+func ExampleNewSQL() {
+	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool, _ *pgoutbox.Outbox) error {
+		db, err := sql.Open("pgx", pool.Config().ConnString())
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		ob, err := pgoutbox.NewSQL(db, pgoutbox.Config{})
+		if err != nil {
+			return err
+		}
+		err = ob.InSQLTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO orders VALUES ($1)", "o-1"); err != nil {
+				return err
+			}
+			return ob.EnqueueSQL(ctx, tx, outbox.Message{Topic: "orders", Key: "o-1", Payload: []byte("placed")})
+		})
+		if err != nil {
+			return err
+		}
+		return drain(ctx, ob)
+	})
+	fmt.Println(err)
+	// Output:
+	// sent orders placed
+	// <nil>
+}
+
+// The outbox sends what is enqueued, even if two messages have one ID. A unique key of your own
+// makes an event be enqueued once, however often its cause is tried again.
+func ExampleOutbox_Enqueue_once() {
+	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
+		place := func(id string) error {
+			return ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+				tag, err := tx.Exec(ctx, "INSERT INTO orders VALUES ($1) ON CONFLICT DO NOTHING", id)
+				if err != nil || tag.RowsAffected() == 0 { // placed already, and its event enqueued with it
+					return err
+				}
+				return ob.Enqueue(ctx, tx, outbox.Message{Topic: "orders", Key: id, Payload: []byte(id + " placed")})
+			})
+		}
+		return errors.Join(place("o-1"), place("o-1"), place("o-2"), drain(ctx, ob))
+	})
+	fmt.Println(err)
+	// Output:
+	// sent orders o-1 placed
+	// sent orders o-2 placed
+	// <nil>
 }

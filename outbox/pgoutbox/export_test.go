@@ -2,9 +2,9 @@ package pgoutbox
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/outbox/driver"
 )
@@ -26,8 +26,8 @@ func (o *Outbox) HistorySQL(name string) string {
 	return o.sql.historyFromTime
 }
 
-// PoolOf is the pool of ob.
-func PoolOf(ob *Outbox) *pgxpool.Pool { return ob.pool.Pool }
+// Ask asks on a connection of the application that ob uses.
+func Ask(ctx context.Context, ob *Outbox, sql string) pgx.Row { return ob.pool.QueryRow(ctx, sql) }
 
 // IsJoined reports whether a session hands out what its tail brings.
 func IsJoined(s driver.Session) bool { return s.(*session).Joined() }
@@ -40,3 +40,9 @@ func CheckTail(ctx context.Context, s *Source) error {
 
 // ByIndex is the statement before that of Stats.
 const ByIndex = byIndex
+
+// IsSQL reports whether NewSQL has made o.
+func (o *Outbox) IsSQL() bool { return o.db != nil }
+
+// WarnOfWaits makes o look soon who has the key that a call waits for.
+func (o *Outbox) WarnOfWaits(after time.Duration) { o.waitWarning = after }

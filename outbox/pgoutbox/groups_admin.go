@@ -38,7 +38,7 @@ func (o operator) Members(ctx context.Context, group string) ([]admin.Member, er
 	var members []admin.Member
 	var known bool
 	batch := &pgx.Batch{}
-	batch.Queue(o.sql.groupKnown, group).QueryRow(func(row pgx.Row) error { return row.Scan(&known, nil, nil) })
+	batch.Queue(o.sql.groupKnown, group, []string{}).QueryRow(func(row pgx.Row) error { return row.Scan(&known, nil, nil) })
 	batch.Queue(o.sql.members, group).Query(func(rows pgx.Rows) (err error) {
 		members, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m admin.Member, err error) {
 			var since *time.Time
@@ -58,7 +58,7 @@ func (o operator) Members(ctx context.Context, group string) ([]admin.Member, er
 	return members, describe(err)
 }
 
-// RemoveGroup implements admin.GroupManager.
+// RemoveGroup implements admin.Manager.
 func (o operator) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) (admin.Changed, error) {
 	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
@@ -71,6 +71,9 @@ func (o operator) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest)
 	err := o.changeGroup(ctx, req.Group, "remove_group", req.By, func(tx pgx.Tx) (map[string]any, error) {
 		var leases int
 		var owner *string
+		if _, err := o.leases.Bury(ctx, tx, req.Group); err != nil {
+			return nil, err
+		}
 		if err := tx.QueryRow(ctx, o.sql.groupLive, req.Group).Scan(&leases, &owner); err != nil {
 			return nil, err
 		}
@@ -96,7 +99,14 @@ func (o operator) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest)
 func (o *Outbox) removable(ctx context.Context, group string) (changed admin.Changed, err error) {
 	var known bool
 	var owner *string
-	err = o.pool.QueryRow(ctx, o.sql.groupKnown, group).Scan(&known, &changed.Count, &owner)
+	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadOnly}
+	err = pgx.BeginTxFunc(ctx, o.pool, opts, func(tx pgx.Tx) error {
+		gone, err := o.leases.Gone(ctx, tx, group)
+		if err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, o.sql.groupKnown, group, append([]string{}, gone...)).Scan(&known, &changed.Count, &owner)
+	})
 	switch {
 	case err != nil:
 	case !known:
@@ -109,7 +119,7 @@ func (o *Outbox) removable(ctx context.Context, group string) (changed admin.Cha
 	return admin.Changed{}, err
 }
 
-// SetMaxLag implements admin.GroupManager.
+// SetMaxLag implements admin.Manager.
 func (o operator) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
 	if err := admin.Complete(&req); err != nil {
 		return err

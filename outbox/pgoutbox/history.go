@@ -1,6 +1,7 @@
 package pgoutbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,9 +50,7 @@ type HistoryConfig struct {
 // transaction open. It needs the privileges of a relay but for the leases, and
 // INSERT on the audit.
 func (o *Outbox) History(cfg HistoryConfig) (driver.History, error) {
-	if cfg.Group == "" {
-		cfg.Group = defaultGroup
-	}
+	cfg.Group = cmp.Or(cfg.Group, defaultGroup)
 	if err := validateGroup(cfg.Group); err != nil {
 		return nil, err
 	}

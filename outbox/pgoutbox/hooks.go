@@ -29,9 +29,9 @@ func (m *Maintenance) observe(ctx context.Context, e admin.MaintenanceEvent) {
 func (m *Maintenance) promote(ctx context.Context) (moved int64, stayed bool, err error) {
 	began := time.Now()
 	moved, stayed, err = m.ob.promote(ctx)
-	m.timing.done(ctx, MaintenanceReport{Promoted: moved}, err)
+	m.timing.done(ctx, admin.MaintenanceReport{Promoted: moved}, err)
 	if moved > 0 || err != nil {
-		m.observe(ctx, admin.MaintenanceEvent{Between: true, Report: MaintenanceReport{Promoted: moved}, Took: time.Since(began), Err: err})
+		m.observe(ctx, admin.MaintenanceEvent{Between: true, Report: admin.MaintenanceReport{Promoted: moved}, Took: time.Since(began), Err: err})
 	}
 	return moved, stayed, err
 }

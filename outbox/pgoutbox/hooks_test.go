@@ -61,10 +61,10 @@ func TestHook_Maintenance(t *testing.T) {
 	require.Len(t, heard.rounds, 2)
 	require.Positive(t, heard.rounds[0].Took)
 	require.NoError(t, heard.rounds[0].Err)
-	require.Zero(t, heard.rounds[0].Report.(pgoutbox.MaintenanceReport).Promoted)
+	require.Zero(t, heard.rounds[0].Report.Promoted)
 	require.False(t, heard.rounds[0].Between)
 	require.True(t, heard.rounds[1].Between)
-	require.Equal(t, pgoutbox.MaintenanceReport{Promoted: 1}, heard.rounds[1].Report)
+	require.Equal(t, admin.MaintenanceReport{Promoted: 1}, heard.rounds[1].Report)
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

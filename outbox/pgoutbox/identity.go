@@ -28,8 +28,7 @@ func (o *Outbox) checkDatabase(ctx context.Context, tx pgx.Tx) (*keyLocks, error
 	if err := pgmigrate.CheckEncoding(conn.PgConn()); err != nil {
 		return nil, err
 	}
-	ours, theirs := o.address.ConnConfig, conn.Config()
-	if ours.Host != theirs.Host || ours.Port != theirs.Port || ours.Database != theirs.Database {
+	if theirs := conn.Config(); !o.address.Same(theirs) {
 		instance, err := o.instanceID(ctx)
 		if err != nil {
 			return nil, err

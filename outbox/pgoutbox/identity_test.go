@@ -45,8 +45,7 @@ func slowDoor(t *testing.T) (ob *pgoutbox.Outbox, asked <-chan bool, open chan s
 func prepare(ctx context.Context, ob *pgoutbox.Outbox) <-chan error {
 	done := make(chan error, 1)
 	go func() {
-		_, _, err := ob.InsertStatement(ctx, keyed("k", "x"))
-		done <- err
+		done <- ob.QueueEnqueue(ctx, &pgx.Batch{}, keyed("k", "x")...)
 	}()
 	return done
 }

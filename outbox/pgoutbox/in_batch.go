@@ -36,11 +36,11 @@ func (o *Outbox) InBatch(ctx context.Context, batch *pgx.Batch, msgs ...outbox.M
 	return o.committed(ctx)
 }
 
-func (o *Outbox) inBatch(ctx context.Context, batch *pgx.Batch, msgs []outbox.Message) ([]outbox.Message, error) {
+func (o *Outbox) inBatch(ctx context.Context, batch *pgx.Batch, msgs []outbox.Message) (ready []outbox.Message, err error) {
 	if batch == nil {
 		return nil, fmt.Errorf("%w: batch is nil", outbox.ErrNotInTransaction)
 	}
-	ready, err := o.prepare.Prepare(ctx, msgs)
+	ready, err = o.prepare.Prepare(ctx, msgs)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +53,8 @@ func (o *Outbox) inBatch(ctx context.Context, batch *pgx.Batch, msgs []outbox.Me
 			return rows, nil
 		})
 	}
+	defer o.watch(ctx, ready, 0)()
+	defer func() { err = o.explainWait(ctx, err, ready, 0) }()
 	switch {
 	case err != nil || all.Len() == 0:
 		return ready, err
@@ -70,16 +72,13 @@ func (o *Outbox) inBatch(ctx context.Context, batch *pgx.Batch, msgs []outbox.Me
 
 // sendBatch sends batch, which is a transaction of its own outside one.
 func (o *Outbox) sendBatch(ctx context.Context, batch *pgx.Batch) error {
-	conn, err := o.pool.Acquire(ctx)
-	if err != nil {
+	return o.pool.Use(ctx, func(conn *pgx.Conn) error {
+		err := conn.SendBatch(ctx, batch).Close()
+		if err != nil && conn.IsClosed() {
+			return unknownCommit(err)
+		}
 		return err
-	}
-	defer conn.Release()
-	err = conn.SendBatch(ctx, batch).Close()
-	if err != nil && conn.Conn().IsClosed() {
-		return unknownCommit(err)
-	}
-	return err
+	})
 }
 
 // copied returns a batch of the same statements, since one can be sent but once, and

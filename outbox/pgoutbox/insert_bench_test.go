@@ -61,9 +61,8 @@ func BenchmarkStatement(b *testing.B) {
 				msgs := benchMessages(n, bench.headers)
 				b.ReportAllocs()
 				for b.Loop() {
-					query, args, err := ob.InsertStatement(b.Context(), msgs)
-					if err != nil || query == "" || len(args) == 0 {
-						b.Fatal(query, err)
+					if err := ob.QueueEnqueue(b.Context(), &pgx.Batch{}, msgs...); err != nil {
+						b.Fatal(err)
 					}
 				}
 			})

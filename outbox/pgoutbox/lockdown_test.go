@@ -16,7 +16,7 @@ func TestPrivileges_AdvisoryLocks(t *testing.T) {
 	t.Parallel()
 	all := func() []string {
 		grants := []string{"USAGE ON SEQUENCE leat.outbox_seq_seq", "SELECT ON SEQUENCE leat.outbox_seq_seq"}
-		for _, table := range []string{"", "_meta", "_migrations", "_leases", "_positions", "_groups", "_members", "_held", "_dead", "_audit", "_delayed", "_status", "_standing"} {
+		for _, table := range []string{"", "_meta", "_migrations", "_leases", "_positions", "_groups", "_members", "_held", "_out", "_dead", "_audit", "_delayed", "_status", "_standing"} {
 			grants = append(grants, "SELECT ON leat.outbox"+table, "INSERT ON leat.outbox"+table, "UPDATE ON leat.outbox"+table, "DELETE ON leat.outbox"+table)
 		}
 		return grants
@@ -59,6 +59,6 @@ func TestPrivileges_AdvisoryLocks(t *testing.T) {
 // roleOf returns the role that ob works as.
 func roleOf(t *testing.T, ob *pgoutbox.Outbox) (role string) {
 	t.Helper()
-	require.NoError(t, pgoutbox.PoolOf(ob).QueryRow(t.Context(), "SELECT current_user::text").Scan(&role))
+	require.NoError(t, pgoutbox.Ask(t.Context(), ob, "SELECT current_user::text").Scan(&role))
 	return role
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
@@ -26,7 +27,8 @@ import (
 // messages, INSERT on the log, and with KeepAudit SELECT and DELETE on the audit;
 // without NoDDL its role is a member of the log's owner and may CREATE in the schema,
 // with NoDDL it has DELETE on the log. It uses two or three, at most four
-// connections of the pool at a time, which may go through a pooler in transaction mode.
+// connections of the pool at a time, which may go through a pooler in transaction mode, and
+// while it works one of its own, with which its leases end.
 type Maintenance struct {
 	ob      *Outbox
 	cfg     MaintenanceConfig
@@ -38,6 +40,7 @@ type Maintenance struct {
 	// archived are ranges that were archived and could not be dropped yet, with the
 	// snapshot that the archive saw at least. Only the running round uses it.
 	archived map[string]string
+	clock    clocks.Watch
 	// standing are the alarms that last. Only the running round uses it.
 	standing hooks.Standing[outbox.AlarmEvent]
 }
@@ -57,10 +60,11 @@ func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
 	if m.sql, err = loadMaintenance(ob.cfg); err != nil {
 		return nil, err
 	}
-	if m.keeping, err = ob.task(maintenanceLease, cfg.Lease); err != nil {
+	line := ob.line()
+	if m.keeping, err = ob.task(line, maintenanceLease, cfg.Lease); err != nil {
 		return nil, err
 	}
-	m.timing, err = ob.task(delayedLease, cfg.Lease)
+	m.timing, err = ob.task(line, delayedLease, cfg.Lease)
 	return m, err
 }
 
@@ -103,16 +107,16 @@ func (m *Maintenance) Run(ctx context.Context) error {
 // RunOnce does one round and moves what is due, for scheduled jobs and tests. While
 // another process works it returns a *driver.LeaseHeldError. After any other error the
 // report has what was done before it.
-func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
+func (m *Maintenance) RunOnce(ctx context.Context) (admin.MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
-		return MaintenanceReport{}, fmt.Errorf("%w: maintenance of the outbox", outbox.ErrAlreadyRunning)
+		return admin.MaintenanceReport{}, fmt.Errorf("%w: maintenance of the outbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	if err := m.check(ctx); err != nil {
 		m.keeping.failed(ctx, err)
-		return MaintenanceReport{}, err
+		return admin.MaintenanceReport{}, err
 	}
-	var report MaintenanceReport
+	var report admin.MaintenanceReport
 	err := m.keeping.Run(ctx, func(ctx context.Context) (err error) {
 		report, err = m.round(ctx)
 		return err
@@ -126,6 +130,9 @@ func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
 	}
 	return report, errors.Join(err, promoted)
 }
+
+// standbyPoll is how soon a process that stands by looks whether the one that works has died.
+const standbyPoll = 2 * time.Second
 
 // serve does the work of a task, again and again after the waits that it asks for.
 func (m *Maintenance) serve(ctx context.Context, task *leasedTask, work func(context.Context) (time.Duration, error)) error {
@@ -151,7 +158,11 @@ func (m *Maintenance) serve(ctx context.Context, task *leasedTask, work func(con
 			if task == m.keeping {
 				m.alarmsEnded(ctx, m.standing.End())
 			}
-			_ = wait.For(ctx, max(min(held.Remaining, m.cfg.Lease/5), time.Millisecond))
+			wake := min(held.Remaining, m.cfg.Lease/5)
+			if held.Retry > 0 {
+				wake = min(wake, standbyPoll)
+			}
+			_ = wait.For(ctx, max(wake, time.Millisecond))
 		case err != nil:
 			m.log.WarnContext(ctx, "maintenance starts over", slog.String("lease", task.lease), slog.Any("error", err))
 			if time.Since(began) > time.Minute {
@@ -199,7 +210,7 @@ func (m *Maintenance) check(ctx context.Context) error {
 }
 
 // round does one round, and tells the hooks.
-func (m *Maintenance) round(ctx context.Context) (MaintenanceReport, error) {
+func (m *Maintenance) round(ctx context.Context) (admin.MaintenanceReport, error) {
 	r, began := &round{Maintenance: m}, time.Now()
 	err := r.all(ctx)
 	m.alarmsEnded(ctx, m.standing.Round(r.report.Alarms, alarmKey, err == nil && !r.report.Busy))
@@ -220,7 +231,7 @@ func (r *round) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.sequence, r.last, r.report.Sequence = facts.Sequence, probe.Sequence, probe.Sequence
+	r.sequence, r.last = facts.Sequence, probe.Sequence
 	var errs []error
 	for _, step := range []struct {
 		name string
@@ -249,9 +260,10 @@ type round struct {
 
 	sequence uint32
 	last     int64 // the number that the sequence has come to
-	report   MaintenanceReport
+	report   admin.MaintenanceReport
 	known    bool     // the groups were looked at
 	exempt   []string // groups that are past their greatest lag
+	doubted  bool     // the clock
 	trim     string   // the open-ended range, where it is too large to be closed
 }
 

@@ -1,6 +1,7 @@
 package pgoutbox
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"time"
@@ -98,25 +99,17 @@ type MaintenanceConfig struct {
 type ArchiveFunc func(ctx context.Context, part admin.Range, records iter.Seq2[outbox.Record, error]) error
 
 func (c MaintenanceConfig) withDefaults() MaintenanceConfig {
-	c.Interval = orDefault(c.Interval, time.Minute)
-	c.Lease = orDefault(c.Lease, 30*time.Second)
-	c.Retention = orDefault(c.Retention, 7*24*time.Hour)
-	c.PartitionSize = orDefault(c.PartitionSize, 10_000_000)
-	c.Ahead = orDefault(c.Ahead, 2)
-	c.LockTimeout = orDefault(c.LockTimeout, 200*time.Millisecond)
-	c.MaxTailScan = orDefault(c.MaxTailScan, 256<<20)
-	c.DeleteChunk = orDefault(c.DeleteChunk, 5000)
-	c.WarnAt = orDefault(c.WarnAt, 0.5)
-	c.DelayedPoll = orDefault(c.DelayedPoll, time.Second)
+	c.Interval = cmp.Or(c.Interval, time.Minute)
+	c.Lease = cmp.Or(c.Lease, 30*time.Second)
+	c.Retention = cmp.Or(c.Retention, 7*24*time.Hour)
+	c.PartitionSize = cmp.Or(c.PartitionSize, 10_000_000)
+	c.Ahead = cmp.Or(c.Ahead, 2)
+	c.LockTimeout = cmp.Or(c.LockTimeout, 200*time.Millisecond)
+	c.MaxTailScan = cmp.Or(c.MaxTailScan, 256<<20)
+	c.DeleteChunk = cmp.Or(c.DeleteChunk, 5000)
+	c.WarnAt = cmp.Or(c.WarnAt, 0.5)
+	c.DelayedPoll = cmp.Or(c.DelayedPoll, time.Second)
 	return c
-}
-
-func orDefault[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }
 
 func (c MaintenanceConfig) validate() error {

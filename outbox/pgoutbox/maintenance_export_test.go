@@ -37,7 +37,7 @@ func ExtendOnce(ctx context.Context, m *Maintenance) error {
 }
 
 // CloseOnce closes the range in use, if it holds a message, and a free log can be had.
-func CloseOnce(ctx context.Context, m *Maintenance) ([]admin.Range, error) {
+func CloseOnce(ctx context.Context, m *Maintenance) ([]string, error) {
 	r := &round{Maintenance: &Maintenance{ob: m.ob, cfg: m.cfg, sql: m.sql, log: m.log}}
 	r.cfg.MaxBytes, r.sql.begun = 0, "SELECT $1::bigint IS NOT NULL AND EXISTS (SELECT FROM {range})"
 	r.cfg.Retention = 0

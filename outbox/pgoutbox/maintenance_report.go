@@ -11,28 +11,6 @@ func rangeAttr(r admin.Range) slog.Attr {
 	return slog.Group("range", slog.String("table", r.Table), slog.Int64("from_seq", r.From), slog.Int64("to_seq", r.To))
 }
 
-// MaintenanceReport is what one round has done.
-type MaintenanceReport struct {
-	// Sequence is the number that was drawn last, as the round began.
-	Sequence int64
-	// Added and Dropped are the ranges that the round has made and removed. Closed is the
-	// one that was in use and had become old or large enough: the sequence goes on in the
-	// next one.
-	Added, Dropped, Closed []admin.Range
-	// Deleted is the number of messages that were deleted in chunks.
-	Deleted int64
-	// PrunedAudit and PrunedDead are the numbers of rows of the audit and of dead
-	// records that were deleted.
-	PrunedAudit, PrunedDead int64
-	// Promoted is the number of delayed messages that became due.
-	Promoted int64
-	// Busy is set if producers held the log for as long as the round had patience; the
-	// next one tries again.
-	Busy bool
-	// Alarms are what an operator should see to.
-	Alarms []outbox.AlarmEvent
-}
-
 // The kinds of alarms.
 const (
 	// AlarmHistoryPinned is raised if a group without a greatest lag has not read messages that are
@@ -55,6 +33,9 @@ const (
 	// AlarmBusy is raised if the locks that a change of the ranges needs were not to be had,
 	// since transactions that use the log stay open: producers, a backup.
 	AlarmBusy outbox.AlarmKind = "busy"
+	// AlarmClock is raised if the clocks of the database and of this process differ by more than an
+	// hour, or if the database's has jumped. Nothing is dropped, deleted or exempted until it is trusted again.
+	AlarmClock outbox.AlarmKind = "clock"
 )
 
 // logged are the attributes of an alarm in the log.

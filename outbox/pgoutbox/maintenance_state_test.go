@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -20,7 +21,7 @@ func TestMaintenanceState(t *testing.T) {
 	cfg.Interval, cfg.DelayedPoll, cfg.Lease = 10*time.Millisecond, 10*time.Millisecond, time.Second
 	run := func() (*pgoutbox.Maintenance, func()) {
 		m, done := maintenance(t, ob, cfg), make(chan error, 1)
-		require.Equal(t, pgoutbox.MaintenanceState{}, m.State(), "before it runs")
+		require.Equal(t, admin.MaintenanceState{}, m.State(), "before it runs")
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { done <- m.Run(ctx) }()
 		return m, func() {
@@ -28,7 +29,7 @@ func TestMaintenanceState(t *testing.T) {
 			require.NoError(t, <-done)
 		}
 	}
-	works := func(s pgoutbox.TaskState) bool {
+	works := func(s admin.TaskState) bool {
 		return s.Leads && s.Leader == "" && s.LastErr == nil && !s.LastSuccess.IsZero() && s.LastSuccess.Equal(s.LastRun)
 	}
 	leader, stopLeader := run()

@@ -2,9 +2,11 @@ package pgoutbox
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
 var _ driver.Sharded = (*source)(nil)
@@ -12,14 +14,52 @@ var _ driver.Sharded = (*source)(nil)
 // Share implements driver.Sharded. It also asks for another number of slots where
 // SourceConfig.Slots is not that of the group, once all relays of the group that
 // live agree and have had ttl to say so. A group with one slot that is to keep it
-// costs one read a call and no write.
+// costs its leader one read a call and no write, and each standby a row, so that it is seen. Of
+// several slots it asks to be asked often: between two writes it only looks for relays whose
+// sessions are gone.
 func (s *source) Share(ctx context.Context, ttl time.Duration) (driver.Share, error) {
-	var slots, members int
-	err := s.ob.pool.QueryRow(ctx, s.sql.share, s.cfg.Group, s.claimant.Name(), s.cfg.Slots, ttl.Microseconds()).Scan(&slots, &members)
-	if err != nil {
-		return driver.Share{}, unusable(describe(err))
+	s.sharing.mu.Lock()
+	defer s.sharing.mu.Unlock()
+	if share := s.sharing.share; share.Slots > 1 && time.Since(s.sharing.asked) < ttl/3 {
+		look, err := s.ob.chain.Look(ctx, s.ob.pool, s.cfg.Group, pglease.Former{})
+		if err == nil && look.Gone {
+			err = s.bury(ctx)
+		}
+		if err != nil {
+			return driver.Share{}, unusable(describe(err))
+		}
+		if look.Slots == share.Slots && look.Members == s.sharing.members && !look.Changing && !look.Gone {
+			return share, nil
+		}
 	}
-	return driver.Share{Slots: slots, Fair: (slots + members - 1) / members}, nil
+	asked := time.Now()
+	share, members, err := s.askShare(ctx, ttl)
+	if err == nil {
+		s.sharing.share, s.sharing.members, s.sharing.asked = share, members, asked
+	}
+	return share, err
+}
+
+// sharing is what the source knows of its share.
+type sharing struct {
+	mu      sync.Mutex
+	share   driver.Share
+	members int
+	asked   time.Time
+}
+
+// askShare says that this relay lives, and returns how many do.
+func (s *source) askShare(ctx context.Context, ttl time.Duration) (share driver.Share, members int, err error) {
+	var slots int
+	err = s.ob.pool.QueryRow(ctx, s.sql.share, s.cfg.Group, s.claimant.Name(), s.cfg.Slots, ttl.Microseconds()).Scan(&slots, &members)
+	if err != nil {
+		return share, 0, unusable(describe(err))
+	}
+	share = driver.Share{Slots: slots, Fair: (slots + members - 1) / members}
+	if slots > 1 {
+		share.Retry = pglease.Retry
+	}
+	return share, members, nil
 }
 
 // Leave implements driver.Sharded.

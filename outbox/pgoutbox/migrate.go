@@ -9,6 +9,7 @@ import (
 
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 //go:embed migrations/*.sql
@@ -18,33 +19,25 @@ var migrationFiles embed.FS
 // version of the library work with. Producers do not look.
 const neededSchema = 1
 
-// SchemaStatus is the state of the outbox's schema.
-type SchemaStatus struct {
-	// Current is the version in the database, 0 where there is none; Latest is
-	// the one this library was written for. A Current above Latest is fine: a
-	// newer release has migrated already.
-	Current, Latest int
-}
-
 // Migrate creates or upgrades the outbox's schema. It is safe to call from many
 // processes at once and does nothing where everything is in place. No wait for
 // a lock exceeds Config.MigrateLockTimeout; when one does, the error has
 // SQLSTATE 55P03 and Migrate can be called again. Migrations only expand: the
 // previous release of the library goes on working.
 func (o *Outbox) Migrate(ctx context.Context) error {
-	return o.cfg.migrations().Migrate(ctx, pgmigrate.FromPool(o.pool.Pool), pgmigrate.Options{LockTimeout: o.cfg.MigrateLockTimeout})
+	return o.cfg.migrations().Migrate(ctx, pgmigrate.FromSessions(o.pool.Sessions), pgmigrate.Options{LockTimeout: o.cfg.MigrateLockTimeout})
 }
 
 // SchemaStatus looks at the schema and changes nothing.
-func (o *Outbox) SchemaStatus(ctx context.Context) (SchemaStatus, error) {
-	st, err := o.cfg.migrations().Status(ctx, pgmigrate.FromPool(o.pool.Pool))
-	return SchemaStatus{Current: st.Current, Latest: st.Latest}, err
+func (o *Outbox) SchemaStatus(ctx context.Context) (admin.SchemaStatus, error) {
+	st, err := o.cfg.migrations().Status(ctx, pgmigrate.FromSessions(o.pool.Sessions))
+	return admin.SchemaStatus{Current: st.Current, Latest: st.Latest}, err
 }
 
 // requireSchema returns an error that wraps outbox.ErrNotMigrated where the
 // schema is missing or older than neededSchema.
 func (o *Outbox) requireSchema(ctx context.Context) error {
-	err := o.cfg.migrations().Require(ctx, pgmigrate.FromPool(o.pool.Pool), neededSchema)
+	err := o.cfg.migrations().Require(ctx, pgmigrate.FromSessions(o.pool.Sessions), neededSchema)
 	if errors.Is(err, pgmigrate.ErrBehind) {
 		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -99,7 +100,7 @@ func TestSchemaStatus(t *testing.T) {
 	exec(t, db, "INSERT INTO leat.outbox_migrations (version, name) VALUES (1000, 'from the future')")
 	ahead, err := ob.SchemaStatus(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, pgoutbox.SchemaStatus{Current: 1000, Latest: st.Latest}, ahead)
+	require.Equal(t, admin.SchemaStatus{Current: 1000, Latest: st.Latest}, ahead)
 	require.NoError(t, ob.Migrate(t.Context()))
 	require.NoError(t, source(t, ob, "").Check(t.Context()), "a newer release has migrated already")
 

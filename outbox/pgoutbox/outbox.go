@@ -2,11 +2,14 @@ package pgoutbox
 
 import (
 	"database/sql"
+	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/keyhash"
@@ -20,9 +23,10 @@ import (
 // Outbox is one outbox in one PostgreSQL database. It is safe for concurrent
 // use; make one and keep it. It owns no goroutines and needs no Close.
 type Outbox struct {
-	pool     pgpin.Pool      // the application's, with settings of ours
-	address  *pgxpool.Config // the pool's: read once, since Pool.Config copies
-	noteKey  string          // of what connections have shown about their database
+	pool     pgpin.Pool    // the application's, with settings of ours
+	address  pgpin.Address // of connections of our own
+	db       *sql.DB       // nil if made by New
+	noteKey  string        // of what connections have shown about their database
 	cfg      Config
 	prepare  outbox.Preparer
 	sql      statements
@@ -40,6 +44,8 @@ type Outbox struct {
 	sqlLocks   weakly[sql.Tx, keyLocks]
 	queuedKeys weakly[pgx.Batch, queuedKeys]
 
+	waitWarning time.Duration // waitWarning; shorter in tests
+
 	mu       sync.Mutex
 	instance string // of this outbox; empty until it was asked for
 	asking   *asking
@@ -50,10 +56,41 @@ var _ outbox.Enqueuer = (*Outbox)(nil)
 // New returns the outbox that lives in the database of pool. It returns an error
 // that wraps outbox.ErrInvalidConfig when pool is nil or cfg cannot work. It
 // connects to nothing: call Migrate once, for example at start-up.
+//
+// Connections beside the pool, such as the relay's, are opened as the pool would open them,
+// its BeforeConnect included: a password that changes is set there.
 func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 	if pool == nil {
 		return nil, outbox.ConfigError("pool", nil, "must not be nil")
 	}
+	return newOutbox(pgpin.Of(pool), pgpin.AddressOf(pool), cfg)
+}
+
+// NewSQL is New for services on database/sql, whose transactions are those of InSQLTx. The
+// driver of db must be pgx's own, github.com/jackc/pgx/v5/stdlib: others, and wrappers
+// of it, are refused. A service on lib/pq uses New with a small pgx pool, and EnqueueSQL.
+//
+// The connections beside db, such as the relay's, are opened with the address and the password
+// that a connection of db was opened with, and when the server refuses that password, with one
+// of a newer connection. What stdlib.OptionAfterConnect sets is not set on them.
+func NewSQL(db *sql.DB, cfg Config) (*Outbox, error) {
+	if db == nil {
+		return nil, outbox.ConfigError("db", nil, "must not be nil")
+	}
+	if _, ok := db.Driver().(*stdlib.Driver); !ok {
+		return nil, outbox.ConfigError("db", fmt.Sprintf("%T", db.Driver()),
+			"must use pgx's driver, *stdlib.Driver; with another one, such as lib/pq, give New a pgx pool for the relay, and EnqueueSQL the transactions")
+	}
+	sessions := pgpin.OfSQL(db)
+	o, err := newOutbox(sessions, sessions, cfg)
+	if err != nil {
+		return nil, err
+	}
+	o.db = db
+	return o, nil
+}
+
+func newOutbox(sessions pgpin.Sessions, address pgpin.Address, cfg Config) (*Outbox, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -84,8 +121,8 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 	}
 	table := cfg.names().Qualified("")
 	return &Outbox{
-		pool:     pgpin.Pool{Pool: pool},
-		address:  pool.Config(),
+		pool:     pgpin.Pool{Sessions: sessions},
+		address:  address,
 		noteKey:  "leat:" + self,
 		cfg:      cfg,
 		prepare:  outbox.Preparer{MaxPayloadBytes: cfg.MaxPayloadBytes, Injector: cfg.Injector},
@@ -96,5 +133,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 		held:     held,
 		table:    table,
 		wholeBox: keyhash.Lock("outbox", table),
+
+		waitWarning: waitWarning,
 	}, nil
 }

@@ -97,11 +97,11 @@ func (r *round) ahead(ctx context.Context) error {
 	}
 	empty := 0
 	for _, p := range parts[:len(parts)-1] {
-		if p.From > r.report.Sequence {
+		if p.From > r.last {
 			empty++
 		}
 	}
-	if r.report.Sequence < tail.From && empty >= r.cfg.Ahead {
+	if r.last < tail.From && empty >= r.cfg.Ahead {
 		return nil
 	}
 	return r.extend(ctx, tail, 2*r.cfg.Ahead-empty)
@@ -129,8 +129,8 @@ func (r *round) extend(ctx context.Context, tail part, n int) error {
 	if err != nil {
 		return err
 	}
-	r.report.Added = append(r.report.Added, added...)
 	for _, a := range added {
+		r.report.Added = append(r.report.Added, a.Table)
 		r.log.InfoContext(ctx, "range added", rangeAttr(a))
 	}
 	return nil

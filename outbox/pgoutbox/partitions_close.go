@@ -54,7 +54,7 @@ func (r *round) closeRange(ctx context.Context) error {
 		return err
 	}
 	r.last = p.To - 1
-	r.report.Closed = append(r.report.Closed, p.Range)
+	r.report.Closed = append(r.report.Closed, p.Table)
 	r.log.InfoContext(ctx, "range closed", rangeAttr(p.Range))
 	return nil
 }

@@ -72,7 +72,7 @@ func TestO2_OldLogIsClosed(t *testing.T) {
 	putMany(t, ob, 5, 5)
 	settle(t, s)
 	report := once(t, m)
-	require.Equal(t, []string{"outbox_p1"}, tables(report.Closed))
+	require.Equal(t, []string{"outbox_p1"}, report.Closed)
 	require.Empty(t, report.Dropped)
 	require.Empty(t, once(t, m).Closed, "the next one is empty")
 	putMany(t, ob, 10, 1)
@@ -81,8 +81,8 @@ func TestO2_OldLogIsClosed(t *testing.T) {
 	putMany(t, ob, 11, 1)
 	require.Len(t, readAll(t, s, 10), 2)
 	report = once(t, m)
-	require.Equal(t, []string{"outbox_p2"}, tables(report.Closed))
-	require.Equal(t, []string{"outbox_p1"}, tables(report.Dropped), "the youngest of p2 is new")
+	require.Equal(t, []string{"outbox_p2"}, report.Closed)
+	require.Equal(t, []string{"outbox_p1"}, report.Dropped, "the youngest of p2 is new")
 
 	kept := pgoutbox.MaintenanceConfig{Retention: -1}
 	age(t, db, "90 days")

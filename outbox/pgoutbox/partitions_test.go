@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -62,18 +63,14 @@ func TestO2_RangesAreMadeAhead(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
 	m := maintenance(t, ob, small())
-	report := once(t, m)
-	require.Zero(t, report.Sequence)
+	once(t, m)
 	require.Equal(t, []string{
 		"outbox_p1 FROM (MINVALUE) TO ('11')", "outbox_p2 FROM ('11') TO ('21')",
 		"outbox_tail FROM ('21') TO (MAXVALUE)",
 	}, layout(t, db), "two are empty")
 
 	putMany(t, ob, 1, 1)
-	report = once(t, m)
-	require.Equal(t, []admin.Range{
-		{Table: "outbox_p3", From: 21, To: 31}, {Table: "outbox_p4", From: 31, To: 41}, {Table: "outbox_p5", From: 41, To: 51},
-	}, report.Added)
+	require.Equal(t, []string{"outbox_p3", "outbox_p4", "outbox_p5"}, once(t, m).Added)
 	require.Equal(t, []string{
 		"outbox_p1 FROM (MINVALUE) TO ('11')", "outbox_p2 FROM ('11') TO ('21')", "outbox_p3 FROM ('21') TO ('31')",
 		"outbox_p4 FROM ('31') TO ('41')", "outbox_p5 FROM ('41') TO ('51')", "outbox_tail FROM ('51') TO (MAXVALUE)",
@@ -96,8 +93,10 @@ func TestO2_RelayDownForLong(t *testing.T) {
 		putMany(t, ob, want, 77)
 		report := once(t, m)
 		require.Len(t, report.Added, 5, "the closed one and four ahead")
-		require.Equal(t, report.Added[0].To, report.Added[1].From)
-		require.Greater(t, report.Added[0].To, report.Sequence+10)
+		ranges, err := ob.Admin().(admin.RangeLister).Ranges(t.Context())
+		require.NoError(t, err)
+		first := slices.IndexFunc(ranges, func(r admin.Range) bool { return r.Table == report.Added[0] })
+		require.Greater(t, ranges[first].To, query1[int64](t, db, "SELECT max(seq) FROM leat.outbox")+10)
 		for _, r := range readAll(t, s, 50) {
 			require.Equal(t, strconv.Itoa(want), string(r.Payload))
 			want++
@@ -147,7 +146,7 @@ func TestO2_ProducersDoNotWaitForRanges(t *testing.T) {
 	ob, db := smallRanges(t)
 	m := maintenance(t, ob, small())
 	open := begin(t, ob, db).put("held", "1")
-	report := make(chan pgoutbox.MaintenanceReport, 1)
+	report := make(chan admin.MaintenanceReport, 1)
 	go func() {
 		r, err := m.RunOnce(t.Context())
 		if err != nil {
@@ -157,7 +156,7 @@ func TestO2_ProducersDoNotWaitForRanges(t *testing.T) {
 	}()
 	var worst time.Duration
 	n := 0
-	var busy pgoutbox.MaintenanceReport
+	var busy admin.MaintenanceReport
 	for done := false; !done; {
 		began := time.Now()
 		put(t, ob, fmt.Sprint("free ", n), "x")

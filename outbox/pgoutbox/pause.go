@@ -27,12 +27,12 @@ func (o *Outbox) paused(ctx context.Context, db interface {
 	return patterns, err
 }
 
-// Pause implements admin.Pauser.
+// Pause implements admin.Manager.
 func (o operator) Pause(ctx context.Context, req admin.PauseRequest) error {
 	return o.setPaused(ctx, "pause", req, req.Pause)
 }
 
-// Resume implements admin.Pauser.
+// Resume implements admin.Manager.
 func (o operator) Resume(ctx context.Context, req admin.PauseRequest) error {
 	return o.setPaused(ctx, "resume", req, req.Resume)
 }
@@ -43,7 +43,7 @@ func (o *Outbox) setPaused(ctx context.Context, action string, req admin.PauseRe
 	}
 	return o.changeGroup(ctx, req.Group, action, req.By, func(tx pgx.Tx) (map[string]any, error) {
 		var known bool
-		if err := tx.QueryRow(ctx, o.sql.groupKnown, req.Group).Scan(&known, nil, nil); err != nil {
+		if err := tx.QueryRow(ctx, o.sql.groupKnown, req.Group, []string{}).Scan(&known, nil, nil); err != nil {
 			return nil, err
 		}
 		if !known {

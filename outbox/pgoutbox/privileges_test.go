@@ -29,7 +29,7 @@ func TestPrivileges(t *testing.T) {
 	relays := []string{
 		"SELECT ON leat.outbox", "SELECT ON SEQUENCE leat.outbox_seq_seq", "SELECT ON leat.outbox_meta", "SELECT ON leat.outbox_migrations", "INSERT ON leat.outbox_audit",
 	}
-	for _, table := range []string{"leases", "positions", "groups", "members", "held", "dead"} {
+	for _, table := range []string{"leases", "positions", "groups", "members", "held", "out", "dead"} {
 		for _, p := range []string{"SELECT", "INSERT", "UPDATE", "DELETE"} {
 			relays = append(relays, p+" ON leat.outbox_"+table)
 		}

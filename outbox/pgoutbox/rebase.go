@@ -1,6 +1,7 @@
 package pgoutbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,9 +36,7 @@ type RebaseRequest struct {
 }
 
 func (r RebaseRequest) withDefaults() RebaseRequest {
-	if r.Group == "" {
-		r.Group = defaultGroup
-	}
+	r.Group = cmp.Or(r.Group, defaultGroup)
 	return r
 }
 
@@ -211,11 +210,16 @@ func (b *rebase) noGroup() error {
 	return outbox.ConfigError("Group", b.Group, "is no group of this outbox")
 }
 
-// held returns a *driver.LeaseHeldError if a relay of the group holds a lease.
+// held returns a *driver.LeaseHeldError if a relay of the group holds a lease whose session is
+// not gone.
 func (b *rebase) held(ctx context.Context, tx pgx.Tx) error {
+	gone, err := b.ob.leases.Gone(ctx, tx, b.Group)
+	if err != nil {
+		return err
+	}
 	var owner string
 	var micros int64
-	err := tx.QueryRow(ctx, b.holder, b.Group).Scan(&owner, &micros)
+	err = tx.QueryRow(ctx, b.holder, b.Group, append([]string{}, gone...)).Scan(&owner, &micros)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
 	}

@@ -15,11 +15,29 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
+// trusts reports whether the database's clock may be trusted with what cannot be undone.
+func (r *round) trusts(ctx context.Context) (bool, error) {
+	now, err := r.ob.now(ctx)
+	if err != nil {
+		return false, err
+	}
+	doubt := r.clock.Look(now)
+	if doubt != nil && !r.doubted {
+		r.doubted = true
+		r.alarm(ctx, outbox.AlarmEvent{Kind: AlarmClock, Detail: doubt.Error()})
+	}
+	return doubt == nil, nil
+}
+
 // groups looks at how far behind the groups are, raises alarms, and notes who holds
 // nothing back any more.
 func (r *round) groups(ctx context.Context) error {
+	trusted, err := r.trusts(ctx)
+	if err != nil || !trusted {
+		return err
+	}
 	var lags []groupLag
-	err := r.read(ctx, func(tx pgx.Tx) error {
+	err = r.read(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, r.sql.lags)
 		if err != nil {
 			return err
@@ -128,7 +146,7 @@ func (r *round) dropRanges(ctx context.Context) error {
 		}
 		delete(r.archived, p.Table)
 		total -= p.Bytes
-		r.report.Dropped = append(r.report.Dropped, p.Range)
+		r.report.Dropped = append(r.report.Dropped, p.Table)
 		r.log.InfoContext(ctx, "range dropped", rangeAttr(p.Range))
 	}
 	return nil
@@ -149,6 +167,13 @@ func (r *round) young(ctx context.Context, p part) (young bool, err error) {
 
 // drop drops one range, or returns errKept where a group is not past it.
 func (r *round) drop(ctx context.Context, p admin.Range) error {
+	trusted, err := r.trusts(ctx)
+	if err == nil && !trusted {
+		err = errKept
+	}
+	if err != nil {
+		return err
+	}
 	if err := r.read(ctx, func(tx pgx.Tx) error { // so that no lock is taken and nothing archived in vain
 		_, err := r.losers(ctx, tx, p)
 		return err

@@ -25,6 +25,9 @@ func (r *round) deleteFrom(ctx context.Context, table string) error {
 	if r.cfg.Retention < 0 {
 		return nil
 	}
+	if trusted, err := r.trusts(ctx); err != nil || !trusted {
+		return err
+	}
 	var at, deleted int64
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -86,7 +89,10 @@ func (r *round) auditLoss(ctx context.Context, table string, deleted int64) erro
 
 // prune deletes old rows of the audit and of dead records.
 func (r *round) prune(ctx context.Context) error {
-	var err error
+	trusted, err := r.trusts(ctx)
+	if err != nil || !trusted {
+		return err
+	}
 	if r.cfg.KeepAudit > 0 {
 		r.report.PrunedAudit, err = r.pruneBy(ctx, r.sql.pruneAudit, r.cfg.KeepAudit)
 	}

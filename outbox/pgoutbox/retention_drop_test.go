@@ -12,8 +12,8 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/failpoint/failpointtest"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
-	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
 // TestO2_DropWaits: a transaction that has written to a range and is open while the range
@@ -51,7 +51,7 @@ func TestO2_DropWaits(t *testing.T) {
 		cfg := atOnce()
 		cfg.LockTimeout = 30 * time.Second
 		m := maintenance(t, ob, cfg)
-		done := make(chan pgoutbox.MaintenanceReport, 1)
+		done := make(chan admin.MaintenanceReport, 1)
 		// The round waits for late with its first lock, that of the ranges ahead.
 		go func() {
 			r, err := m.RunOnce(t.Context())

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // TestO2_DropWaits_ForWritersOfTheRange: a drop waits for who has written to its range
@@ -26,7 +26,7 @@ func TestO2_DropWaits_ForWritersOfTheRange(t *testing.T) {
 	putMany(t, ob, 8, 4)
 	settle(t, s)
 
-	done := make(chan pgoutbox.MaintenanceReport, 1)
+	done := make(chan admin.MaintenanceReport, 1)
 	m := maintenance(t, ob, cfg)
 	go func() {
 		r, err := m.RunOnce(t.Context())

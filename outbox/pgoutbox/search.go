@@ -15,7 +15,7 @@ import (
 // set back.
 const searchSlack = time.Minute
 
-// Search implements admin.Searcher. The ends of a stretch of time are found by halving.
+// Search implements admin.Manager. The ends of a stretch of time are found by halving.
 func (o operator) Search(ctx context.Context, q admin.MessageQuery) (admin.MessagePage, error) {
 	err := admin.Complete(&q)
 	if err != nil {

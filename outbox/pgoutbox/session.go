@@ -25,14 +25,15 @@ var (
 	_ driver.Holder  = (*session)(nil)
 )
 
-// open connects, loads the position and begins to listen.
-func (s *source) open(ctx context.Context, lease pglease.Lease, attempt pglease.Attempt) (*session, error) {
+// open connects, loads the position and begins to listen. The lease was claimed on writer.
+func (s *source) open(ctx context.Context, writer *pgx.Conn, lease pglease.Lease, attempt pglease.Attempt) (*session, error) {
 	log := &slotLog{source: s, lease: lease}
 	cfg := pglog.Config{
 		Lease:    lease,
 		Leases:   s.ob.leases,
 		Windows:  s.ob.window,
 		Held:     s.ob.held,
+		Writer:   writer,
 		Connect:  s.connect,
 		Pool:     s.ob.pool,
 		Describe: describe,

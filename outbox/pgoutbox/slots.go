@@ -2,9 +2,11 @@ package pgoutbox
 
 import (
 	"context"
-	"errors"
+	"log/slog"
 	"slices"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pglease"
@@ -79,22 +81,37 @@ func (s *source) mayStart(g pgwindow.Group) error {
 	return nil
 }
 
-// claim takes the lease of a slot that is free.
-func (s *source) claim(ctx context.Context, attempt pglease.Attempt, ttl time.Duration) (pglease.Lease, error) {
+// settle makes the group ready for a claim: listed, started, and a change of its slots completed
+// that can be.
+func (s *source) settle(ctx context.Context) error {
 	g, err := s.group(ctx)
+	if err == nil && g.Next != 0 {
+		_, err = s.ob.chain.Complete(ctx, s.ob.pool, s.cfg.Group)
+	}
+	return err
+}
+
+// claim locks the attempt's name on writer, and then takes the lease of a slot that is free.
+func (s *source) claim(ctx context.Context, writer *pgx.Conn, attempt pglease.Attempt, ttl time.Duration) (pglease.Lease, error) {
+	owner, err := s.ob.leases.Lock(ctx, writer, attempt)
 	if err != nil {
 		return pglease.Lease{}, err
 	}
-	if g.Next != 0 {
-		if _, err := s.ob.chain.Complete(ctx, s.ob.pool, s.cfg.Group); err != nil {
-			return pglease.Lease{}, err
+	return s.ob.chain.Claim(ctx, writer, s.cfg.Group, owner, attempt.Former, ttl)
+}
+
+// bury gives up the leases of relays whose sessions are gone, which do not live any more. One
+// that does, since a connection was cut and no process, asks for its share at once.
+func (s *source) bury(ctx context.Context) error {
+	owners, err := s.ob.leases.BuryNow(ctx, s.ob.pool, s.cfg.Group)
+	for _, owner := range owners {
+		s.ob.cfg.Logger.InfoContext(ctx, "lease taken before its time: the session of its holder is gone",
+			slog.String("group", s.cfg.Group), slog.String("leader", owner))
+		if err == nil {
+			_, err = s.ob.pool.Exec(ctx, s.sql.leave, s.cfg.Group, pglease.NameOf(owner))
 		}
 	}
-	lease, err := s.ob.chain.Claim(ctx, s.ob.pool, s.cfg.Group, attempt.Owner, attempt.Former, ttl)
-	if held, ok := errors.AsType[*driver.LeaseHeldError](err); ok && g.Next != 0 {
-		held.Remaining = switchPoll
-	}
-	return lease, err
+	return err
 }
 
 // Slot implements driver.Slotted.

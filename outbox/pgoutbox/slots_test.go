@@ -10,6 +10,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -197,11 +198,11 @@ func TestO14_Share(t *testing.T) {
 	require.ErrorIs(t, err, driver.ErrSlotClosed)
 	require.NoError(t, s.Release(ctx))
 	s = acquireFrom(t, a)
-	require.Equal(t, driver.Share{Slots: 5, Fair: 5}, share(a, time.Hour))
-	require.Equal(t, driver.Share{Slots: 5, Fair: 3}, share(one, time.Hour))
-	require.Equal(t, driver.Share{Slots: 5, Fair: 2}, share(other, time.Hour))
+	require.Equal(t, driver.Share{Slots: 5, Fair: 5, Retry: pglease.Retry}, share(a, time.Hour))
+	require.Equal(t, driver.Share{Slots: 5, Fair: 3, Retry: pglease.Retry}, share(one, time.Hour))
+	require.Equal(t, driver.Share{Slots: 5, Fair: 2, Retry: pglease.Retry}, share(other, time.Hour))
 	require.NoError(t, other.Leave(ctx))
-	require.Equal(t, driver.Share{Slots: 5, Fair: 3}, share(a, time.Hour))
+	require.Equal(t, driver.Share{Slots: 5, Fair: 3, Retry: pglease.Retry}, share(a, time.Hour))
 	require.NoError(t, s.Release(ctx))
 }
 

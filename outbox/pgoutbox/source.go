@@ -1,6 +1,7 @@
 package pgoutbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,12 +74,8 @@ const defaultGroup = "default"
 const maxSlots = 64
 
 func (c SourceConfig) withDefaults() SourceConfig {
-	if c.Group == "" {
-		c.Group = defaultGroup
-	}
-	if c.Slots == 0 {
-		c.Slots = 1
-	}
+	c.Group = cmp.Or(c.Group, defaultGroup)
+	c.Slots = cmp.Or(c.Slots, 1)
 	if len(c.Topics) == 0 {
 		c.Topics = nil
 	}
@@ -128,6 +125,7 @@ type source struct {
 	pooled   sync.Once
 	split    sync.Once
 	listener listener
+	sharing  sharing
 }
 
 var _ driver.Source = (*source)(nil)
@@ -235,20 +233,51 @@ func (s *source) checkPositions(ctx context.Context, facts pgwindow.Facts) error
 
 // Acquire implements driver.Source: it takes any slot that is free. A lease that an
 // earlier session of this very source left behind, because the database was away
-// when it ended, is taken at once.
+// when it ended, is taken at once, and so is that of a relay whose session is gone.
 func (s *source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	attempt := s.claimant.Begin()
-	lease, err := s.claim(ctx, attempt, ttl)
-	if err == nil {
-		var n *session
-		if n, err = s.open(ctx, lease, attempt); err == nil {
-			return n, nil
+	n, err := s.acquire(ctx, attempt, ttl)
+	if err != nil {
+		s.claimant.End(attempt)
+		return nil, unusable(describe(err))
+	}
+	return n, nil
+}
+
+// acquire looks first, which costs one statement while others hold all slots. Then it opens the
+// connection on which it claims: its lock must be there before the claim.
+func (s *source) acquire(ctx context.Context, attempt pglease.Attempt, ttl time.Duration) (*session, error) {
+	look, err := s.ob.chain.Look(ctx, s.ob.pool, s.cfg.Group, attempt.Former)
+	if err == nil && look.Held != nil {
+		if look.Changing {
+			look.Held.Remaining = switchPoll
 		}
+		err = look.Held
+	}
+	if err == nil && look.Gone {
+		err = s.bury(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.settle(ctx); err != nil {
+		return nil, err
+	}
+	writer, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lease, err := s.claim(ctx, writer, attempt, ttl)
+	if err != nil {
+		pglog.Close(ctx, writer)
+		return nil, err
+	}
+	n, err := s.open(ctx, writer, lease, attempt)
+	if err != nil {
 		log := s.ob.cfg.Logger.With(slog.String("group", s.cfg.Group), slog.Int("slot", int(lease.Slot.No)))
 		s.ob.leases.GiveBack(ctx, s.ob.pool, lease, log)
 	}
-	s.claimant.End(attempt)
-	return nil, unusable(describe(err))
+	return n, err
 }
 
 // Wakes implements driver.Source: commits that this process has announced and,

@@ -17,7 +17,7 @@ func (c Config) load(targets map[string]*string) error {
 // statements are those of an Outbox.
 type statements struct {
 	enqueue, enqueueOne, enqueueOneChecked, enqueueDelayed string
-	instance, own, locksHeld, ranges                       string
+	instance, own, locksHeld, locksHolder, ranges          string
 	page, pageEarly, pageLarge, pageSettings               string
 	inHotStandby                                           string
 
@@ -47,6 +47,7 @@ func loadStatements(cfg Config) (statements, error) {
 		"own":                 &s.own,
 		"in_hot_standby":      &s.inHotStandby,
 		"key_locks_held":      &s.locksHeld,
+		"key_locks_holder":    &s.locksHolder,
 		"ranges":              &s.ranges,
 		"page":                &s.page,
 		"page_early":          &s.pageEarly,

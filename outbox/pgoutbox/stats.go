@@ -15,6 +15,7 @@ func (o operator) Stats(ctx context.Context) (admin.Stats, error) {
 	batch := &pgx.Batch{}
 	batch.Queue(byIndex)
 	batch.Queue(o.sql.stats).Query(func(rows pgx.Rows) error { return scanStats(rows, &s) })
+	o.held.QueueOutages(batch, &s.Groups)
 	err := o.pool.SendBatch(ctx, batch).Close()
 	return s, describe(err)
 }
@@ -33,10 +34,10 @@ func scanStats(rows pgx.Rows, s *admin.Stats) error {
 	var held, retrying, parked, dead, slot *int
 	var estimated *bool
 	var epoch, window, pending *int64
-	var oldest, left, age, lag *int64 // in µs
+	var oldest, waiting, left, age, lag *int64 // in µs
 	_, err := pgx.ForEachRow(rows, []any{
 		&s.LastSeq, &s.Bytes, &s.Rows, &s.Ranges, &s.RangesAhead, &s.Delayed, &s.DelayedEstimated, &s.Maintainer,
-		&group, &held, &retrying, &parked, &dead, &estimated, &oldest,
+		&group, &held, &retrying, &parked, &dead, &estimated, &oldest, &waiting,
 		&slot, &owner, &epoch, &left, &window, &age, &pending, &lag, &problem,
 	}, func() error {
 		if group == nil {
@@ -45,7 +46,7 @@ func scanStats(rows pgx.Rows, s *admin.Stats) error {
 		if len(s.Groups) == 0 || s.Groups[len(s.Groups)-1].Name != *group {
 			s.Groups = append(s.Groups, admin.GroupStats{
 				Name: *group, Held: or0(held), Retrying: or0(retrying), Parked: or0(parked), Dead: or0(dead), Estimated: or0(estimated),
-				OldestRetried: ageOf(oldest),
+				OldestRetried: ageOf(oldest), OldestWaiting: ageOf(waiting),
 			})
 		}
 		if slot != nil {

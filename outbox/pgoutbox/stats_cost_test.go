@@ -64,7 +64,7 @@ func TestO15_StatsAreBounded(t *testing.T) {
 			require.Equal(t, []int{10_000, 10_000, 10_000}, []int{s.Delayed, behind.Held, behind.Dead}, "a floor")
 		}
 	}
-	require.Equal(t, 50, sampled(t, db), "two statements a sample, and what sets jit and their settings")
+	require.Equal(t, 60, sampled(t, db), "three statements a sample, and what sets jit and their settings")
 }
 
 // fillBeside adds a group that has read nothing and one that has read all, and sets six times

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leat-go/leat/internal/hooks"
@@ -133,21 +134,22 @@ func (t *tail) follow(ctx context.Context) error {
 // connect opens a connection for replication. Its user is asked for no password here: the
 // address has it, or the pool's BeforeConnect.
 func (t *tail) connect(ctx context.Context) (*pgconn.PgConn, error) {
-	var cfg *pgconn.Config
-	var err error
 	if t.cfg.URL != "" {
-		cfg, err = pgconn.ParseConfig(t.cfg.URL)
-	} else {
-		address := t.log.source.ob.address
-		own := address.ConnConfig.Copy()
-		if address.BeforeConnect != nil {
-			err = address.BeforeConnect(ctx, own)
+		cfg, err := pgconn.ParseConfig(t.cfg.URL)
+		if err != nil {
+			return nil, err
 		}
-		cfg = &own.Config
+		return t.open(ctx, cfg)
 	}
-	if err != nil {
-		return nil, err
-	}
+	var conn *pgconn.PgConn
+	err := t.log.source.ob.address.Dial(ctx, func(cfg *pgx.ConnConfig) (err error) {
+		conn, err = t.open(ctx, &cfg.Config)
+		return err
+	})
+	return conn, err
+}
+
+func (t *tail) open(ctx context.Context, cfg *pgconn.Config) (*pgconn.PgConn, error) {
 	name := "leat tail " + t.log.source.cfg.Group
 	cfg.RuntimeParams["replication"] = "database"
 	cfg.RuntimeParams["application_name"] = storable.AtMost(name, 63)

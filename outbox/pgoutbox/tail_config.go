@@ -1,6 +1,7 @@
 package pgoutbox
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -49,18 +50,10 @@ type TailConfig struct {
 const tailName = "leat"
 
 func (c TailConfig) withDefaults() TailConfig {
-	if c.Publication == "" {
-		c.Publication = tailName
-	}
-	if c.Look == 0 {
-		c.Look = time.Second
-	}
-	if c.MaxLag == 0 {
-		c.MaxLag = 2 * time.Second
-	}
-	if c.MaxRows == 0 {
-		c.MaxRows = 10_000
-	}
+	c.Publication = cmp.Or(c.Publication, tailName)
+	c.Look = cmp.Or(c.Look, time.Second)
+	c.MaxLag = cmp.Or(c.MaxLag, 2*time.Second)
+	c.MaxRows = cmp.Or(c.MaxRows, 10_000)
 	return c
 }
 

@@ -99,6 +99,7 @@ type wholeSession interface {
 	driver.Slotted
 	driver.Positioned
 	driver.Tailed
+	driver.OutageKeeper
 }
 
 type followingSession struct{ wholeSession }

@@ -1,6 +1,7 @@
 package pgoutbox
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -198,9 +199,7 @@ func (s *tailStream) owe(missed []int64, now time.Time, patience time.Duration) 
 // Close implements pglog.Stream.
 func (s *tailStream) Close(because string) {
 	s.mu.Lock()
-	if s.cause == "" {
-		s.cause = because
-	}
+	s.cause = cmp.Or(s.cause, because)
 	s.ended, s.rows, s.whole = true, nil, 0
 	s.mu.Unlock()
 	s.wal.Close()

@@ -16,7 +16,7 @@ import (
 // traceFirst is how long from Since on a message is looked for first.
 const traceFirst = 2 * time.Hour
 
-// Trace implements admin.Searcher. A message is found by the time in its id, if that is
+// Trace implements admin.Manager. A message is found by the time in its id, if that is
 // a UUID of version 7: around that time first, and if nothing is there, from then on.
 func (o operator) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
 	byTime := q.Since.IsZero()
@@ -101,8 +101,8 @@ func (o *Outbox) traceGroups(ctx context.Context, tx pgx.Tx, records []outbox.Re
 	_, err = pgx.ForEachRow(rows, []any{&seq, &g.Group, &g.State}, func() error {
 		at := slices.Index(seqs, seq)
 		found := g
-		if g.State == admin.TraceSent {
-			found.State = trace.Settled(&known, g.Group, seq)
+		if behind := g.State == admin.TraceUnknown; behind || g.State == admin.TraceSent {
+			found.State = trace.Settled(&known, g.Group, seq, behind)
 		}
 		messages[at].Groups = append(messages[at].Groups, found)
 		return nil

@@ -35,7 +35,7 @@ func (o *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx pgx.T
 // pgconn.SafeToRetry is also true of an answer that was lost (pgx 5.12).
 func (o *Outbox) begin(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	committing := false
-	err := pgx.BeginFunc(ctx, o.pool.Pool, func(tx pgx.Tx) error {
+	err := pgx.BeginFunc(ctx, o.pool.Sessions, func(tx pgx.Tx) error {
 		err := fn(tx)
 		if conn := tx.Conn(); err == nil && !conn.IsClosed() && conn.PgConn().IsBusy() {
 			err = errOpenRows
@@ -43,14 +43,20 @@ func (o *Outbox) begin(ctx context.Context, fn func(tx pgx.Tx) error) error {
 		committing = err == nil && ctx.Err() == nil && !tx.Conn().IsClosed()
 		return err
 	})
-	answer, answered := errors.AsType[*pgconn.PgError](err)
-	switch {
-	case err == nil, !committing, errors.Is(err, pgx.ErrTxClosed), errors.Is(err, pgx.ErrTxCommitRollback),
-		answered && pgerr.Refused(answer.SeverityUnlocalized, answer.Code):
+	if err == nil || !committing {
 		return err
-	default:
-		return unknownCommit(err)
 	}
+	return commitError(err)
+}
+
+// commitError returns the error of a COMMIT that was sent.
+func commitError(err error) error {
+	answer, answered := errors.AsType[*pgconn.PgError](err)
+	if errors.Is(err, pgx.ErrTxClosed) || errors.Is(err, pgx.ErrTxCommitRollback) ||
+		answered && pgerr.Refused(answer.SeverityUnlocalized, answer.Code) {
+		return err
+	}
+	return unknownCommit(err)
 }
 
 // errOpenRows is the error of a function that has left rows open: nothing can be sent, COMMIT
@@ -71,6 +77,36 @@ func (o *Outbox) committed(ctx context.Context) error {
 	}
 	return nil
 }
+
+// InSQLTx is InTx for database/sql, with an outbox of NewSQL. It returns an error with any other.
+func (o *Outbox) InSQLTx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
+	if o.db == nil {
+		return errNoSQL
+	}
+	// database/sql also hands the context to the driver's COMMIT, and rolls back when it ends.
+	txCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	tx, err := o.db.BeginTx(txCtx, nil)
+	if err != nil {
+		return pgerr.Standby(err)
+	}
+	defer func() { _ = tx.Rollback() }() // has ended already if Commit was reached
+	if err := fn(ContextWithSQLTx(ctx, tx), tx); err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if err := tx.Commit(); errors.Is(err, sql.ErrTxDone) {
+		return err
+	} else if err != nil {
+		return commitError(err)
+	}
+	return o.committed(ctx)
+}
+
+var errNoSQL = errors.New("leat: InSQLTx needs an outbox of pgoutbox.NewSQL; with a pgx pool, use InTx")
 
 // Wake tells the relays of this process, and with RunNotifier those of others, that
 // a transaction has committed. Call

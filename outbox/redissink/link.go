@@ -1,6 +1,7 @@
 package redissink
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"sync"
@@ -65,9 +66,7 @@ func (l *link) dialer(o *redis.UniversalOptions) func(context.Context, string, s
 	dial := o.Dialer
 	if dial == nil {
 		timeout := o.DialTimeout
-		if timeout == 0 {
-			timeout = dialTimeout
-		}
+		timeout = cmp.Or(timeout, dialTimeout)
 		dial = redis.NewDialer(&redis.Options{DialTimeout: timeout, TLSConfig: o.TLSConfig})
 	}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {

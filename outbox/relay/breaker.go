@@ -28,6 +28,8 @@ type breakers struct {
 	told      []error                // of the breakers that the last call of learn has opened, or kept open
 	held      func(topic string) int // the records of the topic that are set aside to be tried again
 	seen      seenTopics
+	keeper    driver.OutageKeeper // stores what is out, nil for nobody
+	kept      map[string]string   // the cause of each topic that is stored as out
 
 	unavailable unavailableTopics
 }

@@ -28,6 +28,7 @@ func (bs *breakers) show(ctx context.Context) {
 	}
 	slices.SortFunc(open, func(a, b BreakerState) int { return strings.Compare(a.Topic, b.Topic) })
 	bs.shown.Store(&open)
+	bs.keep(ctx, open)
 
 	changed := make([]BreakerState, len(bs.changed))
 	for i, b := range bs.changed {

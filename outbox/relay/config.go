@@ -32,7 +32,8 @@ type Config struct {
 
 	// Lease is how long the relay may hold its slot without renewing the lease. It renews
 	// it every third of Lease, or sooner if a send would have to wait
-	// for that. A replica takes over within Lease of a crash.
+	// for that. A replica takes over within Lease of a crash,
+	// or at once if the Source notices that the session has ended.
 	// Must exceed PublishTimeout + LeaseMargin. Defaults to 15 s.
 	Lease time.Duration
 

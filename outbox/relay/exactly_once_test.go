@@ -284,7 +284,7 @@ func TestR12_RefusesWhatOthersHaveSetAside(t *testing.T) {
 		sink := newFakeTransactions()
 		r, err := relay.New(src, sink, relay.Config{})
 		require.NoError(t, err)
-		require.ErrorContains(t, r.Run(t.Context()), "set aside")
+		require.ErrorContains(t, r.Run(t.Context()), "has set aside")
 		_, events := sink.state()
 		require.Empty(t, events)
 	})

@@ -72,3 +72,22 @@ func (holdsNothing) nextRetry() time.Time { return time.Time{} }
 func (holdsNothing) retryHeld(_, _ context.Context) error { return nil }
 
 func (holdsNothing) finish(_, _ context.Context) error { return nil }
+
+// requireNoneHeld refuses a slot in which an earlier relay has set records aside. A mode that
+// sets nothing aside sends none of them, even if they are redriven, and sends later records of
+// their keys before them.
+func requireNoneHeld(work context.Context, t *term) error {
+	holder, ok := t.session.(driver.Holder)
+	if !ok {
+		return nil
+	}
+	n, err := holder.CountHeld(work)
+	if err == nil && n > 0 {
+		err = fmt.Errorf("%w: an earlier relay has set aside %d records, which a relay in total order or with a transactional sink never sends: "+
+			"redrive them with a relay as it was before, or drop them", driver.ErrSourceUnusable, n)
+	}
+	if err != nil {
+		return t.fault(work, "count_held", err)
+	}
+	return nil
+}

@@ -11,8 +11,6 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-var errHeldBefore = fmt.Errorf("%w: it holds records that an earlier relay has set aside, which a TransactionalSink would overtake; redrive them with that relay's sink, or drop them", driver.ErrSourceUnusable)
-
 // transactionTimer is a TransactionalSink that knows how long the destination keeps a
 // transaction open.
 type transactionTimer interface {
@@ -47,7 +45,7 @@ func (m *exactMode) beforeRead(stop, work context.Context) error {
 	if err := m.s.awaitLease(work); err != nil {
 		return err
 	}
-	if err := m.requireNoneHeld(work); err != nil {
+	if err := requireNoneHeld(work, m.s.term); err != nil {
 		return err
 	}
 	// It can take longer than a send, while the destination ends a transaction that was
@@ -73,23 +71,6 @@ func (m *exactMode) beforeRead(stop, work context.Context) error {
 	}
 	if position == nil {
 		return m.faultUnlessStopped(stop, work, "send", m.commit(work, driver.Page{}, 0, 0))
-	}
-	return nil
-}
-
-// requireNoneHeld refuses a slot that has held records: they lie behind the position, and
-// later records of their keys would overtake them.
-func (m *exactMode) requireNoneHeld(work context.Context) error {
-	holder, ok := m.s.term.session.(driver.Holder)
-	if !ok {
-		return nil
-	}
-	keys, err := holder.HeldKeys(work)
-	if err == nil && len(keys) > 0 {
-		err = errHeldBefore
-	}
-	if err != nil {
-		return m.s.term.fault(work, "held_keys", err)
 	}
 	return nil
 }

@@ -24,6 +24,7 @@ func newKeyMode(s *sender) (mode, error) {
 	m := &keyMode{s: s, breakers: newBreakers(s.relay, &s.term.openBreakers)}
 	m.held.s, m.held.breakers, m.breakers.held = s, m.breakers, m.held.waiting
 	m.held.holder, _ = s.term.session.(driver.Holder)
+	m.breakers.keeper, _ = s.term.session.(driver.OutageKeeper)
 	m.early.tailed, _ = s.term.session.(driver.Tailed)
 	return m, nil
 }

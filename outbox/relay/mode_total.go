@@ -19,7 +19,9 @@ func newTotalMode(s *sender) (mode, error) {
 	return &totalMode{s: s}, nil
 }
 
-func (*totalMode) beforeRead(_, _ context.Context) error { return nil }
+func (m *totalMode) beforeRead(_, work context.Context) error {
+	return requireNoneHeld(work, m.s.term)
+}
 
 // deliver sends the records of page one by one. It sends a record that fails again until
 // it does not; meanwhile the position is stored before it, so that another relay resumes

@@ -138,12 +138,23 @@ func (r *Relay) claim(ctx context.Context) (driver.Session, error) {
 	return r.source.Acquire(bounded, r.cfg.Lease)
 }
 
+// firstRetry is how soon a relay asks again for a lease that is held, if the source notices the
+// dead. It asks twice as late each time, up to what the source wants.
+const firstRetry = 50 * time.Millisecond
+
 // standby returns how long a replica waits that could not have the lease: until the lease
-// can run out, but no longer than a fifth of it, so that a released lease is soon taken.
-func (r *Relay) standby(err error) time.Duration {
+// can run out, but no longer than a fifth of it, so that a released lease is soon taken, and no
+// longer than the source wants, which may notice a holder that has died. asked is how often the
+// lease was held since the relay led or started: at first it asks soon, since it may be the
+// holder's successor.
+func (r *Relay) standby(err error, asked int) time.Duration {
 	wait := r.cfg.Lease / 5
-	if held, ok := errors.AsType[*driver.LeaseHeldError](err); ok && held.Remaining > 0 {
-		wait = min(wait, held.Remaining)
+	if held, ok := errors.AsType[*driver.LeaseHeldError](err); ok {
+		for _, d := range []time.Duration{held.Remaining, jitter.Doubled(firstRetry, held.Retry, asked)} {
+			if d > 0 {
+				wait = min(wait, d)
+			}
+		}
 	}
 	return jitter.Below(max(wait, r.cfg.PollMin), 0.25)
 }

@@ -12,7 +12,7 @@ import (
 // renew renews the lease in good time until done is closed. It ends work if the lease is
 // lost, or if it was not renewed until LeaseMargin before its end: from then on another
 // relay may take over.
-func (t *term) renew(work context.Context, lose context.CancelCauseFunc, done <-chan struct{}) error {
+func (t *term) renew(work context.Context, done <-chan struct{}) error {
 	cfg := &t.relay.cfg
 	remaining, _ := t.lease.state()
 	wait := max(remaining-cfg.Lease+cfg.renewEvery(), 0) // sooner if the claim has taken long
@@ -27,14 +27,14 @@ func (t *term) renew(work context.Context, lose context.CancelCauseFunc, done <-
 			return nil
 		case <-timer.C:
 		}
-		err := t.renewOnce(work, lose)
+		err := t.renewOnce(work)
 		remaining, _ = t.lease.state()
 		switch {
 		case err == nil:
 			wait = cfg.renewEvery()
 			t.relay.inspect(work)
 		case errors.Is(err, driver.ErrLeaseLost), remaining <= cfg.LeaseMargin:
-			lose(driver.ErrLeaseLost)
+			t.lose(driver.ErrLeaseLost)
 			return driver.ErrLeaseLost
 		default:
 			wait = min(cfg.Lease/10, remaining-cfg.LeaseMargin)
@@ -44,12 +44,12 @@ func (t *term) renew(work context.Context, lose context.CancelCauseFunc, done <-
 
 // renewOnce asks for another lease. Work ends LeaseMargin before the lease does even if
 // the source does not heed its context, for example behind another call that hangs.
-func (t *term) renewOnce(work context.Context, lose context.CancelCauseFunc) error {
+func (t *term) renewOnce(work context.Context) error {
 	cfg := &t.relay.cfg
 	remaining, _ := t.lease.state()
 	ctx, cancel := context.WithTimeout(work, remaining-cfg.LeaseMargin)
 	defer cancel()
-	defer time.AfterFunc(remaining-cfg.LeaseMargin, func() { lose(driver.ErrLeaseLost) }).Stop()
+	defer time.AfterFunc(remaining-cfg.LeaseMargin, func() { t.lose(driver.ErrLeaseLost) }).Stop()
 	asked := time.Now()
 	err := failpoint.Inject(ctx, failpoint.RelayBeforeRenew)
 	if err == nil {

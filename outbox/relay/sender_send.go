@@ -43,9 +43,17 @@ func (s *sender) send(stop, work context.Context, records []outbox.Record) ([]ou
 	return results, took, nil
 }
 
-// awaitLease returns as soon as enough is left of the lease for one call of the sink.
+// awaitLease returns as soon as enough is left of the lease for one call of the sink, or an error
+// if the session knows that it is over.
 func (s *sender) awaitLease(work context.Context) error {
-	return s.term.lease.await(work, s.relay.cfg.PublishTimeout)
+	err := s.term.lease.await(work, s.relay.cfg.PublishTimeout)
+	if err == nil {
+		if err = s.term.lost(); err != nil {
+			s.relay.onFault(work, "renew", err)
+			s.term.lose(err)
+		}
+	}
+	return err
 }
 
 // firstFailure returns the first error of results that gives a cause. It returns the

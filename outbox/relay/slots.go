@@ -19,6 +19,8 @@ type slotLeader struct {
 	relay   *Relay
 	checked bool // the source's Check has passed
 	retry   jitter.Backoff
+	asked   int  // how often the lease was held since a term began
+	hurried bool // a term was cut, and the next one began at once; nothing was acknowledged since
 	wakes   wakeFanout
 
 	sharded driver.Sharded // nil if the source is not
@@ -95,7 +97,8 @@ func (l *slotLeader) fillShare(ctx context.Context) (time.Duration, error) {
 		t, err := r.acquire(ctx)
 		switch {
 		case errors.Is(err, driver.ErrLeaseHeld):
-			return l.untilShare(r.standby(err)), nil
+			l.asked++
+			return l.untilShare(r.standby(err, l.asked-1)), nil
 		case err != nil:
 			r.logRestart(ctx, err)
 			return l.retry.Next(), fatal(err)
@@ -109,6 +112,7 @@ func (l *slotLeader) start(ctx context.Context, t *term) {
 	ctx, cancel := context.WithCancel(ctx)
 	slot := &ledSlot{term: t, cancel: cancel}
 	l.slots = append(l.slots, slot)
+	l.asked = 0
 	t.wakes = l.wakes.subscribe(t)
 	go func() { l.ended <- termEnd{slot, t.run(ctx)} }()
 }
@@ -135,11 +139,13 @@ func (l *slotLeader) await(ctx context.Context, d time.Duration) error {
 }
 
 // handleEnd removes a term that has ended. If it ended by an error, handleEnd waits, so
-// that the next term does not begin at once.
+// that the next term does not begin at once. A term whose session was cut off says nothing of the
+// next one, which begins without a wait, but only once; after that it waits for maxCutWait at most.
 func (l *slotLeader) handleEnd(ctx context.Context, e termEnd) error {
 	l.remove(e.slot)
 	if e.slot.term.acked.Load() > 0 {
 		l.retry.Reset()
+		l.hurried = false
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -152,8 +158,19 @@ func (l *slotLeader) handleEnd(ctx context.Context, e termEnd) error {
 	if err := fatal(e.err); err != nil {
 		return err
 	}
-	return l.await(ctx, l.retry.Next())
+	if !e.slot.term.cut {
+		return l.await(ctx, l.retry.Next())
+	}
+	l.shared = time.Time{} // others may count this relay no more
+	if !l.hurried {
+		l.hurried = true
+		return nil
+	}
+	return l.await(ctx, min(l.retry.Next(), maxCutWait))
 }
+
+// maxCutWait bounds the wait after a term whose session was cut off.
+const maxCutWait = 500 * time.Millisecond
 
 func (l *slotLeader) remove(slot *ledSlot) {
 	slot.cancel()

@@ -9,11 +9,21 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// refreshShare tells the other relays that this one lives and asks for its share, every
-// third of a lease. After an error the share stays what it was.
+// shareEvery is how often the share is asked for: every third of a lease, or more often if the
+// source wants, and claims do not ask anyway.
+func (l *slotLeader) shareEvery() time.Duration {
+	every := l.relay.cfg.Lease / 3
+	if l.share.Retry > 0 && len(l.slots) >= l.share.Fair {
+		every = min(every, l.share.Retry)
+	}
+	return every
+}
+
+// refreshShare tells the other relays that this one lives and asks for its share, if it is time.
+// After an error the share stays what it was.
 func (l *slotLeader) refreshShare(ctx context.Context) error {
 	r := l.relay
-	if l.sharded == nil || !l.shared.IsZero() && time.Since(l.shared) < r.cfg.Lease/3 {
+	if l.sharded == nil || !l.shared.IsZero() && time.Since(l.shared) < l.shareEvery() {
 		return nil
 	}
 	asked := time.Now()
@@ -40,7 +50,7 @@ func (l *slotLeader) untilShare(d time.Duration) time.Duration {
 	if l.sharded == nil {
 		return d
 	}
-	return min(d, max(l.relay.cfg.Lease/3-time.Since(l.shared), 0))
+	return min(d, max(l.shareEvery()-time.Since(l.shared), 0))
 }
 
 // releaseSurplus tells the youngest terms to end that are more than the fair share.

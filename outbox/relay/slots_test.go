@@ -215,6 +215,31 @@ func TestO5_TotalOrder(t *testing.T) {
 	})
 }
 
+// TestO5_TotalOrderAfterHeldRecords: a relay that kept the order of keys has set a record aside, with a key or without
+// one. Total order would overtake it, and never send it.
+func TestO5_TotalOrderAfterHeldRecords(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"k", ""} {
+		inLab(t, relay.Config{}, func(t *testing.T, l *lab, byKey *relay.Relay, _ *recorder) {
+			l.refuse("0", outbox.FailurePermanent)
+			l.put("t", key, "0", "1")
+			_, err := byKey.RunOnce(t.Context())
+			require.NoError(t, err)
+			require.NotEmpty(t, l.parked())
+			l.allow("0")
+			before := l.sent()
+
+			total, err := relay.New(l.source(), l, relay.Config{TotalOrder: true})
+			require.NoError(t, err)
+			l.put("t", key, "2")
+			_, err = total.RunOnce(t.Context())
+			require.ErrorIs(t, err, driver.ErrSourceUnusable)
+			require.ErrorContains(t, err, "redrive them with a relay as it was before")
+			require.Equal(t, before, l.sent())
+		})
+	}
+}
+
 // TestO5_TotalOrderNeedsOneSlot, and no policy that passes a record.
 func TestO5_TotalOrderNeedsOneSlot(t *testing.T) {
 	t.Parallel()

@@ -1,12 +1,16 @@
 package relay_test
 
 import (
+	"context"
+	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -31,5 +35,114 @@ func TestO6_NextLeaderKnowsWhatIsHeld(t *testing.T) {
 		require.Equal(t, []string{"l1"}, l.sent(), "not k3, behind a key that is parked")
 		require.Equal(t, []string{"k1", "k2", "k3"}, l.parked())
 		stop()
+	})
+}
+
+// cutSource is a source whose sessions know when they are over.
+type cutSource struct{ *fakeSource }
+
+func (s cutSource) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
+	inner, err := s.fakeSource.Acquire(ctx, ttl)
+	if err != nil {
+		return nil, err
+	}
+	return cutSession{inner.(*fakeSession)}, nil
+}
+
+type cutSession struct{ *fakeSession }
+
+// Lost implements driver.Watched.
+func (s cutSession) Lost() error {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	if !s.ours() {
+		return fmt.Errorf("%w: cut", driver.ErrLeaseLost)
+	}
+	return nil
+}
+
+// Advance notes the position and no more, so that it does not notice.
+func (s cutSession) Advance(ctx context.Context, p driver.Page, n int) error {
+	if s.Lost() == nil {
+		return s.fakeSession.Advance(ctx, p, n)
+	}
+	return nil
+}
+
+// cut gives the lease to nobody, without a word.
+func (l *fakeLog) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.holder = nil
+}
+
+// TestO9_LooksBeforeEachSend: a relay that is taken for dead ends the call that is under way, and
+// begins no other, although its lease has time left.
+func TestO9_LooksBeforeEachSend(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := newFakeLog(10)
+		src := log.source()
+		sink := &fakeSink{}
+		sink.answer = func(ctx context.Context, n int, records []outbox.Record) []outbox.Result {
+			if n == 3 {
+				log.cut()
+				src.acquire = func() error { return errAway }
+			}
+			return acked(ctx, time.Second, records)
+		}
+		run := start(t, cutSource{src}, sink, leaseConfig())
+		elapse(t, 20*time.Second)
+		_, err := run.stop()
+		require.NoError(t, err)
+		require.Len(t, sink.called(), 3)
+	})
+}
+
+// TestO14_CutTermBeginsAgainAtOnce: a term whose session was cut is followed by another at once;
+// if that is cut before anything was acknowledged, the next ones wait for half a second at most.
+func TestO14_CutTermBeginsAgainAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := newFakeLog(1)
+		src := log.source()
+		sink := takesAll(0)
+		run := start(t, cutSource{src}, sink, leaseConfig())
+		elapse(t, time.Second)
+		require.Equal(t, []string{"1"}, sink.sent())
+		for n := 2; n < 8; n++ {
+			log.cut()
+			log.add(1)
+			elapse(t, 100*time.Millisecond) // a poll
+			require.Len(t, sink.sent(), n, "at once")
+		}
+		log.cut()
+		at := len(src.attempts())
+		src.read = func(context.Context) error { log.cut(); return errAway }
+		elapse(t, 10*time.Second)
+		tries := src.attempts()[at:]
+		require.Greater(t, len(tries), 18)
+		require.Less(t, len(tries), 60)
+		for i := 1; i < len(tries); i++ {
+			require.LessOrEqual(t, tries[i].Sub(tries[i-1]), 501*time.Millisecond)
+		}
+		_, err := run.stop()
+		require.NoError(t, err)
+	})
+}
+
+// TestO14_StandbyAsksAsOftenAsTheSourceWants: a source that notices the dead says how often.
+func TestO14_StandbyAsksAsOftenAsTheSourceWants(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		src := newFakeLog(0).source()
+		src.acquire = func() error {
+			return &driver.LeaseHeldError{Owner: "another", Remaining: 30 * time.Second, Retry: 400 * time.Millisecond}
+		}
+		run := start(t, src, takesAll(0), leaseConfig())
+		elapse(t, 10*time.Second)
+		require.InDelta(t, 29, len(src.attempts()), 5)
+		_, err := run.stop()
+		require.NoError(t, err)
 	})
 }

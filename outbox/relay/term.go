@@ -25,12 +25,14 @@ type term struct {
 	once    bool // the term ends as soon as all is delivered that was committed before
 
 	lease     lease
+	lose      context.CancelCauseFunc // ends work
 	reader    reader
 	sender    sender
 	pages     chan driver.Page // from the reader to the sender
 	delivered chan struct{}    // receives after each page that was delivered; holds one
 	drained   atomic.Bool      // once: the reader saw the end, and all is delivered
 	acked     atomic.Int64     // records
+	cut       bool             // the session was over before the term; for whoever has waited for run
 
 	// What State shows.
 	since        time.Time
@@ -63,6 +65,7 @@ func (t *term) run(ctx context.Context) error {
 	defer halt()
 	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
+	t.lose = cancel
 	defer t.boundDrain(stop, cancel)()
 
 	t.relay.watch.enter(t)
@@ -77,7 +80,7 @@ func (t *term) run(ctx context.Context) error {
 	if err != nil {
 		return t.end(ctx, err)
 	}
-	err = t.runGoroutines(stop, work, halt, cancel)
+	err = t.runGoroutines(stop, work, halt)
 	if cause := context.Cause(work); cause != nil && (err == nil || ctx.Err() != nil || errors.Is(cause, driver.ErrLeaseLost)) {
 		err = cause // the lease was lost or the drain took too long: all other errors follow from it
 	}
@@ -91,9 +94,8 @@ func (t *term) run(ctx context.Context) error {
 }
 
 // runGoroutines runs the reader, the sender and the renewer until all have ended, and
-// returns their first error. An error calls halt, which ends stop; a lost lease calls
-// lose, which ends work.
-func (t *term) runGoroutines(stop, work context.Context, halt context.CancelFunc, lose context.CancelCauseFunc) error {
+// returns their first error. An error calls halt, which ends stop; a lost lease ends work.
+func (t *term) runGoroutines(stop, work context.Context, halt context.CancelFunc) error {
 	var first firstError
 	fail := func(err error) {
 		if err != nil {
@@ -105,7 +107,7 @@ func (t *term) runGoroutines(stop, work context.Context, halt context.CancelFunc
 	done := make(chan struct{})
 	flow.Go(func() { defer close(t.pages); fail(t.reader.run(stop, work)) })
 	flow.Go(func() { fail(t.sender.run(stop, work)) })
-	renewer.Go(func() { fail(t.renew(work, lose, done)) })
+	renewer.Go(func() { fail(t.renew(work, done)) })
 	flow.Wait()
 	close(done)
 	renewer.Wait()
@@ -137,9 +139,18 @@ func (t *term) boundDrain(stop context.Context, cancel context.CancelCauseFunc) 
 	}
 }
 
+// lost returns an error if the session knows that it is over.
+func (t *term) lost() error {
+	if w, ok := t.session.(driver.Watched); ok {
+		return w.Lost()
+	}
+	return nil
+}
+
 // end releases the lease and returns why the term ended; nil after a clean stop.
 func (t *term) end(ctx context.Context, err error) error {
 	r := t.relay
+	t.cut = t.lost() != nil
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.releaseTime())
 	defer cancel()
 	if rerr := t.session.Release(ctx); rerr != nil {

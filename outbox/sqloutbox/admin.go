@@ -18,10 +18,7 @@ import (
 // is 0. Members is the relay that leads, since those that stand by say nothing. Trace reads the
 // log from its Since on.
 func (o *Outbox) Admin() interface {
-	admin.GroupManager
-	admin.Pauser
-	admin.Scheduler
-	admin.Searcher
+	admin.Manager
 } {
 	return operator{o, heldqueue.Operators{Store: heldStore{o}}}
 }

@@ -1,6 +1,7 @@
 package sqloutbox
 
 import (
+	"cmp"
 	"log/slog"
 	"strconv"
 
@@ -51,12 +52,8 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Table == "" {
-		c.Table = "leat_outbox"
-	}
-	if c.MaxPayloadBytes == 0 {
-		c.MaxPayloadBytes = outbox.DefaultMaxPayloadBytes
-	}
+	c.Table = cmp.Or(c.Table, "leat_outbox")
+	c.MaxPayloadBytes = cmp.Or(c.MaxPayloadBytes, outbox.DefaultMaxPayloadBytes)
 	c.Logger = logger.Or(c.Logger)
 	return c
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
-// Delayed implements admin.Scheduler.
+// Delayed implements admin.Manager.
 func (o operator) Delayed(ctx context.Context, q admin.DelayedQuery) (found []admin.DelayedMessage, err error) {
 	if err = admin.Complete(&q); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (o *Outbox) delayed(ctx context.Context, db sqlstore.Querier, q admin.Delay
 // maxCancelled bounds the messages with one id that are taken back at once.
 const maxCancelled = 10_000
 
-// CancelDelayed implements admin.Scheduler.
+// CancelDelayed implements admin.Manager.
 func (o operator) CancelDelayed(ctx context.Context, req admin.CancelRequest) (changed admin.Changed, err error) {
 	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err

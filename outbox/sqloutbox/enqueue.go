@@ -71,7 +71,7 @@ func (o *Outbox) enqueue(ctx context.Context, tx *sql.Tx, msgs []outbox.Message)
 		return ready, fmt.Errorf("%w: %w", outbox.ErrNotInTransaction, err)
 	case err != nil:
 		_ = tx.Rollback() // however that ends, the transaction cannot be committed any more
-		return ready, o.log.Describe(err)
+		return ready, o.log.Waited(ctx, o.log.Describe(err))
 	default:
 		return ready, nil
 	}

@@ -77,7 +77,7 @@ func (o *Outbox) noteBy(ctx context.Context, q sqlstore.Querier, e *admin.AuditE
 	return o.log.Note(ctx, q, e)
 }
 
-// RemoveGroup implements admin.GroupManager.
+// RemoveGroup implements admin.Manager.
 func (o operator) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) (changed admin.Changed, err error) {
 	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
@@ -90,7 +90,7 @@ func (o operator) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest)
 		if changed.Count, err = held.Count(ctx, noShare); err != nil || req.DryRun {
 			return nil, err
 		}
-		for _, statement := range []string{"group_forget_held", "group_forget"} {
+		for _, statement := range []string{"group_forget_held", "group_forget_out", "group_forget"} {
 			if _, err := tx.ExecContext(ctx, o.log.SQL[statement], []byte(req.Group)); err != nil {
 				return nil, err
 			}
@@ -100,7 +100,7 @@ func (o operator) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest)
 	return changed, err
 }
 
-// SetMaxLag implements admin.GroupManager.
+// SetMaxLag implements admin.Manager.
 func (o operator) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
 	if err := admin.Complete(&req); err != nil {
 		return err
@@ -132,12 +132,12 @@ func (o *Outbox) paused(ctx context.Context, q sqlstore.Querier, group string) (
 	return sqllog.ParseTexts(raw)
 }
 
-// Pause implements admin.Pauser.
+// Pause implements admin.Manager.
 func (o operator) Pause(ctx context.Context, req admin.PauseRequest) error {
 	return o.setPaused(ctx, "pause", req, req.Pause)
 }
 
-// Resume implements admin.Pauser.
+// Resume implements admin.Manager.
 func (o operator) Resume(ctx context.Context, req admin.PauseRequest) error {
 	return o.setPaused(ctx, "resume", req, req.Resume)
 }

@@ -9,8 +9,8 @@ import (
 
 // observe tells of what has ended, and notes a round.
 func (m *Maintenance) observe(ctx context.Context, e admin.MaintenanceEvent) {
-	if report, ok := e.Report.(MaintenanceReport); ok && !e.Between {
-		m.seen.round(ctx, report, e.Err)
+	if !e.Between {
+		m.seen.round(ctx, e.Report, e.Err)
 	}
 	hooks.Call(ctx, m.ob.cfg.Logger, m.cfg.Hooks, func(h admin.MaintenanceHook) { h.OnAdminMaintenance(ctx, e) })
 }

@@ -1,6 +1,7 @@
 package sqloutbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
@@ -27,6 +29,7 @@ type Maintenance struct {
 	running atomic.Bool
 	late    map[string]mark // what groups that seem late were to have read, by their names
 	seen    seenState
+	clock   clocks.Watch
 }
 
 // MaintenanceConfig tunes Maintenance. The zero value is a good start.
@@ -59,18 +62,10 @@ type MaintenanceConfig struct {
 }
 
 func (c MaintenanceConfig) withDefaults() MaintenanceConfig {
-	if c.Interval == 0 {
-		c.Interval = time.Minute
-	}
-	if c.Retention == 0 {
-		c.Retention = 7 * 24 * time.Hour
-	}
-	if c.DeleteChunk == 0 {
-		c.DeleteChunk = 1000
-	}
-	if c.DelayedPoll == 0 {
-		c.DelayedPoll = time.Second
-	}
+	c.Interval = cmp.Or(c.Interval, time.Minute)
+	c.Retention = cmp.Or(c.Retention, 7*24*time.Hour)
+	c.DeleteChunk = cmp.Or(c.DeleteChunk, 1000)
+	c.DelayedPoll = cmp.Or(c.DelayedPoll, time.Second)
 	return c
 }
 
@@ -110,17 +105,6 @@ func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
 	return &Maintenance{ob: ob, cfg: cfg, late: map[string]mark{}}, nil
 }
 
-// MaintenanceReport is what one round has done.
-type MaintenanceReport struct {
-	// Promoted is the number of delayed messages that were moved into the log.
-	Promoted int
-	// Deleted is the number of messages that retention has deleted, Closed the number of
-	// numbers that it has made sure nobody uses.
-	Deleted, Closed int64
-	// PinnedBy are the groups that have not settled what is old enough to be deleted.
-	PinnedBy []string
-}
-
 // errorPause is the wait after a round that has failed.
 const errorPause = time.Second
 
@@ -158,16 +142,16 @@ func (m *Maintenance) Run(ctx context.Context) error {
 
 // RunOnce does one round, for scheduled jobs and tests. After an error the report says
 // what was done before it.
-func (m *Maintenance) RunOnce(ctx context.Context) (MaintenanceReport, error) {
+func (m *Maintenance) RunOnce(ctx context.Context) (admin.MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
-		return MaintenanceReport{}, fmt.Errorf("%w: maintenance of the outbox", outbox.ErrAlreadyRunning)
+		return admin.MaintenanceReport{}, fmt.Errorf("%w: maintenance of the outbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
 	began := time.Now()
 	promoted, stayed, promoteErr := m.ob.promote(ctx)
 	m.seen.moved(ctx, stayed, promoteErr)
 	report, err := m.retain(ctx)
-	report.Promoted = promoted
+	report.Promoted = int64(promoted)
 	err = errors.Join(promoteErr, err)
 	m.observe(ctx, admin.MaintenanceEvent{Report: report, Took: time.Since(began), Err: err})
 	return report, err
@@ -179,7 +163,7 @@ func (m *Maintenance) promoteDue(ctx context.Context) (time.Duration, error) {
 	moved, stayed, err := m.ob.promote(ctx)
 	m.seen.moved(ctx, stayed, err)
 	if moved > 0 || err != nil {
-		m.observe(ctx, admin.MaintenanceEvent{Between: true, Report: MaintenanceReport{Promoted: moved}, Took: time.Since(began), Err: err})
+		m.observe(ctx, admin.MaintenanceEvent{Between: true, Report: admin.MaintenanceReport{Promoted: int64(moved)}, Took: time.Since(began), Err: err})
 	}
 	if err != nil {
 		return 0, err

@@ -6,19 +6,12 @@ import (
 
 	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // neededSchema is the oldest version of the schema that this version of the library works
 // with.
 const neededSchema = 1
-
-// SchemaStatus is the state of the outbox's schema.
-type SchemaStatus struct {
-	// Current is the version in the database, 0 if there is none; Latest is the one that
-	// this library was written for. A Current above Latest is fine: a newer release has
-	// migrated already.
-	Current, Latest int
-}
 
 // Migrate creates or upgrades the outbox's tables. Many processes may call it at once. It
 // does nothing if everything is in place. On MySQL and MariaDB each statement commits by
@@ -28,8 +21,8 @@ func (o *Outbox) Migrate(ctx context.Context) error {
 }
 
 // SchemaStatus looks at the schema and changes nothing.
-func (o *Outbox) SchemaStatus(ctx context.Context) (SchemaStatus, error) {
-	var s SchemaStatus
+func (o *Outbox) SchemaStatus(ctx context.Context) (admin.SchemaStatus, error) {
+	var s admin.SchemaStatus
 	var err error
 	s.Current, s.Latest, err = o.log.Schema(ctx)
 	return s, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
@@ -21,8 +22,11 @@ const (
 )
 
 // retain deletes what is old and settled by all groups, and prunes.
-func (m *Maintenance) retain(ctx context.Context) (report MaintenanceReport, err error) {
+func (m *Maintenance) retain(ctx context.Context) (report admin.MaintenanceReport, err error) {
 	if err := m.ob.checkPrimary(ctx); err != nil {
+		return report, err
+	}
+	if err := m.trustClock(ctx); err != nil {
 		return report, err
 	}
 	if m.cfg.Retention > 0 {
@@ -38,6 +42,19 @@ func (m *Maintenance) retain(ctx context.Context) (report MaintenanceReport, err
 		return report, err
 	}
 	return report, m.prune(ctx, m.cfg.KeepDead, "prune_dead", "dead_delete")
+}
+
+// trustClock returns an error if the database's clock is not to be trusted with what cannot be undone.
+func (m *Maintenance) trustClock(ctx context.Context) error {
+	var now time.Time
+	err := m.ob.log.Look(ctx, func(q sqlstore.Querier) (err error) {
+		now, err = m.ob.log.Now(ctx, q)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return m.clock.Look(now)
 }
 
 // prune deletes what is older than keep: the rows that a statement selects, one by one, a
@@ -73,7 +90,7 @@ func (m *Maintenance) prune(ctx context.Context, keep time.Duration, old, remove
 // gaps that are in the way are closed, and passed once the groups have seen that.
 //
 // The floor is committed before anything is deleted: who begins below it knows.
-func (m *Maintenance) raiseFloor(ctx context.Context, report *MaintenanceReport) (floor int64, err error) {
+func (m *Maintenance) raiseFloor(ctx context.Context, report *admin.MaintenanceReport) (floor int64, err error) {
 	o := m.ob
 	var gaps []sqllog.Span
 	err = o.log.Change(ctx, func(tx *sql.Tx) error {
@@ -209,7 +226,7 @@ func (m *Maintenance) isLate(ctx context.Context, q sqlstore.Querier, g *sqllog.
 
 // closeOld closes gaps that retention has come to. A wide one takes several rounds; one
 // that is hopelessly wide, an operator has to pass.
-func (m *Maintenance) closeOld(ctx context.Context, gaps []sqllog.Span, report *MaintenanceReport) error {
+func (m *Maintenance) closeOld(ctx context.Context, gaps []sqllog.Span, report *admin.MaintenanceReport) error {
 	left := int64(closedARound)
 	for _, g := range gaps {
 		if wide := g.To - g.From; wide > hopelesslyWide {
@@ -228,7 +245,7 @@ func (m *Maintenance) closeOld(ctx context.Context, gaps []sqllog.Span, report *
 			}
 			closed, err := m.ob.log.CloseGaps(ctx, tx, []sqllog.Span{g})
 			if closed {
-				report.Closed += g.To - g.From + 1
+				report.Gaps += g.To - g.From + 1
 			}
 			return err
 		})
@@ -243,7 +260,7 @@ func (m *Maintenance) closeOld(ctx context.Context, gaps []sqllog.Span, report *
 // newest row stays, so that the counter cannot be set back: databases give out no number
 // below one that is there. The look at the log's life keeps TRUNCATE waiting until the
 // transaction ends.
-func (m *Maintenance) deleteBelow(ctx context.Context, floor int64, report *MaintenanceReport) error {
+func (m *Maintenance) deleteBelow(ctx context.Context, floor int64, report *admin.MaintenanceReport) error {
 	statement := "delete"
 	if m.ob.log.Dialect.OneWriter {
 		statement = "delete_file"

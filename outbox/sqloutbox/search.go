@@ -1,6 +1,7 @@
 package sqloutbox
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -15,7 +16,7 @@ import (
 	"github.com/leat-go/leat/outbox/internal/trace"
 )
 
-// Search implements admin.Searcher.
+// Search implements admin.Manager.
 func (o operator) Search(ctx context.Context, q admin.MessageQuery) (page admin.MessagePage, err error) {
 	if err = admin.Complete(&q); err != nil {
 		return admin.MessagePage{}, err
@@ -32,9 +33,7 @@ func (o *Outbox) search(ctx context.Context, db sqlstore.Querier, q admin.Messag
 	where, after := "seq > ? ORDER BY seq", q.After
 	if q.Newest {
 		where = "seq > 0 AND seq < ? ORDER BY seq DESC"
-		if after == 0 {
-			after = math.MaxInt64
-		}
+		after = cmp.Or(after, math.MaxInt64)
 	}
 	var found []any
 	looked := 0
@@ -92,7 +91,7 @@ func selects(q *admin.MessageQuery, r *outbox.Record) bool {
 	}
 }
 
-// Trace implements admin.Searcher.
+// Trace implements admin.Manager.
 func (o operator) Trace(ctx context.Context, q admin.TraceQuery) (found admin.Trace, err error) {
 	if err = admin.Complete(&q); err != nil {
 		return admin.Trace{}, err
@@ -145,7 +144,7 @@ func (o *Outbox) trace(ctx context.Context, db sqlstore.Querier, q admin.TraceQu
 			case !topics.MatchAny(g.Topics, r.Topic):
 				state = admin.TraceFiltered
 			case !g.At.Misses(r.Seq):
-				state = trace.Settled(&found, g.Name, r.Seq)
+				state = trace.Settled(&found, g.Name, r.Seq, r.Seq <= g.Began)
 			}
 			m.Groups = append(m.Groups, admin.GroupTrace{Group: g.Name, State: state})
 		}

@@ -1,6 +1,7 @@
 package sqloutbox
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -36,9 +37,7 @@ type SourceConfig struct {
 }
 
 func (c SourceConfig) withDefaults() SourceConfig {
-	if c.Group == "" {
-		c.Group = defaultGroup
-	}
+	c.Group = cmp.Or(c.Group, defaultGroup)
 	if !c.Start.IsStated() && c.Group == defaultGroup {
 		c.Start = driver.Start{Oldest: true}
 	}

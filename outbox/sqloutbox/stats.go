@@ -70,10 +70,16 @@ func (o *Outbox) groupStats(ctx context.Context, q sqlstore.Querier, g *sqllog.G
 		case heldqueue.Parked:
 			s.Parked = n
 		case heldqueue.Wait:
+			if n > 0 {
+				s.OldestWaiting = max(0, g.Now.Sub(sqlstore.Time(oldest)))
+			}
 		}
 		s.Held += n
 		return nil
 	}, o.log.SQL["held_states"], name, name, name, name)
+	if err == nil {
+		s.Out, err = o.log.Outages(ctx, q, g)
+	}
 	if err != nil {
 		return s, err
 	}

@@ -25,7 +25,7 @@ import (
 func (o *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
 	tx, err := o.log.DB.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("leat: begin: %w", o.log.Describe(err))
+		return fmt.Errorf("leat: begin: %w", o.log.Waited(ctx, o.log.Describe(err)))
 	}
 	defer func() { _ = tx.Rollback() }() // has ended already if Commit was reached
 	if err := fn(ContextWithTx(ctx, tx), tx); err != nil {

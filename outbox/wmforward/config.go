@@ -91,9 +91,7 @@ func (c Config) withDefaults() Config {
 	c.OffsetsTable = cmp.Or(c.OffsetsTable, "watermill_offsets_"+c.Topic)
 	c.StateTable = cmp.Or(c.StateTable, c.Table+"_leat")
 	c.Group = cmp.Or(c.Group, "default")
-	if c.MigrateLockTimeout == 0 {
-		c.MigrateLockTimeout = 5 * time.Second
-	}
+	c.MigrateLockTimeout = cmp.Or(c.MigrateLockTimeout, 5*time.Second)
 	c.Logger = logger.Or(c.Logger)
 	return c
 }

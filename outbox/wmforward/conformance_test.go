@@ -111,6 +111,15 @@ func (s *subject) Source(group string) driver.Source {
 	return src
 }
 
+var _ outboxtest.Mortal = (*subject)(nil)
+
+// Die implements outboxtest.Mortal: the server ends the session without a word of ours.
+func (s *subject) Die(ctx context.Context, _ driver.Session) error {
+	_, err := s.db.Pool.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_locks
+		WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
+	return err
+}
+
 var _ outboxtest.CounterSetter = (*subject)(nil)
 
 // SetCounter implements outboxtest.CounterSetter.

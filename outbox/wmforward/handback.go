@@ -46,7 +46,7 @@ func (s *Source) HandBack(ctx context.Context) (HandedBack, error) {
 	}
 	attempt := s.claimant.Begin()
 	defer s.claimant.End(attempt)
-	lease, err := s.claim(ctx, attempt, handBackLease)
+	lease, err := s.claim(ctx, s.pool, attempt.Owner, attempt, handBackLease)
 	if err != nil {
 		return HandedBack{}, unusable(describe(err))
 	}

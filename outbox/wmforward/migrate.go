@@ -22,7 +22,7 @@ const neededSchema = 1
 // forwarder's, whose own tables it does not touch. It is safe to call from many
 // processes at once and does nothing where everything is in place.
 func (s *Source) Migrate(ctx context.Context) error {
-	return s.cfg.migrations().Migrate(ctx, pgmigrate.FromPool(s.pool.Pool), pgmigrate.Options{LockTimeout: s.cfg.MigrateLockTimeout})
+	return s.cfg.migrations().Migrate(ctx, pgmigrate.FromSessions(s.pool.Sessions), pgmigrate.Options{LockTimeout: s.cfg.MigrateLockTimeout})
 }
 
 // Migrations returns the tables for cfg as files that goose and tern run as they
@@ -39,7 +39,7 @@ func Migrations(cfg Config) (fs.FS, error) {
 // requireSchema returns an error that wraps outbox.ErrNotMigrated where the
 // tables are missing or too old.
 func (s *Source) requireSchema(ctx context.Context) error {
-	err := s.cfg.migrations().Require(ctx, pgmigrate.FromPool(s.pool.Pool), neededSchema)
+	err := s.cfg.migrations().Require(ctx, pgmigrate.FromSessions(s.pool.Sessions), neededSchema)
 	if errors.Is(err, pgmigrate.ErrBehind) {
 		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)
 	}

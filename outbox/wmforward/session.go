@@ -13,13 +13,16 @@ import (
 )
 
 // open connects and loads the position, or takes the forwarder's, for which it waits for
-// up to wait.
-func (s *Source) open(ctx context.Context, lease pglease.Lease, attempt pglease.Attempt, wait time.Duration) (*pglog.Session, error) {
+// up to wait. The lease was claimed on writer.
+func (s *Source) open(
+	ctx context.Context, writer *pgx.Conn, lease pglease.Lease, attempt pglease.Attempt, wait time.Duration,
+) (*pglog.Session, error) {
 	return pglog.Open(ctx, &table{source: s, lease: lease, wait: wait}, pglog.Config{
 		Lease:    lease,
 		Leases:   s.leases,
 		Windows:  s.window,
 		Held:     s.held,
+		Writer:   writer,
 		Connect:  s.connect,
 		Pool:     s.pool,
 		Describe: describe,

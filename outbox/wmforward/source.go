@@ -23,8 +23,8 @@ import (
 // concurrent use; replicas of one relay use the same group, in one process or
 // many.
 type Source struct {
-	pool    pgpin.Pool      // the application's, with settings of ours
-	address *pgxpool.Config // the pool's: read once, since Pool.Config copies
+	pool    pgpin.Pool // the application's, with settings of ours
+	address pgpin.Address
 	cfg     Config
 	sql     statements
 	leases  *pglease.Statements
@@ -83,8 +83,8 @@ func New(pool *pgxpool.Pool, cfg Config) (*Source, error) {
 		return nil, err
 	}
 	return &Source{
-		pool:     pgpin.Pool{Pool: pool},
-		address:  pool.Config(),
+		pool:     pgpin.Pool{Sessions: pgpin.Of(pool)},
+		address:  pgpin.AddressOf(pool),
 		cfg:      cfg,
 		sql:      sql,
 		leases:   leases,
@@ -139,23 +139,45 @@ func (s *Source) check(ctx context.Context) error {
 //
 // A relay tries again while a forwarder keeps its position. A ttl that is not above
 // Config.TakeOverTimeout is refused (outbox.ErrInvalidConfig). A lease that an earlier session of
-// this very Source left behind is taken at once.
+// this very Source left behind is taken at once, and so is that of a relay whose session is gone.
 func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	wait, err := s.takeOverTimeout(ttl)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
 	}
 	attempt := s.claimant.Begin()
-	lease, err := s.claim(ctx, attempt, ttl)
+	n, err := s.acquire(ctx, attempt, ttl, wait)
+	if err != nil {
+		s.claimant.End(attempt)
+		return nil, unusable(describe(err))
+	}
+	return n, nil
+}
+
+// acquire looks first. Then it opens the connection on which it claims: its lock must be there
+// before the claim.
+func (s *Source) acquire(ctx context.Context, attempt pglease.Attempt, ttl, wait time.Duration) (*pglog.Session, error) {
+	if err := s.leases.Look(ctx, s.pool, s.slot, attempt.Former); err != nil {
+		return nil, err
+	}
+	writer, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	owner, err := s.leases.Lock(ctx, writer, attempt)
+	var lease pglease.Lease
 	if err == nil {
-		var n *pglog.Session
-		if n, err = s.open(ctx, lease, attempt, wait); err == nil {
-			return n, nil
-		}
+		lease, err = s.claim(ctx, writer, owner, attempt, ttl)
+	}
+	if err != nil {
+		pglog.Close(ctx, writer)
+		return nil, err
+	}
+	n, err := s.open(ctx, writer, lease, attempt, wait)
+	if err != nil {
 		s.leases.GiveBack(ctx, s.pool, lease, s.log())
 	}
-	s.claimant.End(attempt)
-	return nil, unusable(describe(err))
+	return n, err
 }
 
 // Wakes implements driver.Source: there are none, since producers know nothing of
@@ -164,9 +186,12 @@ func (s *Source) Wakes(context.Context) <-chan struct{} {
 	return nil
 }
 
-// claim takes the lease.
-func (s *Source) claim(ctx context.Context, attempt pglease.Attempt, ttl time.Duration) (pglease.Lease, error) {
-	return s.leases.Claim(ctx, s.pool, s.slot, attempt.Owner, attempt.Former, ttl)
+// claim takes the lease for owner, from a relay as well whose session is gone.
+func (s *Source) claim(ctx context.Context, db pglease.Beginner, owner string, attempt pglease.Attempt, ttl time.Duration) (pglease.Lease, error) {
+	if _, err := s.leases.BuryNow(ctx, db, s.slot.Group); err != nil {
+		return pglease.Lease{}, err
+	}
+	return s.leases.Claim(ctx, db, s.slot, owner, attempt.Former, ttl)
 }
 
 // log is where the Source writes what happened to its lease.

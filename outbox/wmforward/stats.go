@@ -22,17 +22,18 @@ const byIndex = "SELECT set_config('jit', 'off', true), set_config('enable_bitma
 // sequence, and on the tables of the Source.
 func (s *Source) Stats(ctx context.Context) (admin.Stats, error) {
 	var stats admin.Stats
-	group := admin.GroupStats{Name: s.slot.Group}
+	stats.Groups = []admin.GroupStats{{Name: s.slot.Group}}
+	group := &stats.Groups[0]
 	batch := &pgx.Batch{}
 	batch.Queue(byIndex)
 	batch.Queue(s.sql.stats, s.cfg.log().Qualified(""), s.slot.Group).QueryRow(func(row pgx.Row) error {
 		var slot *int
 		var owner, problem *string
 		var epoch, window, pending *int64
-		var oldest, left, age, lag *int64 // in µs
-		err := row.Scan(&stats.LastSeq, &stats.Bytes, &stats.Rows, &group.Held, &group.Retrying, &group.Parked, &group.Dead, &group.Estimated, &oldest,
+		var oldest, waiting, left, age, lag *int64 // in µs
+		err := row.Scan(&stats.LastSeq, &stats.Bytes, &stats.Rows, &group.Held, &group.Retrying, &group.Parked, &group.Dead, &group.Estimated, &oldest, &waiting,
 			&slot, &owner, &epoch, &left, &window, &age, &problem, &pending, &lag)
-		group.OldestRetried = ageOf(oldest)
+		group.OldestRetried, group.OldestWaiting = ageOf(oldest), ageOf(waiting)
 		if slot != nil {
 			group.Slots = []admin.SlotStats{{
 				Slot: *slot, Owner: or0(owner), Epoch: or0(epoch), LeaseLeft: ageOf(left), Window: or0(window), WindowAge: ageOf(age),
@@ -41,8 +42,8 @@ func (s *Source) Stats(ctx context.Context) (admin.Stats, error) {
 		}
 		return err
 	})
+	s.held.QueueOutages(batch, &stats.Groups)
 	err := s.pool.SendBatch(ctx, batch).Close()
-	stats.Groups = []admin.GroupStats{group}
 	return stats, describe(err)
 }
 

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill"
-	"github.com/ThreeDotsLabs/watermill-sql/v4/pkg/sql"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/stretchr/testify/require"
 
@@ -52,24 +51,6 @@ func BenchmarkPublish(b *testing.B) {
 				}
 			}
 			require.Equal(b, b.N*n, ob.messages)
-		})
-	}
-}
-
-// BenchmarkInsertQuery makes the statement that watermill-sql's publisher runs,
-// around an outbox's that costs nothing.
-func BenchmarkInsertQuery(b *testing.B) {
-	for _, n := range []int{1, 100} {
-		b.Run(fmt.Sprintf("messages=%d", n), func(b *testing.B) {
-			adapter, err := wmoutbox.NewSchemaAdapter(&inserter{}, wmoutbox.Config{})
-			require.NoError(b, err)
-			params := sql.InsertQueryParams{Topic: "orders", Msgs: benchMessages(b.Context(), n)}
-			b.ReportAllocs()
-			for b.Loop() {
-				if query, err := adapter.InsertQuery(params); err != nil || query.Args[0] != n {
-					b.Fatal(query, err)
-				}
-			}
 		})
 	}
 }

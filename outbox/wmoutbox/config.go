@@ -18,7 +18,7 @@ type Config struct {
 	// your own: one that the outbox can use, which for pgoutbox is a pgx.Tx or a
 	// *sql.Tx. If it returns false or nil, the transaction is the one that the outbox's
 	// InTx, its ContextWith functions or an inbox have put into the context.
-	// It may be called by several goroutines at a time. A SchemaAdapter ignores it.
+	// It may be called by several goroutines at a time.
 	// Defaults to none.
 	TxFrom func(ctx context.Context) (tx any, ok bool)
 }

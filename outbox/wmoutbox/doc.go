@@ -1,13 +1,9 @@
-// Package wmoutbox lets Watermill code write an outbox. It has two bridges:
+// Package wmoutbox lets Watermill code write an outbox: its Publisher is a long-lived
+// message.Publisher that finds the transaction in each message's context. It suits a
+// cqrs.EventBus, a router's handler and everything else that is built once with a publisher.
 //
-//   - Publisher is a long-lived message.Publisher that finds the transaction in
-//     each message's context. It suits a cqrs.EventBus, a router's handler and
-//     everything else that is built once with a publisher.
-//   - SchemaAdapter makes watermill-sql's own publisher write the outbox's table.
-//     It suits services that already make one sql.NewPublisher a transaction.
-//
-// Both only write. Messages leave the outbox through a relay, and consumers
-// subscribe to the broker.
+// It only writes. Messages leave the outbox through a relay, and consumers subscribe to the
+// broker.
 //
 // Stability: stable, see docs/versions.md.
 package wmoutbox

@@ -1,6 +1,3 @@
 package wmoutbox
 
-var (
-	ErrPublishOnly       = errPublishOnly
-	ErrMixedTransactions = errMixedTransactions
-)
+var ErrMixedTransactions = errMixedTransactions

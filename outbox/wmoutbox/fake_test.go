@@ -42,15 +42,3 @@ func (r *recorder) seen() []call {
 	defer r.mu.Unlock()
 	return slices.Clone(r.calls)
 }
-
-// inserter is an Inserter that keeps what it was asked for.
-type inserter struct {
-	err  error
-	tx   any
-	msgs []outbox.Message
-}
-
-func (i *inserter) InsertStatement(ctx context.Context, msgs []outbox.Message) (query string, args []any, err error) {
-	i.tx, i.msgs = txctx.From(ctx), msgs
-	return "INSERT", []any{len(msgs)}, i.err
-}

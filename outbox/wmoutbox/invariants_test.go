@@ -7,8 +7,6 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/ThreeDotsLabs/watermill"
-	"github.com/ThreeDotsLabs/watermill-sql/v4/pkg/sql"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -62,7 +60,7 @@ func TestO1_RowExistsIffCommitted(t *testing.T) {
 func TestO1_CatchesAPublisherBesideTheTransaction(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	err := checkO1(t.Context(), b, variant{"on the pool", beyond(b.db.Pool)})
+	err := checkO1(t.Context(), b, variant{"beside it", beyond})
 	require.ErrorContains(t, err, `"lost"`)
 }
 
@@ -162,29 +160,6 @@ func TestNoMessageIsANoOp(t *testing.T) {
 			require.Empty(t, records)
 		})
 	}
-}
-
-//leat:level 1
-func TestWatermillSQLCannotUseTheAdapterOtherwise(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	adapter := newAdapter(t, b.ob)
-	handle := sql.BeginnerFromPgx(b.db.Pool)
-
-	pub, err := sql.NewPublisher(handle, sql.PublisherConfig{
-		SchemaAdapter: adapter, AutoInitializeSchema: true,
-	}, watermill.NopLogger{})
-	require.NoError(t, err)
-	err = pub.Publish("orders", message.NewMessage("a", nil))
-	require.ErrorIs(t, err, outbox.ErrNotInTransaction)
-
-	sub, err := sql.NewSubscriber(handle, sql.SubscriberConfig{
-		SchemaAdapter: adapter, OffsetsAdapter: sql.DefaultPostgreSQLOffsetsAdapter{}, InitializeSchema: true,
-	}, watermill.NopLogger{})
-	require.NoError(t, err)
-	_, err = sub.Subscribe(t.Context(), "orders")
-	require.ErrorIs(t, err, wmoutbox.ErrPublishOnly)
-	require.NoError(t, sub.Close())
 }
 
 //leat:level 1

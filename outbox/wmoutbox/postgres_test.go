@@ -6,10 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ThreeDotsLabs/watermill"
-	"github.com/ThreeDotsLabs/watermill-sql/v4/pkg/sql"
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
@@ -68,25 +65,15 @@ func variants() []variant {
 	return []variant{
 		{"publisher on pgx", publisherOnPgx},
 		{"publisher on database_sql", publisherOnSQL},
-		{"adapter on pgx", adapterOnPgx},
-		{"adapter on database_sql", adapterOnSQL},
 	}
 }
 
 func publisherOnPgx(ctx context.Context, b *bench, commit bool, topic string, msgs ...*message.Message) error {
-	return onPgx(ctx, b, commit, func(ctx context.Context, _ sql.Tx) error { return publish(ctx, b, topic, msgs) })
+	return onPgx(ctx, b, commit, func(ctx context.Context) error { return publish(ctx, b, topic, msgs) })
 }
 
 func publisherOnSQL(ctx context.Context, b *bench, commit bool, topic string, msgs ...*message.Message) error {
-	return onSQL(ctx, b, commit, func(ctx context.Context, _ sql.Tx) error { return publish(ctx, b, topic, msgs) })
-}
-
-func adapterOnPgx(ctx context.Context, b *bench, commit bool, topic string, msgs ...*message.Message) error {
-	return onPgx(ctx, b, commit, func(_ context.Context, tx sql.Tx) error { return publishSQL(b, tx, topic, msgs) })
-}
-
-func adapterOnSQL(ctx context.Context, b *bench, commit bool, topic string, msgs ...*message.Message) error {
-	return onSQL(ctx, b, commit, func(_ context.Context, tx sql.Tx) error { return publishSQL(b, tx, topic, msgs) })
+	return onSQL(ctx, b, commit, func(ctx context.Context) error { return publish(ctx, b, topic, msgs) })
 }
 
 // publish uses our publisher, with the transaction in the messages' context.
@@ -102,19 +89,6 @@ func publish(ctx context.Context, b *bench, topic string, msgs []*message.Messag
 	return pub.Publish(topic, msgs...)
 }
 
-// publishSQL uses watermill-sql's publisher with our adapter, on a handle.
-func publishSQL(b *bench, handle sql.ContextExecutor, topic string, msgs []*message.Message) error {
-	adapter, err := wmoutbox.NewSchemaAdapter(b.ob, wmoutbox.Config{})
-	if err != nil {
-		return err
-	}
-	pub, err := sql.NewPublisher(handle, sql.PublisherConfig{SchemaAdapter: adapter}, watermill.NopLogger{})
-	if err != nil {
-		return err
-	}
-	return pub.Publish(topic, msgs...)
-}
-
 // end commits or rolls back a transaction in which err has happened.
 func end(err error, commit bool, doCommit, rollback func() error) error {
 	if err == nil && commit {
@@ -126,32 +100,29 @@ func end(err error, commit bool, doCommit, rollback func() error) error {
 	return err
 }
 
-func onPgx(ctx context.Context, b *bench, commit bool, fn func(context.Context, sql.Tx) error) error {
+func onPgx(ctx context.Context, b *bench, commit bool, fn func(context.Context) error) error {
 	tx, err := b.db.Pool.Begin(ctx)
 	if err != nil {
 		return err
 	}
-	err = fn(pgoutbox.ContextWithTx(ctx, tx), sql.TxFromPgx(tx))
+	err = fn(pgoutbox.ContextWithTx(ctx, tx))
 	return end(err, commit,
 		func() error { return tx.Commit(ctx) }, func() error { return tx.Rollback(ctx) })
 }
 
-func onSQL(ctx context.Context, b *bench, commit bool, fn func(context.Context, sql.Tx) error) error {
+func onSQL(ctx context.Context, b *bench, commit bool, fn func(context.Context) error) error {
 	db := openSQL(b.db.Pool)
 	defer db.Close()
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	err = fn(pgoutbox.ContextWithSQLTx(ctx, tx), sql.TxFromStdSQL(tx))
+	err = fn(pgoutbox.ContextWithSQLTx(ctx, tx))
 	return end(err, commit, tx.Commit, tx.Rollback)
 }
 
-// beyond publishes on the pool, beside the transaction: the forbidden variant.
-func beyond(pool *pgxpool.Pool) func(context.Context, *bench, bool, string, ...*message.Message) error {
-	return func(ctx context.Context, b *bench, commit bool, topic string, msgs ...*message.Message) error {
-		return onPgx(ctx, b, commit, func(context.Context, sql.Tx) error {
-			return publishSQL(b, sql.BeginnerFromPgx(pool), topic, msgs)
-		})
-	}
+// beyond publishes in a transaction of its own, beside the one of the business: the forbidden
+// variant.
+func beyond(ctx context.Context, b *bench, commit bool, topic string, msgs ...*message.Message) error {
+	return onPgx(ctx, b, commit, func(ctx context.Context) error { return publisherOnPgx(ctx, b, true, topic, msgs...) })
 }

@@ -166,6 +166,4 @@ func TestNewRefusesNil(t *testing.T) {
 	t.Parallel()
 	_, err := wmoutbox.NewPublisher(nil, wmoutbox.Config{})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-	_, err = wmoutbox.NewSchemaAdapter(nil, wmoutbox.Config{})
-	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 }

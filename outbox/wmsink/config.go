@@ -1,6 +1,7 @@
 package wmsink
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -37,9 +38,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Lanes == 0 {
-		c.Lanes = defaultLanes
-	}
+	c.Lanes = cmp.Or(c.Lanes, defaultLanes)
 	if c.Classify == nil {
 		c.Classify = DefaultClassify
 	}

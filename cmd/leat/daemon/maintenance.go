@@ -8,11 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/leat-go/leat/inbox/pginbox"
-	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/sqloutbox"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // Maintenance keeps an outbox or an inbox in shape. See MaintainOutbox and MaintainInbox.
@@ -38,14 +35,13 @@ type task struct {
 }
 
 // MaintainOutbox returns the maintenance of an outbox, by the name that it has in the status.
-// Its errors, and whether it hangs, are known of *pgoutbox.Maintenance and
-// *sqloutbox.Maintenance, of others only that they run. Errors wrap outbox.ErrInvalidConfig.
+// Its errors, and whether it hangs, are known if m has the methods State and Interval of
+// those of leat's stores; of others only that they run. Errors wrap outbox.ErrInvalidConfig.
 func MaintainOutbox(name string, m Runner) (Maintenance, error) {
 	return maintain("maintenance", name, m)
 }
 
-// MaintainInbox is MaintainOutbox for an inbox, with *pginbox.Maintenance or
-// *sqlinbox.Maintenance.
+// MaintainInbox is MaintainOutbox for an inbox.
 func MaintainInbox(name string, m Runner) (Maintenance, error) {
 	return maintain("inbox maintenance", name, m)
 }
@@ -62,37 +58,23 @@ func isNil(m Runner) bool {
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// stateOf returns how to ask m for its state. On MySQL, MariaDB and SQLite, and of those that
-// do not tell, each that runs works: they divide the work between them as they do it.
+// stateOf returns how to ask m for its state. Of those that do not tell, each that runs works.
 func stateOf(m Runner) func() maintenanceState {
-	switch m := m.(type) {
-	case *pgoutbox.Maintenance:
-		return func() maintenanceState { return outboxState(m.State(), m.Interval()) }
-	case *pginbox.Maintenance:
-		return func() maintenanceState {
-			s := m.State()
-			return maintenanceState{tasks: []task{{!s.Elsewhere && !s.LastRound.IsZero(), s.LastRound, m.Interval()}}, lastErr: s.LastErr}
-		}
-	case *sqloutbox.Maintenance:
-		return func() maintenanceState {
-			s := m.State()
-			return maintenanceState{works: true, tasks: []task{{true, s.Rounds.LastRun, m.Interval()}}, lastErr: errors.Join(s.Rounds.LastErr, s.Delayed.LastErr)}
-		}
-	case *sqlinbox.Maintenance:
-		return func() maintenanceState {
-			s := m.State()
-			return maintenanceState{works: true, tasks: []task{{true, s.LastRound, m.Interval()}}, lastErr: s.LastErr}
-		}
-	default:
+	teller, tells := m.(interface {
+		State() admin.MaintenanceState
+		Interval() time.Duration
+	})
+	if !tells {
 		return func() maintenanceState { return maintenanceState{works: true} }
 	}
+	return func() maintenanceState { return stateNow(teller.State(), teller.Interval()) }
 }
 
-// outboxState is s, of maintenance with a round every interval. What was delayed is looked
-// for all the time, and does not stand for the rounds.
-func outboxState(s pgoutbox.MaintenanceState, interval time.Duration) maintenanceState {
+// stateNow is s, of maintenance with a round every interval. What was delayed is looked for
+// all the time, and does not stand for the rounds.
+func stateNow(s admin.MaintenanceState, interval time.Duration) maintenanceState {
 	// One that has stood by for long has not run for long: it counts from when it won the lease.
-	ran := func(t pgoutbox.TaskState) time.Time { return later(t.LastRun, t.LeadsSince) }
+	ran := func(t admin.TaskState) time.Time { return later(t.LastRun, t.LeadsSince) }
 	tasks := []task{{s.Rounds.Leads, ran(s.Rounds), interval}, {s.Delayed.Leads, ran(s.Delayed), 0}}
 	return maintenanceState{tasks: tasks, leader: s.Rounds.Leader, lastErr: errors.Join(s.Rounds.LastErr, s.Delayed.LastErr)}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -24,30 +25,30 @@ func TestMaintenance_Hangs(t *testing.T) {
 	require.ErrorIs(t, maintenancePart(seldom).dead(at(9.1), since), errHangs)
 
 	for name, c := range map[string]struct {
-		state pgoutbox.MaintenanceState
+		state admin.MaintenanceState
 		hangs bool
 	}{
-		"both run": {pgoutbox.MaintenanceState{
-			Rounds: pgoutbox.TaskState{Leads: true, LastRun: at(9)}, Delayed: pgoutbox.TaskState{Leads: true, LastRun: at(10)},
+		"both run": {admin.MaintenanceState{
+			Rounds: admin.TaskState{Leads: true, LastRun: at(9)}, Delayed: admin.TaskState{Leads: true, LastRun: at(10)},
 		}, false},
-		"a round hangs": {pgoutbox.MaintenanceState{
-			Rounds: pgoutbox.TaskState{Leads: true, LastRun: at(8)}, Delayed: pgoutbox.TaskState{Leads: true, LastRun: at(10)},
+		"a round hangs": {admin.MaintenanceState{
+			Rounds: admin.TaskState{Leads: true, LastRun: at(8)}, Delayed: admin.TaskState{Leads: true, LastRun: at(10)},
 		}, true},
-		"what is delayed hangs": {pgoutbox.MaintenanceState{
-			Rounds: pgoutbox.TaskState{Leads: true, LastRun: at(10)}, Delayed: pgoutbox.TaskState{Leads: true, LastRun: at(8)},
+		"what is delayed hangs": {admin.MaintenanceState{
+			Rounds: admin.TaskState{Leads: true, LastRun: at(10)}, Delayed: admin.TaskState{Leads: true, LastRun: at(8)},
 		}, true},
-		"took over after hours": {pgoutbox.MaintenanceState{
-			Rounds:  pgoutbox.TaskState{Leads: true, LastRun: at(1), LeadsSince: at(9.5)},
-			Delayed: pgoutbox.TaskState{Leads: true, LeadsSince: at(9.5)},
+		"took over after hours": {admin.MaintenanceState{
+			Rounds:  admin.TaskState{Leads: true, LastRun: at(1), LeadsSince: at(9.5)},
+			Delayed: admin.TaskState{Leads: true, LeadsSince: at(9.5)},
 		}, false},
-		"took over, and hangs": {pgoutbox.MaintenanceState{
-			Rounds: pgoutbox.TaskState{Leads: true, LastRun: at(1), LeadsSince: at(8.5)}, Delayed: pgoutbox.TaskState{Leads: true, LastRun: at(10)},
+		"took over, and hangs": {admin.MaintenanceState{
+			Rounds: admin.TaskState{Leads: true, LastRun: at(1), LeadsSince: at(8.5)}, Delayed: admin.TaskState{Leads: true, LastRun: at(10)},
 		}, true},
-		"rounds are another's": {pgoutbox.MaintenanceState{
-			Rounds: pgoutbox.TaskState{LastRun: at(1)}, Delayed: pgoutbox.TaskState{Leads: true, LastRun: at(10)},
+		"rounds are another's": {admin.MaintenanceState{
+			Rounds: admin.TaskState{LastRun: at(1)}, Delayed: admin.TaskState{Leads: true, LastRun: at(10)},
 		}, false},
 	} {
-		m := Maintenance{state: func() maintenanceState { return outboxState(c.state, time.Minute) }}
+		m := Maintenance{state: func() maintenanceState { return stateNow(c.state, time.Minute) }}
 		require.Equal(t, c.hangs, maintenancePart(m).dead(at(10), since) != nil, name)
 	}
 }

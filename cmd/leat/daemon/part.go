@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -109,6 +110,8 @@ func (p *part) status(now time.Time) PartStatus {
 	switch {
 	case running:
 		s = p.look(now)
+	case errors.Is(err, pginbox.ErrNotEnabled):
+		s.State, s.Reason = StateDegraded, brief(fmt.Errorf("ids are kept for ever until leat inbox retention enable: %w", err))
 	case err != nil:
 		s.State, s.Reason = StateDown, brief(err)
 	case checked:
@@ -119,11 +122,13 @@ func (p *part) status(now time.Time) PartStatus {
 }
 
 // ready returns why p is not ready, if it is not: its first check has not passed, or it
-// waits for an operator.
+// waits for an operator. An inbox whose retention nobody has enabled works as it is.
 func (p *part) ready() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
+	case errors.Is(p.err, pginbox.ErrNotEnabled):
+		return nil
 	case p.err != nil && (!p.checked || unusable(p.err)):
 		return p.err
 	case !p.checked:

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/outbox/kafkasink"
@@ -14,8 +13,8 @@ import (
 )
 
 // Relay sends what has committed in ob to Kafka and prints the records that
-// topic then holds. It is for examples that are about the producer; those called
-// pgx and scheduled show how a service runs its relay.
+// topic then holds. It is for examples that are about the producer; the README shows how
+// a service runs its relay.
 func (s *Servers) Relay(ctx context.Context, ob *pgoutbox.Outbox, topic string) error {
 	source, err := ob.Source(pgoutbox.SourceConfig{})
 	if err != nil {
@@ -39,22 +38,6 @@ func (s *Servers) Relay(ctx context.Context, ob *pgoutbox.Outbox, topic string) 
 		fmt.Printf("in Kafka: key %s, %s\n", record.Key, record.Value)
 	}
 	return err
-}
-
-// Repeat publishes one message n times, as a producer without an outbox may.
-func (s *Servers) Repeat(topic, payload string, n int) error {
-	pub, err := s.Publisher()
-	if err != nil {
-		return err
-	}
-	defer pub.Close()
-	msg := message.NewMessage(watermill.NewUUID(), []byte(payload))
-	for range n {
-		if err := pub.Publish(topic, msg); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // StopAfter is a middleware that calls stop once n messages have been handled

@@ -45,11 +45,6 @@ func (s *Servers) Read(ctx context.Context, topic string, n int) ([]*kgo.Record,
 	return records, nil
 }
 
-// Publisher returns watermill-kafka's publisher.
-func (s *Servers) Publisher() (message.Publisher, error) {
-	return kafka.NewPublisher(kafka.PublisherConfig{Brokers: s.Brokers}, nil)
-}
-
 // Subscriber returns watermill-kafka's subscriber in a consumer group that
 // starts at the beginning.
 func (s *Servers) Subscriber(group string) (message.Subscriber, error) {

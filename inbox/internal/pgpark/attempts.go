@@ -17,7 +17,7 @@ import (
 // message that never fails costs no write beyond the one that counts it.
 const (
 	forgetAt  = 128
-	forgetMax = 4 * forgetAt // beyond it they are left to PruneAttempts
+	forgetMax = 4 * forgetAt // beyond it they are left to maintenance
 )
 
 // Attempt implements driver.Attempter.

@@ -47,7 +47,10 @@ func (s *Store) Kept(ctx context.Context, id string) (n driver.Note, ok bool, er
 	return n, ok, err
 }
 
-// Conflict implements driver.Conflicter.
+// Conflict implements driver.Classifier.
 func (s *Store) Conflict(err error) bool {
 	return pgerr.Is(err, pgerr.SerializationFailure, pgerr.DeadlockDetected)
 }
+
+// Outage implements driver.Classifier.
+func (s *Store) Outage(err error) bool { return pgerr.Outage(err) }

@@ -61,28 +61,17 @@ func New(in Inbox, db pgmigrate.DB, names pgmigrate.Names, syncAttempts bool) (*
 	var err error
 	s.sql, err = sqlfile.LoadAll(statements, names.Render,
 		"attempt", "attempt_range", "attempt_batch", "attempt_batch_range",
-		"attempt_fail", "attempt_withdraw", "attempt_forget", "attempt_prune",
+		"attempt_fail", "attempt_withdraw", "attempt_forget",
 		"park_head", "park", "redrive_pick", "redrive_claim", "redrive_next", "redrive_fail", "redrive_orphans",
-		"note", "noted", "note_prune", "audit_prune",
+		"note", "noted",
 	)
 	return s, err
 }
 
 // lend calls use with a connection and the consumer's number, which it registers.
 func (s *Store) lend(ctx context.Context, use func(conn *pgx.Conn, number int16) error) error {
-	return s.with(ctx, s.inbox.Number, use)
-}
-
-// look is lend for whoever prunes: it registers nothing, and returns admin.ErrUnknownConsumer.
-func (s *Store) look(ctx context.Context, use func(conn *pgx.Conn, number int16) error) error {
-	return s.with(ctx, s.inbox.Consumer.Known, use)
-}
-
-func (s *Store) with(
-	ctx context.Context, find func(ctx context.Context, conn *pgx.Conn) (int16, error), use func(conn *pgx.Conn, number int16) error,
-) error {
 	return pgclaim.Explain(s.db.Use(ctx, func(conn *pgx.Conn) error {
-		number, err := find(ctx, conn)
+		number, err := s.inbox.Number(ctx, conn)
 		if err != nil {
 			return err
 		}

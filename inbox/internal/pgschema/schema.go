@@ -3,6 +3,7 @@
 package pgschema
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"io/fs"
@@ -27,15 +28,9 @@ type Config struct {
 
 // WithDefaults returns c with the defaults of what is not set.
 func (c Config) WithDefaults() Config {
-	if c.Schema == "" {
-		c.Schema = "leat"
-	}
-	if c.Table == "" {
-		c.Table = "inbox"
-	}
-	if c.LockTimeout == 0 {
-		c.LockTimeout = 5 * time.Second
-	}
+	c.Schema = cmp.Or(c.Schema, "leat")
+	c.Table = cmp.Or(c.Table, "inbox")
+	c.LockTimeout = cmp.Or(c.LockTimeout, 5*time.Second)
 	return c
 }
 

@@ -1,5 +1,7 @@
 package history
 
+import "cmp"
+
 // rewind is a time that a database has lost: what was committed between the two moments
 // is known to it no more.
 type rewind struct {
@@ -29,9 +31,7 @@ func (x *index) forgot(e *event) bool {
 		return false
 	}
 	told := e.toldAt
-	if told == 0 {
-		told = e.at + outcomeWithin
-	}
+	told = cmp.Or(told, e.at+outcomeWithin)
 	for _, r := range x.rewinds {
 		if r.book == 0 && e.at <= r.until && told >= r.from {
 			return true

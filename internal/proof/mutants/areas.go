@@ -10,7 +10,7 @@ func Areas() []Area {
 	return []Area{
 		{"The enqueuer", enqueueMutants()},
 		{"The window cursor", slices.Concat(pageMutants(), probeMutants())},
-		{"Leases and fences", slices.Concat(fenceMutants(), leaseMutants())},
+		{"Leases and fences", slices.Concat(fenceMutants(), takeoverMutants(), leaseMutants())},
 		{"Groups and slots", slotMutants()},
 		{"Change logs", slices.Concat(tailMutants(), debeziumMutants())},
 		{"The relay", slices.Concat(settleMutants(), orderMutants(), failureMutants(), termMutants())},
@@ -22,6 +22,7 @@ func Areas() []Area {
 		{"A service by one value", serviceMutants()},
 		{"The outbox on database/sql", slices.Concat(sqlWriteMutants(), sqlReadMutants())},
 		{"Exactly once into Kafka", exactMutants()},
+		{"Tables of a service's own", adoptMutants()},
 		{"Watermill's forwarder", slices.Concat(forwardMutants(), sqlForwardMutants())},
 		{"The inbox", slices.Concat(deliveryMutants(), messageMutants(), attemptMutants())},
 		{"The inbox on PostgreSQL", slices.Concat(claimMutants(), unitMutants(), rangeMutants())},

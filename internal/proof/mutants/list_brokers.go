@@ -265,5 +265,13 @@ func brokerMutants() []Mutant {
 			New:     `			_ = l // what is under way may come later`,
 			Package: streams, Test: "TestO2_FailurePointOfSending", Needs: Redis,
 		},
+		{
+			Name: "amqp-declares-once", Breaks: []string{"O8"},
+			Change:  "what was deleted on the broker is not declared again",
+			File:    rabbit + "/publish.go",
+			Old:     `			delete(l.declared, c.records[f.place].Topic)`,
+			New:     `			delete(l.known, c.records[f.place].Topic)`,
+			Package: rabbit, Test: "TestDeclare", Needs: Rabbit,
+		},
 	}
 }

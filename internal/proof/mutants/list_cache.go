@@ -4,6 +4,14 @@ package mutants
 func cacheMutants() []Mutant {
 	return []Mutant{
 		{
+			Name: "cache-with-ids-of-its-own", Breaks: []string{"I9"},
+			Change:  "the cache knows messages by other ids than the inbox",
+			File:    "inbox/twotier/processor.go",
+			Old:     `p.in.MessageID(msg)`,
+			New:     `inbox.DefaultIDSource()(msg)`,
+			Package: "inbox/twotier", Test: "TestI9_IDsAreTheInboxs",
+		},
+		{
 			Name: "skip-in-another-history", Breaks: []string{"I9"},
 			Change:  "an id is skipped that was committed before a failover",
 			File:    "inbox/twotier/processor.go",

@@ -55,8 +55,8 @@ func enqueueMutants() []Mutant {
 			Name: "lost-commit-counts-as-refused", Breaks: []string{"O1"},
 			Change:  "a COMMIT whose answer was lost is told like one that was refused",
 			File:    "outbox/pgoutbox/tx.go",
-			Old:     `case err == nil, !committing,`,
-			New:     `case err == nil, committing,`,
+			Old:     `	if err == nil || !committing {`,
+			New:     `	if err == nil || committing {`,
 			Package: "outbox/pgoutbox", Test: "TestO1_ProducerAtEveryPoint", Needs: Postgres,
 		},
 		{
@@ -71,8 +71,8 @@ func enqueueMutants() []Mutant {
 			Name: "lost-batch-counts-as-refused", Breaks: []string{"O1"},
 			Change:  "a batch whose answer was lost is told like one that was refused",
 			File:    "outbox/pgoutbox/in_batch.go",
-			Old:     `if err != nil && conn.Conn().IsClosed()`,
-			New:     `if err == nil && conn.Conn().IsClosed()`,
+			Old:     `if err != nil && conn.IsClosed()`,
+			New:     `if err == nil && conn.IsClosed()`,
 			Package: "outbox/pgoutbox", Test: "TestO1_InBatchLosesItsAnswer", Needs: Postgres,
 		},
 		{
@@ -138,6 +138,30 @@ func enqueueMutants() []Mutant {
 			Old:     `		ctx = txctx.With(ctx, tx)`,
 			New:     `		_, ctx = tx, txctx.With(ctx, nil)`,
 			Package: "outbox/wmoutbox", Test: "TestA6_TransactionUnderAnotherKey",
+		},
+		{
+			Name: "sql-commit-is-known", Breaks: []string{"O1"},
+			Change:  "a COMMIT of database/sql whose answer was lost is told as one that failed",
+			File:    "outbox/pgoutbox/tx.go",
+			Old:     `	if err := tx.Commit(); errors.Is(err, sql.ErrTxDone) {`,
+			New:     `	if err := tx.Commit(); err != nil {`,
+			Package: "outbox/pgoutbox", Test: "TestO1_InSQLTx_LostAnswer", Needs: Postgres,
+		},
+		{
+			Name: "sql-password-is-kept", Breaks: []string{"O2"},
+			Change:  "a connection beside a *sql.DB is opened with the first password for ever",
+			File:    "internal/pgpin/address.go",
+			Old:     `		s.last.Store(nil)`,
+			New:     `		s.last.Load()`,
+			Package: "outbox/pgoutbox", Test: "TestPasswordChanges", Needs: Postgres,
+		},
+		{
+			Name: "waits-name-nobody", Breaks: []string{"O5"},
+			Change:  "the error of a wait for a lock does not name who has the key",
+			File:    "outbox/pgoutbox/waits.go",
+			Old:     `pgerr.Is(err, pgerr.LockNotAvailable, pgerr.QueryCanceled)`,
+			New:     `pgerr.Is(err, pgerr.QueryCanceled)`,
+			Package: "outbox/pgoutbox", Test: "TestWaits_NameTheHolder", Needs: Postgres,
 		},
 	}
 }

@@ -89,10 +89,10 @@ func heldMutants() []Mutant {
 			File:   "outbox/internal/pglog/session.go",
 			Old: `	s.writing.Lock()
 	defer s.writing.Unlock()
-	return s.cfg.Unusable(s.cfg.Leases.Renew(ctx, s.writer, s.cfg.Lease, ttl))`,
+	err := s.cfg.Leases.Renew(ctx, s.writer, s.cfg.Lease, ttl)`,
 			New: `	s.reading.Lock()
 	defer s.reading.Unlock()
-	return s.cfg.Unusable(s.cfg.Leases.Renew(ctx, s.writer, s.cfg.Lease, ttl))`,
+	err := s.cfg.Leases.Renew(ctx, s.writer, s.cfg.Lease, ttl)`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O14_RenewWaitsForNoRead", Needs: Postgres,
 		},
 		{

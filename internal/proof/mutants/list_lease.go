@@ -78,6 +78,100 @@ func fenceMutants() []Mutant {
 	}
 }
 
+// takeoverMutants break how a dead holder is noticed.
+func takeoverMutants() []Mutant {
+	return []Mutant{
+		{
+			Name: "lease-is-marked-and-not-locked", Breaks: []string{"O9"},
+			Change:  "a lease says that its session holds a lock, which it does not",
+			File:    "outbox/internal/pglease/sql/lock.sql",
+			Old:     `SELECT pg_try_advisory_lock(hashtextextended($1::text, 0::bigint))`,
+			New:     `SELECT $1::text <> ''`,
+			Package: "outbox/pgoutbox", Test: "TestO9_MarkedLeaseIsLocked", Needs: Postgres,
+		},
+		{
+			Name: "lock-is-taken-behind-a-pooler", Breaks: []string{"O9"},
+			Change:  "a session that a pooler gives to others is locked",
+			File:    "outbox/internal/pglease/sql/lockable.sql",
+			Old:     `pg_backend_pid() = $1::bigint`,
+			New:     `$1::bigint > 0`,
+			Package: "outbox/pgoutbox", Test: "TestO14_BehindAPoolerTheLeaseCounts", Needs: Postgres,
+		},
+		{
+			Name: "leases-without-a-mark-are-probed", Breaks: []string{"O9"},
+			Change:  "a lease of whose session nothing is known is taken for one of the dead",
+			File:    "outbox/internal/pglease/sql/gone.sql",
+			Old:     `owner ~ '/0[0-9]+$'`,
+			New:     `owner <> ''`,
+			Package: "outbox/internal/pglease", Test: "TestO14_UnmarkedLeaseCounts", Needs: Postgres,
+		},
+		{
+			Name: "whoever-holds-the-lease-is-buried", Breaks: []string{"O9"},
+			Change:  "a lease that has changed hands since the look is given up",
+			File:    "outbox/internal/pglease/sql/bury.sql",
+			Old:     `AND owner = $3 AND epoch = $4`,
+			New:     `AND $3 <> '' AND $4 > 0`,
+			Package: "outbox/internal/pglease", Test: "TestO9_BuriesNobodyElse", Needs: Postgres,
+		},
+		{
+			Name: "dead-holders-are-not-buried", Breaks: []string{"O14"},
+			Change:  "the lease of a dead relay counts until it runs out",
+			File:    "outbox/internal/pglease/lock.go",
+			Old:     `if err == nil && l.gone {`,
+			New:     `if err == nil && !l.gone && l.gone {`,
+			Package: "outbox/pgoutbox", Test: "TestConformance/O14_DeadHolderIsReplaced", Needs: Postgres,
+		},
+		{
+			Name: "session-without-its-connection-goes-on", Breaks: []string{"O9"},
+			Change:  "a session does not know that its lock is gone",
+			File:    "outbox/internal/pglog/session.go",
+			Old:     `if err := gone(s.writer); err != nil {`,
+			New:     `if err := gone(s.writer); err != nil && s == nil {`,
+			Package: "outbox/pgoutbox", Test: "TestConformance/O14_DeadHolderIsReplaced", Needs: Postgres,
+		},
+		{
+			Name: "relay-sends-without-a-look", Breaks: []string{"O9"},
+			Change:  "a relay does not ask its session before a send whether it is over",
+			File:    "outbox/relay/sender_send.go",
+			Old:     `if err = s.term.lost(); err != nil {`,
+			New:     `if err = error(nil); err != nil {`,
+			Package: "outbox/relay", Test: "TestO9_LooksBeforeEachSend",
+		},
+		{
+			Name: "cut-term-waits", Breaks: []string{"O14"},
+			Change:  "after a cut a relay waits before it begins again",
+			File:    "outbox/relay/slots.go",
+			Old:     `if !l.hurried {`,
+			New:     `if l.hurried {`,
+			Package: "outbox/relay", Test: "TestO14_CutTermBeginsAgainAtOnce",
+		},
+		{
+			Name: "cut-terms-wait-for-ever-longer", Breaks: []string{"O14"},
+			Change:  "the wait after cuts is not bounded",
+			File:    "outbox/relay/slots.go",
+			Old:     `min(l.retry.Next(), maxCutWait)`,
+			New:     `l.retry.Next()`,
+			Package: "outbox/relay", Test: "TestO14_CutTermBeginsAgainAtOnce",
+		},
+		{
+			Name: "standby-waits-as-if-nobody-died", Breaks: []string{"O14"},
+			Change:  "a standby does not ask as often as the source wants",
+			File:    "outbox/relay/relay.go",
+			Old:     `[]time.Duration{held.Remaining, jitter.Doubled(firstRetry, held.Retry, asked)}`,
+			New:     `[]time.Duration{held.Remaining}`,
+			Package: "outbox/relay", Test: "TestO14_StandbyAsksAsOftenAsTheSourceWants",
+		},
+		{
+			Name: "fleet-does-not-look-for-the-dead", Breaks: []string{"O14"},
+			Change:  "a relay that has its fair share does not look whether another one has died",
+			File:    "outbox/relay/slots_share.go",
+			Old:     `every = min(every, l.share.Retry)`,
+			New:     `every = max(every, l.share.Retry)`,
+			Package: "outbox/pgoutbox", Test: "TestO14_FleetTakesOverFromTheDead", Needs: Postgres,
+		},
+	}
+}
+
 // leaseMutants break who may relay, and from where.
 func leaseMutants() []Mutant {
 	return []Mutant{

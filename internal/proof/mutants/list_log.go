@@ -12,6 +12,14 @@ func retentionMutants() []Mutant {
 			Package: "outbox/pgoutbox", Test: "TestS12_FunctionsOfStrangers", Needs: Postgres,
 		},
 		{
+			Name: "history-goes-by-any-clock", Breaks: []string{"O2"},
+			Change:  "retention believes a clock that is a month ahead",
+			File:    "outbox/pgoutbox/retention.go",
+			Old:     `doubt := r.clock.Look(now)`,
+			New:     `doubt := r.clock.Look(now); doubt = nil`,
+			Package: "outbox/pgoutbox", Test: "TestO2_ClockThatJumps", Needs: Postgres,
+		},
+		{
 			Name: "search-path-of-sessions", Breaks: []string{"S12"},
 			Change:  "a relay's sessions go by the search path of its role",
 			File:    "outbox/pgoutbox/sql/own.sql",

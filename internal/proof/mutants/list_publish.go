@@ -12,6 +12,22 @@ func publishMutants() []Mutant {
 			Package: "outbox/relay", Test: "TestPublishTimeout", Hangs: true,
 		},
 		{
+			Name: "times-are-the-messages-fault", Breaks: []string{"O7"},
+			Change:  "a message whose time Kafka refuses is parked",
+			File:    "outbox/kafkasink/classify.go",
+			Old:     `		kerr.InvalidRecord,`,
+			New:     `		kerr.InvalidRecord, kerr.InvalidTimestamp,`,
+			Package: "outbox/kafkasink", Test: "TestO7_TimesThatKafkaRefuses", Needs: Kafka,
+		},
+		{
+			Name: "refused-times-are-forgotten", Breaks: []string{"O7"},
+			Change:  "a message whose time Kafka refuses is sent with it for ever",
+			File:    "outbox/kafkasink/client.go",
+			Old:     `untimely: s.page.untimely}`,
+			New:     `}`,
+			Package: "outbox/kafkasink", Test: "TestO7_TimesThatKafkaRefuses", Needs: Kafka,
+		},
+		{
 			Name: "flush-before-all-are-placed", Breaks: []string{"O5", "R11"},
 			Change:  "the client is flushed while records are still on their way into its buffer",
 			File:    "outbox/kafkasink/produce.go",

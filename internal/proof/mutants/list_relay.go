@@ -184,6 +184,14 @@ func failureMutants() []Mutant {
 			Package: "outbox/relay", Test: "TestPolicies",
 		},
 		{
+			Name: "total-order-overtakes-what-is-held", Breaks: []string{"O2", "O5"},
+			Change:  "a relay in total order begins although records are set aside",
+			File:    "outbox/relay/mode.go",
+			Old:     `if err == nil && n > 0 {`,
+			New:     `if err == nil && n < 0 {`,
+			Package: "outbox/relay", Test: "TestO5_TotalOrderAfterHeldRecords",
+		},
+		{
 			Name: "total-order-goes-on", Breaks: []string{"O5"},
 			Change:  "in total order a record that failed is passed",
 			File:    "outbox/relay/mode_total.go",
@@ -233,8 +241,8 @@ func termMutants() []Mutant {
 			Name: "renewal-that-hangs-is-waited-for", Breaks: []string{"O9"},
 			Change:  "a relay does not fence itself while a renewal hangs",
 			File:    "outbox/relay/renew.go",
-			Old:     `time.AfterFunc(remaining-cfg.LeaseMargin, func() { lose(driver.ErrLeaseLost) }).Stop()`,
-			New:     `time.AfterFunc(remaining+cfg.Lease, func() { lose(driver.ErrLeaseLost) }).Stop()`,
+			Old:     `time.AfterFunc(remaining-cfg.LeaseMargin, func() { t.lose(driver.ErrLeaseLost) }).Stop()`,
+			New:     `time.AfterFunc(remaining+cfg.Lease, func() { t.lose(driver.ErrLeaseLost) }).Stop()`,
 			Package: "outbox/relay", Test: "TestO9_RenewBehindAHangingCall", Hangs: true,
 		},
 		{

@@ -115,5 +115,13 @@ func sinkMutants() []Mutant {
 			New:     `"ConfirmDelivery"); !ok && !on {`,
 			Package: "outbox/wmsink", Test: "TestO2_PublishersThatLoseAreRefused",
 		},
+		{
+			Name: "no-credentials-are-of-the-record", Breaks: []string{"O8"},
+			Change:  "credentials that cannot be had are a failure of the record that waits for them",
+			File:    "outbox/kafkasink/classify.go",
+			Old:     `		errSignIn,`,
+			New:     `		errClosed,`,
+			Package: "outbox/kafkasink", Test: "TestO8_NoCredentialsIsAnOutage",
+		},
 	}
 }

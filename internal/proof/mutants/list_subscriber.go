@@ -4,6 +4,14 @@ package mutants
 func subscriberMutants() []Mutant {
 	return []Mutant{
 		{
+			Name: "two-handlers-share-a-group", Breaks: []string{"I1"},
+			Change:  "two handlers that subscribe to a topic in one group get a part of it each",
+			File:    "inbox/kafkasource/subscriber.go",
+			Old:     `if _, taken := s.topics[topic]; taken {`,
+			New:     `if false {`,
+			Package: "inbox/kafkasource", Test: "TestSubscribe_TwiceToOneTopic",
+		},
+		{
 			Name: "highest-acked-offset", Breaks: []string{"I3"},
 			Change:  "offsets are committed above a message that is not acknowledged",
 			File:    "inbox/kafkasource/window.go",

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -31,12 +32,8 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Parallel == 0 {
-		c.Parallel = 2
-	}
-	if c.Timeout == 0 {
-		c.Timeout = 3 * time.Minute
-	}
+	c.Parallel = cmp.Or(c.Parallel, 2)
+	c.Timeout = cmp.Or(c.Timeout, 3*time.Minute)
 	if c.Report == nil {
 		c.Report = func(Result) {}
 	}

@@ -101,6 +101,9 @@ func (k *worker) run(ctx context.Context) {
 			e = log[at]
 			return answered, nil
 		}, nil)
+		if err == nil && k.g.w.broken == AckFirst {
+			k.ack(ctx, e, at)
+		}
 		if err == nil && k.process(ctx, e) == nil {
 			k.ack(ctx, e, at)
 			offset = at + 1

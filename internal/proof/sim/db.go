@@ -24,6 +24,7 @@ type db struct {
 	slots   []*slot
 	members []member        // relays that live, as far as the database knows
 	held    []*heldRow      // in order of seq
+	claimed map[int64]*Node // by seq: who has read it last
 	given   map[string]bool // ids that were given up: dead, or skipped
 	inbox   map[string]*claim
 }
@@ -50,7 +51,7 @@ type tx struct {
 func newDB(w *World) *db {
 	return &db{
 		w: w, committed: make(map[xid]bool), locks: make(map[string]*tx), inbox: make(map[string]*claim),
-		given: make(map[string]bool),
+		given: make(map[string]bool), claimed: make(map[int64]*Node),
 	}
 }
 

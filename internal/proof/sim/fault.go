@@ -25,6 +25,7 @@ const (
 	BadHandler Fault = "handler fails" // a handler returns an error
 	Evict      Fault = "evicted"       // the store loses a record
 	Cut        Fault = "tail cut"      // a stream of commits ends
+	Ended      Fault = "session ended" // the lock of a lease ends while its holder lives
 )
 
 var (

@@ -28,6 +28,10 @@ func (p *pipeline) handle(ctx context.Context, n *Node, e entry) error {
 		return err
 	}
 	child := outbox.Message{ID: e.id + ">", Topic: outTopic, Key: e.key, Payload: []byte("of " + e.id + ">")}
+	if p.w.broken == ChildLate {
+		u.child = []outbox.Message{child}
+		return nil
+	}
 	return n.call(ctx, o, caller(ctx, child.ID), func() (progress, error) {
 		t := u.tx
 		if p.w.broken == ChildApart {

@@ -50,7 +50,7 @@ func (d *db) find(seq int64) *heldRow {
 func (s *session) HeldKeys(ctx context.Context) (keys []driver.Key, err error) {
 	err = s.write(ctx, "held keys", "", func() error {
 		for _, h := range s.db.held {
-			if key := keyOf(&h.record); s.db.w.broken != HeldForgotten && key.Key != "" && s.reads(&h.record) && !slices.Contains(keys, key) {
+			if key := keyOf(&h.record); !s.db.goesOn(h) && key.Key != "" && s.reads(&h.record) && !slices.Contains(keys, key) {
 				keys = append(keys, key)
 			}
 		}
@@ -87,6 +87,20 @@ func (s *session) Hold(ctx context.Context, p driver.Page, n int, h []driver.Hol
 		}
 		return s.pass(p, last)
 	})
+}
+
+// goesOn reports whether the key of h goes on, against the rules.
+func (d *db) goesOn(h *heldRow) bool {
+	switch d.w.broken {
+	case HeldForgotten:
+		return true
+	case RetryAside:
+		return h.fate != driver.FatePark
+	case ParkedAlone:
+		return h.fate == driver.FatePark
+	default:
+		return false
+	}
 }
 
 // hold sets one record aside.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/outbox"
 )
 
 // claim is a row of the inbox; it counts once it is committed.
@@ -41,19 +42,22 @@ func (s inboxStore) Claim(ctx context.Context, id string) (driver.Unit, driver.S
 
 func (s inboxStore) claim(id string) (*tx, driver.Status) {
 	switch c := s.db.inbox[id]; {
-	case c == nil:
+	case c == nil, c.committed && s.db.w.broken == ForgottenRuns:
 	case c.committed || s.db.w.broken == BusyIsDuplicate:
 		return nil, driver.Duplicate
 	default:
 		return nil, driver.Busy
 	}
-	s.db.inbox[id] = &claim{}
 	t := s.db.begin(s.node)
-	t.claims = append(t.claims, id)
-	if s.db.w.broken == ClaimApart {
-		t.commit()
-		t = s.db.begin(s.node)
+	switch s.db.w.broken {
+	case LookThenRun, ClaimLate:
+		return t, driver.Claimed
+	case ClaimApart, ClaimDeleted:
+		s.db.inbox[id] = &claim{committed: true}
+		return t, driver.Claimed
 	}
+	s.db.inbox[id] = &claim{}
+	t.claims = append(t.claims, id)
 	return t, driver.Claimed
 }
 
@@ -66,9 +70,10 @@ func (n *Node) hangUp(t *tx) {
 
 // unit is a transaction that has claimed a message.
 type unit struct {
-	node *Node
-	tx   *tx
-	id   string
+	node  *Node
+	tx    *tx
+	id    string
+	child []outbox.Message // that is stored apart, where ChildLate is broken
 }
 
 type txKey struct{}
@@ -85,12 +90,33 @@ func (u *unit) Commit(ctx context.Context) error {
 		if !u.tx.commit() {
 			return answered, driver.ErrNotCommitted
 		}
+		if u.tx.db.w.broken == LookThenRun {
+			u.tx.db.inbox[u.id] = &claim{committed: true}
+		}
 		return answered, nil
 	}, func() { u.node.hangUp(u.tx) })
-	if errors.Is(err, errRefused) {
+	switch broken := u.tx.db.w.broken; {
+	case err != nil && broken == CommitTrusted:
+		return nil
+	case errors.Is(err, errRefused):
 		return fmt.Errorf("%w: %w", driver.ErrNotCommitted, err)
+	case err == nil && (broken == ClaimLate || broken == ChildLate):
+		return u.afterwards(ctx)
 	}
 	return err
+}
+
+// afterwards stores, in a transaction of its own, what belongs into that of the effects.
+func (u *unit) afterwards(ctx context.Context) error {
+	return u.node.call(ctx, op{name: "afterwards", faulty: true, stalls: true, late: true}, caller(ctx, u.id), func() (progress, error) {
+		t := u.tx.db.begin(u.node)
+		defer t.commit()
+		if u.tx.db.w.broken == ChildLate {
+			return t.enqueue(u.child)
+		}
+		u.tx.db.inbox[u.id] = &claim{committed: true}
+		return answered, nil
+	}, nil)
 }
 
 // Rollback implements driver.Unit.
@@ -98,6 +124,9 @@ func (u *unit) Rollback(ctx context.Context) error {
 	o := op{name: "rollback", faulty: true, late: true}
 	return u.node.call(ctx, o, caller(ctx, u.id), func() (progress, error) {
 		u.tx.abort()
+		if u.tx.db.w.broken == ClaimDeleted {
+			delete(u.tx.db.inbox, u.id)
+		}
 		return answered, nil
 	}, func() { u.node.hangUp(u.tx) })
 }

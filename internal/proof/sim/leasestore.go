@@ -48,11 +48,15 @@ func (s leaseStore) Claim(ctx context.Context, key dedupe.Key, req dedupe.Reques
 			c, err = s.l.store.Claim(far, key, req)
 			c.Takeover = true
 		}
-		if c.Status == dedupe.Busy && s.l.w.broken == BusyIsDone {
-			c.Status = dedupe.Done
+		if c.Status == dedupe.Busy && s.l.w.broken == BusyIsDone || c.Takeover && s.l.w.broken == DoneByExpiry {
+			c = dedupe.Claim{Status: dedupe.Done}
 		}
 		if c.Status == dedupe.Claimed {
 			s.note(Claimed, key, req.Token, req.Lease)
+		}
+		if c.Status == dedupe.Claimed && s.l.w.broken == DoneFirst {
+			_, err = s.l.store.Complete(far, key, req.Token, nil)
+			s.note(Completed, key, req.Token, 0)
 		}
 		if c.Takeover {
 			s.overlap(key)
@@ -74,6 +78,9 @@ func (s leaseStore) overlap(key dedupe.Key) {
 
 // Extend implements dedupe.Store.
 func (s leaseStore) Extend(ctx context.Context, key dedupe.Key, token string, lease time.Duration) error {
+	if s.l.w.broken == LeaseUnheard {
+		return nil
+	}
 	far := context.WithoutCancel(ctx)
 	return s.ask(ctx, "extend", key, func() error {
 		err := s.l.store.Extend(far, key, token, lease)
@@ -115,6 +122,9 @@ func (s leaseStore) Release(ctx context.Context, key dedupe.Key, token string) e
 	far := context.WithoutCancel(ctx)
 	return s.ask(ctx, "release", key, func() error {
 		s.note(Released, key, token, 0)
+		if s.l.w.broken == ReleasesAny {
+			s.l.store.Forget(key)
+		}
 		return s.l.store.Release(far, key, token)
 	})
 }

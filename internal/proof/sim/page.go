@@ -26,6 +26,7 @@ func (s *session) page(limit int) driver.Page {
 			break
 		}
 		page.Records = append(page.Records, rows[i].record)
+		s.db.claimed[rows[i].record.Seq] = s.node
 	}
 	if len(page.Records) < limit {
 		s.exhausted = true
@@ -44,6 +45,7 @@ func (s *session) window() []row {
 	var rows []row
 	for _, r := range s.db.rows {
 		switch {
+		case s.db.w.broken == RowsClaimed && s.db.claimed[r.record.Seq] != nil && s.db.claimed[r.record.Seq].up():
 		case !s.reads(&r.record) || s.skips(&r.record) || !s.db.committed[r.xid] && s.db.w.broken != Uncommitted:
 		case s.db.w.broken == IDCursor:
 			if r.record.Seq > max(s.read, s.slot.pos.last) {
@@ -68,7 +70,7 @@ func (s *session) Advance(ctx context.Context, p driver.Page, n int) error {
 // pass moves the position to last, which is of page p.
 func (s *session) pass(p driver.Page, last int64) error {
 	if no, _ := p.Cursor.(int64); no != s.slot.pos.no {
-		if s.db.w.broken == NoEpoch {
+		if s.db.w.broken == NoEpoch || s.db.w.broken == RowsClaimed {
 			return nil
 		}
 		return driver.ErrLeaseLost

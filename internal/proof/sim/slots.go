@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -39,9 +40,7 @@ func (d *db) makeSlots(n int) {
 // shard is a number that depends on the key, or on the id where there is no key.
 func shard(m *outbox.Message) int16 {
 	text := m.Key
-	if text == "" {
-		text = m.ID
-	}
+	text = cmp.Or(text, m.ID)
 	var sum int16
 	for _, c := range []byte(text) {
 		sum = (sum*31 + int16(c)) % 64

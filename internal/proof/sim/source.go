@@ -16,6 +16,13 @@ type lease struct {
 	epoch int64
 	until time.Duration
 	used  time.Duration // when its owner last wrote under it
+	ended bool          // the lock of its owner's session is gone, although the owner may live
+}
+
+// free reports whether the lease can be taken: nobody has it, it has run out, or the session of
+// its owner is gone, however long it would last.
+func (l *lease) free(now time.Duration) bool {
+	return l.owner == nil || l.until <= now || l.ended || l.owner.dead
 }
 
 // position is how far the relays have come: window no holds what target sees and
@@ -51,7 +58,7 @@ func (s source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session,
 		var taken *driver.LeaseHeldError
 		for _, one := range s.db.slots {
 			left := one.lease.until - s.db.w.now()
-			if one.lease.owner == nil || left <= 0 {
+			if one.lease.free(s.db.w.now()) || s.db.w.broken == RowsClaimed {
 				n = s.open(one, ttl)
 				return nil
 			}
@@ -108,7 +115,10 @@ func (s *session) fenced() error {
 		l.used = s.db.w.now()
 		return nil
 	}
-	if s.db.w.broken == NoEpoch {
+	switch s.db.w.broken {
+	case RowsClaimed:
+		return nil
+	case NoEpoch:
 		s.db.w.note(Event{What: Stale, Node: s.node.name, N: s.epoch})
 		return nil
 	}

@@ -25,6 +25,8 @@ func (p *pipeline) trouble() {
 		p.redriveOne()
 	case 10:
 		p.killProducer()
+	case 11:
+		p.endSession()
 	}
 	p.w.after(p.w.between(50*time.Millisecond, 1500*time.Millisecond), p.trouble)
 }
@@ -43,6 +45,15 @@ func (p *pipeline) killRelay() {
 		p.w.fault(Crash)
 		n.kill()
 		p.w.after(p.w.between(10*time.Millisecond, 2*time.Second), p.startRelay)
+	}
+}
+
+// endSession ends the lock of a lease. Its holder is not told, and goes on.
+func (p *pipeline) endSession() {
+	one := p.db.slots[p.w.choose(uint32(len(p.db.slots)))] //nolint:gosec // few
+	if one.lease.owner != nil {
+		p.w.fault(Ended)
+		one.lease.ended = true
 	}
 }
 

@@ -20,10 +20,21 @@ func (m *Memory) Stats() admin.GroupStats {
 		case Parked:
 			s.Parked++
 		case Wait:
+			s.OldestWaiting = max(s.OldestWaiting, time.Since(k.record.CreatedAt))
 		}
 		s.Held++
 	}
 	return s
+}
+
+// Retrying counts the records of a topic that are tried again, up to a thousand.
+func (m *Memory) Retrying(topic string) (n int) {
+	for _, k := range m.all {
+		if k.State == Retry && k.record.Topic == topic && n < 1000 {
+			n++
+		}
+	}
+	return n
 }
 
 // Clear deletes all rows but those of dead records, and returns how many.

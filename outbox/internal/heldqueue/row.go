@@ -58,7 +58,7 @@ type Row struct {
 	Errors []admin.Failure
 	// Reason is why it was parked or given up.
 	Reason string
-	// Since is when it was set aside first, given up, or redriven from the dead.
+	// Since is when it was set aside first, parked, given up, or redriven from the dead.
 	Since time.Time
 	// Bytes is the size of its payload, key and headers.
 	Bytes int
@@ -108,7 +108,7 @@ func (r *Row) become(fate driver.Fate, retryIn time.Duration, reason string, now
 	case fate == driver.FateWait:
 		r.State, r.Next = Wait, time.Time{}
 	case fate == driver.FatePark:
-		r.State, r.Next = Parked, time.Time{}
+		r.State, r.Next, r.Since = Parked, time.Time{}, now
 	case fate == driver.FateDead:
 		r.State, r.Next, r.Attempts, r.Since = Dead, time.Time{}, 0, now
 	default:

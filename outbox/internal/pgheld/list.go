@@ -1,6 +1,7 @@
 package pgheld
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math"
@@ -157,9 +158,7 @@ func (s *Statements) Audit(ctx context.Context, db Queryer, q admin.AuditQuery) 
 	sql, after := oldest, q.After
 	if q.Newest {
 		sql = newest
-		if after == 0 {
-			after = math.MaxInt64
-		}
+		after = cmp.Or(after, math.MaxInt64)
 	}
 	rows, err := db.Query(ctx, sql, orNull(q.Group), orNull(q.Action), orNull(q.Topic), orNull(q.Key), orNull(q.ID),
 		since, after, q.Limit)

@@ -46,6 +46,7 @@ type Statements struct {
 	listAudit, listAuditNewest     string
 	listAuditID, listAuditIDNewest string
 	note                           string
+	keepOut, listOut               string
 }
 
 // Prepare renders the statements for the log called names.Table, beside which stand the
@@ -67,7 +68,7 @@ func Prepare(names pgmigrate.Names) (*Statements, error) {
 		"trace_held": &s.traceHeld, "trace_dead": &s.traceDead,
 		"list_audit": &s.listAudit, "list_audit_newest": &s.listAuditNewest,
 		"list_audit_id": &s.listAuditID, "list_audit_id_newest": &s.listAuditIDNewest,
-		"note": &s.note,
+		"note": &s.note, "keep_out": &s.keepOut, "list_out": &s.listOut,
 	})
 }
 

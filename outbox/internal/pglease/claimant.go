@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/leat-go/leat/internal/ids"
@@ -37,6 +38,14 @@ func (c *Claimant) Name() string {
 	return c.name
 }
 
+// NameOf returns the name of the claimant whose attempt owner is.
+func NameOf(owner string) string {
+	if i := strings.LastIndexByte(owner, '/'); i >= 0 {
+		return owner[:i]
+	}
+	return owner
+}
+
 // Attempt is one attempt at a lease, and the use of the lease that comes of it.
 type Attempt struct {
 	// Owner is its name.
@@ -44,7 +53,16 @@ type Attempt struct {
 	// Former are the attempts of the same claimant before it.
 	Former Former
 
-	no int64
+	prefix string
+	no     int64
+}
+
+// marked is the owner's name with a 0 before its number. It reads as the same number.
+func (a Attempt) marked() string { return a.prefix + "0" + strconv.FormatInt(a.no, 10) }
+
+// isMarked reports whether owner is marked.
+func isMarked(owner string) bool {
+	return strings.HasPrefix(strings.TrimPrefix(owner, NameOf(owner)), "/0")
 }
 
 // Former are attempts of one claimant: those whose name is Prefix and a number up to
@@ -71,7 +89,7 @@ func (c *Claimant) Begin() Attempt {
 	defer c.mu.Unlock()
 	prefix := c.name + "/"
 	a := Attempt{
-		no:     c.attempts + 1,
+		prefix: prefix, no: c.attempts + 1,
 		Former: Former{Prefix: prefix, Last: c.attempts, Running: append([]int64{}, c.running...)},
 	}
 	a.Owner = prefix + strconv.FormatInt(a.no, 10)

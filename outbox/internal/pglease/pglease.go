@@ -7,6 +7,13 @@
 // compares both: a server that has lost a claim in a crash issues its epoch a second time.
 //
 // The database's clock alone decides when a lease ends.
+//
+// A lease can end before: with the session that holds it. A session locks the name of its owner
+// (an advisory lock, which the server gives back when the session ends), and only then claims,
+// under a name that says so: it is marked. Whoever finds a marked lease held tries that lock. If
+// it gets it, the session is gone, and the lease is given up for it (Bury). Leases that are not
+// marked count until they run out. Nothing but time rests on the locks: two who believe that they
+// hold a lease are told apart by owner and epoch, as ever.
 package pglease
 
 import (
@@ -28,6 +35,8 @@ var files embed.FS
 type Statements struct {
 	claim, claimRow, holder string
 	renew, release          string
+	lockable, lock, unlock  string
+	look, gone, bury        string
 }
 
 // Prepare renders the statements for the leases beside the log called names.Table.
@@ -39,6 +48,12 @@ func Prepare(names pgmigrate.Names) (*Statements, error) {
 		"holder":    &s.holder,
 		"renew":     &s.renew,
 		"release":   &s.release,
+		"lockable":  &s.lockable,
+		"lock":      &s.lock,
+		"unlock":    &s.unlock,
+		"look":      &s.look,
+		"gone":      &s.gone,
+		"bury":      &s.bury,
 	})
 }
 

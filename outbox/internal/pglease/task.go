@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/leat-go/leat/outbox/driver"
 )
 
@@ -31,6 +33,8 @@ type TaskConfig struct {
 	Slot Slot
 	// TTL is how long the lease lasts without a renewal. It is renewed after a third of it.
 	TTL time.Duration
+	// Line is where the task holds its lease.
+	Line *Line
 	// Describe adds to an error of a claim what it means for the caller.
 	Describe func(error) error
 	// Logger receives what an operator should know.
@@ -50,7 +54,22 @@ func (t *Task) Run(ctx context.Context, work func(context.Context) error) error 
 	asked := time.Now()
 	attempt := t.claimant.Begin()
 	defer t.claimant.End(attempt)
-	lease, err := t.leases.Claim(ctx, t.db, t.cfg.Slot, attempt.Owner, attempt.Former, t.cfg.TTL)
+	err := t.leases.Look(ctx, t.db, t.cfg.Slot, attempt.Former)
+	var conn *pgx.Conn
+	if err == nil {
+		conn, err = t.cfg.Line.join(ctx)
+	}
+	if err != nil {
+		return t.cfg.Describe(err)
+	}
+	var lease Lease
+	defer func() {
+		t.cfg.Line.leave(ctx, conn, func(ctx context.Context) error { return t.leases.Unlock(ctx, conn, lease.Owner) }, t.cfg.Logger)
+	}()
+	err = t.cfg.Line.do(func() (err error) {
+		lease, err = t.claim(ctx, conn, attempt)
+		return err
+	})
 	if err != nil {
 		return t.cfg.Describe(err)
 	}
@@ -61,7 +80,7 @@ func (t *Task) Run(ctx context.Context, work func(context.Context) error) error 
 	defer end(nil)
 	go func() {
 		defer close(kept)
-		end(t.keep(working, lease, asked.Add(t.cfg.TTL)))
+		end(t.keep(working, conn, lease, asked.Add(t.cfg.TTL)))
 	}()
 	err = work(working)
 	if cause := context.Cause(working); err != nil && errors.Is(cause, driver.ErrLeaseLost) {
@@ -70,8 +89,26 @@ func (t *Task) Run(ctx context.Context, work func(context.Context) error) error 
 	return err
 }
 
-// keep renews the lease until ctx ends or the lease is lost, which it returns.
-func (t *Task) keep(ctx context.Context, lease Lease, until time.Time) error {
+// claim locks and claims, and takes the lease of a process that is gone.
+func (t *Task) claim(ctx context.Context, conn *pgx.Conn, attempt Attempt) (Lease, error) {
+	lease := Lease{Slot: t.cfg.Slot}
+	var err error
+	if lease.Owner, err = t.leases.Lock(ctx, conn, attempt); err != nil {
+		return lease, err
+	}
+	if _, err := t.leases.BuryNow(ctx, conn, t.cfg.Slot.Group); err != nil {
+		return lease, err
+	}
+	got, err := t.leases.Claim(ctx, conn, t.cfg.Slot, lease.Owner, attempt.Former, t.cfg.TTL)
+	if err == nil {
+		lease = got
+	}
+	return lease, err
+}
+
+// keep renews the lease until ctx ends or the lease is lost, which it returns. It is lost with
+// the connection, too.
+func (t *Task) keep(ctx context.Context, conn *pgx.Conn, lease Lease, until time.Time) error {
 	every := t.cfg.TTL / 3
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -83,14 +120,19 @@ func (t *Task) keep(ctx context.Context, lease Lease, until time.Time) error {
 		}
 		asked := time.Now()
 		bounded, cancel := context.WithTimeout(ctx, every)
-		err := t.leases.Renew(bounded, t.db, lease, t.cfg.TTL)
+		lost := false
+		err := t.cfg.Line.do(func() error {
+			err := t.leases.Renew(bounded, conn, lease, t.cfg.TTL)
+			lost = conn.IsClosed()
+			return err
+		})
 		cancel()
 		switch {
 		case err == nil:
 			until = asked.Add(t.cfg.TTL)
 		case errors.Is(err, driver.ErrLeaseLost):
 			return err
-		case time.Until(until) < every:
+		case lost || time.Until(until) < every:
 			return fmt.Errorf("%w: %w", driver.ErrLeaseLost, err)
 		}
 	}

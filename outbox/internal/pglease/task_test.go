@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
@@ -16,10 +17,15 @@ import (
 
 var errOnPurpose = errors.New("on purpose")
 
+func newLine(db *testenv.Database) *pglease.Line {
+	return pglease.NewLine(func(ctx context.Context) (*pgx.Conn, error) { return pgx.Connect(ctx, db.URL) },
+		func(_ context.Context, conn *pgx.Conn) { _ = conn.Close(context.Background()) })
+}
+
 func newTask(t *testing.T, db *testenv.Database, ttl time.Duration) *pglease.Task {
 	t.Helper()
 	task, err := prepared(t).NewTask(db.Pool, pglease.TaskConfig{
-		Slot: pglease.Slot{Group: "_task"}, TTL: ttl, Logger: slog.New(slog.DiscardHandler),
+		Slot: pglease.Slot{Group: "_task"}, TTL: ttl, Line: newLine(db), Logger: slog.New(slog.DiscardHandler),
 		Describe: func(err error) error { return err },
 	})
 	require.NoError(t, err)
@@ -76,4 +82,40 @@ func TestO14_LeaseIsKeptWhileWorkGoesOn(t *testing.T) {
 		require.Eventually(t, func() bool { return until().After(first.Add(short)) }, 20*time.Second, 5*time.Millisecond)
 		return ctx.Err()
 	}))
+}
+
+// TestO14_TasksShareALine: of two tasks on one connection, either may end first; the locks of
+// both end with it, and it is closed when nobody works.
+func TestO14_TasksShareALine(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	line := newLine(db)
+	task := func(group string) *pglease.Task {
+		task, err := prepared(t).NewTask(db.Pool, pglease.TaskConfig{
+			Slot: pglease.Slot{Group: group}, TTL: ttl, Line: line, Logger: slog.New(slog.DiscardHandler),
+			Describe: func(err error) error { return err },
+		})
+		require.NoError(t, err)
+		return task
+	}
+	locks := func() (locks []string) {
+		require.NoError(t, db.Pool.QueryRow(t.Context(), `SELECT array_agg(DISTINCT pid::text) FROM pg_locks
+			WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&locks))
+		return locks
+	}
+	a, b := task("_a"), task("_b")
+	require.NoError(t, a.Run(t.Context(), func(ctx context.Context) error {
+		for range 3 {
+			require.NoError(t, b.Run(ctx, func(context.Context) error { require.Len(t, locks(), 1); return nil }))
+		}
+		var n int
+		require.NoError(t, db.Pool.QueryRow(ctx, `SELECT count(*) FROM pg_locks
+			WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&n))
+		require.Equal(t, 1, n, "locks of what has ended are given back")
+		_, err := db.Pool.Exec(ctx, "SELECT pg_terminate_backend($1::int)", locks()[0])
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return locks() == nil }, 20*time.Second, time.Millisecond)
+		return task("_a").Run(ctx, func(context.Context) error { return nil })
+	}), "the lease of the first is taken, although it still works")
+	require.Eventually(t, func() bool { return locks() == nil }, 20*time.Second, time.Millisecond)
 }

@@ -8,30 +8,28 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/internal/pgpin"
 )
 
-// Connect opens a connection beside a pool with the configuration pool, as the pool
-// would, after change has changed the connection's. What decides how texts are read and
+// Connect opens a connection beside those of the application, as the application would, after
+// change has changed its configuration. What decides how texts are read and
 // written is asked for as it begins, whatever the role or the database has set: poolers pass
 // these settings on.
-func Connect(ctx context.Context, pool *pgxpool.Config, change func(cfg *pgx.ConnConfig)) (*pgx.Conn, error) {
-	cfg := pool.ConnConfig.Copy()
-	if pool.BeforeConnect != nil {
-		if err := pool.BeforeConnect(ctx, cfg); err != nil {
-			return nil, err
+func Connect(ctx context.Context, address pgpin.Address, change func(cfg *pgx.ConnConfig)) (conn *pgx.Conn, err error) {
+	err = address.Dial(ctx, func(cfg *pgx.ConnConfig) error {
+		change(cfg)
+		for name, value := range texts {
+			maps.DeleteFunc(cfg.RuntimeParams, func(set, _ string) bool { return strings.EqualFold(set, name) })
+			cfg.RuntimeParams[name] = value
 		}
+		conn, err = pgx.ConnectConfig(ctx, cfg)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	change(cfg)
-	for name, value := range texts {
-		maps.DeleteFunc(cfg.RuntimeParams, func(set, _ string) bool { return strings.EqualFold(set, name) })
-		cfg.RuntimeParams[name] = value
-	}
-	conn, err := pgx.ConnectConfig(ctx, cfg)
-	if err != nil || pool.AfterConnect == nil {
-		return conn, err
-	}
-	if err := pool.AfterConnect(ctx, conn); err != nil {
+	if err := address.Ready(ctx, conn); err != nil {
 		return nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
 	}
 	return conn, nil

@@ -4,7 +4,9 @@
 //
 // A session has two connections of its own. The reader belongs to Read and to what reads
 // the held records, the writer to Advance, Hold, Resolve and Renew, so that settling and
-// renewing never wait for a page, however large it is.
+// renewing never wait for a page, however large it is. The writer's is where the lease was
+// claimed, and its lock lives with it. A session opens neither again: if one is lost, the session
+// is over.
 package pglog
 
 import (
@@ -73,7 +75,10 @@ type Config struct {
 	Windows *pgwindow.Statements
 	Held    *pgheld.Statements
 
-	// Connect opens a connection for the session.
+	// Writer is the connection on which the lease was claimed. It is the session's from then on.
+	Writer *pgx.Conn
+
+	// Connect opens another connection for the session.
 	Connect func(ctx context.Context) (*pgx.Conn, error)
 
 	// Pool gives up the lease if the session's connections are lost.

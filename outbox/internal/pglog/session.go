@@ -3,6 +3,7 @@ package pglog
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -26,17 +27,17 @@ type Session struct {
 	writer  *pgx.Conn
 }
 
-var _ driver.Recycler = (*Session)(nil)
+var (
+	_ driver.Recycler = (*Session)(nil)
+	_ driver.Watched  = (*Session)(nil)
+)
 
-// Open connects and begins where log says. After an error the lease is still held, and
-// Ended is not called.
+// Open connects and begins where log says. After an error the lease is still held, but the
+// writer is closed, and Ended is not called.
 func Open(ctx context.Context, log Log, cfg Config) (*Session, error) {
-	reader, err := cfg.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s := &Session{log: log, cfg: cfg, reader: reader}
-	if s.writer, err = cfg.Connect(ctx); err == nil {
+	s := &Session{log: log, cfg: cfg, writer: cfg.Writer}
+	var err error
+	if s.reader, err = cfg.Connect(ctx); err == nil {
 		err = s.load(ctx)
 	}
 	if err != nil {
@@ -59,11 +60,35 @@ func (s *Session) Epoch() int64 {
 	return s.cfg.Lease.Epoch
 }
 
-// Renew implements driver.Session.
+// Renew implements driver.Session. Without its connection the session has lost the lease, too:
+// the lock that kept others away ended with it.
 func (s *Session) Renew(ctx context.Context, ttl time.Duration) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	return s.cfg.Unusable(s.cfg.Leases.Renew(ctx, s.writer, s.cfg.Lease, ttl))
+	err := s.cfg.Leases.Renew(ctx, s.writer, s.cfg.Lease, ttl)
+	if err != nil && s.writer.IsClosed() && !errors.Is(err, driver.ErrLeaseLost) {
+		err = fmt.Errorf("%w: %w", s.cfg.Lease.Lost(), err)
+	}
+	return s.cfg.Unusable(err)
+}
+
+// Lost implements driver.Watched: the lease is lost with the connection that holds its lock, and
+// without the other one nothing can be read. Of a connection that is in use, its user will hear.
+func (s *Session) Lost() error {
+	if s.reading.TryLock() {
+		closed := s.reader.IsClosed()
+		s.reading.Unlock()
+		if closed {
+			return fmt.Errorf("%w: %w", s.cfg.Lease.Lost(), errClosed)
+		}
+	}
+	if s.writing.TryLock() {
+		defer s.writing.Unlock()
+		if err := gone(s.writer); err != nil {
+			return fmt.Errorf("%w: %w", s.cfg.Lease.Lost(), err)
+		}
+	}
+	return nil
 }
 
 // Advance implements driver.Session. The last page of a window is not stored at

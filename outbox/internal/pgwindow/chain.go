@@ -60,7 +60,7 @@ type Chain struct {
 	beginOldest, beginNow, beginAt, mark string
 	load, all, probe, open, next         string
 	complete                             string
-	claim, claimRows, holder             string
+	claim, claimRows, holder, look       string
 	before, contradicts, adopt           string
 }
 
@@ -89,6 +89,7 @@ func PrepareChain(names pgmigrate.Names) (*Chain, error) {
 		"chain_claim":        &c.claim,
 		"chain_claim_rows":   &c.claimRows,
 		"chain_holder":       &c.holder,
+		"chain_look":         &c.look,
 		"chain_before":       &c.before,
 		"chain_contradicts":  &c.contradicts,
 		"chain_adopt":        &c.adopt,

@@ -12,8 +12,8 @@ import (
 
 // Claim takes the lease of any slot of group for owner that can be had, and does not
 // wait: if none can, it returns a *driver.LeaseHeldError that names the holder whose
-// lease ends first. A lease held by one of former is taken, unless that one still runs.
-// The group must be listed. The claim is committed synchronously whatever the session's
+// lease ends first. A lease held by one of former is taken, unless that one still runs. One whose
+// session is gone is not: see pglease.Statements.Bury. The group must be listed. The claim is committed synchronously whatever the session's
 // setting.
 func (c *Chain) Claim(ctx context.Context, db pglease.Beginner, group, owner string, former pglease.Former, ttl time.Duration) (pglease.Lease, error) {
 	l := pglease.Lease{Slot: pglease.Slot{Group: group}, Owner: owner}

@@ -32,11 +32,14 @@ func (l *Log) Acquire(ctx context.Context, r Reader, ttl time.Duration) (driver.
 	if err != nil {
 		return nil, err
 	}
-	g, life, err := l.claim(ctx, r, owner, ttl)
+	s := &session{log: l, reader: r, owner: owner, at: -1}
+	g, life, err := l.claim(ctx, s, ttl)
 	if err != nil {
+		s.writing.Close()
+		s.file.Unlock()
 		return nil, err
 	}
-	s := &session{log: l, reader: r, owner: owner, epoch: g.Epoch, rev: g.Rev, tried: g.Rev, life: life, read: place{Position: g.At}, settled: g.At, at: -1}
+	s.epoch, s.rev, s.tried, s.life, s.read, s.settled = g.Epoch, g.Rev, g.Rev, life, place{Position: g.At}, g.At
 	if err := s.open(ctx); err != nil {
 		_ = s.Release(context.WithoutCancel(ctx)) // else the lease ends by itself
 		return nil, err
@@ -51,7 +54,22 @@ func newOwner() (string, error) {
 	return storable.AtMost(host, 100) + "/" + id, err
 }
 
-// open takes the session's connections.
+// begin takes the connection that the session writes with, and locks its owner there.
+func (s *session) begin(ctx context.Context) error {
+	if s.writing.IsOpen() {
+		return nil
+	}
+	err := s.writing.Open(ctx, s.log.Store)
+	if err == nil {
+		err = s.writing.Use(ctx, func(conn *sql.Conn) (err error) {
+			s.owner, err = s.lock(ctx, conn)
+			return err
+		})
+	}
+	return err
+}
+
+// open takes the session's other connection.
 func (s *session) open(ctx context.Context) error {
 	err := s.reading.Open(ctx, s.log.Store)
 	if err == nil && !s.log.Dialect.OneWriter {
@@ -59,9 +77,6 @@ func (s *session) open(ctx context.Context) error {
 			_, err := conn.ExecContext(ctx, s.log.SQL["set_short_wait"]) // it locks to close gaps alone
 			return err
 		})
-	}
-	if err == nil {
-		err = s.writing.Open(ctx, s.log.Store)
 	}
 	if err == nil && !s.log.Dialect.OneWriter {
 		err = s.writing.Use(ctx, func(conn *sql.Conn) error {
@@ -75,8 +90,9 @@ func (s *session) open(ctx context.Context) error {
 // group.
 const claimTries = 10
 
-// claim takes the lease if it is free.
-func (l *Log) claim(ctx context.Context, r Reader, owner string, ttl time.Duration) (g GroupRow, life string, err error) {
+// claim takes the lease for s if it is free, or its holder has died.
+func (l *Log) claim(ctx context.Context, s *session, ttl time.Duration) (g GroupRow, life string, err error) {
+	r := s.reader
 	for range claimTries {
 		err = l.Look(ctx, func(q sqlstore.Querier) error {
 			g, err = l.Group(ctx, q, "group", r.Group)
@@ -87,10 +103,17 @@ func (l *Log) claim(ctx context.Context, r Reader, owner string, ttl time.Durati
 			err = l.begin(ctx, r)
 		case err == nil && g.Left > 0:
 			// The clock is of the statement's begin: it may have seen a lease that was taken since then.
-			return g, "", &driver.LeaseHeldError{Owner: g.Owner, Remaining: min(g.Left, ttl)}
+			held := &driver.LeaseHeldError{Owner: g.Owner, Remaining: min(g.Left, ttl)}
+			if g.marked {
+				held.Retry = retry
+			}
+			return g, "", held
 		case err == nil:
+			if err = s.begin(ctx); err != nil {
+				return g, "", err
+			}
 			var won bool
-			if g, life, won, err = l.take(ctx, r, owner, ttl); won && err == nil {
+			if g, life, won, err = l.take(ctx, r, s.owner, g, ttl); won && err == nil {
 				return g, life, nil
 			}
 		}
@@ -116,21 +139,26 @@ func (l *Log) begin(ctx context.Context, r Reader) error {
 	}
 	none := []byte{}
 	return l.Change(ctx, func(tx *sql.Tx) error {
-		_, err := l.Exec(ctx, tx, "group_new", []byte(r.Group), none, at.Last, []byte(EncodeGaps(at.Gaps)), none, none)
+		_, err := l.Exec(ctx, tx, "group_new", []byte(r.Group), none, at.Last, []byte(EncodeGaps(at.Gaps)), none, none, at.Last)
 		return err
 	})
 }
 
-// take is a compare-and-set on the lease that has ended. Owners are new for each try.
+// take is a compare-and-set on the lease that has ended, or that of a holder which has died as
+// before shows it. Owners are new for each try.
 func (l *Log) take(
-	ctx context.Context, r Reader, owner string, ttl time.Duration,
+	ctx context.Context, r Reader, owner string, before GroupRow, ttl time.Duration,
 ) (g GroupRow, life string, won bool, err error) {
+	dead, deadEpoch := []byte{}, int64(-1) // nobody
+	if before.dead {
+		dead, deadEpoch = []byte(before.Owner), before.Epoch
+	}
 	topics, err := json.Marshal(r.Topics)
 	if err != nil {
 		return g, "", false, err
 	}
 	err = l.Change(ctx, func(tx *sql.Tx) error {
-		n, err := l.Exec(ctx, tx, "acquire", []byte(owner), ttl.Microseconds(), topics, []byte(r.Group))
+		n, err := l.Exec(ctx, tx, "acquire", []byte(owner), ttl.Microseconds(), topics, []byte(r.Group), dead, deadEpoch)
 		if won = n == 1; err != nil || !won {
 			return err
 		}

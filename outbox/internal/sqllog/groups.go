@@ -16,6 +16,8 @@ type GroupState struct {
 	Topics, Paused []string
 	MaxLag         time.Duration
 	Created        time.Time
+	// Began is the number behind which the group has begun to read.
+	Began int64
 }
 
 // Groups returns all groups, by name.
@@ -24,7 +26,7 @@ func (l *Log) Groups(ctx context.Context, q sqlstore.Querier) (all []GroupState,
 		var g GroupState
 		var name, owner, gaps, topics, paused []byte
 		var left, now, last, lag, created int64
-		if err := scan(&name, &owner, &g.Epoch, &left, &now, &last, &gaps, &topics, &paused, &lag, &created); err != nil {
+		if err := scan(&name, &owner, &g.Epoch, &left, &now, &last, &gaps, &topics, &paused, &lag, &created, &g.Began); err != nil {
 			return err
 		}
 		g.Name, g.Owner, g.Left, g.Now = string(name), string(owner), time.Duration(left)*time.Microsecond, sqlstore.Time(now)

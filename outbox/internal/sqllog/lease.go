@@ -12,9 +12,11 @@ type GroupRow struct {
 	Owner string
 	Epoch int64
 	Rev   int64         // ascends with each write of a relay
-	Left  time.Duration // of the lease
+	Left  time.Duration // of the lease; nothing if its holder has died
 	Now   time.Time
 	At    Position
+
+	marked, dead bool // the holder has a lock; it has one no more
 }
 
 // Group reads the row of a group by a statement that selects it. sql.ErrNoRows if it is
@@ -27,6 +29,8 @@ func (l *Log) Group(ctx context.Context, q sqlstore.Querier, statement, name str
 		return g, err
 	}
 	g.Owner, g.Left, g.Now = string(owner), time.Duration(left)*time.Microsecond, sqlstore.Time(now)
-	g.At, err = ParsePosition(last, string(gaps))
-	return g, err
+	if g.At, err = ParsePosition(last, string(gaps)); err != nil {
+		return g, err
+	}
+	return g, l.probe(ctx, q, name, &g)
 }

@@ -3,6 +3,7 @@ package sqllog
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -24,6 +25,7 @@ type session struct {
 	fence  bool   // what is read must be made durable first
 
 	reading, writing sqlstore.Conn
+	file             *sqlstore.FileLock // on SQLite; nil if there is none
 
 	mu sync.Mutex
 	// The group's row has at least rev, and at most tried: that of writes whose answers were
@@ -283,7 +285,11 @@ func (s *session) Renew(ctx context.Context, ttl time.Duration) error {
 	if ttl < time.Millisecond {
 		return outbox.ConfigError("ttl", ttl, "must be at least 1ms")
 	}
-	return s.write(ctx, "renew", ttl.Microseconds())
+	err := s.write(ctx, "renew", ttl.Microseconds())
+	if err != nil && !errors.Is(err, driver.ErrLeaseLost) {
+		err = errors.Join(err, s.Lost()) // without its connection it has lost the lease, too
+	}
+	return err
 }
 
 // Release implements driver.Session. It works on the pool: the session's connections may
@@ -291,6 +297,7 @@ func (s *session) Renew(ctx context.Context, ttl time.Duration) error {
 func (s *session) Release(ctx context.Context) error {
 	s.reading.Close()
 	s.writing.Close()
+	defer s.file.Unlock()
 	return s.log.Change(ctx, func(tx *sql.Tx) error {
 		_, err := s.log.Exec(ctx, tx, "release", []byte{}, []byte(s.reader.Group), []byte(s.owner), s.epoch)
 		return err

@@ -11,8 +11,9 @@ import (
 const Most = 100
 
 // Settled returns what became of a message of group that its position is past: it was
-// sent, unless it was set aside according to known. Held, Dead and Audit of known are read.
-func Settled(known *admin.Trace, group string, seq int64) admin.TraceState {
+// sent, unless it was set aside according to known, or the group may have begun behind it.
+// Held, Dead and Audit of known are read.
+func Settled(known *admin.Trace, group string, seq int64, behind bool) admin.TraceState {
 	is := func(h admin.HeldRecord) bool { return h.Group == group && h.Seq == seq }
 	dropped := func(e admin.AuditEntry) bool {
 		return e.Group == group && e.Seq == seq && slices.Contains([]string{"skip", "drop", "skip_head"}, e.Action)
@@ -24,6 +25,8 @@ func Settled(known *admin.Trace, group string, seq int64) admin.TraceState {
 		return admin.TraceDead
 	case slices.ContainsFunc(known.Audit, dropped):
 		return admin.TraceDropped
+	case behind:
+		return admin.TraceUnknown
 	default:
 		return admin.TraceSent
 	}

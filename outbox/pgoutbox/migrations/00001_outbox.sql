@@ -88,7 +88,9 @@ CREATE TABLE @{_groups} (
     -- nothing else does in the life of a cluster. NULL: not noted yet.
     incarnation bigint,
     -- Patterns of the topics that an operator has paused; NULL: none. * is all of the group.
-    paused      text[]
+    paused      text[],
+    -- The group has begun at the oldest message: there is none that it has left out.
+    from_oldest boolean     NOT NULL DEFAULT false
 );
 
 -- Relays that live, so that they can share the slots of a group fairly.
@@ -166,7 +168,7 @@ CREATE TABLE @{_held} (
     type        text,
     payload     bytea       NOT NULL,
     headers     jsonb,
-    PRIMARY KEY (relay_group, seq)
+    PRIMARY KEY (relay_group, seq) INCLUDE (state, created_at)
 );
 -- The first of a key is never in state wait: it is what decides about the others.
 -- A key may be longer than an index takes, hence its hash, and so may a topic that
@@ -176,6 +178,19 @@ CREATE INDEX @{name:_held_key_idx} ON @{_held} (relay_group, hashtextextended(ke
 CREATE INDEX @{name:_held_first_idx} ON @{_held} (relay_group, hashtextextended(key, 0), left(topic, 255), seq) WHERE state <> 'wait';
 CREATE INDEX @{name:_held_next_idx} ON @{_held} (relay_group, left(topic, 255), next_at) INCLUDE (created_at) WHERE state <> 'wait';
 CREATE INDEX @{name:_held_id_idx} ON @{_held} (id);
+
+-- Destinations that are out, as the leader of a slot sees them; written when that changes. Rows
+-- whose epoch is not that of the lease are of a leader before: they count for nothing.
+CREATE TABLE @{_out} (
+    relay_group text        NOT NULL,
+    slot        smallint    NOT NULL,
+    topic       text        NOT NULL,
+    epoch       bigint      NOT NULL,
+    since       timestamptz NOT NULL,
+    cause       text        NOT NULL,
+    error       text        NOT NULL,
+    PRIMARY KEY (relay_group, slot, topic)
+);
 
 -- Records that were given up by the policy of their topic, for people.
 CREATE TABLE @{_dead} (

@@ -1,7 +1,8 @@
--- Whether group $1 is known, how many records it holds, and who holds one of its leases.
+-- Whether group $1 is known, how many records it holds, and who holds one of its leases. $2 are owners whose sessions are gone.
 SELECT EXISTS (SELECT FROM @{_groups} WHERE relay_group = $1)
     OR EXISTS (SELECT FROM @{_leases} WHERE relay_group = $1)
     OR EXISTS (SELECT FROM @{_positions} WHERE relay_group = $1),
        (SELECT count(*) FROM @{_held} WHERE relay_group = $1),
-       (SELECT max(owner) FROM @{_leases} WHERE relay_group = $1 AND lease_until > clock_timestamp())
+       (SELECT max(owner) FROM @{_leases} WHERE relay_group = $1 AND lease_until > clock_timestamp()
+          AND owner <> ALL ($2::text[]))
 WHERE @{primary}

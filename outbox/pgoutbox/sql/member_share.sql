@@ -1,6 +1,6 @@
 -- Notes that relay $2 of group $1 lives for another $4 microseconds and wants $3 slots, and
 -- returns how many slots there are and how many relays live. Nothing is written
--- while all want one slot and have it.
+-- while all want one slot and this relay has it, or nobody has: one that stands by is seen.
 --
 -- The number of slots is changed once all relays that live want the same other one,
 -- for at least as long as each of them needs to say so: while a new release is
@@ -16,6 +16,8 @@ WITH g AS (
     SELECT $1, $2, $3::smallint, clock_timestamp() + $4::bigint::float8 * interval '1 microsecond'
     FROM others LEFT JOIN g ON true
     WHERE $3::smallint > 1 OR coalesce(g.slots, 1) > 1 OR g.next_slots IS NOT NULL OR NOT others.agree
+       OR EXISTS (SELECT FROM @{_leases} l WHERE l.relay_group = $1 AND l.lease_until > clock_timestamp()
+                  AND l.owner IS NOT NULL AND regexp_replace(l.owner, '/[0-9]+$', '') <> $2)
     ON CONFLICT (relay_group, member) DO UPDATE
     SET seen_until = EXCLUDED.seen_until,
         slots = EXCLUDED.slots,

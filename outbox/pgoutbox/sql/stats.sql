@@ -11,10 +11,11 @@ WITH g AS MATERIALIZED (
     SELECT relay_group FROM @{_leases} WHERE NOT starts_with(relay_group, '_')
 ), counted AS MATERIALIZED (
     SELECT g.relay_group, h.held, f.retrying, f.parked, dead.dead,
-           (extract(epoch FROM clock_timestamp() - f.oldest) * 1000000.0)::bigint AS oldest_retried
+           (extract(epoch FROM clock_timestamp() - f.oldest) * 1000000.0)::bigint AS oldest_retried,
+           (extract(epoch FROM clock_timestamp() - h.oldest) * 1000000.0)::bigint AS oldest_waiting
     FROM g
-    CROSS JOIN LATERAL (SELECT count(*) AS held FROM (
-        SELECT seq FROM @{_held} x WHERE x.relay_group = g.relay_group ORDER BY seq LIMIT 10000) x) h
+    CROSS JOIN LATERAL (SELECT count(*) AS held, min(created_at) FILTER (WHERE state = 'wait') AS oldest FROM (
+        SELECT state, created_at FROM @{_held} x WHERE x.relay_group = g.relay_group ORDER BY seq LIMIT 10000) x) h
     CROSS JOIN LATERAL (SELECT count(*) FILTER (WHERE next_at IS NOT NULL) AS retrying,
                                count(*) FILTER (WHERE next_at IS NULL) AS parked,
                                min(created_at) FILTER (WHERE next_at IS NOT NULL) AS oldest
@@ -35,7 +36,7 @@ SELECT l.last_seq, t.bytes, t.rows, t.ranges, t.ahead,
             ELSE (SELECT greatest(10000, reltuples)::bigint FROM pg_class WHERE oid = @{text:_delayed}::regclass) END,
        d.delayed >= 10000,
        coalesce((SELECT owner FROM @{_leases} WHERE relay_group = '_maintenance' AND lease_until > clock_timestamp()), ''),
-       s.relay_group, s.held, s.retrying, s.parked, s.dead, s.estimated, s.oldest_retried,
+       s.relay_group, s.held, s.retrying, s.parked, s.dead, s.estimated, s.oldest_retried, s.oldest_waiting,
        s.slot, s.owner, s.epoch, s.lease_left, s.window_no, s.window_age, s.pending, s.lag, s.problem
 FROM (SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence(@{text:}, 'seq')::regclass), 0) AS last_seq) l
 CROSS JOIN LATERAL (
@@ -48,7 +49,7 @@ CROSS JOIN LATERAL (
     WHERE p.isleaf) t
 CROSS JOIN (SELECT count(*) AS delayed FROM (SELECT FROM @{_delayed} ORDER BY not_before, no LIMIT 10000) x) d
 LEFT JOIN (
-    SELECT c.relay_group, c.retrying, c.parked, c.oldest_retried,
+    SELECT c.relay_group, c.retrying, c.parked, c.oldest_retried, c.oldest_waiting,
            CASE WHEN c.held < 10000 THEN c.held ELSE greatest(10000, more.held)::bigint END AS held,
            CASE WHEN c.dead < 10000 THEN c.dead ELSE greatest(10000, more.dead)::bigint END AS dead,
            c.held >= 10000 OR c.dead >= 10000 AS estimated, -- what failed is held, too

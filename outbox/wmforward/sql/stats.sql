@@ -8,13 +8,15 @@ SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence($1, 'offset')::reg
        f.retrying, f.parked,
        CASE WHEN dead.dead < 10000 THEN dead.dead ELSE (SELECT greatest(10000, reltuples)::bigint FROM pg_class WHERE oid = @{text:_dead}::regclass) END,
        h.held >= 10000 OR dead.dead >= 10000, (extract(epoch FROM clock_timestamp() - f.oldest) * 1000000)::bigint,
+       (extract(epoch FROM clock_timestamp() - h.oldest) * 1000000)::bigint,
        l.slot, l.owner, l.epoch, (extract(epoch FROM l.lease_until - clock_timestamp()) * 1000000)::bigint,
        p.window_no, (extract(epoch FROM clock_timestamp() - p.opened_at) * 1000000)::bigint,
        CASE WHEN p.system_identifier <> (SELECT system_identifier FROM pg_control_system()) THEN 'position of another cluster' END,
        CASE WHEN b.n IS NULL OR b.n < 1000 THEN coalesce(b.n, 0)
             ELSE greatest(1000, pg_sequence_last_value(pg_get_serial_sequence($1, 'offset')::regclass) - p.last) END,
        (extract(epoch FROM clock_timestamp() - b.oldest) * 1000000)::bigint
-FROM (SELECT count(*) AS held FROM (SELECT FROM @{_held} x WHERE x.relay_group = $2 ORDER BY seq LIMIT 10000) x) h
+FROM (SELECT count(*) AS held, min(created_at) FILTER (WHERE state = 'wait') AS oldest
+      FROM (SELECT state, created_at FROM @{_held} x WHERE x.relay_group = $2 ORDER BY seq LIMIT 10000) x) h
 CROSS JOIN (SELECT count(*) FILTER (WHERE next_at IS NOT NULL) AS retrying, count(*) FILTER (WHERE next_at IS NULL) AS parked,
                    min(created_at) FILTER (WHERE next_at IS NOT NULL) AS oldest
             FROM (SELECT next_at, created_at FROM @{_held} x WHERE x.relay_group = $2 AND x.state <> 'wait' ORDER BY left(topic, 255), next_at LIMIT 10000) x) f

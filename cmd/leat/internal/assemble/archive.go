@@ -2,6 +2,7 @@ package assemble
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -86,9 +87,7 @@ func (a *archive) write(_ context.Context, _ admin.Range, records iter.Seq2[outb
 		if err != nil {
 			return err
 		}
-		if first == 0 {
-			first = r.Seq
-		}
+		first = cmp.Or(first, r.Seq)
 		last = r.Seq
 		if err := lines.Encode(lineOf(&r)); err != nil {
 			return fmt.Errorf("leat: archive: %w", err)

@@ -38,7 +38,7 @@ func (b *builder) window(url settings.Text) (open.Database, error) {
 	if db, ok := b.windows[address]; ok {
 		return db, nil
 	}
-	db, err := open.Open(b.ctx, open.Target{URL: address, Logger: b.in.Logger})
+	db, err := open.Open(b.ctx, open.Target{URL: address, Again: b.said(url).Again, Logger: b.in.Logger})
 	if err != nil {
 		return nil, err
 	}

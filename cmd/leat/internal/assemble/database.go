@@ -32,12 +32,9 @@ func (b *builder) database(url settings.Text, section settings.Place) open.Datab
 	if settings.IsSQL(address) {
 		most += b.ownConnections()
 	}
-	db, err := open.Open(b.ctx, open.Target{URL: address, Connections: most, Dial: b.in.Dial, Logger: b.in.Logger})
+	at := b.said(url)
+	db, err := open.Open(b.ctx, open.Target{URL: address, Again: at.Again, Connections: most, Dial: b.in.Dial, Logger: b.in.Logger})
 	if err != nil {
-		at := url
-		if !at.Set() {
-			at = b.in.Settings.Database
-		}
 		b.findings = append(b.findings, settings.Finding{Line: cmp.Or(at.Line(), section.Line), Text: plain(err)})
 		return nil
 	}
@@ -46,6 +43,14 @@ func (b *builder) database(url settings.Text, section settings.Place) open.Datab
 	name := cmp.Or(db.Name(), "database "+strconv.Itoa(len(b.databases)))
 	b.made.Config.Databases = append(b.made.Config.Databases, daemon.Database{Name: name, Ping: db.Ping})
 	return db
+}
+
+// said is where the URL of a database stands.
+func (b *builder) said(url settings.Text) settings.Text {
+	if url.Set() {
+		return url
+	}
+	return b.in.Settings.Database
 }
 
 // ownConnections are those that relays on database/sql take from the pool for themselves.

@@ -99,7 +99,7 @@ func topicNames(ctx context.Context, d *Deps) ([]string, error) {
 	for _, f := range failures {
 		seen[f.Topic] = true
 	}
-	if searcher, ok := store.(admin.Searcher); ok {
+	if searcher, ok := store.(admin.Manager); ok {
 		page, err := searcher.Search(ctx, admin.MessageQuery{Newest: true, OmitPayload: true, Limit: 1000, Scan: 1000})
 		if err != nil {
 			return nil, err

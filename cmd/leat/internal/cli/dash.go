@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -118,8 +119,16 @@ func flagOf(setting string) string {
 	return "--" + strings.TrimSuffix(strings.ReplaceAll(setting, "_", "-"), "s")
 }
 
-// stores adds the outbox and the inbox to cfg, unless the database has no tables for it.
+// stores adds the outboxes of the file, or the one that the settings name, and the inbox to cfg,
+// unless the database has no tables for it.
 func stores(d *Deps, cfg *dashboard.Config) error {
+	if len(d.outboxNames()) > 0 && !d.globals.settings().Outbox.Set() {
+		opened, err := d.outboxesOfFile()
+		if err != nil {
+			return err
+		}
+		maps.Copy(cfg.Outboxes, opened)
+	}
 	db, err := d.Open()
 	if err != nil {
 		return err
@@ -132,7 +141,9 @@ func stores(d *Deps, cfg *dashboard.Config) error {
 		current, _, err := component.Status(d.Context)
 		return current == 0, err
 	}
-	if ob, err := db.Outbox(); err != nil {
+	if len(cfg.Outboxes) > 0 {
+		// Those of the file are all that are shown.
+	} else if ob, err := db.Outbox(); err != nil {
 		return err
 	} else if absent, err := missing("outbox"); err != nil {
 		return err

@@ -29,7 +29,7 @@ type DelayedList struct {
 // Run lists.
 func (l *DelayedList) Run(d *Deps) error {
 	store, err := d.Store("")
-	scheduler, err := capable[admin.Scheduler](d, store, err, "delay messages")
+	scheduler, err := capable[admin.Manager](d, store, err, "delay messages")
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ type DelayedShow struct {
 // Run prints all messages with the id.
 func (s *DelayedShow) Run(d *Deps) error {
 	store, err := d.Store("")
-	scheduler, err := capable[admin.Scheduler](d, store, err, "delay messages")
+	scheduler, err := capable[admin.Manager](d, store, err, "delay messages")
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ type DelayedCancel struct {
 // Run takes the message back.
 func (c *DelayedCancel) Run(d *Deps) error {
 	store, err := d.Store("")
-	scheduler, err := capable[admin.Scheduler](d, store, err, "delay messages")
+	scheduler, err := capable[admin.Manager](d, store, err, "delay messages")
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/user"
+	"slices"
 	"time"
 
 	"golang.org/x/term"
@@ -35,6 +36,7 @@ type Deps struct {
 	settings settings.Settings
 	logger   *slog.Logger
 	database open.Database
+	also     []*Deps // of other outboxes, which are closed with it
 	cancel   context.CancelFunc
 	// tty are which of standard input and error are terminals.
 	inputTTY, errorTTY bool
@@ -63,6 +65,9 @@ func newDeps(ctx context.Context, p Process, globals Globals, withoutFile bool) 
 // Close gives back what was opened.
 func (d *Deps) Close() {
 	d.cancel()
+	for _, sub := range d.also {
+		sub.Close()
+	}
 	if d.database != nil {
 		d.database.Close()
 	}
@@ -128,6 +133,7 @@ func (d *Deps) openFor(t open.Target) (open.Database, error) {
 		return nil, err
 	}
 	s := d.settings
+	t.Again = s.Database.Again
 	t.Schema, t.Outbox, t.Inbox, t.Dedupe = s.Schema.Value, s.Outbox.Value, s.Inbox.Value, s.Dedupe.Value
 	t.Forwarder, t.Logger = s.Forwarder.Value, d.logger
 	if s.Schema.From != "default" {
@@ -165,6 +171,31 @@ func (d *Deps) Store(group string) (admin.Outbox, error) {
 		return nil, err
 	}
 	return db.Outbox()
+}
+
+// StoreWith returns the outbox, which must know the group if it knows any. dead records may be
+// of a group that was removed.
+func (d *Deps) StoreWith(group string, dead bool) (admin.Outbox, error) {
+	store, err := d.Store(group)
+	if err == nil {
+		err = d.known(store, group, dead)
+	}
+	return store, err
+}
+
+// known returns an error if store knows groups, and not this one.
+func (d *Deps) known(store admin.Outbox, group string, dead bool) error {
+	groups, err := store.Groups(d.Context)
+	if err != nil || len(groups) == 0 || slices.ContainsFunc(groups, func(g admin.Group) bool { return g.Name == group }) {
+		return err
+	}
+	if dead {
+		if left, err := store.Dead(d.Context, admin.HeldQuery{Group: group, Limit: 1, OmitPayload: true}); err != nil || len(left) > 0 {
+			return err
+		}
+	}
+	names := rowsOf(groups, func(g admin.Group) string { return g.Name })
+	return fmt.Errorf("%w: %q, but %q", admin.ErrNoSuchGroup, group, names)
 }
 
 // capable returns what store is beyond an outbox, or an error with what it lacks.

@@ -17,6 +17,7 @@ import (
 
 // Doctor is the command doctor.
 type Doctor struct {
+	All    bool   `help:"All outboxes of the file."`
 	Only   string `placeholder:"PATTERN" help:"Checks whose names match, such as 'holders.*'."`
 	Strict bool   `help:"Warnings and what is not known count as findings, too: exit status 5."`
 	Long   Span   `default:"1h" placeholder:"DURATION" help:"Age from which an open or prepared transaction is told."`
@@ -39,22 +40,20 @@ func (c *Doctor) Run(d *Deps) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	db, err := d.Open()
-	if err != nil {
-		return err
+	var found []doctor.Finding
+	var err error
+	if c.All {
+		err = d.eachOutbox(func(name string, sub *Deps) error {
+			its, err := c.examine(sub)
+			for i := range its {
+				its[i].Check = name + ": " + its[i].Check
+			}
+			found = append(found, its...)
+			return err
+		})
+	} else {
+		found, err = c.examine(d)
 	}
-	kafka, err := c.kafka(d)
-	if err != nil {
-		return err
-	}
-	if kafka != nil {
-		defer kafka.Close()
-	}
-	checks, err := c.checks(d, db, kafka)
-	if err != nil {
-		return err
-	}
-	found, err := doctor.Examine(d.Context, checks, c.Only)
 	if err != nil {
 		return err
 	}
@@ -71,6 +70,26 @@ func (c *Doctor) Run(d *Deps) error {
 		return errFindings
 	}
 	return nil
+}
+
+// examine runs the checks of one outbox.
+func (c *Doctor) examine(d *Deps) ([]doctor.Finding, error) {
+	db, err := d.Open()
+	if err != nil {
+		return nil, err
+	}
+	kafka, err := c.kafka(d)
+	if err != nil {
+		return nil, err
+	}
+	if kafka != nil {
+		defer kafka.Close()
+	}
+	checks, err := c.checks(d, db, kafka)
+	if err != nil {
+		return nil, err
+	}
+	return doctor.Examine(d.Context, checks, c.Only)
 }
 
 // check refuses what cannot be meant, before anything is opened.
@@ -131,7 +150,9 @@ func (c *Doctor) checks(d *Deps, db open.Database, kafka sink.Closer) ([]doctor.
 		all = append(all, checks...)
 	}
 	_, together := db.(open.LogRebaser)
-	all = append(all, outboxChecks{store, time.Duration(c.Lag), c.logBounds(), together}.all()...)
+	_, isPostgres := db.(*open.Postgres)
+	standbys := isPostgres && !d.settings.Forwarder.Set()
+	all = append(all, outboxChecks{store, time.Duration(c.Lag), c.logBounds(), standbys, together}.all()...)
 	all, err = c.inboxChecks(all, db, kafka)
 	if err != nil {
 		return nil, err

@@ -58,7 +58,7 @@ func (o outboxChecks) ranges(ctx context.Context) ([]doctor.Finding, error) {
 
 // size tells when messages begin to go for want of space, before their time.
 func (o outboxChecks) size(ctx context.Context) ([]doctor.Finding, error) {
-	searcher, ok := o.store.(admin.Searcher)
+	searcher, ok := o.store.(admin.Manager)
 	if !ok || o.log.maxBytes == 0 {
 		return nil, nil
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,8 @@ type outboxChecks struct {
 	lag time.Duration
 	// log are the bounds that maintenance has.
 	log logBounds
+	// standbys is set if the store knows of relays that stand by.
+	standbys bool
 	// together is set if all groups are rebased at once.
 	together bool
 }
@@ -28,6 +31,7 @@ func (o outboxChecks) all() []doctor.Check {
 		{Name: "outbox.groups", Run: o.groups},
 		{Name: "outbox.replicas", Run: o.replicas},
 		{Name: "outbox.lag", Run: o.lags},
+		{Name: "outbox.destinations", Run: o.destinations},
 		{Name: "outbox.held", Run: o.held},
 		{Name: "outbox.parked", Run: o.parked},
 		{Name: "outbox.maintenance", Run: o.maintenance},
@@ -86,6 +90,19 @@ func (o outboxChecks) parked(ctx context.Context) ([]doctor.Finding, error) {
 
 func (o outboxChecks) lags(ctx context.Context) ([]doctor.Finding, error) {
 	return o.stats(ctx, func(g admin.GroupStats) (all []doctor.Finding) {
+		for _, held := range []struct {
+			age          time.Duration
+			what, advice string
+		}{
+			{g.OldestRetried, "a message is tried again since", "leat parked list --retrying --group " + g.Name},
+			{g.OldestWaiting, "a message waits behind another one of its key for", "leat parked keys --group " + g.Name},
+		} {
+			if held.age > o.lag {
+				all = append(all, doctor.Finding{
+					Verdict: doctor.Warn, Text: fmt.Sprintf("group %s: %s %s", g.Name, held.what, held.age.Round(time.Second)), Advice: held.advice,
+				})
+			}
+		}
 		for _, s := range g.Slots {
 			if s.Lag > o.lag {
 				all = append(all, doctor.Finding{
@@ -93,6 +110,20 @@ func (o outboxChecks) lags(ctx context.Context) ([]doctor.Finding, error) {
 					Advice: "leat status; is the destination out, or the relay?",
 				})
 			}
+		}
+		return all
+	})
+}
+
+// destinations tells what is out, as the leaders have stored it.
+func (o outboxChecks) destinations(ctx context.Context) ([]doctor.Finding, error) {
+	return o.stats(ctx, func(g admin.GroupStats) (all []doctor.Finding) {
+		for _, l := range outageLines(g.Name, rowsOf(g.Out, newOutageRow)) {
+			advice := "see to the destination: what waits is sent when it is back"
+			if l.first.Cause == "unavailable" {
+				advice = "create what is missing, or grant it: what waits is sent then"
+			}
+			all = append(all, doctor.Finding{Verdict: doctor.Fail, Text: "group " + g.Name + ": " + l.text(time.Now()), Advice: advice})
 		}
 		return all
 	})
@@ -119,7 +150,7 @@ const delayedPatience = time.Minute
 
 // delayed compares with this host's clock; server.clock tells how far that is off.
 func (o outboxChecks) delayed(ctx context.Context) ([]doctor.Finding, error) {
-	scheduler, ok := o.store.(admin.Scheduler)
+	scheduler, ok := o.store.(admin.Manager)
 	if !ok {
 		return nil, nil
 	}
@@ -137,8 +168,12 @@ func (o outboxChecks) delayed(ctx context.Context) ([]doctor.Finding, error) {
 	}}, nil
 }
 
-// replicas tells of groups that nobody would take over.
+// replicas tells of groups that nobody would take over. Where relays that stand by are not
+// known, one that leads may not be alone.
 func (o outboxChecks) replicas(ctx context.Context) ([]doctor.Finding, error) {
+	if !o.standbys {
+		return nil, nil
+	}
 	groups, err := o.store.Groups(ctx)
 	if err != nil {
 		return nil, err
@@ -165,7 +200,11 @@ func (o outboxChecks) groups(ctx context.Context) ([]doctor.Finding, error) {
 	}
 	for _, g := range groups {
 		if g.Relays == 0 {
-			warn(g.Name, "no relay lives, and its position holds history back", "start its relays, or leat groups remove "+g.Name)
+			advice := "start its relays: leat run, or those in your services"
+			if slices.ContainsFunc(groups, func(other admin.Group) bool { return other.Relays > 0 }) {
+				advice += "; only if nobody needs the group any more, leat groups remove " + g.Name
+			}
+			warn(g.Name, "no relay lives, and its position holds history back", advice)
 		}
 		if len(g.Paused) > 0 {
 			warn(g.Name, "is paused: "+strings.Join(g.Paused, ", "), "leat groups resume "+g.Name)

@@ -178,9 +178,9 @@ func (g *GroupsMaxLag) Run(d *Deps) error {
 	})
 }
 
-func (g *GroupsMaxLag) find(d *Deps) (admin.GroupManager, admin.Group, admin.By, error) {
+func (g *GroupsMaxLag) find(d *Deps) (admin.Manager, admin.Group, admin.By, error) {
 	store, err := d.Store(g.Group)
-	manager, err := capable[admin.GroupManager](d, store, err, "change relay groups")
+	manager, err := capable[admin.Manager](d, store, err, "change relay groups")
 	if err != nil {
 		return nil, admin.Group{}, admin.By{}, err
 	}
@@ -202,7 +202,7 @@ type GroupsRemove struct {
 // Run removes the group.
 func (g *GroupsRemove) Run(d *Deps) error {
 	store, err := d.Store(g.Group)
-	manager, err := capable[admin.GroupManager](d, store, err, "change relay groups")
+	manager, err := capable[admin.Manager](d, store, err, "change relay groups")
 	if err != nil {
 		return err
 	}

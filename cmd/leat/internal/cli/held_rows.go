@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/base64"
 	"regexp"
 	"time"
@@ -115,9 +116,7 @@ func newHeldRow(r admin.HeldRecord, whole bool) heldRow {
 		messageRow: newRecordRow(r.Record, whole), Group: r.Group, State: string(r.State), Waits: r.Waits,
 		Attempts: r.Attempts, Reason: r.Reason, Since: utc(r.Since),
 	}
-	if row.State == "" {
-		row.State = "dead"
-	}
+	row.State = cmp.Or(row.State, "dead")
 	if n := len(r.Errors); n > 0 {
 		row.LastError = r.Errors[n-1].Error
 	}

@@ -52,7 +52,12 @@ func Main(ctx context.Context, p Process) int {
 	if err == nil {
 		defer deps.Close()
 		deps.command, _, _ = strings.Cut(selected.Command(), " <")
-		err = selected.Run(deps)
+		if takesOutbox(deps.command) {
+			err = deps.nameOutbox()
+		}
+		if err == nil {
+			err = selected.Run(deps)
+		}
 	}
 	return status(ctx, p.Stderr, err)
 }
@@ -62,7 +67,7 @@ func NewParser(root *Root, stdout, stderr io.Writer, exit func(int)) (*kong.Kong
 	return kong.New(root,
 		kong.Name("leat"), kong.Description(description), kong.Writers(stdout, stderr), kong.Exit(exit),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
-		kong.ValueFormatter(WithDefault),
+		kong.ValueFormatter(WithDefault), kong.Vars{"version": versionHere()},
 	)
 }
 

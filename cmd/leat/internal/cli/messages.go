@@ -48,7 +48,7 @@ type MessagesSearch struct {
 // Run lists.
 func (m *MessagesSearch) Run(d *Deps) error {
 	store, err := d.Store("")
-	searcher, err := capable[admin.Searcher](d, store, err, "search its log")
+	searcher, err := capable[admin.Manager](d, store, err, "search its log")
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func messageList() show.List[messageRow] {
 	}}
 }
 
-func searchPage(d *Deps, searcher admin.Searcher, query admin.MessageQuery) page[messageRow] {
+func searchPage(d *Deps, searcher admin.Manager, query admin.MessageQuery) page[messageRow] {
 	return func(after string, limit int) ([]messageRow, string, error) {
 		start, err := cursor(after)
 		if err != nil {
@@ -103,7 +103,7 @@ type MessagesShow struct {
 // Run prints all messages with the id.
 func (m *MessagesShow) Run(d *Deps) error {
 	store, err := d.Store("")
-	searcher, err := capable[admin.Searcher](d, store, err, "search its log")
+	searcher, err := capable[admin.Manager](d, store, err, "search its log")
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (m *MessagesExport) Run(d *Deps) (err error) {
 		return usage("--file", m.File, "must be in a directory that there is")
 	}
 	store, err := d.Store("")
-	searcher, err := capable[admin.Searcher](d, store, err, "search its log")
+	searcher, err := capable[admin.Manager](d, store, err, "search its log")
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -81,16 +82,80 @@ func schemas(d *Deps, db open.Database, names []string) ([]schemaRow, bool, erro
 	return rows, behind, nil
 }
 
+// part is a schema that is looked at or migrated, in the database of its outbox or inbox.
+type part struct {
+	label, component string
+	in               settings.Settings
+}
+
+// parts are the schemas of a command: those of all outboxes and inboxes of the file, unless an
+// outbox or a component is named; else those of the settings.
+func (c Component) parts(d *Deps) (all []part, err error) {
+	names := d.outboxNames()
+	if len(names) == 0 || len(c.Component) > 0 || d.globals.settings().Outbox.Set() {
+		for _, name := range c.names() {
+			all = append(all, part{name, name, d.settings})
+		}
+		return all, nil
+	}
+	for _, name := range names {
+		s, err := d.settingsOf(name)
+		if err != nil {
+			return nil, err
+		}
+		if !s.Forwarder.Set() {
+			all = append(all, part{"outbox " + name, "outbox", s})
+		}
+	}
+	_, profile := d.fileAndProfile()
+	inboxes, err := d.file.InboxesOf(profile, d.process.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	base, err := d.withoutName()
+	if len(inboxes) == 0 {
+		all = append(all, part{"inbox", "inbox", base})
+	}
+	for _, in := range inboxes {
+		s := base.OfInbox(in)
+		all = append(all, part{"inbox " + cmp.Or(in.Name.Value, s.Inbox.Value), "inbox", s})
+	}
+	return all, err
+}
+
+// each calls do with the database of each part, and returns the versions of all.
+func (c Component) each(d *Deps, t open.Target, do func(p part, db open.Database) error) (rows []schemaRow, behind bool, err error) {
+	parts, err := c.parts(d)
+	for _, p := range parts {
+		if err != nil {
+			return nil, false, err
+		}
+		err = d.at(p.in, func(sub *Deps) error {
+			db, err := sub.openFor(t)
+			if err == nil && do != nil {
+				err = do(p, db)
+			}
+			if err != nil {
+				return err
+			}
+			found, late, err := schemas(d, db, []string{p.component})
+			for _, row := range found {
+				row.Component = p.label
+				rows = append(rows, row)
+			}
+			behind = behind || late
+			return err
+		})
+	}
+	return rows, behind, err
+}
+
 // MigrateStatus is migrate status.
 type MigrateStatus struct{ Component }
 
 // Run prints the versions.
 func (m *MigrateStatus) Run(d *Deps) error {
-	db, err := d.Open()
-	if err != nil {
-		return err
-	}
-	rows, behind, err := schemas(d, db, m.names())
+	rows, behind, err := m.each(d, open.Target{}, nil)
 	if err != nil {
 		return err
 	}
@@ -117,11 +182,8 @@ func (m *MigrateUp) Run(d *Deps) error {
 	if time.Duration(m.LockTimeout) < time.Millisecond {
 		return usage("--lock-timeout", time.Duration(m.LockTimeout).String(), "must be at least 1ms")
 	}
-	db, err := d.openFor(open.Target{LockTimeout: time.Duration(m.LockTimeout), Create: !m.DryRun})
-	if err != nil {
-		return err
-	}
-	rows, behind, err := schemas(d, db, m.names())
+	target := open.Target{LockTimeout: time.Duration(m.LockTimeout), Create: !m.DryRun}
+	rows, behind, err := m.each(d, target, nil)
 	if err != nil {
 		return err
 	}
@@ -137,16 +199,16 @@ func (m *MigrateUp) Run(d *Deps) error {
 	if err := d.confirm(Changing{Yes: m.Yes}, ask.Question{Text: "Would migrate " + strings.Join(steps, ", ") + "."}); err != nil {
 		return err
 	}
-	for _, name := range m.names() {
-		component, err := db.Component(name)
+	rows, _, err = m.each(d, target, func(p part, db open.Database) error {
+		component, err := db.Component(p.component)
 		if err != nil {
 			return err
 		}
-		if err := d.bar("migrating "+name, "", 0).Spin(func() error { return component.Migrate(d.Context) }); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		if err := d.bar("migrating "+p.label, "", 0).Spin(func() error { return component.Migrate(d.Context) }); err != nil {
+			return fmt.Errorf("%s: %w", p.label, err)
 		}
-	}
-	rows, _, err = schemas(d, db, m.names())
+		return nil
+	})
 	if err != nil {
 		return err
 	}

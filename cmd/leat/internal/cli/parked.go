@@ -56,7 +56,7 @@ func (p *ParkedList) Run(d *Deps) error {
 	if p.Retrying {
 		query.State, empty = admin.HeldRetrying, "No record is tried again."
 	}
-	return pages(d, p.Paging, heldList(empty), heldPage(d, query, store.Held))
+	return pages(d, p.Paging, heldList(empty), heldPage(d, query, store, store.Held))
 }
 
 // DeadList is dead list.
@@ -74,11 +74,14 @@ func (p *DeadList) Run(d *Deps) error {
 		return err
 	}
 	query := admin.HeldQuery{Group: p.Group, Topic: p.Topic, Key: p.Key, OmitPayload: true}
-	return pages(d, p.Paging, heldList("No record is dead."), heldPage(d, query, store.Dead))
+	return pages(d, p.Paging, heldList("No record is dead."), heldPage(d, query, store, store.Dead))
 }
 
-func heldPage(d *Deps, query admin.HeldQuery, ask heldLook) page[heldRow] {
+func heldPage(d *Deps, query admin.HeldQuery, store admin.Outbox, ask heldLook) page[heldRow] {
 	return numbered(func(after int64, limit int) ([]admin.HeldRecord, error) {
+		if err := d.known(store, query.Group, query.State == ""); err != nil { // of dead records, which have no state
+			return nil, err
+		}
 		query.After, query.Limit = after, limit
 		return ask(d.Context, query)
 	}, func(r admin.HeldRecord) int64 { return r.Seq }, func(r admin.HeldRecord) heldRow { return newHeldRow(r, false) })
@@ -121,6 +124,9 @@ func (p *ParkedKeys) Run(d *Deps) error {
 		textColumn("REASON", func(k keyRow) string { return k.Reason }),
 	}}
 	return pages(d, p.Paging, list, numbered(func(after int64, limit int) ([]admin.ParkedKey, error) {
+		if err := d.known(store, p.Group, false); err != nil {
+			return nil, err
+		}
 		return store.ParkedKeys(d.Context, admin.KeysQuery{Group: p.Group, Topic: p.Topic, After: after, Limit: limit})
 	}, func(k admin.ParkedKey) int64 { return k.Seq }, func(k admin.ParkedKey) keyRow {
 		return keyRow{k.Key.Topic, k.Key.Key, k.Seq, k.ID, k.Records, k.Attempts, k.Reason, k.LastError, k.LastKind, utc(k.Since)}
@@ -142,7 +148,7 @@ func printErrors(d *Deps, query admin.FailuresQuery) error {
 	if query.Limit < 1 || query.Limit > 1000 {
 		return usage("--limit", strconv.Itoa(query.Limit), "must be 1 to 1000")
 	}
-	store, err := d.Store(query.Group)
+	store, err := d.StoreWith(query.Group, query.Dead)
 	if err != nil {
 		return err
 	}

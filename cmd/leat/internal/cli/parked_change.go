@@ -42,10 +42,106 @@ type DeadRedrive Selecting
 func (s *DeadRedrive) Run(d *Deps) error { return (*Selecting)(s).redrive(d, true) }
 
 // HeldDrop is parked drop.
-type HeldDrop Selecting
+type HeldDrop struct {
+	Selecting
+
+	WithWaiting bool `help:"Drop what waits behind the records of a key, too, with --topic alone or --all. Else the next of each key is tried."`
+}
 
 // Run drops.
-func (s *HeldDrop) Run(d *Deps) error { return (*Selecting)(s).drop(d, false) }
+func (s *HeldDrop) Run(d *Deps) error {
+	byTopic := s.Key == "" && s.ID == "" && s.Kind == "" && s.Fingerprint == "" && s.Before.IsZero()
+	if s.WithWaiting && !byTopic {
+		return usageError{errors.New("--with-waiting: goes with --topic alone, or with --all")}
+	}
+	if !byTopic {
+		return s.drop(d, false)
+	}
+	return s.dropTopics(d)
+}
+
+// dropTopics drops what is parked of some topics, and tells what waits behind it, or drops that, too.
+func (s *HeldDrop) dropTopics(d *Deps) error {
+	selection, by, store, err := s.begin(d, false)
+	if err != nil {
+		return err
+	}
+	drop := func(what admin.Selection, dryRun bool) (admin.Changed, error) {
+		return store.Drop(d.Context, admin.ChangeRequest{By: by, Selection: what, Group: s.Group, DryRun: dryRun})
+	}
+	change := recordChange{
+		row: changedRow{Action: "drop", Group: s.Group}, thing: "record", verb: "drop", past: "Dropped",
+		selection: s.words(false), most: mostSelected, chunk: s.Chunk, question: ask.Question{TypeCount: true},
+		do: func(limit int, dryRun bool) (admin.Changed, error) {
+			selection.Limit = limit
+			return drop(selection, dryRun)
+		},
+	}
+	keys, waiting, err := s.keys(d, store)
+	switch {
+	case err != nil:
+		return err
+	case waiting > 0 && !s.WithWaiting:
+		change.selection += fmt.Sprintf("; %s more behind them, the next of each key is tried then (--with-waiting drops them, too)", show.Things(int64(waiting), "record"))
+	case waiting > 0:
+		change.selection += fmt.Sprintf(", with %s behind them", show.Things(int64(waiting), "record"))
+		heads := change.do
+		change.do = func(limit int, dryRun bool) (admin.Changed, error) {
+			return dropKeys(keys, limit, dryRun, drop, heads)
+		}
+	}
+	return change.run(d, s.Changing)
+}
+
+// keys returns the keys of what is parked of the topics, and how many records wait behind.
+func (s *HeldDrop) keys(d *Deps, store admin.Outbox) (all []admin.ParkedKey, waiting int, err error) {
+	const page = 1000
+	for query := (admin.KeysQuery{Group: s.Group, Topic: s.Topic, Limit: page}); ; query.After = all[len(all)-1].Seq {
+		found, err := store.ParkedKeys(d.Context, query)
+		if err != nil {
+			return nil, 0, err
+		}
+		all = append(all, found...)
+		for _, k := range found {
+			waiting += k.Records - 1
+		}
+		if len(found) < page {
+			return all, waiting, nil
+		}
+	}
+}
+
+// dropKeys drops limit records at most: the whole keys first, then what has no key.
+func dropKeys(
+	keys []admin.ParkedKey, limit int, dryRun bool, drop func(admin.Selection, bool) (admin.Changed, error), rest func(int, bool) (admin.Changed, error),
+) (total admin.Changed, err error) {
+	for _, k := range keys {
+		if k.Key.Key == "" || total.Count >= limit {
+			continue
+		}
+		changed, err := drop(admin.Selection{Topic: k.Key.Topic, Key: k.Key.Key, Limit: limit - total.Count}, dryRun)
+		if err != nil && !errors.Is(err, admin.ErrNotParked) {
+			return total, err
+		}
+		total.Count, total.IDs, total.Keys = total.Count+changed.Count, append(total.IDs, changed.IDs...), total.Keys+changed.Keys
+	}
+	if dryRun {
+		for _, k := range keys {
+			if k.Key.Key == "" && total.Count < limit {
+				total.Count++
+			}
+		}
+		return total, nil
+	}
+	if total.Count < limit {
+		changed, err := rest(limit-total.Count, false)
+		total.Count, total.IDs = total.Count+changed.Count, append(total.IDs, changed.IDs...)
+		if err != nil && (total.Count == 0 || !errors.Is(err, admin.ErrNotParked)) {
+			return total, err
+		}
+	}
+	return total, nil
+}
 
 // DeadDrop is dead drop.
 type DeadDrop Selecting
@@ -120,7 +216,7 @@ func (s *Selecting) begin(d *Deps, dead bool) (selection admin.Selection, by adm
 	if by, err = d.by(s.Changing); err != nil {
 		return selection, by, nil, err
 	}
-	store, err = d.Store(s.Group)
+	store, err = d.StoreWith(s.Group, dead)
 	if err == nil && selection.Filters() {
 		err = d.pin(&selection.Before)
 	}
@@ -173,7 +269,7 @@ func (p *ParkedSkip) Run(d *Deps) error {
 	if err != nil {
 		return err
 	}
-	store, err := d.Store(p.Group)
+	store, err := d.StoreWith(p.Group, false)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type ParkedShow struct {
 
 // Run prints the record.
 func (p *ParkedShow) Run(d *Deps) error {
-	store, err := d.Store(p.Group)
+	store, err := d.StoreWith(p.Group, false)
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ type DeadShow ParkedShow
 
 // Run prints the record.
 func (p *DeadShow) Run(d *Deps) error {
-	store, err := d.Store(p.Group)
+	store, err := d.StoreWith(p.Group, true)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (g *GroupsResume) Run(d *Deps) error {
 
 func pauseOrResume(d *Deps, action string, flags Changing, request admin.PauseRequest) error {
 	store, err := d.Store(request.Group)
-	pauser, err := capable[admin.Pauser](d, store, err, action+" groups")
+	pauser, err := capable[admin.Manager](d, store, err, action+" groups")
 	if err != nil {
 		return err
 	}

@@ -75,6 +75,9 @@ func (r *Replay) Run(d *Deps) error {
 	if r.DryRun {
 		return r.count(d, saved)
 	}
+	if _, err := d.StoreWith(r.Group, false); err != nil {
+		return err
+	}
 	db, err := d.Open()
 	replayer, err := capable[open.Replayer](d, db, err, "replay history")
 	if err != nil {

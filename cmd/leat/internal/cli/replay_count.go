@@ -12,8 +12,8 @@ import (
 // count counts what would be sent, by searching: a replay that had begun would be in the
 // audit.
 func (r *Replay) count(d *Deps, saved savedReplay) error {
-	store, err := d.Store(r.Group)
-	searcher, err := capable[admin.Searcher](d, store, err, "search its log")
+	store, err := d.StoreWith(r.Group, false)
+	searcher, err := capable[admin.Manager](d, store, err, "search its log")
 	if err != nil {
 		return err
 	}

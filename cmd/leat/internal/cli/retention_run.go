@@ -73,7 +73,7 @@ func (r *RetentionRun) Run(d *Deps) error {
 	if err := d.confirm(Changing{Yes: r.Yes}, ask.Question{Text: r.question(exempt)}); err != nil {
 		return err
 	}
-	var done open.MaintenanceReport
+	var done admin.MaintenanceReport
 	err = d.bar("maintaining", "", 0).Spin(func() (err error) {
 		done, err = maintainer.Maintain(d.Context, open.MaintenanceRequest{
 			Retention: retention, MaxBytes: int64(r.MaxBytes), PartitionSize: r.PartitionSize, Ahead: r.Ahead, NoDDL: r.NoDDL,
@@ -87,14 +87,16 @@ func (r *RetentionRun) Run(d *Deps) error {
 var errBusy = errors.New("producers held the log all the time, so that ranges are as they were: try again")
 
 // finishRound prints what a round has done, also one that has failed on its way.
-func finishRound(d *Deps, exempt []string, done open.MaintenanceReport, err error) error {
-	tables := func(ranges []admin.Range) []string {
-		return rowsOf(ranges, func(r admin.Range) string { return r.Table })
-	}
+func finishRound(d *Deps, exempt []string, done admin.MaintenanceReport, err error) error {
 	row := maintenanceRow{
-		Exempt: exempt, Added: tables(done.Added), Closed: tables(done.Closed), Dropped: tables(done.Dropped), Deleted: done.Deleted,
-		PrunedAudit: done.PrunedAudit, PrunedDead: done.PrunedDead, Promoted: done.Promoted, Busy: done.Busy,
-		Alarms: append([]string{}, done.Alarms...),
+		Exempt: exempt, Added: append([]string{}, done.Added...), Closed: append([]string{}, done.Closed...), Dropped: append([]string{}, done.Dropped...), Deleted: done.Deleted,
+		PrunedAudit: done.PrunedAudit, PrunedDead: done.PrunedDead, Promoted: done.Promoted, Busy: done.Busy, Alarms: []string{},
+	}
+	for _, alarm := range done.Alarms {
+		row.Alarms = append(row.Alarms, strings.TrimSpace(fmt.Sprintf("%s %s %s", alarm.Kind, alarm.Group, alarm.Detail)))
+	}
+	for _, group := range done.PinnedBy {
+		row.Alarms = append(row.Alarms, fmt.Sprintf("group %s has not settled what is old enough to go", group))
 	}
 	changed := len(row.Added)+len(row.Closed)+len(row.Dropped)+len(row.Alarms) > 0 || row.Deleted+row.PrunedAudit+row.PrunedDead+row.Promoted > 0
 	if err != nil && !changed {
@@ -168,7 +170,7 @@ func (r *RetentionRun) look(d *Deps, store admin.Outbox, retention time.Duration
 	if err != nil {
 		return err
 	}
-	searcher, err := capable[admin.Searcher](d, store, nil, "search its log")
+	searcher, err := capable[admin.Manager](d, store, nil, "search its log")
 	if err != nil {
 		return err
 	}
@@ -195,7 +197,7 @@ func (r *RetentionRun) look(d *Deps, store admin.Outbox, retention time.Duration
 }
 
 // newestOf is when the newest message of a range was enqueued, zero for an empty range.
-func newestOf(d *Deps, searcher admin.Searcher, r admin.Range) (time.Time, error) {
+func newestOf(d *Deps, searcher admin.Manager, r admin.Range) (time.Time, error) {
 	page, err := searcher.Search(d.Context, admin.MessageQuery{After: r.To, Newest: true, OmitPayload: true, Limit: 1, Scan: 1})
 	if err != nil || len(page.Records) == 0 || page.Records[0].Seq < r.From {
 		return time.Time{}, err

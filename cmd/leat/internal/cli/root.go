@@ -1,5 +1,7 @@
 package cli
 
+import "github.com/alecthomas/kong"
+
 // Root is the command line.
 type Root struct {
 	Globals
@@ -20,6 +22,7 @@ type Root struct {
 	Migrate   Migrate   `cmd:"" help:"Schemas of outbox, inbox and dedupe: up, status, sql."`
 	Replay    Replay    `cmd:"" help:"Send retained history to Kafka once more."`
 	Rebase    Rebase    `cmd:"" help:"Make a relay group usable again after its database was moved or restored."`
+	Adopt     Adopt     `cmd:"" help:"Take over an outbox table of your own, with its producers untouched, or give it back."`
 	Debezium  Debezium  `cmd:"" help:"Go over from Debezium to a relay, or back, step by step."`
 	Retention Retention `cmd:"" help:"What the log retains, and who holds it back."`
 	Inbox     Inbox     `cmd:"" help:"Inboxes: consumers, attempts, parked messages, positions, retention."`
@@ -33,18 +36,19 @@ type Root struct {
 // Globals are the flags of all commands. What a flag does not say, a variable does, then
 // the file.
 type Globals struct {
-	ConfigFile string `name:"config" placeholder:"FILE" help:"Configuration file (LEAT_CONFIG)." predictor:"file"`
-	Profile    string `placeholder:"NAME" help:"Profile of the file (LEAT_PROFILE)."`
-	Database   string `placeholder:"URL" help:"Database, without a password (LEAT_DATABASE_URL, which may have one; PG* variables): postgres://, mysql://, mariadb:// or sqlite:PATH."`
-	Schema     string `placeholder:"NAME" help:"Schema of the tables, on PostgreSQL (LEAT_SCHEMA). Defaults to leat."`
-	Outbox     string `placeholder:"NAME" help:"Name of the outbox (LEAT_OUTBOX). Defaults to outbox, or leat_outbox where there are no schemas."`
-	InboxTable string `name:"inbox" placeholder:"NAME" help:"Name of the inbox (LEAT_INBOX). Defaults to inbox, or leat_inbox where there are no schemas."`
-	Dedupe     string `placeholder:"NAME" help:"Name of the dedupe table (LEAT_DEDUPE). Defaults to dedupe, or leat_dedupe where there are no schemas."`
-	Forwarder  string `placeholder:"TOPIC" help:"Topic of Watermill's forwarder, if its table is the outbox (LEAT_FORWARDER); its schema defaults to public."`
-	Output     string `short:"o" placeholder:"FORM" help:"Form of results: table, json or jsonl (LEAT_OUTPUT). Defaults to table."`
-	Time       string `placeholder:"HOW" help:"Times in tables: relative, utc or local (LEAT_TIME). Defaults to relative."`
-	Color      string `placeholder:"WHEN" help:"Colours in tables: auto, always or never (LEAT_COLOR). Defaults to auto."`
-	Timeout    Span   `placeholder:"DURATION" help:"How long one command may take, such as 30s. Defaults to no bound."`
+	ConfigFile  string           `name:"config" placeholder:"FILE" help:"Configuration file (LEAT_CONFIG)." predictor:"file"`
+	Profile     string           `placeholder:"NAME" help:"Profile of the file (LEAT_PROFILE)."`
+	Database    string           `placeholder:"URL" help:"Database, without a password (LEAT_DATABASE_URL, which may have one; PG* variables): postgres://, mysql://, mariadb:// or sqlite:PATH."`
+	Schema      string           `placeholder:"NAME" help:"Schema of the tables, on PostgreSQL (LEAT_SCHEMA). Defaults to leat."`
+	Outbox      string           `placeholder:"NAME" help:"Name of the outbox (LEAT_OUTBOX). Defaults to outbox, or leat_outbox where there are no schemas."`
+	InboxTable  string           `name:"inbox" placeholder:"NAME" help:"Name of the inbox (LEAT_INBOX). Defaults to inbox, or leat_inbox where there are no schemas."`
+	Dedupe      string           `placeholder:"NAME" help:"Name of the dedupe table (LEAT_DEDUPE). Defaults to dedupe, or leat_dedupe where there are no schemas."`
+	Forwarder   string           `placeholder:"TOPIC" help:"Topic of Watermill's forwarder, if its table is the outbox (LEAT_FORWARDER); its schema defaults to public."`
+	Output      string           `short:"o" placeholder:"FORM" help:"Form of results: table, json or jsonl (LEAT_OUTPUT). Defaults to table."`
+	Time        string           `placeholder:"HOW" help:"Times in tables: relative, utc or local (LEAT_TIME). Defaults to relative."`
+	Color       string           `placeholder:"WHEN" help:"Colours in tables: auto, always or never (LEAT_COLOR). Defaults to auto."`
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
+	Timeout     Span             `placeholder:"DURATION" help:"How long one command may take, such as 30s. Defaults to no bound."`
 
 	// kafkaBrokers are those of a command's own flag.
 	kafkaBrokers string

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/leat-go/leat/cmd/leat/daemon"
 	"github.com/leat-go/leat/cmd/leat/internal/assemble"
@@ -49,8 +50,12 @@ func (d *Deps) input(says func() (settings.Daemon, error), logger *slog.Logger) 
 	return in, err
 }
 
+// meant is how much later than the first a second signal to end counts: supervisors such as
+// timeout send one to the process and one to its group at the same time.
+const meant = time.Second
+
 // runDaemon runs the daemon that the settings describe until the first signal to end, and
-// drains. A second signal ends the process at once.
+// drains. A second signal, a second later or more, ends the process at once.
 func (d *Deps) runDaemon(says func() (settings.Daemon, error)) error {
 	ended := make(chan os.Signal, 2)
 	signal.Notify(ended, os.Interrupt, syscall.SIGTERM)
@@ -87,15 +92,19 @@ func (d *Deps) runDaemon(says func() (settings.Daemon, error)) error {
 	done := make(chan struct{})
 	defer close(done)
 	go func() {
-		for signals := 0; ; {
+		for first := (time.Time{}); ; {
 			select {
 			case <-reload:
-				err := running.Reload(func() error { return d.reload(says, made, level, logger) })
+				err := running.Reload(func() error {
+					return d.reload(says, settings.Run{Settings: in.Settings, Daemon: said}, made, level, logger)
+				})
 				if err != nil {
 					logger.ErrorContext(d.Context, "not reloaded: all goes on as it was", slog.String("error", settings.Redact(err.Error())))
 				}
 			case <-ended:
-				if signals++; signals == 2 {
+				if now := time.Now(); first.IsZero() {
+					first = now
+				} else if now.Sub(first) >= meant {
 					logger.ErrorContext(d.Context, "a second signal: ends without draining")
 					d.process.Exit(exitFailed)
 					return
@@ -108,8 +117,9 @@ func (d *Deps) runDaemon(says func() (settings.Daemon, error)) error {
 	return running.Run(d.Context)
 }
 
-// reload replaces the level of the log, certificates, passwords and sign-ins.
-func (d *Deps) reload(says func() (settings.Daemon, error), made *assemble.Assembly, level *slog.LevelVar, logger *slog.Logger) error {
+// reload replaces the level of the log, certificates, passwords and sign-ins, and tells what
+// else is not as runs says, which was read at the start.
+func (d *Deps) reload(says func() (settings.Daemon, error), runs settings.Run, made *assemble.Assembly, level *slog.LevelVar, logger *slog.Logger) error {
 	in, err := d.input(says, logger)
 	if err != nil {
 		return err
@@ -125,6 +135,11 @@ func (d *Deps) reload(says func() (settings.Daemon, error), made *assemble.Assem
 		return err
 	}
 	level.Set(to)
-	logger.InfoContext(d.Context, "reloaded the level of the log, certificates, passwords and sign-ins; all else changes with a restart")
+	if left := runs.NeedRestart(settings.Run{Settings: in.Settings, Daemon: in.Daemon}); len(left) > 0 {
+		logger.WarnContext(d.Context, "reloaded the level of the log, certificates, passwords and sign-ins; the rest of what was changed needs a restart",
+			slog.Any("needs_restart", left))
+		return nil
+	}
+	logger.InfoContext(d.Context, "reloaded the level of the log, certificates, passwords and sign-ins; nothing else was changed")
 	return nil
 }

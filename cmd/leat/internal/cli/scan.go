@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+
 	"github.com/leat-go/leat/cmd/leat/internal/progress"
 	"github.com/leat-go/leat/outbox/admin"
 )
@@ -13,7 +15,7 @@ type scan struct {
 }
 
 // newScan begins a walk that ends at the newest message that there is now.
-func newScan(d *Deps, searcher admin.Searcher, name string) (*scan, error) {
+func newScan(d *Deps, searcher admin.Manager, name string) (*scan, error) {
 	page, err := searcher.Search(d.Context, admin.MessageQuery{Newest: true, OmitPayload: true, Limit: 1, Scan: 1})
 	if err != nil {
 		return nil, err
@@ -27,9 +29,7 @@ func newScan(d *Deps, searcher admin.Searcher, name string) (*scan, error) {
 
 // at shows that the walk has come to a number.
 func (s *scan) at(seq int64) {
-	if s.first == 0 {
-		s.first = seq
-	}
+	s.first = cmp.Or(s.first, seq)
 	s.bar.Total = max(s.last-s.first, 0)
 	s.bar.Set(min(seq-s.first, s.bar.Total))
 }

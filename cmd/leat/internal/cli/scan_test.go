@@ -19,12 +19,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // shortLog is a log whose newest message has this number, 0: it is empty.
 type shortLog struct {
-	admin.Searcher
+	admin.Manager
 
 	newest int64
 }
 
-// Search implements admin.Searcher.
+// Search implements admin.Manager.
 func (l shortLog) Search(_ context.Context, q admin.MessageQuery) (page admin.MessagePage, err error) {
 	if l.newest > 0 && q.Newest && q.Limit == 1 {
 		page.Records = []outbox.Record{{Seq: l.newest}}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,6 +14,45 @@ import (
 type Status struct {
 	Watch Span   `placeholder:"DURATION" help:"Look again every so often, at least 100ms, until interrupted."`
 	Group string `placeholder:"GROUP" help:"This group only." predictor:"group"`
+	All   bool   `help:"All outboxes of the file."`
+}
+
+// allStatus is the JSON of the status of all outboxes.
+type allStatus struct {
+	Outboxes []namedStatus `json:"outboxes"`
+}
+
+type namedStatus struct {
+	Outbox string `json:"outbox"`
+	statusRow
+}
+
+// every prints the status of all outboxes of the file, those that answer first.
+func (s *Status) every(d *Deps) error {
+	var all allStatus
+	failed := d.eachOutbox(func(name string, sub *Deps) error {
+		store, err := sub.Store(s.Group)
+		if err != nil {
+			return err
+		}
+		state, err := s.look(d.Context, store, d.Now())
+		if err == nil {
+			all.Outboxes = append(all.Outboxes, namedStatus{name, state})
+		}
+		return err
+	})
+	if d.Format != show.Table {
+		return errors.Join(d.Document(all), failed)
+	}
+	for _, o := range all.Outboxes {
+		if err := d.Line("Outbox %s", show.Cell(o.Outbox)); err != nil {
+			return err
+		}
+		if err := o.print(d); err != nil {
+			return err
+		}
+	}
+	return failed
 }
 
 // Run prints the status, again and again if it is watched.
@@ -45,6 +85,9 @@ func (s *Status) Run(d *Deps) error {
 }
 
 func (s *Status) once(d *Deps) error {
+	if s.All {
+		return s.every(d)
+	}
 	store, err := d.Store(s.Group)
 	if err != nil {
 		return err
@@ -56,10 +99,19 @@ func (s *Status) once(d *Deps) error {
 	if d.Format != show.Table {
 		return d.Document(state)
 	}
-	if err := state.list().Print(d.Printer, state.lines(), ""); err != nil {
+	return state.print(d)
+}
+
+func (s *statusRow) print(d *Deps) error {
+	if err := s.list().Print(d.Printer, s.lines(), ""); err != nil {
 		return err
 	}
-	return d.Line("%s", state.footer())
+	if out := s.outages(); len(out) > 0 {
+		if err := outageList().Print(d.Printer, out, ""); err != nil {
+			return err
+		}
+	}
+	return d.Line("%s", s.footer())
 }
 
 // look asks store for all that the status shows.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,10 +34,13 @@ type groupStatusRow struct {
 	Parked               int             `json:"parked"`
 	Dead                 int             `json:"dead"`
 	Estimated            bool            `json:"estimated,omitempty"`
+	OldestSeconds        float64         `json:"oldest_seconds"`
 	OldestRetriedSeconds float64         `json:"oldest_retried_seconds"`
+	OldestWaitingSeconds float64         `json:"oldest_waiting_seconds"`
 	Relays               int             `json:"relays"`
 	Paused               []string        `json:"paused,omitempty"`
 	PinsHistory          bool            `json:"pins_history"`
+	Out                  []outageRow     `json:"out,omitempty"`
 	Slots                []slotStatusRow `json:"slots"`
 }
 
@@ -79,14 +83,19 @@ func pins(ranges []admin.Range, lastSeq int64, group string) bool {
 func newGroupStatus(g admin.GroupStats, groups []admin.Group, pins bool) groupStatusRow {
 	row := groupStatusRow{
 		Name: g.Name, Held: g.Held, Retrying: g.Retrying, Parked: g.Parked, Dead: g.Dead, Estimated: g.Estimated,
-		OldestRetriedSeconds: show.Seconds(g.OldestRetried), PinsHistory: pins, Slots: []slotStatusRow{},
+		OldestRetriedSeconds: show.Seconds(g.OldestRetried), OldestWaitingSeconds: show.Seconds(g.OldestWaiting), PinsHistory: pins, Slots: []slotStatusRow{},
+	}
+	for _, o := range g.Out {
+		row.Out = append(row.Out, newOutageRow(o))
 	}
 	for _, known := range groups {
 		if known.Name == g.Name {
 			row.Relays, row.Paused = known.Relays, known.Paused
 		}
 	}
+	oldest := max(g.OldestRetried, g.OldestWaiting)
 	for _, s := range g.Slots {
+		oldest = max(oldest, s.Lag)
 		slot := slotStatusRow{
 			Slot: s.Slot, LeaseLeftSeconds: show.Seconds(s.LeaseLeft), LagSeconds: show.Seconds(s.Lag),
 			Backlog: s.Backlog, BacklogExact: s.Backlog < exactBacklog, Problem: s.Problem,
@@ -96,6 +105,7 @@ func newGroupStatus(g admin.GroupStats, groups []admin.Group, pins bool) groupSt
 		}
 		row.Slots = append(row.Slots, slot)
 	}
+	row.OldestSeconds = show.Seconds(oldest)
 	return row
 }
 
@@ -132,6 +142,13 @@ func (s *statusRow) lines() []statusLine {
 	return lines
 }
 
+func (s *statusRow) outages() (lines []outageLine) {
+	for _, g := range s.Groups {
+		lines = append(lines, outageLines(g.Name, g.Out)...)
+	}
+	return lines
+}
+
 func (s *statusRow) list() show.List[statusLine] {
 	count := func(title string, get func(groupStatusRow) int) show.Column[statusLine] {
 		return show.Column[statusLine]{Title: title, Right: true, Cell: func(_ *show.Printer, l statusLine) string {
@@ -149,6 +166,12 @@ func (s *statusRow) list() show.List[statusLine] {
 			return show.Duration(time.Duration(l.slot.LagSeconds * float64(time.Second)))
 		}},
 		{Title: "BACKLOG", Right: true, Cell: func(_ *show.Printer, l statusLine) string { return l.backlog() }},
+		{Title: "OLDEST", Right: true, Cell: func(_ *show.Printer, l statusLine) string {
+			if !l.first {
+				return ""
+			}
+			return show.Duration(time.Duration(l.group.OldestSeconds * float64(time.Second)))
+		}},
 		count("RETRY", func(g groupStatusRow) int { return g.Retrying }),
 		count("PARKED", func(g groupStatusRow) int { return g.Parked }),
 		count("DEAD", func(g groupStatusRow) int { return g.Dead }),
@@ -179,6 +202,9 @@ func (l statusLine) remarks() string {
 	}
 	if l.first && len(l.group.Paused) > 0 {
 		all = append(all, "paused: "+show.Cell(strings.Join(l.group.Paused, ", ")))
+	}
+	if l.first && len(l.group.Out) > 0 {
+		all = append(all, fmt.Sprintf("%d out, see below", len(l.group.Out)))
 	}
 	if l.slot.Problem != "" {
 		all = append(all, show.Cell(l.slot.Problem))

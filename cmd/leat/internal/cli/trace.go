@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/leat-go/leat/cmd/leat/internal/show"
@@ -35,14 +37,41 @@ type tracedRow struct {
 }
 
 type groupTraceRow struct {
-	Group string `json:"group"`
-	State string `json:"state"`
+	Group string     `json:"group"`
+	State string     `json:"state"`
+	Out   *outageRow `json:"out,omitempty"`
+}
+
+// addOutages adds why a group has not sent a message, if its topic is out.
+func (t *traceRow) addOutages(ctx context.Context, store admin.Outbox) error {
+	waits := func(g groupTraceRow) bool {
+		return g.State == string(admin.TracePending) || g.State == string(admin.TraceHeld)
+	}
+	if !slices.ContainsFunc(t.Messages, func(m tracedRow) bool { return slices.ContainsFunc(m.Groups, waits) }) {
+		return nil
+	}
+	stats, err := store.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range t.Messages {
+		for i := range m.Groups {
+			for _, g := range stats.Groups {
+				at := slices.IndexFunc(g.Out, func(o admin.Outage) bool { return o.Topic == m.Topic })
+				if g.Name == m.Groups[i].Group && waits(m.Groups[i]) && at >= 0 {
+					out := newOutageRow(g.Out[at])
+					m.Groups[i].Out = &out
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // Run prints what is known of the message in the outbox and in the inbox.
 func (t *Trace) Run(d *Deps) error {
 	store, err := d.Store("")
-	searcher, err := capable[admin.Searcher](d, store, err, "trace messages")
+	searcher, err := capable[admin.Manager](d, store, err, "trace messages")
 	if err != nil {
 		return err
 	}
@@ -55,6 +84,9 @@ func (t *Trace) Run(d *Deps) error {
 		return err
 	}
 	row := newTraceRow(t.ID, traced)
+	if err := row.addOutages(d.Context, store); err != nil {
+		return err
+	}
 	if row.Inbox, err = sightings(d, inboxadmin.LookupQuery{ID: t.ID}); err != nil {
 		return err
 	}
@@ -73,7 +105,7 @@ func newTraceRow(id string, traced admin.Trace) traceRow {
 		ID: id,
 		Messages: rowsOf(traced.Messages, func(m admin.TracedMessage) tracedRow {
 			return tracedRow{newRecordRow(m.Record, false), rowsOf(m.Groups, func(g admin.GroupTrace) groupTraceRow {
-				return groupTraceRow{g.Group, string(g.State)}
+				return groupTraceRow{Group: g.Group, State: string(g.State)}
 			})}
 		}),
 		Delayed: rowsOf(traced.Delayed, func(m admin.DelayedMessage) messageRow { return newDelayedRow(m, false) }),
@@ -119,6 +151,10 @@ func (t *traceRow) events(d *Deps) []event {
 		all = append(all, event{m.CreatedAt, "producer", "enqueued", how})
 		for _, g := range m.Groups {
 			all = append(all, event{who: g.Group, what: g.State, how: t.how(d, g)})
+			if g.Out != nil {
+				line := outageLines(g.Group, []outageRow{*g.Out})[0]
+				all = append(all, event{at: g.Out.Since, who: g.Group, what: "out", how: show.Plain(line.text(d.Now()))})
+			}
 		}
 	}
 	for _, m := range t.Delayed {
@@ -138,6 +174,8 @@ func (t *traceRow) how(d *Deps, g groupTraceRow) string {
 	switch admin.TraceState(g.State) {
 	case admin.TraceSent:
 		return "the position is past it"
+	case admin.TraceUnknown:
+		return "the group began later: nobody knows that it has sent it"
 	case admin.TraceHeld:
 		return howHeld(d, t.Held, g.Group)
 	case admin.TraceDead:

@@ -18,11 +18,18 @@ type versionRow struct {
 	Platform string `json:"platform"`
 }
 
+// versionHere is what the program was built from, if that is known.
+func versionHere() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return "unknown"
+}
+
 // Run prints what the program was built from.
 func (*Version) Run(d *Deps) error {
-	row := versionRow{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	row := versionRow{Version: versionHere(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		row.Version = info.Main.Version
 		for _, setting := range info.Settings {
 			if setting.Key == "vcs.revision" {
 				row.Revision = setting.Value

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/adopt"
 	"github.com/leat-go/leat/outbox/debezium"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
@@ -57,7 +58,10 @@ func (p *Postgres) Handoff(r HandoffRequest) (*Handoff, error) {
 		return nil, err
 	}
 	config.LeatSchema, config.Outbox, config.LockTimeout = p.target.Schema, p.target.Outbox, p.target.LockTimeout
-	h := &Handoff{Table: config.Schema + "." + config.Table, Slot: slotConfig.Slot, Own: config.Own()}
+	h := &Handoff{
+		Table: config.Schema + "." + config.Table, Slot: slotConfig.Slot,
+		Own: config.Schema == config.LeatSchema && config.Table == config.Outbox,
+	}
 	if h.slot, err = debezium.NewSlot(p.Pool, slotConfig); err != nil {
 		return nil, err
 	}
@@ -66,7 +70,7 @@ func (p *Postgres) Handoff(r HandoffRequest) (*Handoff, error) {
 		Log: pgx.Identifier{config.Schema, config.Table}.Sanitize(),
 	}
 	if !h.Own {
-		if cfg.Table, err = debezium.New(p.Pool, config); err != nil {
+		if cfg.Table, err = adopt.New(p.Pool, config); err != nil {
 			return nil, err
 		}
 	}

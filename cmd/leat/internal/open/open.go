@@ -21,6 +21,9 @@ import (
 type Target struct {
 	// URL is that of the database; empty: what PG* variables say.
 	URL string
+	// Again returns the URL as it is now: its user and password count for new connections.
+	// Defaults to URL.
+	Again func() (string, error)
 	// Schema, Outbox, Inbox and Dedupe name the tables. Only PostgreSQL has a Schema.
 	Schema, Outbox, Inbox, Dedupe string
 	// Forwarder is the topic of Watermill's forwarder whose table is the outbox; empty:
@@ -42,6 +45,14 @@ type Target struct {
 	Offline bool
 	// Logger receives what the library tells of.
 	Logger *slog.Logger
+}
+
+// again returns the URL as it is now.
+func (t Target) again() (string, error) {
+	if t.Again == nil {
+		return t.URL, nil
+	}
+	return t.Again()
 }
 
 // Database is a database with stores of leat. What one has beyond it, it offers as
@@ -150,17 +161,9 @@ type MaintenanceRequest struct {
 	NoDDL         bool
 }
 
-// MaintenanceReport is what a round has done.
-type MaintenanceReport struct {
-	Added, Dropped, Closed                     []admin.Range
-	Deleted, PrunedAudit, PrunedDead, Promoted int64
-	Busy                                       bool
-	Alarms                                     []string
-}
-
 // Maintainer is a Database whose outbox is kept in shape by rounds.
 type Maintainer interface {
-	Maintain(ctx context.Context, r MaintenanceRequest) (MaintenanceReport, error)
+	Maintain(ctx context.Context, r MaintenanceRequest) (admin.MaintenanceReport, error)
 }
 
 // RetentionEnabler is a Database whose inbox can be made to forget.

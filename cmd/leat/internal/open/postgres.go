@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -45,12 +43,28 @@ func openPostgres(ctx context.Context, t Target) (*Postgres, error) {
 	if t.Dial != nil {
 		cfg.ConnConfig.DialFunc = t.Dial
 	}
+	cfg.BeforeConnect = t.credentials
 	cfg.AfterConnect = pinPath
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	return &Postgres{Pool: pool, target: t}, nil
+}
+
+// credentials sets those of the moment: files of passwords, PGPASSFILE's too, are read again for each
+// connection.
+func (t Target) credentials(_ context.Context, cfg *pgx.ConnConfig) error {
+	url, err := t.again()
+	if err != nil {
+		return outbox.ConfigError("database", settings.Redact(t.URL), err.Error())
+	}
+	now, err := pgx.ParseConfig(url)
+	if err != nil {
+		return outbox.ConfigError("database", settings.Redact(url), pgerr.Address(url, err))
+	}
+	cfg.User, cfg.Password = now.User, now.Password
+	return nil
 }
 
 // pinPath sets the search path of a session, in which what others have created is not called
@@ -154,26 +168,18 @@ func (r RebaseRequest) request() pgoutbox.RebaseRequest {
 }
 
 // Maintain does one round.
-func (p *Postgres) Maintain(ctx context.Context, r MaintenanceRequest) (MaintenanceReport, error) {
+func (p *Postgres) Maintain(ctx context.Context, r MaintenanceRequest) (admin.MaintenanceReport, error) {
 	ob, err := p.own()
 	if err != nil {
-		return MaintenanceReport{}, err
+		return admin.MaintenanceReport{}, err
 	}
 	m, err := pgoutbox.NewMaintenance(ob, pgoutbox.MaintenanceConfig{
 		Retention: r.Retention, MaxBytes: r.MaxBytes, PartitionSize: r.PartitionSize, Ahead: r.Ahead, NoDDL: r.NoDDL,
 	})
 	if err != nil {
-		return MaintenanceReport{}, err
+		return admin.MaintenanceReport{}, err
 	}
-	done, err := m.RunOnce(ctx)
-	report := MaintenanceReport{
-		Added: done.Added, Dropped: done.Dropped, Closed: done.Closed,
-		Deleted: done.Deleted, PrunedAudit: done.PrunedAudit, PrunedDead: done.PrunedDead, Promoted: done.Promoted, Busy: done.Busy,
-	}
-	for _, alarm := range done.Alarms {
-		report.Alarms = append(report.Alarms, strings.TrimSpace(fmt.Sprintf("%s %s %s", alarm.Kind, alarm.Group, alarm.Detail)))
-	}
-	return report, err
+	return m.RunOnce(ctx)
 }
 
 // EnableRetention makes the inbox able to forget.

@@ -76,7 +76,8 @@ func (p *Postgres) outboxNeeds(use string) []right {
 	t := p.target.Outbox
 	relay := slices.Concat(
 		on("SELECT", t, t+"_meta", t+"_migrations"), []right{{kind: "sequence", name: t, privilege: "SELECT"}},
-		on(readWrite, t+"_leases", t+"_positions", t+"_groups", t+"_members", t+"_held", t+"_dead"), on("INSERT", t+"_audit"), locks(),
+		on(readWrite, t+"_leases", t+"_positions", t+"_groups", t+"_members", t+"_held", t+"_out", t+"_dead"), on("INSERT", t+"_audit"), locks(),
+		executes("pg_try_advisory_lock(bigint)", "pg_advisory_unlock(bigint)"), // else the lease of a dead one counts
 	)
 	maintenance := slices.Concat(relay, on("INSERT", t), on("SELECT, UPDATE, DELETE", t+"_delayed"))
 	switch use {
@@ -99,7 +100,7 @@ func (p *Postgres) outboxNeeds(use string) []right {
 		return on("SELECT, DELETE", t+"_audit")
 	case "viewer":
 		return append(on(
-			"SELECT", t, t+"_meta", t+"_migrations", t+"_leases", t+"_positions", t+"_groups", t+"_members", t+"_held", t+"_dead", t+"_delayed", t+"_audit", t+"_status",
+			"SELECT", t, t+"_meta", t+"_migrations", t+"_leases", t+"_positions", t+"_groups", t+"_members", t+"_held", t+"_out", t+"_dead", t+"_delayed", t+"_audit", t+"_status",
 		), right{kind: "sequence", name: t, privilege: "SELECT"})
 	default:
 		return nil
@@ -109,7 +110,7 @@ func (p *Postgres) outboxNeeds(use string) []right {
 func (p *Postgres) inboxNeeds(use string) []right {
 	t := p.target.Inbox
 	consumer := slices.Concat(on("SELECT, INSERT", t, t+"_consumers", t+"_ranges"), on("SELECT", t+"_retention"), locks())
-	maintenance := slices.Concat(on("SELECT", t+"_consumers"), on("SELECT, UPDATE", t+"_retention"), on("SELECT, DELETE", t, t+"_ranges"), locks())
+	maintenance := slices.Concat(on("SELECT", t+"_consumers"), on("SELECT, UPDATE", t+"_retention"), on("SELECT, DELETE", t, t+"_ranges"), on("SELECT, UPDATE, DELETE", t+"_attempts"), locks())
 	switch use {
 	case "consumer":
 		return consumer

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"fmt"
 	"time"
 
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
@@ -135,23 +134,18 @@ func (d *SQL) RebaseLog(ctx context.Context, by admin.By) error {
 }
 
 // Maintain implements Maintainer.
-func (d *SQL) Maintain(ctx context.Context, r MaintenanceRequest) (MaintenanceReport, error) {
+func (d *SQL) Maintain(ctx context.Context, r MaintenanceRequest) (admin.MaintenanceReport, error) {
 	ob, err := d.own()
 	if err != nil {
-		return MaintenanceReport{}, err
+		return admin.MaintenanceReport{}, err
 	}
 	// Ranges are PostgreSQL's: what is said of them by default means nothing here.
 	if err := refuse(d.Product(), unable{"max-bytes", r.MaxBytes, r.MaxBytes != 0}, unable{"no-ddl", true, r.NoDDL}); err != nil {
-		return MaintenanceReport{}, err
+		return admin.MaintenanceReport{}, err
 	}
 	m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Retention: r.Retention})
 	if err != nil {
-		return MaintenanceReport{}, err
+		return admin.MaintenanceReport{}, err
 	}
-	done, err := m.RunOnce(ctx)
-	report := MaintenanceReport{Deleted: done.Deleted, Promoted: int64(done.Promoted)}
-	for _, group := range done.PinnedBy {
-		report.Alarms = append(report.Alarms, fmt.Sprintf("group %s has not settled what is old enough to go", group))
-	}
-	return report, err
+	return m.RunOnce(ctx)
 }

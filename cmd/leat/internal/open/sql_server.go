@@ -29,6 +29,20 @@ func (d *SQL) openServer() error {
 	if d.target.Dial != nil {
 		cfg.DialFunc = d.target.Dial
 	}
+	err = cfg.Apply(mysql.BeforeConnect(func(_ context.Context, cfg *mysql.Config) error {
+		url, err := d.target.again()
+		if err != nil {
+			return badURL(d.target.URL, err.Error())
+		}
+		now, err := serverConfig(url)
+		if err == nil {
+			cfg.User, cfg.Passwd = now.User, now.Passwd
+		}
+		return err
+	}))
+	if err != nil {
+		return err
+	}
 	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return badURL(d.target.URL, err.Error())

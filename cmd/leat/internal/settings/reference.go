@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -16,9 +17,7 @@ func Reference() string {
 // section writes the table of a struct, and those of the structs in it.
 func section(page *strings.Builder, path string, t reflect.Type) {
 	title := path
-	if title == "" {
-		title = "top"
-	}
+	title = cmp.Or(title, "top")
 	fmt.Fprintf(page, "\n### %s\n\n| field | |\n|---|---|\n", title)
 	var inner []func()
 	var rows func(t reflect.Type)

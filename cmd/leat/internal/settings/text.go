@@ -62,6 +62,16 @@ func (t Text) resolve(lookup func(string) (string, bool)) (Text, error) {
 	return t, wrong
 }
 
+// Again returns the value with what it has from files as they are now, such as a password that
+// was changed.
+func (t Text) Again() (string, error) {
+	if t.said == "" {
+		return t.Value, nil
+	}
+	again, err := Text{Value: t.said}.resolve(func(string) (string, bool) { return "", false })
+	return again.Value, err
+}
+
 func look(kind, name string, lookup func(string) (string, bool)) (string, error) {
 	switch kind {
 	case "env":

@@ -98,10 +98,11 @@ func (x *examination) check(name string, judge func(u Use, t *kafkasink.TopicFac
 			return nil, err
 		}
 		var all []doctor.Finding
+		var told []string // by kafka.topics
 		for i := range x.facts.Topics {
 			t := &x.facts.Topics[i]
 			if t.Err != nil && name != "kafka.topics" {
-				all = append(all, doctor.Finding{Verdict: doctor.Unknown, Text: "topic " + t.Name + ": see kafka.topics"})
+				told = append(told, t.Name)
 				continue
 			}
 			untold := slices.DeleteFunc(slices.Clone(needs), func(setting string) bool { return !slices.Contains(t.Unknown, setting) })
@@ -110,6 +111,13 @@ func (x *examination) check(name string, judge func(u Use, t *kafkasink.TopicFac
 				continue
 			}
 			all = append(all, judge(x.used[i], t)...)
+		}
+		switch len(told) {
+		case 0:
+		case 1:
+			all = append(all, doctor.Finding{Verdict: doctor.Unknown, Text: "topic " + told[0] + ": see kafka.topics"})
+		default:
+			all = append(all, doctor.Finding{Verdict: doctor.Unknown, Text: fmt.Sprintf("%d topics, %s and others: see kafka.topics", len(told), told[0])})
 		}
 		return all, nil
 	}}

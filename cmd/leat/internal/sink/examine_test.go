@@ -62,3 +62,25 @@ func TestChecks(t *testing.T) {
 		require.Equal(t, doctor.Unknown, verdicts[check], check)
 	}
 }
+
+// Topics that are missing are told by kafka.topics, each; of another check they are one line.
+func TestChecks_ManyMissing(t *testing.T) {
+	t.Parallel()
+	var facts []kafkasink.TopicFacts
+	var uses []sink.Use
+	for _, name := range []string{"a", "b", "c"} {
+		facts = append(facts, kafkasink.TopicFacts{Name: name, Err: errors.New("no such topic")})
+		uses = append(uses, sink.Use{Topic: name})
+	}
+	found, err := doctor.Examine(t.Context(), sink.Checks(told(facts), func(context.Context) ([]sink.Use, error) { return uses, nil }), "")
+	require.NoError(t, err)
+	lines := map[string]int{}
+	for _, f := range found {
+		lines[f.Check]++
+		if f.Check == "kafka.durability" {
+			require.Equal(t, "3 topics, a and others: see kafka.topics", f.Text)
+		}
+	}
+	require.Equal(t, 3, lines["kafka.topics"])
+	require.Equal(t, 1, lines["kafka.durability"])
+}

@@ -72,8 +72,8 @@ func eventTime(u Use, t *kafkasink.TopicFacts) []doctor.Finding {
 	if u.Late < t.MaxTimestampAge {
 		return nil
 	}
-	return []doctor.Finding{of(t, doctor.Fail, "raise message.timestamp.before.max.ms, or set OccurredAt to the time of the call",
-		"message.timestamp.before.max.ms is %s, and there are records whose event was %s ago: Kafka refuses them", t.MaxTimestampAge, u.Late.Round(time.Second))}
+	return []doctor.Finding{of(t, doctor.Warn, "raise message.timestamp.before.max.ms, or set OccurredAt to the time of the call",
+		"message.timestamp.before.max.ms is %s, and there are records whose event was %s ago: Kafka refuses that time, and the sink sends them again with the time of now", t.MaxTimestampAge, u.Late.Round(time.Second))}
 }
 
 // compaction is right for positions alone: of events it keeps the last one of a key.

@@ -1,6 +1,6 @@
--- $1 consumer, $2 age in microseconds, $3 limit.
-DELETE FROM @{_notes} n
+-- $1 age in microseconds, $2 limit.
+DELETE FROM @{_notes} a
 USING (SELECT consumer, id FROM @{_notes}
-       WHERE consumer = $1::smallint AND at < statement_timestamp() - $2::bigint::float8 * interval '1 microsecond'
-       LIMIT $3::int FOR UPDATE SKIP LOCKED) d
-WHERE n.consumer = d.consumer AND n.id = d.id
+       WHERE at < statement_timestamp() - $1::bigint::float8 * interval '1 microsecond'
+       LIMIT $2::int FOR UPDATE SKIP LOCKED) d
+WHERE a.consumer = d.consumer AND a.id = d.id

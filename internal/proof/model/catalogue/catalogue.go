@@ -7,8 +7,6 @@ import (
 	"github.com/leat-go/leat/internal/proof/model"
 	"github.com/leat-go/leat/internal/proof/model/exactly"
 	"github.com/leat-go/leat/internal/proof/model/gaps"
-	"github.com/leat-go/leat/internal/proof/model/inboxes"
-	"github.com/leat-go/leat/internal/proof/model/leases"
 	"github.com/leat-go/leat/internal/proof/model/relays"
 	"github.com/leat-go/leat/internal/proof/model/slots"
 	"github.com/leat-go/leat/internal/proof/model/watermarks"
@@ -19,6 +17,6 @@ import (
 func Cases() []model.Case {
 	return slices.Concat(
 		relays.Cases(), windows.Cases(), gaps.Cases(), slots.Cases(), exactly.Cases(),
-		inboxes.Cases(), watermarks.Cases(), leases.Cases(),
+		watermarks.Cases(),
 	)
 }

@@ -2,6 +2,7 @@ package bench_test
 
 import (
 	"flag"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -17,7 +18,12 @@ var (
 )
 
 //leat:level 4
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) {
+	if address := os.Getenv(envRelay); address != "" {
+		relayProcess(address)
+	}
+	testenv.Main(m)
+}
 
 // contender does ops operations a turn.
 type contender struct {

@@ -256,12 +256,12 @@ func TestMaintenance_ForgetsAttemptsAndAudit(t *testing.T) {
 	require.NoError(t, err)
 	report, err := m.RunOnce(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, int64(1), report.IDs, "an id that tells no time goes by when it was processed")
-	require.Equal(t, int64(1), report.Attempts)
+	require.Equal(t, int64(1), report.Deleted, "an id that tells no time goes by when it was processed")
+	require.Equal(t, int64(1), report.PrunedAttempts)
 	var left int
 	require.NoError(t, s.look.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM leat_inbox_attempts").Scan(&left))
 	require.Equal(t, 1500, left)
-	require.Equal(t, int64(1), report.Audit)
+	require.Equal(t, int64(1), report.PrunedAudit)
 	require.WithinDuration(t, time.Now().Add(-50*time.Hour), report.Floor, time.Minute)
 }
 

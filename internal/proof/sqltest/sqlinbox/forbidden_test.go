@@ -82,7 +82,7 @@ type forbiddenStore struct {
 	consumer string
 }
 
-// Conflict implements driver.Conflicter as sqlinbox does.
+// Conflict implements driver.Classifier as sqlinbox does.
 func (s *forbiddenStore) Conflict(err error) bool {
 	return sqldialect.Number(err) == sqldialect.Deadlock
 }

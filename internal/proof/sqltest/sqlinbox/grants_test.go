@@ -134,9 +134,9 @@ func maintain(t *testing.T, d *database, db *sql.DB) {
 	}
 	report, err := m.RunOnce(ctx)
 	require.NoError(t, err)
-	require.Positive(t, report.IDs)
-	require.Positive(t, report.Audit)
-	require.Equal(t, int64(1), report.Attempts)
+	require.Positive(t, report.Deleted)
+	require.Positive(t, report.PrunedAudit)
+	require.Equal(t, int64(1), report.PrunedAttempts)
 }
 
 // TestS17_NumbersAndLocksAreNotAConsumers: with the documented grants a consumer can neither

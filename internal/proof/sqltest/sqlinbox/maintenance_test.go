@@ -2,10 +2,12 @@ package sqlinbox_test
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
@@ -36,7 +38,7 @@ func TestMaintenanceIsObserved(t *testing.T) {
 				Retention: time.Hour, Interval: time.Minute, Hooks: []outbox.Hook{heard},
 			})
 			require.NoError(t, err)
-			require.Equal(t, sqlinbox.MaintenanceState{}, m.State(), "before it runs")
+			require.Equal(t, admin.MaintenanceState{}, m.State(), "before it runs")
 			require.Equal(t, time.Minute, m.Interval())
 			_, err = in.Process(t.Context(), message.NewMessage("no time in it", nil), func(context.Context) error { return nil })
 			require.NoError(t, err)
@@ -45,13 +47,15 @@ func TestMaintenanceIsObserved(t *testing.T) {
 
 			report, err := m.RunOnce(t.Context())
 			require.NoError(t, err)
-			require.Equal(t, int64(1), report.IDs)
+			require.Equal(t, int64(1), report.Deleted)
 			e := <-heard
 			require.Equal(t, admin.MaintenanceEvent{Report: report, Took: e.Took}, e)
 			require.Positive(t, e.Took)
 			good := m.State()
-			require.Equal(t, sqlinbox.MaintenanceState{LastRound: good.LastSuccess, LastSuccess: good.LastSuccess, Report: report}, good)
-			require.False(t, good.LastRound.IsZero())
+			require.Equal(t, admin.MaintenanceState{
+				Rounds: admin.TaskState{LastRun: good.Rounds.LastSuccess, LastSuccess: good.Rounds.LastSuccess}, Report: report,
+			}, good)
+			require.False(t, good.Rounds.LastRun.IsZero())
 
 			_, err = s.look.ExecContext(t.Context(), "ALTER TABLE leat_inbox_attempts RENAME TO away")
 			require.NoError(t, err)
@@ -60,13 +64,13 @@ func TestMaintenanceIsObserved(t *testing.T) {
 			go func() { ended <- m.Run(ctx) }()
 			require.ErrorIs(t, (<-heard).Err, outbox.ErrNotMigrated)
 			bad := m.State()
-			require.True(t, bad.Running)
-			require.ErrorIs(t, bad.LastErr, outbox.ErrNotMigrated)
-			require.Equal(t, good.LastSuccess, bad.LastSuccess)
+			require.True(t, bad.Running && bad.Rounds.Leads)
+			require.ErrorIs(t, bad.Rounds.LastErr, outbox.ErrNotMigrated)
+			require.Equal(t, good.Rounds.LastSuccess, bad.Rounds.LastSuccess)
 			cancel()
 			require.NoError(t, <-ended)
 			require.Empty(t, heard, "it was stopped between two rounds")
-			require.Equal(t, bad.LastRound, m.State().LastRound)
+			require.Equal(t, bad.Rounds.LastRun, m.State().Rounds.LastRun)
 		})
 	}
 }
@@ -79,4 +83,61 @@ func TestMaintenanceRefusesForeignHooks(t *testing.T) {
 	})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 	require.ErrorContains(t, err, "Hooks[0]")
+}
+
+// TestI7_ClockThatJumps: one round of maintenance meets a clock that is ahead by a month. No id is deleted, and no message is
+// too old once the clock is right.
+func TestI7_ClockThatJumps(t *testing.T) {
+	t.Parallel()
+	for name, open := range servers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ahead := open(t, map[string]string{"timestamp": strconv.FormatInt(time.Now().AddDate(0, 1, 0).Unix(), 10)})
+			s := newSubject(t, &database{dialect: ahead.dialect, config: ahead.config, look: ahead.look, db: ahead.look, commits: ahead.commits}, sqlinbox.Config{})
+			in, err := s.open("c", inbox.Config{})
+			require.NoError(t, err)
+			handle := func(id string, want inbox.Outcome) {
+				t.Helper()
+				outcome, err := in.Process(t.Context(), message.NewMessage(id, nil), func(context.Context) error { return nil })
+				require.NoError(t, err)
+				require.Equal(t, want, outcome)
+			}
+			recent, err := uuid.NewV7()
+			require.NoError(t, err)
+			handle("no time in it", inbox.OutcomeCommitted)
+			handle(recent.String(), inbox.OutcomeCommitted)
+
+			m, err := sqlinbox.NewMaintenance(ahead.db, s.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Retention: 7 * 24 * time.Hour})
+			require.NoError(t, err)
+			report, err := m.RunOnce(t.Context())
+			require.ErrorContains(t, err, "the clocks of database and process differ by")
+			require.Zero(t, report.Deleted)
+			handle("no time in it", inbox.OutcomeDuplicate)
+			handle(recent.String(), inbox.OutcomeDuplicate)
+			another, err := uuid.NewV7()
+			require.NoError(t, err)
+			handle(another.String(), inbox.OutcomeCommitted)
+		})
+	}
+}
+
+// TestI7_FloorRisesSlowly: clocks of database and process that are wrong together cannot be told. They take the floor along
+// by an hour at once, and not by a month.
+func TestI7_FloorRisesSlowly(t *testing.T) {
+	t.Parallel()
+	for name, open := range databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSubject(t, open(t, nil), sqlinbox.Config{})
+			floor := func(retention time.Duration) time.Time {
+				m, err := sqlinbox.NewMaintenance(s.db, s.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Retention: retention})
+				require.NoError(t, err)
+				report, err := m.RunOnce(t.Context())
+				require.NoError(t, err)
+				return report.Floor
+			}
+			before := floor(30 * 24 * time.Hour)
+			require.Equal(t, time.Hour, floor(time.Hour).Sub(before))
+		})
+	}
 }

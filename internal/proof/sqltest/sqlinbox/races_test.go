@@ -144,7 +144,7 @@ func TestMaintenance_ForgetsOnlyWhatItHasSeen(t *testing.T) {
 			report, err := m.RunOnce(t.Context())
 			require.NoError(t, err)
 			require.True(t, meanwhile.Load())
-			require.Zero(t, report.IDs)
+			require.Zero(t, report.Deleted)
 			recorded, err := s.Recorded(t.Context(), "c", "a")
 			require.NoError(t, err)
 			require.True(t, recorded, "what was processed a moment ago would run again")

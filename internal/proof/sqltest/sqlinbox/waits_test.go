@@ -11,6 +11,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/sqlinbox"
+	"github.com/leat-go/leat/outbox"
 	outboxadmin "github.com/leat-go/leat/outbox/admin"
 )
 
@@ -43,6 +44,42 @@ func TestO7_OperatorsWaitForNoHandler(t *testing.T) {
 			require.ErrorIs(t, err, admin.ErrNotParked)
 			_, err = a.Drop(ctx, admin.ChangeRequest{By: by, Consumer: "c", Selection: one})
 			require.ErrorIs(t, err, admin.ErrNotParked)
+		})
+	}
+}
+
+// TestI4_OutageOfTheServer: what a database answers if its disk is full does not speak against the message;
+// another error does.
+func TestI4_OutageOfTheServer(t *testing.T) {
+	t.Parallel()
+	for name, open := range databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSubject(t, open(t, nil), sqlinbox.Config{})
+			in, err := s.open("c", inbox.Config{OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 1, Delay: inbox.NoDelay}})
+			require.NoError(t, err)
+			full := []string{"SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1021, MESSAGE_TEXT = 'Disk full'"}
+			if s.dialect == outbox.SQLite {
+				full = []string{"CREATE TABLE large (b)", "PRAGMA max_page_count = 1", "INSERT INTO large VALUES (zeroblob(1000000))"}
+			}
+			run := func(statements ...string) func(ctx context.Context) error {
+				return func(ctx context.Context) error {
+					for _, statement := range statements {
+						if _, err := sqlinbox.Tx(ctx).ExecContext(ctx, statement); err != nil {
+							return err
+						}
+					}
+					return nil
+				}
+			}
+			for range 2 {
+				outcome, err := in.Process(t.Context(), message.NewMessage("a", nil), run(full...))
+				require.Equal(t, inbox.OutcomeFailed, outcome)
+				require.False(t, inbox.ShouldPoison(err), err)
+			}
+			outcome, err := in.Process(t.Context(), message.NewMessage("b", nil), run("SELECT nothing FROM nowhere"))
+			require.NoError(t, err)
+			require.Equal(t, inbox.OutcomeParked, outcome)
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/sqltest"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
@@ -58,7 +59,7 @@ func TestCheckRefusesServersThatAreNotSetUp(t *testing.T) {
 		for _, c := range []struct{ spoil, mend, text string }{
 			{"DELETE FROM leat_outbox_locks WHERE bucket = 17", "INSERT INTO leat_outbox_locks (bucket) VALUES (17)", "leat_outbox_locks"},
 			{"ALTER TABLE leat_outbox_held ENGINE=MyISAM", "ALTER TABLE leat_outbox_held ENGINE=InnoDB", "InnoDB"},
-			{"INSERT INTO leat_outbox_groups VALUES ('default', '', 0, 0, 0, 99, '', '', '', 0, 0)", "DELETE FROM leat_outbox_groups", "gone back"},
+			{"INSERT INTO leat_outbox_groups VALUES ('default', '', 0, 0, 0, 99, '', '', '', 0, 0, 0)", "DELETE FROM leat_outbox_groups", "gone back"},
 			{"DELETE FROM leat_outbox_meta", "INSERT INTO leat_outbox_meta SELECT 1, id, 0 FROM leat_outbox WHERE seq = -1", "meta"},
 		} {
 			_, err := db.ExecContext(t.Context(), c.spoil)
@@ -127,7 +128,7 @@ func TestMigrateFromManyProcesses(t *testing.T) {
 		ob := newOutbox(t, sqltest.OpenMySQL(t, config, nil), dialect)
 		status, err := ob.SchemaStatus(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, sqloutbox.SchemaStatus{Current: 1, Latest: 1}, status)
+		require.Equal(t, admin.SchemaStatus{Current: 1, Latest: 1}, status)
 	})
 }
 

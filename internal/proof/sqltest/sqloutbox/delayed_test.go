@@ -39,7 +39,7 @@ func TestO2_DelayedByOthers(t *testing.T) {
 	require.NoError(t, err)
 	report, err := m.RunOnce(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 5, report.Promoted)
+	require.EqualValues(t, 5, report.Promoted)
 	got := drain(t, acquire(t, ob, sqloutbox.SourceConfig{}))
 	slices.Sort(got)
 	require.Equal(t, []string{"bytes", "fraction", "number", "odd", "past"}, got)

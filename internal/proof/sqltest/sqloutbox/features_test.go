@@ -2,9 +2,13 @@ package sqloutbox_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"os"
 	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/leat-go/leat/outbox"
@@ -23,7 +27,22 @@ var (
 	_ outboxtest.Retainer       = subject{}
 	_ outboxtest.CounterSetter  = subject{}
 	_ outboxtest.ForeignWriter  = subject{}
+	_ outboxtest.Mortal         = subject{}
 )
+
+// Die implements outboxtest.Mortal: the server ends the connection that holds the lock of a lease.
+// On SQLite the lock on the file ends, as the operating system ends it with the process.
+func (s subject) Die(ctx context.Context, _ driver.Session) error {
+	if s.dialect == outbox.SQLite {
+		return s.unlockFile(ctx)
+	}
+	var id int64
+	err := s.db.QueryRowContext(ctx, "SELECT IS_USED_LOCK(CONCAT('leat-', CAST(RIGHT(owner, 36) AS CHAR))) FROM leat_outbox_groups WHERE owner <> ''").Scan(&id)
+	if err == nil {
+		_, err = s.db.ExecContext(ctx, fmt.Sprintf("KILL %d", id))
+	}
+	return err
+}
 
 // Now implements outboxtest.Delayer.
 func (s subject) Now(ctx context.Context) (time.Time, error) {
@@ -103,4 +122,28 @@ func (s subject) WriteForeign(ctx context.Context) (payloads []string, err error
 		}
 	}
 	return payloads, nil
+}
+
+// unlockFile ends the lock of a lease in this process, although its file is open.
+func (s subject) unlockFile(ctx context.Context) error {
+	var file string
+	if err := s.db.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&file); err != nil {
+		return err
+	}
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return err
+	}
+	for _, fd := range fds {
+		name, _ := os.Readlink("/proc/self/fd/" + fd.Name()) // it may be closed by now
+		if !strings.HasPrefix(name, file+"-leat-") {
+			continue
+		}
+		n, err := strconv.Atoi(fd.Name())
+		if err == nil {
+			err = syscall.Flock(n, syscall.LOCK_UN)
+		}
+		return err
+	}
+	return errors.New("no lock is held")
 }

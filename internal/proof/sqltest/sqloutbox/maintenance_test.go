@@ -31,7 +31,7 @@ func TestMaintenanceIsObserved(t *testing.T) {
 			Interval: time.Hour, DelayedPoll: time.Millisecond, Hooks: []outbox.Hook{heard},
 		})
 		require.NoError(t, err)
-		require.Equal(t, sqloutbox.MaintenanceState{}, m.State(), "before it runs")
+		require.Equal(t, admin.MaintenanceState{}, m.State(), "before it runs")
 		require.Equal(t, time.Hour, m.Interval())
 
 		report, err := m.RunOnce(t.Context())
@@ -41,7 +41,7 @@ func TestMaintenanceIsObserved(t *testing.T) {
 		require.Positive(t, e.Took)
 		good := m.State()
 		require.False(t, good.Running)
-		for _, task := range []sqloutbox.TaskState{good.Rounds, good.Delayed} {
+		for _, task := range []admin.TaskState{good.Rounds, good.Delayed} {
 			require.NoError(t, task.LastErr)
 			require.False(t, task.LastRun.IsZero())
 			require.Equal(t, task.LastRun, task.LastSuccess)
@@ -69,7 +69,7 @@ func TestMaintenanceIsObserved(t *testing.T) {
 		e = <-heard
 		require.NoError(t, e.Err)
 		require.True(t, e.Between)
-		require.Equal(t, sqloutbox.MaintenanceReport{Promoted: 1}, e.Report)
+		require.Equal(t, admin.MaintenanceReport{Promoted: 1}, e.Report)
 		cancel()
 		require.NoError(t, <-ended)
 		require.False(t, m.State().Running)

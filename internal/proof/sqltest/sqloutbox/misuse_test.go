@@ -47,7 +47,7 @@ func TestO2_PreparedTransactionIsNotPassed(t *testing.T) {
 		for range 2 {
 			report, err := eager(t, ob).RunOnce(t.Context())
 			require.NoError(t, err)
-			require.Zero(t, report.Closed)
+			require.Zero(t, report.Gaps)
 			require.Equal(t, []string{"default"}, report.PinnedBy)
 			require.Empty(t, drain(t, s))
 		}

@@ -104,7 +104,7 @@ func TestRetentionGoesOnAfterAGroupWasPassed(t *testing.T) {
 		setMaxLag(t, ob, 0)
 		report, err = m.RunOnce(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, sqloutbox.MaintenanceReport{Deleted: 1}, report)
+		require.Equal(t, admin.MaintenanceReport{Deleted: 1}, report)
 	})
 }
 
@@ -124,13 +124,13 @@ func TestRetentionLeavesAJumpOfTheCounter(t *testing.T) {
 		m := eager(t, ob)
 		report, err := m.RunOnce(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, sqloutbox.MaintenanceReport{Deleted: 1, PinnedBy: []string{"default"}}, report)
+		require.Equal(t, admin.MaintenanceReport{Deleted: 1, PinnedBy: []string{"default"}}, report)
 
 		_, err = db.ExecContext(t.Context(), "UPDATE leat_outbox_meta SET floor = 2000002") // as the handbook has it
 		require.NoError(t, err)
 		report, err = m.RunOnce(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, sqloutbox.MaintenanceReport{Deleted: 1}, report, "the newest row stays")
+		require.Equal(t, admin.MaintenanceReport{Deleted: 1}, report, "the newest row stays")
 		commit(t, ob, message("", "d"))
 		require.Equal(t, []string{"d"}, drain(t, s))
 	})
@@ -170,5 +170,25 @@ func TestS17_TimesOfTheFuture(t *testing.T) {
 		drain(t, s)
 		set(6, "created_at - 7200000000")
 		deletes(3, "both forged ones and the old one")
+	})
+}
+
+// TestO2_ClockThatJumps: one round of maintenance meets a clock that is ahead by a month, while a group that has a greatest lag is
+// behind by seconds. It loses nothing.
+func TestO2_ClockThatJumps(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
+		db := sqltest.OpenMySQL(t, config, nil)
+		ob := newOutbox(t, db, dialect)
+		s := acquire(t, ob, sqloutbox.SourceConfig{})
+		setMaxLag(t, ob, 24*time.Hour)
+		commit(t, ob, message("", "a"), message("", "b"), message("", "c"))
+		ahead := sqltest.OpenMySQL(t, config, map[string]string{"timestamp": strconv.FormatInt(time.Now().AddDate(0, 1, 0).Unix(), 10)})
+		m, err := sqloutbox.NewMaintenance(newOutbox(t, ahead, dialect), sqloutbox.MaintenanceConfig{})
+		require.NoError(t, err)
+		report, err := m.RunOnce(t.Context())
+		require.ErrorContains(t, err, "the clocks of database and process differ by")
+		require.Zero(t, report.Deleted)
+		require.Equal(t, []string{"a", "b", "c"}, drain(t, s))
 	})
 }

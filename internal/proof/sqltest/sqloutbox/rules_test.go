@@ -207,7 +207,7 @@ func TestO2_ClosedNumberIsNeverUsed(t *testing.T) {
 		require.Equal(t, []string{"a"}, drain(t, s))
 		report, err := m.RunOnce(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, int64(1), report.Closed)
+		require.Equal(t, int64(1), report.Gaps)
 
 		_, err = db.ExecContext(t.Context(),
 			"INSERT INTO leat_outbox (seq, shard, id, topic, msg_key, type, payload, headers, created_at) VALUES (1, 0, '', '', '', '', '', '', 0)")

@@ -15,6 +15,7 @@ WITH v AS MATERIALIZED (
                             FROM jsonb_array_elements(h.errors || v.more) WITH ORDINALITY e(error, n)
                             WHERE e.n > jsonb_array_length(h.errors) + jsonb_array_length(v.more) - 100) END,
         reason = coalesce(v.why, h.reason),
+        held_at = CASE v.fate WHEN 'park' THEN clock_timestamp() ELSE h.held_at END,
         epoch = $2
     FROM v
     WHERE h.relay_group = $1 AND h.seq = v.seq AND h.state <> 'parked'

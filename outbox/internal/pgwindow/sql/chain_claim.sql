@@ -5,7 +5,7 @@
 -- order, so that replicas do not run into each other; SKIP LOCKED: a rival that is
 -- claiming right now wins without a wait.
 UPDATE @{_leases}
-SET owner = $2, epoch = epoch + 1, lease_until = clock_timestamp() + $4::bigint * interval '1 microsecond'
+SET owner = $2, epoch = epoch + 1, lease_until = clock_timestamp() + $4::bigint::float8 * interval '1 microsecond'
 WHERE (relay_group, slot) = (
     SELECT l.relay_group, l.slot
     FROM @{_leases} l JOIN @{_groups} g ON g.relay_group = l.relay_group

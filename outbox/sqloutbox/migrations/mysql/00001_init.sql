@@ -35,7 +35,7 @@ CROSS JOIN (SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT
 @{insert_ignore} @{_locks} (bucket) VALUES (4096);
 
 -- A relay group: its lease, its position (last, and the numbers up to last that were not
--- seen), and what operators have said of it.
+-- seen), what operators have said of it, and the number behind which it has begun to read.
 CREATE TABLE IF NOT EXISTS @{_groups} (
     relay_group VARBINARY(200) NOT NULL PRIMARY KEY,
     owner       VARBINARY(200) NOT NULL,
@@ -47,7 +47,8 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     topics      MEDIUMBLOB NOT NULL,
     paused      MEDIUMBLOB NOT NULL,
     max_lag     BIGINT NOT NULL,
-    created_at  BIGINT NOT NULL
+    created_at  BIGINT NOT NULL,
+    began       BIGINT NOT NULL
 ) ENGINE=InnoDB;
 
 -- Records that were set aside. key_hash is a hash of topic and key, so that the index is short.
@@ -76,6 +77,18 @@ CREATE TABLE IF NOT EXISTS @{_held} (
     KEY line_state (relay_group, key_hash, state, seq),
     KEY due (relay_group, state, next_at),
     KEY by_id (relay_group, id)
+) ENGINE=InnoDB;
+
+-- Destinations that are out, as the leader of a group sees them; written when that changes. Rows
+-- whose epoch is not that of the group are of a leader before: they count for nothing.
+CREATE TABLE IF NOT EXISTS @{_out} (
+    relay_group VARBINARY(200) NOT NULL,
+    topic       VARBINARY(255) NOT NULL,
+    epoch       BIGINT NOT NULL,
+    since       BIGINT NOT NULL,
+    cause       VARBINARY(20) NOT NULL,
+    error       BLOB NOT NULL,
+    PRIMARY KEY (relay_group, topic)
 ) ENGINE=InnoDB;
 
 -- Messages whose time has not come.

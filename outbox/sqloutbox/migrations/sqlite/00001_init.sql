@@ -19,7 +19,7 @@ CREATE TABLE IF NOT EXISTS @{} (
 );
 
 -- A relay group: its lease, its position (last, and the numbers up to last that were not
--- seen), and what operators have said of it.
+-- seen), what operators have said of it, and the number behind which it has begun to read.
 CREATE TABLE IF NOT EXISTS @{_groups} (
     relay_group BLOB NOT NULL PRIMARY KEY,
     owner       BLOB NOT NULL,
@@ -31,7 +31,8 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     topics      BLOB NOT NULL,
     paused      BLOB NOT NULL,
     max_lag     INTEGER NOT NULL,
-    created_at  INTEGER NOT NULL
+    created_at  INTEGER NOT NULL,
+    began       INTEGER NOT NULL
 );
 
 -- Records that were set aside. key_hash is a hash of topic and key, so that the index is short.
@@ -61,6 +62,18 @@ CREATE INDEX IF NOT EXISTS @{_held_line} ON @{_held} (relay_group, key_hash, seq
 CREATE INDEX IF NOT EXISTS @{_held_line_state} ON @{_held} (relay_group, key_hash, state, seq);
 CREATE INDEX IF NOT EXISTS @{_held_due} ON @{_held} (relay_group, state, next_at);
 CREATE INDEX IF NOT EXISTS @{_held_by_id} ON @{_held} (relay_group, id);
+
+-- Destinations that are out, as the leader of a group sees them; written when that changes. Rows
+-- whose epoch is not that of the group are of a leader before: they count for nothing.
+CREATE TABLE IF NOT EXISTS @{_out} (
+    relay_group BLOB NOT NULL,
+    topic       BLOB NOT NULL,
+    epoch       INTEGER NOT NULL,
+    since       INTEGER NOT NULL,
+    cause       BLOB NOT NULL,
+    error       BLOB NOT NULL,
+    PRIMARY KEY (relay_group, topic)
+);
 
 -- Messages whose time has not come.
 CREATE TABLE IF NOT EXISTS @{_delayed} (

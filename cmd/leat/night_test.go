@@ -1,0 +1,239 @@
+package main_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/httpsink"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+)
+
+// files is a file of two outboxes, in one database.
+const files = `
+outboxes:
+  - {name: shop, relays: [{sink: {kafka: {}}}]}
+  - {name: billing, table: billing, relays: [{sink: {kafka: {}}}]}
+kafka: {brokers: '127.0.0.1:1', password: '${env:ONLY_THE_DAEMON_HAS_IT}'}
+inboxes: [{name: in}]
+`
+
+// Every command knows the outboxes of the file by their names, without the secrets of the
+// daemon's destinations, and a name that is wrong is told.
+func TestNight_NamesOfTheFile(t *testing.T) {
+	t.Parallel()
+	s := newShopWithout(t)
+	o := newSession(t, s.URL)
+	o.env = append(o.env, "LEAT_CONFIG="+written(t, "leat.yaml", strings.Replace(files, ", password: '${env:ONLY_THE_DAEMON_HAS_IT}'", "", 1)))
+	up := o.leat("migrate", "up", "--yes")
+	require.Equal(t, 0, up.code, up.err)
+	for _, part := range []string{"outbox shop", "outbox billing", "inbox in"} {
+		require.Contains(t, up.out, part)
+	}
+	billing, err := pgoutbox.New(s.Pool, pgoutbox.Config{Table: "billing"})
+	require.NoError(t, err)
+	require.NoError(t, billing.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+		return billing.Enqueue(ctx, tx, outbox.Message{ID: "b-1", Topic: "bills", Payload: []byte("x")})
+	}))
+	search := o.leat("messages", "search", "--outbox", "billing")
+	require.Equal(t, 0, search.code, search.err)
+	require.Contains(t, search.out, "b-1")
+	require.NotContains(t, o.leat("messages", "search", "--outbox", "shop").out, "b-1")
+	wrong := o.leat("status", "--outbox", "typo")
+	require.Equal(t, 2, wrong.code)
+	require.Contains(t, wrong.err, `"shop" "billing"`)
+
+	all := o.leat("status", "--all", "-o", "json")
+	require.Equal(t, 0, all.code, all.err)
+	var status struct {
+		Outboxes []struct {
+			Outbox  string `json:"outbox"`
+			LastSeq int    `json:"last_seq"`
+		} `json:"outboxes"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(all.out), &status))
+	require.Len(t, status.Outboxes, 2)
+	require.Equal(t, "billing", status.Outboxes[1].Outbox)
+	require.Equal(t, 1, status.Outboxes[1].LastSeq)
+	require.Contains(t, o.leat("status", "--all").out, "Outbox billing")
+	found := o.leat("doctor", "--all", "--only", "schema.outbox")
+	require.Equal(t, 0, found.code, found.err)
+	require.Contains(t, found.out, "billing: schema.outbox")
+	plain := newSession(t, s.URL).leat("status", "--all")
+	require.Equal(t, 2, plain.code)
+}
+
+// A group that does not exist is told wherever one is named.
+func TestNight_MisspeltGroup(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.trouble(t)
+	o := newSession(t, s.URL)
+	for _, command := range [][]string{
+		{"parked", "list"},
+		{"parked", "keys"},
+		{"parked", "errors"},
+		{"parked", "show", "m-2"},
+		{"dead", "list"},
+		{"parked", "redrive", "--all", "--reason", "r", "--yes"},
+		{"parked", "drop", "--all", "--reason", "r", "--yes"},
+		{"replay", "--reason", "r", "--dry-run"},
+	} {
+		r := o.leat(append(command, "--group", "defalt")...)
+		require.Equal(t, 3, r.code, "%q: %s", command, r.out)
+		require.Contains(t, r.err, `"defalt", but ["default" "mail"]`, command)
+	}
+}
+
+// Nobody is advised to remove the only groups because their relays do not run.
+func TestNight_NoRelayIsNoReasonToRemove(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.trouble(t)
+	r := newSession(t, s.URL).leat("doctor", "--only", "outbox.groups")
+	require.Contains(t, r.out, "start its relays")
+	require.NotContains(t, r.out, "groups remove")
+}
+
+// hanging is a daemon whose destination never answers, with one message under way.
+func hanging(t *testing.T) *running {
+	t.Helper()
+	s := newShop(t)
+	asked, over := make(chan struct{}, 100), make(chan struct{})
+	hangs := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked <- struct{}{}
+		<-over
+	}))
+	t.Cleanup(func() {
+		close(over)
+		hangs.Close()
+	})
+	config := written(t, "leat.yaml", fmt.Sprintf(`
+http: {listen: '127.0.0.1:0'}
+outboxes:
+  - name: shop
+    relays:
+      - publish_timeout: 2s
+        lease: 20s
+        drain_timeout: 8s
+        sink:
+          http:
+            allow_http: true
+            allow_networks: [127.0.0.0/8]
+            endpoints: {orders: {url: '%s', secrets: ['%s']}}
+`, hangs.URL, httpsink.NewSecret()))
+	d := newSession(t, s.URL).begin("run", "--config", config)
+	s.enqueue(t, placed("m-1", "orders", "k", "fine"))
+	<-asked
+	return d
+}
+
+// Two signals at the same time, as timeout sends them to a process and to its group, are one:
+// the daemon drains.
+func TestNight_TwoSignalsAtOnceAreOne(t *testing.T) {
+	t.Parallel()
+	d := hanging(t)
+	require.NoError(t, d.cmd.Process.Signal(syscall.SIGTERM))
+	require.Zero(t, d.ends(syscall.SIGTERM), d.log)
+	require.NotContains(t, d.log.String(), "ends without draining")
+}
+
+// A daemon whose inbox has no retention enabled is ready, and says so.
+func TestNight_ReadyWithoutRetention(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	in, err := pginbox.New(s.Pool, "loyalty", pginbox.Config{})
+	require.NoError(t, err)
+	require.NoError(t, in.Migrate(t.Context()))
+	config := written(t, "leat.yaml", `
+http: {listen: '127.0.0.1:0'}
+inboxes: [{name: in, retention: 336h}]
+`)
+	d := newSession(t, s.URL).begin("run", "--config", config)
+	d.answers("/readyz", 200)
+	d.eventually("says what is missing", func() bool {
+		parts := d.status().Parts
+		return len(parts) == 1 && parts[0].State == "degraded" && strings.Contains(parts[0].Reason, "retention enable")
+	})
+	d.answers("/readyz", 200)
+}
+
+// To drop by topic tells what waits behind, and drops it only if that is asked for.
+func TestNight_DropTellsWhatWaits(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for i := range 3 {
+		s.enqueue(t, placed(fmt.Sprintf("m-%d", i), "orders", "ann", "bad"))
+	}
+	s.enqueue(t, placed("n-1", "orders", "", "bad"))
+	s.relay(t, "default", ifBad(errors.New("no schema")))
+	o := newSession(t, s.URL)
+	drop := []string{"parked", "drop", "--topic", "orders", "--reason", "r"}
+	plan := o.leat(append(drop, "--dry-run")...)
+	require.Equal(t, 0, plan.code, plan.err)
+	require.Contains(t, plan.out, "2 records")
+	require.Contains(t, plan.out, "2 records more behind them")
+	all := o.leat(append(drop, "--with-waiting", "--dry-run")...)
+	require.Equal(t, 0, all.code, all.err)
+	require.Contains(t, all.out, "4 records")
+	all = o.leat(append(drop, "--with-waiting", "--yes")...)
+	require.Equal(t, 0, all.code, all.err)
+	require.Contains(t, all.out, "Dropped 4 records")
+	require.Contains(t, o.leat("parked", "list").err, "No record is parked")
+	require.Equal(t, 2, o.leat(append(drop, "--with-waiting", "--kind", "permanent", "--yes")...).code)
+}
+
+// --version needs no command, no database and no file.
+func TestNight_Version(t *testing.T) {
+	t.Parallel()
+	r := newSession(t, "").leat("--version")
+	require.Equal(t, 0, r.code, r.err)
+	require.NotEmpty(t, strings.TrimSpace(r.out))
+}
+
+// Each command that tells how a group or a message is says why it is not sent: status, trace and
+// doctor, by what the leader has stored.
+func TestNight_WhatIsOut(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.enqueue(t, placed("m-1", "crm-feed", "ann", "fine"))
+	session, err := s.source(t, "default").Acquire(t.Context(), time.Minute)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, session.Release(context.WithoutCancel(t.Context()))) })
+	holder, ok := session.(driver.Holder)
+	require.True(t, ok)
+	page, err := holder.Read(t.Context(), 10)
+	require.NoError(t, err)
+	require.NoError(t, holder.Hold(t.Context(), page, 1, []driver.Holding{{Fate: driver.FateRetry, RetryIn: time.Hour}}))
+	keeper, ok := session.(driver.OutageKeeper)
+	require.True(t, ok)
+	out := driver.Outage{Topic: "crm-feed", Since: time.Now().Add(-26 * time.Minute), Cause: "unavailable", Error: "kafka has no topic crm-feed"}
+	require.NoError(t, keeper.KeepOutages(t.Context(), []driver.Outage{out}))
+	o := newSession(t, s.URL)
+	for _, command := range [][]string{
+		{"status"},
+		{"status", "-o", "json"},
+		{"trace", "m-1", "--since", "1h"},
+		{"doctor", "--only", "outbox.destinations"},
+	} {
+		r := o.leat(command...)
+		require.Contains(t, r.out, "crm-feed", "%q: %s", command, r.err)
+		require.Contains(t, r.out, "kafka has no topic crm-feed", command)
+	}
+	require.Contains(t, o.leat("status").out, "1 out, see below")
+	require.Contains(t, o.leat("doctor", "--only", "outbox.destinations").out, "1 record tried again")
+	require.Equal(t, 5, o.leat("doctor", "--only", "outbox.destinations").code)
+}

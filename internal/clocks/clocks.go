@@ -1,0 +1,104 @@
+// Package clocks decides whether the clock of a database may be trusted with what cannot be
+// undone: to drop, to delete, to exempt and to forget by age. Clocks jump: by a wrong time server, a
+// restored virtual machine, a host after sleep.
+package clocks
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	// apart is by how much the clocks of a database and of this process may differ.
+	apart = time.Hour
+	// probation is for how long a clock must go evenly after a jump before it is trusted again.
+	probation = time.Hour
+	// grace is by how much two looks may disagree with the time between them, plus half of that time: a
+	// clock that is slewed is no jump.
+	grace = time.Minute
+	// catchUp is how much faster than time a limit may rise, and headStart by how much it may
+	// rise at once.
+	catchUp   = 24
+	headStart = time.Hour
+)
+
+// Watch compares what a clock says from look to look with the time that has passed meanwhile by the
+// monotonic clock of this process. The zero Watch is ready. It is safe for concurrent use.
+type Watch struct {
+	mu      sync.Mutex
+	trusted look      // the last that was trusted
+	jumped  look      // the last that was not; zero if there is none since trusted
+	since   time.Time // of our clock: when jumped was first seen, from which on it goes evenly
+	risen   time.Time // of our clock: the last call of Limit
+	reached time.Time // what Limit has returned then
+}
+
+// look is what a clock has said, and what ours has, with its monotonic reading.
+type look struct{ theirs, ours time.Time }
+
+// doubt begins the text of a clock that is not trusted.
+const doubt = "leat: nothing is dropped, deleted or forgotten by age: "
+
+// Look tells the watch that theirs is what the database's clock says now. It returns an error if the clock is
+// not to be trusted: it differs from ours by more than an hour, or it has jumped. After a jump, it is trusted
+// again as soon as it is back, or has gone evenly for an hour.
+func (w *Watch) Look(theirs time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := look{theirs, time.Now()}
+	if d := theirs.Sub(now.ours); d.Abs() > apart {
+		w.note(now)
+		return fmt.Errorf(doubt+"the clocks of database and process differ by %s: set them right", d.Abs().Round(time.Second))
+	}
+	if w.trusted == (look{}) || w.trusted.leadsTo(now) {
+		w.trusted, w.jumped = now, look{}
+		return nil
+	}
+	w.note(now)
+	if even := now.ours.Sub(w.since); even >= probation {
+		w.trusted, w.jumped = now, look{}
+		return nil
+	}
+	d := theirs.Sub(w.trusted.theirs) - now.ours.Sub(w.trusted.ours)
+	return fmt.Errorf(doubt+"the database's clock has jumped by %s: it is trusted when it is back, or in %s if it is right now",
+		d.Round(time.Second), (probation - now.ours.Sub(w.since)).Round(time.Second))
+}
+
+// note notes a look that is not trusted. The caller holds mu.
+func (w *Watch) note(now look) {
+	if w.jumped == (look{}) || !w.jumped.leadsTo(now) {
+		w.since = now.ours
+	}
+	w.jumped = now
+}
+
+// leadsTo reports whether the clock has gone evenly from l to now.
+func (l look) leadsTo(now look) bool {
+	passed := now.ours.Sub(l.ours)
+	return (now.theirs.Sub(l.theirs) - passed).Abs() <= min(grace+passed/2, apart)
+}
+
+// Limit bounds a limit that follows the clock, such as the time below which an inbox has forgotten: it may rise
+// from where it is by an hour at first, and then 24 times as fast as time passes. So clocks of database
+// and process that are wrong together take little along, and a limit that is far behind, since nobody has raised it
+// for long, catches up. A limit that is not set yet is free. What the caller rounds off is not lost.
+func (w *Watch) Limit(from, to time.Time) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	most, now := headStart, time.Now()
+	if !w.risen.IsZero() {
+		most = catchUp * now.Sub(w.risen)
+	}
+	w.risen = now
+	if !from.IsZero() {
+		if w.reached.After(from) {
+			from = w.reached
+		}
+		if to.Sub(from) > most {
+			to = from.Add(most)
+		}
+	}
+	w.reached = to
+	return to
+}

@@ -1,0 +1,95 @@
+package keyload
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Arrival is a message that a broker got, from whom, and the event in it.
+type Arrival struct {
+	From, ID, Topic, Key, Payload string
+	Headers                       map[string]string
+	Event                         Event
+}
+
+// patience is how long a message may take.
+const patience = time.Minute
+
+// Stream is a broker: it has what arrived, in its order. Several send to it.
+type Stream struct {
+	mu  sync.Mutex
+	all []Arrival
+}
+
+// Add is an arrival.
+func (s *Stream) Add(a Arrival) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a.Event.ID = ""
+	s.all = append(s.all, a)
+}
+
+// Len is how many have arrived.
+func (s *Stream) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.all)
+}
+
+// Judge waits until all that has committed is there, and compares the copies of each message: none is missing or
+// made up, a copy differs from the first in nothing, and once sends each at most once, those of a key in
+// order if they are ordered. It returns how many copies of others there were.
+func (s *Stream) Judge(t *testing.T, committed map[string]int64, once string, ordered bool) (repeats int) {
+	t.Helper()
+	var want int
+	for _, n := range committed {
+		want += int(n)
+	}
+	distinct := func() map[Event]Arrival {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		firsts := map[Event]Arrival{}
+		for _, a := range s.all {
+			if _, ok := firsts[a.Event]; !ok {
+				firsts[a.Event] = a
+			}
+		}
+		return firsts
+	}
+	for limit := time.Now().Add(patience); len(distinct()) < want && time.Now().Before(limit); {
+		every := time.NewTimer(20 * time.Millisecond)
+		select {
+		case <-every.C:
+		case <-t.Context().Done():
+		}
+	}
+	firsts := distinct()
+	for key, n := range committed {
+		for number := int64(1); number <= n; number++ {
+			require.Contains(t, firsts, Event{Key: key, Number: number}, "it is lost")
+		}
+	}
+	require.Len(t, firsts, want, "something was made up")
+	last, sent := map[string]int64{}, map[Event]bool{}
+	for _, a := range s.all {
+		require.LessOrEqual(t, a.Event.Number, committed[a.Event.Key], "%+v was rolled back", a)
+		same := a
+		same.From = firsts[a.Event].From
+		require.Equal(t, firsts[a.Event], same, "from %s", a.From)
+		if a.From != once {
+			repeats++
+			continue
+		}
+		require.False(t, sent[a.Event], "%+v was sent twice", a)
+		sent[a.Event] = true
+		if ordered {
+			require.Greater(t, a.Event.Number, last[a.Event.Key], "%s is out of order", a.Event.Key)
+			last[a.Event.Key] = a.Event.Number
+		}
+	}
+	t.Logf("%d messages, %d by %s, %d by others", want, len(sent), once, repeats)
+	return repeats + len(sent) - want
+}

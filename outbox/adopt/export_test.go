@@ -1,0 +1,3 @@
+package adopt
+
+var ErrTableBusy = errTableBusy

@@ -1,0 +1,2 @@
+INSERT INTO @{_delayed} (not_before, shard, id, topic, msg_key, type, payload, headers, occurred_at, created_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, @{now})

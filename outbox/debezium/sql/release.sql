@@ -1,4 +1,0 @@
--- Takes back what adopt has made. It waits for the writers of the table.
-DROP TRIGGER IF EXISTS leat_1_note ON {table};
-DROP TRIGGER IF EXISTS leat_2_enqueue ON {table};
-DROP FUNCTION IF EXISTS {note}(), {enqueue}();

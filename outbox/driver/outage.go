@@ -1,0 +1,31 @@
+package driver
+
+import (
+	"context"
+	"time"
+)
+
+// Outage is a destination that is out, as the leader of a slot sees it.
+type Outage struct {
+	// Topic is what is out, at most 255 bytes of it. It is "" for the topics beyond those that
+	// are listed; Error is their number then.
+	Topic string
+	// Since is when the leader found out, by its own clock.
+	Since time.Time
+	// Cause is "unavailable" if the destination answers and does not take the topic, "outage" if
+	// it does not answer, and "suspect" if its records fail for reasons that nobody knows.
+	Cause string
+	// Error is the text of the error, at most 500 bytes.
+	Error string
+}
+
+// OutageKeeper is a Session that stores which destinations are out, for operators.
+type OutageKeeper interface {
+	Session
+
+	// KeepOutages stores all that are out in place of those that this session has stored before.
+	// They count for as long as nobody else has had the lease. Relay calls it from the
+	// goroutine that calls Advance, and only if something has changed. A session whose lease is lost changes nothing,
+	// and need not return an error.
+	KeepOutages(ctx context.Context, all []Outage) error
+}

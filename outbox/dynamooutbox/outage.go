@@ -1,0 +1,49 @@
+package dynamooutbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+var _ driver.OutageKeeper = (*session)(nil)
+
+// KeepOutages implements driver.OutageKeeper, with one item. A session whose lease is lost may
+// write it still: what it says has an epoch that nobody goes by.
+func (s *session) KeepOutages(ctx context.Context, all []driver.Outage) error {
+	if err := s.alive(ctx); err != nil {
+		return err
+	}
+	raw, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	put := at("O", 0)
+	put["ep"], put["out"] = number(s.epoch), text(string(raw))
+	if _, err = s.ob.db.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.ob.cfg.Table, Item: put}); err != nil {
+		err = fmt.Errorf("leat: write what is out: %w", err)
+	}
+	return err
+}
+
+// outages returns what the holder of l has stored as out.
+func (o *Outbox) outages(ctx context.Context, l lease, waiting func(topic string) int) ([]admin.Outage, error) {
+	i, err := o.get(ctx, at("O", 0))
+	if err != nil || i == nil || numberOf(i, "ep") != l.epoch {
+		return nil, err
+	}
+	var stored []driver.Outage
+	if err := json.Unmarshal([]byte(textOf(i, "out")), &stored); err != nil {
+		return nil, fmt.Errorf("leat: read what is out: %w", err)
+	}
+	all := make([]admin.Outage, len(stored))
+	for i, s := range stored {
+		all[i] = admin.Outage{Outage: s, Waiting: waiting(s.Topic)}
+	}
+	return all, nil
+}

@@ -1,0 +1,28 @@
+-- The slots of group $1 as a claim would find them, for whoever stands by; nothing is written.
+-- live: another owner holds the slot, which is none of those whose name is $2 and a number up to
+-- $3 that is none of $4. come: the slots are being changed, and this one has come to the marker.
+-- gone: the lease is marked and its session is gone (see look.sql of the leases), which is tried
+-- behind the look, never in a condition.
+WITH s AS MATERIALIZED (
+    SELECT g.next_slots IS NOT NULL AS changing, l.owner,
+           (SELECT count(*) FROM @{_members} m WHERE m.relay_group = g.relay_group AND m.seen_until > clock_timestamp()) AS members,
+           CASE WHEN l.lease_until > clock_timestamp()
+                THEN (extract(epoch FROM l.lease_until - clock_timestamp()) * 1000000.0)::bigint ELSE 0 END AS remaining,
+           l.owner IS NOT NULL AND l.lease_until > clock_timestamp()
+           AND NOT (CASE WHEN starts_with(l.owner, $2)
+                         THEN substr(l.owner, length($2) + 1)::bigint <= $3
+                              AND substr(l.owner, length($2) + 1)::bigint <> ALL ($4::bigint[]) ELSE false END) AS live,
+           g.next_slots IS NOT NULL AND g.next_slots IS NOT DISTINCT FROM (
+               SELECT p.slots FROM @{_positions} p
+               WHERE p.relay_group = g.relay_group AND p.slot = n.no
+               ORDER BY p.window_no DESC
+               LIMIT 1) AS come
+    FROM @{_groups} g
+    CROSS JOIN generate_series(0, g.slots - 1) AS n(no)
+    LEFT JOIN @{_leases} l ON l.relay_group = g.relay_group AND l.slot = n.no
+    WHERE g.relay_group = $1 AND @{primary}
+)
+SELECT changing, members, live, come, CASE WHEN live THEN owner ELSE '' END, CASE WHEN live THEN remaining ELSE 0 END,
+       live AND owner ~ '/0[0-9]+$',
+       CASE WHEN live AND owner ~ '/0[0-9]+$' THEN pg_try_advisory_xact_lock(hashtextextended(owner, 0::bigint)) ELSE false END
+FROM s

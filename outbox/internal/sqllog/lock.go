@@ -1,0 +1,119 @@
+package sqllog
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// On MySQL and MariaDB a session locks the name of its owner (GET_LOCK) before it claims, on the
+// connection that it writes with, and its owner is marked: the server gives the lock back when the
+// connection ends. Whoever finds a marked lease held asks whether the lock is free. If it is, the
+// holder has died, and the lease is taken by its owner and epoch. Owners are new for each try, so
+// that a lock that is free stays so. Where locks are a node's own, no owner is marked.
+//
+// On SQLite it is a lock on a file beside the database, one for each group, which the operating
+// system gives back with the process. The file stays. Databases in memory have none.
+
+// retry is how soon a standby asks again whether the holder of a marked lease lives.
+const retry = 600 * time.Millisecond
+
+const idLength = 36
+
+// lockOf returns the lock of a marked owner, which has a 0 before its id: "" if it is not marked.
+func lockOf(owner string) string {
+	before, id := owner[:max(len(owner)-idLength, 0)], owner[max(len(owner)-idLength, 0):]
+	if !strings.HasSuffix(before, "/0") {
+		return ""
+	}
+	return "leat-" + id
+}
+
+// mark returns owner with the mark.
+func mark(owner string) string {
+	at := len(owner) - idLength
+	return owner[:at] + "0" + owner[at:]
+}
+
+// lock lets others see that s lives, and returns the owner to claim as: marked, if that is of use.
+func (s *session) lock(ctx context.Context, conn *sql.Conn) (owner string, err error) {
+	l, owner := s.log, s.owner
+	if l.Dialect.OneWriter {
+		if s.file, err = l.lockFile(ctx, conn, s.reader.Group); s.file != nil {
+			owner = mark(owner)
+		}
+		return owner, err
+	}
+	var shared, locked sql.NullBool
+	if err := conn.QueryRowContext(ctx, l.SQL["locks_are_shared"]).Scan(&shared); err != nil || !shared.Bool {
+		return owner, err
+	}
+	marked := mark(owner)
+	err = conn.QueryRowContext(ctx, l.SQL["lock"], lockOf(marked)).Scan(&locked)
+	if err != nil || !locked.Bool {
+		return owner, err
+	}
+	return marked, nil
+}
+
+// lockFile locks the file of group, or returns nil if that cannot be had.
+func (l *Log) lockFile(ctx context.Context, q sqlstore.Querier, group string) (*sqlstore.FileLock, error) {
+	file, err := l.File(ctx, q)
+	if err != nil || file == "" {
+		return nil, err
+	}
+	hash := keyhash.Lock("lease", l.Table, group)
+	lock, err := sqlstore.LockFile(fmt.Sprintf("%s-leat-%016x", file, uint64(hash)), file) //nolint:gosec // all bits are meant
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // without a lock the lease counts
+	}
+	return lock, nil
+}
+
+// isFree reports whether the lock of a marked owner is free.
+func (l *Log) isFree(ctx context.Context, q sqlstore.Querier, group, name string) (bool, error) {
+	if l.Dialect.OneWriter {
+		lock, err := l.lockFile(ctx, q, group)
+		lock.Unlock()
+		return lock != nil, err
+	}
+	var free sql.NullBool
+	err := q.QueryRowContext(ctx, l.SQL["lock_is_free"], name).Scan(&free)
+	return free.Bool, err
+}
+
+// probe notes whether the holder of g has died, whose lease then has nothing left.
+func (l *Log) probe(ctx context.Context, q sqlstore.Querier, group string, g *GroupRow) (err error) {
+	name := lockOf(g.Owner)
+	if g.Left <= 0 || name == "" {
+		return nil
+	}
+	g.marked = true
+	if g.dead, err = l.isFree(ctx, q, group, name); g.dead {
+		g.Left = 0
+	}
+	return err
+}
+
+var _ driver.Watched = (*session)(nil)
+
+// Lost implements driver.Watched: the lease is lost with the connection that holds its lock. While
+// that one is in use, its user will hear.
+func (s *session) Lost() error {
+	if s.log.Dialect.OneWriter {
+		if s.file != nil && !s.file.Held() {
+			return fmt.Errorf("%w: another one has the lock on its file", driver.ErrLeaseLost)
+		}
+		return nil
+	}
+	if err := s.writing.Gone(); err != nil {
+		return fmt.Errorf("%w: %w", driver.ErrLeaseLost, err)
+	}
+	return nil
+}

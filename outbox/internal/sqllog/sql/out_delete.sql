@@ -1,0 +1,1 @@
+DELETE FROM @{_out} WHERE relay_group = ? AND epoch <= ?

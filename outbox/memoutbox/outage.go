@@ -1,0 +1,46 @@
+package memoutbox
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+var _ driver.OutageKeeper = (*session)(nil)
+
+// outages are what the leader with an epoch has stored as out.
+type outages struct {
+	epoch int64
+	all   []driver.Outage
+}
+
+// KeepOutages implements driver.OutageKeeper.
+func (s *session) KeepOutages(ctx context.Context, all []driver.Outage) error {
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
+	if err := s.alive(ctx); err != nil {
+		return err
+	}
+	s.group.out = outages{s.epoch, slices.Clone(all)}
+	return nil
+}
+
+// addOutages adds what the leader of a slot has stored as out. The caller holds ob.mu.
+func (ob *Outbox) addOutages(to *admin.GroupStats, g *group) {
+	if g.out.epoch != g.epoch {
+		return // a leader before
+	}
+	for _, o := range g.out.all {
+		i := slices.IndexFunc(to.Out, func(other admin.Outage) bool { return other.Topic == o.Topic })
+		switch {
+		case i < 0:
+			to.Out = append(to.Out, admin.Outage{Outage: o, Waiting: ob.heldOf(g.name).Retrying(o.Topic)})
+		case o.Since.Before(to.Out[i].Since):
+			to.Out[i].Outage = o
+		}
+	}
+	slices.SortFunc(to.Out, func(a, b admin.Outage) int { return cmp.Compare(a.Topic, b.Topic) })
+}
