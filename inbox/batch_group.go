@@ -72,11 +72,12 @@ func (c *batchCall) attempt(ctx context.Context, entries []batchEntry) (rest, al
 	case OutcomeUnknown:
 		c.settleAll(ctx, fresh, outcome, "commit", err)
 		return nil, alone, err
+	default:
+		if err = markOutage(c.store, err); isOutage(err) {
+			c.outage = err
+		}
+		return fresh, alone, err
 	}
-	if err = markOutage(c.store, err); isOutage(err) {
-		c.outage = err
-	}
-	return fresh, alone, err
 }
 
 // forget takes the notes back of messages that were processed.

@@ -21,6 +21,8 @@ var wrong = map[string]string{
 // looked for as they are.
 var free = map[string]bool{
 	"action": true, "consumer": true, "fingerprint": true, "forwarder": true, "group": true, "id": true, "key": true, "source": true, "topic": true, "type": true,
+	// SQL of adopt, which the database judges:
+	"done": true, "header": true, "headers-json": true, "not-before": true, "order": true, "payload": true, "pending": true, "time-of-event": true,
 }
 
 // tooLong is no name of a table.

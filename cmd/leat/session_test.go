@@ -144,7 +144,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`\bin \d+[dhm]\d\d[hms]\b`), "in <duration>"},
 	{regexp.MustCompile(`(^|[\s",:])(\d+ms|[0-9.]+s|\d+[dhm]\d\d[hms])\b`), "$1<duration>"},
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "<uuid>"},
-	{regexp.MustCompile(`[\w.-]+(/[\w.-]+)?/<uuid>(/\d+)?`), "<relay>"}, // a slot has a number
+	{regexp.MustCompile(`[\w.-]+(/[\w.-]+)?/0?<uuid>(/\d+)?`), "<relay>"}, // a slot has a number
 	{regexp.MustCompile(`go1\.\d+(\.\d+)?`), "<go>"},
 	{regexp.MustCompile(`linux/\w+`), "<platform>"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "<address>"},

@@ -36,10 +36,11 @@ func (r *maintenanceRound) all(ctx context.Context) error {
 	if err := r.clock.Look(time.UnixMilli(r.state.now)); err != nil {
 		r.alarm(ctx, outbox.AlarmEvent{Kind: AlarmClock, Detail: err.Error()})
 	} else {
-		steps = append(steps, []step{
-			{"floor", r.raise}, {"forget", r.forget}, {"delete", r.deleteBelow},
-			{"contract", r.contract}, {"sweep", r.sweep}, {"prune", r.prune},
-		}...)
+		steps = append(
+			steps,
+			step{"floor", r.raise}, step{"forget", r.forget}, step{"delete", r.deleteBelow},
+			step{"contract", r.contract}, step{"sweep", r.sweep}, step{"prune", r.prune},
+		)
 	}
 	var errs []error
 	for _, step := range steps {

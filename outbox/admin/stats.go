@@ -47,17 +47,9 @@ type GroupStats struct {
 	OldestWaiting time.Duration
 	// Out are the destinations that are out, as the leaders of the slots have stored them, by
 	// topic. A relay that has just begun to lead knows of none.
-	Out []Outage
+	Out []driver.Outage
 	// Slots are the group's slots. Empty until a relay has begun.
 	Slots []SlotStats
-}
-
-// Outage is a destination that is out.
-type Outage struct {
-	driver.Outage
-
-	// Waiting is the number of records of the topic that are tried again, counted up to 1,000.
-	Waiting int
 }
 
 // SlotStats is the state of one slot of a relay group.

@@ -17,6 +17,9 @@ type Outage struct {
 	Cause string
 	// Error is the text of the error, at most 500 bytes.
 	Error string
+	// Waiting is the number of records of the topic that are tried again, counted up to 1,000 as
+	// operators look. It is not stored.
+	Waiting int
 }
 
 // OutageKeeper is a Session that stores which destinations are out, for operators.

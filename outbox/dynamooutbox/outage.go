@@ -7,7 +7,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
@@ -32,18 +31,17 @@ func (s *session) KeepOutages(ctx context.Context, all []driver.Outage) error {
 }
 
 // outages returns what the holder of l has stored as out.
-func (o *Outbox) outages(ctx context.Context, l lease, waiting func(topic string) int) ([]admin.Outage, error) {
+func (o *Outbox) outages(ctx context.Context, l lease, waiting func(topic string) int) ([]driver.Outage, error) {
 	i, err := o.get(ctx, at("O", 0))
 	if err != nil || i == nil || numberOf(i, "ep") != l.epoch {
 		return nil, err
 	}
-	var stored []driver.Outage
-	if err := json.Unmarshal([]byte(textOf(i, "out")), &stored); err != nil {
+	var all []driver.Outage
+	if err := json.Unmarshal([]byte(textOf(i, "out")), &all); err != nil {
 		return nil, fmt.Errorf("leat: read what is out: %w", err)
 	}
-	all := make([]admin.Outage, len(stored))
-	for i, s := range stored {
-		all[i] = admin.Outage{Outage: s, Waiting: waiting(s.Topic)}
+	for i := range all {
+		all[i].Waiting = waiting(all[i].Topic)
 	}
 	return all, nil
 }

@@ -202,6 +202,9 @@ func lead(t *testing.T, relay *dynamooutbox.Outbox, retried string) {
 	require.NoError(t, err)
 	require.NoError(t, src.Check(t.Context()))
 	s := acquire(t, relay)
+	keeper, ok := s.(driver.OutageKeeper)
+	require.True(t, ok)
+	require.NoError(t, keeper.KeepOutages(t.Context(), []driver.Outage{{Topic: "orders"}}))
 	parked := make(map[string]bool)
 	for held := 0; held < 5; {
 		p, err := s.Read(t.Context(), 1)

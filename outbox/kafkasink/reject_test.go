@@ -20,11 +20,11 @@ import (
 	"github.com/leat-go/leat/outbox/kafkasink"
 )
 
-// rejectNth makes the cluster reject the nth produce request to topic.
-func rejectNth(c *kfake.Cluster, topic string, nth int64, err *kerr.Error) {
+// rejectNth makes the cluster reject the nth produce request to topic t.
+func rejectNth(c *kfake.Cluster, nth int64, err *kerr.Error) {
 	var seen atomic.Int64
 	c.Fault(kfake.Fault{
-		Keys: []kmsg.Key{kmsg.Produce}, Topic: topic, Err: err, Count: -1,
+		Keys: []kmsg.Key{kmsg.Produce}, Topic: "t", Err: err, Count: -1,
 		When: func(kmsg.Request) bool { return seen.Add(1) == nth },
 	})
 }
@@ -35,7 +35,7 @@ func TestO5_RejectedBatchStopsItsPartition(t *testing.T) {
 	t.Parallel()
 	for _, nth := range []int64{1, 2, 3, 5} {
 		c := cluster(t, "t", 1)
-		rejectNth(c, "t", nth, kerr.InvalidRecord)
+		rejectNth(c, nth, kerr.InvalidRecord)
 		s := newSink(t, c.ListenAddrs(), kafkasink.Config{MaxMessageBytes: 5000})
 		sent := records("t", 200, 7, 200)
 		first := kafkasink.Client(s)
@@ -67,7 +67,7 @@ func TestO5_RejectedBatchStopsItsPartition(t *testing.T) {
 func TestO5_RejectedWhileTheClientIsStillBuffering(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, "t", 1)
-	rejectNth(c, "t", 1, kerr.InvalidRecord)
+	rejectNth(c, 1, kerr.InvalidRecord)
 	failed := &firstFailure{seen: make(chan struct{})}
 	s := newSink(t, c.ListenAddrs(), kafkasink.Config{MaxMessageBytes: 5000, Options: []kgo.Opt{kgo.WithHooks(failed)}})
 	kafkasink.BeforePartition(s, func(n int) {
@@ -112,7 +112,7 @@ func (f *firstFailure) wait(most time.Duration) {
 func TestO5_ControlClientThatGoesOnLosesTheOrder(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, "t", 1)
-	rejectNth(c, "t", 2, kerr.InvalidRecord)
+	rejectNth(c, 2, kerr.InvalidRecord)
 	client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...))
 	require.NoError(t, err)
 	defer client.Close()
@@ -220,7 +220,7 @@ func TestO7_TimesThatKafkaRefuses(t *testing.T) {
 	c := cluster(t, "t", 1)
 	s := newSink(t, c.ListenAddrs(), kafkasink.Config{})
 	for _, want := range []outbox.FailureKind{outbox.FailureUnknown, outbox.FailureOutage, outbox.FailureOutage} {
-		rejectNth(c, "t", 1, kerr.InvalidTimestamp)
+		rejectNth(c, 1, kerr.InvalidTimestamp)
 		results := s.Send(within(t, patience), records("t", 1, 1, 1))
 		require.Equal(t, want, outbox.KindOf(results[0].Err), results[0].Err)
 		require.Equal(t, want == outbox.FailureOutage, strings.Contains(results[0].Err.Error(), "compare this process's clock"))

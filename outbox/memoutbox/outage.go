@@ -34,13 +34,14 @@ func (ob *Outbox) addOutages(to *admin.GroupStats, g *group) {
 		return // a leader before
 	}
 	for _, o := range g.out.all {
-		i := slices.IndexFunc(to.Out, func(other admin.Outage) bool { return other.Topic == o.Topic })
+		o.Waiting = ob.heldOf(g.name).Retrying(o.Topic)
+		i := slices.IndexFunc(to.Out, func(other driver.Outage) bool { return other.Topic == o.Topic })
 		switch {
 		case i < 0:
-			to.Out = append(to.Out, admin.Outage{Outage: o, Waiting: ob.heldOf(g.name).Retrying(o.Topic)})
+			to.Out = append(to.Out, o)
 		case o.Since.Before(to.Out[i].Since):
-			to.Out[i].Outage = o
+			to.Out[i] = o
 		}
 	}
-	slices.SortFunc(to.Out, func(a, b admin.Outage) int { return cmp.Compare(a.Topic, b.Topic) })
+	slices.SortFunc(to.Out, func(a, b driver.Outage) int { return cmp.Compare(a.Topic, b.Topic) })
 }

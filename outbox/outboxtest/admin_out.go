@@ -22,25 +22,27 @@ func outagesAreSeen(ctx context.Context, tr *trial) {
 	since := time.Now().UTC().Add(-time.Hour).Truncate(time.Millisecond)
 	mail := driver.Outage{Topic: "mails", Since: since, Cause: "unavailable", Error: "no such topic"}
 	orders := driver.Outage{Topic: testKey("m").Topic, Since: since, Cause: "outage", Error: timeoutOf7}
+	waits := orders
+	waits.Waiting = 1
 	for _, c := range []struct {
 		stored []driver.Outage
-		want   []admin.Outage
+		want   []driver.Outage
 	}{
-		{[]driver.Outage{mail, orders}, []admin.Outage{{Outage: mail}, {Outage: orders, Waiting: 1}}},
-		{[]driver.Outage{orders}, []admin.Outage{{Outage: orders, Waiting: 1}}},
+		{[]driver.Outage{mail, orders}, []driver.Outage{mail, waits}},
+		{[]driver.Outage{orders}, []driver.Outage{waits}},
 		{nil, nil},
-		{[]driver.Outage{mail}, []admin.Outage{{Outage: mail}}},
+		{[]driver.Outage{mail}, []driver.Outage{mail}},
 	} {
 		fail.If(keeper.KeepOutages(ctx, c.stored), "keep outages")
 		s.expectOut(ctx, fmt.Sprintf("after %+v were stored", c.stored), c.want)
 	}
 	fail.If(s.Release(ctx), "release")
-	s.expectOut(ctx, "after the release", []admin.Outage{{Outage: mail}})
+	s.expectOut(ctx, "after the release", []driver.Outage{mail})
 	next := tr.holder(ctx)
 	next.expectOut(ctx, "after another one leads", nil)
 }
 
-func (s *setAside) expectOut(ctx context.Context, when string, want []admin.Outage) {
+func (s *setAside) expectOut(ctx context.Context, when string, want []driver.Outage) {
 	stats, err := s.op.Stats(ctx)
 	fail.If(err, "stats")
 	i := slices.IndexFunc(stats.Groups, func(g admin.GroupStats) bool { return g.Name == testGroup })

@@ -63,6 +63,10 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 	if pool == nil {
 		return nil, outbox.ConfigError("pool", nil, "must not be nil")
 	}
+	cfg, err := cfg.complete()
+	if err != nil {
+		return nil, err
+	}
 	return newOutbox(pgpin.Of(pool), pgpin.AddressOf(pool), cfg)
 }
 
@@ -81,6 +85,10 @@ func NewSQL(db *sql.DB, cfg Config) (*Outbox, error) {
 		return nil, outbox.ConfigError("db", fmt.Sprintf("%T", db.Driver()),
 			"must use pgx's driver, *stdlib.Driver; with another one, such as lib/pq, give New a pgx pool for the relay, and EnqueueSQL the transactions")
 	}
+	cfg, err := cfg.complete()
+	if err != nil {
+		return nil, err
+	}
 	sessions := pgpin.OfSQL(db)
 	o, err := newOutbox(sessions, sessions, cfg)
 	if err != nil {
@@ -90,11 +98,13 @@ func NewSQL(db *sql.DB, cfg Config) (*Outbox, error) {
 	return o, nil
 }
 
+// complete returns c with its defaults, or what is wrong with it.
+func (c Config) complete() (Config, error) {
+	c = c.withDefaults()
+	return c, c.validate()
+}
+
 func newOutbox(sessions pgpin.Sessions, address pgpin.Address, cfg Config) (*Outbox, error) {
-	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
 	sql, err := loadStatements(cfg)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,5 @@
 -- Fails for the first row that is pending and cannot be sent. It changes nothing.
+-- shows
 DO $leat$
 #variable_conflict use_column
 DECLARE

@@ -1,6 +1,7 @@
 -- Passes rows on that are pending, unless triggers have passed on all rows already. The table
 -- is locked: writers have ended, and those to come find the triggers. So these rows are in front of all
 -- that are inserted later. The comment is what release goes by.
+-- part of other statements
 DO $leat$
 #variable_conflict use_column
 DECLARE

@@ -25,7 +25,7 @@ type outage struct {
 func (s *Statements) KeepOutages(ctx context.Context, conn *pgx.Conn, l pglease.Lease, all []driver.Outage) error {
 	rows := make([]outage, len(all))
 	for i, o := range all {
-		rows[i] = outage(o)
+		rows[i] = outage{o.Topic, o.Since, o.Cause, o.Error}
 	}
 	raw, err := json.Marshal(rows)
 	if err == nil {
@@ -38,7 +38,7 @@ func (s *Statements) KeepOutages(ctx context.Context, conn *pgx.Conn, l pglease.
 func (s *Statements) QueueOutages(b *pgx.Batch, groups *[]admin.GroupStats) {
 	b.Queue(s.listOut).Query(func(rows pgx.Rows) error {
 		var group string
-		var out admin.Outage
+		var out driver.Outage
 		_, err := pgx.ForEachRow(rows, []any{&group, &out.Topic, &out.Since, &out.Cause, &out.Error, &out.Waiting}, func() error {
 			if i := slices.IndexFunc(*groups, func(g admin.GroupStats) bool { return g.Name == group }); i >= 0 {
 				(*groups)[i].Out = append((*groups)[i].Out, out)

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 
 	"github.com/leat-go/leat/internal/sqlstore"
-	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
@@ -31,10 +30,10 @@ func (s *session) KeepOutages(ctx context.Context, all []driver.Outage) error {
 }
 
 // Outages returns what the leader of a group has stored as out.
-func (l *Log) Outages(ctx context.Context, q sqlstore.Querier, g *GroupState) (all []admin.Outage, err error) {
+func (l *Log) Outages(ctx context.Context, q sqlstore.Querier, g *GroupState) (all []driver.Outage, err error) {
 	name := []byte(g.Name)
 	err = sqlstore.Each(ctx, q, func(scan sqlstore.Scanner) error {
-		var o admin.Outage
+		var o driver.Outage
 		var topic, cause, text []byte
 		var since int64
 		if err := scan(&topic, &since, &cause, &text, &o.Waiting); err != nil {

@@ -1,6 +1,7 @@
 -- Who has one of the keys' locks $1 and is not the backend $2: rather one that waits for no lock,
 -- then the one whose transaction is the oldest. A prepared transaction has no backend. What is
 -- NULL is not for this role to see.
+-- shows
 SELECT (l.classid::bigint << 32) | l.objid::bigint, coalesce(l.pid, 0), coalesce(a.application_name, ''), coalesce(a.state, ''),
        coalesce(extract(epoch FROM clock_timestamp() - a.xact_start), 0)::float8
 FROM pg_catalog.pg_locks l LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid

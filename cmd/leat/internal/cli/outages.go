@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/cmd/leat/internal/show"
 	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // outageRow is the JSON of a destination that is out.
@@ -21,7 +22,7 @@ type outageRow struct {
 	Error   string    `json:"error"`
 }
 
-func newOutageRow(o admin.Outage) outageRow {
+func newOutageRow(o driver.Outage) outageRow {
 	return outageRow{o.Topic, o.Cause, utc(o.Since), o.Waiting, o.Error}
 }
 

@@ -11,6 +11,7 @@ import (
 	inboxadmin "github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // Trace is the command trace.
@@ -57,7 +58,7 @@ func (t *traceRow) addOutages(ctx context.Context, store admin.Outbox) error {
 	for _, m := range t.Messages {
 		for i := range m.Groups {
 			for _, g := range stats.Groups {
-				at := slices.IndexFunc(g.Out, func(o admin.Outage) bool { return o.Topic == m.Topic })
+				at := slices.IndexFunc(g.Out, func(o driver.Outage) bool { return o.Topic == m.Topic })
 				if g.Name == m.Groups[i].Group && waits(m.Groups[i]) && at >= 0 {
 					out := newOutageRow(g.Out[at])
 					m.Groups[i].Out = &out

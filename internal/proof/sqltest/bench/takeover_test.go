@@ -193,6 +193,16 @@ func BenchmarkTakeover(b *testing.B) {
 	}
 }
 
+// reportStandby reports what a standby costs beside a leader alone.
+func (o box) reportStandby(b *testing.B, alone, wal float64) {
+	b.Helper()
+	both, walOfBoth := o.idle(b)
+	if o.written != nil {
+		b.ReportMetric(both-alone, "standby-transactions/s")
+		b.ReportMetric(walOfBoth-wal, "standby-walbytes/s")
+	}
+}
+
 func takeovers(b *testing.B, dialect, address string) {
 	b.Helper()
 	ob, err := openBox(b.Context(), dialect, address)
@@ -233,9 +243,8 @@ func takeovers(b *testing.B, dialect, address string) {
 	for i := range *rounds + 1 {
 		standby := run(b, where, sent)
 		<-time.After(1500 * time.Millisecond) // it has started, and found the lease held
-		if both, walOfBoth := ob.idle(b); i == 0 && ob.written != nil {
-			b.ReportMetric(both-alone, "standby-transactions/s")
-			b.ReportMetric(walOfBoth-wal, "standby-walbytes/s")
+		if i == 0 {
+			ob.reportStandby(b, alone, wal)
 		}
 		killed := time.Now()
 		leader.kill()
