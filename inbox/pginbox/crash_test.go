@@ -43,13 +43,16 @@ func crash() error {
 	if err != nil {
 		return err
 	}
-	_, err = in.Process(ctx, message.NewMessage("a", nil), func(ctx context.Context) error {
-		_, err := pginbox.Tx(ctx).Exec(ctx, `INSERT INTO effects VALUES ('never')`)
-		if err == nil {
-			os.Exit(crashStatus)
-		}
-		return err
-	})
+	outcome := inbox.OutcomeBusy // the backend of the process before may not have noticed yet
+	for outcome == inbox.OutcomeBusy {
+		outcome, err = in.Process(ctx, message.NewMessage("a", nil), func(ctx context.Context) error {
+			_, err := pginbox.Tx(ctx).Exec(ctx, `INSERT INTO effects VALUES ('never')`)
+			if err == nil {
+				os.Exit(crashStatus)
+			}
+			return err
+		})
+	}
 	return err
 }
 

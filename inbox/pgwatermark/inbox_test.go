@@ -158,6 +158,7 @@ func TestB11_RefusedSessionLeavesThePool(t *testing.T) {
 			"synchronous_commit = off":           outbox.ErrNotDurable.Error(),
 			"default_transaction_read_only = on": "read-only transaction",
 		} {
+			pool.Reset() // of what was set before
 			_, err = pool.Exec(t.Context(), "SET "+setting)
 			require.NoError(t, err)
 			if name == "process" || setting == "synchronous_commit = off" { // to assign sets its own mode

@@ -48,7 +48,7 @@ type sharing struct {
 	asked   time.Time
 }
 
-// askShare says that this relay lives, and returns how many do.
+// askShare announces this relay to the others, and returns how many there are.
 func (s *source) askShare(ctx context.Context, ttl time.Duration) (share driver.Share, members int, err error) {
 	var slots int
 	err = s.ob.pool.QueryRow(ctx, s.sql.share, s.cfg.Group, s.claimant.Name(), s.cfg.Slots, ttl.Microseconds()).Scan(&slots, &members)

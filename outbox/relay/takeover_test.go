@@ -3,6 +3,7 @@ package relay_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,10 +85,17 @@ func TestO9_LooksBeforeEachSend(t *testing.T) {
 		log := newFakeLog(10)
 		src := log.source()
 		sink := &fakeSink{}
+		var away atomic.Bool
+		src.acquire = func() error {
+			if away.Load() {
+				return errAway
+			}
+			return nil
+		}
 		sink.answer = func(ctx context.Context, n int, records []outbox.Record) []outbox.Result {
 			if n == 3 {
+				away.Store(true)
 				log.cut()
-				src.acquire = func() error { return errAway }
 			}
 			return acked(ctx, time.Second, records)
 		}
@@ -107,6 +115,14 @@ func TestO14_CutTermBeginsAgainAtOnce(t *testing.T) {
 		log := newFakeLog(1)
 		src := log.source()
 		sink := takesAll(0)
+		var away atomic.Bool
+		src.read = func(context.Context) error {
+			if !away.Load() {
+				return nil
+			}
+			log.cut()
+			return errAway
+		}
 		run := start(t, cutSource{src}, sink, leaseConfig())
 		elapse(t, time.Second)
 		require.Equal(t, []string{"1"}, sink.sent())
@@ -118,7 +134,7 @@ func TestO14_CutTermBeginsAgainAtOnce(t *testing.T) {
 		}
 		log.cut()
 		at := len(src.attempts())
-		src.read = func(context.Context) error { log.cut(); return errAway }
+		away.Store(true)
 		elapse(t, 10*time.Second)
 		tries := src.attempts()[at:]
 		require.Greater(t, len(tries), 18)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
@@ -49,7 +50,7 @@ func (s *Statements) Claim(ctx context.Context, db Beginner, slot Slot, owner st
 			return err
 		}
 		if tag.RowsAffected() == 0 {
-			return Held(tx.QueryRow(ctx, s.holder, slot.Group, slot.No))
+			return Held(ctx, func() pgx.Row { return tx.QueryRow(ctx, s.holder, slot.Group, slot.No) })
 		}
 		return claim()
 	})
@@ -68,16 +69,27 @@ func Synchronously(ctx context.Context, db Beginner, claim func(tx pgx.Tx) error
 	})
 }
 
-// Held returns a *driver.LeaseHeldError that names the holder in row: its name and for how
-// many microseconds more it holds the lease. Without a row, nobody knows who it is.
-func Held(row pgx.Row) error {
-	var held driver.LeaseHeldError
-	var micros int64
-	if err := row.Scan(&held.Owner, &micros); err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return err
+// namedWithin bounds how long Held asks for a name, namedEvery how often.
+const (
+	namedWithin = 50 * time.Millisecond
+	namedEvery  = 5 * time.Millisecond
+)
+
+// Held returns a *driver.LeaseHeldError that names the holder in the row that ask returns: its name
+// and for how many microseconds more it holds the lease. A rival that has claimed it a moment ago is
+// not seen before it commits, so Held asks again for a while. After that, nobody knows who it is.
+func Held(ctx context.Context, ask func() pgx.Row) error {
+	for began := time.Now(); ; {
+		var held driver.LeaseHeldError
+		var micros int64
+		if err := ask().Scan(&held.Owner, &micros); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		held.Remaining = time.Duration(micros) * time.Microsecond
+		if held.Owner != "" || time.Since(began) >= namedWithin || wait.For(ctx, namedEvery) != nil {
+			return &held
+		}
 	}
-	held.Remaining = time.Duration(micros) * time.Microsecond
-	return &held
 }
 
 // Lost returns an error that wraps driver.ErrLeaseLost and names the lease.

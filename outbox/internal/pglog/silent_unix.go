@@ -8,7 +8,9 @@ import (
 	"syscall"
 )
 
-// silent reports whether nothing has come on conn, not even its end, without taking anything off.
+// silent reports whether nothing has come on conn, not even its end, without taking anything off. It
+// waits for nobody: pgx may have left a goroutine behind that reads until something comes, and a raw
+// Read would wait for that one.
 func silent(conn net.Conn) bool {
 	c, ok := socket(conn).(syscall.Conn)
 	if !ok {
@@ -19,10 +21,9 @@ func silent(conn net.Conn) bool {
 		return false
 	}
 	nothing := false
-	err = raw.Read(func(fd uintptr) bool {
-		_, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK)
+	err = raw.Control(func(fd uintptr) {
+		_, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		nothing = errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EINTR)
-		return true // do not wait
 	})
 	return err == nil && nothing
 }

@@ -34,7 +34,7 @@ func (c *Chain) Claim(ctx context.Context, db pglease.Beginner, group, owner str
 		if err := claim(); !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
-		return pglease.Held(tx.QueryRow(ctx, c.holder, group))
+		return pglease.Held(ctx, func() pgx.Row { return tx.QueryRow(ctx, c.holder, group) })
 	})
 	return l, err
 }

@@ -87,6 +87,9 @@ func (s *forbiddenStore) Conflict(err error) bool {
 	return sqldialect.Number(err) == sqldialect.Deadlock
 }
 
+// Outage implements driver.Classifier as sqlinbox does.
+func (s *forbiddenStore) Outage(err error) bool { return sqldialect.Outage(err) }
+
 func (s *forbiddenStore) Claim(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
 	stored, _ := ids.Map(id)
 	conn, err := s.db.Conn(ctx)
