@@ -3,6 +3,8 @@ package faultnet
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -71,11 +73,18 @@ func (c *commitConn) Write(b []byte) (int, error) {
 	}
 }
 
-// IsCommit reports whether what a client has written holds a COMMIT: pgx sends one alone,
-// as a simple query, or in a pipeline, where the text of one is parsed.
+// IsCommit reports whether what a client has written runs a COMMIT: pgx sends one alone, as a simple
+// query, or in a pipeline, where its text is parsed for this once, or bound by the name under which
+// it was prepared before.
 func IsCommit(b []byte) bool {
 	alone := len(b) > 5 && b[0] == 'Q' && strings.EqualFold(string(b[5:]), "commit\x00")
-	return alone || bytes.Contains(b, []byte("\x00commit\x00"))
+	return alone || bytes.Contains(b, []byte("\x00\x00commit\x00")) || bytes.Contains(b, []byte("\x00"+preparedCommit()+"\x00"))
+}
+
+// preparedCommit is how pgx calls the statement that its cache has for COMMIT.
+func preparedCommit() string {
+	digest := sha256.Sum256([]byte("commit"))
+	return "stmtcache_" + hex.EncodeToString(digest[:24])
 }
 
 // IsMySQLCommit is IsCommit for a packet of MySQL's protocol: a query after four bytes of

@@ -38,6 +38,11 @@ type Config struct {
 	// Defaults to false: keys are locked.
 	UnorderedKeys bool
 
+	// InsertAtOnce makes Enqueue insert messages in a transaction of InTx at once, as it does in
+	// any other. Without it they are sent with COMMIT, which saves a round trip: see InTx.
+	// Defaults to false.
+	InsertAtOnce bool
+
 	// MaxKeyLocks bounds the keys that one transaction locks, since locks are a pool
 	// that all of the cluster shares (max_locks_per_transaction). One call of Enqueue
 	// with more distinct keys locks the whole outbox instead: producers with keys wait

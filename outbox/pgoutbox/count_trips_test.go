@@ -2,6 +2,7 @@ package pgoutbox_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -51,7 +52,13 @@ func countRoundTrips(t *testing.T, db *testenv.Database) {
 		do    func()
 		want  float64
 	}{
-		"enqueue, InTx": {messages, func() { put(t, ob, "k", "one") }, 3},
+		"enqueue, InTx": {messages, func() { put(t, ob, "k", "one") }, 1},
+		"enqueue, InTx with a statement": {messages, func() {
+			require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+				_, err := tx.Exec(ctx, "SELECT $1::int", 1)
+				return errors.Join(err, ob.Enqueue(ctx, tx, keyed("k", "one")...), ob.Enqueue(ctx, tx, keyed("l", "two")...))
+			}))
+		}, 2},
 		"enqueue, InBatch": {messages, func() {
 			require.NoError(t, ob.InBatch(t.Context(), &pgx.Batch{}, outbox.Message{Topic: "t", Key: "k"}))
 		}, 1},
@@ -68,7 +75,7 @@ func countRoundTrips(t *testing.T, db *testenv.Database) {
 			require.Len(t, readAll(t, s, size), pages*size)
 		}, 24},
 	}
-	for _, name := range []string{"enqueue, InTx", "enqueue, InBatch", "relay, a message at a time", "relay, ten pages"} {
+	for _, name := range []string{"enqueue, InTx", "enqueue, InTx with a statement", "enqueue, InBatch", "relay, a message at a time", "relay, ten pages"} {
 		c := counts[name]
 		c.do() // statements are prepared
 		readAll(t, s, 5000)

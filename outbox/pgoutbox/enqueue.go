@@ -34,24 +34,39 @@ import (
 func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, msgs ...outbox.Message) error {
 	began := time.Now()
 	ready, err := o.enqueuePgx(ctx, tx, msgs)
+	if ready == nil && err == nil {
+		return nil // kept for COMMIT
+	}
 	o.observe(ctx, outbox.EnqueueEvent{Messages: ready, Took: time.Since(began), Err: err})
 	return err
 }
 
 func (o *Outbox) enqueuePgx(ctx context.Context, tx pgx.Tx, msgs []outbox.Message) ([]outbox.Message, error) {
-	if err := checkOpen(tx); err != nil {
-		return nil, err
+	u, own := tx.(*unit)
+	own = own && u.box == o && u.takes()
+	if !own {
+		if err := checkOpen(tx); err != nil {
+			return nil, err
+		}
 	}
 	ready, err := o.prepare.Prepare(ctx, msgs)
 	if err != nil || len(ready) == 0 {
 		return ready, err
 	}
+	if own {
+		return nil, u.enqueue(ctx, ready)
+	}
+	return ready, o.insertIn(ctx, tx, ready)
+}
+
+// insertIn inserts msgs in tx.
+func (o *Outbox) insertIn(ctx context.Context, tx pgx.Tx, ready []outbox.Message) error {
 	taken, err := o.checkDatabase(ctx, tx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	take := func(keys []int64) error { return taken.take(ctx, keys, o.cfg.MaxKeyLocks, o.heldIn(tx)) }
-	self := tx.Conn().PgConn().PID()
+	self := connOf(tx).PgConn().PID()
 	defer o.watch(ctx, ready, self)()
 	err = o.insert(ctx, ready, nil, take, func(sql string, args []any, _ int64) (int64, error) {
 		tag, err := tx.Exec(ctx, sql, args...)
@@ -60,7 +75,7 @@ func (o *Outbox) enqueuePgx(ctx context.Context, tx pgx.Tx, msgs []outbox.Messag
 		}
 		return tag.RowsAffected(), err
 	})
-	return ready, o.explainWait(ctx, err, ready, self)
+	return o.explainWait(ctx, err, ready, self)
 }
 
 // EnqueueSQL is Enqueue for database/sql. The driver is pgx's
@@ -161,8 +176,11 @@ func checkOpen(tx pgx.Tx) error {
 	if isNil(tx) {
 		return fmt.Errorf("%w: tx is nil", outbox.ErrNotInTransaction)
 	}
-	conn := tx.Conn()
-	if conn == nil || conn.PgConn().TxStatus() == 'I' {
+	if u, ok := tx.(*unit); ok && !u.ended && u.tx == nil {
+		return u.failed // it begins with its first statement
+	}
+	conn := connOf(tx)
+	if conn == nil || conn.PgConn().TxStatus() == 'I' && !conn.PgConn().IsBusy() {
 		return fmt.Errorf("%w: tx has ended", outbox.ErrNotInTransaction)
 	}
 	return nil

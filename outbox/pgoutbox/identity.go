@@ -20,7 +20,7 @@ import (
 // connection.
 // See design 3.2.
 func (o *Outbox) checkDatabase(ctx context.Context, tx pgx.Tx) (*keyLocks, error) {
-	conn := tx.Conn()
+	conn := connOf(tx)
 	notes := conn.PgConn().CustomData()
 	if taken, ok := notes[o.noteKey].(*keyLocks); ok {
 		return taken, nil
@@ -44,9 +44,27 @@ func (o *Outbox) checkDatabase(ctx context.Context, tx pgx.Tx) (*keyLocks, error
 	if err := checkNulls(ctx, tx); err != nil {
 		return nil, err
 	}
-	taken := &keyLocks{}
+	taken := &keyLocks{simple: conn.Config().DefaultQueryExecMode == pgx.QueryExecModeSimpleProtocol}
 	notes[o.noteKey] = taken
 	return taken, nil
+}
+
+// knows is checkDatabase for a connection of the pool, as far as it takes no round trip.
+func (o *Outbox) knows(conn *pgx.Conn) bool {
+	notes, cfg := conn.PgConn().CustomData(), conn.Config()
+	if _, ok := notes[o.noteKey].(*keyLocks); ok {
+		return true
+	}
+	switch cfg.DefaultQueryExecMode {
+	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
+		return false
+	default:
+	}
+	if !o.address.Same(cfg) || pgmigrate.CheckEncoding(conn.PgConn()) != nil {
+		return false
+	}
+	notes[o.noteKey] = &keyLocks{}
+	return true
 }
 
 // errArrayNulls is the error of a session in which an array of texts knows no NULL.
@@ -55,7 +73,7 @@ var errArrayNulls = errors.New("leat: array_nulls is off: a message without a ke
 // checkNulls refuses a session in which the arrays of enqueue.sql travel as text and would
 // mean something else. In binary form they do not.
 func checkNulls(ctx context.Context, tx pgx.Tx) error {
-	switch tx.Conn().Config().DefaultQueryExecMode {
+	switch connOf(tx).Config().DefaultQueryExecMode {
 	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
 	default:
 		return nil

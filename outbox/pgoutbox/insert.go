@@ -31,6 +31,13 @@ func (o *Outbox) statement(msgs []outbox.Message, locks []int64, shared int64, i
 	return o.sql.enqueue, c.args(locks, shared, instance), nil
 }
 
+// wholeStatement is statement for one that fails unless it stores each of msgs: nobody can look
+// before the commit.
+func (o *Outbox) wholeStatement(msgs []outbox.Message, locks []int64, shared int64) (string, []any, error) {
+	sql, args, err := o.statement(msgs, locks, shared, nil)
+	return o.sql.whole[sql], append(args, len(msgs)), err
+}
+
 // insertOne returns the INSERT of the only row of c, and its parameters.
 func (s *statements) insertOne(c *columns, locks []int64, instance *string) (string, []any) {
 	args := make([]any, 0, 11)

@@ -65,17 +65,19 @@ func TestO1_InTxOfACancelledContext(t *testing.T) {
 // told as such.
 func TestO1_RefusedCommit(t *testing.T) {
 	t.Parallel()
-	ob, db := newOutbox(t, pgoutbox.Config{})
-	exec(t, db, "CREATE TABLE orders (id text PRIMARY KEY DEFERRABLE INITIALLY DEFERRED)")
-	place := func(ctx context.Context, tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, "INSERT INTO orders VALUES ('order-1')")
-		return errors.Join(err, ob.Enqueue(ctx, tx, keyed("order-1", "placed")...))
+	for _, cfg := range []pgoutbox.Config{{}, {InsertAtOnce: true}} {
+		ob, db := newOutbox(t, cfg)
+		exec(t, db, "CREATE TABLE orders (id text PRIMARY KEY DEFERRABLE INITIALLY DEFERRED)")
+		place := func(ctx context.Context, tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, "INSERT INTO orders VALUES ('order-1')")
+			return errors.Join(err, ob.Enqueue(ctx, tx, keyed("order-1", "placed")...))
+		}
+		require.NoError(t, ob.InTx(t.Context(), place))
+		err := ob.InTx(t.Context(), place)
+		require.ErrorContains(t, err, "23505", "the server says so at COMMIT")
+		require.NotErrorIs(t, err, outbox.ErrCommitUnknown)
+		require.Equal(t, 1, stored(t, db))
 	}
-	require.NoError(t, ob.InTx(t.Context(), place))
-	err := ob.InTx(t.Context(), place)
-	require.ErrorContains(t, err, "23505", "the server says so at COMMIT")
-	require.NotErrorIs(t, err, outbox.ErrCommitUnknown)
-	require.Equal(t, 1, stored(t, db))
 }
 
 // TestWake: rings are coalesced and never block; a subscription ends with its

@@ -26,7 +26,8 @@ var ErrTooManyKeys = errors.New("leat: the transaction has locked too many keys"
 // cluster: the transaction that fills it makes the others fail.
 // See rule N5.
 type keyLocks struct {
-	asked []int64 // with repeats
+	asked  []int64 // with repeats
+	simple bool    // the connection speaks the simple protocol, where several statements are one text
 }
 
 // heldFunc asks the server which of locks the transaction holds.

@@ -2,6 +2,7 @@ package pgoutbox
 
 import (
 	"embed"
+	"fmt"
 
 	"github.com/leat-go/leat/internal/sqlfile"
 )
@@ -33,6 +34,9 @@ type statements struct {
 	search, searchNewest, searchSpan, searchSpanNewest, searchBounds, searchTime string
 
 	traceLog, traceGroups, pins string
+
+	// whole has the statement of each enqueue that fails unless it stores all.
+	whole map[string]string
 }
 
 func loadStatements(cfg Config) (statements, error) {
@@ -86,7 +90,16 @@ func loadStatements(cfg Config) (statements, error) {
 		"range_pins":          &s.pins,
 	})
 	s.pins = slots + "\n" + s.pins
+	s.whole = map[string]string{
+		s.enqueueOne: whole(s.enqueueOne, 11),
+		s.enqueue:    whole(s.enqueue, 13),
+	}
 	return s, err
+}
+
+// whole returns the INSERT sql so that it fails unless it stores as many rows as its parameter n.
+func whole(sql string, n int) string {
+	return fmt.Sprintf("WITH stored AS (%s RETURNING 1) SELECT 1 / (pg_catalog.count(*) = $%d)::int FROM stored", sql, n)
 }
 
 // sourceStatements are those of a Source alone. The pages read some rows of a window

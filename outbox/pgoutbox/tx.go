@@ -20,11 +20,19 @@ import (
 // fn is given carries tx, so that EnqueueContext and Watermill publishers on it
 // enqueue in the same transaction.
 //
-// If the connection breaks after COMMIT was sent, the transaction may have been committed:
-// the error wraps outbox.ErrCommitUnknown. Before you retry, check in the new transaction
+// BEGIN travels with the first statement of fn, and what is enqueued with COMMIT, so that a
+// transaction with messages takes fewer round trips than one without leat. Messages are checked
+// as they are enqueued, and inserted before a statement that names the outbox's table, a
+// savepoint or a COPY, and before tx.Conn is lent. An error of the INSERT, such as of a wait for
+// a key that takes too long, is therefore one of InTx. A view or a function that reads the outbox
+// does not see them (Config.InsertAtOnce).
+//
+// If ctx ends while COMMIT waits for a key, the server is asked to cancel it, and InTx returns
+// what it answers. If the connection breaks after COMMIT was sent, the transaction may have been
+// committed: the error wraps outbox.ErrCommitUnknown. Before you retry, check in the new transaction
 // whether the first one committed, such as by the key of a row that fn writes.
 func (o *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
-	err := o.begin(ctx, func(tx pgx.Tx) error { return fn(ContextWithTx(ctx, tx), tx) })
+	err := o.inUnit(ctx, func(tx pgx.Tx) error { return fn(ContextWithTx(ctx, tx), tx) })
 	if err != nil {
 		return err
 	}

@@ -14,9 +14,9 @@ func enqueueMutants() []Mutant {
 		{
 			Name: "open-rows-are-an-unknown-commit", Breaks: []string{"O1"},
 			Change:  "a function that leaves rows open is told that its commit may have happened",
-			File:    "outbox/pgoutbox/tx.go",
-			Old:     `conn.PgConn().IsBusy()`,
-			New:     `conn.PgConn() == nil`,
+			File:    "outbox/pgoutbox/unit.go",
+			Old:     `	if !u.conn.IsClosed() && u.conn.PgConn().IsBusy() {`,
+			New:     `	if !u.conn.IsClosed() && u.conn.PgConn() == nil {`,
 			Package: "outbox/pgoutbox", Test: "TestO1_OpenRows", Needs: Postgres,
 		},
 		{
@@ -39,8 +39,8 @@ func enqueueMutants() []Mutant {
 			Name: "enqueue-in-an-ended-transaction", Breaks: []string{"O1"},
 			Change:  "a transaction that has ended is taken for an open one",
 			File:    "outbox/pgoutbox/enqueue.go",
-			Old:     `if conn == nil || conn.PgConn().TxStatus() == 'I' {`,
-			New:     `if conn == nil {`,
+			Old:     `if conn == nil || conn.PgConn().TxStatus() == 'I' &&`,
+			New:     `if conn == nil || conn.PgConn().TxStatus() == '?' &&`,
 			Package: "outbox/pgoutbox", Test: "TestO1_TransactionEndedByAStatement", Needs: Postgres,
 		},
 		{
@@ -54,9 +54,9 @@ func enqueueMutants() []Mutant {
 		{
 			Name: "lost-commit-counts-as-refused", Breaks: []string{"O1"},
 			Change:  "a COMMIT whose answer was lost is told like one that was refused",
-			File:    "outbox/pgoutbox/tx.go",
-			Old:     `	if err == nil || !committing {`,
-			New:     `	if err == nil || committing {`,
+			File:    "outbox/pgoutbox/unit.go",
+			Old:     `		return unknownCommit(err)`,
+			New:     `		return err`,
 			Package: "outbox/pgoutbox", Test: "TestO1_ProducerAtEveryPoint", Needs: Postgres,
 		},
 		{
@@ -162,6 +162,46 @@ func enqueueMutants() []Mutant {
 			Old:     `pgerr.Is(err, pgerr.LockNotAvailable, pgerr.QueryCanceled)`,
 			New:     `pgerr.Is(err, pgerr.QueryCanceled)`,
 			Package: "outbox/pgoutbox", Test: "TestWaits_NameTheHolder", Needs: Postgres,
+		},
+		{
+			Name: "unit-cannot-tell", Breaks: []string{"O1"},
+			Change:  "a message that waits for COMMIT survives the savepoint in which it was enqueued",
+			File:    "outbox/pgoutbox/unit.go",
+			Old:     `if u.plain || !slices.ContainsFunc(statements, u.couldTell) {`,
+			New:     `if u.plain || !slices.ContainsFunc(statements, func(string) bool { return false }) {`,
+			Package: "outbox/pgoutbox", Test: "TestO1_InTxSparesTripsOnly", Needs: Postgres,
+		},
+		{
+			Name: "unit-commits-what-it-did-not-prepare", Breaks: []string{"O1"},
+			Change:  "a first statement that fails before BEGIN, and whose error is ignored, lets the rest commit",
+			File:    "outbox/pgoutbox/unit.go",
+			Old:     `		if u.untouched() {`,
+			New:     `		if u.untouched() && u.ended {`,
+			Package: "outbox/pgoutbox", Test: "TestO1_InTxSparesTripsOnly", Needs: Postgres,
+		},
+		{
+			Name: "unit-stays-open", Breaks: []string{"O1"},
+			Change:  "the transaction of a unit that has committed still speaks to the connection",
+			File:    "outbox/pgoutbox/unit.go",
+			Old:     `		u.ended, u.tx = true, closedTx()`,
+			New:     `		u.tx = nil`,
+			Package: "outbox/pgoutbox", Test: "TestO1_InTxSparesTripsOnly", Needs: Postgres,
+		},
+		{
+			Name: "unit-does-not-count", Breaks: []string{"O1"},
+			Change:  "a transaction commits although a trigger has kept its message out of the table",
+			File:    "outbox/pgoutbox/statements.go",
+			Old:     `SELECT 1 / (pg_catalog.count(*) = $%d)::int FROM stored`,
+			New:     `SELECT 1 / (pg_catalog.count(*) <= $%d)::int FROM stored`,
+			Package: "outbox/pgoutbox", Test: "TestO1_InTxRowsThatAreSuppressed", Needs: Postgres,
+		},
+		{
+			Name: "unit-hangs-up", Breaks: []string{"O1"},
+			Change:  "a caller that gives up while COMMIT waits for a key leaves, and the server commits later",
+			File:    "outbox/pgoutbox/unit.go",
+			Old:     `	tag, err = u.send(waits, b)`,
+			New:     `	tag, err = u.send(ctx, b)`,
+			Package: "outbox/pgoutbox", Test: "TestO1_InTxCancelledWhileItWaits", Needs: Postgres,
 		},
 	}
 }
