@@ -28,7 +28,7 @@ import (
 // without NoDDL its role is a member of the log's owner and may CREATE in the schema,
 // with NoDDL it has DELETE on the log. It uses two or three, at most four
 // connections of the pool at a time, which may go through a pooler in transaction mode, and
-// while it works one of its own, with which its leases end.
+// while it works one of its own, with which its leases end, and which all outboxes on the pool share.
 type Maintenance struct {
 	ob      *Outbox
 	cfg     MaintenanceConfig
@@ -60,11 +60,10 @@ func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
 	if m.sql, err = loadMaintenance(ob.cfg); err != nil {
 		return nil, err
 	}
-	line := ob.line()
-	if m.keeping, err = ob.task(line, maintenanceLease, cfg.Lease); err != nil {
+	if m.keeping, err = ob.task(maintenanceLease, cfg.Lease); err != nil {
 		return nil, err
 	}
-	m.timing, err = ob.task(line, delayedLease, cfg.Lease)
+	m.timing, err = ob.task(delayedLease, cfg.Lease)
 	return m, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -36,6 +37,7 @@ type Outbox struct {
 	held     *pgheld.Statements
 	table    string // the log's name, which the locks of keys are made of
 	wholeBox int64  // the advisory lock of the whole outbox
+	shared   *shared
 	bell     bell
 	pooled   atomic.Bool // the last connection of our own came through a pooler
 
@@ -67,7 +69,12 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newOutbox(pgpin.Of(pool), pgpin.AddressOf(pool), cfg)
+	o, err := newOutbox(pgpin.Of(pool), pgpin.AddressOf(pool), cfg)
+	if err != nil {
+		return nil, err
+	}
+	o.shared = byPool.find(weak.Make(pool), o)
+	return o, nil
 }
 
 // NewSQL is New for services on database/sql, whose transactions are those of InSQLTx. The
@@ -94,7 +101,7 @@ func NewSQL(db *sql.DB, cfg Config) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.db = db
+	o.db, o.shared = db, byPool.find(weak.Make(db), o)
 	return o, nil
 }
 

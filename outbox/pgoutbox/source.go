@@ -284,7 +284,7 @@ func (s *source) acquire(ctx context.Context, attempt pglease.Attempt, ttl time.
 // while a session runs that listens, those that others have.
 func (s *source) Wakes(ctx context.Context) <-chan struct{} {
 	c := s.ob.bell.listen(ctx)
-	s.listener.subscribe(ctx, c)
+	s.subscribe(ctx, c)
 	return c
 }
 

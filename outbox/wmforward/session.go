@@ -25,6 +25,7 @@ func (s *Source) open(
 		Writer:   writer,
 		Connect:  s.connect,
 		Pool:     s.pool,
+		Logger:   s.log(),
 		Describe: describe,
 		Unusable: unusable,
 		Ended:    func() { s.claimant.End(attempt) },
@@ -40,9 +41,11 @@ type table struct {
 	rest   places // of the window, not read yet
 }
 
+// Use implements pglog.Log.
+func (t *table) Use(conn *pgx.Conn) { t.conn = conn }
+
 // Load implements pglog.Log.
-func (t *table) Load(ctx context.Context, reader *pgx.Conn) (pgwindow.Window, int, error) {
-	t.conn = reader
+func (t *table) Load(ctx context.Context) (pgwindow.Window, int, error) {
 	w, err := t.load(ctx)
 	w.Slots = 1
 	return w, 1, err

@@ -38,7 +38,7 @@ func (s *Session) read(ctx context.Context, limit int) (driver.Page, error) {
 		return driver.Page{}, driver.ErrSlotClosed
 	}
 	page, err := s.page(ctx, limit)
-	if err != nil || len(page.Records) > 0 {
+	if err != nil || len(page.Records) > 0 || page.Waiting {
 		return page, err
 	}
 	if page, ok := s.follows(limit); ok {
@@ -54,8 +54,14 @@ func (s *Session) read(ctx context.Context, limit int) (driver.Page, error) {
 	return page, err
 }
 
-// look reads the first page of the windows that follow, none if there is nothing.
+// look reads the first page of the windows that follow, none if there is nothing. Nothing waits to
+// be settled.
 func (s *Session) look(ctx context.Context, limit int) (driver.Page, error) {
+	giveBack, ok, err := s.lend(ctx)
+	if err != nil || !ok {
+		return driver.Page{}, err
+	}
+	defer giveBack()
 	for range looks {
 		opened, err := s.openNext(ctx)
 		if err != nil || !opened {
@@ -78,6 +84,17 @@ func (s *Session) look(ctx context.Context, limit int) (driver.Page, error) {
 // page returns the next rows of the window, none at its end.
 func (s *Session) page(ctx context.Context, limit int) (driver.Page, error) {
 	at := s.progress.place()
+	if at.Whole {
+		return s.progress.hand(Rows{Last: at.Read, Whole: true}), nil
+	}
+	giveBack, ok, err := s.lend(ctx)
+	if err != nil {
+		return driver.Page{}, err
+	}
+	if !ok {
+		return driver.Page{Waiting: true}, nil
+	}
+	defer giveBack()
 	rows, err := s.log.Page(ctx, at, limit)
 	if err != nil {
 		return driver.Page{}, fmt.Errorf("leat: page after record %d of window %d: %w", at.Read, at.Window.No, err)
@@ -96,7 +113,7 @@ func (s *Session) openNext(ctx context.Context) (bool, error) {
 	}
 	if !found && stream == nil {
 		s.looked(ctx, nil)
-		return false, s.flush(ctx)
+		return false, s.flush(ctx, s.storeReading)
 	}
 	if !at.Whole {
 		return false, fmt.Errorf("leat: window %d was not read to its end", at.Window.No)

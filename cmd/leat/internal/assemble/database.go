@@ -12,15 +12,9 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 )
 
-// poolFor is how many connections of a pool all parts need, which borrow them: relays have
-// connections of their own besides.
-func (b *builder) poolFor() int {
-	n := 4
-	for i := range b.in.Daemon.Outboxes {
-		n += 4 + len(b.in.Daemon.Outboxes[i].Relays)
-	}
-	return n + 2*len(b.in.Daemon.Inboxes)
-}
+// borrowed is how many connections of a pool all parts of the daemon borrow at most: each for a
+// moment, and who finds none free waits for another's moment to end.
+const borrowed = 8
 
 // database opens the database at url, once; nil if it cannot be.
 func (b *builder) database(url settings.Text, section settings.Place) open.Database {
@@ -28,7 +22,7 @@ func (b *builder) database(url settings.Text, section settings.Place) open.Datab
 	if db, ok := b.databases[address]; ok {
 		return db
 	}
-	most := b.poolFor()
+	most := borrowed
 	if settings.IsSQL(address) {
 		most += b.ownConnections()
 	}

@@ -31,6 +31,9 @@ type Postgres struct {
 // connections is the most that a command takes.
 const connections = 4
 
+// idleTime is how long a pool keeps a connection that nobody uses.
+const idleTime = 10 * time.Second
+
 func openPostgres(ctx context.Context, t Target) (*Postgres, error) {
 	cfg, err := pgxpool.ParseConfig(t.URL)
 	if err != nil {
@@ -43,6 +46,7 @@ func openPostgres(ctx context.Context, t Target) (*Postgres, error) {
 	if t.Dial != nil {
 		cfg.ConnConfig.DialFunc = t.Dial
 	}
+	cfg.MaxConnIdleTime, cfg.HealthCheckPeriod = idleTime, idleTime
 	cfg.BeforeConnect = t.credentials
 	cfg.AfterConnect = pinPath
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
