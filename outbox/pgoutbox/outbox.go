@@ -38,6 +38,7 @@ type Outbox struct {
 	table    string // the log's name, which the locks of keys are made of
 	wholeBox int64  // the advisory lock of the whole outbox
 	shared   *shared
+	room     *pgpin.Room // for second connections of relays
 	bell     bell
 	pooled   atomic.Bool // the last connection of our own came through a pooler
 
@@ -73,7 +74,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.shared = byPool.find(weak.Make(pool), o)
+	o.room, o.shared = pgpin.RoomOf(pool), byPool.Of(weak.Make(pool), o.newShared)
 	return o, nil
 }
 
@@ -101,7 +102,7 @@ func NewSQL(db *sql.DB, cfg Config) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.db, o.shared = db, byPool.find(weak.Make(db), o)
+	o.db, o.room, o.shared = db, &pgpin.Room{}, byPool.Of(weak.Make(db), o.newShared)
 	return o, nil
 }
 

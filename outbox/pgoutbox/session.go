@@ -36,6 +36,7 @@ func (s *source) open(ctx context.Context, writer *pgx.Conn, lease pglease.Lease
 		Held:     s.ob.held,
 		Writer:   writer,
 		Connect:  s.connect,
+		Room:     s.ob.room,
 		Apart:    s.cfg.SyncPositions,
 		Pool:     s.ob.pool,
 		Logger:   s.ob.cfg.Logger.With(slog.String("group", s.cfg.Group)),

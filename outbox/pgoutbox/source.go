@@ -138,9 +138,11 @@ func (s *source) LogValue() slog.Value {
 // Source returns the outbox as a source for relay.New. Replicas of one relay use
 // the same group, in one process or many. It connects to nothing.
 //
-// While it leads, a relay uses two connections of its own for each slot that it
-// holds and one to listen for notifications (SourceConfig.NoListen), opened as the
-// pool would open them and closed when it stops. To claim a lease, and to test at
+// While it leads, a relay uses a connection of its own for each slot that it holds, and a
+// second one while pages follow each other; sources of outboxes on one pool share another one, to
+// listen for notifications (SourceConfig.NoListen). They are opened as the
+// pool would open them and closed when it stops. If the server has no second connection to give, the
+// relay says so, and reads and settles in turn. To claim a lease, and to test at
 // start whether notifications come through, it borrows one of the pool's for a
 // moment, so often that the pool keeps it; a relay that stands by has that one only.
 //

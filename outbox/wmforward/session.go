@@ -24,6 +24,7 @@ func (s *Source) open(
 		Held:     s.held,
 		Writer:   writer,
 		Connect:  s.connect,
+		Room:     s.room,
 		Pool:     s.pool,
 		Logger:   s.log(),
 		Describe: describe,

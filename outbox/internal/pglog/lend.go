@@ -71,8 +71,7 @@ func (s *Session) lend(ctx context.Context) (giveBack func(), ok bool, err error
 			return func() {}, ok, err
 		}
 	} else if s.reader != nil && !s.cfg.Apart && time.Since(s.needed) >= readerKept {
-		Close(ctx, s.reader)
-		s.reader = nil
+		s.closeReader(ctx)
 	}
 	s.log.Use(s.line())
 	if s.reader != nil {
@@ -108,13 +107,15 @@ type shortage struct {
 // shortageRetry is how soon a session asks again for its second connection.
 const shortageRetry = time.Second
 
+var errNoRoom = errors.New("leat: the other relays of this process have all connections that it may take")
+
 // openReader opens the reader's connection. Without it the session goes on, more slowly: a server
 // that is full is no reason to give a lease up. It says so once, and once when it is over.
 func (s *Session) openReader(ctx context.Context) (bool, error) {
 	if time.Now().Before(s.shortage.retry) {
 		return false, nil
 	}
-	conn, err := s.cfg.Connect(ctx)
+	conn, err := s.connectReader(ctx)
 	if err != nil {
 		if ctx.Err() != nil || errors.Is(s.cfg.Unusable(err), driver.ErrSourceUnusable) {
 			return false, err
@@ -135,4 +136,25 @@ func (s *Session) openReader(ctx context.Context) (bool, error) {
 	s.reader = conn
 	s.log.Use(conn)
 	return true, nil
+}
+
+func (s *Session) connectReader(ctx context.Context) (*pgx.Conn, error) {
+	if !s.cfg.Room.Take() {
+		return nil, errNoRoom
+	}
+	conn, err := s.cfg.Connect(ctx)
+	if err != nil {
+		s.cfg.Room.GiveBack()
+	}
+	return conn, err
+}
+
+func (s *Session) closeReader(ctx context.Context) {
+	if s.reader != nil {
+		Close(ctx, s.reader)
+		s.reader = nil
+		if !s.cfg.Apart { // which it has whatever the room
+			s.cfg.Room.GiveBack()
+		}
+	}
 }

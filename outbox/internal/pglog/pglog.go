@@ -16,6 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/internal/pgheld"
 	"github.com/leat-go/leat/outbox/internal/pglease"
@@ -81,9 +82,11 @@ type Config struct {
 	// Writer is the connection on which the lease was claimed. It is the session's from then on.
 	Writer *pgx.Conn
 
-	// Connect opens another connection for the session. Apart is set if windows need one whose
-	// settings are not the writer's: then the session has both from the beginning.
+	// Connect opens another connection for the session, if there is Room for it. Apart is set if
+	// windows need one whose settings are not the writer's: then the session has both from the
+	// beginning.
 	Connect func(ctx context.Context) (*pgx.Conn, error)
+	Room    *pgpin.Room
 	Apart   bool
 
 	// Pool gives up the lease if the session's connections are lost, and renews it while the

@@ -199,9 +199,6 @@ func (s *Session) giveUp(ctx context.Context) error {
 }
 
 func (s *Session) close(ctx context.Context) {
-	for _, c := range []*pgx.Conn{s.reader, s.writer} {
-		if c != nil {
-			Close(ctx, c)
-		}
-	}
+	s.closeReader(ctx)
+	Close(ctx, s.writer)
 }

@@ -17,6 +17,8 @@ type Daemon struct {
 	// Outboxes are relayed and maintained, Inboxes maintained.
 	Outboxes []Outbox      `yaml:"outboxes" doc:"Outboxes that are relayed, and maintained if they say so."`
 	Inboxes  []InboxTables `yaml:"inboxes" doc:"Inboxes that are maintained and measured; handlers stay in your services."`
+	// Connections bounds those of one server.
+	Connections Text `yaml:"connections" doc:"Most connections that the daemon takes of one database server. Defaults to half of its max_connections."`
 	// HTTP is the listener of the probes, Metrics that of Prometheus.
 	HTTP    *HTTP    `yaml:"http" doc:"Listener of /livez, /readyz and /statusz, and of the dashboard."`
 	Metrics *Metrics `yaml:"metrics" doc:"Listener of /metrics."`
