@@ -7,8 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -54,24 +54,40 @@ func TestRun_Connections(t *testing.T) {
 			WHERE datname = current_database() AND application_name LIKE 'leat%'`).Scan(&n))
 		return n
 	}
-	peak := 0
-	for range 20 {
-		peak = max(peak, count())
-		d.eventually("samples come", func() bool {
-			_, body := d.get("/statusz")
-			return body != ""
-		})
-	}
-	t.Logf("%d connections at most, %d now", peak, count())
 	d.eventually(fmt.Sprintf("at most %d connections", most), func() bool { return count() <= most })
 
 	for i, ob := range all {
-		began := time.Now()
 		require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
 			return ob.Enqueue(ctx, tx, outbox.Message{Topic: "orders", Key: "k", Payload: []byte("{}")})
 		}))
 		d.eventually("it is sent", func() bool { return heard.Load() == int64(i+1) })
-		_ = began
 	}
 	require.LessOrEqual(t, count(), most, "a message now and then takes no other connection")
+}
+
+// A daemon that needs more connections of a server than it may take does not start, and says what
+// would help. One that may says what it takes.
+func TestRun_ConnectionsBound(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	run := newSession(t, s.URL)
+	config := func(connections int) string {
+		return written(t, "leat.yaml", fmt.Sprintf(`
+connections: %d
+http: {listen: '127.0.0.1:0'}
+outboxes:
+  - name: shop
+    relays: [{slots: 3, sink: {kafka: {brokers: '127.0.0.1:1'}}}]
+    maintenance: {}
+`, connections))
+	}
+	// Three slots, the connections that listen and hold leases, and a pool of four.
+	refused := run.leat("run", "--config", config(8))
+	require.NotZero(t, refused.code)
+	require.Contains(t, refused.err, "connections = 8: the daemon takes 9 connections of ")
+	require.Contains(t, refused.err, "set connections to 9")
+	d := run.begin("run", "--config", config(10))
+	d.eventually("it says so", func() bool { return strings.Contains(d.log.String(), "at_most=10") })
+	d.answers("/readyz", http.StatusOK)
+	require.Zero(t, d.ends(syscall.SIGTERM))
 }
