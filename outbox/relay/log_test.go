@@ -195,7 +195,8 @@ func TestPollingIsTold(t *testing.T) {
 	for _, rings := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			fake, log := newFakeLog(0), &text{}
-			source := &fakeSource{log: fake, wakes: make(chan struct{}, 1)}
+			source := fake.source()
+			source.wakes = make(chan struct{}, 1)
 			r, err := relay.New(source, newLab(t), relay.Config{Logger: log.logger()})
 			require.NoError(t, err)
 			stop := lead(t, r)

@@ -87,7 +87,7 @@ func heldMutants() []Mutant {
 			Name: "due-records-are-read-under-the-renewals-lock", Breaks: []string{"O14"},
 			Change: "a renewal waits until the held records that are due were read",
 			File:   "outbox/internal/pglog/session.go",
-			Old: `	if !s.writing.lockWithin(patience) {`,
+			Old:    `	if !s.writing.lockWithin(patience) {`,
 			New: `	s.reading.Lock()
 	defer s.reading.Unlock()
 	if !s.writing.lockWithin(patience) {`,

@@ -2,7 +2,9 @@ package pglog
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/outbox"
@@ -63,7 +65,7 @@ func (s *Session) look(ctx context.Context, limit int) (driver.Page, error) {
 	}
 	defer giveBack()
 	for range looks {
-		opened, err := s.openNext(ctx)
+		opened, err := s.openSoon(ctx)
 		if err != nil || !opened {
 			return driver.Page{}, err
 		}
@@ -101,6 +103,26 @@ func (s *Session) page(ctx context.Context, limit int) (driver.Page, error) {
 	}
 	return s.progress.hand(rows), nil
 }
+
+// answersWithin is how long an idle session waits for the answer to a look. A connection on which
+// nothing comes any more would keep it for ever, since renewals go round it.
+const answersWithin = 10 * time.Second
+
+// openSoon is openNext, bounded where it uses the connection of the lease.
+func (s *Session) openSoon(ctx context.Context) (bool, error) {
+	if !s.borrowed {
+		return s.openNext(ctx)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, answersWithin, errSilent)
+	defer cancel()
+	opened, err := s.openNext(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
+		err = fmt.Errorf("%w: %w", errSilent, err)
+	}
+	return opened, err
+}
+
+var errSilent = errors.New("leat: the session's connection does not answer")
 
 // openNext goes to the next window if there may be something in it or a stream is to be
 // joined, else stores the position.

@@ -14,11 +14,14 @@ import (
 type takes struct {
 	open.Database
 
-	work open.Work
-	name string
+	work  open.Work
+	shown int // connections of the dashboard
+	name  string
 }
 
 const (
+	// windows is how many connections the dashboard has to a database.
+	windows = 4
 	// askWithin is how long a server may take to tell how many connections it has.
 	askWithin = 5 * time.Second
 	// spareUnknown is how many relays of one database have a second connection if the server could not
@@ -58,7 +61,7 @@ func (a *Assembly) Connections(ctx context.Context, log *slog.Logger) error {
 			names = append(names, room.Server)
 		}
 		least, most := t.Need(t.work)
-		s.least, s.most, s.databases = s.least+least, s.most+most, append(s.databases, t.Database)
+		s.least, s.most, s.databases = s.least+least+t.shown, s.most+most+t.shown, append(s.databases, t.Database)
 	}
 	for _, name := range names {
 		if err := a.bound(ctx, log, name, servers[name]); err != nil {

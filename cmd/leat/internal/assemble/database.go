@@ -70,7 +70,11 @@ func (b *builder) database(url settings.Text, section settings.Place) open.Datab
 		return nil
 	}
 	b.databases[address] = db
-	b.made.takes = append(b.made.takes, takes{db, b.workAt(address), cmp.Or(db.Name(), "database "+strconv.Itoa(len(b.databases)))})
+	taken := takes{Database: db, work: b.workAt(address), name: cmp.Or(db.Name(), "database "+strconv.Itoa(len(b.databases)))}
+	if b.shows() != nil {
+		taken.shown = windows
+	}
+	b.made.takes = append(b.made.takes, taken)
 	b.made.closers = append(b.made.closers, closer(db.Close))
 	name := cmp.Or(db.Name(), "database "+strconv.Itoa(len(b.databases)))
 	b.made.Config.Databases = append(b.made.Config.Databases, daemon.Database{Name: name, Ping: db.Ping})

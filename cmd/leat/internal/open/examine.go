@@ -113,7 +113,7 @@ func (x examination) connectionsLeft(ctx context.Context) ([]doctor.Finding, err
 	}
 	return []doctor.Finding{{
 		Verdict: doctor.Warn,
-		Text: fmt.Sprintf("%d connections of %d are left; relays of %d slots, with maintenance, take %d while they are idle and %d at work, beside their pools",
+		Text: fmt.Sprintf("%d connections are left of %d; relays of %d slots, with maintenance, take %d while they are idle and %d at work, beside their pools",
 			room.Left, room.Most, x.Slots, idle, most),
 		Advice: "raise max_connections or the database's limit, or make pools smaller",
 	}}, nil

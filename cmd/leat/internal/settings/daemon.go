@@ -165,6 +165,9 @@ func (d Daemon) Or(other Daemon) Daemon {
 	if d.Inboxes == nil {
 		d.Inboxes = other.Inboxes
 	}
+	if !d.Connections.Set() {
+		d.Connections = other.Connections
+	}
 	d.HTTP, d.Metrics = cmp.Or(d.HTTP, other.HTTP), cmp.Or(d.Metrics, other.Metrics)
 	d.OTLP, d.Log = cmp.Or(d.OTLP, other.OTLP), cmp.Or(d.Log, other.Log)
 	return d
