@@ -58,7 +58,7 @@ func BenchmarkIdle(b *testing.B) {
 				for i, ob := range silent {
 					asking.Go(func() {
 						for range n {
-							<-time.After(2*pollMax + time.Second + rand.N(2*pollMax)) //nolint:gosec // idle again
+							<-time.After(2*pollMax + time.Second + rand.N(2*pollMax)) // idle again
 							err := ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 								return ob.Enqueue(ctx, tx, outbox.Message{Topic: "t", Key: "k", Payload: []byte("x")})
 							})

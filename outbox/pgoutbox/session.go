@@ -42,8 +42,8 @@ func (s *source) open(ctx context.Context, writer *pgx.Conn, lease pglease.Lease
 		Logger:   s.ob.cfg.Logger.With(slog.String("group", s.cfg.Group)),
 		Describe: describe,
 		Unusable: unusable,
-		Ended: func() { //nolint:contextcheck // a tail ends with its session, not with the context of Acquire
-			log.tail.stop()
+		Ended: func() {
+			log.tail.stop() //nolint:contextcheck // a tail ends with its session, not with the context of Acquire
 			s.leave(ctx)
 			s.claimant.End(attempt)
 		},
