@@ -15,7 +15,6 @@ import (
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // Maintenance keeps the log in shape: it makes ranges ahead of the sequence, closes the
@@ -227,11 +226,7 @@ func (r *round) all(ctx context.Context) error {
 	if err != nil {
 		return describe(err)
 	}
-	probe, err := m.ob.window.Probe(ctx, m.ob.pool, facts.Sequence, pgwindow.NoWindow())
-	if err != nil {
-		return err
-	}
-	r.sequence, r.last = facts.Sequence, probe.Sequence
+	r.sequence, r.last = facts.Sequence, facts.Last
 	var errs []error
 	for _, step := range []struct {
 		name string

@@ -100,10 +100,7 @@ func (l *slotLog) load(ctx context.Context) (w pgwindow.Window, err error) {
 	if err != nil {
 		return w, err
 	}
-	if err := l.facts.Belongs(w); err != nil {
-		return w, err
-	}
-	if err := l.facts.Continues(incarnation); err != nil {
+	if err := l.facts.Holds(w, incarnation); err != nil {
 		return w, err
 	}
 	l.slots = int(slots)

@@ -225,6 +225,7 @@ func (s *source) checkPositions(ctx context.Context, facts pgwindow.Facts) error
 			newest = all[i]
 		}
 	}
+	// Relays may have gone on since facts were read.
 	if _, err = s.ob.window.Probe(ctx, s.ob.pool, facts.Sequence, newest); err != nil {
 		return err
 	}
@@ -294,7 +295,6 @@ var errAsyncCommit = fmt.Errorf("%w: synchronous_commit is off, messages would b
 // messages if they were ignored.
 func unusable(err error) error {
 	return pglog.Unusable(err,
-		outbox.ErrNotMigrated, pgmigrate.ErrEncoding, errAsyncCommit, errPooled, errStartUnstated, errPosition, pgwindow.ErrLogRestarted,
-		outbox.ErrRowSecurity, pgwindow.ErrSubscribed, pgwindow.ErrSequenceWentBack, pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache,
-		pgwindow.ErrSequencePrivilege)
+		outbox.ErrNotMigrated, pgmigrate.ErrEncoding, errAsyncCommit, errPooled, errStartUnstated, errPosition,
+		outbox.ErrRowSecurity, pgwindow.ErrSequenceCache, pgwindow.ErrSequencePrivilege)
 }
