@@ -9,6 +9,7 @@ import (
 func Areas() []Area {
 	return []Area{
 		{"The enqueuer", enqueueMutants()},
+		{"What a position rests on", basisMutants()},
 		{"The window cursor", slices.Concat(pageMutants(), probeMutants())},
 		{"Leases and fences", slices.Concat(fenceMutants(), takeoverMutants(), leaseMutants())},
 		{"Groups and slots", slotMutants()},
