@@ -33,6 +33,9 @@ type statements struct {
 	search, searchNewest, searchSpan, searchSpanNewest, searchBounds, searchTime string
 
 	traceLog, traceGroups, pins string
+
+	eraseBounds, eraseFind, eraseLog string
+	eraseDelayedFind, eraseDelayed   string
 }
 
 func loadStatements(cfg Config) (statements, error) {
@@ -82,6 +85,11 @@ func loadStatements(cfg Config) (statements, error) {
 		"search_time":         &s.searchTime,
 		"trace_log":           &s.traceLog,
 		"trace_groups":        &s.traceGroups,
+		"erase_bounds":        &s.eraseBounds,
+		"erase_find":          &s.eraseFind,
+		"erase_log":           &s.eraseLog,
+		"erase_delayed_find":  &s.eraseDelayedFind,
+		"erase_delayed":       &s.eraseDelayed,
 		"slots":               &slots,
 		"range_pins":          &s.pins,
 	})
