@@ -12,9 +12,11 @@ import (
 
 // Status is the command status.
 type Status struct {
-	Watch Span   `placeholder:"DURATION" help:"Look again every so often, at least 100ms, until interrupted."`
+	Watch Every  `placeholder:"DURATION" help:"Look again every so often, at least 100ms, until interrupted; alone, every 2s."`
 	Group string `placeholder:"GROUP" help:"This group only." predictor:"group"`
 	All   bool   `help:"All outboxes of the file."`
+
+	Summary bool `help:"In a few words, for a chat: what waits, how fast it goes, how long it takes, and what is wrong, with its runbook; exit status 5 if something is."`
 }
 
 // allStatus is the JSON of the status of all outboxes.
@@ -58,6 +60,12 @@ func (s *Status) every(d *Deps) error {
 // Run prints the status, again and again if it is watched.
 func (s *Status) Run(d *Deps) error {
 	watch := time.Duration(s.Watch)
+	if s.Summary {
+		if watch != 0 {
+			return usage("--watch", watch.String(), "does not go with --summary")
+		}
+		return s.summarise(d)
+	}
 	if watch == 0 {
 		return s.once(d)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 )
 
@@ -17,6 +19,37 @@ func (s *Span) UnmarshalText(text []byte) error {
 		err = fmt.Errorf("%q: must not be negative", text)
 	}
 	*s = Span(d)
+	return err
+}
+
+// Every is a duration of a flag that may stand alone.
+type Every Span
+
+// everyAlone is what the flag means if it stands alone.
+const everyAlone = Every(2 * time.Second)
+
+// IsBool implements kong.BoolMapperValue.
+func (*Every) IsBool() bool { return true }
+
+// Decode implements kong.MapperValue: --watch, --watch=5s, --watch 5s.
+func (e *Every) Decode(ctx *kong.DecodeContext) error {
+	*e = everyAlone
+	token := ctx.Scan.Peek()
+	text, ok := token.Value.(string)
+	if !ok {
+		return nil
+	}
+	var span Span
+	err := span.UnmarshalText([]byte(text))
+	switch {
+	case token.Type == kong.FlagValueToken: // --watch=
+		ctx.Scan.Pop()
+	case err != nil:
+		return nil // it is another word
+	default:
+		ctx.Scan.Pop()
+	}
+	*e = Every(span)
 	return err
 }
 
