@@ -189,10 +189,10 @@ func (a *operators) findParked(ctx context.Context, r *erase.Request) (all []era
 
 func (a *operators) findNoted(ctx context.Context, of []string, statement string, more ...any) (all []noted, err error) {
 	for part := range slices.Chunk(of, eraseAtOnce) {
-		args := make([]any, len(part))
-		for i, id := range part {
+		var args []any
+		for _, id := range part {
 			stored, _ := ids.Map(id)
-			args[i] = stored[:]
+			args = append(args, stored[:])
 		}
 		err := a.QueryEach(ctx, func(scan sqlstore.Scanner) error {
 			var n noted

@@ -29,7 +29,7 @@ type Request struct {
 }
 
 // Matches reports whether a message is selected. Headers are asked for only if they decide.
-func (r *Request) Matches(id, topic, key string, headers func() map[string]string) bool {
+func (r Request) Matches(id, topic, key string, headers func() map[string]string) bool {
 	switch {
 	case r.Key != "" && r.Key == key && (r.Topic == "" || topics.Match(r.Topic, topic)):
 		return true
@@ -51,7 +51,7 @@ func (r Request) With(ids []string) Request {
 }
 
 // Walked tells how far the log was looked through.
-func (r *Request) Walked(done, total int64) {
+func (r Request) Walked(done, total int64) {
 	if r.Progress != nil {
 		r.Progress(done, total)
 	}

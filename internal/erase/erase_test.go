@@ -21,7 +21,7 @@ func TestRequest_Matches(t *testing.T) {
 	require.False(t, byKey.Matches("m-1", "orders", "ann", none))
 	require.False(t, byKey.Matches("m-1", "mails", "anna", none))
 	require.False(t, byKey.Matches("m-1", "mails", "", none))
-	require.False(t, (&erase.Request{Topic: "*"}).Matches("m-1", "mails", "", none), "a topic alone selects nothing")
+	require.False(t, erase.Request{Topic: "*"}.Matches("m-1", "mails", "", none), "a topic alone selects nothing")
 	byID := erase.Request{}.With([]string{"m-2", "m-1", "m-2"})
 	require.Equal(t, []string{"m-1", "m-2"}, byID.IDs)
 	require.True(t, byID.Matches("m-2", "mails", "", none))

@@ -37,8 +37,8 @@ func (a *Admin) Erase(ctx context.Context, r erase.Request) (found erase.Found, 
 		}
 		r = r.With(found.IDs)
 		var notes, attempts, audited int
-		args := append(eraseArgs(&r)[:3], storedIDs(r.IDs))
-		if err := conn.QueryRow(ctx, a.sql["erase_look"], args...).Scan(&notes, &attempts, &audited); err != nil {
+		args := eraseArgs(&r)
+		if err := conn.QueryRow(ctx, a.sql["erase_look"], args[0], args[1], args[2], storedIDs(r.IDs)).Scan(&notes, &attempts, &audited); err != nil {
 			return err
 		}
 		found.Count(erase.Notes, notes)

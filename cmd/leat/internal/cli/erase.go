@@ -243,7 +243,7 @@ func (r erasedRow) print(d *Deps, verb string, dryRun bool) error {
 		if err := d.Line("Nothing is stored of it."); err != nil {
 			return err
 		}
-	} else if err := d.Line("%s", r.sentence(verb)); err != nil {
+	} else if err := d.paragraph(r.sentence(verb)); err != nil {
 		return err
 	}
 	d.Note("Not reached, and to be seen to:")
@@ -252,6 +252,23 @@ func (r erasedRow) print(d *Deps, verb string, dryRun bool) error {
 	}
 	if verb == "Erased" {
 		d.Note("Run it again in a minute: a relay that had a message under way may have set it aside meanwhile.")
+	}
+	return nil
+}
+
+// paragraph prints text, in lines that fit if it goes to a terminal.
+func (d *Deps) paragraph(text string) error {
+	if d.Width <= 0 {
+		return d.Line("%s", text)
+	}
+	return d.lines(d.Wrap(text, "", "  "))
+}
+
+func (d *Deps) lines(lines []string) error {
+	for _, line := range lines {
+		if err := d.Line("%s", line); err != nil {
+			return err
+		}
 	}
 	return nil
 }

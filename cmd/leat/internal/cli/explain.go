@@ -105,18 +105,12 @@ func printAnswers(d *Deps, answers []answerRow) error {
 		return d.Line("Nothing stands still.")
 	}
 	for _, a := range answers {
-		for _, line := range d.Wrap(a.sentence(), "", "  ") {
-			if err := d.Line("%s", line); err != nil {
-				return err
-			}
+		lines := d.Wrap(a.sentence(), "", "  ")
+		if a.Do != "" {
+			lines = append(lines, d.Wrap(show.Plain(a.Do), "  to do: ", "         ")...)
 		}
-		if a.Do == "" {
-			continue
-		}
-		for _, line := range d.Wrap(show.Plain(a.Do), "  to do: ", "         ") {
-			if err := d.Line("%s", line); err != nil {
-				return err
-			}
+		if err := d.lines(lines); err != nil {
+			return err
 		}
 	}
 	return nil

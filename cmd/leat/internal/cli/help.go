@@ -56,6 +56,8 @@ func Examples(leaf *kong.Node) (lines []string) {
 }
 
 // examples has at least one command a line for each command.
+//
+//nolint:dupword // a line may end as the next one begins
 const examples = `run --config leat.yaml
 relay --brokers k1:9092 --group default
 health --live

@@ -110,8 +110,24 @@ func (s *Status) once(d *Deps) error {
 	return state.print(d)
 }
 
+// roomForRemarks is how wide a terminal is that has room for remarks behind the figures of a slot.
+const roomForRemarks = 120
+
 func (s *statusRow) print(d *Deps) error {
-	if err := s.list().Print(d.Printer, s.lines(), ""); err != nil {
+	list, lines := s.list(), s.lines()
+	var remarks []string
+	if d.Width > 0 && d.Width < roomForRemarks {
+		list.Columns = list.Columns[:len(list.Columns)-1]
+		for _, l := range lines {
+			if text := l.remarks(); text != "" {
+				remarks = append(remarks, d.Wrap(fmt.Sprintf("%s group %s, slot %s: %s", text[:1], show.Cell(l.group.Name), l.number(), text[2:]), "", "  ")...)
+			}
+		}
+	}
+	if err := list.Print(d.Printer, lines, ""); err != nil {
+		return err
+	}
+	if err := d.lines(remarks); err != nil {
 		return err
 	}
 	if out := s.outages(); len(out) > 0 {

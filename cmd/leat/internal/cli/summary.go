@@ -143,7 +143,8 @@ func printSummaries(d *Deps, all []summaryRow) error {
 	if len(all) == 0 {
 		return d.Line("No relay group has begun to read, and nothing waits.")
 	}
-	for _, s := range all {
+	for i := range all {
+		s := &all[i]
 		if err := d.Line("%s", s.line()); err != nil {
 			return err
 		}
@@ -157,7 +158,7 @@ func printSummaries(d *Deps, all []summaryRow) error {
 }
 
 // line is a group in one line.
-func (s summaryRow) line() string {
+func (s *summaryRow) line() string {
 	name := strings.Trim(s.Outbox+"/"+s.Group, "/")
 	if name == "" {
 		name = "outbox"

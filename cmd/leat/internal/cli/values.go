@@ -40,17 +40,13 @@ func (e *Every) Decode(ctx *kong.DecodeContext) error {
 		return nil
 	}
 	var span Span
-	err := span.UnmarshalText([]byte(text))
-	switch {
-	case token.Type == kong.FlagValueToken: // --watch=
+	wrong := span.UnmarshalText([]byte(text))
+	if wrong == nil || token.Type == kong.FlagValueToken { // else it is another word
 		ctx.Scan.Pop()
-	case err != nil:
-		return nil // it is another word
-	default:
-		ctx.Scan.Pop()
+		*e = Every(span)
+		return wrong
 	}
-	*e = Every(span)
-	return err
+	return nil
 }
 
 // Moment is a time of a flag: RFC 3339, a day, now, or a duration ago.

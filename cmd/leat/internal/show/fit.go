@@ -9,12 +9,14 @@ import (
 // narrowest is what is left of a column of text, if the terminal has no room for it.
 const narrowest = 8
 
-// fit cuts columns of text to the width of the terminal, the widest ones first, ids last, since they
-// are to be copied. Numbers stay whole. The first row has the titles.
-func (p *Printer) fit(rows [][]string, right []bool) {
+// fit cuts columns of text to the width of the terminal, the widest ones first, and reports whether that
+// was enough. Ids come last, since they are to be copied, and so does a column without a title, which has
+// remarks. Numbers stay whole. The first row has the titles.
+func (p *Printer) fit(rows [][]string, right []bool) bool {
 	if p.Width <= 0 || len(rows) == 0 {
-		return
+		return true
 	}
+	last := func(i int) bool { return rows[0][i] == "" || strings.HasSuffix(rows[0][i], "ID") }
 	const gap = 2
 	widths := make([]int, len(rows[0]))
 	total := -gap
@@ -24,11 +26,11 @@ func (p *Printer) fit(rows [][]string, right []bool) {
 		}
 		total += widths[i] + gap
 	}
-	for _, ids := range []bool{false, true} {
+	for _, late := range []bool{false, true} {
 		for total > p.Width {
 			widest := -1
 			for i, width := range widths {
-				if !right[i] && strings.HasSuffix(rows[0][i], "ID") == ids && width > max(narrowest, len(rows[0][i])) && (widest < 0 || width > widths[widest]) {
+				if !right[i] && last(i) == late && width > max(narrowest, len(rows[0][i])) && (widest < 0 || width > widths[widest]) {
 					widest = i
 				}
 			}
@@ -46,4 +48,5 @@ func (p *Printer) fit(rows [][]string, right []bool) {
 			}
 		}
 	}
+	return total <= p.Width
 }

@@ -75,7 +75,7 @@ func (l List[T]) table(p *Printer, rows []T) error {
 		}
 		cells = append(cells, line)
 	}
-	p.fit(cells, right)
+	fits := p.fit(cells, right)
 	for i, line := range cells {
 		var row table.Row
 		for _, cell := range line {
@@ -88,9 +88,9 @@ func (l List[T]) table(p *Printer, rows []T) error {
 		}
 	}
 	t.SetColumnConfigs(configs)
-	if p.Width > 0 {
+	if !fits { // a line never wraps
 		style := t.Style()
-		style.Size.WidthMax = p.Width // where numbers alone are too many: a line never wraps
+		style.Size.WidthMax = p.Width
 		t.SetStyle(*style)
 	}
 	return p.Line("%s", t.Render())
