@@ -3,6 +3,8 @@ package dashboard
 import (
 	"fmt"
 	"time"
+
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // alarm is something that an operator should look at. Severity is fail or warn.
@@ -55,7 +57,9 @@ func (g groupStatus) alarms() (all []alarm) {
 			add("fail", "slot %d: nobody leads, and %d messages wait", s.Slot, s.Backlog)
 		}
 	}
-	if n := len(g.Out); n > 0 {
+	if n := len(g.Out); n > 0 && (driver.Outage{Error: g.Out[0].Error}).Whole() {
+		add("fail", "%s, since %s, for %d topics", g.Out[0].Error, g.Out[0].Since.Format(time.RFC3339), n)
+	} else if n > 0 {
 		add("fail", "%d destinations are out, %q since %s: %s", n, g.Out[0].Topic, g.Out[0].Since.Format(time.RFC3339), g.Out[0].Error)
 	}
 	if len(g.Paused) > 0 {

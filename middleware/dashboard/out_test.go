@@ -27,6 +27,9 @@ func TestOut(t *testing.T) {
 	require.NotContains(t, page, script)
 	overview := s.get("/").Body.String()
 	require.Contains(t, overview, "1 destinations are out, &#34;crm&#34; since 2026-03-01T12:00:00Z")
+	out.Error = "leat: kafka at [k1:9092] does not answer: EOF"
+	require.NoError(t, keeper.KeepOutages(t.Context(), []driver.Outage{out}))
+	require.Contains(t, s.get("/").Body.String(), out.Error+", since 2026-03-01T12:00:00Z, for 1 topics", "it is not the topic that is out")
 }
 
 // The badge leads to the outbox in which records are parked, and each page that is about one

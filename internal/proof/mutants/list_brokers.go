@@ -266,6 +266,22 @@ func brokerMutants() []Mutant {
 			Package: streams, Test: "TestO2_FailurePointOfSending", Needs: Redis,
 		},
 		{
+			Name: "redis-outage-is-of-a-topic", Breaks: []string{"O8"},
+			Change:  "the error of a server that is away does not name it",
+			File:    streams + "/link.go",
+			Old:     `	return nil, s.out(err)`,
+			New:     `	return nil, err`,
+			Package: streams, Test: "TestO8_OutageNamesTheServer", Needs: Redis,
+		},
+		{
+			Name: "status-blames-topics-for-their-broker", Breaks: []string{"O8"},
+			Change:  "a destination that is away is told by the topics whose records have met it",
+			File:    "cmd/leat/internal/cli/outages.go",
+			Old:     `	if (driver.Outage{Error: l.first.Error}).Whole() {`,
+			New:     `	if (driver.Outage{Error: l.group}).Whole() {`,
+			Package: "cmd/leat/internal/cli", Test: "TestOutageLines",
+		},
+		{
 			Name: "amqp-declares-once", Breaks: []string{"O8"},
 			Change:  "what was deleted on the broker is not declared again",
 			File:    rabbit + "/publish.go",
