@@ -38,7 +38,7 @@ var special = map[string]string{
 	"actor": " ", "reason": " ", "config": "/nowhere", "profile": "p", "database": "ftp://", "brokers": "k1:9092,k2", "file": "/nowhere/x",
 	"schema": tooLong, "outbox": tooLong, "inbox": tooLong, "dedupe": tooLong, "kind": "typo", "to-topic": "a b", "positions-topic": "a/b",
 	"hide-header": " ", "proxy-user": "X User", "proxy-group": "X:Groups",
-	"slots": "none", "compression": "zip", "slo": "soon", "metrics": "x:y", "log-level": "loud", "url": "::nowhere", "for": "oracle",
+	"slots": "none", "compression": "zip", "slo": "soon", "metrics": "x:y", "log-level": "loud", "sink": "ftp://nowhere", "url": "::nowhere", "for": "oracle",
 }
 
 // Each flag of each command refuses a wrong value, with a message that names the flag and

@@ -27,9 +27,19 @@ func TestOut(t *testing.T) {
 	require.NotContains(t, page, script)
 	overview := s.get("/").Body.String()
 	require.Contains(t, overview, "1 destinations are out, &#34;crm&#34; since 2026-03-01T12:00:00Z")
-	out.Error = "leat: kafka at [k1:9092] does not answer: EOF"
+}
+
+// A destination that is away is an alarm of its own, and not of a topic.
+func TestOut_Whole(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	session, err := s.ob.Source(memoutbox.SourceConfig{}).Acquire(t.Context(), time.Minute)
+	require.NoError(t, err)
+	keeper, ok := session.(driver.OutageKeeper)
+	require.True(t, ok)
+	out := driver.Outage{Topic: "crm", Since: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Cause: "outage", Error: "leat: kafka at [k1:9092] does not answer: EOF"}
 	require.NoError(t, keeper.KeepOutages(t.Context(), []driver.Outage{out}))
-	require.Contains(t, s.get("/").Body.String(), out.Error+", since 2026-03-01T12:00:00Z, for 1 topics", "it is not the topic that is out")
+	require.Contains(t, s.get("/").Body.String(), out.Error+", since 2026-03-01T12:00:00Z, for 1 topics")
 }
 
 // The badge leads to the outbox in which records are parked, and each page that is about one

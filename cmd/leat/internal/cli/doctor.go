@@ -160,6 +160,7 @@ func (c *Doctor) checks(d *Deps, db open.Database, kafka sink.Closer) ([]doctor.
 	if kafka != nil {
 		all = append(all, sink.Checks(kafka, c.usesOf(db))...)
 	}
+	all = append(all, d.sinkChecks(db)...)
 	return c.redisChecks(d, all)
 }
 

@@ -28,6 +28,6 @@ func TestOutageLines(t *testing.T) {
 		`endpoint "a": the server at [https://api.example.com] does not answer: EOF`, "leat: rabbitmq at [r1:5672] has blocked its publishers: low on memory",
 	} {
 		line := outageLines("default", []outageRow{{Topic: "a", Cause: "outage", Since: now, Waiting: 1, Error: err}})[0]
-		require.Equal(t, err+" (since 0s; 1 topic, 1 record tried again)", line.text(now), "not the topic is out")
+		require.Equal(t, err+" (since 0ms; 1 topic, 1 record tried again)", line.text(now), "not the topic is out")
 	}
 }

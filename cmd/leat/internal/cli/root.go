@@ -7,7 +7,7 @@ type Root struct {
 	Globals
 
 	Run    Run    `cmd:"" help:"Run relays and maintenance as the file describes, until SIGTERM."`
-	Relay  Relay  `cmd:"" help:"Run one relay group to Kafka, without a file, until SIGTERM."`
+	Relay  Relay  `cmd:"" help:"Run one relay group without a file, to Kafka, RabbitMQ, Redis or NATS, until SIGTERM."`
 	Health Health `cmd:"" help:"Ask a daemon on this machine whether it is ready, or lives; exit status 1 if not."`
 
 	Status    Status    `cmd:"" help:"Health of the outbox and of its relay groups."`

@@ -64,7 +64,7 @@ type Relay struct {
 	MaxHeld        Text     `yaml:"max_held" doc:"Records that a slot may have set aside. Defaults to 100000."`
 	AdoptPosition  Text     `yaml:"adopt_position" doc:"true, once: a sink with exactly_once begins where the group stands. Defaults to false."`
 	Tail           *Tail    `yaml:"tail" doc:"Messages over logical replication as well, so that those of producers that ring no bell are found at once; {} is enough. Defaults to none."`
-	Sink           *Sink    `yaml:"sink" doc:"Destination: one of kafka, amqp and http. Required."`
+	Sink           *Sink    `yaml:"sink" doc:"Destination: one of kafka, amqp, redis, nats and http. Required."`
 }
 
 // Tail is a tail of a relay.
