@@ -118,8 +118,8 @@ func natsMutants() []Mutant {
 			Name: "nats-refused-is-sent", Breaks: []string{"O2"},
 			Change:  "a message that the stream has refused counts as delivered",
 			File:    folder + "/send.go",
-			Old:     `	c.results[place] = outbox.Failed(kind, fmt.Errorf("leat: NATS: %w", err))`,
-			New:     `	if c.results[place] = outbox.Failed(kind, fmt.Errorf("leat: NATS: %w", err)); kind == outbox.FailurePermanent {` + "\n\t\tc.results[place] = outbox.Result{}\n\t}",
+			Old:     `	c.results[place] = outbox.Failed(kind, err)`,
+			New:     `	if c.results[place] = outbox.Failed(kind, err); kind == outbox.FailurePermanent {` + "\n\t\tc.results[place] = outbox.Result{}\n\t}",
 			Package: folder, Test: "TestPermanent",
 		},
 		{
