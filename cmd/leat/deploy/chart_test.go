@@ -77,7 +77,7 @@ func rendered(t *testing.T, release string, changes map[string]any) (texts []str
 	helm := template.FuncMap{
 		"quote":     func(text string) string { return fmt.Sprintf("%q", text) },
 		"sha256sum": func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) },
-		"indent":    func(n int, text string) string { return indented(n, text) },
+		"indent":    indented,
 		"toJson": func(value any) (string, error) {
 			raw, err := json.Marshal(value)
 			return string(raw), err

@@ -93,14 +93,15 @@ type manifests struct {
 }
 
 // yaml is all of it as text.
-func (m *manifests) yaml(t *testing.T) (text string) {
+func (m *manifests) yaml(t *testing.T) string {
 	t.Helper()
+	var text strings.Builder
 	for _, object := range []any{m.account, m.config, m.deployment, m.job, m.budget} {
 		raw, err := kube.Marshal(object)
 		require.NoError(t, err)
-		text += string(raw)
+		text.Write(raw)
 	}
-	return text
+	return text.String()
 }
 
 // decoded decodes documents strictly, field by field, as Kubernetes does. Each kind is there at most once.

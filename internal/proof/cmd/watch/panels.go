@@ -15,6 +15,8 @@ import (
 var errPanel = errors.New("prometheus refuses the query of a panel")
 
 // panelVariables are what Grafana puts into the queries of its panels.
+//
+//nolint:gochecknoglobals // immutable and safe for concurrent use
 var panelVariables = strings.NewReplacer("$__rate_interval", "15s", "$outbox", name, "$group", "default")
 
 // panels asks Prometheus the query of each panel of the Grafana dashboard beside the rules. It returns how many

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -70,7 +71,7 @@ func writeFiles(dir, rules, target string) error {
 		return err
 	}
 	soon := filepath.Join(dir, "alerts.yml")
-	if err := os.WriteFile(soon, hurried(content), 0o600); err != nil {
+	if err := os.WriteFile(soon, hurried(content), 0o600); err != nil { //nolint:gosec // of a directory of its own
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, "prometheus.yml"), fmt.Appendf(nil, config, soon, target), 0o600)
@@ -78,12 +79,11 @@ func writeFiles(dir, rules, target string) error {
 
 // graph is a page of Prometheus with what the story is about, over the last minutes.
 func (p *scraper) graph() string {
-	page, next := p.url+"/graph", "?"
+	var graphs []string
 	for i, expr := range []string{"sum by (topic) (rate(leat_relay_settled_messages_total[15s]))", "max by (state) (leat_outbox_oldest_waiting_seconds)", "leat_outbox_held_messages"} {
-		page += next + fmt.Sprintf("g%d.tab=0&g%d.range_input=5m&g%d.expr=%s", i, i, i, url.QueryEscape(expr))
-		next = "&"
+		graphs = append(graphs, fmt.Sprintf("g%d.tab=0&g%d.range_input=5m&g%d.expr=%s", i, i, i, url.QueryEscape(expr)))
 	}
-	return page
+	return p.url + "/graph?" + strings.Join(graphs, "&")
 }
 
 // freeAddress is one that nobody listens at, a moment ago.
