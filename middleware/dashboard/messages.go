@@ -114,7 +114,7 @@ func (c *call) message() (messageRow, error) {
 		return messageRow{}, err
 	}
 	row := messageRow{recordRow: recordOf(r), Outbox: name}
-	if err := c.disclose(&row, r.Message); err != nil {
+	if err := c.disclose(&row, &r); err != nil {
 		return row, err
 	}
 	trace, err := c.traceOf(name, admin.TraceQuery{ID: r.ID, Since: r.CreatedAt.Add(-time.Second)})
@@ -128,15 +128,15 @@ func (c *call) message() (messageRow, error) {
 }
 
 // disclose shows what a message says to those who may see it, and tells that it did.
-func (c *call) disclose(row *messageRow, m outbox.Message) error {
+func (c *call) disclose(row *messageRow, r *outbox.Record) error {
 	if !c.who.Has(RolePayload) {
 		return nil
 	}
-	if err := c.viewed(View{Outbox: row.Outbox, Topic: m.Topic, ID: m.ID}); err != nil {
+	if err := c.viewed(View{Outbox: row.Outbox, Topic: r.Topic, ID: r.ID}); err != nil {
 		return err
 	}
-	row.Headers = c.d.cfg.Redact.headers(m.Headers)
-	row.Payload = c.d.view(m.Topic, m.Headers, m.Payload)
+	row.Headers = c.d.cfg.Redact.headers(r.Headers)
+	row.Payload = c.d.view(r.Topic, outbox.ToWatermill(r).Metadata, r.Payload)
 	return nil
 }
 
@@ -149,7 +149,7 @@ func (c *call) payload() error {
 	if err != nil {
 		return err
 	}
-	return c.download("message-"+strconv.FormatInt(r.Seq, 10), r.Topic, r.Headers, r.Payload)
+	return c.download("message-"+strconv.FormatInt(r.Seq, 10), r.Topic, outbox.ToWatermill(&r).Metadata, r.Payload)
 }
 
 // download sends a payload as a file that no browser opens as a page.
