@@ -32,6 +32,7 @@ func Areas() []Area {
 		{"Batches", batchMutants()},
 		{"Caches in front of the inbox", cacheMutants()},
 		{"The Kafka subscriber", subscriberMutants()},
+		{"Payloads", contentMutants()},
 		{"Effects outside SQL", slices.Concat(dedupeMutants(), tokenMutants(), recordMutants(), sqlDedupeMutants())},
 		{"What an operator is told", loggerMutants()},
 		{"Viewers, strangers and secrets", strangerMutants()},
