@@ -1,0 +1,2 @@
+// Package registry x.
+package registry
