@@ -191,12 +191,17 @@ func matchFields(t reflect.Type, s *avro.Schema) error {
 	if err := json.Unmarshal(s.Canonical(), &node); err != nil {
 		return err
 	}
-	return (&matcher{records: map[string]map[string]any{}, seen: map[string]bool{}}).match(t, node)
+	return (&matcher{records: map[string]map[string]any{}, seen: map[recordOf]bool{}}).match(t, node)
 }
 
 type matcher struct {
 	records map[string]map[string]any
-	seen    map[string]bool
+	seen    map[recordOf]bool
+}
+
+type recordOf struct {
+	t    reflect.Type
+	name string
 }
 
 func (m *matcher) match(t reflect.Type, node any) error {
@@ -234,11 +239,14 @@ func (m *matcher) match(t reflect.Type, node any) error {
 }
 
 func (m *matcher) record(t reflect.Type, name string, record map[string]any) error {
-	if key := fmt.Sprint(t.PkgPath(), t, " ", name); t.Kind() != reflect.Struct || m.seen[key] {
+	pair := recordOf{t, name}
+	switch {
+	case t.Kind() == reflect.Map:
+		return fmt.Errorf("a map loses keys that %s lacks: use a struct", name)
+	case t.Kind() != reflect.Struct || m.seen[pair]:
 		return nil
-	} else {
-		m.seen[key] = true
 	}
+	m.seen[pair] = true
 	fields := map[string]reflect.Type{}
 	structFields(t, fields)
 	nodes, _ := record["fields"].([]any)

@@ -31,7 +31,7 @@ func Proto(r *Registry, m proto.Message, files fs.FS, o Options) (content.Codec,
 	}
 	d := m.ProtoReflect().Descriptor()
 	c := &protoCodec{message: m.ProtoReflect().Type(), index: indexOf(d)}
-	s, err := protoFile(d.ParentFile(), files)
+	s, err := r.protoFile(d.ParentFile(), files)
 	if err != nil {
 		return nil, fmt.Errorf("registry: message %s: %w", d.FullName(), err)
 	}
@@ -48,19 +48,19 @@ func Proto(r *Registry, m proto.Message, files fs.FS, o Options) (content.Codec,
 	return c, nil
 }
 
-// protoFile returns the subject of a file and those of its imports, in r or not.
-func protoFile(file protoreflect.FileDescriptor, files fs.FS) (*subject, error) {
+// protoFile returns the subject of a file, with those of its imports.
+func (r *Registry) protoFile(file protoreflect.FileDescriptor, files fs.FS) (*subject, error) {
 	text, err := fs.ReadFile(files, file.Path())
 	if err != nil {
 		return nil, fmt.Errorf("the text of its file: %w", err)
 	}
-	s := &subject{name: file.Path(), schema: sr.Schema{Schema: string(text), Type: sr.TypeProtobuf}}
+	s := &subject{r: r, name: file.Path(), schema: sr.Schema{Schema: string(text), Type: sr.TypeProtobuf}}
 	for i := range file.Imports().Len() {
 		imported := file.Imports().Get(i)
 		if strings.HasPrefix(imported.Path(), "google/protobuf/") {
 			continue
 		}
-		child, err := protoFile(imported, files)
+		child, err := r.protoFile(imported, files)
 		if err != nil {
 			return nil, err
 		}
