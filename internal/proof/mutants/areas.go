@@ -33,6 +33,7 @@ func Areas() []Area {
 		{"Caches in front of the inbox", cacheMutants()},
 		{"The Kafka subscriber", subscriberMutants()},
 		{"Effects outside SQL", slices.Concat(dedupeMutants(), tokenMutants(), recordMutants(), sqlDedupeMutants())},
+		{"Schemas and a registry", registryMutants()},
 		{"What an operator is told", loggerMutants()},
 		{"Viewers, strangers and secrets", strangerMutants()},
 		{"What a message costs", costMutants()},

@@ -23,14 +23,14 @@ import (
 func Avro[T any](r *Registry, schema string, o Options) (content.Codec, error) {
 	parsed, err := avro.Parse(schema)
 	if err != nil {
-		return nil, fmt.Errorf("registry: %w", err)
+		return nil, fmt.Errorf("leat: registry: %w", err)
 	}
 	name, aliases := recordName(parsed)
 	if name == "" {
-		return nil, errors.New("registry: the schema is not that of an Avro record")
+		return nil, errors.New("leat: registry: the schema is not that of an Avro record")
 	}
 	if err := matchFields(reflect.TypeFor[T](), parsed); err != nil {
-		return nil, fmt.Errorf("registry: record %s: %w", name, err)
+		return nil, fmt.Errorf("leat: registry: record %s: %w", name, err)
 	}
 	s := &subject{schema: sr.Schema{Schema: schema, Type: sr.TypeAvro}, explain: func(latest string) string { return incompatible(latest, parsed) }}
 	if err := r.add(s, name, o); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/leat-go/leat/middleware/content/registry"
 )
 
-// C10: what the encoder would drop, or could not write, is found when the codec is made, in
+// What the encoder would drop, or could not write, is found when the codec is made, in
 // nested records, lists, maps and unions, too.
 func TestAvro_FieldsOfBoth(t *testing.T) {
 	t.Parallel()
@@ -91,7 +91,7 @@ func TestAvro_FieldsOfBoth(t *testing.T) {
 	})
 	check("is not a struct", func() (content.Codec, error) { return registry.Avro[map[string]any](r, orderSchema, o) })
 	check("not that of an Avro record", func() (content.Codec, error) { return registry.Avro[orderPlaced](r, `"string"`, o) })
-	check("registry: ", func() (content.Codec, error) { return registry.Avro[orderPlaced](r, `{"type":`, o) })
+	check("leat: registry: ", func() (content.Codec, error) { return registry.Avro[orderPlaced](r, `{"type":`, o) })
 }
 
 func TestAvro_Values(t *testing.T) {
@@ -107,7 +107,7 @@ func TestAvro_Values(t *testing.T) {
 
 // Writers are other versions, other types, and other records of the same name: what is ours is
 // read by Avro's rules, and all else is refused for good.
-func TestC11_Writers(t *testing.T) {
+func TestAvro_Writers(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	reader := strings.Replace(orderSchema, `"namespace"`, `"aliases":["Order","old.Placed"],"namespace"`, 1)
@@ -233,9 +233,9 @@ func TestProto(t *testing.T) {
 	require.NoError(t, r.Ready(t.Context()))
 }
 
-// C13: another message of the file, or of another file, would decode without an error. It is
+// Another message of the file, or of another file, would decode without an error. It is
 // refused for good.
-func TestC13_OtherMessages(t *testing.T) {
+func TestProto_OtherMessages(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	r := f.open(t, registry.Config{Register: true})
@@ -277,8 +277,8 @@ func TestProto_Files(t *testing.T) {
 	require.ErrorContains(t, err, `shop/order.proto is another version than the compiled one: it has "shop.OrderShipped" in its place`)
 }
 
-// C15: a value that the schema does not allow does not commit, and none reaches the handler.
-func TestC15_JSONIsValidated(t *testing.T) {
+// A value that the schema does not allow does not commit, and none reaches the handler.
+func TestJSON(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	validate := func(b []byte) error {

@@ -16,8 +16,8 @@ const magic = 0
 const maxIndex = 64
 
 var (
-	errFrame = errors.New("registry: the payload does not begin with a zero byte and the id of a schema")
-	errIndex = errors.New("registry: the payload has no valid index of a Protobuf message")
+	errFrame = errors.New("leat: registry: the payload does not begin with a zero byte and the id of a schema")
+	errIndex = errors.New("leat: registry: the payload has no valid index of a Protobuf message")
 )
 
 // appendFrame appends the bytes that precede a payload.

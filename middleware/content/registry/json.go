@@ -18,10 +18,10 @@ import (
 func JSON(r *Registry, schema string, validate func([]byte) error, o Options) (content.Codec, error) {
 	var head struct{ Title string }
 	if err := json.Unmarshal([]byte(schema), &head); err != nil {
-		return nil, fmt.Errorf("registry: JSON Schema: %w", err)
+		return nil, fmt.Errorf("leat: registry: JSON Schema: %w", err)
 	}
 	if validate == nil {
-		return nil, errors.New("registry: JSON Schema: a function that validates is required")
+		return nil, errors.New("leat: registry: JSON Schema: a function that validates is required")
 	}
 	s := &subject{schema: sr.Schema{Schema: schema, Type: sr.TypeJSON}}
 	if err := r.add(s, head.Title, o); err != nil {

@@ -27,16 +27,16 @@ import (
 // versions: add messages at the end of the file.
 func Proto(r *Registry, m proto.Message, files fs.FS, o Options) (content.Codec, error) {
 	if m == nil {
-		return nil, errors.New("registry: a message is required")
+		return nil, errors.New("leat: registry: a message is required")
 	}
 	d := m.ProtoReflect().Descriptor()
 	c := &protoCodec{message: m.ProtoReflect().Type(), index: indexOf(d)}
 	s, err := r.protoFile(d.ParentFile(), files)
 	if err != nil {
-		return nil, fmt.Errorf("registry: message %s: %w", d.FullName(), err)
+		return nil, fmt.Errorf("leat: registry: message %s: %w", d.FullName(), err)
 	}
 	if top, err := topMessage(s.schema.Schema, c.index[0]); err != nil || top != c.top() {
-		return nil, fmt.Errorf("registry: message %s: %s is another version than the compiled one: it has %q in its place", d.FullName(), d.ParentFile().Path(), top)
+		return nil, fmt.Errorf("leat: registry: message %s: %s is another version than the compiled one: it has %q in its place", d.FullName(), d.ParentFile().Path(), top)
 	}
 	c.s = s
 	if err := r.add(s, string(d.FullName()), o); err != nil {

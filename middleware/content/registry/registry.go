@@ -51,10 +51,10 @@ type Registry struct {
 // schema does, and so does Ready.
 func New(cfg Config) (*Registry, error) {
 	if cfg.Client == nil {
-		return nil, errors.New("registry: Config.Client is required")
+		return nil, errors.New("leat: registry: Config.Client is required")
 	}
 	if cfg.Timeout < 0 || cfg.Retry < 0 {
-		return nil, errors.New("registry: Config.Timeout and Config.Retry must not be negative")
+		return nil, errors.New("leat: registry: Config.Timeout and Config.Retry must not be negative")
 	}
 	r := &Registry{client: cfg.Client, register: cfg.Register, timeout: cfg.Timeout, retry: cfg.Retry, ids: map[int]*answer[written]{}}
 	if r.timeout == 0 {
@@ -97,9 +97,9 @@ func (r *Registry) add(s *subject, fallback string, o Options) error {
 	}
 	switch {
 	case s.name == "":
-		return errors.New("registry: Options.Subject is required for a schema without a name")
+		return errors.New("leat: registry: Options.Subject is required for a schema without a name")
 	case o.ID < 0 || o.ID > math.MaxInt32:
-		return fmt.Errorf("registry: subject %s: Options.ID = %d is not the id of a schema", s.name, o.ID)
+		return fmt.Errorf("leat: registry: subject %s: Options.ID = %d is not the id of a schema", s.name, o.ID)
 	case o.ID > 0:
 		s.id.value.Store(&known{id: o.ID})
 	}
@@ -124,7 +124,7 @@ func (s *subject) frame() ([]byte, error) {
 	return appendFrame(make([]byte, 0, 64), k.id), nil
 }
 
-func (s *subject) wrap(err error) error { return fmt.Errorf("registry: subject %s: %w", s.name, err) }
+func (s *subject) wrap(err error) error { return fmt.Errorf("leat: registry: subject %s: %w", s.name, err) }
 
 // isOwn reports whether id is that of the subject's schema, without asking.
 func (s *subject) isOwn(id int) bool {

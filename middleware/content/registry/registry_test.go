@@ -201,9 +201,9 @@ func TestRetry(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// C8: an outage parks nothing, however often the message comes; a payload that nobody can read is
+// An outage parks nothing, however often the message comes; a payload that nobody can read is
 // parked at once.
-func TestC8_OutageParksNothing(t *testing.T) {
+func TestOutageParksNothing(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	b, err := orders(f.open(t, registry.Config{Register: true})).Encode(orderPlaced{"a", 1})

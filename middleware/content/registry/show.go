@@ -21,7 +21,7 @@ func (r *Registry) Show(_ string, _ map[string]string, payload []byte) ([]byte, 
 	}
 	text, err := r.show(id, data)
 	if err != nil {
-		return nil, fmt.Errorf("registry: payload of schema %d: %w", id, err)
+		return nil, fmt.Errorf("leat: registry: payload of schema %d: %w", id, err)
 	}
 	return text, nil
 }
