@@ -23,27 +23,22 @@ type RegistryEnv struct {
 	URL string
 	// Namespace is valid for Avro and Protobuf.
 	Namespace string
-	// Version is the server's version.
-	Version string
 }
 
-// Registry returns a namespace on the shared server, which takes schemas of any compatibility
-// until its configuration says otherwise. Without one the test is skipped, in CI it fails.
+// Registry returns a namespace on the shared server. Without one the test is skipped, in CI it
+// fails.
 func Registry(tb testing.TB) *RegistryEnv {
 	tb.Helper()
 	service, err := shared.service(context.Background(), KindApicurio)
 	Available(tb, err)
 	shared.slot(KindApicurio).announce.Do(func() { tb.Log("this run uses ", service.line()) })
-
-	return &RegistryEnv{URL: service.Address, Namespace: "leat_test_" + uniqueName(), Version: service.Version}
+	return &RegistryEnv{URL: service.Address, Namespace: "leat_test_" + uniqueName()}
 }
 
 // RegistryServer is an Apicurio Registry of a test's own, which forgets everything when it ends.
 type RegistryServer struct {
 	private
-
-	// URL is that of Confluent's API. It stays the same across restarts.
-	URL string
+	URL string // of Confluent's API; it stays the same across restarts
 }
 
 // PrivateRegistry starts a server of the test's own. It takes some ten seconds. Where there is
@@ -71,23 +66,16 @@ func (s *RegistryServer) Kill() {
 // Pause stops the server without closing its connections, until resume is called.
 func (s *RegistryServer) Pause() (resume func()) {
 	s.tb.Helper()
-	signal := func(sig syscall.Signal) {
-		if err := s.own.Signal(sig); err != nil {
-			s.tb.Error(err)
-		}
+	if err := s.own.Signal(syscall.SIGSTOP); err != nil {
+		s.tb.Fatal(err)
 	}
-	signal(syscall.SIGSTOP)
-
-	return func() { signal(syscall.SIGCONT) }
+	return func() { _ = s.own.Signal(syscall.SIGCONT) }
 }
 
 // resolveApicurio goes through the places where Apicurio Registry may come from. Nothing plays it.
 func resolveApicurio(ctx context.Context) (Service, error) {
 	if url := os.Getenv(EnvRegistry); url != "" {
 		return Service{Kind: KindApicurio, Address: url, Version: apicurioVersion, Origin: "address in " + EnvRegistry, Real: true}, nil
-	}
-	if s, ok := detached(ctx, KindApicurio); ok {
-		return s, nil
 	}
 	service, s, err := startOwnApicurio(ctx)
 	if err == nil {
@@ -99,9 +87,6 @@ func resolveApicurio(ctx context.Context) (Service, error) {
 
 // apicurioVersion is the Apicurio Registry that is fetched.
 const apicurioVersion = "3.0.9"
-
-// apicurioAPI is the path of Confluent's API.
-const apicurioAPI = "/apis/ccompat/v7"
 
 //go:embed sums/apicurio.sha256
 var apicurioSums []byte
@@ -156,7 +141,7 @@ func startOwnApicurio(ctx context.Context) (Service, *server, error) {
 	}
 
 	return Service{
-		Kind: KindApicurio, Address: "http://" + s.address() + apicurioAPI, Version: s.version,
+		Kind: KindApicurio, Address: "http://" + s.address() + "/apis/ccompat/v7", Version: s.version,
 		Origin: "Apicurio Registry started with " + found.java, Real: true,
 	}, s, nil
 }
@@ -191,15 +176,14 @@ func fetchApicurio(ctx context.Context, dir string) (err error) {
 	if err := pinned.checkDir(dir, ".gz"); err != nil {
 		return err
 	}
-	path := filepath.Join(dir, "apicurio-registry-app-"+apicurioVersion+"-all.tar.gz")
-	packed, err := os.Open(path)
+	packed, err := os.Open(filepath.Join(dir, "apicurio-registry-app-"+apicurioVersion+"-all.tar.gz"))
 	if err != nil {
-		return fmt.Errorf("testenv: %w", err)
+		return err
 	}
-	defer func() { err = errors.Join(err, packed.Close(), os.Remove(path)) }()
+	defer func() { err = errors.Join(err, packed.Close(), os.Remove(packed.Name())) }()
 	plain, err := gzip.NewReader(packed)
 	if err != nil {
-		return fmt.Errorf("testenv: %w", err)
+		return err
 	}
 
 	return unpackTar(plain, dir)

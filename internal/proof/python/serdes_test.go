@@ -64,7 +64,7 @@ func TestSerdes_BothDirections(t *testing.T) {
 
 	run("", "write", db.URL, "orders")
 	codecs := serdes(t, env, message.New().Interface())
-	rows, err := db.Pool.Query(s.ctx, `SELECT event_type, payload FROM leat.outbox WHERE topic = 'orders'`)
+	rows, err := db.Pool.Query(s.ctx, `SELECT type, payload FROM leat.outbox WHERE topic = 'orders'`)
 	require.NoError(t, err)
 	defer rows.Close()
 	var read int

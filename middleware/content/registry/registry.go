@@ -124,7 +124,9 @@ func (s *subject) frame() ([]byte, error) {
 	return appendFrame(make([]byte, 0, 64), k.id), nil
 }
 
-func (s *subject) wrap(err error) error { return fmt.Errorf("leat: registry: subject %s: %w", s.name, err) }
+func (s *subject) wrap(err error) error {
+	return fmt.Errorf("leat: registry: subject %s: %w", s.name, err)
+}
 
 // isOwn reports whether id is that of the subject's schema, without asking.
 func (s *subject) isOwn(id int) bool {
