@@ -266,7 +266,7 @@ func TestProto_Files(t *testing.T) {
 	t.Parallel()
 	r := newFake(t).open(t, registry.Config{})
 	_, err := registry.Proto(r, nil, shopFiles("shop"), registry.Options{})
-	require.ErrorContains(t, err, "a message is required")
+	require.ErrorContains(t, err, "message = <nil>: is required")
 	files := shopFiles("shop")
 	delete(files, "shop/money.proto")
 	_, err = registry.Proto(r, shopMessage("shop", "OrderPlaced"), files, registry.Options{})
@@ -312,7 +312,7 @@ func TestJSON(t *testing.T) {
 	require.Equal(t, asked, f.asked.Load())
 
 	_, err = registry.JSON(r, `{}`, validate, registry.Options{})
-	require.ErrorContains(t, err, "Options.Subject is required")
+	require.ErrorContains(t, err, `Subject = "": is required`)
 	_, err = registry.JSON(r, `{"title":"a"}`, nil, registry.Options{})
 	require.ErrorContains(t, err, "is required")
 	_, err = registry.JSON(r, `[`, validate, registry.Options{})

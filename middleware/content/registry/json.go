@@ -2,13 +2,13 @@ package registry
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/sr"
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/middleware/content"
+	"github.com/leat-go/leat/outbox"
 )
 
 // JSON returns the codec of encoding/json for values that schema, a JSON Schema, allows. Before
@@ -21,7 +21,7 @@ func JSON(r *Registry, schema string, validate func([]byte) error, o Options) (c
 		return nil, fmt.Errorf("leat: registry: JSON Schema: %w", err)
 	}
 	if validate == nil {
-		return nil, errors.New("leat: registry: JSON Schema: a function that validates is required")
+		return nil, outbox.ConfigError("validate", nil, "is required")
 	}
 	s := &subject{schema: sr.Schema{Schema: schema, Type: sr.TypeJSON}}
 	if err := r.add(s, head.Title, o); err != nil {

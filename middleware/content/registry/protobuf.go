@@ -16,6 +16,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/middleware/content"
+	"github.com/leat-go/leat/outbox"
 )
 
 // Proto returns the codec of messages of m's type. What it registers is the text of the
@@ -27,7 +28,7 @@ import (
 // versions: add messages at the end of the file.
 func Proto(r *Registry, m proto.Message, files fs.FS, o Options) (content.Codec, error) {
 	if m == nil {
-		return nil, errors.New("leat: registry: a message is required")
+		return nil, outbox.ConfigError("message", nil, "is required")
 	}
 	d := m.ProtoReflect().Descriptor()
 	c := &protoCodec{message: m.ProtoReflect().Type(), index: indexOf(d)}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/sr"
+
+	"github.com/leat-go/leat/outbox"
 )
 
 // ErrUnavailable is wrapped by errors of payloads whose schema could not be asked for, since
@@ -50,20 +53,19 @@ type Registry struct {
 // New returns a Registry. It does not ask the registry: the first payload with an unknown
 // schema does, and so does Ready.
 func New(cfg Config) (*Registry, error) {
-	if cfg.Client == nil {
-		return nil, errors.New("leat: registry: Config.Client is required")
+	switch {
+	case cfg.Client == nil:
+		return nil, outbox.ConfigError("Client", nil, "is required")
+	case cfg.Timeout < 0:
+		return nil, outbox.ConfigError("Timeout", cfg.Timeout, "must not be negative")
+	case cfg.Retry < 0:
+		return nil, outbox.ConfigError("Retry", cfg.Retry, "must not be negative")
 	}
-	if cfg.Timeout < 0 || cfg.Retry < 0 {
-		return nil, errors.New("leat: registry: Config.Timeout and Config.Retry must not be negative")
-	}
-	r := &Registry{client: cfg.Client, register: cfg.Register, timeout: cfg.Timeout, retry: cfg.Retry, ids: map[int]*answer[written]{}}
-	if r.timeout == 0 {
-		r.timeout = time.Second
-	}
-	if r.retry == 0 {
-		r.retry = time.Second
-	}
-	return r, nil
+	return &Registry{
+		client: cfg.Client, register: cfg.Register,
+		timeout: cmp.Or(cfg.Timeout, time.Second), retry: cmp.Or(cfg.Retry, time.Second),
+		ids: map[int]*answer[written]{},
+	}, nil
 }
 
 // Options say how a codec's schema is found in the registry.
@@ -91,15 +93,12 @@ type subject struct {
 type known struct{ id, version int }
 
 func (r *Registry) add(s *subject, fallback string, o Options) error {
-	s.r = r
-	if s.name = o.Subject; s.name == "" {
-		s.name = fallback
-	}
+	s.r, s.name = r, cmp.Or(o.Subject, fallback)
 	switch {
 	case s.name == "":
-		return errors.New("leat: registry: Options.Subject is required for a schema without a name")
+		return outbox.ConfigError("Subject", `""`, "is required for a schema without a name")
 	case o.ID < 0 || o.ID > math.MaxInt32:
-		return fmt.Errorf("leat: registry: subject %s: Options.ID = %d is not the id of a schema", s.name, o.ID)
+		return outbox.ConfigError("ID", o.ID, "is not the id of a schema")
 	case o.ID > 0:
 		s.id.value.Store(&known{id: o.ID})
 	}

@@ -24,11 +24,11 @@ func TestNew_Refuses(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	_, err := registry.New(registry.Config{})
-	require.ErrorContains(t, err, "Config.Client")
+	require.ErrorContains(t, err, "Client = <nil>: is required")
 	_, err = registry.New(registry.Config{Client: must(sr.NewClient()), Retry: -1})
-	require.ErrorContains(t, err, "negative")
+	require.ErrorContains(t, err, "Retry = -1ns: must not be negative")
 	_, err = registry.Avro[orderPlaced](f.open(t, registry.Config{}), orderSchema, registry.Options{ID: -1})
-	require.ErrorContains(t, err, "Options.ID = -1")
+	require.ErrorContains(t, err, "ID = -1: is not the id of a schema")
 }
 
 // Construction asks nobody, twenty first payloads ask once, and later ones do not ask.
