@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -83,5 +84,5 @@ func unavailable(err error) error {
 // isMissing reports whether the registry itself says that it does not have what was asked for.
 func isMissing(err error) bool {
 	said, ok := errors.AsType[*sr.ResponseError](err)
-	return ok && said.StatusCode == 404 && said.ErrorCode != 0
+	return ok && said.StatusCode == http.StatusNotFound && said.ErrorCode != 0
 }

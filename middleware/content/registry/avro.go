@@ -68,15 +68,17 @@ type avroReader struct {
 	err    error
 }
 
+// ContentType implements content.Codec.
 func (*avroCodec[T]) ContentType() string { return "application/vnd.confluent.avro" }
 
+// Encode implements content.Codec.
 func (c *avroCodec[T]) Encode(v any) ([]byte, error) {
 	switch v := v.(type) {
-	case T:
 	case *T:
 		if v == nil {
 			return nil, c.s.wrap(errors.New("the value is nil"))
 		}
+	case T:
 	default:
 		return nil, c.s.wrap(fmt.Errorf("a %T is not a %s", v, reflect.TypeFor[T]()))
 	}
@@ -90,6 +92,7 @@ func (c *avroCodec[T]) Encode(v any) ([]byte, error) {
 	return b, nil
 }
 
+// Decode implements content.Codec.
 func (c *avroCodec[T]) Decode(payload []byte, v any) error {
 	if _, ok := v.(*T); !ok {
 		return c.s.wrap(fmt.Errorf("a %T is not a *%s", v, reflect.TypeFor[T]()))

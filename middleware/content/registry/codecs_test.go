@@ -41,9 +41,9 @@ func TestAvro_FieldsOfBoth(t *testing.T) {
 		Extra    bool
 	}
 	r := newFake(t).open(t, registry.Config{})
-	check := func(want string, make func() (content.Codec, error)) {
+	check := func(want string, open func() (content.Codec, error)) {
 		t.Helper()
-		_, err := make()
+		_, err := open()
 		if want == "" {
 			require.NoError(t, err)
 			return

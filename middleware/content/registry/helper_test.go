@@ -45,10 +45,10 @@ type fake struct {
 	fail  atomic.Pointer[http.HandlerFunc]
 }
 
-func newFake(t testing.TB) *fake {
-	t.Helper()
+func newFake(tb testing.TB) *fake {
+	tb.Helper()
 	f := &fake{Registry: srfake.New()}
-	t.Cleanup(f.Close)
+	tb.Cleanup(f.Close)
 	f.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		f.asked.Add(1)
 		if h := f.fail.Load(); h != nil {
@@ -73,21 +73,21 @@ func (f *fake) failWith(h http.HandlerFunc) { f.fail.Store(&h) }
 func (f *fake) recover() { f.fail.Store(nil) }
 
 // open returns a Registry of a new process.
-func (f *fake) open(t testing.TB, cfg registry.Config) *registry.Registry {
-	t.Helper()
-	return open(t, f.URL(), cfg)
+func (f *fake) open(tb testing.TB, cfg registry.Config) *registry.Registry {
+	tb.Helper()
+	return open(tb, f.URL(), cfg)
 }
 
-func open(t testing.TB, url string, cfg registry.Config) *registry.Registry {
-	t.Helper()
-	cfg.Client = newClient(t, url)
+func open(tb testing.TB, url string, cfg registry.Config) *registry.Registry {
+	tb.Helper()
+	cfg.Client = newClient(tb, url)
 	return must(registry.New(cfg))
 }
 
-func newClient(t testing.TB, url string) *sr.Client {
-	t.Helper()
+func newClient(tb testing.TB, url string) *sr.Client {
+	tb.Helper()
 	transport := &http.Transport{}
-	t.Cleanup(transport.CloseIdleConnections)
+	tb.Cleanup(transport.CloseIdleConnections)
 	return must(sr.NewClient(sr.URLs(url), sr.HTTPClient(&http.Client{Transport: transport})))
 }
 
@@ -149,7 +149,7 @@ func fill(m proto.Message, text string) proto.Message {
 	return m
 }
 
-func requireProto(t testing.TB, want, got proto.Message) {
-	t.Helper()
-	require.Equal(t, must(proto.MarshalOptions{Deterministic: true}.Marshal(want)), must(proto.MarshalOptions{Deterministic: true}.Marshal(got)), "want %v, got %v", want, got)
+func requireProto(tb testing.TB, want, got proto.Message) {
+	tb.Helper()
+	require.Equal(tb, must(proto.MarshalOptions{Deterministic: true}.Marshal(want)), must(proto.MarshalOptions{Deterministic: true}.Marshal(got)), "want %v, got %v", want, got)
 }

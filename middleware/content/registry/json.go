@@ -35,8 +35,10 @@ type jsonCodec struct {
 	validate func([]byte) error
 }
 
+// ContentType implements content.Codec.
 func (*jsonCodec) ContentType() string { return "application/vnd.confluent.json" }
 
+// Encode implements content.Codec.
 func (c *jsonCodec) Encode(v any) ([]byte, error) {
 	b, err := c.s.frame()
 	if err != nil {
@@ -52,6 +54,7 @@ func (c *jsonCodec) Encode(v any) ([]byte, error) {
 	return append(b, text...), nil
 }
 
+// Decode implements content.Codec.
 func (c *jsonCodec) Decode(payload []byte, v any) error {
 	id, text, err := cutFrame(payload)
 	if err != nil {

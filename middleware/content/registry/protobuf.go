@@ -93,6 +93,7 @@ func (c *protoCodec) top() protoreflect.FullName {
 	return d.FullName()
 }
 
+// ContentType implements content.Codec.
 func (*protoCodec) ContentType() string { return "application/vnd.confluent.protobuf" }
 
 func (c *protoCodec) cast(v any) (proto.Message, error) {
@@ -106,6 +107,7 @@ func (c *protoCodec) cast(v any) (proto.Message, error) {
 	return m, nil
 }
 
+// Encode implements content.Codec.
 func (c *protoCodec) Encode(v any) ([]byte, error) {
 	m, err := c.cast(v)
 	if err != nil {
@@ -121,6 +123,7 @@ func (c *protoCodec) Encode(v any) ([]byte, error) {
 	return b, nil
 }
 
+// Decode implements content.Codec.
 func (c *protoCodec) Decode(payload []byte, v any) error {
 	m, err := c.cast(v)
 	if err != nil {
@@ -180,7 +183,6 @@ func topMessage(text string, index int) (protoreflect.FullName, error) {
 			continue
 		case token == "}":
 			depth--
-			words = nil
 		case token != "{" && token != ";":
 			words = append(words, token)
 			continue

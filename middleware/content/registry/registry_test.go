@@ -114,10 +114,23 @@ func TestFailures(t *testing.T) {
 		body   string
 		outage bool
 	}{
-		{500, refusal, true}, {503, "", true}, {401, refusal, true}, {403, refusal, true}, {408, refusal, true}, {429, refusal, true},
-		{200, "<html>log in</html>", true}, {404, "<html>not here</html>", true}, {404, "", true}, {404, `{"message":"no route"}`, true},
-		{200, "{}", true}, {200, `{"id":0}`, true}, {304, "", true},
-		{400, refusal, false}, {404, refusal, false}, {409, refusal, false}, {422, refusal, false},
+		{500, refusal, true},
+		{503, "", true},
+		{401, refusal, true},
+		{403, refusal, true},
+		{408, refusal, true},
+		{429, refusal, true},
+		{200, "<html>log in</html>", true},
+		{404, "<html>not here</html>", true},
+		{404, "", true},
+		{404, `{"message":"no route"}`, true},
+		{200, "{}", true},
+		{200, `{"id":0}`, true},
+		{304, "", true},
+		{400, refusal, false},
+		{404, refusal, false},
+		{409, refusal, false},
+		{422, refusal, false},
 	} {
 		t.Run(fmt.Sprint(c.status, c.body), func(t *testing.T) {
 			t.Parallel()

@@ -24,9 +24,9 @@ type shop struct {
 	avro, proto, json content.Codec
 }
 
-func newShop(t testing.TB, url, namespace string, cfg registry.Config) shop {
-	t.Helper()
-	r := open(t, url, cfg)
+func newShop(tb testing.TB, url, namespace string, cfg registry.Config) shop {
+	tb.Helper()
+	r := open(tb, url, cfg)
 	return shop{
 		r,
 		must(registry.Avro[orderPlaced](r, strings.Replace(orderSchema, "shop", namespace, 1), registry.Options{})),
