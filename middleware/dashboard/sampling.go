@@ -3,8 +3,10 @@ package dashboard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -199,4 +201,135 @@ func (s *sampler) askInbox(ctx context.Context, in inboxadmin.Inbox) (i inboxSam
 	i.stats, err = in.Stats(ctx)
 	i.at = time.Now()
 	return i, err
+}
+
+// history is the figures of an outbox over the last half hour, a column a list.
+type history struct {
+	Outbox string `json:"outbox"`
+	// At are the times, in seconds since 1970.
+	At     []int64         `json:"at"`
+	Rate   []float64       `json:"enqueued_per_second"`
+	Groups []groupsHistory `json:"groups"`
+}
+
+// groupsHistory is that of a group; null before it was known.
+type groupsHistory struct {
+	Name    string     `json:"name"`
+	Lag     []*float64 `json:"lag_seconds"`
+	Backlog []*int64   `json:"backlog"`
+	Settled []*float64 `json:"settled_per_second"`
+}
+
+func (c *call) history() (history, error) {
+	name, _, err := c.outbox()
+	if err != nil {
+		return history{}, err
+	}
+	if err := c.q.done(); err != nil {
+		return history{}, err
+	}
+	if _, err := c.d.sampler.get(c.ctx(), idleAge); err != nil {
+		return history{}, err
+	}
+	return historyOf(name, c.d.sampler.past()), nil
+}
+
+func historyOf(name string, past []sample) history {
+	h := history{Outbox: name, At: []int64{}, Rate: []float64{}, Groups: []groupsHistory{}}
+	index := map[string]int{}
+	for i, s := range past {
+		o := outboxOf(name, s.outboxes[name])
+		o.rates(name, past[:i], s)
+		h.At = append(h.At, s.at.Unix())
+		h.Rate = append(h.Rate, o.Rate)
+		for _, g := range o.Groups {
+			at, known := index[g.Name]
+			if !known {
+				at = len(h.Groups)
+				index[g.Name] = at
+				h.Groups = append(h.Groups, groupsHistory{g.Name, make([]*float64, i), make([]*int64, i), make([]*float64, i)})
+			}
+			h.Groups[at].add(&g.Lag, &g.Backlog, &g.Settled)
+		}
+		for j := range h.Groups {
+			if len(h.Groups[j].Lag) <= i {
+				h.Groups[j].add(nil, nil, nil) // it is gone
+			}
+		}
+	}
+	return h
+}
+
+func (g *groupsHistory) add(lag *float64, backlog *int64, settled *float64) {
+	g.Lag, g.Backlog, g.Settled = append(g.Lag, lag), append(g.Backlog, backlog), append(g.Settled, settled)
+}
+
+// rates fills in what was enqueued and settled in a second, over about the last minute. Both
+// count numbers of the log, which have gaps: they are a little more than what there was.
+func (o *outboxStatus) rates(name string, past []sample, now sample) {
+	last := now.outboxes[name]
+	for _, s := range past {
+		first, ok := s.outboxes[name]
+		took := last.at.Sub(first.at)
+		if !ok || first.at.IsZero() || took > time.Minute || took < time.Second {
+			continue
+		}
+		perSecond := func(n int64) float64 { return max(0, math.Round(float64(n)/took.Seconds()*10)/10) }
+		o.Rate = perSecond(last.stats.LastSeq - first.stats.LastSeq)
+		for i, g := range o.Groups {
+			before, known := settled(first.stats, g.Name)
+			after, still := settled(last.stats, g.Name)
+			if known && still {
+				o.Groups[i].Settled = perSecond(after - before)
+			}
+		}
+		return
+	}
+}
+
+// settled is how far a group has come: the numbers of the log that are behind it in all slots.
+// It is not known before a relay has begun.
+func settled(s admin.Stats, group string) (n int64, known bool) {
+	for _, g := range s.Groups {
+		if g.Name != group || len(g.Slots) == 0 {
+			continue
+		}
+		n = s.LastSeq
+		for _, slot := range g.Slots {
+			n -= slot.Backlog
+		}
+		return n, true
+	}
+	return 0, false
+}
+
+// errNoStore is returned for a store that the dashboard does not have.
+var errNoStore = errors.New("leat: the dashboard has no such store")
+
+// OutboxStats returns Stats of the outbox called name, at most ten seconds old: of the sample
+// that all pages share, so that who asks as well, such as a sampler of metrics in the same
+// process, costs its database nothing. It returns the error of the store if it did not answer.
+func (d *Dashboard) OutboxStats(ctx context.Context, name string) (admin.Stats, error) {
+	s, err := d.sampler.get(ctx, idleAge)
+	if err != nil {
+		return admin.Stats{}, err
+	}
+	o, ok := s.outboxes[name]
+	if !ok {
+		return admin.Stats{}, fmt.Errorf("%w: outbox %q", errNoStore, name)
+	}
+	return o.stats, o.failed
+}
+
+// InboxStats does the same for the inbox called name.
+func (d *Dashboard) InboxStats(ctx context.Context, name string) (inboxadmin.Stats, error) {
+	s, err := d.sampler.get(ctx, idleAge)
+	if err != nil {
+		return inboxadmin.Stats{}, err
+	}
+	i, ok := s.inboxes[name]
+	if !ok {
+		return inboxadmin.Stats{}, fmt.Errorf("%w: inbox %q", errNoStore, name)
+	}
+	return i.stats, i.failed
 }
