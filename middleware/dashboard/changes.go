@@ -95,6 +95,9 @@ func (c *call) perform(a action, ch change) (changed, error) {
 	if err := admin.Complete(&by); err != nil {
 		return changed{}, err
 	}
+	if !ch.DryRun {
+		defer c.d.sampler.expire()
+	}
 	if !a.counts {
 		return c.performWhole(a, ch, by)
 	}

@@ -81,6 +81,9 @@ func (c *call) record() (outbox.Record, string, error) {
 		return outbox.Record{}, name, err
 	}
 	r, err := c.atNumber(ob, group, seq)
+	if errors.Is(err, errNothing) {
+		err = fmt.Errorf("%w: outbox %.100q has no record %d", errNothing, name, seq)
+	}
 	return r, name, err
 }
 

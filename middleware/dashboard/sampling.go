@@ -60,6 +60,8 @@ type sampler struct {
 	mu      sync.Mutex
 	running bool
 	last    sample
+	// stale is set if an operator has changed something since.
+	stale   bool
 	history []sample
 }
 
@@ -113,7 +115,14 @@ func (s *sampler) get(ctx context.Context, most time.Duration) (sample, error) {
 func (s *sampler) fresh(most time.Duration) (sample, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.last, !s.last.at.IsZero() && time.Since(s.last.at) < most
+	return s.last, !s.stale && !s.last.at.IsZero() && time.Since(s.last.at) < most
+}
+
+// expire has the next caller ask anew: who has changed something wants to see it.
+func (s *sampler) expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stale = true
 }
 
 // keep keeps a sample, and one of ten seconds for the charts.
@@ -139,6 +148,7 @@ func (s *sampler) past() []sample {
 func (s *sampler) ask(ctx context.Context) sample {
 	s.mu.Lock()
 	before := s.last
+	s.stale = false
 	s.mu.Unlock()
 	next := sample{outboxes: maps.Clone(before.outboxes), inboxes: maps.Clone(before.inboxes)}
 	if next.outboxes == nil {

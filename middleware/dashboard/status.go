@@ -168,6 +168,11 @@ func (st status) in(scope place) status {
 	return part
 }
 
+// Moves reports whether anything is enqueued, sent, or waits.
+func (o outboxStatus) Moves() bool {
+	return o.Rate > 0 || slices.ContainsFunc(o.Groups, func(g groupStatus) bool { return g.Backlog > 0 || g.Settled > 0 })
+}
+
 // Oldest is the age of the oldest message that is not sent, wherever it waits, in seconds.
 func (g groupStatus) Oldest() float64 { return max(g.Lag, g.OldestRetried, g.OldestWaiting) }
 
@@ -297,11 +302,23 @@ func (i inboxStatus) alarms() (all []alarm) {
 	if i.Parked > 0 {
 		all = append(all, alarm{
 			Severity: severityTicket, Title: count(i.Parked, "message", "messages") + " of inbox " + i.Name + " wait for an operator",
-			Text:  grouped(i.Waiting) + " more wait behind them, and " + grouped(i.Failing) + " are tried again.",
+			Text:  i.behind(),
 			Since: i.OldestParked, Runbook: runbook("LeatInboxParked"),
 		})
 	}
 	return all
+}
+
+// behind says what waits for what is parked.
+func (i inboxStatus) behind() string {
+	text := "Their consumers go on without them."
+	if i.Waiting > 0 {
+		text = count(i.Waiting, "more waits", "more wait") + " behind them."
+	}
+	if i.Failing > 0 {
+		text += " " + count(i.Failing, "other is", "others are") + " tried again."
+	}
+	return text
 }
 
 func (o outboxStatus) alarms(now time.Time) (all []alarm) {
@@ -395,8 +412,11 @@ func (g groupStatus) alarms(name string, now time.Time) (all []alarm) {
 			"The oldest has waited for "+duration(g.OldestRetried)+".", g.OldestRetried)
 	}
 	if g.Parked > 0 {
-		add(severityTicket, "LeatParked", "parked", count(g.Parked, "record", "records")+" of "+name+" are parked",
-			fmt.Sprintf("They wait for an operator, and %s behind them.", count(max(0, g.Held-g.Parked-g.Retrying), "record waits", "records wait")), 0)
+		text := "Nothing waits behind: other keys go on."
+		if behind := g.Held - g.Parked - g.Retrying; behind > 0 {
+			text = count(behind, "record of their keys waits", "records of their keys wait") + " behind them."
+		}
+		add(severityTicket, "LeatParked", "parked", count(g.Parked, "record", "records")+" of "+name+" are parked", "They wait for an operator. "+text, 0)
 	}
 	return all
 }

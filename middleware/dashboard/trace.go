@@ -87,11 +87,17 @@ func (e eventRow) Tone() string {
 
 // Title says what happened, and where.
 func (e eventRow) Title() string {
-	where := ""
-	if e.Where != "outbox" {
-		where = " in " + e.Where
+	what, by, audited := strings.Cut(e.What, " by ")
+	if audited {
+		names := map[string]string{
+			"park": "Parked", "dead": "Given up", "skip": "Skipped", "skip_head": "Skipped", "drop": "Dropped", "redrive": "Redriven",
+		}
+		return cmp.Or(names[what], what) + " in " + e.Where + ", by " + holder(by)
 	}
-	return strings.ToUpper(e.What[:1]) + e.What[1:] + where
+	if e.Where == "outbox" {
+		return strings.ToUpper(what[:1]) + what[1:]
+	}
+	return strings.ToUpper(what[:1]) + what[1:] + " in " + e.Where
 }
 
 // trace answers for an id, which is a parameter since it may be any text, such as "..".

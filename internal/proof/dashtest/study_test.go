@@ -106,23 +106,51 @@ func newStudy(t testing.TB, waiting int) *study {
 	return s
 }
 
+// outlet is a sink that answers for each record.
+type outlet func(outbox.Record) outbox.Result
+
+// Send implements driver.Sink.
+func (o outlet) Send(_ context.Context, records []outbox.Record) []outbox.Result {
+	results, refused := make([]outbox.Result, len(records)), map[driver.Key]bool{}
+	for i, r := range records {
+		key := driver.Key{Topic: r.Topic, Key: r.Key}
+		if refused[key] {
+			results[i] = outbox.NotSent()
+			continue
+		}
+		results[i] = o(r)
+		refused[key] = results[i].Err != nil
+	}
+	return results
+}
+
+func takes(outbox.Record) outbox.Result { return outbox.Result{} }
+
 // refusals are how destinations fail, by what the topic ends with.
-func refusals(r outbox.Record) error {
+func refusals(r outbox.Record) outbox.Result {
 	switch {
 	case strings.HasSuffix(r.Topic, ".image-changed"):
-		return outbox.Failed(outbox.FailurePermanent, errors.New("MESSAGE_TOO_LARGE: the request included a message larger than the max message size the server will accept")).Err
+		return outbox.Failed(outbox.FailurePermanent, errors.New("MESSAGE_TOO_LARGE: the request included a message larger than the max message size the server will accept"))
 	case strings.HasSuffix(r.Topic, ".cancelled"):
-		return outbox.Failed(outbox.FailurePermanent, fmt.Errorf("schema registry: 40403: schema %d not found", r.Seq)).Err
+		return outbox.Failed(outbox.FailurePermanent, fmt.Errorf("schema registry: 40403: schema %d not found", r.Seq))
 	case strings.HasSuffix(r.Topic, ".changed"):
-		return outbox.Failed(outbox.FailurePermanent, errors.New("leat: not a kafka topic name: 1 to 249 of a-z, A-Z, 0-9, dot, _ and -, and neither one dot nor two")).Err
+		return outbox.Failed(outbox.FailurePermanent, errors.New("leat: not a kafka topic name: 1 to 249 of a-z, A-Z, 0-9, dot, _ and -, and neither one dot nor two"))
 	}
-	return nil
+	return outbox.Result{}
+}
+
+// flaky fails a topic for a reason that may pass.
+func flaky(r outbox.Record) outbox.Result {
+	if r.Topic == "shop.returns.placed" {
+		return outbox.Failed(outbox.FailureOutage, errors.New("POST https://audit.example/v2/events: 503 Service Unavailable"))
+	}
+	return outbox.Result{}
 }
 
 func (s *study) fill(ob *memoutbox.Outbox, name string, groups []string, waiting int) {
 	s.Helper()
 	for _, group := range groups {
-		s.once(ob, group, nothing) // it begins here
+		s.once(ob, group, takes) // it begins here
 	}
 	n := 50
 	if name == "main" {
@@ -130,9 +158,12 @@ func (s *study) fill(ob *memoutbox.Outbox, name string, groups []string, waiting
 	}
 	s.enqueue(ob, n)
 	for _, group := range groups {
-		deliver := nothing
+		deliver := outlet(takes)
 		if group == "default" && (name == "main" || name == "mail") {
 			deliver = refusals
+		}
+		if name == "main" && group == "audit" {
+			deliver = flaky
 		}
 		if name != "main" || group != "analytics" {
 			s.once(ob, group, deliver)
@@ -140,7 +171,7 @@ func (s *study) fill(ob *memoutbox.Outbox, name string, groups []string, waiting
 	}
 	if name != "main" {
 		for _, group := range groups {
-			r := s.relay(ob, group, nothing)
+			r := s.relay(ob, group, takes)
 			s.all.Go(func() { _ = r.Run(s.ctx) })
 		}
 		s.decide(ob, name)
@@ -205,16 +236,16 @@ func (s *study) enqueue(ob *memoutbox.Outbox, n int) {
 	}
 }
 
-func (s *study) relay(ob *memoutbox.Outbox, group string, deliver func(outbox.Record) error) *relay.Relay {
+func (s *study) relay(ob *memoutbox.Outbox, group string, deliver outlet) *relay.Relay {
 	s.Helper()
-	r, err := relay.New(ob.Source(memoutbox.SourceConfig{Group: group, Start: driver.Start{Oldest: true}}), destination(deliver), relay.Config{
+	r, err := relay.New(ob.Source(memoutbox.SourceConfig{Group: group, Start: driver.Start{Oldest: true}}), deliver, relay.Config{
 		Policies: []relay.Policy{{Topics: "*", Action: relay.Park, Attempts: 1}}, Logger: slog.New(slog.DiscardHandler), MaxHeld: 100_000,
 	})
 	require.NoError(s, err)
 	return r
 }
 
-func (s *study) once(ob *memoutbox.Outbox, group string, deliver func(outbox.Record) error) {
+func (s *study) once(ob *memoutbox.Outbox, group string, deliver outlet) {
 	s.Helper()
 	_, err := s.relay(ob, group, deliver).RunOnce(s.ctx)
 	require.NoError(s, err)

@@ -173,7 +173,7 @@
       const body = figures[i].lastElementChild;
       return new uPlot({
         width: Math.max(200, body.clientWidth), height: 190, tzDate, cursor: { points: { size: 6 } },
-        scales: { y: { range: (u, least, most) => [0, Math.max(1, most * 1.05)] } },
+        scales: { x: { range: (u, least, most) => [most - 1800, most] }, y: { range: (u, least, most) => [0, Math.max(1, most * 1.05)] } },
         axes: [{ ...axis, space: 70, size: 26, values: '{HH}:{mm}' }, { ...axis, size: 48, values: (_, vs) => vs.map(short) }],
         series: [{ label: clock === 'local' ? 'At' : 'UTC', value: '{HH}:{mm}' }, ...lines.map(([label]) => ({
           label, stroke: label === 'enqueued' ? '#6b7f86' : colour(label), width: 1.75, points: { show: false }, value: (_, v) => (v == null ? '–' : v.toLocaleString('en')),
