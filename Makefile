@@ -98,7 +98,7 @@ hello: ## see in a second, without servers, what leat does
 demo: ## carry events from a transaction to an effect, with crashes; ON=mysql, ARGS='-events N', SABOTAGE=…
 	@$(GO) run -C examples $(DEMOTAG) ./quickstart -on $(ON) $(ARGS)
 
-watch: ## show load, metrics in Prometheus, alert rules and the dashboard until Ctrl-C; ARGS='-for 1m'
+watch: ## show load, metrics in Prometheus, alert rules and the dashboard until Ctrl-C; ARGS='-for 90s'
 	@$(LEATENV) run -services postgres -- $(GO) run ./internal/proof/cmd/watch $(ARGS)
 
 test: ## run levels 0 and 1, in minutes, on servers that it starts; LEVELS=0, RACE=1, FLAGS='-run TestO5 -count=1'

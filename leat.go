@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/middleware"
+	"github.com/leat-go/leat/middleware/content"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/relay"
@@ -72,6 +73,10 @@ type Config struct {
 	// KeyFunc gives the ordering keys of the messages that handlers return. It needs Outbox
 	// and Inbox. Defaults to outbox.KeyFromMetadata.
 	KeyFunc outbox.KeyFunc
+
+	// Content opens the messages that handlers get, and encodes those that they return. What the
+	// service enqueues itself goes through its Enqueuer. Defaults to none.
+	Content *content.Content
 
 	// NoMigrate leaves the schemas as they are, for services whose role may not change
 	// them. Defaults to false: Run migrates first, one process at a time.
@@ -148,12 +153,16 @@ func New(cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// enqueuer is the Outbox, or a nil interface.
+// enqueuer is where what handlers return goes, or a nil interface.
 func (s *Service) enqueuer() outbox.Enqueuer {
-	if s.cfg.Outbox == nil {
+	switch {
+	case s.cfg.Outbox == nil:
 		return nil
+	case s.cfg.Content == nil:
+		return s.cfg.Outbox
+	default:
+		return s.cfg.Content.Enqueuer(s.cfg.Outbox)
 	}
-	return s.cfg.Outbox
 }
 
 // Ready returns nil while Run has started all parts, the routers run, and the relay works

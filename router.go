@@ -41,6 +41,9 @@ func (s *Service) Router(r *message.Router) *Router {
 		}
 	}
 	r.AddMiddleware(once)
+	if s.cfg.Content != nil {
+		router.AddMiddleware(s.cfg.Content.Middleware)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.routers = append(s.routers, router)

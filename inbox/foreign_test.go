@@ -26,6 +26,8 @@ func TestB1_ForeignMessages(t *testing.T) {
 	}{
 		"plain event-id":       {source: inbox.IDFromHeader("event-id"), metadata: message.Metadata{"event-id": "e-1"}, want: "e-1"},
 		"CloudEvents on Kafka": {source: inbox.IDFromCloudEvent(), metadata: message.Metadata{"ce_id": "7", "ce_source": "/orders"}, want: "/orders 7"},
+		"CloudEvents on NATS":  {source: inbox.IDFromCloudEvent(), metadata: message.Metadata{"ce-id": "7", "ce-source": "/orders"}, want: "/orders 7"},
+		"CloudEvents in JSON":  {source: inbox.IDFromCloudEvent(), payload: `{"ID":"8","specversion":"1.0","id":"7","source":"/orders"}`, want: "/orders 7"},
 		"Debezium":             {source: inbox.IDFromHeader("id"), metadata: message.Metadata{"id": "d-1"}, want: "d-1"},
 		"position":             {source: inbox.IDFromPosition(), want: "log/3/17"},
 		"payload":              {source: inbox.IDFromPayload(), payload: "body", want: "230d8358dc8e8890b4c58deeb62912ee2f20357ae92a5cc861b98e68fe31acb5"},

@@ -1,8 +1,10 @@
 package inbox
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -10,17 +12,41 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 )
 
-// IDFromCloudEvent returns an IDSource for CloudEvents in Kafka's binary mode: the
-// headers ce_source and ce_id together, since an id is unique for its source only.
-// It finds none if ce_id is missing.
+// IDFromCloudEvent returns an IDSource for CloudEvents: the source and the id together,
+// since an id is unique for its source only. It takes them from the headers of binary mode
+// (of Kafka, NATS or AMQP), and without these from the JSON document of structured mode. It
+// finds none if there is no id.
 func IDFromCloudEvent() IDSource {
 	return func(msg *message.Message) (string, error) {
-		id := msg.Metadata.Get("ce_id")
-		if source := msg.Metadata.Get("ce_source"); id != "" && source != "" {
-			return source + " " + id, nil
+		for _, prefix := range [...]string{"ce_", "ce-", "cloudEvents_", "cloudEvents:"} {
+			if id := msg.Metadata.Get(prefix + "id"); id != "" {
+				return withSource(msg.Metadata.Get(prefix+"source"), id), nil
+			}
 		}
-		return id, nil
+		if !bytes.Contains(msg.Payload, []byte(`"specversion"`)) {
+			return "", nil
+		}
+		var event map[string]json.RawMessage // a struct would take ID and Source, too
+		_ = json.Unmarshal(msg.Payload, &event)
+		id, source := textOf(event["id"]), textOf(event["source"])
+		if event["specversion"] == nil || id == "" {
+			return "", nil
+		}
+		return withSource(source, id), nil
 	}
+}
+
+// textOf returns what a JSON text says, and nothing of any other value.
+func textOf(raw json.RawMessage) (text string) {
+	_ = json.Unmarshal(raw, &text)
+	return text
+}
+
+func withSource(source, id string) string {
+	if source == "" {
+		return id
+	}
+	return source + " " + id
 }
 
 // IDFromPosition returns an IDSource that takes the Position that the message's

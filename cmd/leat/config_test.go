@@ -66,6 +66,7 @@ func TestS15_ValuesOfFilesAreNotShown(t *testing.T) {
 			"database: 'mysql://ann:${file:SECRET}@db'\n", "schema: ${file:SECRET}\n", "outbox: '${file:SECRET}'\n", "output: ${file:SECRET}\n",
 			"kafka: {brokers: '${file:SECRET}'}\n", "kafka: {brokers: 'k:1', user: '${file:SECRET}', password: '${file:SECRET}', sasl: '${file:SECRET}'}\n",
 			"outboxes: [{name: a, database: '${file:SECRET}', relays: [{slo: '${file:SECRET}', group: '${file:SECRET}', sink: {amqp: {urls: ['${file:SECRET}']}}}]}]\n",
+			"outboxes: [{name: a, relays: [{sink: {redis: {url: 'redis://a:${file:SECRET}@h/x', sentinels: ['${file:SECRET}'], ack: '${file:SECRET}'}}}, {group: b, start: now, sink: {nats: {urls: ['nats://${file:SECRET}@h', 'x://${file:SECRET}'], credentials_file: '${file:SECRET}'}}}]}]\n",
 			"outboxes: [{name: a, relays: [{sink: {http: {url: '${file:SECRET}', secrets: ['${file:SECRET}']}}}]}]\nlog: {level: '${file:SECRET}'}\n",
 		} {
 			file := written(t, "leat.yaml", strings.ReplaceAll(text, "SECRET", secret))

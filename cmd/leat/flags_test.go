@@ -38,7 +38,7 @@ var special = map[string]string{
 	"actor": " ", "reason": " ", "config": "/nowhere", "profile": "p", "database": "ftp://", "brokers": "k1:9092,k2", "file": "/nowhere/x",
 	"schema": tooLong, "outbox": tooLong, "inbox": tooLong, "dedupe": tooLong, "kind": "typo", "to-topic": "a b", "positions-topic": "a/b",
 	"hide-header": " ", "proxy-user": "X User", "proxy-group": "X:Groups",
-	"slots": "none", "compression": "zip", "slo": "soon", "metrics": "x:y", "log-level": "loud", "url": "::nowhere", "for": "oracle",
+	"ids": "/nowhere", "slots": "none", "compression": "zip", "slo": "soon", "metrics": "x:y", "log-level": "loud", "sink": "ftp://nowhere", "url": "::nowhere", "for": "oracle",
 }
 
 // Each flag of each command refuses a wrong value, with a message that names the flag and
@@ -150,6 +150,13 @@ func TestFlags_Bounds(t *testing.T) {
 		{"inbox", "parked", "errors", "--limit=-1"},
 		{"parked", "redrive", "--all", "--reason=x", "--chunk=0"},
 		{"inbox", "parked", "drop", "--all", "--consumer=x", "--reason=x", "--chunk=10001"},
+		{"parked", "redrive", "--all", "--reason=x", "--canary=-1"},
+		{"dead", "redrive", "--all", "--reason=x", "--canary=1001"},
+		{"parked", "redrive", "--all", "--reason=x", "--rate=100001"},
+		{"erase", "--key=x", "--reason=about x@example.org"},
+		{"erase", "--reason=y", "--topic=x"},
+		{"erase", "--reason=y", "--header=x"},
+		{"erase", "--reason=y", "--header==x"},
 		{"replay", "--reason=x", "--rate=-1"},
 		{"replay", "--reason=x", "--page-size=0"},
 		{"replay", "--reason=x", "--attempts=0"},

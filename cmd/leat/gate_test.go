@@ -13,9 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// gate stands before a database, and can be shut.
+// gate stands before a server, and can be shut.
 type gate struct {
-	url string
+	address string
+	url     string // of a database
 
 	mu    sync.Mutex
 	shuts bool
@@ -24,14 +25,21 @@ type gate struct {
 
 func newGate(t *testing.T, c *pgx.ConnConfig) *gate {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	port := listener.Addr().(*net.TCPAddr).Port
-	g := &gate{url: fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", url.UserPassword(c.User, c.Password), port, c.Database)}
 	network, address := "tcp", net.JoinHostPort(c.Host, itoa(int(c.Port)))
 	if strings.HasPrefix(c.Host, "/") {
 		network, address = "unix", fmt.Sprintf("%s/.s.PGSQL.%d", c.Host, c.Port)
 	}
+	g := gateTo(t, network, address)
+	g.url = fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", url.UserPassword(c.User, c.Password), g.address, c.Database)
+	return g
+}
+
+// gateTo stands before a server at an address.
+func gateTo(t *testing.T, network, address string) *gate {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	g := &gate{address: listener.Addr().String()}
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		for {
@@ -50,7 +58,7 @@ func newGate(t *testing.T, c *pgx.ConnConfig) *gate {
 	return g
 }
 
-// carry carries bytes between a client and the database, until one of them ends.
+// carry carries bytes between a client and the server, until one of them ends.
 func (g *gate) carry(client net.Conn, network, address string) {
 	defer client.Close()
 	server, err := net.Dial(network, address)

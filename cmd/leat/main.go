@@ -8,6 +8,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/redis/go-redis/v9/logging"
+
 	"github.com/leat-go/leat/cmd/leat/internal/cli"
 )
 
@@ -19,6 +21,7 @@ func main() {
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	logging.Disable() // what fails is logged, or told, by leat: the client of Redis writes lines of its own
 	// A second signal ends the process at once, as if nobody had asked for the first.
 	context.AfterFunc(ctx, stop)
 	return cli.Main(ctx, cli.Process{

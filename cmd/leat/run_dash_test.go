@@ -134,8 +134,8 @@ outboxes:
 	s.enqueue(t, placed("m-1", "orders", "k", "fine"))
 	d.is(daemon.StateDegraded, "relay", "shop", "default")
 	d.eventually("shows what is out", func() bool {
-		_, page := d.get("/groups")
-		return strings.Contains(page, "<b>orders</b> is out since")
+		_, page := d.get("/groups?group=default")
+		return strings.Contains(page, `<span class="key">orders</span>`)
 	})
 	out.Store(false)
 	d.is(daemon.StateLeader, "relay", "shop", "default")

@@ -78,7 +78,9 @@ func (c *commitConn) Write(b []byte) (int, error) {
 // it was prepared before.
 func IsCommit(b []byte) bool {
 	alone := len(b) > 5 && b[0] == 'Q' && strings.EqualFold(string(b[5:]), "commit\x00")
-	return alone || bytes.Contains(b, []byte("\x00\x00commit\x00")) || bytes.Contains(b, []byte("\x00"+preparedCommit()+"\x00"))
+	text, name := []byte("\x00commit\x00"), preparedCommit()
+	parsed := bytes.Contains(b, text) && !bytes.Contains(b, append([]byte(name), text...)) // else to be run later
+	return alone || parsed || bytes.Contains(b, []byte("\x00"+name+"\x00"))
 }
 
 // preparedCommit is how pgx calls the statement that its cache has for COMMIT.

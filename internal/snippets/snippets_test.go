@@ -27,6 +27,7 @@ const leat = "github.com/leat-go/leat/"
 var imports = map[string]string{
 	"context": "", "crypto/tls": "", "crypto/x509": "", "errors": "", "fmt": "", "log/slog": "", "net/http": "", "os": "", "os/signal": "", "syscall": "", "time": "", "database/sql": "",
 	"github.com/ThreeDotsLabs/watermill":                           "",
+	"github.com/ThreeDotsLabs/watermill/components/cqrs":           "",
 	"github.com/ThreeDotsLabs/watermill/message":                   "",
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware": "wm",
 	"github.com/jackc/pgx/v5":                                      "pgx",
@@ -40,10 +41,11 @@ var imports = map[string]string{
 	leat + "dedupe":                                                "", leat + "dedupe/httpdedupe": "", leat + "dedupe/pgdedupe": "",
 	leat + "dedupe/redisdedupe": "", leat + "inbox": "", leat + "inbox/admin": "", leat + "inbox/driver": "", leat + "inbox/kafkasource": "", leat + "inbox/pginbox": "", leat + "inbox/pgwatermark": "", leat + "inbox/sqlinbox": "",
 	leat + "inbox/rediscache": "", leat + "inbox/twotier": "", leat + "middleware": "", leat + "middleware/otelleat": "",
-	leat + "middleware/metrics": "", leat + "middleware/dashboard": "",
+	leat + "middleware/metrics": "", leat + "middleware/dashboard": "", leat + "middleware/content": "",
 	leat + "outbox": "", leat + "outbox/admin": "outboxadmin", leat + "outbox/driver": "outboxdriver", leat + "outbox/kafkasink": "", leat + "outbox/pgoutbox": "", leat + "outbox/redissink": "", leat + "outbox/relay": "",
 	leat + "outbox/wmforward": "", leat + "outbox/sqlforward": "", leat + "outbox/sqloutbox": "", leat + "outbox/wmoutbox": "", leat + "outbox/wmsink": "", leat + "outbox/httpsink": "", leat + "inbox/webhook": "",
 	leat + "outbox/adopt": "", leat + "outbox/debezium": "",
+	leat + "middleware/content/registry": "", "github.com/twmb/franz-go/pkg/sr": "",
 }
 
 // block is a block of Go code in a document.

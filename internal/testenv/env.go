@@ -39,11 +39,13 @@ type Needs struct {
 	MariaDB bool
 	// Dynamo asks for DynamoDB Local, which has no substitute. Defaults to false.
 	Dynamo bool
+	// Apicurio asks for Apicurio Registry, which has no substitute. Defaults to false.
+	Apicurio bool
 }
 
 // kinds are all services, in the order in which they are described.
 func kinds() []Kind {
-	return []Kind{KindPostgres, KindKafka, KindRedis, KindRabbit, KindMySQL, KindMariaDB, KindDynamo}
+	return []Kind{KindPostgres, KindKafka, KindRedis, KindRabbit, KindMySQL, KindMariaDB, KindDynamo, KindApicurio}
 }
 
 // kinds lists what is asked for.
@@ -69,6 +71,9 @@ func (n Needs) kinds() []Kind {
 	}
 	if n.Dynamo {
 		kinds = append(kinds, KindDynamo)
+	}
+	if n.Apicurio {
+		kinds = append(kinds, KindApicurio)
 	}
 
 	return kinds
@@ -97,6 +102,8 @@ type Env struct {
 	MariaDBURL string
 	// DynamoURL is the endpoint of DynamoDB Local.
 	DynamoURL string
+	// RegistryURL is Confluent's API of Apicurio Registry.
+	RegistryURL string
 
 	mu          sync.Mutex
 	slots       map[Kind]*slot
@@ -156,6 +163,8 @@ func (e *Env) publish() {
 			e.MariaDBURL = s.Address
 		case KindDynamo:
 			e.DynamoURL = s.Address
+		case KindApicurio:
+			e.RegistryURL = s.Address
 		}
 	}
 }
@@ -261,6 +270,8 @@ func resolve(ctx context.Context, kind Kind) (Service, error) {
 		return resolveMySQL(ctx, flavorOf(kind))
 	case KindDynamo:
 		return resolveDynamo(ctx)
+	case KindApicurio:
+		return resolveApicurio(ctx)
 	default:
 		return Service{}, fmt.Errorf("%w: %q is not a service", ErrUnavailable, kind)
 	}
@@ -287,6 +298,9 @@ const (
 	EnvMariaDB = "LEAT_MARIADB_URL"
 	// EnvDynamo is the endpoint of a DynamoDB Local, such as http://127.0.0.1:8000.
 	EnvDynamo = "LEAT_DYNAMODB_URL"
+	// EnvRegistry is the URL of Confluent's API of an Apicurio Registry, such as
+	// http://127.0.0.1:8080/apis/ccompat/v7.
+	EnvRegistry = "LEAT_REGISTRY_URL"
 	// EnvPostgresVersion forces a major version of PostgreSQL, 14 to 18.
 	EnvPostgresVersion = "LEAT_PG_VERSION"
 	// EnvPostgresBin is a directory that holds postgres and initdb.
@@ -356,13 +370,14 @@ const (
 	KindMySQL    Kind = "mysql"
 	KindMariaDB  Kind = "mariadb"
 	KindDynamo   Kind = "dynamodb"
+	KindApicurio Kind = "apicurio"
 )
 
 // Service is one server that a run uses.
 type Service struct {
 	// Kind is which of the services this is.
 	Kind Kind
-	// Address is a URL for databases, DynamoDB and RabbitMQ, a comma-separated broker
+	// Address is a URL for databases, DynamoDB, Apicurio Registry and RabbitMQ, a comma-separated broker
 	// list for Kafka and host:port for Redis.
 	Address string
 	// Version is the version that the server reports.
@@ -399,6 +414,8 @@ func (s Service) Assignment() string {
 		return EnvRabbit + "=" + address
 	case KindDynamo:
 		return EnvDynamo + "=" + address
+	case KindApicurio:
+		return EnvRegistry + "=" + address
 	case KindMySQL, KindMariaDB:
 		return flavorOf(s.Kind).env + "=" + address
 	default:

@@ -387,6 +387,12 @@ func unpackFile(file *zip.File, dir string) (err error) {
 	if err != nil {
 		return err
 	}
+
+	return unpackTar(plain, dir)
+}
+
+// unpackTar writes what an archive has into dir.
+func unpackTar(plain io.Reader, dir string) (err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err

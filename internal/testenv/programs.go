@@ -2,9 +2,13 @@ package testenv
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
@@ -127,4 +131,53 @@ func localPython(ctx context.Context, module string) (string, error) {
 	}
 
 	return "", err
+}
+
+// PythonWith returns the path of a Python 3 that has the packages which requirements, a file for
+// pip, lists. It is made once and kept. If that is not possible, the test fails in CI and is
+// skipped elsewhere.
+func PythonWith(tb testing.TB, requirements string) string {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	path, err := virtualPython(ctx, requirements)
+	if errors.Is(err, ErrUnavailable) && mayInstall() {
+		if err = install(ctx, "python3-venv"); err == nil {
+			path, err = virtualPython(ctx, requirements)
+		}
+	}
+	Available(tb, err)
+
+	return path
+}
+
+func virtualPython(ctx context.Context, requirements string) (string, error) {
+	python, err := localPython(ctx, "ensurepip")
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(requirements)
+	if err != nil {
+		return "", err
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(append(text, python...))
+	dir := filepath.Join(cache, "python-"+hex.EncodeToString(sum[:])[:10])
+	err = once(ctx, dir, func(dir string) error {
+		for _, argv := range [][]string{
+			{python, "-m", "venv", dir},
+			{filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "-q", "--only-binary", ":all:", "-r", requirements},
+		} {
+			if out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput(); err != nil {
+				return fmt.Errorf("%w: %v: %w\n%s", ErrUnavailable, argv, err, out)
+			}
+		}
+
+		return nil
+	})
+
+	return filepath.Join(dir, "bin", "python"), err
 }

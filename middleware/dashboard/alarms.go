@@ -2,76 +2,298 @@ package dashboard
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/leat-go/leat/outbox/admin"
 )
 
-// alarm is something that an operator should look at. Severity is fail or warn.
+// alarm is something that an operator should look at.
 type alarm struct {
+	// Severity is fail for what wakes somebody, warn for what waits for the morning, or note.
 	Severity string `json:"severity"`
 	Store    string `json:"store"`
 	Group    string `json:"group,omitempty"`
-	Text     string `json:"text"`
+	// Title says what is wrong, Text why and what follows.
+	Title string    `json:"title"`
+	Text  string    `json:"text"`
+	Since time.Time `json:"since,omitzero"`
+	// Runbook is the address of what to do.
+	Runbook string `json:"runbook,omitempty"`
+
+	page  string
+	inbox bool
+}
+
+const (
+	severityPage   = "fail"
+	severityTicket = "warn"
+	severityNote   = "note"
+)
+
+// Tone is how an alarm looks, Word what its severity is called.
+func (a alarm) Tone() string {
+	return map[string]string{severityPage: "bad", severityTicket: "warn"}[a.Severity]
+}
+
+// Word is what the severity is called in the runbooks.
+func (a alarm) Word() string {
+	return map[string]string{severityPage: "Page", severityTicket: "Ticket", severityNote: "Note"}[a.Severity]
+}
+
+// Page is the page with more about it.
+func (a alarm) Page() string { return a.page }
+
+// OfInbox reports whether Store is an inbox.
+func (a alarm) OfInbox() bool { return a.inbox }
+
+// runbook is the address of what to do about an alert.
+func runbook(alert string) string {
+	return "https://github.com/leat-go/leat/blob/main/docs/operations.md#" + strings.ToLower(alert)
 }
 
 // lateAfter is the lag from which a group is late: the objective of the alerts.
 const lateAfter = 10 * time.Second
 
-// alarms are what is wrong now, by the figures alone.
+// alarms are what is wrong now, by the figures alone, the worst first.
 func alarms(st status) (all []alarm) {
 	for _, o := range st.Outboxes {
-		if o.Failed {
-			all = append(all, alarm{"fail", o.Name, "", "the outbox does not answer: what is shown is old"})
-		}
-		if o.Ahead != nil && *o.Ahead == 0 {
-			all = append(all, alarm{"warn", o.Name, "", "no range of the log is ahead: is maintenance running?"})
-		}
-		for _, g := range o.Groups {
-			for _, a := range g.alarms() {
-				a.Store, a.Group = o.Name, g.Name
-				all = append(all, a)
-			}
+		for _, a := range o.alarms(st.At) {
+			a.Store = o.Name
+			all = append(all, a)
 		}
 	}
 	for _, i := range st.Inboxes {
-		if i.Failed {
-			all = append(all, alarm{"fail", i.Name, "", "the inbox does not answer: what is shown is old"})
+		for _, a := range i.alarms() {
+			a.Store, a.page, a.inbox = i.Name, "inboxes", true
+			all = append(all, a)
 		}
-		if i.Parked > 0 {
-			all = append(all, alarm{"warn", i.Name, "", fmt.Sprintf("%d messages of the inbox wait for an operator", i.Parked)})
+	}
+	rank := []string{severityPage, severityTicket, severityNote}
+	slices.SortStableFunc(all, func(a, b alarm) int {
+		if d := slices.Index(rank, a.Severity) - slices.Index(rank, b.Severity); d != 0 {
+			return d
+		}
+		if a.Since.IsZero() || b.Since.IsZero() {
+			return 0
+		}
+		return a.Since.Compare(b.Since)
+	})
+	return all
+}
+
+func (i inboxStatus) alarms() (all []alarm) {
+	if i.Failed {
+		all = append(all, alarm{
+			Severity: severityPage, Title: "Inbox " + i.Name + " does not answer", Text: "Its database does not answer: what is shown is old.",
+			Since: i.At, Runbook: runbook("LeatSamplesFail"),
+		})
+	}
+	if i.Parked > 0 {
+		all = append(all, alarm{
+			Severity: severityTicket, Title: count(i.Parked, "message", "messages") + " of inbox " + i.Name + " wait for an operator",
+			Text:  i.behind(),
+			Since: i.OldestParked, Runbook: runbook("LeatInboxParked"),
+		})
+	}
+	return all
+}
+
+// behind says what waits for what is parked.
+func (i inboxStatus) behind() string {
+	text := "Their consumers go on without them."
+	if i.Waiting > 0 {
+		text = count(i.Waiting, "more waits", "more wait") + " behind them."
+	}
+	if i.Failing > 0 {
+		text += " " + count(i.Failing, "other is", "others are") + " tried again."
+	}
+	return text
+}
+
+func (o outboxStatus) alarms(now time.Time) (all []alarm) {
+	add := func(a alarm) { all = append(all, a) }
+	if o.Failed {
+		add(alarm{
+			Severity: severityPage, Title: "Outbox " + o.Name + " does not answer", Text: "Its database does not answer: what is shown is old.",
+			Since: o.At, Runbook: runbook("LeatSamplesFail"), page: "overview",
+		})
+	}
+	switch {
+	case o.Ahead != nil && o.Maintainer == "":
+		add(alarm{
+			Severity: severityTicket, Title: "Nobody maintains " + o.Name, Runbook: runbook("LeatMaintenanceSilent"), page: "retention",
+			Text: "Its log is not trimmed, and delayed messages do not move, until a process runs its maintenance.",
+		})
+	case o.Ahead != nil && *o.Ahead == 0:
+		add(alarm{
+			Severity: severityTicket, Title: "No range of the log of " + o.Name + " is ahead", Runbook: runbook("LeatNoRangeAhead"), page: "retention",
+			Text: "Its maintenance makes the next one: look whether it does.",
+		})
+	}
+	if len(o.Groups) == 0 && !o.Failed {
+		add(alarm{
+			Severity: severityTicket, Title: "Nobody works on " + o.Name, Runbook: runbook("LeatNoLeader"), page: "groups",
+			Text: "Messages can be enqueued. Nothing sends them until a relay runs.",
+		})
+	}
+	for _, g := range o.Groups {
+		for _, a := range g.alarms(place{o.Name, g.Name}.String(), now) {
+			a.Group = g.Name
+			add(a)
 		}
 	}
 	return all
 }
 
-func (g groupStatus) alarms() (all []alarm) {
-	add := func(severity, format string, args ...any) {
-		all = append(all, alarm{Severity: severity, Text: fmt.Sprintf(format, args...)})
+func (g groupStatus) alarms(name string, now time.Time) (all []alarm) {
+	add := func(severity, alert, page, title, text string, age float64) {
+		a := alarm{Severity: severity, Title: title, Text: text, page: page}
+		if alert != "" {
+			a.Runbook = runbook(alert)
+		}
+		if age > 0 {
+			a.Since = now.Add(-time.Duration(age * float64(time.Second)))
+		}
+		all = append(all, a)
 	}
 	for _, s := range g.Slots {
 		if s.Problem != "" {
-			add("fail", "slot %d: %s", s.Slot, s.Problem)
-		}
-		if s.LeaseLeft == 0 && s.Backlog > 0 {
-			add("fail", "slot %d: nobody leads, and %d messages wait", s.Slot, s.Backlog)
+			add(severityPage, "LeatPositionUnusable", "groups", fmt.Sprintf("The position of %s cannot be used", name), fmt.Sprintf("Slot %d: %s.", s.Slot, s.Problem), 0)
 		}
 	}
-	if n := len(g.Out); n > 0 {
-		add("fail", "%d destinations are out, %q since %s: %s", n, g.Out[0].Topic, g.Out[0].Since.Format(time.RFC3339), g.Out[0].Error)
+	if title, text, severity := g.leaderless(name); title != "" {
+		add(severity, "LeatNoLeader", "groups", title, text, g.Lag)
 	}
-	if len(g.Paused) > 0 {
-		add("warn", "paused: %q", g.Paused)
-	} else {
-		for _, late := range []struct {
-			seconds float64
-			what    string
-		}{{g.Lag, ""}, {g.OldestRetried, " that is tried again"}, {g.OldestWaiting, " behind another one of its key"}} {
-			if late.seconds > lateAfter.Seconds() {
-				add("warn", "late: the oldest message%s waits for %s", late.what, time.Duration(late.seconds*float64(time.Second)).Round(time.Second))
+	for _, out := range outages(g.Out) {
+		title, text := out.told(name)
+		a := alarm{Severity: severityPage, Title: title, Text: text, Since: out.since, Runbook: runbook("LeatBreakerOpen"), page: "retried"}
+		all = append(all, a)
+	}
+	switch {
+	case len(g.Paused) > 0:
+		what := strings.Join(g.Paused, ", ")
+		if what == "*" {
+			what = "everything"
+		}
+		add(severityNote, "", "groups", name+" is paused", fmt.Sprintf("Paused: %s. %s.", what, count(g.Backlog, "message waits", "messages wait")), 0)
+	case g.Late() && g.alone() == 0 && len(g.Out) == 0:
+		add(severityPage, "LeatStale", "groups", name+" is late", g.late(), g.Oldest())
+	}
+	if g.Retrying > 0 && len(g.Out) == 0 {
+		add(severityTicket, "LeatRetrying", "retried", count(g.Retrying, "record", "records")+" of "+name+" are tried again",
+			"The oldest has waited for "+duration(g.OldestRetried)+".", g.OldestRetried)
+	}
+	if g.Parked > 0 {
+		text := "Nothing waits behind: other keys go on."
+		if behind := g.Held - g.Parked - g.Retrying; behind > 0 {
+			text = count(behind, "record of their keys waits", "records of their keys wait") + " behind them."
+		}
+		add(severityTicket, "LeatParked", "parked", count(g.Parked, "record", "records")+" of "+name+" are parked", "They wait for an operator. "+text, 0)
+	}
+	return all
+}
+
+// alone is how many slots nobody leads.
+func (g groupStatus) alone() (n int) {
+	for _, s := range g.Slots {
+		if s.LeaseLeft == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// leaderless returns which slots of the group nobody leads, and how bad that is. There is no title if all have a leader.
+func (g groupStatus) leaderless(name string) (title, text, severity string) {
+	alone := g.alone()
+	switch {
+	case len(g.Slots) == 0:
+		return "No relay has begun for " + name, "Nothing is sent for this group until one runs.", severityTicket
+	case alone == 0:
+		return "", "", ""
+	case alone < len(g.Slots):
+		title = fmt.Sprintf("Nobody leads %d of %d slots of %s", alone, len(g.Slots), name)
+	default:
+		title = "Nobody leads " + name
+	}
+	if g.Backlog == 0 {
+		return title, "Nothing waits yet. What is enqueued is not sent until a relay runs.", severityTicket
+	}
+	return title, count(g.Backlog, "message waits", "messages wait") + ".", severityPage
+}
+
+// late says where the oldest message waits.
+func (g groupStatus) late() string {
+	where := "in the log"
+	switch g.Oldest() {
+	case g.OldestRetried:
+		where = "to be tried again"
+	case g.OldestWaiting:
+		where = "behind another one of its key"
+	}
+	return fmt.Sprintf("The oldest message waits %s for %s.", where, duration(g.Oldest()))
+}
+
+// outage is destinations of a group that are out for the same reason.
+type outage struct {
+	cause, text string
+	since       time.Time
+	topics      []string
+	waiting     int
+}
+
+// outages groups destinations by why they are out: one that does not answer takes all of its topics along.
+func outages(rows []outageRow) (all []outage) {
+	for _, row := range rows {
+		kind := admin.Fingerprint(strings.ReplaceAll(row.Error, row.Topic, ""))
+		i := slices.IndexFunc(all, func(o outage) bool {
+			return o.cause == row.Cause && (row.Cause == "outage" || admin.Fingerprint(o.text) == kind)
+		})
+		if i < 0 {
+			all = append(all, outage{cause: row.Cause, text: strings.ReplaceAll(row.Error, row.Topic, ""), since: row.Since})
+			i = len(all) - 1
+		}
+		o := &all[i]
+		o.topics = append(o.topics, row.Topic)
+		o.waiting += row.Waiting
+		if row.Since.Before(o.since) {
+			o.since = row.Since
+		}
+	}
+	for i := range all {
+		for _, row := range rows {
+			if row.Topic == all[i].topics[0] {
+				all[i].text = row.Error
 			}
 		}
 	}
-	if g.Parked > 0 {
-		add("warn", "%d records are parked", g.Parked)
-	}
 	return all
+}
+
+// told is what an outage is called, and what is known of it.
+func (o outage) told(name string) (title, text string) {
+	topics := count(len(o.topics), "topic", "topics")
+	switch o.cause {
+	case "outage":
+		title = fmt.Sprintf("The destination of %s does not answer: %s", name, topics)
+	case "unavailable":
+		title = fmt.Sprintf("The destination of %s does not take %s", name, topics)
+	default:
+		title = fmt.Sprintf("Records of %s fail in %s", topics, name)
+	}
+	named := o.topics[:min(3, len(o.topics))]
+	text = strings.Join(named, ", ")
+	if more := len(o.topics) - len(named); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	if o.waiting > 0 {
+		text += ": " + count(o.waiting, "record is tried again", "records are tried again")
+	}
+	text += "."
+	if o.text != "" {
+		text += " " + o.text
+	}
+	return title, text
 }

@@ -1,8 +1,17 @@
 package dashboard
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
+
+	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // apiRoutes are those that look.
@@ -93,4 +102,127 @@ func (c *call) openAPI() error {
 	c.w.Header().Set("Content-Type", "application/yaml")
 	_, err := c.w.Write([]byte(strings.Replace(openAPI, "- url: /\n", "- url: "+c.d.cfg.Base+"\n", 1)))
 	return err
+}
+
+// call is a request that is being answered.
+type call struct {
+	d   *Dashboard
+	w   http.ResponseWriter
+	r   *http.Request
+	who Identity
+	q   *params
+	// left is how many bytes of rows the answer still takes.
+	left int
+	// at is the place that the page is about, if its address does not name it.
+	at place
+}
+
+func (c *call) ctx() context.Context { return c.r.Context() }
+
+// apiPath is where the API is, below Config.Base.
+const apiPath = "/api/v1/"
+
+// forAPI reports whether the answer is JSON.
+func (c *call) forAPI() bool {
+	base := strings.TrimSuffix(c.d.cfg.Base, "/")
+	return strings.HasPrefix(strings.TrimPrefix(c.r.URL.Path, base), apiPath)
+}
+
+// json answers with v, or returns why it cannot. What cannot be sent any more is the client's loss.
+func (c *call) json(status int, kind string, v any) error {
+	body := bounded{most: c.d.mostAnswer()}
+	if err := json.NewEncoder(&body).Encode(v); err != nil {
+		return err
+	}
+	c.w.Header().Set("Content-Type", kind)
+	send(c.w, c.r, status, body.Bytes(), sameSite(c.r))
+	return nil
+}
+
+// names are those of stores, ascending.
+func names[S any](stores map[string]S) []string {
+	all := slices.Sorted(maps.Keys(stores))
+	return append([]string{}, all...)
+}
+
+// named returns the store that a request names, or the first by name.
+func named[S any](c *call, param string, stores map[string]S) (name string, store S, err error) {
+	name = c.q.text(param)
+	known := names(stores)
+	if name == "" && len(known) > 0 {
+		name = known[0]
+	}
+	store, ok := stores[name]
+	if !ok {
+		return name, store, fmt.Errorf("%w: %s %.100q is not among %.500q", errNothing, param, name, known)
+	}
+	return name, store, nil
+}
+
+func (c *call) outbox() (string, admin.Outbox, error) {
+	return named(c, "outbox", c.d.cfg.Outboxes)
+}
+
+func (c *call) inbox() (string, inboxadmin.Inbox, error) {
+	return named(c, "inbox", c.d.cfg.Inboxes)
+}
+
+// able returns what store is beyond an outbox or an inbox.
+func able[T any](store any, what string) (T, error) {
+	capable, ok := store.(T)
+	if !ok {
+		return capable, fmt.Errorf("%w: it keeps no %s", errCapability, what)
+	}
+	return capable, nil
+}
+
+const (
+	streamPattern = "GET " + apiPath + "stream"
+	// streamFor is how long one stream lasts: browsers connect again, and sign in again.
+	streamFor = 5 * time.Minute
+	// streamPatience bounds a write to a client that does not read.
+	streamPatience = 10 * time.Second
+)
+
+// stream sends the status every two seconds for some minutes, unless the client goes, does not
+// read, or its request ends.
+func (c *call) stream() error {
+	if err := c.q.done(); err != nil {
+		return err
+	}
+	turn := c.d.streams[c.who.class()]
+	if !turn.try() {
+		return errTooMany
+	}
+	defer turn.end()
+	rc := http.NewResponseController(c.w)
+	ctx, cancel := context.WithTimeout(c.ctx(), streamFor)
+	defer cancel()
+	if c.r.ProtoMajor == 1 {
+		c.w.Header().Set("Connection", "close") // its deadline would be that of the next request
+	}
+	c.w.Header().Set("Content-Type", "text/event-stream")
+	c.w.Header().Set("X-Accel-Buffering", "no")
+	c.w.WriteHeader(http.StatusOK)
+	ticker := time.NewTicker(watchedAge)
+	defer ticker.Stop()
+	for {
+		s, err := c.d.sampler.get(ctx, watchedAge-watchedAge/10)
+		if err != nil {
+			return nil
+		}
+		body, err := json.Marshal(c.d.status(s))
+		if err != nil || len(body) > c.d.mostAnswer() {
+			return nil
+		}
+		_ = rc.SetWriteDeadline(time.Now().Add(streamPatience)) // in place of the server's, which is for whole answers
+		if _, err := fmt.Fprintf(c.w, "event: sample\ndata: %s\n\n", body); err != nil || rc.Flush() != nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
 }

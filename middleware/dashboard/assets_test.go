@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/middleware/dashboard"
 )
 
-// A duration loses no digit of its minutes or hours.
+// A duration is shown in its two largest units, and loses no digit of them.
 func TestDuration(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -19,25 +19,25 @@ func TestDuration(t *testing.T) {
 		{-time.Second, "0"},
 		{0, "0"},
 		{time.Microsecond, "0"},
-		{1500 * time.Microsecond, "2ms"},
-		{999 * time.Millisecond, "999ms"},
-		{time.Second, "1s"},
-		{10 * time.Second, "10s"},
-		{30*time.Second + 40*time.Millisecond, "30s"},
-		{12*time.Second + 340*time.Millisecond, "12.3s"},
-		{59*time.Second + 990*time.Millisecond, "1m"},
-		{time.Minute, "1m"},
-		{70 * time.Second, "1m10s"},
-		{90 * time.Second, "1m30s"},
-		{10 * time.Minute, "10m"},
-		{11*time.Minute + 20*time.Second, "11m20s"},
-		{time.Hour, "1h"},
-		{time.Hour + 40*time.Second, "1h0m40s"},
-		{time.Hour + 30*time.Minute, "1h30m"},
-		{20 * time.Hour, "20h"},
-		{47*time.Hour + 59*time.Minute + 59*time.Second, "47h59m59s"},
-		{48 * time.Hour, "2d"},
-		{100*24*time.Hour + time.Hour, "100d"},
+		{1500 * time.Microsecond, "2 ms"},
+		{999 * time.Millisecond, "999 ms"},
+		{time.Second, "1 s"},
+		{10 * time.Second, "10 s"},
+		{30*time.Second + 40*time.Millisecond, "30 s"},
+		{12*time.Second + 340*time.Millisecond, "12.3 s"},
+		{59*time.Second + 990*time.Millisecond, "1 m"},
+		{time.Minute, "1 m"},
+		{70 * time.Second, "1 m 10 s"},
+		{90 * time.Second, "1 m 30 s"},
+		{10 * time.Minute, "10 m"},
+		{11*time.Minute + 20*time.Second, "11 m 20 s"},
+		{time.Hour, "1 h"},
+		{time.Hour + 40*time.Second, "1 h"},
+		{time.Hour + 30*time.Minute, "1 h 30 m"},
+		{20 * time.Hour, "20 h"},
+		{47*time.Hour + 59*time.Minute + 59*time.Second, "47 h 59 m"},
+		{48 * time.Hour, "2 days"},
+		{100*24*time.Hour + time.Hour, "100 days"},
 	} {
 		require.Equal(t, c.want, dashboard.Duration(c.of.Seconds()), c.of)
 	}

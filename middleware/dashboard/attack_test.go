@@ -47,7 +47,7 @@ func TestEveryRole(t *testing.T) {
 	}
 	s.roles = nil
 	require.Equal(t, http.StatusForbidden, s.get("/").Code)
-	require.NotContains(t, s.get("/").Body.String(), `class="badge">3`, "not even a count")
+	require.NotContains(t, s.get("/").Body.String(), `class="number"`, "not even a count")
 	s.roles = []dashboard.Role{"root"}
 	require.Equal(t, http.StatusForbidden, s.get("/").Code)
 }
@@ -131,7 +131,7 @@ func TestReadOnly(t *testing.T) {
 		require.Equal(t, http.StatusNotFound, code, action)
 		require.Equal(t, http.StatusNotFound, s.form(action, nil).Code, action)
 	}
-	require.NotContains(t, s.get("/parked").Body.String(), "<button>Redrive")
+	require.NotContains(t, s.get("/parked").Body.String(), "Redrive…")
 }
 
 // A configuration that cannot be meant is refused, and the error names the field.

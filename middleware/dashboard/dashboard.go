@@ -17,7 +17,8 @@ type Dashboard struct {
 	handler http.Handler
 	hosts   map[string]bool
 	sampler *sampler
-	pages   map[string]*template.Template
+	// pages are the templates of all pages, by how they show times.
+	pages   map[string]map[string]*template.Template
 	actions []action
 	// requests and streams bound what is answered at a time, by Identity.class.
 	requests, streams map[Role]*turns
@@ -37,7 +38,7 @@ func New(cfg Config) (*Dashboard, error) {
 		d.hosts[strings.ToLower(strings.Trim(host, "[]"))] = true
 	}
 	var err error
-	if d.pages, err = parsePages(cfg.Base); err != nil {
+	if d.pages, err = parsePages(); err != nil {
 		return nil, err
 	}
 	d.handler = d.guard(http.StripPrefix(strings.TrimSuffix(cfg.Base, "/"), d.cleaned(d.mux())))
@@ -79,6 +80,7 @@ func (d *Dashboard) mux() *http.ServeMux {
 		mux.HandleFunc(r.pattern, d.serve(r))
 	}
 	mux.HandleFunc("GET /static/{file}", serveStatic)
+	mux.HandleFunc("POST /view", d.keepView)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		d.fail(r.Context(), &call{d: d, w: w, r: r}, errNoPage)
 	})

@@ -1,9 +1,12 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,8 +28,43 @@ func readForm(p *params) (ch change, confirmed bool, err error) {
 	for i, pattern := range ch.Topics {
 		ch.Topics[i] = strings.TrimSpace(pattern)
 	}
+	ch.Picks = p.picks()
+	p.text("typed")                   // by its pattern, the browser refuses another number
+	if at := p.text("at"); at != "" { // a group of any outbox, as one choice
+		q, err := parseQuery(at)
+		one := newParams(q)
+		ch.Outbox, ch.Group = one.text("outbox"), one.text("group")
+		if err := cmp.Or(err, one.done()); err != nil {
+			return ch, false, err
+		}
+	}
 	confirmed = p.flag("confirmed")
 	return ch, confirmed, p.done()
+}
+
+// mostPicks bounds what is ticked of a list: a page has no more.
+const mostPicks = 100
+
+// picks reads what was ticked: each value is a query with topic and key, or with id.
+func (p *params) picks() (all []selection) {
+	p.read["pick"] = true
+	if len(p.values["pick"]) > mostPicks {
+		p.errs = append(p.errs, wrong("pick", "", fmt.Sprintf("may be given at most %d times", mostPicks)))
+		return nil
+	}
+	for _, text := range p.values["pick"] {
+		q, err := parseQuery(text)
+		one := newParams(q)
+		s := selection{Topic: one.text("topic"), Key: one.text("key"), ID: one.text("id")}
+		if err = cmp.Or(err, one.done()); err != nil || s == (selection{}) {
+			p.errs = append(p.errs, wrong("pick", text, "must name a topic and a key, or an id"))
+			return nil
+		}
+		if !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 // seconds reads a duration such as 1h30m.
@@ -47,11 +85,13 @@ type confirmData struct {
 	Action  action
 	Change  change
 	Preview changed
+	// Keys are the first ones that are changed.
+	Keys []keyRow
 	// Problem is why it was not done.
 	Problem string
 }
 
-// Name is the action's, Back where it goes back to.
+// Name is the action's, Back the page that the form is on.
 func (d confirmData) Name() string { return d.Action.name }
 
 // Back is the page that the form is on.
@@ -61,9 +101,40 @@ func (d confirmData) Back() string { return d.Action.page }
 func (d confirmData) Counts() bool { return d.Action.counts }
 
 // Gone reports whether what is selected is lost by it.
-func (d confirmData) Gone() bool {
-	return strings.HasSuffix(d.Action.name, ":drop") || strings.HasSuffix(d.Action.name, ":skip") ||
-		strings.HasSuffix(d.Action.name, ":cancel") || strings.HasSuffix(d.Action.name, ":remove")
+func (d confirmData) Gone() bool { return d.Action.words().gone }
+
+// Effects say what happens.
+func (d confirmData) Effects() []string { return d.Action.words().effects }
+
+// Typed reports whether the number has to be typed: for what is lost, if it is more than one.
+func (d confirmData) Typed() bool { return d.Gone() && d.Preview.Count > 1 }
+
+// Does is what the button says, and the question above it.
+func (d confirmData) Does() string {
+	verb := d.Action.words().verb
+	switch {
+	case d.Name() == "groups:remove":
+		return "Remove group " + d.Change.Group
+	case !d.Counts():
+		return verb + " group " + d.Change.Group
+	case d.Action.page == "delayed", d.Action.ofInbox():
+		return verb + " " + count(d.Preview.Count, "message", "messages")
+	default:
+		return verb + " " + count(d.Preview.Count, "record", "records")
+	}
+}
+
+func (d confirmData) docTitle() string { return d.Does() + "?" }
+
+// Pick is a selection of a key or an id as the value of a field.
+func (s selection) Pick() string {
+	q := url.Values{}
+	for name, value := range map[string]string{"topic": s.Topic, "key": s.Key, "id": s.ID} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return q.Encode()
 }
 
 // form shows what a form would do, and does it when it is sent again with a reason.
@@ -79,6 +150,7 @@ func (c *call) form(a action) error {
 	if err != nil {
 		return err
 	}
+	c.at = place{ch.Outbox, ch.Group}
 	if !confirmed {
 		return c.confirm(http.StatusOK, a, ch, "")
 	}
@@ -98,13 +170,40 @@ func (c *call) form(a action) error {
 // confirm asks for a reason, after what was wrong with the last attempt.
 func (c *call) confirm(status int, a action, ch change, problem string) error {
 	data := confirmData{Action: a, Change: ch, Problem: problem}
-	ch.DryRun, ch.Reason = true, ""
+	ch.DryRun, ch.Reason, ch.Token = true, "", ""
 	var err error
 	if data.Preview, err = c.perform(a, ch); err != nil {
 		return err
 	}
+	if data.Keys, err = c.sample(a, ch, data.Preview.IDs); err != nil {
+		return err
+	}
 	c.render(c.ctx(), status, "confirm", data)
 	return nil
+}
+
+// mostSample is how many keys a confirmation names.
+const mostSample = 5
+
+// sample returns the first keys that a change of parked records is about: what an operator recognises.
+func (c *call) sample(a action, ch change, ids []string) (all []keyRow, err error) {
+	if a.page != "parked" {
+		return nil, nil
+	}
+	query := url.Values{"outbox": {ch.Outbox}, "group": {cmp.Or(ch.Group, "default")}}
+	if pattern := cmp.Or(ch.Selection.Topics, ch.Selection.Topic); pattern != "" {
+		query.Set("topic", pattern)
+	}
+	keys, err := also(c.apart(), (*call).parkedKeys, query)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys.Items {
+		if len(all) < mostSample && slices.Contains(ids, key.ID) {
+			all = append(all, key)
+		}
+	}
+	return all, nil
 }
 
 // back is the address of the page that a form was on, with what was done.
@@ -114,7 +213,7 @@ func (c *call) back(a action, ch change, done changed) string {
 		q.Set("others", strconv.Itoa(done.Others))
 	}
 	stores := map[string]string{"outbox": ch.Outbox, "inbox": ch.Inbox}
-	if a.page == "parked" || a.page == "dead" {
+	if a.page == "parked" || a.page == "dead" || a.page == "groups" && a.name != "groups:remove" {
 		stores["group"] = ch.Group
 	}
 	for name, value := range stores {

@@ -32,9 +32,11 @@ func TestBreakers(t *testing.T) {
 	require.Contains(t, api, `"breakers":[{"topic":"orders","since":"2026-03-01T12:00:00Z","next_probe":"2026-03-01T12:01:00Z","error":"no broker \u003canswers\u003e"},`+
 		`{"topic":"invoices","since":"2026-03-01T12:00:00Z","unavailable":true}]`)
 	require.Contains(t, api, `"breakers":[]`)
-	page := s.get("/groups").Body.String()
-	require.Contains(t, page, "<b>orders</b> is out since <time")
+	page := s.get("/groups?group=default").Body.String()
+	require.Contains(t, page, `<span class="key">orders</span>`)
+	require.Contains(t, page, "It does not answer")
 	require.Contains(t, page, "no broker &lt;answers&gt;")
-	require.Contains(t, page, "<b>invoices</b> is not taken by the destination since")
-	require.NotContains(t, page, "<b>mails</b>")
+	require.Contains(t, page, `<span class="key">invoices</span>`)
+	require.Contains(t, page, "It does not take the topic")
+	require.NotContains(t, page, `<span class="key">mails</span>`)
 }

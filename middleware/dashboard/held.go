@@ -39,6 +39,14 @@ func (h heldRow) LastError() string {
 	return h.Errors[len(h.Errors)-1].Error
 }
 
+// LastKind is the kind of the last failure, "" for none.
+func (h heldRow) LastKind() string {
+	if len(h.Errors) == 0 {
+		return ""
+	}
+	return h.Errors[len(h.Errors)-1].Kind
+}
+
 func heldOf(h admin.HeldRecord) heldRow {
 	row := heldRow{
 		recordRow: recordOf(h.Record), Group: h.Group, State: string(h.State), Waits: h.Waits, Attempts: h.Attempts,

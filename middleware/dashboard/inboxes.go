@@ -2,11 +2,15 @@ package dashboard
 
 import (
 	"errors"
+	"maps"
 	"strconv"
 	"time"
 
+	"github.com/ThreeDotsLabs/watermill/message"
+
 	inboxadmin "github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/outbox"
 )
 
 // inboxRow is an inbox: figures, and what it forgets.
@@ -175,8 +179,19 @@ func (c *call) inboxMessage() (inboxMessageRow, error) {
 		return inboxMessageRow{}, err
 	}
 	row.Headers = c.d.cfg.Redact.headers(m.Message.Metadata)
-	row.Payload = c.d.view(m.Topic, m.Message.Metadata, m.Message.Payload)
+	row.Payload = c.d.view(m.Topic, received(m.Message), m.Message.Payload)
 	return row, nil
+}
+
+// received returns what a decoder gets of a message: its metadata, with its id.
+func received(msg *message.Message) map[string]string {
+	if msg.UUID == "" {
+		return msg.Metadata
+	}
+	headers := make(map[string]string, len(msg.Metadata)+1)
+	maps.Copy(headers, msg.Metadata)
+	headers[outbox.HeaderEventID] = msg.UUID
+	return headers
 }
 
 // inboxPayload downloads the payload of a parked message.
@@ -188,7 +203,7 @@ func (c *call) inboxPayload() error {
 	if err != nil {
 		return err
 	}
-	return c.download("parked-"+strconv.FormatInt(m.No, 10), m.Topic, m.Message.Metadata, m.Message.Payload)
+	return c.download("parked-"+strconv.FormatInt(m.No, 10), m.Topic, received(m.Message), m.Message.Payload)
 }
 
 func (c *call) inboxRecord() (inboxadmin.ParkedMessage, string, error) {

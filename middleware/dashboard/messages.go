@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"errors"
+	"fmt"
+	"log/slog"
 	"mime"
 	"net/http"
 	"strconv"
@@ -78,10 +80,19 @@ func (c *call) record() (outbox.Record, string, error) {
 	if err != nil {
 		return outbox.Record{}, name, err
 	}
+	r, err := c.atNumber(ob, group, seq)
+	if errors.Is(err, errNothing) {
+		err = fmt.Errorf("%w: outbox %.100q has no record %d", errNothing, name, seq)
+	}
+	return r, name, err
+}
+
+// atNumber returns the record with a number, of the log or among those that a group has set aside.
+func (c *call) atNumber(ob admin.Outbox, group string, seq int64) (outbox.Record, error) {
 	if searcher, ok := ob.(admin.Manager); ok {
 		page, err := searcher.Search(c.ctx(), admin.MessageQuery{After: seq - 1, Limit: 1})
 		if err != nil || len(page.Records) == 1 && page.Records[0].Seq == seq {
-			return first(page.Records), name, err
+			return first(page.Records), err
 		}
 	}
 	for _, look := range []func() ([]admin.HeldRecord, error){
@@ -94,10 +105,10 @@ func (c *call) record() (outbox.Record, string, error) {
 	} {
 		held, err := look()
 		if err != nil || len(held) == 1 && held[0].Seq == seq {
-			return first(held).Record, name, err
+			return first(held).Record, err
 		}
 	}
-	return outbox.Record{}, name, errNothing
+	return outbox.Record{}, errNothing
 }
 
 func first[T any](all []T) (one T) {
@@ -114,7 +125,7 @@ func (c *call) message() (messageRow, error) {
 		return messageRow{}, err
 	}
 	row := messageRow{recordRow: recordOf(r), Outbox: name}
-	if err := c.disclose(&row, r.Message); err != nil {
+	if err := c.disclose(&row, &r); err != nil {
 		return row, err
 	}
 	trace, err := c.traceOf(name, admin.TraceQuery{ID: r.ID, Since: r.CreatedAt.Add(-time.Second)})
@@ -128,15 +139,15 @@ func (c *call) message() (messageRow, error) {
 }
 
 // disclose shows what a message says to those who may see it, and tells that it did.
-func (c *call) disclose(row *messageRow, m outbox.Message) error {
+func (c *call) disclose(row *messageRow, r *outbox.Record) error {
 	if !c.who.Has(RolePayload) {
 		return nil
 	}
-	if err := c.viewed(View{Outbox: row.Outbox, Topic: m.Topic, ID: m.ID}); err != nil {
+	if err := c.viewed(View{Outbox: row.Outbox, Topic: r.Topic, ID: r.ID}); err != nil {
 		return err
 	}
-	row.Headers = c.d.cfg.Redact.headers(m.Headers)
-	row.Payload = c.d.view(m.Topic, m.Headers, m.Payload)
+	row.Headers = c.d.cfg.Redact.headers(r.Headers)
+	row.Payload = c.d.view(r.Topic, outbox.ToWatermill(r).Metadata, r.Payload)
 	return nil
 }
 
@@ -149,7 +160,7 @@ func (c *call) payload() error {
 	if err != nil {
 		return err
 	}
-	return c.download("message-"+strconv.FormatInt(r.Seq, 10), r.Topic, r.Headers, r.Payload)
+	return c.download("message-"+strconv.FormatInt(r.Seq, 10), r.Topic, outbox.ToWatermill(&r).Metadata, r.Payload)
 }
 
 // download sends a payload as a file that no browser opens as a page.
@@ -168,5 +179,29 @@ func (c *call) download(name, topic string, headers map[string]string, payload [
 	c.w.Header().Set("Content-Length", strconv.Itoa(len(content.body)))
 	c.w.WriteHeader(http.StatusOK)
 	_, _ = c.w.Write(content.body)
+	return nil
+}
+
+// View is a look of somebody at the payload and the headers of a message.
+type View struct {
+	// Actor is who looks, Mode how they have signed in, Address where the request came from.
+	Actor, Mode, Address string
+	// Outbox or Inbox is the store's name, Topic and ID are the message's.
+	Outbox, Inbox, Topic, ID string
+	// Download is set if all of the payload is sent, as a file.
+	Download bool
+}
+
+// viewed tells of a look before anything is shown. An error refuses it.
+func (c *call) viewed(v View) error {
+	v.Actor, v.Mode, v.Address = c.who.Actor, c.who.Mode, c.r.RemoteAddr
+	c.d.cfg.Logger.InfoContext(c.ctx(), "payload was viewed", slog.String("actor", v.Actor), slog.String("address", v.Address),
+		slog.String("outbox", v.Outbox), slog.String("inbox", v.Inbox), slog.String("message_id", v.ID), slog.Bool("download", v.Download))
+	if c.d.cfg.OnView == nil {
+		return nil
+	}
+	if err := c.d.cfg.OnView(c.ctx(), v); err != nil {
+		return fmt.Errorf("OnView refused a look at message %.200q: %w", v.ID, err)
+	}
 	return nil
 }

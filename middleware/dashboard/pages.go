@@ -6,19 +6,26 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// pageRoutes are the pages. Each shows what one or several routes of the API answer.
+// tabs are the pages that every page leads to.
+func tabs() []string {
+	return []string{"overview", "groups", "parked", "retried", "dead", "delayed", "inboxes", "retention", "audit"}
+}
+
+// pageRoutes are the pages. Each shows what one or several routes of the API answer. All of them take a scope, which
+// their links keep, whether they heed it or not.
 func (d *Dashboard) pageRoutes() []route {
 	get := func(path, name string, look func(c *call) (any, error)) route {
 		return route{"GET /" + path, RoleViewer, func(c *call) error {
-			c.q.text("did")
-			c.q.text("n")
-			c.q.text("others")
+			for _, param := range append([]string{"outbox", "group"}, told...) {
+				c.q.text(param)
+			}
 			data, err := look(c)
 			if err != nil {
 				return err
@@ -28,27 +35,96 @@ func (d *Dashboard) pageRoutes() []route {
 		}}
 	}
 	return []route{
-		get("{$}", "overview", func(c *call) (any, error) { return c.status() }),
-		get("groups", "groups", func(c *call) (any, error) { return c.groups() }),
+		get("{$}", "overview", (*call).overviewPage),
+		get("groups", "groups", (*call).groupsPage),
 		get("parked", "parked", (*call).parkedPage),
+		get("retried", "retried", (*call).retriedPage),
 		get("dead", "dead", (*call).deadPage),
-		get("delayed", "delayed", func(c *call) (any, error) { return c.delayed() }),
+		get("delayed", "delayed", (*call).delayedPage),
 		get("messages", "messages", (*call).messagesPage),
-		get("messages/{seq}", "message", func(c *call) (any, error) { return c.message() }),
+		get("messages/{seq}", "message", (*call).messagePage),
 		get("trace", "trace", (*call).tracePage),
 		get("inboxes", "inboxes", (*call).inboxesPage),
 		get("inboxes/consumer", "consumer", (*call).consumerPage),
 		get("inboxes/parked/{no}", "inboxmessage", func(c *call) (any, error) { return c.inboxMessage() }),
 		get("retention", "retention", (*call).retentionPage),
-		get("audit", "audit", func(c *call) (any, error) { return c.audit() }),
+		get("audit", "audit", (*call).auditPage),
 	}
 }
 
-// also answers another request with the same parameters, but for those that page it.
+// scope is the place that a page is about.
+func (c *call) scope() place {
+	if c.at != (place{}) {
+		return c.at
+	}
+	q := c.r.URL.Query()
+	at := place{q.Get("outbox"), q.Get("group")}
+	if known := names(c.d.cfg.Outboxes); at.Group != "" && at.Outbox == "" && len(known) > 0 {
+		at.Outbox = known[0]
+	}
+	return at
+}
+
+// outboxes are those within the scope.
+func (c *call) outboxes() ([]string, error) {
+	all := names(c.d.cfg.Outboxes)
+	in := c.scope()
+	if in.Outbox == "" {
+		return all, nil
+	}
+	if !slices.Contains(all, in.Outbox) {
+		return nil, fmt.Errorf("%w: outbox %.100q is not among %.500q", errNothing, in.Outbox, all)
+	}
+	return []string{in.Outbox}, nil
+}
+
+// mostPlaces bounds the groups that one page shows lists of.
+const mostPlaces = 20
+
+// places are the groups within the scope of which has is true. A group that was chosen is always among them.
+func (c *call) places(has func(g groupStatus) bool) (all []place, more bool, err error) {
+	if _, err := c.outboxes(); err != nil {
+		return nil, false, err
+	}
+	in := c.scope()
+	if in.Group != "" {
+		return []place{in}, false, nil
+	}
+	s, err := c.d.sampler.get(c.ctx(), watchedAge)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, g := range c.d.status(s).within(in) {
+		if !has(g.groupStatus) {
+			continue
+		}
+		if len(all) == mostPlaces {
+			return all, true, nil
+		}
+		all = append(all, g.place)
+	}
+	return all, false, nil
+}
+
+// also answers another request with other parameters. What it takes of the room for rows is gone for those that follow.
 func also[T any](c *call, look func(c *call) (T, error), query url.Values) (T, error) {
 	other := *c
 	other.q = newParams(query)
 	return look(&other)
+}
+
+// shared is also for several requests that share the room for rows.
+func shared[T any](c *call, look func(c *call) (list[T], error), query url.Values) (list[T], error) {
+	l, err := also(c, look, query)
+	c.left = max(0, c.left-l.bytes)
+	return l, err
+}
+
+// apart returns a call with room of its own, for another list of the page.
+func (c *call) apart() *call {
+	other := *c
+	other.left = c.room()
+	return &other
 }
 
 // pick returns those parameters of a request that are named.
@@ -62,29 +138,6 @@ func (c *call) pick(names ...string) url.Values {
 	return picked
 }
 
-type parkedData struct {
-	Failures list[failuresRow]
-	Keys     list[keyRow]
-	Records  list[heldRow]
-}
-
-// parkedPage shows what is parked by failure, by key, and, of a key or on request, by record.
-func (c *call) parkedPage() (any, error) {
-	query := c.pick("outbox", "group", "topic")
-	keys, records := c.pick("after"), c.pick("key", "state")
-	if err := c.q.done(); err != nil {
-		return nil, err
-	}
-	var data parkedData
-	var errs [3]error
-	data.Failures, errs[0] = also(c, (*call).failures, query)
-	data.Keys, errs[1] = also(c, (*call).parkedKeys, merged(query, keys))
-	if len(records) > 0 {
-		data.Records, errs[2] = also(c, (*call).parked, merged(query, records))
-	}
-	return data, cmp.Or(errs[:]...) // one alone: the text of another may be for the log only
-}
-
 func merged(a, b url.Values) url.Values {
 	all := url.Values{}
 	for _, values := range []url.Values{a, b} {
@@ -95,56 +148,46 @@ func merged(a, b url.Values) url.Values {
 	return all
 }
 
-type deadData struct {
-	Failures list[failuresRow]
-	Records  list[heldRow]
+type delayedPart struct {
+	Outbox string
+	Rows   list[delayedRow]
 }
 
-func (c *call) deadPage() (any, error) {
-	query, more := c.pick("outbox", "group", "topic"), c.pick("key", "after")
+// delayedPage shows what each outbox is to send later.
+func (c *call) delayedPage() (any, error) {
+	query, after := c.pick("topic", "key", "id"), c.pick("after")
 	if err := c.q.done(); err != nil {
 		return nil, err
 	}
-	var data deadData
-	var errs [2]error
-	data.Failures, errs[0] = also(c, (*call).failures, merged(query, url.Values{"dead": {"true"}}))
-	data.Records, errs[1] = also(c, (*call).dead, merged(query, more))
-	return data, cmp.Or(errs[:]...) // one alone: the text of another may be for the log only
-}
-
-// messagesPage searches only when it is asked to.
-func (c *call) messagesPage() (any, error) {
-	query := c.pick("outbox", "topic", "key", "type", "from", "to", "after", "oldest", "limit")
-	if err := c.q.done(); err != nil {
+	outboxes, err := c.outboxes()
+	if err != nil {
 		return nil, err
 	}
-	return also(c, (*call).messages, query)
-}
-
-type traceData struct {
-	traceRow
-
-	// Problem is why nothing was looked for.
-	Problem string
-}
-
-// tracePage keeps the form where the id alone does not tell since when to look.
-func (c *call) tracePage() (any, error) {
-	query := c.pick("outbox", "id", "since")
-	if err := c.q.done(); err != nil {
-		return nil, err
+	data, room := []delayedPart{}, c.apart()
+	for _, name := range outboxes {
+		q := merged(query, url.Values{"outbox": {name}})
+		if len(outboxes) == 1 {
+			q = merged(q, after)
+		} else {
+			q.Set("limit", "10")
+		}
+		l, err := shared(room, (*call).delayed, q)
+		if errors.Is(err, errCapability) && len(outboxes) > 1 {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		data = append(data, delayedPart{name, l})
 	}
-	if query.Get("id") == "" {
-		return traceData{}, nil
-	}
-	row, err := also(c, (*call).trace, query)
-	if errors.Is(err, admin.ErrInvalidRequest) {
-		return traceData{Problem: strings.TrimPrefix(err.Error(), "leat: ")}, nil
-	}
-	return traceData{traceRow: row}, err
+	return data, nil
 }
 
 type inboxesData struct {
+	Parts []inboxPart
+}
+
+type inboxPart struct {
 	inboxRow
 
 	Parked list[inboxMessageRow]
@@ -155,11 +198,31 @@ func (c *call) inboxesPage() (any, error) {
 	if err := c.q.done(); err != nil {
 		return nil, err
 	}
+	all := names(c.d.cfg.Inboxes)
+	if chosen := query.Get("inbox"); chosen != "" {
+		all = []string{chosen}
+	}
 	var data inboxesData
-	var errs [2]error
-	data.inboxRow, errs[0] = also(c, (*call).inboxes, query)
-	data.Parked, errs[1] = also(c, (*call).inboxParked, merged(query, after))
-	return data, cmp.Or(errs[:]...) // one alone: the text of another may be for the log only
+	rows, parked := c.apart(), c.apart()
+	for _, name := range all {
+		at := url.Values{"inbox": {name}}
+		row, err := also(rows, (*call).inboxes, at)
+		if err != nil {
+			return nil, err
+		}
+		rows.left = max(0, rows.left-row.Consumers.bytes-row.Failures.bytes)
+		if len(all) == 1 {
+			at = merged(at, after)
+		} else {
+			at.Set("limit", "10")
+		}
+		l, err := shared(parked, (*call).inboxParked, at)
+		if err != nil {
+			return nil, err
+		}
+		data.Parts = append(data.Parts, inboxPart{row, l})
+	}
+	return data, nil
 }
 
 type consumerData struct {
@@ -182,30 +245,83 @@ func (c *call) consumerPage() (any, error) {
 }
 
 type retentionData struct {
-	Ranges  list[rangeRow]
+	Parts   []rangesPart
 	Inboxes []inboxRow
 }
 
-// retentionPage shows the ranges of an outbox that has some, and what each inbox forgets.
+// rangesPart is the ranges of an outbox. None is set if its store has no ranges.
+type rangesPart struct {
+	Outbox string
+	Ranges list[rangeRow]
+	None   bool
+}
+
+// retentionPage shows the ranges of each outbox that has some, and what each inbox forgets.
 func (c *call) retentionPage() (any, error) {
-	query := c.pick("outbox")
 	if err := c.q.done(); err != nil {
 		return nil, err
 	}
+	outboxes, err := c.outboxes()
+	if err != nil {
+		return nil, err
+	}
 	var data retentionData
-	if len(c.d.cfg.Outboxes) > 0 {
-		ranges, err := also(c, (*call).ranges, query)
+	room := c.apart()
+	for _, name := range outboxes {
+		ranges, err := shared(room, (*call).ranges, url.Values{"outbox": {name}})
 		if err != nil && !errors.Is(err, errCapability) {
 			return nil, err
 		}
-		data.Ranges = ranges
+		data.Parts = append(data.Parts, rangesPart{name, ranges, err != nil})
 	}
+	rows := c.apart()
 	for _, name := range names(c.d.cfg.Inboxes) {
-		row, err := also(c, (*call).inboxes, url.Values{"inbox": {name}})
+		row, err := also(rows, (*call).inboxes, url.Values{"inbox": {name}})
 		if err != nil {
 			return nil, err
 		}
+		rows.left = max(0, rows.left-row.Consumers.bytes-row.Failures.bytes)
 		data.Inboxes = append(data.Inboxes, row)
+	}
+	return data, nil
+}
+
+// auditPart is the audit of an outbox, or of an inbox.
+type auditPart struct {
+	Outbox, Inbox string
+	Rows          list[auditRow]
+}
+
+// auditPage shows the audit of an outbox or an inbox, or the newest entries of all outboxes.
+func (c *call) auditPage() (any, error) {
+	query, after := c.pick("action", "id", "since"), c.pick("after", "oldest")
+	inbox, group := c.pick("inbox"), c.pick("group")
+	if err := c.q.done(); err != nil {
+		return nil, err
+	}
+	data := []auditPart{}
+	if name := inbox.Get("inbox"); name != "" {
+		l, err := also(c, (*call).audit, merged(merged(query, after), inbox))
+		return append(data, auditPart{Inbox: name, Rows: l}), err
+	}
+	outboxes, err := c.outboxes()
+	if err != nil {
+		return nil, err
+	}
+	query = merged(query, group)
+	room := c.apart()
+	for _, name := range outboxes {
+		q := merged(query, url.Values{"outbox": {name}})
+		if len(outboxes) == 1 {
+			q = merged(q, after)
+		} else {
+			q.Set("limit", "10")
+		}
+		l, err := shared(room, (*call).audit, q)
+		if err != nil {
+			return nil, err
+		}
+		data = append(data, auditPart{Outbox: name, Rows: l})
 	}
 	return data, nil
 }
@@ -215,17 +331,42 @@ func (c *call) retentionPage() (any, error) {
 func notice(actions []action, q url.Values) string {
 	n, err := strconv.Atoi(q.Get("n"))
 	for _, a := range actions {
-		if err == nil && n >= 0 && a.name == q.Get("did") {
-			what := strings.ReplaceAll(a.name, ":", ", ")
-			if !a.counts {
-				return fmt.Sprintf("Done: %s.", what)
-			}
-			text := fmt.Sprintf("Done: %s. Changed: %d.", what, n)
-			if others, err := strconv.Atoi(q.Get("others")); err == nil && others > 0 {
-				text += fmt.Sprintf(" Of these %d came after the preview, which did not show them.", others)
-			}
-			return text
+		if err != nil || n < 0 || a.name != q.Get("did") {
+			continue
 		}
+		if !a.counts {
+			return a.words().done + "."
+		}
+		text := count(n, "record", "records") + " " + a.words().done + "."
+		if others, err := strconv.Atoi(q.Get("others")); err == nil && others > 0 {
+			text += fmt.Sprintf(" Of these %s came after the preview, which did not show them.", grouped(others))
+		}
+		return text
 	}
 	return ""
+}
+
+type traceData struct {
+	traceRow
+
+	// Problem is why nothing was looked for.
+	Problem string
+}
+
+func (traceData) docTitle() string { return "Trace" }
+
+// tracePage keeps the form where the id alone does not tell since when to look.
+func (c *call) tracePage() (any, error) {
+	query := c.pick("outbox", "id", "since")
+	if err := c.q.done(); err != nil {
+		return nil, err
+	}
+	if query.Get("id") == "" {
+		return traceData{}, nil
+	}
+	row, err := also(c, (*call).trace, query)
+	if errors.Is(err, admin.ErrInvalidRequest) {
+		return traceData{Problem: strings.TrimPrefix(err.Error(), "leat: ")}, nil
+	}
+	return traceData{traceRow: row}, err
 }

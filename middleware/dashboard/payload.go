@@ -17,7 +17,8 @@ import (
 type Decoder struct {
 	// Topics is a pattern of topics, in which * stands for any run of characters. Required.
 	Topics string
-	// Decode returns a payload as JSON, or as text. It must not change its arguments, is
+	// Decode returns a payload as JSON, or as text. Headers are those of the message, with its
+	// event-id and event-type, so that Content.Show of middleware/content can open it. It must not change its arguments, is
 	// called from any goroutine, and is bounded by nothing: it should be quick. Its error, or
 	// panic, is shown in place of the payload, and logged if the payload is withheld. Required.
 	Decode func(topic string, headers map[string]string, payload []byte) ([]byte, error)

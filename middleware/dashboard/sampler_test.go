@@ -102,7 +102,7 @@ func TestRates(t *testing.T) {
 		enqueued, settled = rates()
 		require.InDelta(t, 2, enqueued, 0.05)
 		require.InDelta(t, 1, settled, 0.05, "for half of the time")
-		require.Contains(t, s.get("/").Body.String(), "<td>20</td><td>1 / s</td>")
+		require.Contains(t, s.get("/").Body.String(), `data-l="Settled /s">1</td>`)
 		var history struct {
 			At     []int64
 			Groups []struct {

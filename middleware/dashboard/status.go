@@ -1,8 +1,10 @@
 package dashboard
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/leat-go/leat/outbox/admin"
@@ -107,7 +109,7 @@ func (d *Dashboard) status(s sample) status {
 	past := d.sampler.past()
 	for _, name := range slices.Sorted(maps.Keys(s.outboxes)) {
 		o := outboxOf(name, s.outboxes[name])
-		o.rates(name, past, s)
+		fillRates(&o, name, past, s)
 		st.Outboxes = append(st.Outboxes, o)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.inboxes)) {
@@ -119,6 +121,164 @@ func (d *Dashboard) status(s sample) status {
 	}
 	st.Alarms = append(st.Alarms, alarms(st)...)
 	return st
+}
+
+// groupAt is a group and where it is.
+type groupAt struct {
+	place
+	groupStatus
+}
+
+// within are the groups in a scope.
+func (st status) within(scope place) (all []groupAt) {
+	for _, o := range st.Outboxes {
+		for _, g := range o.Groups {
+			if at := (place{o.Name, g.Name}); at.within(scope) {
+				all = append(all, groupAt{at, g})
+			}
+		}
+	}
+	return all
+}
+
+// in is what st says of a scope. Inboxes are in all of them.
+func (st status) in(scope place) status {
+	if scope == (place{}) {
+		return st
+	}
+	part := status{V: st.V, At: st.At, Inboxes: st.Inboxes, Outboxes: []outboxStatus{}, Alarms: []alarm{}}
+	for _, o := range st.Outboxes {
+		if !(place{Outbox: o.Name}).within(place{Outbox: scope.Outbox}) {
+			continue
+		}
+		groups := o.Groups
+		o.Groups = []groupStatus{}
+		for _, g := range groups {
+			if scope.Group == "" || scope.Group == g.Name {
+				o.Groups = append(o.Groups, g)
+			}
+		}
+		part.Outboxes = append(part.Outboxes, o)
+	}
+	for _, a := range st.Alarms {
+		if !a.inbox && a.Store == scope.Outbox && (scope.Group == "" || a.Group == "" || a.Group == scope.Group) {
+			part.Alarms = append(part.Alarms, a)
+		}
+	}
+	return part
+}
+
+// Moves reports whether anything is enqueued, sent, or waits.
+func (o outboxStatus) Moves() bool {
+	return o.Rate > 0 || slices.ContainsFunc(o.Groups, func(g groupStatus) bool { return g.Backlog > 0 || g.Settled > 0 })
+}
+
+// Oldest is the age of the oldest message that is not sent, wherever it waits, in seconds.
+func (g groupStatus) Oldest() float64 { return max(g.Lag, g.OldestRetried, g.OldestWaiting) }
+
+// Late reports whether that is more than the objective of the alerts.
+func (g groupStatus) Late() bool { return g.Oldest() > lateAfter.Seconds() }
+
+// State is how a group is, in a word and the tone that goes with it.
+func (g groupStatus) State() (word, tone string) {
+	led := 0
+	for _, s := range g.Slots {
+		if s.Problem != "" {
+			return "position unusable", "bad"
+		}
+		if s.LeaseLeft > 0 {
+			led++
+		}
+	}
+	switch {
+	case led < len(g.Slots) && g.Backlog > 0:
+		return "nobody leads", "bad"
+	case len(g.Paused) > 0 && g.Paused[0] == "*":
+		return "paused", "quiet"
+	case len(g.Out) > 0:
+		return "destination out", "bad"
+	case led < len(g.Slots) || led == 0:
+		return "nobody leads", "warn"
+	case g.Retrying > 0:
+		return "retrying", "warn"
+	case g.Late():
+		return "late", "warn"
+	case len(g.Paused) > 0:
+		return "paused in part", "quiet"
+	case g.Backlog > 0 || g.Settled > 0:
+		return "working", "good"
+	default:
+		return "idle", "good"
+	}
+}
+
+// Word and Tone are the parts of State, for templates.
+func (g groupStatus) Word() string { word, _ := g.State(); return word }
+
+// Tone is the tone of State.
+func (g groupStatus) Tone() string { _, tone := g.State(); return tone }
+
+// spark is the backlog of a group over the last half hour, as a line.
+type spark struct {
+	// Line are the points of the line, Area those of what is below it. Flat is set if nothing moved.
+	Line, Area string
+	Flat       bool
+	// Text says what the line shows.
+	Text string
+}
+
+const (
+	sparkWidth, sparkHeight = 96, 20
+	// mostPoints is how many points a line has, leastScale the backlog that fills its height at least.
+	mostPoints, leastScale = 24, 250
+)
+
+// sparks are those of all groups.
+func sparks(past []sample) map[place]spark {
+	all := map[place][]int64{}
+	if len(past) > mostPoints {
+		thin := make([]sample, mostPoints)
+		for i := range thin {
+			thin[i] = past[(i+1)*len(past)/mostPoints-1]
+		}
+		past = thin
+	}
+	for _, s := range past {
+		for name, o := range s.outboxes {
+			for _, g := range o.stats.Groups {
+				at, n := place{name, g.Name}, int64(0)
+				for _, slot := range g.Slots {
+					n += slot.Backlog
+				}
+				all[at] = append(all[at], n)
+			}
+		}
+	}
+	lines := map[place]spark{}
+	for at, values := range all {
+		lines[at] = sparkOf(values)
+	}
+	return lines
+}
+
+func sparkOf(values []int64) spark {
+	least, most := slices.Min(values), slices.Max(values)
+	if least == most {
+		return spark{Line: "0,18 96,18", Flat: true, Text: "Backlog of the last 30 minutes: " + grouped(most)}
+	}
+	var line strings.Builder
+	for i, v := range values {
+		if i > 0 {
+			line.WriteByte(' ')
+		}
+		x := float64(sparkWidth) * float64(i) / float64(len(values)-1)
+		y := float64(sparkHeight) - 1.5 - float64(sparkHeight-3)*float64(v)/float64(max(most, leastScale))
+		fmt.Fprintf(&line, "%.4g,%.3g", x, y)
+	}
+	return spark{
+		Line: line.String(), Area: fmt.Sprintf("0,%d %s %d,%[1]d", sparkHeight, line.String(), sparkWidth),
+		Text: fmt.Sprintf("Backlog of the last 30 minutes: between %s and %s", grouped(least), grouped(most)),
+	}
 }
 
 func outboxOf(name string, s outboxSample) outboxStatus {

@@ -1,9 +1,11 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	inboxadmin "github.com/leat-go/leat/inbox/admin"
@@ -34,6 +36,17 @@ type groupTraceRow struct {
 	State string `json:"state"`
 }
 
+// Word says how far a group has come.
+func (g groupTraceRow) Word() string {
+	words := map[string]string{"pending": "waits", "unknown": "not known", "held": "set aside", "filtered": "does not read it"}
+	return cmp.Or(words[g.State], g.State)
+}
+
+// Tone is how the word looks.
+func (g groupTraceRow) Tone() string {
+	return cmp.Or(map[string]string{"sent": "good", "held": "bad", "dead": "bad", "dropped": "bad", "pending": "warn"}[g.State], "quiet")
+}
+
 // sightingRow is what one consumer knows of the id.
 type sightingRow struct {
 	Inbox       string       `json:"inbox"`
@@ -45,12 +58,46 @@ type sightingRow struct {
 	Parked      []int64      `json:"parked,omitempty"`
 }
 
+// Tone is how the state looks.
+func (s sightingRow) Tone() string {
+	return cmp.Or(map[string]string{"processed": "good", "failing": "warn", "parked": "bad"}[s.State], "quiet")
+}
+
 // eventRow is something that has happened.
 type eventRow struct {
 	At    time.Time `json:"at"`
 	Where string    `json:"where"`
 	What  string    `json:"what"`
 	Text  string    `json:"text,omitempty"`
+}
+
+// Tone is how an event looks.
+func (e eventRow) Tone() string {
+	switch {
+	case strings.HasSuffix(e.What, " failed"):
+		return "warn"
+	case strings.HasPrefix(e.What, "park by"), strings.HasPrefix(e.What, "dead by"), strings.HasPrefix(e.What, "drop"), strings.HasPrefix(e.What, "skip"):
+		return "bad"
+	case e.What == "processed", strings.HasPrefix(e.What, "enqueued"):
+		return "good"
+	default:
+		return ""
+	}
+}
+
+// Title says what happened, and where.
+func (e eventRow) Title() string {
+	what, by, audited := strings.Cut(e.What, " by ")
+	if audited {
+		names := map[string]string{
+			"park": "Parked", "dead": "Given up", "skip": "Skipped", "skip_head": "Skipped", "drop": "Dropped", "redrive": "Redriven",
+		}
+		return cmp.Or(names[what], what) + " in " + e.Where + ", by " + holder(by)
+	}
+	if e.Where == "outbox" {
+		return strings.ToUpper(what[:1]) + what[1:]
+	}
+	return strings.ToUpper(what[:1]) + what[1:] + " in " + e.Where
 }
 
 // trace answers for an id, which is a parameter since it may be any text, such as "..".

@@ -213,3 +213,37 @@ func breakRule(t *testing.T, file, alert, old, wrong string) {
 	require.True(t, broke, "%s has no %q", alert, old)
 	write(t, file, map[string]any{"groups": f.Groups})
 }
+
+// panelVariables are what Grafana puts into the queries of its panels.
+var panelVariables = strings.NewReplacer("$__rate_interval", "1m", "$__range", "1h", "${outbox}", "main", "$outbox", "main", "${group}", "default", "$group", "default")
+
+// TestDashboard_Grammar: Prometheus takes the query of each panel, as Grafana asks it. Names and labels are
+// looked at by TestDashboard, and make watch asks a Prometheus that has scraped leat.
+//
+//leat:level 2
+func TestDashboard_Grammar(t *testing.T) {
+	t.Parallel()
+	var d dashboard
+	read(t, "../../docs/metrics/dashboard.json", &d) // JSON is YAML
+	type recording struct {
+		Record string `yaml:"record"`
+		Expr   string `yaml:"expr"`
+	}
+	var all []recording
+	for _, p := range d.Panels {
+		for _, target := range p.Targets {
+			all = append(all, recording{"panel:query", panelVariables.Replace(target.Expr)})
+			require.NotContains(t, all[len(all)-1].Expr, "$", p.Title)
+		}
+	}
+	check := func(rules []recording) (string, error) {
+		file := filepath.Join(t.TempDir(), "panels.yml")
+		write(t, file, map[string]any{"groups": []any{map[string]any{"name": "panels", "rules": rules}}})
+		return promtool(t, filepath.Dir(file), "check", "rules", "--lint=none", file)
+	}
+	out, err := check(all)
+	require.NoError(t, err, out)
+	require.Contains(t, out, "SUCCESS")
+	_, err = check([]recording{{"panel:query", "max by (leat_outbox_lag_seconds"}})
+	require.Error(t, err)
+}

@@ -38,8 +38,8 @@ type SamplerConfig struct {
 	Logger *slog.Logger
 }
 
-// Sampler asks stores for their Stats from time to time, side by side, so that one that does
-// not answer keeps no other from being shown. Scrapes show the latest figures and ask nobody.
+// Sampler asks stores for their Stats from time to time, each in its own time, so that
+// they do not ask a database all at once, and one that does not answer keeps no other from being shown. Scrapes show the latest figures and ask nobody.
 // Figures of a store that cannot be asked are shown until they are three intervals old, and then
 // no more: what is not known is absent. Every process that samples a store shows the same figures, so take their
 // maximum, and never their sum.
@@ -114,13 +114,37 @@ func (s *Sampler) Run(ctx context.Context) error {
 	s.running = true
 	s.mu.Unlock()
 	defer s.end()
+	var asking sync.WaitGroup
+	for i, st := range s.stores {
+		asking.Go(func() {
+			_ = wait.For(ctx, time.Duration(i)*min(stagger, s.cfg.Interval/time.Duration(len(s.stores))))
+			s.keepAsking(ctx, st)
+		})
+	}
+	asking.Wait()
+	return nil
+}
+
+// stagger is the time between the first samples of two stores, at most: those that share a database
+// do not ask it all at once.
+const stagger = 100 * time.Millisecond
+
+// keepAsking samples a store until ctx ends. It says once that it cannot, and once that it can again.
+func (s *Sampler) keepAsking(ctx context.Context, st *store) {
+	failed := false
 	for ctx.Err() == nil {
-		if err := s.Sample(ctx); err != nil && ctx.Err() == nil {
+		err := st.sample(ctx, s.cfg.Timeout)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil && !failed:
 			s.cfg.Logger.WarnContext(ctx, "figures were not sampled", slog.Any("error", err))
+		case err == nil && failed:
+			s.cfg.Logger.WarnContext(ctx, "figures are sampled again", slog.String("store", st.name))
 		}
+		failed = err != nil
 		_ = wait.For(ctx, jitter.Around(s.cfg.Interval, 0.1))
 	}
-	return nil
 }
 
 func (s *Sampler) end() {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -22,17 +24,16 @@ func (s *Sink) lost(ctx context.Context, l *link, c *call, err error) error {
 	l.wait()
 	c.confirmed(l)
 	if cause := context.Cause(ctx); cause != nil {
-		err = fmt.Errorf("%w: %w", errUnanswered, cause)
 		if why := l.blocked.Load(); why != nil {
-			err = fmt.Errorf("%w (the broker has blocked its publishers: %s)", err, *why)
+			return fmt.Errorf("leat: rabbitmq at %v has blocked its publishers: %s: %w: %w", s.hosts, *why, errUnanswered, cause)
 		}
-		return err
+		return s.out(fmt.Errorf("%w: %w", errUnanswered, cause))
 	}
 	for e := range l.failed {
 		said = e
 	}
 	if said == nil || !said.Server {
-		return fmt.Errorf("leat: the connection to RabbitMQ was lost: %w", cmp.Or[error](asError(said), err))
+		return s.out(fmt.Errorf("the connection was lost: %w", cmp.Or[error](asError(said), err)))
 	}
 	err = fmt.Errorf("leat: RabbitMQ has closed the channel: %w", said)
 	if said.Code/100 == 4 && !s.learned.learn(said) {
@@ -40,6 +41,25 @@ func (s *Sink) lost(ctx context.Context, l *link, c *call, err error) error {
 		c.blame(err)
 	}
 	return err
+}
+
+// out names the brokers in err, which is of all of them: not of the topic whose record meets it.
+func (s *Sink) out(err error) error {
+	verb := "does not answer"
+	if said, ok := errors.AsType[*amqp.Error](err); ok && (said.Code == amqp.AccessRefused || said.Code == amqp.NotAllowed) {
+		verb = "refuses"
+	}
+	return fmt.Errorf("leat: rabbitmq at %v %s: %w", s.hosts, verb, err)
+}
+
+// hostsOf returns the addresses in URLs, without what is secret in them.
+func hostsOf(urls []string) []string {
+	hosts := make([]string, len(urls))
+	for i, u := range urls {
+		uri, _ := amqp.ParseURI(u) // New has checked it
+		hosts[i] = net.JoinHostPort(uri.Host, strconv.Itoa(uri.Port))
+	}
+	return hosts
 }
 
 // blame fails the record that is under way, if it is the only one: it has made the broker close the channel, for

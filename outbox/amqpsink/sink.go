@@ -26,6 +26,7 @@ const (
 // other.
 type Sink struct {
 	urls   []string
+	hosts  []string // in errors
 	cfg    Config
 	closed atomic.Bool
 	taken  chan struct{} // held by every method; guards what follows
@@ -51,7 +52,7 @@ func New(urls []string, cfg Config) (*Sink, error) {
 	}
 	cfg = cfg.withDefaults()
 	return &Sink{
-		urls: slices.Clone(urls), cfg: cfg, taken: make(chan struct{}, 1),
+		urls: slices.Clone(urls), hosts: hostsOf(urls), cfg: cfg, taken: make(chan struct{}, 1),
 		learned: learned{now: time.Now, refused: make(map[target]refusal)},
 	}, nil
 }
@@ -166,17 +167,23 @@ func (s *Sink) connect(ctx context.Context) (*link, error) {
 	if s.link != nil {
 		return s.link, nil
 	}
-	var errs []error
+	var failed error
 	for left := len(s.urls); left > 0 && ctx.Err() == nil; left-- {
 		l, err := s.dialNext(ctx, left)
 		if err == nil {
 			s.link = l
 			return l, nil
 		}
-		errs = append(errs, fmt.Errorf("leat: connect to RabbitMQ: %w", err))
+		if failed != nil {
+			err = fmt.Errorf("%w; %w", failed, err)
+		}
+		failed = err
 		s.next = (s.next + 1) % len(s.urls) // also if ctx has ended: the next call begins with another one
 	}
-	return nil, errors.Join(errs...)
+	if failed == nil {
+		failed = context.Cause(ctx)
+	}
+	return nil, s.out(failed)
 }
 
 // dialNext connects to the broker whose turn it is. A silent one takes its share of the time only, if left

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"regexp"
 	"time"
 )
 
@@ -21,6 +22,13 @@ type Outage struct {
 	// operators look. It is not stored.
 	Waiting int
 }
+
+// whole is in errors of a destination as a whole: the addresses that it was asked at.
+var whole = regexp.MustCompile(` at \[.+?\] `)
+
+// Whole reports whether the destination as a whole is out, by what Sink says of its errors. Then
+// the topics are those whose records have met that, and not what is to be repaired.
+func (o Outage) Whole() bool { return whole.MatchString(o.Error) }
 
 // OutageKeeper is a Session that stores which destinations are out, for operators.
 type OutageKeeper interface {

@@ -25,7 +25,9 @@ type Sink interface {
 	//
 	// It must not change records, nor keep them, their payloads or headers after
 	// it has returned. Failures are classified with outbox.Failed; a plain error
-	// counts as outbox.FailureUnknown.
+	// counts as outbox.FailureUnknown. An error of the destination as a whole names its addresses
+	// in brackets, as "leat: kafka at [k1:9092] does not answer" does: operators are then not told
+	// that the topic of the record is out.
 	Send(ctx context.Context, records []outbox.Record) []outbox.Result
 }
 

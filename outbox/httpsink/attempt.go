@@ -3,9 +3,11 @@ package httpsink
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -43,10 +45,18 @@ func (s *Sink) attempt(ctx context.Context, e *endpoint, t *target, r *outbox.Re
 	defer finish()
 	answer, err := s.client.RoundTrip(request) //nolint:bodyclose // drain does
 	if err != nil {
-		return outbox.Failed(outbox.FailureOutage, fmt.Errorf("endpoint %.200q: %w", e.name, err))
+		return outbox.Failed(outbox.FailureOutage, fmt.Errorf("endpoint %.200q: %w", e.name, silent(request.URL, err)))
 	}
 	status = answer.StatusCode
 	return s.judge(ctx, e, t, answer, drain(request.Context(), answer, finish)) //nolint:contextcheck // it is bounded from ctx
+}
+
+// silent names the server of u in err: it is not a topic that is out. The rest of u can be secret.
+func silent(u *url.URL, err error) error {
+	if errors.Is(err, errAddress) {
+		return err
+	}
+	return fmt.Errorf("the server at [%s://%.200s] does not answer: %w", u.Scheme, u.Host, err)
 }
 
 // bounded returns a request that ends after timeout, at the latest when finish is called.

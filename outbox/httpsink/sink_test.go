@@ -318,6 +318,8 @@ func TestOutages(t *testing.T) {
 		case i%3 == 0:
 			require.Equal(t, outbox.FailureOutage, outbox.KindOf(results[i].Err), records[i].Topic)
 			require.ErrorContains(t, results[i].Err, `"`+records[i].Topic+`"`)
+			server, _, _ := strings.Cut(strings.TrimPrefix(endpoints[records[i].Topic].URL, "http"), "?")
+			require.ErrorContains(t, results[i].Err, "the server at [http"+strings.TrimSuffix(server, "/")+"] does not answer: ")
 		default:
 			require.ErrorIs(t, results[i].Err, outbox.ErrNotSent)
 		}

@@ -19,6 +19,7 @@ var (
 	_ outboxtest.Neighbor       = (*control)(nil)
 	_ outboxtest.PositionLoser  = (*control)(nil)
 	_ outboxtest.CounterSetter  = (*control)(nil)
+	_ outboxtest.Mover          = (*control)(nil)
 )
 
 func (c *control) Group(cfg outboxtest.GroupConfig) (driver.Source, error) {
@@ -137,4 +138,12 @@ func (c *control) SetCounter(context.Context, int64) error {
 		c.counter()
 	}
 	return nil
+}
+
+// Ground is empty: nothing can move a log in memory.
+func (c *control) Ground() (store string, moves map[string]func(ctx context.Context) error) {
+	if c.ground != nil {
+		return c.ground()
+	}
+	return "", nil
 }

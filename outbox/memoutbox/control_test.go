@@ -37,6 +37,7 @@ type control struct {
 	retain  func()
 	die     func(g *group)
 	counter func()
+	ground  func() (store string, moves map[string]func(ctx context.Context) error)
 
 	gone int64 // history up to this number is dropped; guarded by mu
 }
@@ -265,7 +266,7 @@ func TestNegativeControls(t *testing.T) {
 
 func negatives() []negative {
 	return slices.Concat(
-		brokenReaders(), brokenPositions(), brokenCounters(), brokenWriters(), brokenKeys(), brokenLeases(), brokenHolders(), brokenDelays(),
+		brokenReaders(), brokenPositions(), brokenCounters(), brokenGround(), brokenWriters(), brokenKeys(), brokenLeases(), brokenHolders(), brokenDelays(),
 		brokenSlots(), brokenGroups(), brokenSeeks(), brokenReplays(),
 	)
 }

@@ -2,6 +2,8 @@ package natssink
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -21,6 +23,27 @@ const (
 	codeStreamSealed          = 10109
 	codeStreamOffline         = 10118
 )
+
+// out names the servers in err, which is of all subjects: not of the one whose record meets it.
+func out(hosts []string, err error) error {
+	verb := "does not answer"
+	if _, said := errors.AsType[*jetstream.APIError](err); said || errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrJetStreamNotEnabled) {
+		verb = "refuses"
+	}
+	return fmt.Errorf("leat: nats at %v %s: %w", hosts, verb, err)
+}
+
+// hostsOf returns the addresses in URLs, without what is secret in them.
+func hostsOf(urls string) (hosts []string) {
+	for u := range strings.SplitSeq(urls, ",") {
+		if _, rest, ok := strings.Cut(u, "://"); ok {
+			u = rest
+		}
+		host, _, _ := strings.Cut(u[strings.LastIndex(u, "@")+1:], "/")
+		hosts = append(hosts, strings.TrimSpace(host))
+	}
+	return hosts
+}
 
 // classify says what a refusal is about: the record, its topic, or all of JetStream.
 func classify(err error) (kind outbox.FailureKind, ofTopic bool) {

@@ -69,7 +69,7 @@ func (s *Sink) dial(ctx context.Context) (*link, error) {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
-	return nil, err
+	return nil, out(s.hosts, err)
 }
 
 func (l *link) dial(

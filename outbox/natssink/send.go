@@ -14,10 +14,11 @@ import (
 )
 
 // errClosed is why records have no answer if the connection has ended.
-var errClosed = errors.New("leat: the connection to NATS has ended before an answer")
+var errClosed = errors.New("the connection has ended before an answer")
 
 // call sends the records of one Send.
 type call struct {
+	at      []string // the servers, in errors
 	records []outbox.Record
 	results []outbox.Result
 	most    int                 // records under way
@@ -25,8 +26,8 @@ type call struct {
 }
 
 // newCall returns a call that has sent nothing yet.
-func newCall(records []outbox.Record, most int) *call {
-	c := &call{records: records, results: make([]outbox.Result, len(records)), most: most, failed: make(map[driver.Key]bool)}
+func (s *Sink) newCall(records []outbox.Record) *call {
+	c := &call{at: s.hosts, records: records, results: make([]outbox.Result, len(records)), most: s.cfg.MaxUnacked, failed: make(map[driver.Key]bool)}
 	notSent := outbox.NotSent()
 	for i := range c.results {
 		c.results[i] = notSent
@@ -178,7 +179,12 @@ func (c *call) failTopic(place int, err error) {
 
 // fail settles a record, and holds back what is behind it of its key.
 func (c *call) fail(place int, kind outbox.FailureKind, err error) {
-	c.results[place] = outbox.Failed(kind, fmt.Errorf("leat: NATS: %w", err))
+	if kind == outbox.FailureOutage && !errors.Is(err, outbox.ErrTopicUnavailable) {
+		err = out(c.at, err)
+	} else {
+		err = fmt.Errorf("leat: NATS: %w", err)
+	}
+	c.results[place] = outbox.Failed(kind, err)
 	if r := &c.records[place]; r.Key != "" {
 		c.failed[driver.Key{Topic: r.Topic, Key: r.Key}] = true
 	}

@@ -17,8 +17,9 @@ var errSinkClosed = fmt.Errorf("%w: the NATS sink", outbox.ErrClosed)
 // Sink delivers records to JetStream. It is safe for concurrent use: it has one connection, on which calls
 // take turns.
 type Sink struct {
-	url string
-	cfg Config
+	url   string
+	hosts []string // in errors
+	cfg   Config
 
 	turn   chan struct{} // holds a token while nobody has the link
 	link   *link         // nil if there is none
@@ -41,7 +42,7 @@ func New(url string, cfg Config) (*Sink, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Sink{url: url, cfg: cfg.withDefaults(), turn: make(chan struct{}, 1)}
+	s := &Sink{url: url, hosts: hostsOf(url), cfg: cfg.withDefaults(), turn: make(chan struct{}, 1)}
 	s.turn <- struct{}{}
 	return s, nil
 }
@@ -87,7 +88,7 @@ func (s *Sink) Check(ctx context.Context) error {
 	defer s.give()
 	if _, err := l.js.AccountInfo(ctx); err != nil {
 		s.drop()
-		return fmt.Errorf("leat: JetStream: %w", err)
+		return out(s.hosts, fmt.Errorf("JetStream: %w", err))
 	}
 	return nil
 }
@@ -106,7 +107,7 @@ func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []st
 			available = append(available, topic)
 		case !errors.Is(err, jetstream.ErrStreamNotFound):
 			s.drop()
-			return nil, fmt.Errorf("leat: look for the stream of %q: %w", topic, err)
+			return nil, out(s.hosts, fmt.Errorf("look for the stream of %q: %w", topic, err))
 		}
 	}
 	return available, nil
@@ -115,7 +116,7 @@ func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []st
 // Send implements driver.Sink. It returns when the streams have answered, or soon after ctx has ended: then
 // the connection is reset.
 func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
-	c := newCall(records, s.cfg.MaxUnacked)
+	c := s.newCall(records)
 	if len(records) == 0 {
 		return c.results
 	}

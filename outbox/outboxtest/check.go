@@ -91,7 +91,7 @@ func RelayChecks(f Features) []Check {
 
 func outboxChecks() []Check {
 	return slices.Concat(
-		commitChecks(), copyChecks(), lossChecks(), counterChecks(), orderChecks(), leaseChecks(), positionChecks(),
+		commitChecks(), copyChecks(), lossChecks(), counterChecks(), groundChecks(), orderChecks(), leaseChecks(), positionChecks(),
 		groupChecks(), startChecks(), topicChecks(), wakeChecks(), heldChecks(), parkedChecks(), delayChecks(),
 		slotChecks(), slotChangeChecks(), seekChecks(), replayChecks(), adminChecks(),
 	)

@@ -128,15 +128,16 @@ func delayedKeepsEveryField(ctx context.Context, tr *trial) {
 // times, and one that is not delayed last.
 func delayedTakesItsPlace(ctx context.Context, tr *trial) {
 	d := tr.delayed()
-	at := d.in(ctx, soon)
-	for _, msgs := range [][]outbox.Message{
-		until(at.Add(20*time.Millisecond), keyed("k", "third")...),
-		until(at, keyed("k", "first", "second")...),
-		keyed("k", "at once"),
-	} {
-		tr.commit(ctx, msgs...)
-	}
 	r := tr.acquire(ctx)
+	at := d.ahead(ctx, r, 4, func(at time.Time) {
+		for _, msgs := range [][]outbox.Message{
+			until(at.Add(20*time.Millisecond), keyed("k", "third")...),
+			until(at, keyed("k", "first", "second")...),
+			keyed("k", "at once"),
+		} {
+			tr.commit(ctx, msgs...)
+		}
+	})
 	d.await(ctx, at.Add(20*time.Millisecond))
 	d.expectArrivals(ctx, r, "at once", "first", "second", "third")
 	tr.commit(ctx, keyed("k", "last")...)
@@ -147,10 +148,11 @@ func delayedTakesItsPlace(ctx context.Context, tr *trial) {
 // stay, nothing waits for that transaction, and those of other keys go.
 func delayedWaitsForItsKey(ctx context.Context, tr *trial) {
 	d := tr.delayed()
-	at := d.in(ctx, soon)
-	tr.commit(ctx, until(at, append(keyed("held", "held-1", "held-2"), append(keyed("free", "free"), named("no key")...)...)...)...)
-	open := tr.open(ctx, keyed("held", "before")...)
 	r := tr.acquire(ctx)
+	at := d.ahead(ctx, r, 4, func(at time.Time) {
+		tr.commit(ctx, until(at, append(keyed("held", "held-1", "held-2"), append(keyed("free", "free"), named("no key")...)...)...)...)
+	})
+	open := tr.open(ctx, keyed("held", "before")...)
 	d.await(ctx, at)
 	var got []outbox.Record
 	fail.In("while a transaction holds another key", func() { got = d.arrive(ctx, r, 2) })
@@ -270,6 +272,22 @@ func (d delayed) in(ctx context.Context, delay time.Duration) time.Time {
 	now, err := d.Now(ctx)
 	fail.If(err, "now")
 	return now.Add(delay).Truncate(time.Microsecond)
+}
+
+// ahead lets commit store n messages while at lies ahead, and returns at. On a machine that is slow,
+// that time may have come meanwhile: then r reads them, and it does so again with more time.
+func (d delayed) ahead(ctx context.Context, r *reader, n int, commit func(at time.Time)) time.Time {
+	for delay := soon; ; delay *= 2 {
+		at := d.in(ctx, delay)
+		commit(at)
+		now, err := d.Now(ctx)
+		fail.If(err, "now")
+		if now.Before(at) {
+			return at
+		}
+		d.await(ctx, at.Add(delay))
+		d.arrive(ctx, r, n)
+	}
 }
 
 // until returns msgs with this NotBefore.

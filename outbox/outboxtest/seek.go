@@ -119,8 +119,10 @@ func slotNamesDiffer(ctx context.Context, tr *trial) {
 	seen := make(map[string]bool)
 	for _, group := range []string{"a", "b"} {
 		src := tr.group(GroupConfig{Name: group, Slots: slots, Positions: true})
+		var held []*reader // by which they stay reachable: the connections of others are closed
 		for range slots {
 			r := acquireFrom(ctx, src)
+			held = append(held, r)
 			s := asPlaced(r)
 			number := 0
 			if slots > 1 {
@@ -132,6 +134,7 @@ func slotNamesDiffer(ctx context.Context, tr *trial) {
 			}
 			seen[name] = true
 		}
+		releaseAll(ctx, held)
 	}
 }
 

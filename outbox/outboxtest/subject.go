@@ -145,3 +145,11 @@ type CounterSetter interface {
 	// counters after a restore. A database may take a higher one that is in the log.
 	SetCounter(ctx context.Context, last int64) error
 }
+
+// Mover is implemented by a Subject that can move the ground under its positions: whose
+// database can become another one than they belong to.
+type Mover interface {
+	// Ground returns which store it is in the table of package internal/basis, and by the name of
+	// each fact there what changes it, as an operator's mistake would.
+	Ground() (store string, moves map[string]func(ctx context.Context) error)
+}

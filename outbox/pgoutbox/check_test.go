@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
@@ -27,24 +28,24 @@ func TestO2_UnusableSourcesAreRefused(t *testing.T) {
 	}{
 		"sequence restarted": {
 			spoil: "TRUNCATE leat.outbox RESTART IDENTITY",
-			cause: pgwindow.ErrLogRestarted,
-			ends:  pgwindow.ErrLogRestarted,
+			cause: basis.ErrLogRestarted,
+			ends:  basis.ErrLogRestarted,
 		},
 		"sequence set back": {
 			spoil: "SELECT setval('leat.outbox_seq_seq', 1)",
-			cause: pgwindow.ErrSequenceWentBack,
-			ends:  pgwindow.ErrSequenceWentBack,
+			cause: basis.ErrWentBack,
+			ends:  basis.ErrWentBack,
 		},
 		"restored in another cluster": {
 			spoil:  "UPDATE leat.outbox_positions SET system_identifier = system_identifier + 1",
-			cause:  pgwindow.ErrOtherCluster,
+			cause:  basis.ErrOtherCluster,
 			atRest: true,
 		},
 		"sequence with a cache": {
 			spoil:  "ALTER SEQUENCE leat.outbox_seq_seq CACHE 10",
 			cause:  pgwindow.ErrSequenceCache,
 			atRest: true,
-			ends:   pgwindow.ErrLogRestarted, // ALTER SEQUENCE replaces its file
+			ends:   basis.ErrLogRestarted, // ALTER SEQUENCE replaces its file
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,8 +2,13 @@ package pgoutbox_test
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"github.com/leat-go/leat/internal/basis"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
@@ -17,6 +22,7 @@ var (
 	_ outboxtest.Neighbor       = subject{}
 	_ outboxtest.PositionLoser  = subject{}
 	_ outboxtest.CounterSetter  = subject{}
+	_ outboxtest.Mover          = subject{}
 	_ outboxtest.Mortal         = subject{}
 )
 
@@ -86,4 +92,25 @@ func (s subject) Die(ctx context.Context, _ driver.Session) error {
 	_, err := s.db.Pool.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_locks
 		WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
 	return err
+}
+
+// Ground implements outboxtest.Mover.
+func (s subject) Ground() (store string, moves map[string]func(ctx context.Context) error) {
+	run := func(statement string, n int) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := s.db.Pool.Exec(ctx, statement)
+			for range n {
+				err = errors.Join(err, pgx.BeginFunc(ctx, s.db.Pool, func(tx pgx.Tx) error {
+					return s.Enqueue(ctx, tx, outbox.Message{Topic: "t", Payload: []byte("again")})
+				}))
+			}
+			return err
+		}
+	}
+	return string(basis.PostgreSQL), map[string]func(context.Context) error{
+		"Cluster": run("UPDATE leat.outbox_positions SET system_identifier = system_identifier + 1", 0),
+		"Log":     run("TRUNCATE leat.outbox RESTART IDENTITY", 10),
+		"Numbers": run("SELECT setval('leat.outbox_seq_seq', 1)", 0),
+		"Rows":    run("WITH gone AS (DELETE FROM leat.outbox) SELECT setval('leat.outbox_seq_seq', 1, false)", 10),
+	}
 }

@@ -5,11 +5,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/txctx"
 	"github.com/leat-go/leat/outbox"
 )
@@ -169,6 +172,17 @@ func (o *Outbox) notStored(n, want int64, checked bool) error {
 		return fmt.Errorf("%w, or %s", outbox.ErrWrongDatabase, suppressed)
 	}
 	return errors.New("leat: " + suppressed)
+}
+
+// isSuppressed reports whether err is that of a statement of whole which has not stored all.
+func isSuppressed(err error) bool {
+	answer, answered := errors.AsType[*pgconn.PgError](err)
+	return answered && answer.Code == pgerr.InvalidText && strings.Contains(answer.Message, notAll)
+}
+
+// suppressed is notStored for such an error.
+func (o *Outbox) suppressed(err error) error {
+	return fmt.Errorf("leat: a trigger or a rule on %s suppresses rows, drop it: %w", o.table, err)
 }
 
 // checkOpen refuses what is not an open transaction.

@@ -128,7 +128,7 @@ func TestO2_TargetSessionAttrs(t *testing.T) {
 	_, err = broker.AwaitDistinct(t.Context(), 1)
 	require.NoError(t, err)
 	awaitListening(t, db)
-	require.Equal(t, 2, connections(t, db, "leat relay default"))
+	require.Equal(t, 1, connections(t, db, "leat relay default"))
 	require.NoError(t, run.stop())
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -142,6 +143,24 @@ func TestO9_HalfOpenNetwork(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, victim.stop())
 	require.Equal(t, []string{"1", "2", "3"}, payloads(firsts(broker.Log())))
+}
+
+// TestO14_SilentConnection: an idle session looks on the connection of its lease, while renewals can
+// go through the pool. If nothing comes on that connection any more, the session must not wait for ever.
+//
+//leat:level 4
+func TestO14_SilentConnection(t *testing.T) {
+	t.Parallel()
+	_, db := newOutbox(t, pgoutbox.Config{})
+	p, behind := behindProxy(t, db)
+	s := acquire(t, behind, "")
+	_, err := s.Read(t.Context(), 1)
+	require.NoError(t, err)
+	p.flow.Lock()
+	t.Cleanup(p.flow.Unlock)
+	_, err = s.Read(t.Context(), 1)
+	require.ErrorContains(t, err, "does not answer")
+	require.ErrorIs(t, s.(driver.Watched).Lost(), driver.ErrLeaseLost) //nolint:forcetypeassert // it is
 }
 
 // onLost hears why leases were given up.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -98,8 +97,8 @@ func (h *history) begin(ctx context.Context, p *playback, order driver.ReplayOrd
 	if err != nil {
 		return err
 	}
-	if p.at.System != p.facts.SystemIdentifier {
-		return fmt.Errorf("%w: a replay of %d, server is %d", pgwindow.ErrOtherCluster, p.at.System, p.facts.SystemIdentifier)
+	if err := p.belongs(); err != nil {
+		return err
 	}
 	details, err := json.Marshal(map[string]any{
 		"from_seq": p.at.Last + 1, "to_seq": p.at.End, "snapshot": p.at.Target, "resumed": order.Position != "",

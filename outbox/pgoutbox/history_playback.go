@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
@@ -142,11 +143,14 @@ func (p *playback) connectAgain(ctx context.Context) error {
 		return pgwindow.ErrStandby
 	case err != nil:
 		return err
-	case p.at.System != p.facts.SystemIdentifier:
-		return fmt.Errorf("%w: a replay of %d, server is %d", pgwindow.ErrOtherCluster, p.at.System, p.facts.SystemIdentifier)
 	default:
-		return nil
+		return p.belongs()
 	}
+}
+
+// belongs checks that the replay was begun in this cluster.
+func (p *playback) belongs() error {
+	return basis.Same(basis.ErrOtherCluster, "system identifier", p.at.System, p.facts.SystemIdentifier)
 }
 
 // place is how far a playback has come. Rows above Last up to End are to come, of

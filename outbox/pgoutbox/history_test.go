@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -149,7 +149,7 @@ func TestO2_ReplayRefuses(t *testing.T) {
 	for position, want := range map[string]error{
 		"x": outbox.ErrInvalidConfig, "1/1/x/y/1/1": outbox.ErrInvalidConfig, "1/1/3:3:/a/1/1": outbox.ErrInvalidConfig,
 		strings.Join(parts[:5], "/"): outbox.ErrInvalidConfig,
-		strings.Join(parts, "/"):     pgwindow.ErrOtherCluster,
+		strings.Join(parts, "/"):     basis.ErrOtherCluster,
 	} {
 		h, err := ob.History(pgoutbox.HistoryConfig{})
 		require.NoError(t, err)

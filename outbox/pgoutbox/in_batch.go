@@ -49,12 +49,26 @@ func (o *Outbox) inBatch(ctx context.Context, batch *pgx.Batch, msgs []outbox.Me
 		var locked keyLocks // none so far
 		take := func(keys []int64) error { return locked.take(ctx, keys, o.cfg.MaxKeyLocks, nil) }
 		err = o.insert(ctx, ready, nil, take, func(sql string, args []any, rows int64) (int64, error) {
-			all.Queue(sql, args...)
+			if whole, ok := o.sql.whole[sql]; ok {
+				all.Queue(whole, append(args, rows)...)
+				return rows, nil
+			}
+			waits = true // delayed ones among them: their number is looked at before the commit
+			all.Queue(sql, args...).Exec(func(tag pgconn.CommandTag) error {
+				if n := tag.RowsAffected(); n != rows {
+					return o.notStored(n, rows, false)
+				}
+				return nil
+			})
 			return rows, nil
 		})
 	}
 	defer o.watch(ctx, ready, 0)()
-	defer func() { err = o.explainWait(ctx, err, ready, 0) }()
+	defer func() {
+		if err = o.explainWait(ctx, err, ready, 0); isSuppressed(err) {
+			err = o.suppressed(err)
+		}
+	}()
 	switch {
 	case err != nil || all.Len() == 0:
 		return ready, err

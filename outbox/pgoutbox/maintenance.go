@@ -15,7 +15,6 @@ import (
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // Maintenance keeps the log in shape: it makes ranges ahead of the sequence, closes the
@@ -28,7 +27,7 @@ import (
 // without NoDDL its role is a member of the log's owner and may CREATE in the schema,
 // with NoDDL it has DELETE on the log. It uses two or three, at most four
 // connections of the pool at a time, which may go through a pooler in transaction mode, and
-// while it works one of its own, with which its leases end.
+// while it works one of its own, with which its leases end, and which all outboxes on the pool share.
 type Maintenance struct {
 	ob      *Outbox
 	cfg     MaintenanceConfig
@@ -60,11 +59,10 @@ func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
 	if m.sql, err = loadMaintenance(ob.cfg); err != nil {
 		return nil, err
 	}
-	line := ob.line()
-	if m.keeping, err = ob.task(line, maintenanceLease, cfg.Lease); err != nil {
+	if m.keeping, err = ob.task(maintenanceLease, cfg.Lease); err != nil {
 		return nil, err
 	}
-	m.timing, err = ob.task(line, delayedLease, cfg.Lease)
+	m.timing, err = ob.task(delayedLease, cfg.Lease)
 	return m, err
 }
 
@@ -227,11 +225,7 @@ func (r *round) all(ctx context.Context) error {
 	if err != nil {
 		return describe(err)
 	}
-	probe, err := m.ob.window.Probe(ctx, m.ob.pool, facts.Sequence, pgwindow.NoWindow())
-	if err != nil {
-		return err
-	}
-	r.sequence, r.last = facts.Sequence, probe.Sequence
+	r.sequence, r.last = facts.Sequence, facts.Last
 	var errs []error
 	for _, step := range []struct {
 		name string

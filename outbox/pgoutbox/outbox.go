@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -36,6 +37,8 @@ type Outbox struct {
 	held     *pgheld.Statements
 	table    string // the log's name, which the locks of keys are made of
 	wholeBox int64  // the advisory lock of the whole outbox
+	shared   *shared
+	room     *pgpin.Room // for second connections of relays
 	bell     bell
 	pooled   atomic.Bool // the last connection of our own came through a pooler
 
@@ -67,7 +70,12 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newOutbox(pgpin.Of(pool), pgpin.AddressOf(pool), cfg)
+	o, err := newOutbox(pgpin.Of(pool), pgpin.AddressOf(pool), cfg)
+	if err != nil {
+		return nil, err
+	}
+	o.room, o.shared = pgpin.RoomOf(pool), byPool.Of(weak.Make(pool), o.newShared)
+	return o, nil
 }
 
 // NewSQL is New for services on database/sql, whose transactions are those of InSQLTx. The
@@ -94,7 +102,7 @@ func NewSQL(db *sql.DB, cfg Config) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.db = db
+	o.db, o.room, o.shared = db, &pgpin.Room{}, byPool.Of(weak.Make(db), o.newShared)
 	return o, nil
 }
 

@@ -91,7 +91,7 @@ func TestPasswordChanges(t *testing.T) {
 					return slices.Contains(payloads(log), strconv.Itoa(i))
 				})
 				require.NoError(t, err)
-				for _, own := range []string{"leat relay default", "leat listen default", "leat tail default", "leat notifier"} {
+				for _, own := range []string{"leat relay default", "leat listen", "leat tail default", "leat notifier"} {
 					await(t, own+" is connected", func() bool {
 						_ = commitOne(t, ob, strconv.Itoa(i)) // the notifier connects at a commit
 						return query1[bool](t, db, `SELECT EXISTS (SELECT FROM pg_stat_activity

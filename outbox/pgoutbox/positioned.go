@@ -1,6 +1,7 @@
 package pgoutbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
@@ -17,7 +19,7 @@ var _ driver.Positioned = (*session)(nil)
 // positionFormat is the version of position's encoding.
 const positionFormat = 1
 
-// errPosition is wrapped by the errors of Seek for a position that cannot be taken.
+// errPosition is wrapped by the errors of Seek for a position that cannot be read.
 var errPosition = errors.New("leat: the sink's position does not fit")
 
 // position is what a sink keeps for a slot.
@@ -110,17 +112,12 @@ func (n *session) Seek(ctx context.Context, raw []byte) error {
 	if err != nil {
 		return unusable(fmt.Errorf("%w: %w", errPosition, err))
 	}
-	if err := n.log.facts.Belongs(to); err != nil {
-		return unusable(err)
-	}
-	if err := n.log.facts.Continues(p.Incarnation); err != nil {
-		return unusable(err)
-	}
-	if w := n.Window(); to.No > w.No {
-		return unusable(fmt.Errorf("%w: %s: the sink has window %d, the database has come to %d only", errPosition, wentBack, to.No, w.No))
-	}
-	if n.Closed() {
-		return nil // all before was settled, and nothing comes after
+	err = cmp.Or(
+		n.log.facts.Belongs(to), n.log.facts.Continues(p.Incarnation),
+		basis.Reached(basis.ErrBehindSink, "window", to.No, n.Window().No),
+	)
+	if err != nil || n.Closed() {
+		return unusable(err) // closed: all before was settled, and nothing comes after
 	}
 	return unusable(n.seek(ctx, to, p.Topics))
 }
@@ -129,7 +126,7 @@ func (n *session) Seek(ctx context.Context, raw []byte) error {
 // first window is opened.
 func (n *session) seekNothing() error {
 	if w := n.Window(); w.No > 0 || w.Last > 0 {
-		return unusable(fmt.Errorf("%w: it has none of %s, which stands at window %d, record %d", errPosition, n.SlotName(), w.No, w.Last))
+		return unusable(basis.Refuse(basis.ErrSinkWentBack, fmt.Sprintf("it has none of %s, which stands at window %d, record %d", n.SlotName(), w.No, w.Last)))
 	}
 	return nil
 }
@@ -141,7 +138,7 @@ func (n *session) seek(ctx context.Context, to pgwindow.Window, topics []string)
 	case to.No < w.No:
 		return n.nothingSince(ctx, to, topics)
 	case to.Prev.Text != w.Prev.Text || to.Target.Text != w.Target.Text:
-		return fmt.Errorf("%w: %s: the sink has another window %d than the database", errPosition, wentBack, w.No)
+		return basis.Refuse(basis.ErrBehindSink, fmt.Sprintf("the sink has another window %d", w.No))
 	case to.Last < w.Last:
 		return behind(to, w)
 	case to.Last > w.Last:
@@ -151,13 +148,8 @@ func (n *session) seek(ctx context.Context, to pgwindow.Window, topics []string)
 	}
 }
 
-// wentBack is what an operator is told of a database that has lost what it had.
-const wentBack = "the database went back behind what was sent (a failover that lost commits, a restored backup); " +
-	"stop the relays, remove the group's positions from the sink, then Rebase"
-
 func behind(to, w pgwindow.Window) error {
-	return fmt.Errorf("%w: it stands at window %d, record %d, behind window %d, record %d: the sink has lost records",
-		errPosition, to.No, to.Last, w.No, w.Last)
+	return basis.Refuse(basis.ErrSinkWentBack, fmt.Sprintf("it stands at window %d, record %d, behind window %d, record %d", to.No, to.Last, w.No, w.Last))
 }
 
 // nothingSince checks that between to and the stored window the slot had nothing to

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox/driver"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -108,8 +108,8 @@ func TestO2_SeekRefuses(t *testing.T) {
 		err := s.Seek(t.Context(), raw)
 		require.ErrorIs(t, err, driver.ErrSourceUnusable, name)
 	}
-	require.ErrorIs(t, s.Seek(t.Context(), change("system_identifier", 7)), pgwindow.ErrOtherCluster)
-	require.ErrorIs(t, s.Seek(t.Context(), change("incarnation", 7)), pgwindow.ErrLogRestarted)
+	require.ErrorIs(t, s.Seek(t.Context(), change("system_identifier", 7)), basis.ErrOtherCluster)
+	require.ErrorIs(t, s.Seek(t.Context(), change("incarnation", 7)), basis.ErrLogRestarted)
 	require.NoError(t, s.Seek(t.Context(), change("incarnation", 0)), "of which it was not noted")
 	require.NoError(t, s.Seek(t.Context(), second))
 	require.Equal(t, []string{"3"}, payloads(readAll(t, s, 10)))

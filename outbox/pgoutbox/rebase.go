@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
@@ -176,13 +177,14 @@ func (b *rebase) check(ctx context.Context, tx pgx.Tx) (at whereabouts, err erro
 		return at, err
 	}
 	at.nextXid = uint64(nextXid) //nolint:gosec // xids are far below
+	// Behind highest, since producers go on.
 	p, err := b.ob.window.Probe(ctx, tx, at.facts.Sequence, pgwindow.NoWindow())
 	if err != nil {
 		return at, err
 	}
 	if at.sequence = p.Sequence; at.sequence < highest {
-		return at, fmt.Errorf("%w: sequence at %d, log at %d: SELECT setval(%d::oid::regclass, %d)",
-			pgwindow.ErrSequenceWentBack, at.sequence, highest, at.facts.Sequence, highest)
+		return at, basis.Refuse(basis.ErrWentBack, fmt.Sprintf("sequence at %d, log at %d: SELECT setval(%d::oid::regclass, %d)",
+			at.sequence, highest, at.facts.Sequence, highest))
 	}
 	if b.KeepPosition {
 		err = b.mayKeep(ctx, tx, at)
@@ -236,12 +238,12 @@ func (b *rebase) mayKeep(ctx context.Context, tx pgx.Tx, at whereabouts) error {
 		return err
 	}
 	for i := range all {
-		switch w := &all[i]; {
-		case w.SourceFloor > at.sequence:
-			return fmt.Errorf("%w: sequence at %d, position at %d: it cannot be kept", pgwindow.ErrSequenceWentBack, at.sequence, w.SourceFloor)
-		case w.Target.Xmax > at.nextXid:
-			return fmt.Errorf("%w: it has come to transaction %d, the server to %d: the position cannot be kept",
-				pgwindow.ErrOtherCluster, w.Target.Xmax, at.nextXid)
+		err := cmp.Or(
+			basis.Reached(basis.ErrWentBack, "number", all[i].SourceFloor, at.sequence),
+			basis.Reached(basis.ErrOtherCluster, "transaction", all[i].Target.Xmax, at.nextXid),
+		)
+		if err != nil {
+			return fmt.Errorf("the position cannot be kept: %w", err)
 		}
 	}
 	return b.ob.chain.Contradicts(ctx, tx, b.Group)

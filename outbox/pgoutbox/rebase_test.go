@@ -5,10 +5,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -30,7 +30,7 @@ func moved(t *testing.T, slots int) (*pgoutbox.Outbox, *testenv.Database) {
 	put(t, ob, "k", "3")
 	exec(t, db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
 	exec(t, db, "UPDATE leat.outbox_positions SET system_identifier = system_identifier + 1")
-	refused(t, src.Check(t.Context()), pgwindow.ErrOtherCluster)
+	refused(t, src.Check(t.Context()), basis.ErrOtherCluster)
 	return ob, db
 }
 
@@ -92,9 +92,9 @@ func TestO2_RebaseAdoptsTheFuture(t *testing.T) {
 	put(t, ob, "k", "written here")
 	exec(t, db, "DELETE FROM leat.outbox_positions WHERE relay_group = 'default'")
 	_, err := sourceOf(t, ob, pgoutbox.SourceConfig{}).Acquire(t.Context(), testLease)
-	refused(t, err, pgwindow.ErrLogRestarted) // it is not enough to forget the position
+	refused(t, err, basis.ErrNumberedTwice) // it is not enough to forget the position
 	_, err = other.Read(t.Context(), 10)
-	refused(t, err, pgwindow.ErrLogRestarted)
+	refused(t, err, basis.ErrNumberedTwice)
 
 	late := begin(t, ob, db).put("l", "late")
 	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
@@ -134,13 +134,13 @@ func TestRebase_Refuses(t *testing.T) {
 
 	exec(t, db, `CREATE TABLE saved AS SELECT window_no, target FROM leat.outbox_positions;
 		UPDATE leat.outbox_positions SET target = '999999999990:999999999999:'`)
-	require.ErrorIs(t, ob.Rebase(ctx, keep), pgwindow.ErrOtherCluster, "the server has not come to these transactions")
+	require.ErrorIs(t, ob.Rebase(ctx, keep), basis.ErrOtherCluster, "the server has not come to these transactions")
 	exec(t, db, "UPDATE leat.outbox_positions p SET target = s.target FROM saved s WHERE s.window_no = p.window_no")
 
 	exec(t, db, "SELECT setval('leat.outbox_seq_seq', 1)")
 	for _, r := range []pgoutbox.RebaseRequest{keep, rebaseTo(driver.Start{Oldest: true})} {
 		err = ob.Rebase(ctx, r)
-		require.ErrorIs(t, err, pgwindow.ErrSequenceWentBack)
+		require.ErrorIs(t, err, basis.ErrWentBack)
 		require.ErrorContains(t, err, "setval")
 	}
 	require.Zero(t, query1[int](t, db, "SELECT count(*) FROM leat.outbox_audit"))

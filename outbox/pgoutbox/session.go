@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/jackc/pgx/v5"
 
@@ -35,12 +36,15 @@ func (s *source) open(ctx context.Context, writer *pgx.Conn, lease pglease.Lease
 		Held:     s.ob.held,
 		Writer:   writer,
 		Connect:  s.connect,
+		Room:     s.ob.room,
+		Apart:    s.cfg.SyncPositions,
 		Pool:     s.ob.pool,
+		Logger:   s.ob.cfg.Logger.With(slog.String("group", s.cfg.Group)),
 		Describe: describe,
 		Unusable: unusable,
-		Ended: func() { //nolint:contextcheck // a tail ends with its session, not with the context of Acquire
-			log.tail.stop()
-			s.leave()
+		Ended: func() {
+			log.tail.stop() //nolint:contextcheck // a tail ends with its session, not with the context of Acquire
+			s.leave(ctx)
 			s.claimant.End(attempt)
 		},
 	}
@@ -71,10 +75,13 @@ type slotLog struct {
 	changing bool // the number of slots
 }
 
+// Use implements pglog.Log.
+func (l *slotLog) Use(conn *pgx.Conn) { l.conn = conn }
+
 // Load implements pglog.Log.
-func (l *slotLog) Load(ctx context.Context, reader *pgx.Conn) (pgwindow.Window, int, error) {
+func (l *slotLog) Load(ctx context.Context) (pgwindow.Window, int, error) {
 	ob := l.source.ob
-	l.pageReader = pageReader{conn: reader, pooled: ob.pooled.Load(), settings: ob.sql.pageSettings, large: ob.sql.pageLarge}
+	l.pooled, l.settings, l.large = ob.pooled.Load(), ob.sql.pageSettings, ob.sql.pageLarge
 	w, err := l.load(ctx)
 	return w, l.slots, err
 }
@@ -100,10 +107,7 @@ func (l *slotLog) load(ctx context.Context) (w pgwindow.Window, err error) {
 	if err != nil {
 		return w, err
 	}
-	if err := l.facts.Belongs(w); err != nil {
-		return w, err
-	}
-	if err := l.facts.Continues(incarnation); err != nil {
+	if err := l.facts.Holds(w, incarnation); err != nil {
 		return w, err
 	}
 	l.slots = int(slots)

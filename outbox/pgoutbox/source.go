@@ -138,9 +138,11 @@ func (s *source) LogValue() slog.Value {
 // Source returns the outbox as a source for relay.New. Replicas of one relay use
 // the same group, in one process or many. It connects to nothing.
 //
-// While it leads, a relay uses two connections of its own for each slot that it
-// holds and one to listen for notifications (SourceConfig.NoListen), opened as the
-// pool would open them and closed when it stops. To claim a lease, and to test at
+// While it leads, a relay uses a connection of its own for each slot that it holds, and a
+// second one while pages follow each other; sources of outboxes on one pool share another one, to
+// listen for notifications (SourceConfig.NoListen). They are opened as the
+// pool would open them and closed when it stops. If the server has no second connection to give, the
+// relay says so, and reads and settles in turn. To claim a lease, and to test at
 // start whether notifications come through, it borrows one of the pool's for a
 // moment, so often that the pool keeps it; a relay that stands by has that one only.
 //
@@ -225,6 +227,7 @@ func (s *source) checkPositions(ctx context.Context, facts pgwindow.Facts) error
 			newest = all[i]
 		}
 	}
+	// Relays may have gone on since facts were read.
 	if _, err = s.ob.window.Probe(ctx, s.ob.pool, facts.Sequence, newest); err != nil {
 		return err
 	}
@@ -284,7 +287,7 @@ func (s *source) acquire(ctx context.Context, attempt pglease.Attempt, ttl time.
 // while a session runs that listens, those that others have.
 func (s *source) Wakes(ctx context.Context) <-chan struct{} {
 	c := s.ob.bell.listen(ctx)
-	s.listener.subscribe(ctx, c)
+	s.subscribe(ctx, c)
 	return c
 }
 
@@ -294,7 +297,6 @@ var errAsyncCommit = fmt.Errorf("%w: synchronous_commit is off, messages would b
 // messages if they were ignored.
 func unusable(err error) error {
 	return pglog.Unusable(err,
-		outbox.ErrNotMigrated, pgmigrate.ErrEncoding, errAsyncCommit, errPooled, errStartUnstated, errPosition, pgwindow.ErrLogRestarted,
-		outbox.ErrRowSecurity, pgwindow.ErrSubscribed, pgwindow.ErrSequenceWentBack, pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache,
-		pgwindow.ErrSequencePrivilege)
+		outbox.ErrNotMigrated, pgmigrate.ErrEncoding, errAsyncCommit, errPooled, errStartUnstated, errPosition,
+		outbox.ErrRowSecurity, pgwindow.ErrSequenceCache, pgwindow.ErrSequencePrivilege)
 }

@@ -35,6 +35,9 @@ type statements struct {
 
 	traceLog, traceGroups, pins string
 
+	eraseBounds, eraseFind, eraseLog string
+	eraseDelayedFind, eraseDelayed   string
+
 	// whole has the statement of each enqueue that fails unless it stores all.
 	whole map[string]string
 }
@@ -86,6 +89,11 @@ func loadStatements(cfg Config) (statements, error) {
 		"search_time":         &s.searchTime,
 		"trace_log":           &s.traceLog,
 		"trace_groups":        &s.traceGroups,
+		"erase_bounds":        &s.eraseBounds,
+		"erase_find":          &s.eraseFind,
+		"erase_log":           &s.eraseLog,
+		"erase_delayed_find":  &s.eraseDelayedFind,
+		"erase_delayed":       &s.eraseDelayed,
 		"slots":               &slots,
 		"range_pins":          &s.pins,
 	})
@@ -97,9 +105,14 @@ func loadStatements(cfg Config) (statements, error) {
 	return s, err
 }
 
-// whole returns the INSERT sql so that it fails unless it stores as many rows as its parameter n.
+// notAll is in the error of a statement of whole.
+const notAll = " messages stored"
+
+// whole returns the INSERT sql so that it fails unless it stores as many rows as its parameter n: by
+// a text that is not a number, which the error quotes.
 func whole(sql string, n int) string {
-	return fmt.Sprintf("WITH stored AS (%s RETURNING 1) SELECT 1 / (pg_catalog.count(*) = $%d)::int FROM stored", sql, n)
+	return fmt.Sprintf("WITH stored AS (%s RETURNING 1) SELECT CASE WHEN pg_catalog.count(*) = $%d::int THEN 1"+
+		" ELSE (pg_catalog.count(*) || ' of ' || $%d::int || '%s')::int END FROM stored", sql, n, n, notAll)
 }
 
 // sourceStatements are those of a Source alone. The pages read some rows of a window

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/outbox/driver"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -38,10 +38,10 @@ func TestO2_TargetOfASubscriptionIsRefused(t *testing.T) {
 			put(t, written, "k", "a", "b")
 			await(t, "the rows arrive", func() bool { return stored(t, to) == 2 })
 			src := source(t, ob, "")
-			refused(t, src.Check(t.Context()), pgwindow.ErrSubscribed)
+			refused(t, src.Check(t.Context()), basis.ErrSubscribed)
 			_, err = src.Acquire(t.Context(), testLease)
-			refused(t, err, pgwindow.ErrSubscribed)
-			require.ErrorIs(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})), pgwindow.ErrSubscribed)
+			refused(t, err, basis.ErrSubscribed)
+			require.ErrorIs(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})), basis.ErrSubscribed)
 
 			exec(t, to, "ALTER SUBSCRIPTION leat DISABLE")
 			exec(t, to, "ALTER SUBSCRIPTION leat SET (slot_name = NONE)")

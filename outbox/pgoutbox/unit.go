@@ -189,7 +189,7 @@ func (u *unit) Exec(ctx context.Context, sql string, args ...any) (tag pgconn.Co
 		}
 		if first != nil {
 			tag, err = first.Exec()
-			return tag, errors.Join(err, closeAfter(first, err))
+			return tag, closeAfter(first, err)
 		}
 	}
 	if err := u.begin(ctx); err != nil {
@@ -240,13 +240,12 @@ func (u *unit) untouched() bool {
 	return !u.conn.IsClosed() && u.conn.PgConn().TxStatus() == 'I'
 }
 
-// closeAfter returns the error of Close, unless it repeats one of before.
-func closeAfter(results pgx.BatchResults, before error) error {
-	if before != nil {
-		_ = results.Close()
-		return nil
+// closeAfter closes results, and returns err, or else the error of Close, which may repeat it.
+func closeAfter(results pgx.BatchResults, err error) error {
+	if closing := results.Close(); err == nil {
+		return closing
 	}
-	return results.Close()
+	return err
 }
 
 // Query implements pgx.Tx.
@@ -398,10 +397,8 @@ func (u *unit) Commit(ctx context.Context) error {
 	if u.conn.PgConn().IsBusy() {
 		u.waiting = nil // COMMIT fails
 	}
-	if len(u.waiting) > 0 && !u.mayGoWithCommit() {
-		if err := u.flush(ctx); err != nil {
-			return err
-		}
+	if err := u.flushUnlessWhole(ctx); err != nil {
+		return err
 	}
 	switch {
 	case len(u.waiting) > 0:
@@ -421,10 +418,11 @@ func (u *unit) end(ctx context.Context) error {
 	if !u.conn.IsClosed() && u.conn.PgConn().IsBusy() {
 		return errOpenRows
 	}
-	if len(u.waiting) > 0 && !u.conn.IsClosed() {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	if err := ctx.Err(); err != nil && len(u.waiting) > 0 {
+		return err
+	}
+	if err := u.flushUnlessWhole(ctx); err != nil {
+		return err
 	}
 	sent := u.tx != nil && ctx.Err() == nil && !u.conn.IsClosed() && len(u.waiting) == 0
 	err := u.Commit(ctx)
@@ -432,6 +430,14 @@ func (u *unit) end(ctx context.Context) error {
 		return err
 	}
 	return commitError(err)
+}
+
+// flushUnlessWhole inserts what waits, unless it may go with COMMIT.
+func (u *unit) flushUnlessWhole(ctx context.Context) error {
+	if len(u.waiting) == 0 || u.mayGoWithCommit() {
+		return nil
+	}
+	return u.flush(ctx)
 }
 
 // mayGoWithCommit reports whether one statement inserts what waits, in a transaction that is in
@@ -479,8 +485,8 @@ func (u *unit) commitWith(ctx context.Context) (err error) {
 		return pgx.ErrTxCommitRollback
 	case err == nil:
 		return nil
-	case pgerr.Is(err, pgerr.DivisionByZero):
-		return fmt.Errorf("%w: %w", o.notStored(0, int64(len(msgs)), false), err)
+	case isSuppressed(err):
+		return o.suppressed(err)
 	case u.ended || isAnswer(err):
 		if gone := ctx.Err(); gone != nil {
 			err = fmt.Errorf("%w: %w", gone, err)
@@ -541,5 +547,5 @@ func (u *unit) send(ctx context.Context, b *pgx.Batch) (tag pgconn.CommandTag, e
 			break
 		}
 	}
-	return tag, errors.Join(err, closeAfter(results, err))
+	return tag, closeAfter(results, err)
 }

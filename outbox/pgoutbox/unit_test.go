@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/pgoutbox"
@@ -368,4 +369,44 @@ func TestO4_InTxKeepsPayloads(t *testing.T) {
 	}))
 	require.Equal(t, "first/first again/again", query1[string](t, db,
 		"SELECT string_agg(convert_from(payload, 'UTF8') || '/' || (headers->>'n'), ' ' ORDER BY seq) FROM leat.outbox WHERE seq > 1"))
+}
+
+// TestO1_LostAnswerBehindAnInsert: what is inserted before COMMIT, as delayed messages are, leaves
+// the answer to COMMIT as unknown as any other.
+func TestO1_LostAnswerBehindAnInsert(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	place := func() error {
+		return s.victim.ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, "INSERT INTO orders VALUES ('victim0')")
+			return errors.Join(err, s.victim.ob.Enqueue(ctx, tx, outbox.Message{Topic: "orders", NotBefore: time.Now().Add(time.Hour)}))
+		})
+	}
+	require.NoError(t, place())
+	s.wire.Arm(faultnet.CutAfter)
+	require.ErrorIs(t, place(), outbox.ErrCommitUnknown)
+	require.Equal(t, 2, s.placed())
+}
+
+// TestO1_InBatchRowsThatAreSuppressed: a trigger that keeps a message out of its table keeps the
+// whole batch from its commit.
+func TestO1_InBatchRowsThatAreSuppressed(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	exec(t, db, `CREATE TABLE orders (id text);
+		CREATE FUNCTION suppress() RETURNS trigger LANGUAGE plpgsql AS $$
+			BEGIN RETURN CASE WHEN NEW.key = 'k' THEN NULL ELSE NEW END; END $$;
+		CREATE TRIGGER suppress BEFORE INSERT ON leat.outbox FOR EACH ROW EXECUTE FUNCTION suppress();
+		CREATE TRIGGER suppress BEFORE INSERT ON leat.outbox_delayed FOR EACH ROW EXECUTE FUNCTION suppress()`)
+	later := outbox.Message{Topic: "t", Key: "k", NotBefore: time.Now().Add(time.Hour)}
+	for _, messages := range [][]outbox.Message{keyed("k", "x"), append(keyed("k", "x"), keyed("other", "y")...), {later}} {
+		var b pgx.Batch
+		b.Queue("INSERT INTO orders VALUES ('o-1')")
+		require.ErrorContains(t, ob.InBatch(t.Context(), &b, messages...), `a trigger or a rule on "leat"."outbox" suppresses rows`)
+	}
+	var b pgx.Batch
+	b.Queue("INSERT INTO orders SELECT 1 / 0")
+	require.ErrorContains(t, ob.InBatch(t.Context(), &b, keyed("other", "x")...), "22012", "an error of the batch's own stays what it is")
+	require.Zero(t, query1[int](t, db, "SELECT count(*) FROM orders"))
+	require.Zero(t, stored(t, db))
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/wait"
@@ -31,96 +33,145 @@ var (
 	errLate = errors.New("leat: a notification did not come back in time")
 )
 
-// listener hears the notifications of other processes for the sessions of one source:
-// one connection and one goroutine, while any session runs and anybody has asked
-// for Wakes. The zero listener is ready.
+// listener is what a source hears of other processes, while any session runs and anybody has
+// asked for Wakes. The zero listener is ready.
 type listener struct {
-	bell bell        // rung by what is heard
-	deaf atomic.Bool // a self-test has shown that it is no use
+	bell bell // rung by what is heard
 
-	mu       sync.Mutex
-	sessions int
-	wakes    int                // subscriptions that have not ended
-	cancel   context.CancelFunc // nil unless the goroutine is to run
-	ended    chan struct{}      // nil unless there may be a goroutine
+	mu        sync.Mutex
+	sessions  int
+	wakes     int // subscriptions that have not ended
+	listening bool
 }
 
 // subscribe has c hear what others announce until ctx ends.
-func (e *listener) subscribe(ctx context.Context, c chan struct{}) {
+func (s *source) subscribe(ctx context.Context, c chan struct{}) {
+	e := &s.listener
 	e.bell.join(ctx, c)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.wakes++
-	context.AfterFunc(ctx, func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.wakes--
-		if e.wakes == 0 {
-			e.stop()
-		}
-	})
-}
-
-// stop tells the goroutine to end. The caller holds e.mu.
-func (e *listener) stop() {
-	if e.cancel != nil {
-		e.cancel()
-		e.cancel = nil
-	}
-}
-
-// wait waits for the goroutine that was told to end. The caller holds e.mu.
-func (e *listener) wait() {
-	if e.ended != nil {
-		<-e.ended
-		e.ended = nil
-	}
+	s.change(ctx, func() { e.wakes++ })
+	context.AfterFunc(ctx, func() { s.change(ctx, func() { e.wakes-- }) })
 }
 
 // attend begins to listen for one more session.
-func (s *source) attend(ctx context.Context) {
+func (s *source) attend(ctx context.Context) { s.change(ctx, func() { s.listener.sessions++ }) }
+
+// leave undoes attend. After the last session of all on the pool nothing of it is left.
+func (s *source) leave(ctx context.Context) { s.change(ctx, func() { s.listener.sessions-- }) }
+
+// change begins or ends to listen, as it is needed after count. It begins with a session: one
+// without anybody who waits for wakes needs none.
+func (s *source) change(ctx context.Context, count func()) {
 	e := &s.listener
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.sessions++
-	if e.cancel != nil || e.wakes == 0 || e.deaf.Load() || s.cfg.NoListen {
+	before := e.sessions
+	count()
+	needed := e.sessions > 0 && e.wakes > 0 && !s.cfg.NoListen
+	switch {
+	case !e.listening && needed && e.sessions > before:
+		e.listening = true
+		s.ob.shared.ears.join(ctx, s)
+	case e.listening && !needed:
+		e.listening = false
+		s.ob.shared.ears.leave(s)
+	}
+}
+
+// ears hear the notifications of other processes for the sources on one pool: one connection and
+// one goroutine, while there is any source to hear for. The zero value is ready.
+type ears struct {
+	deaf atomic.Bool // a self-test has shown that it is no use
+
+	mu      sync.Mutex
+	sources map[*source]struct{}
+	cancel  context.CancelFunc // nil unless the goroutine is to run
+	ended   chan struct{}      // nil unless there may be a goroutine
+	nudge   context.CancelFunc // ends a wait, so that sources are looked at; nil while there is no wait
+	changed bool               // sources have, since they were looked at
+}
+
+func (e *ears) join(ctx context.Context, s *source) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.deaf.Load() {
 		return
 	}
-	e.wait()
+	if e.sources == nil {
+		e.sources = map[*source]struct{}{}
+	}
+	e.sources[s] = struct{}{}
+	if e.cancel != nil {
+		e.look()
+		return
+	}
 	ctx, e.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	e.ended = ended
 	go func() {
 		defer close(ended)
-		s.hear(ctx)
+		e.hear(ctx, s)
 	}()
 }
 
-// leave undoes attend. After the last session nothing of it is left.
-func (s *source) leave() {
-	e := &s.listener
+func (e *ears) leave(s *source) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.sessions--
-	if e.sessions == 0 {
-		e.stop()
-		e.wait()
+	delete(e.sources, s)
+	var ended chan struct{}
+	if len(e.sources) > 0 {
+		e.look()
+	} else if e.cancel != nil {
+		e.cancel()
+		ended, e.cancel, e.ended = e.ended, nil, nil
+	}
+	e.mu.Unlock()
+	if ended != nil {
+		<-ended
 	}
 }
 
-// hear listens until ctx ends, connecting again after errors, or until it turns
+// look has the goroutine look at the sources. The caller holds e.mu.
+func (e *ears) look() {
+	e.changed = true
+	if e.nudge != nil {
+		e.nudge()
+	}
+}
+
+// waits notes how a wait is ended, nil after it. It reports false if there is no time to wait:
+// sources have changed.
+func (e *ears) waits(nudge context.CancelFunc) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.nudge = nudge
+	return !e.changed
+}
+
+// byChannel returns the sources, by the channels that they are to hear.
+func (e *ears) byChannel() map[string][]*source {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.changed = false
+	all := make(map[string][]*source, len(e.sources))
+	for s := range e.sources {
+		name := channel(s.ob.cfg.Schema, s.ob.cfg.Table)
+		all[name] = append(all[name], s)
+	}
+	return all
+}
+
+// hear listens until ctx ends, connecting again after errors as by does, or until it turns
 // out that notifications do not come through. Everything works without it.
-func (s *source) hear(ctx context.Context) {
+func (e *ears) hear(ctx context.Context, by *source) {
 	retry := retryWait{}
 	for ctx.Err() == nil {
-		err := s.hearOnce(ctx, &retry)
+		err := e.hearOnce(ctx, by, &retry)
 		if ctx.Err() != nil {
 			return
 		}
-		log := s.ob.cfg.Logger.With(slog.String("group", s.cfg.Group), slog.Any("error", err))
+		log := by.ob.cfg.Logger.With(slog.Any("error", err))
 		if errors.Is(err, errSwallowed) {
 			log.WarnContext(ctx, "commits of other processes are found by polling only: connect the relay directly, or set SourceConfig.NoListen")
-			s.listener.deaf.Store(true)
+			e.deaf.Store(true)
 			return
 		}
 		log.WarnContext(ctx, "commits of other processes are found by polling until a connection listens again")
@@ -129,43 +180,85 @@ func (s *source) hear(ctx context.Context) {
 }
 
 // hearOnce listens on a new connection until the first error.
-func (s *source) hearOnce(ctx context.Context, retry *retryWait) error {
-	c, err := s.ob.connectAs(ctx, "leat listen "+s.cfg.Group)
+func (e *ears) hearOnce(ctx context.Context, by *source, retry *retryWait) error {
+	c, err := by.ob.connectAs(ctx, "leat listen")
 	if err != nil {
 		return err
 	}
 	defer pglog.Close(ctx, c.Conn)
-	err = s.selfTest(ctx, c.Conn)
+	err = selfTest(ctx, by.ob.pool, c.Conn)
 	if errors.Is(err, errSwallowed) && c.direct {
 		err = errLate
 	}
 	if err != nil {
 		return err
 	}
-	if err := listen(ctx, c.Conn, channel(s.ob.cfg.Schema, s.ob.cfg.Table)); err != nil {
-		return err
-	}
-	retry.reset()
+	heard := map[string][]*source{}
 	for {
-		s.listener.bell.ring() // for what was announced before we listened, too
-		if err := await(ctx, c.Conn); err != nil {
+		now := e.byChannel()
+		if err := tune(ctx, c.Conn, heard, now); err != nil {
+			return err
+		}
+		heard = now
+		retry.reset()
+		if err := e.await(ctx, c.Conn, heard); err != nil {
 			return err
 		}
 	}
 }
 
-// await waits for a notification on conn.
-func await(ctx context.Context, conn *pgx.Conn) error {
+// tune listens on the channels of now in place of those of before, and rings for what was
+// announced before we listened.
+func tune(ctx context.Context, conn *pgx.Conn, before, now map[string][]*source) error {
+	for name := range before {
+		if _, ok := now[name]; !ok {
+			if _, err := conn.Exec(ctx, "UNLISTEN "+pgx.Identifier{name}.Sanitize()); err != nil {
+				return err
+			}
+		}
+	}
+	for name, sources := range now {
+		known, ok := before[name]
+		if !ok {
+			if err := listen(ctx, conn, name); err != nil {
+				return err
+			}
+		}
+		for _, s := range sources {
+			if !slices.Contains(known, s) {
+				s.listener.bell.ring()
+			}
+		}
+	}
+	return nil
+}
+
+// await rings for notifications on conn until the sources have changed.
+func (e *ears) await(ctx context.Context, conn *pgx.Conn, heard map[string][]*source) error {
 	for {
 		quiet, cancel := context.WithTimeout(ctx, quietWait)
-		_, err := conn.WaitForNotification(quiet)
+		var n *pgconn.Notification
+		var err error
+		if e.waits(cancel) {
+			n, err = conn.WaitForNotification(quiet)
+		}
+		unchanged := e.waits(nil)
 		silent := quiet.Err() != nil
 		cancel()
-		if err == nil || ctx.Err() != nil || !silent {
+		switch {
+		case n != nil:
+			for _, s := range heard[n.Channel] {
+				s.listener.bell.ring()
+			}
+		case err != nil && (ctx.Err() != nil || !silent):
 			return err
+		case unchanged:
+			if err := ping(ctx, conn); err != nil {
+				return err
+			}
 		}
-		if err := ping(ctx, conn); err != nil {
-			return err
+		if !unchanged {
+			return nil
 		}
 	}
 }
@@ -180,7 +273,7 @@ func ping(ctx context.Context, conn *pgx.Conn) error {
 // selfTest listens on a channel that nobody else uses and sends a notification
 // there; what a pooler keeps of that is of no account. It must be sent on another connection: on its own, a pooler in
 // transaction mode would bring it back, with the answer to the very statement.
-func (s *source) selfTest(ctx context.Context, conn *pgx.Conn) error {
+func selfTest(ctx context.Context, pool execer, conn *pgx.Conn) error {
 	id, err := ids.New()
 	if err != nil {
 		return err
@@ -191,7 +284,7 @@ func (s *source) selfTest(ctx context.Context, conn *pgx.Conn) error {
 	}
 	wait, cancel := context.WithTimeout(ctx, selfTestWait)
 	defer cancel()
-	if err := notify(wait, s.ob.pool, name); err != nil {
+	if err := notify(wait, pool, name); err != nil {
 		return err
 	}
 	if _, err := conn.WaitForNotification(wait); err != nil {

@@ -53,7 +53,7 @@ func awaitListening(t *testing.T, db *testenv.Database) {
 	t.Helper()
 	await(t, "the relay listens", func() bool {
 		return query1[bool](t, db, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()
-			AND application_name = 'leat listen default' AND query = 'LISTEN "leat/leat/outbox"' AND state = 'idle')`)
+			AND application_name = 'leat listen' AND query = 'LISTEN "leat/leat/outbox"' AND state = 'idle')`)
 	})
 }
 
@@ -78,7 +78,7 @@ func TestWake_ReachesARelayElsewhere(t *testing.T) {
 			require.NoError(t, err)
 		}
 		exec(t, db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-			WHERE datname = current_database() AND application_name IN ('leat notifier', 'leat listen default')`)
+			WHERE datname = current_database() AND application_name IN ('leat notifier', 'leat listen')`)
 		await(t, "they are gone", func() bool { return connections(t, db, "leat notifier") == 0 })
 	}
 	require.NoError(t, run.stop())
@@ -132,12 +132,12 @@ func TestO13_Connections(t *testing.T) {
 			run := runRelay(t, r)
 			standby := startRelay(t, ob, broker)
 			if !noListen {
-				await(t, "it listens", func() bool { return connections(t, db, "leat listen default") == 1 })
+				await(t, "it listens", func() bool { return connections(t, db, "leat listen") == 1 })
 			}
 			put(t, ob, "k", "1")
 			_, err = broker.AwaitDistinct(t.Context(), 1)
 			require.NoError(t, err)
-			require.Equal(t, 2, connections(t, db, "leat relay default"))
+			require.Equal(t, 1, connections(t, db, "leat relay default"))
 			all := query1[int](t, db, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'leat%'")
 			require.LessOrEqual(t, all, 3)
 			require.NoError(t, run.stop())
@@ -181,7 +181,7 @@ func TestO2_WakesAreNeverNeeded(t *testing.T) {
 		var err error
 		for !stop.Load() && err == nil {
 			_, err = db.Pool.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-				WHERE datname = current_database() AND application_name = 'leat listen default'`)
+				WHERE datname = current_database() AND application_name = 'leat listen'`)
 		}
 		cut <- err
 	}()

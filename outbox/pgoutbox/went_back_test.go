@@ -6,10 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -58,12 +58,12 @@ func TestO2_TruncatedLogIsRefused(t *testing.T) {
 	putMany(t, ob, 0, 25)
 	src := source(t, ob, "")
 	for range 3 {
-		refused(t, src.Check(t.Context()), pgwindow.ErrLogRestarted)
+		refused(t, src.Check(t.Context()), basis.ErrLogRestarted)
 		_, err := src.Acquire(t.Context(), testLease)
-		refused(t, err, pgwindow.ErrLogRestarted)
+		refused(t, err, basis.ErrLogRestarted)
 	}
 	requireProblem(t, ob, db, "truncated", 25)
-	require.ErrorIs(t, ob.Rebase(t.Context(), pgoutbox.RebaseRequest{KeepPosition: true, Actor: "me", Reason: "r"}), pgwindow.ErrLogRestarted)
+	require.ErrorIs(t, ob.Rebase(t.Context(), pgoutbox.RebaseRequest{KeepPosition: true, Actor: "me", Reason: "r"}), basis.ErrNumberedTwice)
 	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
 	require.Len(t, readAll(t, acquire(t, ob, ""), 100), 25)
 	require.Empty(t, statsOf(t, ob).Groups[0].Slots[0].Problem)
@@ -84,8 +84,8 @@ func TestO2_NumbersThatBeganAnewAreRefused(t *testing.T) {
 			exec(t, db, "TRUNCATE leat.outbox; SELECT setval('leat.outbox_seq_seq', 1, false)")
 			putMany(t, ob, 0, 25)
 			_, err := source(t, ob, "").Acquire(t.Context(), testLease)
-			refused(t, err, pgwindow.ErrLogRestarted)
-			require.ErrorIs(t, ob.Rebase(t.Context(), pgoutbox.RebaseRequest{KeepPosition: true, Actor: "me", Reason: "r"}), pgwindow.ErrLogRestarted)
+			refused(t, err, basis.ErrNumberedTwice)
+			require.ErrorIs(t, ob.Rebase(t.Context(), pgoutbox.RebaseRequest{KeepPosition: true, Actor: "me", Reason: "r"}), basis.ErrNumberedTwice)
 			require.NoError(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
 			require.Len(t, readAll(t, acquire(t, ob, ""), 100), 25)
 		})
@@ -111,7 +111,7 @@ func TestO2_SequenceSetBackIsSeenWithoutARelay(t *testing.T) {
 	putMany(t, ob, 20, 60)
 	requireProblem(t, ob, db, "set back", 80)
 	_, err := source(t, ob, "").Acquire(t.Context(), testLease)
-	refused(t, err, pgwindow.ErrLogRestarted)
+	refused(t, err, basis.ErrNumberedTwice)
 	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
 	require.Len(t, readAll(t, acquire(t, ob, ""), 100), 80)
 	require.Empty(t, statsOf(t, ob).Groups[0].Slots[0].Problem)
@@ -133,7 +133,7 @@ func TestO5_SequenceSetBackUnderAnOpenTransaction(t *testing.T) {
 	_, err := db.Pool.Exec(t.Context(), "SELECT nextval('leat.outbox_seq_seq')") // the number of the first is taken
 	require.NoError(t, err)
 	_, err = s.Read(t.Context(), 10)
-	refused(t, err, pgwindow.ErrLogRestarted)
+	refused(t, err, basis.ErrNumberedTwice)
 	require.NoError(t, s.Release(t.Context()))
 }
 
@@ -148,10 +148,10 @@ func TestO2_TruncateUnderARelay(t *testing.T) {
 	exec(t, db, "TRUNCATE leat.outbox RESTART IDENTITY")
 	putMany(t, ob, 0, 25)
 	_, err := s.Read(t.Context(), 100)
-	refused(t, err, pgwindow.ErrLogRestarted)
+	refused(t, err, basis.ErrLogRestarted)
 	require.NoError(t, s.Release(t.Context()))
 	_, err = source(t, ob, "").Acquire(t.Context(), testLease)
-	refused(t, err, pgwindow.ErrLogRestarted)
+	refused(t, err, basis.ErrLogRestarted)
 }
 
 // TestO2_NumbersThatBeganHigher: D3: no row contradicts the position, but the sequence is
@@ -163,9 +163,9 @@ func TestO2_NumbersThatBeganHigher(t *testing.T) {
 	exec(t, db, "TRUNCATE leat.outbox RESTART IDENTITY; SELECT setval('leat.outbox_seq_seq', 100)")
 	put(t, ob, "k", "f")
 	_, err := s.Read(t.Context(), 100)
-	refused(t, err, pgwindow.ErrLogRestarted)
+	refused(t, err, basis.ErrLogRestarted)
 	require.NoError(t, s.Release(t.Context()))
-	refused(t, source(t, ob, "").Check(t.Context()), pgwindow.ErrLogRestarted)
+	refused(t, source(t, ob, "").Check(t.Context()), basis.ErrLogRestarted)
 }
 
 // TestO2_PlainTruncate: D3: without RESTART IDENTITY the numbers go on, and so does the
@@ -207,7 +207,7 @@ func TestO2_PositionWithoutANote(t *testing.T) {
 	require.NoError(t, s.Release(t.Context()))
 	exec(t, db, "TRUNCATE leat.outbox RESTART IDENTITY")
 	putMany(t, ob, 0, 25)
-	refused(t, source(t, ob, "").Check(t.Context()), pgwindow.ErrLogRestarted)
+	refused(t, source(t, ob, "").Check(t.Context()), basis.ErrLogRestarted)
 }
 
 // TestO2_NobodyDeletesByAForeignPosition: D2, D8: after a restore into another cluster,

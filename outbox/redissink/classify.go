@@ -12,16 +12,25 @@ import (
 
 // failure returns the result of a record of a transaction that the server has refused. Redis refuses no single
 // record of a transaction: what is wrong concerns the stream or the server.
-func failure(stream string, err error) outbox.Result {
+func (s *Sink) failure(stream string, err error) outbox.Result {
 	if errors.Is(err, redis.Nil) {
 		err = errNoStream
 	}
 	if ofTopic(err) {
 		err = fmt.Errorf("%w: stream %q: %w", outbox.ErrTopicUnavailable, stream, err)
 	} else {
-		err = fmt.Errorf("leat: Redis refuses to write to stream %q: %w", stream, err)
+		err = s.out(err)
 	}
 	return outbox.Failed(outbox.FailureOutage, err)
+}
+
+// out names the server in err, which is of all streams: not of the one whose record meets it.
+func (s *Sink) out(err error) error {
+	verb := "does not answer"
+	if _, answer := errors.AsType[redis.Error](err); answer || errors.Is(err, errLoses) {
+		verb = "refuses"
+	}
+	return fmt.Errorf("leat: redis at %v %s: %w", s.server.Addrs, verb, err)
 }
 
 // ofTopic reports whether err concerns one stream alone: it is missing, the key holds something else, the user may

@@ -60,5 +60,5 @@ func TestCheckTopics(t *testing.T) {
 	}
 	away := newSink(t, at("127.0.0.1:1"), redissink.Config{})
 	_, err := away.CheckTopics(within(t, patience), topics)
-	require.ErrorContains(t, err, "connect")
+	require.ErrorContains(t, err, "leat: redis at [127.0.0.1:1] does not answer: ")
 }

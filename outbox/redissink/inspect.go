@@ -43,10 +43,10 @@ func (l *link) inspect(ctx context.Context, cfg *Config) error {
 		return nil
 	})
 	if err = lost(commands, err); err != nil {
-		return fmt.Errorf("leat: connect to Redis: %w", err)
+		return err
 	}
 	if info.Err() != nil && (cfg.Ack != AckMemory || !redis.HasErrorPrefix(info.Err(), "NOPERM")) { // else nothing is promised
-		return fmt.Errorf("leat: ask Redis how it keeps data: %w", info.Err())
+		return fmt.Errorf("ask how it keeps data: %w", info.Err())
 	}
 	about := readFacts(info.Val())
 	for name, answer := range answers {
@@ -78,11 +78,11 @@ func (l *link) try(ctx context.Context) error {
 		return nil
 	})
 	if err = lost(commands, err); err != nil {
-		return fmt.Errorf("leat: connect to Redis: %w", err)
+		return err
 	}
 	for _, c := range commands {
 		if c.Err() != nil {
-			return fmt.Errorf("leat: Redis does not run %s, which each call needs: %w", strings.ToUpper(c.Name()), c.Err())
+			return fmt.Errorf("it does not run %s, which each call needs: %w", strings.ToUpper(c.Name()), c.Err())
 		}
 	}
 	return nil

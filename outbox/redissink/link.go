@@ -58,7 +58,7 @@ func (s *Sink) dial(ctx context.Context) (*link, error) {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
-	return nil, err
+	return nil, s.out(err)
 }
 
 // dialer returns a dialer whose connections the link can cut.

@@ -106,7 +106,7 @@ func (s *Sink) Check(ctx context.Context) error {
 	defer l.guard(ctx)()
 	if err := l.inspect(ctx, &s.cfg); err != nil {
 		l.cut()
-		return err
+		return s.out(err)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []st
 	})
 	if err = lost(commands, err); err != nil {
 		l.cut()
-		return nil, fmt.Errorf("leat: redis: %w", err)
+		return nil, s.out(err)
 	}
 	for i, kind := range kinds {
 		switch found := kind.Val(); {

@@ -19,7 +19,8 @@ const defaultWait = 30 * time.Second
 
 var (
 	errNoStream    = errors.New("leat: there is no such stream")
-	errUnconfirmed = errors.New("leat: Redis has not confirmed the records in time")
+	errUnconfirmed = errors.New("has not confirmed the records in time")
+	errNotOnDisk   = errors.New("they are not on disk yet")
 	errAnswers     = errors.New("leat: Redis has given an unexpected answer")
 )
 
@@ -38,7 +39,7 @@ func (c *call) deliver(ctx context.Context, l *link) error {
 	}
 	// The guard cuts the connection a moment later than ctx ends: nothing is written in between.
 	if cause := context.Cause(ctx); cause != nil {
-		return fmt.Errorf("leat: nothing was written to Redis: %w", cause)
+		return c.s.out(fmt.Errorf("nothing was written: %w", cause))
 	}
 	all := make([]exchange, len(c.topics))
 	var confirm *redis.Cmd
@@ -53,7 +54,7 @@ func (c *call) deliver(ctx context.Context, l *link) error {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return fmt.Errorf("leat: Redis has not answered: %w", err)
+		return c.s.out(err)
 	}
 	if err := failpoint.Inject(ctx, failpoint.RelayMidBatch); err != nil {
 		return err
@@ -120,7 +121,7 @@ func (c *call) unconfirmed(confirm *redis.Cmd) error {
 		return nil
 	}
 	if err := confirm.Err(); err != nil {
-		return fmt.Errorf("%w: %w", errUnconfirmed, err)
+		return c.s.unconfirmed(err)
 	}
 	var got, want int64 = 0, 1
 	switch v := confirm.Val().(type) {
@@ -135,15 +136,19 @@ func (c *call) unconfirmed(confirm *redis.Cmd) error {
 		return nil
 	}
 	if c.s.cfg.Ack == AckReplicas {
-		return fmt.Errorf("%w: %d replicas have them, want %d", errUnconfirmed, got, want)
+		return c.s.unconfirmed(fmt.Errorf("%d replicas have them, want %d", got, want))
 	}
-	return fmt.Errorf("%w: they are not on disk yet", errUnconfirmed)
+	return c.s.unconfirmed(errNotOnDisk)
+}
+
+func (s *Sink) unconfirmed(err error) error {
+	return fmt.Errorf("leat: redis at %v %w: %w", s.server.Addrs, errUnconfirmed, err)
 }
 
 // judge settles the records of a topic.
 func (c *call) judge(t *topicCall, x *exchange, unconfirmed error) {
 	if err := x.refusal(len(t.places)); err != nil {
-		c.fail(t.places, failure(t.stream, err))
+		c.fail(t.places, c.s.failure(t.stream, err))
 		return
 	}
 	if unconfirmed != nil {

@@ -188,3 +188,33 @@ func TestA3_DefaultLoggerNamesTheGroup(t *testing.T) {
 		require.Empty(t, log.with("relay starts"), "neither a warning nor the end of one")
 	})
 }
+
+// TestPollingIsTold: who relays messages that nobody rings for learns it once, with what to turn on.
+func TestPollingIsTold(t *testing.T) {
+	t.Parallel()
+	for _, rings := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			fake, log := newFakeLog(0), &text{}
+			source := fake.source()
+			source.wakes = make(chan struct{}, 1)
+			r, err := relay.New(source, newLab(t), relay.Config{Logger: log.logger()})
+			require.NoError(t, err)
+			stop := lead(t, r)
+			for range 3 {
+				elapse(t, time.Minute)
+				fake.add(1)
+				if rings {
+					source.wakes <- struct{}{}
+				}
+				elapse(t, 10*time.Second)
+			}
+			require.Equal(t, 3, fake.settled())
+			want := 1
+			if rings {
+				want = 0
+			}
+			require.Len(t, log.with("found by polling"), want)
+			stop()
+		})
+	}
+}

@@ -14,6 +14,7 @@ import (
 type reader struct {
 	term  *term
 	idle  jitter.Backoff // the wait while nothing new is committed
+	slept time.Duration  // the last wait, 0 if a wake has ended it
 	limit pageLimit
 }
 
@@ -48,6 +49,10 @@ func (r *reader) run(stop, work context.Context) error {
 			return nil
 		case len(page.Records) > 0:
 			r.idle.Reset()
+			if r.slept >= longSleep {
+				t.relay.foundByPolling(work)
+			}
+			r.slept = 0
 			r.limit.learn(page.Records)
 			t.sender.mode.noteRead(page.Records)
 			if !r.hand(stop, page) {
@@ -92,10 +97,22 @@ func (r *reader) awaitDelivery(stop context.Context) {
 func (r *reader) poll(stop context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
+	r.slept = 0
 	select {
 	case <-timer.C:
+		r.slept = d
 	case <-r.term.wakes:
 		r.idle.Reset()
 	case <-stop.Done():
 	}
+}
+
+// longSleep is a wait after which a message may be late that nobody has rung for.
+const longSleep = 100 * time.Millisecond
+
+// foundByPolling says once that messages come late for want of somebody who rings.
+func (r *Relay) foundByPolling(ctx context.Context) {
+	r.polled.Do(func() {
+		r.log.InfoContext(ctx, "a message was found by polling, up to PollMax late: run the outbox's notifier beside the producers, or a tail, to have them found at once")
+	})
 }

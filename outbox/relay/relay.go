@@ -35,6 +35,7 @@ type Relay struct {
 	hooking sync.Mutex // hooks are called from several goroutines
 	watch   watch
 	pauses  pauses
+	polled  sync.Once // that messages come late was said
 }
 
 // New returns a Relay from source to sink. It returns an error that wraps

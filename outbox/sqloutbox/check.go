@@ -81,10 +81,5 @@ func (s *source) unusable(err error) error {
 	if setup := (*sqlstore.SetupError)(nil); errors.As(err, &setup) {
 		return fmt.Errorf("%w: %w: %w", driver.ErrSourceUnusable, errSetup, err)
 	}
-	for _, is := range []error{sqllog.ErrLogRestarted, sqllog.ErrWentBack, errStartUnstated, sqllog.ErrNoMeta, sqlstore.ErrReplica, outbox.ErrNotMigrated} {
-		if errors.Is(err, is) {
-			return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
-		}
-	}
-	return err
+	return sqllog.Unusable(err, errStartUnstated, sqlstore.ErrReplica, outbox.ErrNotMigrated)
 }

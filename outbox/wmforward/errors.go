@@ -35,7 +35,6 @@ var (
 	errNoXid       = errors.New("leat: the forwarder's table has no transaction_id, such as PostgreSQLQueueSchema's, which keeps no order")
 	errNoIndex     = errors.New(`leat: the forwarder's table has no index on (transaction_id, "offset"); CREATE INDEX CONCURRENTLY one`)
 	errSameNumber  = errors.New("leat: two rows have the same offset, its sequence was set back")
-	errAhead       = errors.New("leat: the forwarder's position is ahead of this cluster's transactions, it was restored from another")
 )
 
 // describe adds what a database error means here.
@@ -55,6 +54,5 @@ func describe(err error) error {
 func unusable(err error) error {
 	return pglog.Unusable(err,
 		outbox.ErrNotMigrated, pgmigrate.ErrEncoding, errTakenOver,
-		errAsyncCommit, errNoTable, errNoXid, errNoIndex, errSameNumber, errAhead,
-		pgwindow.ErrOtherCluster, pgwindow.ErrSequenceCache, outbox.ErrRowSecurity, pgwindow.ErrSubscribed)
+		errAsyncCommit, errNoTable, errNoXid, errNoIndex, errSameNumber, pgwindow.ErrSequenceCache, outbox.ErrRowSecurity)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
@@ -37,7 +38,7 @@ func (s *Source) facts(ctx context.Context, db pgwindow.Querier) (facts, error) 
 	case partly != "":
 		return facts{}, fmt.Errorf("%w: on %s", outbox.ErrRowSecurity, partly)
 	case subscribed:
-		return facts{}, fmt.Errorf("%w: %s", pgwindow.ErrSubscribed, s.cfg.log().Qualified(""))
+		return facts{}, basis.Refuse(basis.ErrSubscribed, s.cfg.log().Qualified(""))
 	case cache > 1:
 		return facts{}, fmt.Errorf("%w: it is CACHE %d", pgwindow.ErrSequenceCache, cache)
 	}

@@ -24,7 +24,9 @@ func (s *Source) open(
 		Held:     s.held,
 		Writer:   writer,
 		Connect:  s.connect,
+		Room:     s.room,
 		Pool:     s.pool,
+		Logger:   s.log(),
 		Describe: describe,
 		Unusable: unusable,
 		Ended:    func() { s.claimant.End(attempt) },
@@ -40,9 +42,11 @@ type table struct {
 	rest   places // of the window, not read yet
 }
 
+// Use implements pglog.Log.
+func (t *table) Use(conn *pgx.Conn) { t.conn = conn }
+
 // Load implements pglog.Log.
-func (t *table) Load(ctx context.Context, reader *pgx.Conn) (pgwindow.Window, int, error) {
-	t.conn = reader
+func (t *table) Load(ctx context.Context) (pgwindow.Window, int, error) {
 	w, err := t.load(ctx)
 	w.Slots = 1
 	return w, 1, err

@@ -25,6 +25,7 @@ import (
 type Source struct {
 	pool    pgpin.Pool // the application's, with settings of ours
 	address pgpin.Address
+	room    *pgpin.Room // for second connections
 	cfg     Config
 	sql     statements
 	leases  *pglease.Statements
@@ -48,7 +49,8 @@ func (s *Source) LogValue() slog.Value {
 // cannot work. It connects to nothing: call Migrate once, for example at
 // start-up.
 //
-// While it leads, a relay uses two connections of its own, opened as the pool
+// While it leads, a relay uses a connection of its own, and a second one while pages follow each
+// other, opened as the pool
 // would open them and closed when it stops; for a moment at its start it borrows
 // one of the pool's. Connect it directly, or through a pooler in session mode. It
 // needs USAGE on the schema, SELECT on the forwarder's table, SELECT, INSERT and
@@ -85,6 +87,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Source, error) {
 	return &Source{
 		pool:     pgpin.Pool{Sessions: pgpin.Of(pool)},
 		address:  pgpin.AddressOf(pool),
+		room:     pgpin.RoomOf(pool),
 		cfg:      cfg,
 		sql:      sql,
 		leases:   leases,

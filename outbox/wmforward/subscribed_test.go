@@ -5,9 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox/driver"
-	"github.com/leat-go/leat/outbox/internal/pgwindow"
 	"github.com/leat-go/leat/outbox/wmforward"
 )
 
@@ -26,10 +26,10 @@ func TestO2_TargetOfASubscriptionIsRefused(t *testing.T) {
 	exec(t, to, "CREATE SUBSCRIPTION forwarder CONNECTION '"+from.URL+"' PUBLICATION forwarder WITH (create_slot = false, slot_name = 'target', copy_data = false)")
 	for range 2 {
 		err := src.Check(t.Context())
-		require.ErrorIs(t, err, pgwindow.ErrSubscribed)
+		require.ErrorIs(t, err, basis.ErrSubscribed)
 		require.ErrorIs(t, err, driver.ErrSourceUnusable)
 		_, err = src.Acquire(t.Context(), testLease)
-		require.ErrorIs(t, err, pgwindow.ErrSubscribed)
+		require.ErrorIs(t, err, basis.ErrSubscribed)
 	}
 	exec(t, to, "ALTER SUBSCRIPTION forwarder DISABLE")
 	exec(t, to, "ALTER SUBSCRIPTION forwarder SET (slot_name = NONE)")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/internal/pglease"
@@ -146,7 +147,7 @@ func (s *Source) standing(ctx context.Context, tx pgx.Tx, f facts) (standing, er
 		return at, err
 	}
 	if at.xid > xmin || at.xid == xmin && at.number > 0 {
-		return at, fmt.Errorf("%w: transaction %d, the oldest under way is %d", errAhead, at.xid, xmin)
+		return at, basis.Refuse(basis.ErrOtherCluster, fmt.Sprintf("the forwarder's position is at transaction %d, the oldest under way is %d", at.xid, xmin))
 	}
 	return at, nil
 }

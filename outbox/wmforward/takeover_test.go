@@ -149,7 +149,7 @@ func TestO2_RefusesAPositionThatItCannotContinue(t *testing.T) {
 			"UPDATE watermill_offsets_forwarder_topic SET last_processed_transaction_id = '18446744073709551615'", "taken over already",
 		},
 		"of another cluster": {
-			"UPDATE watermill_offsets_forwarder_topic SET last_processed_transaction_id = '900000000000', offset_acked = 5", "ahead of this cluster",
+			"UPDATE watermill_offsets_forwarder_topic SET last_processed_transaction_id = '900000000000', offset_acked = 5", "another database cluster",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

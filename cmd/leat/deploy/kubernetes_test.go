@@ -80,44 +80,95 @@ func secretOf(t *testing.T, c corev1.Container, variable string) string {
 	return ""
 }
 
+// manifests are what a file or a chart makes.
+type manifests struct {
+	account    corev1.ServiceAccount
+	config     corev1.ConfigMap
+	deployment appsv1.Deployment
+	job        batchv1.Job
+	budget     policyv1.PodDisruptionBudget
+	service    corev1.Service
+	monitor    serviceMonitor
+	rule       prometheusRule
+}
+
+// yaml is all of it as text.
+func (m *manifests) yaml(t *testing.T) string {
+	t.Helper()
+	var text strings.Builder
+	for _, object := range []any{m.account, m.config, m.deployment, m.job, m.budget} {
+		raw, err := kube.Marshal(object)
+		require.NoError(t, err)
+		text.Write(raw)
+	}
+	return text.String()
+}
+
+// decoded decodes documents strictly, field by field, as Kubernetes does. Each kind is there at most once.
+func decoded(t *testing.T, texts ...string) (m manifests, kinds []string) {
+	t.Helper()
+	known := map[string]any{
+		"ServiceAccount": &m.account, "ConfigMap": &m.config, "Job": &m.job, "Deployment": &m.deployment, "PodDisruptionBudget": &m.budget,
+		"Service": &m.service, "ServiceMonitor": &m.monitor, "PrometheusRule": &m.rule,
+	}
+	for _, text := range texts {
+		for document := range strings.SplitSeq(text, "\n---\n") {
+			var head struct{ Kind string }
+			require.NoError(t, yaml.Unmarshal([]byte(document), &head), document)
+			if head.Kind == "" {
+				require.Empty(t, strings.TrimSpace(document), "only what is left out has no kind")
+				continue
+			}
+			require.Contains(t, known, head.Kind)
+			require.NotContains(t, kinds, head.Kind, "each is there once")
+			document += "\n" // which may be that of a text in it
+			require.NoError(t, kube.UnmarshalStrict([]byte(document), known[head.Kind]), "%s\n%s", head.Kind, document)
+			kinds = append(kinds, head.Kind)
+		}
+	}
+	slices.Sort(kinds)
+	return m, kinds
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(raw)
+}
+
 // The manifests are what Kubernetes takes, field by field, and keep the daemon's promises:
 // time to drain, probes that there are, no root, a configuration that is right.
 func TestDeploy_Kubernetes(t *testing.T) {
 	t.Parallel()
-	var config corev1.ConfigMap
-	var deployment appsv1.Deployment
-	var job batchv1.Job
-	var budget policyv1.PodDisruptionBudget
-	kinds := map[string]any{
-		"ServiceAccount": &corev1.ServiceAccount{}, "ConfigMap": &config, "Job": &job, "Deployment": &deployment, "PodDisruptionBudget": &budget,
-	}
-	content, err := os.ReadFile("kubernetes.yaml")
-	require.NoError(t, err)
-	for document := range strings.SplitSeq(string(content), "\n---\n") {
-		var head struct{ Kind string }
-		require.NoError(t, yaml.Unmarshal([]byte(document), &head))
-		require.Contains(t, kinds, head.Kind)
-		require.NoError(t, kube.UnmarshalStrict([]byte(document), kinds[head.Kind]), head.Kind)
-		delete(kinds, head.Kind)
-	}
-	require.Empty(t, kinds, "each is there once")
+	m, kinds := decoded(t, content(t, "kubernetes.yaml"))
+	require.Equal(t, []string{"ConfigMap", "Deployment", "Job", "PodDisruptionBudget", "ServiceAccount"}, kinds)
 	require.Error(t, kube.UnmarshalStrict([]byte("spec: {replica: 2}"), &appsv1.Deployment{}), "what does not belong is noticed")
+	m.promise(t)
+	require.Equal(t, m.account.Name, m.job.Spec.Template.Spec.ServiceAccountName)
+}
 
-	d := lints(t, config.Data["leat.yaml"], deployment.Spec.Template.Spec.Containers[0])
-	require.EqualValues(t, 2, *deployment.Spec.Replicas)
-	require.Equal(t, 1, deployment.Spec.Strategy.RollingUpdate.MaxUnavailable.IntValue())
-	require.Equal(t, deployment.Spec.Selector.MatchLabels, deployment.Spec.Template.Labels)
-	require.Equal(t, deployment.Spec.Selector.MatchLabels, budget.Spec.Selector.MatchLabels)
-	require.Equal(t, 1, budget.Spec.MaxUnavailable.IntValue())
-	pod := deployment.Spec.Template.Spec
+func (m *manifests) promise(t *testing.T) {
+	t.Helper()
+	d := lints(t, m.config.Data["leat.yaml"], m.deployment.Spec.Template.Spec.Containers[0])
+	deployment, budget := m.deployment.Spec, m.budget.Spec
+	require.EqualValues(t, 2, *deployment.Replicas)
+	require.Equal(t, 1, deployment.Strategy.RollingUpdate.MaxUnavailable.IntValue())
+	require.Equal(t, deployment.Selector.MatchLabels, deployment.Template.Labels)
+	require.Equal(t, deployment.Selector.MatchLabels, budget.Selector.MatchLabels)
+	require.Equal(t, 1, budget.MaxUnavailable.IntValue())
+	pod := deployment.Template.Spec
+	require.Equal(t, m.account.Name, pod.ServiceAccountName)
+	require.Equal(t, m.config.Name, pod.Volumes[0].ConfigMap.Name)
 	require.GreaterOrEqual(t, *pod.TerminationGracePeriodSeconds, int64(15))
 	require.NotEmpty(t, pod.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
 	c := pod.Containers[0]
 	require.Equal(t, "leat", secretOf(t, c, "LEAT_DATABASE_URL"))
-	require.Equal(t, "leat-migrate", secretOf(t, job.Spec.Template.Spec.Containers[0], "LEAT_DATABASE_URL"), "the daemon has no right to the owner's password")
+	require.Equal(t, "leat-migrate", secretOf(t, m.job.Spec.Template.Spec.Containers[0], "LEAT_DATABASE_URL"), "the daemon has no right to the owner's password")
+	require.Equal(t, []string{"migrate", "up", "--yes", "--component", "outbox"}, m.job.Spec.Template.Spec.Containers[0].Args)
 	require.True(t, listensAt(t, c, "http", d.HTTP.Listen.Value))
 	require.True(t, listensAt(t, c, "metrics", d.Metrics.Listen.Value))
-	require.True(t, listensAt(t, c, "metrics", ":"+deployment.Spec.Template.Annotations["prometheus.io/port"]))
+	require.True(t, listensAt(t, c, "metrics", ":"+deployment.Template.Annotations["prometheus.io/port"]))
 	for path, probe := range map[string]*corev1.HTTPGetAction{"/livez": c.LivenessProbe.HTTPGet, "/readyz": c.ReadinessProbe.HTTPGet} {
 		require.Equal(t, path, probe.Path)
 		require.Equal(t, "http", probe.Port.StrVal)
@@ -125,7 +176,7 @@ func TestDeploy_Kubernetes(t *testing.T) {
 	}
 	require.Equal(t, []string{"run", "--config", c.VolumeMounts[0].MountPath + "/leat.yaml"}, c.Args)
 	require.True(t, c.Resources.Limits.Cpu().IsZero(), "throttling looks like a lost lease")
-	confined(t, pod, job.Spec.Template.Spec)
+	confined(t, pod, m.job.Spec.Template.Spec)
 }
 
 // confined wants pods that can do little.

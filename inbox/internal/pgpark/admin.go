@@ -25,6 +25,7 @@ func NewAdmin(base pgclaim.Admin, names pgmigrate.Names) (*Admin, error) {
 	sql, err := sqlfile.LoadAll(statements, names.Render,
 		"attempt_list", "audit_list", "audit_newest", "parked_list", "parked_groups",
 		"parked_first", "parked_redrive", "parked_drop", "redrive_next",
+		"erase_find", "erase_parked", "erase_look", "erase_notes", "erase_audit",
 	)
 	return &Admin{Admin: base, sql: sql}, err
 }

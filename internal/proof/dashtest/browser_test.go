@@ -215,7 +215,10 @@ func (b *browser) scheme(name string) {
 	b.t.Helper()
 	b.call(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
+			Features: []*emulation.MediaFeature{
+				{Name: "prefers-color-scheme", Value: name},
+				{Name: "prefers-reduced-motion", Value: "reduce"}, // colours are there at once
+			},
 		})
 		return err
 	})

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
@@ -20,30 +20,33 @@ var changes = []struct {
 	button       string
 	// count is what the preview counts, "" for what counts no records.
 	count string
+	// does is what the button says that confirms it, done what the page says afterwards.
+	does, done string
 }{
-	{"parked:skip", "parked", nil, "form[action$='/parked:skip']:has([name=key][value=order-1]) button", "1"},
-	{"parked:redrive", "", nil, "form[action$='/parked:redrive']:has([name=topics][value=orders]) button", "1"},
-	{"parked:drop", "", nil, "form[action$='/parked:drop']:has([name=key]) button", "1"},
-	{"dead:redrive", "dead?group=mail", nil, "form[action$='/dead:redrive']:has([name=id][value='m-1']) button", "1"},
+	{"parked:skip", "parked", menuOf("key order-1"), "form:has([name=key][value=order-1]) [formaction$='/parked:skip']", "1", "Skip 1 record for ever", "1 record skipped."},
+	{"parked:redrive", "", nil, "form:has([name=key][value=order-2]) [formaction$='/parked:redrive']", "1", "Redrive 1 record", "1 record redriven."},
+	{"parked:drop", "", menuOf("key "), "form:has([name=key]) [formaction$='/parked:drop']", "1", "Drop 1 record for ever", "1 record dropped."},
+	{"dead:redrive", "dead?group=mail", nil, "form:has([name=id][value='m-1']) [formaction$='/dead:redrive']", "1", "Redrive 1 record", "1 record redriven."},
 	{"dead:drop", "", []chromedp.Action[chromedp.Void]{
-		chromedp.Click(chromedp.CSS("details summary")), chromedp.SetValue(chromedp.CSS(".pick select[name=kind]"), "permanent"),
-	}, ".pick button[formaction$='/dead:drop']", "3"},
-	{"delayed:cancel", "delayed", nil, "form[action$='/delayed:cancel'] button", "1"},
-	{"groups:pause", "groups", []chromedp.Action[chromedp.Void]{
-		chromedp.Click(chromedp.CSS("details:has([value=mail]) summary")), chromedp.SendKeys(chromedp.CSS("details[open] input[name=patterns]"), "orders, mails.*"),
-	}, "details[open] form[action$='/groups:pause'] button:not([formaction])", ""},
-	{"groups:resume", "", []chromedp.Action[chromedp.Void]{
-		chromedp.Click(chromedp.CSS("details:has([value=mail]) summary")),
-	}, "details[open] button[formaction$='/groups:resume']", ""},
+		chromedp.Click(chromedp.CSS("details:has(.by-filter) summary")), chromedp.SetValue(chromedp.CSS(".by-filter select[name=kind]"), "permanent"),
+	}, ".by-filter button[formaction$='/dead:drop']", "3", "Drop 3 records for ever", "3 records dropped."},
+	{"delayed:cancel", "delayed", nil, "form[action$='/delayed:cancel'] button", "1", "Cancel 1 message for ever", "1 record cancelled."},
+	{"groups:pause", "groups?group=mail", []chromedp.Action[chromedp.Void]{
+		chromedp.SendKeys(chromedp.CSS("input[name=patterns]"), "orders, mails.*"),
+	}, "form[action$='/groups:pause'] button:not([formaction])", "", "Pause group mail", "The group was paused."},
+	{"groups:resume", "", nil, "button[formaction$='/groups:resume']", "", "Resume group mail", "The group goes on."},
 	{"groups:set-max-lag", "", []chromedp.Action[chromedp.Void]{
-		chromedp.Click(chromedp.CSS("details:has([value=mail]) summary")), chromedp.SendKeys(chromedp.CSS("details[open] input[name=max_lag]"), "36h"),
-	}, "details[open] form[action$='/groups:set-max-lag'] button", ""},
-	{"groups:remove", "", []chromedp.Action[chromedp.Void]{
-		chromedp.Click(chromedp.CSS("details:has([value=mail]) summary")),
-	}, "details[open] form[action$='/groups:remove'] button", "1"},
-	{"inboxes/parked:skip", "inboxes", nil, "form[action$='/inboxes/parked:skip']:has([value='key-m-1']) button", "1"},
-	{"inboxes/parked:redrive", "", nil, "form[action$='/inboxes/parked:redrive']:has([name=id][value='m-3']) button", "1"},
-	{"inboxes/parked:drop", "", nil, "form[action$='/inboxes/parked:drop']:has([name=fingerprint]) button", "1"},
+		chromedp.SendKeys(chromedp.CSS("input[name=max_lag]"), "36h"),
+	}, "form[action$='/groups:set-max-lag'] button", "", "Limit group mail", "The greatest lag was set."},
+	{"groups:remove", "", nil, "form[action$='/groups:remove'] button", "1", "Remove group mail for ever", "1 record of the removed group dropped."},
+	{"inboxes/parked:skip", "inboxes", menuOf("message 1"), "form[action$='/inboxes/parked:skip']:has([value='key-m-1']) button", "1", "Skip 1 message for ever", "1 record skipped."},
+	{"inboxes/parked:redrive", "", nil, "form:has([name=id][value='m-3']) [formaction$='/inboxes/parked:redrive']", "1", "Redrive 1 message", "1 record redriven."},
+	{"inboxes/parked:drop", "", menuOf("1 messages of loyalty"), "form:has([name=fingerprint]) [formaction$='/inboxes/parked:drop']", "1", "Drop 1 message for ever", "1 record dropped."},
+}
+
+// menuOf opens the menu of a row.
+func menuOf(what string) []chromedp.Action[chromedp.Void] {
+	return []chromedp.Action[chromedp.Void]{chromedp.Click(chromedp.CSS("summary[aria-label^='More for " + what + "']"))}
 }
 
 // Every change that the API has can be made with its buttons: it says what it would do, asks
@@ -71,31 +74,42 @@ func everyChange(t *testing.T, scripts bool) {
 		if c.page != "" {
 			b.open(s.url + c.page)
 		}
+		b.loaded()
 		b.do(append(slices.Clone(c.before), chromedp.Click(chromedp.CSS(c.button)), chromedp.WaitVisible("form.confirm"))...)
+		b.loaded()
 		require.Equal(t, c.count, eval[string](b, "document.getElementById('count')?.textContent ?? ''"), c.action)
+		require.Equal(t, c.does, eval[string](b, "document.getElementById('do').innerText"), c.action)
 		why := "INC-42 " + c.action + " " + script
-		b.do(chromedp.SendKeys(chromedp.CSS("input[name=reason]"), why), chromedp.Click(chromedp.CSS("form.confirm button")), chromedp.WaitVisible(".notice"))
-		done := "Done: " + strings.ReplaceAll(c.action, ":", ", ") + "."
-		if c.count != "" {
-			done += " Changed: " + c.count + "."
+		b.do(chromedp.SendKeys(chromedp.CSS("input[name=reason]"), why))
+		if eval[bool](b, "document.getElementById('typed') !== null") {
+			b.do(chromedp.SendKeys(chromedp.CSS("#typed"), c.count))
 		}
-		require.Equal(t, done, eval[string](b, "document.querySelector('.notice').innerText"))
+		b.do(chromedp.Click(chromedp.CSS("#do")), chromedp.WaitVisible(".notice.good strong"))
+		require.Equal(t, c.done, eval[string](b, "document.querySelector('.notice.good strong').innerText"), c.action)
 		actor, reason := s.audited(c.action)
 		require.Equal(t, "ann", actor, c.action)
 		require.Equal(t, why, reason)
 		driven = append(driven, c.action)
 		switch c.action {
 		case "groups:pause":
-			b.comesTo("document.getElementById('live').innerText.includes('paused: mails.* orders')")
+			b.comesTo("document.getElementById('live').innerText.includes('paused: mails.*, orders')")
 		case "groups:resume":
-			b.comesTo("!document.getElementById('live').innerText.includes('paused')")
+			b.comesTo("!document.getElementById('live').innerText.includes('paused:')")
 		case "groups:set-max-lag":
-			require.Contains(t, b.text(), "Holds history back for at most 36h")
+			require.Contains(t, b.text(), "holds history back for at most 36 h")
 		case "groups:remove":
-			require.Zero(t, eval[int](b, "document.querySelectorAll('details:has([value=mail])').length"))
+			b.comesTo("![...document.querySelectorAll('#live th a')].some((a) => a.innerText === 'mail')")
 		}
 	}
 	require.ElementsMatch(t, s.actions(), driven, "each change of the API is driven here")
+}
+
+// loaded waits for the end of a page that is being loaded: until then its nodes may be replaced.
+func (b *browser) loaded() {
+	b.t.Helper()
+	for began := time.Now(); !eval[bool](b, "document.readyState === 'complete'"); {
+		require.Less(b.t, time.Since(began), patience)
+	}
 }
 
 // actions are all changes of the API, as its description has them.

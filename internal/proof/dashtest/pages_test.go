@@ -28,15 +28,16 @@ var update = flag.Bool("update", false, "write the pictures in docs/dashboard")
 // pages are all pages, and what each shows. {seq}, {key}, {id} and {topic} are those of a parked
 // record.
 var pages = []struct{ name, path, shows string }{
-	{"overview", "", "records are parked"},
-	{"groups", "groups", "Holds history back for at most 36h"},
+	{"overview", "", "are parked"},
+	{"groups", "groups?group=analytics", "holds history back for at most 36 h"},
+	{"retried", "retried", "Nothing is retried"},
 	{"parked", "parked", "no schema 17"},
 	{"parked-key", "parked?outbox=shop&group=default&topic={topic}&key={key}", "waits"},
 	{"dead", "dead?group=mail", "mailbox is full"},
 	{"delayed", "delayed", "invoice.due"},
 	{"search", "messages", "shipments"},
 	{"message", "messages/{seq}", "sku"},
-	{"trace", "trace?id={id}", "delivery failed"},
+	{"trace", "trace?id={id}", "Delivery failed"},
 	{"inboxes", "inboxes", "customer is unknown"},
 	{"consumer", "inboxes/consumer?consumer=loyalty", "it remembers ids"},
 	{"inbox-message", "inboxes/parked/1", "customer is unknown"},
@@ -58,10 +59,10 @@ func TestPages(t *testing.T) {
 		b.open(s.url + of.Replace(page.path))
 		if page.name == "overview" {
 			b.until(`document.querySelectorAll('.charts canvas').length === 3`)
-			b.until(`/Enqueued\s+[1-9]/.test(document.getElementById('live').innerText)`)
+			b.until(`/[1-9][0-9.]* \/s in/.test(document.getElementById('live').innerText)`)
 		}
 		b.do(chromedp.EmulateViewport(1100, min(1000, eval[int64](b, "document.documentElement.scrollHeight"))))
-		b.until(`document.getElementById('live-state').textContent.includes('live')`)
+		b.until(`document.getElementById('live-state').textContent.includes('Live')`)
 		require.Contains(t, b.text(), page.shows, page.name)
 		light := eval[string](b, "getComputedStyle(document.body).backgroundColor")
 		b.picture(page.name)
@@ -100,12 +101,12 @@ func TestLive(t *testing.T) {
 	t.Parallel()
 	s, b := newShop(t), newBrowser(t)
 	b.do(chromedp.Navigate(s.url), chromedp.WaitVisible("main h1"))
-	require.Equal(t, "3", eval[string](b, "document.getElementById('parked-count').textContent"))
+	require.Equal(t, "3", eval[string](b, "document.querySelector('#count-parked .number').textContent"))
 	by := admin.By{Actor: "bob", Reason: "INC-42"}
 	_, err := s.ob.Admin().Drop(t.Context(), admin.ChangeRequest{By: by, Selection: admin.Selection{Topics: "*"}})
 	require.NoError(t, err)
 	require.NoError(t, s.ob.Admin().Pause(t.Context(), admin.PauseRequest{By: by, Group: "mail"}))
-	b.until(`document.getElementById('parked-count').textContent === '0'`)
+	b.until(`document.getElementById('count-parked').hidden`)
 	b.until(`document.getElementById('live').innerText.includes('paused')`)
 }
 
@@ -114,27 +115,54 @@ func TestChange(t *testing.T) {
 	t.Parallel()
 	s, b := newShop(t), newBrowser(t)
 	b.do(chromedp.Navigate(s.url+"parked"), chromedp.WaitVisible("main h1"),
-		chromedp.Click("form[action$='parked:redrive'] button"), chromedp.WaitVisible("form.confirm"))
-	require.Equal(t, "2", eval[string](b, "document.getElementById('count').textContent"))
+		chromedp.Click("form:has([name=fingerprint]) [formaction$='parked:redrive']"), chromedp.WaitVisible("form.confirm"))
+	require.Equal(t, "3", eval[string](b, "document.getElementById('count').textContent"), "of both topics")
 	b.until("document.activeElement.name === 'reason'") // or the browser complains that it cannot focus it
-	b.do(chromedp.KeyEvent("INC-42"), chromedp.Click("form.confirm button"), chromedp.WaitVisible(".notice"))
-	require.Contains(t, b.text(), "Changed: 2.")
+	b.do(chromedp.KeyEvent("INC-42"), chromedp.Click("#do"), chromedp.WaitVisible(".notice.good"))
+	require.Contains(t, b.text(), "3 records redriven.")
 
-	b.do(chromedp.Navigate(s.url+"dead?group=mail"), chromedp.WaitVisible("main h1"))
+	b.do(chromedp.Navigate(s.url+"dead?group=mail"), chromedp.WaitVisible("main h1"), chromedp.KeyEvent("\t"), chromedp.KeyEvent("\r"))
+	b.until("document.activeElement.id === 'main'")
 	for range 60 {
 		b.do(chromedp.KeyEvent("\t"))
-		if eval[bool](b, "document.activeElement.closest(\"form[action$='dead:drop']\") !== null") {
+		if eval[bool](b, "document.activeElement.matches(\"form:has([name=id]) [formaction$='dead:redrive']\")") {
 			break
 		}
 	}
 	require.NotEqual(t, "none", eval[string](b, "getComputedStyle(document.activeElement).outlineStyle"), "the focus is seen")
 	b.do(chromedp.KeyEvent("\r"), chromedp.WaitVisible("form.confirm"))
 	b.until("document.activeElement.name === 'reason'")
-	b.do(chromedp.KeyEvent("INC-43"), chromedp.KeyEvent("\r"), chromedp.WaitVisible(".notice"))
+	b.do(chromedp.KeyEvent("INC-43"), chromedp.KeyEvent("\r"), chromedp.WaitVisible(".notice.good"))
 	entries, err := s.ob.Admin().Audit(t.Context(), admin.AuditQuery{Newest: true, Limit: 1})
 	require.NoError(t, err)
 	require.Equal(t, "ann", entries[0].Actor)
 	require.Equal(t, "INC-43", entries[0].Reason)
+}
+
+// What is ticked is changed at once, with or without scripts, and after one look at all of it.
+func TestBulk(t *testing.T) {
+	t.Parallel()
+	for _, scripts := range []bool{true, false} {
+		s, b := newShop(t), newBrowser(t)
+		if !scripts {
+			b.withoutScripts()
+		}
+		b.open(s.url + "parked")
+		if scripts {
+			b.do(chromedp.Click("input[data-all]"))
+			require.Equal(t, 3, eval[int](b, "document.querySelectorAll('tbody .tick :checked').length"))
+			b.do(chromedp.Click("input[data-all]"))
+		}
+		b.do(chromedp.EmulateViewport(1100, 1600), chromedp.Click("input[name=pick][value*='order-1']"), chromedp.Click("input[name=pick][value*='order-2']"))
+		require.Equal(t, 2, eval[int](b, "document.querySelectorAll('tbody .tick :checked').length"))
+		b.do(chromedp.Click(".bulkbar [formaction$='parked:drop']"), chromedp.WaitVisible("form.confirm"))
+		require.Equal(t, "3", eval[string](b, "document.getElementById('count').textContent"), "with the one that waits behind")
+		b.do(chromedp.SendKeys("#reason", "INC-42"), chromedp.SendKeys("#typed", "3"), chromedp.Click("#do"), chromedp.WaitVisible(".notice.good"))
+		require.Contains(t, b.text(), "3 records dropped.")
+		held, err := s.ob.Admin().Held(t.Context(), admin.HeldQuery{})
+		require.NoError(t, err)
+		require.Len(t, held, 1)
+	}
 }
 
 // Without scripts, too, who may not change anything is offered nothing.
@@ -143,8 +171,8 @@ func TestWithoutScripts(t *testing.T) {
 	b := newBrowser(t)
 	b.withoutScripts()
 	viewer := newShop(t, dashboard.RoleViewer)
-	b.do(chromedp.Navigate(viewer.url+"parked"), chromedp.WaitVisible("main h1"), chromedp.WaitNotPresent("form.act"))
-	b.do(chromedp.Navigate(viewer.url+"messages/1"), chromedp.WaitVisible("main h1"), chromedp.WaitNotPresent("main pre"))
+	b.do(chromedp.Navigate(viewer.url+"parked"), chromedp.WaitVisible("main h1"), chromedp.WaitNotPresent("main form[method=post]"))
+	b.do(chromedp.Navigate(viewer.url+"messages/1"), chromedp.WaitVisible("main h1"), chromedp.WaitNotPresent("#payload"))
 }
 
 // What the tests above rely on: a script that the policy refuses is noticed.

@@ -9,6 +9,7 @@ import (
 func Areas() []Area {
 	return []Area{
 		{"The enqueuer", enqueueMutants()},
+		{"What a position rests on", basisMutants()},
 		{"The window cursor", slices.Concat(pageMutants(), probeMutants())},
 		{"Leases and fences", slices.Concat(fenceMutants(), takeoverMutants(), leaseMutants())},
 		{"Groups and slots", slotMutants()},
@@ -32,7 +33,9 @@ func Areas() []Area {
 		{"Batches", batchMutants()},
 		{"Caches in front of the inbox", cacheMutants()},
 		{"The Kafka subscriber", subscriberMutants()},
+		{"Payloads", contentMutants()},
 		{"Effects outside SQL", slices.Concat(dedupeMutants(), tokenMutants(), recordMutants(), sqlDedupeMutants())},
+		{"Schemas and a registry", registryMutants()},
 		{"What an operator is told", loggerMutants()},
 		{"Viewers, strangers and secrets", strangerMutants()},
 		{"What a message costs", costMutants()},

@@ -118,8 +118,8 @@ func natsMutants() []Mutant {
 			Name: "nats-refused-is-sent", Breaks: []string{"O2"},
 			Change:  "a message that the stream has refused counts as delivered",
 			File:    folder + "/send.go",
-			Old:     `	c.results[place] = outbox.Failed(kind, fmt.Errorf("leat: NATS: %w", err))`,
-			New:     `	if c.results[place] = outbox.Failed(kind, fmt.Errorf("leat: NATS: %w", err)); kind == outbox.FailurePermanent {` + "\n\t\tc.results[place] = outbox.Result{}\n\t}",
+			Old:     `	c.results[place] = outbox.Failed(kind, err)`,
+			New:     `	if c.results[place] = outbox.Failed(kind, err); kind == outbox.FailurePermanent {` + "\n\t\tc.results[place] = outbox.Result{}\n\t}",
 			Package: folder, Test: "TestPermanent",
 		},
 		{
@@ -264,6 +264,22 @@ func brokerMutants() []Mutant {
 			Old:     `			l.cut() // before Send returns: what is under way must not come later`,
 			New:     `			_ = l // what is under way may come later`,
 			Package: streams, Test: "TestO2_FailurePointOfSending", Needs: Redis,
+		},
+		{
+			Name: "redis-outage-is-of-a-topic", Breaks: []string{"O8"},
+			Change:  "the error of a server that is away does not name it",
+			File:    streams + "/link.go",
+			Old:     `	return nil, s.out(err)`,
+			New:     `	return nil, err`,
+			Package: streams, Test: "TestO8_OutageNamesTheServer", Needs: Redis,
+		},
+		{
+			Name: "status-blames-topics-for-their-broker", Breaks: []string{"O8"},
+			Change:  "a destination that is away is told by the topics whose records have met it",
+			File:    "cmd/leat/internal/cli/outages.go",
+			Old:     `	if (driver.Outage{Error: l.first.Error}).Whole() {`,
+			New:     `	if (driver.Outage{Error: l.group}).Whole() {`,
+			Package: "cmd/leat/internal/cli", Test: "TestOutageLines",
 		},
 		{
 			Name: "amqp-declares-once", Breaks: []string{"O8"},

@@ -87,12 +87,10 @@ func heldMutants() []Mutant {
 			Name: "due-records-are-read-under-the-renewals-lock", Breaks: []string{"O14"},
 			Change: "a renewal waits until the held records that are due were read",
 			File:   "outbox/internal/pglog/session.go",
-			Old: `	s.writing.Lock()
-	defer s.writing.Unlock()
-	err := s.cfg.Leases.Renew(ctx, s.writer, s.cfg.Lease, ttl)`,
+			Old:    `	if !s.writing.lockWithin(patience) {`,
 			New: `	s.reading.Lock()
 	defer s.reading.Unlock()
-	err := s.cfg.Leases.Renew(ctx, s.writer, s.cfg.Lease, ttl)`,
+	if !s.writing.lockWithin(patience) {`,
 			Package: "outbox/pgoutbox", Test: "TestConformance/O14_RenewWaitsForNoRead", Needs: Postgres,
 		},
 		{

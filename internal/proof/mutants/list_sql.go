@@ -246,8 +246,8 @@ func sqlReadMutants() []Mutant {
 			Name: "sql-a-position-of-another-log", Breaks: []string{"O2"},
 			Change:  "numbers of a log that began anew, and that have passed the position, are not looked into",
 			File:    folder + "/life.go",
-			Old:     `	case s.mark == "" || s.mark != s.life || s.life != life:`,
-			New:     `	case s.life != life:`,
+			Old:     `	if s.mark == "" {`,
+			New:     `	if s.mark = s.life; s.mark == "" {`,
 			Package: sqlTests, Test: "TestO2_TruncatedLogIsRefused", Needs: MySQL | MariaDB,
 		},
 		{

@@ -38,7 +38,7 @@ func dispatch(args []string) error {
 		return errUsage
 	}
 	flags := flag.NewFlagSet("leatenv "+args[0], flag.ContinueOnError)
-	services := flags.String("services", "postgres,kafka,redis", "the services that are needed, of postgres, kafka, redis, rabbitmq, mysql, mariadb and dynamodb")
+	services := flags.String("services", "postgres,kafka,redis", "the services that are needed, of postgres, kafka, redis, rabbitmq, mysql, mariadb, dynamodb and apicurio")
 	memory := new(bool)
 	if args[0] == "run" {
 		flags.BoolVar(memory, "memory", false, "keep what servers hold in memory, if there is plenty of it")
@@ -92,8 +92,10 @@ func parseNeeds(services string) (testenv.Needs, error) {
 			needs.MariaDB = true
 		case testenv.KindDynamo:
 			needs.Dynamo = true
+		case testenv.KindApicurio:
+			needs.Apicurio = true
 		default:
-			return needs, fmt.Errorf("-services: %q is not postgres, kafka, redis, rabbitmq, mysql, mariadb or dynamodb", name)
+			return needs, fmt.Errorf("-services: %q is not postgres, kafka, redis, rabbitmq, mysql, mariadb, dynamodb or apicurio", name)
 		}
 	}
 

@@ -47,6 +47,9 @@ type Statements struct {
 	listAuditID, listAuditIDNewest string
 	note                           string
 	keepOut, listOut               string
+	eraseLook, eraseHeld           string
+	eraseDead                      string
+	eraseAuditLook, eraseAudit     string
 }
 
 // Prepare renders the statements for the log called names.Table, beside which stand the
@@ -69,6 +72,8 @@ func Prepare(names pgmigrate.Names) (*Statements, error) {
 		"list_audit": &s.listAudit, "list_audit_newest": &s.listAuditNewest,
 		"list_audit_id": &s.listAuditID, "list_audit_id_newest": &s.listAuditIDNewest,
 		"note": &s.note, "keep_out": &s.keepOut, "list_out": &s.listOut,
+		"erase_look": &s.eraseLook, "erase_held": &s.eraseHeld, "erase_dead": &s.eraseDead,
+		"erase_audit_look": &s.eraseAuditLook, "erase_audit": &s.eraseAudit,
 	})
 }
 

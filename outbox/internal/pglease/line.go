@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -29,10 +30,13 @@ func NewLine(open func(ctx context.Context) (*pgx.Conn, error), closeConn func(c
 func (l *Line) join(ctx context.Context) (*pgx.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.conn == nil || l.conn.Ping(ctx) != nil {
+	if l.conn == nil || outlive(ctx, l.conn.Ping) != nil {
 		conn, err := l.open(ctx)
 		if err != nil {
 			return nil, err
+		}
+		if l.conn != nil {
+			l.close(ctx, l.conn)
 		}
 		l.conn, l.tasks = conn, 0
 	}
@@ -59,9 +63,22 @@ func (l *Line) leave(ctx context.Context, conn *pgx.Conn, unlock func(ctx contex
 	}
 }
 
-// do runs fn, which uses the connection, in turn with other tasks.
-func (l *Line) do(fn func() error) error {
+// do runs fn, which uses the connection, in turn with other tasks. It does not begin after ctx
+// has ended.
+func (l *Line) do(ctx context.Context, fn func(ctx context.Context) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return fn()
+	return outlive(ctx, fn)
+}
+
+// outlive runs fn with a context that ends a while after ctx: a statement that is cancelled costs
+// the connection, and with it the leases of the other tasks.
+func outlive(ctx context.Context, fn func(ctx context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	patient, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(giveBackTimeout, cancel) })()
+	return fn(patient)
 }

@@ -66,7 +66,7 @@ func (t *Task) Run(ctx context.Context, work func(context.Context) error) error 
 	defer func() {
 		t.cfg.Line.leave(ctx, conn, func(ctx context.Context) error { return t.leases.Unlock(ctx, conn, lease.Owner) }, t.cfg.Logger)
 	}()
-	err = t.cfg.Line.do(func() (err error) {
+	err = t.cfg.Line.do(ctx, func(ctx context.Context) (err error) {
 		lease, err = t.claim(ctx, conn, attempt)
 		return err
 	})
@@ -119,14 +119,14 @@ func (t *Task) keep(ctx context.Context, conn *pgx.Conn, lease Lease, until time
 		case <-tick.C:
 		}
 		asked := time.Now()
-		bounded, cancel := context.WithTimeout(ctx, every)
 		lost := false
-		err := t.cfg.Line.do(func() error {
-			err := t.leases.Renew(bounded, conn, lease, t.cfg.TTL)
+		err := t.cfg.Line.do(ctx, func(ctx context.Context) error {
+			ctx, cancel := context.WithDeadline(ctx, asked.Add(every))
+			defer cancel()
+			err := t.leases.Renew(ctx, conn, lease, t.cfg.TTL)
 			lost = conn.IsClosed()
 			return err
 		})
-		cancel()
 		switch {
 		case err == nil:
 			until = asked.Add(t.cfg.TTL)

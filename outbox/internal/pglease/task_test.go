@@ -22,6 +22,19 @@ func newLine(db *testenv.Database) *pglease.Line {
 		func(_ context.Context, conn *pgx.Conn) { _ = conn.Close(context.Background()) })
 }
 
+// ourLocks are the locks of leases.
+const ourLocks = "locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+
+func newTaskOn(t *testing.T, db *testenv.Database, line *pglease.Line, group string) *pglease.Task {
+	t.Helper()
+	task, err := prepared(t).NewTask(db.Pool, pglease.TaskConfig{
+		Slot: pglease.Slot{Group: group}, TTL: ttl, Line: line, Logger: slog.New(slog.DiscardHandler),
+		Describe: func(err error) error { return err },
+	})
+	require.NoError(t, err)
+	return task
+}
+
 func newTask(t *testing.T, db *testenv.Database, ttl time.Duration) *pglease.Task {
 	t.Helper()
 	task, err := prepared(t).NewTask(db.Pool, pglease.TaskConfig{
@@ -90,17 +103,9 @@ func TestO14_TasksShareALine(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
 	line := newLine(db)
-	task := func(group string) *pglease.Task {
-		task, err := prepared(t).NewTask(db.Pool, pglease.TaskConfig{
-			Slot: pglease.Slot{Group: group}, TTL: ttl, Line: line, Logger: slog.New(slog.DiscardHandler),
-			Describe: func(err error) error { return err },
-		})
-		require.NoError(t, err)
-		return task
-	}
+	task := func(group string) *pglease.Task { return newTaskOn(t, db, line, group) }
 	locks := func() (locks []string) {
-		require.NoError(t, db.Pool.QueryRow(t.Context(), `SELECT array_agg(DISTINCT pid::text) FROM pg_locks
-			WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&locks))
+		require.NoError(t, db.Pool.QueryRow(t.Context(), "SELECT array_agg(DISTINCT pid::text) FROM pg_locks WHERE "+ourLocks).Scan(&locks))
 		return locks
 	}
 	a, b := task("_a"), task("_b")
@@ -109,8 +114,7 @@ func TestO14_TasksShareALine(t *testing.T) {
 			require.NoError(t, b.Run(ctx, func(context.Context) error { require.Len(t, locks(), 1); return nil }))
 		}
 		var n int
-		require.NoError(t, db.Pool.QueryRow(ctx, `SELECT count(*) FROM pg_locks
-			WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&n))
+		require.NoError(t, db.Pool.QueryRow(ctx, "SELECT count(*) FROM pg_locks WHERE "+ourLocks).Scan(&n))
 		require.Equal(t, 1, n, "locks of what has ended are given back")
 		_, err := db.Pool.Exec(ctx, "SELECT pg_terminate_backend($1::int)", locks()[0])
 		require.NoError(t, err)
@@ -118,4 +122,37 @@ func TestO14_TasksShareALine(t *testing.T) {
 		return task("_a").Run(ctx, func(context.Context) error { return nil })
 	}), "the lease of the first is taken, although it still works")
 	require.Eventually(t, func() bool { return locks() == nil }, 20*time.Second, time.Millisecond)
+}
+
+// TestO14_CancelSparesOthers: a task whose context ends in the middle of a statement on the shared
+// connection does not cost the others their leases.
+func TestO14_CancelSparesOthers(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	line := newLine(db)
+	a, b := newTaskOn(t, db, line, "_a"), newTaskOn(t, db, line, "_b")
+	never := func(ctx context.Context) error { return ctx.Err() }
+	require.NoError(t, a.Run(t.Context(), func(ctx context.Context) error {
+		var pid int
+		require.NoError(t, db.Pool.QueryRow(ctx, "SELECT pid FROM pg_locks WHERE "+ourLocks).Scan(&pid))
+		tx, err := db.Pool.Begin(ctx)
+		require.NoError(t, err)
+		_, err = tx.Exec(ctx, "LOCK TABLE leat.outbox_leases IN EXCLUSIVE MODE")
+		require.NoError(t, err)
+		cut, cancel := context.WithCancel(ctx)
+		ended := make(chan error, 1)
+		go func() { ended <- b.Run(cut, never) }()
+		require.Eventually(t, func() bool {
+			var waits bool
+			err := db.Pool.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1 AND wait_event_type = 'Lock')", pid).Scan(&waits)
+			return err == nil && waits
+		}, 20*time.Second, time.Millisecond)
+		cancel()
+		require.NoError(t, tx.Rollback(ctx))
+		require.ErrorIs(t, <-ended, context.Canceled)
+		var n int
+		require.NoError(t, db.Pool.QueryRow(ctx, "SELECT count(*) FROM pg_locks WHERE pid = $1 AND "+ourLocks, pid).Scan(&n))
+		require.Equal(t, 1, n, "the lock of the first is still there, and that of the second is not")
+		return ctx.Err()
+	}))
 }

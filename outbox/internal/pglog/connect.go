@@ -29,7 +29,10 @@ func Connect(ctx context.Context, address pgpin.Address, change func(cfg *pgx.Co
 	if err != nil {
 		return nil, err
 	}
-	if err := address.Ready(ctx, conn); err != nil {
+	if err = address.Ready(ctx, conn); err == nil {
+		err = pgpin.RefuseReserved(ctx, conn)
+	}
+	if err != nil {
 		return nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
 	}
 	return conn, nil

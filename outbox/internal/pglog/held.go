@@ -23,17 +23,17 @@ func (s *Session) explain(err error) error {
 
 // HeldKeys implements driver.Holder.
 func (s *Session) HeldKeys(ctx context.Context) ([]driver.Key, error) {
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	keys, err := s.cfg.Held.Keys(ctx, s.reader, s.cfg.Lease.Slot.Group, s.share())
+	conn, giveBack := s.lendAny()
+	defer giveBack()
+	keys, err := s.cfg.Held.Keys(ctx, conn, s.cfg.Lease.Slot.Group, s.share())
 	return keys, s.explain(err)
 }
 
 // CountHeld implements driver.Holder.
 func (s *Session) CountHeld(ctx context.Context) (int, error) {
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	count, err := s.cfg.Held.Count(ctx, s.reader, s.cfg.Lease.Slot.Group, s.share())
+	conn, giveBack := s.lendAny()
+	defer giveBack()
+	count, err := s.cfg.Held.Count(ctx, conn, s.cfg.Lease.Slot.Group, s.share())
 	return count, s.explain(err)
 }
 
@@ -69,9 +69,9 @@ func (s *Session) Due(ctx context.Context, limit int, except []string) ([]driver
 	if limit < 1 {
 		return nil, outbox.ConfigError("limit", limit, "must be positive")
 	}
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	due, err := s.cfg.Held.Due(ctx, s.reader, s.cfg.Lease.Slot.Group, s.share(), limit, except)
+	conn, giveBack := s.lendAny()
+	defer giveBack()
+	due, err := s.cfg.Held.Due(ctx, conn, s.cfg.Lease.Slot.Group, s.share(), limit, except)
 	return due, s.explain(err)
 }
 

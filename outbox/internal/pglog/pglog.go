@@ -2,19 +2,21 @@
 // pgwindow), under a lease (see pglease), and sets records aside (see pgheld). What
 // differs from log to log, such as how the rows of a window are read, is a Log's.
 //
-// A session has two connections of its own. The reader belongs to Read and to what reads
-// the held records, the writer to Advance, Hold, Resolve and Renew, so that settling and
-// renewing never wait for a page, however large it is. The writer's is where the lease was
-// claimed, and its lock lives with it. A session opens neither again: if one is lost, the session
-// is over.
+// A session has a connection of its own, the writer's, on which the lease was claimed; its lock
+// lives with it. Advance, Hold, Resolve and Renew use it. While pages follow each other there is a
+// second one, the reader's, so that settling and renewing never wait for a page, however large it
+// is. While nothing waits to be settled, Read uses the writer's. If either is lost, the session is
+// over.
 package pglog
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/internal/pgheld"
 	"github.com/leat-go/leat/outbox/internal/pglease"
@@ -24,13 +26,15 @@ import (
 // Log reads the rows of one slot of one log, for one session, which calls one method at a
 // time.
 type Log interface {
-	// Load returns the window where the session begins and the number of slots of its
-	// group. reader is the connection that all methods of the Log use; the session
-	// closes it.
-	Load(ctx context.Context, reader *pgx.Conn) (w pgwindow.Window, slots int, err error)
+	// Use says which connection the other methods use from now on. It is the session's.
+	Use(conn *pgx.Conn)
 
-	// Page returns the next rows of a window, at most limit records. An error leaves the
-	// place where it was: the same call comes again.
+	// Load returns the window where the session begins and the number of slots of its
+	// group.
+	Load(ctx context.Context) (w pgwindow.Window, slots int, err error)
+
+	// Page returns the next rows of a window that was not read to its end, at most limit records.
+	// An error leaves the place where it was: the same call comes again.
 	Page(ctx context.Context, at Place, limit int) (Rows, error)
 
 	// Probe reports whether there may be something that no window up to w holds.
@@ -65,7 +69,7 @@ type Rows struct {
 	Free func()
 }
 
-// Config is what a Session is made of. All of it but Tail is required.
+// Config is what a Session is made of. All of it except Apart and Tail is required.
 type Config struct {
 	// Lease is what the session reads under.
 	Lease pglease.Lease
@@ -78,11 +82,19 @@ type Config struct {
 	// Writer is the connection on which the lease was claimed. It is the session's from then on.
 	Writer *pgx.Conn
 
-	// Connect opens another connection for the session.
+	// Connect opens another connection for the session, if there is Room for it. Apart is set if
+	// windows need one whose settings are not the writer's: then the session has both from the
+	// beginning.
 	Connect func(ctx context.Context) (*pgx.Conn, error)
+	Room    *pgpin.Room
+	Apart   bool
 
-	// Pool gives up the lease if the session's connections are lost.
+	// Pool gives up the lease if the session's connections are lost, and renews it while the
+	// writer's is in use.
 	Pool pglease.Querier
+
+	// Logger is told if there is no second connection to be had.
+	Logger *slog.Logger
 
 	// Describe adds to an error of the database what it means for the log. Unusable marks
 	// errors that trying again cannot mend (see the function Unusable).

@@ -2,7 +2,9 @@ package pglog
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/outbox"
@@ -38,7 +40,7 @@ func (s *Session) read(ctx context.Context, limit int) (driver.Page, error) {
 		return driver.Page{}, driver.ErrSlotClosed
 	}
 	page, err := s.page(ctx, limit)
-	if err != nil || len(page.Records) > 0 {
+	if err != nil || len(page.Records) > 0 || page.Waiting {
 		return page, err
 	}
 	if page, ok := s.follows(limit); ok {
@@ -54,10 +56,16 @@ func (s *Session) read(ctx context.Context, limit int) (driver.Page, error) {
 	return page, err
 }
 
-// look reads the first page of the windows that follow, none if there is nothing.
+// look reads the first page of the windows that follow, none if there is nothing. Nothing waits to
+// be settled.
 func (s *Session) look(ctx context.Context, limit int) (driver.Page, error) {
+	giveBack, ok, err := s.lend(ctx)
+	if err != nil || !ok {
+		return driver.Page{}, err
+	}
+	defer giveBack()
 	for range looks {
-		opened, err := s.openNext(ctx)
+		opened, err := s.openSoon(ctx)
 		if err != nil || !opened {
 			return driver.Page{}, err
 		}
@@ -78,12 +86,43 @@ func (s *Session) look(ctx context.Context, limit int) (driver.Page, error) {
 // page returns the next rows of the window, none at its end.
 func (s *Session) page(ctx context.Context, limit int) (driver.Page, error) {
 	at := s.progress.place()
+	if at.Whole {
+		return s.progress.hand(Rows{Last: at.Read, Whole: true}), nil
+	}
+	giveBack, ok, err := s.lend(ctx)
+	if err != nil {
+		return driver.Page{}, err
+	}
+	if !ok {
+		return driver.Page{Waiting: true}, nil
+	}
+	defer giveBack()
 	rows, err := s.log.Page(ctx, at, limit)
 	if err != nil {
 		return driver.Page{}, fmt.Errorf("leat: page after record %d of window %d: %w", at.Read, at.Window.No, err)
 	}
 	return s.progress.hand(rows), nil
 }
+
+// answersWithin is how long an idle session waits for the answer to a look. A connection on which
+// nothing comes any more would keep it for ever, since renewals go round it.
+const answersWithin = 10 * time.Second
+
+// openSoon is openNext, bounded where it uses the connection of the lease.
+func (s *Session) openSoon(ctx context.Context) (bool, error) {
+	if !s.borrowed {
+		return s.openNext(ctx)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, answersWithin, errSilent)
+	defer cancel()
+	opened, err := s.openNext(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
+		err = fmt.Errorf("%w: %w", errSilent, err)
+	}
+	return opened, err
+}
+
+var errSilent = errors.New("leat: the session's connection does not answer")
 
 // openNext goes to the next window if there may be something in it or a stream is to be
 // joined, else stores the position.
@@ -96,7 +135,7 @@ func (s *Session) openNext(ctx context.Context) (bool, error) {
 	}
 	if !found && stream == nil {
 		s.looked(ctx, nil)
-		return false, s.flush(ctx)
+		return false, s.flush(ctx, s.storeReading)
 	}
 	if !at.Whole {
 		return false, fmt.Errorf("leat: window %d was not read to its end", at.Window.No)

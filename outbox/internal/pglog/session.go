@@ -21,9 +21,13 @@ type Session struct {
 	early    early
 	over     sync.Once
 
-	reading sync.Mutex // guards reader; no renewal needs it
-	reader  *pgx.Conn
-	writing sync.Mutex // guards writer; held for a write, which Renew may wait for, and never for a read
+	reading  sync.Mutex // guards what follows; taken before writing; no renewal needs it
+	reader   *pgx.Conn  // nil while the writer's connection serves
+	borrowed bool       // the writer's connection is lent to who reads, who holds writing
+	needed   time.Time  // when the reader was needed last
+	shortage shortage
+
+	writing turn // guards writer; held for a write, which Renew may wait for, and for a read only while nothing is to be settled
 	writer  *pgx.Conn
 }
 
@@ -35,9 +39,12 @@ var (
 // Open connects and begins where log says. After an error the lease is still held, but the
 // writer is closed, and Ended is not called.
 func Open(ctx context.Context, log Log, cfg Config) (*Session, error) {
-	s := &Session{log: log, cfg: cfg, writer: cfg.Writer}
+	s := &Session{log: log, cfg: cfg, writer: cfg.Writer, writing: make(turn, 1)}
 	var err error
-	if s.reader, err = cfg.Connect(ctx); err == nil {
+	if cfg.Apart {
+		s.reader, err = cfg.Connect(ctx)
+	}
+	if err == nil {
 		err = s.load(ctx)
 	}
 	if err != nil {
@@ -48,7 +55,8 @@ func Open(ctx context.Context, log Log, cfg Config) (*Session, error) {
 }
 
 func (s *Session) load(ctx context.Context) error {
-	w, slots, err := s.log.Load(ctx, s.reader)
+	s.log.Use(s.line())
+	w, slots, err := s.log.Load(ctx)
 	if err == nil {
 		s.progress.begin(w, slots)
 	}
@@ -60,10 +68,16 @@ func (s *Session) Epoch() int64 {
 	return s.cfg.Lease.Epoch
 }
 
+// patience is how long Renew waits for the writer's connection while a read has it.
+const patience = 100 * time.Millisecond
+
 // Renew implements driver.Session. Without its connection the session has lost the lease, too:
-// the lock that kept others away ended with it.
+// the lock that kept others away ended with it. A read that takes long on that connection keeps no
+// renewal: it goes through the pool.
 func (s *Session) Renew(ctx context.Context, ttl time.Duration) error {
-	s.writing.Lock()
+	if !s.writing.lockWithin(patience) {
+		return s.cfg.Unusable(s.cfg.Leases.Renew(ctx, s.cfg.Pool, s.cfg.Lease, ttl))
+	}
 	defer s.writing.Unlock()
 	err := s.cfg.Leases.Renew(ctx, s.writer, s.cfg.Lease, ttl)
 	if err != nil && s.writer.IsClosed() && !errors.Is(err, driver.ErrLeaseLost) {
@@ -76,7 +90,7 @@ func (s *Session) Renew(ctx context.Context, ttl time.Duration) error {
 // without the other one nothing can be read. Of a connection that is in use, its user will hear.
 func (s *Session) Lost() error {
 	if s.reading.TryLock() {
-		closed := s.reader.IsClosed()
+		closed := s.reader != nil && s.reader.IsClosed()
 		s.reading.Unlock()
 		if closed {
 			return fmt.Errorf("%w: %w", s.cfg.Lease.Lost(), errClosed)
@@ -115,6 +129,19 @@ func (s *Session) Recycle(p driver.Page) {
 func (s *Session) store(ctx context.Context, window, last int64) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
+	return s.storeInTurn(ctx, window, last)
+}
+
+// storeReading is store for who holds s.reading.
+func (s *Session) storeReading(ctx context.Context, window, last int64) error {
+	if s.borrowed {
+		return s.storeInTurn(ctx, window, last)
+	}
+	return s.store(ctx, window, last)
+}
+
+// storeInTurn is store for who holds s.writing.
+func (s *Session) storeInTurn(ctx context.Context, window, last int64) error {
 	if s.progress.isStored(window, last) {
 		return nil // Advance and the Read behind it may both come with the same position
 	}
@@ -131,13 +158,13 @@ func (s *Session) store(ctx context.Context, window, last int64) error {
 	return nil
 }
 
-// flush stores what is settled but not stored yet.
-func (s *Session) flush(ctx context.Context) error {
+// flush stores what is settled but not stored yet, by store or storeReading.
+func (s *Session) flush(ctx context.Context, store func(ctx context.Context, window, last int64) error) error {
 	window, last, ok := s.progress.unstored()
 	if !ok {
 		return nil
 	}
-	return s.store(ctx, window, last)
+	return store(ctx, window, last)
 }
 
 // Release implements driver.Session. The lease is given up even if the
@@ -146,7 +173,7 @@ func (s *Session) Release(ctx context.Context) error {
 	s.Follow(false)
 	s.early.discard()      // pages that were read ahead are sent by nobody any more
 	_ = s.settleEarly(ctx) // best effort: without it records are repeated
-	err := s.flush(ctx)
+	err := s.flush(ctx, s.store)
 	if rerr := s.giveUp(ctx); err == nil || rerr == nil {
 		err = rerr
 	}
@@ -172,9 +199,6 @@ func (s *Session) giveUp(ctx context.Context) error {
 }
 
 func (s *Session) close(ctx context.Context) {
-	for _, c := range []*pgx.Conn{s.reader, s.writer} {
-		if c != nil {
-			Close(ctx, c)
-		}
-	}
+	s.closeReader(ctx)
+	Close(ctx, s.writer)
 }

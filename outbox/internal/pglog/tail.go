@@ -18,12 +18,12 @@ type Tail interface {
 
 	// Join returns the stream that runs, if a window that is opened from now on may be
 	// joined: every row that its target does not see will come, unless the stream misses
-	// it. Else nil. It may use the connection of the session's reader.
+	// it. Else nil. It may use the connection that the Log uses.
 	Join(ctx context.Context) Stream
 
 	// Look is called once an interval while a stream is joined, with the rows of the window
 	// that it had not handed out. It closes the stream if it should be believed no longer.
-	// It may use the connection of the session's reader.
+	// It may use the connection that the Log uses.
 	Look(ctx context.Context, missed []int64)
 }
 
@@ -109,6 +109,11 @@ func (s *Session) settleEarly(ctx context.Context) error {
 	}
 	s.reading.Lock()
 	defer s.reading.Unlock()
+	giveBack, ok, err := s.lend(ctx)
+	if err != nil || !ok {
+		return err
+	}
+	defer giveBack()
 	if opened, err := s.openNext(ctx); err != nil || !opened || s.progress.closed() {
 		return err
 	}
@@ -127,7 +132,7 @@ func (s *Session) settleEarly(ctx context.Context) error {
 	if last <= at.Window.Last {
 		return nil
 	}
-	return s.store(ctx, at.Window.No, last)
+	return s.storeReading(ctx, at.Window.No, last)
 }
 
 // waiting reports whether a page was handed out and is not settled.

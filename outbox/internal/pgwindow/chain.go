@@ -1,12 +1,14 @@
 package pgwindow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/sqlfile"
@@ -158,7 +160,7 @@ func scanChainWindow(row pgx.Row) (Window, error) {
 }
 
 // Probe is Statements.Probe, and reports whether the number of slots of group is
-// being changed. It returns ErrLogRestarted if the log is not that of facts any more. Rows
+// being changed. It returns basis.ErrLogRestarted if the log is not that of facts any more. Rows
 // count as new although the sequence stands where it stood: it could have been set back.
 func (c *Chain) Probe(ctx context.Context, db Querier, facts Facts, group string, w Window) (p Probe, changing bool, err error) {
 	var standby bool
@@ -171,22 +173,14 @@ func (c *Chain) Probe(ctx context.Context, db Querier, facts Facts, group string
 		return Probe{}, false, err
 	case standby:
 		return Probe{}, false, ErrStandby
-	case incarnation != facts.Incarnation:
-		return Probe{}, false, fmt.Errorf("%w: log %d is now %d", ErrLogRestarted, facts.Incarnation, incarnation)
-	case p.Sequence < w.SourceFloor:
-		return Probe{}, false, wentBack(p, w)
 	}
 	p.Unseen = unseen != nil && *unseen
-	return p, changing, nil
-}
-
-func wentBack(p Probe, w Window) error {
-	return fmt.Errorf("%w: sequence at %d, position at %d", ErrSequenceWentBack, p.Sequence, w.SourceFloor)
+	return p, changing, cmp.Or(basis.Same(basis.ErrLogRestarted, sequenceFile, facts.Incarnation, incarnation), p.reaches(w))
 }
 
 // Open finishes window w of l's slot and opens the next, for a chain of one slot. All of w
 // must be settled. f is Probe.Sequence. It returns driver.ErrLeaseLost if the lease or the
-// window is no longer what the caller thinks, and ErrLogRestarted if the log's sequence was
+// window is no longer what the caller thinks, and basis.ErrNumberedTwice if the log's sequence was
 // set back, so that rows of the next window could lie below its floor.
 func (c *Chain) Open(ctx context.Context, db Querier, l pglease.Lease, w Window, f int64) (Window, error) {
 	next, err := scanWindow(db.QueryRow(ctx, c.open, l.Slot.Group, l.Slot.No, w.No, f, l.Owner, l.Epoch))

@@ -2,18 +2,19 @@ package pgwindow
 
 import (
 	"context"
-	"fmt"
+
+	"github.com/leat-go/leat/internal/basis"
 )
 
-// Contradicts returns ErrLogRestarted if the log holds rows that cannot be where they are if
+// Contradicts returns basis.ErrNumberedTwice if the log holds rows that cannot be where they are if
 // the newest windows of slots of group, or of all its slots, are windows of it: its numbers
 // began anew, or its sequence was set back, without a sign that Facts knows.
 func (c *Chain) Contradicts(ctx context.Context, db Querier, group string, slots ...int16) error {
 	var found bool
 	err := db.QueryRow(ctx, c.contradicts, group, slots).Scan(&found)
 	if err == nil && found {
-		err = fmt.Errorf("%w: rows of later transactions have numbers that were given out before it: "+
-			"the sequence was set back (setval), or rows came from another server", ErrLogRestarted)
+		err = basis.Refuse(basis.ErrNumberedTwice, "rows of later transactions have numbers that were given out before it: "+
+			"the sequence was set back (setval), or rows came from another server")
 	}
 	return err
 }

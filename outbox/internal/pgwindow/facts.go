@@ -1,9 +1,11 @@
 package pgwindow
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -18,12 +20,14 @@ type Facts struct {
 	// Incarnation tells the log from what it was before its numbers were restarted or
 	// its tables restored: the file of the sequence.
 	Incarnation int64
+	// Last is the number that the log has given out last.
+	Last int64
 }
 
 // Facts reads and checks the facts: ErrStandby on a server in recovery,
 // ErrSequenceCache where sessions keep numbers back, ErrSequencePrivilege where
 // the sequence's value may not be read, outbox.ErrRowSecurity where rows may be hidden,
-// ErrSubscribed where rows come from another server.
+// basis.ErrSubscribed where rows come from another server.
 func (s *Statements) Facts(ctx context.Context, db Querier) (Facts, error) {
 	var f Facts
 	var standby bool
@@ -31,7 +35,7 @@ func (s *Statements) Facts(ctx context.Context, db Querier) (Facts, error) {
 	var mayRead bool
 	var partly, subscribed string
 	err := db.QueryRow(ctx, s.facts, s.names.Qualified("")).Scan(
-		&standby, &f.SystemIdentifier, &f.Sequence, &cache, &f.SynchronousCommit, &mayRead, &f.Incarnation, &partly, &subscribed)
+		&standby, &f.SystemIdentifier, &f.Sequence, &cache, &f.SynchronousCommit, &mayRead, &f.Incarnation, &partly, &subscribed, &f.Last)
 	switch {
 	case err != nil:
 		return Facts{}, err
@@ -43,26 +47,32 @@ func (s *Statements) Facts(ctx context.Context, db Querier) (Facts, error) {
 	case partly != "":
 		return Facts{}, fmt.Errorf("%w: on %s", outbox.ErrRowSecurity, partly)
 	case subscribed != "":
-		return Facts{}, fmt.Errorf("%w: %s", ErrSubscribed, subscribed)
+		return Facts{}, basis.Refuse(basis.ErrSubscribed, subscribed)
 	case cache != 1:
 		return Facts{}, fmt.Errorf("%w: it is CACHE %d", ErrSequenceCache, cache)
 	}
 	return f, nil
 }
 
+// sequenceFile is what incarnations are, in errors.
+const sequenceFile = "the file of the log's sequence"
+
 // Belongs checks that w was stored in this cluster.
 func (f Facts) Belongs(w Window) error {
-	if w.SystemIdentifier != f.SystemIdentifier {
-		return fmt.Errorf("%w: position of %d, server is %d", ErrOtherCluster, w.SystemIdentifier, f.SystemIdentifier)
-	}
-	return nil
+	return basis.Same(basis.ErrOtherCluster, "system identifier", w.SystemIdentifier, f.SystemIdentifier)
 }
 
 // Continues checks that the log is the one that a position was stored in; 0 where
 // that was not noted.
 func (f Facts) Continues(incarnation int64) error {
-	if incarnation != 0 && incarnation != f.Incarnation {
-		return fmt.Errorf("%w: position of log %d, log is %d", ErrLogRestarted, incarnation, f.Incarnation)
+	if incarnation == 0 {
+		return nil
 	}
-	return nil
+	return basis.Same(basis.ErrLogRestarted, sequenceFile, incarnation, f.Incarnation)
+}
+
+// Holds checks that w, of a group whose position belongs to the log incarnation, fits this
+// server and its log. Nobody may have moved w since the facts were read.
+func (f Facts) Holds(w Window, incarnation int64) error {
+	return cmp.Or(f.Belongs(w), f.Continues(incarnation), Probe{Sequence: f.Last}.reaches(w))
 }

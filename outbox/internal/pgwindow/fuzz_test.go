@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox/internal/pglease"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
@@ -127,6 +128,6 @@ func FuzzLoad(f *testing.F) {
 		facts := pgwindow.Facts{SystemIdentifier: system}
 		require.NoError(t, facts.Belongs(w))
 		facts.SystemIdentifier++
-		require.ErrorIs(t, facts.Belongs(w), pgwindow.ErrOtherCluster)
+		require.ErrorIs(t, facts.Belongs(w), basis.ErrOtherCluster)
 	})
 }

@@ -66,20 +66,6 @@ import (
 var (
 	// ErrStandby is returned on a server in recovery.
 	ErrStandby = pgerr.ErrStandby
-	// ErrSequenceWentBack is returned when the log's sequence is behind a stored
-	// position: it was restarted, or the tables were restored from a copy.
-	ErrSequenceWentBack = errors.New("leat: the log's sequence went back behind the stored position")
-	// ErrOtherCluster is returned when the stored position belongs to a cluster
-	// with another system identifier: xids and snapshots of one mean nothing in
-	// another.
-	ErrOtherCluster = errors.New("leat: the stored position belongs to another database cluster")
-	// ErrLogRestarted is returned when the log is not the one that the position was
-	// stored in: its numbers began anew, or its tables were restored.
-	ErrLogRestarted = errors.New("leat: the log was truncated or restored, or its sequence restarted, since the position was stored")
-	// ErrSubscribed is returned when a subscription writes to the log. The rows carry numbers
-	// and transaction ids of the server where they were written, and both mean nothing here.
-	ErrSubscribed = errors.New("leat: the log is the target of a logical replication; run relays where it is written, " +
-		"or, if this server takes over, DROP SUBSCRIPTION and Rebase each group")
 	// ErrSequenceCache is returned when sessions would keep numbers back.
 	ErrSequenceCache = errors.New("leat: the log's sequence caches numbers, which breaks the order of keys; set CACHE 1")
 	// ErrSequencePrivilege is returned when the role may not read the sequence.

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pglease"
@@ -98,10 +99,13 @@ func (s *Statements) Probe(ctx context.Context, db Querier, sequence uint32, w W
 		return Probe{}, err
 	case standby:
 		return Probe{}, ErrStandby
-	case p.Sequence < w.SourceFloor:
-		return Probe{}, wentBack(p, w)
 	}
-	return p, nil
+	return p, p.reaches(w)
+}
+
+// reaches checks that the log's numbers are not behind those that w knows of.
+func (p Probe) reaches(w Window) error {
+	return basis.Reached(basis.ErrWentBack, "number", w.SourceFloor, p.Sequence)
 }
 
 // Open finishes window w and opens the next. All of w must be settled. f is

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
@@ -71,14 +72,14 @@ func TestO2_SetBackIsProvenByOneRow(t *testing.T) {
 	wrong := s.w
 	wrong.Prev, wrong.Target, wrong.Floor = s.w.Target, snapshotNow(t, db), s.w.NextFloor
 	require.NotContains(t, s.rows(wrong), "of an old number", "negative control: it is below the floor")
-	require.ErrorIs(t, c.Contradicts(t.Context(), s.conn, s.lease.Slot.Group), pgwindow.ErrLogRestarted)
+	require.ErrorIs(t, c.Contradicts(t.Context(), s.conn, s.lease.Slot.Group), basis.ErrNumberedTwice)
 	require.NoError(t, c.Contradicts(t.Context(), s.conn, s.lease.Slot.Group, 7), "another slot")
 	require.NoError(t, c.List(t.Context(), db.Pool, s.lease.Slot.Group, 1, nil))
 	for range 2 {
 		_, err = c.Open(t.Context(), s.conn, s.lease, s.w, s.probe().Sequence)
-		require.ErrorIs(t, err, pgwindow.ErrLogRestarted)
+		require.ErrorIs(t, err, basis.ErrNumberedTwice)
 		_, err = c.Next(t.Context(), s.conn, s.lease, s.w, s.probe().Sequence)
-		require.ErrorIs(t, err, pgwindow.ErrLogRestarted)
+		require.ErrorIs(t, err, basis.ErrNumberedTwice)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pglease"
@@ -31,7 +32,7 @@ func TestO2_SequenceThatWentBackIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, s.rows(wrong), "negative control: going on loses what comes")
 	_, err = s.st.Probe(t.Context(), s.conn, s.facts.Sequence, s.w)
-	require.ErrorIs(t, err, pgwindow.ErrSequenceWentBack)
+	require.ErrorIs(t, err, basis.ErrWentBack)
 }
 
 // TestO2_FloorsNeverGoBack: the table itself refuses a floor below the last.
@@ -74,7 +75,7 @@ func TestO2_OtherClusterIsRefused(t *testing.T) {
 	require.NoError(t, s.facts.Belongs(s.w))
 	moved := s.w
 	moved.SystemIdentifier++
-	require.ErrorIs(t, s.facts.Belongs(moved), pgwindow.ErrOtherCluster)
+	require.ErrorIs(t, s.facts.Belongs(moved), basis.ErrOtherCluster)
 }
 
 // answer is a server that answers every query with the same row.

@@ -1,12 +1,12 @@
 package sqllog
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/sqlstore"
-	"github.com/leat-go/leat/outbox/driver"
 )
 
 // Numbers mean something in one life of the log. It is named by a row of the log itself,
@@ -17,9 +17,6 @@ import (
 // markNumber is the number of the row that names the life of the log. No statement that
 // reads or deletes messages reaches it.
 const markNumber = -1
-
-// ErrLogRestarted is returned if the log is not the one that positions belong to.
-var ErrLogRestarted = errors.New("leat: the log was truncated or replaced, so that its numbers begin anew: positions belong to the log that was there before")
 
 // state is what is stored of the log, of one moment.
 type state struct {
@@ -41,14 +38,14 @@ func (l *Log) state(ctx context.Context, q sqlstore.Querier, n int64) (s state, 
 // check refuses a log that is not the one which life names, and a position ahead of it. The
 // row that a position ends with is there, or was deleted, since nothing above the floor is.
 func (s *state) check(life string, at Position) error {
-	switch {
-	case s.mark == "" || s.mark != s.life || s.life != life:
-		return ErrLogRestarted
-	case at.Last > max(s.last, s.floor):
-		return fmt.Errorf("%w: %d of %d", ErrWentBack, at.Last, max(s.last, s.floor))
-	default:
-		return nil
+	if s.mark == "" {
+		return basis.Refuse(basis.ErrLogRestarted, "the row that names its life is missing")
 	}
+	return cmp.Or(
+		basis.Same(basis.ErrLogRestarted, "the life of the log", s.life, s.mark),
+		basis.Same(basis.ErrLogRestarted, "the life of the log", life, s.life),
+		basis.Reached(basis.ErrWentBack, "number", at.Last, max(s.last, s.floor)),
+	)
 }
 
 // Life returns the name of the log's life. It refuses a log that has begun anew.
@@ -79,12 +76,9 @@ func (s *session) checkLife(ctx context.Context, q sqlstore.Querier, at place) e
 		err = now.check(s.life, at.Position)
 	}
 	if err == nil && at.known && now.id != nil && string(now.id) != at.id {
-		err = fmt.Errorf("%w: number %d is no longer that of message %.100q, but of %.100q", ErrWentBack, at.Last, at.id, now.id)
+		err = basis.Refuse(basis.ErrNumberedTwice, fmt.Sprintf("number %d was message %.100q and is now %.100q", at.Last, at.id, now.id))
 	}
-	if errors.Is(err, ErrLogRestarted) || errors.Is(err, ErrWentBack) || errors.Is(err, ErrNoMeta) {
-		err = fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
-	}
-	return err
+	return Unusable(err)
 }
 
 // NewLife gives the log a name that it has not had, and lets the floor begin anew if the

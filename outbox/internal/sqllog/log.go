@@ -7,10 +7,14 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 //go:embed sql/*.sql
@@ -29,11 +33,18 @@ func New(s *sqlstore.Store, logger *slog.Logger) *Log { return &Log{s, logger} }
 // Statements are those that a Log runs, for sqlstore.Component.Files.
 func Statements() embed.FS { return statementFiles }
 
-// Errors of what trying again cannot mend and that could lose messages.
-var (
-	ErrWentBack = errors.New("leat: the log has gone back: the group has read numbers that it has not given out")
-	ErrNoMeta   = errors.New("leat: the row of the outbox's meta table is missing")
-)
+// ErrNoMeta is returned if nothing says which log the positions belong to.
+var ErrNoMeta = errors.New("leat: the row of the outbox's meta table is missing")
+
+// Unusable marks err with driver.ErrSourceUnusable if it is about a log that is not the one of a
+// position, or wraps one of fatal: trying again cannot fix it and could lose messages.
+func Unusable(err error, fatal ...error) error {
+	is := func(fatal error) bool { return errors.Is(err, fatal) }
+	if basis.IsMoved(err) || is(ErrNoMeta) || slices.ContainsFunc(fatal, is) {
+		return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
+	}
+	return err
+}
 
 // Now is the database's clock.
 func (l *Log) Now(ctx context.Context, q sqlstore.Querier) (time.Time, error) {

@@ -55,6 +55,8 @@ type Assembly struct {
 	Config daemon.Config
 
 	closers []io.Closer
+	takes   []takes
+	most    int // connections of one server; 0: half of what it has
 	kafka   []kafkaInUse
 	server  *certificate
 	signIn  *signInUsed
@@ -81,6 +83,7 @@ func New(ctx context.Context, in Input) (*Assembly, error) {
 		shown: dashboard.Config{Outboxes: map[string]admin.Outbox{}, Inboxes: map[string]inboxadmin.Inbox{}},
 	}
 	b.made.Config.Logger = in.Logger
+	b.made.most = b.count(in.Daemon.Connections, 1)
 	b.listeners()
 	b.tracing()
 	for i := range in.Daemon.Outboxes {

@@ -12,25 +12,56 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 )
 
-// poolFor is how many connections of a pool all parts need, which borrow them: relays have
-// connections of their own besides.
-func (b *builder) poolFor() int {
-	n := 4
+// borrowed is how many connections of a pool all parts of the daemon borrow at most: each for a
+// moment, and who finds none free waits for another's moment to end.
+func (b *builder) borrowed(address string) int {
+	n := 2
 	for i := range b.in.Daemon.Outboxes {
-		n += 4 + len(b.in.Daemon.Outboxes[i].Relays)
+		if b.addressOf(b.in.Daemon.Outboxes[i].Database) == address {
+			n += 2
+		}
 	}
-	return n + 2*len(b.in.Daemon.Inboxes)
+	for i := range b.in.Daemon.Inboxes {
+		if b.addressOf(b.in.Daemon.Inboxes[i].Database) == address {
+			n += 2
+		}
+	}
+	return min(n, 8)
+}
+
+// addressOf is the URL of a database.
+func (b *builder) addressOf(url settings.Text) string { return cmp.Or(url.Value, b.in.Database) }
+
+// workAt is what the daemon does in the database at address.
+func (b *builder) workAt(address string) (w open.Work) {
+	for i := range b.in.Daemon.Outboxes {
+		o := &b.in.Daemon.Outboxes[i]
+		if b.addressOf(o.Database) != address {
+			continue
+		}
+		w.Maintains = w.Maintains || o.Maintenance != nil
+		for j := range o.Relays {
+			r := &o.Relays[j]
+			slots := max(b.count(r.Slots, 1), 1)
+			w.Slots += slots
+			if r.ExactlyOnce() {
+				w.Apart += slots
+			}
+			w.Listens = w.Listens || !b.yes(r.NoListen) && !o.Forwarder.Set()
+		}
+	}
+	return w
 }
 
 // database opens the database at url, once; nil if it cannot be.
 func (b *builder) database(url settings.Text, section settings.Place) open.Database {
-	address := cmp.Or(url.Value, b.in.Database)
+	address := b.addressOf(url)
 	if db, ok := b.databases[address]; ok {
 		return db
 	}
-	most := b.poolFor()
+	most := b.borrowed(address)
 	if settings.IsSQL(address) {
-		most += b.ownConnections()
+		most += ownOfSQL * b.workAt(address).Slots
 	}
 	at := b.said(url)
 	db, err := open.Open(b.ctx, open.Target{URL: address, Again: at.Again, Connections: most, Dial: b.in.Dial, Logger: b.in.Logger})
@@ -39,6 +70,11 @@ func (b *builder) database(url settings.Text, section settings.Place) open.Datab
 		return nil
 	}
 	b.databases[address] = db
+	taken := takes{Database: db, work: b.workAt(address), name: cmp.Or(db.Name(), "database "+strconv.Itoa(len(b.databases)))}
+	if b.shows() != nil {
+		taken.shown = windows
+	}
+	b.made.takes = append(b.made.takes, taken)
 	b.made.closers = append(b.made.closers, closer(db.Close))
 	name := cmp.Or(db.Name(), "database "+strconv.Itoa(len(b.databases)))
 	b.made.Config.Databases = append(b.made.Config.Databases, daemon.Database{Name: name, Ping: db.Ping})
@@ -53,13 +89,8 @@ func (b *builder) said(url settings.Text) settings.Text {
 	return b.in.Settings.Database
 }
 
-// ownConnections are those that relays on database/sql take from the pool for themselves.
-func (b *builder) ownConnections() (n int) {
-	for i := range b.in.Daemon.Outboxes {
-		n += 3 * len(b.in.Daemon.Outboxes[i].Relays)
-	}
-	return n
-}
+// ownOfSQL are those that a relay on database/sql takes from the pool for itself.
+const ownOfSQL = 3
 
 // tables are the settings that name tables in the database at url.
 func (b *builder) tables(url settings.Text) settings.Settings {

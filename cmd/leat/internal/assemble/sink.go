@@ -15,23 +15,24 @@ import (
 	"github.com/leat-go/leat/outbox/amqpsink"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/httpsink"
+	"github.com/leat-go/leat/outbox/redissink"
 )
 
 // sink opens where a relay of the outbox called name sends to; nil if it cannot be.
 func (b *builder) sink(r *settings.Relay, name string, observer *metrics.Relay) driver.Sink {
 	s := r.Sink
 	if s == nil {
-		b.missing(r.At, "sink", "must be set: kafka, amqp or http")
+		b.missing(r.At, "sink", "must be set: kafka, amqp, redis, nats or http")
 		return nil
 	}
 	n := 0
-	for _, set := range []bool{s.Kafka != nil, s.AMQP != nil, s.HTTP != nil} {
+	for _, set := range []bool{s.Kafka != nil, s.AMQP != nil, s.Redis != nil, s.NATS != nil, s.HTTP != nil} {
 		if set {
 			n++
 		}
 	}
 	if n != 1 {
-		b.missing(r.At, "sink", fmt.Sprintf("must have one of kafka, amqp and http ({} if all is said above), not %d", n))
+		b.missing(r.At, "sink", fmt.Sprintf("must have one of kafka, amqp, redis, nats and http ({} if all is said above), not %d", n))
 		return nil
 	}
 	switch {
@@ -39,9 +40,26 @@ func (b *builder) sink(r *settings.Relay, name string, observer *metrics.Relay) 
 		return b.kafka(r, name, observer)
 	case s.AMQP != nil:
 		return b.amqp(s.AMQP)
+	case s.Redis != nil:
+		return b.redis(s.Redis)
+	case s.NATS != nil:
+		made, err := sink.NATS(*s.NATS, b.count(s.NATS.MaxUnacked, 1), b.in.Logger)
+		return opened(b, s.NATS.At, s.NATS, made, err)
 	default:
 		return b.webhooks(s.HTTP)
 	}
+}
+
+// Sink opens where r sends to, for who looks at it, by the settings of in. The error is what is
+// wrong with it. It is closed by the function.
+func Sink(in Input, r settings.Relay) (driver.Sink, func(), error) {
+	b := &builder{in: in, made: &Assembly{}}
+	made := b.sink(&r, "", nil)
+	if len(b.findings) > 0 {
+		b.made.Close()
+		return nil, nil, &settings.InvalidError{Findings: b.findings}
+	}
+	return made, b.made.Close, nil
 }
 
 // opened notes a sink, which is closed with the Assembly.
@@ -106,6 +124,15 @@ func (b *builder) amqp(a *settings.AMQPSink) driver.Sink {
 		MaxMessageBytes: int(b.size(a.MaxMessageBytes)), MaxUnconfirmed: b.count(a.MaxUnconfirmed, 1), Logger: b.in.Logger,
 	})
 	return opened(b, a.At, a, made, err)
+}
+
+func (b *builder) redis(r *settings.RedisSink) driver.Sink {
+	acks := map[string]redissink.Ack{"synced": redissink.AckSynced, "replicas": redissink.AckReplicas, "memory": redissink.AckMemory}
+	made, err := sink.Redis(*r, redissink.Config{
+		Ack: acks[b.oneOf(r.Ack, "synced", "replicas", "memory")], Replicas: b.count(r.Replicas, 1), Prefix: r.Prefix.Value, ExistingOnly: b.yes(r.ExistingOnly),
+		MaxLen: int64(b.count(r.MaxLen, 1)), MaxAge: b.span(r.MaxAge), MaxMessageBytes: int(b.size(r.MaxMessageBytes)), Logger: b.in.Logger,
+	})
+	return opened(b, r.At, r, made, err)
 }
 
 func (b *builder) webhooks(h *settings.HTTPSink) driver.Sink {

@@ -56,6 +56,9 @@ type recordChange struct {
 	most, chunk int
 	// do makes the change. In a dry run it returns what it would change.
 	do func(limit int, dryRun bool) (admin.Changed, error)
+	// how careful the change is; proved returns an error if what was changed first has failed again.
+	how    Carefully
+	proved func(ids []string) error
 }
 
 func (c recordChange) run(d *Deps, flags Changing) error {
@@ -109,7 +112,10 @@ func (d *Deps) pin(before *time.Time) error {
 func (c recordChange) all(d *Deps, planned int) error {
 	done := admin.Changed{}
 	bar := d.bar(c.verb, c.thing+"s", int64(planned))
-	err := c.chunks(d, planned, &done, func() { bar.Set(int64(done.Count)) })
+	err := c.canary(planned, &done)
+	if err == nil {
+		err = c.chunks(d, planned, &done, func() { bar.Set(int64(done.Count)) })
+	}
 	bar.End()
 	c.row.Count, c.row.IDs, c.row.AtLeast = done.Count, done.IDs, false
 	c.row.did = fmt.Sprintf("%s %s.", c.past, show.Things(int64(done.Count), c.thing))
@@ -130,7 +136,10 @@ func (c recordChange) chunks(d *Deps, planned int, done *admin.Changed, progress
 		if err := d.Context.Err(); err != nil {
 			return err
 		}
-		changed, err := c.do(min(c.chunk, planned-done.Count), false)
+		if err := c.how.pace(d.Context, done.Count); err != nil {
+			return err
+		}
+		changed, err := c.do(min(c.how.chunk(c.chunk), planned-done.Count), false)
 		if errors.Is(err, admin.ErrNotParked) && done.Count > 0 {
 			return nil
 		}

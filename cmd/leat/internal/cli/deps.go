@@ -34,6 +34,7 @@ type Deps struct {
 	globals  Globals
 	file     *settings.File
 	settings settings.Settings
+	named    string // outbox of the file that the settings are of, "" for none
 	logger   *slog.Logger
 	database open.Database
 	also     []*Deps // of other outboxes, which are closed with it

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -63,7 +64,7 @@ func (c *Doctor) Run(d *Deps) error {
 	for i := range found {
 		found[i].Text, found[i].Advice = settings.Redact(found[i].Text), settings.Redact(found[i].Advice)
 	}
-	if err := findingList().Print(d.Printer, found, ""); err != nil {
+	if err := printFindings(d, found); err != nil {
 		return err
 	}
 	if doctor.Bad(found, c.Strict) {
@@ -107,8 +108,36 @@ func (c *Doctor) check() error {
 	return checkBrokers(c.Brokers)
 }
 
+// printFindings prints findings as a table, or for a terminal in lines that fit: they are sentences.
+func printFindings(d *Deps, found []doctor.Finding) error {
+	if d.Width <= 0 || d.Format != show.Table {
+		return findingList().Print(d.Printer, found, "")
+	}
+	const indent = "         "
+	for _, f := range found {
+		name := f.Check
+		if f.Text != "" {
+			name += ": " + show.Plain(f.Text)
+		}
+		verdict := fmt.Sprintf("%-*s", len(indent), f.Verdict)
+		lines := d.Wrap(name, verdict, indent)
+		lines[0] = d.Paint(verdictColors()[f.Verdict], verdict) + strings.TrimPrefix(lines[0], verdict)
+		if f.Advice != "" {
+			lines = append(lines, d.Wrap(show.Plain(f.Advice), indent+"to do: ", indent+"       ")...)
+		}
+		if err := d.lines(lines); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func verdictColors() map[doctor.Verdict]text.Color {
+	return map[doctor.Verdict]text.Color{doctor.OK: text.FgGreen, doctor.Warn: text.FgYellow, doctor.Fail: text.FgRed, doctor.Unknown: text.FgYellow}
+}
+
 func findingList() show.List[doctor.Finding] {
-	colors := map[doctor.Verdict]text.Color{doctor.OK: text.FgGreen, doctor.Warn: text.FgYellow, doctor.Fail: text.FgRed, doctor.Unknown: text.FgYellow}
+	colors := verdictColors()
 	return show.List[doctor.Finding]{Name: "findings", Columns: []show.Column[doctor.Finding]{
 		{Title: "CHECK", Cell: func(_ *show.Printer, f doctor.Finding) string { return f.Check }},
 		{Title: "", Cell: func(p *show.Printer, f doctor.Finding) string { return p.Paint(colors[f.Verdict], string(f.Verdict)) }},
@@ -160,6 +189,7 @@ func (c *Doctor) checks(d *Deps, db open.Database, kafka sink.Closer) ([]doctor.
 	if kafka != nil {
 		all = append(all, sink.Checks(kafka, c.usesOf(db))...)
 	}
+	all = append(all, d.sinkChecks(db)...)
 	return c.redisChecks(d, all)
 }
 

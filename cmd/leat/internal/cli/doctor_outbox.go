@@ -138,7 +138,7 @@ func (o outboxChecks) held(ctx context.Context) ([]doctor.Finding, error) {
 			return nil
 		}
 		return []doctor.Finding{{
-			Verdict: doctor.Warn, Text: fmt.Sprintf("group %s has set %s aside: at %s a slot stops, if MaxHeld is not set higher", g.Name, show.Things(int64(g.Held), "record"), show.Count(maxHeld)),
+			Verdict: doctor.Warn, Text: fmt.Sprintf("group %s has set %s aside: at %s a slot stops, unless max_held is set higher", g.Name, show.Things(int64(g.Held), "record"), show.Count(maxHeld)),
 			Advice: "leat parked errors --group " + g.Name + ", then redrive or drop",
 		}}
 	})

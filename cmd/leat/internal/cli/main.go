@@ -66,7 +66,8 @@ func Main(ctx context.Context, p Process) int {
 func NewParser(root *Root, stdout, stderr io.Writer, exit func(int)) (*kong.Kong, error) {
 	return kong.New(root,
 		kong.Name("leat"), kong.Description(description), kong.Writers(stdout, stderr), kong.Exit(exit),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, FlagsLast: true, WrapUpperBound: helpWidth}),
+		kong.Help(help), kong.PostBuild(layOut),
 		kong.ValueFormatter(WithDefault), kong.Vars{"version": versionHere()},
 	)
 }

@@ -46,7 +46,7 @@ func (d *Deps) nameOutbox() error {
 	}
 	s, err := d.settingsOf(asked.Value)
 	if err == nil {
-		d.settings = s
+		d.settings, d.named = s, asked.Value
 	}
 	return err
 }
@@ -87,7 +87,10 @@ func (d *Deps) eachOutbox(do func(name string, sub *Deps) error) error {
 	for _, name := range names {
 		s, err := d.settingsOf(name)
 		if err == nil {
-			err = d.at(s, func(sub *Deps) error { return do(name, sub) })
+			err = d.at(s, func(sub *Deps) error {
+				sub.named = name
+				return do(name, sub)
+			})
 		}
 		if err != nil && !errors.Is(err, errFindings) {
 			err = fmt.Errorf("outbox %s: %w", name, err)

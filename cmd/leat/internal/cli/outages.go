@@ -75,8 +75,7 @@ func (l outageLine) what() string {
 
 // text is a sentence about it.
 func (l outageLine) text(now time.Time) string {
-	if strings.Contains(l.first.Error, "does not answer") {
-		// It is the destination that is out, and not a topic of it.
+	if (driver.Outage{Error: l.first.Error}).Whole() {
 		return fmt.Sprintf("%s (since %s; %s, %s tried again)", l.first.Error, show.Duration(now.Sub(l.since)),
 			show.Things(int64(len(l.topics)), "topic"), show.Things(int64(l.wait), "record"))
 	}

@@ -30,16 +30,22 @@ type Selecting struct {
 }
 
 // HeldRedrive is parked redrive.
-type HeldRedrive Selecting
+type HeldRedrive struct {
+	Selecting
+	Carefully
+}
 
 // Run redrives.
-func (s *HeldRedrive) Run(d *Deps) error { return (*Selecting)(s).redrive(d, false) }
+func (s *HeldRedrive) Run(d *Deps) error { return s.redrive(d, false, s.Carefully) }
 
 // DeadRedrive is dead redrive.
-type DeadRedrive Selecting
+type DeadRedrive struct {
+	Selecting
+	Carefully
+}
 
 // Run redrives.
-func (s *DeadRedrive) Run(d *Deps) error { return (*Selecting)(s).redrive(d, true) }
+func (s *DeadRedrive) Run(d *Deps) error { return s.redrive(d, true, s.Carefully) }
 
 // HeldDrop is parked drop.
 type HeldDrop struct {
@@ -223,14 +229,18 @@ func (s *Selecting) begin(d *Deps, dead bool) (selection admin.Selection, by adm
 	return selection, by, store, err
 }
 
-func (s *Selecting) redrive(d *Deps, dead bool) error {
+func (s *Selecting) redrive(d *Deps, dead bool, how Carefully) error {
+	if err := how.check(); err != nil {
+		return err
+	}
 	selection, by, store, err := s.begin(d, dead)
 	if err != nil {
 		return err
 	}
 	return recordChange{
 		row: changedRow{Action: "redrive", Group: s.Group}, thing: "record", verb: "redrive", past: "Redrove",
-		selection: s.words(dead), most: mostSelected, chunk: s.Chunk,
+		selection: s.words(dead), most: mostSelected, chunk: s.Chunk, how: how,
+		proved: func(ids []string) error { return proved(d, store, s.Group, ids) },
 		do: func(limit int, dryRun bool) (admin.Changed, error) {
 			selection.Limit = limit
 			return store.Redrive(d.Context, admin.ChangeRequest{By: by, Selection: selection, Group: s.Group, DryRun: dryRun})

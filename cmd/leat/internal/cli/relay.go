@@ -1,17 +1,20 @@
 package cli
 
 import (
+	"strings"
+
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 )
 
-// Relay is relay: one group of one outbox, to Kafka, without a file.
+// Relay is relay: one group of one outbox, without a file.
 type Relay struct {
 	Group       string   `default:"default" placeholder:"GROUP" help:"Relay group."`
 	Start       string   `placeholder:"WHERE" help:"Where a new group begins: oldest, now, or a time. Required for every new group but default."`
 	Slots       string   `placeholder:"N" help:"Relays of the group that can work at a time, 1 to 64. Defaults to 1."`
 	Topic       []string `placeholder:"PATTERN" sep:"none" help:"Topics that the group reads, * stands for any characters; repeat it. Defaults to all."`
 	Brokers     string   `placeholder:"LIST" help:"Seed brokers, host:port, separated by commas (LEAT_KAFKA_BROKERS)."`
-	Compression string   `placeholder:"CODEC" help:"none, gzip, snappy, lz4 or zstd. Defaults to none."`
+	Sink        string   `placeholder:"URL" help:"Send elsewhere than to Kafka, without a password in it (LEAT_SINK_URL, which may have one): amqp:// or amqps:// for RabbitMQ, redis:// or rediss://, nats:// or tls:// for NATS."`
+	Compression string   `placeholder:"CODEC" help:"Of Kafka: none, gzip, snappy, lz4 or zstd. Defaults to none."`
 	SLO         string   `name:"slo" placeholder:"DURATION" help:"Age from which a record that is not delivered raises an alarm. Defaults to 5m."`
 	Retention   string   `placeholder:"DURATION" help:"Also maintain the log: keep messages so long, such as 168h, or forever. Defaults to no maintenance."`
 	Listen      string   `placeholder:"ADDRESS" help:"Address of /livez, /readyz and /statusz, or none. Defaults to 127.0.0.1:8470."`
@@ -27,11 +30,59 @@ func (r *Relay) Run(d *Deps) error {
 	if r.Brokers != "" {
 		d.globals.kafkaBrokers = r.Brokers
 	}
-	return d.runDaemon(func() (settings.Daemon, error) { return r.daemon(d.settings.Outbox.Value), nil })
+	to, err := r.sink(d)
+	if err != nil {
+		return err
+	}
+	return d.runDaemon(func() (settings.Daemon, error) { return r.daemon(d.settings.Outbox.Value, to), nil })
+}
+
+// sink is where the flags send to.
+func (r *Relay) sink(d *Deps) (*settings.Sink, error) {
+	url := settings.Text{Value: r.Sink, From: "--sink"}
+	if r.Sink == "" {
+		if r.Brokers != "" { // a flag counts before a variable
+			return r.kafka(), nil
+		}
+		url.Value, _ = d.process.LookupEnv("LEAT_SINK_URL")
+		url.From = "LEAT_SINK_URL"
+	}
+	if !url.Set() {
+		return r.kafka(), nil
+	}
+	scheme, _, _ := strings.Cut(url.Value, "://")
+	var to *settings.Sink
+	switch scheme {
+	case "amqp", "amqps":
+		to = &settings.Sink{AMQP: &settings.AMQPSink{At: settings.Place{Path: "amqp"}, URLs: []settings.Text{url}}}
+	case "redis", "rediss":
+		to = &settings.Sink{Redis: &settings.RedisSink{At: settings.Place{Path: "redis"}, URL: url}}
+	case "nats", "tls":
+		to = &settings.Sink{NATS: &settings.NATSSink{At: settings.Place{Path: "nats"}, URLs: []settings.Text{url}}}
+	default:
+		return nil, usage(url.From, settings.Redact(url.Value), "must begin with amqp://, amqps://, redis://, rediss://, nats:// or tls://: webhooks need a file and leat run")
+	}
+	switch {
+	case r.Sink != "" && (settings.HasPassword(url.Value) || to.NATS != nil && strings.Contains(url.Value, "@")): // which can be a token
+		return nil, usage(url.From, scheme+"://…", "must not have a password or token, which others could see: use LEAT_SINK_URL")
+	case r.Sink != "" && r.Brokers != "":
+		return nil, usage("--brokers", r.Brokers, "is for Kafka, and --sink sends elsewhere")
+	case r.Compression != "":
+		return nil, usage("--compression", r.Compression, "is for Kafka, and "+url.From+" sends elsewhere")
+	}
+	return to, nil
+}
+
+func (r *Relay) kafka() *settings.Sink {
+	k := &settings.KafkaSink{At: settings.Place{Path: "kafka"}}
+	if r.Compression != "" {
+		k.Compression = settings.Text{Value: r.Compression, From: "--compression"}
+	}
+	return &settings.Sink{Kafka: k}
 }
 
 // daemon is what the flags say.
-func (r *Relay) daemon(name string) settings.Daemon {
+func (r *Relay) daemon(name string, to *settings.Sink) settings.Daemon {
 	flag := func(name, value string) settings.Text {
 		if value == "" {
 			return settings.Text{}
@@ -40,7 +91,7 @@ func (r *Relay) daemon(name string) settings.Daemon {
 	}
 	relay := settings.Relay{
 		At: settings.Place{Path: "relay"}, Group: flag("--group", r.Group), Start: flag("--start", r.Start), Slots: flag("--slots", r.Slots), SLO: flag("--slo", r.SLO),
-		Sink: &settings.Sink{Kafka: &settings.KafkaSink{At: settings.Place{Path: "kafka"}, Compression: flag("--compression", r.Compression)}},
+		Sink: to,
 	}
 	for _, topic := range r.Topic {
 		relay.Topics = append(relay.Topics, flag("--topic", topic))

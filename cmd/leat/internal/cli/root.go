@@ -7,10 +7,11 @@ type Root struct {
 	Globals
 
 	Run    Run    `cmd:"" help:"Run relays and maintenance as the file describes, until SIGTERM."`
-	Relay  Relay  `cmd:"" help:"Run one relay group to Kafka, without a file, until SIGTERM."`
+	Relay  Relay  `cmd:"" help:"Run one relay group without a file, to Kafka, RabbitMQ, Redis or NATS, until SIGTERM."`
 	Health Health `cmd:"" help:"Ask a daemon on this machine whether it is ready, or lives; exit status 1 if not."`
 
 	Status    Status    `cmd:"" help:"Health of the outbox and of its relay groups."`
+	Explain   Explain   `cmd:"" help:"Why something is not sent, and what to do: all that stands still, or one id, key or topic; exit status 5 if anything stands still."`
 	Trace     Trace     `cmd:"" help:"Where a message is: enqueued, sent, held, processed."`
 	Doctor    Doctor    `cmd:"" help:"Check schemas, server, log and groups, and say what to do; exit status 5 if something fails."`
 	Groups    Groups    `cmd:"" help:"Relay groups: list, pause, resume, limit, remove."`
@@ -18,6 +19,7 @@ type Root struct {
 	Dead      Dead      `cmd:"" help:"Records that were given up: list, redrive, drop."`
 	Delayed   Delayed   `cmd:"" help:"Messages that are not due yet: list, show, cancel."`
 	Messages  Messages  `cmd:"" help:"Messages of the log: search, show, export."`
+	Erase     Erase     `cmd:"" help:"Delete what is stored of a person: messages with a key, an id or a header, in outbox and inbox."`
 	Audit     Audit     `cmd:"" help:"Who did what to which record, and why."`
 	Migrate   Migrate   `cmd:"" help:"Schemas of outbox, inbox and dedupe: up, status, sql."`
 	Replay    Replay    `cmd:"" help:"Send retained history to Kafka once more."`

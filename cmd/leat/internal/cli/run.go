@@ -81,6 +81,9 @@ func (d *Deps) runDaemon(says func() (settings.Daemon, error)) error {
 		return err
 	}
 	defer made.Close()
+	if err := made.Connections(d.Context, logger); err != nil {
+		return err
+	}
 	if made.Config.NotifySocket, made.Config.Watchdog, err = daemon.FromSystemd(d.process.LookupEnv); err != nil {
 		return err
 	}

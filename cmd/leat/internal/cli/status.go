@@ -12,9 +12,11 @@ import (
 
 // Status is the command status.
 type Status struct {
-	Watch Span   `placeholder:"DURATION" help:"Look again every so often, at least 100ms, until interrupted."`
+	Watch Every  `placeholder:"DURATION" help:"Look again every so often, at least 100ms, until interrupted; alone, every 2s."`
 	Group string `placeholder:"GROUP" help:"This group only." predictor:"group"`
 	All   bool   `help:"All outboxes of the file."`
+
+	Summary bool `help:"In a few words, for a chat: what waits, how fast it goes, how long it takes, and what is wrong, with its runbook; exit status 5 if something is."`
 }
 
 // allStatus is the JSON of the status of all outboxes.
@@ -58,6 +60,12 @@ func (s *Status) every(d *Deps) error {
 // Run prints the status, again and again if it is watched.
 func (s *Status) Run(d *Deps) error {
 	watch := time.Duration(s.Watch)
+	if s.Summary {
+		if watch != 0 {
+			return usage("--watch", watch.String(), "does not go with --summary")
+		}
+		return s.summarise(d)
+	}
 	if watch == 0 {
 		return s.once(d)
 	}
@@ -102,8 +110,24 @@ func (s *Status) once(d *Deps) error {
 	return state.print(d)
 }
 
+// roomForRemarks is how wide a terminal is that has room for remarks behind the figures of a slot.
+const roomForRemarks = 120
+
 func (s *statusRow) print(d *Deps) error {
-	if err := s.list().Print(d.Printer, s.lines(), ""); err != nil {
+	list, lines := s.list(), s.lines()
+	var remarks []string
+	if d.Width > 0 && d.Width < roomForRemarks {
+		list.Columns = list.Columns[:len(list.Columns)-1]
+		for _, l := range lines {
+			if text := l.remarks(); text != "" {
+				remarks = append(remarks, d.Wrap(fmt.Sprintf("%s group %s, slot %s: %s", text[:1], show.Cell(l.group.Name), l.number(), text[2:]), "", "  ")...)
+			}
+		}
+	}
+	if err := list.Print(d.Printer, lines, ""); err != nil {
+		return err
+	}
+	if err := d.lines(remarks); err != nil {
 		return err
 	}
 	if out := s.outages(); len(out) > 0 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 )
 
@@ -18,6 +20,33 @@ func (s *Span) UnmarshalText(text []byte) error {
 	}
 	*s = Span(d)
 	return err
+}
+
+// Every is a duration of a flag that may stand alone.
+type Every Span
+
+// everyAlone is what the flag means if it stands alone.
+const everyAlone = Every(2 * time.Second)
+
+// IsBool implements kong.BoolMapperValue.
+func (*Every) IsBool() bool { return true }
+
+// Decode implements kong.MapperValue: --watch, --watch=5s, --watch 5s.
+func (e *Every) Decode(ctx *kong.DecodeContext) error {
+	*e = everyAlone
+	token := ctx.Scan.Peek()
+	text, ok := token.Value.(string)
+	if !ok {
+		return nil
+	}
+	var span Span
+	wrong := span.UnmarshalText([]byte(text))
+	if wrong == nil || token.Type == kong.FlagValueToken { // else it is another word
+		ctx.Scan.Pop()
+		*e = Every(span)
+		return wrong
+	}
+	return nil
 }
 
 // Moment is a time of a flag: RFC 3339, a day, now, or a duration ago.

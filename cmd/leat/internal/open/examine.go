@@ -103,16 +103,18 @@ func (x examination) connectionsLeft(ctx context.Context) ([]doctor.Finding, err
 	if x.SlotsUnknown != nil {
 		return nil, x.SlotsUnknown
 	}
-	var left int
-	if err := x.Pool.QueryRow(ctx, x.sql["connections"]).Scan(&left); err != nil {
+	room, err := x.Room(ctx)
+	if err != nil {
 		return nil, err
 	}
-	need := 2*x.Slots + 2
-	if left >= need {
+	idle, most := x.Slots+listens+maintains, 2*x.Slots+listens+maintains
+	if room.Left >= most {
 		return nil, nil
 	}
 	return []doctor.Finding{{
-		Verdict: doctor.Warn, Text: fmt.Sprintf("%d connections are left, relays of %d slots take %d", left, x.Slots, need),
+		Verdict: doctor.Warn,
+		Text: fmt.Sprintf("%d connections are left of %d; relays of %d slots, with maintenance, take %d while they are idle and %d at work, beside their pools",
+			room.Left, room.Most, x.Slots, idle, most),
 		Advice: "raise max_connections or the database's limit, or make pools smaller",
 	}}, nil
 }

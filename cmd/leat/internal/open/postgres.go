@@ -13,6 +13,7 @@ import (
 	inboxadmin "github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
@@ -26,10 +27,14 @@ type Postgres struct {
 	Pool *pgxpool.Pool
 
 	target Target
+	room   *pgpin.Room
 }
 
 // connections is the most that a command takes.
 const connections = 4
+
+// idleTime is how long a pool keeps a connection that nobody uses.
+const idleTime = 10 * time.Second
 
 func openPostgres(ctx context.Context, t Target) (*Postgres, error) {
 	cfg, err := pgxpool.ParseConfig(t.URL)
@@ -43,13 +48,14 @@ func openPostgres(ctx context.Context, t Target) (*Postgres, error) {
 	if t.Dial != nil {
 		cfg.ConnConfig.DialFunc = t.Dial
 	}
+	cfg.MaxConnIdleTime, cfg.HealthCheckPeriod = idleTime, idleTime
 	cfg.BeforeConnect = t.credentials
-	cfg.AfterConnect = pinPath
+	cfg.AfterConnect = ready
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	return &Postgres{Pool: pool, target: t}, nil
+	return &Postgres{Pool: pool, target: t, room: pgpin.RoomOf(pool)}, nil
 }
 
 // credentials sets those of the moment: files of passwords, PGPASSFILE's too, are read again for each
@@ -65,6 +71,14 @@ func (t Target) credentials(_ context.Context, cfg *pgx.ConnConfig) error {
 	}
 	cfg.User, cfg.Password = now.User, now.Password
 	return nil
+}
+
+// ready prepares a new session, which must not be one of those that the server reserves.
+func ready(ctx context.Context, conn *pgx.Conn) error {
+	if err := pgpin.RefuseReserved(ctx, conn); err != nil {
+		return err
+	}
+	return pinPath(ctx, conn)
 }
 
 // pinPath sets the search path of a session, in which what others have created is not called

@@ -87,7 +87,7 @@ func (p *Postgres) InboxMaintenance(t Target, u InboxUpkeep) (Runner, error) {
 }
 
 // at is the database, with other tables.
-func (p *Postgres) at(t Target) *Postgres { return &Postgres{Pool: p.Pool, target: t} }
+func (p *Postgres) at(t Target) *Postgres { return &Postgres{Pool: p.Pool, target: t, room: p.room} }
 
 // Ping implements Served.
 func (p *Postgres) Ping(ctx context.Context) error {
@@ -96,6 +96,20 @@ func (p *Postgres) Ping(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Room implements Served.
+func (p *Postgres) Room(ctx context.Context) (r Room, err error) {
+	sql, err := statements.ReadFile("sql/connections.sql")
+	if err != nil {
+		return r, err
+	}
+	c := p.Pool.Config().ConnConfig
+	r.Server = net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))
+	return r, p.Pool.QueryRow(ctx, string(sql)).Scan(&r.Left, &r.Most)
+}
+
+// Spare implements Served.
+func (p *Postgres) Spare(most int) { p.room.Limit(most) }
 
 // Name implements Served.
 func (p *Postgres) Name() string {

@@ -17,11 +17,28 @@ type Served interface {
 	Name() string
 	// Ping asks whether the database answers.
 	Ping(ctx context.Context) error
+	// Room asks how many connections the server has.
+	Room(ctx context.Context) (Room, error)
+	// Need is how many connections a daemon takes that does w: least, which it cannot do without if
+	// all parts work at the same time, and most, if relays have a second one while pages follow each
+	// other.
+	Need(w Work) (least, most int)
+	// Spare bounds the connections that relays take beside those that they cannot do without.
+	Spare(most int)
 	// Relayed returns the outbox that t names in the database.
 	Relayed(t Target) (Relayed, error)
 	// InboxAt returns the inbox that t names in the database, InboxMaintenance what keeps it.
 	InboxAt(t Target) (inboxadmin.Inbox, error)
 	InboxMaintenance(t Target, u InboxUpkeep) (Runner, error)
+}
+
+// Room is what a server has for its clients. The zero value has no bound.
+type Room struct {
+	// Server names it, for all of its databases.
+	Server string
+	// Most is how many connections it gives to all of them, without those that it reserves; Left is
+	// how many of those are free.
+	Most, Left int
 }
 
 // Relayed is an outbox that a daemon relays and maintains.

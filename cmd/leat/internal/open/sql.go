@@ -22,6 +22,7 @@ type SQL struct {
 	named   outbox.Dialect
 	dialect sqldialect.Dialect
 	name    string // for operators
+	server  string // of MySQL and MariaDB
 	file    string // of SQLite
 	target  Target
 }
@@ -53,7 +54,10 @@ func openSQL(t Target) (*SQL, error) {
 		d.Close()
 		return nil, err
 	}
-	d.db.SetMaxOpenConns(cmp.Or(t.Connections, connections))
+	most := cmp.Or(t.Connections, connections)
+	d.db.SetMaxOpenConns(most)
+	d.db.SetMaxIdleConns(most)
+	d.db.SetConnMaxIdleTime(idleTime)
 	return d, nil
 }
 

@@ -94,5 +94,32 @@ func (d *SQL) Ping(ctx context.Context) error {
 	return nil
 }
 
+// Room implements Served. A file has no bound.
+func (d *SQL) Room(ctx context.Context) (r Room, err error) {
+	if d.dialect.OneWriter {
+		return r, nil
+	}
+	var connected int
+	var name string
+	err = d.db.QueryRowContext(ctx, "SELECT @@max_connections").Scan(&r.Most)
+	if err == nil {
+		err = d.db.QueryRowContext(ctx, connectedNow()).Scan(&name, &connected)
+	}
+	r.Server, r.Left = d.server, r.Most-connected
+	return r, err
+}
+
+// connectedNow is the statement that counts the connections of a server.
+func connectedNow() string {
+	sql, err := statements.ReadFile("sql/mysql_connected.sql")
+	if err != nil {
+		panic("leat: an embedded file is not there") // cannot happen
+	}
+	return string(sql)
+}
+
+// Spare implements Served. Nothing is taken beside the pool.
+func (*SQL) Spare(int) {}
+
 // Name implements Served.
 func (d *SQL) Name() string { return d.name }

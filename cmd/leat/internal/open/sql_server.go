@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,8 +48,63 @@ func (d *SQL) openServer() error {
 	if err != nil {
 		return badURL(d.target.URL, err.Error())
 	}
-	d.db, d.name = sql.OpenDB(connector), cfg.Addr+"/"+cfg.DBName
+	d.db, d.name, d.server = sql.OpenDB(unreserved{connector}), cfg.Addr+"/"+cfg.DBName, cfg.Addr
 	return nil
+}
+
+// unreserved opens no connection that the server keeps for its administrators: one more than
+// max_connections.
+type unreserved struct{ driver.Connector }
+
+var errReserved = errors.New("leat: the server has no connection left but the one that it reserves for administrators (max_connections)")
+
+// Connect implements driver.Connector.
+func (u unreserved) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := u.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	most, err := valueOf(ctx, conn, "SELECT '', @@max_connections")
+	var now int
+	if err == nil {
+		now, err = valueOf(ctx, conn, connectedNow())
+	}
+	if err == nil && now > most {
+		err = errReserved
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+var errNoValue = errors.New("leat: the server has answered with no number")
+
+// valueOf returns the number in the second column of the first row that a statement returns.
+func valueOf(ctx context.Context, conn driver.Conn, statement string) (int, error) {
+	asks, ok := conn.(driver.QueryerContext)
+	if !ok {
+		return 0, errNoValue
+	}
+	rows, err := asks.QueryContext(ctx, statement, nil)
+	if err != nil {
+		return 0, err
+	}
+	row := make([]driver.Value, 2)
+	err = rows.Next(row)
+	if err = errors.Join(err, rows.Close()); err != nil {
+		return 0, err
+	}
+	switch v := row[1].(type) {
+	case int64:
+		return int(v), nil
+	case uint64:
+		return int(v), nil //nolint:gosec // of a number of connections
+	case []byte:
+		return strconv.Atoi(string(v))
+	default:
+		return 0, errNoValue
+	}
 }
 
 // badURL returns an error about a URL, without its password.

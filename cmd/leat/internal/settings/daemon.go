@@ -17,6 +17,8 @@ type Daemon struct {
 	// Outboxes are relayed and maintained, Inboxes maintained.
 	Outboxes []Outbox      `yaml:"outboxes" doc:"Outboxes that are relayed, and maintained if they say so."`
 	Inboxes  []InboxTables `yaml:"inboxes" doc:"Inboxes that are maintained and measured; handlers stay in your services."`
+	// Connections bounds those of one server.
+	Connections Text `yaml:"connections" doc:"Most connections that the daemon takes of one database server. Defaults to half of its max_connections."`
 	// HTTP is the listener of the probes, Metrics that of Prometheus.
 	HTTP    *HTTP    `yaml:"http" doc:"Listener of /livez, /readyz and /statusz, and of the dashboard."`
 	Metrics *Metrics `yaml:"metrics" doc:"Listener of /metrics."`
@@ -64,7 +66,7 @@ type Relay struct {
 	MaxHeld        Text     `yaml:"max_held" doc:"Records that a slot may have set aside. Defaults to 100000."`
 	AdoptPosition  Text     `yaml:"adopt_position" doc:"true, once: a sink with exactly_once begins where the group stands. Defaults to false."`
 	Tail           *Tail    `yaml:"tail" doc:"Messages over logical replication as well, so that those of producers that ring no bell are found at once; {} is enough. Defaults to none."`
-	Sink           *Sink    `yaml:"sink" doc:"Destination: one of kafka, amqp and http. Required."`
+	Sink           *Sink    `yaml:"sink" doc:"Destination: one of kafka, amqp, redis, nats and http. Required."`
 }
 
 // Tail is a tail of a relay.
@@ -162,6 +164,9 @@ func (d Daemon) Or(other Daemon) Daemon {
 	}
 	if d.Inboxes == nil {
 		d.Inboxes = other.Inboxes
+	}
+	if !d.Connections.Set() {
+		d.Connections = other.Connections
 	}
 	d.HTTP, d.Metrics = cmp.Or(d.HTTP, other.HTTP), cmp.Or(d.Metrics, other.Metrics)
 	d.OTLP, d.Log = cmp.Or(d.OTLP, other.OTLP), cmp.Or(d.Log, other.Log)

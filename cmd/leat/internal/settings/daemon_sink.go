@@ -5,7 +5,29 @@ type Sink struct {
 	At    Place      `yaml:"-"`
 	Kafka *KafkaSink `yaml:"kafka" doc:"Kafka."`
 	AMQP  *AMQPSink  `yaml:"amqp" doc:"RabbitMQ."`
+	Redis *RedisSink `yaml:"redis" doc:"Redis Streams."`
+	NATS  *NATSSink  `yaml:"nats" doc:"NATS JetStream."`
 	HTTP  *HTTPSink  `yaml:"http" doc:"Webhooks."`
+}
+
+// Kind is what it is called for people; "" if none is set.
+func (s *Sink) Kind() string {
+	switch {
+	case s == nil:
+		return ""
+	case s.Kafka != nil:
+		return "Kafka"
+	case s.AMQP != nil:
+		return "RabbitMQ"
+	case s.Redis != nil:
+		return "Redis"
+	case s.NATS != nil:
+		return "NATS"
+	case s.HTTP != nil:
+		return "webhooks"
+	default:
+		return ""
+	}
 }
 
 // KafkaSink sends to Kafka. If it names no brokers, all of its connection is that of kafka
@@ -39,6 +61,35 @@ type AMQPSink struct {
 	CAFile                Text   `yaml:"ca_file" doc:"File of the certificates that brokers are checked by, PEM. Defaults to the system's."`
 	CertFile              Text   `yaml:"cert_file" doc:"File of the client's certificate, PEM."`
 	KeyFile               Text   `yaml:"key_file" doc:"File of the client's key, PEM."`
+}
+
+// RedisSink sends to Redis Streams.
+type RedisSink struct {
+	At               Place  `yaml:"-"`
+	URL              Text   `yaml:"url" doc:"URL of the server, such as redis://leat:${env:REDIS_PASSWORD}@redis:6379/0, or rediss:// with TLS. Required."`
+	Sentinels        []Text `yaml:"sentinels" doc:"Sentinels, host:port, that know where the primary is; the host of url is its name then. Defaults to none."`
+	SentinelPassword Text   `yaml:"sentinel_password" doc:"Password of the Sentinels: ${env:NAME} or ${file:PATH}. Defaults to none."`
+	Ack              Text   `yaml:"ack" doc:"What a record must have reached before it counts as delivered: synced, which is the disk of the server, replicas or memory. Defaults to synced."`
+	Replicas         Text   `yaml:"replicas" doc:"Replicas that ack: replicas waits for, 1 to 100."`
+	Prefix           Text   `yaml:"prefix" doc:"What the key of a stream has before the topic, such as shop:. Defaults to none."`
+	ExistingOnly     Text   `yaml:"existing_only" doc:"true: do not create streams; the messages of one that is missing wait. Defaults to false."`
+	MaxLen           Text   `yaml:"max_len" doc:"Entries to which a stream is trimmed, about, read or not. Defaults to no trimming."`
+	MaxAge           Text   `yaml:"max_age" doc:"Age from which entries are trimmed, about, read or not, 1s or more. Defaults to no trimming."`
+	MaxMessageBytes  Text   `yaml:"max_message_bytes" doc:"Bound of an entry with its headers. Defaults to what the server takes, 512 MiB."`
+	CAFile           Text   `yaml:"ca_file" doc:"File of the certificates that the server is checked by, PEM. Defaults to the system's."`
+	CertFile         Text   `yaml:"cert_file" doc:"File of the client's certificate, PEM."`
+	KeyFile          Text   `yaml:"key_file" doc:"File of the client's key, PEM."`
+}
+
+// NATSSink sends to NATS JetStream.
+type NATSSink struct {
+	At              Place  `yaml:"-"`
+	URLs            []Text `yaml:"urls" doc:"URLs of the servers, such as nats://leat:${env:NATS_PASSWORD}@nats:4222, or tls:// with TLS. Required."`
+	CredentialsFile Text   `yaml:"credentials_file" doc:"File with the token and the seed of the user, which is read for each connection. Defaults to none."`
+	MaxUnacked      Text   `yaml:"max_unacked" doc:"Records under way at a time, 1 to 10000. Defaults to 256."`
+	CAFile          Text   `yaml:"ca_file" doc:"File of the certificates that servers are checked by, PEM. Defaults to the system's."`
+	CertFile        Text   `yaml:"cert_file" doc:"File of the client's certificate, PEM."`
+	KeyFile         Text   `yaml:"key_file" doc:"File of the client's key, PEM."`
 }
 
 // HTTPSink sends webhooks.

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -44,12 +45,16 @@ func (d *decoder) spend(n int) bool {
 // decode fills to from what reader has: one document, or nothing.
 func decode(reader io.Reader, to any) []Finding {
 	var document, second yaml.Node
-	documents := yaml.NewDecoder(reader)
+	content, err := io.ReadAll(reader)
+	if err != nil {
+		return []Finding{{Text: err.Error()}}
+	}
+	documents := yaml.NewDecoder(bytes.NewReader(content))
 	if err := documents.Decode(&document); err != nil {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		return []Finding{syntax(err)}
+		return []Finding{syntax(err, content)}
 	}
 	if err := documents.Decode(&second); !errors.Is(err, io.EOF) {
 		return []Finding{{Text: "must be one document"}}

@@ -86,12 +86,35 @@ const mostProfiles = 100
 
 var atLine = regexp.MustCompile(`(?s)^(?:yaml: )?line (\d+): (.*)$`)
 
-// syntax returns what the parser has found wrong.
-func syntax(err error) Finding {
+var unknownAnchor = regexp.MustCompile(`^yaml: unknown anchor '(.+)' referenced$`)
+
+// syntax returns what the parser has found wrong. The parser counts lines from 0 in some errors, names
+// the line where a text began in others, or none.
+func syntax(err error, content []byte) Finding {
 	finding := Finding{Text: err.Error()}
-	if match := atLine.FindStringSubmatch(finding.Text); match != nil {
-		_, _ = fmt.Sscan(match[1], &finding.Line)
-		finding.Text = match[2]
+	lines := strings.Split(strings.TrimRight(string(content), "\n"), "\n")
+	first := func(from int, is func(line string) bool) int {
+		at := slices.IndexFunc(lines[min(from, len(lines)):], is)
+		return from + at + 1
+	}
+	if match := unknownAnchor.FindStringSubmatch(finding.Text); match != nil {
+		finding.Line = first(0, func(line string) bool { return strings.Contains(line, "*"+match[1]) })
+		return finding
+	}
+	match := atLine.FindStringSubmatch(finding.Text)
+	if match == nil {
+		return finding
+	}
+	_, _ = fmt.Sscan(match[1], &finding.Line)
+	finding.Text = match[2]
+	switch {
+	case strings.HasPrefix(finding.Text, "did not find expected"):
+		finding.Line++
+	case strings.HasPrefix(finding.Text, "found a tab"):
+		indented := func(line string) bool { return strings.HasPrefix(strings.TrimLeft(line, " "), "\t") }
+		finding.Line = max(first(finding.Line-1, indented), finding.Line)
+	case finding.Line > len(lines):
+		finding.Line = 1 // what began there has no end
 	}
 	return finding
 }

@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -89,4 +90,24 @@ func TestReference_Empty(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "a", d.Outboxes[0].Name.Value)
 	require.True(t, d.NeedsDatabase())
+}
+
+// A line that is told is the one that is wrong, or where what is wrong began.
+func TestRead_LineOfSyntax(t *testing.T) {
+	t.Parallel()
+	for content, line := range map[string]int{
+		"schema: a\nkafka: brokers: y\n":                 2,
+		"# c\nschema: a\n\toutbox: b\n":                  3,
+		"schema: 'x\noutbox: b\n":                        1,
+		"schema: a\noutbox: 'b\ninbox: c\n":              2,
+		"schema: a\noutbox: [1, 2\ninbox: 3\n":           2,
+		"schema: a\noutbox: *nope\n":                     2,
+		"schema: a\n- b\n":                               2,
+		"outbox: o\noutboxes:\n  - name: a\n   table: b": 3,
+	} {
+		path := filepath.Join(t.TempDir(), "leat.yaml")
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		_, err := settings.Read(path)
+		require.ErrorContains(t, err, fmt.Sprintf("leat.yaml:%d: ", line), content)
+	}
 }

@@ -40,6 +40,23 @@ func (f *File) OutboxOf(profile, name string, lookup func(string) (string, bool)
 	return o, nil
 }
 
+// RelaysOf returns the relays of the daemon's outbox called name, each with what it refers to filled
+// in. The findings of one are what could not be.
+func (f *File) RelaysOf(profile, name string, lookup func(string) (string, bool)) (all []Relay, findings [][]Finding) {
+	for _, o := range f.outboxes(profile) {
+		if o.Name.Value != name {
+			continue
+		}
+		for _, r := range o.Relays {
+			one := Daemon{Outboxes: []Outbox{{Relays: []Relay{r}}}}
+			var wrong []Finding
+			eachText(&one, func(t *Text) { wrong = append(wrong, f.resolve(t, t.name, lookup)...) })
+			all, findings = append(all, one.Outboxes[0].Relays[0]), append(findings, wrong)
+		}
+	}
+	return all, findings
+}
+
 // InboxesOf returns the daemon's inboxes, as OutboxOf does.
 func (f *File) InboxesOf(profile string, lookup func(string) (string, bool)) (all []InboxTables, err error) {
 	var findings []Finding

@@ -58,22 +58,43 @@ func (l List[T]) table(p *Printer, rows []T) error {
 		return nil
 	}
 	t := p.NewTable()
-	var header table.Row
 	var configs []table.ColumnConfig
+	right := make([]bool, len(l.Columns))
+	cells := make([][]string, 1, len(rows)+1)
 	for i, column := range l.Columns {
-		header = append(header, column.Title)
+		cells[0] = append(cells[0], column.Title)
+		right[i] = column.Right
 		if column.Right {
 			configs = append(configs, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
 		}
 	}
-	t.AppendHeader(header)
-	t.SetColumnConfigs(configs)
 	for _, row := range rows {
-		var cells table.Row
+		var line []string
 		for _, column := range l.Columns {
-			cells = append(cells, column.Cell(p, row))
+			line = append(line, column.Cell(p, row))
 		}
-		t.AppendRow(cells)
+		cells = append(cells, line)
+	}
+	fits := p.fit(cells, right)
+	for i, line := range cells {
+		var row table.Row
+		for _, cell := range line {
+			if i == 0 && cell != "" {
+				cell = p.Paint(text.Bold, cell) // the style would also paint the gap behind the last column
+			}
+			row = append(row, cell)
+		}
+		if i == 0 {
+			t.AppendHeader(row)
+		} else {
+			t.AppendRow(row)
+		}
+	}
+	t.SetColumnConfigs(configs)
+	if !fits { // a line never wraps
+		style := t.Style()
+		style.Size.WidthMax = p.Width
+		t.SetStyle(*style)
 	}
 	return p.Line("%s", t.Render())
 }
@@ -84,9 +105,6 @@ func (p *Printer) NewTable() table.Writer {
 	style := table.StyleDefault
 	style.Options = table.OptionsNoBordersAndSeparators
 	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
-	if p.Color {
-		style.Color.Header = text.Colors{text.Bold}
-	}
 	t.SetStyle(style)
 	t.SuppressTrailingSpaces()
 	return t

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -131,4 +132,45 @@ func TestDocument(t *testing.T) {
 	p, out, _ = printer(show.Table, show.UTC)
 	require.NoError(t, p.Object(row{"a", 2}, show.Fact{Name: "name", Value: "a"}, show.Fact{Name: "none", Value: show.None}, show.Fact{Name: "long name", Value: "b"}))
 	require.Equal(t, "name       a\nlong name  b\n", out.String())
+}
+
+// A table fits the terminal: texts are cut, the widest first, ids last, numbers never.
+func TestList_Width(t *testing.T) {
+	t.Parallel()
+	type record struct{ id, topic, why string }
+	l := show.List[record]{Columns: []show.Column[record]{
+		{Title: "SEQ", Right: true, Cell: func(*show.Printer, record) string { return "1,234,567" }},
+		{Title: "ID", Cell: func(_ *show.Printer, r record) string { return r.id }},
+		{Title: "TOPIC", Cell: func(_ *show.Printer, r record) string { return r.topic }},
+		{Title: "WHY", Cell: func(p *show.Printer, r record) string { return p.Paint(text.FgRed, r.why) }},
+	}}
+	rows := []record{{strings.Repeat("0", 36), strings.Repeat("t", 60), strings.Repeat("漢", 60)}, {"1", "2", "3"}}
+	for width, whole := range map[int]bool{0: true, 300: true, 160: false, 80: false, 40: false} {
+		p, out, _ := printer(show.Table, show.UTC)
+		p.Width, p.Color = width, true
+		require.NoError(t, l.Print(p, rows, ""))
+		require.Contains(t, out.String(), "SEQ")
+		for line := range strings.Lines(out.String()) {
+			got := text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n"))
+			require.True(t, whole || got <= width, "%d columns at %d: %s", got, width, line)
+		}
+		if width >= 80 || whole {
+			require.Contains(t, out.String(), rows[0].id, "ids are to be copied")
+			require.Contains(t, out.String(), "1,234,567")
+		}
+		require.Equal(t, whole, !strings.Contains(out.String(), "…"), width)
+		for line := range strings.Lines(out.String()) {
+			require.Equal(t, strings.Contains(line, "\x1b[31m"), strings.Contains(line, "\x1b[0m") && !strings.Contains(line, "SEQ"), line)
+		}
+	}
+}
+
+// Words go to the next line, and long ones stay whole.
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	p, _, _ := printer(show.Table, show.UTC)
+	p.Width = 20
+	require.Equal(t, []string{"- one two three four", "  five", "  " + strings.Repeat("x", 30), "  six"},
+		p.Wrap("one two three four five "+strings.Repeat("x", 30)+" six", "- ", "  "))
+	require.Equal(t, []string{"- "}, p.Wrap("", "- ", "  "))
 }

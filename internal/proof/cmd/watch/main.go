@@ -1,12 +1,13 @@
 // Command watch shows leat under load: it enqueues webhooks, a daemon relays them into handlers
 // behind an inbox, Prometheus scrapes it and has the alert rules, and the dashboard shows it. Some
-// messages fail for a while, and some are parked. It prints the addresses, and ends on Ctrl-C.
+// messages fail for a while, and some are parked. It tells a story: a topic breaks, alarms are raised, it
+// is repaired, and all goes on. It prints the addresses, and ends on Ctrl-C.
 //
 //	make watch
-//	make watch ARGS='-for 1m'
+//	make watch ARGS='-for 90s'
 //
-// With -for it ends by itself, and with status 1 if Prometheus has not scraped leat's metrics or
-// has not loaded all rules by then.
+// With -for it ends by itself, and with status 1 if Prometheus has not scraped leat's metrics, has
+// not loaded all rules or has not seen the story by then.
 package main
 
 import (
@@ -92,10 +93,26 @@ func (s *shop) observe(ctx context.Context, rules string, lasts time.Duration) e
 		return err
 	}
 	defer p.stop()
-	fmt.Fprintf(os.Stdout, "dashboard   http://%s/\nmetrics     http://%s/metrics\nPrometheus  %s/graph?g0.expr=leat_outbox_lag_seconds\nrules       %s/rules\n", addresses[0], addresses[1], p.url, p.url)
-	if lasts == 0 {
-		fmt.Fprintln(os.Stdout, "Ctrl-C ends it.")
-		return p.wait(ctx)
+	fmt.Fprintf(os.Stdout, "dashboard   http://%s/\nmetrics     http://%s/metrics\nPrometheus  %s\nalerts      %s/alerts\n", addresses[0], addresses[1], p.graph(), p.url)
+	fmt.Fprintln(os.Stdout, "Alerts wait for as many seconds here as they have minutes.")
+	told := make(chan struct{})
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.story(ctx, p, func() { close(told) }) })
+	group.Go(func() error {
+		if lasts == 0 {
+			fmt.Fprintln(os.Stdout, "Ctrl-C ends it.")
+			return p.wait(ctx)
+		}
+		if err := p.check(ctx, rules, lasts, told); err != nil {
+			return err
+		}
+		return errWatched
+	})
+	if err := group.Wait(); !errors.Is(err, errWatched) {
+		return err
 	}
-	return p.check(ctx, lasts)
+	return nil
 }
+
+// errWatched ends the story.
+var errWatched = errors.New("it was watched for long enough")

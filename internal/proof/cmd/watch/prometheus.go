@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -49,7 +50,7 @@ func startPrometheus(ctx context.Context, target, rules string) (*scraper, error
 	}
 	p := &scraper{url: "http://" + address, dir: dir, ended: make(chan error, 1)}
 	file := filepath.Join(dir, "prometheus.yml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, config, rules, target), 0o600); err != nil {
+	if err := writeFiles(dir, rules, target); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	// It ends by stop, not by ctx, which would kill it.
@@ -61,6 +62,28 @@ func startPrometheus(ctx context.Context, target, rules string) (*scraper, error
 	}
 	go func() { p.ended <- p.cmd.Wait() }()
 	return p, nil
+}
+
+// writeFiles writes the configuration, and the rules with waits of seconds.
+func writeFiles(dir, rules, target string) error {
+	content, err := os.ReadFile(rules) //nolint:gosec // who runs it names the file
+	if err != nil {
+		return err
+	}
+	soon := filepath.Join(dir, "alerts.yml")
+	if err := os.WriteFile(soon, hurried(content), 0o600); err != nil { //nolint:gosec // of a directory of its own
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "prometheus.yml"), fmt.Appendf(nil, config, soon, target), 0o600)
+}
+
+// graph is a page of Prometheus with what the story is about, over the last minutes.
+func (p *scraper) graph() string {
+	var graphs []string
+	for i, expr := range []string{"sum by (topic) (rate(leat_relay_settled_messages_total[15s]))", "max by (state) (leat_outbox_oldest_waiting_seconds)", "leat_outbox_held_messages"} {
+		graphs = append(graphs, fmt.Sprintf("g%d.tab=0&g%d.range_input=5m&g%d.expr=%s", i, i, i, url.QueryEscape(expr)))
+	}
+	return p.url + "/graph?" + strings.Join(graphs, "&")
 }
 
 // freeAddress is one that nobody listens at, a moment ago.
@@ -107,8 +130,9 @@ func checks() []string {
 
 var errMissing = errors.New("prometheus has not seen it all")
 
-// check waits until all checks hold and rules are loaded, and then for the rest of the time.
-func (p *scraper) check(ctx context.Context, lasts time.Duration) error {
+// check waits until all checks hold, rules are loaded and the story is told once, asks what the Grafana dashboard
+// asks, and waits for the rest of the time.
+func (p *scraper) check(ctx context.Context, rules string, lasts time.Duration, told <-chan struct{}) error {
 	end := time.Now().Add(lasts)
 	missing := append(checks(), "rules")
 	for len(missing) > 0 {
@@ -126,7 +150,19 @@ func (p *scraper) check(ctx context.Context, lasts time.Duration) error {
 			return err
 		}
 	}
-	fmt.Fprintf(os.Stdout, "Prometheus has scraped leat's metrics, and loaded its rules: %d checks hold.\n", len(checks())+1)
+	select {
+	case <-told:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(time.Until(end)):
+		return fmt.Errorf("%w within %s: the end of the story", errMissing, lasts)
+	}
+	asked, drawn, err := p.panels(ctx, rules)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stdout, "Prometheus has scraped leat's metrics, and loaded its rules: %d checks hold. It takes the %d queries of the Grafana dashboard, %d of which have values.\n",
+		len(checks())+1, asked, drawn)
 	return wait.For(ctx, time.Until(end))
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -35,6 +36,7 @@ type shop struct {
 	in     *pginbox.Inbox
 	pool   *pgxpool.Pool
 	daemon *daemon.Daemon
+	broken atomic.Bool // whether brokenTopic is refused
 }
 
 const name = "shop" // of outbox and inbox
@@ -92,7 +94,7 @@ func (s *shop) relays(observed *metrics.Outbox) (cfg daemon.Config, err error) {
 	maintained, err := daemon.MaintainOutbox(name, maintenance)
 	cfg.Maintenance = []daemon.Maintenance{maintained}
 	cfg.Relays = []daemon.Relay{{
-		Outbox: name, Group: "default", Source: source, Sink: sink, Config: relay.Config{Hooks: []outbox.Hook{observer}},
+		Outbox: name, Group: "default", Source: source, Sink: sink, Config: relay.Config{BackoffMax: time.Second, Hooks: []outbox.Hook{observer}},
 	}}
 	return cfg, err
 }
@@ -126,6 +128,9 @@ var (
 
 // deliver is the consumer: of the topics' keys one is refused for good, and some fail for a while.
 func (s *shop) deliver(ctx context.Context, r outbox.Record) error {
+	if err := s.refuses(&r); err != nil {
+		return err
+	}
 	switch {
 	case r.Key == "repository-7":
 		return outbox.Failed(outbox.FailurePermanent, errForGood).Err

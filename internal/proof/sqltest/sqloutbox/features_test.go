@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
@@ -26,6 +27,7 @@ var (
 	_ outboxtest.HistoryDropper = subject{}
 	_ outboxtest.Retainer       = subject{}
 	_ outboxtest.CounterSetter  = subject{}
+	_ outboxtest.Mover          = subject{}
 	_ outboxtest.ForeignWriter  = subject{}
 	_ outboxtest.Mortal         = subject{}
 )
@@ -146,4 +148,22 @@ func (s subject) unlockFile(ctx context.Context) error {
 		return err
 	}
 	return errors.New("no lock is held")
+}
+
+// Ground implements outboxtest.Mover.
+func (s subject) Ground() (store string, moves map[string]func(ctx context.Context) error) {
+	run := func(statements ...string) func(context.Context) error {
+		return func(ctx context.Context) (err error) {
+			for _, statement := range statements {
+				_, failed := s.db.ExecContext(ctx, statement)
+				err = errors.Join(err, failed)
+			}
+			return err
+		}
+	}
+	return string(basis.SQL), map[string]func(context.Context) error{
+		"Log":     run(truncate(s.dialect)...),
+		"Numbers": run("DELETE FROM leat_outbox WHERE seq > 0"),
+		"Rows":    run("UPDATE leat_outbox SET id = 'another' WHERE seq > 0"),
+	}
 }

@@ -104,7 +104,7 @@ func TestO2_CopyOfThisMomentPutBack(t *testing.T) {
 		err = s.Advance(t.Context(), page, 1)
 		if err == nil {
 			_, err = s.Read(t.Context(), 100)
-			requireUnusable(t, err, goneBack)
+			requireUnusable(t, err, "given out numbers again")
 			require.NoError(t, s.Release(t.Context()))
 			require.NoError(t, rebase(t, ob))
 			require.Subset(t, drain(t, acquire(t, ob, sqloutbox.SourceConfig{})), names)

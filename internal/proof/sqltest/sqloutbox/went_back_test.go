@@ -18,7 +18,7 @@ import (
 
 const (
 	anew     = "its numbers begin anew"
-	goneBack = "gone back"
+	goneBack = "gone back behind"
 )
 
 func exec(t *testing.T, db *sql.DB, statements ...string) {

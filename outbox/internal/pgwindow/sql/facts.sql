@@ -2,7 +2,8 @@
 -- apart; xids and snapshots of one mean nothing in another. The file of the sequence
 -- tells the log from what it was before a TRUNCATE … RESTART IDENTITY. Then the tables
 -- that row level security would show this role a part of only: ranges of the log as well.
--- Last, the log and its ranges that a subscription writes to.
+-- Then the log and its ranges that a subscription writes to. Last, the number that was given
+-- out last.
 -- See design 2.9.
 SELECT pg_is_in_recovery(),
        (SELECT system_identifier FROM pg_control_system()),
@@ -18,6 +19,7 @@ SELECT pg_is_in_recovery(),
         WHERE row_security_active(t.oid)),
        (SELECT coalesce(string_agg(p.relid::regclass::text, ', ' ORDER BY p.relid), '')
         FROM pg_partition_tree($1::text::regclass) p
-        WHERE EXISTS (SELECT FROM pg_subscription_rel r WHERE r.srrelid = p.relid))
+        WHERE EXISTS (SELECT FROM pg_subscription_rel r WHERE r.srrelid = p.relid)),
+       CASE WHEN has_sequence_privilege(s.oid, 'USAGE, SELECT') THEN coalesce(pg_sequence_last_value(s.oid), 0) ELSE 0 END
 FROM pg_class s JOIN pg_sequence seq ON seq.seqrelid = s.oid
 WHERE s.oid = pg_get_serial_sequence($1::text, 'seq')::regclass

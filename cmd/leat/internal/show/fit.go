@@ -1,0 +1,52 @@
+package show
+
+import (
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// narrowest is what is left of a column of text, if the terminal has no room for it.
+const narrowest = 8
+
+// fit cuts columns of text to the width of the terminal, the widest ones first, and reports whether that
+// was enough. Ids come last, since they are to be copied, and so does a column without a title, which has
+// remarks. Numbers stay whole. The first row has the titles.
+func (p *Printer) fit(rows [][]string, right []bool) bool {
+	if p.Width <= 0 || len(rows) == 0 {
+		return true
+	}
+	last := func(i int) bool { return rows[0][i] == "" || strings.HasSuffix(rows[0][i], "ID") }
+	const gap = 2
+	widths := make([]int, len(rows[0]))
+	total := -gap
+	for i := range widths {
+		for _, row := range rows {
+			widths[i] = max(widths[i], text.StringWidthWithoutEscSequences(row[i]))
+		}
+		total += widths[i] + gap
+	}
+	for _, late := range []bool{false, true} {
+		for total > p.Width {
+			widest := -1
+			for i, width := range widths {
+				if !right[i] && last(i) == late && width > max(narrowest, len(rows[0][i])) && (widest < 0 || width > widths[widest]) {
+					widest = i
+				}
+			}
+			if widest < 0 {
+				break
+			}
+			widths[widest]--
+			total--
+		}
+	}
+	for _, row := range rows {
+		for i := range row {
+			if text.StringWidthWithoutEscSequences(row[i]) > widths[i] {
+				row[i] = text.Trim(row[i], widths[i]-1) + "…"
+			}
+		}
+	}
+	return total <= p.Width
+}

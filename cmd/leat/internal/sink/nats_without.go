@@ -1,0 +1,23 @@
+//go:build no_nats
+
+package sink
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+var errNoNATS = errors.New("this leat was built without NATS, with -tags no_nats")
+
+// NATS fails: this build has no client of NATS.
+func NATS(settings.NATSSink, int, *slog.Logger) (interface {
+	driver.Sink
+	io.Closer
+}, error,
+) {
+	return nil, errNoNATS
+}

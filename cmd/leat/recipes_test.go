@@ -1,0 +1,135 @@
+package main_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// recipes are the commands of a section of docs/operations.md.
+func recipes(t *testing.T, section string) (commands []string) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/operations.md")
+	require.NoError(t, err)
+	_, text, ok := strings.Cut(string(page), "\n### "+section+"\n")
+	require.True(t, ok, section)
+	text, _, _ = strings.Cut(text, "\n#")
+	for _, match := range regexp.MustCompile(`(?m)^\$ (leat .+)$`).FindAllStringSubmatch(text, -1) {
+		commands = append(commands, match[1])
+	}
+	require.NotEmpty(t, commands)
+	return commands
+}
+
+// shown wants the commands of a section to be those that were run, and their output to be on the page.
+func (s *session) shown(section string) {
+	s.t.Helper()
+	text := s.transcript.String()
+	for _, command := range recipes(s.t, section) {
+		require.Contains(s.t, text, "$ "+command+"\n", section)
+	}
+}
+
+// A topic that was forgotten waits, is named with what to do, and goes on by itself once it is there.
+func TestRecipe_AddATopic(t *testing.T) {
+	t.Parallel()
+	to, s := onNATS(t), newShop(t)
+	o := newSession(t, s.URL)
+	file := written(t, "leat.yaml", fmt.Sprintf("outboxes: [{name: shop, relays: [{sink: {nats: {urls: ['%s']}}}]}]\nhttp: {listen: '127.0.0.1:0'}\n", to.url))
+	o.env = append(o.env, "LEAT_CONFIG="+file)
+	d := o.begin("run", "--config", file)
+	d.answers("/readyz", 200)
+	s.enqueue(t, placed("m-1", "refunds", "order-1", "1"), placed("m-2", "orders", "order-1", "2"))
+	d.eventually("the others go on", func() bool { return to.arrived() == 1 })
+	d.eventually("it is told", func() bool { return strings.Contains(o.leat("status", "-o", "json").out, `"cause":"unavailable"`) })
+	o.run(0, "status")
+	o.run(5, "doctor", "--only", "sinks.*")
+	conn, err := nats.Connect(to.url)
+	require.NoError(t, err)
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	require.NoError(t, err)
+	_, err = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "refunds", Subjects: []string{"refunds"}})
+	require.NoError(t, err)
+	d.eventually("it goes on", func() bool { return !strings.Contains(o.leat("status").out, "refunds") })
+	o.run(0, "doctor", "--only", "sinks.*")
+	o.run(0, "trace", "m-1", "--since", "1h")
+	o.golden("recipe-topic")
+	o.shown("Add a topic")
+}
+
+// A group that nobody runs keeps the log from being shortened: it is named, bounded or removed, and the room is there.
+func TestRecipe_DiskFilling(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.enqueue(t, placed("m-1", "orders", "order-1", "1"))
+	s.relay(t, "audit", nothing)
+	for i := range 30 {
+		payload := make([]byte, 100_000)
+		_, _ = rand.Read(payload) // the server would compress zeros
+		s.enqueue(t, placed("n-"+itoa(i), "orders", "order-1", string(payload)))
+	}
+	s.relay(t, "", nothing)
+	round := []string{"retention", "run", "--retention", "7d", "--max-bytes", "1MiB", "--without-archive", "--yes"}
+	o := newSession(t, s.URL)
+	o.run(0, "retention", "ranges")
+	o.run(0, round...)
+	o.run(0, "groups", "list")
+	o.run(0, "groups", "remove", "audit", "--reason", "INC-7, nobody reads it any more", "--yes")
+	o.run(0, round...)
+	o.run(0, "retention", "ranges")
+	o.golden("recipe-disk")
+	o.shown("The disk is filling")
+}
+
+// What a redrive has not sent yet can be stopped, looked at, parked again and dropped.
+func TestRecipe_MistakenRedrive(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.enqueue(t, placed("m-1", "orders", "order-1", "bad"), placed("m-2", "orders", "order-1", "2"), placed("m-3", "orders", "order-2", "bad"), placed("m-4", "mails", "ann", "bad"))
+	relayOnce(t, s, "", relay.Policy{}, ifBad(errors.New("no schema 17")))
+	var sent []string
+	run := func(allowed ...string) {
+		t.Helper()
+		sink, err := relay.Func(func(_ context.Context, r outbox.Record) error {
+			sent = append(sent, r.ID)
+			return nil
+		}, relay.FuncConfig{})
+		require.NoError(t, err)
+		r, err := relay.New(s.source(t, ""), sink, relay.Config{AllowedTopics: allowed, Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		_, err = r.RunOnce(t.Context())
+		require.NoError(t, err)
+	}
+	o := newSession(t, s.URL)
+	o.run(0, "parked", "redrive", "--all", "--reason", "INC-8, schema is there", "--yes")
+	o.run(0, "groups", "pause", "default", "--topic", "orders", "--reason", "INC-8, it is not", "--yes")
+	run() // mails go out; what is paused does not
+	o.run(0, "audit")
+	o.run(0, "parked", "list", "--retrying")
+	o.run(0, "trace", "m-4", "--since", "1h")
+	o.run(4, "parked", "drop", "--id", "m-3", "--reason", "INC-8, was refunded by hand", "--yes")
+
+	o.run(0, "groups", "resume", "default", "--topic", "orders", "--reason", "INC-8, allowed_topics has no orders", "--yes")
+	run("mails")
+	o.run(0, "parked", "list")
+	o.run(0, "parked", "drop", "--id", "m-3", "--reason", "INC-8, was refunded by hand", "--yes")
+	o.run(0, "parked", "redrive", "--topic", "orders", "--reason", "INC-8, schema is there now", "--yes")
+	run()
+	require.Equal(t, []string{"m-4", "m-1", "m-2"}, sent)
+	o.golden("recipe-redrive")
+	o.shown("A redrive that was a mistake")
+}

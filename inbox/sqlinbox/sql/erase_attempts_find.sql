@@ -1,0 +1,2 @@
+-- Parameters: ids, no errors.
+SELECT consumer, id FROM @{_attempts} WHERE id IN ({list}) AND errors <> ? ORDER BY consumer, id

@@ -1,0 +1,1 @@
+DELETE FROM @{_notes} WHERE consumer = ? AND id = ?

@@ -1,0 +1,75 @@
+// Package basis compares what a stored position rests on with what is there now: the
+// cluster, the log, its numbers. It knows no database: stores keep and read the facts.
+//
+// A fact is declared once, in facts.go, with its class, its text and the ways on. What it is
+// called in an error, in the suite and in docs/moved.md is made from there.
+// See design 2.14.
+package basis
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+)
+
+// Class says which change of a fact is refused.
+type Class string
+
+const (
+	// Identity is of a fact that must be the same.
+	Identity Class = "identity"
+	// Monotone is of a fact that must not go back.
+	Monotone Class = "monotone"
+)
+
+// FactError is a fact, and the error of one that has changed: errors.Is finds it in what
+// Same, Reached and Refuse return.
+type FactError struct {
+	// Name is unique. The suite's checks are named by it.
+	Name string
+	// Class says which change is refused.
+	Class Class
+	// Says is what is wrong once it has changed.
+	Says string
+	// Do is what an operator does then.
+	Do string
+	// Uses are the stores that have it.
+	Uses []Use
+}
+
+// Error returns what is wrong.
+func (f *FactError) Error() string { return "leat: " + f.Says }
+
+// Same refuses a fact that is another one now. what is compared, in a few words.
+func Same[T comparable](f *FactError, what string, then, now T) error {
+	if then == now {
+		return nil
+	}
+	return Refuse(f, fmt.Sprintf("%s was %s and is %s", what, text(then), text(now)))
+}
+
+// Reached refuses a fact that went back behind then.
+func Reached[T cmp.Ordered](f *FactError, what string, then, now T) error {
+	if now >= then {
+		return nil
+	}
+	return Refuse(f, fmt.Sprintf("%s %s was reached, and it is at %s", what, text(then), text(now)))
+}
+
+// text is a value in an error.
+func text(v any) string {
+	if s, ok := v.(string); ok {
+		return fmt.Sprintf("%.100q", s)
+	}
+	return fmt.Sprint(v)
+}
+
+// Refuse returns the error of a change, with what has shown it, and what to do.
+func Refuse(f *FactError, what string) error { return fmt.Errorf("%w: %s: %s", f, what, f.Do) }
+
+// IsMoved reports whether err is about a fact that has changed: whoever tries again by
+// itself would lose messages.
+func IsMoved(err error) bool {
+	_, moved := errors.AsType[*FactError](err)
+	return moved
+}

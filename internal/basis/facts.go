@@ -1,0 +1,130 @@
+package basis
+
+// Use is a fact in a store.
+type Use struct {
+	Store Store
+	// Noted is where the fact of then is kept, Seen where that of now is read.
+	Noted, Seen string
+	// At are the places at which they are compared.
+	At []Place
+	// Test notices a change that the suite of outboxes cannot make. Empty if it can.
+	Test string
+}
+
+// Store is a store in which positions are kept.
+type Store string
+
+const (
+	// PostgreSQL is pgoutbox.
+	PostgreSQL Store = "PostgreSQL"
+	// SQL is sqloutbox.
+	SQL Store = "MySQL, MariaDB, SQLite"
+	// Forwarder is wmforward.
+	Forwarder Store = "Watermill's table in PostgreSQL"
+)
+
+// Place is where a fact is compared.
+type Place string
+
+const (
+	// Begin is the start of a relay and of each of its terms.
+	Begin Place = "begin"
+	// Page is a page or a window that is opened, by a statement that is run anyway.
+	Page Place = "page"
+	// Sink is a position that a sink has kept.
+	Sink Place = "sink"
+	// Replay is the start of a replay, and its new connections.
+	Replay Place = "replay"
+	// Retention is what deletes.
+	Retention Place = "retention"
+	// Rebase is an operator's answer to a change, of which a part can be wrong, too.
+	Rebase Place = "rebase"
+	// Status is what operators look at: status and doctor.
+	Status Place = "status"
+)
+
+// The facts, in the order in which they are compared.
+var (
+	// ErrOtherCluster is a position of another cluster: xids and snapshots of one mean
+	// nothing in another.
+	ErrOtherCluster = &FactError{
+		Name: "Cluster", Class: Identity,
+		Says: "the stored position belongs to another database cluster",
+		Do:   "check the address; if the database was moved, stop the relays and rebase each group, after pg_upgrade keeping its position",
+		Uses: []Use{
+			{PostgreSQL, "each position", "`pg_control_system()`", []Place{Begin, Sink, Replay, Retention, Rebase, Status}, ""},
+			{Forwarder, "each position, Watermill's", "`pg_control_system()`, the oldest transaction under way", []Place{Begin}, "TestO2_RefusesAPositionThatItCannotContinue"},
+		},
+	}
+	// ErrLogRestarted is a position of a log that is not the one which is there.
+	ErrLogRestarted = &FactError{
+		Name: "Log", Class: Identity,
+		Says: "the log was truncated, restored or replaced since the position was stored, so that its numbers begin anew",
+		Do:   "stop the relays and rebase each group",
+		Uses: []Use{
+			{PostgreSQL, "the group", "the file of the sequence", []Place{Begin, Page, Sink, Retention, Rebase, Status}, ""},
+			{SQL, "the meta table, the session", "a row of the log below all numbers", []Place{Begin, Page, Replay, Retention, Status}, ""},
+		},
+	}
+	// ErrWentBack is a log whose numbers are behind a position.
+	ErrWentBack = &FactError{
+		Name: "Numbers", Class: Monotone,
+		Says: "the log's numbers have gone back behind the stored position",
+		Do:   "stop the relays and rebase each group",
+		Uses: []Use{
+			{PostgreSQL, "each position", "the sequence", []Place{Begin, Page, Retention, Rebase, Status}, ""},
+			{SQL, "the position", "the highest number, the floor of retention", []Place{Begin, Page, Status}, ""},
+		},
+	}
+	// ErrNumberedTwice is a log that has given out numbers again which a position has passed.
+	ErrNumberedTwice = &FactError{
+		Name: "Rows", Class: Monotone,
+		Says: "the log has given out numbers again that the stored position has passed",
+		Do:   "stop the relays and rebase each group, to start over at the oldest record",
+		Uses: []Use{
+			{PostgreSQL, "each position, its snapshot", "numbers of rows of later transactions", []Place{Begin, Page, Retention, Rebase, Status}, ""},
+			{SQL, "the session", "the id of the row that was read last", []Place{Page}, ""},
+		},
+	}
+	// ErrBehindSink is a database that has lost what it had, under a sink that keeps the
+	// positions itself.
+	ErrBehindSink = &FactError{
+		Name: "Sent", Class: Monotone,
+		Says: "the database went back behind what was sent (a failover that lost commits, a restored backup)",
+		Do:   "stop the relays, remove the group's positions from the sink, then Rebase",
+		Uses: []Use{{PostgreSQL, "the sink", "each position", []Place{Sink}, "TestO2_SeekRefusesADatabaseThatWentBack"}},
+	}
+	// ErrSinkWentBack is a sink that has lost what it had.
+	ErrSinkWentBack = &FactError{
+		Name: "Sink", Class: Monotone,
+		Says: "the sink's position is behind the stored one: the sink has lost records",
+		Do:   "if you have removed its position, start the relays once with relay.Config.AdoptPosition; if not, find out what it has lost",
+		Uses: []Use{{PostgreSQL, "each position", "the sink", []Place{Sink}, "TestO2_SeekRefuses"}},
+	}
+	// ErrSubscribed is a log that a subscription writes to. The rows carry numbers and
+	// transaction ids of the server where they were written, and both mean nothing here.
+	ErrSubscribed = &FactError{
+		Name: "Origin", Class: Identity,
+		Says: "the log is the target of a logical replication",
+		Do:   "run relays where it is written, or, if this server takes over, DROP SUBSCRIPTION and rebase each group",
+		Uses: []Use{
+			{PostgreSQL, "–", "`pg_subscription_rel`", []Place{Begin, Replay, Retention, Rebase, Status}, "TestO2_TargetOfASubscriptionIsRefused"},
+			{Forwarder, "–", "`pg_subscription_rel`", []Place{Begin}, "TestO2_TargetOfASubscriptionIsRefused"},
+		},
+	}
+)
+
+// Facts returns all facts.
+func Facts() []*FactError {
+	return []*FactError{ErrOtherCluster, ErrLogRestarted, ErrWentBack, ErrNumberedTwice, ErrBehindSink, ErrSinkWentBack, ErrSubscribed}
+}
+
+// In returns how a store uses the fact.
+func (f *FactError) In(s Store) (Use, bool) {
+	for _, u := range f.Uses {
+		if u.Store == s {
+			return u, true
+		}
+	}
+	return Use{}, false
+}

@@ -1,0 +1,28 @@
+package pgpin
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+)
+
+//go:embed sql/reserved.sql
+var reserved string
+
+// ErrReserved is returned by RefuseReserved.
+var ErrReserved = errors.New("leat: the server has no connection left but those that it reserves (superuser_reserved_connections, reserved_connections)")
+
+// RefuseReserved returns ErrReserved if conn, which is new, is one of those that the server reserves
+// for operators: if leat took them, nobody could get in to see what is wrong.
+func RefuseReserved(ctx context.Context, conn *pgx.Conn) error {
+	results, err := conn.PgConn().Exec(ctx, reserved).ReadAll() // in any encoding
+	if err != nil {
+		return err
+	}
+	if string(results[0].Rows[0][0]) == "t" {
+		return ErrReserved
+	}
+	return nil
+}

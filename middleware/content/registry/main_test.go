@@ -1,0 +1,10 @@
+package registry_test
+
+import (
+	"testing"
+
+	"github.com/leat-go/leat/internal/testenv"
+)
+
+//leat:level 0
+func TestMain(m *testing.M) { testenv.Main(m) }

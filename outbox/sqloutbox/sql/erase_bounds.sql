@@ -1,0 +1,1 @@
+SELECT COALESCE(MIN(seq), 0), COALESCE(MAX(seq), 0) FROM @{} WHERE seq > 0
