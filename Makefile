@@ -57,6 +57,8 @@ STORE   ?= postgres
 RELAY   ?=
 # TAIL=1 has the relays there follow PostgreSQL's change log.
 TAIL    ?=
+# CONTENT=1 has the events there in Avro by a schema registry, and sealed; without acts.
+CONTENT ?=
 # ACTS are the acts of proof-faults, separated by commas, or none. Defaults to all.
 ACTS    ?=
 # CONTROLS= leaves out the runs with rules broken on purpose.
@@ -69,7 +71,7 @@ NARROW := ^(outbox|outbox/(relay|memoutbox|internal/heldqueue)|inbox|inbox/(memi
 FUZZTIME ?= 10s
 PROOF    = $(GO) run -C internal/proof
 CHAOS    = $(if $(RELAY),$(if $(filter daemon,$(RELAY)),,$(error RELAY=$(RELAY): must be daemon or nothing))$(PROOF) ./cmd/soakdaemon,$(if \
-	$(filter postgres dynamodb,$(STORE)),$(PROOF) ./cmd/soak,$(GO) run -C internal/proof/sqltest ./cmd/soak)) -store $(STORE)$(if $(TAIL), -tail)
+	$(filter postgres dynamodb,$(STORE)),$(PROOF) ./cmd/soak,$(GO) run -C internal/proof/sqltest ./cmd/soak)) -store $(STORE)$(if $(TAIL), -tail)$(if $(CONTENT), -content)
 # BENCH selects benchmarks, SCALE says how much they do (full, quick or ci), BENCHFLAGS is
 # passed on to cmd/bench. The page is written only of all benchmarks at full scale.
 BENCH      ?= .
@@ -185,7 +187,7 @@ proof-simulation: ## run the engines through seeded schedules in virtual time, a
 	@$(PROOF) ./cmd/simulate -seeds $(SEEDS)
 	@$(PROOF) ./cmd/simulate -controls
 
-proof-faults: ## run producers, relays and consumers on real servers, and harm all of them; STORE=…, RELAY=daemon, TAIL=1, ACTS=…
+proof-faults: ## run producers, relays and consumers on real servers, and harm all of them; STORE=…, RELAY=daemon, TAIL=1, CONTENT=1, ACTS=…
 	@$(CHAOS) -faults $(FAULTS) $(CONTROLS) $(if $(ACTS),-acts $(ACTS))
 
 soak: ## the same for as long as SOAK says, with a report in docs/reliability.md; STORE=…, RELAY=daemon

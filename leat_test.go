@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -205,9 +204,31 @@ func TestRouter_NeedsAnInbox(t *testing.T) {
 	r, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
 	require.NoError(t, err)
 	service.Router(r)
-	err = service.Run(t.Context())
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	go func() {
+		select {
+		case <-r.Running(): // it must not
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	err = service.Run(ctx)
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 	require.ErrorContains(t, err, "Config.Inbox")
+}
+
+// closing tells when it is closed.
+type closing struct {
+	*gochannel.GoChannel
+
+	closes chan struct{}
+}
+
+// Close implements message.Subscriber.
+func (c *closing) Close() error {
+	close(c.closes)
+	return c.GoChannel.Close()
 }
 
 // TestReady_WaitsForNobody: a router that is being closed waits for its handlers, and a probe does not.
@@ -217,7 +238,7 @@ func TestReady_WaitsForNobody(t *testing.T) {
 	require.NoError(t, err)
 	service, err := leat.New(leat.Config{Inbox: in})
 	require.NoError(t, err)
-	broker := gochannel.NewGoChannel(gochannel.Config{Persistent: true}, watermill.NopLogger{})
+	broker := &closing{gochannel.NewGoChannel(gochannel.Config{Persistent: true}, watermill.NopLogger{}), make(chan struct{})}
 	router, began, goOn := service.Router(nil), make(chan struct{}), make(chan struct{})
 	router.AddConsumerHandler("loyalty", "orders", broker, func(*message.Message) error {
 		close(began)
@@ -229,9 +250,7 @@ func TestReady_WaitsForNobody(t *testing.T) {
 	require.NoError(t, broker.Publish("orders", message.NewMessage("order-1", nil)))
 	<-began
 	go func() { closed <- router.Close() }()
-	for broker.Publish("others", message.NewMessage("", nil)) == nil { // until the router closes it
-		runtime.Gosched()
-	}
+	<-broker.closes // by the router
 	go func() { answered <- service.Ready(t.Context()) }()
 	select {
 	case <-answered:

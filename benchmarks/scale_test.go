@@ -62,6 +62,7 @@ type sizes struct {
 	endToEnd              size
 	held                  heldSize
 	enqueueSQL            size
+	life                  size
 }
 
 // size is how much a benchmark does: transactions each round, and rounds. Where
@@ -101,6 +102,7 @@ func fullSizes() sizes {
 		endToEnd:   size{transactions: 10_000, rounds: 7},
 		held:       heldSize{rate: 500, before: 3, lasting: 10, after: 3, rounds: 3},
 		enqueueSQL: size{transactions: 200, rounds: 21},
+		life:       size{transactions: 100_000, rounds: 3},
 		dedupe:     deduplicatorSize{messages: 5_000, kept: 1_000_000, rounds: 21},
 	}
 }
@@ -135,6 +137,7 @@ func quickSizes() sizes {
 		endToEnd:   size{transactions: 3_000, rounds: 1},
 		held:       heldSize{rate: 500, before: 2, lasting: 5, after: 2, rounds: 1},
 		enqueueSQL: size{transactions: 100, rounds: 7},
+		life:       size{transactions: 10_000, rounds: 1},
 		dedupe:     deduplicatorSize{messages: 5_000, kept: 200_000, rounds: 7},
 	}
 }
@@ -170,6 +173,7 @@ func ciSizes() sizes {
 		endToEnd:   size{transactions: 300, rounds: 1},
 		held:       heldSize{rate: 100, before: 2, lasting: 2, after: 1, rounds: 1},
 		enqueueSQL: size{transactions: 50, rounds: 2},
+		life:       size{transactions: 200, rounds: 1},
 	}
 }
 
@@ -203,6 +207,7 @@ func scale(b *testing.B) sizes {
 		&s.endToEnd.rounds,
 		&s.held.rounds,
 		&s.enqueueSQL.rounds,
+		&s.life.rounds,
 	} {
 		override(b, rounds, envRounds)
 	}

@@ -32,7 +32,7 @@ func (p *Processor) begin(ctx context.Context, d *delivery) (outcome Outcome, do
 		}
 		d.attempt, d.counted = a.Number, a.Number > 0
 		switch {
-		case a.KeyParked && p.cfg.OnFailure.Action == Park:
+		case a.KeyParked:
 			outcome, behind, err := p.follow(ctx, d)
 			if behind {
 				return outcome, true, err
@@ -48,18 +48,13 @@ func (p *Processor) begin(ctx context.Context, d *delivery) (outcome Outcome, do
 	return OutcomeBusy, true, p.wrap("claim", d.id, ErrBusy)
 }
 
-// count asks about the key only if that matters: under another policy the
-// messages of a key go on that was parked before.
+// count asks about the key whatever the policy is: another one may have parked it.
 func (p *Processor) count(ctx context.Context, d *delivery) (a driver.Attempt, err error) {
 	if err := failpoint.Inject(ctx, failpoint.ConsumerAttemptWrite); err != nil {
 		return driver.Attempt{}, err
 	}
-	var key driver.Key
-	if p.cfg.OnFailure.Action == Park {
-		key = d.key
-	}
 	err = p.retry(ctx, func() error {
-		a, err = p.attempts.Attempt(ctx, d.id, key)
+		a, err = p.attempts.Attempt(ctx, d.id, d.key)
 		return err
 	})
 	return a, err

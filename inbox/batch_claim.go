@@ -100,7 +100,7 @@ func (c *batchCall) sortOut(entries, alone []batchEntry, statuses []driver.Statu
 // nil if there is nothing to sort out.
 func (c *batchCall) noteAttempts(ctx context.Context, entries []batchEntry) ([]driver.Status, error) {
 	if c.attempts == nil {
-		return nil, nil
+		return c.behind(ctx, entries)
 	}
 	var fresh []batchEntry
 	var places []int
@@ -131,6 +131,27 @@ func (c *batchCall) noteAttempts(ctx context.Context, entries []batchEntry) ([]d
 		if alone[i] {
 			statuses[places[i]] = driver.Alone
 		}
+	}
+	return statuses, nil
+}
+
+// behind sorts out those of a key that may be parked, where no attempt is counted.
+func (c *batchCall) behind(ctx context.Context, entries []batchEntry) (statuses []driver.Status, err error) {
+	for i, e := range entries {
+		queued, err := c.p.isQueued(ctx, func() (driver.Key, error) { return e.key, nil })
+		if err != nil {
+			return nil, err
+		}
+		if !queued {
+			continue
+		}
+		if statuses == nil {
+			statuses = make([]driver.Status, len(entries))
+			for at := range statuses {
+				statuses[at] = driver.Claimed
+			}
+		}
+		statuses[i] = driver.Alone
 	}
 	return statuses, nil
 }

@@ -32,7 +32,8 @@ const (
 
 // deadLetter enqueues the dead letter. A message that no outbox takes (it is too large,
 // or its key, type or metadata are no texts of the database) is parked instead, since it
-// would come again for ever: the store takes any bytes.
+// would come again for ever: the store takes any bytes. It is parked without its key, which
+// goes on.
 func (p *Processor) deadLetter(ctx context.Context, d *delivery, req driver.ParkRequest, cause error) (Outcome, error) {
 	var refused error
 	outcome, err := p.instead(ctx, d, req.ID, OutcomeDeadLettered, cause, func(ctx context.Context) error {
@@ -46,6 +47,7 @@ func (p *Processor) deadLetter(ctx context.Context, d *delivery, req driver.Park
 		return outcome, err
 	}
 	req.Reason = attemptError(fmt.Errorf("%w; no dead letter: %w", cause, refused)).Error
+	d.key.Name = ""
 	outcome, _, err = p.park(ctx, d, req, cause)
 	return outcome, err
 }

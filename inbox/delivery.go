@@ -48,13 +48,11 @@ func (p *Processor) identify(ctx context.Context, d *delivery) (err error) {
 	if d.id, err = p.cfg.IDFrom(d.msg); err != nil {
 		return err
 	}
+	d.topic = message.SubscribeTopicFromCtx(ctx)
 	if p.attempts != nil {
-		d.topic = message.SubscribeTopicFromCtx(ctx)
-		name, err := p.cfg.KeyFunc(d.topic, d.msg)
-		if err != nil {
-			return fmt.Errorf("key of message %.200q: %w", d.id, err)
+		if err := p.findKey(d); err != nil {
+			return err
 		}
-		d.key = driver.Key{Topic: d.topic, Name: name}
 	}
 	if p.cfg.Fingerprint != nil {
 		if d.fingerprint, err = p.cfg.Fingerprint(d.msg); err != nil {
@@ -64,6 +62,16 @@ func (p *Processor) identify(ctx context.Context, d *delivery) (err error) {
 	if d.id == "" {
 		return ErrNoMessageID
 	}
+	return nil
+}
+
+// findKey finds out what orders the message.
+func (p *Processor) findKey(d *delivery) error {
+	name, err := p.cfg.KeyFunc(d.topic, d.msg)
+	if err != nil {
+		return fmt.Errorf("key of message %.200q: %w", d.id, err)
+	}
+	d.key = driver.Key{Topic: d.topic, Name: name}
 	return nil
 }
 

@@ -18,7 +18,8 @@ type Action int
 
 const (
 	// Block lets the message come again for as long as it takes. Attempts are not
-	// counted, which costs nothing.
+	// counted. A message whose key another policy has parked is stored behind it, as by Park:
+	// the keys are looked up once a second.
 	Block Action = iota
 	// Park stores the message, and the later ones of its key behind it, until an
 	// operator redrives it. All of them are acknowledged. It needs a Store that is a

@@ -28,6 +28,7 @@ type Processor struct {
 
 	handlers onehandler.Guard
 	repeats  streak
+	queued   queuedKeys
 
 	attempts driver.Attempter // nil if attempts are not counted
 	parker   driver.Parker    // nil if the store is none
@@ -156,10 +157,12 @@ func (p *Processor) deliver(ctx context.Context, d *delivery) (Outcome, error) {
 	if err := failpoint.Inject(ctx, failpoint.ConsumerAfterReceive); err != nil {
 		return OutcomeFailed, p.wrap("claim", d.id, fmt.Errorf("%w: %w", ErrNotClaimed, err))
 	}
-	if p.attempts != nil {
-		if outcome, done, err := p.begin(ctx, d); done {
-			return outcome, err
-		}
+	begin := p.begin
+	if p.attempts == nil {
+		begin = p.beginBehind
+	}
+	if outcome, done, err := begin(ctx, d); done {
+		return outcome, err
 	}
 	outcome, err := p.units(ctx, d)
 	outcome, err = p.judge(ctx, d, outcome, err)

@@ -37,7 +37,7 @@ func (p *Processor) RunRedrive(ctx context.Context, handle func(ctx context.Cont
 	for ctx.Err() == nil {
 		if time.Since(recovered) >= recoverEvery {
 			recovered = time.Now()
-			if _, err := p.parker.RecoverRedriven(ctx); err != nil {
+			if _, err := p.parker.RecoverRedriven(ctx, 2*p.cfg.OnFailure.MaxDelay); err != nil {
 				p.redriveError(ctx, err)
 			}
 		}

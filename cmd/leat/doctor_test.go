@@ -61,7 +61,7 @@ func illnesses() []illness {
 		{"holders.prepared", doctor.Fail, `"forgotten"`, []string{"BEGIN", "SELECT pg_current_xact_id()", "PREPARE TRANSACTION 'forgotten'"}, []string{"ROLLBACK PREPARED 'forgotten'"}},
 		{"holders.transactions", doctor.Warn, "has had a transaction open", []string{"BEGIN", "SELECT pg_current_xact_id()"}, []string{"ROLLBACK"}},
 		{"holders.replication_slots", doctor.Warn, `"gone"`, []string{"SELECT pg_create_physical_replication_slot('gone', true)"}, []string{"SELECT pg_drop_replication_slot('gone')"}},
-		{"outbox.positions", doctor.Fail, "another cluster", []string{"UPDATE leat.outbox_positions SET system_identifier = system_identifier + 1"}, []string{"UPDATE leat.outbox_positions SET system_identifier = system_identifier - 1"}},
+		{"outbox.positions", doctor.Fail, "another database cluster", []string{"UPDATE leat.outbox_positions SET system_identifier = system_identifier + 1"}, []string{"UPDATE leat.outbox_positions SET system_identifier = system_identifier - 1"}},
 		{"outbox.groups", doctor.Warn, "is paused", []string{"UPDATE leat.outbox_groups SET paused = '{orders}'"}, []string{"UPDATE leat.outbox_groups SET paused = NULL"}},
 		{"outbox.groups", doctor.Warn, "from 1 to 4", []string{"UPDATE leat.outbox_groups SET next_slots = 4"}, []string{"UPDATE leat.outbox_groups SET next_slots = NULL"}},
 		{"outbox.groups", doctor.Warn, "no relay lives", []string{"UPDATE leat.outbox_leases SET lease_until = clock_timestamp()", "UPDATE leat.outbox_members SET seen_until = clock_timestamp()"}, []string{"UPDATE leat.outbox_leases SET lease_until = clock_timestamp() + interval '1 hour'", "UPDATE leat.outbox_members SET seen_until = clock_timestamp() + interval '1 hour'"}},

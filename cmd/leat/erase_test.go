@@ -173,7 +173,7 @@ type erasable interface {
 	rows(t *testing.T) rows
 }
 
-// erases shows that nothing of the person is left in any table, and all of somebody else; that what was
+// erases shows (S19) that nothing of the person is left in any table, and all of somebody else; that what was
 // erased is not sent, and does not run when it comes again.
 func erases(t *testing.T, s erasable, o *session) {
 	t.Helper()

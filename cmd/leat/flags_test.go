@@ -34,7 +34,7 @@ var special = map[string]string{
 	"output": "xml", "time": "soon", "color": "blue", "component": "cellar", "retention": "long", "start": "yesterday", "state": "lost",
 	"resume": "/", "after": "x", "only": "[", "role": "shop=owner", "redis": "redis://127.0.0.1:1/many",
 	"listen": "nowhere", "base": "ops", "host": "a/b", "allow": "root", "basic": "/nowhere", "bearer": "/nowhere", "proxy-peer": "nobody", "proxy-role": "ops",
-	"tls-cert": "/nowhere", "tls-key": "/nowhere", "ca-file": "/nowhere", "connector": "/nowhere", "hide-path": "a..b", "descriptors": "/nowhere", "protobuf": "orders",
+	"tls-cert": "/nowhere", "tls-key": "/nowhere", "ca-file": "/nowhere", "connector": "/nowhere", "hide-path": "a..b", "trace-url": "/nowhere", "descriptors": "/nowhere", "protobuf": "orders",
 	"actor": " ", "reason": " ", "config": "/nowhere", "profile": "p", "database": "ftp://", "brokers": "k1:9092,k2", "file": "/nowhere/x",
 	"schema": tooLong, "outbox": tooLong, "inbox": tooLong, "dedupe": tooLong, "kind": "typo", "to-topic": "a b", "positions-topic": "a/b",
 	"hide-header": " ", "proxy-user": "X User", "proxy-group": "X:Groups",

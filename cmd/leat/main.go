@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/leat-go/leat/cmd/leat/internal/cli"
+	"github.com/leat-go/leat/cmd/leat/internal/cli/command"
 )
 
 func main() {
@@ -24,7 +25,7 @@ func run() int {
 	logging.Disable() // what fails is logged, or told, by leat: the client of Redis writes lines of its own
 	// A second signal ends the process at once, as if nobody had asked for the first.
 	context.AfterFunc(ctx, stop)
-	return cli.Main(ctx, cli.Process{
+	return cli.Main(ctx, command.Process{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Exit: os.Exit,
 	})
 }

@@ -108,6 +108,34 @@ func TestNight_NoRelayIsNoReasonToRemove(t *testing.T) {
 	require.NotContains(t, r.out, "groups remove")
 }
 
+// What was redriven under a name that no handler has any more is not forgotten.
+func TestI1_RedrivenUnderAnOldNameIsSeen(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.consume(t)
+	o := newSession(t, s.URL)
+	require.Zero(t, o.leat("inbox", "parked", "redrive", "--consumer", "loyalty", "--reason", "r", "--all", "--yes").code)
+	r := o.leat("doctor", "--only", "inbox.parked")
+	require.Contains(t, r.out, "are not run yet")
+	require.Contains(t, r.out, "RunRedrive")
+}
+
+// A group that nobody reads is not to be removed while messages wait for it.
+func TestO2_RemovingAGroupTellsWhatItLeaves(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.trouble(t)
+	src, err := s.ob.Source(pgoutbox.SourceConfig{Group: "mail"})
+	require.NoError(t, err)
+	session, err := src.Acquire(t.Context(), time.Hour) // another group lives
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, session.Release(context.WithoutCancel(t.Context()))) })
+	o := newSession(t, s.URL)
+	r := o.leat("doctor", "--only", "outbox.groups")
+	require.Contains(t, r.out, "wait that nobody else sends")
+	require.NotContains(t, r.out, "groups remove default")
+}
+
 // hanging is a daemon whose destination never answers, with one message under way.
 func hanging(t *testing.T) *running {
 	t.Helper()

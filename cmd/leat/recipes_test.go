@@ -1,15 +1,15 @@
 package main_test
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -95,40 +95,43 @@ func TestRecipe_DiskFilling(t *testing.T) {
 	o.shown("The disk is filling")
 }
 
-// What a redrive has not sent yet can be stopped, looked at, parked again and dropped.
+// What a redrive has not sent yet can be stopped, looked at, dropped and redriven.
 func TestRecipe_MistakenRedrive(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.enqueue(t, placed("m-1", "orders", "order-1", "bad"), placed("m-2", "orders", "order-1", "2"), placed("m-3", "orders", "order-2", "bad"), placed("m-4", "mails", "ann", "bad"))
 	relayOnce(t, s, "", relay.Policy{}, ifBad(errors.New("no schema 17")))
+	var mu sync.Mutex
 	var sent []string
-	run := func(allowed ...string) {
-		t.Helper()
-		sink, err := relay.Func(func(_ context.Context, r outbox.Record) error {
-			sent = append(sent, r.ID)
-			return nil
-		}, relay.FuncConfig{})
-		require.NoError(t, err)
-		r, err := relay.New(s.source(t, ""), sink, relay.Config{AllowedTopics: allowed, Logger: slog.New(slog.DiscardHandler)})
-		require.NoError(t, err)
-		_, err = r.RunOnce(t.Context())
-		require.NoError(t, err)
+	take := func(r outbox.Record) error {
+		mu.Lock()
+		defer mu.Unlock()
+		sent = append(sent, r.ID)
+		return nil
 	}
 	o := newSession(t, s.URL)
 	o.run(0, "parked", "redrive", "--all", "--reason", "INC-8, schema is there", "--yes")
-	o.run(0, "groups", "pause", "default", "--topic", "orders", "--reason", "INC-8, it is not", "--yes")
-	run() // mails go out; what is paused does not
+	stop := []string{"parked", "redrive", "--stop", "--topic", "orders", "--reason", "INC-8, the schema is not there"}
+	o.run(0, append(stop, "--dry-run")...)
+	o.run(0, append(stop, "--dry-run", "-o", "json")...)
+	o.run(0, append(stop, "--yes")...)
+	o.run(0, append(stop, "--yes")...)
+	relayOnce(t, s, "", relay.Policy{}, take)
+	require.Equal(t, []string{"m-4"}, sent, "mails go out; what was stopped does not")
 	o.run(0, "audit")
-	o.run(0, "parked", "list", "--retrying")
-	o.run(0, "trace", "m-4", "--since", "1h")
-	o.run(4, "parked", "drop", "--id", "m-3", "--reason", "INC-8, was refunded by hand", "--yes")
-
-	o.run(0, "groups", "resume", "default", "--topic", "orders", "--reason", "INC-8, allowed_topics has no orders", "--yes")
-	run("mails")
 	o.run(0, "parked", "list")
+	o.run(0, "trace", "m-4", "--since", "1h")
+	o.run(2, append(stop, "--canary", "1", "--yes")...)
+	o.run(2, append(stop, "--rate", "1", "--yes")...)
+	o.run(3, "parked", "redrive", "--stop", "--id", "m-1", "--reason", "it is parked", "--yes")
 	o.run(0, "parked", "drop", "--id", "m-3", "--reason", "INC-8, was refunded by hand", "--yes")
-	o.run(0, "parked", "redrive", "--topic", "orders", "--reason", "INC-8, schema is there now", "--yes")
-	run()
+	runs(t, s, take)
+	o.run(0, "parked", "redrive", "--topic", "orders", "--canary", "1", "--reason", "INC-8, schema is there now", "--yes")
+	require.Eventually(t, func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(sent) == 3
+	}, patience, time.Millisecond)
 	require.Equal(t, []string{"m-4", "m-1", "m-2"}, sent)
 	o.golden("recipe-redrive")
 	o.shown("A redrive that was a mistake")

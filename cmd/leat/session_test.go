@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/cmd/leat/internal/cli"
+	"github.com/leat-go/leat/cmd/leat/internal/cli/command"
 )
 
 // session is an operator at a shell: commands, what they print, and how they exit.
@@ -52,7 +53,7 @@ func (s *session) leat(args ...string) result {
 	defer cancel()
 	var out, stderr bytes.Buffer
 	if env, ours := s.variables(); ours {
-		code := cli.Main(ctx, cli.Process{
+		code := cli.Main(ctx, command.Process{
 			Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &stderr,
 			LookupEnv: func(name string) (string, bool) {
 				value, ok := env[name]

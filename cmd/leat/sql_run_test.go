@@ -3,6 +3,7 @@ package main_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"syscall"
 	"testing"
@@ -67,9 +68,10 @@ func TestSQL_Run(t *testing.T) {
 		require.Equal(t, daemon.StateOK, d.status().State)
 		require.Equal(t, "ok\n", o.leat("health", "--url", d.url).out)
 		for path, want := range map[string]string{"/api/v1/status": `"name":"shop"`, "/groups": "copy", "/inboxes": "loyalty", "/messages": topic} {
-			code, body := d.get(path)
-			require.Equal(t, 200, code, "%s: %s", path, body)
-			require.Contains(t, body, want)
+			d.eventually(path+" has "+want, func() bool { // samples are a few seconds old at most
+				code, body := d.get(path)
+				return code == http.StatusOK && strings.Contains(body, want)
+			})
 		}
 		scraped := &running{url: d.metrics()}
 		for _, series := range []string{

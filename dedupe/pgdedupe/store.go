@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/outbox"
@@ -47,7 +48,7 @@ func (s *Store) Claim(ctx context.Context, key dedupe.Key, req dedupe.Request) (
 	for {
 		c := dedupe.Claim{Status: dedupe.Claimed}
 		err := s.row(ctx, []any{&c.Attempt, &c.Takeover}, s.sql.claim, key.Consumer, []byte(key.ID), req.Token, req.Fingerprint,
-			req.Lease.Microseconds(), s.cfg.TTL.Microseconds())
+			req.Lease.Microseconds(), s.cfg.TTL.Microseconds(), clocks.Come())
 		if err == nil {
 			return c, nil
 		}
@@ -119,7 +120,7 @@ func (s *Store) exec(ctx context.Context, statement string, args ...any) (n int6
 
 // Extend implements dedupe.Store.
 func (s *Store) Extend(ctx context.Context, key dedupe.Key, token string, lease time.Duration) error {
-	n, err := s.exec(ctx, s.sql.extend, key.Consumer, []byte(key.ID), token, lease.Microseconds())
+	n, err := s.exec(ctx, s.sql.extend, key.Consumer, []byte(key.ID), token, lease.Microseconds(), clocks.Come())
 	switch {
 	case err != nil:
 		return fmt.Errorf("leat: postgres extend: %w", err)
@@ -135,7 +136,7 @@ func (s *Store) Complete(ctx context.Context, key dedupe.Key, token string, resu
 	for {
 		var attempt int
 		var late bool
-		err := s.row(ctx, []any{&attempt, &late}, s.sql.complete, key.Consumer, []byte(key.ID), token, s.cfg.TTL.Microseconds(), result)
+		err := s.row(ctx, []any{&attempt, &late}, s.sql.complete, key.Consumer, []byte(key.ID), token, s.cfg.TTL.Microseconds(), result, clocks.Come())
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 			c, err := s.finished(ctx, key)
@@ -177,7 +178,7 @@ func (s *Store) finished(ctx context.Context, key dedupe.Key) (dedupe.Completion
 
 // Release implements dedupe.Store.
 func (s *Store) Release(ctx context.Context, key dedupe.Key, token string) error {
-	_, err := s.exec(ctx, s.sql.release, key.Consumer, []byte(key.ID), token, s.cfg.TTL.Microseconds())
+	_, err := s.exec(ctx, s.sql.release, key.Consumer, []byte(key.ID), token, s.cfg.TTL.Microseconds(), clocks.Come())
 	if err != nil {
 		return fmt.Errorf("leat: postgres release: %w", err)
 	}

@@ -79,6 +79,59 @@ func TestD3_UntilTTL(t *testing.T) {
 	require.Equal(t, dedupe.Busy, claim("kept", "u").Status)
 }
 
+// TestD3_ClockThatJumps: what was done is not forgotten by a server's clock that is ahead by a month, pruned or not, nor what
+// was done while it was a month behind.
+func TestD3_ClockThatJumps(t *testing.T) {
+	t.Parallel()
+	db := testenv.Postgres(t)
+	at := func(off string) *pgdedupe.Store {
+		s, err := pgdedupe.New(db.ClockOff(t, off), pgdedupe.Config{})
+		require.NoError(t, err)
+		return s
+	}
+	right, ahead, behind := at("0"), at("30 days"), at("-30 days")
+	require.NoError(t, right.Migrate(t.Context()))
+	claim := func(s *pgdedupe.Store, id, token string) dedupe.Status {
+		c, err := s.Claim(t.Context(), dedupe.Key{Consumer: "c", ID: id}, dedupe.Request{Token: token, Lease: time.Minute})
+		require.NoError(t, err)
+		return c.Status
+	}
+	for id, s := range map[string]*pgdedupe.Store{"right": right, "behind": behind} {
+		require.Equal(t, dedupe.Claimed, claim(s, id, "t"))
+		_, err := s.Complete(t.Context(), dedupe.Key{Consumer: "c", ID: id}, "t", nil)
+		require.NoError(t, err)
+		for _, other := range []*pgdedupe.Store{ahead, right} {
+			require.Equal(t, dedupe.Done, claim(other, id, "u"), id)
+			n, err := other.Prune(t.Context())
+			require.NoError(t, err)
+			require.Zero(t, n, id)
+		}
+	}
+}
+
+// TestD4_ClockSetBack: a lease that was given by a clock that was an hour ahead holds nobody up for longer than any other.
+func TestD4_ClockSetBack(t *testing.T) {
+	t.Parallel()
+	s := newSubject(t)
+	key := dedupe.Key{Consumer: "c", ID: "id"}
+	claim := func(token string) dedupe.Claim {
+		c, err := s.Claim(t.Context(), key, dedupe.Request{Token: token, Lease: 5 * time.Second})
+		require.NoError(t, err)
+		return c
+	}
+	require.Equal(t, dedupe.Claimed, claim("t").Status)
+	require.NoError(t, s.Extend(t.Context(), key, "t", time.Minute))
+	_, err := s.pool.Exec(t.Context(), "UPDATE leat.dedupe SET lease_until = lease_until + interval '1 hour', expires_at = expires_at + interval '1 hour'")
+	require.NoError(t, err)
+	held := claim("u")
+	require.Equal(t, dedupe.Busy, held.Status)
+	require.LessOrEqual(t, held.Remaining, time.Minute)
+	var left time.Duration
+	require.NoError(t, s.pool.QueryRow(t.Context(), "SELECT lease_until - clock_timestamp() FROM leat.dedupe").Scan(&left))
+	require.LessOrEqual(t, left, time.Minute, "it has begun again")
+	require.Greater(t, left, 30*time.Second)
+}
+
 // TestD1_LeaseEndsDuringAClaim lets a second pass with each reading of the server's
 // clock, and the lease end at one of them while its holder claims again: the record is
 // still its own, or taken over as another attempt, and nothing in between.

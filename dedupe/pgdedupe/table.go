@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/outbox"
 )
@@ -70,12 +71,12 @@ type execer interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }
 
-// pruned removes records by statement, which removes at most $1 that have expired, until
+// pruned removes records by statement, which removes at most $1 that have expired, also by $2, the process's clock, until
 // none is left, and returns their number.
 func pruned(ctx context.Context, db execer, statement string) (int64, error) {
 	var total int64
 	for {
-		tag, err := db.Exec(ctx, statement, pruneChunk)
+		tag, err := db.Exec(ctx, statement, pruneChunk, clocks.Come())
 		if err != nil {
 			return total, err
 		}

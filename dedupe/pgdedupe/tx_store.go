@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/fullpool/fullpgx"
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/pgerr"
@@ -85,7 +86,7 @@ func (s *TxStore) begin(ctx context.Context, conn *pgx.Conn, id, fingerprint str
 	batch.BeginTx(pgx.TxOptions{})
 	batch.Queue(s.sql.lock, keyhash.Lock("http", s.cfg.txTable().names().Qualified(""), s.consumer, id)).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&locked, &setting, &partly) })
-	batch.Queue(s.sql.look, s.consumer, []byte(id)).QueryRow(func(row pgx.Row) error {
+	batch.Queue(s.sql.look, s.consumer, []byte(id), clocks.Come()).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(&stored, &response)
 		found = err == nil
 		if errors.Is(err, pgx.ErrNoRows) {

@@ -19,6 +19,37 @@ import (
 )
 
 // TestTx_OneCommit: the order, the message and the response are there together.
+// TestH_ClockThatJumps: a request that was answered is not run again by a server's clock that is ahead by a month, its response
+// pruned or not, nor one that was answered while it was a month behind.
+func TestH_ClockThatJumps(t *testing.T) {
+	t.Parallel()
+	db := testenv.Postgres(t)
+	at := func(off string) *pgdedupe.TxStore {
+		s, err := pgdedupe.NewTx(db.ClockOff(t, off), "shop", pgdedupe.Config{})
+		require.NoError(t, err)
+		return s
+	}
+	right, ahead, behind := at("0"), at("30 days"), at("-30 days")
+	require.NoError(t, right.Migrate(t.Context()))
+	for id, s := range map[string]*pgdedupe.TxStore{"right": right, "behind": behind} {
+		u, c, err := s.Claim(t.Context(), id, "")
+		require.NoError(t, err)
+		require.Equal(t, dedupe.Claimed, c.Status)
+		require.NoError(t, u.Commit(t.Context(), []byte("answer")))
+		for _, other := range []*pgdedupe.TxStore{ahead, right} {
+			again, c, err := other.Claim(t.Context(), id, "")
+			require.NoError(t, err)
+			if again != nil {
+				require.NoError(t, again.Rollback(t.Context()))
+			}
+			require.Equal(t, dedupe.Done, c.Status, id)
+			n, err := other.Prune(t.Context())
+			require.NoError(t, err)
+			require.Zero(t, n, id)
+		}
+	}
+}
+
 func TestTx_OneCommit(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

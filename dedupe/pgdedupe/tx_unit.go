@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/fullpool/fullpgx"
 	"github.com/leat-go/leat/internal/txctx"
 )
@@ -54,7 +55,7 @@ func (u *unit) Commit(ctx context.Context, response []byte) (err error) {
 		return fmt.Errorf("%w: %w", dedupe.ErrNotCommitted, errOpenRows)
 	}
 	tag, err := u.tx.Exec(ctx, u.store.sql.put,
-		u.store.consumer, []byte(u.id), u.fingerprint, response, u.store.cfg.TTL.Microseconds())
+		u.store.consumer, []byte(u.id), u.fingerprint, response, u.store.cfg.TTL.Microseconds(), clocks.Come())
 	if err == nil && tag.RowsAffected() == 0 {
 		err = errConflict
 	}

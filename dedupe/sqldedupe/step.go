@@ -8,6 +8,7 @@ import (
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/internal/records"
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/outbox"
@@ -39,11 +40,17 @@ func (s *Store) step(
 			return err
 		}
 		r, now, err := load(tx.QueryRowContext(ctx, s.sql["load"], consumer, id))
+		// What is known is forgotten once this clock and that of the process are past its end.
+		come := clocks.Come()
+		if r.ForgetAt.After(come) && !r.ForgetAt.After(now) {
+			r.ForgetAt = now.Add(time.Microsecond)
+		}
 		if err != nil || !change(&r, now) {
 			return err
 		}
+		r.ForgetAt = r.ForgetAt.Add(max(0, come.Sub(now)))
 		_, err = tx.ExecContext(ctx, s.sql["store"], state(&r), []byte(r.Token), r.Attempt, []byte(r.Fingerprint),
-			r.LeaseUntil.UnixMicro(), r.ForgetAt.UnixMicro(), r.Result, consumer, id)
+			r.Lease.Microseconds(), r.LeaseUntil.UnixMicro(), r.ForgetAt.UnixMicro(), r.Result, consumer, id)
 		return err
 	})
 }
@@ -51,8 +58,8 @@ func (s *Store) step(
 func load(row *sql.Row) (r records.Record, now time.Time, err error) {
 	var state int
 	var token, fingerprint []byte
-	var leaseUntil, forgetAt, clock int64
-	if err := row.Scan(&state, &token, &r.Attempt, &fingerprint, &leaseUntil, &forgetAt, &r.Result, &clock); err != nil {
+	var lease, leaseUntil, forgetAt, clock int64
+	if err := row.Scan(&state, &token, &r.Attempt, &fingerprint, &lease, &leaseUntil, &forgetAt, &r.Result, &clock); err != nil {
 		return r, now, err
 	}
 	now = time.UnixMicro(clock)
@@ -61,6 +68,7 @@ func load(row *sql.Row) (r records.Record, now time.Time, err error) {
 	}
 	r.Known, r.Done, r.Released = true, state == stateDone, state == stateReleased
 	r.Token, r.Fingerprint = string(token), string(fingerprint)
+	r.Lease = time.Duration(lease) * time.Microsecond
 	r.LeaseUntil, r.ForgetAt = time.UnixMicro(leaseUntil), time.UnixMicro(forgetAt)
 	return r, now, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/internal/records"
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/internal/sqlfile"
 	"github.com/leat-go/leat/internal/sqlmigrate"
@@ -142,7 +143,7 @@ func (s *Store) Prune(ctx context.Context) (removed int64, err error) {
 		var n int64
 		err := s.retried(ctx, "prune", func(tx *sql.Tx) error {
 			var bound sql.NullInt64
-			if err := tx.QueryRowContext(ctx, s.sql["prune_bound"], pruneChunk).Scan(&bound); err != nil || !bound.Valid {
+			if err := tx.QueryRowContext(ctx, s.sql["prune_bound"], clocks.Come().UnixMicro(), pruneChunk).Scan(&bound); err != nil || !bound.Valid {
 				return err
 			}
 			result, err := tx.ExecContext(ctx, s.sql["prune"], bound.Int64)

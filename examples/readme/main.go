@@ -28,11 +28,11 @@ func main() {
 			return ob.Enqueue(ctx, tx, outbox.Message{Topic: "orders", Key: r.PathValue("id")})
 		}))
 	})
-	router := shop.Router(nil)
-	router.AddConsumerHandler("loyalty", "orders", orders, func(msg *message.Message) error { // once each
+	shop.Router(nil).AddConsumerHandler("loyalty", "orders", orders, func(msg *message.Message) error {
 		_, err := pginbox.Tx(msg.Context()).Exec(msg.Context(), "UPDATE points SET total = total + 1")
 		return err
 	})
+	must(0, ob.Migrate(context.Background())) // Run does it, too, but the first order may come before
 	go http.ListenAndServe("localhost:8080", nil)
 	must(0, shop.Run(context.Background())) // until ctx ends: migrates, relays, consumes, cleans up
 }

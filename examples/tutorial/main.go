@@ -52,6 +52,7 @@ func main() {
 			http.Error(w, err.Error(), http.StatusConflict)
 		}
 	})
+	must(0, ob.Migrate(ctx)) // Run does it, too, but the first order may come before
 	go http.ListenAndServe("localhost:8080", nil)
 	must(0, shop.Run(ctx)) // until Ctrl-C
 }

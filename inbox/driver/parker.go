@@ -28,6 +28,11 @@ type Parker interface {
 	// ended and nothing is stored.
 	Park(ctx context.Context, req ParkRequest) (Status, error)
 
+	// QueuedKeys returns the keys of messages that are stored, each once, of at most limit
+	// messages. all is set if these are all keys. It is for policies that count no attempts:
+	// a Processor asks once a second while messages arrive.
+	QueuedKeys(ctx context.Context, limit int) (keys []Key, all bool, err error)
+
 	// PickRedriven chooses a redriven message that is due, counts an attempt at it,
 	// and leaves it alone for a few seconds. It is false if none is due.
 	PickRedriven(ctx context.Context) (Redriven, bool, error)
@@ -47,8 +52,9 @@ type Parker interface {
 	FailRedriven(ctx context.Context, r Redriven, f RedriveFailure) error
 
 	// RecoverRedriven makes messages due whose predecessor has left the queue
-	// without FinishRedriven, and returns how many.
-	RecoverRedriven(ctx context.Context) (int, error)
+	// without FinishRedriven, and returns how many. It also makes due what is redriven, but not due within a
+	// time, nor within what the store leaves a picked message alone for: its time was set by a clock that was ahead.
+	RecoverRedriven(ctx context.Context, within time.Duration) (int, error)
 }
 
 // NotBehind is a Parker's answer to a ParkRequest that is Behind, if nothing of its key is

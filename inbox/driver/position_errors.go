@@ -3,6 +3,8 @@ package driver
 import (
 	"errors"
 	"fmt"
+
+	"github.com/leat-go/leat/internal/basis"
 )
 
 // Errors of an inbox that remembers positions. If inbox.Processor.Process returns one it
@@ -31,21 +33,21 @@ var (
 	// processed. The session has gone wrong, or the database has gone back, as after a
 	// failover that has lost commits. Read on at GapError.Next, by a new Assigned;
 	// WithReread tells the subscriber so.
-	ErrGap = errors.New("leat: an earlier message of the partition was not processed")
+	ErrGap error = basis.ErrGap
 
 	// ErrSourceChanged is returned if a topic is another log than the one that is
 	// remembered by its name: it was deleted and created again, or is read from
 	// another cluster. Its offsets mean nothing until somebody has accepted it. The text
 	// names both.
-	ErrSourceChanged = errors.New("leat: the topic is not the one that is remembered")
+	ErrSourceChanged error = basis.ErrSourceChanged
 
 	// ErrBeyondEnd is returned if the remembered offset is beyond the end of the
 	// log: the log has lost its tail. New messages would pass for processed ones.
-	ErrBeyondEnd = errors.New("leat: the remembered offset is beyond the end of the log")
+	ErrBeyondEnd error = basis.ErrBeyondEnd
 
 	// ErrMissing is returned if the log has dropped messages that were not
 	// processed, if the inbox was told not to go on without them.
-	ErrMissing = errors.New("leat: the log has dropped messages that were not processed")
+	ErrMissing error = basis.ErrMissing
 )
 
 // GapError is the error that wraps ErrGap.
@@ -58,8 +60,8 @@ type GapError struct {
 
 // Error names the offsets.
 func (e *GapError) Error() string {
-	return fmt.Sprintf("%s: topic %.200q, partition %d, offset %d follows %d, and %d is not processed",
-		ErrGap, e.Position.Topic, e.Position.Partition, e.Position.Offset, e.Position.Prev, e.Next)
+	return fmt.Sprintf("%s: topic %.200q, partition %d, offset %d follows %d, and %d is not processed: %s",
+		ErrGap, e.Position.Topic, e.Position.Partition, e.Position.Offset, e.Position.Prev, e.Next, basis.ErrGap.Do)
 }
 
 // Unwrap returns ErrGap.

@@ -2,6 +2,8 @@ package dynamoinbox
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -155,4 +157,31 @@ func TestNew_RefusesWhatCannotWork(t *testing.T) {
 	other, err := New(s.ob, s.client, "c", Config{Table: foreign.Name})
 	require.NoError(t, err)
 	require.ErrorContains(t, other.Setup(t.Context()), "must have the partition key pk (B) and no sort key, and has the partition key pk (S) and no sort key")
+}
+
+// TestI1_NothingButTheIDIsStored: of a message that was processed there is nothing to erase but its id, which
+// makes a copy that comes again a duplicate.
+func TestI1_NothingButTheIDIsStored(t *testing.T) {
+	t.Parallel()
+	s := newSubject(t)
+	in := newInbox(t, s)
+	const marker = "ann.smith@example.org"
+	msg := message.NewMessage("m", []byte(marker))
+	msg.Metadata.Set(outbox.HeaderKey, marker)
+	outcome, err := in.Process(t.Context(), msg, func(context.Context) error { return nil })
+	require.NoError(t, err)
+	require.Equal(t, inbox.OutcomeCommitted, outcome)
+	all, err := s.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(in.cfg.Table), ConsistentRead: aws.Bool(true)})
+	require.NoError(t, err)
+	require.Len(t, all.Items, 1)
+	for name, value := range all.Items[0] {
+		require.NotContains(t, fmt.Sprintf("%s", value), marker, name)
+		if bytes, ok := value.(*types.AttributeValueMemberB); ok {
+			require.NotContains(t, string(bytes.Value), marker, name)
+		}
+	}
+	require.Len(t, all.Items[0], 4, "key, id, time, expiry")
+	outcome, err = in.Process(t.Context(), msg, func(context.Context) error { return errors.New("runs again") })
+	require.NoError(t, err)
+	require.Equal(t, inbox.OutcomeDuplicate, outcome)
 }

@@ -17,6 +17,7 @@ import (
 func batchFailureChecks() []Check {
 	return []Check{
 		batchCheck("I13_PoisonIsParkedAlone", checkBatchParks),
+		batchCheck("I13_AnotherPolicyStaysBehindAParkedKey", checkBatchOtherPolicy),
 		batchCheck("I13_OutageLeavesTheBatch", checkBatchOutage),
 		batchCheck("I13_WhatMayHaveEndedAProcessRunsAlone", checkBatchCrash),
 	}
@@ -49,6 +50,19 @@ func checkBatchParks(ctx context.Context, s BatchSubject) {
 		errors.Join(first...), errors.Join(second...), // all are acknowledged
 		wantEffects(ctx, s, "k/1", "a", "b", "c", "d"),
 		wantRecorded(ctx, s, "k/4", true),
+	)
+}
+
+// checkBatchOtherPolicy delivers messages of a parked key under a policy that counts no attempts.
+func checkBatchOtherPolicy(ctx context.Context, s BatchSubject) {
+	parked := openParking(s).Process(ctx, keyedBatch(ctx, "k/1"), writingEach(s, func(int, *message.Message) error { return errHandler }))
+	b, err := s.OpenBatch(consumer, inbox.Config{BusyDelay: 2 * time.Millisecond, OnFailure: inbox.Policy{Delay: inbox.NoDelay}}, inbox.BatchConfig{})
+	fail.If(err)
+	results := b.Process(ctx, keyedBatch(ctx, "a", "k/2", "b", "k/3"), writingEach(s, nil))
+	fail.IfAny(
+		errors.Join(parked...), errors.Join(results...),
+		wantEffects(ctx, s, "a", "b"),
+		wantRecorded(ctx, s, "k/2", true), wantRecorded(ctx, s, "k/3", true),
 	)
 }
 

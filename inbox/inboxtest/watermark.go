@@ -97,6 +97,7 @@ func positionChecks(f Features) []positionCheck {
 		{Name: "I8_UnsoundAssignmentsChangeNothing", run: checkPositionAssignments},
 		{Name: "I8_FailoverThatForgotIsAGap", run: checkPositionForgotten, skip: noLoss},
 	}
+	all = append(all, positionGroundChecks()...)
 	return slices.DeleteFunc(all, func(c positionCheck) bool { return c.skip != nil && c.skip(f) })
 }
 

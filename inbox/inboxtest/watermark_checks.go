@@ -177,15 +177,14 @@ func checkPositionUnsound(ctx context.Context, s PositionSubject) {
 		change func(p *driver.Position)
 		want   error
 	}{
-		"parallel":         {func(p *driver.Position) { p.Serial = false }, driver.ErrNotSerial},
-		"retry topic":      {func(p *driver.Position) { p.Topic = "events-retry" }, driver.ErrWrongTopic},
-		"no source":        {func(p *driver.Position) { p.Source = "" }, driver.ErrNoPosition},
-		"zero source":      {func(p *driver.Position) { p.Source = "00000000-0000-0000-0000-000000000000" }, driver.ErrNoPosition},
-		"bad partition":    {func(p *driver.Position) { p.Partition = -1 }, driver.ErrNoPosition},
-		"bad offset":       {func(p *driver.Position) { p.Offset, p.Prev = -1, -1 }, driver.ErrNoPosition},
-		"bad predecessor":  {func(p *driver.Position) { p.Prev = 0 }, driver.ErrNoPosition},
-		"other partition":  {func(p *driver.Position) { p.Partition = 1 }, driver.ErrNotAssigned},
-		"topic made again": {func(p *driver.Position) { p.Source = madeAgain }, driver.ErrSourceChanged},
+		"parallel":        {func(p *driver.Position) { p.Serial = false }, driver.ErrNotSerial},
+		"retry topic":     {func(p *driver.Position) { p.Topic = "events-retry" }, driver.ErrWrongTopic},
+		"no source":       {func(p *driver.Position) { p.Source = "" }, driver.ErrNoPosition},
+		"zero source":     {func(p *driver.Position) { p.Source = "00000000-0000-0000-0000-000000000000" }, driver.ErrNoPosition},
+		"bad partition":   {func(p *driver.Position) { p.Partition = -1 }, driver.ErrNoPosition},
+		"bad offset":      {func(p *driver.Position) { p.Offset, p.Prev = -1, -1 }, driver.ErrNoPosition},
+		"bad predecessor": {func(p *driver.Position) { p.Prev = 0 }, driver.ErrNoPosition},
+		"other partition": {func(p *driver.Position) { p.Partition = 1 }, driver.ErrNotAssigned},
 	} {
 		p := inLog(0)
 		c.change(&p)
@@ -207,10 +206,8 @@ func checkPositionAssignments(ctx context.Context, s PositionSubject) {
 		change func(a *driver.Assignment)
 		want   error
 	}{
-		"topic made again":     {func(a *driver.Assignment) { a.Source = madeAgain }, driver.ErrSourceChanged},
-		"log without its tail": {func(a *driver.Assignment) { a.End = 0 }, driver.ErrBeyondEnd},
-		"wrong topic":          {func(a *driver.Assignment) { a.Topic = "events-retry" }, driver.ErrWrongTopic},
-		"end before start":     {func(a *driver.Assignment) { a.Start, a.End = 2, 1 }, driver.ErrNoPosition},
+		"wrong topic":      {func(a *driver.Assignment) { a.Topic = "events-retry" }, driver.ErrWrongTopic},
+		"end before start": {func(a *driver.Assignment) { a.Start, a.End = 2, 1 }, driver.ErrNoPosition},
 	} {
 		bad := wholeLog(3)
 		c.change(&bad)

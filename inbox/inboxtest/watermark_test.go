@@ -24,8 +24,9 @@ func positionControls() map[string]map[string]string {
 		},
 		"the watermark moves before the handler": {"I8_FailureMovesNothing": "to be read on at [1], want 0"},
 		"gaps are passed over": {
-			"I8_GapIsNeverAcked":          "before which 3 was not processed",
-			"I8_FailoverThatForgotIsAGap": "after two commits were lost",
+			"I8_GapIsNeverAcked":             "before which 3 was not processed",
+			"I8_FailoverThatForgotIsAGap":    "after two commits were lost",
+			"I8_MovedProcessedUnderASession": "want leat: an earlier message",
 		},
 		"every number is a message's": {"I8_GapIsNeverAcked": "offset 7 after 3"},
 		"the group's offset counts":   {"I8_NothingIsReadThatWasProcessed": "to be read on at [0], want 4"},
@@ -34,6 +35,11 @@ func positionControls() map[string]map[string]string {
 			"I8_EachPositionTakesEffectOnce": "want duplicate",
 			"I8_ZombieCommitsNothing":        "want duplicate",
 		},
+		"a topic is its name": {
+			"I8_MovedTopicBetweenSessions": "want leat: the topic is not",
+			"I8_MovedTopicUnderASession":   "want leat: the topic is not",
+		},
+		"a log has all that it had":         {"I8_MovedEndBetweenSessions": "want leat: the remembered offset"},
 		"partitions share a watermark":      {"I8_PartitionsAndConsumersAreIndependent": "offset 0 after -1"},
 		"any session will do":               {"I8_UnsoundSessionsAreRefused": "parallel"},
 		"assignments are stored one by one": {"I8_UnsoundAssignmentsChangeNothing": "want 2"},

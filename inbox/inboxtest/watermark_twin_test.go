@@ -146,7 +146,7 @@ func (s *watermarkStore) Claim(ctx context.Context, _ string) (driver.Unit, driv
 		last = at.Offset - 1
 	}
 	switch current := s.sources[s.consumer+at.Topic]; {
-	case !known && current != "" && current != at.Source:
+	case !known && current != "" && current != at.Source && s.broken != "a topic is its name":
 		return nil, 0, fmt.Errorf("%w: topic %.200q was %.200q and is %.200q", driver.ErrSourceChanged, at.Topic, current, at.Source)
 	case !known:
 		return nil, 0, driver.ErrNotAssigned
@@ -182,9 +182,9 @@ func (s *watermarkStore) assigned(parts []driver.Assignment) ([]int64, error) {
 		switch {
 		case a.Start < 0 || a.End < a.Start || a.From < 0:
 			return nil, driver.ErrNoPosition
-		case current != "" && current != a.Source:
+		case current != "" && current != a.Source && s.broken != "a topic is its name":
 			return nil, fmt.Errorf("%w: topic %.200q was %.200q and is %.200q", driver.ErrSourceChanged, a.Topic, current, a.Source)
-		case next[i] > a.End:
+		case next[i] > a.End && s.broken != "a log has all that it had":
 			return nil, driver.ErrBeyondEnd
 		}
 		if s.broken == "assignments are stored one by one" {

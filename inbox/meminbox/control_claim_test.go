@@ -64,7 +64,7 @@ func brokenClaims() []negative {
 			"I5_FailedClaimsHoldNothing": `want ["a" "after0"`,
 		}},
 		{"nothing runs while a message is parked", onClaim(busyIfParked), map[string]string{
-			"I3_AnotherPolicyGoesOnBehindAParkedKey": "outcome busy",
+			"I1_AnotherPolicyStaysBehindAParkedKey": "outcome busy",
 		}},
 		{"a claim outlives its context", onClaim(outlivesContext), map[string]string{
 			"ClaimWithACancelledContextFails": "the handler runs",

@@ -30,6 +30,10 @@ func brokenParkers() []negative {
 		{"nothing waits behind a parked message", onStore(func(c claims) driver.Store { return overtakesParked{c} }), map[string]string{
 			"I1_FollowersAreStoredBehindAParkedMessage": "outcome committed, error none; want parked",
 		}},
+		{"queues are those of parking policies", onStore(func(c claims) driver.Store { return forgetsQueues{c} }), map[string]string{
+			"I1_AnotherPolicyStaysBehindAParkedKey":  "outcome committed, error none; want parked",
+			"I13_AnotherPolicyStaysBehindAParkedKey": `"k/2"`,
+		}},
 		{"what has no id is not stored", onStore(func(c claims) driver.Store { return dropsNameless{c} }), map[string]string{
 			"I11_MessageWithoutIDIsParked": "parked are []",
 		}},
@@ -47,6 +51,13 @@ func brokenParkers() []negative {
 			"N4_HostileMessagesCanBeParked": "redriven was another message",
 		}},
 	}
+}
+
+// forgetsQueues knows of no parked key, where it is not asked for one.
+type forgetsQueues struct{ claims }
+
+func (forgetsQueues) QueuedKeys(context.Context, int) ([]driver.Key, bool, error) {
+	return nil, true, nil
 }
 
 // ackBeforePark reports what it has not stored as stored.

@@ -10,6 +10,7 @@ import (
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/inboxtest"
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/outbox"
 )
@@ -27,6 +28,7 @@ type control struct {
 	write     func(effect string)
 	enqueue   func(msgs []outbox.Message)
 	forget    func(age time.Duration)
+	moves     map[string]func(ctx context.Context) error
 
 	mu    sync.Mutex
 	locks map[uint16]bool // those that are held
@@ -38,6 +40,7 @@ var (
 	_ inboxtest.BatchSubject   = (*control)(nil)
 	_ inboxtest.Forgetter      = (*control)(nil)
 	_ inboxtest.Collider       = (*control)(nil)
+	_ inboxtest.Mover          = (*control)(nil)
 )
 
 func newControl() *control {
@@ -110,6 +113,14 @@ func lockOf(id string) uint16 {
 }
 
 func (*control) ShareLock(_, id, other string) bool { return lockOf(id) == lockOf(other) }
+
+// Ground is that of an inbox behind caches, if a control has moves.
+func (c *control) Ground() (store string, moves map[string]func(ctx context.Context) error) {
+	if c.moves == nil {
+		return "", nil
+	}
+	return string(basis.Caches), c.moves
+}
 
 // Forget forgets what is older than age, if nobody has it in hand.
 func (c *control) Forget(_ context.Context, age time.Duration) error {

@@ -174,8 +174,28 @@ func (c claims) FailRedriven(_ context.Context, r driver.Redriven, f driver.Redr
 	return nil
 }
 
+// QueuedKeys implements driver.Parker.
+func (c claims) QueuedKeys(_ context.Context, limit int) (keys []driver.Key, all bool, err error) {
+	c.store.mu.Lock()
+	defer c.store.mu.Unlock()
+	looked, seen := 0, map[driver.Key]bool{}
+	for _, p := range c.store.parked {
+		if p.consumer != c.consumer || p.key.Name == "" {
+			continue
+		}
+		if looked++; looked > limit {
+			break
+		}
+		if !seen[p.key] {
+			keys = append(keys, p.key)
+		}
+		seen[p.key] = true
+	}
+	return keys, looked < limit, nil
+}
+
 // RecoverRedriven implements driver.Parker. Nothing is left in the middle: who
-// redrives ends with the memory.
-func (c claims) RecoverRedriven(context.Context) (int, error) {
+// redrives ends with the memory, whose clock nobody sets.
+func (c claims) RecoverRedriven(context.Context, time.Duration) (int, error) {
 	return 0, nil
 }

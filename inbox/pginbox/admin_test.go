@@ -85,6 +85,28 @@ func TestI1_RedriveGoesOnAfterACrash(t *testing.T) {
 	require.Equal(t, []string{"a2", "a3"}, ran)
 }
 
+// TestI4_ClockSetBack: a message was redriven by a clock that was an hour ahead. It runs soon after the clock is right.
+func TestI4_ClockSetBack(t *testing.T) {
+	t.Parallel()
+	db := testenv.Postgres(t, template)
+	in := newShop(t, db.Pool)
+	_, err := in.Process(t.Context(), message.NewMessage("a", nil), func(context.Context) error { return inbox.Permanent(errHandler) })
+	require.NoError(t, err)
+	tag, err := db.Pool.Exec(t.Context(), `UPDATE leat.inbox_parked SET state = 'redrive', next_at = clock_timestamp() + interval '1 hour'`)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, tag.RowsAffected())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ran := false
+	err = in.RunRedrive(ctx, func(context.Context, *message.Message) error {
+		defer cancel()
+		ran = true
+		return nil
+	})
+	require.NoError(t, err)
+	require.True(t, ran)
+}
+
 // TestAttemptsAreForgotten: rows of messages that were processed go by the
 // hundred, the others by age.
 func TestAttemptsAreForgotten(t *testing.T) {

@@ -49,7 +49,7 @@ func (c *claims) claimAt(ctx context.Context, conn pgclaim.Conn, id pgtype.UUID)
 	if err != nil {
 		return nil, 0, err
 	}
-	unit, err := pgclaim.Claim(ctx, conn, c.statements.claim[at], number, id, c.Lock(id))
+	unit, err := conn.Insert(ctx, c.statements.claim[at], []any{number, id, c.Lock(id)}, 1)
 	switch {
 	case err == nil:
 		return unit, driver.Claimed, nil
@@ -59,7 +59,7 @@ func (c *claims) claimAt(ctx context.Context, conn pgclaim.Conn, id pgtype.UUID)
 		status, err := c.lookUp(ctx, conn, at, number, id)
 		return nil, status, err
 	default:
-		return nil, 0, pgclaim.Explain(err)
+		return nil, 0, pgclaim.Explain(errors.Join(err, conn.End(ctx)))
 	}
 }
 
@@ -81,8 +81,8 @@ func (c *claims) ranged(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (bo
 }
 
 // lookUp ends the transaction if there is one and asks, in the same round trip,
-// whether the message was processed. If it was not, whoever had its lock has not
-// committed.
+// whether the message was processed. If it was not, the commit would not be durable, or
+// whoever had its lock has not committed.
 func (c *claims) lookUp(
 	ctx context.Context, conn pgclaim.Conn, at place, number int16, id pgtype.UUID,
 ) (status driver.Status, err error) {
@@ -101,17 +101,20 @@ func (c *claims) lookUp(
 
 func (c *claims) lookInPlain(ctx context.Context, conn *pgx.Conn, number int16, id pgtype.UUID) (driver.Status, error) {
 	var seen bool
+	var setting string
 	batch := &pgx.Batch{}
 	if pgclaim.InTx(conn) {
 		batch.Queue(`rollback`)
 	}
-	batch.Queue(c.statements.seen, number, id).QueryRow(func(row pgx.Row) error { return row.Scan(&seen) })
+	batch.Queue(c.statements.seen, number, id).QueryRow(func(row pgx.Row) error { return row.Scan(&seen, &setting) })
 	err := conn.SendBatch(ctx, batch).Close()
 	switch {
 	case err != nil:
 		return 0, err
 	case seen:
 		return driver.Duplicate, nil
+	case setting == pgclaim.Async:
+		return 0, pgclaim.ErrNotDurable
 	default:
 		return driver.Busy, nil
 	}
@@ -129,12 +132,14 @@ func (c *claims) lookInRange(ctx context.Context, conn *pgx.Conn, number int16, 
 	}
 	row := results[len(results)-1].Rows
 	switch {
-	case len(row) != 1 || len(row[0]) != 2:
+	case len(row) != 1 || len(row[0]) != 3:
 		return 0, errors.New("leat: the inbox could not be read")
 	case string(row[0][0]) == "t":
 		return driver.Duplicate, nil
 	case string(row[0][1]) == "t":
 		return 0, inbox.Permanent(driver.ErrTooOld)
+	case string(row[0][2]) == pgclaim.Async:
+		return 0, pgclaim.ErrNotDurable
 	default:
 		return driver.Busy, nil
 	}

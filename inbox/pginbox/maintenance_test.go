@@ -198,6 +198,20 @@ func TestOtherIDsAreForgottenByArrival(t *testing.T) {
 	}
 }
 
+// TestO14_ClockSetBack: the lease of a process that has died while the clock was an hour ahead holds nobody up.
+func TestO14_ClockSetBack(t *testing.T) {
+	t.Parallel()
+	env := forgetting(t, pginbox.MaintenanceConfig{})
+	m := maintenance(t, env, pginbox.MaintenanceConfig{})
+	for ahead, want := range map[string]error{"0": outboxdriver.ErrLeaseHeld, "1 hour": nil} {
+		_, err := env.Pool.Exec(t.Context(), `UPDATE leat.inbox_retention SET owner = 'another', lease_from = now() + $1::interval - interval '1 minute',
+			lease_until = now() + $1::interval + interval '1 minute'`, ahead)
+		require.NoError(t, err)
+		_, err = m.RunOnce(t.Context())
+		require.ErrorIs(t, err, want)
+	}
+}
+
 func TestMaintenanceIsDoneByOne(t *testing.T) {
 	t.Parallel()
 	env := forgetting(t, pginbox.MaintenanceConfig{})

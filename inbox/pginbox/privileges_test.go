@@ -36,7 +36,7 @@ func TestPrivileges(t *testing.T) {
 		grants []string
 		use    func(ctx context.Context, pool *pgxpool.Pool, consumer string) error
 	}{
-		"consumer": {grants("SELECT, INSERT", "_consumers", "", "_ranges", "SELECT", "_retention"), useIDs},
+		"consumer": {grants("SELECT, INSERT", "_consumers", "", "_ranges", "SELECT", "_retention", "_parked"), useIDs},
 		"consumer with a policy": {
 			grants("SELECT, INSERT", "_consumers", "", "_ranges", "SELECT", "_retention", "_parked", "SELECT, INSERT, UPDATE, DELETE", "_attempts"),
 			usePolicy,
@@ -46,7 +46,7 @@ func TestPrivileges(t *testing.T) {
 			useParking,
 		},
 		"consumer that keeps notes": {
-			grants("SELECT, INSERT", "_consumers", "", "_ranges", "SELECT", "_retention", "SELECT, INSERT, UPDATE", "_notes"),
+			grants("SELECT, INSERT", "_consumers", "", "_ranges", "SELECT", "_retention", "_parked", "SELECT, INSERT, UPDATE", "_notes"),
 			useNotes,
 		},
 		"consumer of positions": {

@@ -168,7 +168,7 @@ func TestI7_WhereThereIsNoRightToMakeARange(t *testing.T) {
 	role := "least_" + uuid.NewString()
 	_, err := env.Pool.Exec(t.Context(), `CREATE ROLE "`+role+`"; GRANT USAGE ON SCHEMA leat TO "`+role+`";
 		GRANT SELECT, INSERT ON leat.inbox, leat.inbox_consumers, leat.inbox_ranges TO "`+role+`";
-		GRANT SELECT ON leat.inbox_retention TO "`+role+`"`)
+		GRANT SELECT ON leat.inbox_retention, leat.inbox_parked TO "`+role+`"`)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		_, err := env.Pool.Exec(context.Background(), `DROP OWNED BY "`+role+`"; DROP ROLE "`+role+`"`)

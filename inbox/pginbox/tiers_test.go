@@ -9,6 +9,7 @@ import (
 	"github.com/leat-go/leat/inbox/inboxtest"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/inbox/twotier"
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
@@ -41,6 +42,16 @@ func (s tieredSubject) Open(consumer string, cfg inbox.Config) (inbox.Runner, er
 		return nil, err
 	}
 	return twotier.New(in.Processor, twotier.Config{Scope: in.Scope, Memory: -1, Shared: s.cache})
+}
+
+// Ground implements inboxtest.Mover: the memory is emptied, and the caches are not.
+func (s tieredSubject) Ground() (store string, moves map[string]func(ctx context.Context) error) {
+	return string(basis.Caches), map[string]func(ctx context.Context) error{
+		basis.ErrOtherHistory.Name: func(ctx context.Context) error {
+			_, err := s.pool.Exec(ctx, "TRUNCATE "+s.schema+".inbox")
+			return err
+		},
+	}
 }
 
 // TestInbox_BehindCaches runs the suite with caches in front: they change nothing

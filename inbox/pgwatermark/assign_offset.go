@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/inbox"
-	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -20,18 +20,15 @@ func (a *assigning) setOffset(ctx context.Context, tx pgx.Tx, number int16, p *p
 			slog.Int64("next", p.next), slog.Int64("start", p.Start), slog.Int64("end", p.End),
 		}})
 	}
-	remembered := p.next
-	switch {
-	case p.next > p.End:
+	remembered, partition := p.next, partitionName(p.Topic, p.Partition)
+	if err := basis.Reached(basis.ErrBeyondEnd, "the end of "+partition+":", p.next, p.End); err != nil {
 		alarm(AlarmBeyondEnd, true)
-		return fmt.Errorf("%w: %s ends at %d, to be read on at %d", driver.ErrBeyondEnd,
-			partitionName(p.Topic, p.Partition), p.End, p.next)
-	case p.next < p.Start:
-		refused := a.cfg.RefuseMissing
-		alarm(AlarmMissing, refused)
-		if refused {
-			return fmt.Errorf("%w: %s starts at %d, to be read on at %d", driver.ErrMissing,
-				partitionName(p.Topic, p.Partition), p.Start, p.next)
+		return err
+	}
+	if p.next < p.Start {
+		alarm(AlarmMissing, a.cfg.RefuseMissing)
+		if a.cfg.RefuseMissing {
+			return basis.Refuse(basis.ErrMissing, fmt.Sprintf("%s starts at %d, to be read on at %d", partition, p.Start, p.next))
 		}
 		p.next = p.Start
 	}

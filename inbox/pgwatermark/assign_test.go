@@ -184,7 +184,7 @@ func TestI8_LogThatEndsBeforeTheWatermark(t *testing.T) {
 
 	_, err := w.Assigned(t.Context(), []driver.Assignment{whole(5)})
 	require.ErrorIs(t, err, driver.ErrBeyondEnd)
-	require.ErrorContains(t, err, `partition 0 of topic "events" ends at 5, to be read on at 6`)
+	require.ErrorContains(t, err, `the end of partition 0 of topic "events": 6 was reached, and it is at 5`)
 	require.Equal(t, []alarm{{
 		Kind: pgwatermark.AlarmBeyondEnd, Consumer: "c", Topic: wmTopic, Source: wmSource, Next: 6, End: 5, Refused: true,
 	}}, heard.take())

@@ -60,9 +60,12 @@ func storedSource(topic, source string, partition int32) (pgtype.UUID, error) {
 // verdict is what it means that a claim found nothing to update. Next is what is
 // remembered of the partition, current the source of the topic, nil for nothing.
 func (at place) verdict(next *int64, current *string) (driver.Status, error) {
+	if next == nil && current != nil {
+		if err := sameSource(at.Topic, *current, at.Source); err != nil {
+			return 0, err
+		}
+	}
 	switch {
-	case next == nil && current != nil && *current != at.Source:
-		return 0, fmt.Errorf("%w: topic %.200q was %.200q and is %.200q", driver.ErrSourceChanged, at.Topic, *current, at.Source)
 	case next == nil:
 		return 0, fmt.Errorf("%w: partition %d of topic %.200q", driver.ErrNotAssigned, at.Partition, at.Topic)
 	case *next > at.Offset:

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -77,10 +78,15 @@ func (a *assigning) newSource(ctx context.Context, tx pgx.Tx, number int16, p *p
 			slog.String("source", p.Source), slog.Bool("refused", refused), slog.String("known_source", known),
 		}})
 		if refused {
-			return fmt.Errorf("%w: topic %.200q was %.200q and is %.200q", driver.ErrSourceChanged, p.Topic, known, p.Source)
+			return sameSource(p.Topic, known, p.Source)
 		}
 	}
 	return a.replaceSource(ctx, tx, number, p.Topic, p.source, known)
+}
+
+// sameSource refuses a topic that is another log than the one which is known.
+func sameSource(topic, known, source string) error {
+	return basis.Same(basis.ErrSourceChanged, fmt.Sprintf("topic %.200q", topic), known, source)
 }
 
 // replaceSource makes source the topic's current one.

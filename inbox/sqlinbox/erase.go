@@ -11,15 +11,14 @@ import (
 	"github.com/leat-go/leat/internal/erase"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/sqlstore"
+	outboxdriver "github.com/leat-go/leat/outbox/driver"
 )
 
-var _ erase.Eraser = (*operators)(nil)
+var _ outboxdriver.Eraser = (*operators)(nil)
 
 const (
 	// eraseAtOnce is how many ids one statement has, and how many rows one transaction changes.
 	eraseAtOnce = 500
-	// erasedReason stands in the audit where a reason or an error stood.
-	erasedReason = "erased"
 )
 
 // erasable is a parked message that is to be deleted.
@@ -36,17 +35,20 @@ type noted struct {
 	id     []byte // as it is stored
 }
 
-// Erase implements erase.Eraser, for all consumers. The ids of messages stay, so that what comes again
+// Erase implements outboxdriver.Eraser, for all consumers. The ids of messages stay, so that what comes again
 // is a duplicate.
-func (a *operators) Erase(ctx context.Context, r erase.Request) (found erase.Found, err error) {
+func (a *operators) Erase(ctx context.Context, r outboxdriver.EraseRequest) (found outboxdriver.Erased, err error) {
+	if err := erase.Check(&r); err != nil {
+		return found, err
+	}
 	parked, err := a.findParked(ctx, &r)
 	if err != nil {
 		return found, err
 	}
 	for _, p := range parked {
-		found.Add(erase.Parked, p.id, p.key.Topic)
+		erase.Add(&found, erase.Parked, p.id, p.key.Topic)
 	}
-	all := r.With(found.IDs)
+	all := erase.With(r, found.IDs)
 	notes, err1 := a.findNoted(ctx, all.IDs, "erase_notes_find")
 	attempts, err2 := a.findNoted(ctx, all.IDs, "erase_attempts_find", []byte(noErrors))
 	entries, err3 := a.findAudited(ctx, &all)
@@ -55,16 +57,16 @@ func (a *operators) Erase(ctx context.Context, r erase.Request) (found erase.Fou
 			return found, err
 		}
 	}
-	found.Count(erase.Notes, len(notes))
-	found.Count(erase.Attempts, len(attempts))
-	found.Count(erase.Audit, len(entries))
+	erase.Count(&found, erase.Notes, len(notes))
+	erase.Count(&found, erase.Attempts, len(attempts))
+	erase.Count(&found, erase.Audit, len(entries))
 	if r.DryRun {
 		return found, nil
 	}
 	return found, a.Describe(a.eraseFound(ctx, &all, parked, notes, attempts, entries))
 }
 
-func (a *operators) eraseFound(ctx context.Context, r *erase.Request, parked []erasable, notes, attempts []noted, entries []int64) error {
+func (a *operators) eraseFound(ctx context.Context, r *outboxdriver.EraseRequest, parked []erasable, notes, attempts []noted, entries []int64) error {
 	if err := a.eraseAudited(ctx, entries); err != nil {
 		return err
 	}
@@ -152,7 +154,7 @@ func eachPart[T any](ctx context.Context, a *operators, rows []T, change func(tx
 
 // mayMatch is the condition of rows that may match r, by the column of their id: those that do are told
 // by r itself.
-func mayMatch(r *erase.Request, prefix string) (text string, args []any) {
+func mayMatch(r *outboxdriver.EraseRequest, prefix string) (text string, args []any) {
 	if r.Header != "" || len(r.IDs) > eraseAtOnce {
 		return "1 = 1", nil
 	}
@@ -166,7 +168,7 @@ func mayMatch(r *erase.Request, prefix string) (text string, args []any) {
 	return text, args
 }
 
-func (a *operators) findParked(ctx context.Context, r *erase.Request) (all []erasable, err error) {
+func (a *operators) findParked(ctx context.Context, r *outboxdriver.EraseRequest) (all []erasable, err error) {
 	text, args := mayMatch(r, "p.")
 	err = a.QueryEach(ctx, func(scan sqlstore.Scanner) error {
 		var p erasable
@@ -179,7 +181,7 @@ func (a *operators) findParked(ctx context.Context, r *erase.Request) (all []era
 			said, _, _ := parkjson.DecodeMetadata(string(metadata), nil)
 			return said
 		}
-		if r.Matches(p.id, p.key.Topic, p.key.Name, headers) {
+		if erase.Matches(r, p.id, p.key.Topic, p.key.Name, headers) {
 			all = append(all, p)
 		}
 		return nil
@@ -209,14 +211,14 @@ func (a *operators) findNoted(ctx context.Context, of []string, statement string
 
 // findAudited returns the entries of the audit that tell more of what r selects than who did what to
 // which id.
-func (a *operators) findAudited(ctx context.Context, r *erase.Request) (all []int64, err error) {
+func (a *operators) findAudited(ctx context.Context, r *outboxdriver.EraseRequest) (all []int64, err error) {
 	text, args := mayMatch(r, "")
 	err = a.QueryEach(ctx, func(scan sqlstore.Scanner) error {
 		var no int64
 		var id, topic, key, details, reason []byte
 		err := scan(&no, &id, &topic, &key, &details, &reason)
-		more := len(key) > 0 || len(details) > 0 || string(reason) != erasedReason
-		if err == nil && more && r.Matches(string(id), string(topic), string(key), nil) {
+		more := len(key) > 0 || len(details) > 0 || string(reason) != erase.Reason
+		if err == nil && more && erase.Matches(r, string(id), string(topic), string(key), nil) {
 			all = append(all, no)
 		}
 		return err
@@ -226,7 +228,7 @@ func (a *operators) findAudited(ctx context.Context, r *erase.Request) (all []in
 
 func (a *operators) eraseAudited(ctx context.Context, nos []int64) error {
 	return eachPart(ctx, a, nos, func(tx *sql.Tx, no int64) error {
-		_, err := a.Exec(ctx, tx, "erase_audit", []byte{}, []byte(erasedReason), no)
+		_, err := a.Exec(ctx, tx, "erase_audit", []byte{}, []byte(erase.Reason), no)
 		return err
 	})
 }

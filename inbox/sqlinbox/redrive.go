@@ -184,9 +184,29 @@ func (s *store) FailRedriven(ctx context.Context, r driver.Redriven, failed driv
 	})
 }
 
-// RecoverRedriven implements driver.Parker.
-func (s *store) RecoverRedriven(ctx context.Context) (n int, err error) {
+// QueuedKeys implements driver.Parker.
+func (s *store) QueuedKeys(ctx context.Context, limit int) (keys []driver.Key, all bool, err error) {
 	number, err := s.ready(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	looked := 0
+	err = s.QueryEach(ctx, func(scan sqlstore.Scanner) error {
+		var topic, name []byte
+		var n int
+		err := scan(&topic, &name, &n)
+		keys, looked = append(keys, driver.Key{Topic: string(topic), Name: string(name)}), looked+n
+		return err
+	}, s.SQL["queued_keys"], number, limit)
+	return keys, looked < limit, err
+}
+
+// RecoverRedriven implements driver.Parker.
+func (s *store) RecoverRedriven(ctx context.Context, within time.Duration) (n int, err error) {
+	number, err := s.ready(ctx)
+	if err == nil {
+		_, err = s.Exec(ctx, s.DB, "redrive_hasten", number, max(within, 2*pickedFor).Microseconds())
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/basis"
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/outbox"
 )
@@ -25,7 +27,7 @@ type processor struct {
 type tier struct {
 	Cache
 
-	until atomic.Int64 // Unix nanoseconds
+	until atomic.Int64 // by clocks.Passed
 }
 
 // New returns a Runner that asks the caches of cfg before in, such as the Processor of a
@@ -90,9 +92,16 @@ func (p *processor) skip(ctx context.Context, id string) bool {
 			continue
 		}
 		e.Outlived = true
-		if now, err := p.scopes.now(ctx); err == nil && now == scope {
+		now, err := p.scopes.now(ctx)
+		if err == nil {
+			err = basis.Same(basis.ErrOtherHistory, "scope", scope, now)
+		}
+		if err == nil {
 			e.Skipped, e.Outlived = true, false
 			p.remember(ctx, p.tiers[:i], id, scope)
+		} else {
+			p.cfg.Logger.DebugContext(ctx, "inbox cache is not believed",
+				slog.String("consumer", e.Consumer), slog.String("message_id", id), slog.Any("error", err))
 		}
 		break
 	}
@@ -122,13 +131,13 @@ func (p *processor) remember(ctx context.Context, tiers []*tier, id, scope strin
 // call calls a cache, unless it failed a moment ago. It goes on when the
 // delivery's context has ended: what is committed is worth remembering.
 func (p *processor) call(ctx context.Context, t *tier, what string, f func(ctx context.Context) error) {
-	if time.Now().UnixNano() < t.until.Load() {
+	if until := t.until.Load(); until != 0 && int64(clocks.Passed()) < until {
 		return
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.CacheTimeout)
 	defer cancel()
 	if err := f(bounded); err != nil {
-		t.until.Store(time.Now().Add(p.cfg.RetryAfter).UnixNano())
+		t.until.Store(int64(clocks.Passed() + p.cfg.RetryAfter))
 		p.cfg.Logger.WarnContext(ctx, "inbox cache failed, the database is asked instead",
 			slog.String("consumer", p.in.Consumer()), slog.String("operation", what), slog.Any("error", err))
 	}

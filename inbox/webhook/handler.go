@@ -27,7 +27,7 @@ type handler struct {
 	slots  chan struct{}
 
 	unverified atomic.Int64 // since the last line of the log
-	logged     atomic.Int64 // when that was, in Unix seconds
+	logged     atomic.Int64 // when that was, by clocks.Passed
 }
 
 // New returns a handler of the webhooks of one sender, which is safe for concurrent use. It

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/hooks"
 )
 
@@ -31,9 +32,9 @@ type RequestEvent struct {
 	Err error
 }
 
-// quietSeconds is the time between two lines about requests that are not verified:
+// quiet is the time between two lines about requests that are not verified:
 // anybody can send such requests.
-const quietSeconds = 10
+const quiet = 10 * time.Second
 
 func (h *handler) observe(ctx context.Context, began time.Time, e *RequestEvent) {
 	e.Took = time.Since(began)
@@ -51,8 +52,8 @@ func (h *handler) log(ctx context.Context, e *RequestEvent) {
 		return
 	}
 	refused := h.unverified.Add(1)
-	now, last := time.Now().Unix(), h.logged.Load()
-	if now-last < quietSeconds || !h.logged.CompareAndSwap(last, now) {
+	now, last := int64(clocks.Passed()), h.logged.Load()
+	if last != 0 && now-last < int64(quiet) || !h.logged.CompareAndSwap(last, now) {
 		return
 	}
 	h.unverified.Add(-refused)

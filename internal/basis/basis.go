@@ -1,5 +1,6 @@
-// Package basis compares what a stored position rests on with what is there now: the
-// cluster, the log, its numbers. It knows no database: stores keep and read the facts.
+// Package basis compares what a stored position, or the memory of an inbox, rests on with what
+// is there now: the cluster, the log, its numbers. It knows no database: stores keep and read
+// the facts.
 //
 // A fact is declared once, in facts.go, with its class, its text and the ways on. What it is
 // called in an error, in the suite and in docs/moved.md is made from there.
@@ -20,6 +21,9 @@ const (
 	Identity Class = "identity"
 	// Monotone is of a fact that must not go back.
 	Monotone Class = "monotone"
+	// Meaning is of a fact that whoever configures a relay decides. A change that loses
+	// nothing is logged, one that leaves messages behind is refused with their number.
+	Meaning Class = "meaning"
 )
 
 // FactError is a fact, and the error of one that has changed: errors.Is finds it in what

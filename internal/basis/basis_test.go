@@ -44,6 +44,42 @@ func TestO2_Comparisons(t *testing.T) {
 	require.False(t, basis.IsMoved(errors.ErrUnsupported))
 }
 
+// TestO2_Topics: fewer topics are refused while messages of the others wait.
+func TestO2_Topics(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		then, now      []string
+		same           bool
+		leaves, passes []string // of the topics a and b
+	}{
+		{nil, nil, true, nil, nil},
+		{nil, []string{"x", "*"}, true, nil, nil},
+		{[]string{"a", "b"}, []string{"b", "a", "b"}, true, nil, nil},
+		{nil, []string{"a"}, false, []string{"b"}, nil},
+		{[]string{"a"}, []string{"a*"}, false, nil, nil},
+		{[]string{"a"}, []string{"b"}, false, []string{"a"}, []string{"b"}},
+		{[]string{"b"}, nil, false, nil, []string{"a"}},
+	} {
+		change := basis.Topics{Group: "g", Then: c.then, Now: c.now}
+		require.Equal(t, c.same, basis.SameTopics(c.then, c.now), change)
+		var leaves, passes []string
+		for _, topic := range []string{"a", "b"} {
+			if change.Leaves(topic) {
+				leaves = append(leaves, topic)
+			}
+			if change.Passes(topic) {
+				passes = append(passes, topic)
+			}
+		}
+		require.Equal(t, c.leaves, leaves, change)
+		require.Equal(t, c.passes, passes, change)
+		require.NoError(t, change.Err())
+		change.Left = 3
+		require.ErrorIs(t, change.Err(), basis.ErrOtherTopics)
+		require.ErrorContains(t, change.Err(), ": 3 wait: ")
+	}
+}
+
 // TestFacts: each says what is wrong and what to do, and where it is compared.
 func TestFacts(t *testing.T) {
 	t.Parallel()

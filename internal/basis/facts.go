@@ -1,5 +1,10 @@
 package basis
 
+import (
+	"cmp"
+	"strings"
+)
+
 // Use is a fact in a store.
 type Use struct {
 	Store Store
@@ -7,11 +12,11 @@ type Use struct {
 	Noted, Seen string
 	// At are the places at which they are compared.
 	At []Place
-	// Test notices a change that the suite of outboxes cannot make. Empty if it can.
+	// Test notices a change that no suite makes from the table. Empty if one does.
 	Test string
 }
 
-// Store is a store in which positions are kept.
+// Store is where positions, or the memory of an inbox, are kept.
 type Store string
 
 const (
@@ -21,16 +26,24 @@ const (
 	SQL Store = "MySQL, MariaDB, SQLite"
 	// Forwarder is wmforward.
 	Forwarder Store = "Watermill's table in PostgreSQL"
+	// Memory is memoutbox.
+	Memory Store = "memory"
+	// Watermarks is pgwatermark.
+	Watermarks Store = "offsets of an inbox in PostgreSQL"
+	// Caches are those of twotier, in front of pginbox.
+	Caches Store = "caches in front of an inbox in PostgreSQL"
 )
 
 // Place is where a fact is compared.
 type Place string
 
 const (
-	// Begin is the start of a relay and of each of its terms.
+	// Begin is the start of a relay and of each of its terms, or a partition that is assigned.
 	Begin Place = "begin"
 	// Page is a page or a window that is opened, by a statement that is run anyway.
 	Page Place = "page"
+	// Claim is a message that an inbox claims, by a statement that is run anyway.
+	Claim Place = "claim"
 	// Sink is a position that a sink has kept.
 	Sink Place = "sink"
 	// Replay is the start of a replay, and its new connections.
@@ -92,14 +105,20 @@ var (
 		Name: "Sent", Class: Monotone,
 		Says: "the database went back behind what was sent (a failover that lost commits, a restored backup)",
 		Do:   "stop the relays, remove the group's positions from the sink, then Rebase",
-		Uses: []Use{{PostgreSQL, "the sink", "each position", []Place{Sink}, "TestO2_SeekRefusesADatabaseThatWentBack"}},
+		Uses: []Use{
+			{PostgreSQL, "the sink", "each position", []Place{Sink}, "O2_SeekRefusesWhatWasLost"},
+			{Memory, "the sink", "the position", []Place{Sink}, "O2_SeekRefusesWhatWasLost"},
+		},
 	}
 	// ErrSinkWentBack is a sink that has lost what it had.
 	ErrSinkWentBack = &FactError{
 		Name: "Sink", Class: Monotone,
 		Says: "the sink's position is behind the stored one: the sink has lost records",
 		Do:   "if you have removed its position, start the relays once with relay.Config.AdoptPosition; if not, find out what it has lost",
-		Uses: []Use{{PostgreSQL, "each position", "the sink", []Place{Sink}, "TestO2_SeekRefuses"}},
+		Uses: []Use{
+			{PostgreSQL, "each position", "the sink", []Place{Sink}, "O2_SeekRefusesWhatIsBehind"},
+			{Memory, "the position", "the sink", []Place{Sink}, "O2_SeekRefusesWhatIsBehind"},
+		},
 	}
 	// ErrSubscribed is a log that a subscription writes to. The rows carry numbers and
 	// transaction ids of the server where they were written, and both mean nothing here.
@@ -112,11 +131,78 @@ var (
 			{Forwarder, "–", "`pg_subscription_rel`", []Place{Begin}, "TestO2_TargetOfASubscriptionIsRefused"},
 		},
 	}
+	// ErrSourceChanged is a topic that is another log than the one that an inbox has read.
+	ErrSourceChanged = &FactError{
+		Name: "Topic", Class: Identity,
+		Says: "the topic is not the one that is remembered",
+		Do:   "find out whether it was made again, or is that of another cluster, then AcceptSource",
+		Uses: []Use{{Watermarks, "each topic", "the broker's id of the topic", []Place{Begin, Claim}, ""}},
+	}
+	// ErrBeyondEnd is a log that ends before the offset of an inbox.
+	ErrBeyondEnd = &FactError{
+		Name: "End", Class: Monotone,
+		Says: "the remembered offset is beyond the end of the log",
+		Do:   "find out what the log has lost, then SetWatermark",
+		Uses: []Use{{Watermarks, "each partition", "the end of the log", []Place{Begin}, ""}},
+	}
+	// ErrMissing is a log that begins behind the offset of an inbox.
+	ErrMissing = &FactError{
+		Name: "Unread", Class: Monotone,
+		Says: "the log has dropped messages that were not processed",
+		Do:   "find out what is lost, then SetWatermark",
+		Uses: []Use{{Watermarks, "each partition", "the start of the log", []Place{Begin}, "TestI8_LogThatHasDroppedMessages"}},
+	}
+	// ErrGap is a session that is ahead of what its inbox remembers.
+	ErrGap = &FactError{
+		Name: "Processed", Class: Monotone,
+		Says: "an earlier message of the partition was not processed",
+		Do:   "nothing: the subscriber reads on where the inbox stands",
+		Uses: []Use{{Watermarks, "the session", "each partition", []Place{Claim}, ""}},
+	}
+	// ErrOtherHistory is an entry of a cache about a commit that the database may have lost.
+	ErrOtherHistory = &FactError{
+		Name: "History", Class: Identity,
+		Says: "the message was committed in another history of the database",
+		Do:   "nothing: the database is asked",
+		Uses: []Use{{Caches, "each entry", "`Inbox.Scope`", []Place{Claim}, ""}},
+	}
 )
+
+// ErrOtherTopics is a group that is to read other topics, while messages of the former ones
+// wait.
+var ErrOtherTopics = &FactError{
+	Name: "Topics", Class: Meaning,
+	Says: "messages wait of topics that the group does not read any more",
+	Do:   "let it read these topics, too, until they are sent, or leave them behind by leat groups set-topics",
+	Uses: []Use{
+		{PostgreSQL, "the lease of each slot", "`SourceConfig.Topics`", []Place{Begin}, "O2_NarrowerTopicsLeaveNothingBehind"},
+		{SQL, "the group", "`SourceConfig.Topics`", []Place{Begin}, "O2_NarrowerTopicsLeaveNothingBehind"},
+	},
+}
 
 // Facts returns all facts.
 func Facts() []*FactError {
-	return []*FactError{ErrOtherCluster, ErrLogRestarted, ErrWentBack, ErrNumberedTwice, ErrBehindSink, ErrSinkWentBack, ErrSubscribed}
+	return []*FactError{
+		ErrOtherCluster, ErrLogRestarted, ErrWentBack, ErrNumberedTwice, ErrBehindSink, ErrSinkWentBack, ErrSubscribed,
+		ErrSourceChanged, ErrBeyondEnd, ErrMissing, ErrGap,
+		ErrOtherHistory, ErrOtherTopics,
+	}
+}
+
+// Find returns the fact that a text is about: what is wrong as status has it, or an error.
+func Find(text string) (*FactError, bool) {
+	for _, f := range Facts() {
+		if strings.Contains(text, f.Says) {
+			return f, true
+		}
+	}
+	return nil, false
+}
+
+// Check returns what the suites' checks of the fact are called in a store, before the place.
+func (f *FactError) Check(s Store) string {
+	rule := cmp.Or(map[Store]string{Watermarks: "I8", Caches: "I9"}[s], "O2")
+	return rule + "_Moved" + f.Name
 }
 
 // In returns how a store uses the fact.

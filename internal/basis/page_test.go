@@ -33,6 +33,28 @@ func TestPage(t *testing.T) {
 	require.Equal(t, page, string(raw), "write it again: go test ./internal/basis -run TestPage -update")
 }
 
+// TestSQLSaysTheSame: what status shows of a position comes from SQL, which has texts of the table
+// and no others.
+func TestSQLSaysTheSame(t *testing.T) {
+	t.Parallel()
+	for file, facts := range map[string][]*basis.FactError{
+		"pgoutbox/migrations/00001_outbox.sql": {basis.ErrOtherCluster, basis.ErrLogRestarted, basis.ErrWentBack, basis.ErrNumberedTwice},
+		"pgoutbox/sql/slots.sql":               {basis.ErrNumberedTwice},
+		"wmforward/sql/stats.sql":              {basis.ErrOtherCluster},
+	} {
+		raw, err := os.ReadFile("../../outbox/" + file)
+		require.NoError(t, err)
+		for _, f := range facts {
+			require.Contains(t, string(raw), "THEN '"+strings.ReplaceAll(f.Says, "'", "''")+"'", file)
+			found, ok := basis.Find("slot 0: " + f.Says + ", or so")
+			require.True(t, ok)
+			require.Equal(t, f, found)
+		}
+	}
+	_, ok := basis.Find("something else")
+	require.False(t, ok)
+}
+
 func tables() string {
 	var says, where strings.Builder
 	for _, f := range basis.Facts() {
@@ -40,7 +62,7 @@ func tables() string {
 		for _, u := range f.Uses {
 			test := u.Test
 			if test == "" {
-				test = "O2_Moved" + f.Name + "…"
+				test = f.Check(u.Store) + "…"
 			}
 			at := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(u.At)), ", "), "[]")
 			fmt.Fprintf(&where, "| %s | %s | %s | %s | %s | %s | `%s` |\n", f.Name, u.Store, f.Class, u.Noted, u.Seen, at, test)

@@ -102,3 +102,26 @@ func (w *Watch) Limit(from, to time.Time) time.Time {
 	w.reached = to
 	return to
 }
+
+// began is when this process has begun.
+var began = time.Now() //nolint:gochecknoglobals // a process begins once
+
+// Come returns a time that has come for certain by this process: what its clock says, and no later than what a
+// monotonic clock says has passed since it began. What is to be remembered for a while is forgotten once a database's
+// clock and this one are past its end, and stored with an end that is the later by both: so it takes two clocks to
+// forget too early. A machine that sleeps makes it later.
+func Come() time.Time {
+	now := time.Now()
+	return came(began.Round(0), now.Round(0), now.Sub(began))
+}
+
+// Passed returns how much time has passed by a monotonic clock since this process began: what is to be compared later, and
+// is not to be changed by a clock that somebody sets, where a time.Time cannot be kept.
+func Passed() time.Duration { return time.Since(began) }
+
+func came(began, now time.Time, passed time.Duration) time.Time {
+	if latest := began.Add(passed); latest.Before(now) {
+		return latest
+	}
+	return now
+}

@@ -53,6 +53,17 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+func TestCame(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct{ now, want time.Duration }{
+		"it goes evenly": {time.Minute, time.Minute}, "it is ahead": {time.Hour, time.Minute}, "it is behind": {-time.Hour, -time.Hour},
+	} {
+		require.Equal(t, at.Add(c.want), clocks.Came(at, at.Add(c.now), time.Minute), name)
+	}
+	require.WithinDuration(t, time.Now(), clocks.Come(), time.Second)
+}
+
 func TestWatch_Limit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,35 +1,50 @@
-// Package erase is what a store is asked to delete of a person, and what it has found.
+// Package erase is what stores do alike to delete what they store of a person (S19).
 package erase
 
 import (
-	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/leat-go/leat/internal/topics"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Request selects messages in three ways, and asks to delete what is stored of them. Ids stay, so
-// that a message which comes again does not run again.
-type Request struct {
-	// Actor and Reason go into the audit.
-	Actor, Reason string
+// Places where a message is stored, or what is known of it.
+const (
+	Log      = "log"
+	Held     = "held"
+	Dead     = "dead"
+	Delayed  = "delayed"
+	Audit    = "audit"
+	Parked   = "parked"
+	Notes    = "notes"
+	Attempts = "attempts"
+	// Counters are the numbers that keys of DynamoDB have.
+	Counters = "counters"
+)
 
-	// Key selects the messages with this key, whose topic matches the pattern Topic; "" matches
-	// all.
-	Key, Topic string
-	// IDs selects the messages with one of these ids.
-	IDs []string
-	// Header selects the messages with this header whose value is Value.
-	Header, Value string
+// Reason stands in the audit where a reason or an error stood.
+const Reason = "erased"
 
-	// DryRun finds, and deletes nothing.
-	DryRun bool
-	// Progress is told how far the log was looked through, in its numbers. It may be nil.
-	Progress func(done, total int64)
+// Check refuses a request that selects nothing, has no actor or reason, or whose reason names who is
+// erased: it stays in the audit.
+func Check(r *driver.EraseRequest) error {
+	if r.Key == "" && len(r.IDs) == 0 && r.Header == "" || r.Topic != "" && r.Key == "" || r.Header != "" && r.Value == "" {
+		return fmt.Errorf("%w: select by Key, by IDs, or by Header and Value; a Topic needs a Key", admin.ErrInvalidRequest)
+	}
+	for _, text := range []string{r.Key, r.Value} {
+		if text != "" && strings.Contains(strings.ToLower(r.Reason), strings.ToLower(text)) {
+			return fmt.Errorf("%w: Reason = %.200q: must not name who is erased: it stays in the audit", admin.ErrInvalidRequest, r.Reason)
+		}
+	}
+	by := admin.By{Actor: r.Actor, Reason: r.Reason}
+	return admin.Complete(&by)
 }
 
-// Matches reports whether a message is selected. Headers are asked for only if they decide.
-func (r Request) Matches(id, topic, key string, headers func() map[string]string) bool {
+// Matches reports whether r selects a message. It asks for headers only if they decide.
+func Matches(r *driver.EraseRequest, id, topic, key string, headers func() map[string]string) bool {
 	switch {
 	case r.Key != "" && r.Key == key && (r.Topic == "" || topics.Match(r.Topic, topic)):
 		return true
@@ -43,7 +58,7 @@ func (r Request) Matches(id, topic, key string, headers func() map[string]string
 }
 
 // With returns r with more ids, each once.
-func (r Request) With(ids []string) Request {
+func With(r driver.EraseRequest, ids []string) driver.EraseRequest {
 	r.IDs = slices.Concat(r.IDs, ids)
 	slices.Sort(r.IDs)
 	r.IDs = slices.Compact(r.IDs)
@@ -51,40 +66,18 @@ func (r Request) With(ids []string) Request {
 }
 
 // Walked tells how far the log was looked through.
-func (r Request) Walked(done, total int64) {
+func Walked(r *driver.EraseRequest, done, total int64) {
 	if r.Progress != nil {
 		r.Progress(done, total)
 	}
 }
 
-// Places where a message is stored, or what is known of it.
-const (
-	Log      = "log"
-	Held     = "held"
-	Dead     = "dead"
-	Delayed  = "delayed"
-	Audit    = "audit"
-	Parked   = "parked"
-	Notes    = "notes"
-	Attempts = "attempts"
-)
-
-// Found is what was found, or deleted.
-type Found struct {
-	// Rows is the number of rows by place.
-	Rows map[string]int
-	// Topics is the number of rows with a message, by topic.
-	Topics map[string]int
-	// IDs are those of the messages, sorted, each once.
-	IDs []string
-}
-
 // Add counts a row with a message.
-func (f *Found) Add(place, id, topic string) {
+func Add(f *driver.Erased, place, id, topic string) {
 	if f.Topics == nil {
 		f.Topics = map[string]int{}
 	}
-	f.Count(place, 1)
+	Count(f, place, 1)
 	f.Topics[topic]++
 	if at, known := slices.BinarySearch(f.IDs, id); !known && id != "" {
 		f.IDs = slices.Insert(f.IDs, at, id)
@@ -92,7 +85,7 @@ func (f *Found) Add(place, id, topic string) {
 }
 
 // Count counts rows that have no message.
-func (f *Found) Count(place string, rows int) {
+func Count(f *driver.Erased, place string, rows int) {
 	if f.Rows == nil {
 		f.Rows = map[string]int{}
 	}
@@ -102,9 +95,9 @@ func (f *Found) Count(place string, rows int) {
 }
 
 // Merge adds what another look has found.
-func (f *Found) Merge(other Found) {
+func Merge(f *driver.Erased, other driver.Erased) {
 	for place, n := range other.Rows {
-		f.Count(place, n)
+		Count(f, place, n)
 	}
 	for topic, n := range other.Topics {
 		if f.Topics == nil {
@@ -112,12 +105,5 @@ func (f *Found) Merge(other Found) {
 		}
 		f.Topics[topic] += n
 	}
-	f.IDs = Request{IDs: f.IDs}.With(other.IDs).IDs
-}
-
-// Eraser is an outbox or an inbox that can delete what it stores of messages.
-type Eraser interface {
-	// Erase deletes what is selected, or finds it in a dry run. Each transaction notes in the audit
-	// what it deletes. Called again it goes on where it has failed.
-	Erase(ctx context.Context, r Request) (Found, error)
+	f.IDs = With(driver.EraseRequest{IDs: f.IDs}, other.IDs).IDs
 }

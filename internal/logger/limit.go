@@ -201,13 +201,13 @@ func causeOf(r slog.Record) (why string, repeats bool) {
 		return true
 	})
 	if err.Len() > 0 {
-		return operation.String() + withoutNumbers(err.String()), repeats
+		return operation.String() + WithoutNumbers(err.String()), repeats
 	}
-	return operation.String() + withoutNumbers(subject.String()), repeats
+	return operation.String() + WithoutNumbers(subject.String()), repeats
 }
 
-// withoutNumbers returns the first maxCauseBytes of text with # in place of each number.
-func withoutNumbers(text string) string {
+// WithoutNumbers returns the first maxCauseBytes of text with # in place of each number.
+func WithoutNumbers(text string) string {
 	short := make([]byte, 0, min(len(text), maxCauseBytes))
 	for i := 0; i < len(text) && len(short) < maxCauseBytes; i++ {
 		switch b := text[i]; {

@@ -184,6 +184,30 @@ func (d *Database) Set(tb testing.TB, settings ...string) {
 	d.Pool.Reset()
 }
 
+// ClockOff returns a pool of sessions whose clock is off by an interval, such as "30 days". Defaults of columns and views
+// go by the right one.
+func (d *Database) ClockOff(tb testing.TB, by string) *pgxpool.Pool {
+	tb.Helper()
+	config := d.Pool.Config()
+	config.ConnConfig.RuntimeParams["clock.off"] = by
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(pool.Close)
+	for _, name := range []string{"clock_timestamp", "statement_timestamp"} {
+		if _, err = pool.Exec(context.Background(), `DO $do$ BEGIN
+			IF to_regprocedure('pg_catalog.`+name+`_right()') IS NULL THEN
+				ALTER FUNCTION pg_catalog.`+name+`() RENAME TO `+name+`_right;
+				CREATE FUNCTION pg_catalog.`+name+`() RETURNS timestamptz LANGUAGE sql AS
+					$$ SELECT pg_catalog.`+name+`_right() + coalesce(nullif(current_setting('clock.off', true), ''), '0')::interval $$;
+			END IF; END $do$`); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return pool
+}
+
 // strangers are objects of a role that may CREATE in the schema public and nothing else. All of
 // them match some arguments better than what PostgreSQL has under the same name. A function
 // notes that it was called, an aggregate that a view was made with it.

@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -60,7 +61,8 @@ vm_memory_high_watermark.absolute = 1GB
 `, port, s.management, s.conf)
 
 	return plan{
-		Files: map[string]string{rabbitConf: conf, rabbitPlugins: "[rabbitmq_management].\n"},
+		// Two processes of the script would race to make the cookie, and one reads it before it is private.
+		Files: map[string]string{rabbitConf: conf, rabbitPlugins: "[rabbitmq_management].\n", ".erlang.cookie": rand.Text()},
 		Argv:  []string{filepath.Join(s.scripts, "rabbitmq-server")},
 		Env:   s.env(dir),
 		// The virtual machine is the leader of its process group: it ends in order at SIGTERM.

@@ -6,7 +6,11 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"html"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -22,7 +26,9 @@ import (
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/middleware/content"
+	"github.com/leat-go/leat/middleware/dashboard"
 	"github.com/leat-go/leat/outbox"
+	outboxadmin "github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -34,6 +40,7 @@ type search struct {
 	kafka  *testenv.KafkaEnv
 	topics []string
 	log    *lockedBuffer
+	dash   *dashboard.Dashboard
 }
 
 type lockedBuffer struct {
@@ -47,7 +54,50 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// places returns where text stands: in tables, as text or bytes; in topics; in the log.
+// newSearch returns a search that also looks at the pages of a dashboard without keys, as one
+// who may see everything.
+func newSearch(t *testing.T, db *testenv.Database, kafka *testenv.KafkaEnv, ob *pgoutbox.Outbox) *search {
+	t.Helper()
+	s := &search{db: db, kafka: kafka, topics: []string{kafka.Topic(t, "customers", 1), kafka.Topic(t, "dead", 1)}, log: &lockedBuffer{}}
+	in, err := pginbox.NewAdmin(db.Pool, pginbox.Config{})
+	require.NoError(t, err)
+	s.dash, err = dashboard.New(dashboard.Config{
+		Outboxes: map[string]outboxadmin.Outbox{"shop": ob.Admin()}, Inboxes: map[string]admin.Inbox{"shop": in},
+		Authorize: func(*http.Request) (dashboard.Identity, error) {
+			return dashboard.Identity{Actor: "ann", Roles: dashboard.Roles(), Mode: "test"}, nil
+		},
+		Logger: slog.New(slog.NewTextHandler(s.log, nil)),
+	})
+	require.NoError(t, err)
+	return s
+}
+
+var link = regexp.MustCompile(`href="(/[^"#]*)"`)
+
+// onPages reports whether text stands on a page of the dashboard that is linked from its first,
+// or in what the API says of the same.
+func (s *search) onPages(t *testing.T, text string) bool {
+	t.Helper()
+	found, seen := false, map[string]bool{"/": true}
+	for queue := []string{"/"}; len(queue) > 0 && len(seen) < 500; queue = queue[1:] {
+		for _, path := range []string{queue[0], "/api/v1" + queue[0]} {
+			w := httptest.NewRecorder()
+			s.dash.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path, nil))
+			body := html.UnescapeString(w.Body.String())
+			found = found || strings.Contains(body, text)
+			for _, to := range link.FindAllStringSubmatch(w.Body.String(), -1) {
+				if to := html.UnescapeString(to[1]); !seen[to] && !strings.HasPrefix(to, "/assets/") {
+					seen[to], queue = true, append(queue, to)
+				}
+			}
+		}
+	}
+	require.Greater(t, len(seen), 20, "pages")
+	return found
+}
+
+// places returns where text stands: in tables, as text or bytes; in topics; on the dashboard; in
+// the log.
 func (s *search) places(t *testing.T, text string) (found []string) {
 	t.Helper()
 	rows, err := s.db.Pool.Query(t.Context(), `SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`)
@@ -68,6 +118,9 @@ func (s *search) places(t *testing.T, text string) (found []string) {
 				found = append(found, "topic "+strings.TrimPrefix(topic, s.kafka.Prefix))
 			}
 		}
+	}
+	if s.onPages(t, text) {
+		found = append(found, "dashboard")
 	}
 	if strings.Contains(s.log.String(), text) {
 		found = append(found, "log")
@@ -99,12 +152,12 @@ func (s *search) records(t *testing.T, topic string) (all []*kgo.Record) {
 func TestC27_NoClearTextAnywhere(t *testing.T) {
 	t.Parallel()
 	db, kafka := testenv.Postgres(t), testenv.Kafka(t)
-	s := &search{db: db, kafka: kafka, topics: []string{kafka.Topic(t, "customers", 1), kafka.Topic(t, "dead", 1)}, log: &lockedBuffer{}}
+	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
+	require.NoError(t, err)
+	s := newSearch(t, db, kafka, ob)
 	logger := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	keys := newKeys()
 	c := newContent(t, content.Config{Seal: &content.Seal{Keys: keys}})
-	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})
-	require.NoError(t, err)
 	require.NoError(t, ob.Migrate(t.Context()))
 	parking := newConsumer(t, db, "parking", inbox.Policy{Action: inbox.Park, Attempts: 2}, logger)
 	require.NoError(t, parking.Migrate(t.Context()))
@@ -145,7 +198,7 @@ func TestC27_NoClearTextAnywhere(t *testing.T) {
 
 	redriveOnce(t, db, parking, c.Handle(quotes))
 	require.Empty(t, s.places(t, "Lovelace"))
-	require.ElementsMatch(t, []string{"leat.outbox", "leat.inbox_parked", "topic customers"}, dedupe(s.places(t, "a text that is not sealed")))
+	require.ElementsMatch(t, []string{"leat.outbox", "leat.inbox_parked", "topic customers", "dashboard"}, dedupe(s.places(t, "a text that is not sealed")))
 }
 
 func dedupe(all []string) (once []string) {

@@ -114,7 +114,8 @@ func attributeName(name string) bool {
 	return name != "" && name != "data" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
-// envelope returns the document of structured mode. JSON stands in it byte for byte.
+// envelope returns the document of structured mode. JSON stands in it byte for byte, without the
+// spaces around it.
 func envelope(event map[string]string, data []byte) []byte {
 	names := make([]string, 0, len(event))
 	for name := range event {
@@ -129,7 +130,7 @@ func envelope(event map[string]string, data []byte) []byte {
 	switch {
 	case len(data) == 0:
 	case isJSON(event["datacontenttype"]) && event["contentkey"] == "" && json.Valid(data) && !isNull(data):
-		out = append(append(out, `,"data":`...), data...)
+		out = append(append(out, `,"data":`...), bytes.TrimSpace(data)...)
 	default:
 		out = append(out, `,"data_base64":"`...)
 		out = append(base64.StdEncoding.AppendEncode(out, data), '"')

@@ -124,6 +124,11 @@ func TestC22_AnyPayload(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, payload, string(got), "as %s", kind)
 		}
+		m := event()
+		m.Payload = []byte(" {\"a\":1}\n")
+		got, err := open(t, events(t, true), deliver(t, encode(t, events(t, true), m)))
+		require.NoError(t, err)
+		require.JSONEq(t, `{"a":1}`, string(got), "spaces around a value are not part of it")
 	}
 }
 

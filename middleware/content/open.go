@@ -106,8 +106,9 @@ func (c *Content) skips(err error) bool {
 func (c *Content) open(ctx context.Context, msg *message.Message, most int64) (back func(), err error) {
 	payload, metadata := msg.Payload, msg.Metadata
 	back = func() { msg.Payload, msg.Metadata = payload, metadata }
-	msg.Metadata = make(message.Metadata, len(metadata)+8)
-	maps.Copy(msg.Metadata, metadata)
+	if msg.Metadata = maps.Clone(metadata); msg.Metadata == nil {
+		msg.Metadata = message.Metadata{}
+	}
 	if err := c.decode(ctx, msg, most); err != nil {
 		back()
 		return nil, err

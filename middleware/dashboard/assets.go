@@ -48,7 +48,7 @@ func parsePages() (map[string]map[string]*template.Template, error) {
 func parseWith(when func(time.Time) template.HTML) (map[string]*template.Template, error) {
 	layout, err := template.New("layout.html").Funcs(template.FuncMap{
 		"when": when, "precise": precise, "dur": duration, "size": size, "dict": dict, "num": grouped, "count": count, "middle": middle,
-		"holder": holder, "tree": tree, "tabs": tabs, "title": title, "sentence": sentence, "runbook": runbook,
+		"holder": holder, "tree": tree, "tabs": tabs, "title": title, "sentence": sentence, "cause": causeOf, "runbook": runbook,
 		"places": placesOf, "query": func(pairs ...string) string {
 			q := url.Values{}
 			for i := 0; i+1 < len(pairs); i += 2 {

@@ -30,6 +30,10 @@ type change struct {
 	Selection selection `json:"selection,omitzero"`
 	// Picks are selections of one key or id each, which a form may have in place of Selection.
 	Picks []selection `json:"-"`
+	// First has a form redrive one record of the selection, and Rest is that selection once the one was chosen: what the
+	// page that follows offers.
+	First bool   `json:"-"`
+	Rest  string `json:"-"`
 	// Topics are those that are paused or resumed.
 	Topics []string `json:"topics,omitempty"`
 	MaxLag float64  `json:"max_lag_seconds,omitempty"`
@@ -65,7 +69,9 @@ type changed struct {
 	Oldest time.Time `json:"oldest,omitzero"`
 	// Others is how many of those that were changed the preview did not have: they came
 	// between the two.
-	Others int    `json:"others,omitempty"`
+	Others int `json:"others,omitempty"`
+	// Unread is how many messages a group that is removed has not read and never sends.
+	Unread int64  `json:"unread,omitempty"`
 	Token  string `json:"token,omitempty"`
 }
 
@@ -207,7 +213,7 @@ func (c *call) each(a action, o order) (all admin.Changed, err error) {
 func answer(a action, dry bool, what admin.Changed, token string) changed {
 	ids := append([]string{}, what.IDs[:min(len(what.IDs), mostIDs)]...)
 	shorten(reflect.ValueOf(ids))
-	return changed{Action: a.name, DryRun: dry, Count: what.Count, IDs: ids, Keys: what.Keys, Oldest: what.Oldest, Token: token}
+	return changed{Action: a.name, DryRun: dry, Count: what.Count, IDs: ids, Keys: what.Keys, Oldest: what.Oldest, Unread: what.Unread, Token: token}
 }
 
 // token names what was asked for and what was found. It is not a secret: who may ask for a
@@ -523,7 +529,7 @@ func setMaxLag(ctx context.Context, manager admin.Manager, o order) (admin.Chang
 }
 
 func removeGroup(ctx context.Context, manager admin.Manager, o order) (admin.Changed, error) {
-	return manager.RemoveGroup(ctx, admin.RemoveGroupRequest{By: o.by, Group: o.Group, DryRun: o.dry})
+	return manager.RemoveGroup(ctx, admin.GroupRequest{By: o.by, Group: o.Group, DryRun: o.dry})
 }
 
 func inboxRedrive(ctx context.Context, in inboxadmin.Inbox, o order) (admin.Changed, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -56,6 +57,11 @@ type Config struct {
 	// Defaults to headers that carry secrets, see DefaultRedaction.
 	Redact *Redaction
 
+	// TraceURL is the address of a trace in a viewer of traces, https or http, with {id} for the id of the trace:
+	// the header traceparent of a message becomes a link.
+	// Defaults to none.
+	TraceURL string
+
 	// OnView is called before a payload is shown or sent as a file, for those who have to keep
 	// who saw what: looking writes nothing into a store. It is called from any goroutine, with
 	// the request's context. Its error is logged, and nothing is shown: the answer is 500.
@@ -79,6 +85,8 @@ const (
 	defaultMaxShown = 64 << 10
 	mostShown       = 10 << 20
 	mostNameBytes   = 100
+	// traceID stands for the id of a trace in Config.TraceURL.
+	traceID = "{id}"
 )
 
 func (c Config) withDefaults() Config {
@@ -101,6 +109,8 @@ func (c Config) validate() error {
 		return outbox.ConfigError("Authorize", nil, "is required")
 	case !strings.HasPrefix(c.Base, "/") || !strings.HasSuffix(c.Base, "/") || strings.ContainsAny(c.Base, "{}?#% \"'<>"):
 		return outbox.ConfigError("Base", fmt.Sprintf("%q", c.Base), "must begin and end with a slash, and be a plain path")
+	case c.TraceURL != "" && !validTraceURL(c.TraceURL):
+		return outbox.ConfigError("TraceURL", fmt.Sprintf("%.200q", c.TraceURL), "must be an address of https or http with {id}")
 	case c.MaxShown < 1 || c.MaxShown > mostShown:
 		return outbox.ConfigError("MaxShown", c.MaxShown, "must be 1 to 10485760")
 	case c.Timeout < time.Millisecond:
@@ -127,6 +137,11 @@ func (c Config) validate() error {
 		}
 	}
 	return c.Redact.validate()
+}
+
+func validTraceURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && strings.Contains(text, traceID)
 }
 
 func validStore(field, name string, isNil bool) error {

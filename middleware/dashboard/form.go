@@ -28,7 +28,7 @@ func readForm(p *params) (ch change, confirmed bool, err error) {
 	for i, pattern := range ch.Topics {
 		ch.Topics[i] = strings.TrimSpace(pattern)
 	}
-	ch.Picks = p.picks()
+	ch.Picks, ch.First, ch.Rest = p.picks(), p.flag("first"), p.text("rest")
 	p.text("typed")                   // by its pattern, the browser refuses another number
 	if at := p.text("at"); at != "" { // a group of any outbox, as one choice
 		q, err := parseQuery(at)
@@ -38,7 +38,7 @@ func readForm(p *params) (ch change, confirmed bool, err error) {
 			return ch, false, err
 		}
 	}
-	confirmed = p.flag("confirmed")
+	confirmed = p.flag("confirmed") && !ch.First
 	return ch, confirmed, p.done()
 }
 
@@ -106,6 +106,11 @@ func (d confirmData) Gone() bool { return d.Action.words().gone }
 // Effects say what happens.
 func (d confirmData) Effects() []string { return d.Action.words().effects }
 
+// MayTryOne reports whether one of several records can be redriven first.
+func (d confirmData) MayTryOne() bool {
+	return d.Action.redrives() && d.Preview.Count > 1 && d.Change.Selection.filters() && len(d.Change.Picks) == 0
+}
+
 // Typed reports whether the number has to be typed: for what is lost, if it is more than one.
 func (d confirmData) Typed() bool { return d.Gone() && d.Preview.Count > 1 }
 
@@ -151,13 +156,19 @@ func (c *call) form(a action) error {
 		return err
 	}
 	c.at = place{ch.Outbox, ch.Group}
+	if ch.First {
+		if ch, err = c.firstOf(a, ch); err != nil {
+			return err
+		}
+	}
 	if !confirmed {
 		return c.confirm(http.StatusOK, a, ch, "")
 	}
+	one := c.numberOf(a, ch)
 	done, err := c.perform(a, ch)
 	switch {
 	case err == nil:
-		http.Redirect(c.w, c.r, c.back(a, ch, done), http.StatusSeeOther)
+		http.Redirect(c.w, c.r, c.back(a, ch, done, one), http.StatusSeeOther)
 		return nil
 	case errors.Is(err, errChanged), errors.Is(err, admin.ErrInvalidRequest):
 		status, _ := statusOf(err)
@@ -180,6 +191,62 @@ func (c *call) confirm(status int, a action, ch change, problem string) error {
 	}
 	c.render(c.ctx(), status, "confirm", data)
 	return nil
+}
+
+// firstOf has a change be about the first record of what it selects.
+func (c *call) firstOf(a action, ch change) (change, error) {
+	if !a.redrives() || !ch.Selection.filters() || len(ch.Picks) > 0 {
+		return ch, wrong("first", "true", "is for redriving by a filter")
+	}
+	dry := ch
+	dry.DryRun, dry.Reason = true, ""
+	found, err := c.perform(a, dry)
+	if err != nil || len(found.IDs) == 0 {
+		return ch, err
+	}
+	ch.Rest = ch.rest().Encode()
+	ch.Selection = selection{ID: found.IDs[0]}
+	return ch, nil
+}
+
+// redrives reports whether a tries again what is set aside.
+func (a action) redrives() bool { return strings.HasSuffix(a.name, ":redrive") }
+
+// rest is a filter as parameters.
+func (ch change) rest() url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{
+		"outbox": ch.Outbox, "inbox": ch.Inbox, "group": ch.Group, "consumer": ch.Consumer,
+		"topics": ch.Selection.Topics, "kind": ch.Selection.Kind, "fingerprint": ch.Selection.Fingerprint,
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if !ch.Selection.Before.IsZero() {
+		q.Set("before", ch.Selection.Before.Format(time.RFC3339Nano))
+	}
+	return q
+}
+
+// offer is what a page offers after one record of a cause was redriven: all of it.
+type offer struct {
+	Action string
+	Fields map[string]string
+}
+
+// Rest is the offer of the page, nil if it has none.
+func (p page) Rest() *offer {
+	name := p.Query.Get("did")
+	q, err := parseQuery(p.Query.Get("rest"))
+	if err != nil || len(q) == 0 || !p.MayDo(name) {
+		return nil
+	}
+	o := &offer{name, map[string]string{}}
+	for _, field := range []string{"outbox", "inbox", "group", "consumer", "topics", "kind", "fingerprint", "before"} {
+		o.Fields[field] = q.Get(field)
+	}
+	return o
 }
 
 // mostSample is how many keys a confirmation names.
@@ -206,8 +273,8 @@ func (c *call) sample(a action, ch change, ids []string) (all []keyRow, err erro
 	return all, nil
 }
 
-// back is the address of the page that a form was on, with what was done.
-func (c *call) back(a action, ch change, done changed) string {
+// back is the address of the page that a form was on, or of the one record, with what was done.
+func (c *call) back(a action, ch change, done changed, one int64) string {
 	q := url.Values{"did": {a.name}, "n": {strconv.Itoa(done.Count)}}
 	if done.Others > 0 {
 		q.Set("others", strconv.Itoa(done.Others))
@@ -221,5 +288,35 @@ func (c *call) back(a action, ch change, done changed) string {
 			q.Set(name, value)
 		}
 	}
-	return c.d.cfg.Base + a.page + "?" + q.Encode()
+	target := a.page
+	if ch.Rest != "" {
+		q.Set("rest", ch.Rest)
+		if one > 0 {
+			target = "messages/" + decimal(one)
+		}
+	}
+	return c.d.cfg.Base + target + "?" + q.Encode()
+}
+
+// numberOf is the number of the record that a change by its id is about, 0 if it is not found among the first ones.
+func (c *call) numberOf(a action, ch change) int64 {
+	if ch.Rest == "" || a.ofInbox() {
+		return 0
+	}
+	look, query := (*call).parked, url.Values{"outbox": {ch.Outbox}, "group": {cmp.Or(ch.Group, "default")}}
+	if a.page == "dead" {
+		look = (*call).dead
+	}
+	if of, err := parseQuery(ch.Rest); err == nil && of.Has("topics") {
+		query.Set("topic", of.Get("topics"))
+	}
+	held, err := also(c.apart(), look, query)
+	if err != nil {
+		return 0 // the page that follows is the list
+	}
+	i := slices.IndexFunc(held.Items, func(h heldRow) bool { return h.ID == ch.Selection.ID })
+	if i < 0 {
+		return 0
+	}
+	return held.Items[i].Seq
 }

@@ -145,6 +145,16 @@ func count(n any, one, several string) string {
 	return "1 " + one
 }
 
+// causeOf is a text of an error without what leat has put in front of it, which stands beside it in words.
+func causeOf(text string) string {
+	if _, kind, ok := strings.Cut(text, "leat: delivery failed ("); ok && strings.HasPrefix(text, "leat: ") {
+		if _, rest, ok := strings.Cut(kind, "): "); ok {
+			text = rest
+		}
+	}
+	return strings.TrimPrefix(text, "leat: ")
+}
+
 // middle shortens a text in its middle: the ends of keys and names tell them apart.
 func middle(text string) string {
 	const head, tail = 27, 20

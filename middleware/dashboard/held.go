@@ -151,6 +151,8 @@ type failuresRow struct {
 	Records     int       `json:"records"`
 	First       time.Time `json:"first"`
 	Last        time.Time `json:"last"`
+	// Again is how many of the records were redriven and have failed again.
+	Again int `json:"again,omitempty"`
 }
 
 func (c *call) failures() (list[failuresRow], error) {

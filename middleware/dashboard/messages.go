@@ -28,10 +28,14 @@ func recordOf(r outbox.Record) recordRow {
 	return recordRow{r.Seq, r.ID, r.Topic, r.Key, r.Type, r.OccurredAt, r.CreatedAt}
 }
 
+// pageScan is how many messages a page looks at in each log: more would take longer than people wait. It says how far it
+// has looked, and goes on.
+const pageScan = 50_000
+
 // messages searches the log.
 func (c *call) messages() (list[recordRow], error) {
 	q := admin.MessageQuery{
-		Topic: c.q.text("topic"), Key: c.q.text("key"), Type: c.q.text("type"), From: c.q.time("from"), To: c.q.time("to"),
+		Topic: c.q.text("topic"), Key: c.q.text("key"), KeyPrefix: c.q.text("key_prefix"), Type: c.q.text("type"), From: c.q.time("from"), To: c.q.time("to"),
 		After: c.q.number("after"), Newest: !c.q.flag("oldest"), Limit: c.q.limit(), OmitPayload: true,
 	}
 	_, ob, err := c.outbox()
@@ -46,6 +50,9 @@ func (c *call) messages() (list[recordRow], error) {
 		return list[recordRow]{}, err
 	}
 	q.Limit = min(q.Limit, mostStep)
+	if !c.forAPI() {
+		q.Scan = pageScan
+	}
 	page, err := searcher.Search(c.ctx(), q)
 	l := listOf(c, page.Records, len(page.Records)+1, recordOf, func(r outbox.Record) string { return decimal(r.Seq) })
 	if l.Next == "" && page.Next > 0 {
@@ -90,7 +97,7 @@ func (c *call) record() (outbox.Record, string, error) {
 // atNumber returns the record with a number, of the log or among those that a group has set aside.
 func (c *call) atNumber(ob admin.Outbox, group string, seq int64) (outbox.Record, error) {
 	if searcher, ok := ob.(admin.Manager); ok {
-		page, err := searcher.Search(c.ctx(), admin.MessageQuery{After: seq - 1, Limit: 1})
+		page, err := searcher.Search(c.ctx(), admin.MessageQuery{After: seq - 1, Limit: 1, Scan: 1})
 		if err != nil || len(page.Records) == 1 && page.Records[0].Seq == seq {
 			return first(page.Records), err
 		}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -17,11 +18,13 @@ import (
 // page is what every template is given.
 type page struct {
 	Name, Title string
-	Base        string
-	Who         Identity
-	ReadOnly    bool
-	Outboxes    []string
-	Inboxes     []string
+	// path is that of the page below Base, "" for the answer to a form.
+	path     string
+	Base     string
+	Who      Identity
+	ReadOnly bool
+	Outboxes []string
+	Inboxes  []string
 	// Query is what was asked for, by name.
 	Query url.Values
 	// In is the outbox and the group that all pages are about, as far as one was chosen.
@@ -35,7 +38,8 @@ type page struct {
 	// Notice is what was done a moment ago.
 	Notice string
 
-	actions []action
+	actions  []action
+	traceURL string
 }
 
 // place is an outbox, or one of its groups. The zero value is all of them.
@@ -213,7 +217,7 @@ func (p page) MayDo(name string) bool {
 }
 
 // told are the parameters that tell what was done a moment ago.
-var told = []string{"did", "n", "others"} //nolint:gochecknoglobals // a constant
+var told = []string{"did", "n", "others", "rest"} //nolint:gochecknoglobals // a constant
 
 // Self is the address of the page, for refreshing it.
 func (p page) Self() string {
@@ -222,11 +226,26 @@ func (p page) Self() string {
 	for _, name := range told {
 		q.Del(name)
 	}
-	return p.link(p.Name, q)
+	return p.link(p.path, q)
 }
+
+// Again is the address of the page with what was done a moment ago.
+func (p page) Again() string { return p.link(p.path, p.Query) }
 
 // Here is where the visitor is, below Base, for going back to it.
 func (p page) Here() string { return strings.TrimPrefix(p.Self(), p.Base) }
+
+// traceparent is what the header of W3C's trace context looks like, with the id of the trace.
+var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}`)
+
+// TraceLink is the address of the trace that a header names, "" if it names none or nobody has said where traces are.
+func (p page) TraceLink(name, value string) string {
+	found := traceparent.FindStringSubmatch(value)
+	if p.traceURL == "" || found == nil || !strings.EqualFold(name, "traceparent") {
+		return ""
+	}
+	return strings.ReplaceAll(p.traceURL, traceID, found[1])
+}
 
 // DocTitle is the title of the window: what is wrong or how many there are, of what, where.
 func (p page) DocTitle() string {
@@ -247,7 +266,10 @@ func (c *call) render(ctx context.Context, status int, name string, data any) {
 	p := page{
 		Name: name, Title: title(name), Base: c.d.cfg.Base, Who: c.who, ReadOnly: c.d.cfg.ReadOnly,
 		Outboxes: names(c.d.cfg.Outboxes), Inboxes: names(c.d.cfg.Inboxes), Query: c.r.URL.Query(), Data: data,
-		View: viewOf(c.r), actions: c.d.actions,
+		View: viewOf(c.r), actions: c.d.actions, traceURL: c.d.cfg.TraceURL,
+	}
+	if c.r.Method == http.MethodGet {
+		p.path = strings.TrimPrefix((&url.URL{Path: c.r.URL.Path}).EscapedPath(), "/")
 	}
 	p.In = c.scope()
 	if c.who.Has(RoleViewer) {

@@ -51,6 +51,7 @@ func causesOf(at place, failures []failuresRow) (all []causeRow) {
 		r := &all[i]
 		r.Topics = append(r.Topics, f.Topic)
 		r.Records += f.Records
+		r.Again += f.Again
 		if f.First.Before(r.First) {
 			r.First = f.First
 		}

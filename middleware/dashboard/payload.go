@@ -64,7 +64,7 @@ func (d *Dashboard) content(topic string, headers map[string]string, payload []b
 		}
 		body, err := decode(decoder, topic, headers, payload)
 		if err == nil {
-			c.body, c.decoded = body, true
+			c.body, c.decoded = body, !bytes.Equal(body, payload)
 		}
 		c.err = err
 		break

@@ -65,9 +65,28 @@ type messagesData struct {
 	Problem string
 }
 
+// foundPart is what was found in an outbox, of which the numbers From to To were looked at, and Last is the last one.
 type foundPart struct {
-	Outbox string
-	Rows   list[recordRow]
+	Outbox         string
+	Rows           list[recordRow]
+	From, To, Last int64
+	Oldest         bool
+}
+
+// looked fills in what was looked at.
+func (f *foundPart) looked(st status, q url.Values) {
+	f.Oldest = q.Get("oldest") == "true"
+	for _, o := range st.Outboxes {
+		if o.Name == f.Outbox {
+			f.Last = o.LastSeq
+		}
+	}
+	f.To, _ = strconv.ParseInt(f.Rows.Next, 10, 64) // of a number, or 0
+	f.Last = max(f.Last, f.To)
+	f.From, _ = strconv.ParseInt(q.Get("after"), 10, 64)
+	if f.From == 0 && !f.Oldest {
+		f.From = f.Last
+	}
 }
 
 func (d messagesData) docTitle() string {
@@ -91,7 +110,7 @@ func (messagesData) Readings() []string { return []string{asKey, asNumber, asID,
 
 // messagesPage searches the outboxes in the scope, by the search box or by a form.
 func (c *call) messagesPage() (any, error) {
-	box, query := c.pick("q", "as"), c.pick("topic", "key", "type", "from", "to", "oldest", "limit")
+	box, query := c.pick("q", "as"), c.pick("topic", "key", "key_prefix", "type", "from", "to", "oldest", "limit")
 	after := c.pick("after")
 	if err := c.q.done(); err != nil {
 		return nil, err
@@ -115,10 +134,16 @@ func (c *call) messagesPage() (any, error) {
 		return c.findNumber(data, outboxes)
 	case asID:
 		return c.findID(data, outboxes)
-	case asTopic, asKey:
-		query.Set(data.As, data.What)
+	case asTopic:
+		query.Set("topic", data.What)
+	case asKey:
+		query.Set("key_prefix", data.What)
 	}
-	room := c.apart()
+	s, err := c.d.sampler.get(c.ctx(), idleAge)
+	if err != nil {
+		return nil, err
+	}
+	room, st := c.apart(), c.d.status(s)
 	for _, name := range outboxes {
 		q := merged(query, url.Values{"outbox": {name}})
 		if len(outboxes) == 1 {
@@ -133,7 +158,9 @@ func (c *call) messagesPage() (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		data.Parts = append(data.Parts, foundPart{name, l})
+		part := foundPart{Outbox: name, Rows: l}
+		part.looked(st, q)
+		data.Parts = append(data.Parts, part)
 	}
 	return data, nil
 }
@@ -202,6 +229,9 @@ type messageData struct {
 	Order []heldRow
 	// Behind is how many records of the key wait behind it.
 	Behind int
+
+	// before and after are the messages of its key around it in the log, 0 if none is near.
+	before, after int64
 }
 
 func (d messageData) docTitle() string {
@@ -246,18 +276,55 @@ func (d messageData) Tone() string {
 	}
 }
 
-// Previous is the record before it among those of its key that are held, if it is known.
-func (d messageData) Previous() *heldRow { return d.neighbour(-1) }
+// neighbour is a record before or behind another one of its key. State is "" if it is not held.
+type neighbour struct {
+	Seq   int64
+	State string
+}
+
+// Previous is the record before it of its key, if it is known: one that is held, or else one of the log.
+func (d messageData) Previous() *neighbour { return d.neighbour(-1, d.before) }
 
 // Next is the one behind it.
-func (d messageData) Next() *heldRow { return d.neighbour(1) }
+func (d messageData) Next() *neighbour { return d.neighbour(1, d.after) }
 
-func (d messageData) neighbour(step int) *heldRow {
+func (d messageData) neighbour(step int, inLog int64) *neighbour {
 	i := slices.IndexFunc(d.Order, func(h heldRow) bool { return h.Seq == d.Seq })
-	if i < 0 || i+step < 0 || i+step >= len(d.Order) {
+	if at := i + step; i >= 0 && at >= 0 && at < len(d.Order) {
+		h := d.Order[at]
+		if h.Waits {
+			return &neighbour{h.Seq, "waits"}
+		}
+		return &neighbour{h.Seq, h.State}
+	}
+	if inLog == 0 {
 		return nil
 	}
-	return &d.Order[i+step]
+	return &neighbour{inLog, ""}
+}
+
+// mostAround is how many messages of the log are looked at for the one before and the one behind another.
+const mostAround = 5_000
+
+// around looks for the messages of the key before and behind a message in the log, 0 for none.
+func (c *call) around(row recordRow, ob admin.Outbox) (before, after int64, err error) {
+	searcher, ok := ob.(admin.Manager)
+	if !ok || row.Key == "" {
+		return 0, 0, nil
+	}
+	look := func(newest bool) (int64, error) {
+		page, err := searcher.Search(c.ctx(), admin.MessageQuery{
+			Topic: row.Topic, Key: row.Key, After: row.Seq, Newest: newest, Limit: 1, Scan: mostAround, OmitPayload: true,
+		})
+		if r := first(page.Records); r.Topic == row.Topic { // in a pattern, * is any text
+			return r.Seq, err
+		}
+		return 0, err
+	}
+	if before, err = look(true); err == nil {
+		after, err = look(false)
+	}
+	return before, after, err
 }
 
 // mostOrder is how many records of a key are shown on each side of one.
@@ -272,6 +339,9 @@ func (c *call) messagePage() (any, error) {
 	data := messageData{messageRow: row}
 	ob, group := c.d.cfg.Outboxes[row.Outbox], c.scope().Group
 	data.Held, data.Dead = data.worst(group)
+	if data.before, data.after, err = c.around(row.recordRow, ob); err != nil {
+		return nil, err
+	}
 	if data.Held == nil && row.Trace == nil { // a store that cannot be searched
 		held, err := ob.Held(c.ctx(), admin.HeldQuery{Group: group, After: row.Seq - 1, Limit: 1, OmitPayload: true})
 		if err != nil {

@@ -48,6 +48,8 @@ type FailureGroup struct {
 	// of them were set aside, by the database's clock.
 	Records     int
 	First, Last time.Time
+	// Again is how many of them were redriven and have failed again. Of dead records it is not known: 0.
+	Again int
 }
 
 // maxFingerprint bounds a fingerprint, in characters.

@@ -46,18 +46,31 @@ type Member struct {
 	Until time.Time
 }
 
-// RemoveGroupRequest asks to remove a relay group.
-type RemoveGroupRequest struct {
+// GroupRequest asks to remove a relay group, or to have it read other topics.
+type GroupRequest struct {
 	By
 
 	// Group is its name. Required.
 	Group string
-	// DryRun returns what would be dropped, and changes nothing.
+	// Topics are patterns of topics, in which * stands for any run of characters, at most
+	// 1,000: those with which the group's relays are configured from now on. Only for
+	// SetTopics. Defaults to all topics.
+	Topics []string
+	// DryRun returns what would be dropped and left behind, and changes nothing.
 	DryRun bool
 }
 
-func (r RemoveGroupRequest) complete() error {
-	return errors.Join(r.By.complete(), checkGroup(r.Group))
+func (r GroupRequest) complete() error {
+	return PauseRequest{By: r.By, Group: r.Group, Topics: r.Topics}.complete()
+}
+
+// Whole returns an error that wraps ErrInvalidRequest if r names topics. Stores call it before
+// they remove a group.
+func (r GroupRequest) Whole() error {
+	if len(r.Topics) > 0 {
+		return fmt.Errorf("%w: Topics: a group is removed with all of its topics", ErrInvalidRequest)
+	}
+	return nil
 }
 
 // MaxLagRequest asks to limit how far a relay group may fall behind and still hold

@@ -64,13 +64,19 @@ type Manager interface {
 
 	// RemoveGroup removes a relay group for good: its position, so that it holds no
 	// history back, and its held and parked records, which it never sends. Changed is
-	// about them. Its dead records and the audit stay. A relay that is started with the
+	// about them, and Unread about the messages that it has not settled. Its dead records and the audit stay. A relay that is started with the
 	// same name begins anew. ErrInvalidRequest, ErrNoSuchGroup, or ErrGroupActive while
 	// one of its relays holds a lease.
-	RemoveGroup(ctx context.Context, req RemoveGroupRequest) (Changed, error)
+	RemoveGroup(ctx context.Context, req GroupRequest) (Changed, error)
 
 	// SetMaxLag sets the greatest lag of a group. ErrInvalidRequest, ErrNoSuchGroup.
 	SetMaxLag(ctx context.Context, req MaxLagRequest) error
+
+	// SetTopics has a group read other topics from where it stands, although messages wait that
+	// are then never sent: Unread of Changed. A relay that is configured with these topics
+	// then starts, which otherwise refuses to. ErrInvalidRequest, ErrNoSuchGroup, or
+	// ErrGroupActive while one of its relays holds a lease.
+	SetTopics(ctx context.Context, req GroupRequest) (Changed, error)
 
 	// Pause pauses a group, or topics of it. What is paused stays paused. ErrInvalidRequest,
 	// ErrNoSuchGroup.

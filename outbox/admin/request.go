@@ -16,11 +16,20 @@ type ChangeRequest struct {
 	// Group is the relay group that has set them aside.
 	// Defaults to "default".
 	Group string
+	// Stop lets Redrive do the opposite: it parks what is selected and being tried again, whoever has
+	// asked for that, so that nothing more of it goes out. What follows in a key waits. A record that a
+	// relay has under way at that moment may have been sent all the same; tried again it is a repeat with
+	// the same id. ErrNotParked if a key or an id was named of which nothing is tried again. Drop does
+	// not know it.
+	Stop bool
 	// DryRun returns what would be changed, and changes nothing.
 	DryRun bool
 }
 
 func (r *ChangeRequest) complete() error {
+	if r.Stop && r.Dead {
+		return fmt.Errorf("%w: Stop: what is dead is not tried again", ErrInvalidRequest)
+	}
 	group, err := complete(r.Group, map[string]string{})
 	r.Group = group
 	return errors.Join(r.By.complete(), completeSelection(&r.Selection), err)
@@ -66,6 +75,9 @@ type Changed struct {
 	// Count is the number of records, IDs are their ids, ascending in Seq.
 	Count int
 	IDs   []string
+	// Unread is, of RemoveGroup and SetTopics, the number of messages that the group has not
+	// settled and never sends. Held records are not among them.
+	Unread int64
 	// Keys is how many keys the records have. Those without a key are not among them.
 	Keys int
 	// Oldest is when the first of them was set aside. It is zero if none was, and for

@@ -12,9 +12,9 @@ import (
 // set. The zero value selects the first hundred that are retained.
 type MessageQuery struct {
 	// Topic and Type are patterns, in which * stands for any run of characters; Key
-	// must be equal.
+	// must be equal, and KeyPrefix the beginning of the key.
 	// Default to any.
-	Topic, Key, Type string
+	Topic, Key, KeyPrefix, Type string
 	// From and To bound the time of enqueueing, by the database's clock: from From on, and
 	// to before To.
 	// Default to everything.
@@ -51,7 +51,7 @@ func (q *MessageQuery) complete() error {
 	case !q.To.IsZero() && !q.From.Before(q.To):
 		return fmt.Errorf("%w: From = %s, To = %s: From must be before To", ErrInvalidRequest, q.From, q.To)
 	}
-	return checkTexts(map[string]string{"Topic": q.Topic, "Key": q.Key, "Type": q.Type})
+	return checkTexts(map[string]string{"Topic": q.Topic, "Key": q.Key, "KeyPrefix": q.KeyPrefix, "Type": q.Type})
 }
 
 // MessagePage is a part of what a MessageQuery selects.

@@ -129,6 +129,10 @@ type Holder interface {
 	// record). Empty when nothing is due. Parked records are never due.
 	Due(ctx context.Context, limit int, except []string) ([]Held, error)
 
+	// Hasten makes due what is to be retried, but not within a time: its time was set by a clock that was ahead. Called when
+	// a session begins, and when records that should be due are not. It is idempotent, and need not be fenced.
+	Hasten(ctx context.Context, within time.Duration) error
+
 	// Resolve stores what became of records that Due has returned; those it is not
 	// told of stay as they are. Where the first record of a key leaves, the next one
 	// is due at once; where it is parked, all behind it wait. It returns the

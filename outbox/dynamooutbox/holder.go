@@ -3,6 +3,7 @@ package dynamooutbox
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -58,6 +59,24 @@ func (s *session) Due(ctx context.Context, limit int, except []string) (due []dr
 		return err
 	})
 	return due, err
+}
+
+// Hasten implements driver.Holder, in as many transactions as it needs. Its clock is the process's.
+func (s *session) Hasten(ctx context.Context, within time.Duration) error {
+	if err := s.alive(ctx); err != nil {
+		return err
+	}
+	fence := s.ob.fence(s.lease)
+	for n := partSize; n == partSize; {
+		err := s.held.change(ctx, s.ob, &fence, nil, func(tx heldqueue.Tx) (err error) {
+			n, err = heldqueue.Hasten(ctx, tx, within, partSize)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("leat: hasten: %w", err)
+		}
+	}
+	return nil
 }
 
 // Hold implements driver.Holder, in as many transactions as it needs, in the order of the page:

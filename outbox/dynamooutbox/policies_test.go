@@ -162,11 +162,18 @@ func TestPolicies(t *testing.T) {
 	lead(t, relay, long)
 	operator, asOperator := role("operator")
 	require.NoError(t, operate(t.Context(), operator))
+	asEraser := &judge{policy: all["eraser"]}
+	eraser, ok := through(t, env, &faultnet.Dynamo{Seen: asEraser.saw}).Admin().(driver.Eraser)
+	require.True(t, ok)
+	enqueue(t, producer, outbox.Message{Topic: "orders", Key: "z", Payload: []byte("3")})
+	erased, err := eraser.Erase(t.Context(), driver.EraseRequest{Key: "z", Actor: "ops", Reason: "request 17"})
+	require.NoError(t, err)
+	require.Len(t, erased.Rows, 4, "%v", asEraser.refused)
 
 	deployment, asDeployment := role("deployment")
 	require.NoError(t, deployment.Setup(t.Context(), 2))
 
-	for name, j := range map[string]*judge{"producer": asProducer, "relay": asRelay, "operator": asOperator, "deployment": asDeployment} {
+	for name, j := range map[string]*judge{"producer": asProducer, "relay": asRelay, "operator": asOperator, "eraser": asEraser, "deployment": asDeployment} {
 		require.Empty(t, j.refused, name)
 		var granted []string
 		for _, statement := range j.policy.Statement {

@@ -132,3 +132,14 @@ func TestO2_RelayReadsTheNumberOfBuckets(t *testing.T) {
 	put(t, fresh, 20, "new")
 	require.Len(t, settleAll(t, s), 40)
 }
+
+// TestO9_LeaseOfATableMadeAgain: who leads in a table that is gone does not lead in the next.
+func TestO9_LeaseOfATableMadeAgain(t *testing.T) {
+	t.Parallel()
+	old, env := newOutbox(t, 1)
+	s := acquire(t, old)
+	fresh := remake(t, env, 1)
+	successor := acquire(t, fresh)
+	require.ErrorIs(t, s.Renew(t.Context(), time.Minute), driver.ErrLeaseLost)
+	require.NoError(t, successor.Renew(t.Context(), time.Minute))
+}

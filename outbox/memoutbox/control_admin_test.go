@@ -122,6 +122,15 @@ func blindAdmins() []adminNegative {
 		{"what is parked again is as old as before", func(c *control) outboxtest.Subject { return ageing{c} }, map[string]string{
 			"Admin_ParkedAgainIsNew": "want later than",
 		}},
+		{"a stop is taken for a redrive", func(c *control) outboxtest.Subject { return unstoppable{c} }, map[string]string{
+			"Admin_RedriveIsStopped": "stop of what is not tried again",
+		}},
+		{"nobody notices what fails again", func(c *control) outboxtest.Subject { return oblivious{c} }, map[string]string{
+			"Admin_ParkedAgainIsNew": "want 1 that failed again",
+		}},
+		{"the beginning of a key is ignored", func(c *control) outboxtest.Subject { return anyKey{c} }, map[string]string{
+			"Admin_SearchFinds": "search",
+		}},
 	}
 }
 
@@ -198,6 +207,13 @@ func (w certain) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, er
 	return t, err
 }
 
+type unstoppable struct{ *control }
+
+func (u unstoppable) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
+	req.Stop = false
+	return u.control.Redrive(ctx, req)
+}
+
 type ageing struct{ *control }
 
 func (a ageing) Held(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error) {
@@ -218,6 +234,23 @@ func (a ageing) ParkedKeys(ctx context.Context, q admin.KeysQuery) ([]admin.Park
 		}
 	}
 	return all, err
+}
+
+type oblivious struct{ *control }
+
+func (o oblivious) Failures(ctx context.Context, q admin.FailuresQuery) ([]admin.FailureGroup, error) {
+	all, err := o.control.Failures(ctx, q)
+	for i := range all {
+		all[i].Again = 0
+	}
+	return all, err
+}
+
+type anyKey struct{ *control }
+
+func (a anyKey) Search(ctx context.Context, q admin.MessageQuery) (admin.MessagePage, error) {
+	q.KeyPrefix = ""
+	return a.control.Search(ctx, q)
 }
 
 type anyState struct{ *control }
@@ -370,7 +403,7 @@ func (g *ghosts) Members(ctx context.Context, group string) ([]admin.Member, err
 
 type ruthless struct{ *control }
 
-func (r ruthless) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) (admin.Changed, error) {
+func (r ruthless) RemoveGroup(ctx context.Context, req admin.GroupRequest) (admin.Changed, error) {
 	r.mu.Lock()
 	for _, g := range r.slots() {
 		g.held = false

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
@@ -140,10 +141,10 @@ func (c *control) SetCounter(context.Context, int64) error {
 	return nil
 }
 
-// Ground is empty: nothing can move a log in memory.
+// Ground moves nothing: nothing can move a log in memory. The position of a sink can be wrong.
 func (c *control) Ground() (store string, moves map[string]func(ctx context.Context) error) {
 	if c.ground != nil {
 		return c.ground()
 	}
-	return "", nil
+	return string(basis.Memory), nil
 }

@@ -40,6 +40,13 @@ func brokenGroups() []negative {
 		{"the first topics stay", firstTopics, map[string]string{
 			"O12_TopicsChangeFromWhereTheGroupStands": "after b was added",
 		}},
+		{"topics are not compared", func(c *control) {
+			moved(c, func(s *source, _ *sharing, g *group) { s.ob.setTopics(g, s.topics) })
+		}, map[string]string{
+			"O2_NarrowerTopicsLeaveNothingBehind": "acquire for fewer topics",
+			"O2_TopicsOfTheLeaderCount":           "want the topics of the one that leads",
+			"Admin_TopicsAreSet":                  "acquire after a dry run",
+		}},
 		{"a group begins anew with other topics", beginsAnewWithTopics, map[string]string{
 			"O12_TopicsChangeFromWhereTheGroupStands": "after b was added",
 			"O12_PositionPassesOtherTopics":           "after 4 records of other topics were passed",

@@ -29,6 +29,10 @@ func brokenHolders() []negative {
 		{"a record is due before its time", impatientRetry, map[string]string{
 			"O6_RetryWaitsItsTime": "to be tried in an hour",
 		}},
+		{"what a clock was wrong about waits", patientRetry, map[string]string{
+			"O14_RetryAfterClockSetBack":       "hastened",
+			"Relay_O14_RetryAfterClockSetBack": "deadline exceeded",
+		}},
 		{"the held keys are forgotten at a takeover", forgottenKeys, map[string]string{
 			"O6_ParkedIsNeverDue":               "held keys",
 			"Relay_O6_ParkedKeyWaitsForRedrive": "deadline exceeded",
@@ -233,6 +237,10 @@ func countsOutages(c *control) {
 		}
 		return true
 	})
+}
+
+func patientRetry(c *control) {
+	holder(c, func(_ *session, c *controlSession) { c.hasten = func() error { return nil } })
 }
 
 func ignoresExcept(c *control) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/heldqueue"
 	"github.com/leat-go/leat/outbox/outboxtest"
 )
 
@@ -45,6 +46,9 @@ func brokenLeases() []negative {
 		{"the dead keep their leases", deadHolds, map[string]string{
 			"O14_DeadHolderIsReplaced": "still held",
 		}},
+		{"a lease counts to its end, whatever its beginning", lastingLease, map[string]string{
+			"O14_ClockSetBack": "given by a clock that was ahead",
+		}},
 		{"the dead do not know", renewable, map[string]string{
 			"O14_DeadHolderIsReplaced": "renew of a dead holder",
 		}},
@@ -72,6 +76,31 @@ func (c *control) Die(_ context.Context, s driver.Session) error {
 	inner.group.held = false
 	return nil
 }
+
+var _ outboxtest.ClockSetter = (*control)(nil)
+
+// SetClockBack implements outboxtest.ClockSetter, as far as memory can, whose clock nobody sets.
+func (c *control) SetClockBack(ctx context.Context, by time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, g := range c.groups {
+		g.until = time.Now()
+		if c.lasting {
+			g.until = g.until.Add(by)
+		}
+	}
+	var errs []error
+	for _, held := range c.held {
+		rows, err := held.Select(ctx, heldqueue.Query{In: []heldqueue.State{heldqueue.Retry}})
+		for i := range rows {
+			rows[i].Next = rows[i].Next.Add(by)
+		}
+		errs = append(errs, err, held.Update(ctx, rows))
+	}
+	return errors.Join(errs...)
+}
+
+func lastingLease(c *control) { c.lasting = true }
 
 func deadHolds(c *control) {
 	c.die = func(*group) {}

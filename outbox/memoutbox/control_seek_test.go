@@ -23,6 +23,10 @@ func brokenSeeks() []negative {
 			"O2_SeekRefusesOtherPositions": "no error",
 			"O2_SeekRefusesWhatWasLost":    "a position that the outbox has lost",
 		}},
+		{"a refusal does not say which fact has changed", refusesAlike, map[string]string{
+			"O2_SeekRefusesWhatIsBehind": "want leat: the sink's position is behind",
+			"O2_SeekRefusesWhatWasLost":  "want leat: the database went back",
+		}},
 		{"a position that is missing is the beginning", missesNothing, map[string]string{
 			"O2_SeekRefusesWhatIsBehind": "no position, of a slot that has settled",
 		}},
@@ -54,6 +58,17 @@ func refusesNothing(c *control) {
 		c.seek = func(ctx context.Context, position []byte) error {
 			if err := s.Seek(ctx, position); !errors.Is(err, driver.ErrSourceUnusable) {
 				return err
+			}
+			return nil
+		}
+	})
+}
+
+func refusesAlike(c *control) {
+	holder(c, func(s *session, c *controlSession) {
+		c.seek = func(ctx context.Context, position []byte) error {
+			if err := s.Seek(ctx, position); err != nil {
+				return driver.ErrSourceUnusable
 			}
 			return nil
 		}

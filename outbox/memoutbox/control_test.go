@@ -37,6 +37,7 @@ type control struct {
 	retain  func()
 	die     func(g *group)
 	counter func()
+	lasting bool
 	ground  func() (store string, moves map[string]func(ctx context.Context) error)
 
 	gone int64 // history up to this number is dropped; guarded by mu
@@ -154,6 +155,7 @@ type controlSession struct {
 	hold    func(ctx context.Context, p driver.Page, n int, h []driver.Holding) error
 	due     func(ctx context.Context, limit int, except []string) ([]driver.Held, error)
 	resolve func(ctx context.Context, v []driver.Verdict) ([]driver.Key, error)
+	hasten  func() error
 
 	name     func() string
 	position func(p driver.Page, n int) ([]byte, error)
@@ -200,6 +202,13 @@ func (s controlSession) Due(ctx context.Context, limit int, except []string) ([]
 		return s.due(ctx, limit, except)
 	}
 	return s.session.Due(ctx, limit, except)
+}
+
+func (s controlSession) Hasten(ctx context.Context, within time.Duration) error {
+	if s.hasten != nil {
+		return s.hasten()
+	}
+	return s.session.Hasten(ctx, within)
 }
 
 func (s controlSession) Resolve(ctx context.Context, v []driver.Verdict) ([]driver.Key, error) {

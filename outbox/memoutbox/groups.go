@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -22,9 +23,23 @@ func (ob *Outbox) slots() []*group {
 }
 
 // unsettled returns what a slot has not settled, window by window. The caller holds ob.mu.
-func (ob *Outbox) unsettled(g *group) []outbox.Record {
+func (ob *Outbox) unsettled(g *group) iter.Seq[*outbox.Record] {
 	s := &session{ob: ob, slot: g.slot, slots: ob.shares[g.name].slots, topics: g.topics}
-	return slices.Concat(s.part(ob.window(g.pos))[g.pos.done:], s.part(slices.Clone(ob.log[g.pos.to:])))
+	return func(yield func(*outbox.Record) bool) {
+		if g.pos.done < g.pos.to-g.pos.from { // what belongs to the slot may be settled, and the rest not
+			window := s.part(ob.window(g.pos))
+			for i := g.pos.done; i < len(window); i++ {
+				if !yield(&window[i]) {
+					return
+				}
+			}
+		}
+		for i := g.pos.to; i < len(ob.log); i++ {
+			if r := &ob.log[i]; s.owns(r) && !yield(r) {
+				return
+			}
+		}
+	}
 }
 
 // Groups implements admin.Outbox.
@@ -72,32 +87,72 @@ func (ob *Outbox) known(name string) error {
 	return nil
 }
 
+// idle is known, and returns an error for a group that is read now. The caller holds ob.mu.
+func (ob *Outbox) idle(name string) error {
+	for _, g := range ob.slots() {
+		if g.name == name && g.leased() {
+			return fmt.Errorf("%w: %q holds a lease of %q", admin.ErrGroupActive, ownerOf(g.name, g.epoch), g.name)
+		}
+	}
+	return ob.known(name)
+}
+
 // RemoveGroup implements admin.Manager.
-func (ob operator) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) (admin.Changed, error) {
+func (ob operator) RemoveGroup(ctx context.Context, req admin.GroupRequest) (admin.Changed, error) {
 	if err := admin.Complete(&req); err != nil {
+		return admin.Changed{}, err
+	}
+	if err := req.Whole(); err != nil {
 		return admin.Changed{}, err
 	}
 	ob.mu.Lock()
 	defer ob.mu.Unlock()
-	if err := ob.known(req.Group); err != nil {
+	if err := ob.idle(req.Group); err != nil {
 		return admin.Changed{}, err
 	}
+	held := ob.heldOf(req.Group)
+	n, unread := held.Stats().Held, int64(0)
 	for _, g := range ob.slots() {
-		if g.name == req.Group && g.leased() {
-			return admin.Changed{}, fmt.Errorf("%w: %q holds a lease of %q", admin.ErrGroupActive, ownerOf(g.name, g.epoch), g.name)
+		if g.name == req.Group {
+			for range ob.unsettled(g) {
+				unread++
+			}
 		}
 	}
-	held := ob.heldOf(req.Group)
-	n := held.Stats().Held
 	if !req.DryRun {
 		held.Clear()
 		maps.DeleteFunc(ob.groups, func(_ slotName, g *group) bool { return g.name == req.Group })
 		delete(ob.shares, req.Group)
 		delete(ob.maxLag, req.Group)
 		delete(ob.paused, req.Group)
-		ob.note(admin.AuditEntry{Action: "remove_group", Group: req.Group}, req.By, map[string]any{"held": n})
+		ob.note(admin.AuditEntry{Action: "remove_group", Group: req.Group}, req.By, map[string]any{"held": n, "unread": unread})
 	}
-	return admin.Changed{Count: n}, ctx.Err()
+	return admin.Changed{Count: n, Unread: unread}, ctx.Err()
+}
+
+// SetTopics implements admin.Manager.
+func (ob operator) SetTopics(ctx context.Context, req admin.GroupRequest) (changed admin.Changed, err error) {
+	if err := admin.Complete(&req); err != nil {
+		return admin.Changed{}, err
+	}
+	ob.mu.Lock()
+	defer ob.mu.Unlock()
+	if err := ob.idle(req.Group); err != nil {
+		return admin.Changed{}, err
+	}
+	for _, g := range ob.slots() {
+		if g.name != req.Group {
+			continue
+		}
+		changed.Unread += ob.changeOf(g, req.Topics).Left
+		if !req.DryRun {
+			ob.setTopics(g, slices.Clone(req.Topics))
+		}
+	}
+	if !req.DryRun {
+		ob.note(admin.AuditEntry{Action: "set_topics", Group: req.Group}, req.By, map[string]any{"topics": req.Topics, "unread": changed.Unread})
+	}
+	return changed, ctx.Err()
 }
 
 // SetMaxLag implements admin.Manager.

@@ -2,6 +2,7 @@ package memoutbox
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"time"
 
@@ -106,6 +107,17 @@ func (s *session) dueWithin(ctx context.Context, limit, bytes int, except []stri
 		return nil, err
 	}
 	return heldqueue.Due(ctx, s.held(), heldqueue.Want{Share: s.share(), Except: except, Limit: limit, Bytes: bytes})
+}
+
+// Hasten implements driver.Holder.
+func (s *session) Hasten(ctx context.Context, within time.Duration) error {
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
+	if err := s.alive(ctx); err != nil {
+		return err
+	}
+	_, err := heldqueue.Hasten(ctx, s.held(), within, math.MaxInt)
+	return err
 }
 
 // Resolve implements driver.Holder.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
@@ -88,7 +89,7 @@ func (s *session) Seek(ctx context.Context, kept []byte) error {
 	}
 	if kept == nil {
 		if n := len(s.part(s.ob.window(position{from: s.sharing.begin, to: s.pos.from}))) + s.pos.done; n > 0 {
-			return unusable("is missing, although %d records are settled", n)
+			return unusable(basis.Refuse(basis.ErrSinkWentBack, fmt.Sprintf("it has none of %s, of which %d records are settled", s.SlotName(), n)))
 		}
 		return nil
 	}
@@ -99,7 +100,7 @@ func (s *session) Seek(ctx context.Context, kept []byte) error {
 	behind, ahead := s.compare(k)
 	switch {
 	case behind > 0:
-		return unusable("%+v is %d records behind the stored %+v", k, behind, s.pos)
+		return unusable(basis.Refuse(basis.ErrSinkWentBack, fmt.Sprintf("%+v is %d records behind the stored %+v", k, behind, s.pos)))
 	case ahead == 0:
 		return nil // another window was opened, and nothing of it delivered
 	}
@@ -140,15 +141,18 @@ func (k keptPosition) settled(i int, r *outbox.Record) bool {
 func (s *session) parse(kept []byte) (keptPosition, error) {
 	var k keptPosition
 	if err := json.Unmarshal(kept, &k); err != nil {
-		return k, unusable("cannot be read: %v", err)
+		return k, unusable(fmt.Errorf("%w: %w", errPosition, err))
 	}
-	if k.Format != positionFormat || k.Outbox != s.ob.id || k.Slot != s.SlotName() || k.Slots < 1 ||
-		k.From < 0 || k.To < k.From || k.To > len(s.ob.log) || k.Last < 0 {
-		return k, unusable("%+v is not of %s of outbox %s", k, s.SlotName(), s.ob.id)
+	if k.Format != positionFormat || k.Slot != s.SlotName() || k.Slots < 1 || k.From < 0 || k.To < k.From || k.Last < 0 {
+		return k, unusable(fmt.Errorf("%w: %+v is not of %s", errPosition, k, s.SlotName()))
+	}
+	if err := basis.Same(basis.ErrBehindSink, "outbox", k.Outbox, s.ob.id); err != nil {
+		return k, unusable(err)
+	}
+	if err := basis.Reached(basis.ErrBehindSink, "record", k.To, len(s.ob.log)); err != nil {
+		return k, unusable(err)
 	}
 	return k, nil
 }
 
-func unusable(format string, args ...any) error {
-	return fmt.Errorf("%w: %w %s", driver.ErrSourceUnusable, errPosition, fmt.Sprintf(format, args...))
-}
+func unusable(err error) error { return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err) }

@@ -2,7 +2,7 @@ package memoutbox
 
 import (
 	"context"
-	"slices"
+	"strings"
 
 	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox"
@@ -18,14 +18,14 @@ func (ob operator) Search(ctx context.Context, q admin.MessageQuery) (admin.Mess
 	ob.mu.Lock()
 	defer ob.mu.Unlock()
 	ob.promote()
-	all := ob.window(position{to: len(ob.log)})
-	if q.Newest {
-		slices.Reverse(all)
-	}
+	all := ob.retained()
 	var page admin.MessagePage
 	looked := 0
 	for i := range all {
 		r := &all[i]
+		if q.Newest {
+			r = &all[len(all)-1-i]
+		}
 		if q.After != 0 && (r.Seq >= q.After && q.Newest || r.Seq <= q.After && !q.Newest) {
 			continue
 		}
@@ -51,7 +51,7 @@ func selects(q *admin.MessageQuery, r *outbox.Record) bool {
 	switch {
 	case q.Topic != "" && !topics.Match(q.Topic, r.Topic), q.Type != "" && !topics.Match(q.Type, r.Type):
 		return false
-	case q.Key != "" && q.Key != r.Key:
+	case q.Key != "" && q.Key != r.Key, !strings.HasPrefix(r.Key, q.KeyPrefix):
 		return false
 	default:
 		return !r.CreatedAt.Before(q.From) && (q.To.IsZero() || r.CreatedAt.Before(q.To))

@@ -100,7 +100,10 @@ func (s *session) part(window []outbox.Record) []outbox.Record {
 	if s.slots == 1 && len(s.topics) == 0 {
 		return window
 	}
-	return slices.DeleteFunc(window, func(r outbox.Record) bool {
-		return !s.reads(&r) || !topics.MatchAny(s.topics, r.Topic)
-	})
+	return slices.DeleteFunc(window, func(r outbox.Record) bool { return !s.owns(&r) })
+}
+
+// owns reports whether r belongs to the slot, and to the topics of the source.
+func (s *session) owns(r *outbox.Record) bool {
+	return s.reads(r) && topics.MatchAny(s.topics, r.Topic)
 }

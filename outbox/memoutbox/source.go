@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
@@ -38,7 +39,8 @@ type SourceConfig struct {
 
 	// Topics are patterns of the topics that the group reads, in which * stands for any
 	// run of characters. A group whose patterns change reads by the new ones from where
-	// it stands. Defaults to all topics.
+	// it stands. Acquire refuses if messages wait that would then never be sent
+	// (admin.Manager.SetTopics). Defaults to all topics.
 	Topics []string
 }
 
@@ -129,7 +131,7 @@ func (s *source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 		case g.leased():
 			taken = s.heldBy(g, taken)
 		case !h.ends(g.pos):
-			return s.open(g, h, slot, ttl), nil
+			return s.open(g, h, slot, ttl)
 		}
 	}
 	if h.next > 0 {
@@ -149,26 +151,47 @@ func (s *source) heldBy(g *group, other *driver.LeaseHeldError) *driver.LeaseHel
 }
 
 // open begins a session of a slot that is free. The caller holds ob.mu.
-func (s *source) open(g *group, h *sharing, slot int, ttl time.Duration) *session {
+func (s *source) open(g *group, h *sharing, slot int, ttl time.Duration) (driver.Session, error) {
+	if err := s.ob.changeOf(g, s.topics).Err(); err != nil {
+		return nil, errors.Join(driver.ErrSourceUnusable, err)
+	}
 	g.epoch++
 	g.held = true
 	g.until = time.Now().Add(ttl)
+	s.ob.setTopics(g, s.topics)
 	n := &session{
 		ob: s.ob, name: s.group, slot: slot, slots: h.slots, topics: s.topics, sharing: h, group: g, epoch: g.epoch,
 	}
-	if !slices.Equal(g.topics, s.topics) {
-		n.changeTopics()
-	}
 	n.pos, n.read = g.pos, g.pos.done
 	n.window = n.part(s.ob.window(g.pos))
-	return n
+	return n, nil
 }
 
-// changeTopics counts anew what is settled of the window. The caller holds ob.mu.
-func (s *session) changeTopics() {
-	before := &session{ob: s.ob, slot: s.slot, slots: s.slots, topics: s.group.topics}
-	last := before.lastOf(s.group.pos)
-	s.group.topics, s.group.pos.done = s.topics, s.countTo(s.group.pos, last)
+// changeOf returns what it means for a slot that its group reads other topics. The caller
+// holds ob.mu.
+func (ob *Outbox) changeOf(g *group, now []string) *basis.Topics {
+	c := &basis.Topics{Group: g.name, Then: g.topics, Now: now}
+	if basis.SameTopics(g.topics, now) {
+		return c
+	}
+	for r := range ob.unsettled(g) {
+		if c.Leaves(r.Topic) {
+			c.Left++
+		}
+	}
+	return c
+}
+
+// setTopics has a slot read other topics, and counts anew what is settled of its window. The
+// caller holds ob.mu.
+func (ob *Outbox) setTopics(g *group, now []string) {
+	if slices.Equal(g.topics, now) {
+		return
+	}
+	part := session{ob: ob, slot: g.slot, slots: ob.shares[g.name].slots, topics: g.topics}
+	last := part.lastOf(g.pos)
+	part.topics = now
+	g.topics, g.pos.done = now, part.countTo(g.pos, last)
 }
 
 // slotOf returns the state of a slot. The caller holds ob.mu.
@@ -187,6 +210,17 @@ func (s *source) slotOf(slot int) *group {
 // holds ob.mu.
 func (ob *Outbox) window(pos position) []outbox.Record {
 	w := slices.Clone(ob.log[pos.from:pos.to])
-	slices.SortFunc(w, func(a, b outbox.Record) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(w, bySeq)
 	return w
+}
+
+func bySeq(a, b outbox.Record) int { return cmp.Compare(a.Seq, b.Seq) }
+
+// retained returns the log in the order of its numbers, as a rule the log itself: it must not be changed. The caller
+// holds ob.mu.
+func (ob *Outbox) retained() []outbox.Record {
+	if slices.IsSortedFunc(ob.log, bySeq) {
+		return ob.log
+	}
+	return ob.window(position{to: len(ob.log)})
 }

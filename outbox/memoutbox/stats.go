@@ -33,9 +33,14 @@ func (ob *Outbox) slotStats(g *group) admin.SlotStats {
 	if g.held {
 		s.Owner, s.LeaseLeft = ownerOf(g.name, g.epoch), max(0, time.Until(g.until))
 	}
-	for _, r := range ob.unsettled(g) {
-		s.Backlog++
-		s.Lag = max(s.Lag, time.Since(r.CreatedAt))
+	var oldest time.Time
+	for r := range ob.unsettled(g) {
+		if s.Backlog++; s.Backlog == 1 || r.CreatedAt.Before(oldest) {
+			oldest = r.CreatedAt
+		}
+	}
+	if s.Backlog > 0 {
+		s.Lag = max(0, time.Since(oldest))
 	}
 	return s
 }

@@ -24,7 +24,7 @@ func (ob operator) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, 
 	slots := ob.slots()
 	var records []outbox.Record
 	var seqs []int64
-	for _, r := range ob.window(position{to: len(ob.log)}) {
+	for _, r := range ob.retained() {
 		if r.ID == q.ID && !r.CreatedAt.Before(q.Since) && len(records) < trace.Most {
 			records, seqs = append(records, r), append(seqs, r.Seq)
 		}
@@ -54,7 +54,7 @@ func (ob operator) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, 
 			state := admin.TracePending
 			if !topics.MatchAny(g.topics, r.Topic) {
 				state = admin.TraceFiltered
-			} else if !slices.ContainsFunc(ob.unsettled(g), func(u outbox.Record) bool { return u.Seq == r.Seq }) {
+			} else if !ob.waits(g, r.Seq) {
 				at := slices.IndexFunc(ob.log, func(l outbox.Record) bool { return l.Seq == r.Seq })
 				state = trace.Settled(&found, g.name, r.Seq, at < ob.shares[g.name].begin)
 			}
@@ -63,4 +63,14 @@ func (ob operator) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, 
 		found.Messages = append(found.Messages, m)
 	}
 	return found, ctx.Err()
+}
+
+// waits reports whether a slot has not settled the record with a number.
+func (ob *Outbox) waits(g *group, seq int64) bool {
+	for r := range ob.unsettled(g) {
+		if r.Seq == seq {
+			return true
+		}
+	}
+	return false
 }

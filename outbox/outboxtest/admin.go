@@ -24,6 +24,7 @@ func adminChecks() []Check {
 		Check{Name: "Admin_HeldIsSelected", run: heldIsSelected},
 		Check{Name: "Admin_ParkedKeysAreListed", run: parkedKeysAreListed},
 		Check{Name: "Admin_ParkedAgainIsNew", run: parkedAgainIsNew},
+		Check{Name: "Admin_RedriveIsStopped", run: redriveIsStopped},
 		Check{Name: "Admin_FailuresAreGrouped", run: failuresAreGrouped},
 		Check{Name: "Admin_DryRunChangesNothing", run: dryRunChangesNothing},
 		Check{Name: "Admin_ChangesAreAudited", run: changesAreAudited},
@@ -236,7 +237,7 @@ func searchFinds(ctx context.Context, tr *trial) {
 	if !ok {
 		return
 	}
-	msgs := slices.Concat(keyed("k", "a", "b"), keyed("l", "c"), named("d"))
+	msgs := slices.Concat(keyed("k", "a", "b"), keyed("kl", "c"), named("d"))
 	msgs[1].Type, msgs[2].Type = "placed", "paid"
 	msgs[3].Topic = "mails"
 	tr.commit(ctx, msgs...)
@@ -253,6 +254,12 @@ func searchFinds(ctx context.Context, tr *trial) {
 		{admin.MessageQuery{Type: "p*d"}, "b c"},
 		{admin.MessageQuery{Type: "*"}, "a b c d"},
 		{admin.MessageQuery{Key: "k", Type: "paid"}, ""},
+		{admin.MessageQuery{KeyPrefix: "k"}, "a b c"},
+		{admin.MessageQuery{KeyPrefix: "kl"}, "c"},
+		{admin.MessageQuery{KeyPrefix: "l"}, ""},
+		{admin.MessageQuery{KeyPrefix: "K"}, ""},
+		{admin.MessageQuery{KeyPrefix: "k_"}, ""},
+		{admin.MessageQuery{KeyPrefix: "k", Key: "k", Type: "placed"}, "b"},
 		{admin.MessageQuery{From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)}, "a b c d"},
 		{admin.MessageQuery{To: time.Now().Add(-time.Hour)}, ""},
 		{admin.MessageQuery{From: time.Now().Add(time.Hour)}, ""},
@@ -274,11 +281,11 @@ func searchFinds(ctx context.Context, tr *trial) {
 			}
 		}
 	}
-	bare, err := searchAll(ctx, searcher, admin.MessageQuery{Key: "l", OmitPayload: true})
+	bare, err := searchAll(ctx, searcher, admin.MessageQuery{Key: "kl", OmitPayload: true})
 	if err != nil || len(bare) != 1 || len(bare[0].Payload) > 0 || bare[0].ID == "" || bare[0].Type != "paid" {
 		fail.With("search without payloads: %+v: %w", bare, errors.Join(err, errWrongAnswer))
 	}
-	for _, q := range []admin.MessageQuery{{Limit: -1}, {Scan: -1}, {After: -1}, {Topic: "\xff"}} {
+	for _, q := range []admin.MessageQuery{{Limit: -1}, {Scan: -1}, {After: -1}, {Topic: "\xff"}, {KeyPrefix: "\xff"}} {
 		_, err := searcher.Search(ctx, q)
 		expectError(fmt.Sprintf("search %+v", q), err, admin.ErrInvalidRequest)
 	}

@@ -3,6 +3,7 @@ package outboxtest
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/leat-go/leat/internal/fail"
@@ -12,10 +13,11 @@ import (
 )
 
 // parkedAgainIsNew: a record that was redriven and has failed again is parked since then, and so
-// are the times of its failure.
+// are the times of its failure, which counts it.
 func parkedAgainIsNew(ctx context.Context, tr *trial) {
 	s := ward(ctx, tr)
 	before := s.parkedSince(ctx)
+	s.expectAgain(ctx, 0)
 	fail.If(pause(ctx))
 	_, err := s.op.Redrive(ctx, admin.ChangeRequest{By: by(), Selection: admin.Selection{Topic: testTopic, Key: "l"}})
 	fail.If(err, "redrive")
@@ -33,6 +35,22 @@ func parkedAgainIsNew(ctx context.Context, tr *trial) {
 	if after := s.parkedSince(ctx); !after.After(before) {
 		fail.With("parked again: since %s, want later than %s", after, before)
 	}
+	s.expectAgain(ctx, 1)
+}
+
+// expectAgain fails unless so many of the two records of one failure have failed again.
+func (s *setAside) expectAgain(ctx context.Context, want int) {
+	all, err := s.op.Failures(ctx, admin.FailuresQuery{})
+	fail.If(err, "failures")
+	for _, f := range all {
+		again := 0
+		if f.Records == 2 {
+			again = want
+		}
+		if f.Again != again {
+			fail.With("failures: %+v, want %d that failed again", f, again)
+		}
+	}
 }
 
 // parkedSince is when the record of key l was parked, by its key and by its failure.
@@ -49,4 +67,56 @@ func (s *setAside) parkedSince(ctx context.Context) time.Time {
 		}
 	}
 	return held[0].Since
+}
+
+// redriveIsStopped: what is tried again is parked, with what follows it, although a relay has it under
+// way; and is tried again when it is redriven.
+func redriveIsStopped(ctx context.Context, tr *trial) {
+	s := ward(ctx, tr)
+	ids := s.ids(ctx)
+	stop := func(sel admin.Selection, dry bool) (admin.Changed, error) {
+		return s.op.Redrive(ctx, admin.ChangeRequest{By: by(), Selection: sel, Stop: true, DryRun: dry})
+	}
+	for _, id := range []string{"f", "g"} {
+		_, err := stop(admin.Selection{ID: ids[id]}, false)
+		expectError("stop of what is not tried again: "+id, err, admin.ErrNotParked)
+	}
+	_, err := stop(admin.Selection{Dead: true, Topics: "*"}, false)
+	expectError("stop of what is dead", err, admin.ErrInvalidRequest)
+	_, err = s.op.Redrive(ctx, admin.ChangeRequest{By: by(), Selection: admin.Selection{Topic: testTopic, Key: "l"}})
+	fail.If(err, "redrive")
+	due, err := s.Due(ctx, 10, nil)
+	fail.If(err, "due")
+	planned, err := stop(admin.Selection{Topics: "*"}, true)
+	fail.If(err, "dry run of a stop")
+	stopped, err := stop(admin.Selection{Topics: "*"}, false)
+	fail.If(err, "stop")
+	if want := []string{ids["c"], ids["d"]}; !slices.Equal(planned.IDs, want) || !slices.Equal(stopped.IDs, want) {
+		fail.With("stop: %v, planned %v, want %v", stopped.IDs, planned.IDs, want)
+	}
+	for i := range due {
+		if due[i].ID == ids["e"] {
+			continue // a relay has got no answer about it
+		}
+		_, err := s.Resolve(ctx, []driver.Verdict{{Record: &due[i].Record, Fate: driver.FateDelivered}})
+		fail.If(err, "resolve")
+	}
+	due, err = s.Due(ctx, 10, nil)
+	if err != nil || len(due) > 0 {
+		fail.With("due after a stop: %+v, want none: %w", due, errors.Join(err, errWrongAnswer))
+	}
+	held, err := s.op.Held(ctx, admin.HeldQuery{State: admin.HeldParked})
+	if err != nil || len(held) != 6 {
+		fail.With("parked after a stop: %+v, want 6: %w", held, errors.Join(err, errWrongAnswer))
+	}
+	entries, err := s.op.Audit(ctx, admin.AuditQuery{ID: ids["d"], Action: "park"})
+	if err != nil || len(entries) != 1 || entries[0].Actor != by().Actor || entries[0].Reason != by().Reason {
+		fail.With("audit of a stop: %+v, want one entry with who asked: %w", entries, errors.Join(err, errWrongAnswer))
+	}
+	_, err = s.op.Redrive(ctx, admin.ChangeRequest{By: by(), Selection: admin.Selection{ID: ids["e"]}})
+	fail.If(err, "redrive of what follows")
+	due, err = s.Due(ctx, 10, nil)
+	if err != nil || len(due) == 0 || due[0].ID != ids["d"] {
+		fail.With("due after another redrive: %+v, want %q first: %w", due, ids["d"], errors.Join(err, errWrongAnswer))
+	}
 }

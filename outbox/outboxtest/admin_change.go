@@ -32,6 +32,15 @@ func (s *setAside) look(ctx context.Context) (all seen) {
 	return all
 }
 
+// ids returns the ids of what is set aside, by payload.
+func (s *setAside) ids(ctx context.Context) map[string]string {
+	all, ids := s.look(ctx), make(map[string]string)
+	for _, h := range append(all.Held, all.Dead...) {
+		ids[string(h.Payload)] = h.ID
+	}
+	return ids
+}
+
 // change asks for one of three changes.
 func (s *setAside) change(ctx context.Context, what string, sel admin.Selection, dry bool) (admin.Changed, error) {
 	switch what {
@@ -312,7 +321,7 @@ func groupIsRemoved(ctx context.Context, tr *trial) {
 		return
 	}
 	remove := func(group string, dry bool) (admin.Changed, error) {
-		return manager.RemoveGroup(ctx, admin.RemoveGroupRequest{By: by(), Group: group, DryRun: dry})
+		return manager.RemoveGroup(ctx, admin.GroupRequest{By: by(), Group: group, DryRun: dry})
 	}
 	refused := func(group string, want error) {
 		for _, dry := range []bool{true, false} {
@@ -323,15 +332,18 @@ func groupIsRemoved(ctx context.Context, tr *trial) {
 	refused(testGroup, admin.ErrGroupActive)
 	refused("none", admin.ErrNoSuchGroup)
 	refused("", admin.ErrInvalidRequest)
+	_, err := manager.RemoveGroup(ctx, admin.GroupRequest{By: by(), Group: testGroup, Topics: []string{"a"}})
+	expectError("remove of some topics of a group", err, admin.ErrInvalidRequest)
 	fail.If(s.Release(ctx))
+	tr.commit(ctx, named("j", "k")...)
 	for _, dry := range []bool{true, false} {
 		changed, err := remove(testGroup, dry)
-		if err != nil || changed.Count != 6 {
-			fail.With("remove, dry run %t: %+v, want 6 held records: %w", dry, changed, errors.Join(err, errWrongAnswer))
+		if err != nil || changed.Count != 6 || changed.Unread != 3 {
+			fail.With("remove, dry run %t: %+v, want 6 held records and 3 unread messages: %w", dry, changed, errors.Join(err, errWrongAnswer))
 		}
 	}
 	refused(testGroup, admin.ErrNoSuchGroup)
-	tr.acquire(ctx).expectPage(ctx, 20, "a", "b", "c", "d", "e", "f", "g", "h", "i")
+	tr.acquire(ctx).expectPage(ctx, 20, "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k")
 }
 
 func greatestLagIsSet(ctx context.Context, tr *trial) {

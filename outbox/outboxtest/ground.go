@@ -31,14 +31,29 @@ type groundMoves struct {
 
 func (m groundMoves) name() string {
 	if m.place == basis.Begin {
-		return "O2_Moved" + m.fact.Name + "BetweenTerms"
+		return checkOf(m.fact) + "BetweenTerms"
 	}
-	return "O2_Moved" + m.fact.Name + "UnderATerm"
+	return checkOf(m.fact) + "UnderATerm"
 }
 
-// among reports whether u is compared at the place, and the suite can change it.
+// checkOf is what checks of the fact are called, for the stores of outboxes.
+func checkOf(f *basis.FactError) string { return f.Check(basis.PostgreSQL) }
+
+// among reports whether u is compared at the place, in a store of an outbox, and the suite can
+// change it.
 func (m groundMoves) among(u basis.Use) bool {
-	return u.Test == "" && slices.Contains(u.At, m.place)
+	return u.Test == "" && m.fact.Check(u.Store) == checkOf(m.fact) && slices.Contains(u.At, m.place)
+}
+
+// expectMoved expects a refusal, about the fact if the subject's store has it.
+func (tr *trial) expectMoved(what string, err error, f *basis.FactError) {
+	expectError(what, err, driver.ErrSourceUnusable)
+	if mover, ok := tr.Subject.(Mover); ok && f != nil {
+		store, _ := mover.Ground()
+		if _, has := f.In(basis.Store(store)); has {
+			expectError(what, err, f)
+		}
+	}
 }
 
 func (m groundMoves) run(ctx context.Context, tr *trial) {

@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
@@ -145,6 +148,9 @@ func topicChecks() []Check {
 		},
 		Check{Name: "O12_PositionPassesOtherTopics", run: positionPassesOtherTopics},
 		Check{Name: "O12_TopicsChangeFromWhereTheGroupStands", run: topicsChangeWhereTheGroupStands},
+		Check{Name: "O2_NarrowerTopicsLeaveNothingBehind", run: narrowerTopicsLeaveNothingBehind},
+		Check{Name: "O2_TopicsOfTheLeaderCount", run: topicsOfTheLeaderCount},
+		Check{Name: "Admin_TopicsAreSet", run: topicsAreSet},
 	)
 }
 
@@ -224,12 +230,93 @@ func topicsChangeWhereTheGroupStands(ctx context.Context, tr *trial) {
 		{"of topic a", a, []string{"a"}, []string{"a"}},
 		{"after b was added", both, []string{"b3", "a", "c"}, []string{"b3", "a"}},
 		{"after b was added", both, []string{"b4"}, []string{"b4"}},
-		{"after a was taken away", b, []string{"a", "b5", "c"}, []string{"b5"}},
-		{"after a was added again", both, []string{"b6", "a"}, []string{"b6", "a"}},
+		{"after a was taken away", b, []string{"b5", "c"}, []string{"b5"}},
+		{"after a was taken away", b, []string{"a", "b6", "c"}, []string{"b6"}},
+		{"after a was added again", both, []string{"b7", "a"}, []string{"b7", "a"}},
 	} {
 		tr.commit(ctx, about(step.commit...)...)
 		got := tr.drainGroup(ctx, step.cfg)
 		fail.In(step.what, func() { expect(got, step.want...) })
+	}
+}
+
+// narrow and wide are a group with a topic, and with more of them.
+func narrow() GroupConfig { return GroupConfig{Name: "g", Topics: []string{"a"}} }
+func wide() GroupConfig   { return GroupConfig{Name: "g", Topics: []string{"a", "b*"}} }
+
+// narrowerTopicsLeaveNothingBehind takes a topic away while one of its messages waits, that was
+// read and not settled, and one that was not read.
+func narrowerTopicsLeaveNothingBehind(ctx context.Context, tr *trial) {
+	tr.commit(ctx, about("a", "b1")...)
+	r := tr.acquireGroup(ctx, wide())
+	page, err := r.Read(ctx, 10)
+	fail.If(err, "read")
+	expect(page.Records, "a", "b1")
+	fail.If(r.Release(ctx))
+	tr.commit(ctx, about("b2", "c")...)
+	_, err = tr.group(narrow()).Acquire(ctx, longTTL)
+	expectError("acquire for fewer topics, while messages of the others wait", err, driver.ErrSourceUnusable)
+	expectError("acquire for fewer topics, while messages of the others wait", err, basis.ErrOtherTopics)
+	if !strings.Contains(err.Error(), "2 wait") {
+		fail.With("the error does not say that 2 messages wait: %w", err)
+	}
+	expect(tr.drainGroup(ctx, wide()), "a", "b1", "b2")
+	tr.commit(ctx, about("a")...)
+	fail.In("once nothing of the others waits", func() { expect(tr.drainGroup(ctx, narrow()), "a") })
+}
+
+// topicsOfTheLeaderCount has a source with fewer topics stand by.
+func topicsOfTheLeaderCount(ctx context.Context, tr *trial) {
+	r := tr.acquireGroup(ctx, wide())
+	_, err := tr.group(narrow()).Acquire(ctx, longTTL)
+	expectError("acquire of a group that another one leads", err, driver.ErrLeaseHeld)
+	tr.commit(ctx, about("b1")...)
+	r.expectDrain(ctx, 1, "b1")
+	manager, ok := tr.Subject.(admin.Manager)
+	if !ok {
+		return
+	}
+	groups, err := manager.Groups(ctx)
+	if err != nil || !slices.ContainsFunc(groups, func(g admin.Group) bool { return g.Name == wide().Name && slices.Equal(g.Topics, wide().Topics) }) {
+		fail.With("groups: %+v, want the topics of the one that leads: %w", groups, errors.Join(err, errWrongAnswer))
+	}
+}
+
+// topicsAreSet takes a topic away whose message is then never sent.
+func topicsAreSet(ctx context.Context, tr *trial) {
+	manager, ok := tr.Subject.(admin.Manager)
+	if !ok {
+		return
+	}
+	set := func(group string, dry bool) (admin.Changed, error) {
+		return manager.SetTopics(ctx, admin.GroupRequest{By: by(), Group: group, Topics: narrow().Topics, DryRun: dry})
+	}
+	tr.commit(ctx, about("a", "b1", "c")...)
+	r := tr.acquireGroup(ctx, wide())
+	_, err := set(wide().Name, false)
+	expectError("topics of a group that is read", err, admin.ErrGroupActive)
+	fail.If(r.Release(ctx))
+	for _, refused := range []struct {
+		group string
+		want  error
+	}{{"none", admin.ErrNoSuchGroup}, {"", admin.ErrInvalidRequest}} {
+		_, err := set(refused.group, true)
+		expectError(fmt.Sprintf("topics of group %q", refused.group), err, refused.want)
+	}
+	for _, dry := range []bool{true, false} {
+		changed, err := set(wide().Name, dry)
+		if err != nil || changed.Unread != 1 {
+			fail.With("set topics, dry run %t: %+v, want 1 message left behind: %w", dry, changed, errors.Join(err, errWrongAnswer))
+		}
+		if _, err := tr.group(narrow()).Acquire(ctx, longTTL); dry {
+			expectError("acquire after a dry run", err, basis.ErrOtherTopics)
+		} else {
+			fail.If(err, "acquire once the topics are set")
+		}
+	}
+	entries, err := manager.Audit(ctx, admin.AuditQuery{})
+	if err != nil || !slices.ContainsFunc(entries, func(e admin.AuditEntry) bool { return e.Action == "set_topics" && e.Group == wide().Name }) {
+		fail.With("the audit has no entry of the change: %w", errors.Join(err, errWrongAnswer))
 	}
 }
 

@@ -29,6 +29,7 @@ func heldChecks() []Check {
 		Check{Name: "O9_StaleEpochResolvesNothing", run: staleEpochResolvesNothing},
 		Check{Name: "O14_DueIsBoundedInBytes", run: dueIsBoundedInBytes},
 		Check{Name: "O14_RenewWaitsForNoRead", run: renewWaitsForNoRead},
+		Check{Name: "O14_RetryAfterClockSetBack", run: retryAfterClockSetBack},
 	)
 }
 
@@ -141,6 +142,28 @@ func retryWaitsItsTime(ctx context.Context, tr *trial) {
 		}
 		_ = wait.For(ctx, 5*time.Millisecond) // the next round sees the error
 	}
+}
+
+// retryAfterClockSetBack sets records aside by a clock that is ahead. The next session hastens what is not due within its
+// longest backoff, and nothing else.
+func retryAfterClockSetBack(ctx context.Context, tr *trial) {
+	setter, ok := tr.Subject.(ClockSetter)
+	if !ok {
+		return
+	}
+	tr.commit(ctx, append(keyed("k", "a", "b"), keyed("l", "c")...)...)
+	s := tr.holder(ctx)
+	s.hold(ctx, map[string]driver.Holding{
+		"a": {Fate: driver.FateRetry, Attempts: failed(2), RetryIn: time.Minute},
+		"b": {Fate: driver.FateWait},
+		"c": {Fate: driver.FateRetry, Attempts: failed(2)},
+	}, "a", "b", "c")
+	fail.If(setter.SetClockBack(ctx, time.Hour), "set the clock back")
+	s = tr.asHolder(tr.acquire(ctx))
+	fail.If(s.Hasten(ctx, 2*time.Hour), "hasten")
+	fail.In("what is due within two hours", func() { s.expectDue(ctx) })
+	fail.If(s.Hasten(ctx, 2*time.Minute), "hasten")
+	fail.In("hastened", func() { s.expectDue(ctx, "a", "b", "c") })
 }
 
 // topicsThatAreOutAreNotDue holds two topics.

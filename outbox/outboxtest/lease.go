@@ -18,6 +18,7 @@ func leaseChecks() []Check {
 		{Name: "O9_RenewKeepsTheLease", run: renewKeepsTheLease},
 		{Name: "O9_LostLeaseIsFenced", run: lostLeaseIsFenced},
 		{Name: "O14_ExpiredLeaseIsTakenOver", run: expiredLeaseIsTakenOver},
+		{Name: "O14_ClockSetBack", run: clockSetBack},
 		{Name: "O10_NoRepeatsAcrossCleanStops", run: noRepeatsAcrossCleanStops},
 		{Name: "O13_ReleasedLeaseIsFree", run: releasedLeaseIsFree},
 	}, unless(noTakeover, Check{Name: "O14_DeadHolderIsReplaced", run: deadHolderIsReplaced})...)
@@ -114,6 +115,27 @@ func expiredLeaseIsTakenOver(ctx context.Context, tr *trial) {
 		r = next
 	}
 	r.expectDrain(ctx, 10, "a", "b")
+}
+
+// clockSetBack has a lease that was given by a clock which was ahead by more than any lease lasts. It counts no longer
+// than any other.
+func clockSetBack(ctx context.Context, tr *trial) {
+	setter, ok := tr.Subject.(ClockSetter)
+	if !ok {
+		return
+	}
+	tr.commit(ctx, named("a", "b")...)
+	ahead := tr.acquire(ctx)
+	p := ahead.expectPage(ctx, 10, "a", "b")
+	fail.If(setter.SetClockBack(ctx, 4*longTTL), "set the clock back")
+	s, err := tr.Source(testGroup).Acquire(ctx, longTTL)
+	fail.If(err, "acquire of a lease that was given by a clock that was ahead")
+	next := &reader{Session: s}
+	if next.Epoch() <= ahead.Epoch() {
+		fail.With("epoch %d after %d", next.Epoch(), ahead.Epoch())
+	}
+	tr.expectFenced(ctx, ahead, p)
+	next.expectDrain(ctx, 10, "a", "b")
 }
 
 // replaceTime bounds how long a dead holder keeps its lease. It is far below longTTL.

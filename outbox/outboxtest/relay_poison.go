@@ -24,6 +24,7 @@ func relayPoisonChecks() []Check {
 		Check{Name: "Relay_O7_OutageDelaysNoOtherTopic", run: outageDelaysNoOtherTopic},
 		Check{Name: "Relay_O8_OutageCountsNothing", run: outageCountsNothing},
 		Check{Name: "Relay_O9_ZombieParksNothing", run: zombieParksNothing},
+		Check{Name: "Relay_O14_RetryAfterClockSetBack", run: retriedAfterClockSetBack},
 	)
 }
 
@@ -158,6 +159,33 @@ func outageDelaysNoOtherTopic(ctx context.Context, tr *trial) {
 	run.stop()
 	tr.nothingAside(ctx)
 	tr.verify(broker.Log(), append(up, out...))
+}
+
+// retriedAfterClockSetBack sets the clock back while a record is to be tried again. It is sent soon all the same.
+func retriedAfterClockSetBack(ctx context.Context, tr *trial) {
+	setter, ok := tr.Subject.(ClockSetter)
+	if !ok {
+		return
+	}
+	op, broker := tr.operator(), NewBroker()
+	sink := broker.picky(refuses(outbox.FailureUnknown, "a"))
+	cfg := patient(relay.Policy{Action: relay.Block})
+	cfg.BackoffMin, cfg.BackoffMax = time.Second, time.Second // so that the record waits as the clock is set
+	run := tr.start(ctx, tr.Source(testGroup), sink, cfg)
+	tr.commit(ctx, keyed("k", "a", "b")...)
+	for retrying := 0; retrying == 0; {
+		stats, err := op.Stats(ctx)
+		fail.If(err, "stats")
+		for i := range stats.Groups {
+			retrying += stats.Groups[i].Retrying
+		}
+		_ = wait.For(ctx, time.Millisecond) // the next round sees the error
+	}
+	fail.If(setter.SetClockBack(ctx, time.Hour), "set the clock back")
+	sink.Refuse(takesAll)
+	broker.await(ctx, 2, "after the clock was set back")
+	run.stop()
+	tr.verify(broker.Log(), []string{"a", "b"})
 }
 
 // nothingAside expects that nothing was parked or given up.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
@@ -138,9 +139,9 @@ func slotNamesDiffer(ctx context.Context, tr *trial) {
 	}
 }
 
-// refuse expects the position not to be taken.
-func (s *placed) refuse(ctx context.Context, what string, position []byte) {
-	expectError("seek to "+what, s.Seek(ctx, position), driver.ErrSourceUnusable)
+// refuse expects the position not to be taken, since fact has changed if it is not nil.
+func (tr *trial) refuse(ctx context.Context, s *placed, what string, position []byte, fact *basis.FactError) {
+	tr.expectMoved("seek to "+what, s.Seek(ctx, position), fact)
 }
 
 // three commits three records and returns the positions behind the first and the second,
@@ -159,8 +160,8 @@ func seekRefusesWhatIsBehind(ctx context.Context, tr *trial) {
 	s := tr.placed(ctx)
 	first, second := tr.three(ctx, s)
 	s = tr.released(ctx, s)
-	s.refuse(ctx, "one of two settled records", first)
-	s.refuse(ctx, "no position, of a slot that has settled two records", nil)
+	tr.refuse(ctx, s, "one of two settled records", first, basis.ErrSinkWentBack)
+	tr.refuse(ctx, s, "no position, of a slot that has settled two records", nil, basis.ErrSinkWentBack)
 	fail.In("to what is settled", func() { s.seek(ctx, second) })
 	s.reader.expectDrain(ctx, 10, "m-3")
 }
@@ -193,7 +194,7 @@ func seekRefusesOtherPositions(ctx context.Context, tr *trial) {
 	}
 	s = tr.released(ctx, s)
 	for what, position := range foreign {
-		s.refuse(ctx, what, position)
+		tr.refuse(ctx, s, what, position, nil)
 	}
 	fail.In("to what is settled", func() { s.seek(ctx, second) })
 	s.reader.expectDrain(ctx, 10, "m-3")
@@ -223,7 +224,7 @@ func seekRefusesWhatWasLost(ctx context.Context, tr *trial) {
 	s = tr.placed(ctx)
 	for range 3 {
 		tr.commit(ctx, keyed("k", "since")...)
-		s.refuse(ctx, "a position that the outbox has lost", second)
+		tr.refuse(ctx, s, "a position that the outbox has lost", second, basis.ErrBehindSink)
 		s = tr.crashed(ctx, s)
 	}
 }

@@ -146,6 +146,12 @@ type CounterSetter interface {
 	SetCounter(ctx context.Context, last int64) error
 }
 
+// ClockSetter is implemented by a Subject whose leases and retries go by a clock that somebody can set.
+type ClockSetter interface {
+	// SetClockBack sets the clock back. It may instead put off by as much every time that is stored, which is the same.
+	SetClockBack(ctx context.Context, by time.Duration) error
+}
+
 // Mover is implemented by a Subject that can move the ground under its positions: whose
 // database can become another one than they belong to.
 type Mover interface {

@@ -38,8 +38,8 @@ type Config struct {
 	// Defaults to false: keys are locked.
 	UnorderedKeys bool
 
-	// InsertAtOnce makes Enqueue insert messages in a transaction of InTx at once, as it does in
-	// any other. Without it they are sent with COMMIT, which saves a round trip: see InTx.
+	// InsertAtOnce makes Enqueue insert messages in a transaction of InTx or of an inbox at once,
+	// as it does in any other. Without it they are sent with COMMIT, which saves a round trip: see InTx.
 	// Defaults to false.
 	InsertAtOnce bool
 

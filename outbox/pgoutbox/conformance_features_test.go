@@ -24,6 +24,7 @@ var (
 	_ outboxtest.CounterSetter  = subject{}
 	_ outboxtest.Mover          = subject{}
 	_ outboxtest.Mortal         = subject{}
+	_ outboxtest.ClockSetter    = subject{}
 )
 
 // Group implements outboxtest.Grouper.
@@ -91,6 +92,15 @@ func (s subject) SetCounter(ctx context.Context, last int64) error {
 func (s subject) Die(ctx context.Context, _ driver.Session) error {
 	_, err := s.db.Pool.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_locks
 		WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
+	return err
+}
+
+// SetClockBack implements outboxtest.ClockSetter.
+func (s subject) SetClockBack(ctx context.Context, by time.Duration) error {
+	_, err := s.db.Pool.Exec(ctx, "UPDATE leat.outbox_leases SET lease_from = lease_from + $1 * interval '1 s', lease_until = lease_until + $1 * interval '1 s'", by.Seconds())
+	if err == nil {
+		_, err = s.db.Pool.Exec(ctx, "UPDATE leat.outbox_held SET next_at = next_at + $1 * interval '1 s'", by.Seconds())
+	}
 	return err
 }
 

@@ -137,7 +137,7 @@ func TestO14_RenewalDoesNotWaitForARead(t *testing.T) {
 }
 
 // TestO13_OutboxesShareAListener: outboxes on one pool, which know nothing of each other, listen on
-// one connection, and each hears its own.
+// one connection, on which their maintenance holds its leases, and each hears its own.
 func TestO13_OutboxesShareAListener(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})
@@ -145,11 +145,16 @@ func TestO13_OutboxesShareAListener(t *testing.T) {
 	brokers := map[string]*outboxtest.Broker{}
 	runs := map[string]*running{}
 	producers := map[string]*pgoutbox.Outbox{}
+	maintaining, end := context.WithCancel(t.Context())
+	var maintained sync.WaitGroup
 	for _, table := range tables {
 		ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{Table: table})
 		require.NoError(t, err)
 		require.NoError(t, ob.Migrate(t.Context()))
 		brokers[table] = outboxtest.NewBroker()
+		m, err := pgoutbox.NewMaintenance(ob, pgoutbox.MaintenanceConfig{Lease: time.Second}) // renewed three times a second
+		require.NoError(t, err)
+		maintained.Go(func() { _ = m.Run(maintaining) })
 		r, err := relay.New(source(t, ob, ""), brokers[table].Sink(), relay.Config{PollMin: never, PollMax: never})
 		require.NoError(t, err)
 		producers[table] = elsewhere(t, db, pgoutbox.Config{Table: table})
@@ -167,16 +172,18 @@ func TestO13_OutboxesShareAListener(t *testing.T) {
 				return false
 			})
 		}
-		require.Equal(t, 1, connections(t, db, "leat listen"))
+		await(t, "they listen on one", func() bool { return connections(t, db, "leat shared") == 1 })
 	}
 	heard(tables...)
 	require.NoError(t, runs["outbox"].stop())
 	heard("second", "third")
-	exec(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'leat listen'")
+	exec(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'leat shared'")
 	heard("third", "second")
 	require.NoError(t, runs["second"].stop())
 	require.NoError(t, runs["third"].stop())
-	await(t, "nothing is left", func() bool { return connections(t, db, "leat listen") == 0 })
+	end()
+	maintained.Wait()
+	await(t, "nothing is left", func() bool { return connections(t, db, "leat shared") == 0 })
 }
 
 // TestO13_MaintenanceSharesAConnection: that of outboxes on one pool holds its leases on one.
@@ -195,12 +202,12 @@ func TestO13_MaintenanceSharesAConnection(t *testing.T) {
 	}
 	await(t, "all hold their leases", func() bool {
 		return query1[int](t, db, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'
-			AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'leat maintenance')`) == 6
+			AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'leat shared')`) == 6
 	})
-	require.Equal(t, 1, connections(t, db, "leat maintenance"))
+	require.Equal(t, 1, connections(t, db, "leat shared"))
 	cancel()
 	all.Wait()
-	await(t, "nothing is left", func() bool { return connections(t, db, "leat maintenance") == 0 })
+	await(t, "nothing is left", func() bool { return connections(t, db, "leat shared") == 0 })
 }
 
 // TestO13_ReservedConnectionsAreLeftAlone: a relay whose role may take them waits for another one.

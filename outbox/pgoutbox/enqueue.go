@@ -13,6 +13,7 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/pgunit"
 	"github.com/leat-go/leat/internal/txctx"
 	"github.com/leat-go/leat/outbox"
 )
@@ -45,19 +46,15 @@ func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, msgs ...outbox.Message)
 }
 
 func (o *Outbox) enqueuePgx(ctx context.Context, tx pgx.Tx, msgs []outbox.Message) ([]outbox.Message, error) {
-	u, own := tx.(*unit)
-	own = own && u.box == o && u.takes()
-	if !own {
-		if err := checkOpen(tx); err != nil {
-			return nil, err
-		}
+	if err := checkOpen(tx); err != nil {
+		return nil, err
 	}
 	ready, err := o.prepare.Prepare(ctx, msgs)
 	if err != nil || len(ready) == 0 {
 		return ready, err
 	}
-	if own {
-		return nil, u.enqueue(ctx, ready)
+	if kept, err := o.wait(ctx, tx, ready); kept || err != nil {
+		return nil, err
 	}
 	return ready, o.insertIn(ctx, tx, ready)
 }
@@ -69,7 +66,7 @@ func (o *Outbox) insertIn(ctx context.Context, tx pgx.Tx, ready []outbox.Message
 		return err
 	}
 	take := func(keys []int64) error { return taken.take(ctx, keys, o.cfg.MaxKeyLocks, o.heldIn(tx)) }
-	self := connOf(tx).PgConn().PID()
+	self := pgunit.ConnOf(tx).PgConn().PID()
 	defer o.watch(ctx, ready, self)()
 	err = o.insert(ctx, ready, nil, take, func(sql string, args []any, _ int64) (int64, error) {
 		tag, err := tx.Exec(ctx, sql, args...)
@@ -190,10 +187,10 @@ func checkOpen(tx pgx.Tx) error {
 	if isNil(tx) {
 		return fmt.Errorf("%w: tx is nil", outbox.ErrNotInTransaction)
 	}
-	if u, ok := tx.(*unit); ok && !u.ended && u.tx == nil {
-		return u.failed // it begins with its first statement
+	if u := pgunit.Of(tx); u != nil && u.Unbegun() {
+		return u.Failed() // it begins with its first statement
 	}
-	conn := connOf(tx)
+	conn := pgunit.ConnOf(tx)
 	if conn == nil || conn.PgConn().TxStatus() == 'I' && !conn.PgConn().IsBusy() {
 		return fmt.Errorf("%w: tx has ended", outbox.ErrNotInTransaction)
 	}

@@ -7,10 +7,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/internal/erase"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pgheld"
 )
 
-var _ erase.Eraser = operator{}
+var _ driver.Eraser = operator{}
 
 // eraseSpan is how many numbers of the log one statement looks through, so that none holds back the
 // server's clean-up for long; eraseChunk how many rows one transaction deletes.
@@ -19,9 +20,12 @@ const (
 	eraseChunk = 1000
 )
 
-// Erase implements erase.Eraser. What is looked at first moves to what is looked at later: delayed
+// Erase implements driver.Eraser. What is looked at first moves to what is looked at later: delayed
 // messages into the log, and from there to what is held.
-func (o operator) Erase(ctx context.Context, r erase.Request) (erase.Found, error) {
+func (o operator) Erase(ctx context.Context, r driver.EraseRequest) (driver.Erased, error) {
+	if err := erase.Check(&r); err != nil {
+		return driver.Erased{}, err
+	}
 	found, err := o.erase(ctx, r)
 	if !r.DryRun {
 		o.bell.ring()
@@ -29,7 +33,7 @@ func (o operator) Erase(ctx context.Context, r erase.Request) (erase.Found, erro
 	return found, describe(err)
 }
 
-func (o operator) erase(ctx context.Context, r erase.Request) (found erase.Found, err error) {
+func (o operator) erase(ctx context.Context, r driver.EraseRequest) (found driver.Erased, err error) {
 	if err := o.findDelayed(ctx, &r, &found); err != nil {
 		return found, err
 	}
@@ -41,10 +45,10 @@ func (o operator) erase(ctx context.Context, r erase.Request) (found erase.Found
 	if err != nil {
 		return found, err
 	}
-	found.Merge(held)
-	all := r.With(found.IDs)
+	erase.Merge(&found, held)
+	all := erase.With(r, found.IDs)
 	audited, err := o.held.FindAudited(ctx, o.pool, &all)
-	found.Count(erase.Audit, audited)
+	erase.Count(&found, erase.Audit, audited)
 	if err != nil || r.DryRun {
 		return found, err
 	}
@@ -53,7 +57,7 @@ func (o operator) erase(ctx context.Context, r erase.Request) (found erase.Found
 
 // eraseFound deletes what was found. The audit comes first, since who is interrupted finds no ids by a
 // header again, and last, for what came to it meanwhile.
-func (o operator) eraseFound(ctx context.Context, r erase.Request, seqs []int64) error {
+func (o operator) eraseFound(ctx context.Context, r driver.EraseRequest, seqs []int64) error {
 	if err := o.held.EraseAudited(ctx, o.pool, &r); err != nil {
 		return err
 	}
@@ -75,20 +79,20 @@ func (o operator) eraseFound(ctx context.Context, r erase.Request, seqs []int64)
 	return o.held.EraseAudited(ctx, o.pool, &r)
 }
 
-func (o operator) findDelayed(ctx context.Context, r *erase.Request, found *erase.Found) error {
+func (o operator) findDelayed(ctx context.Context, r *driver.EraseRequest, found *driver.Erased) error {
 	rows, err := o.pool.Query(ctx, o.sql.eraseDelayedFind, pgheld.EraseArgs(r)...)
 	if err != nil {
 		return err
 	}
 	var id, topic string
 	_, err = pgx.ForEachRow(rows, []any{&id, &topic}, func() error {
-		found.Add(erase.Delayed, id, topic)
+		erase.Add(found, erase.Delayed, id, topic)
 		return nil
 	})
 	return err
 }
 
-func (o operator) findLog(ctx context.Context, r *erase.Request, found *erase.Found) (seqs []int64, err error) {
+func (o operator) findLog(ctx context.Context, r *driver.EraseRequest, found *driver.Erased) (seqs []int64, err error) {
 	var first, last int64
 	if err := o.pool.QueryRow(ctx, o.sql.eraseBounds).Scan(&first, &last); err != nil {
 		return nil, err
@@ -102,13 +106,13 @@ func (o operator) findLog(ctx context.Context, r *erase.Request, found *erase.Fo
 		var id, topic string
 		_, err = pgx.ForEachRow(rows, []any{&seq, &id, &topic}, func() error {
 			seqs = append(seqs, seq)
-			found.Add(erase.Log, id, topic)
+			erase.Add(found, erase.Log, id, topic)
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
-		r.Walked(min(from+eraseSpan, last+1)-first, last+1-first)
+		erase.Walked(r, min(from+eraseSpan, last+1)-first, last+1-first)
 	}
 	return seqs, nil
 }

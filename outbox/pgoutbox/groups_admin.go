@@ -59,8 +59,11 @@ func (o operator) Members(ctx context.Context, group string) ([]admin.Member, er
 }
 
 // RemoveGroup implements admin.Manager.
-func (o operator) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) (admin.Changed, error) {
+func (o operator) RemoveGroup(ctx context.Context, req admin.GroupRequest) (admin.Changed, error) {
 	if err := admin.Complete(&req); err != nil {
+		return admin.Changed{}, err
+	}
+	if err := req.Whole(); err != nil {
 		return admin.Changed{}, err
 	}
 	if req.DryRun {
@@ -69,16 +72,11 @@ func (o operator) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest)
 	}
 	var changed admin.Changed
 	err := o.changeGroup(ctx, req.Group, "remove_group", req.By, func(tx pgx.Tx) (map[string]any, error) {
-		var leases int
-		var owner *string
-		if _, err := o.leases.Bury(ctx, tx, req.Group); err != nil {
+		if err := o.idle(ctx, tx, req.Group); err != nil {
 			return nil, err
 		}
-		if err := tx.QueryRow(ctx, o.sql.groupLive, req.Group).Scan(&leases, &owner); err != nil {
+		if err := tx.QueryRow(ctx, o.sql.groupUnread, req.Group).Scan(&changed.Unread); err != nil {
 			return nil, err
-		}
-		if owner != nil {
-			return nil, fmt.Errorf("%w: %q holds a lease of %q", admin.ErrGroupActive, *owner, req.Group)
 		}
 		var known, members int64
 		if err := tx.QueryRow(ctx, o.sql.removeGroup, req.Group).Scan(&known, &changed.Count, &members); err != nil {
@@ -87,12 +85,28 @@ func (o operator) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest)
 		if known == 0 {
 			return nil, fmt.Errorf("%w: %q", admin.ErrNoSuchGroup, req.Group)
 		}
-		return map[string]any{"held": changed.Count}, nil
+		return map[string]any{"held": changed.Count, "unread": changed.Unread}, nil
 	})
 	if err != nil {
 		return admin.Changed{}, err
 	}
 	return changed, nil
+}
+
+// idle returns an error if a relay of group holds a lease. Others cannot claim one until tx ends.
+func (o *Outbox) idle(ctx context.Context, tx pgx.Tx, group string) error {
+	if _, err := o.leases.Bury(ctx, tx, group); err != nil {
+		return err
+	}
+	var leases int
+	var owner *string
+	if err := tx.QueryRow(ctx, o.sql.groupLive, group).Scan(&leases, &owner); err != nil {
+		return err
+	}
+	if owner != nil {
+		return fmt.Errorf("%w: %q holds a lease of %q", admin.ErrGroupActive, *owner, group)
+	}
+	return nil
 }
 
 // removable returns what RemoveGroup would drop.
@@ -103,6 +117,9 @@ func (o *Outbox) removable(ctx context.Context, group string) (changed admin.Cha
 	err = pgx.BeginTxFunc(ctx, o.pool, opts, func(tx pgx.Tx) error {
 		gone, err := o.leases.Gone(ctx, tx, group)
 		if err != nil {
+			return err
+		}
+		if err := tx.QueryRow(ctx, o.sql.groupUnread, group).Scan(&changed.Unread); err != nil {
 			return err
 		}
 		return tx.QueryRow(ctx, o.sql.groupKnown, group, append([]string{}, gone...)).Scan(&known, &changed.Count, &owner)

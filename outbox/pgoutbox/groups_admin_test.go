@@ -44,7 +44,7 @@ func TestRemoveGroup(t *testing.T) {
 	other.hold(driver.FatePark, driver.FateWait)
 	require.NoError(t, h.Release(t.Context()))
 	for _, dryRun := range []bool{true, false} {
-		removed, err := h.ob.Admin().RemoveGroup(t.Context(), admin.RemoveGroupRequest{By: people(), Group: "default", DryRun: dryRun})
+		removed, err := h.ob.Admin().RemoveGroup(t.Context(), admin.GroupRequest{By: people(), Group: "default", DryRun: dryRun})
 		require.NoError(t, err)
 		require.Equal(t, admin.Changed{Count: 1}, removed)
 	}
@@ -57,6 +57,6 @@ func TestRemoveGroup(t *testing.T) {
 	entries, err := h.ob.Admin().Audit(t.Context(), admin.AuditQuery{Action: "remove_group"})
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
-	require.JSONEq(t, `{"held": 1}`, string(entries[0].Details))
+	require.JSONEq(t, `{"held": 1, "unread": 0}`, string(entries[0].Details))
 	require.Equal(t, []string{"1", "2"}, payloads(readAll(t, acquire(t, h.ob, "default"), 10)), "it begins anew")
 }

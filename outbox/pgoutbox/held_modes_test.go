@@ -80,7 +80,7 @@ func setAsideAndBack(t *testing.T, h *holding) {
 	require.Len(t, groups, 1)
 	require.Zero(t, statsOf(t, h.ob).Groups[0].Held)
 	require.NoError(t, h.Release(ctx))
-	_, err = h.ob.Admin().RemoveGroup(ctx, admin.RemoveGroupRequest{By: people(), Group: "default"})
+	_, err = h.ob.Admin().RemoveGroup(ctx, admin.GroupRequest{By: people(), Group: "default"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"park", "dead", "skip_head", "park", "redrive", "redrive", "dead", "skip", "drop", "set_max_lag", "remove_group"}, h.actions())
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgmigrate"
+	"github.com/leat-go/leat/internal/pgunit"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/internal/pglog"
 )
@@ -20,7 +21,7 @@ import (
 // connection.
 // See design 3.2.
 func (o *Outbox) checkDatabase(ctx context.Context, tx pgx.Tx) (*keyLocks, error) {
-	conn := connOf(tx)
+	conn := pgunit.ConnOf(tx)
 	notes := conn.PgConn().CustomData()
 	if taken, ok := notes[o.noteKey].(*keyLocks); ok {
 		return taken, nil
@@ -51,10 +52,11 @@ func (o *Outbox) checkDatabase(ctx context.Context, tx pgx.Tx) (*keyLocks, error
 
 // knows is checkDatabase for a connection of the pool, as far as it takes no round trip.
 func (o *Outbox) knows(conn *pgx.Conn) bool {
-	notes, cfg := conn.PgConn().CustomData(), conn.Config()
+	notes := conn.PgConn().CustomData()
 	if _, ok := notes[o.noteKey].(*keyLocks); ok {
 		return true
 	}
+	cfg := conn.Config() // a copy
 	switch cfg.DefaultQueryExecMode {
 	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
 		return false
@@ -73,7 +75,7 @@ var errArrayNulls = errors.New("leat: array_nulls is off: a message without a ke
 // checkNulls refuses a session in which the arrays of enqueue.sql travel as text and would
 // mean something else. In binary form they do not.
 func checkNulls(ctx context.Context, tx pgx.Tx) error {
-	switch connOf(tx).Config().DefaultQueryExecMode {
+	switch pgunit.ConnOf(tx).Config().DefaultQueryExecMode {
 	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
 	default:
 		return nil

@@ -3,12 +3,14 @@ package pgoutbox_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -44,6 +46,25 @@ func TestO15_IdleWritesNothing(t *testing.T) {
 		after := state(t, db)
 		return len(before) == len(after) && before[len(before)-1] == after[len(after)-1] && before[0] == after[0]
 	})
+}
+
+// TestO15_HealthyRelayWritesNothingBeside: of all that a relay writes for operators, one that sends what
+// it reads writes nothing: no table of it has a page, so none ever had a row.
+func TestO15_HealthyRelayWritesNothingBeside(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	for range 10 {
+		put(t, ob, "k", "1", "2", "3", "4", "5")
+		require.Equal(t, 5, runOnce(t, ob, outboxtest.NewBroker()))
+	}
+	bytes := func() int64 {
+		return query1[int64](t, db, `SELECT sum(pg_relation_size('leat.outbox_' || name)) FROM unnest(ARRAY['out', 'held', 'dead', 'audit', 'delayed']) name`)
+	}
+	require.Zero(t, bytes())
+	keeper, ok := acquire(t, ob, "").(driver.OutageKeeper)
+	require.True(t, ok)
+	require.NoError(t, keeper.KeepOutages(t.Context(), []driver.Outage{{Topic: "t", Since: time.Now(), Cause: "outage"}}))
+	require.Positive(t, bytes(), "the measure sees a row")
 }
 
 func readNothing(t *testing.T, s driver.Session) {

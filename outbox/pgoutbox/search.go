@@ -93,7 +93,7 @@ func (o *Outbox) searchIn(ctx context.Context, tx pgx.Tx, q admin.MessageQuery, 
 		return page, err
 	}
 	rows, err := tx.Query(ctx, search, at.low, at.high, q.Scan, orNull(topics.Like(q.Topic)), orNull(q.Key), orNull(topics.Like(q.Type)),
-		timeOrNull(q.From), timeOrNull(q.To), q.OmitPayload, q.Limit)
+		timeOrNull(q.From), timeOrNull(q.To), q.OmitPayload, q.Limit, orNull(q.KeyPrefix))
 	if err != nil {
 		return page, err
 	}

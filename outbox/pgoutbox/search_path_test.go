@@ -1,6 +1,7 @@
 package pgoutbox_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,9 +28,9 @@ func TestS12_FunctionsOfStrangers(t *testing.T) {
 	testenv.RequireNotCalled(t, db)
 
 	// A relay's statements name their schemas. Its sessions do not rest on that alone.
-	conn := db.Connect(t)
-	_, err = conn.Exec(t.Context(), loadStatements(t, "sql")["own"], int64(conn.PgConn().PID()))
+	conn, err := src.ConnectOwn(t.Context())
 	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	var path string
 	require.NoError(t, conn.QueryRow(t.Context(), "SHOW search_path").Scan(&path))
 	require.Equal(t, "pg_catalog, pg_temp", path)

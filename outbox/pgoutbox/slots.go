@@ -3,7 +3,6 @@ package pgoutbox
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,9 +53,6 @@ func (s *source) group(ctx context.Context) (pgwindow.Group, error) {
 	if !g.Listed || !g.Started {
 		g, err = chain.Group(ctx, pool, s.cfg.Group)
 	}
-	if err == nil && !slices.Equal(g.Topics, s.cfg.Topics) {
-		_, err = pool.Exec(ctx, s.sql.topics, s.cfg.Group, s.cfg.Topics)
-	}
 	return g, err
 }
 
@@ -91,11 +87,14 @@ func (s *source) settle(ctx context.Context) error {
 	return err
 }
 
-// claim locks the attempt's name on writer, and then takes the lease of a slot that is free.
-func (s *source) claim(ctx context.Context, writer *pgx.Conn, attempt pglease.Attempt, ttl time.Duration) (pglease.Lease, error) {
+// claim locks the attempt's name on writer, and then takes the lease of a slot that is free. It also
+// returns the topics by which the slot was read last.
+func (s *source) claim(
+	ctx context.Context, writer *pgx.Conn, attempt pglease.Attempt, ttl time.Duration,
+) (lease pglease.Lease, topics []string, err error) {
 	owner, err := s.ob.leases.Lock(ctx, writer, attempt)
 	if err != nil {
-		return pglease.Lease{}, err
+		return pglease.Lease{}, nil, err
 	}
 	return s.ob.chain.Claim(ctx, writer, s.cfg.Group, owner, attempt.Former, ttl)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
@@ -47,7 +48,9 @@ type SourceConfig struct {
 
 	// Topics are patterns of the topics that the group reads, in which * stands for
 	// any run of characters; at most 1,000. A group whose patterns change reads by
-	// the new ones from where it stands. Defaults to all topics.
+	// the new ones from where it stands. A relay refuses to lead if messages wait that would
+	// then never be sent (admin.Manager.SetTopics). While another one leads, its patterns
+	// count. See docs/changing.md. Defaults to all topics.
 	Topics []string
 
 	// SyncPositions makes each new window wait for the disk. A sink that keeps the
@@ -211,6 +214,11 @@ func (s *source) checkPositions(ctx context.Context, facts pgwindow.Facts) error
 	if err := s.mayStart(g); err != nil {
 		return err
 	}
+	if g.Listed && !basis.SameTopics(g.Topics, s.cfg.Topics) {
+		if err := s.compareTopics(ctx, g); err != nil {
+			return err
+		}
+	}
 	all, err := s.ob.chain.All(ctx, s.ob.pool, s.cfg.Group)
 	if err != nil {
 		return err
@@ -270,12 +278,17 @@ func (s *source) acquire(ctx context.Context, attempt pglease.Attempt, ttl time.
 	if err != nil {
 		return nil, err
 	}
-	lease, err := s.claim(ctx, writer, attempt, ttl)
+	lease, topics, err := s.claim(ctx, writer, attempt, ttl)
 	if err != nil {
 		pglog.Close(ctx, writer)
 		return nil, err
 	}
-	n, err := s.open(ctx, writer, lease, attempt)
+	var n *session
+	if err = s.changeTopics(ctx, writer, lease, topics); err != nil {
+		pglog.Close(ctx, writer)
+	} else {
+		n, err = s.open(ctx, writer, lease, attempt)
+	}
 	if err != nil {
 		log := s.ob.cfg.Logger.With(slog.String("group", s.cfg.Group), slog.Int("slot", int(lease.Slot.No)))
 		s.ob.leases.GiveBack(ctx, s.ob.pool, lease, log)

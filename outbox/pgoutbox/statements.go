@@ -29,7 +29,7 @@ type statements struct {
 	historyFromWindow, historyPage, historyBefore string
 
 	stats, groups, groupLive, groupKnown, removeGroup, maxLag, members string
-	groupPaused, pause                                                 string
+	groupPaused, pause, topicsCount, setTopics, groupUnread            string
 
 	search, searchNewest, searchSpan, searchSpanNewest, searchBounds, searchTime string
 
@@ -74,6 +74,9 @@ func loadStatements(cfg Config) (statements, error) {
 		"history_before":      &s.historyBefore,
 		"stats":               &s.stats,
 		"groups":              &s.groups,
+		"topics_count":        &s.topicsCount,
+		"group_set_topics":    &s.setTopics,
+		"group_unread":        &s.groupUnread,
 		"group_live":          &s.groupLive,
 		"remove_group":        &s.removeGroup,
 		"group_known":         &s.groupKnown,

@@ -140,7 +140,7 @@ func TestO14_WhatTheDeadDoNotHoldUp(t *testing.T) {
 		"remove": func(t *testing.T, ob *pgoutbox.Outbox, live bool) {
 			t.Helper()
 			for _, dry := range []bool{true, false} {
-				_, err := ob.Admin().RemoveGroup(t.Context(), admin.RemoveGroupRequest{
+				_, err := ob.Admin().RemoveGroup(t.Context(), admin.GroupRequest{
 					Group: "default", DryRun: dry, By: admin.By{Actor: "test", Reason: "a check"},
 				})
 				require.Equal(t, live, errors.Is(err, admin.ErrGroupActive), "%v", err)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/wait"
-	"github.com/leat-go/leat/outbox/internal/pglog"
+	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
 const (
@@ -77,7 +77,7 @@ func (s *source) change(ctx context.Context, count func()) {
 	}
 }
 
-// ears hear the notifications of other processes for the sources on one pool: one connection and
+// ears hear the notifications of other processes for the sources on one pool, on one line and in
 // one goroutine, while there is any source to hear for. The zero value is ready.
 type ears struct {
 	deaf atomic.Bool // a self-test has shown that it is no use
@@ -179,15 +179,19 @@ func (e *ears) hear(ctx context.Context, by *source) {
 	}
 }
 
-// hearOnce listens on a new connection until the first error.
+// hearOnce listens on the line that maintenance is on, too, until the first error.
 func (e *ears) hearOnce(ctx context.Context, by *source, retry *retryWait) error {
-	c, err := by.ob.connectAs(ctx, "leat listen")
+	line := by.ob.shared.line
+	conn, err := line.Join(ctx)
 	if err != nil {
 		return err
 	}
-	defer pglog.Close(ctx, c.Conn)
-	err = selfTest(ctx, by.ob.pool, c.Conn)
-	if errors.Is(err, errSwallowed) && c.direct {
+	defer line.Leave(ctx, conn, func(ctx context.Context) error {
+		_, err := conn.Exec(ctx, "UNLISTEN *")
+		return err
+	}, by.ob.cfg.Logger)
+	err = line.Do(ctx, func(ctx context.Context) error { return selfTest(ctx, by.ob.pool, conn) })
+	if errors.Is(err, errSwallowed) && !by.ob.pooled.Load() {
 		err = errLate
 	}
 	if err != nil {
@@ -196,12 +200,12 @@ func (e *ears) hearOnce(ctx context.Context, by *source, retry *retryWait) error
 	heard := map[string][]*source{}
 	for {
 		now := e.byChannel()
-		if err := tune(ctx, c.Conn, heard, now); err != nil {
+		if err := line.Do(ctx, func(ctx context.Context) error { return tune(ctx, conn, heard, now) }); err != nil {
 			return err
 		}
 		heard = now
 		retry.reset()
-		if err := e.await(ctx, c.Conn, heard); err != nil {
+		if err := e.await(ctx, line, conn, heard); err != nil {
 			return err
 		}
 	}
@@ -234,26 +238,28 @@ func tune(ctx context.Context, conn *pgx.Conn, before, now map[string][]*source)
 }
 
 // await rings for notifications on conn until the sources have changed.
-func (e *ears) await(ctx context.Context, conn *pgx.Conn, heard map[string][]*source) error {
+func (e *ears) await(ctx context.Context, line *pglease.Line, conn *pgx.Conn, heard map[string][]*source) error {
 	for {
 		quiet, cancel := context.WithTimeout(ctx, quietWait)
 		var n *pgconn.Notification
 		var err error
 		if e.waits(cancel) {
-			n, err = conn.WaitForNotification(quiet)
+			n, err = hearNext(quiet, line, conn)
 		}
 		unchanged := e.waits(nil)
-		silent := quiet.Err() != nil
+		silent := errors.Is(quiet.Err(), context.DeadlineExceeded)
 		cancel()
 		switch {
 		case n != nil:
 			for _, s := range heard[n.Channel] {
 				s.listener.bell.ring()
 			}
-		case err != nil && (ctx.Err() != nil || !silent):
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
 			return err
-		case unchanged:
-			if err := ping(ctx, conn); err != nil {
+		case unchanged && silent:
+			if err := line.Do(ctx, func(ctx context.Context) error { return ping(ctx, conn) }); err != nil {
 				return err
 			}
 		}
@@ -261,6 +267,18 @@ func (e *ears) await(ctx context.Context, conn *pgx.Conn, heard map[string][]*so
 			return nil
 		}
 	}
+}
+
+// hearNext returns the next notification, or nothing if ctx has ended or a task wants the line.
+func hearNext(ctx context.Context, line *pglease.Line, conn *pgx.Conn) (n *pgconn.Notification, err error) {
+	err = line.Listen(ctx, func(ctx context.Context) (err error) {
+		n, err = conn.WaitForNotification(ctx)
+		if ctx.Err() != nil && !conn.IsClosed() {
+			return nil
+		}
+		return err
+	})
+	return n, err
 }
 
 // ping asks whether anybody answers on conn.

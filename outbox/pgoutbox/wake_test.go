@@ -53,7 +53,7 @@ func awaitListening(t *testing.T, db *testenv.Database) {
 	t.Helper()
 	await(t, "the relay listens", func() bool {
 		return query1[bool](t, db, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()
-			AND application_name = 'leat listen' AND query = 'LISTEN "leat/leat/outbox"' AND state = 'idle')`)
+			AND application_name = 'leat shared' AND query = 'LISTEN "leat/leat/outbox"' AND state = 'idle')`)
 	})
 }
 
@@ -78,7 +78,7 @@ func TestWake_ReachesARelayElsewhere(t *testing.T) {
 			require.NoError(t, err)
 		}
 		exec(t, db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-			WHERE datname = current_database() AND application_name IN ('leat notifier', 'leat listen')`)
+			WHERE datname = current_database() AND application_name IN ('leat notifier', 'leat shared')`)
 		await(t, "they are gone", func() bool { return connections(t, db, "leat notifier") == 0 })
 	}
 	require.NoError(t, run.stop())
@@ -132,7 +132,7 @@ func TestO13_Connections(t *testing.T) {
 			run := runRelay(t, r)
 			standby := startRelay(t, ob, broker)
 			if !noListen {
-				await(t, "it listens", func() bool { return connections(t, db, "leat listen") == 1 })
+				await(t, "it listens", func() bool { return connections(t, db, "leat shared") == 1 })
 			}
 			put(t, ob, "k", "1")
 			_, err = broker.AwaitDistinct(t.Context(), 1)
@@ -181,7 +181,7 @@ func TestO2_WakesAreNeverNeeded(t *testing.T) {
 		var err error
 		for !stop.Load() && err == nil {
 			_, err = db.Pool.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-				WHERE datname = current_database() AND application_name = 'leat listen'`)
+				WHERE datname = current_database() AND application_name = 'leat shared'`)
 		}
 		cut <- err
 	}()

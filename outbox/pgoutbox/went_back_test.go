@@ -62,7 +62,7 @@ func TestO2_TruncatedLogIsRefused(t *testing.T) {
 		_, err := src.Acquire(t.Context(), testLease)
 		refused(t, err, basis.ErrLogRestarted)
 	}
-	requireProblem(t, ob, db, "truncated", 25)
+	requireProblem(t, ob, db, basis.ErrLogRestarted.Says, 25)
 	require.ErrorIs(t, ob.Rebase(t.Context(), pgoutbox.RebaseRequest{KeepPosition: true, Actor: "me", Reason: "r"}), basis.ErrNumberedTwice)
 	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
 	require.Len(t, readAll(t, acquire(t, ob, ""), 100), 25)
@@ -107,9 +107,9 @@ func TestO2_SequenceSetBackIsSeenWithoutARelay(t *testing.T) {
 	exec(t, db, "DELETE FROM leat.outbox")
 	exec(t, db, "SELECT setval('leat.outbox_seq_seq', 5)")
 	putMany(t, ob, 0, 20)
-	requireProblem(t, ob, db, "ahead of the log", 20)
+	requireProblem(t, ob, db, basis.ErrWentBack.Says, 20)
 	putMany(t, ob, 20, 60)
-	requireProblem(t, ob, db, "set back", 80)
+	requireProblem(t, ob, db, basis.ErrNumberedTwice.Says, 80)
 	_, err := source(t, ob, "").Acquire(t.Context(), testLease)
 	refused(t, err, basis.ErrNumberedTwice)
 	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
@@ -214,19 +214,19 @@ func TestO2_PositionWithoutANote(t *testing.T) {
 // if relays refuse, also for a group that is past its greatest lag.
 func TestO2_NobodyDeletesByAForeignPosition(t *testing.T) {
 	t.Parallel()
-	for name, spoil := range map[string]string{
-		"another cluster":  "UPDATE leat.outbox_positions SET system_identifier = system_identifier + 1",
-		"ahead of the log": "SELECT setval('leat.outbox_seq_seq', 2)",
-		"truncated":        "ALTER SEQUENCE leat.outbox_seq_seq RESTART WITH 100",
+	for fact, spoil := range map[*basis.FactError]string{
+		basis.ErrOtherCluster: "UPDATE leat.outbox_positions SET system_identifier = system_identifier + 1",
+		basis.ErrWentBack:     "SELECT setval('leat.outbox_seq_seq', 2)",
+		basis.ErrLogRestarted: "ALTER SEQUENCE leat.outbox_seq_seq RESTART WITH 100",
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(fact.Name, func(t *testing.T) {
 			t.Parallel()
 			ob, db := relayed(t)
 			by := admin.By{Actor: "me", Reason: "r"}
 			require.NoError(t, ob.Admin().SetMaxLag(t.Context(), admin.MaxLagRequest{By: by, Group: "default", MaxLag: time.Millisecond}))
 			age(t, db, "1 day")
 			exec(t, db, spoil)
-			requireProblem(t, ob, db, name, 5)
+			requireProblem(t, ob, db, fact.Says, 5)
 			require.ErrorIs(t, source(t, ob, "").Check(t.Context()), driver.ErrSourceUnusable)
 		})
 	}

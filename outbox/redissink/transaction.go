@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/outbox"
 )
@@ -93,7 +94,7 @@ func (s *Sink) head(stream string) []any {
 	case s.cfg.MaxLen > 0:
 		head = append(head, "MAXLEN", "~", s.cfg.MaxLen)
 	case s.cfg.MaxAge > 0:
-		head = append(head, "MINID", "~", max(time.Now().Add(-s.cfg.MaxAge).UnixMilli(), 0))
+		head = append(head, "MINID", "~", max(clocks.Come().Add(-s.cfg.MaxAge).UnixMilli(), 0))
 	}
 	return append(head, "*")
 }

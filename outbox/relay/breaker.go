@@ -29,7 +29,7 @@ type breakers struct {
 	held      func(topic string) int // the records of the topic that are set aside to be tried again
 	seen      seenTopics
 	keeper    driver.OutageKeeper // stores what is out, nil for nobody
-	kept      map[string]string   // the cause of each topic that is stored as out
+	kept      map[string]string   // the cause of each topic that is stored as out, with its error
 
 	unavailable unavailableTopics
 }

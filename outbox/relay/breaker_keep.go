@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/outbox/driver"
 )
@@ -19,8 +20,8 @@ const (
 )
 
 // keep stores what is out for operators, if that has changed since it was last stored: a
-// breaker has opened or closed, or its cause is another one. A relay whose destinations are up
-// stores nothing. What cannot be stored is tried again with the next change.
+// breaker has opened or closed, or its cause is another one, by more than numbers. A relay whose
+// destinations are up stores nothing. What cannot be stored is tried again with the next change.
 func (bs *breakers) keep(ctx context.Context, open []BreakerState) {
 	if bs.keeper == nil {
 		return
@@ -34,9 +35,10 @@ func (bs *breakers) keep(ctx context.Context, open []BreakerState) {
 		cause := causeOf(&open[i])
 		now[open[i].Topic] = cause
 		if len(all) < maxKept {
+			text := storable.AtMost(cmp.Or(errors.Unwrap(open[i].Err), open[i].Err).Error(), maxKeptErrors) // Cause has the kind
+			now[open[i].Topic] += "\x00" + logger.WithoutNumbers(text)
 			all = append(all, driver.Outage{
-				Topic: storable.AtMost(open[i].Topic, maxKeptTopic), Since: open[i].Since, Cause: cause,
-				Error: storable.AtMost(cmp.Or(errors.Unwrap(open[i].Err), open[i].Err).Error(), maxKeptErrors), // Cause has the kind
+				Topic: storable.AtMost(open[i].Topic, maxKeptTopic), Since: open[i].Since, Cause: cause, Error: text,
 			})
 		}
 	}

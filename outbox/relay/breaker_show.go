@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/leat-go/leat/internal/logger"
@@ -16,19 +17,13 @@ import (
 // show publishes the open breakers to State, and those that have changed to the hooks and
 // the log: once a call of the sink, however many topics it was about.
 func (bs *breakers) show(ctx context.Context) {
-	var open []BreakerState
 	refused := 0
 	for _, b := range bs.byTopic {
-		if b.open {
-			open = append(open, bs.state(b))
-		}
 		if b.refused && !errors.Is(b.err, ErrPaused) {
 			refused++
 		}
 	}
-	slices.SortFunc(open, func(a, b BreakerState) int { return strings.Compare(a.Topic, b.Topic) })
-	bs.shown.Store(&open)
-	bs.keep(ctx, open)
+	bs.keep(ctx, bs.publish())
 
 	changed := make([]BreakerState, len(bs.changed))
 	for i, b := range bs.changed {
@@ -40,6 +35,19 @@ func (bs *breakers) show(ctx context.Context) {
 	bs.log(ctx, changed)
 	bs.relay.onBreakers(ctx, changed)
 	bs.relay.alarmUnavailable(ctx, changed, refused)
+}
+
+// publish publishes the open breakers to State, and returns them.
+func (bs *breakers) publish() []BreakerState {
+	var open []BreakerState
+	for _, b := range bs.byTopic {
+		if b.open {
+			open = append(open, bs.state(b))
+		}
+	}
+	slices.SortFunc(open, func(a, b BreakerState) int { return strings.Compare(a.Topic, b.Topic) })
+	bs.shown.Store(&open)
+	return open
 }
 
 func (bs *breakers) state(b *breaker) BreakerState {
@@ -96,12 +104,35 @@ func (bs *breakers) log(ctx context.Context, changed []BreakerState) {
 	})
 	logLines(out, 1, func(s BreakerState, topics slog.Attr) {
 		r.log.LogAttrs(ctx, slog.LevelWarn, destinationIsOut, slog.String("topic", s.Topic), topics,
-			slog.Bool("suspect", s.Suspect), slog.Time("next_probe", s.NextProbe), slog.Any("error", s.Err))
+			slog.Bool("suspect", s.Suspect), bs.nextProbe(s), slog.Any("error", s.Err))
 	})
 	logLines(refused, len(refused), func(s BreakerState, topics slog.Attr) {
 		r.log.LogAttrs(ctx, slog.LevelWarn, "topic is not available, its records are set aside", slog.String("topic", s.Topic), topics,
-			slog.Time("next_probe", s.NextProbe), slog.Any("error", s.Err))
+			bs.nextProbe(s), slog.Any("error", s.Err))
 	})
+}
+
+// nextProbe is the attribute that names the next probe of the topic of s.
+func (bs *breakers) nextProbe(s BreakerState) slog.Attr {
+	return slog.Any("next_probe", nextProbe{s, bs.shown})
+}
+
+// nextProbe is the time of the next probe when a line is written, which may be a minute after the
+// breaker has changed.
+type nextProbe struct {
+	BreakerState
+
+	shown *atomic.Pointer[[]BreakerState]
+}
+
+// LogValue implements slog.LogValuer.
+func (n nextProbe) LogValue() slog.Value {
+	for _, s := range *n.shown.Load() {
+		if s.Topic == n.Topic {
+			return slog.TimeValue(s.NextProbe)
+		}
+	}
+	return slog.TimeValue(n.NextProbe)
 }
 
 // logLines calls line for each of states, or only for the first if a line is for atLeast

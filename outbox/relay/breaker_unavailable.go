@@ -91,4 +91,5 @@ func (bs *breakers) checkUnavailable(work context.Context) {
 		}
 	}
 	u.nextProbe = now.Add(max(u.wait.Next(), 4*now.Sub(began)))
+	bs.publish()
 }

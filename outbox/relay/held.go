@@ -30,6 +30,7 @@ type heldRecords struct {
 // pendingRetry is a record that this term is to try again.
 type pendingRetry struct {
 	at      time.Time
+	missed  bool // it should have been due, and was not found
 	topic   string
 	created time.Time
 	held    time.Time
@@ -46,6 +47,9 @@ func (h *heldRecords) load(work context.Context) error {
 	keys, err := h.holder.HeldKeys(work)
 	if err != nil {
 		return h.s.term.fault(work, "held_keys", err)
+	}
+	if err := h.hasten(work); err != nil {
+		return err
 	}
 	h.keys = make(map[driver.Key]struct{}, len(keys))
 	for _, key := range keys {

@@ -55,7 +55,11 @@ func (h *heldRecords) retryDue(stop, work context.Context) error {
 	if len(picks) == 0 {
 		h.dueMore = false
 		s.term.goesOn(retrying)
-		h.forgetRetries(now)
+		if h.forgetRetries(now) {
+			if err := h.hasten(work); err != nil {
+				return err
+			}
+		}
 		h.schedule(now)
 		h.show()
 		return nil
@@ -129,12 +133,33 @@ func (h *heldRecords) schedule(now time.Time) {
 	h.dueAt = next
 }
 
-// forgetRetries forgets records that should be due and were not found: an operator has
-// dealt with them.
-func (h *heldRecords) forgetRetries(now time.Time) {
+// hasten lets no record wait for much longer than the longest backoff, as it would if the database's clock was ahead when it
+// was set aside.
+func (h *heldRecords) hasten(work context.Context) error {
+	if err := h.holder.Hasten(work, 2*h.s.relay.cfg.BackoffMax); err != nil {
+		return h.s.term.fault(work, "hasten", err)
+	}
+	return nil
+}
+
+// lateBy is by how much a store's clock may be behind what this one has measured: SQLite's counts
+// whole milliseconds, and others are set back by moments.
+const lateBy = time.Second
+
+// forgetRetries forgets records that should be due and were not found twice, and reports whether there are any: an operator
+// has dealt with them, or the database's clock has gone back. The first time it may be that the store's clock is a little behind.
+func (h *heldRecords) forgetRetries(now time.Time) (missing bool) {
 	for seq, p := range h.retries {
-		if b := h.breakers.out(p.topic); p.at.Before(now) && (b == nil || h.breakers.mayProbe(b, now)) {
+		b := h.breakers.out(p.topic)
+		switch {
+		case p.at.After(now) || b != nil && !h.breakers.mayProbe(b, now):
+		case p.missed:
 			delete(h.retries, seq)
+			missing = true
+		default:
+			p.at, p.missed = now.Add(lateBy), true
+			h.retries[seq] = p
 		}
 	}
+	return missing
 }

@@ -1,6 +1,7 @@
 package relay_test
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -27,6 +28,7 @@ type lab struct {
 
 	mu      sync.Mutex
 	refused map[string]outbox.FailureKind
+	why     error    // of what is refused, nil for errBroker
 	got     []string // payloads that were acknowledged
 	tried   [][]string
 	at      []time.Time // of the calls
@@ -57,6 +59,13 @@ func (l *lab) refuse(what string, kind outbox.FailureKind) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.refused[what] = kind
+}
+
+// because says why the sink refuses, from now on.
+func (l *lab) because(why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.why = why
 }
 
 // allow ends that.
@@ -91,7 +100,7 @@ func (l *lab) Send(ctx context.Context, records []outbox.Record) []outbox.Result
 		case stopped[key]:
 			results[i] = outbox.NotSent()
 		case refused:
-			results[i] = outbox.Failed(kind, errBroker)
+			results[i] = outbox.Failed(kind, cmp.Or(l.why, errBroker))
 			stopped[key] = r.Key != ""
 		default:
 			l.got = append(l.got, string(r.Payload))

@@ -2,6 +2,7 @@ package relay_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -96,6 +97,36 @@ func TestOutages_StoredOnChange(t *testing.T) {
 		l.allow("b")
 		elapse(t, time.Minute)
 		require.Equal(t, [][]string{{"b"}, nil}, source.topics())
+		stop()
+	})
+}
+
+// TestOutages_FollowTheCause: what is stored of an outage is its latest error, written when it
+// becomes another one, and not for each number in it.
+func TestOutages_FollowTheCause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t)
+		source := &ledger{memorySource: l.source()}
+		r, err := relay.New(source, l, relay.Config{PollMax: time.Second})
+		require.NoError(t, err)
+		l.refuse("b", outbox.FailureOutage)
+		l.put("b", "k", "b")
+		stop := lead(t, r)
+		began := time.Now()
+		for port := range 10 {
+			l.because(fmt.Errorf("dial 10.0.0.1:%d: %w", port, errBroker))
+			elapse(t, time.Minute)
+		}
+		require.Equal(t, [][]string{{"b"}}, source.topics())
+		l.because(errAway)
+		elapse(t, time.Minute)
+		require.Equal(t, [][]string{{"b"}, {"b"}}, source.topics())
+		stats, err := l.Admin().Stats(t.Context())
+		require.NoError(t, err)
+		out := stats.Groups[0].Out[0]
+		require.Equal(t, errAway.Error(), out.Error)
+		require.WithinDuration(t, began, out.Since, time.Minute)
 		stop()
 	})
 }

@@ -113,3 +113,47 @@ func TestRunOnce_ContextEnds(t *testing.T) {
 		clean(t, log)
 	})
 }
+
+// behind is a source whose clock is once a moment behind: what should be due is not yet.
+type behind struct{ memorySource }
+
+// Acquire implements driver.Source.
+func (b behind) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
+	s, err := b.memorySource.Acquire(ctx, ttl)
+	if err != nil {
+		return nil, err
+	}
+	return &sessionBehind{sessionOfMemory: s.(sessionOfMemory)}, nil //nolint:forcetypeassert // a test
+}
+
+type sessionBehind struct {
+	sessionOfMemory
+
+	was bool
+}
+
+// Due implements driver.Holder.
+func (s *sessionBehind) Due(ctx context.Context, limit int, except []string) ([]driver.Held, error) {
+	due, err := s.sessionOfMemory.Due(ctx, limit, except)
+	if len(due) == 0 || s.was {
+		return due, err
+	}
+	s.was = true
+	return nil, err
+}
+
+// TestO2_RunOnceAsksAgain: a record that its store does not find due, although the relay does, is
+// not forgotten. SQLite's clock counts whole milliseconds.
+func TestO2_RunOnceAsksAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t)
+		l.refuse("2", outbox.FailureUnknown)
+		l.put("t", "k", "1", "2", "3")
+		time.AfterFunc(30*time.Second, func() { l.allow("2") })
+		n, err := once(t, behind{l.source()}, l, relay.Config{BackoffMin: time.Minute, BackoffMax: time.Minute}).RunOnce(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 3, n)
+		require.Equal(t, []string{"1", "2", "3"}, l.sent())
+	})
+}

@@ -118,6 +118,55 @@ func TestO7_MissingTopics(t *testing.T) {
 	}
 }
 
+// probes are the lines that name the next probe, and are late with it.
+type probes struct {
+	slog.Handler
+
+	mu          sync.Mutex
+	named, past int
+}
+
+func (*probes) Enabled(context.Context, slog.Level) bool { return true }
+
+func (p *probes) Handle(_ context.Context, r slog.Record) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "next_probe" {
+			p.named++
+			if a.Value.Resolve().Time().Before(time.Now()) {
+				p.past++
+			}
+		}
+		return true
+	})
+	return nil
+}
+
+// WithAttrs implements slog.Handler.
+func (p *probes) WithAttrs([]slog.Attr) slog.Handler { return p }
+
+// TestO7_NextProbe: what State and the log say of the next probe is ahead, for a topic that is
+// checked with others and in a line that is written a minute late.
+func TestO7_NextProbe(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, log := newLab(t), &probes{}
+		r, err := relay.New(l.source(), asking{withoutTopics(t, l, 2)}, relay.Config{PageSize: 1, Logger: slog.New(log)})
+		require.NoError(t, err)
+		stop := lead(t, r)
+		for range 600 {
+			elapse(t, time.Second)
+			for _, out := range r.State().Out {
+				require.False(t, out.NextProbe.Before(time.Now()), out.NextProbe)
+			}
+		}
+		require.Equal(t, 2, log.named, "one at once, and one at the end of the minute")
+		require.Zero(t, log.past)
+		stop()
+	})
+}
+
 // withoutTopics puts a message for each of n topics that the cluster does not have.
 func withoutTopics(t *testing.T, l *lab, n int) *cluster {
 	t.Helper()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
@@ -71,6 +72,10 @@ func (s *source) checkPosition(ctx context.Context, q sqlstore.Querier) error {
 		return nil
 	case err != nil:
 		return err
+	}
+	if g.Read && g.Left > 0 && !basis.SameTopics(g.Topics, s.cfg.Topics) {
+		change := basis.Topics{Group: s.cfg.Group, Then: g.Topics, Now: s.cfg.Topics}
+		change.LogStandby(ctx, s.ob.cfg.Logger)
 	}
 	return s.ob.log.CheckPosition(ctx, q, g.At)
 }

@@ -9,17 +9,16 @@ import (
 	"github.com/leat-go/leat/internal/erase"
 	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
 	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
-var _ erase.Eraser = operator{}
+var _ driver.Eraser = operator{}
 
 const (
 	// eraseSpan is how many numbers of the log one statement looks through.
 	eraseSpan = 1_000_000
-	// erasedReason stands in the audit where a reason or an error stood.
-	erasedReason = "erased"
 )
 
 // erasable is a row that is to be deleted: of the log, delayed (Seq is its number there), or held.
@@ -30,9 +29,12 @@ type erasable struct {
 	state     heldqueue.State
 }
 
-// Erase implements erase.Eraser. What is looked at first moves to what is looked at later: delayed
+// Erase implements driver.Eraser. What is looked at first moves to what is looked at later: delayed
 // messages into the log, and from there to what is held.
-func (o operator) Erase(ctx context.Context, r erase.Request) (found erase.Found, err error) {
+func (o operator) Erase(ctx context.Context, r driver.EraseRequest) (found driver.Erased, err error) {
+	if err := erase.Check(&r); err != nil {
+		return found, err
+	}
 	delayed, err1 := o.findErasable(ctx, &r, "erase_delayed_find")
 	log, err2 := o.findLog(ctx, &r)
 	held, err3 := o.findErasable(ctx, &r, "erase_held_find")
@@ -44,15 +46,15 @@ func (o operator) Erase(ctx context.Context, r erase.Request) (found erase.Found
 	for place, rows := range map[string][]erasable{erase.Delayed: delayed, erase.Log: log, erase.Held: held} {
 		for _, row := range rows {
 			if row.state == heldqueue.Dead {
-				found.Add(erase.Dead, row.id, row.topic)
+				erase.Add(&found, erase.Dead, row.id, row.topic)
 			} else {
-				found.Add(place, row.id, row.topic)
+				erase.Add(&found, place, row.id, row.topic)
 			}
 		}
 	}
-	all := r.With(found.IDs)
+	all := erase.With(r, found.IDs)
 	audited, err := o.findAudited(ctx, &all)
-	found.Count(erase.Audit, len(audited))
+	erase.Count(&found, erase.Audit, len(audited))
 	if err != nil || r.DryRun {
 		return found, o.log.Describe(err)
 	}
@@ -62,7 +64,7 @@ func (o operator) Erase(ctx context.Context, r erase.Request) (found erase.Found
 
 // eraseFound deletes what was found. The audit comes first, since who is interrupted finds no ids by a
 // header again, and last, for what came to it meanwhile.
-func (o operator) eraseFound(ctx context.Context, r *erase.Request, delayed, log []erasable, audited []int64) error {
+func (o operator) eraseFound(ctx context.Context, r *driver.EraseRequest, delayed, log []erasable, audited []int64) error {
 	if err := o.eraseAudited(ctx, audited); err != nil {
 		return err
 	}
@@ -142,7 +144,7 @@ func (o operator) eraseRows(ctx context.Context, rows []erasable, place string, 
 }
 
 // mayMatch is the condition of rows that may match r: those that do are told by r itself.
-func mayMatch(r *erase.Request) *sqlstore.Condition {
+func mayMatch(r *driver.EraseRequest) *sqlstore.Condition {
 	c := &sqlstore.Condition{}
 	if r.Header != "" || len(r.IDs) > sqllog.MaxRows {
 		c.And("1 = 1")
@@ -159,7 +161,7 @@ func mayMatch(r *erase.Request) *sqlstore.Condition {
 	return c
 }
 
-func (o operator) findLog(ctx context.Context, r *erase.Request) (all []erasable, err error) {
+func (o operator) findLog(ctx context.Context, r *driver.EraseRequest) (all []erasable, err error) {
 	var first, last int64
 	err = o.log.Look(ctx, func(q sqlstore.Querier) error {
 		return q.QueryRowContext(ctx, o.log.SQL["erase_bounds"]).Scan(&first, &last)
@@ -168,13 +170,13 @@ func (o operator) findLog(ctx context.Context, r *erase.Request) (all []erasable
 		var rows []erasable
 		rows, err = o.findErasable(ctx, r, "erase_log_find", from, min(from+eraseSpan-1, last))
 		all = append(all, rows...)
-		r.Walked(min(from+eraseSpan, last+1)-first, last+1-first)
+		erase.Walked(r, min(from+eraseSpan, last+1)-first, last+1-first)
 	}
 	return all, err
 }
 
 // findErasable returns what a statement finds, and r selects.
-func (o operator) findErasable(ctx context.Context, r *erase.Request, statement string, args ...any) (all []erasable, err error) {
+func (o operator) findErasable(ctx context.Context, r *driver.EraseRequest, statement string, args ...any) (all []erasable, err error) {
 	c := mayMatch(r)
 	err = o.log.Look(ctx, func(q sqlstore.Querier) error {
 		all = all[:0]
@@ -189,7 +191,7 @@ func (o operator) findErasable(ctx context.Context, r *erase.Request, statement 
 				return err
 			}
 			row.id, row.topic, row.group = string(id), string(topic), string(group)
-			if r.Matches(row.id, row.topic, string(key), func() map[string]string { return headersOf(headers) }) {
+			if erase.Matches(r, row.id, row.topic, string(key), func() map[string]string { return headersOf(headers) }) {
 				all = append(all, row)
 			}
 			return nil
@@ -209,7 +211,7 @@ func headersOf(stored []byte) (headers map[string]string) {
 
 // findAudited returns the entries of the audit that tell more of what r selects than who did what to
 // which id.
-func (o operator) findAudited(ctx context.Context, r *erase.Request) (all []int64, err error) {
+func (o operator) findAudited(ctx context.Context, r *driver.EraseRequest) (all []int64, err error) {
 	c := mayMatch(r)
 	err = o.log.Look(ctx, func(q sqlstore.Querier) error {
 		all = all[:0]
@@ -217,8 +219,8 @@ func (o operator) findAudited(ctx context.Context, r *erase.Request) (all []int6
 			var no int64
 			var id, topic, key, details, reason []byte
 			err := scan(&no, &id, &topic, &key, &details, &reason)
-			more := len(key) > 0 || len(details) > 0 || string(reason) != erasedReason
-			if err == nil && more && r.Matches(string(id), string(topic), string(key), nil) {
+			more := len(key) > 0 || len(details) > 0 || string(reason) != erase.Reason
+			if err == nil && more && erase.Matches(r, string(id), string(topic), string(key), nil) {
 				all = append(all, no)
 			}
 			return err
@@ -232,7 +234,7 @@ func (o operator) eraseAudited(ctx context.Context, audited []int64) error {
 	for part := range slices.Chunk(audited, sqllog.MaxRows) {
 		err := o.log.Change(ctx, func(tx *sql.Tx) error {
 			for _, no := range part {
-				if _, err := tx.ExecContext(ctx, o.log.SQL["erase_audit"], none, none, []byte(erasedReason), no); err != nil {
+				if _, err := tx.ExecContext(ctx, o.log.SQL["erase_audit"], none, none, []byte(erase.Reason), no); err != nil {
 					return err
 				}
 			}

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/sqllog"
@@ -78,13 +80,24 @@ func (o *Outbox) noteBy(ctx context.Context, q sqlstore.Querier, e *admin.AuditE
 }
 
 // RemoveGroup implements admin.Manager.
-func (o operator) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest) (changed admin.Changed, err error) {
+func (o operator) RemoveGroup(ctx context.Context, req admin.GroupRequest) (changed admin.Changed, err error) {
 	if err := admin.Complete(&req); err != nil {
+		return admin.Changed{}, err
+	}
+	if err := req.Whole(); err != nil {
 		return admin.Changed{}, err
 	}
 	err = o.changeGroup(ctx, req.Group, "remove_group", req.By, func(tx *sql.Tx, g sqllog.GroupRow) (map[string]any, error) {
 		if g.Left > 0 {
 			return nil, fmt.Errorf("%w: %q holds the lease of %q", admin.ErrGroupActive, g.Owner, req.Group)
+		}
+		err := o.log.Unsettled(ctx, tx, g.At, func(topic string) {
+			if topics.MatchAny(g.Topics, topic) {
+				changed.Unread++
+			}
+		})
+		if err != nil {
+			return nil, err
 		}
 		held := o.log.Held(tx, req.Group, g.Now)
 		if changed.Count, err = held.Count(ctx, noShare); err != nil || req.DryRun {
@@ -95,7 +108,33 @@ func (o operator) RemoveGroup(ctx context.Context, req admin.RemoveGroupRequest)
 				return nil, err
 			}
 		}
-		return map[string]any{"held": changed.Count}, nil
+		return map[string]any{"held": changed.Count, "unread": changed.Unread}, nil
+	})
+	return changed, err
+}
+
+// SetTopics implements admin.Manager.
+func (o operator) SetTopics(ctx context.Context, req admin.GroupRequest) (changed admin.Changed, err error) {
+	if err := admin.Complete(&req); err != nil {
+		return admin.Changed{}, err
+	}
+	if len(req.Topics) == 0 {
+		req.Topics = nil
+	}
+	err = o.changeGroup(ctx, req.Group, "set_topics", req.By, func(tx *sql.Tx, g sqllog.GroupRow) (map[string]any, error) {
+		if g.Left > 0 {
+			return nil, fmt.Errorf("%w: %q holds the lease of %q", admin.ErrGroupActive, g.Owner, req.Group)
+		}
+		c := basis.Topics{Group: req.Group, Then: g.Topics, Now: req.Topics}
+		err := o.log.CountTopics(ctx, tx, g.At, &c)
+		if changed.Unread = c.Left; err != nil || req.DryRun {
+			return nil, err
+		}
+		raw, err := json.Marshal(req.Topics)
+		if err == nil {
+			_, err = tx.ExecContext(ctx, o.log.SQL["group_topics"], raw, []byte(req.Group))
+		}
+		return map[string]any{"topics": req.Topics, "unread": c.Left}, err
 	})
 	return changed, err
 }

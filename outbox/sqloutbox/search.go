@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/internal/sqlstore"
@@ -84,7 +85,7 @@ func selects(q *admin.MessageQuery, r *outbox.Record) bool {
 	switch {
 	case q.Topic != "" && !topics.Match(q.Topic, r.Topic), q.Type != "" && !topics.Match(q.Type, r.Type):
 		return false
-	case q.Key != "" && q.Key != r.Key:
+	case q.Key != "" && q.Key != r.Key, !strings.HasPrefix(r.Key, q.KeyPrefix):
 		return false
 	default:
 		return !r.CreatedAt.Before(q.From) && (q.To.IsZero() || r.CreatedAt.Before(q.To))

@@ -31,7 +31,9 @@ type SourceConfig struct {
 
 	// Topics are patterns of the topics that the group reads, in which * stands for any
 	// run of characters; at most 1,000. Rows of other topics are read and passed over. A
-	// group whose patterns change reads by the new ones from where it stands.
+	// group whose patterns change reads by the new ones from where it stands. A relay refuses
+	// to lead if messages wait that would then never be sent (admin.Manager.SetTopics). While
+	// another one leads, its patterns count. See docs/changing.md.
 	// Defaults to all topics.
 	Topics []string
 }

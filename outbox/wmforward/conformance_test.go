@@ -120,6 +120,17 @@ func (s *subject) Die(ctx context.Context, _ driver.Session) error {
 	return err
 }
 
+var _ outboxtest.ClockSetter = (*subject)(nil)
+
+// SetClockBack implements outboxtest.ClockSetter.
+func (s *subject) SetClockBack(ctx context.Context, by time.Duration) error {
+	_, err := s.db.Pool.Exec(ctx, "UPDATE watermill_forwarder_topic_leat_leases SET lease_from = lease_from + $1 * interval '1 s', lease_until = lease_until + $1 * interval '1 s'", by.Seconds())
+	if err == nil {
+		_, err = s.db.Pool.Exec(ctx, "UPDATE watermill_forwarder_topic_leat_held SET next_at = next_at + $1 * interval '1 s'", by.Seconds())
+	}
+	return err
+}
+
 var _ outboxtest.CounterSetter = (*subject)(nil)
 
 // SetCounter implements outboxtest.CounterSetter.

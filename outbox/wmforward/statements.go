@@ -16,6 +16,7 @@ type statements struct {
 	position, start, fence      string
 	held, safe, restore, forget string
 	stats                       string
+	eraseFind, eraseLog         string
 }
 
 // renderStatements fills in the names: @{…} of our own tables, and {log} and
@@ -40,6 +41,9 @@ func renderStatements(cfg Config) (statements, error) {
 		"restore":  &s.restore,
 		"forget":   &s.forget,
 		"stats":    &s.stats,
+
+		"erase_find": &s.eraseFind,
+		"erase_log":  &s.eraseLog,
 	})
 	return s, err
 }

@@ -33,7 +33,7 @@ func TestAMissedGateIsNoFailure(t *testing.T) {
 	docs, dir := t.TempDir(), saved(t, "full", healthy)
 	var out bytes.Buffer
 	require.NoError(t, bench(t.Context(), []string{"-from", dir, "-docs", docs}, &out))
-	require.Contains(t, out.String(), "gate P1 x-forwarder 30 goal 100 missed\n")
+	require.Contains(t, out.String(), "gate P1 x-forwarder 30 [30, 30] goal 100 missed\n")
 	require.Contains(t, out.String(), "gate P1 x-debezium - goal 4 not measured\n")
 	require.Contains(t, out.String(), "rival forwarder 3000 floor 2030 ok\n")
 	require.Contains(t, out.String(), "the page has a place for what was not measured: Memory")
@@ -67,8 +67,8 @@ func TestAPageOfSeveralRuns(t *testing.T) {
 	var out bytes.Buffer
 	const again = "Memory,,RSS-MiB-over-idle,0,50\n"
 	require.NoError(t, bench(t.Context(), []string{"-from", saved(t, "full", again), "-again", "-docs", docs}, &out))
-	require.Contains(t, out.String(), "gate P1 x-forwarder 30 goal 100 missed\n")
-	require.Contains(t, out.String(), "gate P10 RSS-MiB-over-idle 50 goal 64 ok\n")
+	require.Contains(t, out.String(), "gate P1 x-forwarder 30 [30, 30] goal 100 missed\n")
+	require.Contains(t, out.String(), "gate P10 RSS-MiB-over-idle 50 [50, 50] goal 64 ok\n")
 	text, err := os.ReadFile(filepath.Join(docs, "benchmarks.md"))
 	require.NoError(t, err)
 	require.Contains(t, string(text), "and what ran again later")

@@ -23,9 +23,8 @@ type Gate struct {
 	// Goal is what the value must be, at least or, if AtMost, at most.
 	Goal   float64
 	AtMost bool
-	// Close gates stand or fall with the bound of the median's 95 % interval on the
-	// side of failure, of MinRounds rounds or more. Of others, whose values are far
-	// from the goal or few, the median is the value.
+	// Close gates need MinRounds rounds or more. Of others the values are far from the goal, or
+	// few.
 	Close bool
 }
 
@@ -38,6 +37,7 @@ type State string
 // The states of a gate.
 const (
 	OK          State = "ok"
+	Open        State = "open" // the median is beyond the goal, and the interval reaches it
 	Missed      State = "missed"
 	NotMeasured State = "not measured"
 )
@@ -47,11 +47,9 @@ type Outcome struct {
 	Gate
 
 	State State
-	// Rounds is how many there were. Where there are none, or too few, Value is 0.
+	// Rounds is how many there were.
 	Rounds int
-	// Value is what was held against the goal.
-	Value float64
-	// Median and its 95 % interval, from Low to High.
+	// Median is what was held against the goal, with its 95 % interval, from Low to High. Where there are no rounds they are 0.
 	Median, Low, High float64
 }
 
@@ -75,19 +73,20 @@ func (g Gate) judge(set *results.Set) Outcome {
 	if g.Close && len(values) < MinRounds {
 		return o
 	}
-	switch {
-	case !g.Close:
-		o.Value = o.Median
-	case g.AtMost:
-		o.Value = o.High
-	default:
-		o.Value = o.Low
-	}
-	o.State = OK
-	if g.AtMost && o.Value > g.Goal || !g.AtMost && o.Value < g.Goal {
+	switch beyond := g.beyond; {
+	case !beyond(o.Median):
+		o.State = OK
+	case beyond(o.Low) && beyond(o.High):
 		o.State = Missed
+	default:
+		o.State = Open
 	}
 	return o
+}
+
+// beyond reports whether a value does not meet the goal.
+func (g Gate) beyond(value float64) bool {
+	return g.AtMost && value > g.Goal || !g.AtMost && value < g.Goal
 }
 
 // values are none where a side is missing or has other rounds than the other.
@@ -103,11 +102,11 @@ func (g Gate) values(set *results.Set) []float64 {
 	return compare.Ratios(of, to)
 }
 
-// Line is the outcome for machines: gate, id, name, value, "goal", goal, state.
+// Line is the outcome for machines: gate, id, name, median, its interval, "goal", goal, state.
 func (o Outcome) Line() string {
 	value := "-"
 	if o.State != NotMeasured {
-		value = Figure(o.Value)
+		value = fmt.Sprintf("%s [%s, %s]", Figure(o.Median), Figure(o.Low), Figure(o.High))
 	}
 	state := string(o.State)
 	if o.State == NotMeasured && o.Rounds > 0 {

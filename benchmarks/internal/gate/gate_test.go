@@ -39,28 +39,33 @@ func TestGates(t *testing.T) {
 		line string
 	}{
 		"a median": {
-			gate.Gate{Of: series("a"), Goal: 4}, rounds{"a": seven}, "gate P0 x 4 goal 4 ok",
+			gate.Gate{Of: series("a"), Goal: 4}, rounds{"a": seven}, "gate P0 x 4 [2, 6] goal 4 ok",
 		},
 		"a median that is too low": {
-			gate.Gate{Of: series("a"), Goal: 4.01}, rounds{"a": seven}, "gate P0 x 4 goal 4.01 missed",
+			gate.Gate{Of: series("a"), Goal: 4.01}, rounds{"a": seven}, "gate P0 x 4 [2, 6] goal 4.01 open",
 		},
 		"a median that is too high": {
-			gate.Gate{Of: series("a"), Goal: 3, AtMost: true}, rounds{"a": seven}, "gate P0 x 4 goal 3 missed",
+			gate.Gate{Of: series("a"), Goal: 3, AtMost: true}, rounds{"a": seven}, "gate P0 x 4 [2, 6] goal 3 open",
 		},
 		"a ratio of the rounds, not of the medians": {
 			gate.Gate{Of: series("a"), To: series("b"), Goal: 2},
 			rounds{"a": {10, 200, 30}, "b": {5, 10, 30}},
-			"gate P0 x 2 goal 2 ok",
+			"gate P0 x 2 [1, 20] goal 2 ok",
 		},
-		"the lower bound": {
-			gate.Gate{Of: series("a"), To: series("b"), Goal: 2.1, Close: true},
+		"an interval that is too low": {
+			gate.Gate{Of: series("a"), To: series("b"), Goal: 6.1, Close: true},
 			rounds{"a": seven, "b": ones},
-			"gate P0 x 2 goal 2.1 missed",
+			"gate P0 x 4 [2, 6] goal 6.1 missed",
 		},
-		"the upper bound": {
-			gate.Gate{Of: series("a"), To: series("b"), Goal: 6, Close: true, AtMost: true},
+		"an interval that reaches the goal": {
+			gate.Gate{Of: series("a"), To: series("b"), Goal: 6, Close: true},
 			rounds{"a": seven, "b": ones},
-			"gate P0 x 6 goal 6 ok",
+			"gate P0 x 4 [2, 6] goal 6 open",
+		},
+		"an interval that is too high": {
+			gate.Gate{Of: series("a"), To: series("b"), Goal: 1.9, Close: true, AtMost: true},
+			rounds{"a": seven, "b": ones},
+			"gate P0 x 4 [2, 6] goal 1.9 missed",
 		},
 		"nothing": {
 			gate.Gate{Of: series("a"), Goal: 6}, nil, "gate P0 x - goal 6 not measured",
@@ -74,7 +79,7 @@ func TestGates(t *testing.T) {
 			"gate P0 x - goal 6 not measured: 6 of 7 rounds",
 		},
 		"zero": {
-			gate.Gate{Of: series("a"), AtMost: true}, rounds{"a": {0}}, "gate P0 x 0 goal 0 ok",
+			gate.Gate{Of: series("a"), AtMost: true}, rounds{"a": {0}}, "gate P0 x 0 [0, 0] goal 0 ok",
 		},
 	} {
 		c.gate.ID, c.gate.Name = "P0", "x"
@@ -87,7 +92,7 @@ func TestGates(t *testing.T) {
 func TestAGateBelowItsGoalDoesNotReadAsIfItMetIt(t *testing.T) {
 	t.Parallel()
 	o := gate.Judge(rounds{"a": {0.8496}}.set(), []gate.Gate{{ID: "P5", Name: "x-bare", Of: series("a"), Goal: 0.85}})
-	require.Equal(t, "gate P5 x-bare 0.8496 goal 0.85 missed", o[0].Line())
+	require.Equal(t, "gate P5 x-bare 0.8496 [0.8496, 0.8496] goal 0.85 missed", o[0].Line())
 }
 
 func TestFigure(t *testing.T) {
@@ -124,7 +129,7 @@ func TestEveryGateIsThere(t *testing.T) {
 			ids = append(ids, g.ID)
 		}
 	}
-	require.Equal(t, []string{"P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11"}, ids)
+	require.Equal(t, []string{"P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P12"}, ids)
 }
 
 func TestTheBenchmarksOfTheGates(t *testing.T) {

@@ -25,7 +25,7 @@ const (
 // room for. Those of transactions are of the server that waits for the disk, as a server
 // should; those of Debezium leave out the start of its connector.
 func All() []Gate {
-	gates := slices.Concat(drains(), latencies(), enqueues(), handlers(), others())
+	gates := slices.Concat(drains(), latencies(), enqueues(), handlers(), others(), byHand())
 	number := func(g Gate) int {
 		n, _ := strconv.Atoi(strings.TrimPrefix(g.ID, "P")) // they are ours
 		return n
@@ -145,6 +145,31 @@ func others() []Gate {
 		},
 		backlog,
 	}
+}
+
+// byHand are about what a team writes by hand.
+func byHand() []Gate {
+	var gates []Gate
+	for _, c := range []struct {
+		benchmark, unit, aim string
+		one, eight           float64 // goals by lanes
+	}{
+		{"ByHand%s/lanes=%d/per_tx=1", "tx/s", "a transaction of InTx with one message", 1.12, 1.05},
+		{"ByHand%s/lanes=%d/per_tx=10", "tx/s", "a transaction of InTx with ten messages", 3, 2},
+		{"InboxByHand%s/lanes=%d/sends=0", perSecond, "behind the inbox", 1.08, 1.08},
+	} {
+		for lanes, goal := range map[int]float64{1: c.one, 8: c.eight} {
+			benchmark := fmt.Sprintf(c.benchmark, durable, lanes)
+			gates = append(gates, Gate{
+				ID: "P12", Name: "x-by-hand," + benchmark, Goal: goal, Close: true,
+				Aim: fmt.Sprintf("%s at %g of the table of the usual articles, lanes=%d", c.aim, goal, lanes),
+				Of:  results.Series{Benchmark: benchmark, Contender: "leat", Unit: c.unit},
+				To:  results.Series{Benchmark: benchmark, Contender: "by-hand", Unit: c.unit},
+			})
+		}
+	}
+	slices.SortFunc(gates, func(a, b Gate) int { return cmp.Compare(a.Name, b.Name) })
+	return gates
 }
 
 func rates(benchmark, of, to string) (a, b results.Series) {

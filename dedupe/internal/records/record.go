@@ -19,6 +19,8 @@ type Record struct {
 	Done        bool
 	Released    bool
 	LeaseUntil  time.Time
+	// Lease is how long the lease was given for; 0: it is not known.
+	Lease time.Duration
 	// ForgetAt is when the record counts as gone.
 	ForgetAt time.Time
 	Result   []byte
@@ -45,13 +47,17 @@ func (r *Record) Claim(req dedupe.Request, now time.Time, ttl time.Duration) (c 
 		return dedupe.Claim{Status: dedupe.Done, Attempt: r.Attempt, Result: r.Result}, false
 	case held && r.Token == req.Token:
 		return dedupe.Claim{Status: dedupe.Claimed, Attempt: r.Attempt}, false
+	case held && r.Lease > 0 && r.LeaseUntil.Sub(now) > r.Lease:
+		// It was given by a clock that was ahead: nobody knows what is left, so it begins again.
+		r.LeaseUntil = now.Add(r.Lease)
+		return dedupe.Claim{Status: dedupe.Busy, Attempt: r.Attempt, Remaining: r.Lease}, true
 	case held:
 		return dedupe.Claim{Status: dedupe.Busy, Attempt: r.Attempt, Remaining: r.LeaseUntil.Sub(now)}, false
 	}
 	takeover := !r.Released
 	r.Token, r.Released = req.Token, false
 	r.Attempt++
-	r.LeaseUntil, r.ForgetAt = now.Add(req.Lease), now.Add(max(ttl, req.Lease))
+	r.LeaseUntil, r.Lease, r.ForgetAt = now.Add(req.Lease), req.Lease, now.Add(max(ttl, req.Lease))
 	return dedupe.Claim{Status: dedupe.Claimed, Takeover: takeover, Attempt: r.Attempt}, true
 }
 
@@ -62,7 +68,7 @@ func (r *Record) Extend(token string, lease time.Duration, now time.Time, ttl ti
 	if !r.Known || r.Token != token || r.Done || r.Released {
 		return false
 	}
-	r.LeaseUntil, r.ForgetAt = now.Add(lease), now.Add(max(ttl, lease))
+	r.LeaseUntil, r.Lease, r.ForgetAt = now.Add(lease), lease, now.Add(max(ttl, lease))
 	return true
 }
 

@@ -9,6 +9,7 @@ CREATE TABLE @{} (
   attempt     integer     NOT NULL,
   took_over   boolean     NOT NULL DEFAULT false, -- from one whose lease ran out
   fingerprint text        NOT NULL,
+  lease       bigint      NOT NULL DEFAULT 0, -- in µs: what has more left was given by a clock that was ahead
   lease_until timestamptz NOT NULL,
   expires_at  timestamptz NOT NULL,
   result      bytea,

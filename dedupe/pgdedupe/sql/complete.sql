@@ -1,11 +1,12 @@
 -- A record that is gone is made anew, with attempt 0 to say so. No row: another
--- token's, which finished.sql tells apart.
+-- token's, which finished.sql tells apart. $6 is the process's clock, see claim.sql.
 INSERT INTO @{} AS d (consumer, id, state, token, attempt, fingerprint, lease_until, expires_at, result)
-VALUES ($1, $2, 'd', $3, 0, '', clock_timestamp(), clock_timestamp() + $4::bigint::float8 * interval '1 microsecond', $5)
+VALUES ($1, $2, 'd', $3, 0, '', clock_timestamp(),
+        greatest(clock_timestamp(), $6::timestamptz) + $4::bigint::float8 * interval '1 microsecond', $5)
 ON CONFLICT (consumer, id) DO UPDATE
 SET state = 'd', token = $3, expires_at = EXCLUDED.expires_at,
-    result = CASE WHEN d.state = 'd' AND d.expires_at > clock_timestamp() THEN d.result ELSE $5 END,
-    attempt = CASE WHEN d.expires_at <= clock_timestamp() THEN 0 ELSE greatest(d.attempt, 1) END,
+    result = CASE WHEN d.state = 'd' AND d.expires_at > least(clock_timestamp(), $6::timestamptz) THEN d.result ELSE $5 END,
+    attempt = CASE WHEN d.expires_at <= least(clock_timestamp(), $6::timestamptz) THEN 0 ELSE greatest(d.attempt, 1) END,
     took_over = d.state = 'f'
-WHERE d.expires_at <= clock_timestamp() OR d.state = 'f' OR d.token = $3
+WHERE d.expires_at <= least(clock_timestamp(), $6::timestamptz) OR d.state = 'f' OR d.token = $3
 RETURNING attempt, took_over

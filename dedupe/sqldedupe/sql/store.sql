@@ -1,2 +1,2 @@
-UPDATE @{} SET state = ?, token = ?, attempt = ?, fingerprint = ?, lease_until = ?, expires_at = ?, result = ?
+UPDATE @{} SET state = ?, token = ?, attempt = ?, fingerprint = ?, lease = ?, lease_until = ?, expires_at = ?, result = ?
 WHERE consumer = ? AND id = ?

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/internal/onehandler"
+	"github.com/leat-go/leat/internal/pgunit"
 	"github.com/leat-go/leat/internal/txctx"
 )
 
@@ -27,7 +28,7 @@ func SQLTx(ctx context.Context) *sql.Tx {
 // handlerTx is the transaction as a handler gets it: everything but Commit. Once
 // rolled back it takes no more statements, and the delivery fails.
 type handlerTx struct {
-	pgx.Tx
+	*pgunit.Unit
 }
 
 // Commit returns ErrCommitInHandler.

@@ -4,24 +4,36 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/pgunit"
 	"github.com/leat-go/leat/internal/txctx"
+	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox"
 )
 
-// PgxUnit is a driver.Unit of pgx.
+// PgxUnit is a driver.Unit of pgx. What the handler enqueues goes with COMMIT.
 type PgxUnit struct {
 	*PgxConn
 
 	Tx pgx.Tx
+
+	lent     *pgunit.Unit    // nil unless a handler got it
+	delivery context.Context //nolint:containedctx // of the handler
 }
 
 // Context implements driver.Unit.
 func (u *PgxUnit) Context(ctx context.Context) context.Context {
-	return txctx.With(ctx, pgx.Tx(handlerTx{u.Tx}))
+	if u.lent == nil {
+		u.lent, u.delivery = pgunit.Begun(ctx, u.Conn, u.Tx, unanswered), ctx
+	}
+	return txctx.With(ctx, pgx.Tx(handlerTx{u.lent}))
 }
+
+func unanswered(err error) error { return fmt.Errorf("%w: %w", outbox.ErrCommitUnknown, err) }
 
 // Commit implements driver.Unit. A COMMIT outside a transaction succeeds with a
 // warning, so a transaction that the handler has ended by a statement of its own
@@ -32,11 +44,59 @@ func (u *PgxUnit) Commit(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", driver.ErrNotCommitted, ErrOpenRows)
 	}
 	ended := ended(u.Conn)
+	if !ended && u.lent != nil && u.lent.Keeps() {
+		return u.commitWith(ctx)
+	}
 	err := u.Tx.Commit(ctx)
 	if ended && !errors.Is(err, pgx.ErrTxClosed) {
 		return driver.ErrEnded
 	}
 	return ExplainCommit(err)
+}
+
+// commitWith commits with what is kept for it.
+func (u *PgxUnit) commitWith(ctx context.Context) error {
+	patient, done := u.patient(ctx)
+	defer done()
+	err := u.lent.FlushUnlessWhole(patient)
+	if err == nil && !u.lent.Keeps() {
+		return ExplainCommit(u.lent.Commit(patient))
+	}
+	if err == nil {
+		err = u.lent.Commit(patient)
+	}
+	switch {
+	case err == nil, errors.Is(err, outbox.ErrCommitUnknown):
+		return err
+	case errors.Is(err, pgx.ErrTxCommitRollback):
+		return ExplainCommit(err)
+	default:
+		Rollback(ctx, u.Conn)
+		return fmt.Errorf("%w: %w", driver.ErrNotCommitted, err)
+	}
+}
+
+// lookAgain is how long a commit waits before it looks again whether another transaction keeps it waiting.
+const lookAgain = time.Second
+
+// patient returns a context for a commit with messages, which ends as ctx does unless the commit
+// waits for another transaction then. That it may do for as long as the delivery, as an Enqueue of the handler may.
+func (u *PgxUnit) patient(ctx context.Context) (_ context.Context, done func()) {
+	patient, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	looked, waits := make(chan struct{}), u.lent.Waits()
+	stop := context.AfterFunc(ctx, func() {
+		defer close(looked)
+		defer cancel()
+		for u.delivery.Err() == nil && waits(patient) {
+			_ = wait.For(patient, lookAgain)
+		}
+	})
+	return patient, func() {
+		cancel()
+		if !stop() {
+			<-looked
+		}
+	}
 }
 
 // ended reports whether conn lives and is in no transaction.

@@ -10,9 +10,10 @@ import (
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/erase"
 	"github.com/leat-go/leat/internal/topics"
+	outboxdriver "github.com/leat-go/leat/outbox/driver"
 )
 
-var _ erase.Eraser = (*Admin)(nil)
+var _ outboxdriver.Eraser = (*Admin)(nil)
 
 // erasable is a parked message that is to be deleted.
 type erasable struct {
@@ -24,26 +25,29 @@ type erasable struct {
 	key      []byte
 }
 
-// Erase implements erase.Eraser, for all consumers. The ids of messages stay, so that what comes again
+// Erase implements outboxdriver.Eraser, for all consumers. The ids of messages stay, so that what comes again
 // is a duplicate.
-func (a *Admin) Erase(ctx context.Context, r erase.Request) (found erase.Found, err error) {
+func (a *Admin) Erase(ctx context.Context, r outboxdriver.EraseRequest) (found outboxdriver.Erased, err error) {
+	if err := erase.Check(&r); err != nil {
+		return found, err
+	}
 	err = a.Use(ctx, "", func(conn *pgx.Conn, about pgclaim.Asked) error {
 		rows, err := a.findParked(ctx, conn, &r)
 		if err != nil {
 			return err
 		}
 		for _, row := range rows {
-			found.Add(erase.Parked, string(row.id), row.topic)
+			erase.Add(&found, erase.Parked, string(row.id), row.topic)
 		}
-		r = r.With(found.IDs)
+		r = erase.With(r, found.IDs)
 		var notes, attempts, audited int
 		args := eraseArgs(&r)
 		if err := conn.QueryRow(ctx, a.sql["erase_look"], args[0], args[1], args[2], storedIDs(r.IDs)).Scan(&notes, &attempts, &audited); err != nil {
 			return err
 		}
-		found.Count(erase.Notes, notes)
-		found.Count(erase.Attempts, attempts)
-		found.Count(erase.Audit, audited)
+		erase.Count(&found, erase.Notes, notes)
+		erase.Count(&found, erase.Attempts, attempts)
+		erase.Count(&found, erase.Audit, audited)
 		if r.DryRun {
 			return nil
 		}
@@ -53,7 +57,7 @@ func (a *Admin) Erase(ctx context.Context, r erase.Request) (found erase.Found, 
 }
 
 // eraseFound deletes what was found: each parked message under the lock of its key.
-func (a *Admin) eraseFound(ctx context.Context, conn *pgx.Conn, about pgclaim.Asked, r *erase.Request, rows []erasable) error {
+func (a *Admin) eraseFound(ctx context.Context, conn *pgx.Conn, about pgclaim.Asked, r *outboxdriver.EraseRequest, rows []erasable) error {
 	durably := func(statement string, args ...any) error {
 		return locked(ctx, conn, pgtype.Int8{}, func(tx pgx.Tx) error {
 			_, err := tx.Exec(ctx, statement, args...)
@@ -81,7 +85,7 @@ func (a *Admin) eraseFound(ctx context.Context, conn *pgx.Conn, about pgclaim.As
 	return durably(a.sql["erase_audit"], eraseArgs(r)[:3]...)
 }
 
-func (a *Admin) findParked(ctx context.Context, conn *pgx.Conn, r *erase.Request) ([]erasable, error) {
+func (a *Admin) findParked(ctx context.Context, conn *pgx.Conn, r *outboxdriver.EraseRequest) ([]erasable, error) {
 	rows, err := conn.Query(ctx, a.sql["erase_find"], eraseArgs(r)...)
 	if err != nil {
 		return nil, err
@@ -93,7 +97,7 @@ func (a *Admin) findParked(ctx context.Context, conn *pgx.Conn, r *erase.Request
 }
 
 // eraseArgs are the parameters by which statements select what is to be erased.
-func eraseArgs(r *erase.Request) []any {
+func eraseArgs(r *outboxdriver.EraseRequest) []any {
 	var like, header, value *string
 	if r.Topic != "" {
 		pattern := topics.Like(r.Topic)

@@ -10,15 +10,16 @@ import (
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgpin"
+	"github.com/leat-go/leat/internal/pgunit"
 	"github.com/leat-go/leat/outbox"
 )
 
 // Keep implements driver.Keeper.
 func (s *Store) Keep(ctx context.Context, id string, n driver.Note) error {
 	if tx := pgclaim.Tx(ctx); tx != nil {
-		number, err := s.inbox.Number(ctx, tx.Conn())
+		number, err := s.inbox.Number(ctx, pgunit.ConnOf(tx))
 		if err == nil {
-			_, err = tx.Exec(ctx, s.sql["note"], number, pgclaim.StoredID(id), n.Fingerprint, n.Reply)
+			err = pgunit.Last(ctx, tx, pgclaim.Explain, s.sql["note"], number, pgclaim.StoredID(id), n.Fingerprint, n.Reply)
 		}
 		return pgclaim.Explain(err)
 	}

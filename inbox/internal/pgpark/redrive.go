@@ -84,9 +84,32 @@ func (s *Store) FailRedriven(ctx context.Context, r driver.Redriven, failed driv
 	})
 }
 
-// RecoverRedriven implements driver.Parker.
-func (s *Store) RecoverRedriven(ctx context.Context) (n int, err error) {
+// QueuedKeys implements driver.Parker.
+func (s *Store) QueuedKeys(ctx context.Context, limit int) (keys []driver.Key, all bool, err error) {
 	err = s.lend(ctx, func(conn *pgx.Conn, number int16) error {
+		rows, err := pgpin.On{DB: conn}.Query(ctx, s.sql["queued_keys"], number, limit)
+		if err != nil {
+			return err
+		}
+		looked := 0
+		keys, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (key driver.Key, err error) {
+			var name []byte
+			err = row.Scan(&key.Topic, &name, &looked)
+			key.Name = string(name)
+			return key, err
+		})
+		all = looked < limit
+		return err
+	})
+	return keys, all, err
+}
+
+// RecoverRedriven implements driver.Parker.
+func (s *Store) RecoverRedriven(ctx context.Context, within time.Duration) (n int, err error) {
+	err = s.lend(ctx, func(conn *pgx.Conn, number int16) error {
+		if _, err := (pgpin.On{DB: conn}).Exec(ctx, s.sql["redrive_hasten"], number, max(within, 2*pickedFor).Microseconds()); err != nil {
+			return err
+		}
 		rows, err := pgpin.On{DB: conn}.Query(ctx, s.sql["redrive_orphans"], number)
 		if err != nil {
 			return err

@@ -62,7 +62,7 @@ func New(in Inbox, db pgmigrate.DB, names pgmigrate.Names, syncAttempts bool) (*
 	s.sql, err = sqlfile.LoadAll(statements, names.Render,
 		"attempt", "attempt_range", "attempt_batch", "attempt_batch_range",
 		"attempt_fail", "attempt_withdraw", "attempt_forget",
-		"park_head", "park", "redrive_pick", "redrive_claim", "redrive_next", "redrive_fail", "redrive_orphans",
+		"park_head", "park", "redrive_pick", "redrive_claim", "redrive_next", "redrive_fail", "redrive_orphans", "redrive_hasten", "queued_keys",
 		"note", "noted",
 	)
 	return s, err

@@ -2,6 +2,6 @@
 -- may have been forgotten, so it is not claimed.
 INSERT INTO @{_ranges} (consumer, id)
 SELECT $1::smallint, $2::uuid
-WHERE $2::uuid >= (SELECT floor FROM @{_retention}) AND pg_try_advisory_xact_lock($3::bigint)
+WHERE current_setting('synchronous_commit') <> 'off'
+  AND $2::uuid >= (SELECT floor FROM @{_retention}) AND pg_try_advisory_xact_lock($3::bigint)
 ON CONFLICT DO NOTHING
-RETURNING current_setting('synchronous_commit')

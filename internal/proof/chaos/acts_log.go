@@ -71,6 +71,23 @@ func (in *injection) truncated(ctx context.Context, f *fault) error {
 	return err
 }
 
+// emptiedInPlace returns an act in which the bank's log is emptied under relays that have sent all
+// of it.
+func (in *injection) emptiedInPlace(s *sqlStore) func(context.Context, *fault) error {
+	return func(ctx context.Context, f *fault) error {
+		banks := in.processes.of(roles.Bank)
+		holdAll(banks)
+		defer releaseAll(banks)
+		in.clears(ctx, "messages before the log is emptied", goOnWithin, bounded(in.ground().toSend))
+		err := s.emptyLog(ctx)
+		releaseAll(banks)
+		if err == nil {
+			f.consequence, err = in.repair(ctx, roles.Relay)
+		}
+		return err
+	}
+}
+
 // firstNumberSQL is the first number for which the log still has a range.
 const firstNumberSQL = `
 	SELECT coalesce(min((regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \(''?(\d+)'))[1]::bigint), 1)

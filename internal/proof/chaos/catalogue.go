@@ -15,6 +15,7 @@ const (
 	pointRelaysKafka = "connection/relays-kafka"
 	pointGroupsKafka = "connection/groups-kafka"
 	pointRedisLine   = "connection/notifier-redis"
+	pointRegistry    = "server/registry"
 )
 
 // Kinds of faults beside those of package roles.
@@ -30,6 +31,7 @@ const (
 	kindLimit        = "cut inside an answer"
 	kindHeld         = "held"
 	kindPrepared     = "prepared"
+	kindRefused      = "answers 500"
 )
 
 // deed is something that can be done to a process.

@@ -85,3 +85,24 @@ func TestRun_ConvictsASabotagedRelay(t *testing.T) { //nolint:paralleltest // ta
 	require.NoError(t, err)
 	require.Contains(t, r.Verdict.Violated(), history.O2)
 }
+
+// TestRun_Content: events in Avro and sealed, with a schema registry that is killed, slow, or
+// answers 500. Nothing is lost, doubled or parked for it.
+//
+//leat:level 4
+func TestRun_Content(t *testing.T) { //nolint:paralleltest // takes the whole machine
+	o := options(t)
+	o.Content, o.Seed = true, 5
+	r, err := chaos.Run(t.Context(), o)
+	require.NoError(t, err)
+	require.NoError(t, chaos.Print(o.Out, r))
+	require.Empty(t, r.Failures())
+	require.Positive(t, r.Verdict.Figures.Effects)
+	registry := 0
+	for _, f := range r.Verdict.Faults {
+		if f.Point == "server/registry" {
+			registry += f.Counted
+		}
+	}
+	require.Positive(t, registry)
+}

@@ -46,6 +46,10 @@ type Options struct {
 	// Tail has the bank's relays follow PostgreSQL's change log, which is harmed, too.
 	// Defaults to false.
 	Tail bool
+	// Content has the bank's events in Avro by a schema registry, which is harmed, too, and sealed.
+	// Such a run has no acts: some of theirs are messages of producers with plain SQL. Defaults to
+	// false.
+	Content bool
 	// Extras are what the program has: an opener of the other stores, or a daemon that
 	// relays. Defaults to none.
 	Extras roles.Extras
@@ -111,6 +115,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("chaos: Store %q cannot be: the daemon relays from PostgreSQL only", o.Store)
 	case o.Tail && (o.Store != roles.Postgres || o.Extras.Daemon != nil):
 		return fmt.Errorf("chaos: Tail %t is for relays of PostgreSQL, not for Store %q or a daemon", o.Tail, o.Store)
+	case o.Content && len(o.Acts) > 0:
+		return fmt.Errorf("chaos: Content %t is for runs without Acts, not %v", o.Content, o.Acts)
 	case roles.IsSQL(o.Store) && o.Extras.Open == nil:
 		return fmt.Errorf("chaos: Store %q needs Extras.Open: use the command of internal/proof/sqltest", o.Store)
 	}

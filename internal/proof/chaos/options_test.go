@@ -31,6 +31,7 @@ func TestRun_RefusesWhatCannotWork(t *testing.T) {
 		"Open":                   {Dir: "x", Store: roles.MySQL},
 		"Acts \"log/truncated\"": {Dir: "x", Store: roles.SQLite, Acts: []string{"log/truncated"}, Extras: roles.Extras{Open: opened}},
 		"Tail true":              {Dir: "x", Store: roles.DynamoDB, Tail: true},
+		"without Acts":           {Dir: "x", Content: true, Acts: []string{"log/truncated"}},
 		"the daemon":             {Dir: "x", Store: roles.SQLite, Extras: roles.Extras{Open: opened, Daemon: func(context.Context, roles.DaemonRun) error { return nil }}},
 	} {
 		_, err := chaos.Run(t.Context(), o)

@@ -96,6 +96,9 @@ func (p *process) settings() (roles.Settings, error) {
 	if p.stage.redisProxy != nil {
 		s.Redis = p.stage.redisProxy.address()
 	}
+	if p.stage.registryProxy != nil {
+		s.Registry = p.stage.registryProxy.address()
+	}
 	hostPort := ""
 	if p.wire != nil {
 		hostPort = p.wire.address()

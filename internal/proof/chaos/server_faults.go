@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"syscall"
 	"time"
 
@@ -137,11 +138,32 @@ func (in *injection) lines() []serverFault {
 			continue
 		}
 		all = append(all,
-			serverFault{line.point, kindReset, line.affects, reset(line.proxy)},
+			serverFault{line.point, kindReset, line.affects, reset(line.proxy, 50*time.Millisecond)},
 			serverFault{line.point, kindTimeout, line.affects, poisoned(line.proxy, "timeout", map[string]int{"timeout": 0}, line.silence)},
 			serverFault{line.point, kindLimit, line.affects, poisoned(line.proxy, "limit_data", map[string]int{"bytes": 700}, time.Second)})
 	}
+	if st.registry != nil {
+		affects := []string{roles.Bank, roles.Ledger, roles.Notifier}
+		all = append(all,
+			serverFault{pointRegistry, kindKill, affects, reset(st.registryProxy, registryDown)},
+			serverFault{pointRegistry, kindTimeout, affects, poisoned(st.registryProxy, "timeout", map[string]int{"timeout": 0}, roles.RegistryTimeout+time.Second)},
+			serverFault{pointRegistry, kindRefused, affects, st.refuseAtRegistry})
+	}
 	return all
+}
+
+// registryDown is how long the registry is away, longer than anybody remembers what it has said.
+const registryDown = 1500 * time.Millisecond
+
+// refuseAtRegistry has the registry fail for a while.
+func (st *stage) refuseAtRegistry(ctx context.Context, _ *fault) error {
+	st.registry.Intercept(func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusInternalServerError)
+		return true
+	})
+	wait.Full(ctx, registryDown)
+	st.registry.ClearInterceptors()
+	return nil
 }
 
 // restart ends a server and starts it again.
@@ -154,11 +176,11 @@ func (st *stage) restart(server *testenv.Own, sig syscall.Signal) func(context.C
 	}
 }
 
-// reset cuts all connections of a proxy, and refuses new ones for a moment.
-func reset(t *toxic) func(context.Context, *fault) error {
+// reset cuts all connections of a proxy, and refuses new ones for a while.
+func reset(t *toxic, d time.Duration) func(context.Context, *fault) error {
 	return func(ctx context.Context, _ *fault) error {
 		again := t.reset()
-		wait.Full(ctx, 50*time.Millisecond)
+		wait.Full(ctx, d)
 		return again()
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sr/srfake"
 
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/pgerr"
@@ -44,6 +45,8 @@ type stage struct {
 	relaysKafka          *toxic      // Kafka as relays reach it
 	groupsKafka          *toxic      // Kafka as consumers reach it
 	redisProxy           *toxic
+	registry             *srfake.Registry // only there if it is used
+	registryProxy        *toxic           // the registry as processes reach it
 	undo                 []func() error
 
 	times  map[string]int64 // how often a topic was made again
@@ -302,5 +305,23 @@ func (st *stage) openProxies() (err error) {
 		opened := *p.to
 		st.later(func() error { opened.close(); return nil })
 	}
+	if st.options.Content {
+		return st.openRegistry()
+	}
+	return nil
+}
+
+// openRegistry starts a schema registry, which is in memory.
+func (st *stage) openRegistry() (err error) {
+	st.registry = srfake.New()
+	st.later(func() error { st.registry.Close(); return nil })
+	at, err := url.Parse(st.registry.URL())
+	if err != nil {
+		return fmt.Errorf("parse the URL of the registry: %w", err)
+	}
+	if st.registryProxy, err = openToxic("registry", at.Host); err != nil {
+		return err
+	}
+	st.later(func() error { st.registryProxy.close(); return nil })
 	return nil
 }

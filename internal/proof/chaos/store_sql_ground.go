@@ -16,12 +16,12 @@ import (
 )
 
 func (s *sqlStore) acts(in *injection) []act {
-	back := act{"history", "put-back", in.putBackInPlace(s)}
+	back, emptied := act{"history", "put-back", in.putBackInPlace(s)}, act{"log", "emptied", in.emptiedInPlace(s)}
 	if s.isFile() {
-		return []act{back, {"records", "hostile", in.recordsHostile(roles.KindHostile, roles.KindTextTime)}}
+		return []act{back, emptied, {"records", "hostile", in.recordsHostile(roles.KindHostile, roles.KindTextTime)}}
 	}
 	return []act{
-		back,
+		back, emptied,
 		{"records", "hostile", in.recordsHostile(roles.KindHostile)},
 		{"settings", "changed", in.settingsChanged(s.changes()...)},
 	}
@@ -202,6 +202,19 @@ func (s *sqlStore) restoreBooks(ctx context.Context) error {
 		drops = append(drops, "DROP TABLE old_"+table)
 	}
 	return s.onConn(ctx, append([]string{forget, "RENAME TABLE " + strings.Join(renames, ", ")}, drops...))
+}
+
+// emptyLog empties the bank's log, with the row that names it. The counter goes on: records that
+// were set aside keep their numbers.
+func (s *sqlStore) emptyLog(ctx context.Context) error {
+	if s.isFile() {
+		return s.onConn(ctx, []string{"DELETE FROM leat_outbox"})
+	}
+	last, err := s.column(ctx, "SELECT MAX(seq) + 1 FROM leat_outbox")
+	if err != nil {
+		return err
+	}
+	return s.onConn(ctx, []string{"TRUNCATE TABLE leat_outbox", "ALTER TABLE leat_outbox AUTO_INCREMENT = " + last[0]})
 }
 
 // onConn runs statements on one connection, which then ends.

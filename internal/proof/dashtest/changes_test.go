@@ -41,7 +41,7 @@ var changes = []struct {
 	{"groups:remove", "", nil, "form[action$='/groups:remove'] button", "1", "Remove group mail for ever", "1 record of the removed group dropped."},
 	{"inboxes/parked:skip", "inboxes", menuOf("message 1"), "form[action$='/inboxes/parked:skip']:has([value='key-m-1']) button", "1", "Skip 1 message for ever", "1 record skipped."},
 	{"inboxes/parked:redrive", "", nil, "form:has([name=id][value='m-3']) [formaction$='/inboxes/parked:redrive']", "1", "Redrive 1 message", "1 record redriven."},
-	{"inboxes/parked:drop", "", menuOf("1 messages of loyalty"), "form:has([name=fingerprint]) [formaction$='/inboxes/parked:drop']", "1", "Drop 1 message for ever", "1 record dropped."},
+	{"inboxes/parked:drop", "", menuOf("1 message of loyalty"), "form:has([name=fingerprint]) [formaction$='/inboxes/parked:drop']", "1", "Drop 1 message for ever", "1 record dropped."},
 }
 
 // menuOf opens the menu of a row.
@@ -102,6 +102,47 @@ func everyChange(t *testing.T, scripts bool) {
 		}
 	}
 	require.ElementsMatch(t, s.actions(), driven, "each change of the API is driven here")
+}
+
+// One record of a cause is redriven first, from the menu of the cause or from the page that asks whether all of it is, with
+// and without scripts; from its own page one goes on with the others.
+func TestOneFirst(t *testing.T) {
+	t.Parallel()
+	for _, scripts := range []bool{true, false} {
+		s, b := newShop(t), newBrowser(t)
+		if !scripts {
+			b.withoutScripts()
+		}
+		ask := func() {
+			t.Helper()
+			b.do(chromedp.WaitVisible("form.confirm"))
+			b.loaded()
+		}
+		b.open(s.url + "parked")
+		b.do(append(menuOf("3 records: "), chromedp.Click(chromedp.CSS(".pop button[name=first]")))...)
+		ask()
+		require.Equal(t, "Redrive 1 record", eval[string](b, "document.getElementById('do').innerText"))
+		b.open(s.url + "parked")
+		b.do(chromedp.Click(chromedp.CSS("form:has([name=fingerprint]) button[formaction$='parked:redrive']:not([name])")))
+		ask()
+		require.Equal(t, "Redrive 3 records", eval[string](b, "document.getElementById('do').innerText"))
+		b.do(chromedp.Click(chromedp.CSS("form.confirm button[name=first]")))
+		for began := time.Now(); eval[string](b, "document.getElementById('do')?.innerText ?? ''") != "Redrive 1 record"; {
+			require.Less(t, time.Since(began), patience)
+		}
+		ask()
+		b.do(chromedp.SendKeys(chromedp.CSS("#reason"), "INC-42"), chromedp.Click(chromedp.CSS("#do")), chromedp.WaitVisible(".notice.good"))
+		b.loaded()
+		require.Contains(t, b.text(), "1 record redriven.")
+		require.Contains(t, b.text(), "Message #1")
+		b.open(eval[string](b, "document.querySelector('.notice a').href")) // looks again
+		b.loaded()
+		b.do(chromedp.Click(chromedp.CSS(".notice form button")))
+		ask()
+		require.Equal(t, "Redrive 2 records", eval[string](b, "document.getElementById('do').innerText"))
+		actor, reason := s.audited("parked:redrive")
+		require.Equal(t, "ann INC-42", actor+" "+reason)
+	}
 }
 
 // loaded waits for the end of a page that is being loaded: until then its nodes may be replaced.

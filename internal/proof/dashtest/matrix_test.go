@@ -52,7 +52,7 @@ const faults = `(() => {
 // keys that are long, of other scripts, and of any signs.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
-	s := newStudy(t, 2000)
+	s := newStudy(t, 2000, inMemory)
 	server := httptest.NewServer(s.d)
 	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
 	base := server.URL + "/ops/leat/"
@@ -93,6 +93,7 @@ func TestMatrix(t *testing.T) {
 				look(page.name + "-chosen")
 				if page.name == "parked-group" {
 					b.do(chromedp.Click(".bulkbar .primary"), chromedp.WaitVisible("#count"))
+					b.loaded()
 					look("confirm")
 				}
 			}
@@ -107,7 +108,7 @@ func TestMatrix(t *testing.T) {
 func TestMatrixFindsFaults(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
-	server := httptest.NewServer(newStudy(t, 10).d)
+	server := httptest.NewServer(newStudy(t, 10, inMemory).d)
 	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
 	b.scheme("light")
 	b.open(server.URL + "/ops/leat/parked?outbox=main&group=default")

@@ -61,7 +61,7 @@ func TestPages(t *testing.T) {
 			b.until(`document.querySelectorAll('.charts canvas').length === 3`)
 			b.until(`/[1-9][0-9.]* \/s in/.test(document.getElementById('live').innerText)`)
 		}
-		b.do(chromedp.EmulateViewport(1100, min(1000, eval[int64](b, "document.documentElement.scrollHeight"))))
+		b.do(chromedp.EmulateViewport(1100, min(1250, eval[int64](b, "document.documentElement.scrollHeight"))))
 		b.until(`document.getElementById('live-state').textContent.includes('Live')`)
 		require.Contains(t, b.text(), page.shows, page.name)
 		light := eval[string](b, "getComputedStyle(document.body).backgroundColor")

@@ -276,10 +276,10 @@ func brokerMutants() []Mutant {
 		{
 			Name: "status-blames-topics-for-their-broker", Breaks: []string{"O8"},
 			Change:  "a destination that is away is told by the topics whose records have met it",
-			File:    "cmd/leat/internal/cli/outages.go",
-			Old:     `	if (driver.Outage{Error: l.first.Error}).Whole() {`,
+			File:    "cmd/leat/internal/cli/command/outages.go",
+			Old:     `	if (driver.Outage{Error: l.First.Error}).Whole() {`,
 			New:     `	if (driver.Outage{Error: l.group}).Whole() {`,
-			Package: "cmd/leat/internal/cli", Test: "TestOutageLines",
+			Package: "cmd/leat/internal/cli/command", Test: "TestOutageLines",
 		},
 		{
 			Name: "amqp-declares-once", Breaks: []string{"O8"},

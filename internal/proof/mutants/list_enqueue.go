@@ -15,8 +15,8 @@ func enqueueMutants() []Mutant {
 			Name: "open-rows-are-an-unknown-commit", Breaks: []string{"O1"},
 			Change:  "a function that leaves rows open is told that its commit may have happened",
 			File:    "outbox/pgoutbox/unit.go",
-			Old:     `	if !u.conn.IsClosed() && u.conn.PgConn().IsBusy() {`,
-			New:     `	if !u.conn.IsClosed() && u.conn.PgConn() == nil {`,
+			Old:     `	if !conn.IsClosed() && conn.PgConn().IsBusy() {`,
+			New:     `	if !conn.IsClosed() && conn.PgConn() == nil {`,
 			Package: "outbox/pgoutbox", Test: "TestO1_OpenRows", Needs: Postgres,
 		},
 		{
@@ -54,8 +54,8 @@ func enqueueMutants() []Mutant {
 		{
 			Name: "lost-commit-counts-as-refused", Breaks: []string{"O1"},
 			Change:  "a COMMIT whose answer was lost is told like one that was refused",
-			File:    "outbox/pgoutbox/unit.go",
-			Old:     `		return unknownCommit(err)`,
+			File:    "internal/pgunit/commit.go",
+			Old:     `		return u.lost(err)`,
 			New:     `		return err`,
 			Package: "outbox/pgoutbox", Test: "TestO1_ProducerAtEveryPoint", Needs: Postgres,
 		},
@@ -149,10 +149,11 @@ func enqueueMutants() []Mutant {
 		},
 		{
 			Name: "sql-password-is-kept", Breaks: []string{"O2"},
-			Change:  "a connection beside a *sql.DB is opened with the first password for ever",
-			File:    "internal/pgpin/address.go",
-			Old:     `		s.last.Store(nil)`,
-			New:     `		s.last.Load()`,
+			Change: "a connection beside a *sql.DB is opened with the first password for ever",
+			File:   "internal/pgpin/address.go",
+			Old: `		s.last.Store(nil)
+		if pgerr.Class(err) != pgerr.InvalidAuthorization || slices.Contains(refused, password) {`,
+			New:     `		if pgerr.Class(err) != pgerr.InvalidAuthorization || !slices.Contains(refused, password) {`,
 			Package: "outbox/pgoutbox", Test: "TestPasswordChanges", Needs: Postgres,
 		},
 		{
@@ -166,7 +167,7 @@ func enqueueMutants() []Mutant {
 		{
 			Name: "unit-cannot-tell", Breaks: []string{"O1"},
 			Change:  "a message that waits for COMMIT survives the savepoint in which it was enqueued",
-			File:    "outbox/pgoutbox/unit.go",
+			File:    "internal/pgunit/unit.go",
 			Old:     `if u.plain || !slices.ContainsFunc(statements, u.couldTell) {`,
 			New:     `if u.plain || !slices.ContainsFunc(statements, func(string) bool { return false }) {`,
 			Package: "outbox/pgoutbox", Test: "TestO1_InTxSparesTripsOnly", Needs: Postgres,
@@ -174,7 +175,7 @@ func enqueueMutants() []Mutant {
 		{
 			Name: "unit-commits-what-it-did-not-prepare", Breaks: []string{"O1"},
 			Change:  "a first statement that fails before BEGIN, and whose error is ignored, lets the rest commit",
-			File:    "outbox/pgoutbox/unit.go",
+			File:    "internal/pgunit/statements.go",
 			Old:     `		if u.untouched() {`,
 			New:     `		if u.untouched() && u.ended {`,
 			Package: "outbox/pgoutbox", Test: "TestO1_InTxSparesTripsOnly", Needs: Postgres,
@@ -182,7 +183,7 @@ func enqueueMutants() []Mutant {
 		{
 			Name: "unit-stays-open", Breaks: []string{"O1"},
 			Change:  "the transaction of a unit that has committed still speaks to the connection",
-			File:    "outbox/pgoutbox/unit.go",
+			File:    "internal/pgunit/commit.go",
 			Old:     `		u.ended, u.tx = true, closedTx()`,
 			New:     `		u.tx = nil`,
 			Package: "outbox/pgoutbox", Test: "TestO1_InTxSparesTripsOnly", Needs: Postgres,
@@ -198,7 +199,7 @@ func enqueueMutants() []Mutant {
 		{
 			Name: "unit-hangs-up", Breaks: []string{"O1"},
 			Change:  "a caller that gives up while COMMIT waits for a key leaves, and the server commits later",
-			File:    "outbox/pgoutbox/unit.go",
+			File:    "internal/pgunit/commit.go",
 			Old:     `	tag, err = u.send(waits, b)`,
 			New:     `	tag, err = u.send(ctx, b)`,
 			Package: "outbox/pgoutbox", Test: "TestO1_InTxCancelledWhileItWaits", Needs: Postgres,

@@ -308,9 +308,17 @@ func attemptMutants() []Mutant {
 			Name: "parked-key-is-not-asked-for", Breaks: []string{"I1"},
 			Change:  "later messages of a parked key run",
 			File:    "inbox/attempts.go",
-			Old:     `case a.KeyParked && p.cfg.OnFailure.Action == Park:`,
+			Old:     `case a.KeyParked:`,
 			New:     `case a.KeyParked && p.cfg.OnFailure.Action == Block:`,
 			Package: "inbox/meminbox", Test: "TestFailures/I1_FollowersAreStoredBehindAParkedMessage",
+		},
+		{
+			Name: "queues-are-those-of-parking-policies", Breaks: []string{"I1"},
+			Change:  "later messages of a parked key run once the policy has changed to Block",
+			File:    "inbox/queued.go",
+			Old:     `	case queued:`,
+			New:     `	case queued && p.attempts != nil:`,
+			Package: "inbox/meminbox", Test: "TestFailures/I1_AnotherPolicyStaysBehindAParkedKey",
 		},
 		{
 			Name: "given-up-although-that-failed", Breaks: []string{"I3"},

@@ -55,7 +55,7 @@ func retentionMutants() []Mutant {
 			Name: "foreign-position-counts-in-status", Breaks: []string{"O2"},
 			Change:  "status counts by a position that relays would refuse",
 			File:    "outbox/pgoutbox/migrations/00001_outbox.sql",
-			Old:     `THEN 'position of another cluster'`,
+			Old:     `THEN 'the stored position belongs to another database cluster'`,
 			New:     `THEN NULL`,
 			Package: "outbox/pgoutbox", Test: "TestO2_NobodyDeletesByAForeignPosition", Needs: Postgres,
 		},

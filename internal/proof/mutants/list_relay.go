@@ -4,6 +4,30 @@ package mutants
 func settleMutants() []Mutant {
 	return []Mutant{
 		{
+			Name: "late-clock-hides-a-record", Breaks: []string{"O2"},
+			Change:  "a record that the store does not find due yet is forgotten at once, and a relay that runs once leaves it",
+			File:    "outbox/relay/held_retry.go",
+			Old:     `h.retries[seq] = p`,
+			New:     `delete(h.retries, seq)`,
+			Package: "outbox/relay", Test: "TestO2_RunOnceAsksAgain",
+		},
+		{
+			Name: "state-names-a-probe-of-the-past", Breaks: []string{"O7"},
+			Change:  "a check of topics that are not available does not show when the next one is",
+			File:    "outbox/relay/breaker_unavailable.go",
+			Old:     `bs.publish()`,
+			New:     `_ = bs.publish`,
+			Package: "outbox/relay", Test: "TestO7_NextProbe",
+		},
+		{
+			Name: "late-line-names-a-probe-of-the-past", Breaks: []string{"O7"},
+			Change:  "a line that is written a minute later names the probe that was next then",
+			File:    "outbox/relay/breaker_show.go",
+			Old:     `return slog.TimeValue(s.NextProbe)`,
+			New:     `return slog.TimeValue(n.NextProbe)`,
+			Package: "outbox/relay", Test: "TestO7_NextProbe",
+		},
+		{
 			Name: "advance-before-the-ack", Breaks: []string{"O2", "O12"},
 			Change:  "a page is settled before it is sent",
 			File:    "outbox/relay/mode_key.go",

@@ -121,7 +121,7 @@ func sinkMutants() []Mutant {
 			File:    "outbox/kafkasink/classify.go",
 			Old:     `		errSignIn,`,
 			New:     `		errClosed,`,
-			Package: "outbox/kafkasink", Test: "TestO8_NoCredentialsIsAnOutage",
+			Package: "outbox/kafkasink", Test: "TestMechanismsAreUsed",
 		},
 	}
 }

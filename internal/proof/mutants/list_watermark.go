@@ -47,9 +47,9 @@ func watermarkMutants() []Mutant {
 			Name: "changed-source-is-unknown", Breaks: []string{"I8"},
 			Change:  "a topic that was made again is not told from a new one",
 			File:    "inbox/pgwatermark/place.go",
-			Old:     `	case next == nil && current != nil && *current != at.Source:`,
-			New:     `	case next == nil && current != nil && *current == at.Source:`,
-			Package: "inbox/pgwatermark", Test: "TestPositions/I8_UnsoundSessionsAreRefused", Needs: Postgres,
+			Old:     `	if next == nil && current != nil {`,
+			New:     `	if next != nil && current != nil {`,
+			Package: "inbox/pgwatermark", Test: "TestPositions/I8_MovedTopicUnderASession", Needs: Postgres,
 		},
 		{
 			Name: "parallel-sessions-are-accepted", Breaks: []string{"I8"},

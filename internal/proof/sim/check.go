@@ -191,7 +191,9 @@ func checkChildren(v *verdicts, events []Event) {
 // checkEnds: relays end as they should, and leave no lease behind (O13).
 func (p *pipeline) checkEnds(v *verdicts) {
 	for _, n := range p.relays {
-		if done, err := n.ended(); !n.dead && (!done || err != nil && !errors.Is(err, relay.ErrDrainTimeout)) {
+		done, err := n.ended()
+		refused := errors.Is(err, relay.ErrDrainTimeout) || errors.Is(err, driver.ErrSourceUnusable)
+		if !n.dead && (!done || err != nil && !refused) {
 			v.add("O13", "%s has ended: %v, error %v", n.name, done, err)
 		}
 	}

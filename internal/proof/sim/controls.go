@@ -21,6 +21,7 @@ const (
 	EarlyFirst       = "what a tail brings is sent before the rest of the window"
 	WithdrawnGone    = "what was taken back from a tail does not come again"
 	LeaseKept        = "a lease is not given up"
+	GroundUnseen     = "a log that was emptied is read as the one of before"
 	SinkGoesOn       = "the sink sends behind a failure"
 	OutageUnnamed    = "an outage looks like a failure of the record"
 	AckEarly         = "the sink acknowledges what the broker refuses"
@@ -96,6 +97,7 @@ func Controls() []Control {
 		{"pipeline", EarlyFirst, []string{"O5"}},
 		{"pipeline", WithdrawnGone, []string{"O2"}},
 		{"pipeline", LeaseKept, []string{"O13"}},
+		{"pipeline", GroundUnseen, []string{"O2", "O12"}},
 		{"pipeline", ClaimApart, []string{"I1", "I3"}},
 		{"pipeline", ChildApart, []string{"I2"}},
 		{"pipeline", BusyIsDuplicate, []string{"I1", "I3"}},

@@ -20,6 +20,7 @@ type db struct {
 	rows    []row // in order of seq
 	commits []row // in the order of the commits
 	tails   bool  // sessions have a tail
+	emptied bool  // the log is another one, until an operator puts it back
 
 	slots   []*slot
 	members []member        // relays that live, as far as the database knows

@@ -26,6 +26,7 @@ const (
 	Evict      Fault = "evicted"       // the store loses a record
 	Cut        Fault = "tail cut"      // a stream of commits ends
 	Ended      Fault = "session ended" // the lock of a lease ends while its holder lives
+	Emptied    Fault = "log emptied"   // the log is another one for a while
 )
 
 var (

@@ -125,6 +125,9 @@ func (d *db) hold(n *Node, r outbox.Record, one driver.Holding) {
 	}
 }
 
+// Hasten implements driver.Holder: nobody sets the clock of a simulation.
+func (s *session) Hasten(context.Context, time.Duration) error { return nil }
+
 // Due implements driver.Holder.
 func (s *session) Due(ctx context.Context, limit int, except []string) (due []driver.Held, err error) {
 	err = s.write(ctx, "due", "", func() error {

@@ -43,6 +43,9 @@ func (s *session) page(limit int) driver.Page {
 // window returns the rows of the window that were not handed out, in order of seq.
 func (s *session) window() []row {
 	var rows []row
+	if s.db.emptied {
+		return nil // whoever has not looked takes them for settled
+	}
 	for _, r := range s.db.rows {
 		switch {
 		case s.db.w.broken == RowsClaimed && s.db.claimed[r.record.Seq] != nil && s.db.claimed[r.record.Seq].up():

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/leat-go/leat/inbox/driver"
 )
@@ -202,7 +203,7 @@ func (s parkStore) FailRedriven(ctx context.Context, r driver.Redriven, f driver
 
 // RecoverRedriven implements driver.Parker. The store in memory dies with the process
 // that redrives, so it has nothing to recover; here it outlives it.
-func (s parkStore) RecoverRedriven(ctx context.Context) (int, error) {
+func (s parkStore) RecoverRedriven(ctx context.Context, _ time.Duration) (int, error) {
 	err := s.ask(ctx, "recover", "", func(far context.Context) error {
 		var err error
 		for _, m := range s.p.parked(far, "") {

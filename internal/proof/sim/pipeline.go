@@ -150,6 +150,7 @@ func (p *pipeline) heal() {
 }
 
 func (p *pipeline) tend() {
+	p.putBack()            // some find out late
 	clear(p.broker.poison) // of messages that came later
 	for p.db.redrive() != nil {
 		continue

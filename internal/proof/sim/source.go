@@ -33,6 +33,14 @@ type position struct {
 	last         int64
 }
 
+// holds refuses a log that is not the one that positions belong to.
+func (d *db) holds() error {
+	if !d.emptied || d.w.broken == GroundUnseen {
+		return nil
+	}
+	return driver.ErrSourceUnusable
+}
+
 // source is a process's view of the outbox.
 type source struct {
 	db   *db
@@ -43,7 +51,7 @@ var _ driver.Source = source{}
 
 // Check implements driver.Source.
 func (s source) Check(ctx context.Context) error {
-	return s.node.do(ctx, op{name: "check", faulty: true}, "", func() error { return nil })
+	return s.node.do(ctx, op{name: "check", faulty: true}, "", s.db.holds)
 }
 
 // Wakes implements driver.Source.
@@ -55,6 +63,9 @@ func (s source) Wakes(context.Context) <-chan struct{} {
 func (s source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	var n *session
 	err := s.node.do(ctx, op{name: "acquire", faulty: true, stalls: true, late: true}, "", func() error {
+		if err := s.db.holds(); err != nil {
+			return err
+		}
 		var taken *driver.LeaseHeldError
 		for _, one := range s.db.slots {
 			left := one.lease.until - s.db.w.now()
@@ -161,6 +172,9 @@ func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 	var page driver.Page
 	again := false
 	read := func() error {
+		if err := s.db.holds(); err != nil {
+			return err
+		}
 		page, again = s.look(limit)
 		return nil
 	}
@@ -213,6 +227,9 @@ func (s *session) unseen() bool {
 func (s *session) open() error {
 	if s.slot.pos.no != s.pos.no {
 		return driver.ErrLeaseLost
+	}
+	if err := s.db.holds(); err != nil {
+		return err
 	}
 	s.notePassed(s.db.seq) // the rest was sent early
 	next := position{no: s.pos.no + 1, prev: s.pos.target, target: s.db.snapshot()}

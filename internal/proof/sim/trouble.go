@@ -1,13 +1,18 @@
 package sim
 
-import "time"
+import (
+	"errors"
+	"time"
+
+	"github.com/leat-go/leat/outbox/driver"
+)
 
 // trouble makes trouble, now and again later.
 func (p *pipeline) trouble() {
 	if p.w.calm {
 		return
 	}
-	switch p.w.choose(12) {
+	switch p.w.choose(13) {
 	case 1, 2:
 		p.killRelay()
 	case 3:
@@ -27,6 +32,8 @@ func (p *pipeline) trouble() {
 		p.killProducer()
 	case 11:
 		p.endSession()
+	case 12:
+		p.emptyLog()
 	}
 	p.w.after(p.w.between(50*time.Millisecond, 1500*time.Millisecond), p.trouble)
 }
@@ -54,6 +61,24 @@ func (p *pipeline) endSession() {
 	if one.lease.owner != nil {
 		p.w.fault(Ended)
 		one.lease.ended = true
+	}
+}
+
+// emptyLog has an operator empty the log, and put its rows back a while later. Relays that have
+// found out are started again then.
+func (p *pipeline) emptyLog() {
+	p.w.fault(Emptied)
+	p.db.emptied = true
+	p.w.after(p.w.between(10*time.Millisecond, 2*time.Second), p.putBack)
+}
+
+func (p *pipeline) putBack() {
+	p.db.emptied = false
+	for _, n := range up(p.relays) {
+		if _, err := n.ended(); errors.Is(err, driver.ErrSourceUnusable) {
+			n.stop()
+			p.startRelay()
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 
 // What the encoder would drop, or could not write, is found when the codec is made, in
 // nested records, lists, maps and unions, too.
-func TestAvro_FieldsOfBoth(t *testing.T) {
+func TestC10_FieldsOfBoth(t *testing.T) {
 	t.Parallel()
 	const line = `{"type":"record","name":"Line","fields":[{"name":"sku","type":"string"}]}`
 	record := func(field string) string {
@@ -107,7 +107,7 @@ func TestAvro_Values(t *testing.T) {
 
 // Writers are other versions, other types, and other records of the same name: what is ours is
 // read by Avro's rules, and all else is refused for good.
-func TestAvro_Writers(t *testing.T) {
+func TestC11_Writers(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	reader := strings.Replace(orderSchema, `"namespace"`, `"aliases":["Order","old.Placed"],"namespace"`, 1)
@@ -233,7 +233,7 @@ func TestProto(t *testing.T) {
 
 // Another message of the file, or of another file, would decode without an error. It is
 // refused for good.
-func TestProto_OtherMessages(t *testing.T) {
+func TestC13_OtherMessages(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	r := f.open(t, registry.Config{Register: true})
@@ -260,7 +260,7 @@ func TestProto_OtherMessages(t *testing.T) {
 }
 
 // The text of the file is embedded apart from the compiled message, and may be another version.
-func TestProto_Files(t *testing.T) {
+func TestC14_Files(t *testing.T) {
 	t.Parallel()
 	r := newFake(t).open(t, registry.Config{})
 	_, err := registry.Proto(r, nil, shopFiles("shop"), registry.Options{})
@@ -276,7 +276,7 @@ func TestProto_Files(t *testing.T) {
 }
 
 // A value that the schema does not allow does not commit, and none reaches the handler.
-func TestJSON(t *testing.T) {
+func TestC15_JSON(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	validate := func(b []byte) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 )
 
-func TestFrame(t *testing.T) {
+func TestC12_Frame(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []byte{0, 0, 0, 1, 2}, appendFrame(nil, 258))
 	for _, c := range []struct {

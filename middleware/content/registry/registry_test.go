@@ -32,7 +32,7 @@ func TestNew_Refuses(t *testing.T) {
 }
 
 // Construction asks nobody, twenty first payloads ask once, and later ones do not ask.
-func TestEncode_AsksOnce(t *testing.T) {
+func TestC6_AsksOnce(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	id, _, err := f.RegisterSchema("shop.OrderPlaced", sr.Schema{Schema: orderSchema})
@@ -64,7 +64,7 @@ func TestEncode_AsksOnce(t *testing.T) {
 
 // A schema that is not registered fails the transaction, and is registered only if that is
 // wanted: by twenty processes at once, too, under one id.
-func TestEncode_LookUpOnly(t *testing.T) {
+func TestC7_LookUpOnly(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	_, err := orders(f.open(t, registry.Config{})).Encode(orderPlaced{})
@@ -91,6 +91,48 @@ func TestEncode_LookUpOnly(t *testing.T) {
 	require.False(t, ok)
 }
 
+// C7. Questions about a schema are normalized: a space more would make another version of it.
+func TestC7_Normalized(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	var asked []string
+	f.failWith(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method+" "+r.URL.RequestURI())
+		w.Header().Set("Content-Type", "application/vnd.schemaregistry.v1+json")
+		if len(asked) == 1 {
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = w.Write([]byte(`{"error_code":40403,"message":"not found"}`))
+			return
+		}
+		_, _ = w.Write([]byte(`{"subject":"shop.OrderPlaced","id":1,"version":1}`))
+	})
+	_, _ = orders(f.open(t, registry.Config{Register: true})).Encode(orderPlaced{})
+	require.GreaterOrEqual(t, len(asked), 2, "looked up, and registered")
+	for _, question := range asked {
+		if strings.HasPrefix(question, http.MethodPost) {
+			require.Contains(t, question, "normalize=true")
+		}
+	}
+}
+
+// C16. A subject is the full name of the type, so that types share a topic: each reads its own
+// payloads, and refuses those of the others for good.
+func TestC16_TypesShareATopic(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	r := f.open(t, registry.Config{Register: true})
+	shipped := must(registry.Avro[orderPlaced](r, strings.Replace(orderSchema, "OrderPlaced", "OrderShipped", 1), registry.Options{}))
+	placed := orders(r)
+	a, b := must(placed.Encode(orderPlaced{"a", 1})), must(shipped.Encode(orderPlaced{"b", 2}))
+	require.True(t, f.SubjectExists("shop.OrderPlaced"))
+	require.True(t, f.SubjectExists("shop.OrderShipped"))
+	var got orderPlaced
+	require.NoError(t, placed.Decode(a, &got))
+	require.NoError(t, shipped.Decode(b, &got))
+	require.True(t, inbox.IsPermanent(placed.Decode(b, &got)))
+	require.True(t, inbox.IsPermanent(shipped.Decode(a, &got)))
+}
+
 // With an id of its own a process encodes without a registry; Ready still compares it.
 func TestOptions(t *testing.T) {
 	t.Parallel()
@@ -106,7 +148,7 @@ func TestOptions(t *testing.T) {
 
 // What says that the registry is away or asks for other credentials is an outage: it does not
 // speak against the message. What the registry itself refuses fails the transaction with its words.
-func TestFailures(t *testing.T) {
+func TestC8_Failures(t *testing.T) {
 	t.Parallel()
 	refusal := `{"error_code":40999,"message":"its own words"}`
 	for _, c := range []struct {
@@ -160,7 +202,7 @@ func requireFailure(t *testing.T, err error, outage bool, where string) {
 
 // A registry that has gone is an outage, and its address, which may hold a password, stays out of
 // errors.
-func TestClosed(t *testing.T) {
+func TestC8_Closed(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	url := strings.Replace(f.URL(), "http://", "http://ann:secret@", 1)
@@ -174,7 +216,7 @@ func TestClosed(t *testing.T) {
 
 // A registry that does not answer holds up the first transaction, and the others of the time
 // until it is asked again do not wait, whatever their schema is.
-func TestSilent(t *testing.T) {
+func TestC6_SilentRegistry(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	release := make(chan struct{})
@@ -200,7 +242,7 @@ func TestSilent(t *testing.T) {
 }
 
 // A failure stands for a while only.
-func TestRetry(t *testing.T) {
+func TestC6_FailuresStandForAWhile(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	codec := orders(f.open(t, registry.Config{Register: true, Retry: time.Nanosecond}))
@@ -216,7 +258,7 @@ func TestRetry(t *testing.T) {
 
 // An outage parks nothing, however often the message comes; a payload that nobody can read is
 // parked at once.
-func TestOutageParksNothing(t *testing.T) {
+func TestC8_OutageParksNothing(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	b, err := orders(f.open(t, registry.Config{Register: true})).Encode(orderPlaced{"a", 1})

@@ -81,7 +81,7 @@ func TestServer_RoundTrip(t *testing.T) {
 // Twenty processes that register at once get one id.
 //
 //leat:level 2
-func TestServer_TwentyRegister(t *testing.T) {
+func TestC7_TwentyRegister(t *testing.T) {
 	t.Parallel()
 	env := testenv.Registry(t)
 	ids := make([]string, 20)
@@ -111,7 +111,7 @@ func TestServer_TwentyRegister(t *testing.T) {
 // with the registry's words. An import is checked, too.
 //
 //leat:level 2
-func TestServer_Incompatible(t *testing.T) {
+func TestC9_Incompatible(t *testing.T) {
 	t.Parallel()
 	env := testenv.Registry(t)
 	require.NoError(t, newShop(t, env.URL, env.Namespace, registry.Config{Register: true}).Ready(t.Context()))
@@ -144,7 +144,7 @@ func TestServer_Incompatible(t *testing.T) {
 // known schemas work on, and after a restart that has lost all schemas Ready tells.
 //
 //leat:level 4
-func TestServer_Away(t *testing.T) {
+func TestC6_Away(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivateRegistry(t)
 	first := newShop(t, server.URL, "shop", registry.Config{Register: true, Timeout: time.Minute})

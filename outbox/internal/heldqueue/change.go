@@ -1,9 +1,11 @@
 package heldqueue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
@@ -19,6 +21,16 @@ func (o Operators) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.
 	err := admin.Complete(&req)
 	if err != nil {
 		return admin.Changed{}, err
+	}
+	if req.Stop {
+		ask := asked{by: req.By, action: "park", from: "retry", dryRun: req.DryRun}
+		return ask.change(ctx, o.Store, req.Group, req.Selection, pickToStop, func(tx Tx, rows []Row) error {
+			stopped := slices.Clone(rows)
+			for i := range stopped {
+				stopped[i].State, stopped[i].Next, stopped[i].Since, stopped[i].Reason = Parked, time.Time{}, tx.Now(), req.Reason
+			}
+			return tx.Update(ctx, stopped)
+		})
 	}
 	ask := asked{by: req.By, action: "redrive", dryRun: req.DryRun}
 	return ask.change(ctx, o.Store, req.Group, req.Selection, pickToRedrive, func(tx Tx, rows []Row) error {
@@ -56,6 +68,7 @@ func (o Operators) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (adm
 type asked struct {
 	by         admin.By
 	action     string // for the audit
+	from       string // where the rows were, for the audit; by default parked or dead
 	keepErrors bool   // in the audit, since the rows go
 	dryRun     bool   // nothing is changed
 }
@@ -136,7 +149,7 @@ func refused(err error, sel admin.Selection, group string) error {
 func (a asked) entries(rows []Row) []admin.AuditEntry {
 	all := make([]admin.AuditEntry, len(rows))
 	for i := range rows {
-		details := map[string]any{"from": "parked"}
+		details := map[string]any{"from": cmp.Or(a.from, "parked")}
 		if rows[i].State == Dead {
 			details["from"] = "dead"
 		}

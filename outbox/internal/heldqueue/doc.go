@@ -12,7 +12,7 @@
 //
 //	hold     → Retry, Wait, Parked or Dead; a skipped record gets no row
 //	resolve  Retry, Wait → Retry, Parked or Dead; delivered and skipped ones leave
-//	redrive  Parked, Dead → Retry
+//	redrive  Parked, Dead → Retry; taken back Retry → Parked
 //	drop     Parked, Dead, and Wait behind a parked one → leave
 //
 // Every write ends with settle, for the keys that it has touched: a first row that waits

@@ -33,6 +33,15 @@ func pickToRedrive(ctx context.Context, r Reader, sel admin.Selection) ([]Row, e
 	return rows, nil
 }
 
+// pickToStop returns the rows that are selected and tried again.
+func pickToStop(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error) {
+	rows, err := r.Select(ctx, query(sel, Retry))
+	if err == nil && len(rows) == 0 && sel.ID != "" { // a dead one is not meant
+		err = fmt.Errorf("%w: record %.200q is not tried again", admin.ErrNotParked, sel.ID)
+	}
+	return rows, err
+}
+
 // pickToDrop returns the rows that are selected, parked or behind a parked one.
 func pickToDrop(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error) {
 	switch {

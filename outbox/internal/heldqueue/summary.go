@@ -118,6 +118,9 @@ func groupFailures(rows []Row) []admin.FailureGroup {
 		}
 		g := &all[at]
 		g.Records++
+		if row.State != Dead && row.Attempts < len(row.Errors) { // a redrive counts attempts anew
+			g.Again++
+		}
 		g.Example = max(g.Example, text)
 		if row.Since.Before(g.First) {
 			g.First = row.Since

@@ -20,6 +20,11 @@ func (s *Statements) Redrive(ctx context.Context, db pglease.Beginner, req admin
 	if err != nil {
 		return admin.Changed{}, err
 	}
+	if req.Stop {
+		return s.change(ctx, db, req.Group, req.Selection, req.DryRun, s.pickToStop, func(tx pgx.Tx, seqs []int64, _ bool) (pgx.Rows, error) {
+			return tx.Query(ctx, s.park, req.Group, seqs, req.Actor, req.Reason, known(req.By))
+		})
+	}
 	return s.change(ctx, db, req.Group, req.Selection, req.DryRun, s.pickToRedrive, func(tx pgx.Tx, seqs []int64, dead bool) (pgx.Rows, error) {
 		if dead {
 			return tx.Query(ctx, s.redriveDead, req.Group, seqs, req.Actor, req.Reason, known(req.By))

@@ -2,6 +2,7 @@ package pgheld
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -36,6 +37,12 @@ func (s *Statements) Due(ctx context.Context, conn *pgx.Conn, group string, shar
 		err := found.Scan(append(r.scans(), &attempts)...)
 		return driver.Held{Record: r.record(), Attempts: attempts}, err
 	})
+}
+
+// Hasten makes due what is to be retried, but not within a time.
+func (s *Statements) Hasten(ctx context.Context, conn *pgx.Conn, group string, share Share, within time.Duration) error {
+	_, err := conn.Exec(ctx, s.hasten, group, within.Microseconds(), share.Slots, share.Slot)
+	return err
 }
 
 // Keys returns the keys that have a held record.

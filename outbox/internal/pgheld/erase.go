@@ -9,11 +9,12 @@ import (
 
 	"github.com/leat-go/leat/internal/erase"
 	"github.com/leat-go/leat/internal/topics"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
 // EraseArgs are the parameters by which statements select what is to be erased.
-func EraseArgs(r *erase.Request) []any {
+func EraseArgs(r *driver.EraseRequest) []any {
 	var header, value *string
 	if r.Header != "" {
 		header, value = &r.Header, &r.Value
@@ -22,7 +23,7 @@ func EraseArgs(r *erase.Request) []any {
 }
 
 // FindErased returns what is held and dead of what r selects.
-func (s *Statements) FindErased(ctx context.Context, db pglease.Beginner, r *erase.Request) (found erase.Found, groups []string, err error) {
+func (s *Statements) FindErased(ctx context.Context, db pglease.Beginner, r *driver.EraseRequest) (found driver.Erased, groups []string, err error) {
 	seen := map[string]bool{}
 	err = s.looking(ctx, db, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, s.eraseLook, EraseArgs(r)...)
@@ -31,7 +32,7 @@ func (s *Statements) FindErased(ctx context.Context, db pglease.Beginner, r *era
 		}
 		var place, group, id, topic string
 		_, err = pgx.ForEachRow(rows, []any{&place, &group, &id, &topic}, func() error {
-			found.Add(place, id, topic)
+			erase.Add(&found, place, id, topic)
 			seen[group] = true
 			return nil
 		})
@@ -42,7 +43,7 @@ func (s *Statements) FindErased(ctx context.Context, db pglease.Beginner, r *era
 
 // Erase deletes what is held and dead of what r selects, in a transaction for each of groups. A relay
 // that has a record under way passes over it when it says what became of it.
-func (s *Statements) Erase(ctx context.Context, db pglease.Beginner, r *erase.Request, groups []string) error {
+func (s *Statements) Erase(ctx context.Context, db pglease.Beginner, r *driver.EraseRequest, groups []string) error {
 	for _, group := range groups {
 		err := s.Locked(ctx, db, group, func(tx pgx.Tx) error {
 			var touched keySet
@@ -68,7 +69,7 @@ func (s *Statements) Erase(ctx context.Context, db pglease.Beginner, r *erase.Re
 }
 
 // FindAudited returns the number of entries of the audit that tell of what r selects.
-func (s *Statements) FindAudited(ctx context.Context, db pglease.Beginner, r *erase.Request) (n int, err error) {
+func (s *Statements) FindAudited(ctx context.Context, db pglease.Beginner, r *driver.EraseRequest) (n int, err error) {
 	err = s.looking(ctx, db, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, s.eraseAuditLook, EraseArgs(r)[:3]...).Scan(&n)
 	})
@@ -76,7 +77,7 @@ func (s *Statements) FindAudited(ctx context.Context, db pglease.Beginner, r *er
 }
 
 // EraseAudited leaves of these entries who did what to which id.
-func (s *Statements) EraseAudited(ctx context.Context, db pglease.Beginner, r *erase.Request) error {
+func (s *Statements) EraseAudited(ctx context.Context, db pglease.Beginner, r *driver.EraseRequest) error {
 	return Durably(ctx, db, s.eraseAudit, EraseArgs(r)[:3]...)
 }
 

@@ -33,11 +33,12 @@ type Statements struct {
 
 	lock, fence                    string
 	hold, settle, free, keys, due  string
-	count                          string
+	count, hasten                  string
 	leave, stay                    string
 	byID, first, pickParked        string
 	pickBlocked, pickDead          string
 	redrive, redriveDead           string
+	pickRetried, park              string
 	drop, dropDead                 string
 	look, lookDead                 string
 	listHeld, listDead, listKeys   string
@@ -57,13 +58,14 @@ type Statements struct {
 func Prepare(names pgmigrate.Names) (*Statements, error) {
 	s := &Statements{names: names}
 	return s, sqlfile.Load(files, names.Render, map[string]*string{
-		"lock": &s.lock, "fence": &s.fence,
+		"lock": &s.lock, "fence": &s.fence, "hasten": &s.hasten,
 		"hold": &s.hold, "settle": &s.settle, "free": &s.free, "keys": &s.keys, "due": &s.due,
 		"count": &s.count,
 		"leave": &s.leave, "stay": &s.stay,
 		"by_id": &s.byID, "first": &s.first, "pick_parked": &s.pickParked,
 		"pick_blocked": &s.pickBlocked, "pick_dead": &s.pickDead,
 		"redrive": &s.redrive, "redrive_dead": &s.redriveDead,
+		"pick_retried": &s.pickRetried, "park": &s.park,
 		"drop": &s.drop, "drop_dead": &s.dropDead,
 		"look": &s.look, "look_dead": &s.lookDead,
 		"list_held": &s.listHeld, "list_dead": &s.listDead, "list_keys": &s.listKeys,

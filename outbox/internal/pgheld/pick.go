@@ -42,6 +42,16 @@ func (s *Statements) pickToRedrive(ctx context.Context, tx pgx.Tx, group string,
 	return seqs, nil
 }
 
+// pickToStop returns the records that are selected and tried again.
+func (s *Statements) pickToStop(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error) {
+	args := slices.Concat([]any{group}, keyArgs(sel), idArgs(sel), filterArgs(sel), []any{sel.Limit})
+	seqs, err := collectSeqs(tx.Query(ctx, s.pickRetried, args...))
+	if err == nil && len(seqs) == 0 && sel.ID != "" { // a dead one is not meant
+		err = fmt.Errorf("%w: record %.200q is not tried again in group %q", admin.ErrNotParked, sel.ID, group)
+	}
+	return seqs, err
+}
+
 // pickToDrop returns the records that are selected, parked or behind a parked one.
 func (s *Statements) pickToDrop(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error) {
 	switch {

@@ -60,6 +60,31 @@ func TestO14_ExpiredLeaseIsTaken(t *testing.T) {
 	require.ErrorIs(t, st.Renew(ctx, db.Pool, a, ttl), driver.ErrLeaseLost, "it cannot be renewed back")
 }
 
+// TestO14_ClockSetBack: a lease that was renewed by a clock that was an hour ahead counts no longer than any other.
+// A clock that is set back by a moment ends none.
+func TestO14_ClockSetBack(t *testing.T) {
+	t.Parallel()
+	db, st, slot, ctx := newDatabase(t), prepared(t), pglease.Slot{Group: "g"}, t.Context()
+	ahead, err := st.Claim(ctx, db.Pool, slot, "a/1", pglease.Former{}, time.Minute)
+	require.NoError(t, err)
+	setBack := func(by string) {
+		_, err := db.Pool.Exec(ctx, "UPDATE leat.outbox_leases SET lease_from = lease_from + $1::interval, lease_until = lease_until + $1::interval", by)
+		require.NoError(t, err)
+	}
+	for range 2 {
+		require.NoError(t, st.Renew(ctx, db.Pool, ahead, time.Minute))
+		setBack("1 second")
+		require.ErrorIs(t, st.Look(ctx, db.Pool, slot, pglease.Former{}), driver.ErrLeaseHeld)
+		_, err = st.Claim(ctx, db.Pool, slot, "b", pglease.Former{}, time.Minute)
+		require.ErrorIs(t, err, driver.ErrLeaseHeld)
+		setBack("1 hour")
+		require.NoError(t, st.Look(ctx, db.Pool, slot, pglease.Former{}))
+	}
+	_, err = st.Claim(ctx, db.Pool, slot, "b", pglease.Former{}, time.Minute)
+	require.NoError(t, err)
+	require.ErrorIs(t, st.Renew(ctx, db.Pool, ahead, time.Minute), driver.ErrLeaseLost)
+}
+
 // TestO14_FormerIncarnationIsTaken: a reader takes the lease of one of its own
 // former incarnations, and of nobody else.
 func TestO14_FormerIncarnationIsTaken(t *testing.T) {

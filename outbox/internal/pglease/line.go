@@ -9,27 +9,57 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Line is the connection on which the tasks of one process hold their leases. They share it, and
-// it is open while one of them works. A Line is safe for concurrent use.
+// Line is the connection on which the tasks of one process hold their leases, and on which one
+// listens for notifications. They share it, and it is open while one of them works. A Line is
+// safe for concurrent use.
 type Line struct {
 	open  func(ctx context.Context) (*pgx.Conn, error)
 	close func(ctx context.Context, conn *pgx.Conn)
 
-	mu    sync.Mutex // held for as long as a statement runs
-	conn  *pgx.Conn  // nil while nobody works
-	tasks int        // that work on conn
+	mu        sync.Mutex
+	free      sync.Cond          // told when the connection is
+	inUse     bool               // guards what follows below
+	wanted    int                // tasks that wait for it
+	interrupt context.CancelFunc // ends Listen; nil while nobody listens
+
+	conn  *pgx.Conn // nil while nobody works
+	tasks int       // that work on conn
 }
 
 // NewLine returns a Line whose connection is opened and closed by the two.
 func NewLine(open func(ctx context.Context) (*pgx.Conn, error), closeConn func(ctx context.Context, conn *pgx.Conn)) *Line {
-	return &Line{open: open, close: closeConn}
+	l := &Line{open: open, close: closeConn}
+	l.free.L = &l.mu
+	return l
 }
 
-// join returns the connection for a task that begins. If it was lost, those that were on it have
-// lost their leases, and there is another one from now on.
-func (l *Line) join(ctx context.Context) (*pgx.Conn, error) {
+// take waits until nobody uses the connection, which who listens ends at once.
+func (l *Line) take() (giveBack func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.wanted++
+	if l.interrupt != nil {
+		l.interrupt()
+	}
+	for l.inUse {
+		l.free.Wait()
+	}
+	l.wanted--
+	l.inUse = true
+	return l.giveBack
+}
+
+func (l *Line) giveBack() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inUse, l.interrupt = false, nil
+	l.free.Broadcast()
+}
+
+// Join returns the connection for a task that begins. If it was lost, those that were on it have
+// lost their leases, and there is another one from now on.
+func (l *Line) Join(ctx context.Context) (*pgx.Conn, error) {
+	defer l.take()()
 	if l.conn == nil || outlive(ctx, l.conn.Ping) != nil {
 		conn, err := l.open(ctx)
 		if err != nil {
@@ -44,10 +74,9 @@ func (l *Line) join(ctx context.Context) (*pgx.Conn, error) {
 	return l.conn, nil
 }
 
-// leave ends the use of conn by a task. Its lock goes with the connection, or before it.
-func (l *Line) leave(ctx context.Context, conn *pgx.Conn, unlock func(ctx context.Context) error, log *slog.Logger) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// Leave ends the use of conn by a task. What it holds goes with the connection, or by undo before.
+func (l *Line) Leave(ctx context.Context, conn *pgx.Conn, undo func(ctx context.Context) error, log *slog.Logger) {
+	defer l.take()()
 	if conn != l.conn {
 		return // it was lost
 	}
@@ -56,19 +85,36 @@ func (l *Line) leave(ctx context.Context, conn *pgx.Conn, unlock func(ctx contex
 		l.conn = nil
 		return
 	}
+	if conn.IsClosed() {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
 	defer cancel()
-	if err := unlock(ctx); err != nil {
-		log.WarnContext(ctx, "lock of a lease not given back", slog.Any("error", err))
+	if err := undo(ctx); err != nil {
+		log.WarnContext(ctx, "not given back on a connection that is shared", slog.Any("error", err))
 	}
 }
 
-// do runs fn, which uses the connection, in turn with other tasks. It does not begin after ctx
+// Do runs fn, which uses the connection, in turn with other tasks. It does not begin after ctx
 // has ended.
-func (l *Line) do(ctx context.Context, fn func(ctx context.Context) error) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l *Line) Do(ctx context.Context, fn func(ctx context.Context) error) error {
+	defer l.take()()
 	return outlive(ctx, fn)
+}
+
+// Listen runs wait, which uses the connection, while no other task wants it: then the context of
+// wait ends.
+func (l *Line) Listen(ctx context.Context, wait func(ctx context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l.mu.Lock()
+	for l.inUse || l.wanted > 0 {
+		l.free.Wait()
+	}
+	l.inUse, l.interrupt = true, cancel
+	l.mu.Unlock()
+	defer l.giveBack()
+	return wait(ctx)
 }
 
 // outlive runs fn with a context that ends a while after ctx: a statement that is cancelled costs

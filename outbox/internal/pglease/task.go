@@ -57,16 +57,16 @@ func (t *Task) Run(ctx context.Context, work func(context.Context) error) error 
 	err := t.leases.Look(ctx, t.db, t.cfg.Slot, attempt.Former)
 	var conn *pgx.Conn
 	if err == nil {
-		conn, err = t.cfg.Line.join(ctx)
+		conn, err = t.cfg.Line.Join(ctx)
 	}
 	if err != nil {
 		return t.cfg.Describe(err)
 	}
 	var lease Lease
 	defer func() {
-		t.cfg.Line.leave(ctx, conn, func(ctx context.Context) error { return t.leases.Unlock(ctx, conn, lease.Owner) }, t.cfg.Logger)
+		t.cfg.Line.Leave(ctx, conn, func(ctx context.Context) error { return t.leases.Unlock(ctx, conn, lease.Owner) }, t.cfg.Logger)
 	}()
-	err = t.cfg.Line.do(ctx, func(ctx context.Context) (err error) {
+	err = t.cfg.Line.Do(ctx, func(ctx context.Context) (err error) {
 		lease, err = t.claim(ctx, conn, attempt)
 		return err
 	})
@@ -120,7 +120,7 @@ func (t *Task) keep(ctx context.Context, conn *pgx.Conn, lease Lease, until time
 		}
 		asked := time.Now()
 		lost := false
-		err := t.cfg.Line.do(ctx, func(ctx context.Context) error {
+		err := t.cfg.Line.Do(ctx, func(ctx context.Context) error {
 			ctx, cancel := context.WithDeadline(ctx, asked.Add(every))
 			defer cancel()
 			err := t.leases.Renew(ctx, conn, lease, t.cfg.TTL)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -155,4 +156,62 @@ func TestO14_CancelSparesOthers(t *testing.T) {
 		require.Equal(t, 1, n, "the lock of the first is still there, and that of the second is not")
 		return ctx.Err()
 	}))
+}
+
+// TestLine_ListensBetweenTasks: who listens gives the connection to a task at once, misses nothing,
+// and is cut off from it with the rest.
+func TestLine_ListensBetweenTasks(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	line := newLine(db)
+	conn, err := line.Join(t.Context())
+	require.NoError(t, err)
+	exec := func(sql string) {
+		t.Helper()
+		require.NoError(t, line.Do(t.Context(), func(ctx context.Context) error {
+			_, err := conn.Exec(ctx, sql)
+			return err
+		}))
+	}
+	exec("LISTEN bell")
+	heard, ended := make(chan string, 1), make(chan error, 1)
+	var interrupted atomic.Int32
+	go func() {
+		var err error
+		for err == nil {
+			err = line.Listen(t.Context(), func(ctx context.Context) error {
+				n, err := conn.WaitForNotification(ctx)
+				if n != nil {
+					heard <- n.Payload
+				} else if ctx.Err() != nil && !conn.IsClosed() {
+					interrupted.Add(1)
+					return nil
+				}
+				return err
+			})
+		}
+		ended <- err
+	}()
+	for range 100 {
+		exec("SELECT") // none of them waits for a notification
+		exec("NOTIFY bell, 'on it'")
+		require.Equal(t, "on it", <-heard)
+		_, err := db.Pool.Exec(t.Context(), "NOTIFY bell, 'elsewhere'")
+		require.NoError(t, err)
+		require.Equal(t, "elsewhere", <-heard)
+	}
+	require.Positive(t, interrupted.Load())
+	again, err := line.Join(t.Context())
+	require.NoError(t, err)
+	require.Same(t, conn, again)
+	_, err = db.Pool.Exec(t.Context(), "SELECT pg_terminate_backend($1)", conn.PgConn().PID())
+	require.NoError(t, err)
+	require.Error(t, <-ended)
+	other, err := line.Join(t.Context())
+	require.NoError(t, err)
+	require.NotSame(t, conn, other)
+	nothing := func(context.Context) error { return errOnPurpose }
+	for _, c := range []*pgx.Conn{conn, other} {
+		line.Leave(t.Context(), c, nothing, slog.New(slog.DiscardHandler))
+	}
 }

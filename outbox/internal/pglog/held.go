@@ -3,6 +3,7 @@ package pglog
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
@@ -73,6 +74,13 @@ func (s *Session) Due(ctx context.Context, limit int, except []string) ([]driver
 	defer giveBack()
 	due, err := s.cfg.Held.Due(ctx, conn, s.cfg.Lease.Slot.Group, s.share(), limit, except)
 	return due, s.explain(err)
+}
+
+// Hasten implements driver.Holder.
+func (s *Session) Hasten(ctx context.Context, within time.Duration) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.explain(s.cfg.Held.Hasten(ctx, s.writer, s.cfg.Lease.Slot.Group, s.share(), within))
 }
 
 // Resolve implements driver.Holder.

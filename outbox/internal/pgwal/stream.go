@@ -12,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/leat-go/leat/internal/clocks"
 )
 
 const (
@@ -44,7 +46,7 @@ type Stream struct {
 	decoder decoder
 
 	received atomic.Uint64 // LSN of what has come
-	heard    atomic.Int64  // when the server was last heard: nanoseconds since 1970
+	heard    atomic.Int64  // when the server was last heard, by clocks.Passed
 	silent   atomic.Bool
 	closing  sync.Once
 	closed   chan struct{}
@@ -67,7 +69,7 @@ func Open(ctx context.Context, conn *pgconn.PgConn, cfg Config) (*Stream, error)
 	}
 	s := &Stream{cfg: cfg, conn: hijacked, closed: make(chan struct{})}
 	s.conn.Frontend.SetMaxBodyLen(maxMessage)
-	s.heard.Store(time.Now().UnixNano())
+	s.heard.Store(int64(clocks.Passed()))
 	defer context.AfterFunc(ctx, s.Close)()
 	if err := s.start(); err != nil {
 		s.Close()
@@ -150,7 +152,7 @@ func (s *Stream) receive() error {
 
 // data takes one message of the stream: a change, or a keepalive.
 func (s *Stream) data(b []byte) error {
-	s.heard.Store(time.Now().UnixNano())
+	s.heard.Store(int64(clocks.Passed()))
 	r := &reader{b: b}
 	switch kind := r.byte(); kind {
 	case 'w':
@@ -220,7 +222,7 @@ func (s *Stream) beat() {
 			return
 		case <-tick.C:
 		}
-		quiet := time.Since(time.Unix(0, s.heard.Load()))
+		quiet := clocks.Passed() - time.Duration(s.heard.Load())
 		if quiet > silentAfter {
 			s.silent.Store(true)
 			s.Close()

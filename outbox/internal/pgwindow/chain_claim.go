@@ -14,14 +14,16 @@ import (
 // wait: if none can, it returns a *driver.LeaseHeldError that names the holder whose
 // lease ends first. A lease held by one of former is taken, unless that one still runs. One whose
 // session is gone is not: see pglease.Statements.Bury. The group must be listed. The claim is committed synchronously whatever the session's
-// setting.
-func (c *Chain) Claim(ctx context.Context, db pglease.Beginner, group, owner string, former pglease.Former, ttl time.Duration) (pglease.Lease, error) {
-	l := pglease.Lease{Slot: pglease.Slot{Group: group}, Owner: owner}
+// setting. It also returns the topics by which the slot was read last.
+func (c *Chain) Claim(
+	ctx context.Context, db pglease.Beginner, group, owner string, former pglease.Former, ttl time.Duration,
+) (l pglease.Lease, topics []string, err error) {
+	l = pglease.Lease{Slot: pglease.Slot{Group: group}, Owner: owner}
 	running := append([]int64{}, former.Running...) // not NULL
-	err := pglease.Synchronously(ctx, db, func(tx pgx.Tx) error {
+	err = pglease.Synchronously(ctx, db, func(tx pgx.Tx) error {
 		claim := func() error {
 			return tx.QueryRow(ctx, c.claim, group, owner, former.NamePrefix(), ttl.Microseconds(), former.Last, running).
-				Scan(&l.Slot.No, &l.Epoch)
+				Scan(&l.Slot.No, &l.Epoch, &topics)
 		}
 		err := claim()
 		if !errors.Is(err, pgx.ErrNoRows) {
@@ -36,5 +38,5 @@ func (c *Chain) Claim(ctx context.Context, db pglease.Beginner, group, owner str
 		}
 		return pglease.Held(ctx, func() pgx.Row { return tx.QueryRow(ctx, c.holder, group) })
 	})
-	return l, err
+	return l, topics, err
 }

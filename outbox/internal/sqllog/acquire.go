@@ -112,9 +112,18 @@ func (l *Log) claim(ctx context.Context, s *session, ttl time.Duration) (g Group
 			if err = s.begin(ctx); err != nil {
 				return g, "", err
 			}
+			change, err := l.changeTopics(ctx, r, &g)
+			if err != nil {
+				return g, "", err
+			}
 			var won bool
 			if g, life, won, err = l.take(ctx, r, s.owner, g, ttl); won && err == nil {
+				if change != nil {
+					change.Log(ctx, l.logger)
+				}
 				return g, life, nil
+			} else if err != nil {
+				return g, "", err
 			}
 		}
 		if err != nil {
@@ -158,7 +167,7 @@ func (l *Log) take(
 		return g, "", false, err
 	}
 	err = l.Change(ctx, func(tx *sql.Tx) error {
-		n, err := l.Exec(ctx, tx, "acquire", []byte(owner), ttl.Microseconds(), topics, []byte(r.Group), dead, deadEpoch)
+		n, err := l.Exec(ctx, tx, "acquire", []byte(owner), ttl.Microseconds(), ttl.Microseconds(), topics, []byte(r.Group), dead, deadEpoch)
 		if won = n == 1; err != nil || !won {
 			return err
 		}

@@ -12,10 +12,10 @@ import (
 type GroupState struct {
 	GroupRow
 
-	Name           string
-	Topics, Paused []string
-	MaxLag         time.Duration
-	Created        time.Time
+	Name    string
+	Paused  []string
+	MaxLag  time.Duration
+	Created time.Time
 	// Began is the number behind which the group has begun to read.
 	Began int64
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"time"
 
 	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/internal/sqlstore"
@@ -84,6 +85,26 @@ func (s *session) Due(ctx context.Context, limit int, except []string) (due []dr
 		return err
 	})
 	return due, err
+}
+
+// hastened is how many records one transaction of Hasten makes due.
+const hastened = 500
+
+// Hasten implements driver.Holder. Where there is nothing to do, which is nearly always, it writes nothing.
+func (s *session) Hasten(ctx context.Context, within time.Duration) error {
+	var left int
+	err := s.lookHeld(ctx, func(r heldqueue.Reader) error {
+		rows, err := heldqueue.Far(ctx, r, within)
+		left = len(rows)
+		return err
+	})
+	for ; left > 0 && err == nil; left -= hastened {
+		err = s.changeHeld(ctx, func(tx *HeldTx) error {
+			_, err := heldqueue.Hasten(ctx, tx, within, hastened)
+			return err
+		})
+	}
+	return err
 }
 
 // Hold implements driver.Holder: the records are set aside and the position is stored in

@@ -15,6 +15,10 @@ type GroupRow struct {
 	Left  time.Duration // of the lease; nothing if its holder has died
 	Now   time.Time
 	At    Position
+	// Topics are the patterns by which At was made, nil for all; Read is set if a relay has noted
+	// them.
+	Topics []string
+	Read   bool
 
 	marked, dead bool // the holder has a lock; it has one no more
 }
@@ -22,13 +26,17 @@ type GroupRow struct {
 // Group reads the row of a group by a statement that selects it. sql.ErrNoRows if it is
 // not there.
 func (l *Log) Group(ctx context.Context, q sqlstore.Querier, statement, name string) (g GroupRow, err error) {
-	var owner, gaps []byte
+	var owner, gaps, topics []byte
 	var left, now, last int64
-	err = q.QueryRowContext(ctx, l.SQL[statement], []byte(name)).Scan(&owner, &g.Epoch, &g.Rev, &left, &now, &last, &gaps)
+	err = q.QueryRowContext(ctx, l.SQL[statement], []byte(name)).Scan(&owner, &g.Epoch, &g.Rev, &left, &now, &last, &gaps, &topics)
 	if err != nil {
 		return g, err
 	}
 	g.Owner, g.Left, g.Now = string(owner), time.Duration(left)*time.Microsecond, sqlstore.Time(now)
+	g.Read = len(topics) > 0
+	if g.Topics, err = ParseTexts(topics); err != nil {
+		return g, err
+	}
 	if g.At, err = ParsePosition(last, string(gaps)); err != nil {
 		return g, err
 	}

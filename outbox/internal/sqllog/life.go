@@ -22,12 +22,13 @@ const markNumber = -1
 type state struct {
 	mark, life  string
 	floor, last int64
-	id          []byte // of the row with a number; nil if it is not there
+	id          []byte // of the row with a number; empty if its message was erased
+	found       bool   // the row is there
 }
 
 func (l *Log) state(ctx context.Context, q sqlstore.Querier, n int64) (s state, err error) {
 	var mark, life []byte
-	err = q.QueryRowContext(ctx, l.SQL["life"], markNumber, n).Scan(&mark, &life, &s.floor, &s.id, &s.last)
+	err = q.QueryRowContext(ctx, l.SQL["life"], markNumber, n, n).Scan(&mark, &life, &s.floor, &s.id, &s.found, &s.last)
 	if sqlstore.IsNoRows(err) {
 		err = ErrNoMeta
 	}
@@ -66,6 +67,15 @@ func (l *Log) CheckPosition(ctx context.Context, q sqlstore.Querier, at Position
 	return err
 }
 
+// isAnother reports whether the row that was read last is not the one with its number now. A row whose
+// message was erased has an empty id. Its number is still taken, so that nobody was given it.
+func (s *state) isAnother(at place) bool {
+	if !s.found {
+		return at.Last > s.floor
+	}
+	return len(s.id) > 0 && string(s.id) != at.id
+}
+
 // checkLife is asked behind the statements of a Read: what they have seen is of the
 // session's log if that is there now, since a life that has ended does not come back. A copy
 // that was put back has the same name: the row that was read last is another one then, if
@@ -75,7 +85,7 @@ func (s *session) checkLife(ctx context.Context, q sqlstore.Querier, at place) e
 	if err == nil {
 		err = now.check(s.life, at.Position)
 	}
-	if err == nil && at.known && now.id != nil && string(now.id) != at.id {
+	if err == nil && at.known && now.isAnother(at) {
 		err = basis.Refuse(basis.ErrNumberedTwice, fmt.Sprintf("number %d was message %.100q and is now %.100q", at.Last, at.id, now.id))
 	}
 	return Unusable(err)

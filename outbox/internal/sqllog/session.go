@@ -285,7 +285,7 @@ func (s *session) Renew(ctx context.Context, ttl time.Duration) error {
 	if ttl < time.Millisecond {
 		return outbox.ConfigError("ttl", ttl, "must be at least 1ms")
 	}
-	err := s.write(ctx, "renew", ttl.Microseconds())
+	err := s.write(ctx, "renew", ttl.Microseconds(), ttl.Microseconds())
 	if err != nil && !errors.Is(err, driver.ErrLeaseLost) {
 		err = errors.Join(err, s.Lost()) // without its connection it has lost the lease, too
 	}

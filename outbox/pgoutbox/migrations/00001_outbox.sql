@@ -66,7 +66,13 @@ CREATE TABLE @{_leases} (
     slot        smallint    NOT NULL,
     owner       text,
     epoch       bigint      NOT NULL DEFAULT 0,
+    -- It counts while the clock is between them: as long before its renewal as after it. A clock
+    -- that has gone back further has not come to it yet.
+    lease_from  timestamptz NOT NULL DEFAULT '-infinity',
     lease_until timestamptz NOT NULL DEFAULT '-infinity',
+    -- Patterns of the topics by which the slot's position was made; NULL: not noted yet, those of
+    -- the group.
+    topics      text[],
     PRIMARY KEY (relay_group, slot)
 ) WITH (fillfactor = 50);
 
@@ -100,6 +106,7 @@ CREATE TABLE @{_members} (
     -- The number of slots that it wants, and since when it has said so.
     slots       smallint    NOT NULL,
     since       timestamptz NOT NULL DEFAULT clock_timestamp(),
+    seen_from   timestamptz NOT NULL DEFAULT '-infinity',
     seen_until  timestamptz NOT NULL,
     PRIMARY KEY (relay_group, member)
 ) WITH (fillfactor = 50);
@@ -257,17 +264,18 @@ CREATE INDEX @{name:_delayed_id_idx} ON @{_delayed} (id);
 -- the log as it was then. What contradicts its database counts as no position at all,
 -- to relays, to maintenance and to those who look.
 
--- What is wrong with a position, NULL for nothing. Relays refuse what this names.
+-- What is wrong with a position, NULL for nothing. Relays refuse what this names. The texts are
+-- those of the table of facts (internal/basis).
 CREATE FUNCTION @{_problem}(system_identifier bigint, incarnation bigint, source_floor bigint) RETURNS text
 LANGUAGE sql STABLE
 RETURN CASE
     WHEN system_identifier <> (pg_control_system()).system_identifier
-    THEN 'position of another cluster'
+    THEN 'the stored position belongs to another database cluster'
     WHEN incarnation <> pg_relation_filenode(pg_get_serial_sequence(@{text:}, 'seq')::regclass)
-    THEN 'log was truncated or restored, or its sequence restarted'
+    THEN 'the log was truncated, restored or replaced since the position was stored, so that its numbers begin anew'
     WHEN has_sequence_privilege(pg_get_serial_sequence(@{text:}, 'seq'), 'USAGE, SELECT')
      AND source_floor > coalesce(pg_sequence_last_value(pg_get_serial_sequence(@{text:}, 'seq')::regclass), 0)
-    THEN 'position ahead of the log'
+    THEN 'the log''s numbers have gone back behind the stored position'
 END;
 
 -- A position is no use, either, once the log's sequence was set back: rows have numbers
@@ -301,7 +309,7 @@ CROSS JOIN LATERAL (
              CASE WHEN EXISTS (
                   SELECT FROM (SELECT o.xid, o.seq FROM @{} o WHERE o.seq <= p.source_floor ORDER BY o.seq DESC LIMIT 100) r
                   WHERE r.xid > p.opened_by OR r.seq <= p.next_floor AND r.xid >= pg_snapshot_xmax(p.target))
-             THEN 'sequence of the log was set back' END) AS problem
+             THEN 'the log has given out numbers again that the stored position has passed' END) AS problem
       OFFSET 0) w;
 
 -- The views cost a few index probes a slot, and the planner must know it: what it takes
@@ -341,7 +349,7 @@ WHERE p.slot BETWEEN (SELECT 0) AND (SELECT 63)
 -- While there is a problem, which relays refuse, all that the log holds is ahead.
 CREATE VIEW @{_status} AS
 SELECT l.relay_group, l.slot, l.owner, l.epoch,
-       CASE WHEN l.lease_until > clock_timestamp() THEN l.lease_until - clock_timestamp() END AS lease_left,
+       CASE WHEN clock_timestamp() BETWEEN l.lease_from AND l.lease_until THEN l.lease_until - clock_timestamp() END AS lease_left,
        p.window_no, p.opened_at AS window_opened_at,
        CASE WHEN ahead.n < 1000 THEN ahead.n + early.n + late.n
             ELSE greatest(1000, (

@@ -3,6 +3,6 @@ SELECT EXISTS (SELECT FROM @{_groups} WHERE relay_group = $1)
     OR EXISTS (SELECT FROM @{_leases} WHERE relay_group = $1)
     OR EXISTS (SELECT FROM @{_positions} WHERE relay_group = $1),
        (SELECT count(*) FROM @{_held} WHERE relay_group = $1),
-       (SELECT max(owner) FROM @{_leases} WHERE relay_group = $1 AND lease_until > clock_timestamp()
+       (SELECT max(owner) FROM @{_leases} WHERE relay_group = $1 AND clock_timestamp() BETWEEN lease_from AND lease_until
           AND owner <> ALL ($2::text[]))
 WHERE @{primary}

@@ -10,18 +10,20 @@ WITH g AS (
 ), others AS (
     SELECT count(*) AS n, coalesce(bool_and(slots = $3::smallint), true) AS agree
     FROM @{_members}
-    WHERE relay_group = $1 AND member <> $2 AND seen_until > clock_timestamp()
+    WHERE relay_group = $1 AND member <> $2 AND clock_timestamp() BETWEEN seen_from AND seen_until
 ), me AS (
-    INSERT INTO @{_members} AS m (relay_group, member, slots, seen_until)
-    SELECT $1, $2, $3::smallint, clock_timestamp() + $4::bigint::float8 * interval '1 microsecond'
+    INSERT INTO @{_members} AS m (relay_group, member, slots, seen_from, seen_until)
+    SELECT $1, $2, $3::smallint, clock_timestamp() - $4::bigint::float8 * interval '1 microsecond',
+           clock_timestamp() + $4::bigint::float8 * interval '1 microsecond'
     FROM others LEFT JOIN g ON true
     WHERE $3::smallint > 1 OR coalesce(g.slots, 1) > 1 OR g.next_slots IS NOT NULL OR NOT others.agree
-       OR EXISTS (SELECT FROM @{_leases} l WHERE l.relay_group = $1 AND l.lease_until > clock_timestamp()
+       OR EXISTS (SELECT FROM @{_leases} l WHERE l.relay_group = $1 AND clock_timestamp() BETWEEN l.lease_from AND l.lease_until
                   AND l.owner IS NOT NULL AND regexp_replace(l.owner, '/[0-9]+$', '') <> $2)
     ON CONFLICT (relay_group, member) DO UPDATE
-    SET seen_until = EXCLUDED.seen_until,
+    SET seen_from = EXCLUDED.seen_from, seen_until = EXCLUDED.seen_until,
         slots = EXCLUDED.slots,
-        since = CASE WHEN m.slots = EXCLUDED.slots AND m.seen_until > clock_timestamp() THEN m.since ELSE clock_timestamp() END
+        since = CASE WHEN m.slots = EXCLUDED.slots AND m.since <= clock_timestamp()
+                          AND clock_timestamp() BETWEEN m.seen_from AND m.seen_until THEN m.since ELSE clock_timestamp() END
     RETURNING since
 ), change AS (
     UPDATE @{_groups} u
@@ -33,7 +35,7 @@ WITH g AS (
     DELETE FROM @{_members}
     WHERE (relay_group, member) IN (
         SELECT relay_group, member FROM @{_members}
-        WHERE relay_group = $1 AND member <> $2 AND seen_until < clock_timestamp() - interval '1 hour'
+        WHERE relay_group = $1 AND member <> $2 AND NOT clock_timestamp() BETWEEN seen_from - interval '1 hour' AND seen_until + interval '1 hour'
         FOR UPDATE SKIP LOCKED)
 )
 SELECT coalesce(g.slots, $3::smallint), others.n + 1 FROM others LEFT JOIN g ON true

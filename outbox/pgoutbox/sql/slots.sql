@@ -32,6 +32,6 @@ WITH slots AS MATERIALIZED (
                      CASE WHEN EXISTS (
                           SELECT FROM (SELECT o.xid, o.seq FROM @{} o WHERE o.seq <= n.source_floor ORDER BY o.seq DESC LIMIT 100) r
                           WHERE r.xid > n.opened_by OR r.seq <= n.next_floor AND r.xid >= pg_snapshot_xmax(n.target))
-                     THEN 'sequence of the log was set back' END) AS problem
+                     THEN 'the log has given out numbers again that the stored position has passed' END) AS problem
               OFFSET 0) w) p ON true
 )

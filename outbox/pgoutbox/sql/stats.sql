@@ -35,7 +35,7 @@ SELECT l.last_seq, t.bytes, t.rows, t.ranges, t.ahead,
        CASE WHEN d.delayed < 10000 THEN d.delayed
             ELSE (SELECT greatest(10000, reltuples)::bigint FROM pg_class WHERE oid = @{text:_delayed}::regclass) END,
        d.delayed >= 10000,
-       coalesce((SELECT owner FROM @{_leases} WHERE relay_group = '_maintenance' AND lease_until > clock_timestamp()), ''),
+       coalesce((SELECT owner FROM @{_leases} WHERE relay_group = '_maintenance' AND clock_timestamp() BETWEEN lease_from AND lease_until), ''),
        s.relay_group, s.held, s.retrying, s.parked, s.dead, s.estimated, s.oldest_retried, s.oldest_waiting,
        s.slot, s.owner, s.epoch, s.lease_left, s.window_no, s.window_age, s.pending, s.lag, s.problem
 FROM (SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence(@{text:}, 'seq')::regclass), 0) AS last_seq) l

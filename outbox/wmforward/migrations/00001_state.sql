@@ -8,6 +8,9 @@ CREATE TABLE @{_leases} (
     slot        smallint    NOT NULL,
     owner       text,
     epoch       bigint      NOT NULL DEFAULT 0,
+    -- It counts while the clock is between them: as long before its renewal as after it. A clock
+    -- that has gone back further has not come to it yet.
+    lease_from  timestamptz NOT NULL DEFAULT '-infinity',
     lease_until timestamptz NOT NULL DEFAULT '-infinity',
     PRIMARY KEY (relay_group, slot)
 ) WITH (fillfactor = 50);

@@ -11,7 +11,7 @@ SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence($1, 'offset')::reg
        (extract(epoch FROM clock_timestamp() - h.oldest) * 1000000)::bigint,
        l.slot, l.owner, l.epoch, (extract(epoch FROM l.lease_until - clock_timestamp()) * 1000000)::bigint,
        p.window_no, (extract(epoch FROM clock_timestamp() - p.opened_at) * 1000000)::bigint,
-       CASE WHEN p.system_identifier <> (SELECT system_identifier FROM pg_control_system()) THEN 'position of another cluster' END,
+       CASE WHEN p.system_identifier <> (SELECT system_identifier FROM pg_control_system()) THEN 'the stored position belongs to another database cluster' END,
        CASE WHEN b.n IS NULL OR b.n < 1000 THEN coalesce(b.n, 0)
             ELSE greatest(1000, pg_sequence_last_value(pg_get_serial_sequence($1, 'offset')::regclass) - p.last) END,
        (extract(epoch FROM clock_timestamp() - b.oldest) * 1000000)::bigint

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/leat-go/leat/cmd/leat/internal/open"
-	"github.com/leat-go/leat/cmd/leat/internal/protobuf"
+	"github.com/leat-go/leat/cmd/leat/internal/payload"
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/cmd/leat/internal/signin"
 	"github.com/leat-go/leat/middleware/dashboard"
@@ -112,9 +112,8 @@ func (b *builder) dashboard(d *settings.Dashboard) {
 	if b.made.signIn == nil || len(b.shown.Outboxes)+len(b.shown.Inboxes) == 0 {
 		return // what is wrong has been told
 	}
-	decoders, err := protobuf.Decoders(d.Descriptors.Value, texts(d.Protobuf))
-	if wrong, ok := errors.AsType[*protobuf.ConfigError](err); ok {
-		b.refused(d.At, d, outbox.ConfigError(fmt.Sprintf("%s[%d]", wrong.Setting, wrong.Index), fmt.Sprintf("%.200q", wrong.Value), wrong.Err.Error()))
+	reader := b.payloads(d)
+	if reader == nil {
 		return
 	}
 	redact := dashboard.DefaultRedaction()
@@ -123,8 +122,9 @@ func (b *builder) dashboard(d *settings.Dashboard) {
 	}
 	redact.Paths = texts(d.HidePaths)
 	cfg := b.shown
-	cfg.Decoders, cfg.Breakers = decoders, b.made.breakers
+	cfg.Decoders, cfg.Breakers = []dashboard.Decoder{{Topics: "*", Decode: reader.Show}}, b.made.breakers
 	cfg.Base, cfg.Hosts, cfg.ReadOnly = d.Base.Value, texts(d.Hosts), b.yes(d.ReadOnly)
+	cfg.TraceURL = d.TraceURL.Value
 	cfg.Redact, cfg.Authorize, cfg.Logger = &redact, b.made.signIn.identify, b.in.Logger
 	made, err := dashboard.New(cfg)
 	if err != nil {
@@ -132,6 +132,26 @@ func (b *builder) dashboard(d *settings.Dashboard) {
 		return
 	}
 	b.made.Config.Handler = made
+}
+
+// payloads returns what makes payloads readable, nil if a setting of it is wrong.
+func (b *builder) payloads(d *settings.Dashboard) *payload.Reader {
+	said := b.in.Settings
+	reader, err := payload.New(payload.Sources{
+		Registry: said.Registry.Value, Keys: said.Keys.Value, Descriptors: d.Descriptors.Value, Protobuf: texts(d.Protobuf),
+	})
+	wrong, ok := errors.AsType[*payload.ConfigError](err)
+	switch {
+	case !ok:
+		return reader
+	case wrong.Setting == "registry":
+		b.wrong(said.Registry, wrong.Reason())
+	case wrong.Setting == "keys":
+		b.wrong(said.Keys, wrong.Reason())
+	default:
+		b.refused(d.At, d, outbox.ConfigError(fmt.Sprintf("%s[%d]", wrong.Setting, wrong.Index), fmt.Sprintf("%.200q", wrong.Value), wrong.Err.Error()))
+	}
+	return nil
 }
 
 // inFileError is an error of the library that names fields as the file does.

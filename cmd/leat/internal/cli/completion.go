@@ -10,6 +10,8 @@ import (
 	kongcompletion "github.com/jotaen/kong-completion"
 	"github.com/posener/complete"
 
+	"github.com/leat-go/leat/cmd/leat/internal/cli/command"
+	"github.com/leat-go/leat/cmd/leat/internal/cli/inboxes"
 	inboxadmin "github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/outbox/admin"
 )
@@ -20,7 +22,7 @@ type Completion struct {
 }
 
 // Run prints the code, which is to be evaluated in the shell's start file.
-func (c *Completion) Run(d *Deps) error {
+func (c *Completion) Run(d *command.Deps) error {
 	path, err := os.Executable()
 	if err != nil {
 		return err
@@ -46,8 +48,8 @@ complete -f -c leat -a "(__complete_leat)"`, path)
 const completionTime = 2 * time.Second
 
 // predictors complete names from the database, and files.
-func predictors(ctx context.Context, p Process) []kongcompletion.Option {
-	from := func(names func(context.Context, *Deps) ([]string, error)) complete.Predictor {
+func predictors(ctx context.Context, p command.Process) []kongcompletion.Option {
+	from := func(names func(context.Context, *command.Deps) ([]string, error)) complete.Predictor {
 		return complete.PredictFunc(func(complete.Args) []string { return predict(ctx, p, names) })
 	}
 	return []kongcompletion.Option{
@@ -60,11 +62,11 @@ func predictors(ctx context.Context, p Process) []kongcompletion.Option {
 
 // predict returns no names if the environment names no database, or it does not answer
 // soon: a shell has no place for errors.
-func predict(ctx context.Context, p Process, names func(context.Context, *Deps) ([]string, error)) []string {
+func predict(ctx context.Context, p command.Process, names func(context.Context, *command.Deps) ([]string, error)) []string {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
 	p.Stderr = io.Discard
-	d, err := newDeps(ctx, p, Globals{}, false)
+	d, err := command.NewDeps(ctx, p, command.Globals{}, false)
 	if err != nil {
 		return nil
 	}
@@ -76,17 +78,17 @@ func predict(ctx context.Context, p Process, names func(context.Context, *Deps) 
 	return found
 }
 
-func groupNames(ctx context.Context, d *Deps) ([]string, error) {
+func groupNames(ctx context.Context, d *command.Deps) ([]string, error) {
 	store, err := d.Store("")
 	if err != nil {
 		return nil, err
 	}
 	groups, err := store.Groups(ctx)
-	return rowsOf(groups, func(g admin.Group) string { return g.Name }), err
+	return command.RowsOf(groups, func(g admin.Group) string { return g.Name }), err
 }
 
 // topicNames are the topics of what is parked and of the newest messages.
-func topicNames(ctx context.Context, d *Deps) ([]string, error) {
+func topicNames(ctx context.Context, d *command.Deps) ([]string, error) {
 	store, err := d.Store("")
 	if err != nil {
 		return nil, err
@@ -108,20 +110,20 @@ func topicNames(ctx context.Context, d *Deps) ([]string, error) {
 			seen[r.Topic] = true
 		}
 	}
-	return sortedKeys(seen), nil
+	return command.SortedKeys(seen), nil
 }
 
-func consumerNames(ctx context.Context, d *Deps) ([]string, error) {
-	in, err := openInbox(d)
+func consumerNames(ctx context.Context, d *command.Deps) ([]string, error) {
+	in, err := inboxes.OpenInbox(d)
 	if err != nil {
 		return nil, err
 	}
 	consumers, err := in.Consumers(ctx, inboxadmin.ConsumersQuery{})
-	return rowsOf(consumers, func(c inboxadmin.Consumer) string { return c.Name }), err
+	return command.RowsOf(consumers, func(c inboxadmin.Consumer) string { return c.Name }), err
 }
 
 // completing reports whether a shell asks for completions.
-func completing(p Process) bool {
+func completing(p command.Process) bool {
 	line, _ := p.LookupEnv("COMP_LINE")
 	return line != ""
 }

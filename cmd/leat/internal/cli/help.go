@@ -66,6 +66,7 @@ status --watch
 status --all --summary
 explain
 explain order-7
+bundle leat-bundle.txt
 trace 0190c6e2-7c1d-7e8e-9a44-5d2f0c7b1e90
 trace order-7-placed --since 24h
 doctor --strict
@@ -75,6 +76,7 @@ groups show default
 groups pause default --topic 'mails*' --reason 'INC-42'
 groups resume default --reason 'INC-42 is over'
 groups set-max-lag audit 168h --reason 'the archive may miss some'
+groups set-topics audit --topic 'orders*' --reason 'mails are sent by another group' --dry-run
 groups remove audit --reason 'nobody reads it' --dry-run
 parked list --topic 'orders*'
 parked keys

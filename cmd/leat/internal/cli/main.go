@@ -9,34 +9,26 @@ import (
 
 	"github.com/alecthomas/kong"
 	kongcompletion "github.com/jotaen/kong-completion"
-)
 
-// Process is what a command has of its surroundings.
-type Process struct {
-	Args           []string
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
-	LookupEnv      func(string) (string, bool)
-	// Exit ends the process at once.
-	Exit func(status int)
-}
+	"github.com/leat-go/leat/cmd/leat/internal/cli/command"
+)
 
 // description is the first thing that --help says.
 const description = "Operates transactional outboxes and inboxes. What changes records, groups or positions needs --reason, and is audited; " +
 	"migrate up, retention run and inbox retention enable take none."
 
 // Main runs the command that p.Args name, and returns the exit status.
-func Main(ctx context.Context, p Process) int {
+func Main(ctx context.Context, p command.Process) int {
 	exited := -1
 	root := &Root{}
 	parser, err := NewParser(root, p.Stdout, p.Stderr, func(status int) { exited = status })
 	if err != nil {
 		_, _ = fmt.Fprintf(p.Stderr, "leat: %v\n", err)
-		return exitFailed
+		return command.ExitFailed
 	}
 	if completing(p) {
 		kongcompletion.Register(parser, append(predictors(ctx, p), complain(p.Stderr))...)
-		return max(exited, exitDone)
+		return max(exited, command.ExitDone)
 	}
 	selected, err := parser.Parse(p.Args)
 	if exited >= 0 {
@@ -44,22 +36,22 @@ func Main(ctx context.Context, p Process) int {
 	}
 	if err != nil {
 		_, _ = fmt.Fprintf(p.Stderr, "leat: %v\n", err)
-		return exitUsage
+		return command.ExitUsage
 	}
 	// A file that is wrong is what config lint is for.
 	lenient := strings.HasPrefix(selected.Command(), "config lint")
-	deps, err := newDeps(ctx, p, root.Globals, lenient)
+	deps, err := command.NewDeps(ctx, p, root.Globals, lenient)
 	if err == nil {
 		defer deps.Close()
-		deps.command, _, _ = strings.Cut(selected.Command(), " <")
-		if takesOutbox(deps.command) {
-			err = deps.nameOutbox()
+		deps.Command, _, _ = strings.Cut(selected.Command(), " <")
+		if command.TakesOutbox(deps.Command) {
+			err = deps.NameOutbox()
 		}
 		if err == nil {
 			err = selected.Run(deps)
 		}
 	}
-	return status(ctx, p.Stderr, err)
+	return command.Status(ctx, p.Stderr, err)
 }
 
 // NewParser returns the parser of root.

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/leat-go/leat/cmd/leat/internal/cli/command"
 	"github.com/leat-go/leat/cmd/leat/internal/show"
 )
 
@@ -27,7 +28,7 @@ func versionHere() string {
 }
 
 // Run prints what the program was built from.
-func (*Version) Run(d *Deps) error {
+func (*Version) Run(d *command.Deps) error {
 	row := versionRow{Version: versionHere(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, setting := range info.Settings {

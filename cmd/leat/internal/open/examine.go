@@ -107,7 +107,7 @@ func (x examination) connectionsLeft(ctx context.Context) ([]doctor.Finding, err
 	if err != nil {
 		return nil, err
 	}
-	idle, most := x.Slots+listens+maintains, 2*x.Slots+listens+maintains
+	idle, most := x.Slots+shared, 2*x.Slots+shared
 	if room.Left >= most {
 		return nil, nil
 	}

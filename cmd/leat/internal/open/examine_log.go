@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/cmd/leat/internal/doctor"
+	"github.com/leat-go/leat/internal/basis"
 )
 
 // log is the name of the log in statements.
@@ -71,8 +72,8 @@ func (x examination) sequenceValue(ctx context.Context) ([]doctor.Finding, error
 		return nil, errNoSequence
 	case subscribed: // to set the sequence forward would hide that the rows are not this server's
 		return []doctor.Finding{{
-			Verdict: doctor.Fail, Text: "the log is the target of a logical replication: its rows carry numbers and transaction ids of another server",
-			Advice: "run relays where it is written; if this server takes over: DROP SUBSCRIPTION, leat doctor, then leat rebase each group",
+			Verdict: doctor.Fail, Text: basis.ErrSubscribed.Says + ": its rows carry numbers and transaction ids of another server",
+			Advice: basis.ErrSubscribed.Do + "; leat doctor says whether the sequence is behind",
 		}}, nil
 	case !may:
 		return []doctor.Finding{{

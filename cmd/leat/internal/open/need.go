@@ -8,18 +8,15 @@ type Work struct {
 	Listens, Maintains bool
 }
 
-// What all outboxes of a database share: the connection that listens, and the one that holds the
-// leases of maintenance.
-const listens, maintains = 1, 1
+// shared is what all outboxes of a database have in common: the connection that listens and holds
+// the leases of maintenance.
+const shared = 1
 
 // Need implements Served.
 func (p *Postgres) Need(w Work) (least, most int) {
 	least = w.Slots + w.Apart + int(p.Pool.Config().MaxConns)
-	if w.Listens {
-		least += listens
-	}
-	if w.Maintains {
-		least += maintains
+	if w.Listens || w.Maintains {
+		least += shared
 	}
 	return least, least + w.Slots - w.Apart
 }

@@ -33,8 +33,9 @@ type Postgres struct {
 // connections is the most that a command takes.
 const connections = 4
 
-// idleTime is how long a pool keeps a connection that nobody uses.
-const idleTime = 10 * time.Second
+// idleTime is how long a pool keeps a connection that nobody uses: a little longer than the daemon
+// takes to ask again how a database is. lookTime is how often it looks.
+const idleTime, lookTime = 6 * time.Second, time.Second
 
 func openPostgres(ctx context.Context, t Target) (*Postgres, error) {
 	cfg, err := pgxpool.ParseConfig(t.URL)
@@ -48,7 +49,7 @@ func openPostgres(ctx context.Context, t Target) (*Postgres, error) {
 	if t.Dial != nil {
 		cfg.ConnConfig.DialFunc = t.Dial
 	}
-	cfg.MaxConnIdleTime, cfg.HealthCheckPeriod = idleTime, idleTime
+	cfg.MaxConnIdleTime, cfg.HealthCheckPeriod = idleTime, lookTime
 	cfg.BeforeConnect = t.credentials
 	cfg.AfterConnect = ready
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)

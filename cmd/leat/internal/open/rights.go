@@ -109,7 +109,8 @@ func (p *Postgres) outboxNeeds(use string) []right {
 
 func (p *Postgres) inboxNeeds(use string) []right {
 	t := p.target.Inbox
-	consumer := slices.Concat(on("SELECT, INSERT", t, t+"_consumers", t+"_ranges"), on("SELECT", t+"_retention"), locks())
+	claims := slices.Concat(on("SELECT, INSERT", t, t+"_consumers", t+"_ranges"), on("SELECT", t+"_retention"), locks())
+	consumer := slices.Concat(claims, on("SELECT", t+"_parked"))
 	maintenance := slices.Concat(on("SELECT", t+"_consumers"), on("SELECT, UPDATE", t+"_retention"), on("SELECT, DELETE", t, t+"_ranges"), on("SELECT, UPDATE, DELETE", t+"_attempts"), locks())
 	switch use {
 	case "consumer":
@@ -117,9 +118,9 @@ func (p *Postgres) inboxNeeds(use string) []right {
 	case "sql-consumer":
 		return executes(t+"_register(text)", t+"_claim(text, text)")
 	case "trying-consumer":
-		return slices.Concat(consumer, on(readWrite, t+"_attempts"), on("SELECT", t+"_parked"))
+		return slices.Concat(consumer, on(readWrite, t+"_attempts"))
 	case "parking-consumer":
-		return slices.Concat(consumer, on(readWrite, t+"_attempts", t+"_parked"), on("SELECT, INSERT", t+"_audit"))
+		return slices.Concat(claims, on(readWrite, t+"_attempts", t+"_parked"), on("SELECT, INSERT", t+"_audit"))
 	case "noting-consumer":
 		return slices.Concat(consumer, on("SELECT, INSERT, UPDATE", t+"_notes"))
 	case "position-consumer":

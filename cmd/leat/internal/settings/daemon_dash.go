@@ -15,6 +15,7 @@ type Dashboard struct {
 	ProxyRoles  []Text `yaml:"proxy_roles" doc:"What members of a group may do, GROUP=ROLE."`
 	HideHeaders []Text `yaml:"hide_headers" doc:"Headers of messages whose values are not shown. Defaults to those that carry secrets."`
 	HidePaths   []Text `yaml:"hide_paths" doc:"Members of payloads in JSON that are not shown, such as customer.email or **.card."`
+	TraceURL    Text   `yaml:"trace_url" doc:"Address of a trace in a viewer of traces, with {id} for its id: headers traceparent become links."`
 	Descriptors Text   `yaml:"descriptors" doc:"Descriptor set of Protobuf, a file that protoc --include_imports --descriptor_set_out writes."`
 	Protobuf    []Text `yaml:"protobuf" doc:"What payloads in Protobuf are, TOPICS=MESSAGE, such as orders.*=shop.v1.Order."`
 }

@@ -20,6 +20,9 @@ type Settings struct {
 	Output Text `yaml:"output" doc:"Form of results: table, json or jsonl. Defaults to table."`
 	Time   Text `yaml:"time" doc:"Times in tables: relative, utc or local. Defaults to relative."`
 	Color  Text `yaml:"color" doc:"Colours in tables: auto, always or never. Defaults to auto."`
+	// Registry and Keys make payloads readable for operators.
+	Registry Text `yaml:"registry" doc:"URL of the schema registry by which payloads are shown, such as http://registry:8081. Defaults to none."`
+	Keys     Text `yaml:"keys" doc:"Directory of keys by which sealed payloads are shown: a file is called like its key and has 16, 24 or 32 bytes of AES-GCM in base64. Defaults to none."`
 	// Kafka is where a replay sends to.
 	Kafka Kafka `yaml:"kafka" doc:"The cluster that a replay sends to."`
 }
@@ -71,6 +74,8 @@ func fields(s *Settings) []field {
 		{"output", &s.Output},
 		{"time", &s.Time},
 		{"color", &s.Color},
+		{"registry", &s.Registry},
+		{"keys", &s.Keys},
 		{"kafka.brokers", &s.Kafka.Brokers},
 		{"kafka.tls", &s.Kafka.TLS},
 		{"kafka.ca_file", &s.Kafka.CAFile},

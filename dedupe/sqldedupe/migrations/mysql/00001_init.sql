@@ -8,6 +8,7 @@ CREATE TABLE IF NOT EXISTS @{} (
     token       VARBINARY(512) NOT NULL,
     attempt     INT NOT NULL,
     fingerprint VARBINARY(512) NOT NULL,
+    lease       BIGINT NOT NULL,
     lease_until BIGINT NOT NULL,
     expires_at  BIGINT NOT NULL,
     result      LONGBLOB,

@@ -8,6 +8,7 @@ CREATE TABLE IF NOT EXISTS @{} (
     token       BLOB NOT NULL,
     attempt     INTEGER NOT NULL,
     fingerprint BLOB NOT NULL,
+    lease       INTEGER NOT NULL,
     lease_until INTEGER NOT NULL,
     expires_at  INTEGER NOT NULL,
     result      BLOB,

@@ -45,6 +45,7 @@ CREATE TABLE @{_retention} (
   legacy  boolean NOT NULL DEFAULT false,
   width   bigint  NOT NULL DEFAULT 86400000,
   owner   text,
+  lease_from  timestamptz NOT NULL DEFAULT '-infinity',
   lease_until timestamptz NOT NULL DEFAULT '-infinity',
   CONSTRAINT @{name:_retention_pkey} PRIMARY KEY (one),
   CONSTRAINT @{name:_retention_one} CHECK (one),

@@ -175,9 +175,9 @@ func (t *transaction) run(ctx context.Context) (err error) {
 // is what keeps the events of an account in the order of the commits.
 func (t *transaction) write(ctx context.Context) error {
 	e := t.event
-	m, err := e.message()
+	m, err := t.message(ctx, e)
 	if err != nil {
-		return err
+		return fmt.Errorf("encode: %w", err)
 	}
 	if err := t.enqueueOf(e)(ctx, m); err != nil {
 		return fmt.Errorf("enqueue: %w", err)

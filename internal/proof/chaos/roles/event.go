@@ -33,15 +33,15 @@ const (
 
 // event is what the bank tells of a transfer.
 type event struct {
-	ID     string `json:"id"`
-	Kind   string `json:"kind"`
-	From   string `json:"from"`
-	To     string `json:"to,omitempty"`
-	Amount int64  `json:"amount,omitempty"`
-	At     int64  `json:"at"` // microseconds since 1970
-	Pad    string `json:"pad,omitempty"`
+	ID     string `json:"id" avro:"id"`
+	Kind   string `json:"kind" avro:"kind"`
+	From   string `json:"from" avro:"from"`
+	To     string `json:"to,omitempty" avro:"to"`
+	Amount int64  `json:"amount,omitempty" avro:"amount"`
+	At     int64  `json:"at" avro:"at"` // microseconds since 1970
+	Pad    string `json:"pad,omitempty" avro:"pad"`
 	// Topic is where the event goes if it is neither a transfer nor a notice.
-	Topic string `json:"topic,omitempty"`
+	Topic string `json:"topic,omitempty" avro:"topic"`
 
 	headers string // JSON as it is written with plain SQL
 }

@@ -54,7 +54,7 @@ func (p *process) ledger(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, sub.Close())
 	}
-	router.AddMiddleware(p.guard(once, s))                                           //nolint:contextcheck // of Watermill, whose handlers have it in the message
+	router.AddMiddleware(p.guard(once, s), p.opened)                                 //nolint:contextcheck // of Watermill, whose handlers have it in the message
 	router.AddHandler("book", TopicTransfers, sub, TopicReceipts, pub, p.booking(s)) //nolint:contextcheck // the same
 	return router.Run(ctx)
 }
@@ -81,8 +81,8 @@ func (p *process) book(ctx context.Context, msg *message.Message, s store) ([]*m
 	if err := p.slow(ctx); err != nil {
 		return nil, err
 	}
-	var e event
-	if err := json.Unmarshal(msg.Payload, &e); err != nil {
+	e, err := p.event(msg)
+	if err != nil {
 		return nil, fmt.Errorf("decode transfer %s: %w", msg.UUID, err)
 	}
 	if e.Kind == kindPoison || e.Kind == KindLongIDPoison {

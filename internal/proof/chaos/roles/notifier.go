@@ -2,7 +2,6 @@ package roles
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -58,7 +57,7 @@ func (p *process) notifier(ctx context.Context) (err error) {
 	if err != nil {
 		return errors.Join(err, sub.Close())
 	}
-	router.AddMiddleware(once)
+	router.AddMiddleware(once, p.opened)
 	router.AddConsumerHandler("notify", TopicNotices, sub, p.telling(pool)) //nolint:contextcheck // Watermill has it in the message
 	return router.Run(ctx)
 }
@@ -73,8 +72,8 @@ func (p *process) tell(ctx context.Context, msg *message.Message, pool *pgxpool.
 	if err := p.slow(ctx); err != nil {
 		return err
 	}
-	var e event
-	if err := json.Unmarshal(msg.Payload, &e); err != nil {
+	e, err := p.event(msg)
+	if err != nil {
 		return fmt.Errorf("decode notice %s: %w", msg.UUID, err)
 	}
 	if _, err := pool.Exec(ctx, effectSQL, Notifier, e.ID, e.From, e.Amount, e.To, ""); err != nil {

@@ -30,6 +30,7 @@ type process struct {
 	watch       *watch
 	connections *connections
 	extras      Extras
+	contents    *contents          // nil: events are in JSON
 	stop        context.CancelFunc // does what SIGTERM does
 	quiet       chan struct{}
 	hush        sync.Once
@@ -71,6 +72,11 @@ func Run(ctx context.Context, s Settings, extras Extras) (err error) {
 		Settings: s, reports: reports, history: log, points: points, stop: cancel,
 		log:   slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		watch: newWatch(reports), connections: newConnections(), quiet: make(chan struct{}), asked: make(chan Command, 8), extras: extras,
+	}
+	if s.Registry != "" {
+		if p.contents, err = newContents(s.Registry); err != nil {
+			return err
+		}
 	}
 	go p.obey(ctx, cancel) // ends with the process at the latest
 	var group sync.WaitGroup

@@ -86,6 +86,9 @@ type Settings struct {
 	Kafka   string
 	// Redis is the address of Redis.
 	Redis string
+	// Registry is the address of the schema registry, by which events are in Avro and sealed.
+	// Without one they are in JSON.
+	Registry string
 	// Dir is where histories are kept.
 	Dir string
 	// Seed decides what the bank does.

@@ -87,6 +87,7 @@ func soak(ctx context.Context, extras roles.Extras, args []string) error {
 	flags.StringVar(&o.Sabotage, "sabotage", "", "break a rule: "+strings.Join(roles.Sabotages(), ", "))
 	flags.StringVar(&o.Store, "store", roles.Postgres, "what all stands on: "+strings.Join(roles.Stores(), ", "))
 	flags.BoolVar(&o.Tail, "tail", false, "have the bank's relays follow PostgreSQL's change log")
+	flags.BoolVar(&o.Content, "content", false, "have the bank's events in Avro by a schema registry, and sealed; without acts")
 	acts := flags.String("acts", "", "acts to perform, separated by commas, all or none (default all of the store, none with -sabotage)")
 	flags.DurationVar(&o.ActGap, "act-gap", 0, "mean time between two acts once each has been performed (default 40s)")
 	controls := flags.Bool("controls", false, "then run with each of those rules broken, which must be noticed")
@@ -148,7 +149,8 @@ func command(o chaos.Options, controls bool) string {
 		{o.Sabotage != "", "-sabotage " + o.Sabotage},
 		{o.Store != roles.Postgres, "-store " + o.Store},
 		{o.Tail, "-tail"},
-		{len(o.Acts) != len(chaos.Acts(o.Store)) && o.Sabotage == "", "-acts " + cmp.Or(strings.Join(o.Acts, ","), "none")},
+		{o.Content, "-content"},
+		{len(o.Acts) != len(chaos.Acts(o.Store)) && o.Sabotage == "" && !o.Content, "-acts " + cmp.Or(strings.Join(o.Acts, ","), "none")},
 		{o.ActGap > 0, "-act-gap " + o.ActGap.String()},
 		{controls, "-controls"},
 	} {
@@ -184,7 +186,7 @@ func sabotaged(ctx context.Context, o chaos.Options) ([]report.Control, error) {
 // actsOf are the acts that were asked for.
 func actsOf(names string, o chaos.Options) []string {
 	switch {
-	case names == "none", names == "" && o.Sabotage != "":
+	case names == "none", names == "" && (o.Sabotage != "" || o.Content):
 		return nil
 	case names == "", names == "all":
 		return chaos.Acts(o.Store)

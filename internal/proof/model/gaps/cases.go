@@ -15,12 +15,16 @@ func Cases() []model.Case {
 	closes := bounds{writers: 3, limit: 3, closes: true, readerCrashes: 1}
 	retains := bounds{writers: 3, limit: 3, closes: true, retains: true}
 	crashes := bounds{writers: 3, limit: 1, closes: true, retains: true, readerCrashes: 1, serverCrashes: 1}
+	empties := bounds{writers: 3, limit: 3, readerCrashes: 1, empties: 1}
+	setBacks := bounds{writers: 3, limit: 3, setBacks: 1}
 	cases := []model.Case{
 		{Model: name, Variant: "pages of three", Run: check(protocol{bounds: plain})},
 		{Model: name, Variant: "four writers, pages of one", Run: check(protocol{bounds: small})},
 		{Model: name, Variant: "gaps that are closed, and a reader that crashes", Run: check(protocol{bounds: closes})},
 		{Model: name, Variant: "retention", Run: check(protocol{bounds: retains})},
 		{Model: name, Variant: "all of these, and a server that crashes", Run: check(protocol{bounds: crashes})},
+		{Model: name, Variant: "a log that is emptied", Run: check(protocol{bounds: empties})},
+		{Model: name, Variant: "a counter that is set back", Run: check(protocol{bounds: setBacks})},
 	}
 	for _, v := range []struct {
 		variant, breaks string
@@ -36,6 +40,10 @@ func Cases() []model.Case {
 		{"gives up a gap that no transaction is at", "O2", rules{givesUp: true}, closes},
 		{"retention passes gaps", "O2", rules{passesGaps: true}, retains},
 		{"retention deletes the newest row", "O2", rules{emptiesLog: true}, crashes},
+		{"reads a log of another life", "O2", rules{noLife: true}, empties},
+		{"reads a log whose numbers went back", "O2", rules{noNumbers: true, mayBeGone: true}, setBacks},
+		{"reads a log that has given out numbers again", "O2", rules{noRows: true}, setBacks},
+		{"reads on although the row that it has read last is missing", "O2", rules{mayBeGone: true}, setBacks},
 		{"writers draw the number before they have the lock", "O5", rules{numberFirst: true}, plain},
 		{"writers of a key do not wait for one another", "O5", rules{noLock: true}, plain},
 	} {
@@ -48,14 +56,15 @@ func Cases() []model.Case {
 
 func check(p protocol) func(context.Context) (model.Report, error) {
 	m := model.Model[state]{
-		Start:    []state{{readerCrashes: p.readerCrashes, serverCrashes: p.serverCrashes}},
+		Start:    []state{{readerCrashes: p.readerCrashes, serverCrashes: p.serverCrashes, empties: p.empties, setBacks: p.setBacks}},
 		Next:     p.next,
-		Rest:     func(s state) bool { return !s.owed() },
+		Rest:     func(s state) bool { return !s.owed() || s.refused },
 		Liveness: "O11",
 		Always: []model.Promise[state]{
 			{Name: "O3", Says: "what was sent has committed for good", Holds: func(s state) bool { return s.broken != brokeO3 }},
 			{Name: "O5", Says: "rows of a key are sent in the order of their commits", Holds: func(s state) bool { return s.broken != brokeO5 }},
 			{Name: "O10", Says: "without a crash no row is sent twice", Holds: func(s state) bool { return s.broken != brokeO10 }},
+			{Name: "O2", Says: "a page that finds nothing has missed nothing", Holds: func(s state) bool { return s.broken != missed }},
 			{Name: "O2", Says: "what was passed, or deleted, was sent", Holds: passesNone},
 		},
 		Sights: p.sights(),
@@ -71,12 +80,16 @@ func (p *protocol) next(s state, yield func(model.Step, state)) {
 	p.readerSteps(s, yield)
 	p.closingSteps(s, yield)
 	p.retentionSteps(s, yield)
+	p.groundSteps(s, yield)
 	p.faultSteps(s, yield)
 }
 
 // passesNone reports whether every row that the reader, or whoever takes over from it,
 // will not look for was sent.
 func passesNone(s state) bool {
+	if s.moved {
+		return true // the position is of no use: what matters is what a page makes of it
+	}
 	for i := range uint8(mostWriters) {
 		w := &s.writers[i]
 		gone := s.stored.passed() | s.reader.at.passed() | s.deleted
@@ -106,6 +119,11 @@ func (p *protocol) sights() []model.Sight[state] {
 	if p.retains {
 		sights = append(sights, model.Sight[state]{Name: "a row was deleted, and another one is open", Seen: func(s state) bool {
 			return s.deleted != 0 && s.writers[1].wrote && s.writers[1].end == open
+		}})
+	}
+	if p.empties+p.setBacks > 0 {
+		sights = append(sights, model.Sight[state]{Name: "a log that has come as far as it was is refused", Seen: func(s state) bool {
+			return s.refused && s.reader.at.last > 0 && s.drawn >= s.reader.at.last && s.owed()
 		}})
 	}
 	if p.serverCrashes > 0 {

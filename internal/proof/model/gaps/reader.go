@@ -1,6 +1,10 @@
 package gaps
 
-import "github.com/leat-go/leat/internal/proof/model"
+import (
+	"slices"
+
+	"github.com/leat-go/leat/internal/proof/model"
+)
 
 // Phases of the reader.
 const (
@@ -15,6 +19,7 @@ const (
 	brokeO3
 	brokeO5
 	brokeO10
+	missed
 )
 
 // reader is what the relay has in memory.
@@ -23,6 +28,8 @@ type reader struct {
 	fresh numbers  // what the page has above it
 	late  numbers  // what it has of the numbers that were missing
 	phase uint8
+	ids   [mostWriters]uint8 // the number of each writer's row in the page, where numbers can be given out again
+	row   uint8              // 1 and the writer of the row that was read last, 0 if that is unknown
 }
 
 // state is the server, its disk, the reader, and what it has sent.
@@ -36,6 +43,10 @@ type state struct {
 	readerCrashes uint8 // that may still come
 	serverCrashes uint8
 	crashed       bool
+	empties       uint8 // of the log, that may still come
+	setBacks      uint8
+	moved         bool // there was one
+	refused       bool // the reader has ended, since the log is not the one that it has read
 }
 
 type yielder func(step model.Step, to state)
@@ -44,6 +55,9 @@ const who = "reader"
 
 // readerSteps yields what the reader can do.
 func (p *protocol) readerSteps(s state, yield yielder) {
+	if s.refused {
+		return
+	}
 	switch s.reader.phase {
 	case ready:
 		yield(p.statement(s, !p.missingFirst, halfway))
@@ -68,15 +82,21 @@ func (p *protocol) statement(s state, isNew bool, then uint8) (model.Step, state
 	r.phase = then
 	if isNew {
 		r.fresh = (s.visible() &^ upTo(r.at.last)).first(p.limit)
+		s.identify(p, r.fresh)
 		return model.Step{Who: who, What: "reads what is new"}, s
 	}
 	r.late = (s.visible() & r.at.missing).first(p.limit)
+	s.identify(p, r.late)
 	return model.Step{Who: who, What: "reads what was missing"}, s
 }
 
 // send sends the page that was read, once it is on the disk.
 func (p *protocol) send(s state) (model.Step, state) {
 	r := &s.reader
+	if p.moved(&s) {
+		s.reader, s.refused = reader{at: r.at}, true
+		return model.Step{Who: who, What: "finds that the log is another one, and ends"}, s
+	}
 	fresh := r.fresh
 	if !p.passing {
 		fresh = fresh.first(p.limit - len(r.late.all()))
@@ -84,15 +104,23 @@ func (p *protocol) send(s state) (model.Step, state) {
 	page := r.late | fresh
 	r.phase, r.fresh, r.late = ready, 0, 0
 	if page == 0 {
+		if s.moved && s.owedBehind() {
+			s.broken = missed
+		}
 		return model.Step{Who: who, What: "finds nothing"}, s
 	}
 	if s.serverCrashes > 0 && !p.noFence {
 		s.disk = s.database
 	}
 	for _, n := range page.all() {
-		s.deliver(n)
+		if i := slices.Index(r.ids[:], n); i < 0 || s.writers[i].number == n { // else it was deleted since
+			s.deliver(n)
+		}
 	}
-	r.at = p.after(r.at, page)
+	if last := page.highest(); last > r.at.last && p.setBacks > 0 {
+		r.row = uint8(slices.Index(r.ids[:], last) + 1) //nolint:gosec // few
+	}
+	r.at, r.ids = p.after(r.at, page), [mostWriters]uint8{}
 	return model.Step{Who: who, What: "sends", On: pageName(page)}, s
 }
 
@@ -110,7 +138,7 @@ func (p *protocol) after(at position, page numbers) position {
 func (s *state) deliver(n uint8) {
 	i, ok := s.writerOf(n)
 	switch {
-	case !ok && s.closed.has(n):
+	case !ok && (s.closed.has(n) || s.moved): // an operator has deleted it
 		return
 	case !ok: // a crash has taken it back
 		s.broken = brokeO3
@@ -136,6 +164,33 @@ func (s *state) owed() bool {
 		}
 	}
 	return false
+}
+
+// identify notes whose rows have been read.
+func (s *state) identify(p *protocol, page numbers) {
+	for i := range s.writers {
+		if w := &s.writers[i]; p.setBacks > 0 && w.end == committed && page.has(w.number) {
+			s.reader.ids[i] = w.number
+		}
+	}
+}
+
+// owedBehind reports whether a row was not sent that the reader will not look for.
+func (s *state) owedBehind() bool {
+	for i := range uint8(mostWriters) {
+		if w := &s.writers[i]; w.end == committed && !s.sent.has(i) && s.reader.at.passed().has(w.number) {
+			return true
+		}
+	}
+	return false
+}
+
+// moved reports whether the log is found not to be the one that the position is of.
+func (p *protocol) moved(s *state) bool {
+	r := &s.reader
+	i, there := s.writerOf(r.at.last)
+	return !p.noLife && s.life > 0 || !p.noNumbers && r.at.last > s.visible().highest() && s.moved ||
+		!p.noRows && r.row > 0 && (there || !p.mayBeGone) && (!there || i+1 != r.row)
 }
 
 // closingSteps yields the closing of gaps, which nothing needs.

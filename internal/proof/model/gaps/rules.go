@@ -11,6 +11,10 @@ type rules struct {
 	givesUp      bool // a gap that no transaction is at is given up, without a row
 	passesGaps   bool // retention deletes up to the last number of the position
 	emptiesLog   bool // retention deletes the newest row, too
+	noLife       bool // a page is not compared with the life of the log
+	noNumbers    bool // nor with the highest number
+	noRows       bool // nor with the row that was read last
+	mayBeGone    bool // the row that was read last may be missing
 
 	numberFirst bool // producers draw the number before they have the lock
 	noLock      bool // producers of one key do not wait for one another
@@ -24,6 +28,8 @@ type bounds struct {
 	retains       bool // retention may delete what is settled
 	readerCrashes uint8
 	serverCrashes uint8
+	empties       uint8 // of the log
+	setBacks      uint8 // of the counter, behind the rows that are deleted
 }
 
 // protocol is what the steps depend on.

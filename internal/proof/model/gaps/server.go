@@ -73,6 +73,7 @@ type database struct {
 	closed  numbers // rows that close gaps
 	deleted numbers // rows that retention has deleted
 	stored  position
+	life    uint8 // of the log: another one after it was emptied
 }
 
 // visible are the rows that a statement sees.
@@ -94,6 +95,18 @@ func (d *database) writerOf(n uint8) (i uint8, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// cut deletes all that has a number above n, ends what is under way, and goes on numbering at n.
+func (d *database) cut(n uint8) {
+	for i := range d.writers {
+		if w := &d.writers[i]; *w != (writer{}) && (w.number > n || w.end == open) {
+			*w = writer{end: aborted}
+		}
+	}
+	d.drawn = n
+	d.closed &= upTo(n)
+	d.deleted &= upTo(n)
 }
 
 // restart ends all that was under way, and goes on numbering behind the highest row.
@@ -156,6 +169,25 @@ func (p *protocol) mayLock(s *state, i uint8) bool {
 		}
 	}
 	return true
+}
+
+// groundSteps yields what an operator should not do.
+func (p *protocol) groundSteps(s state, yield yielder) {
+	if s.empties > 0 {
+		to := s
+		to.empties--
+		to.moved = true
+		to.life++
+		to.cut(0)
+		yield(model.Step{Who: "operator", What: "empties the log", Outside: true}, to)
+	}
+	for n := uint8(0); s.setBacks > 0 && n < s.drawn; n++ {
+		to := s
+		to.setBacks--
+		to.moved = true
+		to.cut(n)
+		yield(model.Step{Who: "operator", What: "deletes what is above it, and sets the counter back to", On: numberName(n), Outside: true}, to)
+	}
 }
 
 // faultSteps yields crashes, and what the disk does by itself.

@@ -19,6 +19,9 @@ var (
 
 //leat:level 4
 func TestMain(m *testing.M) {
+	if size := os.Getenv(envFleet); size != "" {
+		fleetProcess(size)
+	}
 	if address := os.Getenv(envRelay); address != "" {
 		relayProcess(address)
 	}

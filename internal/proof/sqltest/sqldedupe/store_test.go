@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -87,6 +88,64 @@ func TestD3_UntilTTL(t *testing.T) {
 			require.EqualValues(t, 1, n)
 			require.Equal(t, dedupe.Done, claim("kept"))
 			require.Equal(t, dedupe.Claimed, claim("older"))
+		})
+	}
+}
+
+// TestD3_ClockThatJumps: what was done is not forgotten by a server's clock that is ahead by a month, pruned or not, nor what
+// was done while it was a month behind.
+func TestD3_ClockThatJumps(t *testing.T) {
+	t.Parallel()
+	for dialect, server := range map[outbox.Dialect]func(tb testing.TB) testenv.MySQLServer{
+		outbox.MySQL: testenv.MySQL, outbox.MariaDB: testenv.MariaDB,
+	} {
+		t.Run(string(dialect), func(t *testing.T) {
+			t.Parallel()
+			config := sqltest.NewMySQLDatabase(t, server(t).URL)
+			off := func(months int) subject {
+				at := strconv.FormatInt(time.Now().AddDate(0, months, 0).Unix(), 10)
+				return newSubject(t, dialect, sqltest.OpenMySQL(t, config, map[string]string{"timestamp": at}))
+			}
+			right, ahead, behind := newSubject(t, dialect, sqltest.OpenMySQL(t, config, nil)), off(1), off(-1)
+			claim := func(s subject, id, token string) dedupe.Status {
+				c, err := s.Claim(t.Context(), dedupe.Key{Consumer: "c", ID: id}, dedupe.Request{Token: token, Lease: time.Minute})
+				require.NoError(t, err)
+				return c.Status
+			}
+			for id, s := range map[string]subject{"right": right, "behind": behind} {
+				require.Equal(t, dedupe.Claimed, claim(s, id, "t"))
+				_, err := s.Complete(t.Context(), dedupe.Key{Consumer: "c", ID: id}, "t", nil)
+				require.NoError(t, err)
+				for _, other := range []subject{ahead, right} {
+					require.Equal(t, dedupe.Done, claim(other, id, "u"), id)
+					n, err := other.Prune(t.Context())
+					require.NoError(t, err)
+					require.Zero(t, n, id)
+				}
+			}
+		})
+	}
+}
+
+// TestD4_ClockSetBack: a lease that was given by a clock that was an hour ahead holds nobody up for longer than any other.
+func TestD4_ClockSetBack(t *testing.T) {
+	t.Parallel()
+	for dialect, open := range databases() {
+		t.Run(string(dialect), func(t *testing.T) {
+			t.Parallel()
+			s := newSubject(t, dialect, open(t))
+			key := dedupe.Key{Consumer: "c", ID: "id"}
+			claim := func(token string) dedupe.Claim {
+				c, err := s.Claim(t.Context(), key, dedupe.Request{Token: token, Lease: 5 * time.Second})
+				require.NoError(t, err)
+				return c
+			}
+			require.Equal(t, dedupe.Claimed, claim("t").Status)
+			require.NoError(t, s.Extend(t.Context(), key, "t", time.Minute))
+			_, err := s.db.ExecContext(t.Context(), "UPDATE leat_dedupe SET lease_until = lease_until + 3600000000, expires_at = expires_at + 3600000000")
+			require.NoError(t, err)
+			require.Equal(t, dedupe.Claim{Status: dedupe.Busy, Attempt: 1, Remaining: time.Minute}, claim("u"), "it begins again")
+			require.Eventually(t, func() bool { return claim("u").Remaining < time.Minute }, time.Minute, time.Millisecond, "and ends")
 		})
 	}
 }

@@ -109,6 +109,38 @@ func TestAdmin_DropWaitsForNoHandler(t *testing.T) {
 	}
 }
 
+// TestI4_ClockSetBack: a message was redriven by a clock that was an hour ahead. It runs soon after the clock is right.
+func TestI4_ClockSetBack(t *testing.T) {
+	t.Parallel()
+	for name, open := range databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSubject(t, open(t, nil), sqlinbox.Config{})
+			in, err := s.open("c", inbox.Config{OnFailure: inbox.Policy{Action: inbox.Park}, RedrivePoll: time.Millisecond})
+			require.NoError(t, err)
+			_, err = in.Process(t.Context(), message.NewMessage("a", nil), func(context.Context) error { return inbox.Permanent(errors.New("no")) })
+			require.NoError(t, err)
+			ops, err := s.Admin()
+			require.NoError(t, err)
+			by := admin.By{Actor: "o", Reason: "r"}
+			_, err = ops.Redrive(t.Context(), admin.ChangeRequest{By: by, Consumer: "c", Selection: admin.Selection{ID: "a"}})
+			require.NoError(t, err)
+			_, err = s.look.ExecContext(t.Context(), "UPDATE leat_inbox_parked SET next_at = next_at + 3600000000")
+			require.NoError(t, err)
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			defer stop()
+			ran := false
+			err = in.RunRedrive(ctx, func(context.Context, *message.Message) error {
+				defer stop()
+				ran = true
+				return nil
+			})
+			require.NoError(t, err)
+			require.True(t, ran)
+		})
+	}
+}
+
 // TestMaintenance_ForgetsOnlyWhatItHasSeen: between a look at old ids and their deletion
 // another process deletes them, and one of the messages is processed anew.
 func TestMaintenance_ForgetsOnlyWhatItHasSeen(t *testing.T) {

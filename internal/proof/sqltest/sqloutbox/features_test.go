@@ -30,6 +30,7 @@ var (
 	_ outboxtest.Mover          = subject{}
 	_ outboxtest.ForeignWriter  = subject{}
 	_ outboxtest.Mortal         = subject{}
+	_ outboxtest.ClockSetter    = subject{}
 )
 
 // Die implements outboxtest.Mortal: the server ends the connection that holds the lock of a lease.
@@ -42,6 +43,15 @@ func (s subject) Die(ctx context.Context, _ driver.Session) error {
 	err := s.db.QueryRowContext(ctx, "SELECT IS_USED_LOCK(CONCAT('leat-', CAST(RIGHT(owner, 36) AS CHAR))) FROM leat_outbox_groups WHERE owner <> ''").Scan(&id)
 	if err == nil {
 		_, err = s.db.ExecContext(ctx, fmt.Sprintf("KILL %d", id))
+	}
+	return err
+}
+
+// SetClockBack implements outboxtest.ClockSetter.
+func (s subject) SetClockBack(ctx context.Context, by time.Duration) error {
+	_, err := s.db.ExecContext(ctx, "UPDATE leat_outbox_groups SET lease_from = lease_from + ?, lease_until = lease_until + ?", by.Microseconds(), by.Microseconds())
+	if err == nil {
+		_, err = s.db.ExecContext(ctx, "UPDATE leat_outbox_held SET next_at = next_at + ? WHERE next_at > 0", by.Microseconds())
 	}
 	return err
 }

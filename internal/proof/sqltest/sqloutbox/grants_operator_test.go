@@ -104,7 +104,7 @@ func TestGrantsOfAnOperator(t *testing.T) {
 		require.NoError(t, ob.Rebase(ctx, sqloutbox.RebaseRequest{By: me}))
 		exec(t, root, "DELETE FROM leat_outbox WHERE seq = -1")
 		require.NoError(t, ob.Rebase(ctx, sqloutbox.RebaseRequest{By: me}))
-		_, err = ob.Admin().RemoveGroup(ctx, admin.RemoveGroupRequest{By: me, Group: "default"})
+		_, err = ob.Admin().RemoveGroup(ctx, admin.GroupRequest{By: me, Group: "default"})
 		require.NoError(t, err)
 		h, err := ob.History(sqloutbox.HistoryConfig{})
 		require.NoError(t, err)

@@ -23,7 +23,7 @@ import (
 // sql_select_limit is one that Check refuses: it shows that no decision rests on it before.
 func oddSettings() map[string]map[string]string {
 	return map[string]map[string]string{
-		"select limit": {"sql_select_limit": "2", "sql_safe_updates": "1"},
+		"select limit": {"sql_select_limit": "1", "sql_safe_updates": "1"},
 		"lax": {
 			"sql_mode": "''", "time_zone": "'+05:45'", "group_concat_max_len": "4",
 			"foreign_key_checks": "0", "default_storage_engine": "'MyISAM'",

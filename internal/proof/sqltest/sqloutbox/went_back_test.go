@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/proof/sqltest"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
@@ -207,6 +209,43 @@ func TestO2_NumbersThatBeganAnewAreRefused(t *testing.T) {
 		requireUnusable(t, err, goneBack)
 		require.NoError(t, rebase(t, ob))
 		require.Equal(t, names, drain(t, acquire(t, ob, sqloutbox.SourceConfig{})))
+	})
+}
+
+// TestO2_NumbersGivenAgainBesideAnOpenTransaction: the row that was read last is gone, its number is
+// that of a transaction under way, and a higher number has committed. A read must not go past it.
+func TestO2_NumbersGivenAgainBesideAnOpenTransaction(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
+		db := sqltest.OpenMySQL(t, config, nil)
+		ob := newOutbox(t, db, dialect)
+		s := acquire(t, ob, sqloutbox.SourceConfig{})
+		commit(t, ob, message("k", "sent"))
+		require.Equal(t, []string{"sent"}, drain(t, s))
+		exec(t, db, "DELETE FROM leat_outbox WHERE seq > 0", setBack(dialect))
+		open(t, db, ob, message("slow", "late"))
+		commit(t, ob, message("k", "early"))
+		_, err := s.Read(t.Context(), 10)
+		requireUnusable(t, err, "has given out numbers again")
+	})
+}
+
+// TestO2_ErasedAfterItWasRead: what is erased of a person may be the row that a relay has read last. Its
+// number stays taken, and the relay goes on.
+func TestO2_ErasedAfterItWasRead(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
+		ob := newOutbox(t, db, dialect)
+		s := acquire(t, ob, sqloutbox.SourceConfig{})
+		commit(t, ob, message("person", "read"))
+		require.Equal(t, []string{"read"}, drain(t, s))
+		eraser, ok := ob.Admin().(driver.Eraser)
+		require.True(t, ok)
+		erased, err := eraser.Erase(t.Context(), driver.EraseRequest{Key: "person", Topic: "t", Actor: "ann", Reason: "asked for"})
+		require.NoError(t, err)
+		require.Len(t, erased.IDs, 1)
+		commit(t, ob, message("k", "next"))
+		require.Equal(t, []string{"next"}, drain(t, s))
 	})
 }
 

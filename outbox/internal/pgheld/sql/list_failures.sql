@@ -1,9 +1,11 @@
 -- What parked records have failed of, the newest hundred thousand of them. $2 topic (LIKE),
--- $3 limit. The pattern is that of admin.Fingerprint.
+-- $3 limit. A redrive counts attempts anew, and keeps the errors. The pattern is that of admin.Fingerprint.
 -- shows
-SELECT r.topic, r.kind, left(regexp_replace(r.text, '[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]*', '#', 'g'), 200), max(r.text), count(*), min(r.at), max(r.at)
+SELECT r.topic, r.kind, left(regexp_replace(r.text, '[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]*', '#', 'g'), 200), max(r.text), count(*), min(r.at), max(r.at),
+       count(*) FILTER (WHERE r.again)
 FROM (SELECT h.topic, coalesce(h.errors -> -1 ->> 'kind', '') AS kind,
-             coalesce(h.errors -> -1 ->> 'error', h.reason, '') AS text, h.held_at AS at
+             coalesce(h.errors -> -1 ->> 'error', h.reason, '') AS text, h.held_at AS at,
+             h.attempts < jsonb_array_length(h.errors) AS again
       FROM @{_held} h
       WHERE h.relay_group = $1 AND h.state <> 'wait' AND h.state = 'parked' AND ($2::text IS NULL OR h.topic LIKE $2)
       ORDER BY h.seq DESC

@@ -1,7 +1,7 @@
 -- What dead records have failed of, the newest hundred thousand of them. $2 topic (LIKE),
 -- $3 limit. The pattern is that of admin.Fingerprint.
 -- shows
-SELECT r.topic, r.kind, left(regexp_replace(r.text, '[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]*', '#', 'g'), 200), max(r.text), count(*), min(r.at), max(r.at)
+SELECT r.topic, r.kind, left(regexp_replace(r.text, '[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]*', '#', 'g'), 200), max(r.text), count(*), min(r.at), max(r.at), 0
 FROM (SELECT h.topic, coalesce(h.errors -> -1 ->> 'kind', '') AS kind,
              coalesce(h.errors -> -1 ->> 'error', h.reason, '') AS text, h.died_at AS at
       FROM @{_dead} h

@@ -7,7 +7,7 @@ WITH held AS MATERIALIZED (
     SELECT owner, owner ~ '/0[0-9]+$' AS marked,
            (extract(epoch FROM lease_until - clock_timestamp()) * 1000000.0)::bigint AS remaining
     FROM @{_leases}
-    WHERE relay_group = $1 AND slot = $2 AND owner IS NOT NULL AND lease_until > clock_timestamp()
+    WHERE relay_group = $1 AND slot = $2 AND owner IS NOT NULL AND clock_timestamp() BETWEEN lease_from AND lease_until
       AND NOT (CASE WHEN starts_with(owner, $3) THEN substr(owner, length($3) + 1)::bigint <= $4 ELSE false END)
       AND @{primary}
 )

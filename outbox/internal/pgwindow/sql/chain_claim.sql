@@ -1,16 +1,21 @@
--- Takes the lease of a slot of group $1 that is free, has run out, or is held by an
+-- Takes the lease of a slot of group $1 that is free, has run out, was given by a clock that has gone back
+-- since, or is held by an
 -- owner whose name is $3 and a number up to $5 that is none of $6 (earlier
 -- incarnations of the same reader, known to have ended; NULL: none). While the slots
 -- are changed, those that have come to the marker are not given out. In random
 -- order, so that replicas do not run into each other; SKIP LOCKED: a rival that is
--- claiming right now wins without a wait.
-UPDATE @{_leases}
-SET owner = $2, epoch = epoch + 1, lease_until = clock_timestamp() + $4::bigint::float8 * interval '1 microsecond'
+-- claiming right now wins without a wait. Notes by which topics the position of the slot was
+-- made, where that is not noted yet.
+UPDATE @{_leases} x
+SET topics = coalesce(topics, (SELECT g.topics FROM @{_groups} g WHERE g.relay_group = x.relay_group), '{*}'),
+    owner = $2, epoch = epoch + 1,
+    lease_from = clock_timestamp() - $4::bigint::float8 * interval '1 microsecond',
+    lease_until = clock_timestamp() + $4::bigint::float8 * interval '1 microsecond'
 WHERE (relay_group, slot) = (
     SELECT l.relay_group, l.slot
     FROM @{_leases} l JOIN @{_groups} g ON g.relay_group = l.relay_group
     WHERE l.relay_group = $1 AND l.slot < g.slots
-      AND (l.owner IS NULL OR l.lease_until <= clock_timestamp()
+      AND (l.owner IS NULL OR clock_timestamp() NOT BETWEEN l.lease_from AND l.lease_until
            OR CASE WHEN starts_with(l.owner, $3)
                    THEN substr(l.owner, length($3) + 1)::bigint <= $5
                         AND substr(l.owner, length($3) + 1)::bigint <> ALL ($6::bigint[]) END)
@@ -22,4 +27,4 @@ WHERE (relay_group, slot) = (
     ORDER BY random()
     LIMIT 1
     FOR UPDATE OF l SKIP LOCKED)
-RETURNING slot, epoch
+RETURNING slot, epoch, topics

@@ -20,7 +20,7 @@ WITH g AS (
     WHERE p.slots = g.next_slots
       AND NOT EXISTS (SELECT FROM @{_leases} l
                       WHERE l.relay_group = p.relay_group AND l.slot = p.slot
-                        AND l.owner IS NOT NULL AND l.lease_until > clock_timestamp())
+                        AND l.owner IS NOT NULL AND clock_timestamp() BETWEEN l.lease_from AND l.lease_until)
 ), done AS (
     UPDATE @{_groups} u
     SET slots = g.next_slots, next_slots = NULL
@@ -39,7 +39,7 @@ WITH g AS (
 ), removed AS (
     DELETE FROM @{_positions} p USING done WHERE p.relay_group = $1 AND p.slot >= done.now
 ), fenced AS (
-    UPDATE @{_leases} l SET owner = NULL, epoch = epoch + 1, lease_until = '-infinity'
+    UPDATE @{_leases} l SET owner = NULL, epoch = epoch + 1, lease_until = '-infinity', topics = NULL
     FROM done WHERE l.relay_group = $1
 )
 SELECT count(*) FROM done

@@ -5,10 +5,10 @@
 -- behind the look, never in a condition.
 WITH s AS MATERIALIZED (
     SELECT g.next_slots IS NOT NULL AS changing, l.owner,
-           (SELECT count(*) FROM @{_members} m WHERE m.relay_group = g.relay_group AND m.seen_until > clock_timestamp()) AS members,
-           CASE WHEN l.lease_until > clock_timestamp()
+           (SELECT count(*) FROM @{_members} m WHERE m.relay_group = g.relay_group AND clock_timestamp() BETWEEN m.seen_from AND m.seen_until) AS members,
+           CASE WHEN clock_timestamp() BETWEEN l.lease_from AND l.lease_until
                 THEN (extract(epoch FROM l.lease_until - clock_timestamp()) * 1000000.0)::bigint ELSE 0 END AS remaining,
-           l.owner IS NOT NULL AND l.lease_until > clock_timestamp()
+           l.owner IS NOT NULL AND clock_timestamp() BETWEEN l.lease_from AND l.lease_until
            AND NOT (CASE WHEN starts_with(l.owner, $2)
                          THEN substr(l.owner, length($2) + 1)::bigint <= $3
                               AND substr(l.owner, length($2) + 1)::bigint <> ALL ($4::bigint[]) ELSE false END) AS live,

@@ -1,5 +1,6 @@
 -- rev changes in every UPDATE of a relay: one that changes nothing would report no rows. It
 -- ascends, and only relays write it: a row that was put back from a copy has a lower one
--- than the relay has written since. The last two are owner and epoch of a holder that has died.
-UPDATE @{_groups} SET owner = ?, epoch = epoch + 1, lease_until = @{now} + ?, topics = ?, rev = rev + 1
-WHERE relay_group = ? AND (lease_until <= @{now} OR owner = ? AND epoch = ?)
+-- than the relay has written since. A lease counts while the clock is between its
+-- ends: one that lies ahead was given by a clock that has gone back. The last two are owner and epoch of a holder that has died.
+UPDATE @{_groups} SET owner = ?, epoch = epoch + 1, lease_from = @{now} - ?, lease_until = @{now} + ?, topics = ?, rev = rev + 1
+WHERE relay_group = ? AND (lease_until <= @{now} OR lease_from > @{now} OR owner = ? AND epoch = ?)

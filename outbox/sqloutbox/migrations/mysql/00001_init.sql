@@ -40,6 +40,7 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     relay_group VARBINARY(200) NOT NULL PRIMARY KEY,
     owner       VARBINARY(200) NOT NULL,
     epoch       BIGINT NOT NULL,
+    lease_from  BIGINT NOT NULL DEFAULT 0,
     lease_until BIGINT NOT NULL,
     rev         BIGINT NOT NULL,
     last        BIGINT NOT NULL,

@@ -24,6 +24,7 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     relay_group BLOB NOT NULL PRIMARY KEY,
     owner       BLOB NOT NULL,
     epoch       INTEGER NOT NULL,
+    lease_from  INTEGER NOT NULL DEFAULT 0,
     lease_until INTEGER NOT NULL,
     rev         INTEGER NOT NULL,
     last        INTEGER NOT NULL,

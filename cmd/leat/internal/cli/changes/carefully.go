@@ -1,0 +1,128 @@
+package changes
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/leat-go/leat/cmd/leat/internal/cli/command"
+	"github.com/leat-go/leat/cmd/leat/internal/show"
+	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// Carefully are the flags of redrives that do not try all at once.
+type Carefully struct {
+	Canary int `placeholder:"N" help:"So many records first, 1 to 1000: the others follow once these are sent, and stay where they are if one of them fails again. Defaults to all at once."`
+	Rate   int `placeholder:"N" help:"Records a second, 1 to 100000. Defaults to no bound."`
+}
+
+// Check refuses flags that do not go together.
+func (c Carefully) Check() error {
+	const mostCanaries = 1000
+	switch {
+	case c.Canary < 0 || c.Canary > mostCanaries:
+		return command.Usage("--canary", strconv.Itoa(c.Canary), "must be 1 to 1000")
+	case c.Rate < 0 || c.Rate > MostSelected:
+		return command.Usage("--rate", strconv.Itoa(c.Rate), "must be 1 to 100000")
+	default:
+		return nil
+	}
+}
+
+// chunk is how many records are changed at a time.
+func (c Carefully) chunk(most int) int {
+	if c.Rate > 0 {
+		return min(most, c.Rate)
+	}
+	return most
+}
+
+// pace waits before the next chunk.
+func (c Carefully) pace(ctx context.Context, done int) error {
+	if c.Rate == 0 || done == 0 {
+		return nil
+	}
+	return wait.For(ctx, time.Second)
+}
+
+// canary changes the first records, and waits until they have proved that the others can follow.
+func (c RecordChange) canary(planned int, done *admin.Changed) error {
+	if c.How.Canary == 0 {
+		return nil
+	}
+	changed, err := c.Do(min(c.How.Canary, planned), false)
+	done.Count, done.IDs = changed.Count, changed.IDs
+	if err != nil {
+		return err
+	}
+	if err := c.Proved(changed.IDs); err != nil {
+		return fmt.Errorf("%w; %s left as they were", err, show.Things(int64(max(planned-done.Count, 0)), c.Thing))
+	}
+	return nil
+}
+
+// canaryPatience is how long a canary may take until a relay has tried it.
+const canaryPatience = time.Minute
+
+// Proved waits until records that were redriven are sent, and returns an error if one has failed again,
+// or if no relay has tried it.
+func Proved(d *command.Deps, store admin.Outbox, group string, ids []string) error {
+	until := time.Now().Add(canaryPatience)
+	for _, id := range ids {
+		entries, err := store.Audit(d.Context, admin.AuditQuery{Group: group, Action: "redrive", ID: id, Newest: true, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(entries) == 0 {
+			return fmt.Errorf("%w: the audit has no redrive of %q", command.ErrNothing, id)
+		}
+		for {
+			sent, err := isSent(d, store, group, entries[0])
+			if err != nil {
+				return err
+			}
+			if sent {
+				break
+			}
+			if time.Now().After(until) {
+				return fmt.Errorf("the first record, %s, was not tried within %s: does a relay of group %s run, and its destination answer? (leat explain %s)", show.Cell(id), canaryPatience, show.Cell(group), show.Cell(id))
+			}
+			if err := wait.For(d.Context, 100*time.Millisecond); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// isSent reports whether a record that was redriven has left what is held, or fails if it is back.
+func isSent(d *command.Deps, store admin.Outbox, group string, redriven admin.AuditEntry) (bool, error) {
+	query := admin.HeldQuery{Group: group, After: redriven.Seq - 1, Limit: 1, OmitPayload: true}
+	for _, look := range []HeldLook{store.Held, store.Dead} {
+		rows, err := look(d.Context, query)
+		if err != nil {
+			return false, err
+		}
+		if len(rows) == 0 || rows[0].Seq != redriven.Seq {
+			continue
+		}
+		r := command.NewHeldRow(rows[0])
+		if rows[0].State == admin.HeldRetrying && rows[0].Attempts == 0 {
+			return false, nil // its turn comes
+		}
+		return false, fmt.Errorf("the first record, %s, failed again: %s", show.Cell(redriven.ID), show.Plain(r.Why()))
+	}
+	last, err := store.Audit(d.Context, admin.AuditQuery{Group: group, ID: redriven.ID, Newest: true, Limit: 1})
+	if err == nil && len(last) > 0 && last[0].Seq == redriven.Seq && last[0].Action == "skip" {
+		err = fmt.Errorf("the first record, %s, failed again, and was skipped: %s", show.Cell(redriven.ID), show.Plain(last[0].Reason))
+	}
+	return err == nil, err
+}
+
+// MostSelected is the largest limit of a request.
+const MostSelected = 100_000
+
+// HeldLook is Held or Dead of an outbox.
+type HeldLook func(ctx context.Context, q admin.HeldQuery) ([]admin.HeldRecord, error)

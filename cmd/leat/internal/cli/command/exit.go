@@ -1,0 +1,104 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/leat-go/leat/cmd/leat/internal/ask"
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
+	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	inboxdriver "github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// What a command exits with.
+const (
+	ExitDone        = 0
+	ExitFailed      = 1
+	ExitUsage       = 2
+	exitNothing     = 3
+	exitRefused     = 4
+	exitFindings    = 5
+	exitInterrupted = 130
+)
+
+var (
+	// ErrNothing is wrapped if what was asked for is not there.
+	ErrNothing = errors.New("nothing found")
+	// ErrFindings is returned if the command has printed what it found wrong.
+	ErrFindings = errors.New("findings")
+)
+
+// UsageError is something wrong with what was asked for.
+type UsageError struct{ Err error }
+
+func (e UsageError) Error() string { return e.Err.Error() }
+
+func (e UsageError) Unwrap() error { return e.Err }
+
+// Usage returns the error of a flag or variable and its value.
+func Usage(name, value, must string) error {
+	return UsageError{Err: fmt.Errorf("%s %q: %s", name, value, must)}
+}
+
+// Status tells err, and returns what it exits with.
+func Status(ctx context.Context, stderr io.Writer, err error) int {
+	code := exitStatus(ctx, err)
+	switch {
+	case code == ExitDone, errors.Is(err, ErrFindings):
+	case code == exitInterrupted:
+		_, _ = fmt.Fprintln(stderr, "leat: interrupted")
+	default:
+		text := strings.TrimPrefix(settings.Redact(err.Error()), "leat: ")
+		if errors.Is(err, outbox.ErrNotMigrated) {
+			text += " (leat migrate status, leat migrate up)"
+		}
+		_, _ = fmt.Fprintf(stderr, "leat: %s\n", text)
+	}
+	return code
+}
+
+func exitStatus(ctx context.Context, err error) int {
+	is := func(targets ...error) bool {
+		for _, target := range targets {
+			if errors.Is(err, target) {
+				return true
+			}
+		}
+		return false
+	}
+	if err == nil {
+		return ExitDone
+	}
+	if _, ok := errors.AsType[UsageError](err); ok {
+		return ExitUsage
+	}
+	if _, ok := errors.AsType[*settings.InvalidError](err); ok {
+		return ExitUsage
+	}
+	switch {
+	case is(ErrFindings):
+		return exitFindings
+	case ctx.Err() != nil && is(context.Canceled):
+		return exitInterrupted
+	case is(ErrNothing, admin.ErrNotParked, admin.ErrNoSuchGroup, inboxadmin.ErrUnknownConsumer):
+		return exitNothing
+	case is(driver.ErrLeaseHeld, admin.ErrGroupActive, admin.ErrBeingRetried, admin.ErrNotFirst, inboxdriver.ErrBusy, ErrBusy, ErrMoved, ask.ErrDeclined):
+		return exitRefused
+	case is(outbox.ErrInvalidConfig, admin.ErrInvalidRequest, ask.ErrNoTerminal):
+		return ExitUsage
+	default:
+		return ExitFailed
+	}
+}
+
+// ErrBusy is returned if a round could not do all.
+var ErrBusy = errors.New("producers held the log all the time, so that ranges are as they were: try again")
+
+// ErrMoved is returned if a key has another first record than the operator was shown.
+var ErrMoved = errors.New("the key has another first record by now")

@@ -1,0 +1,61 @@
+package command
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
+	"github.com/leat-go/leat/cmd/leat/internal/show"
+)
+
+// newPrinter prints as s says.
+func newPrinter(p Process, s settings.Settings) (*show.Printer, error) {
+	for _, choice := range Printing(s) {
+		if !slices.Contains(choice.Of, choice.Text.Value) {
+			return nil, Usage(choice.Text.From, choice.Text.Value, "must be "+strings.Join(choice.Of, ", "))
+		}
+	}
+	noColor, _ := p.LookupEnv("NO_COLOR")
+	dumb, _ := p.LookupEnv("TERM")
+	auto := terminal(p.Stdout) && noColor == "" && dumb != "dumb"
+	return &show.Printer{
+		Out: p.Stdout, Notes: p.Stderr, Format: show.Format(s.Output.Value), Times: show.Times(s.Time.Value),
+		Color: s.Color.Value == "always" || s.Color.Value == "auto" && auto,
+		Width: width(p.Stdout), Now: time.Now,
+	}, nil
+}
+
+// Choice is a setting with few values.
+type Choice struct {
+	Name string
+	Text settings.Text
+	Of   []string
+}
+
+// Printing returns the choices of how results are printed.
+func Printing(s settings.Settings) []Choice {
+	return []Choice{
+		{"output", s.Output, []string{"table", "json", "jsonl"}},
+		{"time", s.Time, []string{"relative", "utc", "local"}},
+		{"color", s.Color, []string{"auto", "always", "never"}},
+	}
+}
+
+// Paragraph prints text, in lines that fit if it goes to a terminal.
+func (d *Deps) Paragraph(text string) error {
+	if d.Width <= 0 {
+		return d.Line("%s", text)
+	}
+	return d.Lines(d.Wrap(text, "", "  "))
+}
+
+// Lines prints one line each.
+func (d *Deps) Lines(lines []string) error {
+	for _, line := range lines {
+		if err := d.Line("%s", line); err != nil {
+			return err
+		}
+	}
+	return nil
+}

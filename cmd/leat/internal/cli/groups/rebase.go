@@ -1,0 +1,164 @@
+package groups
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/leat-go/leat/cmd/leat/internal/ask"
+	"github.com/leat-go/leat/cmd/leat/internal/cli/command"
+	"github.com/leat-go/leat/cmd/leat/internal/open"
+	"github.com/leat-go/leat/cmd/leat/internal/show"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// Rebase is the command rebase.
+type Rebase struct {
+	command.Changing
+
+	Group        string `placeholder:"GROUP" help:"The group, whose relays are stopped, on PostgreSQL." predictor:"group"`
+	AllGroups    bool   `help:"All groups at once, whose relays are stopped, on MySQL, MariaDB and SQLite."`
+	KeepPosition bool   `help:"Keep the position, for a database that was moved by pg_upgrade."`
+	Start        string `placeholder:"WHERE" help:"Start over at oldest, now, or a time. What is sent again has the same ids."`
+}
+
+// rebaseRow is the JSON of a rebase.
+type rebaseRow struct {
+	DryRun       bool     `json:"dry_run"`
+	Group        string   `json:"group"`
+	KeepPosition bool     `json:"keep_position"`
+	Start        string   `json:"start,omitempty"`
+	Problems     []string `json:"problems"`
+	Sends        int64    `json:"sends"`
+	Repeats      int64    `json:"repeats"`
+	LeavesOut    int64    `json:"leaves_out"`
+	Adopts       int64    `json:"adopts"`
+}
+
+// Run rebases the group, or all of them.
+func (r *Rebase) Run(d *command.Deps) error {
+	db, err := d.OpenFor(open.Target{Group: r.Group})
+	if err != nil {
+		return err
+	}
+	if all, ok := db.(open.LogRebaser); ok {
+		return r.allGroups(d, db, all)
+	}
+	rebaser, err := command.Capable[open.Rebaser](d, db, nil, "rebase groups")
+	if err != nil {
+		return err
+	}
+	request, err := r.request(d)
+	if err != nil {
+		return err
+	}
+	store, err := db.Outbox()
+	if err != nil {
+		return err
+	}
+	row, err := r.look(d, store)
+	if err != nil {
+		return err
+	}
+	plan, err := rebaser.PlanRebase(d.Context, request)
+	if err != nil {
+		return err
+	}
+	row.Sends, row.Repeats, row.LeavesOut, row.Adopts = plan.Sends, plan.Repeats, plan.LeavesOut, plan.Adopts
+	if r.DryRun {
+		return row.print(d)
+	}
+	if err := d.Confirm(r.Changing, ask.Question{Text: row.sentence(), Name: r.Group}); err != nil {
+		return err
+	}
+	if err := d.Bar("rebasing", "", 0).Spin(func() error { return rebaser.Rebase(d.Context, request) }); err != nil {
+		return err
+	}
+	return row.print(d)
+}
+
+func (r *Rebase) request(d *command.Deps) (open.RebaseRequest, error) {
+	request := open.RebaseRequest{Group: r.Group, KeepPosition: r.KeepPosition, Oldest: r.Start == "oldest"}
+	if r.KeepPosition == (r.Start != "") {
+		return request, command.UsageError{Err: errors.New("give --keep-position, or --start oldest, now or a time")}
+	}
+	if r.Start != "" && r.Start != "oldest" && r.Start != "now" {
+		at, err := time.Parse(time.RFC3339, r.Start)
+		if err != nil {
+			return request, command.Usage("--start", r.Start, "must be oldest, now, or a time such as 2026-01-05T10:00:00Z")
+		}
+		request.At = at
+	}
+	if r.Group == "" || r.AllGroups {
+		return request, command.UsageError{Err: errors.New("give --group: on PostgreSQL each group is rebased by itself")}
+	}
+	by, err := d.By(r.Changing)
+	request.By = by
+	return request, err
+}
+
+// look refuses what the store would refuse, and tells what is wrong with the group.
+func (r *Rebase) look(d *command.Deps, store admin.Outbox) (rebaseRow, error) {
+	row := rebaseRow{DryRun: r.DryRun, Group: r.Group, KeepPosition: r.KeepPosition, Start: r.Start, Problems: []string{}}
+	if _, err := findGroup(d, store, r.Group); err != nil {
+		return row, err
+	}
+	stats, err := store.Stats(d.Context)
+	if err != nil {
+		return row, err
+	}
+	for _, g := range stats.Groups {
+		if g.Name != r.Group {
+			continue
+		}
+		if row.Problems, err = rebasable(g); err != nil {
+			return row, err
+		}
+	}
+	return row, nil
+}
+
+// rebasable refuses a group that a relay leads, and returns what is wrong with its slots.
+func rebasable(g admin.GroupStats) ([]string, error) {
+	problems := []string{}
+	for _, s := range g.Slots {
+		if s.LeaseLeft > 0 {
+			return nil, fmt.Errorf("%w: slot %d of group %s is led by %s: stop the relays of the group first",
+				driver.ErrLeaseHeld, s.Slot, show.Plain(g.Name), show.Plain(s.Owner))
+		}
+		if s.Problem != "" {
+			problems = append(problems, fmt.Sprintf("slot %d: %s", s.Slot, s.Problem))
+		}
+	}
+	return problems, nil
+}
+
+// wrong is a sentence of what is wrong with positions.
+func wrong(problems []string) string {
+	if len(problems) == 0 {
+		return "The positions fit the database: a rebase mends nothing."
+	}
+	return "What is wrong: " + show.Plain(strings.Join(problems, "; ")) + "."
+}
+
+func (r rebaseRow) sentence() string {
+	how := "start over at " + r.Start
+	if r.KeepPosition {
+		how = "keep its position"
+	}
+	amounts := fmt.Sprintf("It would send %s, of which it has settled %s before, and leave out %s that it has not settled.",
+		show.Things(r.Sends, "message"), show.Count(r.Repeats), show.Count(r.LeavesOut))
+	return fmt.Sprintf("Group %s would %s. %s %s", show.Plain(r.Group), how, amounts, wrong(r.Problems))
+}
+
+func (r rebaseRow) print(d *command.Deps) error {
+	if d.Format != show.Table {
+		return d.Document(r)
+	}
+	if r.DryRun {
+		return d.Line("%s", r.sentence())
+	}
+	return d.Line("Rebased group %s.", show.Plain(r.Group))
+}

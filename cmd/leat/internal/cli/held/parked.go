@@ -1,0 +1,191 @@
+// Package held has the commands about records that are set aside: parked, dead and delayed.
+package held
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/leat-go/leat/cmd/leat/internal/cli/changes"
+	"github.com/leat-go/leat/cmd/leat/internal/cli/command"
+	"github.com/leat-go/leat/cmd/leat/internal/show"
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// Parked are the commands about parked records.
+type Parked struct {
+	List    ParkedList   `cmd:"" help:"Parked records, and those that wait behind them."`
+	Keys    ParkedKeys   `cmd:"" help:"Keys that are parked, with what waits behind them."`
+	Errors  ParkedErrors `cmd:"" help:"What they have failed of, the most frequent first."`
+	Show    ParkedShow   `cmd:"" help:"One record, with payload and all errors."`
+	Redrive HeldRedrive  `cmd:"" help:"Try records again, in order and with the same ids."`
+	Skip    ParkedSkip   `cmd:"" help:"Drop the first record of a key, and go on with the next."`
+	Drop    HeldDrop     `cmd:"" help:"Drop records for good: they are never sent."`
+}
+
+// Dead are the commands about records that were given up.
+type Dead struct {
+	List    DeadList    `cmd:"" help:"Records that were given up."`
+	Errors  DeadErrors  `cmd:"" help:"What they have failed of, the most frequent first."`
+	Show    DeadShow    `cmd:"" help:"One record, with payload and all errors."`
+	Redrive DeadRedrive `cmd:"" help:"Try records again, with the same ids."`
+	Drop    DeadDrop    `cmd:"" help:"Drop records for good."`
+}
+
+// HeldFilter are the flags of lists of records.
+type HeldFilter struct {
+	Group string `default:"default" placeholder:"GROUP" help:"Relay group." predictor:"group"`
+	Topic string `placeholder:"PATTERN" help:"Topics, * stands for any characters." predictor:"topic"`
+}
+
+// ParkedList is parked list.
+type ParkedList struct {
+	HeldFilter
+	command.Paging
+
+	Key      string `placeholder:"KEY" help:"Records of this key."`
+	Retrying bool   `help:"Records that are tried again, instead of parked ones."`
+}
+
+// Run lists.
+func (p *ParkedList) Run(d *command.Deps) error {
+	store, err := d.Store(p.Group)
+	if err != nil {
+		return err
+	}
+	query := admin.HeldQuery{Group: p.Group, Topic: p.Topic, Key: p.Key, State: admin.HeldParked, OmitPayload: true}
+	empty := "No record is parked."
+	if p.Retrying {
+		query.State, empty = admin.HeldRetrying, "No record is tried again."
+	}
+	return command.Pages(d, p.Paging, command.HeldList(empty), heldPage(d, query, store, store.Held))
+}
+
+// DeadList is dead list.
+type DeadList struct {
+	HeldFilter
+	command.Paging
+
+	Key string `placeholder:"KEY" help:"Records of this key."`
+}
+
+// Run lists.
+func (p *DeadList) Run(d *command.Deps) error {
+	store, err := d.Store(p.Group)
+	if err != nil {
+		return err
+	}
+	query := admin.HeldQuery{Group: p.Group, Topic: p.Topic, Key: p.Key, OmitPayload: true}
+	return command.Pages(d, p.Paging, command.HeldList("No record is dead."), heldPage(d, query, store, store.Dead))
+}
+
+func heldPage(d *command.Deps, query admin.HeldQuery, store admin.Outbox, ask changes.HeldLook) command.Page[command.HeldRow] {
+	return command.Numbered(func(after int64, limit int) ([]admin.HeldRecord, error) {
+		if err := d.Known(store, query.Group, query.State == ""); err != nil { // of dead records, which have no state
+			return nil, err
+		}
+		query.After, query.Limit = after, limit
+		return ask(d.Context, query)
+	}, func(r admin.HeldRecord) int64 { return r.Seq }, command.NewHeldRow)
+}
+
+// ParkedKeys is parked keys.
+type ParkedKeys struct {
+	HeldFilter
+	command.Paging
+}
+
+// keyRow is the JSON of a parked key.
+type keyRow struct {
+	Topic     string    `json:"topic"`
+	Key       string    `json:"key,omitempty"`
+	Seq       int64     `json:"seq"`
+	ID        string    `json:"id"`
+	Records   int       `json:"records"`
+	Attempts  int       `json:"attempts"`
+	Reason    string    `json:"reason"`
+	LastError string    `json:"last_error,omitempty"`
+	LastKind  string    `json:"last_kind,omitempty"`
+	Since     time.Time `json:"since"`
+}
+
+// Run lists.
+func (p *ParkedKeys) Run(d *command.Deps) error {
+	store, err := d.Store(p.Group)
+	if err != nil {
+		return err
+	}
+	list := show.List[keyRow]{Name: "keys", Empty: "No key is parked.", Columns: []show.Column[keyRow]{
+		command.TextColumn("TOPIC", func(k keyRow) string { return k.Topic }),
+		command.TextColumn("KEY", func(k keyRow) string { return k.Key }),
+		command.CountColumn("RECORDS", func(k keyRow) int64 { return int64(k.Records) }),
+		command.CountColumn("ATTEMPTS", func(k keyRow) int64 { return int64(k.Attempts) }),
+		command.TextColumn("KIND", func(k keyRow) string { return k.LastKind }),
+		command.TimeColumn("SINCE", func(k keyRow) time.Time { return k.Since }),
+		command.TextColumn("FIRST ID", func(k keyRow) string { return k.ID }),
+		command.TextColumn("REASON", func(k keyRow) string { return k.Reason }),
+	}}
+	return command.Pages(d, p.Paging, list, command.Numbered(func(after int64, limit int) ([]admin.ParkedKey, error) {
+		if err := d.Known(store, p.Group, false); err != nil {
+			return nil, err
+		}
+		return store.ParkedKeys(d.Context, admin.KeysQuery{Group: p.Group, Topic: p.Topic, After: after, Limit: limit})
+	}, func(k admin.ParkedKey) int64 { return k.Seq }, func(k admin.ParkedKey) keyRow {
+		return keyRow{k.Key.Topic, k.Key.Key, k.Seq, k.ID, k.Records, k.Attempts, k.Reason, k.LastError, k.LastKind, command.UTC(k.Since)}
+	}))
+}
+
+// errorsRow is the JSON of a way in which records have failed.
+type errorsRow struct {
+	Topic       string    `json:"topic"`
+	Kind        string    `json:"kind,omitempty"`
+	Records     int       `json:"records"`
+	First       time.Time `json:"first"`
+	Last        time.Time `json:"last"`
+	Fingerprint string    `json:"fingerprint"`
+	Example     string    `json:"example"`
+}
+
+func printErrors(d *command.Deps, query admin.FailuresQuery) error {
+	if query.Limit < 1 || query.Limit > 1000 {
+		return command.Usage("--limit", strconv.Itoa(query.Limit), "must be 1 to 1000")
+	}
+	store, err := d.StoreWith(query.Group, query.Dead)
+	if err != nil {
+		return err
+	}
+	failures, err := store.Failures(d.Context, query)
+	if err != nil {
+		return err
+	}
+	list := show.List[errorsRow]{Name: "errors", Empty: "Nothing has failed.", Columns: []show.Column[errorsRow]{
+		command.CountColumn("RECORDS", func(e errorsRow) int64 { return int64(e.Records) }),
+		command.TextColumn("TOPIC", func(e errorsRow) string { return e.Topic }),
+		command.TextColumn("KIND", func(e errorsRow) string { return e.Kind }),
+		command.TimeColumn("FIRST", func(e errorsRow) time.Time { return e.First }),
+		command.TimeColumn("LAST", func(e errorsRow) time.Time { return e.Last }),
+		{Title: "FINGERPRINT", Cell: func(_ *show.Printer, e errorsRow) string { return show.Plain(e.Fingerprint) }},
+	}}
+	return list.Print(d.Printer, command.RowsOf(failures, func(f admin.FailureGroup) errorsRow {
+		return errorsRow{f.Topic, f.Kind, f.Records, command.UTC(f.First), command.UTC(f.Last), f.Fingerprint, f.Example}
+	}), "")
+}
+
+// ParkedErrors is parked errors.
+type ParkedErrors struct {
+	HeldFilter
+
+	Limit int `default:"100" placeholder:"N" help:"Rows, 1 to 1000."`
+}
+
+// Run lists.
+func (p *ParkedErrors) Run(d *command.Deps) error {
+	return printErrors(d, admin.FailuresQuery{Group: p.Group, Topic: p.Topic, Limit: p.Limit})
+}
+
+// DeadErrors is dead errors.
+type DeadErrors ParkedErrors
+
+// Run lists.
+func (p *DeadErrors) Run(d *command.Deps) error {
+	return printErrors(d, admin.FailuresQuery{Group: p.Group, Topic: p.Topic, Limit: p.Limit, Dead: true})
+}

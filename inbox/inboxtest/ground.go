@@ -1,0 +1,125 @@
+package inboxtest
+
+import (
+	"context"
+	"errors"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/basis"
+	"github.com/leat-go/leat/internal/fail"
+)
+
+// Mover is implemented by a Subject that can move the ground under what its inboxes, or caches
+// in front of them, remember.
+type Mover interface {
+	// Ground returns which store it is in the table of package internal/basis, and by the name of
+	// each fact there what changes it. What is remembered is lost.
+	Ground() (store string, moves map[string]func(ctx context.Context) error)
+}
+
+// groundMoves is a check in which a fact changes, and is compared at a place.
+type groundMoves struct {
+	fact  *basis.FactError
+	store basis.Store
+	place basis.Place
+}
+
+// groundOf are the checks of all facts of a store that a suite can change.
+func groundOf(store basis.Store) (all []groundMoves) {
+	for _, f := range basis.Facts() {
+		use, _ := f.In(store)
+		if use.Test != "" {
+			continue
+		}
+		for _, place := range use.At {
+			all = append(all, groundMoves{f, store, place})
+		}
+	}
+	return all
+}
+
+func (m groundMoves) name() string {
+	if m.place == basis.Begin {
+		return m.fact.Check(m.store) + "BetweenSessions"
+	}
+	return m.fact.Check(m.store) + "UnderASession"
+}
+
+// groundChecks check nothing on a Subject that is not a Mover, or whose store does not have
+// the fact.
+func groundChecks() (all []Check) {
+	for _, m := range groundOf(basis.Caches) {
+		all = append(all, Check{Name: m.name(), run: m.run})
+	}
+	return all
+}
+
+// run loses what was remembered: whoever remembers it must not be believed.
+func (m groundMoves) run(ctx context.Context, s Subject) {
+	mover, ok := s.(Mover)
+	if !ok {
+		return
+	}
+	store, moves := mover.Ground()
+	if basis.Store(store) != m.store {
+		return
+	}
+	move := moves[m.fact.Name]
+	if move == nil {
+		fail.With("the subject does not say what changes %s, which it has", m.fact.Name)
+	}
+	in := open(s)
+	fail.IfAny(
+		wantOutcome(ctx, in, "a", inbox.OutcomeCommitted, nil, writing(s, "a")),
+		wantOutcome(ctx, in, "a", inbox.OutcomeDuplicate, nil, writing(s, "too often")),
+	)
+	fail.If(move(ctx), "move the ground")
+	fail.IfAny(
+		wantOutcome(ctx, in, "a", inbox.OutcomeCommitted, nil, writing(s, "a again")),
+		wantOutcome(ctx, in, "a", inbox.OutcomeDuplicate, nil, writing(s, "too often")),
+		wantEffects(ctx, s, "a", "a again"),
+	)
+}
+
+// positionGroundChecks change what a log is to an inbox of positions.
+func positionGroundChecks() (all []positionCheck) {
+	for _, m := range groundOf(basis.Watermarks) {
+		all = append(all, positionCheck{Name: m.name(), run: m.runPositions})
+	}
+	return all
+}
+
+// logMoves are what changes a fact, by its name: in what a subscriber says of a partition and in
+// the position of a message.
+func logMoves() map[string]func(a *driver.Assignment, p *driver.Position) {
+	return map[string]func(a *driver.Assignment, p *driver.Position){
+		basis.ErrSourceChanged.Name: func(a *driver.Assignment, p *driver.Position) { a.Source, p.Source = madeAgain, madeAgain },
+		basis.ErrBeyondEnd.Name:     func(a *driver.Assignment, _ *driver.Position) { a.End = 0 },
+		basis.ErrGap.Name:           func(_ *driver.Assignment, p *driver.Position) { p.Offset, p.Prev = 2, 1 },
+	}
+}
+
+// runPositions expects the change to be refused, and nothing to have happened.
+func (m groundMoves) runPositions(ctx context.Context, s PositionSubject) {
+	move := logMoves()[m.fact.Name]
+	if move == nil {
+		fail.With("the suite does not know what changes %s", m.fact.Name)
+	}
+	in := openLog(s, consumer)
+	fail.IfAny(wantNext(ctx, in, wholeLog(3), 0), wantAt(ctx, s, in, inLog(0), inbox.OutcomeCommitted, nil))
+	a, p, sound := wholeLog(3), inLog(1), wholeLog(9)
+	sound.Partition, sound.From = 1, 7
+	move(&a, &p)
+	var err error
+	if m.place == basis.Begin {
+		_, err = openLog(s, consumer).Assigned(ctx, []driver.Assignment{sound, a})
+	} else {
+		_, err = processAt(ctx, in, p, func(ctx context.Context) error { return s.Write(ctx, "never") })
+	}
+	if !errors.Is(err, m.fact) {
+		fail.With("after %s has changed: error %w, want %w", m.fact.Name, orNone(err), m.fact)
+	}
+	sound.From = 2 // nothing is remembered of it yet
+	fail.IfAny(wantEffects(ctx, s, effectOf(0)), wantNext(ctx, in, sound, 2), wantNext(ctx, in, wholeLog(3), 1))
+}

@@ -1,0 +1,69 @@
+package basis
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/leat-go/leat/internal/topics"
+)
+
+// Topics is a change of the topics that a group reads.
+type Topics struct {
+	Group string
+	// Then and Now are patterns, nil for all topics.
+	Then, Now []string
+	// Left is how many messages wait that only Then wants.
+	Left int64
+	// Passed is how many of the newest messages the position has passed that only Now wants.
+	Passed int64
+}
+
+// SameTopics reports whether two lists of patterns are the same. nil stands for all topics.
+func SameTopics(a, b []string) bool { return slices.Equal(AllTopics(a), AllTopics(b)) }
+
+// AllTopics returns the patterns as they are compared: sorted, each once, and never nil.
+func AllTopics(patterns []string) []string {
+	if len(patterns) == 0 || slices.Contains(patterns, "*") {
+		return []string{"*"}
+	}
+	sorted := slices.Clone(patterns)
+	slices.Sort(sorted)
+	return slices.Compact(sorted)
+}
+
+// Leaves reports whether a message of topic is of those that Left counts.
+func (c *Topics) Leaves(topic string) bool {
+	return topics.MatchAny(c.Then, topic) && !topics.MatchAny(c.Now, topic)
+}
+
+// Passes reports whether a message of topic is of those that Passed counts.
+func (c *Topics) Passes(topic string) bool {
+	return topics.MatchAny(c.Now, topic) && !topics.MatchAny(c.Then, topic)
+}
+
+// Err refuses a change that leaves messages behind.
+func (c *Topics) Err() error {
+	if c.Left == 0 {
+		return nil
+	}
+	return Refuse(ErrOtherTopics, fmt.Sprintf("group %.100q read %.100q and is to read %.100q: %d wait", c.Group, AllTopics(c.Then), AllTopics(c.Now), c.Left))
+}
+
+// Log notes a change that was made.
+func (c *Topics) Log(ctx context.Context, log *slog.Logger) {
+	group, reads, former := slog.String("group", c.Group), slog.Any("reads", AllTopics(c.Now)), slog.Any("former", AllTopics(c.Then))
+	if c.Passed == 0 {
+		log.LogAttrs(ctx, slog.LevelInfo, "the group reads other topics from now on", group, reads, former)
+		return
+	}
+	log.LogAttrs(ctx, slog.LevelWarn, "the group reads other topics from now on; what it has passed of them is only sent by leat replay",
+		group, reads, former, slog.Int64("passed", c.Passed))
+}
+
+// LogStandby notes at a start that the relays which lead the group read other topics.
+func (c *Topics) LogStandby(ctx context.Context, log *slog.Logger) {
+	log.LogAttrs(ctx, slog.LevelWarn, "the relays that lead the group read other topics, which count until they stop",
+		slog.String("group", c.Group), slog.Any("reads", AllTopics(c.Now)), slog.Any("former", AllTopics(c.Then)))
+}

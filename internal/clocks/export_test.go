@@ -1,0 +1,4 @@
+package clocks
+
+// Came is what Come is made of.
+var Came = came

@@ -1,0 +1,28 @@
+package heldqueue
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// Hasten makes due at most limit rows that are to be retried, but not within a time: their time was set by a clock that was
+// ahead. It returns their number.
+func Hasten(ctx context.Context, tx Tx, within time.Duration, limit int) (n int, err error) {
+	rows, err := Far(ctx, tx, within)
+	rows = rows[:min(len(rows), limit)]
+	for i := range rows {
+		rows[i].Next = tx.Now()
+	}
+	if err == nil {
+		err = store(rows, func(rows []Row) error { return tx.Update(ctx, rows) })
+	}
+	return len(rows), err
+}
+
+// Far returns the rows that Hasten would make due.
+func Far(ctx context.Context, r Reader, within time.Duration) ([]Row, error) {
+	rows, err := r.Select(ctx, Query{In: []State{Retry}})
+	by := r.Now().Add(within)
+	return slices.DeleteFunc(rows, func(row Row) bool { return !row.Next.After(by) }), err
+}

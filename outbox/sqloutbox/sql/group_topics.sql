@@ -1,0 +1,1 @@
+UPDATE @{_groups} SET topics = ? WHERE relay_group = ?
