@@ -65,15 +65,20 @@ func openServer(tb testing.TB, dialect outbox.Dialect, server testenv.MySQLServe
 	}
 }
 
+// openSQLite opens a file in which a delivery gives up sooner than the suite, and later than a
+// handler takes.
 func openSQLite(tb testing.TB, _ map[string]string) *database {
+	tb.Helper()
+	return openFile(tb, url.Values{"_pragma": {"busy_timeout(500)", "journal_mode(WAL)", "synchronous(FULL)"}})
+}
+
+func openFile(tb testing.TB, with url.Values) *database {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "leat.db")
 	commits := &sqltest.Commits{}
-	// A delivery gives up sooner than the suite, and later than a handler takes.
-	patience := url.Values{"_pragma": {"busy_timeout(500)", "journal_mode(WAL)", "synchronous(FULL)"}}
 	return &database{
 		dialect: outbox.SQLite, commits: commits, look: sqltest.OpenSQLite(tb, path, nil),
-		db: pool(tb, sql.OpenDB(commits.Connector(sqltest.SQLiteConnector(path, patience)))),
+		db: pool(tb, sql.OpenDB(commits.Connector(sqltest.SQLiteConnector(path, with)))),
 	}
 }
 
