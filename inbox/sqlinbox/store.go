@@ -190,13 +190,8 @@ func (s *store) unclaimed(ctx context.Context, number int64, r row) (driver.Stat
 	return driver.Busy, nil
 }
 
-// Conflict implements driver.Classifier. MariaDB's 1020 says that a row has changed since
-// the transaction began to look. SQLITE_BUSY is none: the driver has waited already.
-func (s *store) Conflict(err error) bool {
-	const changedSince = 1020
-	number := sqldialect.Number(err)
-	return number == sqldialect.Deadlock || number == changedSince
-}
+// Conflict implements driver.Classifier.
+func (s *store) Conflict(err error) bool { return sqldialect.Conflict(err) }
 
 // Outage implements driver.Classifier.
 func (s *store) Outage(err error) bool { return sqldialect.Outage(err) }
