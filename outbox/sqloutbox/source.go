@@ -111,8 +111,9 @@ func (s *source) LogValue() slog.Value {
 // written, a pool of fewer than four connections, a log that was truncated or replaced
 // (Outbox.Rebase), a position ahead of the log, and a new group that nobody has told where
 // it starts. On MySQL and MariaDB also a connection that reaches several servers (a
-// read/write splitter), a server that applies what another one has written, tables that
-// are not InnoDB's, auto_increment_increment other than 1, a binary log of statements,
+// read/write splitter), a server that applies what another one has written, a member of a
+// cluster with several writers, one that gives out a row which another transaction has
+// locked, tables that are not InnoDB's, auto_increment_increment other than 1, a binary log of statements,
 // lock rows that are missing, and a max_allowed_packet too small for
 // Config.MaxPayloadBytes; on SQLite a database in memory and transactions that do not lock
 // as they begin.

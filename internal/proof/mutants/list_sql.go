@@ -113,19 +113,19 @@ func sqlReadMutants() []Mutant {
 			Name: "sql-gaps-are-read-first", Breaks: []string{"O5"},
 			Change: "what was missing is read before what is new",
 			File:   folder + "/read.go",
-			Old: `	fresh, err := l.ReadRows(ctx, q, limit, l.SQL["page_new"], at.Last, limit)
+			Old: `	fresh, err := l.ReadRows(ctx, q, limit, l.SQL["page_new"], server, at.Last, limit)
 	if err != nil || len(at.Gaps) == 0 {
 		return fresh, err
 	}
-	late, err := l.readMissing(ctx, q, at.Gaps, limit)
+	late, err := l.readMissing(ctx, q, server, at.Gaps, limit)
 	if err != nil {
 		return RawPage{}, err
 	}`,
-			New: `	late, err := l.readMissing(ctx, q, at.Gaps, limit)
+			New: `	late, err := l.readMissing(ctx, q, server, at.Gaps, limit)
 	if err != nil {
 		return RawPage{}, err
 	}
-	fresh, err := l.ReadRows(ctx, q, limit, l.SQL["page_new"], at.Last, limit)
+	fresh, err := l.ReadRows(ctx, q, limit, l.SQL["page_new"], server, at.Last, limit)
 	if err != nil || len(at.Gaps) == 0 {
 		return fresh, err
 	}`,
@@ -154,6 +154,22 @@ func sqlReadMutants() []Mutant {
 			Old:     `	if len(servers) > 1 {`,
 			New:     `	if len(servers) > 2 {`,
 			Package: sqlTests, Test: "TestR14_SplitterIsRefused", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-any-server-answers-a-page", Breaks: []string{"R14", "O5"},
+			Change:  "a statement of a page does not compare the server that answers it",
+			File:    folder + "/session.go",
+			Old:     `s.log.readPage(ctx, conn, s.server, at.Position, limit)`,
+			New:     `s.log.readPage(ctx, conn, "", at.Position, limit)`,
+			Package: sqlTests, Test: "TestR14_PageOfAnotherServer", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-looks-are-read-only", Breaks: []string{"R14"},
+			Change:  "a look is a READ ONLY transaction, which splitters send to a replica",
+			File:    "internal/sqlstore/store.go",
+			Old:     `	opts.ReadOnly = s.Dialect.OneWriter`,
+			New:     `	opts.ReadOnly = true`,
+			Package: sqlInboxTests, Test: "TestR14_LooksOfAnInbox", Needs: MariaDB,
 		},
 		{
 			Name: "sql-an-odd-shard-closes-a-gap", Breaks: []string{"O2"},

@@ -62,11 +62,28 @@ func (s *session) begin(ctx context.Context) error {
 	err := s.writing.Open(ctx, s.log.Store)
 	if err == nil {
 		err = s.writing.Use(ctx, func(conn *sql.Conn) (err error) {
-			s.owner, err = s.lock(ctx, conn)
-			return err
+			return s.log.within(ctx, conn, func(q sqlstore.Querier) error {
+				s.owner, err = s.lock(ctx, q)
+				return err
+			})
 		})
 	}
 	return err
+}
+
+// within runs a look that decides on a connection of a session: in a transaction, which
+// read/write splitters send to the primary (rule R14). On SQLite there is nothing to split, and a
+// transaction would wait for the writer.
+func (l *Log) within(ctx context.Context, conn *sql.Conn, look func(q sqlstore.Querier) error) error {
+	if l.Dialect.OneWriter {
+		return look(conn)
+	}
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	return look(tx)
 }
 
 // open takes the session's other connection.
@@ -80,7 +97,9 @@ func (s *session) open(ctx context.Context) error {
 	}
 	if err == nil && !s.log.Dialect.OneWriter {
 		err = s.writing.Use(ctx, func(conn *sql.Conn) error {
-			return conn.QueryRowContext(ctx, s.log.SQL["needs_fence"]).Scan(&s.fence)
+			return s.log.within(ctx, conn, func(q sqlstore.Querier) error {
+				return q.QueryRowContext(ctx, s.log.SQL["needs_fence"]).Scan(&s.fence, &s.server)
+			})
 		})
 	}
 	return err
@@ -174,7 +193,7 @@ func (l *Log) take(
 		if g, err = l.Group(ctx, tx, "group", r.Group); err != nil {
 			return err
 		}
-		now, err := l.state(ctx, tx, g.At.Last)
+		now, err := l.state(ctx, tx, "", g.At.Last)
 		if err != nil {
 			return err
 		}

@@ -26,9 +26,10 @@ type state struct {
 	found       bool   // the row is there
 }
 
-func (l *Log) state(ctx context.Context, q sqlstore.Querier, n int64) (s state, err error) {
+// state fails if another server than server answers; an empty server is not compared.
+func (l *Log) state(ctx context.Context, q sqlstore.Querier, server string, n int64) (s state, err error) {
 	var mark, life []byte
-	err = q.QueryRowContext(ctx, l.SQL["life"], markNumber, n, n).Scan(&mark, &life, &s.floor, &s.id, &s.found, &s.last)
+	err = q.QueryRowContext(ctx, l.SQL["life"], markNumber, n, n, server).Scan(&mark, &life, &s.floor, &s.id, &s.found, &s.last)
 	if sqlstore.IsNoRows(err) {
 		err = ErrNoMeta
 	}
@@ -51,7 +52,7 @@ func (s *state) check(life string, at Position) error {
 
 // Life returns the name of the log's life. It refuses a log that has begun anew.
 func (l *Log) Life(ctx context.Context, q sqlstore.Querier) (string, error) {
-	s, err := l.state(ctx, q, 0)
+	s, err := l.state(ctx, q, "", 0)
 	if err == nil {
 		err = s.check(s.life, Position{})
 	}
@@ -60,7 +61,7 @@ func (l *Log) Life(ctx context.Context, q sqlstore.Querier) (string, error) {
 
 // CheckPosition refuses a position that is not of the log's life, or ahead of it.
 func (l *Log) CheckPosition(ctx context.Context, q sqlstore.Querier, at Position) error {
-	s, err := l.state(ctx, q, 0)
+	s, err := l.state(ctx, q, "", 0)
 	if err == nil {
 		err = s.check(s.life, at)
 	}
@@ -81,7 +82,7 @@ func (s *state) isAnother(at place) bool {
 // that was put back has the same name: the row that was read last is another one then, if
 // its number was given out again.
 func (s *session) checkLife(ctx context.Context, q sqlstore.Querier, at place) error {
-	now, err := s.log.state(ctx, q, at.Last)
+	now, err := s.log.state(ctx, q, s.server, at.Last)
 	if err == nil {
 		err = now.check(s.life, at.Position)
 	}
@@ -94,7 +95,7 @@ func (s *session) checkLife(ctx context.Context, q sqlstore.Querier, at place) e
 // NewLife gives the log a name that it has not had, and lets the floor begin anew if the
 // numbers have. The caller holds the lock of the floor. It returns the floor.
 func (l *Log) NewLife(ctx context.Context, q sqlstore.Querier, name string) (floor int64, err error) {
-	s, err := l.state(ctx, q, 0)
+	s, err := l.state(ctx, q, "", 0)
 	if err != nil {
 		return 0, err
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -156,4 +157,17 @@ func TestCheckRefusesABinaryLogOfStatements(t *testing.T) {
 			require.ErrorContains(t, err, "1665")
 		})
 	}
+}
+
+// TestO5_ServerThatLocksNothing: a server that takes FOR UPDATE SKIP LOCKED, and locks nothing, is
+// refused by what it does. One whose rows may not be locked by this user is not.
+func TestO5_ServerThatLocksNothing(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
+		newOutbox(t, sqltest.OpenMySQL(t, config, nil), dialect)
+		db := sqltest.OpenRewritten(t, config, func(query string) string { return strings.ReplaceAll(query, "FOR UPDATE SKIP LOCKED", "") })
+		requireUnusable(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "must pass over locked rows")
+		db = sqltest.OpenRewritten(t, config, func(query string) string { return strings.ReplaceAll(query, "= -1 FOR UPDATE", "= -1 FOR NOTHING") })
+		require.NoError(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}))
+	})
 }

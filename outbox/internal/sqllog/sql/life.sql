@@ -3,4 +3,4 @@
 SELECT (SELECT id FROM @{} WHERE seq = ?), instance, floor,
        (SELECT id FROM @{} WHERE seq = ?), EXISTS (SELECT 1 FROM @{} WHERE seq = ?),
        COALESCE((SELECT seq FROM @{} WHERE seq > 0 ORDER BY seq DESC LIMIT 1), 0)
-FROM @{_meta} WHERE only_row = 1
+FROM @{_meta} WHERE only_row = 1 AND @{same_server}
