@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -170,7 +171,7 @@ func readPacket(from io.Reader) ([]byte, error) {
 	_, err := io.ReadFull(from, packet[len(header):])
 	if err == nil && n == largestPacket { // a command of several packets
 		rest, err := readPacket(from)
-		return append(packet, rest...), err
+		return slices.Concat(packet, rest), err
 	}
 	return packet, err
 }

@@ -110,7 +110,7 @@ func TestErrorsAreToldApart(t *testing.T) {
 		{fmt.Errorf("x: %w", &typed{6, "database table is locked"}), 6, true, false},
 		{&typed{8, "attempt to write a readonly database"}, 8, false, false},
 		{&typed{1, "SQL logic error: no such table: box"}, 1, false, true},
-		{errors.New("Error 3101 (40000): Plugin instructed the server to rollback the current transaction."), 3101, false, false},
+		{errors.New("Error 3101 (40000): Plugin instructed the server to rollback the current transaction"), 3101, false, false},
 		{errors.New("Error 1180 (HY000): Got error 149 - 'Lock deadlock; Retry transaction' during COMMIT"), 1180, false, false},
 		{errors.New("Error 1020 (HY000): Record has changed since last read in table 'box'"), 1020, false, false},
 		{errors.New("Errors 1205"), 0, false, false},

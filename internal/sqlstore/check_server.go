@@ -98,8 +98,10 @@ const (
 	readUncommitted = "READ-UNCOMMITTED"
 	seesUncommitted = "must be higher: its sessions see what is not committed"
 	notReadOnly     = "must be OFF: the server must be one that can be written"
+)
 
-	// NotGalera and OnePrimary are why the members of a cluster are refused.
+// Why the members of a cluster are refused.
+const (
 	NotGalera  = "must be OFF: the nodes of a Galera cluster do not see each other's row locks, on which order and claims rest"
 	OnePrimary = "must be ON: the primaries of a group replication do not see each other's row locks, on which order and claims rest"
 )
