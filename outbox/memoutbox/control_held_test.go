@@ -33,6 +33,9 @@ func brokenHolders() []negative {
 			"O14_RetryAfterClockSetBack":       "hastened",
 			"Relay_O14_RetryAfterClockSetBack": "deadline exceeded",
 		}},
+		{"a verdict brings back what was dropped", revives, map[string]string{
+			"O6_RetriedIsChanged": "what was dropped while it was under way",
+		}},
 		{"the held keys are forgotten at a takeover", forgottenKeys, map[string]string{
 			"O6_ParkedIsNeverDue":               "held keys",
 			"Relay_O6_ParkedKeyWaitsForRedrive": "deadline exceeded",
@@ -215,6 +218,26 @@ func unfencedHold(c *control) {
 			s.ob.mu.Lock()
 			defer s.ob.mu.Unlock()
 			return s.hold(ctx, p, h)
+		}
+	})
+}
+
+// revives holds again what a verdict is about, as one does who stores it without a look.
+func revives(c *control) {
+	holder(c, func(s *session, c *controlSession) {
+		c.resolve = func(ctx context.Context, v []driver.Verdict) ([]driver.Key, error) {
+			s.ob.mu.Lock()
+			defer s.ob.mu.Unlock()
+			var page driver.Page
+			var again []driver.Holding
+			for i := range v {
+				if v[i].Fate == driver.FateRetry || v[i].Fate == driver.FatePark {
+					again = append(again, driver.Holding{Index: len(page.Records), Fate: v[i].Fate})
+					page.Records = append(page.Records, *v[i].Record)
+				}
+			}
+			free, err := s.resolve(ctx, v)
+			return free, errors.Join(err, s.hold(ctx, page, again))
 		}
 	})
 }

@@ -72,8 +72,6 @@ func dryRunChangesNothing(ctx context.Context, tr *trial) {
 	} {
 		fail.In(fmt.Sprintf("%s of %s", c.what, c.want), func() { s.tryThenChange(ctx, c.what, c.sel, ids[c.want]) })
 	}
-	_, err := s.change(ctx, "drop", admin.Selection{Topic: testTopic, Key: "m"}, true)
-	expectError("dry run of a drop of what is retried", err, admin.ErrBeingRetried)
 }
 
 // tryThenChange expects a dry run to change nothing, and the change to be what it said: of
@@ -124,10 +122,8 @@ func badRequestsAreRefused(ctx context.Context, tr *trial) {
 		{"redrive of no text", redrive(by(), admin.Selection{ID: "\xff"}), admin.ErrInvalidRequest},
 		{"redrive of a key that is not held", redrive(by(), admin.Selection{Topic: testTopic, Key: "none"}), admin.ErrNotParked},
 		{"redrive of an id that is not held", redrive(by(), admin.Selection{ID: "none"}), admin.ErrNotParked},
-		{"redrive of what is retried", redrive(by(), admin.Selection{Topic: testTopic, Key: "m"}), admin.ErrBeingRetried},
 		{"redrive by a filter that matches nothing", redrive(by(), admin.Selection{Topics: "none*"}), nil},
 		{"skip of a key that is not held", skip(by(), "none"), admin.ErrNotParked},
-		{"skip of what is retried", skip(by(), "m"), admin.ErrBeingRetried},
 		{"skip of no key", skip(by(), ""), admin.ErrInvalidRequest},
 		{"held of a state that there is not", look(s.op.Held(ctx, admin.HeldQuery{State: "lost"})), admin.ErrInvalidRequest},
 		{"held without end", look(s.op.Held(ctx, admin.HeldQuery{Limit: 1_000_000})), admin.ErrInvalidRequest},

@@ -88,7 +88,7 @@ func exitStatus(ctx context.Context, err error) int {
 		return exitInterrupted
 	case is(ErrNothing, admin.ErrNotParked, admin.ErrNoSuchGroup, inboxadmin.ErrUnknownConsumer):
 		return exitNothing
-	case is(driver.ErrLeaseHeld, admin.ErrGroupActive, admin.ErrBeingRetried, admin.ErrNotFirst, inboxdriver.ErrBusy, ErrBusy, ErrMoved, ask.ErrDeclined):
+	case is(driver.ErrLeaseHeld, admin.ErrGroupActive, inboxadmin.ErrBeingRetried, admin.ErrNotFirst, inboxdriver.ErrBusy, ErrBusy, ErrMoved, ask.ErrDeclined):
 		return exitRefused
 	case is(outbox.ErrInvalidConfig, admin.ErrInvalidRequest, ask.ErrNoTerminal):
 		return ExitUsage
