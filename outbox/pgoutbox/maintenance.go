@@ -226,6 +226,7 @@ func (r *round) all(ctx context.Context) error {
 		return describe(err)
 	}
 	r.sequence, r.last = facts.Sequence, facts.Last
+	r.clock.Number(r.last)
 	var errs []error
 	for _, step := range []struct {
 		name string

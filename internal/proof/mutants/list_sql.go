@@ -28,6 +28,22 @@ func sqlWriteMutants() []Mutant {
 			Package: sqlInboxTests, Test: "TestI7_ClockThatJumps", Needs: MySQL | MariaDB,
 		},
 		{
+			Name: "sql-a-clock-that-was-behind-exempts", Breaks: []string{"O2"},
+			Change:  "a group has fallen behind by messages that were enqueued a moment ago, by a clock that was behind",
+			File:    "outbox/sqloutbox/retention.go",
+			Old:     ` && seq <= m.clock.Younger(g.MaxLag)`,
+			New:     ``,
+			Package: sqlTests, Test: "TestO2_ClockThatWasBehind/lag",
+		},
+		{
+			Name: "sql-a-clock-that-was-behind-deletes", Breaks: []string{"O2"},
+			Change:  "rows go that were written a moment ago, by a clock that was behind",
+			File:    "outbox/sqloutbox/retention.go",
+			Old:     `min(old, m.clock.Younger(m.cfg.Retention))`,
+			New:     `min(old, math.MaxInt64)`,
+			Package: sqlTests, Test: "TestO2_ClockThatWasBehind/retention",
+		},
+		{
 			Name: "sql-history-goes-by-any-clock", Breaks: []string{"O2"},
 			Change:  "retention on MySQL believes a clock that is a month ahead",
 			File:    "outbox/sqloutbox/retention.go",
