@@ -240,6 +240,14 @@ func leaseMutants() []Mutant {
 			Package: "outbox/pgoutbox", Test: "TestConformance_Relay/Relay_O14_RetryAfterClockSetBack", Needs: Postgres,
 		},
 		{
+			Name: "retry-of-another-term", Breaks: []string{"O14"},
+			Change:  "what an earlier term has set aside is hastened at the beginning of a term only, when the clock may still be ahead",
+			File:    "outbox/relay/held_retry.go",
+			Old:     `if err := h.hastenOthers(work); err != nil {`,
+			New:     `if err := error(nil); err != nil {`,
+			Package: "outbox/relay", Test: "TestO14_WhatAnotherTermHasSetAsideIsHastened",
+		},
+		{
 			Name: "member-of-a-clock-ahead", Breaks: []string{"O14"},
 			Change:  "a relay that has said by a clock that was ahead that it lives counts until that time has come",
 			File:    "outbox/pgoutbox/sql/member_share.sql",
