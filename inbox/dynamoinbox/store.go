@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -65,6 +66,9 @@ func (s *store) Claim(ctx context.Context, id string) (driver.Unit, driver.Statu
 		return nil, driver.Duplicate, nil
 	}
 	now := time.Now()
+	if theirs, ok := middleware.GetServerTime(out.ResultMetadata); ok && theirs.After(now) {
+		now = theirs // DynamoDB deletes by its own clock, and ours may be behind
+	}
 	record := s.keyOf(id)
 	record[attrID] = &types.AttributeValueMemberB{Value: []byte(id)}
 	record[attrDone], record[attrExpires] = number(now.UnixMicro()), number(now.Add(s.cfg.Retention).Unix())
