@@ -20,6 +20,14 @@ func sqlWriteMutants() []Mutant {
 			Package: sqlInboxTests, Test: "TestMigrate_RefusesWhatIsLost",
 		},
 		{
+			Name: "sql-redriven-by-a-clock-ahead", Breaks: []string{"I4"},
+			Change:  "what was redriven by a clock that was ahead runs when that time has come",
+			File:    "inbox/sqlinbox/sql/redrive_hasten.sql",
+			Old:     `state = 'redrive' AND next_at >`,
+			New:     `state = 'parked' AND next_at >`,
+			Package: sqlInboxTests, Test: "TestI4_ClockSetBack/SQLite",
+		},
+		{
 			Name: "sql-inbox-forgets-by-any-clock", Breaks: []string{"I7"},
 			Change:  "maintenance of an inbox on MySQL believes a clock that is a month ahead",
 			File:    "inbox/sqlinbox/maintenance.go",
@@ -33,7 +41,7 @@ func sqlWriteMutants() []Mutant {
 			File:    "outbox/sqloutbox/retention.go",
 			Old:     ` && seq <= m.clock.Younger(g.MaxLag)`,
 			New:     ``,
-			Package: sqlTests, Test: "TestO2_ClockThatWasBehind/lag",
+			Package: sqlTests, Test: "TestO2_ClockThatWasBehind/lag/sqlite",
 		},
 		{
 			Name: "sql-a-clock-that-was-behind-deletes", Breaks: []string{"O2"},
@@ -41,7 +49,7 @@ func sqlWriteMutants() []Mutant {
 			File:    "outbox/sqloutbox/retention.go",
 			Old:     `min(old, m.clock.Younger(m.cfg.Retention))`,
 			New:     `min(old, math.MaxInt64)`,
-			Package: sqlTests, Test: "TestO2_ClockThatWasBehind/retention",
+			Package: sqlTests, Test: "TestO2_ClockThatWasBehind/retention/sqlite",
 		},
 		{
 			Name: "sql-history-goes-by-any-clock", Breaks: []string{"O2"},
