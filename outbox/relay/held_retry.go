@@ -146,10 +146,13 @@ func (h *heldRecords) hasten(work context.Context) error {
 	return nil
 }
 
+// hastenEvery is how often a relay looks whether it has to hasten what it does not know.
+const hastenEvery = 10 * time.Second
+
 // hastenOthers hastens again now and then, if anything is held: what an earlier term has set aside, this one does not know, and
 // the clock may have been ahead when it has begun.
 func (h *heldRecords) hastenOthers(work context.Context) error {
-	if time.Since(h.hastened) < recountEvery {
+	if time.Since(h.hastened) < hastenEvery {
 		return nil
 	}
 	h.hastened = time.Now()

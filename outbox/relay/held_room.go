@@ -8,7 +8,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// recountEvery is how often a relay asks how many records are held.
+// recountEvery is how often a relay that has reached MaxHeld asks how many records are
+// held.
 const recountEvery = 30 * time.Second
 
 // hasRoom reports whether another record can be set aside, if pending ones are besides
