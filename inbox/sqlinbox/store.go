@@ -37,6 +37,7 @@ var (
 	_ driver.Keeper         = (*store)(nil)
 	_ driver.Classifier     = (*store)(nil)
 	_ driver.BatchAttempter = (*store)(nil)
+	_ driver.IDNamer        = (*store)(nil)
 )
 
 // idBuckets is how many locks ids share, where there are more than one writer.

@@ -2,6 +2,7 @@ package basis
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 )
 
@@ -30,6 +31,10 @@ const (
 	Memory Store = "memory"
 	// Watermarks is pgwatermark.
 	Watermarks Store = "offsets of an inbox in PostgreSQL"
+	// Inboxes are those that remember ids.
+	Inboxes Store = "inboxes that remember ids"
+	// Records are those of dedupe.
+	Records Store = "records of dedupe"
 	// Caches are those of twotier, in front of pginbox.
 	Caches Store = "caches in front of an inbox in PostgreSQL"
 )
@@ -180,12 +185,47 @@ var ErrOtherTopics = &FactError{
 	},
 }
 
+// ErrRenamed is a group whose position has gone on under another name: one that began anew would
+// send again, or leave out.
+var ErrRenamed = &FactError{
+	Name: "Group", Class: Meaning,
+	Says: "the group has another name now",
+	Do:   "let Group be that name, or one that no group has had",
+	Uses: []Use{
+		{PostgreSQL, "the group that has the name now", "`SourceConfig.Group`", []Place{Begin}, "O2_RenamedGroupGoesOn"},
+		{SQL, "the group that has the name now", "`SourceConfig.Group`", []Place{Begin}, "O2_RenamedGroupGoesOn"},
+		{Memory, "the outbox", "`SourceConfig.Group`", []Place{Begin}, "O2_RenamedGroupGoesOn"},
+	},
+}
+
+// ErrOtherIDs is a consumer whose ids come from another source than those that are remembered.
+var ErrOtherIDs = &FactError{
+	Name: "IDs", Class: Meaning,
+	Says: "ids come from another source than those that are remembered, so that what was processed would run again",
+	Do: "let IDFrom be the former source for as long as messages that were processed can come again, or give the consumer another name, under which all of them are new; " +
+		"if the ids are the same, let IDFrom have the former Name",
+	Uses: []Use{
+		{Inboxes, "the consumer", "`IDFrom.Name`", []Place{Begin}, ""},
+		{Records, "a record of the consumer", "`IDFrom.Name`", []Place{Begin, Claim}, "TestD3_OtherIDs"},
+	},
+}
+
+// OtherIDs refuses ids of another source. How many are remembered is not known if remembered
+// is negative.
+func OtherIDs(then, now string, remembered int64) error {
+	what := fmt.Sprintf("the source was %.200q and is %.200q", then, now)
+	if remembered >= 0 {
+		what = fmt.Sprintf("%s: %d or more are remembered", what, remembered)
+	}
+	return Refuse(ErrOtherIDs, what)
+}
+
 // Facts returns all facts.
 func Facts() []*FactError {
 	return []*FactError{
 		ErrOtherCluster, ErrLogRestarted, ErrWentBack, ErrNumberedTwice, ErrBehindSink, ErrSinkWentBack, ErrSubscribed,
 		ErrSourceChanged, ErrBeyondEnd, ErrMissing, ErrGap,
-		ErrOtherHistory, ErrOtherTopics,
+		ErrOtherHistory, ErrOtherTopics, ErrRenamed, ErrOtherIDs,
 	}
 }
 
@@ -201,7 +241,7 @@ func Find(text string) (*FactError, bool) {
 
 // Check returns what the suites' checks of the fact are called in a store, before the place.
 func (f *FactError) Check(s Store) string {
-	rule := cmp.Or(map[Store]string{Watermarks: "I8", Caches: "I9"}[s], "O2")
+	rule := cmp.Or(map[Store]string{Watermarks: "I8", Caches: "I9", Inboxes: "I1"}[s], "O2")
 	return rule + "_Moved" + f.Name
 }
 
