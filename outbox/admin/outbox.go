@@ -69,6 +69,15 @@ type Manager interface {
 	// one of its relays holds a lease.
 	RemoveGroup(ctx context.Context, req GroupRequest) (Changed, error)
 
+	// RenameGroup lets a group go on under another name: its position, its held and its dead
+	// records, its greatest lag and what is paused of it. Changed is about the held records, and
+	// Unread about the messages that it has not settled. A relay that is started with the former
+	// name is refused from then on. The audit keeps the former name in its earlier entries. A
+	// transactional sink knows the former name only: start once with relay.Config.AdoptPosition.
+	// ErrInvalidRequest, also if there is a group of the new name; ErrNoSuchGroup, or
+	// ErrGroupActive while one of its relays holds a lease.
+	RenameGroup(ctx context.Context, req GroupRequest) (Changed, error)
+
 	// SetMaxLag sets the greatest lag of a group. ErrInvalidRequest, ErrNoSuchGroup.
 	SetMaxLag(ctx context.Context, req MaxLagRequest) error
 

@@ -75,8 +75,8 @@ type Changed struct {
 	// Count is the number of records, IDs are their ids, ascending in Seq.
 	Count int
 	IDs   []string
-	// Unread is, of RemoveGroup and SetTopics, the number of messages that the group has not
-	// settled and never sends. Held records are not among them.
+	// Unread is the number of messages that a group has not settled: after RemoveGroup and
+	// SetTopics it never sends them. Held records are not among them.
 	Unread int64
 	// Keys is how many keys the records have. Those without a key are not among them.
 	Keys int

@@ -107,6 +107,18 @@ func brokenAdmins() []adminNegative {
 	}
 }
 
+// brokenRenames are the ways of beginning anew with a group that is renamed.
+func brokenRenames() []adminNegative {
+	return []adminNegative{
+		{"a renamed group begins anew", func(c *control) outboxtest.Subject { return anew{c} }, map[string]string{
+			"O2_RenamedGroupGoesOn": "the renamed group",
+		}},
+		{"the former name of a group begins anew", func(c *control) outboxtest.Subject { return nameless{c} }, map[string]string{
+			"O2_RenamedGroupGoesOn": "acquire of a group that has another name",
+		}},
+	}
+}
+
 // blindAdmins hide from operators what they must know.
 func blindAdmins() []adminNegative {
 	return []adminNegative{
@@ -136,7 +148,7 @@ func blindAdmins() []adminNegative {
 
 func TestNegativeControls_Admin(t *testing.T) {
 	t.Parallel()
-	for _, n := range append(brokenAdmins(), blindAdmins()...) {
+	for _, n := range slices.Concat(brokenAdmins(), brokenRenames(), blindAdmins()) {
 		for name, complaint := range n.caught {
 			t.Run(n.rule+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -410,6 +422,28 @@ func (r ruthless) RemoveGroup(ctx context.Context, req admin.GroupRequest) (admi
 	}
 	r.mu.Unlock()
 	return r.control.RemoveGroup(ctx, req)
+}
+
+type anew struct{ *control }
+
+func (a anew) RenameGroup(ctx context.Context, req admin.GroupRequest) (admin.Changed, error) {
+	changed, err := a.control.RenameGroup(ctx, req)
+	if err == nil && !req.DryRun {
+		a.mu.Lock()
+		a.groups[slotName{req.Name, 0}].pos = position{}
+		a.mu.Unlock()
+	}
+	return changed, err
+}
+
+type nameless struct{ *control }
+
+func (n nameless) RenameGroup(ctx context.Context, req admin.GroupRequest) (admin.Changed, error) {
+	changed, err := n.control.RenameGroup(ctx, req)
+	n.mu.Lock()
+	clear(n.former)
+	n.mu.Unlock()
+	return changed, err
 }
 
 type patient struct{ *control }

@@ -109,12 +109,14 @@ type Group struct {
 	// Incarnation is that of the log that its position belongs to, 0 if
 	// it is not noted yet.
 	Incarnation int64
+	// Renamed is the name that the group has now, empty if it is this one.
+	Renamed string
 }
 
 // Group returns what is stored of a group.
 func (c *Chain) Group(ctx context.Context, db Querier, group string) (Group, error) {
 	var g Group
-	err := db.QueryRow(ctx, c.group, group).Scan(&g.Listed, &g.Slots, &g.Next, &g.Topics, &g.Incarnation, &g.Started)
+	err := db.QueryRow(ctx, c.group, group).Scan(&g.Listed, &g.Slots, &g.Next, &g.Topics, &g.Incarnation, &g.Started, &g.Renamed)
 	return g, err
 }
 

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/internal/storable"
@@ -140,6 +142,9 @@ func (l *Log) begin(ctx context.Context, r Reader) error {
 		if _, err := l.Life(ctx, q); err != nil {
 			return err // the floor is of another log
 		}
+		if err := l.renamed(ctx, q, r.Group); err != nil {
+			return err
+		}
 		at, err = r.Begin(ctx, q)
 		return err
 	})
@@ -148,9 +153,20 @@ func (l *Log) begin(ctx context.Context, r Reader) error {
 	}
 	none := []byte{}
 	return l.Change(ctx, func(tx *sql.Tx) error {
-		_, err := l.Exec(ctx, tx, "group_new", []byte(r.Group), none, at.Last, []byte(EncodeGaps(at.Gaps)), none, none, at.Last)
+		_, err := l.Exec(ctx, tx, "group_new", []byte(r.Group), none, at.Last, []byte(EncodeGaps(at.Gaps)), none, none, none, at.Last)
 		return err
 	})
+}
+
+// renamed refuses a new group if it goes on under another name.
+func (l *Log) renamed(ctx context.Context, q sqlstore.Querier, group string) error {
+	groups, err := l.Groups(ctx, q)
+	for _, g := range groups {
+		if err == nil && slices.Contains(g.Former, group) {
+			err = basis.Renamed(group, g.Name)
+		}
+	}
+	return err
 }
 
 // take is a compare-and-set on the lease that has ended, or that of a holder which has died as

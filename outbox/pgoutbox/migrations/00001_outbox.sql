@@ -88,6 +88,8 @@ CREATE TABLE @{_groups} (
     -- A group whose oldest message waits for longer than this no longer holds
     -- history back; NULL: it always does.
     max_lag     interval,
+    -- Names that the group had before: nobody begins a group of that name by mistake.
+    former      text[]      NOT NULL DEFAULT '{}',
     created_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- The log that the group's positions belong to: the file of its sequence, which
     -- TRUNCATE … RESTART IDENTITY, ALTER SEQUENCE and a restored dump replace, and
@@ -347,6 +349,8 @@ WHERE p.slot BETWEEN (SELECT 0) AND (SELECT 63)
 --   late    of transactions under way in T, or above the next window's floor, which
 --           no window holds yet although their numbers were passed
 -- While there is a problem, which relays refuse, all that the log holds is ahead.
+-- What is set aside is no longer pending: held and held_lag are of the first thousand of the
+-- whole group, in each of its rows.
 CREATE VIEW @{_status} AS
 SELECT l.relay_group, l.slot, l.owner, l.epoch,
        CASE WHEN clock_timestamp() BETWEEN l.lease_from AND l.lease_until THEN l.lease_until - clock_timestamp() END AS lease_left,
@@ -364,7 +368,8 @@ SELECT l.relay_group, l.slot, l.owner, l.epoch,
                  WHERE r.upto > greatest(p.last, p.floor)) / coalesce(g.slots, 1)) END AS pending,
        least(ahead.oldest, early.oldest, late.oldest) AS oldest_pending,
        clock_timestamp() - least(ahead.oldest, early.oldest, late.oldest) AS lag,
-       coalesce(g.slots, 1) AS slots, g.next_slots, g.topics, p.problem
+       coalesce(g.slots, 1) AS slots, g.next_slots, g.topics, p.problem,
+       aside.n AS held, clock_timestamp() - aside.oldest AS held_lag
 FROM @{_leases} l
 LEFT JOIN @{_groups} g ON g.relay_group = l.relay_group
 LEFT JOIN LATERAL (SELECT * FROM @{_standing} p
@@ -406,6 +411,9 @@ LEFT JOIN LATERAL (
              AND CASE WHEN pg_visible_in_snapshot(o.xid, p.target) THEN false
                       WHEN o.shard % coalesce(g.slots, 1) = l.slot THEN f.wanted IS NULL OR o.topic LIKE ANY (f.wanted) END
            ORDER BY o.seq LIMIT 1000)) r) late ON true
+LEFT JOIN LATERAL (
+    SELECT count(*) AS n, min(h.created_at) AS oldest
+    FROM (SELECT h.created_at FROM @{_held} h WHERE h.relay_group = l.relay_group ORDER BY h.seq LIMIT 1000) h) aside ON true
 WHERE l.slot < coalesce(g.slots, 1) AND NOT starts_with(l.relay_group, '_')
   AND l.slot BETWEEN (SELECT 0) AND (SELECT 63)
   AND l.epoch BETWEEN (SELECT 0) AND (SELECT 9223372036854775807);

@@ -77,6 +77,7 @@ groups pause default --topic 'mails*' --reason 'INC-42'
 groups resume default --reason 'INC-42 is over'
 groups set-max-lag audit 168h --reason 'the archive may miss some'
 groups set-topics audit --topic 'orders*' --reason 'mails are sent by another group' --dry-run
+groups rename audit archive --reason 'it archives' --dry-run
 groups remove audit --reason 'nobody reads it' --dry-run
 parked list --topic 'orders*'
 parked keys

@@ -48,6 +48,7 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     topics      MEDIUMBLOB NOT NULL,
     paused      MEDIUMBLOB NOT NULL,
     max_lag     BIGINT NOT NULL,
+    former      MEDIUMBLOB NOT NULL,
     created_at  BIGINT NOT NULL,
     began       BIGINT NOT NULL
 ) ENGINE=InnoDB;

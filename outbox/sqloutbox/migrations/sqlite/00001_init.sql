@@ -32,6 +32,7 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     topics      BLOB NOT NULL,
     paused      BLOB NOT NULL,
     max_lag     INTEGER NOT NULL,
+    former      BLOB NOT NULL,
     created_at  INTEGER NOT NULL,
     began       INTEGER NOT NULL
 );
