@@ -47,6 +47,12 @@ func brokenHolders() []negative {
 		{"holding does not move the position", holdsWithoutSettling, map[string]string{
 			"O2_HoldStoresThePosition": "after a hold of two records and a crash",
 		}},
+		{"what is set aside is not seen by an idle read", blindIdle(func(i *driver.Idle) { i.NoneHeld = true }), map[string]string{
+			"O6_IdleReadKnowsWhatIsHeld": "a record is parked",
+		}},
+		{"what is paused is not seen by an idle read", blindIdle(func(i *driver.Idle) { i.Paused = nil }), map[string]string{
+			"O6_IdleReadKnowsWhatIsHeld": "topics are paused",
+		}},
 		{"a repeated call holds twice", holdsAgain, map[string]string{
 			"O2_HoldTwiceIsHoldOnce": "read",
 		}},
@@ -111,6 +117,21 @@ func changedHold(c *control, change func(h *driver.Holding) bool) {
 			return s.Hold(ctx, p, n, changed)
 		}
 	})
+}
+
+// blindIdle tells something else of what is beside the log.
+func blindIdle(change func(i *driver.Idle)) func(c *control) {
+	return func(c *control) {
+		holder(c, func(s *session, c *controlSession) {
+			c.read = func(ctx context.Context, limit int) (driver.Page, error) {
+				p, err := s.Read(ctx, limit)
+				if p.Idle != nil {
+					change(p.Idle)
+				}
+				return p, err
+			}
+		})
+	}
 }
 
 func forgetsFollowers(c *control) {

@@ -3,6 +3,7 @@ package memoutbox
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/leat-go/leat/outbox"
@@ -63,11 +64,15 @@ func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 	}
 	first := s.read
 	s.read = min(first+limit, len(s.window))
-	return driver.Page{
+	p := driver.Page{
 		Records: s.window[first:s.read:s.read],
 		Round:   s.opened,
 		Cursor:  cursor{from: s.pos.from, to: s.pos.to, first: first},
-	}, nil
+	}
+	if len(p.Records) == 0 {
+		p.Idle = &driver.Idle{NoneHeld: len(s.held().Rows()) == 0, Paused: slices.Clone(s.ob.paused[s.name])}
+	}
+	return p, nil
 }
 
 // open finishes the window and opens the next.

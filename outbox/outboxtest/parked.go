@@ -21,6 +21,7 @@ func parkedChecks() []Check {
 		Check{Name: "O6_SkipHeadGoesOn", run: skipHeadGoesOn},
 		Check{Name: "O6_SkipHeadSparesOthers", run: skipHeadSparesOthers},
 		Check{Name: "O6_DeadAndSkippedGoOn", run: deadAndSkippedGoOn},
+		Check{Name: "O6_IdleReadKnowsWhatIsHeld", run: idleReadKnowsWhatIsHeld},
 	)
 }
 
@@ -197,4 +198,38 @@ func skipHeadSparesOthers(ctx context.Context, tr *trial) {
 	var due []driver.Held
 	fail.In("after the first was skipped", func() { due = s.expectDue(ctx, "b", "c") })
 	s.deliver(ctx, due, testKey("k"))
+}
+
+// idleReadKnowsWhatIsHeld reads while there is nothing to be read, and compares what the page tells
+// besides with what is set aside and paused.
+func idleReadKnowsWhatIsHeld(ctx context.Context, tr *trial) {
+	s := tr.holder(ctx)
+	fail.In("at first", func() { s.expectIdle(ctx, false) })
+	tr.commit(ctx, keyed("k", "a", "b", "c")...)
+	s.hold(ctx, map[string]driver.Holding{"a": {Fate: driver.FatePark, Attempts: failed(1)}, "b": {Fate: driver.FateWait}, "c": {Fate: driver.FateDead}}, "a", "b", "c")
+	fail.In("a record is parked", func() { s.expectIdle(ctx, true) })
+	fail.If(s.op.drop(ctx, ofKey(testKey("k"))), "drop")
+	fail.In("it was dropped", func() { s.expectIdle(ctx, false) })
+	dead := s.expectDead(ctx, "c")
+	fail.If(s.op.redrive(ctx, admin.Selection{ID: dead[0].ID}), "redrive of a dead record")
+	fail.In("a dead record was redriven", func() { s.expectIdle(ctx, true) })
+	s.deliver(ctx, s.expectDue(ctx, "c"), testKey("k"))
+	pauser, ok := tr.Subject.(admin.Manager)
+	if !ok {
+		return
+	}
+	fail.If(pauser.Pause(ctx, admin.PauseRequest{By: by(), Group: testGroup, Topics: []string{"mails.*", "events"}}), "pause")
+	fail.In("topics are paused", func() { s.expectIdle(ctx, false, "events", "mails.*") })
+	fail.If(pauser.Resume(ctx, admin.PauseRequest{By: by(), Group: testGroup}), "resume")
+	fail.In("resumed", func() { s.expectIdle(ctx, false) })
+}
+
+// expectIdle reads nothing. The page must not say that nothing is set aside if something is, and
+// what is paused, if it tells of that at all.
+func (s *setAside) expectIdle(ctx context.Context, held bool, paused ...string) {
+	p := s.reader.page(ctx, 10)
+	expect(p.Records)
+	if p.Idle != nil && (p.Idle.NoneHeld && held || !slices.Equal(p.Idle.Paused, paused)) {
+		fail.With("a read that found nothing tells %+v, want held %t, paused %q: %w", *p.Idle, held, paused, errWrongAnswer)
+	}
 }

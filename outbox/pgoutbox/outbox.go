@@ -40,6 +40,7 @@ type Outbox struct {
 	shared   *shared
 	room     *pgpin.Room // for second connections of relays
 	bell     bell
+	delays   delays
 	pooled   atomic.Bool // the last connection of our own came through a pooler
 
 	// The locks of transactions of database/sql, which does not show their connections,

@@ -40,10 +40,15 @@ func (h *heldRecords) finish(stop, work context.Context) error {
 }
 
 // retryDue sends held records that are due in one call of the sink, and stores what
-// becomes of them.
+// becomes of them. It does not ask for them if the reader has just seen that nothing is set aside.
 func (h *heldRecords) retryDue(stop, work context.Context) error {
 	h.breakers.checkUnavailable(work)
 	s, now := h.s, time.Now()
+	if at := h.s.term.noneHeld.Load(); at != nil && !h.dueMore && len(h.retries) == 0 && now.Sub(*at) < s.relay.cfg.PollMax {
+		s.term.goesOn(retrying)
+		h.schedule(*at)
+		return nil
+	}
 	limit := min(s.relay.cfg.PageSize, maxDue)
 	due, err := h.holder.Due(work, limit, h.breakers.waiting(now))
 	if err != nil {
