@@ -315,6 +315,14 @@ func sqlReadMutants() []Mutant {
 			Package: sqlTests, Test: onMariaDB + "O14_ClockSetBack", Needs: MariaDB,
 		},
 		{
+			Name: "sql-locks-of-a-member-are-believed", Breaks: []string{"O9"},
+			Change:  "a relay on a member of a group replication says that others see its lock",
+			File:    folder + "/sql/locks_are_shared.sql",
+			Old:     `SELECT NOT EXISTS (`,
+			New:     `SELECT TRUE OR NOT EXISTS (`,
+			Package: sqlTests, Test: "TestO14_LocksOfAMemberAreNotBelieved", Needs: MySQL,
+		},
+		{
 			Name: "sql-every-holder-is-dead", Breaks: []string{"O9"},
 			Change:  "a lock that is held counts as free",
 			File:    folder + "/sql/lock_is_free.sql",
