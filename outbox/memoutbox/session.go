@@ -8,6 +8,7 @@ import (
 
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/heldqueue"
 )
 
 // session reads window after window. A window is opened when the one before is
@@ -70,7 +71,8 @@ func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 		Cursor:  cursor{from: s.pos.from, to: s.pos.to, first: first},
 	}
 	if len(p.Records) == 0 {
-		p.Idle = &driver.Idle{NoneHeld: len(s.held().Rows()) == 0, Paused: slices.Clone(s.ob.paused[s.name])}
+		held := slices.ContainsFunc(s.held().Rows(), func(r heldqueue.Row) bool { return r.State != heldqueue.Dead })
+		p.Idle = &driver.Idle{NoneHeld: !held, Paused: slices.Clone(s.ob.paused[s.name])}
 	}
 	return p, nil
 }

@@ -185,10 +185,7 @@ func TestIdle_NoticesInTime(t *testing.T) {
 			elapse(t, time.Minute+time.Duration(i)*77*time.Millisecond)
 			require.NotContains(t, l.sent(), name, "it is dead")
 			l.allow(name)
-			dead, err := l.Admin().Dead(t.Context(), admin.HeldQuery{})
-			require.NoError(t, err)
-			_, err = l.Admin().Redrive(t.Context(), admin.ChangeRequest{By: operator(), Selection: admin.Selection{ID: dead[len(dead)-1].ID}})
-			require.NoError(t, err)
+			l.redriveDead()
 			elapse(t, time.Second)
 			require.Contains(t, l.sent(), name)
 
@@ -202,6 +199,39 @@ func TestIdle_NoticesInTime(t *testing.T) {
 			elapse(t, afterPause)
 			require.Contains(t, l.sent(), "paused "+name)
 		}
+		stop()
+	})
+}
+
+// redriveDead redrives the record that was given up last.
+func (l *lab) redriveDead() {
+	l.t.Helper()
+	dead, err := l.Admin().Dead(l.t.Context(), admin.HeldQuery{})
+	require.NoError(l.t, err)
+	_, err = l.Admin().Redrive(l.t.Context(), admin.ChangeRequest{By: operator(), Selection: admin.Selection{ID: dead[len(dead)-1].ID}})
+	require.NoError(l.t, err)
+}
+
+// TestIdle_BusyRelayAsksItself: a relay that has seen nothing set aside and has no time to look again
+// asks what is due after PollMax.
+func TestIdle_BusyRelayAsksItself(t *testing.T) {
+	t.Parallel()
+	cfg := relay.Config{PageSize: 1, Policies: []relay.Policy{{Action: relay.DeadLetter, Attempts: 1}}}
+	inLab(t, cfg, func(t *testing.T, l *lab, r *relay.Relay, _ *recorder) {
+		l.took = 200 * time.Millisecond
+		stop := lead(t, r)
+		l.refuse("x", outbox.FailurePermanent)
+		l.put("t", "k", "x")
+		elapse(t, time.Minute)
+		l.allow("x")
+		for i := range 100 {
+			l.put("t", "", fmt.Sprint(i))
+		}
+		elapse(t, 500*time.Millisecond)
+		l.redriveDead()
+		elapse(t, 2*time.Second)
+		require.Contains(t, l.sent(), "x")
+		require.Less(t, len(l.sent()), 50, "there is more to read")
 		stop()
 	})
 }

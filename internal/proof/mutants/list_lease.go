@@ -191,7 +191,7 @@ func takeoverMutants() []Mutant {
 			File:    "outbox/relay/held_retry.go",
 			Old:     `len(h.retries) == 0 && now.Sub(*at) < s.relay.cfg.PollMax {`,
 			New:     `len(h.retries) == 0 {`,
-			Package: "outbox/relay", Test: "TestIdle_NoticesInTime",
+			Package: "outbox/relay", Test: "TestIdle_BusyRelayAsksItself",
 		},
 		{
 			Name: "relay-sends-without-a-look", Breaks: []string{"O9"},
