@@ -3,7 +3,7 @@ package relay_test
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -179,7 +179,7 @@ func TestIdle_NoticesInTime(t *testing.T) {
 	inLab(t, relay.Config{Policies: []relay.Policy{{Action: relay.DeadLetter, Attempts: 1}}}, func(t *testing.T, l *lab, r *relay.Relay, _ *recorder) {
 		stop := lead(t, r)
 		for i := range 20 {
-			name := fmt.Sprint(i)
+			name := strconv.Itoa(i)
 			l.refuse(name, outbox.FailurePermanent)
 			l.put("t", name, name)
 			elapse(t, time.Minute+time.Duration(i)*77*time.Millisecond)
@@ -225,7 +225,7 @@ func TestIdle_BusyRelayAsksItself(t *testing.T) {
 		elapse(t, time.Minute)
 		l.allow("x")
 		for i := range 100 {
-			l.put("t", "", fmt.Sprint(i))
+			l.put("t", "", strconv.Itoa(i))
 		}
 		elapse(t, 500*time.Millisecond)
 		l.redriveDead()
