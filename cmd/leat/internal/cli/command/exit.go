@@ -54,7 +54,7 @@ func Status(ctx context.Context, stderr io.Writer, err error) int {
 	case code == exitInterrupted:
 		_, _ = fmt.Fprintln(stderr, "leat: interrupted")
 	default:
-		text := strings.TrimPrefix(settings.Redact(err.Error()), "leat: ")
+		text := strings.TrimPrefix(settings.InFile(settings.Redact(err.Error())), "leat: ")
 		if errors.Is(err, outbox.ErrNotMigrated) {
 			text += " (leat migrate status, leat migrate up)"
 		}

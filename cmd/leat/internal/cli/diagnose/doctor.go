@@ -33,8 +33,8 @@ type Doctor struct {
 	Topic           []string     `placeholder:"TOPIC" help:"Topic of Kafka to look at beside those in use, such as one of dead letters; repeat it."`
 	PositionsTopic  []string     `placeholder:"TOPIC" help:"Topic of Kafka that holds positions of a relay that is exact; repeat it."`
 	OutboxRetention command.Span `default:"7d" placeholder:"DURATION" help:"How long maintenance keeps messages: what a replay can send again, and an inbox should remember."`
-	OutboxMaxBytes  command.Size `placeholder:"SIZE" help:"MaxBytes of maintenance, such as 20GiB: tells when the log comes to it."`
-	MaxTailScan     command.Size `default:"256MiB" placeholder:"SIZE" help:"MaxTailScan of maintenance: an open-ended range in use that is larger is told."`
+	OutboxMaxBytes  command.Size `placeholder:"SIZE" help:"Bound of the log, max_bytes of maintenance, such as 20GiB: tells when the log comes to it."`
+	MaxTailScan     command.Size `default:"256MiB" placeholder:"SIZE" help:"Size from which an open-ended range in use is told: maintenance does not close a larger one."`
 	Redis           string       `placeholder:"ADDRESS" help:"Look at the Redis of deduplicators: host:port (LEAT_REDIS_URL, which may have a password)."`
 }
 
