@@ -118,8 +118,7 @@ func nameFields(t reflect.Type, names map[string]string) {
 	if t.Kind() != reflect.Struct || t == reflect.TypeFor[Text]() || t == reflect.TypeFor[Place]() {
 		return
 	}
-	for i := range t.NumField() {
-		field := t.Field(i)
+	for field := range t.Fields() {
 		if name, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); name != "" && name != "-" {
 			names[field.Name] = name
 		}
