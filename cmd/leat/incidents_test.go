@@ -101,7 +101,7 @@ func namesOfTests(t *testing.T) map[string]bool {
 }
 
 // happened are the incidents that are made here, by the number of their row.
-func happened() map[string]func(*testing.T) *session {
+func happened() map[string]func(*testing.T) *session { //nolint:revive // a table
 	return map[string]func(*testing.T) *session{
 		"1": missing, "2": missing,
 		"3": inShop(func(t *testing.T, s *shop) {
@@ -199,6 +199,7 @@ func inShop(happens func(t *testing.T, s *shop)) func(*testing.T) *session {
 }
 
 func missing(t *testing.T) *session {
+	t.Helper()
 	s := newShop(t)
 	s.missingTopic(t, 26*time.Minute, "m-8", "m-9", "m-10")
 	s.changes(t, "UPDATE leat.outbox_held SET created_at = created_at - interval '26 minutes'")
@@ -207,6 +208,7 @@ func missing(t *testing.T) *session {
 
 // brokerAway is a daemon whose brokers do not answer.
 func brokerAway(t *testing.T) *session {
+	t.Helper()
 	s := newShop(t)
 	o := newSession(t, s.URL)
 	config := written(t, "leat.yaml", "outboxes: [{name: shop, relays: [{lease: 4s, publish_timeout: 1s, sink: {kafka: {}}}]}]\nkafka: {brokers: '127.0.0.1:1'}\nhttp: {listen: '127.0.0.1:0'}\n")
