@@ -63,17 +63,28 @@ var (
 	ErrOtherCluster = &FactError{
 		Name: "Cluster", Class: Identity,
 		Says: "the stored position belongs to another database cluster",
-		Do:   "check the address; if the database was moved, stop the relays and rebase each group, after pg_upgrade keeping its position",
+		Do:   "check the address; if the database was moved, and the former one is gone, stop the relays, then leat rebase each group with --start unsettled, after pg_upgrade with --keep-position; if it is a copy whose original goes on, the original sends all of it: run relays here only to other destinations, after leat rebase --start now",
 		Uses: []Use{
 			{PostgreSQL, "each position", "`pg_control_system()`", []Place{Begin, Sink, Replay, Retention, Rebase, Status}, ""},
 			{Forwarder, "each position, Watermill's", "`pg_control_system()`, the oldest transaction under way", []Place{Begin}, "TestO2_RefusesAPositionThatItCannotContinue"},
+		},
+	}
+	// ErrOtherDatabase is a position of another database of the same server, which has the same
+	// cluster, files and numbers if it is a copy.
+	ErrOtherDatabase = &FactError{
+		Name: "Database", Class: Identity,
+		Says: "the stored position belongs to another database of the server",
+		Do:   "check the address; if this is a copy whose original goes on, the original sends all of it: run relays here only to other destinations, after leat rebase --start now; if the original is gone, stop the relays, then leat rebase each group",
+		Uses: []Use{
+			{PostgreSQL, "the group", "`pg_database`", []Place{Begin, Sink, Retention, Rebase, Status}, ""},
+			{SQL, "the meta table", "`DATABASE()`, not on SQLite", []Place{Begin, Page, Replay, Retention, Status}, "TestO2_CopyInAnotherDatabaseIsRefused"},
 		},
 	}
 	// ErrLogRestarted is a position of a log that is not the one which is there.
 	ErrLogRestarted = &FactError{
 		Name: "Log", Class: Identity,
 		Says: "the log was truncated, restored or replaced since the position was stored, so that its numbers begin anew",
-		Do:   "stop the relays and rebase each group",
+		Do:   "stop the relays, then leat rebase each group",
 		Uses: []Use{
 			{PostgreSQL, "the group", "the file of the sequence", []Place{Begin, Page, Sink, Retention, Rebase, Status}, ""},
 			{SQL, "the meta table, the session", "a row of the log below all numbers", []Place{Begin, Page, Replay, Retention, Status}, ""},
@@ -83,7 +94,7 @@ var (
 	ErrWentBack = &FactError{
 		Name: "Numbers", Class: Monotone,
 		Says: "the log's numbers have gone back behind the stored position",
-		Do:   "stop the relays and rebase each group",
+		Do:   "stop the relays, then leat rebase each group",
 		Uses: []Use{
 			{PostgreSQL, "each position", "the sequence", []Place{Begin, Page, Retention, Rebase, Status}, ""},
 			{SQL, "the position", "the highest number, the floor of retention", []Place{Begin, Page, Status}, ""},
@@ -93,7 +104,7 @@ var (
 	ErrNumberedTwice = &FactError{
 		Name: "Rows", Class: Monotone,
 		Says: "the log has given out numbers again that the stored position has passed",
-		Do:   "stop the relays and rebase each group, to start over at the oldest record",
+		Do:   "stop the relays, then leat rebase each group with --start oldest",
 		Uses: []Use{
 			{PostgreSQL, "each position, its snapshot", "numbers of rows of later transactions", []Place{Begin, Page, Retention, Rebase, Status}, ""},
 			{SQL, "the session", "the id of the row that was read last", []Place{Page}, ""},
@@ -104,7 +115,7 @@ var (
 	ErrBehindSink = &FactError{
 		Name: "Sent", Class: Monotone,
 		Says: "the database went back behind what was sent (a failover that lost commits, a restored backup)",
-		Do:   "stop the relays, remove the group's positions from the sink, then Rebase",
+		Do:   "stop the relays, remove the group's positions from the sink, then leat rebase",
 		Uses: []Use{
 			{PostgreSQL, "the sink", "each position", []Place{Sink}, "O2_SeekRefusesWhatWasLost"},
 			{Memory, "the sink", "the position", []Place{Sink}, "O2_SeekRefusesWhatWasLost"},
@@ -125,7 +136,7 @@ var (
 	ErrSubscribed = &FactError{
 		Name: "Origin", Class: Identity,
 		Says: "the log is the target of a logical replication",
-		Do:   "run relays where it is written, or, if this server takes over, DROP SUBSCRIPTION and rebase each group",
+		Do:   "run relays where it is written, or, if this server takes over, DROP SUBSCRIPTION, then leat rebase each group",
 		Uses: []Use{
 			{PostgreSQL, "–", "`pg_subscription_rel`", []Place{Begin, Replay, Retention, Rebase, Status}, "TestO2_TargetOfASubscriptionIsRefused"},
 			{Forwarder, "–", "`pg_subscription_rel`", []Place{Begin}, "TestO2_TargetOfASubscriptionIsRefused"},
@@ -180,12 +191,23 @@ var ErrOtherTopics = &FactError{
 	},
 }
 
+// ErrUnexpected is an outbox elsewhere than whoever configures a relay says.
+var ErrUnexpected = &FactError{
+	Name: "Place", Class: Identity,
+	Says: "the database is not the one that is expected",
+	Do:   "check the address: this may be a copy, whose original sends all of it; if the database was moved, state the new place (expect in the file, Config.Expect of the relay)",
+	Uses: []Use{
+		{PostgreSQL, "`relay.Config.Expect`", "address, `current_database()`, `pg_control_system()`", []Place{Begin}, "TestO2_UnexpectedPlaceIsRefused"},
+		{SQL, "`relay.Config.Expect`", "address, `DATABASE()`, `server_uuid`", []Place{Begin}, "TestO2_UnexpectedPlaceIsRefused"},
+	},
+}
+
 // Facts returns all facts.
 func Facts() []*FactError {
 	return []*FactError{
-		ErrOtherCluster, ErrLogRestarted, ErrWentBack, ErrNumberedTwice, ErrBehindSink, ErrSinkWentBack, ErrSubscribed,
+		ErrOtherCluster, ErrOtherDatabase, ErrLogRestarted, ErrWentBack, ErrNumberedTwice, ErrBehindSink, ErrSinkWentBack, ErrSubscribed,
 		ErrSourceChanged, ErrBeyondEnd, ErrMissing, ErrGap,
-		ErrOtherHistory, ErrOtherTopics,
+		ErrOtherHistory, ErrOtherTopics, ErrUnexpected,
 	}
 }
 

@@ -37,6 +37,9 @@ type Dialect struct {
 
 	// InsertIgnore begins an INSERT that passes over rows whose key is there.
 	InsertIgnore string
+	// Database is the name of the database that a session is in; '' on SQLite, whose files may
+	// be moved.
+	Database string
 
 	// OneWriter is set if the whole database has one writer at a time: transactions that
 	// write begin one after the other, so that nothing else has to be locked.
@@ -54,14 +57,14 @@ func Of[N ~string](of N) (Dialect, error) {
 			Name:      name,
 			Now:       "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
 			ForUpdate: "FOR UPDATE", SkipLocked: "FOR UPDATE SKIP LOCKED", NoWait: "FOR UPDATE NOWAIT",
-			InsertIgnore: "INSERT IGNORE INTO", Folder: "mysql",
+			InsertIgnore: "INSERT IGNORE INTO", Database: "LOWER(DATABASE())", Folder: "mysql",
 		}, nil
 	case SQLite:
 		return Dialect{
 			Name: name,
 			// Milliseconds are all that SQLite's clock has.
 			Now:          "(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000)",
-			InsertIgnore: "INSERT OR IGNORE INTO", OneWriter: true, Folder: "sqlite",
+			InsertIgnore: "INSERT OR IGNORE INTO", Database: "''", OneWriter: true, Folder: "sqlite",
 		}, nil
 	default:
 		return Dialect{}, fmt.Errorf("%w: %q: must be %q, %q or %q", ErrUnknown, string(name), MySQL, MariaDB, SQLite)

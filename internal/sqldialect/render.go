@@ -36,12 +36,13 @@ func CheckTable(table string) error {
 //	@{skip_locked}  SkipLocked
 //	@{nowait}       NoWait
 //	@{insert_ignore} InsertIgnore
+//	@{database}     Database
 //
 // It returns an error for a token that is none of these, so that a misspelt one does not
 // reach the database.
 func (d Dialect) Render(table, sql string) (string, error) {
 	words := map[string]string{
-		"now": d.Now, "for_update": d.ForUpdate, "skip_locked": d.SkipLocked, "nowait": d.NoWait, "insert_ignore": d.InsertIgnore,
+		"now": d.Now, "for_update": d.ForUpdate, "skip_locked": d.SkipLocked, "nowait": d.NoWait, "insert_ignore": d.InsertIgnore, "database": d.Database,
 	}
 	return sqlfile.Replace(sql, func(name string) (string, bool) {
 		if word, ok := words[name]; ok {

@@ -125,7 +125,7 @@ type sourceStatements struct {
 	share, leave, topics         string
 	pageRest, pageEarlyRest      string // behind a tail
 	tailCheck, tailXID, tailJoin string
-	tailServer                   string
+	tailServer, place            string
 }
 
 func loadSource(cfg Config) (sourceStatements, error) {
@@ -142,6 +142,7 @@ func loadSource(cfg Config) (sourceStatements, error) {
 		"tail_xid":            &s.tailXID,
 		"tail_may_join":       &s.tailJoin,
 		"tail_server":         &s.tailServer,
+		"place":               &s.place,
 	})
 	return s, err
 }

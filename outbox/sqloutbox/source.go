@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/sqllog"
@@ -88,7 +90,10 @@ type source struct {
 	cfg SourceConfig
 }
 
-var _ driver.Source = (*source)(nil)
+var (
+	_ driver.Source = (*source)(nil)
+	_ driver.Placed = (*source)(nil)
+)
 
 // LogValue implements slog.LogValuer: the outbox and the group, as relays log them.
 func (s *source) LogValue() slog.Value {
@@ -125,6 +130,39 @@ func (o *Outbox) Source(cfg SourceConfig) (driver.Source, error) {
 		return nil, err
 	}
 	return &source{ob: o, cfg: cfg}, nil
+}
+
+// Place implements driver.Placed. The host is the server's own name, on SQLite this machine's;
+// SQLite has no instance.
+func (s *source) Place(ctx context.Context) (p driver.Place, err error) {
+	err = s.ob.log.Look(ctx, func(q sqlstore.Querier) error {
+		sql := s.ob.log.SQL
+		if s.ob.log.Dialect.OneWriter {
+			p.Host, _ = os.Hostname() // empty where it is not known
+			return q.QueryRowContext(ctx, sql["place_file"]).Scan(&p.Database)
+		}
+		rows, err := q.QueryContext(ctx, sql["place"])
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }() // Err has said all
+		for rows.Next() {
+			var name, value string
+			if err := rows.Scan(&name, &value); err != nil {
+				return err
+			}
+			if name == "hostname" {
+				p.Host = value
+			} else {
+				p.Instance = value
+			}
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		return q.QueryRowContext(ctx, sql["place_database"]).Scan(&p.Database)
+	})
+	return p, err
 }
 
 // Acquire implements driver.Source.

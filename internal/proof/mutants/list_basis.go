@@ -76,6 +76,22 @@ func basisMutants() []Mutant {
 			Package: sqlTests, Test: "TestO2_ReplacedLogIsRefused", Needs: MySQL | MariaDB,
 		},
 		{
+			Name: "a-term-begins-anywhere", Breaks: []string{"O2"},
+			Change:  "the place of an outbox is compared at the start of a relay alone",
+			File:    "outbox/relay/relay.go",
+			Old:     `if err := r.expected(bounded); err != nil {`,
+			New:     `if err := r.expected(bounded); err != nil && r.source == nil {`,
+			Package: "outbox/relay", Test: "TestO2_UnexpectedPlaceIsRefused",
+		},
+		{
+			Name: "sql-a-copy-in-another-database", Breaks: []string{"O2"},
+			Change:  "a copy in another database of the server is taken for its original",
+			File:    "outbox/internal/sqllog/life.go",
+			Old:     `s.place, s.here)`,
+			New:     `s.here, s.here)`,
+			Package: sqlTests, Test: "TestO2_CopyInAnotherDatabaseIsRefused", Needs: MySQL | MariaDB,
+		},
+		{
 			Name: "sql-a-log-behind-its-position", Breaks: []string{"O2"},
 			Change:  "a log whose highest number is below the position is read",
 			File:    "outbox/internal/sqllog/life.go",

@@ -175,7 +175,7 @@ func (c *Chain) Probe(ctx context.Context, db Querier, facts Facts, group string
 		return Probe{}, false, ErrStandby
 	}
 	p.Unseen = unseen != nil && *unseen
-	return p, changing, cmp.Or(basis.Same(basis.ErrLogRestarted, sequenceFile, facts.Incarnation, incarnation), p.reaches(w))
+	return p, changing, cmp.Or(basis.Same(basis.ErrLogRestarted, sequenceFile, fileOf(facts.Incarnation), fileOf(incarnation)), p.reaches(w))
 }
 
 // Open finishes window w of l's slot and opens the next, for a chain of one slot. All of w

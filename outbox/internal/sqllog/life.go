@@ -21,18 +21,19 @@ const markNumber = -1
 // state is what is stored of the log, of one moment.
 type state struct {
 	mark, life  string
+	place, here string // the database in which the log was named, and that of the session
 	floor, last int64
 	id          []byte // of the row with a number; empty if its message was erased
 	found       bool   // the row is there
 }
 
 func (l *Log) state(ctx context.Context, q sqlstore.Querier, n int64) (s state, err error) {
-	var mark, life []byte
-	err = q.QueryRowContext(ctx, l.SQL["life"], markNumber, n, n).Scan(&mark, &life, &s.floor, &s.id, &s.found, &s.last)
+	var mark, life, place, here []byte
+	err = q.QueryRowContext(ctx, l.SQL["life"], markNumber, n, n).Scan(&mark, &life, &s.floor, &place, &here, &s.id, &s.found, &s.last)
 	if sqlstore.IsNoRows(err) {
 		err = ErrNoMeta
 	}
-	s.mark, s.life = string(mark), string(life)
+	s.mark, s.life, s.place, s.here = string(mark), string(life), string(place), string(here)
 	return s, err
 }
 
@@ -43,6 +44,7 @@ func (s *state) check(life string, at Position) error {
 		return basis.Refuse(basis.ErrLogRestarted, "the row that names its life is missing")
 	}
 	return cmp.Or(
+		basis.Same(basis.ErrOtherDatabase, "the database", s.place, s.here),
 		basis.Same(basis.ErrLogRestarted, "the life of the log", s.life, s.mark),
 		basis.Same(basis.ErrLogRestarted, "the life of the log", life, s.life),
 		basis.Reached(basis.ErrWentBack, "number", at.Last, max(s.last, s.floor)),

@@ -91,7 +91,8 @@ CREATE TABLE @{_groups} (
     created_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- The log that the group's positions belong to: the file of its sequence, which
     -- TRUNCATE … RESTART IDENTITY, ALTER SEQUENCE and a restored dump replace, and
-    -- nothing else does in the life of a cluster. NULL: not noted yet.
+    -- nothing else does in the life of a cluster; above its 32 bits the oid of the database.
+    -- NULL: not noted yet.
     incarnation bigint,
     -- Patterns of the topics that an operator has paused; NULL: none. * is all of the group.
     paused      text[],
@@ -271,7 +272,9 @@ LANGUAGE sql STABLE
 RETURN CASE
     WHEN system_identifier <> (pg_control_system()).system_identifier
     THEN 'the stored position belongs to another database cluster'
-    WHEN incarnation <> pg_relation_filenode(pg_get_serial_sequence(@{text:}, 'seq')::regclass)
+    WHEN (incarnation >> 32) & 4294967295 NOT IN (0, (SELECT d.oid::bigint FROM pg_database d WHERE d.datname = current_database()))
+    THEN 'the stored position belongs to another database of the server'
+    WHEN incarnation & 4294967295 <> pg_relation_filenode(pg_get_serial_sequence(@{text:}, 'seq')::regclass)::bigint
     THEN 'the log was truncated, restored or replaced since the position was stored, so that its numbers begin anew'
     WHEN has_sequence_privilege(pg_get_serial_sequence(@{text:}, 'seq'), 'USAGE, SELECT')
      AND source_floor > coalesce(pg_sequence_last_value(pg_get_serial_sequence(@{text:}, 'seq')::regclass), 0)

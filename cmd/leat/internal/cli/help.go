@@ -105,7 +105,7 @@ migrate up
 migrate status
 migrate sql --for mysql
 replay --from 2h --topic orders --brokers k1:9092 --reason 'lost at the consumer' --dry-run
-rebase --group default --start now --reason 'restored' --dry-run
+rebase --group default --start unsettled --reason 'restored' --dry-run
 adopt take outbox_events --dry-run
 adopt release outbox_events --dry-run
 debezium to-leat --connector connector.json --reason 'move' --dry-run

@@ -50,7 +50,7 @@ func (p *Postgres) Checks(e Examination) ([]doctor.Check, error) {
 	var err error
 	x.sql, err = sqlfile.LoadAll(
 		statements, func(sql string) (string, error) { return render.Replace(sql), nil },
-		"settings", "connections", "sequence", "last_value", "transactions", "prepared", "replication_slots",
+		"settings", "connections", "sequence", "sequences", "last_value", "transactions", "prepared", "replication_slots",
 		"server_facts", "in_hot_standby", "shape", "age", "autovacuum", "dead_rows", "never_analyzed", "rights",
 	)
 	return slices.Concat(x.serverChecks(), []doctor.Check{

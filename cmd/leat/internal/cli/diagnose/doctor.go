@@ -206,7 +206,10 @@ func schemaCheck(ctx context.Context, db open.Database, name string) ([]doctor.F
 	case err != nil:
 		return nil, err
 	case current == 0 && name == "outbox":
-		return []doctor.Finding{{Verdict: doctor.Fail, Text: "is not there", Advice: advice}}, nil
+		return []doctor.Finding{{
+			Verdict: doctor.Fail, Text: "is not there",
+			Advice: advice + "; if the database was moved, or a table or schema was renamed, bring leat's tables along or rename it back instead: what waits, and what inboxes remember, is in them",
+		}}, nil
 	case current == 0:
 		return []doctor.Finding{{Verdict: doctor.OK, Text: "is not there, and need not be"}}, nil
 	case current < latest:
