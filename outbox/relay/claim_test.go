@@ -105,7 +105,7 @@ func TestO2_UnexpectedPlaceIsRefused(t *testing.T) {
 						require.NoError(t, err)
 						continue
 					}
-					err := <-run.done
+					_, err := run.stop() // which has ended by itself
 					require.ErrorIs(t, err, driver.ErrSourceUnusable)
 					require.ErrorIs(t, err, basis.ErrUnexpected)
 					require.ErrorContains(t, err, c.refused)
