@@ -71,6 +71,9 @@ trace 0190c6e2-7c1d-7e8e-9a44-5d2f0c7b1e90
 trace order-7-placed --since 24h
 doctor --strict
 doctor --only 'outbox.*'
+prove
+prove --only 'locks.*' --output json
+prove --workload 5m
 groups list
 groups show default
 groups pause default --topic 'mails*' --reason 'INC-42'
