@@ -271,7 +271,7 @@ func (p probe) run(ctx context.Context, before map[string]Outcome, patience time
 			break
 		}
 	}
-	if t.finding.Outcome == OK {
+	if o := t.finding.Outcome; o == OK || o == CouldNotTry {
 		t.finding.Advice = ""
 	}
 	t.finding.Took = time.Since(began).Seconds()
