@@ -30,19 +30,32 @@ const processedEvents = `
 // table that a team writes by hand, and one in a bare transaction. With sends=1 the handler also
 // passes a message on: into the outbox, or into the table of BenchmarkByHand.
 func BenchmarkInboxByHand(b *testing.B) {
-	eachServer(b, func(b *testing.B, db *testenv.Database) {
+	eachSize := func(b *testing.B, bench func(b *testing.B, lanes, sends int)) {
 		b.Helper()
-		for _, lanes := range []int{1, 8} {
+		for _, lanes := range []int{1, producers} {
 			for _, sends := range []int{0, 1} {
-				b.Run(fmt.Sprintf("lanes=%d/sends=%d", lanes, sends), func(b *testing.B) { inboxByHand(b, db, lanes, sends) })
+				b.Run(fmt.Sprintf("lanes=%d/sends=%d", lanes, sends), func(b *testing.B) { bench(b, lanes, sends) })
 			}
 		}
+	}
+	eachServer(b, func(b *testing.B, db *testenv.Database) {
+		b.Helper()
+		eachSize(b, func(b *testing.B, lanes, sends int) {
+			b.Helper()
+			inboxByHand(b, db, lanes, sends)
+		})
+	})
+	onMySQL(b, func(b *testing.B, db *mySQL) {
+		b.Helper()
+		eachSize(b, func(b *testing.B, lanes, sends int) {
+			b.Helper()
+			inboxByHandOnMySQL(b, db, lanes, sends)
+		})
 	})
 }
 
 func inboxByHand(b *testing.B, db *testenv.Database, lanes, sends int) {
 	b.Helper()
-	size := scale(b).inbox
 	logSettings(b, db, nil)
 	_, err := db.Pool.Exec(b.Context(), byHand+";"+processedEvents)
 	require.NoError(b, err)
@@ -55,28 +68,41 @@ func inboxByHand(b *testing.B, db *testenv.Database, lanes, sends int) {
 			if err := effect(ctx, tx, msg); err != nil || sends == 0 {
 				return err
 			}
-			return send(ctx, tx, outbox.Message{
-				ID: msg.UUID, Topic: "orders", Key: msg.UUID[:4], Payload: fmt.Appendf(nil, `{"order": %q}`, msg.UUID),
-			})
+			return send(ctx, tx, passedOn(msg))
 		}
 	}
-	contender := func(name string, handle func(*message.Message) error) compare.Contender {
-		_, err := deliver(b.Context(), lanes, lanes*20, handle) // connections and statements
-		require.NoError(b, err)
-		return compare.Contender{Name: name, Ops: size.transactions, Run: func(int) (time.Duration, error) {
-			return deliver(b.Context(), lanes, size.transactions, handle)
-		}}
-	}
-	leat := contender("leat", in.Handle(inTx(sending(ob.Enqueue))))
-	hand := contender("by-hand", onceByHand(db.Pool, sending(insertByHand)))
-	bare := contender("bare", func(msg *message.Message) error {
+	bare := func(msg *message.Message) error {
 		return pgx.BeginFunc(msg.Context(), db.Pool, func(tx pgx.Tx) error { return sending(insertByHand)(msg.Context(), tx, msg) })
-	})
-
-	b.ResetTimer()
-	compare.Rounds(b, size.rounds, only(), "msg/s", leat, hand, bare)
-	b.StopTimer()
+	}
+	compareInboxes(b,
+		delivering(b, lanes, "leat", in.Handle(inTx(sending(ob.Enqueue)))),
+		delivering(b, lanes, "by-hand", onceByHand(db.Pool, sending(insertByHand))),
+		delivering(b, lanes, "bare", bare))
 	requireEffects(b, db.Pool)
+}
+
+// compareInboxes runs contenders that deliver messages.
+func compareInboxes(b *testing.B, contenders ...compare.Contender) {
+	b.Helper()
+	b.ResetTimer()
+	compare.Rounds(b, scale(b).inbox.rounds, only(), "msg/s", contenders...)
+	b.StopTimer()
+}
+
+// passedOn is what a handler sends.
+func passedOn(msg *message.Message) outbox.Message {
+	return outbox.Message{ID: msg.UUID, Topic: "orders", Key: msg.UUID[:4], Payload: fmt.Appendf(nil, `{"order": %q}`, msg.UUID)}
+}
+
+// delivering makes a contender of a handler.
+func delivering(b *testing.B, lanes int, name string, handle func(*message.Message) error) compare.Contender {
+	b.Helper()
+	_, err := deliver(b.Context(), lanes, lanes*20, handle) // connections and statements
+	require.NoError(b, err)
+	transactions := scale(b).inbox.transactions
+	return compare.Contender{Name: name, Ops: transactions, Run: func(int) (time.Duration, error) {
+		return deliver(b.Context(), lanes, transactions, handle)
+	}}
 }
 
 var errRepeated = errors.New("the message was processed before")

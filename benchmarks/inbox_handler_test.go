@@ -63,9 +63,13 @@ func effect(ctx context.Context, tx pgx.Tx, msg *message.Message) error {
 	if _, err := tx.Exec(ctx, "INSERT INTO effects (message, body) VALUES ($1, $2)", msg.UUID, msg.Payload); err != nil {
 		return err
 	}
-	counter := int(msg.Payload[0])<<8 | int(msg.Payload[1])
-	_, err := tx.Exec(ctx, "UPDATE counters SET n = n + 1 WHERE id = $1", counter%counters)
+	_, err := tx.Exec(ctx, "UPDATE counters SET n = n + 1 WHERE id = $1", counterOf(msg))
 	return err
+}
+
+// counterOf is the counter that the handler counts a message in.
+func counterOf(msg *message.Message) int {
+	return (int(msg.Payload[0])<<8 | int(msg.Payload[1])) % counters
 }
 
 // bareEffect is effect in a transaction without an inbox.

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
+	"github.com/leat-go/leat/internal/basis"
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/internal/ids"
@@ -25,6 +28,7 @@ type Processor struct {
 	consumer string
 	cfg      Config
 	handlers onehandler.Guard
+	named    atomic.Int64 // until when NameIDs need not ask, by clocks.Passed
 
 	// steps runs what a message's handler is made of: p with the store as it is.
 	steps *Processor
@@ -59,6 +63,47 @@ func (p *Processor) Consumer() string {
 func (p *Processor) OneHandler(name string) error {
 	if err := p.handlers.Check(name); err != nil {
 		return fmt.Errorf("leat: consumer %s: %w", p.consumer, err)
+	}
+	return nil
+}
+
+// idsKey is the record that says where a consumer's ids come from.
+const idsKey = "leat: where ids come from"
+
+// NameIDs returns an error while the store remembers records under ids of a source of another
+// name than name, which is noted if there is none. It is for what finds the ids of messages, such
+// as middleware.NewDedupe, which calls it for each message: the store is asked once a minute.
+func (p *Processor) NameIDs(ctx context.Context, name string) error {
+	if until := p.named.Load(); until != 0 && int64(clocks.Passed()) < until {
+		return nil
+	}
+	err := p.nameIDs(ctx, name)
+	switch {
+	case err == nil:
+		p.named.Store(int64(clocks.Passed() + time.Minute))
+	case p.cfg.FailOpen && errors.Is(err, ErrUnavailable):
+		return nil
+	}
+	return err
+}
+
+func (p *Processor) nameIDs(ctx context.Context, name string) error {
+	token, err := ids.New()
+	if err != nil {
+		return err
+	}
+	key := Key{Consumer: p.consumer, ID: idsKey}
+	claim, err := p.store.Claim(ctx, key, Request{Token: token, Lease: p.cfg.Lease})
+	if err == nil && claim.Status == Claimed {
+		_, err = p.store.Complete(ctx, key, token, []byte(name))
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("leat: consumer %s: %w: note where ids come from: %w", p.consumer, ErrUnavailable, err)
+	case claim.Status == Busy:
+		return fmt.Errorf("leat: consumer %s: note where ids come from: %w", p.consumer, &BusyError{Key: key, Remaining: claim.Remaining})
+	case claim.Status == Done && string(claim.Result) != name:
+		return fmt.Errorf("leat: consumer %s: %w", p.consumer, basis.OtherIDs(string(claim.Result), name, -1))
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ func TestFirstFiveMinutes_LinkLittle(t *testing.T) {
 		most int
 		not  []string
 	}{
-		"hello":      {170, []string{"net/http", "pgx", "franz-go", "testenv"}},
+		"hello":      {171, []string{"net/http", "pgx", "franz-go", "testenv"}},
 		"quickstart": {365, []string{"redis", "gokrb5", "sarama", "gopher-lua", "opentelemetry"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -64,6 +64,12 @@ type batchEntry struct {
 
 // process settles each of msgs.
 func (c *batchCall) process(ctx context.Context, msgs []*message.Message) {
+	if err := c.p.sameIDs(ctx); err != nil {
+		for place, msg := range msgs {
+			c.settle(ctx, batchEntry{msg: msg, place: place}, OutcomeFailed, c.p.wrap("claim", msg.UUID, err))
+		}
+		return
+	}
 	entries, copies := c.enter(ctx, msgs)
 	select {
 	case c.lanes <- struct{}{}:
@@ -98,7 +104,7 @@ func (c *batchCall) enter(ctx context.Context, msgs []*message.Message) (entries
 			c.settle(ctx, e, OutcomeFailed, fmt.Errorf("leat: consumer %s: key of message %.200q: %w", c.p.consumer, msg.UUID, err))
 			continue
 		}
-		if id, err := c.p.cfg.IDFrom(msg); err == nil {
+		if id, err := c.p.cfg.IDFrom.Find(msg); err == nil {
 			e.id = id
 		}
 		if e.id != "" {

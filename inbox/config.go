@@ -26,6 +26,7 @@ const NoDelay time.Duration = -1
 type Config struct {
 	// IDFrom finds the id of a message. Where several producers choose ids, take
 	// IDWithTopic or IDWithin, and a Fingerprint: two messages with one id are one.
+	// Messages fail while the store remembers ids of a source of another name.
 	// Defaults to DefaultIDSource.
 	IDFrom IDSource
 
@@ -94,7 +95,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.IDFrom == nil {
+	if c.IDFrom.Find == nil && c.IDFrom.Name == "" {
 		c.IDFrom = DefaultIDSource()
 	}
 	c.BusyDelay = cmp.Or(c.BusyDelay, 100*time.Millisecond)
@@ -116,6 +117,9 @@ func (c Config) validate() error {
 	}
 	if c.FinishTimeout < 0 {
 		return outbox.ConfigError("FinishTimeout", c.FinishTimeout, "must not be negative")
+	}
+	if err := c.IDFrom.Check(); err != nil {
+		return err
 	}
 	if err := c.validateFailures(); err != nil {
 		return err

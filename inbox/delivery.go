@@ -45,7 +45,10 @@ func (p *Processor) identify(ctx context.Context, d *delivery) (err error) {
 	if err := p.handlers.Check(message.HandlerNameFromCtx(ctx)); err != nil {
 		return err
 	}
-	if d.id, err = p.cfg.IDFrom(d.msg); err != nil {
+	if err := p.sameIDs(ctx); err != nil {
+		return err
+	}
+	if d.id, err = p.cfg.IDFrom.Find(d.msg); err != nil {
 		return err
 	}
 	d.topic = message.SubscribeTopicFromCtx(ctx)

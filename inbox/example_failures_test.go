@@ -113,6 +113,6 @@ func ExampleIDFromCloudEvent() {
 	msg := message.NewMessage("made-up-by-the-subscriber", nil)
 	msg.Metadata.Set("ce_id", "7")
 	msg.Metadata.Set("ce_source", "/orders")
-	fmt.Println(inbox.IDFromCloudEvent()(msg))
+	fmt.Println(inbox.IDFromCloudEvent().Find(msg))
 	// Output: /orders 7 <nil>
 }

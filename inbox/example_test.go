@@ -39,20 +39,20 @@ func ExampleIDFromFirst() {
 
 	msg := message.NewMessage("made-up-by-the-subscriber", nil)
 	msg.Metadata.Set("ce_id", "cloud-event-7")
-	fmt.Println(source(msg))
+	fmt.Println(source.Find(msg))
 	// Output: cloud-event-7 <nil>
 }
 
 // Two tenants that happen to use one id have two messages.
 func ExampleIDWithin() {
-	source := inbox.IDWithin(func(msg *message.Message) (string, error) {
+	source := inbox.IDWithin("tenant", func(msg *message.Message) (string, error) {
 		return msg.Metadata.Get("tenant"), nil // set by the gateway, and not by the tenant
 	}, inbox.DefaultIDSource())
 
 	for _, tenant := range []string{"acme", "globex"} {
 		msg := message.NewMessage("order-1", nil)
 		msg.Metadata.Set("tenant", tenant)
-		fmt.Println(source(msg))
+		fmt.Println(source.Find(msg))
 	}
 	// Output:
 	// "acme" order-1 <nil>

@@ -31,9 +31,9 @@ func TestB1_ForeignMessages(t *testing.T) {
 		"Debezium":             {source: inbox.IDFromHeader("id"), metadata: message.Metadata{"id": "d-1"}, want: "d-1"},
 		"position":             {source: inbox.IDFromPosition(), want: "log/3/17"},
 		"payload":              {source: inbox.IDFromPayload(), payload: "body", want: "230d8358dc8e8890b4c58deeb62912ee2f20357ae92a5cc861b98e68fe31acb5"},
-		"none, and custom": {source: inbox.IDFromFirst(inbox.IDFromHeader("no such"), func(msg *message.Message) (string, error) {
+		"none, and custom": {source: inbox.IDFromFirst(inbox.IDFromHeader("no such"), inbox.IDSource{Name: "made", Find: func(msg *message.Message) (string, error) {
 			return "made of " + string(msg.Payload), nil
-		}), payload: "body", want: "made of body"},
+		}}), payload: "body", want: "made of body"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestB1_ForeignMessages(t *testing.T) {
 				ctx := driver.WithPosition(t.Context(), driver.Position{Source: "log", Partition: 3, Offset: at})
 				msg := message.NewMessageWithContext(ctx, watermill.NewUUID(), []byte(tt.payload))
 				msg.Metadata = tt.metadata
-				id, err := tt.source(msg)
+				id, err := tt.source.Find(msg)
 				require.NoError(t, err)
 				require.Equal(t, tt.want, id)
 				outcome, err := in.Process(ctx, msg, func(context.Context) error { return nil })
@@ -61,7 +61,7 @@ func TestI11_SourcesWithoutAnID(t *testing.T) {
 	for name, source := range map[string]inbox.IDSource{
 		"position": inbox.IDFromPosition(), "cloud event": inbox.IDFromCloudEvent(), "header": inbox.IDFromHeader("event-id"),
 	} {
-		id, err := source(message.NewMessage("made up", nil))
+		id, err := source.Find(message.NewMessage("made up", nil))
 		require.NoError(t, err, name)
 		require.Empty(t, id, name)
 	}

@@ -33,9 +33,9 @@ func FuzzIDSources(f *testing.F) {
 			"position":          inbox.IDFromPosition(),
 			"payload":           inbox.IDFromPayload(),
 		} {
-			got, err := source(deliver())
+			got, err := source.Find(deliver())
 			require.NoError(t, err)
-			again, err := source(deliver())
+			again, err := source.Find(deliver())
 			require.NoError(t, err)
 			require.Equal(t, got, again)
 			switch want {
@@ -51,7 +51,7 @@ func FuzzIDSources(f *testing.F) {
 				require.Equal(t, first(id, eventID), got)
 			}
 		}
-		none, err := inbox.IDFromPosition()(message.NewMessage(id, payload))
+		none, err := inbox.IDFromPosition().Find(message.NewMessage(id, payload))
 		require.NoError(t, err)
 		require.Empty(t, none)
 	})

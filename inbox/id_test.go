@@ -14,7 +14,7 @@ import (
 
 func TestIDSources(t *testing.T) {
 	t.Parallel()
-	failing := func(*message.Message) (string, error) { return "", errFake }
+	failing := inbox.IDSource{Name: "failing", Find: func(*message.Message) (string, error) { return "", errFake }}
 	tests := map[string]struct {
 		source   inbox.IDSource
 		uuid     string
@@ -36,7 +36,7 @@ func TestIDSources(t *testing.T) {
 			t.Parallel()
 			msg := message.NewMessage(tt.uuid, nil)
 			msg.Metadata = tt.metadata
-			got, err := tt.source(msg)
+			got, err := tt.source.Find(msg)
 			require.ErrorIs(t, err, tt.wantErr)
 			require.Equal(t, tt.want, got)
 		})

@@ -1,24 +1,52 @@
 package inbox
 
 import (
+	"cmp"
+	"strconv"
+	"strings"
+
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/outbox"
 )
 
-// IDSource finds the id of a message. All deliveries of a message must yield
-// the same id, and different messages different ids, whoever produced them. An
-// empty id means that the message has none. An error is returned to the caller
-// of Process as it is. It is safe for concurrent use.
-type IDSource func(msg *message.Message) (string, error)
+// maxIDSourceBytes bounds the name of an IDSource.
+const maxIDSourceBytes = 1000
+
+// IDSource finds the id of a message.
+type IDSource struct {
+	// Name says where ids come from, in 1 to 1,000 bytes of UTF-8. It is kept beside what a
+	// consumer remembers: under another name nothing would be recognised. So a source that
+	// finds the same ids must have the same name. Required.
+	Name string
+
+	// Find returns the id. All deliveries of a message must yield the same id, and different
+	// messages different ids, whoever produced them. An empty id means that the message has
+	// none. An error is returned to the caller of Process as it is. It is safe for concurrent
+	// use. Required.
+	Find func(msg *message.Message) (string, error)
+}
+
+// Check returns an error that wraps outbox.ErrInvalidConfig if s cannot find ids, or be told from
+// other sources.
+func (s IDSource) Check() error {
+	switch {
+	case s.Find == nil:
+		return outbox.ConfigError("IDFrom.Find", nil, "must not be nil")
+	case s.Name == "" || len(s.Name) > maxIDSourceBytes || storable.Text(s.Name) != s.Name:
+		return outbox.ConfigError("IDFrom.Name", strconv.Quote(s.Name), "must say where ids come from, in 1 to 1000 bytes of UTF-8: it is kept beside what is remembered")
+	}
+	return nil
+}
 
 // IDFromUUID returns an IDSource that takes the Watermill UUID. It is the id
 // that the producer gave wherever the subscriber carries it over, as those of
 // Kafka, AMQP, NATS, Redis and SQL do.
 func IDFromUUID() IDSource {
-	return func(msg *message.Message) (string, error) {
+	return IDSource{Name: "uuid", Find: func(msg *message.Message) (string, error) {
 		return msg.UUID, nil
-	}
+	}}
 }
 
 // IDFromHeader returns an IDSource that takes the first of the metadata called
@@ -28,27 +56,31 @@ func IDFromUUID() IDSource {
 // Make sure that your handlers do not copy such metadata from the message that
 // they consume to those that they produce: two messages with one id are one.
 func IDFromHeader(names ...string) IDSource {
-	return func(msg *message.Message) (string, error) {
+	return IDSource{Name: "header " + strings.Join(names, ","), Find: func(msg *message.Message) (string, error) {
 		for _, name := range names {
 			if id := msg.Metadata.Get(name); id != "" {
 				return id, nil
 			}
 		}
 		return "", nil
-	}
+	}}
 }
 
 // IDFromFirst returns an IDSource that takes the first id that one of sources
 // finds.
 func IDFromFirst(sources ...IDSource) IDSource {
-	return func(msg *message.Message) (string, error) {
+	names := make([]string, len(sources))
+	for i, source := range sources {
+		names[i] = source.Name
+	}
+	return IDSource{Name: cmp.Or(strings.Join(names, " or "), "none"), Find: func(msg *message.Message) (string, error) {
 		for _, source := range sources {
-			if id, err := source(msg); err != nil || id != "" {
+			if id, err := source.Find(msg); err != nil || id != "" {
 				return id, err
 			}
 		}
 		return "", nil
-	}
+	}}
 }
 
 // DefaultIDSource returns the IDSource of a Config that names none: the

@@ -17,7 +17,7 @@ import (
 // (of Kafka, NATS or AMQP), and without these from the JSON document of structured mode. It
 // finds none if there is no id.
 func IDFromCloudEvent() IDSource {
-	return func(msg *message.Message) (string, error) {
+	return IDSource{Name: "cloudevent", Find: func(msg *message.Message) (string, error) {
 		for _, prefix := range [...]string{"ce_", "ce-", "cloudEvents_", "cloudEvents:"} {
 			if id := msg.Metadata.Get(prefix + "id"); id != "" {
 				return withSource(msg.Metadata.Get(prefix+"source"), id), nil
@@ -33,7 +33,7 @@ func IDFromCloudEvent() IDSource {
 			return "", nil
 		}
 		return withSource(source, id), nil
-	}
+	}}
 }
 
 // textOf returns what a JSON text says, and nothing of any other value.
@@ -54,13 +54,13 @@ func withSource(source, id string) string {
 // what is in the log, and not what a producer has sent twice. It finds none if
 // the subscriber gives no Position.
 func IDFromPosition() IDSource {
-	return func(msg *message.Message) (string, error) {
+	return IDSource{Name: "position", Find: func(msg *message.Message) (string, error) {
 		at, ok := driver.PositionFrom(msg.Context())
 		if !ok {
 			return "", nil
 		}
 		return fmt.Sprintf("%s/%d/%d", at.Source, at.Partition, at.Offset), nil
-	}
+	}}
 }
 
 // IDFromPayload returns an IDSource that takes the SHA-256 of the payload, in
@@ -68,8 +68,8 @@ func IDFromPosition() IDSource {
 // as if each had a number of its own: a second one counts as a redelivery,
 // and its effect is lost.
 func IDFromPayload() IDSource {
-	return func(msg *message.Message) (string, error) {
+	return IDSource{Name: "payload", Find: func(msg *message.Message) (string, error) {
 		sum := sha256.Sum256(msg.Payload)
 		return hex.EncodeToString(sum[:]), nil
-	}
+	}}
 }

@@ -52,10 +52,10 @@ func nothing(context.Context) error { return nil }
 // TestIDWithin: S8. Namespace and id cannot run into each other.
 func TestIDWithin(t *testing.T) {
 	t.Parallel()
-	source := inbox.IDWithin(tenant, inbox.IDFromUUID())
+	source := inbox.IDWithin("tenant", tenant, inbox.IDFromUUID())
 	seen := map[string]bool{}
 	for _, parts := range [][2]string{{"a", "b"}, {"a", "b c"}, {"a b", "c"}, {"a b", ""}, {`a" "b`, "c"}, {"a", `b" "c`}, {"a", `" b`}, {`a"`, " b"}, {"\xff", "x"}, {"\x00", "x"}} {
-		id, err := source(from(t.Context(), "", parts[0], parts[1]))
+		id, err := source.Find(from(t.Context(), "", parts[0], parts[1]))
 		require.NoError(t, err)
 		if parts[1] == "" {
 			require.Empty(t, id, "a namespace makes no id")
@@ -64,10 +64,10 @@ func TestIDWithin(t *testing.T) {
 		require.False(t, seen[id], "%q", parts)
 		seen[id] = true
 	}
-	_, err := source(from(t.Context(), "orders", "", "1"))
+	_, err := source.Find(from(t.Context(), "orders", "", "1"))
 	require.ErrorContains(t, err, "no namespace")
-	_, err = inbox.IDWithTopic(inbox.IDFromUUID())(message.NewMessage("1", nil))
+	_, err = inbox.IDWithTopic(inbox.IDFromUUID()).Find(message.NewMessage("1", nil))
 	require.ErrorContains(t, err, "no namespace")
-	_, err = inbox.IDWithin(func(*message.Message) (string, error) { return "", errFake }, inbox.IDFromUUID())(message.NewMessage("1", nil))
+	_, err = inbox.IDWithin("x", func(*message.Message) (string, error) { return "", errFake }, inbox.IDFromUUID()).Find(message.NewMessage("1", nil))
 	require.ErrorIs(t, err, errFake)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -33,6 +34,8 @@ type Processor struct {
 	attempts driver.Attempter // nil if attempts are not counted
 	parker   driver.Parker    // nil if the store is none
 	keeper   driver.Keeper    // nil if nothing is kept
+
+	began atomic.Bool // the store remembers ids of Config.IDFrom, or cannot tell
 }
 
 // New returns a Processor for the consumer called consumer: 1 to
@@ -76,8 +79,14 @@ func (p *Processor) OneHandler(name string) error {
 }
 
 // MessageID returns what Config.IDFrom finds: the id by which the inbox knows msg. It is for
-// what answers in its place, such as a cache, which must know messages by the same ids.
-func (p *Processor) MessageID(msg *message.Message) (string, error) { return p.cfg.IDFrom(msg) }
+// what answers in its place, such as a cache, which must know messages by the same ids. It
+// returns an error while the inbox remembers ids of another source.
+func (p *Processor) MessageID(msg *message.Message) (string, error) {
+	if err := p.sameIDs(msg.Context()); err != nil {
+		return "", err
+	}
+	return p.cfg.IDFrom.Find(msg)
+}
 
 // Process runs handle for msg unless msg was processed before. Its error is nil
 // exactly if msg can be acknowledged: the outcome is OutcomeCommitted,

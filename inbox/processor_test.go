@@ -181,7 +181,7 @@ func TestI11_NoIDNoClaim(t *testing.T) {
 	_, err := newProcessor(t, store, inbox.Config{}).Process(t.Context(), message.NewMessage("", nil), succeed)
 	require.ErrorIs(t, err, inbox.ErrNoMessageID)
 
-	p := newProcessor(t, store, inbox.Config{IDFrom: func(*message.Message) (string, error) { return "x", errFake }})
+	p := newProcessor(t, store, inbox.Config{IDFrom: inbox.IDSource{Name: "x", Find: func(*message.Message) (string, error) { return "x", errFake }}})
 	_, err = p.Process(t.Context(), message.NewMessage("a", nil), succeed)
 	require.ErrorIs(t, err, errFake)
 	require.Empty(t, store.claimed)

@@ -49,7 +49,7 @@ func SpreadDebezium(msg *message.Message) error {
 		}
 	}
 	if msg.UUID == "" {
-		msg.UUID, err = inbox.IDFromHeader(outbox.HeaderEventID, "id")(msg)
+		msg.UUID, err = inbox.IDFromHeader(outbox.HeaderEventID, "id").Find(msg)
 	}
 	return err
 }

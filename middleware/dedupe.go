@@ -52,8 +52,11 @@ func NewDedupe(cfg DedupeConfig) (message.HandlerMiddleware, error) {
 	if cfg.Processor == nil {
 		return nil, outbox.ConfigError("DedupeConfig.Processor", nil, "is required")
 	}
-	if cfg.IDFrom == nil {
+	if cfg.IDFrom.Find == nil && cfg.IDFrom.Name == "" {
 		cfg.IDFrom = inbox.DefaultIDSource()
+	}
+	if err := cfg.IDFrom.Check(); err != nil {
+		return nil, err
 	}
 	return deduper{cfg}.middleware, nil
 }
@@ -68,7 +71,10 @@ func (d deduper) middleware(h message.HandlerFunc) message.HandlerFunc {
 		if err := d.cfg.Processor.OneHandler(handler); err != nil {
 			return nil, err
 		}
-		id, err := d.cfg.IDFrom(msg)
+		if err := d.cfg.Processor.NameIDs(msg.Context(), d.cfg.IDFrom.Name); err != nil {
+			return nil, err
+		}
+		id, err := d.cfg.IDFrom.Find(msg)
 		if err != nil {
 			return nil, err
 		}

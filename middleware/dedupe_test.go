@@ -9,7 +9,10 @@ import (
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/memdedupe"
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/middleware"
+	"github.com/leat-go/leat/outbox"
 )
 
 var errPublisher = errors.New("the publisher fails")
@@ -100,4 +103,47 @@ func TestDedupe_RefusesMessages(t *testing.T) {
 	_, err = must(middleware.NewDedupe(cfg))(respond("x"))(message.NewMessage("a", nil))
 	require.ErrorIs(t, err, middleware.ErrNoDestination)
 	require.ErrorContains(t, err, "the handler has no topic to publish to")
+}
+
+// TestD3_OtherIDs: what was processed does not run again since its id comes from elsewhere, in any
+// process, and neither is what was published.
+func TestD3_OtherIDs(t *testing.T) {
+	t.Parallel()
+	store, err := memdedupe.New(memdedupe.Config{})
+	require.NoError(t, err)
+	process := func(name string) *dedupe.Processor {
+		p, err := dedupe.New(store, name, dedupe.Config{BusyDelay: -1})
+		require.NoError(t, err)
+		return p
+	}
+	runs := 0
+	deliver := func(source inbox.IDSource) error {
+		h := must(middleware.NewDedupe(middleware.DedupeConfig{Processor: process("tester"), IDFrom: source}))(
+			func(*message.Message) ([]*message.Message, error) {
+				runs++
+				return nil, nil
+			})
+		_, err := h(message.NewMessageWithContext(t.Context(), "a", nil))
+		return err
+	}
+	other := inbox.IDSource{Name: "other", Find: func(msg *message.Message) (string, error) { return "other " + msg.UUID, nil }}
+	require.NoError(t, deliver(inbox.IDSource{}))
+	require.ErrorIs(t, deliver(other), basis.ErrOtherIDs)
+	require.ErrorContains(t, deliver(other), `the source was "uuid or header event-id" and is "other"`)
+	require.NoError(t, deliver(inbox.DefaultIDSource()))
+	require.Equal(t, 1, runs)
+
+	pub := &shelf{}
+	publish := func(source inbox.IDSource) error {
+		once, err := must(middleware.NewDedupePublisher(middleware.DedupePublisherConfig{Processor: process("publisher"), IDFrom: source}))(pub)
+		require.NoError(t, err)
+		return once.Publish("t", messages("a")...)
+	}
+	require.NoError(t, publish(inbox.IDSource{}))
+	require.ErrorIs(t, publish(other), basis.ErrOtherIDs)
+	require.Equal(t, []string{"a"}, pub.ids)
+
+	_, err = middleware.NewDedupe(middleware.DedupeConfig{Processor: process("nameless"), IDFrom: inbox.IDSource{Find: other.Find}})
+	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+	require.ErrorContains(t, err, "IDFrom.Name")
 }

@@ -47,8 +47,11 @@ func NewDedupePublisher(cfg DedupePublisherConfig) (message.PublisherDecorator, 
 	if cfg.Processor == nil {
 		return nil, outbox.ConfigError("DedupePublisherConfig.Processor", nil, "is required")
 	}
-	if cfg.IDFrom == nil {
+	if cfg.IDFrom.Find == nil && cfg.IDFrom.Name == "" {
 		cfg.IDFrom = inbox.DefaultIDSource()
+	}
+	if err := cfg.IDFrom.Check(); err != nil {
+		return nil, err
 	}
 	return func(pub message.Publisher) (message.Publisher, error) {
 		if pub == nil {
@@ -75,10 +78,16 @@ func (p *dedupePublisher) Publish(topic string, messages ...*message.Message) er
 	if err := p.cfg.Processor.OneHandler("DedupePublisher"); err != nil { // its keys must not be ids of messages
 		return err
 	}
+	if len(messages) == 0 {
+		return nil
+	}
+	if err := p.cfg.Processor.NameIDs(messages[0].Context(), p.cfg.IDFrom.Name); err != nil {
+		return err
+	}
 	batch := make([]outgoing, 0, len(messages))
 	seen := make(map[string]bool, len(messages))
 	for _, msg := range messages {
-		id, err := p.cfg.IDFrom(msg)
+		id, err := p.cfg.IDFrom.Find(msg)
 		if err != nil {
 			return err
 		}

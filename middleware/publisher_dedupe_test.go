@@ -79,7 +79,7 @@ func TestDedupePublisher_RefusesMessages(t *testing.T) {
 	require.ErrorIs(t, pub.p.Publish("a", messages("2", "")...), dedupe.ErrNoID)
 	require.Equal(t, []string{"1"}, pub.ids)
 	broken, err := must(middleware.NewDedupePublisher(middleware.DedupePublisherConfig{
-		Processor: newDeduper(t), IDFrom: func(*message.Message) (string, error) { return "", errHandler },
+		Processor: newDeduper(t), IDFrom: inbox.IDSource{Name: "broken", Find: func(*message.Message) (string, error) { return "", errHandler }},
 	}))(pub)
 	require.NoError(t, err)
 	require.ErrorIs(t, broken.Publish("a", messages("1")...), errHandler)

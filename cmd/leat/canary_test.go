@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -50,15 +53,21 @@ func TestRedrive_Canary(t *testing.T) {
 	require.Equal(t, 3, o.leat("parked", "redrive", "--id", "m-0", "--canary", "1", "--reason", "r", "--yes").code)
 }
 
-// runs relays until the test ends.
+// runs relays until the test ends; what refuse returns an error for is refused for good.
 func runs(t *testing.T, s *shop, refuse func(outbox.Record) error) {
 	t.Helper()
-	sink, err := relay.Func(func(_ context.Context, r outbox.Record) error {
+	sends(t, s, func(r outbox.Record) error {
 		if err := refuse(r); err != nil {
 			return outbox.Failed(outbox.FailurePermanent, err).Err
 		}
 		return nil
-	}, relay.FuncConfig{})
+	})
+}
+
+// sends relays by a function until the test ends.
+func sends(t *testing.T, s *shop, send func(outbox.Record) error) {
+	t.Helper()
+	sink, err := relay.Func(func(_ context.Context, r outbox.Record) error { return send(r) }, relay.FuncConfig{})
 	require.NoError(t, err)
 	r, err := relay.New(s.source(t, ""), sink, relay.Config{Logger: slog.New(slog.DiscardHandler), PollMax: 100 * time.Millisecond})
 	require.NoError(t, err)
@@ -69,4 +78,54 @@ func runs(t *testing.T, s *shop, refuse func(outbox.Record) error) {
 		cancel()
 		require.NoError(t, <-done)
 	})
+}
+
+// Whoever redrives one record first learns at once what it waits for, and does not wait for nobody.
+func TestRedrive_CanaryTellsWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for i := range 2 {
+		s.enqueue(t, placed("m-"+itoa(i), "orders", "order-"+itoa(i), "bad"))
+	}
+	s.relay(t, "", ifBad(errors.New("no schema")))
+	o := newSession(t, s.URL)
+	redrive := []string{"parked", "redrive", "--all", "--canary", "1", "--reason", "deployed", "--yes"}
+
+	r := o.leat(redrive...)
+	require.Equal(t, 1, r.code, r.out)
+	require.Contains(t, r.err, "The first record, m-0, waits: no relay of group default lives")
+	require.Contains(t, r.err, "was not tried within")
+	require.Contains(t, r.err, "1 record left as they were")
+
+	s.leads(t, s.source(t, ""))
+	require.NoError(t, s.ob.Admin().Pause(t.Context(), admin.PauseRequest{By: admin.By{Actor: "bob", Reason: "INC-1"}, Group: "default", Topics: []string{"orders"}}))
+	r = o.leat(redrive...)
+	require.Equal(t, 1, r.code, r.out)
+	require.Contains(t, r.err, `group default is paused by an operator, ["orders"]: leat groups resume default`)
+}
+
+// A canary waits for a destination that is out, says so, and goes on once that is back.
+func TestRedrive_CanaryWaitsForTheDestination(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.enqueue(t, placed("m-0", "orders", "order-0", "bad"))
+	s.relay(t, "", ifBad(errors.New("no schema")))
+	var back atomic.Bool
+	sends(t, s, func(outbox.Record) error {
+		if back.Load() {
+			return nil
+		}
+		return outbox.Failed(outbox.FailureOutage, errors.New("the shop's broker sleeps")).Err
+	})
+	s.enqueue(t, placed("m-1", "orders", "order-1", "fine"))
+	o := newSession(t, s.URL)
+	require.Eventually(t, func() bool { return o.leat("explain").code == 5 && strings.Contains(o.leat("status").out, "1 out") }, patience, 50*time.Millisecond)
+	d := o.start([]string{os.Getenv(binaryVariable)}, "parked", "redrive", "--all", "--canary", "1", "--reason", "deployed", "--yes")
+	d.eventually("tells what it waits for", func() bool {
+		return strings.Contains(d.log.String(), "The first record, m-0, waits: topic orders is out since ") && strings.Contains(d.log.String(), "the shop's broker sleeps")
+	})
+	back.Store(true)
+	<-d.ended
+	require.Zero(t, d.exitCode, d.log)
+	require.Contains(t, d.log.String(), "Redrove 1 record.")
 }

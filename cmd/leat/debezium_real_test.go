@@ -196,5 +196,5 @@ func idOf(record *kgo.Record) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return inbox.IDFromHeader(outbox.HeaderEventID, "id")(msg)
+	return inbox.IDFromHeader(outbox.HeaderEventID, "id").Find(msg)
 }

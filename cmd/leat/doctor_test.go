@@ -58,6 +58,15 @@ func illnesses() []illness {
 		{"server.durability", doctor.Fail, "synchronous_commit is 0", []string{"ALTER ROLE CURRENT_USER SET synchronous_commit = 0"}, []string{"ALTER ROLE CURRENT_USER RESET synchronous_commit"}},
 		{"server.connections", doctor.Warn, "connections are left", []string{"DO $$ BEGIN EXECUTE format('ALTER DATABASE %I CONNECTION LIMIT 4', current_database()); END $$"}, []string{"DO $$ BEGIN EXECUTE format('ALTER DATABASE %I CONNECTION LIMIT -1', current_database()); END $$"}},
 		{"sequence.value", doctor.Fail, "behind the log", []string{"SELECT setval(pg_get_serial_sequence('leat.outbox', 'seq'), 1)"}, []string{"SELECT setval(pg_get_serial_sequence('leat.outbox', 'seq'), 3)"}},
+		{
+			"sequence.value", doctor.Fail, "leat.outbox_audit_no_seq is at 1, behind number 99 in leat.outbox_audit; leat.outbox_delayed_no_seq is at 1, behind number 7",
+			[]string{
+				"INSERT INTO leat.outbox_delayed (not_before, no, id, shard, topic, payload) OVERRIDING SYSTEM VALUE VALUES (now() + interval '1 hour', 7, gen_random_uuid(), 0, 'orders', '')",
+				"INSERT INTO leat.outbox_audit (no, action, actor) OVERRIDING SYSTEM VALUE VALUES (99, 'drop', 'ann')",
+				"SELECT setval('leat.outbox_delayed_no_seq', 1), setval('leat.outbox_audit_no_seq', 1)",
+			},
+			[]string{"DELETE FROM leat.outbox_delayed WHERE no = 7", "DELETE FROM leat.outbox_audit WHERE no = 99", "SELECT setval('leat.outbox_audit_no_seq', 100)"},
+		},
 		{"holders.prepared", doctor.Fail, `"forgotten"`, []string{"BEGIN", "SELECT pg_current_xact_id()", "PREPARE TRANSACTION 'forgotten'"}, []string{"ROLLBACK PREPARED 'forgotten'"}},
 		{"holders.transactions", doctor.Warn, "has had a transaction open", []string{"BEGIN", "SELECT pg_current_xact_id()"}, []string{"ROLLBACK"}},
 		{"holders.replication_slots", doctor.Warn, `"gone"`, []string{"SELECT pg_create_physical_replication_slot('gone', true)"}, []string{"SELECT pg_drop_replication_slot('gone')"}},
@@ -296,7 +305,9 @@ func (s *shop) examineAdvice(t *testing.T, o *session) {
 func TestDoctor_NotMigrated(t *testing.T) {
 	t.Parallel()
 	o := newSession(t, newShopWithout(t).URL)
-	require.Equal(t, doctor.Fail, o.verdict("schema.outbox", "is not there").Verdict)
+	missing := o.verdict("schema.outbox", "is not there")
+	require.Equal(t, doctor.Fail, missing.Verdict)
+	require.Contains(t, missing.Advice, "bring leat's tables along")
 	require.Equal(t, doctor.OK, o.verdict("schema.inbox", "need not be").Verdict)
 	require.Equal(t, doctor.Unknown, o.verdict("outbox.groups", "not migrated").Verdict)
 	manual, err := os.ReadFile("../../docs/cli.md")

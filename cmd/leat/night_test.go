@@ -5,8 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +22,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
@@ -117,7 +125,7 @@ func TestI1_RedrivenUnderAnOldNameIsSeen(t *testing.T) {
 	require.Zero(t, o.leat("inbox", "parked", "redrive", "--consumer", "loyalty", "--reason", "r", "--all", "--yes").code)
 	r := o.leat("doctor", "--only", "inbox.parked")
 	require.Contains(t, r.out, "are not run yet")
-	require.Contains(t, r.out, "RunRedrive")
+	require.Contains(t, r.out, "does the service run that redrives for this name")
 }
 
 // A group that nobody reads is not to be removed while messages wait for it.
@@ -264,4 +272,107 @@ func TestNight_WhatIsOut(t *testing.T) {
 	require.Contains(t, o.leat("status").out, "1 out, see below")
 	require.Contains(t, o.leat("doctor", "--only", "outbox.destinations").out, "1 record tried again")
 	require.Equal(t, 5, o.leat("doctor", "--only", "outbox.destinations").code)
+}
+
+// The log of a daemon names outbox, group and error of what is refused, in a line a cause and a minute.
+func TestNight_DaemonLog(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no schema 17", http.StatusBadRequest)
+	}))
+	t.Cleanup(refuses.Close)
+	const n = 300
+	for i := range n {
+		s.enqueue(t, placed("m-"+itoa(i), "orders", "k-"+itoa(i), "fine"))
+	}
+	d := newSession(t, s.URL).begin("run", "--config", written(t, "leat.yaml", fmt.Sprintf(`
+http: {listen: '127.0.0.1:0'}
+outboxes:
+  - name: shop
+    relays:
+      - sink:
+          http:
+            allow_http: true
+            allow_networks: [127.0.0.0/8]
+            endpoints: {orders: {url: '%s', secrets: ['%s']}}
+`, refuses.URL, httpsink.NewSecret())))
+	d.eventually("all are parked", func() bool {
+		stats, err := s.ob.Admin().Stats(t.Context())
+		return err == nil && len(stats.Groups) == 1 && stats.Groups[0].Parked == n
+	})
+	require.Zero(t, d.ends(syscall.SIGTERM), d.log)
+	var aside []string
+	for line := range strings.Lines(d.log.String()) {
+		if strings.Contains(line, "record is set aside") {
+			aside = append(aside, line)
+		}
+	}
+	require.NotEmpty(t, aside)
+	require.LessOrEqual(t, len(aside), 5, "a line a minute, and one at the end: %s", aside)
+	for _, part := range []string{"level=ERROR", " outbox=shop", " group=default", "answered 400", "no schema 17"} {
+		require.Contains(t, aside[0], part)
+	}
+	require.LessOrEqual(t, strings.Count(d.log.String(), "level=ERROR")+strings.Count(d.log.String(), "level=WARN"), 20, d.log)
+}
+
+// A daemon that is told to reload names what it goes on with as it was.
+func TestNight_ReloadNamesWhatNeedsARestart(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	text := strings.Replace(files, ", password: '${env:ONLY_THE_DAEMON_HAS_IT}'", "", 1)
+	text = strings.Replace(text, "inboxes: [{name: in}]", "http: {listen: '127.0.0.1:0'}", 1)
+	config := written(t, "leat.yaml", text)
+	d := newSession(t, s.URL).begin("run", "--config", config)
+	require.NoError(t, os.WriteFile(config, []byte(strings.Replace(text, "relays: [{", "relays: [{slots: 2, ", 1)), 0o600))
+	require.NoError(t, d.cmd.Process.Signal(syscall.SIGHUP))
+	d.eventually("names it", func() bool { return strings.Contains(d.log.String(), "needs_restart") })
+	require.Contains(t, d.log.String(), "needs_restart=[outboxes[0].relays[0].slots]")
+}
+
+// goName is a name of Go as texts have it: a field or a function of a package, or a word with capitals in it.
+var goName = regexp.MustCompile(`\b[a-z]\w*\.[A-Z]\w+|\b[A-Z][a-z]+[A-Z]\w*|\b[A-Z]\w+\(\)|\b(RunRedrive|SourceConfig|its Maintenance)\b`)
+
+// notOfGo are other words that look like it.
+var notOfGo = regexp.MustCompile(`PostgreSQL|MySQL|MariaDB|RabbitMQ|JetStream|OpenTelemetry|InnoDB|[KMGT]iB|shop\.v1\.Order|DescribeConfigs|HideHeaders|HidePaths`)
+
+// Texts of the command name commands, flags and fields of the file: whoever is on call writes no Go.
+func TestNight_TextsNameNoGo(t *testing.T) {
+	t.Parallel()
+	var looked int
+	require.NoError(t, filepath.WalkDir("internal", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, nil, 0)
+		require.NoError(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			if _, ok := n.(*ast.ImportSpec); ok {
+				return false
+			}
+			literal, ok := n.(*ast.BasicLit)
+			if ok && literal.Kind == token.STRING {
+				looked++
+				require.NotRegexp(t, goName, notOfGo.ReplaceAllString(literal.Value, ""), set.Position(literal.Pos()))
+			}
+			return true
+		})
+		return nil
+	}))
+	require.Greater(t, looked, 2000)
+}
+
+// What a library's error calls a field, the file has under another name, and so has whoever reads the file.
+func TestNight_ErrorsNameFieldsOfTheFile(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"leat: kafka has no topic: create it, or let the sink do so (Config.AllowAutoTopicCreation, with …)": "leat: kafka has no topic: create it, or let the sink do so (allow_auto_topic_creation, with …)",
+		"a message was found by polling, up to PollMax late":                                                 "a message was found by polling, up to poll_max late",
+		"leat: invalid configuration: Slots = 2: must be 1 with a Tail":                                      "leat: invalid configuration: slots = 2: must be 1 with a tail",
+		"connect the relay directly, or set SourceConfig.NoListen":                                           "connect the relay directly, or set no_listen",
+		"Table of kafka.Topics at URL: Time":                                                                 "Table of kafka.Topics at URL: Time",
+	} {
+		require.Equal(t, want, settings.InFile(text))
+	}
 }

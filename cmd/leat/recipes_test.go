@@ -19,12 +19,16 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// recipes are the commands of a section of docs/operations.md.
+// recipes are the commands of a section of docs/operations.md or docs/changing.md.
 func recipes(t *testing.T, section string) (commands []string) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/operations.md")
-	require.NoError(t, err)
-	_, text, ok := strings.Cut(string(page), "\n### "+section+"\n")
+	var pages string
+	for _, page := range []string{"operations", "changing"} {
+		raw, err := os.ReadFile("../../docs/" + page + ".md")
+		require.NoError(t, err)
+		pages += string(raw)
+	}
+	_, text, ok := strings.Cut(pages, "\n### "+section+"\n")
 	require.True(t, ok, section)
 	text, _, _ = strings.Cut(text, "\n#")
 	for _, match := range regexp.MustCompile(`(?m)^\$ (leat .+)$`).FindAllStringSubmatch(text, -1) {
@@ -135,4 +139,40 @@ func TestRecipe_MistakenRedrive(t *testing.T) {
 	require.Equal(t, []string{"m-4", "m-1", "m-2"}, sent)
 	o.golden("recipe-redrive")
 	o.shown("A redrive that was a mistake")
+}
+
+// recipe runs the commands of a section as the page has them.
+func (s *session) recipe(section string) {
+	s.t.Helper()
+	for _, command := range recipes(s.t, section) {
+		s.run(0, words(command)[1:]...)
+	}
+	s.shown(section)
+}
+
+// TestRecipe_RenameAGroup: what waits for the old name is sent under the new one, and the old name cannot begin anew.
+func TestRecipe_RenameAGroup(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.relay(t, "audit", nothing)
+	s.enqueue(t, placed("m-1", "orders", "order-1", "1"), placed("m-2", "orders", "order-1", "2"))
+	o := newSession(t, s.URL)
+	o.recipe("Rename a group")
+	require.Contains(t, o.transcript.String(), "Would rename group audit to archive, with its position, 0 records and 2 messages that wait.")
+	o.run(0, "status", "--group", "archive")
+	o.run(0, "audit", "--action", "rename_group", "--time", "utc")
+	o.run(3, "groups", "show", "audit")
+	o.golden("recipe-rename")
+}
+
+// TestRecipe_ReadFewerTopics: what is left behind is counted before it is.
+func TestRecipe_ReadFewerTopics(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.relay(t, "default", nothing)
+	s.enqueue(t, placed("m-1", "orders", "order-1", "1"))
+	o := newSession(t, s.URL)
+	o.recipe("Read fewer topics")
+	o.run(0, "groups", "list")
+	o.golden("recipe-topics")
 }

@@ -28,7 +28,7 @@ import (
 func TestRun_Connections(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ databases, most int }{
-		"one database": {1, 50}, "forty databases": {40, 200},
+		"one database": {1, 50}, "forty databases": {40, 130},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -57,6 +57,14 @@ func (s *session) begin(args ...string) *running {
 // beginAs is begin by a command of its own.
 func (s *session) beginAs(command []string, args ...string) *running {
 	s.t.Helper()
+	r := s.start(command, args...)
+	r.url = "http://" + r.listens("probes")
+	return r
+}
+
+// start starts a process, and kills it when the test ends.
+func (s *session) start(command []string, args ...string) *running {
+	s.t.Helper()
 	args = append(command[1:len(command):len(command)], args...)
 	r := &running{t: s.t, cmd: exec.Command(command[0], args...), log: &output{}, ended: make(chan struct{})}
 	r.cmd.Env, r.cmd.Stdout, r.cmd.Stderr = s.env, r.log, r.log
@@ -73,7 +81,6 @@ func (s *session) beginAs(command []string, args ...string) *running {
 			s.t.Logf("leat %q:\n%s", args, r.log)
 		}
 	})
-	r.url = "http://" + r.listens("probes")
 	return r
 }
 

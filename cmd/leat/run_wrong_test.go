@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
 )
 
 // Whatever is wrong with a file is told with its line and field, by lint and by run, which
@@ -48,7 +50,7 @@ func TestRun_WrongFile(t *testing.T) { //nolint:revive // a table
 		{relay("sink: {kafka: {}}, allowed_topics: [a, '']"), `:5: outboxes[0].relays[0].allowed_topics[1] = "": must be valid UTF-8 without NUL, and not empty`},
 		{relay("sink: {kafka: {}}, no_listen: si"), `:5: outboxes[0].relays[0].no_listen: "si": must be one of ["false" "true"]`},
 		{relay("sink: {kafka: {}}, order: none"), `:5: outboxes[0].relays[0].order: "none": must be one of`},
-		{relay("sink: {kafka: {}}, lease: 5s"), `:5: outboxes[0].relays[0].lease = 5s: must exceed PublishTimeout`},
+		{relay("sink: {kafka: {}}, lease: 5s"), `:5: outboxes[0].relays[0].lease = 5s: must exceed publish_timeout`},
 		{relay("sink: {kafka: {}}, page_size: 100001"), `:5: outboxes[0].relays[0].page_size = 100001: must be 1 to 100000`},
 		{relay("sink: {kafka: {}}, page_bytes: 1XB"), `:5: outboxes[0].relays[0].page_bytes: "1XB": must be a size`},
 		{relay("sink: {kafka: {}}, read_ahead: 65"), `:5: outboxes[0].relays[0].read_ahead = 65`},
@@ -62,7 +64,7 @@ func TestRun_WrongFile(t *testing.T) { //nolint:revive // a table
 		{relay("sink: {kafka: {}}, policies: [{action: retry}]"), `:5: outboxes[0].relays[0].policies[0].action: "retry": must be one of`},
 		{relay("sink: {kafka: {}}, policies: [{attempts: 1000001}]"), `:5: outboxes[0].relays[0]`},
 		{relay("sink: {kafka: {}}},{sink: {kafka: {}}"), `:5: outboxes[0].relays[1].group: another relay of outbox "shop" has group "default"`},
-		{relay("sink: {kafka: {}}, slots: 2, tail: {}"), `:5: outboxes[0].relays[0].slots = 2: must be 1 with a Tail`},
+		{relay("sink: {kafka: {}}, slots: 2, tail: {}"), `:5: outboxes[0].relays[0].slots = 2: must be 1 with a tail`},
 		{relay("sink: {kafka: {}}, tail: {look: 1ms}"), `:5: outboxes[0].relays[0].tail.look = 1ms: must be 10ms to 1m`},
 		{relay("sink: {kafka: {}}, tail: {max_rows: many}"), `:5: outboxes[0].relays[0].tail.max_rows: "many": must be a number`},
 		{relay("sink: {kafka: {}}, tail: {url: 'postgres://a:%zz@b/'}"), `:5: outboxes[0].relays[0].tail.url = given`},
@@ -78,7 +80,7 @@ func TestRun_WrongFile(t *testing.T) { //nolint:revive // a table
 		{sink("kafka: {max_message_bytes: 1}"), `sink.kafka.max_message_bytes = 1`},
 		{sink("amqp: {urls: []}"), `:5: outboxes[0].relays[0].sink.amqp.urls`},
 		{sink("amqp: {urls: ['http://h']}"), `:5: outboxes[0].relays[0].sink.amqp.urls`},
-		{sink("amqp: {urls: ['amqp://h/'], queues: true, exchange: x}"), `sink.amqp.exchange = x: must be empty if Queues is set`},
+		{sink("amqp: {urls: ['amqp://h/'], queues: true, exchange: x}"), `sink.amqp.exchange = x: must be empty if queues is set`},
 		{sink("redis: {}"), `:5: outboxes[0].relays[0].sink.redis.url = "": must be redis://HOST:PORT/DB`},
 		{sink("redis: {url: 'http://h'}"), `:5: outboxes[0].relays[0].sink.redis.url = given: must be redis://`},
 		{sink("redis: {url: 'redis://h/0?skip_verify=true'}"), `sink.redis.url = given: must be redis://HOST:PORT/DB or rediss://HOST:PORT/DB, without parameters`},
@@ -94,7 +96,7 @@ func TestRun_WrongFile(t *testing.T) { //nolint:revive // a table
 		{sink("redis: {url: 'redis://h', existing_only: si}"), `sink.redis.existing_only: "si": must be one of`},
 		{sink("redis: {url: 'redis://h', max_len: 0}"), `sink.redis.max_len: "0": must be a number, at least 1`},
 		{sink("redis: {url: 'redis://h', max_age: 1ms}"), `sink.redis.max_age = 1ms: must be at least 1s`},
-		{sink("redis: {url: 'redis://h', max_age: 1h, max_len: 5}"), `sink.redis.max_age = 1h0m0s: must be 0 if MaxLen is set`},
+		{sink("redis: {url: 'redis://h', max_age: 1h, max_len: 5}"), `sink.redis.max_age = 1h0m0s: must be 0 if max_len is set`},
 		{sink("redis: {url: 'redis://h', max_message_bytes: 1}"), `sink.redis.max_message_bytes = 1: must be 1024`},
 		{sink("redis: {url: 'redis://h', prefix: {}}"), `sink.redis.prefix: must be a text`},
 		{sink("nats: {}"), `:5: outboxes[0].relays[0].sink.nats.urls = []: must name a server`},
@@ -110,10 +112,10 @@ func TestRun_WrongFile(t *testing.T) { //nolint:revive // a table
 		{head + "outboxes: [{name: a, maintenance: {retention: old}}]\n", `:3: outboxes[0].maintenance.retention: "old": must be a duration`},
 		{head + "outboxes: [{name: a, maintenance: {ahead: 101}}]\n", `:3: outboxes[0].maintenance.ahead = 101: must be 1 to 100`},
 		{head + "outboxes: [{name: a, maintenance: {max_bytes: 1MB}}]\n", `:3: outboxes[0].maintenance.max_bytes: "1MB": must be a size`},
-		{head + "outboxes: [{name: a, maintenance: {max_bytes: 1MiB, no_ddl: true}}]\n", `:3: outboxes[0].maintenance.max_bytes = 1048576: must be 0 where NoDDL is set`},
+		{head + "outboxes: [{name: a, maintenance: {max_bytes: 1MiB, no_ddl: true}}]\n", `:3: outboxes[0].maintenance.max_bytes = 1048576: must be 0 where no_ddl is set`},
 		{head + "outboxes: [{name: a, maintenance: {archive: {}}}]\n", `:3: outboxes[0].maintenance.archive.dir = "": must be set`},
 		{head + "outboxes: [{name: a, maintenance: {archive: {dir: /nowhere/x}}}]\n", `:3: outboxes[0].maintenance.archive.dir = /nowhere/x`},
-		{head + "inboxes: [{retention: 1h}]\n", `:3: inboxes[0].retention = 1h0m0s: must be at least Width`},
+		{head + "inboxes: [{retention: 1h}]\n", `:3: inboxes[0].retention = 1h0m0s: must be at least width`},
 		{head + "inboxes: [{}, {}]\n", `:3: inboxes[1].name: another inbox is called inbox`},
 		{one + "http: {listen: '8470'}\n", `:4: http.listen: "8470": must be host:port`},
 		{one + "http: {cert_file: /nowhere}\n", `:4: http.cert_file = /nowhere`},
@@ -151,6 +153,7 @@ func TestRun_WrongFile(t *testing.T) { //nolint:revive // a table
 		require.Equal(t, 2, r.code, "%s\n%s%s", c.text, r.out, r.err)
 		require.Contains(t, r.err, c.want, c.text)
 		require.Contains(t, r.err, path, c.text)
+		require.Equal(t, settings.InFile(r.err), r.err, "fields have the names of the file")
 	}
 	r := o.leat("run")
 	require.Equal(t, 2, r.code)

@@ -100,7 +100,7 @@ func TestSQL_RunWrongFile(t *testing.T) {
 	for _, c := range []struct{ outbox, want string }{
 		{"relays: [{slots: 2, " + sink + "}]", `:4: outboxes[0].relays[0].slots = 2: MySQL cannot do this`},
 		{"relays: [{no_listen: true, " + sink + "}]", `:4: outboxes[0].relays[0].no_listen = true: MySQL cannot do this`},
-		{"relays: [{sink: {kafka: {brokers: 'k1:9092', exactly_once: true, position_topic: p}}}]", `:4: outboxes[0].relays[0]: ExactlyOnce = true: MySQL cannot do this`},
+		{"relays: [{sink: {kafka: {brokers: 'k1:9092', exactly_once: true, position_topic: p}}}]", `:4: outboxes[0].relays[0]: exactly_once = true: MySQL cannot do this`},
 		{"schema: shop, relays: [{" + sink + "}]", `:4: outboxes[0].schema = shop: MySQL cannot do this`},
 		{"forwarder: t, relays: [{" + sink + "}]", `:4: outboxes[0].forwarder = t: MySQL cannot do this`},
 		{"table: 'a b', relays: [{" + sink + "}]", `:4: outboxes[0].table = "a b"`},

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -86,4 +88,65 @@ type clusterSubject struct {
 
 func (s clusterSubject) Lose(ctx context.Context, key dedupe.Key) error {
 	return s.client.Del(ctx, s.prefix+strconv.Itoa(len(key.Consumer))+":"+key.Consumer+":"+key.ID).Err()
+}
+
+// names records the commands that a client sends.
+type names struct {
+	mu  sync.Mutex
+	all map[string]bool
+}
+
+func (*names) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (n *names) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		n.note(cmd)
+		return next(ctx, cmd)
+	}
+}
+
+func (n *names) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		n.note(cmds...)
+		return next(ctx, cmds)
+	}
+}
+
+func (n *names) note(cmds ...redis.Cmder) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, cmd := range cmds {
+		n.all[cmd.Name()] = true
+	}
+}
+
+// TestR13_EveryStepWrites: cluster clients with ReadOnly, RouteByLatency or RouteRandomly send to
+// replicas what only reads. No step of a record does.
+func TestR13_EveryStepWrites(t *testing.T) {
+	t.Parallel()
+	env := testenv.Redis(t)
+	client := redis.NewClient(&redis.Options{Addr: env.Addr, DisableIdentity: true})
+	defer func() { require.NoError(t, client.Close()) }()
+	sent := &names{all: map[string]bool{}}
+	client.AddHook(sent)
+	s, err := redisdedupe.New(client, redisdedupe.Config{Prefix: env.Prefix})
+	require.NoError(t, err)
+	for i, end := range []func(dedupe.Key) error{
+		func(k dedupe.Key) error { _, err := s.Complete(t.Context(), k, "one", []byte("result")); return err },
+		func(k dedupe.Key) error { return s.Release(t.Context(), k, "one") },
+	} {
+		k := dedupe.Key{Consumer: "c", ID: strconv.Itoa(i)}
+		for _, token := range []string{"one", "two"} {
+			_, err = s.Claim(t.Context(), k, dedupe.Request{Token: token, Lease: time.Minute})
+			require.NoError(t, err)
+		}
+		require.NoError(t, s.Extend(t.Context(), k, "one", time.Minute))
+		require.NoError(t, end(k))
+		_, err = s.Claim(t.Context(), k, dedupe.Request{Token: "three", Lease: time.Minute})
+		require.NoError(t, err)
+	}
+	for name := range sent.all { // CONFIG and INFO are asked of every master
+		require.Contains(t, []string{"set", "evalsha", "eval", "config", "info", "ping", "hello", "client"}, name)
+	}
+	require.True(t, sent.all["set"] && sent.all["evalsha"])
 }

@@ -90,7 +90,7 @@ func (s *Store) retried(ctx context.Context, name string, fn func(tx *sql.Tx) er
 	var err error
 	for range tries {
 		err = s.once(ctx, fn)
-		if sqldialect.Number(err) != sqldialect.Deadlock {
+		if !sqldialect.Conflict(err) {
 			break
 		}
 	}

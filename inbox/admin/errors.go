@@ -6,7 +6,7 @@ import (
 	common "github.com/leat-go/leat/outbox/admin"
 )
 
-// Errors of requests. Nothing was changed. The first three are those of an outbox, too.
+// Errors of requests. Nothing was changed. The first two are those of an outbox, too.
 var (
 	// ErrInvalidRequest is returned for a request that is incomplete or contradicts
 	// itself. The text names the field.
@@ -18,7 +18,7 @@ var (
 
 	// ErrBeingRetried is returned by Redrive, SkipHead and Drop if what was asked
 	// for is redriven: it may be running just now, so nobody can drop it.
-	ErrBeingRetried = common.ErrBeingRetried
+	ErrBeingRetried = errors.New("leat: is being retried")
 
 	// ErrUnknownConsumer is returned by what looks at a consumer, or changes what is
 	// stored of it, if the inbox has never had a message for one of that name. The

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -28,6 +29,8 @@ const (
 	// attrExpires is when DynamoDB may delete it, in seconds. Nothing else depends on it: a
 	// message that is there was processed.
 	attrExpires = "ttl"
+	// attrIDs is where a consumer's ids come from, in an item of its own.
+	attrIDs = "ids"
 )
 
 func number(n int64) types.AttributeValue {
@@ -42,7 +45,7 @@ type store struct {
 	cfg      Config
 }
 
-var _ driver.Store = (*store)(nil)
+var _ driver.IDNamer = (*store)(nil)
 
 func (s *store) keyOf(id string) item {
 	stored, _ := ids.Map(id)
@@ -55,16 +58,16 @@ func (s *store) Claim(ctx context.Context, id string) (driver.Unit, driver.Statu
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &s.cfg.Table, Key: s.keyOf(id), ConsistentRead: aws.Bool(true), ProjectionExpression: aws.String(attrKey),
 	})
-	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
-		return nil, 0, fmt.Errorf("%w: call Setup: %w", outbox.ErrNotMigrated, err)
-	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("leat: dynamodb: look for a message: %w", err)
+		return nil, 0, explain("look for a message", err)
 	}
 	if len(out.Item) > 0 {
 		return nil, driver.Duplicate, nil
 	}
 	now := time.Now()
+	if theirs, ok := middleware.GetServerTime(out.ResultMetadata); ok && theirs.After(now) {
+		now = theirs // DynamoDB deletes by its own clock, and ours may be behind
+	}
 	record := s.keyOf(id)
 	record[attrID] = &types.AttributeValueMemberB{Value: []byte(id)}
 	record[attrDone], record[attrExpires] = number(now.UnixMicro()), number(now.Add(s.cfg.Retention).Unix())
@@ -76,6 +79,41 @@ func (s *store) Claim(ctx context.Context, id string) (driver.Unit, driver.Statu
 		return nil, 0, err
 	}
 	return &unit{tx: tx, ob: s.ob}, driver.Claimed, nil
+}
+
+// NameIDs implements driver.IDNamer. The item of the name has a key of 16 bytes, shorter than that
+// of any message. What is remembered of the consumer is not counted: that would read the table.
+func (s *store) NameIDs(ctx context.Context, name string) (noted string, remembered int64, err error) {
+	stored, _ := ids.Map(s.consumer)
+	key := item{attrKey: &types.AttributeValueMemberB{Value: stored[:]}}
+	for range 2 {
+		out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.cfg.Table, Key: key, ConsistentRead: aws.Bool(true)})
+		if err != nil {
+			return "", 0, explain("look where ids come from", err)
+		}
+		if from, ok := out.Item[attrIDs].(*types.AttributeValueMemberB); ok {
+			return string(from.Value), -1, nil
+		}
+		_, err = s.client.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: &s.cfg.Table, Item: item{attrKey: key[attrKey], attrIDs: &types.AttributeValueMemberB{Value: []byte(name)}},
+			ConditionExpression: aws.String("attribute_not_exists(ids)"),
+		})
+		if _, noted := errors.AsType[*types.ConditionalCheckFailedException](err); !noted {
+			return "", 0, explain("note where ids come from", err)
+		}
+	}
+	return "", 0, errors.New("leat: dynamodb: the note of where ids come from cannot be read")
+}
+
+// explain says what failed, nil for nothing.
+func explain(what string, err error) error {
+	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
+		return fmt.Errorf("%w: call Setup: %w", outbox.ErrNotMigrated, err)
+	}
+	if err != nil {
+		return fmt.Errorf("leat: dynamodb: %s: %w", what, err)
+	}
+	return nil
 }
 
 // unit is a transaction that has sent nothing yet.

@@ -22,6 +22,7 @@ func attemptChecks() []Check {
 		{Name: "I4_OutagesAreNoAttempts", run: failing(checkOutagesNotCounted)},
 		{Name: "I4_SuccessForgetsAttempts", run: failing(checkForgotten)},
 		{Name: "I4_BusyAndDuplicateAreNoAttempts", run: failing(checkBusyNotCounted), skip: oneWriter},
+		{Name: "I1_IDsOfAnEmptyMemory", run: failing(checkIDsOfAnEmptyMemory)},
 	}
 }
 

@@ -98,12 +98,12 @@ func checkLoserHoldsNothing(ctx context.Context, s Subject) {
 	const losers, others = 3 * Connections, 25
 
 	came, source := make(chan struct{}, 100), inbox.DefaultIDSource()
-	p, err := s.Open(consumer, inbox.Config{BusyDelay: time.Minute, IDFrom: func(msg *message.Message) (string, error) {
+	p, err := s.Open(consumer, inbox.Config{BusyDelay: time.Minute, IDFrom: inbox.IDSource{Name: source.Name, Find: func(msg *message.Message) (string, error) {
 		if msg.UUID == "a" {
 			came <- struct{}{}
 		}
-		return source(msg)
-	}})
+		return source.Find(msg)
+	}}})
 	fail.If(err)
 	want := []string{"a"}
 	err = probe(ctx, s, p, "a", func() error {

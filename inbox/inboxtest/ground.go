@@ -3,6 +3,9 @@ package inboxtest
 import (
 	"context"
 	"errors"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/driver"
@@ -52,6 +55,9 @@ func groundChecks() (all []Check) {
 	for _, m := range groundOf(basis.Caches) {
 		all = append(all, Check{Name: m.name(), run: m.run})
 	}
+	for _, m := range groundOf(basis.Inboxes) {
+		all = append(all, Check{Name: m.name(), run: m.runIDs})
+	}
 	return all
 }
 
@@ -79,6 +85,61 @@ func (m groundMoves) run(ctx context.Context, s Subject) {
 		wantOutcome(ctx, in, "a", inbox.OutcomeCommitted, nil, writing(s, "a again")),
 		wantOutcome(ctx, in, "a", inbox.OutcomeDuplicate, nil, writing(s, "too often")),
 		wantEffects(ctx, s, "a", "a again"),
+	)
+}
+
+// otherIDs is a source of ids that are not those of inbox.DefaultIDSource.
+func otherIDs() inbox.IDSource {
+	return inbox.IDSource{Name: "other", Find: func(msg *message.Message) (string, error) { return "other " + msg.UUID, nil }}
+}
+
+// runIDs begins with ids from elsewhere: what was processed must not run again, in any way of
+// processing that there is.
+func (m groundMoves) runIDs(ctx context.Context, s Subject) {
+	in, cfg := open(s), inbox.Config{IDFrom: otherIDs(), OnFailure: inbox.Policy{Delay: time.Millisecond}}
+	other, err := s.Open(consumer, cfg)
+	fail.IfAny(
+		err,
+		wantOutcome(ctx, in, "a", inbox.OutcomeCommitted, nil, writing(s, "a")),
+		wantOutcome(ctx, other, "a", inbox.OutcomeFailed, m.fact, writing(s, "never")),
+		wantOutcome(ctx, other, "b", inbox.OutcomeFailed, m.fact, writing(s, "never")),
+	)
+	if batches, ok := s.(BatchSubject); ok {
+		batch, err := batches.OpenBatch(consumer, cfg, inbox.BatchConfig{})
+		fail.If(err)
+		for _, err := range batch.Process(ctx, []*message.Message{newMessage(ctx, "a"), newMessage(ctx, "b")},
+			func(ctx context.Context, _ []*message.Message) error { return s.Write(ctx, "never") }) {
+			if !errors.Is(err, m.fact) {
+				fail.With("a batch with other ids: error %w, want %w", orNone(err), m.fact)
+			}
+		}
+	}
+	cfg.IDFrom.Name = inbox.DefaultIDSource().Name // which says that they are the same
+	same, err := s.Open(consumer, cfg)
+	fail.IfAny(
+		err,
+		wantOutcome(ctx, same, "c", inbox.OutcomeCommitted, nil, writing(s, "c")),
+		wantOutcome(ctx, in, "b", inbox.OutcomeCommitted, nil, writing(s, "b")),
+		wantOutcome(ctx, in, "a", inbox.OutcomeDuplicate, nil, writing(s, "too often")),
+		wantEffects(ctx, s, "a", "b", "c"),
+	)
+}
+
+// checkIDsOfAnEmptyMemory changes the source of ids before anything is remembered, and after. A
+// refusal is no failure of the message.
+func checkIDsOfAnEmptyMemory(ctx context.Context, s FailureSubject) {
+	failing := func(context.Context) error { return errHandler }
+	other, err := s.Open(consumer, inbox.Config{IDFrom: otherIDs(), OnFailure: inbox.Policy{Delay: time.Millisecond}})
+	fail.IfAny(err, wantOutcome(ctx, other, "a", inbox.OutcomeFailed, errHandler, failing))
+	in := open(s)
+	fail.If(wantOutcome(ctx, in, "a", inbox.OutcomeCommitted, nil, writing(s, "a")))
+	late, err := s.Open(consumer, inbox.Config{IDFrom: otherIDs(), OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 1, Delay: time.Millisecond}})
+	fail.IfAny(
+		err,
+		wantOutcome(ctx, late, "b", inbox.OutcomeFailed, basis.ErrOtherIDs, writing(s, "never")),
+		wantOutcome(ctx, late, "b", inbox.OutcomeFailed, basis.ErrOtherIDs, writing(s, "never")),
+		wantOutcome(ctx, in, "b", inbox.OutcomeCommitted, nil, writing(s, "b")),
+		wantEffects(ctx, s, "a", "b"),
 	)
 }
 

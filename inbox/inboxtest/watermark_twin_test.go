@@ -55,10 +55,10 @@ func (in watermarkInbox) Assigned(_ context.Context, parts []driver.Assignment) 
 
 func (w *watermarks) Open(consumer string, topics []string, cfg inbox.Config) (inboxtest.PositionProcessor, error) {
 	store := &watermarkStore{watermarks: w, consumer: consumer, topics: topics}
-	cfg.IDFrom = inbox.IDFromFirst(inbox.DefaultIDSource(), func(msg *message.Message) (string, error) {
+	cfg.IDFrom = inbox.IDFromFirst(inbox.DefaultIDSource(), inbox.IDSource{Name: "place", Find: func(msg *message.Message) (string, error) {
 		at, _ := driver.PositionFrom(msg.Context())
 		return fmt.Sprintf("%d@%d", at.Partition, at.Offset), nil
-	})
+	}})
 	p, err := inbox.New(store, consumer, cfg)
 	return watermarkInbox{p, store}, err
 }

@@ -44,7 +44,7 @@ func (plain) BreakCommit(bool)        {}
 
 // plainStore claims for one delivery at a time, and does nothing else.
 type plainStore struct {
-	driver.Store
+	driver.IDNamer
 
 	lock chan struct{}
 }
@@ -57,7 +57,7 @@ func (s plainStore) Claim(ctx context.Context, id string) (driver.Unit, driver.S
 	case <-short.Done():
 		return nil, 0, short.Err()
 	}
-	u, status, err := s.Store.Claim(ctx, id)
+	u, status, err := s.IDNamer.Claim(ctx, id)
 	if u == nil {
 		<-s.lock
 		return nil, status, err

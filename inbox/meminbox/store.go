@@ -19,6 +19,7 @@ type Store struct {
 	rows map[row]claimed
 
 	consumers map[string]time.Time // since when
+	ids       map[string]string    // where those of a consumer come from
 	attempts  map[row]*driver.History
 	notes     map[row]driver.Note
 	parked    []*parked // in the order in which they were parked
@@ -144,6 +145,27 @@ func (c claims) take(ctx context.Context, u *unit) error {
 	}
 	u.joined = joined
 	return nil
+}
+
+// NameIDs implements driver.IDNamer.
+func (c claims) NameIDs(_ context.Context, name string) (noted string, remembered int64, err error) {
+	s := c.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if noted = s.ids[c.consumer]; noted != "" && noted != name {
+		for r := range s.rows {
+			if r.consumer == c.consumer {
+				remembered++
+			}
+		}
+	}
+	if remembered == 0 {
+		if s.ids == nil {
+			s.ids = map[string]string{}
+		}
+		s.ids[c.consumer] = name
+	}
+	return noted, remembered, nil
 }
 
 // Consumer returns the store of one consumer, for inbox.New.

@@ -15,14 +15,14 @@ import (
 type consumer struct {
 	pgclaim.Consumer
 
-	positions string // a statement
+	positions, ids, nameIDs string // statements
 }
 
 func newConsumer(names pgmigrate.Names, name string) (c consumer, err error) {
 	if c.Consumer, err = pgclaim.NewConsumer(names, name); err != nil {
 		return c, err
 	}
-	err = sqlfile.Load(statementFiles, names.Render, map[string]*string{"positions": &c.positions})
+	err = sqlfile.Load(statementFiles, names.Render, map[string]*string{"positions": &c.positions, "ids": &c.ids, "ids_name": &c.nameIDs})
 	return c, err
 }
 

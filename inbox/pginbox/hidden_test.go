@@ -18,7 +18,7 @@ func TestI3_RowLevelSecurityIsRefused(t *testing.T) {
 		t.Run("inbox"+table, func(t *testing.T) {
 			t.Parallel()
 			env := forgetting(t, pginbox.MaintenanceConfig{NoDDL: true})
-			pool := roleWith(t, env, grants("SELECT, INSERT", "_consumers", "", "_ranges", "SELECT", "_retention", "_parked"), "")
+			pool := roleWith(t, env, grants("UPDATE (ids)", "_consumers", "SELECT, INSERT", "_consumers", "", "_ranges", "SELECT", "_retention", "_parked"), "")
 			consumer := uuid.NewString()
 			require.NoError(t, useIDs(t.Context(), pool, consumer))
 			_, err := env.Pool.Exec(t.Context(), "ALTER TABLE leat.inbox"+table+" ENABLE ROW LEVEL SECURITY; "+

@@ -36,17 +36,17 @@ func TestPrivileges(t *testing.T) {
 		grants []string
 		use    func(ctx context.Context, pool *pgxpool.Pool, consumer string) error
 	}{
-		"consumer": {grants("SELECT, INSERT", "_consumers", "", "_ranges", "SELECT", "_retention", "_parked"), useIDs},
+		"consumer": {grants("UPDATE (ids)", "_consumers", "SELECT, INSERT", "_consumers", "", "_ranges", "SELECT", "_retention", "_parked"), useIDs},
 		"consumer with a policy": {
-			grants("SELECT, INSERT", "_consumers", "", "_ranges", "SELECT", "_retention", "_parked", "SELECT, INSERT, UPDATE, DELETE", "_attempts"),
+			grants("UPDATE (ids)", "_consumers", "SELECT, INSERT", "_consumers", "", "_ranges", "SELECT", "_retention", "_parked", "SELECT, INSERT, UPDATE, DELETE", "_attempts"),
 			usePolicy,
 		},
 		"consumer that parks": {
-			grants("SELECT, INSERT", "_consumers", "", "_ranges", "_audit", "SELECT", "_retention", "SELECT, INSERT, UPDATE, DELETE", "_attempts", "_parked"),
+			grants("UPDATE (ids)", "_consumers", "SELECT, INSERT", "_consumers", "", "_ranges", "_audit", "SELECT", "_retention", "SELECT, INSERT, UPDATE, DELETE", "_attempts", "_parked"),
 			useParking,
 		},
 		"consumer that keeps notes": {
-			grants("SELECT, INSERT", "_consumers", "", "_ranges", "SELECT", "_retention", "_parked", "SELECT, INSERT, UPDATE", "_notes"),
+			grants("UPDATE (ids)", "_consumers", "SELECT, INSERT", "_consumers", "", "_ranges", "SELECT", "_retention", "_parked", "SELECT, INSERT, UPDATE", "_notes"),
 			useNotes,
 		},
 		"consumer of positions": {

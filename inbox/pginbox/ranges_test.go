@@ -167,7 +167,7 @@ func TestI7_WhereThereIsNoRightToMakeARange(t *testing.T) {
 	env := forgetting(t, pginbox.MaintenanceConfig{})
 	role := "least_" + uuid.NewString()
 	_, err := env.Pool.Exec(t.Context(), `CREATE ROLE "`+role+`"; GRANT USAGE ON SCHEMA leat TO "`+role+`";
-		GRANT SELECT, INSERT ON leat.inbox, leat.inbox_consumers, leat.inbox_ranges TO "`+role+`";
+		GRANT SELECT, INSERT ON leat.inbox, leat.inbox_consumers, leat.inbox_ranges TO "`+role+`"; GRANT UPDATE (ids) ON leat.inbox_consumers TO "`+role+`";
 		GRANT SELECT ON leat.inbox_retention, leat.inbox_parked TO "`+role+`"`)
 	require.NoError(t, err)
 	t.Cleanup(func() {

@@ -26,6 +26,7 @@ var (
 	_ driver.Keeper         = (*store)(nil)
 	_ driver.Classifier     = (*store)(nil)
 	_ driver.BatchAttempter = (*store)(nil)
+	_ driver.IDNamer        = (*store)(nil)
 )
 
 func newStore(handle pgclaim.Handle, name string, cfg Config) (*store, error) {

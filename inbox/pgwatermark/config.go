@@ -57,8 +57,8 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	base := c.schema().WithDefaults()
 	c.Schema, c.Table, c.MigrateLockTimeout = base.Schema, base.Table, base.LockTimeout
-	if c.IDFrom == nil {
-		c.IDFrom = inbox.IDFromFirst(inbox.DefaultIDSource(), idFromPosition)
+	if c.IDFrom.Find == nil && c.IDFrom.Name == "" {
+		c.IDFrom = inbox.IDFromFirst(inbox.DefaultIDSource(), inbox.IDSource{Name: "place", Find: idFromPosition})
 	}
 	c.Logger = logger.Or(c.Logger)
 	return c
@@ -90,7 +90,7 @@ func topicSet(topics []string) (map[string]bool, error) {
 	return set, nil
 }
 
-// idFromPosition is an inbox.IDSource for messages that nobody has given an id.
+// idFromPosition finds ids for messages that nobody has given an id.
 func idFromPosition(msg *message.Message) (string, error) {
 	at, ok := driver.PositionFrom(msg.Context())
 	if !ok {

@@ -40,7 +40,8 @@ type cache struct {
 }
 
 // New returns a cache on client, which stays the caller's. A look is one GET, a message that is
-// remembered one SET. It does not connect. Errors wrap outbox.ErrInvalidConfig.
+// remembered one SET. It does not connect. A cluster client that reads from replicas is refused:
+// what is skipped must be known where it is written. Errors wrap outbox.ErrInvalidConfig.
 func New(client redis.UniversalClient, cfg Config) (twotier.Cache, error) {
 	cfg.Prefix = cmp.Or(cfg.Prefix, "leat:inbox:")
 	cfg.TTL = cmp.Or(cfg.TTL, time.Hour)
@@ -51,6 +52,10 @@ func New(client redis.UniversalClient, cfg Config) (twotier.Cache, error) {
 		return nil, outbox.ConfigError("Prefix", strconv.Quote(cfg.Prefix), "must be at most 200 bytes")
 	case cfg.TTL < time.Millisecond:
 		return nil, outbox.ConfigError("TTL", cfg.TTL, "must be at least 1ms")
+	}
+	if c, ok := client.(*redis.ClusterClient); ok && c.Options().ReadOnly { // RouteByLatency and RouteRandomly set it
+		return nil, outbox.ConfigError("client", "a cluster client with ReadOnly, RouteByLatency or RouteRandomly",
+			"must read where it writes: a replica lags, and answers by what was removed")
 	}
 	return &cache{client: client, cfg: cfg}, nil
 }

@@ -127,3 +127,23 @@ func TestNew_Refuses(t *testing.T) {
 	_, err = rediscache.New(client, rediscache.Config{Prefix: string(make([]byte, 201))})
 	require.ErrorContains(t, err, "Prefix")
 }
+
+// TestR13_ReplicasAreNotAsked: a message is skipped by what the cache says, so that it must not be
+// read from a replica.
+func TestR13_ReplicasAreNotAsked(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]redis.ClusterOptions{
+		"ReadOnly": {ReadOnly: true}, "RouteByLatency": {RouteByLatency: true}, "RouteRandomly": {RouteRandomly: true},
+	} {
+		o.Addrs = []string{"127.0.0.1:1"}
+		client := redis.NewClusterClient(&o)
+		_, err := rediscache.New(client, rediscache.Config{})
+		require.ErrorIs(t, err, outbox.ErrInvalidConfig, name)
+		require.ErrorContains(t, err, name)
+		require.NoError(t, client.Close())
+	}
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
+	defer func() { require.NoError(t, client.Close()) }()
+	_, err := rediscache.New(client, rediscache.Config{})
+	require.NoError(t, err)
+}

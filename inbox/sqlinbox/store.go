@@ -37,6 +37,7 @@ var (
 	_ driver.Keeper         = (*store)(nil)
 	_ driver.Classifier     = (*store)(nil)
 	_ driver.BatchAttempter = (*store)(nil)
+	_ driver.IDNamer        = (*store)(nil)
 )
 
 // idBuckets is how many locks ids share, where there are more than one writer.
@@ -190,13 +191,8 @@ func (s *store) unclaimed(ctx context.Context, number int64, r row) (driver.Stat
 	return driver.Busy, nil
 }
 
-// Conflict implements driver.Classifier. MariaDB's 1020 says that a row has changed since
-// the transaction began to look. SQLITE_BUSY is none: the driver has waited already.
-func (s *store) Conflict(err error) bool {
-	const changedSince = 1020
-	number := sqldialect.Number(err)
-	return number == sqldialect.Deadlock || number == changedSince
-}
+// Conflict implements driver.Classifier.
+func (s *store) Conflict(err error) bool { return sqldialect.Conflict(err) }
 
 // Outage implements driver.Classifier.
 func (s *store) Outage(err error) bool { return sqldialect.Outage(err) }

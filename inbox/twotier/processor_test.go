@@ -306,7 +306,7 @@ func TestNew_Refuses(t *testing.T) {
 func TestI9_IDsAreTheInboxs(t *testing.T) {
 	t.Parallel()
 	in, err := meminbox.New("loyalty", meminbox.Config{Config: inbox.Config{
-		IDFrom: inbox.IDWithin(func(msg *message.Message) (string, error) {
+		IDFrom: inbox.IDWithin("producer", func(msg *message.Message) (string, error) {
 			return msg.Metadata.Get("producer"), nil
 		}, inbox.DefaultIDSource()),
 	}})

@@ -2,6 +2,7 @@ package basis
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 )
 
@@ -30,6 +31,10 @@ const (
 	Memory Store = "memory"
 	// Watermarks is pgwatermark.
 	Watermarks Store = "offsets of an inbox in PostgreSQL"
+	// Inboxes are those that remember ids.
+	Inboxes Store = "inboxes that remember ids"
+	// Records are those of dedupe.
+	Records Store = "records of dedupe"
 	// Caches are those of twotier, in front of pginbox.
 	Caches Store = "caches in front of an inbox in PostgreSQL"
 )
@@ -63,17 +68,28 @@ var (
 	ErrOtherCluster = &FactError{
 		Name: "Cluster", Class: Identity,
 		Says: "the stored position belongs to another database cluster",
-		Do:   "check the address; if the database was moved, stop the relays and rebase each group, after pg_upgrade keeping its position",
+		Do:   "check the address; if the database was moved, and the former one is gone, stop the relays, then leat rebase each group with --start unsettled, after pg_upgrade with --keep-position; if it is a copy whose original goes on, the original sends all of it: run relays here only to other destinations, after leat rebase --start now",
 		Uses: []Use{
 			{PostgreSQL, "each position", "`pg_control_system()`", []Place{Begin, Sink, Replay, Retention, Rebase, Status}, ""},
 			{Forwarder, "each position, Watermill's", "`pg_control_system()`, the oldest transaction under way", []Place{Begin}, "TestO2_RefusesAPositionThatItCannotContinue"},
+		},
+	}
+	// ErrOtherDatabase is a position of another database of the same server, which has the same
+	// cluster, files and numbers if it is a copy.
+	ErrOtherDatabase = &FactError{
+		Name: "Database", Class: Identity,
+		Says: "the stored position belongs to another database of the server",
+		Do:   "check the address; if this is a copy whose original goes on, the original sends all of it: run relays here only to other destinations, after leat rebase --start now; if the original is gone, stop the relays, then leat rebase each group",
+		Uses: []Use{
+			{PostgreSQL, "the group", "`pg_database`", []Place{Begin, Sink, Retention, Rebase, Status}, ""},
+			{SQL, "the meta table", "`DATABASE()`, not on SQLite", []Place{Begin, Page, Replay, Retention, Status}, "TestO2_CopyInAnotherDatabaseIsRefused"},
 		},
 	}
 	// ErrLogRestarted is a position of a log that is not the one which is there.
 	ErrLogRestarted = &FactError{
 		Name: "Log", Class: Identity,
 		Says: "the log was truncated, restored or replaced since the position was stored, so that its numbers begin anew",
-		Do:   "stop the relays and rebase each group",
+		Do:   "stop the relays, then leat rebase each group",
 		Uses: []Use{
 			{PostgreSQL, "the group", "the file of the sequence", []Place{Begin, Page, Sink, Retention, Rebase, Status}, ""},
 			{SQL, "the meta table, the session", "a row of the log below all numbers", []Place{Begin, Page, Replay, Retention, Status}, ""},
@@ -83,7 +99,7 @@ var (
 	ErrWentBack = &FactError{
 		Name: "Numbers", Class: Monotone,
 		Says: "the log's numbers have gone back behind the stored position",
-		Do:   "stop the relays and rebase each group",
+		Do:   "stop the relays, then leat rebase each group",
 		Uses: []Use{
 			{PostgreSQL, "each position", "the sequence", []Place{Begin, Page, Retention, Rebase, Status}, ""},
 			{SQL, "the position", "the highest number, the floor of retention", []Place{Begin, Page, Status}, ""},
@@ -93,7 +109,7 @@ var (
 	ErrNumberedTwice = &FactError{
 		Name: "Rows", Class: Monotone,
 		Says: "the log has given out numbers again that the stored position has passed",
-		Do:   "stop the relays and rebase each group, to start over at the oldest record",
+		Do:   "stop the relays, then leat rebase each group with --start oldest",
 		Uses: []Use{
 			{PostgreSQL, "each position, its snapshot", "numbers of rows of later transactions", []Place{Begin, Page, Retention, Rebase, Status}, ""},
 			{SQL, "the session", "the id of the row that was read last", []Place{Page}, ""},
@@ -104,7 +120,7 @@ var (
 	ErrBehindSink = &FactError{
 		Name: "Sent", Class: Monotone,
 		Says: "the database went back behind what was sent (a failover that lost commits, a restored backup)",
-		Do:   "stop the relays, remove the group's positions from the sink, then Rebase",
+		Do:   "stop the relays, remove the group's positions from the sink, then leat rebase",
 		Uses: []Use{
 			{PostgreSQL, "the sink", "each position", []Place{Sink}, "O2_SeekRefusesWhatWasLost"},
 			{Memory, "the sink", "the position", []Place{Sink}, "O2_SeekRefusesWhatWasLost"},
@@ -125,7 +141,7 @@ var (
 	ErrSubscribed = &FactError{
 		Name: "Origin", Class: Identity,
 		Says: "the log is the target of a logical replication",
-		Do:   "run relays where it is written, or, if this server takes over, DROP SUBSCRIPTION and rebase each group",
+		Do:   "run relays where it is written, or, if this server takes over, DROP SUBSCRIPTION, then leat rebase each group",
 		Uses: []Use{
 			{PostgreSQL, "–", "`pg_subscription_rel`", []Place{Begin, Replay, Retention, Rebase, Status}, "TestO2_TargetOfASubscriptionIsRefused"},
 			{Forwarder, "–", "`pg_subscription_rel`", []Place{Begin}, "TestO2_TargetOfASubscriptionIsRefused"},
@@ -180,12 +196,58 @@ var ErrOtherTopics = &FactError{
 	},
 }
 
+// ErrRenamed is a group whose position has gone on under another name: one that began anew would
+// send again, or leave out.
+var ErrRenamed = &FactError{
+	Name: "Group", Class: Meaning,
+	Says: "the group has another name now",
+	Do:   "let Group be that name, or one that no group has had",
+	Uses: []Use{
+		{PostgreSQL, "the group that has the name now", "`SourceConfig.Group`", []Place{Begin}, "O2_RenamedGroupGoesOn"},
+		{SQL, "the group that has the name now", "`SourceConfig.Group`", []Place{Begin}, "O2_RenamedGroupGoesOn"},
+		{Memory, "the outbox", "`SourceConfig.Group`", []Place{Begin}, "O2_RenamedGroupGoesOn"},
+	},
+}
+
+// ErrOtherIDs is a consumer whose ids come from another source than those that are remembered.
+var ErrOtherIDs = &FactError{
+	Name: "IDs", Class: Meaning,
+	Says: "ids come from another source than those that are remembered, so that what was processed would run again",
+	Do: "let IDFrom be the former source for as long as messages that were processed can come again, or give the consumer another name, under which all of them are new; " +
+		"if the ids are the same, let IDFrom have the former Name",
+	Uses: []Use{
+		{Inboxes, "the consumer", "`IDFrom.Name`", []Place{Begin}, ""},
+		{Records, "a record of the consumer", "`IDFrom.Name`", []Place{Begin, Claim}, "TestD3_OtherIDs"},
+	},
+}
+
+// OtherIDs refuses ids of another source. How many are remembered is not known if remembered
+// is negative.
+func OtherIDs(then, now string, remembered int64) error {
+	what := fmt.Sprintf("the source was %.200q and is %.200q", then, now)
+	if remembered >= 0 {
+		what = fmt.Sprintf("%s: %d or more are remembered", what, remembered)
+	}
+	return Refuse(ErrOtherIDs, what)
+}
+
+// ErrUnexpected is an outbox elsewhere than whoever configures a relay says.
+var ErrUnexpected = &FactError{
+	Name: "Place", Class: Identity,
+	Says: "the database is not the one that is expected",
+	Do:   "check the address: this may be a copy, whose original sends all of it; if the database was moved, state the new place (expect in the file, Config.Expect of the relay)",
+	Uses: []Use{
+		{PostgreSQL, "`relay.Config.Expect`", "address, `current_database()`, `pg_control_system()`", []Place{Begin}, "TestO2_UnexpectedPlaceIsRefused"},
+		{SQL, "`relay.Config.Expect`", "address, `DATABASE()`, `server_uuid`", []Place{Begin}, "TestO2_UnexpectedPlaceIsRefused"},
+	},
+}
+
 // Facts returns all facts.
 func Facts() []*FactError {
 	return []*FactError{
-		ErrOtherCluster, ErrLogRestarted, ErrWentBack, ErrNumberedTwice, ErrBehindSink, ErrSinkWentBack, ErrSubscribed,
+		ErrOtherCluster, ErrOtherDatabase, ErrLogRestarted, ErrWentBack, ErrNumberedTwice, ErrBehindSink, ErrSinkWentBack, ErrSubscribed,
 		ErrSourceChanged, ErrBeyondEnd, ErrMissing, ErrGap,
-		ErrOtherHistory, ErrOtherTopics,
+		ErrOtherHistory, ErrOtherTopics, ErrRenamed, ErrOtherIDs, ErrUnexpected,
 	}
 }
 
@@ -201,7 +263,7 @@ func Find(text string) (*FactError, bool) {
 
 // Check returns what the suites' checks of the fact are called in a store, before the place.
 func (f *FactError) Check(s Store) string {
-	rule := cmp.Or(map[Store]string{Watermarks: "I8", Caches: "I9"}[s], "O2")
+	rule := cmp.Or(map[Store]string{Watermarks: "I8", Caches: "I9", Inboxes: "I1"}[s], "O2")
 	return rule + "_Moved" + f.Name
 }
 

@@ -38,7 +38,7 @@ func TestPage(t *testing.T) {
 func TestSQLSaysTheSame(t *testing.T) {
 	t.Parallel()
 	for file, facts := range map[string][]*basis.FactError{
-		"pgoutbox/migrations/00001_outbox.sql": {basis.ErrOtherCluster, basis.ErrLogRestarted, basis.ErrWentBack, basis.ErrNumberedTwice},
+		"pgoutbox/migrations/00001_outbox.sql": {basis.ErrOtherCluster, basis.ErrOtherDatabase, basis.ErrLogRestarted, basis.ErrWentBack, basis.ErrNumberedTwice},
 		"pgoutbox/sql/slots.sql":               {basis.ErrNumberedTwice},
 		"wmforward/sql/stats.sql":              {basis.ErrOtherCluster},
 	} {

@@ -5,6 +5,8 @@ package clocks
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"sync"
 	"time"
 )
@@ -21,6 +23,8 @@ const (
 	// rise at once.
 	catchUp   = 24
 	headStart = time.Hour
+	// maxMarks bounds what is remembered of numbers: a mark for each tenth of an age, from a minute to a year.
+	maxMarks = 128
 )
 
 // Watch compares what a clock says from look to look with the time that has passed meanwhile by the
@@ -32,6 +36,13 @@ type Watch struct {
 	since   time.Time // of our clock: when jumped was first seen, from which on it goes evenly
 	risen   time.Time // of our clock: the last call of Limit
 	reached time.Time // what Limit has returned then
+	marks   []mark    // ascending in both
+}
+
+// mark is the last number of a log that had been drawn at a time of our clock.
+type mark struct {
+	last int64
+	at   time.Time
 }
 
 // look is what a clock has said, and what ours has, with its monotonic reading.
@@ -101,6 +112,48 @@ func (w *Watch) Limit(from, to time.Time) time.Time {
 	}
 	w.reached = to
 	return to
+}
+
+// Number tells the watch that last is the greatest number of a log that has been drawn so far.
+func (w *Watch) Number(last int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	if n := len(w.marks); n > 0 && last <= w.marks[n-1].last {
+		if last == w.marks[n-1].last {
+			return
+		}
+		w.marks = w.marks[:0] // the counter was set back: numbers are drawn again
+	}
+	w.marks = append(w.marks, mark{last, now})
+	if len(w.marks) > maxMarks {
+		w.thin(now)
+	}
+}
+
+// thin drops the mark whose neighbours are closest to each other for their age. The caller holds mu.
+func (w *Watch) thin(now time.Time) {
+	drop, least := 1, math.Inf(1)
+	for i := 1; i < len(w.marks)-1; i++ {
+		gap := float64(w.marks[i+1].at.Sub(w.marks[i-1].at)) / float64(now.Sub(w.marks[i-1].at))
+		if gap < least {
+			drop, least = i, gap
+		}
+	}
+	w.marks = slices.Delete(w.marks, drop, drop+1)
+}
+
+// Younger returns a number above which all have been drawn less than age ago, by the monotonic clock and whatever time the
+// database's clock has put beside them: it may have been behind. It is the greatest one if nothing is known.
+func (w *Watch) Younger(age time.Duration) int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range w.marks {
+		if time.Since(m.at) < age {
+			return m.last
+		}
+	}
+	return math.MaxInt64
 }
 
 // began is when this process has begun.

@@ -1,6 +1,7 @@
 package clocks_test
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,5 +82,28 @@ func TestWatch_Limit(t *testing.T) {
 		require.Equal(t, next.Add(4*time.Hour), w.Limit(at, far), "what was rounded off is not lost")
 		time.Sleep(10 * time.Minute)
 		require.Equal(t, next.Add(-time.Hour), w.Limit(at, next.Add(-time.Hour)), "a limit may be lower")
+	})
+}
+
+func TestWatch_Younger(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w clocks.Watch
+		require.EqualValues(t, math.MaxInt64, w.Younger(time.Hour), "nothing is known")
+		const rounds = 30 * 24 * 60 // of a minute each, with a number in each
+		for n := range rounds {
+			w.Number(int64(n))
+			w.Number(int64(n))
+			time.Sleep(time.Minute)
+		}
+		for _, minutes := range []int64{1, 10, 60, 24 * 60, 7 * 24 * 60} {
+			above := w.Younger(time.Duration(minutes)*time.Minute + time.Second)
+			require.GreaterOrEqual(t, above, rounds-minutes, "numbers above it are younger than %d minutes", minutes)
+			require.LessOrEqual(t, above, rounds-minutes+minutes/5, "and it is not far from what could be known")
+		}
+		require.EqualValues(t, math.MaxInt64, w.Younger(time.Second), "nothing was drawn so late")
+		require.Zero(t, w.Younger(365*24*time.Hour), "all that the watch has seen")
+		w.Number(7)
+		require.EqualValues(t, 7, w.Younger(365*24*time.Hour), "the counter was set back")
 	})
 }

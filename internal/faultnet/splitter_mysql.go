@@ -3,11 +3,11 @@ package faultnet
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -159,20 +159,19 @@ func logIn(server, client io.ReadWriter) error {
 	}
 }
 
-var errLargePacket = errors.New("faultnet: a command of several packets")
-
-// readPacket reads a packet of MySQL's protocol, with its header.
+// readPacket reads a packet of MySQL's protocol with its header, and all packets of a large one.
 func readPacket(from io.Reader) ([]byte, error) {
 	var header [4]byte
 	if _, err := io.ReadFull(from, header[:]); err != nil {
 		return nil, err
 	}
 	n := int(binary.LittleEndian.Uint32(header[:]) & largestPacket)
-	if n == largestPacket {
-		return nil, errLargePacket
-	}
 	packet := make([]byte, len(header)+n)
 	copy(packet, header[:])
 	_, err := io.ReadFull(from, packet[len(header):])
+	if err == nil && n == largestPacket { // a command of several packets
+		rest, err := readPacket(from)
+		return slices.Concat(packet, rest), err
+	}
 	return packet, err
 }

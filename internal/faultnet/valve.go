@@ -3,7 +3,9 @@ package faultnet
 import (
 	"context"
 	"net"
+	"os"
 	"sync"
+	"time"
 )
 
 // Valve is between a client and its server: it loses or delays what passes through the
@@ -20,7 +22,7 @@ func (v *Valve) Dial(ctx context.Context, network, address string) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	c := &valveConn{Conn: conn, gone: make(chan struct{})}
+	c := &valveConn{Conn: conn, gone: make(chan struct{}), changed: make(chan struct{})}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.conns = append(v.conns, c)
@@ -74,8 +76,10 @@ type valveConn struct {
 	once sync.Once
 	gone chan struct{} // closed by Close
 
-	reading sync.Mutex      // guards heard
-	heard   <-chan struct{} // nil unless it is muted
+	reading  sync.Mutex      // guards what follows
+	heard    <-chan struct{} // nil unless it is muted
+	deadline time.Time
+	changed  chan struct{} // closed when there is another deadline
 
 	writing sync.Mutex // guards what follows, and is held by a Write that waits
 	stalled bool
@@ -106,17 +110,48 @@ func (c *valveConn) stall(on bool) {
 // Read implements net.Conn.
 func (c *valveConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	c.reading.Lock()
-	heard := c.heard
-	c.reading.Unlock()
-	if heard != nil {
+	for {
+		c.reading.Lock()
+		heard, deadline, changed := c.heard, c.deadline, c.changed
+		c.reading.Unlock()
+		if heard == nil {
+			return n, err
+		}
+		var late <-chan time.Time
+		if !deadline.IsZero() {
+			late = time.After(time.Until(deadline))
+		}
 		select {
 		case <-heard:
+			return n, err
 		case <-c.gone:
 			return 0, net.ErrClosed
+		case <-late:
+			return 0, os.ErrDeadlineExceeded
+		case <-changed:
 		}
 	}
-	return n, err
+}
+
+// SetDeadline implements net.Conn.
+func (c *valveConn) SetDeadline(t time.Time) error {
+	c.expect(t)
+	return c.Conn.SetDeadline(t)
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *valveConn) SetReadDeadline(t time.Time) error {
+	c.expect(t)
+	return c.Conn.SetReadDeadline(t)
+}
+
+// expect sets the deadline of a Read, also of one that waits.
+func (c *valveConn) expect(t time.Time) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	c.deadline = t
+	close(c.changed)
+	c.changed = make(chan struct{})
 }
 
 // Write implements net.Conn.

@@ -3,7 +3,9 @@ package faultnet_test
 import (
 	"io"
 	"net"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -91,4 +93,22 @@ func TestValve_StallsWhatThereIs(t *testing.T) {
 	rest, _ := io.ReadAll(goneServer)
 	require.Empty(t, rest, "what was closed is dropped")
 	pass(t, client, server, "on")
+}
+
+// TestValve_MutedReadHasADeadline: as that of a server which says nothing.
+func TestValve_MutedReadHasADeadline(t *testing.T) {
+	t.Parallel()
+	var v faultnet.Valve
+	client, server := line(t, &v)
+	v.Mute()
+	_, err := io.WriteString(server, "answer")
+	require.NoError(t, err)
+	reading := make(chan error, 1)
+	go func() {
+		_, err := client.Read(make([]byte, 1))
+		reading <- err
+	}()
+	require.NoError(t, client.SetDeadline(time.Time{}))
+	require.NoError(t, client.SetReadDeadline(time.Now()))
+	require.ErrorIs(t, <-reading, os.ErrDeadlineExceeded)
 }

@@ -37,6 +37,14 @@ type Dialect struct {
 
 	// InsertIgnore begins an INSERT that passes over rows whose key is there.
 	InsertIgnore string
+	// Database is the name of the database that a session is in; '' on SQLite, whose files may
+	// be moved.
+	Database string
+
+	// Server is an expression: which server runs the statement, in words. SameServer is a
+	// condition with one parameter, a value of Server: if another server runs the statement, it
+	// fails with SeveralRows. With an empty parameter it holds. See rule R14.
+	Server, SameServer string
 
 	// OneWriter is set if the whole database has one writer at a time: transactions that
 	// write begin one after the other, so that nothing else has to be locked.
@@ -46,6 +54,9 @@ type Dialect struct {
 	Folder string
 }
 
+// server names a MySQL or MariaDB: of two that a connection reaches, at least one part differs.
+const server = "CONCAT(@@hostname, ':', @@port, ' (server_id ', @@server_id, ')')"
+
 // Of returns the dialect of a name, which may be an outbox.Dialect. The error wraps ErrUnknown.
 func Of[N ~string](of N) (Dialect, error) {
 	switch name := Name(of); name {
@@ -54,14 +65,16 @@ func Of[N ~string](of N) (Dialect, error) {
 			Name:      name,
 			Now:       "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
 			ForUpdate: "FOR UPDATE", SkipLocked: "FOR UPDATE SKIP LOCKED", NoWait: "FOR UPDATE NOWAIT",
-			InsertIgnore: "INSERT IGNORE INTO", Folder: "mysql",
+			InsertIgnore: "INSERT IGNORE INTO", Database: "LOWER(DATABASE())", Folder: "mysql",
+			Server: server, SameServer: "IF(? IN ('', " + server + "), 1, (SELECT 1 UNION ALL SELECT 2)) = 1",
 		}, nil
 	case SQLite:
 		return Dialect{
 			Name: name,
 			// Milliseconds are all that SQLite's clock has.
 			Now:          "(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000)",
-			InsertIgnore: "INSERT OR IGNORE INTO", OneWriter: true, Folder: "sqlite",
+			InsertIgnore: "INSERT OR IGNORE INTO", Database: "''", OneWriter: true, Folder: "sqlite",
+			Server: "''", SameServer: "? = ''",
 		}, nil
 	default:
 		return Dialect{}, fmt.Errorf("%w: %q: must be %q, %q or %q", ErrUnknown, string(name), MySQL, MariaDB, SQLite)

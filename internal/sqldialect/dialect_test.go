@@ -3,6 +3,7 @@ package sqldialect_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,6 +110,9 @@ func TestErrorsAreToldApart(t *testing.T) {
 		{fmt.Errorf("x: %w", &typed{6, "database table is locked"}), 6, true, false},
 		{&typed{8, "attempt to write a readonly database"}, 8, false, false},
 		{&typed{1, "SQL logic error: no such table: box"}, 1, false, true},
+		{errors.New("Error 3101 (40000): Plugin instructed the server to rollback the current transaction"), 3101, false, false},
+		{errors.New("Error 1180 (HY000): Got error 149 - 'Lock deadlock; Retry transaction' during COMMIT"), 1180, false, false},
+		{errors.New("Error 1020 (HY000): Record has changed since last read in table 'box'"), 1020, false, false},
 		{errors.New("Errors 1205"), 0, false, false},
 		{errors.New("Error 1792 (25006): Cannot execute statement in a READ ONLY transaction"), 1792, false, false},
 		{coded(13), 13, false, false},
@@ -118,11 +122,26 @@ func TestErrorsAreToldApart(t *testing.T) {
 	} {
 		require.Equal(t, c.number, sqldialect.Number(c.err), "%v", c.err)
 		require.Equal(t, c.locked, sqldialect.Locked(c.err), "%v", c.err)
-		refused := c.number == sqldialect.Deadlock || c.number == sqldialect.SQLiteBusy || c.number == sqldialect.SQLiteFull
+		conflict := slices.Contains([]int{sqldialect.Deadlock, sqldialect.ChangedSince, sqldialect.GroupConflict, 1180}, c.number)
+		require.Equal(t, conflict, sqldialect.Conflict(c.err), "%v", c.err)
+		refused := conflict || c.number == sqldialect.SQLiteBusy || c.number == sqldialect.SQLiteFull
 		require.Equal(t, refused, sqldialect.CommitRefused(c.err), "%v", c.err)
 		require.Equal(t, c.missing, sqldialect.MissingTable(c.err), "%v", c.err)
 		readOnly := c.number == sqldialect.ReadOnlySession || c.number == sqldialect.SQLiteReadOnly
 		require.Equal(t, readOnly, sqldialect.ReadOnly(c.err), "%v", c.err)
+	}
+}
+
+// TestCommitThatMayHaveHappened: a storage engine that has failed to commit for another reason than
+// a lock has perhaps committed.
+func TestCommitThatMayHaveHappened(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"Error 1180 (HY000): Got error 1 - 'Operation not permitted' during COMMIT",
+		"Error 1053 (08S01): Server shutdown in progress", "invalid connection",
+	} {
+		require.False(t, sqldialect.CommitRefused(errors.New(text)), text)
+		require.False(t, sqldialect.Conflict(errors.New(text)), text)
 	}
 }
 

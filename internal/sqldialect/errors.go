@@ -11,6 +11,9 @@ import (
 const (
 	LockWaitTimeout = 1205 // also MariaDB's answer to NOWAIT
 	Deadlock        = 1213
+	ChangedSince    = 1020 // MariaDB: a row has changed since the transaction began to look
+	GroupConflict   = 3101 // of a group replication: another member has changed the row
+	SeveralRows     = 1242 // of a subquery that must have one, see Dialect.SameServer
 	LockNowait      = 3572 // MySQL's answer to NOWAIT
 	NoSuchTable     = 1146
 	PreventedBy     = 1290 // an option of the server, such as --read-only
@@ -35,6 +38,7 @@ const (
 	tooManyUserConnections = 1203
 	storageEngineFailed    = 1030 // such as by "No space left on device"
 	killed                 = 1927 // MariaDB: the connection was killed, as at a shutdown
+	commitFailed           = 1180 // the storage engine has refused the COMMIT, for a reason of its own
 )
 
 var (
@@ -45,6 +49,9 @@ var (
 	fullText     = regexp.MustCompile(`database or disk is full`)
 	ioText       = regexp.MustCompile(`disk I/O error`)
 	readOnlyText = regexp.MustCompile(`attempt to write a readonly database`)
+
+	// deadlockAtCommit is the storage engine's reason of error 1180: HA_ERR_LOCK_DEADLOCK.
+	deadlockAtCommit = regexp.MustCompile(`Got error 149\b`)
 )
 
 // Number returns the number of a database's error, of SQLite the primary one; 0 if there
@@ -138,14 +145,28 @@ func Outage(err error) bool {
 	}
 }
 
+// Conflict reports whether the database has rolled a transaction back for the sake of another
+// one: the same transaction may succeed if it runs again. SQLITE_BUSY is not a conflict: the
+// driver has waited already.
+func Conflict(err error) bool {
+	switch Number(err) {
+	case Deadlock, ChangedSince, GroupConflict:
+		return true
+	case commitFailed:
+		return deadlockAtCommit.MatchString(err.Error())
+	default:
+		return false
+	}
+}
+
 // CommitRefused reports whether a COMMIT failed by an answer of the database that it has not
 // happened. After other answers, such as of a server that is shut down, it may have.
 func CommitRefused(err error) bool {
 	switch Number(err) {
-	case Deadlock, SQLiteBusy, SQLiteFull:
+	case SQLiteBusy, SQLiteFull:
 		return true
 	default:
-		return false
+		return Conflict(err)
 	}
 }
 

@@ -36,12 +36,16 @@ func CheckTable(table string) error {
 //	@{skip_locked}  SkipLocked
 //	@{nowait}       NoWait
 //	@{insert_ignore} InsertIgnore
+//	@{server}       Server
+//	@{same_server}  SameServer
+//	@{database}     Database
 //
 // It returns an error for a token that is none of these, so that a misspelt one does not
 // reach the database.
 func (d Dialect) Render(table, sql string) (string, error) {
 	words := map[string]string{
 		"now": d.Now, "for_update": d.ForUpdate, "skip_locked": d.SkipLocked, "nowait": d.NoWait, "insert_ignore": d.InsertIgnore,
+		"database": d.Database, "server": d.Server, "same_server": d.SameServer,
 	}
 	return sqlfile.Replace(sql, func(name string) (string, bool) {
 		if word, ok := words[name]; ok {

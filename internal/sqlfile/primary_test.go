@@ -3,6 +3,7 @@ package sqlfile_test
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"regexp"
@@ -12,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// notPrimary are the directories of statements that rule R13 does not cover.
+// notPrimary are the directories of statements that rule R13 does not cover. Those of MySQL, MariaDB
+// and SQLite decide in transactions that may write, or name their server (rule R14): see
+// TestR14_NeverReadOnly, and TestR14_ReadsOutsideOfTransactions of both stores.
 var notPrimary = map[string]string{
 	"cmd/leat/internal/open/sql":     "leat doctor shows, and decides nothing",
 	"dedupe/sqldedupe/sql":           "MySQL, MariaDB and SQLite",
@@ -22,6 +25,43 @@ var notPrimary = map[string]string{
 	"outbox/internal/sqllog/sql":     "MySQL, MariaDB and SQLite",
 	"outbox/sqlforward/sql":          "MySQL and MariaDB",
 	"outbox/sqloutbox/sql":           "MySQL, MariaDB and SQLite",
+}
+
+// readOnly are the files that begin transactions which are READ ONLY, and what for. Read/write
+// splitters send such a transaction to a replica as a whole, so that nothing is decided by it.
+var readOnly = map[string]string{
+	"internal/sqlstore/store.go":       "on SQLite alone, which has one file",
+	"internal/sqlstore/primary.go":     "asks whether it goes to a replica",
+	"outbox/pgoutbox/search.go":        "shows, on the primary alone",
+	"outbox/pgoutbox/groups_admin.go":  "shows what RemoveGroup would drop, on the primary alone",
+	"outbox/pgoutbox/rebase_plan.go":   "shows what a Rebase would do, on the primary alone",
+	"outbox/internal/pgheld/change.go": "shows what a request would change, on the primary alone",
+	"outbox/adopt/postgres.go":         "shows what an adoption would do, on the primary alone",
+}
+
+var beginsReadOnly = regexp.MustCompile(`pgx\.ReadOnly\b|\bReadOnly: true|\.ReadOnly = [^f]|ReadOnly: readOnly`)
+
+// TestR14_NeverReadOnly goes over the sources.
+func TestR14_NeverReadOnly(t *testing.T) {
+	t.Parallel()
+	root, left := os.DirFS("../.."), maps.Clone(readOnly)
+	for _, dir := range []string{"dedupe", "inbox", "internal", "outbox"} {
+		require.NoError(t, fs.WalkDir(root, dir, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "internal/proof/") ||
+				strings.HasPrefix(name, "internal/faultnet/") {
+				return err
+			}
+			source, err := fs.ReadFile(root, name)
+			if err == nil && beginsReadOnly.Match(source) {
+				delete(left, name)
+				if readOnly[name] == "" {
+					t.Errorf("%s begins a transaction that is READ ONLY, which a read/write splitter sends to a replica: nothing may be decided by it", name)
+				}
+			}
+			return err
+		}))
+	}
+	require.Empty(t, left, "begin none any more")
 }
 
 var (

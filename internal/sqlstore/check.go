@@ -2,7 +2,11 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"time"
+
+	"github.com/leat-go/leat/internal/sqldialect"
 )
 
 // Needs is what a component demands of a database.
@@ -15,6 +19,9 @@ type Needs struct {
 	Tables []string
 	// Probe is the name of a statement that would write, and changes nothing.
 	Probe string
+	// RowLock is the name of a statement that locks a row, and passes over it if another
+	// transaction has. Empty if that is not tried.
+	RowLock string
 
 	// Numbers is set if numbers of rows must follow each other, OwnSessions if
 	// transactions run with the settings of the pool's connections.
@@ -57,11 +64,45 @@ func (s *Store) Check(ctx context.Context, n Needs) (facts Facts, err error) {
 		err = s.checkFile(ctx, n)
 	} else {
 		facts, err = s.checkServer(ctx, n)
+		if err == nil && n.RowLock != "" {
+			err = s.tryRowLock(ctx, s.SQL[n.RowLock])
+		}
 	}
 	if err == nil {
 		err = s.Look(ctx, func(q Querier) error { return s.checkTables(ctx, q, n) })
 	}
 	return facts, s.Describe(err)
+}
+
+// tryTimeout bounds the wait for the connections of a try.
+const tryTimeout = 5 * time.Second
+
+// tryRowLock refuses a server by what it does, and not by its name: two transactions must not get one
+// row that both of them lock. It refuses nothing if it cannot try, such as without the privilege.
+func (s *Store) tryRowLock(ctx context.Context, statement string) error {
+	trying, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	opts := s.Options(sql.LevelReadCommitted)
+	err := onTx(trying, s.DB, opts, func(mine *sql.Tx) error {
+		locked, err := Column[int64](trying, mine, statement)
+		if err != nil || len(locked) == 0 { // another one has it
+			return err
+		}
+		return onTx(trying, s.DB, opts, func(other *sql.Tx) error {
+			again, err := Column[int64](trying, other, statement)
+			if err == nil && len(again) > 0 {
+				err = &SetupError{
+					What: "FOR UPDATE SKIP LOCKED", Value: "a row that another transaction has locked",
+					Rule: "must pass over locked rows, on which order and claims rest: this server only speaks MySQL's language",
+				}
+			}
+			return err
+		})
+	})
+	if trying.Err() != nil && ctx.Err() == nil || sqldialect.Number(err) != 0 {
+		return nil
+	}
+	return err
 }
 
 // checkTables counts the rows that are there to be locked, and refuses tables without

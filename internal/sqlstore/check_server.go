@@ -20,16 +20,12 @@ func (s *Store) checkServer(ctx context.Context, n Needs) (Facts, error) {
 		if err := s.returnsAll(ctx, conn); err != nil {
 			return err
 		}
-		err := Each(ctx, conn, func(scan Scanner) error {
-			var name, value string
-			err := scan(&name, &value)
-			v[name] = strings.ToUpper(value)
-			return err
-		}, s.SQL["facts"])
-		if err == nil {
-			err = v.check(s.Dialect.Name, n)
+		for _, statement := range []string{"facts", "cluster"} {
+			if err := v.read(ctx, conn, s.SQL[statement]); err != nil {
+				return err
+			}
 		}
-		return err
+		return v.check(s.Dialect.Name, n)
 	})
 	return Facts{Fence: v.fence()}, err
 }
@@ -50,6 +46,22 @@ func (s *Store) returnsAll(ctx context.Context, conn *sql.Conn) error {
 // variables are the settings of a server, by their names, in capitals.
 type variables map[string]string
 
+// read adds what a statement lists.
+func (v variables) read(ctx context.Context, q Querier, statement string) error {
+	return Each(ctx, q, func(scan Scanner) error {
+		var name, value string
+		err := scan(&name, &value)
+		v[name] = strings.ToUpper(value)
+		return err
+	}, statement)
+}
+
+// on reports whether a switch is on. Vitess shows it as a number.
+func (v variables) on(name string) bool { return v[name] == "ON" || v[name] == "1" }
+
+// off reports whether a switch is there and off.
+func (v variables) off(name string) bool { return v[name] == "OFF" || v[name] == "0" }
+
 func (v variables) check(dialect sqldialect.Name, n Needs) error {
 	if err := v.checkVersion(dialect); err != nil {
 		return err
@@ -63,15 +75,16 @@ func (v variables) check(dialect sqldialect.Name, n Needs) error {
 		refused               bool
 		durability, ofSession bool
 	}{
-		{"autocommit", "must be on: autocommit is off in the sessions of the pool", n.OwnSessions && v["autocommit"] != "ON", false, true},
+		{"autocommit", "must be on: autocommit is off in the sessions of the pool", n.OwnSessions && !v.on("autocommit"), false, true},
 		{"transaction_isolation", seesUncommitted, n.OwnSessions && v["transaction_isolation"] == readUncommitted, false, true},
 		{"tx_isolation", seesUncommitted, n.OwnSessions && v["tx_isolation"] == readUncommitted, false, true},
 		{"auto_increment_increment", "must be 1: most numbers would be missing", n.Numbers && v["auto_increment_increment"] != "1", false, true},
-		{"unique_checks", "must be ON: MariaDB locks an empty table for who inserts the first row", v["unique_checks"] == "OFF", false, true},
-		{"read_only", notReadOnly, v["read_only"] != "OFF", false, true},
-		{"innodb_read_only", notReadOnly, v["innodb_read_only"] == "ON", false, true},
-		{"wsrep_on", "must be OFF: the nodes of a Galera cluster do not see each other's row locks, on which order and claims rest", v["wsrep_on"] == "ON", false, true},
-		{"binlog_format", "must be ROW or MIXED: InnoDB refuses what is written at READ COMMITTED", v["log_bin"] == "ON" && v["binlog_format"] == "STATEMENT", false, true},
+		{"unique_checks", "must be ON: MariaDB locks an empty table for who inserts the first row", v.off("unique_checks"), false, true},
+		{"read_only", notReadOnly, !v.off("read_only"), false, true},
+		{"innodb_read_only", notReadOnly, v.on("innodb_read_only"), false, true},
+		{"wsrep_on", NotGalera, v.on("wsrep_on"), false, true},
+		{"group_replication_single_primary_mode", OnePrimary, v.off("group_replication_single_primary_mode"), false, true},
+		{"binlog_format", "must be ROW or MIXED: InnoDB refuses what is written at READ COMMITTED", v.on("log_bin") && v["binlog_format"] == "STATEMENT", false, true},
 		{"innodb_flush_log_at_trx_commit", "must be 1: commits would be answered before they are durable", v["innodb_flush_log_at_trx_commit"] != "1" && !n.AsyncCommit, true, false},
 	} {
 		if r.refused {
@@ -87,8 +100,14 @@ const (
 	notReadOnly     = "must be OFF: the server must be one that can be written"
 )
 
+// Why the members of a cluster are refused.
+const (
+	NotGalera  = "must be OFF: the nodes of a Galera cluster do not see each other's row locks, on which order and claims rest"
+	OnePrimary = "must be ON: the primaries of a group replication do not see each other's row locks, on which order and claims rest"
+)
+
 // fence: with the binary log synced at each commit, what is visible is durable.
-func (v variables) fence() bool { return v["log_bin"] != "ON" || v["sync_binlog"] != "1" }
+func (v variables) fence() bool { return !v.on("log_bin") || v["sync_binlog"] != "1" }
 
 // checkVersion refuses servers that cannot pass over locked rows, and those of a family
 // that was not asked for.

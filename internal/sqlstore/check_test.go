@@ -45,6 +45,10 @@ func TestServersAreRefusedByTheirSettings(t *testing.T) {
 		{"innodb_flush_log_at_trx_commit", "2", true},
 		{"binlog_format", "STATEMENT", false},
 		{"wsrep_on", "ON", false},
+		{"group_replication_single_primary_mode", "OFF", false},
+		{"autocommit", "0", false},
+		{"read_only", "1", false},
+		{"unique_checks", "0", false},
 	} {
 		spoilt := maps.Clone(good)
 		spoilt[c.name] = c.value
@@ -53,6 +57,15 @@ func TestServersAreRefusedByTheirSettings(t *testing.T) {
 		require.True(t, ok, "%s = %s: %v", c.name, c.value, err)
 		require.Equal(t, c.durability, setup.Durability, c.name)
 	}
+	vitess := maps.Clone(good) // shows switches as numbers
+	for name, value := range map[string]string{"ON": "1", "OFF": "0"} {
+		maps.Copy(vitess, renamed(good, name, value))
+	}
+	require.NoError(t, vitess.check(sqldialect.MariaDB, needs))
+	require.False(t, vitess.fence())
+	one := maps.Clone(good)
+	one["group_replication_single_primary_mode"] = "ON"
+	require.NoError(t, one.check(sqldialect.MariaDB, needs))
 	lax := maps.Clone(good)
 	lax["autocommit"], lax["auto_increment_increment"], lax["innodb_flush_log_at_trx_commit"] = "OFF", "2", "0"
 	require.NoError(t, lax.check(sqldialect.MariaDB, Needs{AsyncCommit: true}))
@@ -62,6 +75,17 @@ func TestServersAreRefusedByTheirSettings(t *testing.T) {
 		require.NoError(t, variables{"version": version}.checkVersion(dialect), version)
 	}
 	require.Error(t, variables{"version": "8.0.0"}.checkVersion(sqldialect.MySQL))
+}
+
+// renamed returns the settings that have a value, with another one.
+func renamed(v variables, from, to string) variables {
+	all := variables{}
+	for name, value := range v {
+		if value == from {
+			all[name] = to
+		}
+	}
+	return all
 }
 
 // TestReplicationsThatApply: what servers say of replication, and whether numbers that are

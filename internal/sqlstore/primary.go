@@ -21,9 +21,21 @@ var (
 	ErrReplicaUnknown = errors.New("leat: whether the server is a replica is not known: GRANT REPLICATION CLIENT ON *.* to this user")
 )
 
+// ErrOtherServer is wrapped by the error of a statement that a session has sent to its server,
+// and that another one has answered (rule R14).
+var ErrOtherServer = errors.New("leat: answered by another server than the session began on: connect leat to the primary itself, past the read/write splitter")
+
+// Answered adds ErrOtherServer to the error of a statement with @{same_server}.
+func Answered(err error) error {
+	if sqldialect.Number(err) == sqldialect.SeveralRows && !errors.Is(err, ErrOtherServer) {
+		return fmt.Errorf("%w (%w)", ErrOtherServer, err)
+	}
+	return err
+}
+
 // primaryStatements are those that name no table.
-func primaryStatements() (map[string]string, error) {
-	return sqlfile.LoadAll(ownFiles, func(sql string) (string, error) { return sql, nil }, "who", "replica_mysql", "replica_mariadb")
+func primaryStatements(d sqldialect.Dialect) (map[string]string, error) {
+	return sqlfile.LoadAll(ownFiles, func(sql string) (string, error) { return d.Render("", sql) }, "who", "replica_mysql", "replica_mariadb")
 }
 
 // asks is how often one connection asks which server it has reached, outside of a
@@ -38,7 +50,7 @@ func CheckPrimary(ctx context.Context, db *sql.DB, d sqldialect.Dialect) error {
 	if d.OneWriter {
 		return nil
 	}
-	statements, err := primaryStatements()
+	statements, err := primaryStatements(d)
 	if err != nil {
 		return err
 	}
@@ -93,7 +105,7 @@ func RefuseReplica(ctx context.Context, q Querier, d sqldialect.Dialect) error {
 	if d.OneWriter {
 		return nil
 	}
-	statements, err := primaryStatements()
+	statements, err := primaryStatements(d)
 	if err != nil {
 		return err
 	}

@@ -49,10 +49,11 @@ func New(db *sql.DB, d sqldialect.Dialect, table string, c Component) (*Store, e
 
 // Look runs work on one view of the database. A transaction, so that a connection whose
 // autocommit is off shows what is there now; of a level at which reading locks nothing,
-// whatever the pool's connections are told to do otherwise.
+// whatever the pool's connections are told to do otherwise. Not READ ONLY on a server: read/write
+// splitters send such transactions to replicas (rule R14).
 func (s *Store) Look(ctx context.Context, work func(q Querier) error) error {
 	opts := s.Options(sql.LevelRepeatableRead)
-	opts.ReadOnly = true
+	opts.ReadOnly = s.Dialect.OneWriter
 	return s.Describe(onTx(ctx, s.DB, opts, func(tx *sql.Tx) error {
 		if s.Dialect.OneWriter {
 			if err := refuse(ctx, tx, Needs{}, readsUncommitted()); err != nil {

@@ -27,6 +27,8 @@ const (
 	// PoolTransaction gives it away after each transaction: settings, LISTEN and
 	// session locks are lost, and show up with somebody else.
 	PoolTransaction PoolMode = "transaction"
+	// PoolStatement gives it away after each statement, and refuses transactions.
+	PoolStatement PoolMode = "statement"
 )
 
 // PgBouncer starts a PgBouncer of the test's own in front of db and returns the

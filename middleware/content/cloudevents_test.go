@@ -105,7 +105,7 @@ func TestC22_Prefixes(t *testing.T) {
 		require.Equal(t, "1", m.Headers[prefix+"id"])
 		_, err := open(t, c, deliver(t, m))
 		require.NoError(t, err)
-		id, err := inbox.IDFromCloudEvent()(deliver(t, m))
+		id, err := inbox.IDFromCloudEvent().Find(deliver(t, m))
 		require.NoError(t, err)
 		require.Equal(t, "/shop 1", id)
 	}
@@ -224,7 +224,7 @@ func TestC24_TwoSources(t *testing.T) {
 			c := newContent(t, content.Config{CloudEvents: &content.CloudEvents{Source: source, Structured: structured}})
 			msg := deliver(t, encode(t, c, event()))
 			msg.UUID, msg.Metadata["event-id"] = "of the hop", "of the hop"
-			id, err := inbox.IDFromCloudEvent()(msg)
+			id, err := inbox.IDFromCloudEvent().Find(msg)
 			require.NoError(t, err)
 			require.Equal(t, source+" 1", id)
 			ids[id] = true

@@ -206,7 +206,7 @@ func ExampleCloudEvents() {
 	// What others send is read in either mode.
 	foreign := message.NewMessage("u", []byte(`{"specversion":"1.0","id":"7","source":"/tax","type":"tax.Changed","data":{"rate":19}}`))
 	foreign.Metadata.Set("content-type", "application/cloudevents+json")
-	id, err := inbox.IDFromCloudEvent()(foreign)
+	id, err := inbox.IDFromCloudEvent().Find(foreign)
 	check(err)
 	check(c.Handle(func(_ context.Context, msg *message.Message) error {
 		fmt.Printf("%s: %s %s\n", id, msg.Metadata.Get("event-type"), msg.Payload)

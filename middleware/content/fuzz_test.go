@@ -31,7 +31,7 @@ func FuzzEnvelope(f *testing.F) {
 		msg := message.NewMessageWithContext(t.Context(), "1", []byte(payload))
 		msg.Metadata.Set("content-type", kind)
 		before := msg.Copy()
-		_, _ = inbox.IDFromCloudEvent()(msg)
+		_, _ = inbox.IDFromCloudEvent().Find(msg)
 		err := c.Handle(func(_ context.Context, msg *message.Message) error {
 			m, err := outbox.FromWatermill("t", msg, nil)
 			require.NoError(t, err)

@@ -70,7 +70,7 @@ func (s *Seal) complete() {
 	if s.Subject == nil {
 		s.Subject = func(m *outbox.Message) string { return m.Key }
 	}
-	if s.ID == nil {
+	if s.ID.Find == nil {
 		s.ID = inbox.DefaultIDSource()
 	}
 }
@@ -100,7 +100,7 @@ func (s *Seal) open(ctx context.Context, msg *message.Message) error {
 	if s == nil {
 		return nil
 	}
-	id, err := s.ID(msg)
+	id, err := s.ID.Find(msg)
 	if err != nil {
 		return err
 	}

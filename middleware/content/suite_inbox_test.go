@@ -29,7 +29,7 @@ type consuming struct {
 func (s *consuming) content(cfg inbox.Config) (sealer, error) {
 	c, err := content.New(content.Config{Seal: &content.Seal{Keys: s.keys, ID: cfg.IDFrom, ShowErrors: true}})
 	id := cfg.IDFrom
-	if id == nil {
+	if id.Find == nil {
 		id = inbox.DefaultIDSource()
 	}
 	return sealer{c, id}, err
@@ -44,7 +44,7 @@ type sealer struct {
 // seal makes of msg what it is with a Content on the producer's side, if it is not yet.
 func (s sealer) seal(msgs ...*message.Message) {
 	for _, msg := range msgs {
-		id, err := s.id(msg)
+		id, err := s.id.Find(msg)
 		if err != nil || id == "" || msg.Metadata.Get("content-key") != "" {
 			continue
 		}

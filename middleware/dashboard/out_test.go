@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"testing"
 	"time"
 
@@ -73,6 +74,23 @@ func TestSeveralOutboxes(t *testing.T) {
 	require.Contains(t, page, `href="/dead?group=mail&amp;outbox=shop"`)
 	require.Contains(t, page, "Nothing is parked here")
 	require.Contains(t, page, "leat parked list", "the next command")
+}
+
+// What a badge counts is what its page shows, also if the first outbox has nothing of it.
+func TestNight_BadgeLeadsToWhatItCounts(t *testing.T) {
+	t.Parallel()
+	empty, err := memoutbox.New(memoutbox.Config{})
+	require.NoError(t, err)
+	s := newShop(t, func(c *dashboard.Config) { c.Outboxes["archive"] = empty.Admin() })
+	badge := regexp.MustCompile(`<li><a href="([^"]+)"[^>]*>[^<]*<span class="count[^"]*" id="count-(\w+)"><span class="number">([0-9,]+)<`)
+	seen := map[string]bool{}
+	for _, b := range badge.FindAllStringSubmatch(s.get("/").Body.String(), -1) {
+		seen[b[2]] = true
+		page := s.get(b[1]).Body.String()
+		require.Contains(t, page, `<p class="sub">`+b[3]+` `, b[1])
+		require.NotContains(t, page, "Nothing is", b[1])
+	}
+	require.Subset(t, seen, map[string]bool{"parked": true, "dead": true, "delayed": true, "inboxes": true})
 }
 
 // Nothing is fine while nobody works: neither an outbox without a relay, nor one whose relays have gone.

@@ -90,7 +90,7 @@ func statusOf(err error) (status int, shown bool) {
 		{errCrossOrigin, http.StatusForbidden},
 		{errWithheld, http.StatusForbidden},
 		{admin.ErrInvalidRequest, http.StatusBadRequest},
-		{admin.ErrBeingRetried, http.StatusConflict},
+		{inboxadmin.ErrBeingRetried, http.StatusConflict},
 		{admin.ErrNotFirst, http.StatusConflict},
 		{admin.ErrGroupActive, http.StatusConflict},
 		{errChanged, http.StatusConflict},

@@ -36,7 +36,7 @@ type AuditEntry struct {
 	No int64
 	// At is the database's clock.
 	At time.Time
-	// Action is park, dead or skip for a relay; redrive, skip_head, drop, remove_group,
+	// Action is park, dead or skip for a relay; redrive, skip_head, drop, remove_group, rename_group,
 	// set_max_lag, replay, replay_end and others for an operator.
 	Action string
 	// Actor is who did it. For a relay it is the owner of its lease.

@@ -8,13 +8,9 @@ var (
 	// names the field. Nothing was changed.
 	ErrInvalidRequest = errors.New("leat: invalid request")
 
-	// ErrNotParked is returned if the key or id that was asked for is neither parked nor
+	// ErrNotParked is returned if the key or id that was asked for is neither set aside nor
 	// dead. Nothing was changed.
 	ErrNotParked = errors.New("leat: not parked")
-
-	// ErrBeingRetried is returned if what was asked for is being tried again: it may be on
-	// its way, so nobody can drop it. Nothing was changed.
-	ErrBeingRetried = errors.New("leat: is being retried")
 
 	// ErrNotFirst is returned if the first record of a key is not the one that was to be
 	// skipped. The text names both. Nothing was changed.

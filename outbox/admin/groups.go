@@ -46,7 +46,7 @@ type Member struct {
 	Until time.Time
 }
 
-// GroupRequest asks to remove a relay group, or to have it read other topics.
+// GroupRequest asks to remove a relay group, to rename it, or to have it read other topics.
 type GroupRequest struct {
 	By
 
@@ -56,19 +56,34 @@ type GroupRequest struct {
 	// 1,000: those with which the group's relays are configured from now on. Only for
 	// SetTopics. Defaults to all topics.
 	Topics []string
-	// DryRun returns what would be dropped and left behind, and changes nothing.
+	// Name is what the group is called from now on. Required for RenameGroup, and only for it.
+	Name string
+	// DryRun returns what would be dropped, moved and left behind, and changes nothing.
 	DryRun bool
 }
 
 func (r GroupRequest) complete() error {
-	return PauseRequest{By: r.By, Group: r.Group, Topics: r.Topics}.complete()
+	err := PauseRequest{By: r.By, Group: r.Group, Topics: r.Topics}.complete()
+	if r.Name == "" {
+		return err
+	}
+	if len(r.Name) > maxGroupBytes || r.Name == r.Group {
+		return errors.Join(err, fmt.Errorf("%w: Name = %.200q: must be another name of at most %d bytes", ErrInvalidRequest, r.Name, maxGroupBytes))
+	}
+	return errors.Join(err, checkGroup(r.Name))
 }
 
-// Whole returns an error that wraps ErrInvalidRequest if r names topics. Stores call it before
-// they remove a group.
-func (r GroupRequest) Whole() error {
+// maxGroupBytes bounds the name of a group.
+const maxGroupBytes = 200
+
+// Whole returns an error that wraps ErrInvalidRequest if r names topics, or does not name what to
+// rename the group to if that is asked for. Stores call it before they remove or rename a group.
+func (r GroupRequest) Whole(rename bool) error {
+	if rename != (r.Name != "") {
+		return fmt.Errorf("%w: Name = %.200q: RenameGroup needs one, and nothing else takes one", ErrInvalidRequest, r.Name)
+	}
 	if len(r.Topics) > 0 {
-		return fmt.Errorf("%w: Topics: a group is removed with all of its topics", ErrInvalidRequest)
+		return fmt.Errorf("%w: Topics: a group is removed or renamed with all of its topics", ErrInvalidRequest)
 	}
 	return nil
 }

@@ -42,17 +42,18 @@ type Outbox interface {
 	// Redrive lets the relay try parked or dead records again, from now on, by the same
 	// ids. A parked key is redriven as a whole, in order. A dead record is tried after
 	// what its key has sent meanwhile, and before what is held of it with a higher Seq.
-	// ErrInvalidRequest; ErrNotParked or ErrBeingRetried if a key or an id was named. A
-	// filter that matches nothing is no error.
+	// A key or an id that is named and tried again already is due at once. ErrInvalidRequest; ErrNotParked if a key
+	// or an id was named. A filter selects parked records; one that matches nothing is no error.
 	Redrive(ctx context.Context, req ChangeRequest) (Changed, error)
 
 	// Drop drops parked or dead records for good: they are never sent. The audit keeps
-	// their ids and errors. A key is dropped with all that waits behind its parked
-	// record. By ID, one record is dropped; by a filter, the parked records that match.
-	// Those behind them are then due. Errors as of Redrive.
+	// their ids and errors. A key is dropped from its parked record on, or as a whole if it is not
+	// parked. By ID, one record is dropped; by a filter, the parked records that match.
+	// Those behind them are then due. A record that a relay has under way at that moment may
+	// have been sent all the same. Errors as of Redrive.
 	Drop(ctx context.Context, req ChangeRequest) (Changed, error)
 
-	// SkipHead drops the first record of a parked key. The next one is due, and the
+	// SkipHead drops the first record of a key, as Drop does. The next one is due, and the
 	// others follow it in order. Errors as of Redrive.
 	SkipHead(ctx context.Context, req SkipHeadRequest) (Changed, error)
 }
@@ -68,6 +69,15 @@ type Manager interface {
 	// same name begins anew. ErrInvalidRequest, ErrNoSuchGroup, or ErrGroupActive while
 	// one of its relays holds a lease.
 	RemoveGroup(ctx context.Context, req GroupRequest) (Changed, error)
+
+	// RenameGroup lets a group go on under another name: its position, its held and its dead
+	// records, its greatest lag and what is paused of it. Changed is about the held records, and
+	// Unread about the messages that it has not settled. A relay that is started with the former
+	// name is refused from then on. The audit keeps the former name in its earlier entries. A
+	// transactional sink knows the former name only: start once with relay.Config.AdoptPosition.
+	// ErrInvalidRequest, also if there is a group of the new name; ErrNoSuchGroup, or
+	// ErrGroupActive while one of its relays holds a lease.
+	RenameGroup(ctx context.Context, req GroupRequest) (Changed, error)
 
 	// SetMaxLag sets the greatest lag of a group. ErrInvalidRequest, ErrNoSuchGroup.
 	SetMaxLag(ctx context.Context, req MaxLagRequest) error

@@ -35,14 +35,14 @@ func (r *ChangeRequest) complete() error {
 	return errors.Join(r.By.complete(), completeSelection(&r.Selection), err)
 }
 
-// SkipHeadRequest asks to drop the first record of a parked key.
+// SkipHeadRequest asks to drop the first record of a key.
 type SkipHeadRequest struct {
 	By
 
-	// Group is the relay group that has parked the key.
+	// Group is the relay group that has set the key aside.
 	// Defaults to "default".
 	Group string
-	// Key is the parked key. Required.
+	// Key is the key. Required.
 	Key driver.Key
 	// ID is that of the record which the operator means. If the key's first record is
 	// another one by then, nothing is dropped and the error wraps ErrNotFirst.
@@ -75,8 +75,8 @@ type Changed struct {
 	// Count is the number of records, IDs are their ids, ascending in Seq.
 	Count int
 	IDs   []string
-	// Unread is, of RemoveGroup and SetTopics, the number of messages that the group has not
-	// settled and never sends. Held records are not among them.
+	// Unread is the number of messages that a group has not settled: after RemoveGroup and
+	// SetTopics it never sends them. Held records are not among them.
 	Unread int64
 	// Keys is how many keys the records have. Those without a key are not among them.
 	Keys int

@@ -15,7 +15,7 @@ type Selection struct {
 	// Topic and Key select the records of one key.
 	Topic, Key string
 
-	// ID selects the parked records with this id, or the dead ones if there are none.
+	// ID selects the records with this id that are set aside, or the dead ones if there are none.
 	ID string
 
 	// Topics is a pattern of topics, in which * stands for any run of characters.

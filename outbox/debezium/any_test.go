@@ -56,7 +56,7 @@ func (r *realDebezium) anyOutbox(t *testing.T) {
 	for _, record := range both {
 		msg, err := kafkasource.Unmarshal(record)
 		require.NoError(t, err)
-		found, err := inbox.IDFromHeader(outbox.HeaderEventID, "id")(msg)
+		found, err := inbox.IDFromHeader(outbox.HeaderEventID, "id").Find(msg)
 		require.NoError(t, err)
 		require.Equal(t, id, found)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -147,10 +148,10 @@ func (h *Handoff) LeavesOut(ctx context.Context) (int64, error) {
 	return plan.LeavesOut, err
 }
 
-// anew has the group begin with what commits from now on.
+// anew has the group begin with what commits from now on: the connector sends what is left out.
 func (h *Handoff) anew() pgoutbox.RebaseRequest {
 	return pgoutbox.RebaseRequest{
-		Group: h.cfg.Source.Group, Start: driver.Start{Now: true}, Actor: h.cfg.Actor, Reason: h.cfg.Reason,
+		Group: h.cfg.Source.Group, Start: driver.Start{Now: true}, LeaveOut: math.MaxInt64, Actor: h.cfg.Actor, Reason: h.cfg.Reason,
 	}
 }
 

@@ -114,7 +114,7 @@ func idOf(record *kgo.Record) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return inbox.IDFromHeader(outbox.HeaderEventID, "id")(msg)
+	return inbox.IDFromHeader(outbox.HeaderEventID, "id").Find(msg)
 }
 
 // relaying runs a relay, until what it returns is called.

@@ -112,8 +112,20 @@ type Page struct {
 	Round int
 	// Early is set if the position cannot pass the page yet. See Tailed.
 	Early bool
+	// Idle is what the look at the log has shown beside it, if the page is empty. It saves the
+	// questions that it answers. Nil: nothing.
+	Idle *Idle
 	// Cursor is the Source's own note of where the page ends.
 	Cursor any
+}
+
+// Idle is what a Read that has found nothing knows besides, as of a moment after it was called.
+type Idle struct {
+	// NoneHeld is set if the group has nothing set aside, so that nothing is due. A Source that
+	// does not know leaves it false.
+	NoneHeld bool
+	// Paused is what Pausable.Paused would return.
+	Paused []string
 }
 
 // LeaseHeldError is an ErrLeaseHeld that knows the holder.

@@ -74,6 +74,32 @@ func TestO9_HoldThatArrivesAfterATakeover(t *testing.T) {
 	require.Len(t, page.Records, 1, "it is the new one's to send")
 }
 
+// TestO14_RetryByAClockThatWasAhead: a record is to be retried in an hour, by a clock that was ahead. The next session hastens what
+// is not due within its longest backoff, and nothing else.
+func TestO14_RetryByAClockThatWasAhead(t *testing.T) {
+	t.Parallel()
+	ob, _ := newOutbox(t, 4)
+	enqueue(t, ob, outbox.Message{Topic: "t", Key: "k", Payload: []byte("a")}, outbox.Message{Topic: "t", Key: "k", Payload: []byte("b")})
+	s := acquire(t, ob)
+	page, err := s.Read(t.Context(), 10)
+	require.NoError(t, err)
+	require.Len(t, page.Records, 2)
+	require.NoError(t, s.(driver.Holder).Hold(t.Context(), page, 2, []driver.Holding{ //nolint:forcetypeassert // it is one
+		{Index: 0, Fate: driver.FateRetry, RetryIn: time.Hour}, {Index: 1, Fate: driver.FateWait},
+	}))
+	require.NoError(t, s.Release(t.Context()))
+	next := takeOver(t, ob, leaseTime)
+	for _, c := range []struct {
+		within time.Duration
+		due    int
+	}{{2 * time.Hour, 0}, {2 * time.Minute, 2}} {
+		require.NoError(t, next.Hasten(t.Context(), c.within))
+		due, err := next.Due(t.Context(), 10, nil)
+		require.NoError(t, err)
+		require.Len(t, due, c.due)
+	}
+}
+
 // takeOver takes the lease as soon as it is free.
 func takeOver(t *testing.T, ob *dynamooutbox.Outbox, ttl time.Duration) driver.Holder {
 	t.Helper()

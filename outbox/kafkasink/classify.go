@@ -69,7 +69,7 @@ func isTLS(err error) bool {
 }
 
 // isBroker reports whether a broker has said that it, its cluster or the topic
-// cannot serve us now.
+// cannot serve us now, or has forgotten our producer id: the next client has another one.
 func isBroker(err error) bool {
 	return isAny(err,
 		kerr.BrokerNotAvailable,
@@ -78,6 +78,8 @@ func isBroker(err error) bool {
 		kerr.CoordinatorNotAvailable,
 		kerr.FencedLeaderEpoch,
 		kerr.IllegalSaslState,
+		kerr.InvalidProducerEpoch,
+		kerr.InvalidProducerIDMapping,
 		kerr.InvalidTimestamp, // see page.refusedTime
 		kerr.InvalidReplicationFactor,
 		kerr.KafkaStorageError,
@@ -87,6 +89,7 @@ func isBroker(err error) bool {
 		kerr.NotEnoughReplicas,
 		kerr.NotEnoughReplicasAfterAppend,
 		kerr.NotLeaderForPartition,
+		kerr.OutOfOrderSequenceNumber,
 		kerr.PolicyViolation,
 		kerr.ReplicaNotAvailable,
 		kerr.RequestTimedOut,
@@ -95,6 +98,7 @@ func isBroker(err error) bool {
 		kerr.ThrottlingQuotaExceeded,
 		kerr.TopicAuthorizationFailed,
 		kerr.UnknownLeaderEpoch,
+		kerr.UnknownProducerID,
 		kerr.UnknownTopicID,
 		kerr.UnknownTopicOrPartition,
 		kerr.UnsupportedSaslMechanism,

@@ -16,6 +16,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/leat-go/leat/internal/faultnet"
+	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/kafkasink"
 )
@@ -122,6 +124,87 @@ func TestO8_BrokerErrorsAreOutages(t *testing.T) {
 	}
 }
 
+// TestO8_ForgottenProducerID: brokers forget producer ids that were idle for long, or if there are too
+// many. That says nothing of the records: the next call has another id, and sends them in order.
+func TestO8_ForgottenProducerID(t *testing.T) {
+	t.Parallel()
+	for _, forgotten := range []*kerr.Error{kerr.OutOfOrderSequenceNumber, kerr.UnknownProducerID, kerr.InvalidProducerIDMapping, kerr.InvalidProducerEpoch} {
+		t.Run(forgotten.Message, func(t *testing.T) {
+			t.Parallel()
+			c := cluster(t, "t", 3)
+			s := newSink(t, c.ListenAddrs(), kafkasink.Config{})
+			sent := records("t", 600, 11, 100)
+			requireDelivered(t, s.Send(within(t, patience), sent[:300]))
+			ids := map[int64]bool{}
+			c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "t", Err: forgotten})
+			results := s.Send(within(t, patience), sent[300:])
+			counts := kinds(results)
+			require.Positive(t, counts[outbox.FailureOutage])
+			require.Zero(t, counts[outbox.FailureUnknown]+counts[outbox.FailurePermanent], "%v", counts)
+			require.Nil(t, kafkasink.Client(s))
+			require.NoError(t, deliverAll(within(t, patience), s, sent[300:], patience))
+			log := read(t, c.ListenAddrs(), "t")
+			require.Empty(t, outOfOrder(t, sent, log))
+			seen := map[int64]bool{}
+			for _, r := range log {
+				seen[seqOf(t, r)], ids[r.ProducerID] = true, true
+			}
+			require.Len(t, seen, 600)
+			require.Len(t, ids, 2, "another producer id")
+		})
+	}
+}
+
+// silence is a dialer of brokers that accept connections and, while they are silent, answer nothing.
+type silence struct {
+	valve faultnet.Valve
+	on    atomic.Bool
+}
+
+func (s *silence) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := s.valve.Dial(ctx, network, addr)
+	if s.on.Load() {
+		s.valve.Mute() // and never released
+	}
+	return conn, err
+}
+
+// TestO7_BrokerThatAnswersNothing: an idempotent client waits for the answer to what it has produced,
+// whatever its context says (franz-go #520). A call ends all the same, as often as it is tried, and
+// what was lost in the silence is sent once the brokers answer.
+func TestO7_BrokerThatAnswersNothing(t *testing.T) {
+	t.Parallel()
+	brokers(t, func(t *testing.T, env *testenv.KafkaEnv) {
+		topic := env.Topic(t, "silent", 3)
+		silent := new(silence)
+		s := newSink(t, env.Brokers, kafkasink.Config{Options: []kgo.Opt{kgo.Dialer(silent.dial)}})
+		sent := records(topic, 90, 7, 100)
+		requireDelivered(t, s.Send(within(t, patience), sent[:30]))
+		silent.on.Store(true)
+		silent.valve.Mute()
+		for range 3 {
+			ctx, ended := within(t, short), make(chan []outbox.Result, 1)
+			go func() { ended <- s.Send(ctx, sent[30:60]) }()
+			select {
+			case results := <-ended:
+				require.Equal(t, outbox.FailureOutage, outbox.KindOf(results[0].Err), results[0].Err)
+				require.Zero(t, kinds(results)[-1]+kinds(results)[outbox.FailureUnknown]+kinds(results)[outbox.FailurePermanent])
+			case <-within(t, patience).Done():
+				require.FailNow(t, "Send does not end with its context")
+			}
+		}
+		silent.on.Store(false)
+		require.NoError(t, deliverAll(within(t, patience), s, sent[30:], patience))
+		seen := map[int64]bool{}
+		log := read(t, env.Brokers, topic)
+		for _, r := range log {
+			seen[seqOf(t, r)] = true
+		}
+		require.Len(t, seen, 90)
+		require.Empty(t, outOfOrder(t, sent, log))
+	})
+}
+
 // A topic is deleted under a sink that knows it: its records wait, the others
 // are not held up for longer than one timeout.
 func TestO7_TopicDeleted(t *testing.T) {
@@ -153,7 +236,7 @@ func TestClassify(t *testing.T) {
 		{kgo.ErrClientClosed, outbox.FailureOutage},
 		{context.DeadlineExceeded, outbox.FailureOutage},
 		{&net.DNSError{}, outbox.FailureOutage},
-		{kerr.OutOfOrderSequenceNumber, outbox.FailureUnknown},
+		{kerr.OutOfOrderSequenceNumber, outbox.FailureOutage},
 		{kerr.UnknownServerError, outbox.FailureUnknown},
 		{errors.New("other"), outbox.FailureUnknown},
 	} {

@@ -54,8 +54,6 @@ func TestO6_RequestsOfOperators(t *testing.T) {
 		require.Equal(t, []string{"a"}, changed.IDs)
 		require.Equal(t, []string{"a"}, dueIDs(t, h))
 
-		_, err = ob.Admin().SkipHead(t.Context(), admin.SkipHeadRequest{By: by(), Key: driver.Key{Topic: "orders", Key: "k"}})
-		require.ErrorIs(t, err, admin.ErrBeingRetried)
 		changed, err = ob.Admin().Drop(t.Context(), admin.ChangeRequest{By: by(), Selection: admin.Selection{ID: "b"}})
 		require.NoError(t, err)
 		require.Equal(t, []string{"b"}, changed.IDs)

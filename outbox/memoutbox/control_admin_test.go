@@ -107,9 +107,24 @@ func brokenAdmins() []adminNegative {
 	}
 }
 
+// brokenRenames are the ways of beginning anew with a group that is renamed.
+func brokenRenames() []adminNegative {
+	return []adminNegative{
+		{"a renamed group begins anew", func(c *control) outboxtest.Subject { return anew{c} }, map[string]string{
+			"O2_RenamedGroupGoesOn": "the renamed group",
+		}},
+		{"the former name of a group begins anew", func(c *control) outboxtest.Subject { return nameless{c} }, map[string]string{
+			"O2_RenamedGroupGoesOn": "acquire of a group that has another name",
+		}},
+	}
+}
+
 // blindAdmins hide from operators what they must know.
 func blindAdmins() []adminNegative {
 	return []adminNegative{
+		{"what is retried is redriven at its time", func(c *control) outboxtest.Subject { return punctual{c} }, map[string]string{
+			"O6_RetriedIsChanged": "redriven",
+		}},
 		{"the age of what waits is not told", func(c *control) outboxtest.Subject { return waitless{c} }, map[string]string{
 			"Admin_StatsCount": "deadline exceeded",
 		}},
@@ -136,7 +151,7 @@ func blindAdmins() []adminNegative {
 
 func TestNegativeControls_Admin(t *testing.T) {
 	t.Parallel()
-	for _, n := range append(brokenAdmins(), blindAdmins()...) {
+	for _, n := range slices.Concat(brokenAdmins(), brokenRenames(), blindAdmins()) {
 		for name, complaint := range n.caught {
 			t.Run(n.rule+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -317,6 +332,15 @@ func (s shuffling) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.
 	return changed, s.heldOf(req.Group).Update(ctx, rows)
 }
 
+type punctual struct{ *control }
+
+func (p punctual) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
+	if retrying, err := p.Held(ctx, admin.HeldQuery{Group: req.Group, State: admin.HeldRetrying}); err != nil || len(retrying) > 0 {
+		return admin.Changed{Count: 1}, err
+	}
+	return p.control.Redrive(ctx, req)
+}
+
 type sweeping struct{ *control }
 
 func (s sweeping) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
@@ -410,6 +434,28 @@ func (r ruthless) RemoveGroup(ctx context.Context, req admin.GroupRequest) (admi
 	}
 	r.mu.Unlock()
 	return r.control.RemoveGroup(ctx, req)
+}
+
+type anew struct{ *control }
+
+func (a anew) RenameGroup(ctx context.Context, req admin.GroupRequest) (admin.Changed, error) {
+	changed, err := a.control.RenameGroup(ctx, req)
+	if err == nil && !req.DryRun {
+		a.mu.Lock()
+		a.groups[slotName{req.Name, 0}].pos = position{}
+		a.mu.Unlock()
+	}
+	return changed, err
+}
+
+type nameless struct{ *control }
+
+func (n nameless) RenameGroup(ctx context.Context, req admin.GroupRequest) (admin.Changed, error) {
+	changed, err := n.control.RenameGroup(ctx, req)
+	n.mu.Lock()
+	clear(n.former)
+	n.mu.Unlock()
+	return changed, err
 }
 
 type patient struct{ *control }

@@ -11,13 +11,14 @@ func brokenGround() []negative {
 	goesOn := "want leat: "
 	return []negative{
 		{"nothing is compared", comparesNothing, map[string]string{
-			"O2_MovedClusterBetweenTerms": goesOn,
-			"O2_MovedLogBetweenTerms":     goesOn,
-			"O2_MovedLogUnderATerm":       goesOn,
-			"O2_MovedNumbersBetweenTerms": goesOn,
-			"O2_MovedNumbersUnderATerm":   goesOn,
-			"O2_MovedRowsBetweenTerms":    goesOn,
-			"O2_MovedRowsUnderATerm":      goesOn,
+			"O2_MovedClusterBetweenTerms":  goesOn,
+			"O2_MovedDatabaseBetweenTerms": goesOn,
+			"O2_MovedLogBetweenTerms":      goesOn,
+			"O2_MovedLogUnderATerm":        goesOn,
+			"O2_MovedNumbersBetweenTerms":  goesOn,
+			"O2_MovedNumbersUnderATerm":    goesOn,
+			"O2_MovedRowsBetweenTerms":     goesOn,
+			"O2_MovedRowsUnderATerm":       goesOn,
 		}},
 		{"a fact is not declared to the suite", func(c *control) {
 			c.ground = func() (string, map[string]func(context.Context) error) { return string(basis.PostgreSQL), nil }

@@ -33,6 +33,9 @@ func brokenHolders() []negative {
 			"O14_RetryAfterClockSetBack":       "hastened",
 			"Relay_O14_RetryAfterClockSetBack": "deadline exceeded",
 		}},
+		{"a verdict brings back what was dropped", revives, map[string]string{
+			"O6_RetriedIsChanged": "what was dropped while it was under way",
+		}},
 		{"the held keys are forgotten at a takeover", forgottenKeys, map[string]string{
 			"O6_ParkedIsNeverDue":               "held keys",
 			"Relay_O6_ParkedKeyWaitsForRedrive": "deadline exceeded",
@@ -46,6 +49,12 @@ func brokenHolders() []negative {
 		}},
 		{"holding does not move the position", holdsWithoutSettling, map[string]string{
 			"O2_HoldStoresThePosition": "after a hold of two records and a crash",
+		}},
+		{"what is set aside is not seen by an idle read", blindIdle(func(i *driver.Idle) { i.NoneHeld = true }), map[string]string{
+			"O6_IdleReadKnowsWhatIsHeld": "a record is parked",
+		}},
+		{"what is paused is not seen by an idle read", blindIdle(func(i *driver.Idle) { i.Paused = nil }), map[string]string{
+			"O6_IdleReadKnowsWhatIsHeld": "topics are paused",
 		}},
 		{"a repeated call holds twice", holdsAgain, map[string]string{
 			"O2_HoldTwiceIsHoldOnce": "read",
@@ -111,6 +120,21 @@ func changedHold(c *control, change func(h *driver.Holding) bool) {
 			return s.Hold(ctx, p, n, changed)
 		}
 	})
+}
+
+// blindIdle tells something else of what is beside the log.
+func blindIdle(change func(i *driver.Idle)) func(c *control) {
+	return func(c *control) {
+		holder(c, func(s *session, c *controlSession) {
+			c.read = func(ctx context.Context, limit int) (driver.Page, error) {
+				p, err := s.Read(ctx, limit)
+				if p.Idle != nil {
+					change(p.Idle)
+				}
+				return p, err
+			}
+		})
+	}
 }
 
 func forgetsFollowers(c *control) {
@@ -215,6 +239,26 @@ func unfencedHold(c *control) {
 			s.ob.mu.Lock()
 			defer s.ob.mu.Unlock()
 			return s.hold(ctx, p, h)
+		}
+	})
+}
+
+// revives holds again what a verdict is about, as one does who stores it without a look.
+func revives(c *control) {
+	holder(c, func(s *session, c *controlSession) {
+		c.resolve = func(ctx context.Context, v []driver.Verdict) ([]driver.Key, error) {
+			s.ob.mu.Lock()
+			defer s.ob.mu.Unlock()
+			var page driver.Page
+			var again []driver.Holding
+			for i := range v {
+				if v[i].Fate == driver.FateRetry || v[i].Fate == driver.FatePark {
+					again = append(again, driver.Holding{Index: len(page.Records), Fate: v[i].Fate})
+					page.Records = append(page.Records, *v[i].Record)
+				}
+			}
+			free, err := s.resolve(ctx, v)
+			return free, errors.Join(err, s.hold(ctx, page, again))
 		}
 	})
 }

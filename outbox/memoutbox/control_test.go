@@ -323,7 +323,7 @@ func TestEveryCheckHasAControl(t *testing.T) {
 			controlled[name] = true
 		}
 	}
-	for _, n := range append(brokenAdmins(), blindAdmins()...) {
+	for _, n := range slices.Concat(brokenAdmins(), brokenRenames(), blindAdmins()) {
 		for name := range n.caught {
 			controlled[name] = true
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -102,7 +103,7 @@ func (ob operator) RemoveGroup(ctx context.Context, req admin.GroupRequest) (adm
 	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
 	}
-	if err := req.Whole(); err != nil {
+	if err := req.Whole(false); err != nil {
 		return admin.Changed{}, err
 	}
 	ob.mu.Lock()
@@ -125,9 +126,72 @@ func (ob operator) RemoveGroup(ctx context.Context, req admin.GroupRequest) (adm
 		delete(ob.shares, req.Group)
 		delete(ob.maxLag, req.Group)
 		delete(ob.paused, req.Group)
+		maps.DeleteFunc(ob.former, func(_, now string) bool { return now == req.Group })
 		ob.note(admin.AuditEntry{Action: "remove_group", Group: req.Group}, req.By, map[string]any{"held": n, "unread": unread})
 	}
 	return admin.Changed{Count: n, Unread: unread}, ctx.Err()
+}
+
+// RenameGroup implements admin.Manager.
+func (ob operator) RenameGroup(ctx context.Context, req admin.GroupRequest) (changed admin.Changed, err error) {
+	if err := errors.Join(admin.Complete(&req), req.Whole(true)); err != nil {
+		return admin.Changed{}, err
+	}
+	ob.mu.Lock()
+	defer ob.mu.Unlock()
+	if err := ob.idle(req.Group); err != nil {
+		return admin.Changed{}, err
+	}
+	if ob.known(req.Name) == nil {
+		return admin.Changed{}, fmt.Errorf("%w: Name = %.200q: there is a group of this name", admin.ErrInvalidRequest, req.Name)
+	}
+	changed.Count = ob.heldOf(req.Group).Stats().Held
+	for _, g := range ob.slots() {
+		if g.name == req.Group {
+			for range ob.unsettled(g) {
+				changed.Unread++
+			}
+		}
+	}
+	if !req.DryRun {
+		ob.rename(req.Group, req.Name)
+		ob.note(admin.AuditEntry{Action: "rename_group", Group: req.Group}, req.By, map[string]any{
+			"name": req.Name, "held": changed.Count, "unread": changed.Unread,
+		})
+	}
+	return changed, ctx.Err()
+}
+
+// rename lets a group go on under another name. The caller holds ob.mu.
+func (ob *Outbox) rename(group, name string) {
+	for at, g := range ob.groups {
+		if g.name == group {
+			delete(ob.groups, at)
+			g.name, at.group = name, name
+			ob.groups[at] = g
+		}
+	}
+	ob.held[name] = ob.heldOf(group)
+	ob.held[name].Rename(name)
+	delete(ob.held, group)
+	move(ob.shares, group, name)
+	move(ob.maxLag, group, name)
+	move(ob.paused, group, name)
+	for former, now := range ob.former {
+		if now == group {
+			ob.former[former] = name
+		}
+	}
+	ob.former[group] = name
+	delete(ob.former, name)
+}
+
+// move gives what is in all under one name another one.
+func move[T any](all map[string]T, from, to string) {
+	if v, ok := all[from]; ok {
+		all[to] = v
+		delete(all, from)
+	}
 }
 
 // SetTopics implements admin.Manager.

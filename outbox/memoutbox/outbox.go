@@ -34,6 +34,7 @@ type Outbox struct {
 	maxLag  map[string]time.Duration // by group
 	paused  map[string][]string      // by group
 	shares  map[string]*sharing
+	former  map[string]string            // names that groups had, and have now
 	held    map[string]*heldqueue.Memory // by group
 	audit   heldqueue.AuditLog
 	wakes   map[chan struct{}]struct{}
@@ -59,6 +60,7 @@ func New(cfg Config) (*Outbox, error) {
 		maxLag:   make(map[string]time.Duration),
 		paused:   make(map[string][]string),
 		shares:   make(map[string]*sharing),
+		former:   make(map[string]string),
 		held:     make(map[string]*heldqueue.Memory),
 		wakes:    make(map[chan struct{}]struct{}),
 	}, nil

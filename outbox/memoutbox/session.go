@@ -3,10 +3,12 @@ package memoutbox
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/heldqueue"
 )
 
 // session reads window after window. A window is opened when the one before is
@@ -63,11 +65,16 @@ func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 	}
 	first := s.read
 	s.read = min(first+limit, len(s.window))
-	return driver.Page{
+	p := driver.Page{
 		Records: s.window[first:s.read:s.read],
 		Round:   s.opened,
 		Cursor:  cursor{from: s.pos.from, to: s.pos.to, first: first},
-	}, nil
+	}
+	if len(p.Records) == 0 {
+		held := slices.ContainsFunc(s.held().Rows(), func(r heldqueue.Row) bool { return r.State != heldqueue.Dead })
+		p.Idle = &driver.Idle{NoneHeld: !held, Paused: slices.Clone(s.ob.paused[s.name])}
+	}
+	return p, nil
 }
 
 // open finishes the window and opens the next.

@@ -121,6 +121,9 @@ func (s *source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 	}
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
+	if err := basis.Renamed(s.group, s.ob.former[s.group]); err != nil {
+		return nil, errors.Join(driver.ErrSourceUnusable, err)
+	}
 	h := s.sharing()
 	s.start(h)
 	s.change(h)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
@@ -72,8 +73,6 @@ func dryRunChangesNothing(ctx context.Context, tr *trial) {
 	} {
 		fail.In(fmt.Sprintf("%s of %s", c.what, c.want), func() { s.tryThenChange(ctx, c.what, c.sel, ids[c.want]) })
 	}
-	_, err := s.change(ctx, "drop", admin.Selection{Topic: testTopic, Key: "m"}, true)
-	expectError("dry run of a drop of what is retried", err, admin.ErrBeingRetried)
 }
 
 // tryThenChange expects a dry run to change nothing, and the change to be what it said: of
@@ -124,10 +123,8 @@ func badRequestsAreRefused(ctx context.Context, tr *trial) {
 		{"redrive of no text", redrive(by(), admin.Selection{ID: "\xff"}), admin.ErrInvalidRequest},
 		{"redrive of a key that is not held", redrive(by(), admin.Selection{Topic: testTopic, Key: "none"}), admin.ErrNotParked},
 		{"redrive of an id that is not held", redrive(by(), admin.Selection{ID: "none"}), admin.ErrNotParked},
-		{"redrive of what is retried", redrive(by(), admin.Selection{Topic: testTopic, Key: "m"}), admin.ErrBeingRetried},
 		{"redrive by a filter that matches nothing", redrive(by(), admin.Selection{Topics: "none*"}), nil},
 		{"skip of a key that is not held", skip(by(), "none"), admin.ErrNotParked},
-		{"skip of what is retried", skip(by(), "m"), admin.ErrBeingRetried},
 		{"skip of no key", skip(by(), ""), admin.ErrInvalidRequest},
 		{"held of a state that there is not", look(s.op.Held(ctx, admin.HeldQuery{State: "lost"})), admin.ErrInvalidRequest},
 		{"held without end", look(s.op.Held(ctx, admin.HeldQuery{Limit: 1_000_000})), admin.ErrInvalidRequest},
@@ -344,6 +341,61 @@ func groupIsRemoved(ctx context.Context, tr *trial) {
 	}
 	refused(testGroup, admin.ErrNoSuchGroup)
 	tr.acquire(ctx).expectPage(ctx, 20, "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k")
+}
+
+// renamedGroupGoesOn renames a group that has set records aside, and back.
+func renamedGroupGoesOn(ctx context.Context, tr *trial) {
+	const name, other = "renamed", "other"
+	s := ward(ctx, tr)
+	manager, ok := tr.Subject.(admin.Manager)
+	if !ok {
+		return
+	}
+	rename := func(group, name string, dry bool) (admin.Changed, error) {
+		return manager.RenameGroup(ctx, admin.GroupRequest{By: by(), Group: group, Name: name, DryRun: dry})
+	}
+	refused := func(group, name string, want error) {
+		for _, dry := range []bool{true, false} {
+			_, err := rename(group, name, dry)
+			expectError(fmt.Sprintf("rename of group %q to %q, dry run %t", group, name, dry), err, want)
+		}
+	}
+	refused(testGroup, name, admin.ErrGroupActive)
+	fail.If(s.Release(ctx))
+	fail.If(acquireFrom(ctx, tr.Source(other)).Release(ctx))
+	refused("none", name, admin.ErrNoSuchGroup)
+	refused(testGroup, "", admin.ErrInvalidRequest)
+	refused(testGroup, testGroup, admin.ErrInvalidRequest)
+	refused(testGroup, other, admin.ErrInvalidRequest)
+	tr.commit(ctx, named("j", "k")...)
+	for _, dry := range []bool{true, false} {
+		changed, err := rename(testGroup, name, dry)
+		if err != nil || changed.Count != 6 || changed.Unread != 3 {
+			fail.With("rename, dry run %t: %+v, want 6 held records and 3 unread messages: %w", dry, changed, errors.Join(err, errWrongAnswer))
+		}
+	}
+	tr.expectRenamed(ctx, testGroup)
+	if held, err := manager.Held(ctx, admin.HeldQuery{Group: name}); err != nil || len(held) != 6 {
+		fail.With("held records of the renamed group: %d, want 6: %w", len(held), errors.Join(err, errWrongAnswer))
+	}
+	if dead, err := manager.Dead(ctx, admin.HeldQuery{Group: name}); err != nil || len(dead) != 1 {
+		fail.With("dead records of the renamed group: %d, want 1: %w", len(dead), errors.Join(err, errWrongAnswer))
+	}
+	r := acquireFrom(ctx, tr.Source(name))
+	fail.In("the renamed group", func() { r.expectDrain(ctx, 10, "i", "j", "k") })
+	fail.If(r.Release(ctx))
+	_, err := rename(name, testGroup, false)
+	fail.If(err, "rename it back")
+	tr.expectRenamed(ctx, name)
+	tr.commit(ctx, named("l")...)
+	fail.In("under its first name again", func() { tr.acquire(ctx).expectDrain(ctx, 10, "l") })
+}
+
+// expectRenamed expects that nobody can begin a group that has another name now.
+func (tr *trial) expectRenamed(ctx context.Context, group string) {
+	_, err := tr.Source(group).Acquire(ctx, longTTL)
+	expectError("acquire of a group that has another name", err, driver.ErrSourceUnusable)
+	expectError("acquire of a group that has another name", err, basis.ErrRenamed)
 }
 
 func greatestLagIsSet(ctx context.Context, tr *trial) {

@@ -2,8 +2,10 @@ package outboxtest
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/outbox/admin"
@@ -20,7 +22,9 @@ func parkedChecks() []Check {
 		Check{Name: "O6_DroppedKeyHealsItself", run: droppedKeyHealsItself},
 		Check{Name: "O6_SkipHeadGoesOn", run: skipHeadGoesOn},
 		Check{Name: "O6_SkipHeadSparesOthers", run: skipHeadSparesOthers},
+		Check{Name: "O6_RetriedIsChanged", run: retriedIsChanged},
 		Check{Name: "O6_DeadAndSkippedGoOn", run: deadAndSkippedGoOn},
+		Check{Name: "O6_IdleReadKnowsWhatIsHeld", run: idleReadKnowsWhatIsHeld},
 	)
 }
 
@@ -133,10 +137,68 @@ func skipHeadGoesOn(ctx context.Context, tr *trial) {
 	fail.If(s.op.skipHead(ctx, testKey("k")), "skip the first")
 	var due []driver.Held
 	fail.In("after the first was skipped", func() { due = s.expectDue(ctx, "b", "c") })
-	if err := s.op.skipHead(ctx, testKey("k")); err == nil {
-		fail.With("skip of a record that is not parked: %w", errNoError)
+	if err := s.op.skipHead(ctx, testKey("l")); err == nil {
+		fail.With("skip of a key that is not held: %w", errNoError)
 	}
 	s.deliver(ctx, due, testKey("k"))
+}
+
+// retriedIsChanged redrives, skips and drops what is to be tried again in an hour, while a relay has it under way and while
+// none has. What is redriven is due at once, what is dropped does not come back, and the order stays.
+func retriedIsChanged(ctx context.Context, tr *trial) {
+	tr.commit(ctx, append(keyed("k", "a", "b", "c", "d"), named("u")...)...)
+	s := tr.holder(ctx)
+	later := driver.Holding{Fate: driver.FateRetry, Attempts: failed(2), RetryIn: time.Hour}
+	wait := driver.Holding{Fate: driver.FateWait}
+	s.hold(ctx, map[string]driver.Holding{"a": later, "b": wait, "c": wait, "d": wait, "u": later}, "a", "b", "c", "d", "u")
+	fail.In("within the hour", func() { s.expectDue(ctx) })
+	ids := s.ids(ctx)
+
+	fail.If(s.op.redrive(ctx, ofKey(testKey("k"))), "redrive of a key that is retried")
+	fail.If(s.op.redrive(ctx, admin.Selection{ID: ids["u"]}), "redrive of a record that is retried")
+	var due []driver.Held
+	fail.In("redriven", func() { due = s.expectDue(ctx, "a", "b", "c", "d", "u") })
+	if due[0].Attempts != 0 {
+		fail.With("redriven: %d attempts, want 0", due[0].Attempts)
+	}
+	s.resolve(ctx, due[:1], []driver.Verdict{{Fate: driver.FateRetry, Attempts: failed(1), RetryIn: time.Hour}})
+	fail.If(s.op.redrive(ctx, admin.Selection{ID: ids["c"]}), "redrive of a record behind one that is retried")
+	fail.In("redriven by what waits", func() { due = s.expectDue(ctx, "a", "b", "c", "d", "u") })
+
+	// From here on a relay has them under way.
+	fail.If(s.op.skipHead(ctx, testKey("k")), "skip of the first, which is retried")
+	fail.If(s.op.drop(ctx, admin.Selection{ID: ids["c"]}), "drop of a record behind one that is retried")
+	fail.If(s.op.drop(ctx, admin.Selection{ID: ids["u"]}), "drop of a record without a key that is retried")
+	s.resolve(ctx, []driver.Held{due[0], due[4]}, []driver.Verdict{
+		{Fate: driver.FateRetry, Attempts: failed(1)}, {Fate: driver.FatePark, Attempts: failed(1)},
+	})
+	fail.In("what was dropped while it was under way", func() { s.expectParked(ctx) })
+	fail.In("behind what was dropped while it was under way", func() { due = s.expectDue(ctx, "b", "d") })
+	s.resolve(ctx, due[:1], []driver.Verdict{{Fate: driver.FateRetry, Attempts: failed(1), RetryIn: time.Hour}})
+	fail.If(s.op.drop(ctx, ofKey(testKey("k"))), "drop of a key that is retried")
+	s.expectHeld(ctx)
+	s.resolve(ctx, due[1:], []driver.Verdict{{Fate: driver.FateDelivered}}, testKey("k"))
+	expectFrom(ctx, s, map[string]string{"a": "retry", "b": "retry", "c": "wait", "d": "wait", "u": "retry"}, ids)
+
+	tr.commit(ctx, keyed("k", "e")...)
+	s.hold(ctx, map[string]driver.Holding{"e": wait}, "e")
+	fail.In("behind a key that was dropped", func() { due = s.expectDue(ctx, "e") })
+	s.deliver(ctx, due, testKey("k"))
+}
+
+// expectFrom expects the audit to tell where records were when an operator dropped them.
+func expectFrom(ctx context.Context, s *setAside, want, ids map[string]string) {
+	for name, from := range want {
+		entries, err := s.op.Audit(ctx, admin.AuditQuery{ID: ids[name]})
+		fail.If(err, "audit")
+		var details struct {
+			From string `json:"from"`
+		}
+		if len(entries) == 0 || json.Unmarshal(entries[len(entries)-1].Details, &details) != nil || details.From != from ||
+			entries[len(entries)-1].Actor != by().Actor {
+			fail.With("audit of %q: %+v, want that it was dropped from %q", name, entries, from)
+		}
+	}
 }
 
 // deadAndSkippedGoOn sets the first of each key aside for good, at once and
@@ -197,4 +259,38 @@ func skipHeadSparesOthers(ctx context.Context, tr *trial) {
 	var due []driver.Held
 	fail.In("after the first was skipped", func() { due = s.expectDue(ctx, "b", "c") })
 	s.deliver(ctx, due, testKey("k"))
+}
+
+// idleReadKnowsWhatIsHeld reads while there is nothing to be read, and compares what the page tells
+// besides with what is set aside and paused.
+func idleReadKnowsWhatIsHeld(ctx context.Context, tr *trial) {
+	s := tr.holder(ctx)
+	fail.In("at first", func() { s.expectIdle(ctx, false) })
+	tr.commit(ctx, keyed("k", "a", "b", "c")...)
+	s.hold(ctx, map[string]driver.Holding{"a": {Fate: driver.FatePark, Attempts: failed(1)}, "b": {Fate: driver.FateWait}, "c": {Fate: driver.FateDead}}, "a", "b", "c")
+	fail.In("a record is parked", func() { s.expectIdle(ctx, true) })
+	fail.If(s.op.drop(ctx, ofKey(testKey("k"))), "drop")
+	fail.In("it was dropped", func() { s.expectIdle(ctx, false) })
+	dead := s.expectDead(ctx, "c")
+	fail.If(s.op.redrive(ctx, admin.Selection{ID: dead[0].ID}), "redrive of a dead record")
+	fail.In("a dead record was redriven", func() { s.expectIdle(ctx, true) })
+	s.deliver(ctx, s.expectDue(ctx, "c"), testKey("k"))
+	pauser, ok := tr.Subject.(admin.Manager)
+	if !ok {
+		return
+	}
+	fail.If(pauser.Pause(ctx, admin.PauseRequest{By: by(), Group: testGroup, Topics: []string{"mails.*", "events"}}), "pause")
+	fail.In("topics are paused", func() { s.expectIdle(ctx, false, "events", "mails.*") })
+	fail.If(pauser.Resume(ctx, admin.PauseRequest{By: by(), Group: testGroup}), "resume")
+	fail.In("resumed", func() { s.expectIdle(ctx, false) })
+}
+
+// expectIdle reads nothing. The page must not say that nothing is set aside if something is, and
+// what is paused, if it tells of that at all.
+func (s *setAside) expectIdle(ctx context.Context, held bool, paused ...string) {
+	p := s.reader.page(ctx, 10)
+	expect(p.Records)
+	if p.Idle != nil && (p.Idle.NoneHeld && held || !slices.Equal(p.Idle.Paused, paused)) {
+		fail.With("a read that found nothing tells %+v, want held %t, paused %q: %w", *p.Idle, held, paused, errWrongAnswer)
+	}
 }

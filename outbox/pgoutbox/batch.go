@@ -18,8 +18,9 @@ import (
 // seen before the database is touched is returned here, the rest by the batch's
 // results.
 //
-// A batch does not say where it will be sent, so the statement itself checks
-// that it runs in this outbox's database; to know which one that is, the first
+// A batch does not say where it will be sent, so it is checked then that this is the outbox's
+// database: by the connection's address or, where that is not the pool's, by the statement
+// itself; to know which database it must find, the first
 // call of a process opens a connection for a moment. For the same reason
 // Config.MaxKeyLocks bounds the keys of a batch here, whatever else its transaction locks.
 func (o *Outbox) QueueEnqueue(ctx context.Context, batch *pgx.Batch, msgs ...outbox.Message) error {
@@ -36,10 +37,12 @@ func (o *Outbox) QueueEnqueue(ctx context.Context, batch *pgx.Batch, msgs ...out
 	}
 	take := func(keys []int64) error { return o.takeQueued(batch, keys) }
 	return o.insert(ctx, ready, &instance, take, func(sql string, args []any, want int64) (int64, error) {
-		batch.Queue(sql, args...).Exec(func(tag pgconn.CommandTag) error {
+		own := &ownDatabase{outbox: o}
+		batch.Queue(sql, append([]any{own}, args...)...).Exec(func(tag pgconn.CommandTag) error {
 			if tag.RowsAffected() != want {
-				return o.notStored(tag.RowsAffected(), want, true)
+				return o.notStored(tag.RowsAffected(), want, own.compares)
 			}
+			own.stored()
 			return nil
 		})
 		return want, nil

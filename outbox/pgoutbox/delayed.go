@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -102,4 +103,50 @@ func (o *Outbox) untilDue(ctx context.Context, most time.Duration) (time.Duratio
 		return most, nil
 	}
 	return time.Duration(micros) * time.Microsecond, describe(err)
+}
+
+// delays are what a relay of this process sees of delayed messages while it has nothing to do, for
+// maintenance of the same process, which need not ask then. The zero value is ready.
+type delays struct {
+	waiting atomic.Int32 // that would like to know
+	seen    atomic.Pointer[seenDelays]
+}
+
+// seenDelays is what was seen.
+type seenDelays struct {
+	asked time.Time
+	in    *time.Duration // from asked until the next one is due; nil if there is none
+}
+
+// await begins to ask relays to look, until done is called.
+func (d *delays) await() (done func()) {
+	d.waiting.Add(1)
+	return func() { d.waiting.Add(-1) }
+}
+
+// awaited reports whether anybody would like to know.
+func (d *delays) awaited() bool { return d.waiting.Load() > 0 }
+
+// note notes what was seen by a statement that was sent at asked, unless a later one was noted before.
+func (d *delays) note(asked time.Time, in *time.Duration) {
+	for {
+		before := d.seen.Load()
+		if before != nil && before.asked.After(asked) || d.seen.CompareAndSwap(before, &seenDelays{asked, in}) {
+			return
+		}
+	}
+}
+
+// until returns when to look again for whoever has looked at last himself, and looks every so often
+// at least: zero if nothing was seen since.
+func (d *delays) until(last time.Time, every time.Duration) time.Time {
+	seen := d.seen.Load()
+	switch {
+	case seen == nil || !seen.asked.After(last):
+		return time.Time{}
+	case seen.in == nil:
+		return seen.asked.Add(every)
+	default:
+		return seen.asked.Add(min(*seen.in, every))
+	}
 }

@@ -1,6 +1,7 @@
 package pgoutbox_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -39,6 +40,49 @@ func TestO5_LockedDelayedRowIsNotPassedOver(t *testing.T) {
 	_, err = pgoutbox.PromoteDue(t.Context(), m)
 	require.NoError(t, err)
 	require.Equal(t, []string{"first", "second"}, payloads(readAll(t, s, 10)))
+}
+
+// TestO14_DelayedIsSeenByAnIdleRelay: while maintenance works, an idle relay of its process looks for
+// delayed messages along with the log, and maintenance need not.
+func TestO14_DelayedIsSeenByAnIdleRelay(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	s := acquire(t, ob, "")
+	idle := func() { require.Empty(t, readAll(t, s, 10)) }
+	m := maintenance(t, ob, pgoutbox.MaintenanceConfig{DelayedPoll: time.Hour})
+	hidden := func(hide bool) {
+		from, to := "outbox_delayed", "hidden"
+		if !hide {
+			from, to = to, from
+		}
+		exec(t, db, "ALTER TABLE leat."+from+" RENAME TO "+to)
+	}
+	next := func() time.Duration {
+		wait, err := pgoutbox.PromoteDue(t.Context(), m)
+		require.NoError(t, err)
+		return wait
+	}
+	hidden(true)
+	idle() // nobody wants to know, so it need not have the right to look
+	_, err := pgoutbox.PromoteDue(t.Context(), m)
+	require.Error(t, err)
+	hidden(false)
+	done := pgoutbox.AwaitDelays(ob)
+	idle()
+	hidden(true)
+	require.InDelta(t, time.Hour, next(), float64(time.Minute), "it goes by what the relay saw")
+	hidden(false)
+
+	require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+		return ob.Enqueue(ctx, tx, delayedBy("k", time.Now().Add(30*time.Minute), "a")...)
+	}))
+	idle()
+	require.InDelta(t, 30*time.Minute, next(), float64(time.Minute))
+	makeDue(t, db)
+	idle()
+	require.Less(t, next(), time.Second, "it is due, and is moved")
+	require.Equal(t, []string{"a"}, payloads(readAll(t, s, 10)))
+	done()
 }
 
 // TestO5_DelayedByTwoPromoters: promoters that race over the same keys keep the order of

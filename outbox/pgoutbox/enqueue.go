@@ -105,15 +105,15 @@ func (o *Outbox) enqueueSQL(ctx context.Context, tx *sql.Tx, msgs []outbox.Messa
 		return o.sqlLocks.find(tx).take(ctx, keys, o.cfg.MaxKeyLocks, o.heldInSQL(tx))
 	}
 	defer o.watch(ctx, ready, 0)()
-	err = o.insert(ctx, ready, &instance, take, func(query string, args []any, _ int64) (int64, error) {
-		res, err := tx.ExecContext(ctx, query, args...)
-		if errors.Is(err, sql.ErrTxDone) {
+	err = o.insert(ctx, ready, &instance, take, func(query string, args []any, rows int64) (int64, error) {
+		n, compared, err := o.execSQL(ctx, tx, query, args, rows)
+		switch {
+		case errors.Is(err, sql.ErrTxDone):
 			err = fmt.Errorf("%w: %w", outbox.ErrNotInTransaction, err)
+		case err == nil && n != rows:
+			err = o.notStored(n, rows, compared)
 		}
-		if err != nil {
-			return 0, err
-		}
-		return res.RowsAffected()
+		return n, err
 	})
 	return ready, o.explainWait(ctx, err, ready, 0)
 }

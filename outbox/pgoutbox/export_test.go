@@ -6,8 +6,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/outbox/driver"
 )
+
+// ForgetClock has m forget what it knows of clocks and numbers, as a new process does.
+func (m *Maintenance) ForgetClock() { m.clock = clocks.Watch{} }
 
 // Channel is channel.
 func Channel(schema, table string) string { return channel(schema, table) }

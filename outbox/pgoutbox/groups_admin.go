@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // Groups implements admin.Outbox.
@@ -63,7 +64,7 @@ func (o operator) RemoveGroup(ctx context.Context, req admin.GroupRequest) (admi
 	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
 	}
-	if err := req.Whole(); err != nil {
+	if err := req.Whole(false); err != nil {
 		return admin.Changed{}, err
 	}
 	if req.DryRun {
@@ -91,6 +92,50 @@ func (o operator) RemoveGroup(ctx context.Context, req admin.GroupRequest) (admi
 		return admin.Changed{}, err
 	}
 	return changed, nil
+}
+
+// RenameGroup implements admin.Manager.
+func (o operator) RenameGroup(ctx context.Context, req admin.GroupRequest) (changed admin.Changed, err error) {
+	if err := errors.Join(admin.Complete(&req), req.Whole(true)); err != nil {
+		return admin.Changed{}, err
+	}
+	if req.DryRun {
+		if changed, err = o.removable(ctx, req.Group); err == nil {
+			err = o.unknown(ctx, o.pool, req.Name)
+		}
+		return changed, describe(err)
+	}
+	err = o.changeGroup(ctx, req.Group, "rename_group", req.By, func(tx pgx.Tx) (map[string]any, error) {
+		if err := o.idle(ctx, tx, req.Group); err != nil {
+			return nil, err
+		}
+		if err := o.unknown(ctx, tx, req.Name); err != nil {
+			return nil, err
+		}
+		if err := tx.QueryRow(ctx, o.sql.groupUnread, req.Group).Scan(&changed.Unread); err != nil {
+			return nil, err
+		}
+		var known int
+		err := tx.QueryRow(ctx, o.sql.renameGroup, req.Group, req.Name).Scan(&known, &changed.Count)
+		if err == nil && known == 0 {
+			err = fmt.Errorf("%w: %q", admin.ErrNoSuchGroup, req.Group)
+		}
+		return map[string]any{"name": req.Name, "held": changed.Count, "unread": changed.Unread}, err
+	})
+	if err != nil {
+		return admin.Changed{}, err
+	}
+	return changed, nil
+}
+
+// unknown returns an error if there is a group of a name.
+func (o *Outbox) unknown(ctx context.Context, db pgwindow.Querier, name string) error {
+	var known bool
+	err := db.QueryRow(ctx, o.sql.groupKnown, name, []string{}).Scan(&known, nil, nil)
+	if err == nil && known {
+		err = fmt.Errorf("%w: Name = %.200q: there is a group of this name", admin.ErrInvalidRequest, name)
+	}
+	return err
 }
 
 // idle returns an error if a relay of group holds a lease. Others cannot claim one until tx ends.

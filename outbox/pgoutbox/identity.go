@@ -2,8 +2,11 @@ package pgoutbox
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -67,6 +70,79 @@ func (o *Outbox) knows(conn *pgx.Conn) bool {
 	}
 	notes[o.noteKey] = &keyLocks{}
 	return true
+}
+
+// ownDatabase is the first argument of an INSERT that compares the instance. pgx hands it the
+// connection before anything is sent: one that is known to be to the outbox's database gets the
+// INSERT without the comparison, which costs the server more than the row.
+// See design 3.2.
+type ownDatabase struct {
+	outbox   *Outbox
+	seen     *atomic.Bool // noted on the connection; nil if pgx was not asked
+	compares bool
+}
+
+var (
+	_ pgx.QueryRewriter = (*ownDatabase)(nil)
+	_ driver.Valuer     = (*ownDatabase)(nil)
+)
+
+// RewriteQuery implements pgx.QueryRewriter.
+func (d *ownDatabase) RewriteQuery(_ context.Context, conn *pgx.Conn, sql string, args []any) (string, []any, error) {
+	notes := conn.PgConn().CustomData()
+	d.seen, _ = notes[d.outbox.seenKey].(*atomic.Bool)
+	if d.seen == nil {
+		d.seen = new(atomic.Bool)
+		notes[d.outbox.seenKey] = d.seen
+	}
+	d.compares = !d.seen.Load() && !d.outbox.knows(conn)
+	if d.compares {
+		return sql, args, nil
+	}
+	sql, args = d.outbox.sql.unchecked(sql, args)
+	return sql, args, nil
+}
+
+// stored notes that the INSERT has stored all: what it compared was right, and need not be
+// compared on this connection again.
+func (d *ownDatabase) stored() {
+	if d.compares {
+		d.seen.Store(true)
+	}
+}
+
+// errOtherDriver is the error of an ownDatabase that has come to another driver than pgx's.
+var errOtherDriver = errors.New("leat: the driver is not pgx's")
+
+// Value implements driver.Valuer: other drivers turn arguments into values before they send anything.
+func (*ownDatabase) Value() (driver.Value, error) { return nil, errOtherDriver }
+
+// execSQL runs an INSERT that compares the instance, and that is to store so many rows. It reports
+// whether the instance was compared.
+func (o *Outbox) execSQL(ctx context.Context, tx *sql.Tx, query string, args []any, rows int64) (n int64, compared bool, err error) {
+	var result sql.Result
+	own := &ownDatabase{outbox: o}
+	if !o.otherDriver.Load() {
+		result, err = tx.ExecContext(ctx, query, append([]any{own}, args...)...)
+	}
+	if own.seen == nil { // pgx was not reached
+		other := errors.Is(err, errOtherDriver)
+		o.otherDriver.CompareAndSwap(false, other)
+		own.compares = true
+		refused := err
+		result, err = tx.ExecContext(ctx, query, args...)
+		if err != nil && refused != nil && !other {
+			err = refused
+		}
+	}
+	if err != nil {
+		return 0, own.compares, err
+	}
+	n, err = result.RowsAffected()
+	if err == nil && n == rows && own.seen != nil {
+		own.stored()
+	}
+	return n, own.compares, err
 }
 
 // errArrayNulls is the error of a session in which an array of texts knows no NULL.

@@ -54,6 +54,17 @@ func (s *statements) insertOne(c *columns, locks []int64, instance *string) (str
 	return s.enqueueOneChecked, append(args, *instance)
 }
 
+// unchecked returns an INSERT that compares the instance, and its parameters, without the comparison.
+func (s *statements) unchecked(sql string, args []any) (string, []any) {
+	if sql == s.enqueueOneChecked {
+		return s.enqueueOne, args[:len(args)-1]
+	}
+	const instance = 2        // $3 of enqueue.sql and enqueue_delayed.sql
+	args = slices.Clone(args) // those of a batch are sent again if InBatch is called again
+	args[instance] = nil
+	return sql, args
+}
+
 // locks returns what a call with msgs locks, in the order in which it must be
 // taken, and which of them is taken shared: the outbox as a whole, shared, then
 // each key; or, past MaxKeyLocks, the outbox as a whole, exclusively. A key

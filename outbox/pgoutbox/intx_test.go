@@ -2,10 +2,12 @@ package pgoutbox_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
@@ -178,4 +180,43 @@ func TestO1_OpenRows(t *testing.T) {
 	require.ErrorContains(t, err, "rows of a query are still open")
 	require.NotErrorIs(t, err, outbox.ErrCommitUnknown)
 	require.Zero(t, stored(t, db))
+}
+
+// TestB11_InTxClosesASessionThatTakesNoWrites: as one to a primary that was demoted. The pool would
+// hand it out again, and nobody could enqueue.
+func TestB11_InTxClosesASessionThatTakesNoWrites(t *testing.T) {
+	t.Parallel()
+	const readOnly = "SET default_transaction_read_only = on"
+	_, db := newOutbox(t, pgoutbox.Config{})
+	cfg := db.Pool.Config()
+	cfg.MaxConns = 1
+	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	ob, err := pgoutbox.New(pool, pgoutbox.Config{})
+	require.NoError(t, err)
+	sqlDB := db.SQL(t)
+	sqlDB.SetMaxOpenConns(1)
+	onDB := onSQL(t, sqlDB)
+	require.NoError(t, onDB.Migrate(t.Context())) // learns the address from the only connection
+	for name, way := range map[string]struct {
+		spoil, enqueue func(ctx context.Context) error
+	}{
+		"pgx": {
+			spoil: func(ctx context.Context) error { _, err := pool.Exec(ctx, readOnly); return err },
+			enqueue: func(ctx context.Context) error {
+				return ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return ob.Enqueue(ctx, tx, keyed("k", "x")...) })
+			},
+		},
+		"database/sql": {
+			spoil: func(ctx context.Context) error { _, err := sqlDB.ExecContext(ctx, readOnly); return err },
+			enqueue: func(ctx context.Context) error {
+				return onDB.InSQLTx(ctx, func(ctx context.Context, tx *sql.Tx) error { return onDB.EnqueueContext(ctx, keyed("k", "x")...) })
+			},
+		},
+	} {
+		require.NoError(t, way.spoil(t.Context()), name)
+		require.ErrorContains(t, way.enqueue(t.Context()), "25006", name)
+		require.NoError(t, way.enqueue(t.Context()), name)
+	}
 }

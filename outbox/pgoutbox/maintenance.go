@@ -39,6 +39,7 @@ type Maintenance struct {
 	// archived are ranges that were archived and could not be dropped yet, with the
 	// snapshot that the archive saw at least. Only the running round uses it.
 	archived map[string]string
+	looked   time.Time // when delayed messages were looked for. Only promoteDue uses it.
 	clock    clocks.Watch
 	// standing are the alarms that last. Only the running round uses it.
 	standing hooks.Standing[outbox.AlarmEvent]
@@ -95,6 +96,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 	})
 	wg.Go(func() {
 		defer cancel()
+		defer m.ob.delays.await()()
 		errs[1] = m.serve(ctx, m.timing, m.promoteDue)
 	})
 	wg.Wait()
@@ -187,19 +189,22 @@ func repeat(ctx context.Context, work func(context.Context) (time.Duration, erro
 
 // promoteDue moves what is due into the log and returns when to look again.
 func (m *Maintenance) promoteDue(ctx context.Context) (time.Duration, error) {
+	next := time.Until(m.ob.delays.until(m.looked, m.cfg.DelayedPoll)) // if a relay of this process has looked
+	var err error
+	if next <= 0 {
+		m.looked = time.Now()
+		next, err = m.ob.untilDue(ctx, m.cfg.DelayedPoll)
+	}
+	if err != nil || next > 0 {
+		m.timing.done(ctx, admin.MaintenanceReport{}, err)
+		return next, err
+	}
 	moved, stayed, err := m.promote(ctx)
-	if err != nil {
-		return 0, err
+	if stayed || moved == 0 {
+		// A transaction holds a key, or it is due and did not go: whatever the reason, it is no use to ask at once.
+		return min(m.cfg.DelayedPoll, 20*time.Millisecond), err
 	}
-	soon := min(m.cfg.DelayedPoll, 20*time.Millisecond)
-	if stayed {
-		return soon, nil // a transaction holds a key
-	}
-	next, err := m.ob.untilDue(ctx, m.cfg.DelayedPoll)
-	if next == 0 && moved == 0 {
-		next = soon // it is due and did not go: whatever the reason, it is no use to ask at once
-	}
-	return max(next, time.Millisecond), err
+	return time.Millisecond, err
 }
 
 // check looks whether maintenance can work here.
@@ -226,6 +231,7 @@ func (r *round) all(ctx context.Context) error {
 		return describe(err)
 	}
 	r.sequence, r.last = facts.Sequence, facts.Last
+	r.clock.Number(r.last)
 	var errs []error
 	for _, step := range []struct {
 		name string

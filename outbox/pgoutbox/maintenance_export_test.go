@@ -66,6 +66,9 @@ func PromoteDue(ctx context.Context, m *Maintenance) (time.Duration, error) {
 	return m.promoteDue(ctx)
 }
 
+// AwaitDelays is what Maintenance.Run does while it moves delayed messages.
+func AwaitDelays(ob *Outbox) (done func()) { return ob.delays.await() }
+
 // MaintenanceStatement returns a statement of maintenance, for one range.
 func MaintenanceStatement(ob *Outbox, name, table string) (string, error) {
 	s, err := loadMaintenance(ob.cfg)

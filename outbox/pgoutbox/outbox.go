@@ -28,6 +28,7 @@ type Outbox struct {
 	address  pgpin.Address // of connections of our own
 	db       *sql.DB       // nil if made by New
 	noteKey  string        // of what connections have shown about their database
+	seenKey  string        // of the same, where only an INSERT could compare it
 	cfg      Config
 	prepare  outbox.Preparer
 	sql      statements
@@ -40,12 +41,14 @@ type Outbox struct {
 	shared   *shared
 	room     *pgpin.Room // for second connections of relays
 	bell     bell
+	delays   delays
 	pooled   atomic.Bool // the last connection of our own came through a pooler
 
 	// The locks of transactions of database/sql, which does not show their connections,
 	// and of batches.
-	sqlLocks   weakly[sql.Tx, keyLocks]
-	queuedKeys weakly[pgx.Batch, queuedKeys]
+	sqlLocks    weakly[sql.Tx, keyLocks]
+	queuedKeys  weakly[pgx.Batch, queuedKeys]
+	otherDriver atomic.Bool // a transaction was of another driver than pgx's
 
 	waitWarning time.Duration // waitWarning; shorter in tests
 
@@ -142,6 +145,7 @@ func newOutbox(sessions pgpin.Sessions, address pgpin.Address, cfg Config) (*Out
 		pool:     pgpin.Pool{Sessions: sessions},
 		address:  address,
 		noteKey:  "leat:" + self,
+		seenKey:  "leat:seen:" + self,
 		cfg:      cfg,
 		prepare:  outbox.Preparer{MaxPayloadBytes: cfg.MaxPayloadBytes, Injector: cfg.Injector},
 		sql:      sql,

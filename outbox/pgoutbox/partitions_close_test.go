@@ -25,7 +25,7 @@ func TestO2_RetentionOfAQuietService(t *testing.T) {
 	const days, each = 20, 3
 	dropped := 0
 	for day := range days {
-		age(t, db, "24 h")
+		age(t, db, "24 h", m)
 		putMany(t, ob, day*each, each)
 		settle(t, s)
 		report := once(t, m)
@@ -77,7 +77,7 @@ func TestO2_OldLogIsClosed(t *testing.T) {
 	require.Empty(t, once(t, m).Closed, "the next one is empty")
 	putMany(t, ob, 10, 1)
 	require.EqualValues(t, 10_000_001, statsOf(t, ob).LastSeq)
-	age(t, db, "7 days 1 s")
+	age(t, db, "7 days 1 s", m)
 	putMany(t, ob, 11, 1)
 	require.Len(t, readAll(t, s, 10), 2)
 	report = once(t, m)

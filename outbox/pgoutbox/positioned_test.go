@@ -139,7 +139,7 @@ func TestO2_SeekRefusesADatabaseThatWentBack(t *testing.T) {
 		err := s.Seek(t.Context(), position)
 		require.ErrorIs(t, err, driver.ErrSourceUnusable)
 		require.ErrorContains(t, err, "went back")
-		require.ErrorContains(t, err, "Rebase")
+		require.ErrorContains(t, err, "leat rebase")
 		require.ErrorContains(t, err, "window 1 was reached")
 	}
 	require.Zero(t, query1[int](t, db, "SELECT count(*) FROM leat.outbox_positions WHERE window_no > 0"), "nothing was stored")

@@ -2,8 +2,10 @@ package pgoutbox
 
 import (
 	"context"
+	"time"
 
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pglog"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
@@ -13,10 +15,18 @@ import (
 const largeBacklog = 100_000
 
 // Probe implements pglog.Log.
-func (l *slotLog) Probe(ctx context.Context, w pgwindow.Window) (bool, error) {
-	var err error
-	l.probe, l.changing, err = l.source.ob.chain.Probe(ctx, l.conn, l.facts, l.lease.Slot.Group, w)
-	return err == nil && (l.probe.New(w) || l.changing), err
+func (l *slotLog) Probe(ctx context.Context, w pgwindow.Window) (bool, *driver.Idle, error) {
+	ob, asked := l.source.ob, time.Now()
+	due := ob.delays.awaited()
+	probe, beside, err := ob.chain.Probe(ctx, l.conn, l.facts, l.lease.Slot.Group, w, due)
+	if err != nil {
+		return false, nil, err
+	}
+	l.probe, l.changing = probe, beside.Changing
+	if due {
+		ob.delays.note(asked, beside.Due)
+	}
+	return probe.New(w) || beside.Changing, &driver.Idle{NoneHeld: beside.NoneHeld, Paused: beside.Paused}, nil
 }
 
 // Open implements pglog.Log. If there is one slot, and is to be one, it shares the chain

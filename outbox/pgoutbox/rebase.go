@@ -27,10 +27,22 @@ type RebaseRequest struct {
 	// Defaults to false: the group starts over at Start.
 	KeepPosition bool
 
+	// Unsettled starts over at the first message that the group has not settled: all that
+	// is not settled is sent, and with it what was settled behind it. What is settled
+	// is told by the position as it is stored, and by the numbers and times of messages, so
+	// that what was written since the move counts as not settled. Of a message
+	// in doubt it says the same. Records that were set aside stay so.
+	Unsettled bool
+
 	// Start is where the group starts over. Oldest sends all that is retained again, with
-	// the same ids, which inboxes recognise; Now leaves out what was committed before.
-	// Required unless KeepPosition is set, which excludes it.
+	// the same ids, which inboxes recognise; Now leaves out what was committed before, and At
+	// what was before that time.
+	// One of KeepPosition, Unsettled and Start is required, and excludes the others.
 	Start driver.Start
+
+	// LeaveOut is how many messages that the group has not settled may be left out, and are
+	// never sent. Rebase refuses to leave out more. Defaults to 0.
+	LeaveOut int64
 
 	// Actor and Reason are noted in the audit. Required.
 	Actor, Reason string
@@ -48,8 +60,17 @@ func (r RebaseRequest) validate() error {
 	if err := r.Start.Check(); err != nil {
 		return err
 	}
-	if r.KeepPosition == r.Start.IsStated() {
-		return outbox.ConfigError("Start", r.Start, fmt.Sprintf("must be stated unless the position is kept (KeepPosition = %t)", r.KeepPosition))
+	ways := 0
+	for _, chosen := range []bool{r.KeepPosition, r.Unsettled, r.Start.IsStated()} {
+		if chosen {
+			ways++
+		}
+	}
+	if ways != 1 {
+		return outbox.ConfigError("Start", r.Start, fmt.Sprintf("must be stated unless KeepPosition (%t) or Unsettled (%t) is set", r.KeepPosition, r.Unsettled))
+	}
+	if r.LeaveOut < 0 {
+		return outbox.ConfigError("LeaveOut", r.LeaveOut, "must not be negative")
 	}
 	if strings.TrimSpace(r.Actor) == "" {
 		return outbox.ConfigError("Actor", `""`, "must say who does it")
@@ -69,7 +90,7 @@ func (r RebaseRequest) validate() error {
 //  2. After pg_upgrade, which keeps transaction ids and sequences, or an ALTER SEQUENCE
 //     that changed no number: Rebase with KeepPosition. Nothing is lost or repeated.
 //  3. After a dump was restored, a logical copy, TRUNCATE … RESTART IDENTITY: Rebase
-//     with Start. Transaction ids of the former cluster mean nothing in the new one,
+//     with Unsettled. Transaction ids of the former cluster mean nothing in the new one,
 //     so that no position can be kept. If the sequence is behind the log's last
 //     number, which would make producers fail, Rebase says so: set it first.
 //  4. After a failover that lost commits, or a backup that was restored, under a sink
@@ -81,15 +102,15 @@ func (r RebaseRequest) validate() error {
 //     relay.Config.AdoptPosition.
 //
 // It is audited. It returns driver.ErrLeaseHeld while a lease of the group is live, and
-// an error that wraps outbox.ErrInvalidConfig for a request that cannot be met. It
-// needs the privileges of the tables' owner. PlanRebase tells beforehand what it would do.
+// an error that wraps outbox.ErrInvalidConfig for a request that cannot be met, or that
+// would leave out more messages than LeaveOut. It needs the privileges of the tables' owner. PlanRebase tells beforehand what it would do.
 func (o *Outbox) Rebase(ctx context.Context, r RebaseRequest) error {
 	b, err := o.newRebase(ctx, r)
 	if err != nil {
 		return err
 	}
 	// Before the transaction begins, since its xid would be older than the floors.
-	if b.at, err = o.chain.Outset(ctx, o.pool, o.window, beginOf(r.Start), r.Start.At); err != nil {
+	if b.at, err = o.chain.Outset(ctx, o.pool, o.window, b.begin(), r.Start.At); err != nil {
 		return err
 	}
 	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
@@ -103,9 +124,9 @@ type rebase struct {
 	ob *Outbox
 	at pgwindow.Outset
 
-	lock, lockLeases, holder, facts    string
-	keep, forget, adopt, fence, record string
-	plan                               string
+	lock, lockLeases, holder, facts              string
+	keep, forget, adopt, fence, record, recordNo string
+	standing, judge, first, number               string
 }
 
 // newRebase checks r and the schema.
@@ -123,16 +144,20 @@ func (o *Outbox) newRebase(ctx context.Context, r RebaseRequest) (*rebase, error
 
 func (b *rebase) load(cfg Config) error {
 	return cfg.load(map[string]*string{
-		"rebase_lock":        &b.lock,
-		"rebase_lock_leases": &b.lockLeases,
-		"rebase_holder":      &b.holder,
-		"rebase_facts":       &b.facts,
-		"rebase_keep":        &b.keep,
-		"rebase_forget":      &b.forget,
-		"rebase_adopt":       &b.adopt,
-		"rebase_fence":       &b.fence,
-		"rebase_audit":       &b.record,
-		"rebase_plan":        &b.plan,
+		"rebase_lock":         &b.lock,
+		"rebase_lock_leases":  &b.lockLeases,
+		"rebase_holder":       &b.holder,
+		"rebase_facts":        &b.facts,
+		"rebase_keep":         &b.keep,
+		"rebase_forget":       &b.forget,
+		"rebase_adopt":        &b.adopt,
+		"rebase_fence":        &b.fence,
+		"rebase_audit":        &b.record,
+		"rebase_audit_number": &b.recordNo,
+		"rebase_standing":     &b.standing,
+		"rebase_judge":        &b.judge,
+		"rebase_first":        &b.first,
+		"rebase_number":       &b.number,
 	})
 }
 
@@ -145,10 +170,20 @@ func (b *rebase) run(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	var adopted int64
+	var plan RebasePlan
+	stood, err := b.stand(ctx, tx)
+	if err != nil {
+		return err
+	}
 	if b.KeepPosition {
-		_, err = tx.Exec(ctx, b.keep, b.Group, at.facts.SystemIdentifier, at.facts.Incarnation)
+		if plan, _, err = b.count(ctx, tx, stood, nil); err == nil {
+			_, err = tx.Exec(ctx, b.keep, b.Group, at.facts.SystemIdentifier, at.facts.Incarnation)
+		}
 	} else {
-		adopted, err = b.startOver(ctx, tx)
+		plan, adopted, err = b.startOver(ctx, tx, stood, at.facts.SystemIdentifier)
+	}
+	if err == nil {
+		err = b.mayLeaveOut(plan)
 	}
 	if err != nil {
 		return err
@@ -156,8 +191,38 @@ func (b *rebase) run(ctx context.Context, tx pgx.Tx) error {
 	if _, err := tx.Exec(ctx, b.fence, b.Group); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, b.record, b.Group, b.Actor, b.Reason, b.KeepPosition, b.Start.String(), adopted)
+	if _, err := tx.Exec(ctx, b.recordNo); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, b.record, b.Group, b.Actor, b.Reason, b.KeepPosition, b.where(), adopted, plan.LeavesOut)
 	return err
+}
+
+// where is where the group starts over, for the audit.
+func (b *rebase) where() string {
+	if b.Unsettled {
+		return "unsettled"
+	}
+	return b.Start.String()
+}
+
+// begin is what the statements call the place at which the group starts over: if that is the
+// first message that is not settled, window 0 holds all at first.
+func (b *rebase) begin() pgwindow.Begin {
+	if b.Unsettled {
+		return pgwindow.BeginAt
+	}
+	return beginOf(b.Start)
+}
+
+// mayLeaveOut refuses a rebase that would lose messages of which nobody has spoken.
+func (b *rebase) mayLeaveOut(plan RebasePlan) error {
+	if plan.LeavesOut <= b.LeaveOut {
+		return nil
+	}
+	return outbox.ConfigError("LeaveOut", b.LeaveOut, fmt.Sprintf(
+		"must be at least %d: so many messages that group %q has not settled would never be sent; to send them, start over at the unsettled ones",
+		plan.LeavesOut, b.Group))
 }
 
 // whereabouts is how far a server and its log have come.
@@ -249,15 +314,32 @@ func (b *rebase) mayKeep(ctx context.Context, tx pgx.Tx, at whereabouts) error {
 	return b.ob.chain.Contradicts(ctx, tx, b.Group)
 }
 
-// startOver forgets the position, and begins at Start. It returns how many records
-// had to be adopted.
-func (b *rebase) startOver(ctx context.Context, tx pgx.Tx) (adopted int64, err error) {
-	tag, err := tx.Exec(ctx, b.adopt)
+// startOver forgets the position, and begins where it is told to. It returns what becomes of the
+// messages, and how many records had to be adopted, whose transaction ids are judged before.
+func (b *rebase) startOver(ctx context.Context, tx pgx.Tx, stood standing, cluster int64) (plan RebasePlan, adopted int64, err error) {
+	if _, err := tx.Exec(ctx, b.forget, b.Group, b.Unsettled); err != nil {
+		return plan, 0, err
+	}
+	if err := b.ob.chain.Begin(ctx, tx, b.Group, "rebase by "+b.Actor, b.at); err != nil {
+		return plan, 0, err
+	}
+	all, err := b.ob.chain.All(ctx, tx, b.Group)
+	if err != nil || len(all) == 0 {
+		return plan, 0, cmp.Or(err, errNoPosition)
+	}
+	plan, first, err := b.count(ctx, tx, stood, &all[0].Target.Text)
+	if err == nil && b.Unsettled {
+		_, err = tx.Exec(ctx, b.first, b.Group, first)
+	}
 	if err != nil {
-		return 0, err
+		return plan, 0, err
 	}
-	if _, err := tx.Exec(ctx, b.forget, b.Group); err != nil {
-		return 0, err
+	if _, err := tx.Exec(ctx, b.number, b.Group, cluster); err != nil {
+		return plan, 0, err
 	}
-	return tag.RowsAffected(), b.ob.chain.Begin(ctx, tx, b.Group, "rebase by "+b.Actor, b.at)
+	tag, err := tx.Exec(ctx, b.adopt)
+	return plan, tag.RowsAffected(), err
 }
+
+// errNoPosition is of a group that was begun and has no position: somebody has deleted it.
+var errNoPosition = errors.New("leat: the group has no position after it was begun anew")

@@ -3,17 +3,19 @@ package pgoutbox
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // RebasePlan is what a Rebase would do, to the messages that are committed now. Sends,
-// Repeats and LeavesOut are about the topics that the group reads.
+// Repeats, LeavesOut and Guesses are about the topics that the group reads.
 //
-// What is settled is told by the position as it is stored. After a dump was restored, or
-// the log was truncated, it may misjudge the messages that were written since.
+// A message is settled if the position as it is stored says so, and if it is not younger
+// than the position by its number or its time.
 type RebasePlan struct {
 	// Sends is the number of messages that the group would send from then on.
 	Sends int64
@@ -21,6 +23,10 @@ type RebasePlan struct {
 	Repeats int64
 	// LeavesOut is the number of messages that it has not settled and would never send.
 	LeavesOut int64
+	// Guesses is the number of messages that the position would have settled, and of whose
+	// number and time one is younger than it and the other is not. They count as not settled.
+	// There are some if numbers began anew, or a clock went back.
+	Guesses int64
 	// Adopts is the number of messages of any topic whose transaction ids lie ahead of the
 	// server's, as after a dump was restored. Rebase changes them, so that they are seen.
 	Adopts int64
@@ -60,11 +66,45 @@ func (b *rebase) estimate(ctx context.Context, tx pgx.Tx) (plan RebasePlan, err 
 	if _, err := b.check(ctx, tx); err != nil {
 		return plan, err
 	}
+	stood, err := b.stand(ctx, tx)
+	if err != nil {
+		return plan, err
+	}
+	counted, _, err := b.count(ctx, tx, stood, nil)
+	counted.Holder = plan.Holder
+	return counted, err
+}
+
+// standing is where the slots of a group stand.
+type standing struct {
+	slots        []int16
+	prev, target []string
+	last, upto   []int64
+	openedAt     []time.Time
+}
+
+// stand reads where the group stands.
+func (b *rebase) stand(ctx context.Context, tx pgx.Tx) (s standing, err error) {
+	err = tx.QueryRow(ctx, b.standing, b.Group).Scan(&s.slots, &s.prev, &s.target, &s.last, &s.upto, &s.openedAt)
+	return s, err
+}
+
+// count judges the messages of the group, which stood at s: what is sent, and what is left
+// out. at is the snapshot at which it starts over, if that is decided. first is the number of
+// the first message that is not settled, nil if all are.
+func (b *rebase) count(ctx context.Context, tx pgx.Tx, s standing, at *string) (plan RebasePlan, first *int64, err error) {
+	begin := beginOf(b.Start)
+	if b.Unsettled {
+		begin = beginUnsettled
+	}
 	var known bool
-	err = tx.QueryRow(ctx, b.plan, b.Group, b.KeepPosition, beginOf(b.Start), b.Start.At).
-		Scan(&known, &plan.Sends, &plan.Repeats, &plan.LeavesOut, &plan.Adopts)
+	err = tx.QueryRow(ctx, b.judge, b.Group, b.KeepPosition, begin, b.Start.At, s.slots, s.prev, s.target, s.last, s.upto, s.openedAt, at).
+		Scan(&known, &plan.Sends, &plan.Repeats, &plan.LeavesOut, &plan.Guesses, &plan.Adopts, &first)
 	if err == nil && !known {
 		err = b.noGroup()
 	}
-	return plan, err
+	return plan, first, err
 }
+
+// beginUnsettled is a start that only rebase_judge.sql knows.
+const beginUnsettled = pgwindow.Begin(3)

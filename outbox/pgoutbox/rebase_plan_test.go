@@ -31,9 +31,10 @@ func TestO2_PlanRebaseTellsWhatComes(t *testing.T) {
 		request func(at time.Time) pgoutbox.RebaseRequest
 		want    pgoutbox.RebasePlan
 	}{
-		"oldest": {func(time.Time) pgoutbox.RebaseRequest { return rebaseTo(driver.Start{Oldest: true}) }, pgoutbox.RebasePlan{Sends: 5, Repeats: 2}},
-		"now":    {func(time.Time) pgoutbox.RebaseRequest { return rebaseTo(driver.Start{Now: true}) }, pgoutbox.RebasePlan{LeavesOut: 3}},
-		"at":     {func(at time.Time) pgoutbox.RebaseRequest { return rebaseTo(driver.Start{At: at}) }, pgoutbox.RebasePlan{Sends: 2, LeavesOut: 1}},
+		"oldest":    {func(time.Time) pgoutbox.RebaseRequest { return rebaseTo(driver.Start{Oldest: true}) }, pgoutbox.RebasePlan{Sends: 5, Repeats: 2}},
+		"now":       {func(time.Time) pgoutbox.RebaseRequest { return leavingOut(3, driver.Start{Now: true}) }, pgoutbox.RebasePlan{LeavesOut: 3}},
+		"at":        {func(at time.Time) pgoutbox.RebaseRequest { return leavingOut(1, driver.Start{At: at}) }, pgoutbox.RebasePlan{Sends: 2, LeavesOut: 1}},
+		"unsettled": {func(time.Time) pgoutbox.RebaseRequest { return unsettled() }, pgoutbox.RebasePlan{Sends: 3}},
 		"keep": {func(time.Time) pgoutbox.RebaseRequest {
 			return pgoutbox.RebaseRequest{KeepPosition: true, Actor: "me", Reason: "pg_upgrade"}
 		}, pgoutbox.RebasePlan{Sends: 3}},

@@ -1,19 +1,35 @@
 package pgoutbox_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
 )
 
 func rebaseTo(start driver.Start) pgoutbox.RebaseRequest {
 	return pgoutbox.RebaseRequest{Start: start, Actor: "an operator", Reason: "a drill"}
+}
+
+func leavingOut(n int64, start driver.Start) pgoutbox.RebaseRequest {
+	r := rebaseTo(start)
+	r.LeaveOut = n
+	return r
+}
+
+func unsettled() pgoutbox.RebaseRequest {
+	return pgoutbox.RebaseRequest{Unsettled: true, Actor: "an operator", Reason: "a drill"}
 }
 
 // moved is an outbox whose cluster has another system identifier than its positions,
@@ -59,17 +75,18 @@ func TestO2_O10_RebaseKeepsThePosition(t *testing.T) {
 func TestO2_RebaseStartsOver(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		start driver.Start
-		want  []string
+		request pgoutbox.RebaseRequest
+		want    []string
 	}{
-		"oldest": {driver.Start{Oldest: true}, []string{"1", "2", "3", "late", "4"}},
-		"now":    {driver.Start{Now: true}, []string{"late", "4"}},
+		"oldest":    {rebaseTo(driver.Start{Oldest: true}), []string{"1", "2", "3", "late", "4"}},
+		"now":       {leavingOut(1, driver.Start{Now: true}), []string{"late", "4"}},
+		"unsettled": {unsettled(), []string{"3", "late", "4"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ob, db := moved(t, 2)
 			late := begin(t, ob, db).put("l", "late")
-			require.NoError(t, ob.Rebase(t.Context(), rebaseTo(c.start)))
+			require.NoError(t, ob.Rebase(t.Context(), c.request))
 			late.commit()
 			put(t, ob, "k", "4")
 			src := sourceOf(t, ob, pgoutbox.SourceConfig{Slots: 2})
@@ -112,10 +129,12 @@ func TestRebase_Refuses(t *testing.T) {
 	ob, db := moved(t, 1)
 	ctx := t.Context()
 	for field, r := range map[string]pgoutbox.RebaseRequest{
-		"Start":  {Actor: "me", Reason: "r"},
-		"Actor":  {KeepPosition: true, Reason: "r"},
-		"Reason": {KeepPosition: true, Actor: "me", Reason: " "},
-		"Group":  {Group: "nobody", KeepPosition: true, Actor: "me", Reason: "r"},
+		"Start":     {Actor: "me", Reason: "r"},
+		"Actor":     {KeepPosition: true, Reason: "r"},
+		"Reason":    {KeepPosition: true, Actor: "me", Reason: " "},
+		"Group":     {Group: "nobody", KeepPosition: true, Actor: "me", Reason: "r"},
+		"Unsettled": {Unsettled: true, KeepPosition: true, Actor: "me", Reason: "r"},
+		"LeaveOut":  {Unsettled: true, LeaveOut: -1, Actor: "me", Reason: "r"},
 	} {
 		err := ob.Rebase(ctx, r)
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
@@ -162,4 +181,211 @@ func TestO9_RebaseFences(t *testing.T) {
 	require.ErrorIs(t, zombie.Renew(t.Context(), testLease), driver.ErrLeaseLost)
 	require.ErrorIs(t, zombie.Advance(t.Context(), page, 1), driver.ErrLeaseLost)
 	require.Equal(t, []string{"1", "2"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
+}
+
+// youngerCluster is an outbox that was moved into a younger cluster. Group default has settled 1, 2 and
+// 3, and neither late, whose transaction was open for longer, nor 4. 5 and 6 were
+// written since the move: their transaction ids are lower than those of the position.
+func youngerCluster(t *testing.T, ahead bool) (*pgoutbox.Outbox, *testenv.Database) {
+	t.Helper()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	put(t, ob, "k", "1", "2")
+	late := begin(t, ob, db).put("l", "late")
+	put(t, ob, "k", "3")
+	for _, group := range []string{"default", "other"} {
+		require.Equal(t, []string{"1", "2", "3"}, payloads(readAll(t, acquire(t, ob, group), 10)))
+	}
+	late.commit()
+	put(t, ob, "k", "4")
+	exec(t, db, `UPDATE leat.outbox_leases SET lease_until = clock_timestamp();
+		UPDATE leat.outbox_positions SET system_identifier = system_identifier + 1`)
+	if ahead {
+		exec(t, db, `UPDATE leat.outbox SET xid = (xid::text::bigint + 1000000000)::text::xid8;
+			CREATE FUNCTION shifted(s pg_snapshot) RETURNS pg_snapshot LANGUAGE sql AS $$
+				SELECT format('%s:%s:%s', pg_snapshot_xmin(s)::text::bigint + 1000000000, pg_snapshot_xmax(s)::text::bigint + 1000000000,
+					(SELECT string_agg((x::text::bigint + 1000000000)::text, ',' ORDER BY x) FROM pg_snapshot_xip(s) x))::pg_snapshot $$;
+			UPDATE leat.outbox_positions SET prev = shifted(prev), target = shifted(target)`)
+	}
+	put(t, ob, "k", "5")
+	put(t, ob, "m", "6")
+	if !ahead {
+		seesAllBut(t, db, "late")
+	}
+	return ob, db
+}
+
+// seesAllBut lets positions see all transactions up to now but that of a message, as if this
+// cluster had given out ids meanwhile that were settled in the former one.
+func seesAllBut(t *testing.T, db *testenv.Database, payload string) {
+	t.Helper()
+	exec(t, db, `UPDATE leat.outbox_positions p SET prev = s.s, target = s.s
+		FROM (SELECT format('%s:%s:%s', x, pg_snapshot_xmax(pg_current_snapshot()), x)::pg_snapshot AS s
+		      FROM (SELECT coalesce((SELECT xid::text FROM leat.outbox WHERE payload = '`+payload+`'), '5') AS x) x) s`)
+}
+
+// TestO2_RebaseTellsWhatIsNotSettled: what was written since a move counts as not settled, whatever
+// the position says of its transaction id. It is sent, or left out by its number; and a rebase
+// of one group takes from others nothing that they are told by.
+func TestO2_RebaseTellsWhatIsNotSettled(t *testing.T) {
+	t.Parallel()
+	for name, ahead := range map[string]bool{"into a younger cluster": true, "into one that has caught up": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ob, db := youngerCluster(t, ahead)
+			ctx, adopts := t.Context(), int64(0)
+			if ahead {
+				adopts = 5
+			}
+			plan, err := ob.PlanRebase(ctx, rebaseTo(driver.Start{Now: true}))
+			require.NoError(t, err)
+			require.Equal(t, pgoutbox.RebasePlan{LeavesOut: 4, Adopts: adopts}, plan)
+			plan, err = ob.PlanRebase(ctx, unsettled())
+			require.NoError(t, err)
+			require.Equal(t, pgoutbox.RebasePlan{Sends: 5, Repeats: 1, Adopts: adopts}, plan)
+
+			before := standing(t, db)
+			for _, r := range []pgoutbox.RebaseRequest{
+				rebaseTo(driver.Start{Now: true}), leavingOut(3, driver.Start{Now: true}), rebaseTo(driver.Start{At: time.Now().Add(time.Hour)}),
+			} {
+				err = ob.Rebase(ctx, r)
+				require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+				require.ErrorContains(t, err, "at least 4")
+			}
+			if !ahead { // here the transactions of the position would do
+				err = ob.Rebase(ctx, pgoutbox.RebaseRequest{KeepPosition: true, Actor: "me", Reason: "not pg_upgrade"})
+				require.ErrorContains(t, err, "at least 3")
+			}
+			require.Equal(t, before, standing(t, db))
+
+			other := leavingOut(4, driver.Start{Now: true})
+			other.Group = "other"
+			require.NoError(t, ob.Rebase(ctx, other))
+			require.EqualValues(t, 4, query1[int](t, db, "SELECT (details ->> 'left_out')::int FROM leat.outbox_audit"))
+			others := acquire(t, ob, "other")
+			require.Empty(t, readAll(t, others, 10))
+
+			require.NoError(t, ob.Rebase(ctx, unsettled()))
+			put(t, ob, "k", "7")
+			require.Equal(t, []string{"late", "3", "4", "5", "6", "7"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
+			require.Equal(t, []string{"7"}, payloads(readAll(t, others, 10)))
+		})
+	}
+}
+
+// TestO2_CopyByTemplateIsRefused: it has the cluster, the files and the numbers of its original.
+func TestO2_CopyByTemplateIsRefused(t *testing.T) {
+	t.Parallel()
+	other := testenv.Postgres(t)
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	put(t, ob, "k", "1", "2")
+	s := acquire(t, ob, "")
+	require.Len(t, readAll(t, s, 10), 2)
+	require.NoError(t, s.Release(t.Context()))
+	put(t, ob, "k", "3")
+	original := db.Pool.Config()
+	db.Pool.Close()
+
+	of := original.ConnConfig.Database
+	staging := pgx.Identifier{of + "_copy"}.Sanitize()
+	exec(t, other, "CREATE DATABASE "+staging+" TEMPLATE "+pgx.Identifier{of}.Sanitize())
+	t.Cleanup(func() {
+		_, err := other.Pool.Exec(context.Background(), "DROP DATABASE "+staging+" WITH (FORCE)")
+		require.NoError(t, err)
+	})
+	open := func(name string) *pgoutbox.Outbox {
+		cfg := original.Copy()
+		cfg.ConnConfig.Database = name
+		pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+		require.NoError(t, err)
+		t.Cleanup(pool.Close)
+		ob, err := pgoutbox.New(pool, pgoutbox.Config{})
+		require.NoError(t, err)
+		return ob
+	}
+	copied := open(of + "_copy")
+	refused(t, source(t, copied, "").Check(t.Context()), basis.ErrOtherDatabase)
+	_, err := source(t, copied, "").Acquire(t.Context(), testLease)
+	refused(t, err, basis.ErrOtherDatabase)
+	stats, err := copied.Admin().Stats(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, basis.ErrOtherDatabase.Says, stats.Groups[0].Slots[0].Problem)
+	require.NoError(t, copied.Rebase(t.Context(), unsettled()))
+	require.Equal(t, []string{"3"}, payloads(readAll(t, acquire(t, copied, ""), 10)))
+	require.Equal(t, []string{"3"}, payloads(readAll(t, acquire(t, open(of), ""), 10)), "the original goes on")
+}
+
+// TestO2_PlaceOfASource is what relay.Config.Expect is compared with.
+func TestO2_PlaceOfASource(t *testing.T) {
+	t.Parallel()
+	ob, db := newOutbox(t, pgoutbox.Config{})
+	src := source(t, ob, "")
+	is, err := src.Place(t.Context())
+	require.NoError(t, err)
+	cfg := db.Pool.Config().ConnConfig
+	require.Equal(t, driver.Place{
+		Host: cfg.Host, Database: cfg.Database, Instance: query1[string](t, db, "SELECT system_identifier::text FROM pg_control_system()"),
+	}, is)
+	broker := outboxtest.NewBroker()
+	put(t, ob, "k", "1")
+	for _, expect := range []driver.Place{is, {Database: "staging"}} {
+		r, err := relay.New(src, broker.Sink(), relay.Config{Expect: expect})
+		require.NoError(t, err)
+		n, err := r.RunOnce(t.Context())
+		if expect == is {
+			require.NoError(t, err)
+			require.Equal(t, 1, n)
+			continue
+		}
+		refused(t, err, basis.ErrUnexpected)
+	}
+}
+
+// TestRebase_MendsTheNumbersOfTheAudit: a logical copy brings rows, and leaves sequences behind.
+func TestRebase_MendsTheNumbersOfTheAudit(t *testing.T) {
+	t.Parallel()
+	ob, db := moved(t, 1)
+	for range 2 {
+		require.NoError(t, ob.Rebase(t.Context(), unsettled()))
+	}
+	exec(t, db, "SELECT setval('leat.outbox_audit_no_seq', 1, false)")
+	for range 2 {
+		require.NoError(t, ob.Rebase(t.Context(), unsettled()))
+	}
+	require.Equal(t, 4, query1[int](t, db, "SELECT max(no) FROM leat.outbox_audit"))
+}
+
+// TestO2_RebaseUnsettledOfNothing begins behind what is there.
+func TestO2_RebaseUnsettledOfNothing(t *testing.T) {
+	t.Parallel()
+	for name, put1 := range map[string]bool{"all is settled": true, "the log is empty": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ob, db := newOutbox(t, pgoutbox.Config{})
+			if put1 {
+				put(t, ob, "k", "1")
+			}
+			readAll(t, acquire(t, ob, ""), 10)
+			exec(t, db, `UPDATE leat.outbox_leases SET lease_until = clock_timestamp();
+				UPDATE leat.outbox_positions SET system_identifier = system_identifier + 1`)
+			late := begin(t, ob, db).put("l", "late")
+			require.NoError(t, ob.Rebase(t.Context(), unsettled()))
+			late.commit()
+			put(t, ob, "k", "2")
+			require.Equal(t, []string{"late", "2"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
+		})
+	}
+}
+
+// TestO2_RebaseSendsWhatItGuesses: where numbers began anew as well, times are what is left.
+func TestO2_RebaseSendsWhatItGuesses(t *testing.T) {
+	t.Parallel()
+	ob, db := moved(t, 1)
+	exec(t, db, "DELETE FROM leat.outbox; SELECT setval('leat.outbox_seq_seq', 1, false)")
+	put(t, ob, "k", "4")
+	seesAllBut(t, db, "nothing")
+	plan, err := ob.PlanRebase(t.Context(), unsettled())
+	require.NoError(t, err)
+	require.Equal(t, pgoutbox.RebasePlan{Sends: 1, Guesses: 1}, plan)
+	require.NoError(t, ob.Rebase(t.Context(), unsettled()))
+	require.Equal(t, []string{"4"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
 }

@@ -66,6 +66,8 @@ func (r *round) groups(ctx context.Context) error {
 		switch {
 		case limit < 0:
 			continue // nothing is ever dropped
+		case lag > limit && g.Oldest > r.clock.Younger(limit):
+			continue // it was enqueued since, by a clock that was behind
 		case lag > limit && g.Most == nil:
 			kind = AlarmHistoryPinned
 		case lag > limit:
@@ -94,10 +96,11 @@ func (c MaintenanceConfig) pinLimit() time.Duration {
 }
 
 // groupLag is how old a group's oldest unsettled message is and may be, in
-// microseconds, and what is wrong with its position.
+// microseconds, its number, and what is wrong with the group's position.
 type groupLag struct {
 	Group     string
 	Lag, Most *int64
+	Oldest    int64
 	Problem   string
 }
 
@@ -160,7 +163,7 @@ func (r *round) young(ctx context.Context, p part) (young bool, err error) {
 		if _, err := tx.Exec(ctx, "SET LOCAL enable_bitmapscan = on"); err != nil { // BRIN knows no other scan
 			return err
 		}
-		return tx.QueryRow(ctx, r.ob.of(p.Table, r.sql.young), r.cfg.Retention.Microseconds()).Scan(&young)
+		return tx.QueryRow(ctx, r.ob.of(p.Table, r.sql.young), r.cfg.Retention.Microseconds(), r.clock.Younger(r.cfg.Retention)).Scan(&young)
 	})
 	return young, err
 }

@@ -49,9 +49,9 @@ func (r *round) deleteFrom(ctx context.Context, table string) error {
 // deleteChunk deletes of the rows above at those that may go.
 func (r *round) deleteChunk(ctx context.Context, table string, at int64) (c chunk, n int64, err error) {
 	exempt := append([]string{}, r.exempt...)
-	age := r.cfg.Retention.Microseconds()
+	age, older := r.cfg.Retention.Microseconds(), r.clock.Younger(r.cfg.Retention)
 	err = r.read(ctx, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, r.ob.of(table, r.sql.chunkLook), at, r.cfg.DeleteChunk, age, exempt).
+		return tx.QueryRow(ctx, r.ob.of(table, r.sql.chunkLook), at, r.cfg.DeleteChunk, age, exempt, older).
 			Scan(&c.first, &c.last, &c.rows, &c.old, &c.snapshot)
 	})
 	if err != nil || c.old == 0 {
@@ -65,7 +65,7 @@ func (r *round) deleteChunk(ctx context.Context, table string, at int64) (c chun
 		}
 	}
 	err = r.change(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, r.ob.of(table, r.sql.chunkDrop), at, r.cfg.DeleteChunk, age, exempt, seen, c.last)
+		tag, err := tx.Exec(ctx, r.ob.of(table, r.sql.chunkDrop), at, r.cfg.DeleteChunk, age, exempt, older, seen, c.last)
 		n = tag.RowsAffected()
 		return err
 	})

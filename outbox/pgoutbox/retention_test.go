@@ -25,9 +25,12 @@ func atOnce() pgoutbox.MaintenanceConfig {
 	return cfg
 }
 
-// age makes all messages older.
-func age(t *testing.T, db *testenv.Database, by string) {
+// age makes all messages older. Those who run maintenance have not seen them come.
+func age(t *testing.T, db *testenv.Database, by string, all ...*pgoutbox.Maintenance) {
 	t.Helper()
+	for _, m := range all {
+		m.ForgetClock()
+	}
 	exec(t, db, "UPDATE leat.outbox SET created_at = created_at - interval '"+by+"'")
 }
 
@@ -55,7 +58,7 @@ func TestO2_RetentionByAge(t *testing.T) {
 		WHERE action = 'drop_range' AND actor = 'maintenance' AND details ->> 'table' = 'outbox_p1'`))
 
 	cfg.Retention = -1
-	age(t, db, "8 days")
+	age(t, db, "8 days", m)
 	require.Empty(t, once(t, maintenance(t, ob, cfg)).Dropped, "kept for ever")
 	require.Equal(t, []string{"outbox_p2", "outbox_p3"}, once(t, m).Dropped, "the one in use is closed")
 	putMany(t, ob, 21, 1)
@@ -176,15 +179,15 @@ func TestO2_MaxLag(t *testing.T) {
 		}
 		return all
 	}
-	age(t, db, "6 days")
+	age(t, db, "6 days", m)
 	report := once(t, m)
 	require.Equal(t, map[string]outbox.AlarmKind{"bounded": pgoutbox.AlarmLag, "endless": pgoutbox.AlarmLag}, kinds(report),
 		"before it pins history")
 	require.Equal(t, 240*time.Hour, attr(report.Alarms[0], "limit").Duration())
 	require.Equal(t, 7*24*time.Hour, attr(report.Alarms[1], "limit").Duration())
-	age(t, db, "2 days")
+	age(t, db, "2 days", m)
 	require.Equal(t, map[string]outbox.AlarmKind{"bounded": pgoutbox.AlarmLag, "endless": pgoutbox.AlarmHistoryPinned}, kinds(once(t, m)))
-	age(t, db, "3 days")
+	age(t, db, "3 days", m)
 	report = once(t, m)
 	require.Equal(t, map[string]outbox.AlarmKind{"bounded": pgoutbox.AlarmLagExceeded, "endless": pgoutbox.AlarmHistoryPinned}, kinds(report))
 	require.Empty(t, report.Dropped, "endless holds it back")
@@ -221,6 +224,40 @@ func TestO2_ClockThatJumps(t *testing.T) {
 	require.Len(t, report.Alarms, 1)
 	require.Equal(t, pgoutbox.AlarmClock, report.Alarms[0].Kind)
 	require.Contains(t, report.Alarms[0].Detail, "the clocks of database and process differ by")
+}
+
+// TestO2_ClockThatWasBehind: messages are enqueued by a clock that is behind by a month, and look old once it is right. A group that
+// has a greatest lag is behind by them alone and loses none, and none is dropped that was sent a moment ago.
+func TestO2_ClockThatWasBehind(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		cfg  pgoutbox.MaintenanceConfig
+	}{{"ranges", small()}, {"rows", pgoutbox.MaintenanceConfig{NoDDL: true}}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			ob, db := smallRanges(t)
+			exec(t, db, "INSERT INTO leat.outbox_groups (relay_group, max_lag) VALUES ('bounded', '1 day')")
+			bounded, other := acquire(t, ob, "bounded"), acquire(t, ob, "")
+			putMany(t, ob, 0, 3)
+			settle(t, bounded)
+			m := maintenance(t, ob, c.cfg)
+			require.Empty(t, once(t, m).Alarms)
+			putMany(t, ob, 3, 25)
+			age(t, db, "1 month") // that is what the clock has written
+			settle(t, other)
+			report := once(t, m)
+			require.Empty(t, report.Alarms)
+			require.Empty(t, report.Dropped)
+			require.LessOrEqual(t, report.Deleted, int64(3), "those that were there before")
+			require.Len(t, readAll(t, bounded, 100), 25)
+			report = once(t, m)
+			require.Zero(t, len(report.Dropped)+int(report.Deleted), "sent a moment ago")
+			m.ForgetClock()
+			report = once(t, m)
+			require.Positive(t, len(report.Dropped)+int(report.Deleted), "it is the age that is not believed")
+		})
+	}
 }
 
 // TestO2_Archive: each record is archived before it goes; where that fails, it stays.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pglease"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
@@ -37,6 +38,9 @@ func (s *source) group(ctx context.Context) (pgwindow.Group, error) {
 			return g, err
 		}
 		start := s.cfg.startOf()
+		if err := s.lookBeside(ctx, start); err != nil {
+			return g, err
+		}
 		at, err := chain.Outset(ctx, pool, s.ob.window, beginOf(start), start.At)
 		if err == nil {
 			err = chain.Begin(ctx, pool, s.cfg.Group, s.claimant.Name(), at)
@@ -56,6 +60,23 @@ func (s *source) group(ctx context.Context) (pgwindow.Group, error) {
 	return g, err
 }
 
+// lookBeside says what waits for other groups and lies behind the start of a new one, which may be
+// one of them by another name.
+func (s *source) lookBeside(ctx context.Context, start driver.Start) error {
+	if start.Oldest {
+		return nil
+	}
+	groups, err := operator{s.ob}.Groups(ctx)
+	for _, g := range groups {
+		waits := basis.Topics{Group: g.Name, Then: g.Topics, Now: []string{""}} // which no topic is
+		if err == nil && g.Name != s.cfg.Group {
+			err = s.ob.countTopics(ctx, s.ob.pool, &waits, nil)
+			basis.LogBeside(ctx, s.ob.cfg.Logger, s.cfg.Group, g.Name, waits.Left)
+		}
+	}
+	return err
+}
+
 // adopt notes which log the position of the group belongs to, once it has one, unless
 // something speaks against it.
 func (s *source) adopt(ctx context.Context) error {
@@ -69,8 +90,14 @@ func (s *source) adopt(ctx context.Context) error {
 	return s.ob.chain.Adopt(ctx, s.ob.pool, s.cfg.Group, facts)
 }
 
-// mayStart refuses to start a new group if nobody has said where it begins.
+// mayStart refuses to start a new group if nobody has said where it begins, or if it goes on
+// under another name.
 func (s *source) mayStart(g pgwindow.Group) error {
+	if !g.Listed && !g.Started {
+		if err := basis.Renamed(s.cfg.Group, g.Renamed); err != nil {
+			return err
+		}
+	}
 	if !g.Started && !s.cfg.startOf().IsStated() {
 		return errStartUnstated
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/outbox"
@@ -131,7 +133,10 @@ type source struct {
 	sharing  sharing
 }
 
-var _ driver.Source = (*source)(nil)
+var (
+	_ driver.Source = (*source)(nil)
+	_ driver.Placed = (*source)(nil)
+)
 
 // LogValue implements slog.LogValuer: the outbox and the group, as relays log them.
 func (s *source) LogValue() slog.Value {
@@ -176,6 +181,15 @@ func (o *Outbox) Source(cfg SourceConfig) (driver.Source, error) {
 	}
 	s.claimant, err = pglease.NewClaimant()
 	return s, err
+}
+
+// Place implements driver.Placed, on a connection of the pool.
+func (s *source) Place(ctx context.Context) (p driver.Place, err error) {
+	err = pgx.BeginFunc(ctx, s.ob.pool, func(tx pgx.Tx) error {
+		p.Host = tx.Conn().Config().Host
+		return tx.QueryRow(ctx, s.sql.place).Scan(&p.Database, &p.Instance)
+	})
+	return p, describe(err)
 }
 
 // Check implements driver.Source.

@@ -28,8 +28,8 @@ type statements struct {
 	historyBegin, historyWindow, historyFromTime  string
 	historyFromWindow, historyPage, historyBefore string
 
-	stats, groups, groupLive, groupKnown, removeGroup, maxLag, members string
-	groupPaused, pause, topicsCount, setTopics, groupUnread            string
+	stats, groups, groupLive, groupKnown, removeGroup, renameGroup, maxLag, members string
+	groupPaused, pause, topicsCount, setTopics, groupUnread                         string
 
 	search, searchNewest, searchSpan, searchSpanNewest, searchBounds, searchTime string
 
@@ -80,6 +80,7 @@ func loadStatements(cfg Config) (statements, error) {
 		"group_live":          &s.groupLive,
 		"remove_group":        &s.removeGroup,
 		"group_known":         &s.groupKnown,
+		"group_rename":        &s.renameGroup,
 		"max_lag":             &s.maxLag,
 		"members":             &s.members,
 		"group_paused":        &s.groupPaused,
@@ -125,7 +126,7 @@ type sourceStatements struct {
 	share, leave, topics         string
 	pageRest, pageEarlyRest      string // behind a tail
 	tailCheck, tailXID, tailJoin string
-	tailServer                   string
+	tailServer, place            string
 }
 
 func loadSource(cfg Config) (sourceStatements, error) {
@@ -142,6 +143,7 @@ func loadSource(cfg Config) (sourceStatements, error) {
 		"tail_xid":            &s.tailXID,
 		"tail_may_join":       &s.tailJoin,
 		"tail_server":         &s.tailServer,
+		"place":               &s.place,
 	})
 	return s, err
 }

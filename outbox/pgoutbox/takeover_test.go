@@ -239,11 +239,8 @@ func TestO9_MarkedLeaseIsLocked(t *testing.T) {
 	require.Positive(t, seen)
 }
 
-// cutSink delivers, and in one of odds calls ends a session that holds a lease, in the middle of it.
-// The zombie goes on with its call.
-type cutSink struct {
-	driver.Sink
-
+// cutter ends a session that holds a lease in one of odds calls.
+type cutter struct {
 	odds  int
 	db    *testenv.Database
 	cuts  *atomic.Int64
@@ -252,28 +249,68 @@ type cutSink struct {
 	rng   *rand.Rand
 }
 
-func (s *cutSink) chance(n int) int {
+func newCutter(db *testenv.Database, cuts *atomic.Int64, seed, odds int) *cutter {
+	return &cutter{odds: odds, db: db, cuts: cuts, until: *takeoverCuts, rng: rand.New(rand.NewPCG(uint64(seed), 9))}
+}
+
+func (s *cutter) chance(n int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.rng.IntN(n)
 }
 
+// over reports whether there were enough cuts.
+func (s *cutter) over() bool { return s.cuts.Load() >= s.until }
+
+func (s *cutter) maybe(ctx context.Context) {
+	if s.chance(s.odds) != 0 {
+		return
+	}
+	tag, err := s.db.Pool.Exec(ctx, "SELECT pg_terminate_backend(pid) "+sessionsOfLeases+" LIMIT 1")
+	if err == nil {
+		s.cuts.Add(tag.RowsAffected())
+	}
+	_ = wait.For(ctx, time.Duration(s.chance(400))*time.Millisecond) // others may have begun
+}
+
+// cutSink delivers, with cuts in the middle of calls. The zombie goes on with its call.
+type cutSink struct {
+	driver.Sink
+	*cutter
+}
+
 // Send implements driver.Sink.
 func (s *cutSink) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
-	if s.cuts.Load() >= s.until {
+	if s.over() {
 		return s.Sink.Send(ctx, records)
 	}
 	ctx = context.WithoutCancel(ctx) // as a process that has stopped for a moment
 	n := s.chance(len(records) + 1)
 	results := s.Sink.Send(ctx, records[:n])
-	if s.chance(s.odds) == 0 {
-		tag, err := s.db.Pool.Exec(ctx, "SELECT pg_terminate_backend(pid) "+sessionsOfLeases+" LIMIT 1")
-		if err == nil {
-			s.cuts.Add(tag.RowsAffected())
-		}
-		_ = wait.For(ctx, time.Duration(s.chance(400))*time.Millisecond) // others may have begun
-	}
+	s.maybe(ctx)
 	return append(results, s.Sink.Send(ctx, records[n:])...)
+}
+
+// cutExactSink is the same for a sink that keeps the position: a cut comes before the transaction or
+// behind it.
+type cutExactSink struct {
+	driver.TransactionalSink
+	*cutter
+}
+
+// SendWith implements driver.TransactionalSink.
+func (s *cutExactSink) SendWith(ctx context.Context, slot string, records []outbox.Record, position []byte) error {
+	if s.over() {
+		return s.TransactionalSink.SendWith(ctx, slot, records, position)
+	}
+	ctx = context.WithoutCancel(ctx)
+	if s.chance(2) == 0 {
+		s.maybe(ctx)
+		return s.TransactionalSink.SendWith(ctx, slot, records, position)
+	}
+	err := s.TransactionalSink.SendWith(ctx, slot, records, position)
+	s.maybe(ctx)
+	return err
 }
 
 // sickSink fails every third time for the records of one key, which are set aside and tried again.
@@ -342,9 +379,7 @@ func TestO5_OrderThroughCuts(t *testing.T) {
 				rc.Policies[0].Action, odds = relay.Block, 2*rc.PageSize
 			}
 			for i := range 2 {
-				var sink driver.Sink = &cutSink{
-					Sink: broker.Sink(), odds: odds, db: db, cuts: cuts, until: *takeoverCuts, rng: rand.New(rand.NewPCG(uint64(i), 9)),
-				}
+				var sink driver.Sink = &cutSink{broker.Sink(), newCutter(db, cuts, i, odds)}
 				if m.fails {
 					sink = &sickSink{Sink: sink}
 				}
@@ -371,6 +406,53 @@ func TestO5_OrderThroughCuts(t *testing.T) {
 				require.True(t, slices.IsSortedFunc(firsts(log), func(a, b outbox.Record) int { return strings.Compare(string(a.Payload), string(b.Payload)) }))
 			}
 			t.Logf("%d cuts, %d messages, %d copies", cuts.Load(), 5*written, len(log))
+		})
+	}
+}
+
+// TestR12_ExactThroughCuts is TestO5_OrderThroughCuts with exactly once: readers of committed records
+// see each message once, in the order of its key.
+//
+//leat:level 4
+func TestR12_ExactThroughCuts(t *testing.T) {
+	t.Parallel()
+	for _, slots := range []int{1, 3} {
+		t.Run(strconv.Itoa(slots), func(t *testing.T) {
+			t.Parallel()
+			s, cuts := newStage(t), &atomic.Int64{}
+			cfg := pgoutbox.SourceConfig{Slots: slots, SyncPositions: true, Start: driver.Start{Oldest: true}}
+			rc := longLease()
+			rc.PublishTimeout = 10 * time.Second
+			var relays []*running
+			for i := range 2 {
+				sink := &cutExactSink{s.exactSink(), newCutter(s.db, cuts, i, 2)}
+				relays = append(relays, s.start(sourceOf(t, elsewhere(t, s.db, pgoutbox.Config{}), cfg), sink, rc))
+			}
+			backlog := func() (n int64) {
+				stats, err := s.ob.Admin().Stats(t.Context())
+				require.NoError(t, err)
+				for _, group := range stats.Groups {
+					for _, slot := range group.Slots {
+						n += slot.Backlog
+					}
+				}
+				return n
+			}
+			for began := time.Now(); cuts.Load() < *takeoverCuts; {
+				for key := range 5 {
+					s.commit(s.message(fmt.Sprint("key", key), fmt.Sprint("m", s.ledger.size())))
+				}
+				await(t, "the relays keep up", func() bool { return backlog() < 100 })
+				require.Less(t, time.Since(began), time.Duration(*takeoverCuts)*20*time.Second, "no more cuts: %d", cuts.Load())
+			}
+			await(t, "all is settled", func() bool { return backlog() == 0 })
+			for _, r := range relays {
+				require.NoError(t, r.stop())
+			}
+			exec(t, s.db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
+			s.relayOnce(sourceOf(t, s.ob, cfg), s.exactSink(), relay.Config{PageSize: 100}) // no transaction is open then
+			s.requireExact()
+			t.Logf("%d cuts", cuts.Load())
 		})
 	}
 }

@@ -3,6 +3,7 @@ package pgoutbox
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 
@@ -48,6 +49,7 @@ func (o *Outbox) begin(ctx context.Context, fn func(tx pgx.Tx) error) error {
 		if conn := tx.Conn(); err == nil && !conn.IsClosed() && conn.PgConn().IsBusy() {
 			err = errOpenRows
 		}
+		discard(ctx, tx.Conn(), err)
 		committing = err == nil && ctx.Err() == nil && !tx.Conn().IsClosed()
 		return err
 	})
@@ -95,12 +97,17 @@ func (o *Outbox) InSQLTx(ctx context.Context, fn func(ctx context.Context, tx *s
 	txCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
-	tx, err := o.db.BeginTx(txCtx, nil)
+	conn, tx, err := o.beginSQL(txCtx)
 	if err != nil {
 		return pgerr.Standby(err)
 	}
+	defer func() { _ = conn.Close() }()
 	defer func() { _ = tx.Rollback() }() // has ended already if Commit was reached
 	if err := fn(ContextWithSQLTx(ctx, tx), tx); err != nil {
+		if pgerr.Unfit(err) { // see discard
+			_ = tx.Rollback()
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		}
 		return err
 	}
 	if err := context.Cause(ctx); err != nil {
@@ -112,6 +119,28 @@ func (o *Outbox) InSQLTx(ctx context.Context, fn func(ctx context.Context, tx *s
 		return commitError(err)
 	}
 	return o.committed(ctx)
+}
+
+// brokenConns is how many connections of a pool may have broken while it was idle.
+const brokenConns = 10
+
+// beginSQL begins a transaction on a connection, which the caller closes after it. A connection that
+// has broken in the pool is passed over, as sql.DB does it.
+func (o *Outbox) beginSQL(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
+	for try := 1; ; try++ {
+		conn, err := o.db.Conn(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		tx, err := conn.BeginTx(ctx, nil)
+		if err == nil {
+			return conn, tx, nil
+		}
+		_ = conn.Close()
+		if try == brokenConns || !errors.Is(err, driver.ErrBadConn) {
+			return nil, nil, err
+		}
+	}
 }
 
 var errNoSQL = errors.New("leat: InSQLTx needs an outbox of pgoutbox.NewSQL; with a pgx pool, use InTx")

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgunit"
 	"github.com/leat-go/leat/outbox"
 )
@@ -21,9 +22,18 @@ const (
 	maxWaitingBytes = 1 << 20
 )
 
+// discard closes a connection that takes no writes, such as one to a primary that was demoted: its
+// pool would hand it out again, and sooner than others.
+func discard(ctx context.Context, conn *pgx.Conn, err error) {
+	if pgerr.Unfit(err) {
+		_ = conn.Close(ctx) // err is the one to report
+	}
+}
+
 // inUnit runs fn in a transaction of the outbox's pool, and commits it.
 func (o *Outbox) inUnit(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	return o.pool.Use(ctx, func(conn *pgx.Conn) (err error) {
+		defer func() { discard(ctx, conn, err) }()
 		u := pgunit.New(ctx, conn, func() bool { return o.joins(conn) }, unknownCommit)
 		defer u.Undo(ctx)
 		if err := fn(u); err != nil {

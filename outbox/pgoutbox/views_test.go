@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
@@ -59,6 +60,16 @@ func TestViews(t *testing.T) {
 	require.Equal(t, []string{"late", "1", "2", "3", "4"}, pending(t, db, "other"))
 	require.Equal(t, 5, query1[int](t, db, status, "other"))
 	require.Zero(t, query1[int](t, db, status, g))
+}
+
+// TestViews_WhatIsSetAside: a destination without its queue has a lag of 0 and nothing pending, and yet shows.
+func TestViews_WhatIsSetAside(t *testing.T) {
+	t.Parallel()
+	h := newHolding(t)
+	put(t, h.ob, "a", "1", "2")
+	require.True(t, query1[bool](t, h.db, "SELECT held = 0 AND held_lag IS NULL AND pending = 2 FROM leat.outbox_status"))
+	h.hold(driver.FateRetry, driver.FateWait)
+	require.True(t, query1[bool](t, h.db, "SELECT held = 2 AND held_lag > interval '0' AND pending = 0 AND lag IS NULL FROM leat.outbox_status"))
 }
 
 // TestViews_PendingColumns shows a message as a person would look for it.

@@ -137,7 +137,7 @@ func TestO13_Connections(t *testing.T) {
 			put(t, ob, "k", "1")
 			_, err = broker.AwaitDistinct(t.Context(), 1)
 			require.NoError(t, err)
-			require.Equal(t, 1, connections(t, db, "leat relay default"))
+			await(t, "it is idle", func() bool { return connections(t, db, "leat relay default") == 1 })
 			all := query1[int](t, db, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'leat%'")
 			require.LessOrEqual(t, all, 3)
 			require.NoError(t, run.stop())

@@ -2,6 +2,8 @@ package pgoutbox_test
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"net"
 	"strconv"
 	"testing"
@@ -39,6 +41,7 @@ func TestO1_WrongDatabaseIsRefused(t *testing.T) {
 					err := e.enqueue(t.Context(), keyed("k", "x")...)
 					if where != "empty" {
 						require.ErrorIs(t, err, outbox.ErrWrongDatabase)
+						require.ErrorIs(t, e.enqueue(t.Context(), keyed("k", "x")...), outbox.ErrWrongDatabase, "on the same connection")
 						require.NoError(t, e.end(true))
 					} else {
 						require.Error(t, err)
@@ -53,6 +56,40 @@ func TestO1_WrongDatabaseIsRefused(t *testing.T) {
 			require.NoError(t, e.enqueue(t.Context(), keyed("k", "x")...))
 			require.NoError(t, e.end(true))
 			require.Equal(t, 1, stored(t, db))
+		})
+	}
+}
+
+// TestO1_AConnectionIsComparedOnce: what a transaction of database/sql compares to find out where it
+// is, later ones on its connection need not find. That of a pgx pool is known by its address.
+func TestO1_AConnectionIsComparedOnce(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"New", "NewSQL"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ob, env := newOutbox(t, pgoutbox.Config{})
+			if name == "NewSQL" {
+				ob = onSQL(t, env.SQL(t))
+			}
+			enqueue := func(db *sql.DB) error {
+				db.SetMaxOpenConns(1)
+				tx, err := db.BeginTx(t.Context(), nil)
+				require.NoError(t, err)
+				err = ob.EnqueueSQL(t.Context(), tx, keyed("k", "x")...)
+				if err != nil {
+					return errors.Join(err, tx.Rollback())
+				}
+				return tx.Commit()
+			}
+			known, other := env.SQL(t), env.SQL(t)
+			require.NoError(t, enqueue(known))
+			exec(t, env, "ALTER TABLE leat.outbox_meta RENAME TO hidden")
+			require.NoError(t, enqueue(known))
+			if err := enqueue(other); name == "New" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, "outbox_meta")
+			}
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/internal/logger"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // Config tunes a Relay. The zero value is a good start.
@@ -24,6 +25,11 @@ type Config struct {
 	// large. It is an aim; the Source bounds a page (pgoutbox: 32 MiB and
 	// one record). Defaults to 2.5 MiB.
 	PageBytes int
+
+	// Expect is where the outbox is. A relay that reaches another place refuses to start, or to
+	// begin another term: what it has come to is a copy, or its address is wrong. Fields that
+	// are empty are not compared. Defaults to any place.
+	Expect driver.Place
 
 	// ReadAhead is the number of pages that are read while one awaits its
 	// acknowledgements, 0 to 64. Memory is bounded by ReadAhead + 2 pages. Defaults to 1;

@@ -23,8 +23,9 @@ type heldRecords struct {
 	dueMore bool          // some are due now, as far as is known
 	dueTook time.Duration // how long the last Due has taken
 
-	counted time.Time // when the holder was last asked for count
-	full    bool      // AlarmHeldCap is raised
+	counted  time.Time // when the holder was last asked for count
+	hastened time.Time // when hasten was last looked at
+	full     bool      // AlarmHeldCap is raised
 }
 
 // pendingRetry is a record that this term is to try again.

@@ -40,10 +40,18 @@ func (h *heldRecords) finish(stop, work context.Context) error {
 }
 
 // retryDue sends held records that are due in one call of the sink, and stores what
-// becomes of them.
+// becomes of them. It does not ask for them if the reader has just seen that nothing is set aside.
 func (h *heldRecords) retryDue(stop, work context.Context) error {
 	h.breakers.checkUnavailable(work)
 	s, now := h.s, time.Now()
+	if at := h.s.term.noneHeld.Load(); at != nil && !h.dueMore && len(h.retries) == 0 && now.Sub(*at) < s.relay.cfg.PollMax {
+		s.term.goesOn(retrying)
+		h.schedule(*at)
+		return nil
+	}
+	if err := h.hastenOthers(work); err != nil {
+		return err
+	}
 	limit := min(s.relay.cfg.PageSize, maxDue)
 	due, err := h.holder.Due(work, limit, h.breakers.waiting(now))
 	if err != nil {
@@ -136,10 +144,27 @@ func (h *heldRecords) schedule(now time.Time) {
 // hasten lets no record wait for much longer than the longest backoff, as it would if the database's clock was ahead when it
 // was set aside.
 func (h *heldRecords) hasten(work context.Context) error {
+	h.hastened = time.Now()
 	if err := h.holder.Hasten(work, 2*h.s.relay.cfg.BackoffMax); err != nil {
 		return h.s.term.fault(work, "hasten", err)
 	}
 	return nil
+}
+
+// hastenEvery is how often a relay looks whether it has to hasten what it does not know.
+const hastenEvery = 10 * time.Second
+
+// hastenOthers hastens again now and then, if anything is held: what an earlier term has set aside, this one does not know, and
+// the clock may have been ahead when it has begun.
+func (h *heldRecords) hastenOthers(work context.Context) error {
+	if time.Since(h.hastened) < hastenEvery {
+		return nil
+	}
+	h.hastened = time.Now()
+	if err := h.recount(work); err != nil || h.count == 0 {
+		return err
+	}
+	return h.hasten(work)
 }
 
 // lateBy is by how much a store's clock may be behind what this one has measured: SQLite's counts

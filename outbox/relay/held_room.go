@@ -23,13 +23,9 @@ func (h *heldRecords) hasRoom(pending int) bool {
 // raises the alarm, once.
 func (h *heldRecords) findRoom(work context.Context, pending int) (room bool, err error) {
 	if h.counted.IsZero() || time.Since(h.counted) >= recountEvery {
-		n, err := h.holder.CountHeld(work)
-		if err != nil {
-			return false, h.s.term.fault(work, "count_held", err)
+		if err := h.recount(work); err != nil {
+			return false, err
 		}
-		h.counted, h.count = time.Now(), n
-		h.show()
-		h.clearFull()
 		room = h.hasRoom(pending)
 	}
 	if !room {
@@ -41,6 +37,18 @@ func (h *heldRecords) findRoom(work context.Context, pending int) (room bool, er
 		})
 	}
 	return room, nil
+}
+
+// recount asks how many records are held.
+func (h *heldRecords) recount(work context.Context) error {
+	n, err := h.holder.CountHeld(work)
+	if err != nil {
+		return h.s.term.fault(work, "count_held", err)
+	}
+	h.counted, h.count = time.Now(), n
+	h.show()
+	h.clearFull()
+	return nil
 }
 
 // clearFull ends the alarm if there is room again, so that the next one is raised.

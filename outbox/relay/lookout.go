@@ -8,8 +8,9 @@ import (
 )
 
 // lookout asks the source about what concerns all terms of a relay alike, apart from them:
-// what an operator has paused, every PollMax while there is a term, and what the source's
-// clock shows. One goroutine a Run owns it. After an error what was known holds.
+// what an operator has paused, every PollMax while there is a term, unless a Read that found nothing
+// has told it since, and what the source's clock shows. One goroutine a Run owns it. After an error
+// what was known holds.
 type lookout struct {
 	relay    *Relay
 	pausable driver.Pausable // nil if the source is not
@@ -36,22 +37,34 @@ func (r *Relay) startLookout(ctx context.Context) (stop func()) {
 }
 
 func (l *lookout) run(ctx context.Context) {
-	r := l.relay
-	tick := time.NewTicker(r.cfg.PollMax)
-	defer tick.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
-		if l.pausable != nil && r.watch.leads() {
-			if err := r.pauses.refresh(ctx, r.source, r.cfg.PublishTimeout); err != nil && ctx.Err() == nil {
-				r.onFault(ctx, "paused", err)
-			}
-		}
-		l.clock(ctx)
 		select {
-		case <-tick.C:
+		case <-timer.C:
 		case <-ctx.Done():
 			return
 		}
+		next := time.Now().Add(l.relay.cfg.PollMax)
+		if l.pausable != nil && l.relay.watch.leads() {
+			next = l.pauses(ctx, next)
+		}
+		l.clock(ctx)
+		timer.Reset(time.Until(next))
 	}
+}
+
+// pauses asks what is paused, unless that is known, and returns when to ask again: at next, or
+// PollMax after it was known.
+func (l *lookout) pauses(ctx context.Context, next time.Time) time.Time {
+	r := l.relay
+	if due := r.pauses.known().Add(r.cfg.PollMax); due.After(time.Now()) {
+		return due
+	}
+	if err := r.pauses.refresh(ctx, r.source, r.cfg.PublishTimeout); err != nil && ctx.Err() == nil {
+		r.onFault(ctx, "paused", err)
+	}
+	return next
 }
 
 // clockEvery is how often the source's clock is looked at, and clockLooks how many times

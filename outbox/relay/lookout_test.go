@@ -3,6 +3,7 @@ package relay_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/relay"
@@ -27,6 +29,8 @@ type watched struct {
 	err    error
 	clocks int
 	pauses int
+	dues   int
+	tells  bool // what it knows beside the log, with a Read that finds nothing
 }
 
 var (
@@ -52,6 +56,31 @@ func (w *watched) Paused(context.Context) ([]string, error) {
 	defer w.mu.Unlock()
 	w.pauses++
 	return nil, nil
+}
+
+// Acquire implements driver.Source.
+func (w *watched) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
+	s, err := w.memorySource.Acquire(ctx, ttl)
+	if !w.tells {
+		s, err = withoutIdle(s, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return watchedSession{s.(memorySession), w}, nil //nolint:forcetypeassert // it is
+}
+
+// watchedSession counts how often it is asked what is due.
+type watchedSession struct {
+	memorySession
+
+	source *watched
+}
+
+// Due implements driver.Holder.
+func (s watchedSession) Due(ctx context.Context, limit int, except []string) ([]driver.Held, error) {
+	s.source.set(func() { s.source.dues++ })
+	return s.memorySession.Due(ctx, limit, except)
 }
 
 func (w *watched) set(change func()) {
@@ -119,6 +148,91 @@ func TestPause_IsAskedForOnce(t *testing.T) {
 		require.NoError(t, err)
 		_, err = leader.stop()
 		require.NoError(t, err)
+	})
+}
+
+// TestIdle_SavesQuestions: while there is nothing to do, a source whose reads tell what is beside the
+// log is asked neither what is paused nor what is due.
+func TestIdle_SavesQuestions(t *testing.T) {
+	t.Parallel()
+	for tells, want := range map[bool]float64{true: 0, false: 60} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLab(t)
+			w := &watched{memorySource: l.source(), takes: []time.Duration{0}, tells: tells}
+			run := start(t, w, l, relay.Config{})
+			elapse(t, 10*time.Second)
+			w.set(func() { w.pauses, w.dues = 0, 0 })
+			elapse(t, time.Minute)
+			w.set(func() {
+				require.InDelta(t, want, w.pauses, 2)
+				require.InDelta(t, want, w.dues, 2)
+			})
+			_, err := run.stop()
+			require.NoError(t, err)
+		})
+	}
+}
+
+// TestIdle_NoticesInTime: what an operator does while a relay is idle is noticed within PollMax.
+func TestIdle_NoticesInTime(t *testing.T) {
+	t.Parallel()
+	inLab(t, relay.Config{Policies: []relay.Policy{{Action: relay.DeadLetter, Attempts: 1}}}, func(t *testing.T, l *lab, r *relay.Relay, _ *recorder) {
+		stop := lead(t, r)
+		for i := range 20 {
+			name := strconv.Itoa(i)
+			l.refuse(name, outbox.FailurePermanent)
+			l.put("t", name, name)
+			elapse(t, time.Minute+time.Duration(i)*77*time.Millisecond)
+			require.NotContains(t, l.sent(), name, "it is dead")
+			l.allow(name)
+			l.redriveDead()
+			elapse(t, time.Second)
+			require.Contains(t, l.sent(), name)
+
+			pause := admin.PauseRequest{By: operator(), Group: "default", Topics: []string{"p"}}
+			require.NoError(t, l.Admin().Pause(t.Context(), pause))
+			elapse(t, time.Second)
+			l.put("p", "", "paused "+name)
+			elapse(t, time.Minute)
+			require.NotContains(t, l.sent(), "paused "+name)
+			require.NoError(t, l.Admin().Resume(t.Context(), pause))
+			elapse(t, afterPause)
+			require.Contains(t, l.sent(), "paused "+name)
+		}
+		stop()
+	})
+}
+
+// redriveDead redrives the record that was given up last.
+func (l *lab) redriveDead() {
+	l.t.Helper()
+	dead, err := l.Admin().Dead(l.t.Context(), admin.HeldQuery{})
+	require.NoError(l.t, err)
+	_, err = l.Admin().Redrive(l.t.Context(), admin.ChangeRequest{By: operator(), Selection: admin.Selection{ID: dead[len(dead)-1].ID}})
+	require.NoError(l.t, err)
+}
+
+// TestIdle_BusyRelayAsksItself: a relay that has seen nothing set aside and has no time to look again
+// asks what is due after PollMax.
+func TestIdle_BusyRelayAsksItself(t *testing.T) {
+	t.Parallel()
+	cfg := relay.Config{PageSize: 1, Policies: []relay.Policy{{Action: relay.DeadLetter, Attempts: 1}}}
+	inLab(t, cfg, func(t *testing.T, l *lab, r *relay.Relay, _ *recorder) {
+		l.took = 200 * time.Millisecond
+		stop := lead(t, r)
+		l.refuse("x", outbox.FailurePermanent)
+		l.put("t", "k", "x")
+		elapse(t, time.Minute)
+		l.allow("x")
+		for i := range 100 {
+			l.put("t", "", strconv.Itoa(i))
+		}
+		elapse(t, 500*time.Millisecond)
+		l.redriveDead()
+		elapse(t, 2*time.Second)
+		require.Contains(t, l.sent(), "x")
+		require.Less(t, len(l.sent()), 50, "there is more to read")
+		stop()
 	})
 }
 

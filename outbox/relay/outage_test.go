@@ -111,11 +111,13 @@ func TestOutages_FollowTheCause(t *testing.T) {
 		r, err := relay.New(source, l, relay.Config{PollMax: time.Second})
 		require.NoError(t, err)
 		l.refuse("b", outbox.FailureOutage)
+		port := func(n int) { l.because(fmt.Errorf("dial 10.0.0.1:%d: %w", n, errBroker)) }
+		port(0) // before the first call
 		l.put("b", "k", "b")
 		stop := lead(t, r)
 		began := time.Now()
-		for port := range 10 {
-			l.because(fmt.Errorf("dial 10.0.0.1:%d: %w", port, errBroker))
+		for n := range 10 {
+			port(n)
 			elapse(t, time.Minute)
 		}
 		require.Equal(t, [][]string{{"b"}}, source.topics())

@@ -28,6 +28,7 @@ var errTopicPaused = fmt.Errorf("%w: %w", ErrPaused, outbox.ErrTopicUnavailable)
 // destination were away.
 type pauses struct {
 	asking   sync.Mutex // so that no older answer is stored over a newer one
+	answered time.Time  // guarded by asking
 	patterns atomic.Pointer[[]string]
 }
 
@@ -44,8 +45,29 @@ func (p *pauses) refresh(ctx context.Context, source driver.Source, timeout time
 	patterns, err := pausable.Paused(ctx)
 	if err == nil {
 		p.patterns.Store(&patterns)
+		p.answered = time.Now()
 	}
 	return err
+}
+
+// note stores what a source that was asked for something else at asked has said as well. While
+// another answer is under way, or if one has come since, it is left out.
+func (p *pauses) note(asked time.Time, patterns []string) {
+	if !p.asking.TryLock() {
+		return
+	}
+	defer p.asking.Unlock()
+	if !p.answered.After(asked) {
+		p.patterns.Store(&patterns)
+		p.answered = time.Now()
+	}
+}
+
+// known returns when the source said last what is paused.
+func (p *pauses) known() time.Time {
+	p.asking.Lock()
+	defer p.asking.Unlock()
+	return p.answered
 }
 
 // now returns the patterns that are paused.

@@ -4,12 +4,15 @@ import (
 	"context"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/memoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -219,5 +222,64 @@ func TestO6_ManyParkedKeys(t *testing.T) {
 		_, err = r.RunOnce(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, good, l.sent(), "nothing of a parked key")
+	})
+}
+
+// lateHolder is a session whose first hasten comes too early: the clock is still ahead then.
+type lateHolder struct {
+	driver.Holder
+
+	hastened int
+}
+
+func (h *lateHolder) Hasten(ctx context.Context, within time.Duration) error {
+	h.hastened++
+	if h.hastened == 1 {
+		return nil
+	}
+	return h.Holder.Hasten(ctx, within)
+}
+
+// lateSource has sessions that are lateHolders.
+type lateSource struct {
+	driver.Source
+
+	holder *lateHolder
+}
+
+func (s *lateSource) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
+	session, err := s.Source.Acquire(ctx, ttl)
+	if err != nil {
+		return nil, err
+	}
+	s.holder = &lateHolder{Holder: session.(driver.Holder)} //nolint:forcetypeassert // it is one
+	return s.holder, nil
+}
+
+// TestO14_WhatAnotherTermHasSetAsideIsHastened: a term begins while the clock is ahead, and does not know what one before it is to
+// retry. It is retried within a minute all the same, once the clock is right.
+func TestO14_WhatAnotherTermHasSetAsideIsHastened(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t)
+		l.put("orders", "", "a")
+		src := l.Source(memoutbox.SourceConfig{})
+		s, err := src.Acquire(t.Context(), time.Hour)
+		require.NoError(t, err)
+		page, err := s.Read(t.Context(), 10)
+		require.NoError(t, err)
+		require.NoError(t, s.(driver.Holder).Hold(t.Context(), page, 1, []driver.Holding{{Fate: driver.FateRetry, RetryIn: 3 * time.Hour}})) //nolint:forcetypeassert // it is one
+		require.NoError(t, s.Release(t.Context()))
+		late := &lateSource{Source: src}
+		run := start(t, late, l, relay.Config{})
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, []string{"a"}, l.sent())
+		before := late.holder.hastened
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		require.Equal(t, before, late.holder.hastened, "nothing is held any more")
+		_, err = run.stop()
+		require.NoError(t, err)
 	})
 }

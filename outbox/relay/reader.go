@@ -64,6 +64,7 @@ func (r *reader) run(stop, work context.Context) error {
 			t.drained.Store(true)
 			return nil
 		default:
+			t.noteIdle(began, page.Idle)
 			r.poll(stop, r.idle.Next())
 		}
 	}

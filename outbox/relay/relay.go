@@ -55,6 +55,9 @@ func New(source driver.Source, sink driver.Sink, cfg Config) (*Relay, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
+	if err := cfg.placed(source); err != nil {
+		return nil, err
+	}
 	newMode, err := chooseMode(&cfg, sink)
 	if err != nil {
 		return nil, err
@@ -97,7 +100,10 @@ func (r *Relay) Run(ctx context.Context) error {
 func (r *Relay) check(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, r.cfg.Lease)
 	defer cancel()
-	err := r.source.Check(bounded)
+	err := r.expected(bounded)
+	if err == nil {
+		err = r.source.Check(bounded)
+	}
 	if err != nil && ctx.Err() == nil {
 		r.onFault(ctx, "check", err)
 	}
@@ -136,6 +142,9 @@ func (r *Relay) claim(ctx context.Context) (driver.Session, error) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.Lease) // then the lease would be over
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(r.cfg.DrainTimeout/4, cancel) })()
+	if err := r.expected(bounded); err != nil {
+		return nil, err
+	}
 	return r.source.Acquire(bounded, r.cfg.Lease)
 }
 

@@ -28,11 +28,12 @@ type term struct {
 	lose      context.CancelCauseFunc // ends work
 	reader    reader
 	sender    sender
-	pages     chan driver.Page // from the reader to the sender
-	delivered chan struct{}    // receives after each page that was delivered; holds one
-	drained   atomic.Bool      // once: the reader saw the end, and all is delivered
-	acked     atomic.Int64     // records
-	cut       bool             // the session was over before the term; for whoever has waited for run
+	pages     chan driver.Page          // from the reader to the sender
+	delivered chan struct{}             // receives after each page that was delivered; holds one
+	drained   atomic.Bool               // once: the reader saw the end, and all is delivered
+	acked     atomic.Int64              // records
+	cut       bool                      // the session was over before the term; for whoever has waited for run
+	noneHeld  atomic.Pointer[time.Time] // when a Read was begun that found nothing, and nothing set aside; nil if one is
 
 	// What State shows.
 	since        time.Time
@@ -136,6 +137,19 @@ func (t *term) boundDrain(stop context.Context, cancel context.CancelCauseFunc) 
 		if timer != nil {
 			timer.Stop()
 		}
+	}
+}
+
+// noteIdle notes what a Read that was begun at asked has found beside the log.
+func (t *term) noteIdle(asked time.Time, idle *driver.Idle) {
+	if idle == nil {
+		return
+	}
+	t.relay.pauses.note(asked, idle.Paused)
+	if idle.NoneHeld {
+		t.noneHeld.Store(&asked)
+	} else {
+		t.noneHeld.Store(nil)
 	}
 }
 

@@ -50,7 +50,7 @@ func (o *Outbox) checkPrimary(ctx context.Context) error {
 // needs is what an outbox demands of its database.
 func (o *Outbox) needs() sqlstore.Needs {
 	n := sqlstore.Needs{
-		Schema: neededSchema, Tables: []string{"", "_locks", "_groups", "_held", "_delayed"}, Probe: "write_nothing",
+		Schema: neededSchema, Tables: []string{"", "_locks", "_groups", "_held", "_delayed"}, Probe: "write_nothing", RowLock: "row_lock",
 		Numbers: true, Packet: int64(2*max(o.cfg.MaxPayloadBytes, sqllog.MaxBytes) + 1<<20), AsyncCommit: o.cfg.AllowAsyncCommit,
 	}
 	if !o.log.Dialect.OneWriter {

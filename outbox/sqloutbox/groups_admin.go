@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/sqlstore"
@@ -84,7 +86,7 @@ func (o operator) RemoveGroup(ctx context.Context, req admin.GroupRequest) (chan
 	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
 	}
-	if err := req.Whole(); err != nil {
+	if err := req.Whole(false); err != nil {
 		return admin.Changed{}, err
 	}
 	err = o.changeGroup(ctx, req.Group, "remove_group", req.By, func(tx *sql.Tx, g sqllog.GroupRow) (map[string]any, error) {
@@ -109,6 +111,54 @@ func (o operator) RemoveGroup(ctx context.Context, req admin.GroupRequest) (chan
 			}
 		}
 		return map[string]any{"held": changed.Count, "unread": changed.Unread}, nil
+	})
+	return changed, err
+}
+
+// RenameGroup implements admin.Manager.
+func (o operator) RenameGroup(ctx context.Context, req admin.GroupRequest) (changed admin.Changed, err error) {
+	if err := errors.Join(admin.Complete(&req), req.Whole(true)); err != nil {
+		return admin.Changed{}, err
+	}
+	err = o.changeGroup(ctx, req.Group, "rename_group", req.By, func(tx *sql.Tx, g sqllog.GroupRow) (map[string]any, error) {
+		if g.Left > 0 {
+			return nil, fmt.Errorf("%w: %q holds the lease of %q", admin.ErrGroupActive, g.Owner, req.Group)
+		}
+		groups, err := o.log.Groups(ctx, tx)
+		if err != nil {
+			return nil, err
+		}
+		former := []string{req.Group}
+		for _, other := range groups {
+			switch other.Name {
+			case req.Name:
+				return nil, fmt.Errorf("%w: Name = %.200q: there is a group of this name", admin.ErrInvalidRequest, req.Name)
+			case req.Group:
+				former = append(former, slices.DeleteFunc(other.Former, func(name string) bool { return name == req.Name })...)
+			}
+		}
+		err = o.log.Unsettled(ctx, tx, g.At, func(topic string) {
+			if topics.MatchAny(g.Topics, topic) {
+				changed.Unread++
+			}
+		})
+		if err == nil {
+			changed.Count, err = o.log.Held(tx, req.Group, g.Now).Count(ctx, noShare)
+		}
+		if err != nil || req.DryRun {
+			return nil, err
+		}
+		raw, err := json.Marshal(former)
+		if err == nil {
+			_, err = tx.ExecContext(ctx, o.log.SQL["group_rename"], []byte(req.Name), raw, []byte(req.Group))
+		}
+		if err == nil {
+			_, err = tx.ExecContext(ctx, o.log.SQL["group_rename_held"], []byte(req.Name), []byte(req.Group))
+		}
+		if err == nil {
+			_, err = tx.ExecContext(ctx, o.log.SQL["group_forget_out"], []byte(req.Group))
+		}
+		return map[string]any{"name": req.Name, "held": changed.Count, "unread": changed.Unread}, err
 	})
 	return changed, err
 }

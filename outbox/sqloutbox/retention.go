@@ -44,16 +44,21 @@ func (m *Maintenance) retain(ctx context.Context) (report admin.MaintenanceRepor
 	return report, m.prune(ctx, m.cfg.KeepDead, "prune_dead", "dead_delete")
 }
 
-// trustClock returns an error if the database's clock is not to be trusted with what cannot be undone.
+// trustClock returns an error if the database's clock is not to be trusted with what cannot be undone. It notes how far
+// the log has come by ours.
 func (m *Maintenance) trustClock(ctx context.Context) error {
 	var now time.Time
+	var last int64
 	err := m.ob.log.Look(ctx, func(q sqlstore.Querier) (err error) {
-		now, err = m.ob.log.Now(ctx, q)
+		if last, err = m.ob.log.Last(ctx, q); err == nil {
+			now, err = m.ob.log.Now(ctx, q)
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	m.clock.Number(last)
 	return m.clock.Look(now)
 }
 
@@ -110,6 +115,7 @@ func (m *Maintenance) raiseFloor(ctx context.Context, report *admin.MaintenanceR
 		if err != nil {
 			return err
 		}
+		old = min(old, m.clock.Younger(m.cfg.Retention))
 		to := old
 		for i := range groups {
 			g := &groups[i]
@@ -193,7 +199,7 @@ func (m *Maintenance) exempt(ctx context.Context, q sqlstore.Querier, g *sqllog.
 	err := q.QueryRowContext(ctx, m.ob.log.SQL["number_after"], g.At.Last).Scan(&seq, &created)
 	if sqlstore.IsNoRows(err) {
 		err = nil
-	} else if err == nil && g.Now.Sub(created.Time()) > g.MaxLag {
+	} else if err == nil && g.Now.Sub(created.Time()) > g.MaxLag && seq <= m.clock.Younger(g.MaxLag) {
 		return m.isLate(ctx, q, g)
 	}
 	delete(m.late, g.Name)

@@ -59,14 +59,14 @@ func (o *Outbox) search(ctx context.Context, db sqlstore.Querier, q admin.Messag
 	if err != nil {
 		return page, err
 	}
-	statement := "page_missing"
+	statement, first := "page_missing", []any{""} // on any server
 	if q.OmitPayload {
-		statement = "page_bare"
+		statement, first = "page_bare", nil
 	}
 	for part := range slices.Chunk(found, sqllog.MaxRows) {
 		records, err := o.log.ReadAll(ctx, db, 0, func(after int64) (string, []any) {
 			where := "seq > ? AND seq IN (" + sqldialect.Places(len(part)) + ")"
-			return o.log.SQL.With(statement, where), append(append([]any{after}, part...), len(part))
+			return o.log.SQL.With(statement, where), slices.Concat(first, []any{after}, part, []any{len(part)})
 		})
 		if err != nil {
 			return page, err

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/sqllog"
@@ -88,7 +90,10 @@ type source struct {
 	cfg SourceConfig
 }
 
-var _ driver.Source = (*source)(nil)
+var (
+	_ driver.Source = (*source)(nil)
+	_ driver.Placed = (*source)(nil)
+)
 
 // LogValue implements slog.LogValuer: the outbox and the group, as relays log them.
 func (s *source) LogValue() slog.Value {
@@ -111,8 +116,9 @@ func (s *source) LogValue() slog.Value {
 // written, a pool of fewer than four connections, a log that was truncated or replaced
 // (Outbox.Rebase), a position ahead of the log, and a new group that nobody has told where
 // it starts. On MySQL and MariaDB also a connection that reaches several servers (a
-// read/write splitter), a server that applies what another one has written, tables that
-// are not InnoDB's, auto_increment_increment other than 1, a binary log of statements,
+// read/write splitter), a server that applies what another one has written, a member of a
+// cluster with several writers, one that gives out a row which another transaction has
+// locked, tables that are not InnoDB's, auto_increment_increment other than 1, a binary log of statements,
 // lock rows that are missing, and a max_allowed_packet too small for
 // Config.MaxPayloadBytes; on SQLite a database in memory and transactions that do not lock
 // as they begin.
@@ -125,6 +131,39 @@ func (o *Outbox) Source(cfg SourceConfig) (driver.Source, error) {
 		return nil, err
 	}
 	return &source{ob: o, cfg: cfg}, nil
+}
+
+// Place implements driver.Placed. The host is the server's own name, on SQLite this machine's;
+// SQLite has no instance.
+func (s *source) Place(ctx context.Context) (p driver.Place, err error) {
+	err = s.ob.log.Look(ctx, func(q sqlstore.Querier) error {
+		sql := s.ob.log.SQL
+		if s.ob.log.Dialect.OneWriter {
+			p.Host, _ = os.Hostname() // empty where it is not known
+			return q.QueryRowContext(ctx, sql["place_file"]).Scan(&p.Database)
+		}
+		rows, err := q.QueryContext(ctx, sql["place"])
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }() // Err has said all
+		for rows.Next() {
+			var name, value string
+			if err := rows.Scan(&name, &value); err != nil {
+				return err
+			}
+			if name == "hostname" {
+				p.Host = value
+			} else {
+				p.Instance = value
+			}
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		return q.QueryRowContext(ctx, sql["place_database"]).Scan(&p.Database)
+	})
+	return p, err
 }
 
 // Acquire implements driver.Source.

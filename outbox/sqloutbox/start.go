@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
@@ -21,6 +23,9 @@ func (s *source) begin(ctx context.Context, q sqlstore.Querier) (sqllog.Position
 		floor, err := log.Floor(ctx, q)
 		return sqllog.Position{Last: floor}, err
 	}
+	if err := s.lookBeside(ctx, q); err != nil {
+		return sqllog.Position{}, err
+	}
 	end, err := log.Last(ctx, q)
 	if err == nil && !start.Now {
 		var first int64
@@ -30,4 +35,23 @@ func (s *source) begin(ctx context.Context, q sqlstore.Querier) (sqllog.Position
 		}
 	}
 	return log.Committed(ctx, q, end, err)
+}
+
+// lookBeside says what waits for other groups and lies behind the start of a new one, which may be
+// one of them by another name.
+func (s *source) lookBeside(ctx context.Context, q sqlstore.Querier) error {
+	groups, err := s.ob.log.Groups(ctx, q)
+	for _, g := range groups {
+		if err != nil {
+			return err
+		}
+		waiting := int64(0)
+		err = s.ob.log.Unsettled(ctx, q, g.At, func(topic string) {
+			if topics.MatchAny(g.Topics, topic) {
+				waiting++
+			}
+		})
+		basis.LogBeside(ctx, s.ob.cfg.Logger, s.cfg.Group, g.Name, waiting)
+	}
+	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/sqldialect"
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/internal/txctx"
 	"github.com/leat-go/leat/outbox"
 )
@@ -23,12 +24,17 @@ import (
 // the error wraps outbox.ErrCommitUnknown. Before you retry, check in the new transaction
 // whether the first one committed, such as by the key of a row that fn writes.
 func (o *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
-	tx, err := o.log.DB.BeginTx(ctx, nil)
+	conn, tx, err := o.log.Begin(ctx, ctx, nil)
 	if err != nil {
 		return fmt.Errorf("leat: begin: %w", o.log.Waited(ctx, o.log.Describe(err)))
 	}
+	defer func() { _ = conn.Close() }()
 	defer func() { _ = tx.Rollback() }() // has ended already if Commit was reached
 	if err := fn(ContextWithTx(ctx, tx), tx); err != nil {
+		if sqlstore.Unfit(err) { // such as of a primary that was demoted: the pool would hand it out again
+			_ = tx.Rollback()
+			sqlstore.Discard(conn)
+		}
 		return err
 	}
 	if err := commit(ctx, tx); err != nil {

@@ -3,18 +3,19 @@ package wmforward
 import (
 	"context"
 
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pglog"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
 // Probe implements pglog.Log.
-func (t *table) Probe(ctx context.Context, w pgwindow.Window) (bool, error) {
+func (t *table) Probe(ctx context.Context, w pgwindow.Window) (bool, *driver.Idle, error) {
 	var standby, fresh bool
 	err := t.conn.QueryRow(ctx, t.source.sql.probe, w.Target.Text).Scan(&standby, &fresh)
 	if err == nil && standby {
 		err = pgwindow.ErrStandby
 	}
-	return fresh, err
+	return fresh, nil, err
 }
 
 // Open implements pglog.Log.

@@ -21,6 +21,14 @@ func (f *figures) fsync(server string) string {
 	return server
 }
 
+// byHand names the server of a table by hand.
+func (f *figures) byHand(server string) string {
+	if server == "mysql" {
+		return "MySQL"
+	}
+	return "PostgreSQL, " + f.fsync(server)
+}
+
 // server is a row of the table of servers.
 type server struct {
 	Name, Version, Settings, Benchmarks string

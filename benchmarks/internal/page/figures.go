@@ -28,6 +28,7 @@ type figures struct {
 
 func (f *figures) functions() template.FuncMap {
 	return template.FuncMap{
+		"byHand":     f.byHand,
 		"contenders": func(benchmark, unit string) []string { return contenders(f.run.Samples, benchmark, unit) },
 		"fastest":    func(benchmark, unit string) []string { return fastest(f.run.Samples, benchmark, unit) },
 		"figure":     figure,

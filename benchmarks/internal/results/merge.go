@@ -24,8 +24,8 @@ type Again struct {
 }
 
 // Merge writes the results of first to dir, with those of later in the place of the
-// benchmarks that are in both. The runs must be of one scale, kind of machine and set of
-// modules, since the page has them side by side.
+// benchmarks that are in both. The runs must be of one scale, kind of machine and version of each
+// module that both have, since the page has them side by side.
 func Merge(dir, first, later string) error {
 	samples, err := Load(first)
 	if err != nil {
@@ -93,12 +93,13 @@ func (e *Environment) add(later Environment, again []string) error {
 		{"scale", e.Scale != later.Scale},
 		{"processors", e.Machine.CPU != later.Machine.CPU || e.Machine.GOMAXPROCS != later.Machine.GOMAXPROCS},
 		{"version of Go", e.Machine.Go != later.Machine.Go},
-		{"modules", !maps.Equal(e.Modules, later.Modules)},
+		{"modules", differ(e.Modules, later.Modules)},
 	} {
 		if c.differs {
 			return fmt.Errorf("results: the two runs differ in %s: run all benchmarks again", c.what)
 		}
 	}
+	maps.Copy(e.Modules, later.Modules)
 	ranAgain := func(benchmark string) bool { return slices.Contains(again, Top(benchmark)) }
 	for i := range e.Servers {
 		e.Servers[i].Benchmarks = slices.DeleteFunc(e.Servers[i].Benchmarks, ranAgain)
@@ -118,6 +119,16 @@ func (e *Environment) add(later Environment, again []string) error {
 	e.Again = slices.DeleteFunc(e.Again, func(a Again) bool { return len(a.Benchmarks) == 0 })
 	e.Again = append(e.Again, Again{Date: later.Date, Commit: later.Commit, Load: later.Machine.Load, Benchmarks: again})
 	return nil
+}
+
+// differ reports whether a module has one version here and another there.
+func differ(here, there map[string]string) bool {
+	for path, version := range here {
+		if other, both := there[path]; both && other != version {
+			return true
+		}
+	}
+	return false
 }
 
 // same reports whether the other is the same server with the same settings.

@@ -28,7 +28,7 @@ func TestABenchmarkThatRunsAgainTakesThePlaceOfItself(t *testing.T) {
 	first := run(t, "1", `"m": "v1"`,
 		`{"name": "P", "version": "15", "benchmarks": ["A/x", "B/y", "C"]}, {"name": "K", "version": "4", "benchmarks": ["B/y"]}`,
 		"A/x,leat,msg/s,0,1\nB/y,leat,msg/s,0,2\nB/y,raw,msg/s,0,3\nC,leat,msg/s,0,4\n")
-	later := run(t, "2", `"m": "v1"`, `{"name": "P", "version": "15", "benchmarks": ["B/y"]}, {"name": "R", "version": "7", "benchmarks": ["B/z"]}`,
+	later := run(t, "2", `"m": "v1", "n": "v3"`, `{"name": "P", "version": "15", "benchmarks": ["B/y"]}, {"name": "R", "version": "7", "benchmarks": ["B/z"]}`,
 		"B/y,leat,msg/s,0,20\nB/y,leat,msg/s,1,21\nB/z,leat,msg/s,0,22\n")
 	merged := filepath.Join(t.TempDir(), "made")
 	require.NoError(t, results.Merge(merged, first, later))
@@ -42,6 +42,7 @@ func TestABenchmarkThatRunsAgainTakesThePlaceOfItself(t *testing.T) {
 	e, err := results.LoadEnvironment(merged)
 	require.NoError(t, err)
 	require.Equal(t, "c1", e.Commit)
+	require.Equal(t, map[string]string{"m": "v1", "n": "v3"}, e.Modules, "what only one of them needs does not keep them apart")
 	require.Equal(t, []results.Server{
 		{Name: "P", Version: "15", Benchmarks: []string{"A/x", "C", "B/y"}}, {Name: "R", Version: "7", Benchmarks: []string{"B/z"}},
 	}, e.Servers)

@@ -56,8 +56,8 @@ type Config struct {
 	Hosts []string
 
 	// RetryUnusable is the time after which a part is tried again that an operator has to
-	// mend: its source is unusable, or its schema is missing. Other parts go on meanwhile.
-	// Defaults to 30 s.
+	// mend: its source is unusable, or its schema is missing. It is looked at every second, and
+	// begins at once when they have. Other parts go on meanwhile. Defaults to 30 s.
 	RetryUnusable time.Duration
 
 	// NotifySocket is where the service manager listens, NOTIFY_SOCKET of systemd; Watchdog

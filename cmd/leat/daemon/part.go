@@ -62,18 +62,40 @@ func (p *part) supervise(ctx context.Context, log *slog.Logger, retryUnusable ti
 			again = retryUnusable
 		}
 		log.ErrorContext(ctx, "it does not run, and is tried again", slog.Any("error", err), slog.Duration("in", again))
-		_ = wait.For(ctx, again)
+		p.rest(ctx, again, err)
 		pause = min(2*pause, retryUnusable)
 	}
 	return nil
 }
 
+// lookAgain is how often a part that waits for an operator looks whether they have acted.
+const lookAgain = time.Second
+
+// rest waits for so long after err. If an operator has to mend that, and the check says so,
+// too, it ends as soon as the check passes.
+func (p *part) rest(ctx context.Context, left time.Duration, err error) {
+	if p.check == nil || !unusable(err) || !unusable(p.passes(ctx)) {
+		_ = wait.For(ctx, left)
+		return
+	}
+	for ; left > 0; left -= lookAgain {
+		if wait.For(ctx, min(left, lookAgain)) != nil || p.passes(ctx) == nil {
+			return
+		}
+	}
+}
+
+// passes does the check.
+func (p *part) passes(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	return p.check(bounded)
+}
+
 // start checks whether p can run.
 func (p *part) start(ctx context.Context) error {
 	if p.check != nil {
-		bounded, cancel := context.WithTimeout(ctx, checkTimeout)
-		defer cancel()
-		if err := p.check(bounded); err != nil {
+		if err := p.passes(ctx); err != nil {
 			return err
 		}
 	}

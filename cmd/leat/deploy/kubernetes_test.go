@@ -1,5 +1,6 @@
 // Package deploy_test checks the manifests beside it. It is a package of its own, since the
-// types of Kubernetes take long to compile.
+// types of Kubernetes take long to compile. What Helm and kustomize make of them is checked by
+// internal/proof/deploytest.
 package deploy_test
 
 import (
@@ -87,21 +88,6 @@ type manifests struct {
 	deployment appsv1.Deployment
 	job        batchv1.Job
 	budget     policyv1.PodDisruptionBudget
-	service    corev1.Service
-	monitor    serviceMonitor
-	rule       prometheusRule
-}
-
-// yaml is all of it as text.
-func (m *manifests) yaml(t *testing.T) string {
-	t.Helper()
-	var text strings.Builder
-	for _, object := range []any{m.account, m.config, m.deployment, m.job, m.budget} {
-		raw, err := kube.Marshal(object)
-		require.NoError(t, err)
-		text.Write(raw)
-	}
-	return text.String()
 }
 
 // decoded decodes documents strictly, field by field, as Kubernetes does. Each kind is there at most once.
@@ -109,7 +95,6 @@ func decoded(t *testing.T, texts ...string) (m manifests, kinds []string) {
 	t.Helper()
 	known := map[string]any{
 		"ServiceAccount": &m.account, "ConfigMap": &m.config, "Job": &m.job, "Deployment": &m.deployment, "PodDisruptionBudget": &m.budget,
-		"Service": &m.service, "ServiceMonitor": &m.monitor, "PrometheusRule": &m.rule,
 	}
 	for _, text := range texts {
 		for document := range strings.SplitSeq(text, "\n---\n") {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/leat-go/leat/internal/history"
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
-	"github.com/leat-go/leat/internal/proof/history"
 	"github.com/leat-go/leat/internal/wait"
 )
 

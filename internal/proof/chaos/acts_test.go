@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/history"
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
-	"github.com/leat-go/leat/internal/proof/history"
 )
 
 func TestActs_HaveNamesOfTheirOwn(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/leat-go/leat/internal/history"
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
-	"github.com/leat-go/leat/internal/proof/history"
 	"github.com/leat-go/leat/outbox"
 )
 

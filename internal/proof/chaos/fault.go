@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/history"
 	"github.com/leat-go/leat/internal/proof/report"
 )
 

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/leat-go/leat/internal/history"
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
-	"github.com/leat-go/leat/internal/proof/history"
 	"github.com/leat-go/leat/internal/proof/report"
 )
 

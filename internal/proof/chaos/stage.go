@@ -49,6 +49,7 @@ type stage struct {
 	registryProxy        *toxic           // the registry as processes reach it
 	undo                 []func() error
 
+	clocks string           // the directory of what clocks of servers are off by, if an act moves them
 	times  map[string]int64 // how often a topic was made again
 	losses []loss           // times that the databases have lost
 	dumps  int              // of topics that are gone
@@ -64,6 +65,9 @@ func openStage(ctx context.Context, o Options) (st *stage, err error) {
 		}
 	}()
 	if err := st.makeDirs(); err != nil {
+		return st, err
+	}
+	if err := st.openClocks(ctx); err != nil {
 		return st, err
 	}
 	if err := st.startServers(ctx); err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 	"github.com/leat-go/leat/internal/proof/report"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/admin"
 )
 
 // store is the kind of database that the processes of a run stand on.
@@ -63,6 +64,8 @@ type ground interface {
 	unsent(ctx context.Context, key string) (int64, error)
 	// rebase has the relays of a role start over.
 	rebase(ctx context.Context, role string) error
+	// setMaxLag sets the greatest lag of the group that sends the bank's outbox.
+	setMaxLag(ctx context.Context, req admin.MaxLagRequest) error
 	// disconnect ends all sessions of the processes.
 	disconnect(ctx context.Context) error
 }

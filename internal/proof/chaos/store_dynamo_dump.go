@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/leat-go/leat/internal/history"
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
-	"github.com/leat-go/leat/internal/proof/history"
 )
 
 func (s *dynamoStore) dump(ctx context.Context, d dumper) error {

@@ -9,12 +9,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
 func (s postgresStore) acts(in *injection) []act {
-	return []act{
+	return append(in.clockActs(), []act{
 		{"topics", "missing", in.topicsMissing},
 		{"records", "megabytes", in.recordsOfMegabytes},
 		{"records", "long-ids", in.idsOfKilobytes},
@@ -28,7 +29,7 @@ func (s postgresStore) acts(in *injection) []act {
 		{"history", "restored", in.restored},
 		{"history", "promoted", in.promoted},
 		{"history", "other-cluster", in.otherCluster},
-	}
+	}...)
 }
 
 // changes are what administrators set for all sessions to come.
@@ -62,6 +63,14 @@ func (s postgresStore) running(statement string) func(context.Context) error {
 		}
 		return nil
 	}
+}
+
+func (s postgresStore) setMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
+	ob, err := pgoutbox.New(s.bank, pgoutbox.Config{})
+	if err != nil {
+		return err
+	}
+	return ob.Admin().SetMaxLag(ctx, req)
 }
 
 func (s postgresStore) disconnect(ctx context.Context) error {

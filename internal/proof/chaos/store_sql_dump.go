@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/leat-go/leat/internal/history"
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
-	"github.com/leat-go/leat/internal/proof/history"
 )
 
 // rows writes a line for each row of a query, which targets fill.

@@ -20,11 +20,11 @@ func (s *sqlStore) acts(in *injection) []act {
 	if s.isFile() {
 		return []act{back, emptied, {"records", "hostile", in.recordsHostile(roles.KindHostile, roles.KindTextTime)}}
 	}
-	return []act{
+	return append(in.clockActs(), []act{
 		back, emptied,
 		{"records", "hostile", in.recordsHostile(roles.KindHostile)},
 		{"settings", "changed", in.settingsChanged(s.changes()...)},
-	}
+	}...)
 }
 
 // changes are what administrators set for all sessions to come.
@@ -51,6 +51,14 @@ func (s *sqlStore) running(statement string) func(context.Context) error {
 		}
 		return nil
 	}
+}
+
+func (s *sqlStore) setMaxLag(ctx context.Context, req admin.MaxLagRequest) error {
+	ob, err := s.outbox(s.books)
+	if err != nil {
+		return err
+	}
+	return ob.Admin().SetMaxLag(ctx, req)
 }
 
 // disconnect asks again if the list cannot be had: MySQL cannot show statements that hold some bytes.

@@ -3,6 +3,7 @@ package mutants
 // basisMutants break the comparison of what a position rests on, for all stores at once.
 func basisMutants() []Mutant {
 	const file, pkg, test = "internal/basis/basis.go", "internal/basis", "TestO2_Comparisons"
+	const conformance = "TestConformance/"
 	return []Mutant{
 		{
 			Name: "another-log-is-the-same", Breaks: []string{"O2"},
@@ -44,6 +45,70 @@ func basisMutants() []Mutant {
 			Package: sqlTests, Test: "TestConformance_SQLite/O2_NarrowerTopicsLeaveNothingBehind",
 		},
 		{
+			Name: "other-ids-begin-anew", Breaks: []string{"I1"},
+			Change:  "an inbox goes on with ids from another source than those that it remembers",
+			File:    "inbox/idsource_same.go",
+			Old:     `noted != "" && remembered != 0 {`,
+			New:     `noted != "" && remembered < 0 {`,
+			Package: "inbox/meminbox", Test: "TestInbox/I1_MovedIDsBetweenSessions",
+		},
+		{
+			Name: "batches-take-any-ids", Breaks: []string{"I1"},
+			Change:  "a batch does not ask where ids come from",
+			File:    "inbox/batch_call.go",
+			Old:     `if err := c.p.sameIDs(ctx); err != nil {`,
+			New:     `if err := error(nil); err != nil {`,
+			Package: "inbox/meminbox", Test: "TestControlWithoutBreakage/I1_MovedIDsBetweenSessions",
+		},
+		{
+			Name: "pg-names-ids-anew", Breaks: []string{"I1"},
+			Change:  "where ids come from is noted anew, although ids are remembered",
+			File:    "inbox/pginbox/ids.go",
+			Old:     `noted == name || remembered > 0`,
+			New:     `noted == name`,
+			Package: "inbox/pginbox", Test: "TestInbox/I1_MovedIDsBetweenSessions", Needs: Postgres,
+		},
+		{
+			Name: "sql-names-ids-anew", Breaks: []string{"I1"},
+			Change:  "where ids come from is noted anew, although ids are remembered",
+			File:    "inbox/sqlinbox/ids.go",
+			Old:     `noted == name || remembered > 0`,
+			New:     `noted == name`,
+			Package: "internal/proof/sqltest/sqlinbox", Test: "TestConformance_SQLite/Inbox/I1_MovedIDsBetweenSessions",
+		},
+		{
+			Name: "records-of-other-ids", Breaks: []string{"D3"},
+			Change:  "records are looked for by other ids than they have",
+			File:    "dedupe/processor.go",
+			Old:     `claim.Status == Done && string(claim.Result) != name`,
+			New:     `claim.Status == Done && len(claim.Result) == 0`,
+			Package: "middleware", Test: "TestD3_OtherIDs",
+		},
+		{
+			Name: "a-renamed-group-begins-anew", Breaks: []string{"O2"},
+			Change:  "a relay with the former name of a group begins anew",
+			File:    "internal/basis/groups.go",
+			Old:     `if now == "" {`,
+			New:     `if now != "" {`,
+			Package: "outbox/memoutbox", Test: conformance + "O2_RenamedGroupGoesOn",
+		},
+		{
+			Name: "pg-forgets-former-names", Breaks: []string{"O2"},
+			Change:  "a group that is renamed does not keep its former name",
+			File:    "outbox/pgoutbox/sql/group_rename.sql",
+			Old:     `array_append(array_remove(former, $2), $1)`,
+			New:     `array_remove(former, $2)`,
+			Package: "outbox/pgoutbox", Test: conformance + "O2_RenamedGroupGoesOn", Needs: Postgres,
+		},
+		{
+			Name: "sql-renames-leave-records-behind", Breaks: []string{"O2"},
+			Change:  "what a group has set aside stays under its former name",
+			File:    "outbox/sqloutbox/sql/group_rename_held.sql",
+			Old:     `WHERE relay_group = ?`,
+			New:     `WHERE relay_group = ? AND 1 = 0`,
+			Package: sqlTests, Test: "TestConformance_SQLite/O2_RenamedGroupGoesOn",
+		},
+		{
 			Name: "a-removed-group-has-read-all", Breaks: []string{"O2"},
 			Change:  "a group is removed, and nothing says what it has not read",
 			File:    "outbox/memoutbox/groups.go",
@@ -74,6 +139,22 @@ func basisMutants() []Mutant {
 			Old:     `s.life, s.mark)`,
 			New:     `s.life, s.life)`,
 			Package: sqlTests, Test: "TestO2_ReplacedLogIsRefused", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "a-term-begins-anywhere", Breaks: []string{"O2"},
+			Change:  "the place of an outbox is compared at the start of a relay alone",
+			File:    "outbox/relay/relay.go",
+			Old:     `if err := r.expected(bounded); err != nil {`,
+			New:     `if err := r.expected(bounded); err != nil && r.source == nil {`,
+			Package: "outbox/relay", Test: "TestO2_UnexpectedPlaceIsRefused",
+		},
+		{
+			Name: "sql-a-copy-in-another-database", Breaks: []string{"O2"},
+			Change:  "a copy in another database of the server is taken for its original",
+			File:    "outbox/internal/sqllog/life.go",
+			Old:     `s.place, s.here)`,
+			New:     `s.here, s.here)`,
+			Package: sqlTests, Test: "TestO2_CopyInAnotherDatabaseIsRefused", Needs: MySQL | MariaDB,
 		},
 		{
 			Name: "sql-a-log-behind-its-position", Breaks: []string{"O2"},

@@ -8,7 +8,7 @@ func cacheMutants() []Mutant {
 			Change:  "the cache knows messages by other ids than the inbox",
 			File:    "inbox/twotier/processor.go",
 			Old:     `p.in.MessageID(msg)`,
-			New:     `inbox.DefaultIDSource()(msg)`,
+			New:     `inbox.DefaultIDSource().Find(msg)`,
 			Package: "inbox/twotier", Test: "TestI9_IDsAreTheInboxs",
 		},
 		{

@@ -15,6 +15,14 @@ func dynamoOutboxMutants() []Mutant {
 			Package: folder, Test: "TestConformance/O2_ForeignRowsAreRecords", Needs: Dynamo,
 		},
 		{
+			Name: "dynamo-retry-of-a-clock-ahead", Breaks: []string{"O14"},
+			Change:  "what was set aside by a clock that was ahead is retried when that time has come",
+			File:    folder + "/holder.go",
+			Old:     `heldqueue.Hasten(ctx, tx, within, partSize)`,
+			New:     `heldqueue.Hasten(ctx, tx, 1000*within, partSize)`,
+			Package: folder, Test: "TestO14_RetryByAClockThatWasAhead", Needs: Dynamo,
+		},
+		{
 			Name: "dynamo-polls-no-other-buckets", Breaks: []string{"O2"},
 			Change:  "a relay looks only at the buckets that the table has",
 			File:    folder + "/lap.go",
@@ -136,6 +144,14 @@ func dynamoInboxMutants() []Mutant {
 			Old:     `ConditionExpression: aws.String("attribute_not_exists(pk)"),`,
 			New:     ``,
 			Package: folder, Test: loser, Needs: Dynamo,
+		},
+		{
+			Name: "dynamoinbox-forgets-by-a-clock-behind", Breaks: []string{"I7"},
+			Change:  "a process whose clock is behind has DynamoDB forget at once",
+			File:    folder + "/store.go",
+			Old:     `ok && theirs.After(now)`,
+			New:     `ok && theirs.Before(now)`,
+			Package: folder, Test: "TestI7_ClockThatIsBehind", Needs: Dynamo,
 		},
 		{
 			Name: "dynamoinbox-any-refusal-is-a-duplicate", Breaks: []string{"I3"},

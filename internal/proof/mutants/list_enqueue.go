@@ -52,6 +52,22 @@ func enqueueMutants() []Mutant {
 			Package: "outbox/pgoutbox", Test: "TestO1_WrongDatabaseIsRefused", Needs: Postgres,
 		},
 		{
+			Name: "batch-into-another-database", Breaks: []string{"O1"},
+			Change:  "a statement of a batch, or of database/sql, does not compare the database",
+			File:    "outbox/pgoutbox/identity.go",
+			Old:     `	d.compares = !d.seen.Load() && !d.outbox.knows(conn)`,
+			New:     `	d.compares = !d.seen.Load() && !d.outbox.knows(conn) && conn == nil`,
+			Package: "outbox/pgoutbox", Test: "TestO1_WrongDatabaseIsRefused", Needs: Postgres,
+		},
+		{
+			Name: "refused-database-counts-as-seen", Breaks: []string{"O1"},
+			Change:  "a connection to another database is taken for compared once it was refused",
+			File:    "outbox/pgoutbox/identity.go",
+			Old:     `	if err == nil && n == rows && own.seen != nil {`,
+			New:     `	if err == nil && n <= rows && own.seen != nil {`,
+			Package: "outbox/pgoutbox", Test: "TestO1_WrongDatabaseIsRefused", Needs: Postgres,
+		},
+		{
 			Name: "lost-commit-counts-as-refused", Breaks: []string{"O1"},
 			Change:  "a COMMIT whose answer was lost is told like one that was refused",
 			File:    "internal/pgunit/commit.go",

@@ -12,6 +12,22 @@ func heldMutants() []Mutant {
 			Package: "outbox/pgoutbox", Test: "TestO2_NumbersOfAFormerLog/held", Needs: Postgres,
 		},
 		{
+			Name: "what-is-retried-waits-for-its-time", Breaks: []string{"O6"},
+			Change:  "a redrive leaves what is tried again to its time",
+			File:    "outbox/internal/pgheld/sql/redrive.sql",
+			Old:     "AND state <> 'wait'",
+			New:     "AND state = 'parked'",
+			Package: "outbox/pgoutbox", Test: "TestConformance/O6_RetriedIsChanged", Needs: Postgres,
+		},
+		{
+			Name: "a-key-that-is-retried-is-not-dropped", Breaks: []string{"O6"},
+			Change:  "a key is dropped from its parked record on, and not at all if none is parked",
+			File:    "outbox/internal/pgheld/sql/pick_line.sql",
+			Old:     "AND state <> 'wait'",
+			New:     "AND state <> 'wait' AND state = 'parked'",
+			Package: "outbox/pgoutbox", Test: "TestConformance/O6_RetriedIsChanged", Needs: Postgres,
+		},
+		{
 			Name: "hold-does-not-move-the-position", Breaks: []string{"O6", "O10"},
 			Change:  "records are set aside in a transaction that does not move the position",
 			File:    "outbox/internal/pgheld/hold.go",

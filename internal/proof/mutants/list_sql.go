@@ -20,12 +20,36 @@ func sqlWriteMutants() []Mutant {
 			Package: sqlInboxTests, Test: "TestMigrate_RefusesWhatIsLost",
 		},
 		{
+			Name: "sql-redriven-by-a-clock-ahead", Breaks: []string{"I4"},
+			Change:  "what was redriven by a clock that was ahead runs when that time has come",
+			File:    "inbox/sqlinbox/sql/redrive_hasten.sql",
+			Old:     `state = 'redrive' AND next_at >`,
+			New:     `state = 'parked' AND next_at >`,
+			Package: sqlInboxTests, Test: "TestI4_ClockSetBack/SQLite",
+		},
+		{
 			Name: "sql-inbox-forgets-by-any-clock", Breaks: []string{"I7"},
 			Change:  "maintenance of an inbox on MySQL believes a clock that is a month ahead",
 			File:    "inbox/sqlinbox/maintenance.go",
 			Old:     `err = m.clock.Look(now)`,
 			New:     `_ = m.clock.Look(now)`,
 			Package: sqlInboxTests, Test: "TestI7_ClockThatJumps", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-a-clock-that-was-behind-exempts", Breaks: []string{"O2"},
+			Change:  "a group has fallen behind by messages that were enqueued a moment ago, by a clock that was behind",
+			File:    "outbox/sqloutbox/retention.go",
+			Old:     ` && seq <= m.clock.Younger(g.MaxLag)`,
+			New:     ``,
+			Package: sqlTests, Test: "TestO2_ClockThatWasBehind/lag/sqlite",
+		},
+		{
+			Name: "sql-a-clock-that-was-behind-deletes", Breaks: []string{"O2"},
+			Change:  "rows go that were written a moment ago, by a clock that was behind",
+			File:    "outbox/sqloutbox/retention.go",
+			Old:     `min(old, m.clock.Younger(m.cfg.Retention))`,
+			New:     `min(old, math.MaxInt64)`,
+			Package: sqlTests, Test: "TestO2_ClockThatWasBehind/retention/sqlite",
 		},
 		{
 			Name: "sql-history-goes-by-any-clock", Breaks: []string{"O2"},
@@ -113,19 +137,19 @@ func sqlReadMutants() []Mutant {
 			Name: "sql-gaps-are-read-first", Breaks: []string{"O5"},
 			Change: "what was missing is read before what is new",
 			File:   folder + "/read.go",
-			Old: `	fresh, err := l.ReadRows(ctx, q, limit, l.SQL["page_new"], at.Last, limit)
+			Old: `	fresh, err := l.ReadRows(ctx, q, limit, l.SQL["page_new"], server, at.Last, limit)
 	if err != nil || len(at.Gaps) == 0 {
 		return fresh, err
 	}
-	late, err := l.readMissing(ctx, q, at.Gaps, limit)
+	late, err := l.readMissing(ctx, q, server, at.Gaps, limit)
 	if err != nil {
 		return RawPage{}, err
 	}`,
-			New: `	late, err := l.readMissing(ctx, q, at.Gaps, limit)
+			New: `	late, err := l.readMissing(ctx, q, server, at.Gaps, limit)
 	if err != nil {
 		return RawPage{}, err
 	}
-	fresh, err := l.ReadRows(ctx, q, limit, l.SQL["page_new"], at.Last, limit)
+	fresh, err := l.ReadRows(ctx, q, limit, l.SQL["page_new"], server, at.Last, limit)
 	if err != nil || len(at.Gaps) == 0 {
 		return fresh, err
 	}`,
@@ -154,6 +178,22 @@ func sqlReadMutants() []Mutant {
 			Old:     `	if len(servers) > 1 {`,
 			New:     `	if len(servers) > 2 {`,
 			Package: sqlTests, Test: "TestR14_SplitterIsRefused", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-any-server-answers-a-page", Breaks: []string{"R14", "O5"},
+			Change:  "a statement of a page does not compare the server that answers it",
+			File:    folder + "/session.go",
+			Old:     `s.log.readPage(ctx, conn, s.server, at.Position, limit)`,
+			New:     `s.log.readPage(ctx, conn, "", at.Position, limit)`,
+			Package: sqlTests, Test: "TestR14_PageOfAnotherServer", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-looks-are-read-only", Breaks: []string{"R14"},
+			Change:  "a look is a READ ONLY transaction, which splitters send to a replica",
+			File:    "internal/sqlstore/store.go",
+			Old:     `	opts.ReadOnly = s.Dialect.OneWriter`,
+			New:     `	opts.ReadOnly = true`,
+			Package: sqlInboxTests, Test: "TestR14_LooksOfAnInbox", Needs: MariaDB,
 		},
 		{
 			Name: "sql-an-odd-shard-closes-a-gap", Breaks: []string{"O2"},
@@ -313,6 +353,14 @@ func sqlReadMutants() []Mutant {
 			Old:     `lease_from <= @{now} THEN`,
 			New:     `lease_from <= lease_until THEN`,
 			Package: sqlTests, Test: onMariaDB + "O14_ClockSetBack", Needs: MariaDB,
+		},
+		{
+			Name: "sql-locks-of-a-member-are-believed", Breaks: []string{"O9"},
+			Change:  "a relay on a member of a group replication says that others see its lock",
+			File:    folder + "/sql/locks_are_shared.sql",
+			Old:     `SELECT NOT EXISTS (`,
+			New:     `SELECT TRUE OR NOT EXISTS (`,
+			Package: sqlTests, Test: "TestO14_LocksOfAMemberAreNotBelieved", Needs: MySQL,
 		},
 		{
 			Name: "sql-every-holder-is-dead", Breaks: []string{"O9"},

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/leat-go/leat/internal/failpoint"
-	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/history"
 )
 
 // FaultCounts are the faults of the run by point and kind, and the failure points of

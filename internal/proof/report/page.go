@@ -17,7 +17,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
-	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/history"
 )
 
 //go:embed reliability.md.tmpl

@@ -18,7 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/leat-go/leat/internal/failpoint"
-	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/history"
 	"github.com/leat-go/leat/internal/proof/report"
 )
 

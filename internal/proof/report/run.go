@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/history"
 )
 
 // Run is what a run of the proofs leaves for machines to read. The report has no

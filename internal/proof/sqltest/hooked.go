@@ -70,3 +70,39 @@ func (c hookedConn) ExecContext(ctx context.Context, query string, args []driver
 	}
 	return c.fullConn.ExecContext(ctx, query, args)
 }
+
+// OpenRewritten is OpenMySQL on a server that understands another statement than it is sent.
+func OpenRewritten(tb testing.TB, config *mysql.Config, rewrite func(query string) string) *sql.DB {
+	tb.Helper()
+	inner, err := mysql.NewConnector(config)
+	require.NoError(tb, err)
+	db := sql.OpenDB(rewritten{inner, rewrite})
+	tb.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+type rewritten struct {
+	driver.Connector
+
+	rewrite func(query string) string
+}
+
+// Connect implements driver.Connector.
+func (c rewritten) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return rewrittenConn{conn.(fullConn), c.rewrite}, nil
+}
+
+type rewrittenConn struct {
+	fullConn
+
+	rewrite func(query string) string
+}
+
+// QueryContext implements driver.QueryerContext.
+func (c rewrittenConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	return c.fullConn.QueryContext(ctx, c.rewrite(query), args)
+}

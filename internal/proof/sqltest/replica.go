@@ -8,6 +8,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
@@ -44,4 +45,23 @@ func version(tb testing.TB, config *mysql.Config) (text string) {
 	tb.Helper()
 	require.NoError(tb, OpenMySQL(tb, config, nil).QueryRowContext(tb.Context(), "SELECT VERSION()").Scan(&text))
 	return text
+}
+
+// Watched returns config behind a splitter that has one server alone. It fails the test for each read
+// of leat's tables outside of a transaction, which a read/write splitter may send elsewhere, that does
+// not prove which server has answered (rule R14).
+func Watched(tb testing.TB, config *mysql.Config) *mysql.Config {
+	tb.Helper()
+	behind := config.Clone()
+	behind.Addr = faultnet.MySQLSplitter{
+		Writer: config.Addr, Reader: config.Addr,
+		Away: func(sql string) bool {
+			decides := strings.Contains(sql, "`leat_") && !strings.Contains(sql, "_migrations`") // those may run again
+			if decides && !strings.Contains(sql, "(SELECT 1 UNION ALL SELECT 2)") {
+				tb.Errorf("outside of a transaction, and by any server: %s", sql)
+			}
+			return false
+		},
+	}.Listen(tb)
+	return behind
 }

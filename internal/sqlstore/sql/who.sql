@@ -1,1 +1,1 @@
-SELECT CONCAT(@@hostname, ':', @@port, ' (server_id ', @@server_id, ')')
+SELECT @{server}

@@ -1,7 +1,6 @@
 package heldqueue
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -14,16 +13,19 @@ import (
 // Operators implements the part of admin.Outbox that is about records that were set aside.
 type Operators struct{ Store Store }
 
-// Redrive lets the relay try again what is selected. Of a parked key the first record is
+// Redrive lets the relay try again what is selected. Of a key the first record is
 // due and the others follow, whichever record was named. Dead records are held again, and
 // tried before those of their key that are held behind them.
+//
+// A relay may have a record under way that is changed here: it is the only one of its slot, resolves what it has before it
+// asks again, and Resolve passes over what is gone or parked. So nothing of a key is sent before what stands before it.
 func (o Operators) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	err := admin.Complete(&req)
 	if err != nil {
 		return admin.Changed{}, err
 	}
 	if req.Stop {
-		ask := asked{by: req.By, action: "park", from: "retry", dryRun: req.DryRun}
+		ask := asked{by: req.By, action: "park", dryRun: req.DryRun}
 		return ask.change(ctx, o.Store, req.Group, req.Selection, pickToStop, func(tx Tx, rows []Row) error {
 			stopped := slices.Clone(rows)
 			for i := range stopped {
@@ -53,7 +55,7 @@ func (o Operators) Drop(ctx context.Context, req admin.ChangeRequest) (admin.Cha
 	return ask.change(ctx, o.Store, req.Group, req.Selection, pickToDrop, func(tx Tx, rows []Row) error { return tx.Delete(ctx, rows) })
 }
 
-// SkipHead drops the first record of a key, which is parked.
+// SkipHead drops the first record of a key.
 func (o Operators) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (admin.Changed, error) {
 	err := admin.Complete(&req)
 	if err != nil {
@@ -68,7 +70,6 @@ func (o Operators) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (adm
 type asked struct {
 	by         admin.By
 	action     string // for the audit
-	from       string // where the rows were, for the audit; by default parked or dead
 	keepErrors bool   // in the audit, since the rows go
 	dryRun     bool   // nothing is changed
 }
@@ -149,10 +150,7 @@ func refused(err error, sel admin.Selection, group string) error {
 func (a asked) entries(rows []Row) []admin.AuditEntry {
 	all := make([]admin.AuditEntry, len(rows))
 	for i := range rows {
-		details := map[string]any{"from": cmp.Or(a.from, "parked")}
-		if rows[i].State == Dead {
-			details["from"] = "dead"
-		}
+		details := map[string]any{"from": rows[i].State.String()}
 		if a.keepErrors {
 			details["errors"] = failuresOf(&rows[i])
 		}

@@ -42,7 +42,7 @@ func same(what string, postgres, memory any) error {
 
 // kindOf tells errors apart as callers do.
 func kindOf(err error) string {
-	for _, kind := range []error{admin.ErrInvalidRequest, admin.ErrNotParked, admin.ErrBeingRetried} {
+	for _, kind := range []error{admin.ErrInvalidRequest, admin.ErrNotParked} {
 		if errors.Is(err, kind) {
 			return kind.Error()
 		}

@@ -12,8 +12,8 @@
 //
 //	hold     → Retry, Wait, Parked or Dead; a skipped record gets no row
 //	resolve  Retry, Wait → Retry, Parked or Dead; delivered and skipped ones leave
-//	redrive  Parked, Dead → Retry; taken back Retry → Parked
-//	drop     Parked, Dead, and Wait behind a parked one → leave
+//	redrive  Parked, Dead → Retry; Retry → Retry, due at once; taken back Retry → Parked
+//	drop     any → leave
 //
 // Every write ends with settle, for the keys that it has touched: a first row that waits
 // becomes due at once, and a row behind the first that would be retried waits.

@@ -38,6 +38,9 @@ func NewMemory(group string, clock func() time.Time, audit *AuditLog) *Memory {
 	return &Memory{group: group, clock: clock, audit: audit, lines: make(map[driver.Key][]*kept)}
 }
 
+// Rename gives the group another name.
+func (m *Memory) Rename(group string) { m.group = group }
+
 // Now implements Reader.
 func (m *Memory) Now() time.Time {
 	return m.clock()

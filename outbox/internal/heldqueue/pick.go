@@ -9,22 +9,23 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// pickToRedrive returns the parked rows that are selected, or that those wait for.
+// pickToRedrive returns the parked rows that are selected, or that those wait for. Of a key that is named and not parked, it
+// is the first row, which is tried again: its time comes at once.
 func pickToRedrive(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error) {
 	if sel.ID == "" {
 		return pickParked(ctx, r, sel)
 	}
-	found, err := findByID(ctx, r, sel)
+	found, err := r.Select(ctx, Query{In: held(), ID: sel.ID})
 	if err != nil {
 		return nil, err
 	}
 	var rows []Row
 	for i := range found {
-		if found[i].State == Parked {
+		if found[i].State != Wait {
 			rows = append(rows, found[i])
 			continue
 		}
-		more, err := r.Select(ctx, Query{In: []State{Parked}, Line: found[i].Key, Limit: sel.Limit})
+		more, err := pickParked(ctx, r, admin.Selection{Topic: found[i].Key.Topic, Key: found[i].Key.Key, Limit: sel.Limit})
 		if err != nil {
 			return nil, err
 		}
@@ -42,90 +43,55 @@ func pickToStop(ctx context.Context, r Reader, sel admin.Selection) ([]Row, erro
 	return rows, err
 }
 
-// pickToDrop returns the rows that are selected, parked or behind a parked one.
+// pickToDrop returns the rows that are selected: by a filter, parked ones.
 func pickToDrop(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error) {
 	switch {
 	case sel.ID != "":
-		return findByID(ctx, r, sel)
+		return r.Select(ctx, Query{In: held(), ID: sel.ID})
 	case sel.Key != "":
-		return pickBlocked(ctx, r, sel)
+		return pickLine(ctx, r, sel)
 	default:
 		return pickParked(ctx, r, sel)
 	}
 }
 
-// pickBlocked returns the first parked row of a key and what follows it, the last first:
-// as long as the parked one is there, nothing behind it is sent.
-func pickBlocked(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error) {
+// pickLine returns the first parked row of a key and what follows it, or all of it if none is parked; the last first, so that
+// nothing of what is dropped is sent out of its order meanwhile.
+func pickLine(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error) {
 	key := driver.Key{Topic: sel.Topic, Key: sel.Key}
 	heads, err := headsOf(ctx, r, []driver.Key{key})
-	if err != nil {
+	if err != nil || len(heads[key]) == 0 {
 		return nil, err
 	}
-	at := slices.IndexFunc(heads[key], func(h Row) bool { return h.State == Parked })
-	if at < 0 {
-		return nil, beingRetried(heads[key], sel)
-	}
+	at := max(0, slices.IndexFunc(heads[key], func(h Row) bool { return h.State == Parked }))
 	return r.Select(ctx, Query{In: held(), Line: key, From: heads[key][at].Seq, Limit: sel.Limit, Last: true})
 }
 
-// pickParked returns the parked rows that are selected by key or by filter.
+// pickParked returns the parked rows that are selected by key or by filter; if a key has none, its first row.
 func pickParked(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error) {
 	rows, err := r.Select(ctx, query(sel, Parked))
 	if err != nil || len(rows) > 0 || sel.Key == "" {
 		return rows, err
 	}
-	line, err := r.Heads(ctx, []driver.Key{{Topic: sel.Topic, Key: sel.Key}})
-	if err != nil {
-		return nil, err
-	}
-	return nil, beingRetried(line, sel)
+	return pickFirst(ctx, r, driver.Key{Topic: sel.Topic, Key: sel.Key})
+}
+
+// pickFirst returns the first row of a key.
+func pickFirst(ctx context.Context, r Reader, key driver.Key) ([]Row, error) {
+	heads, err := headsOf(ctx, r, []driver.Key{key})
+	return heads[key][:min(1, len(heads[key]))], err
 }
 
 // pickHead returns what picks the first row of the selected key, if it is the one that the
 // request names.
 func pickHead(req admin.SkipHeadRequest) picker {
 	return func(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error) {
-		key := driver.Key{Topic: sel.Topic, Key: sel.Key}
-		heads, err := headsOf(ctx, r, []driver.Key{key})
-		if err != nil || len(heads[key]) == 0 {
-			return nil, err
+		first, err := pickFirst(ctx, r, driver.Key{Topic: sel.Topic, Key: sel.Key})
+		if err == nil && len(first) > 0 {
+			err = req.CheckFirst(first[0].ID)
 		}
-		if err := req.CheckFirst(heads[key][0].ID); err != nil {
-			return nil, err
-		}
-		if heads[key][0].State != Parked {
-			return nil, beingRetried(heads[key], sel)
-		}
-		return heads[key][:1], nil
+		return first, err
 	}
-}
-
-// beingRetried returns admin.ErrBeingRetried if line has held records and none that sel
-// asks for is parked.
-func beingRetried(line []Row, sel admin.Selection) error {
-	if len(line) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w: records of key %.200q of topic %.200q", admin.ErrBeingRetried, sel.Key, sel.Topic)
-}
-
-// findByID returns the rows with an id. All are parked, or wait behind a parked row.
-func findByID(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error) {
-	found, err := r.Select(ctx, Query{In: held(), ID: sel.ID})
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	isBlocked, err := blocked(ctx, r, found)
-	if err != nil {
-		return nil, err
-	}
-	for i := range found {
-		if found[i].State != Parked && !isBlocked(&found[i]) {
-			return nil, fmt.Errorf("%w: record %.200q", admin.ErrBeingRetried, sel.ID)
-		}
-	}
-	return found, nil
 }
 
 // blocked returns a function that reports whether one of rows waits behind a parked one.

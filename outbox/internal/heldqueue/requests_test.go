@@ -29,17 +29,32 @@ func TestO6_AKeyIsDroppedFromItsEnd(t *testing.T) {
 	require.Equal(t, []string{"parked"}, states(m))
 }
 
-// TestO2_NobodyDropsWhatIsRetried: it may be on its way.
-func TestO2_NobodyDropsWhatIsRetried(t *testing.T) {
+// TestO6_ADroppedHeadLetsItsKeyGo: what is retried may be dropped, in whichever way it is named. The next of its key is due then.
+func TestO6_ADroppedHeadLetsItsKeyGo(t *testing.T) {
+	t.Parallel()
+	for name, drop := range map[string]func(m *memory) (admin.Changed, error){
+		"skipped": func(m *memory) (admin.Changed, error) {
+			return m.SkipHead(t.Context(), admin.SkipHeadRequest{By: operator(), Key: driver.Key{Topic: "orders", Key: "k"}})
+		},
+		"by its id": func(m *memory) (admin.Changed, error) {
+			return m.Drop(t.Context(), admin.ChangeRequest{By: operator(), Selection: admin.Selection{ID: "1"}})
+		},
+	} {
+		m, _ := held(t, driver.FateRetry, driver.FateWait, driver.FateWait)
+		changed, err := drop(m)
+		require.NoError(t, err, name)
+		require.Equal(t, []string{"1"}, changed.IDs, name)
+		require.Equal(t, []string{"retry", "wait"}, states(m), name)
+	}
+}
+
+// TestO6_AFilterSelectsWhatIsParked: it does not drop what is being tried again.
+func TestO6_AFilterSelectsWhatIsParked(t *testing.T) {
 	t.Parallel()
 	m, _ := held(t, driver.FateRetry, driver.FateWait)
-	_, err := m.SkipHead(t.Context(), admin.SkipHeadRequest{By: operator(), Key: driver.Key{Topic: "orders", Key: "k"}})
-	require.ErrorIs(t, err, admin.ErrBeingRetried)
-	for _, sel := range []admin.Selection{ofKey(0), {ID: "1"}, {ID: "2"}} {
-		_, err = m.Drop(t.Context(), admin.ChangeRequest{By: operator(), Selection: sel})
-		require.ErrorIs(t, err, admin.ErrBeingRetried, sel.String())
-	}
-	require.Equal(t, []string{"retry", "wait"}, states(m))
+	changed, err := m.Drop(t.Context(), admin.ChangeRequest{By: operator(), Selection: admin.Selection{Topics: "*"}})
+	require.NoError(t, err)
+	require.Zero(t, changed.Count)
 }
 
 // TestO7_ARedriveBeginsAnew: attempts begin at 0, errors are kept, whichever record of the

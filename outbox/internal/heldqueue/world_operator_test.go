@@ -33,7 +33,7 @@ func (w *world) ask(ctx context.Context, m *move) error {
 	if m.Do == "drop" || m.Do == "skip_head" {
 		w.dropped(before)
 	}
-	if errors.Is(err, admin.ErrNotParked) || errors.Is(err, admin.ErrBeingRetried) {
+	if errors.Is(err, admin.ErrNotParked) {
 		return nil
 	}
 	return err

@@ -12,9 +12,10 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
-// Redrive lets the relay try again what is selected. Of a parked key the first
+// Redrive lets the relay try again what is selected. Of a key the first
 // record is due and the others follow, whichever record was named. Dead records are
-// held again, and tried before those of their key that are held behind them.
+// held again, and tried before those of their key that are held behind them. What a relay has under way
+// meanwhile: see heldqueue.Operators.
 func (s *Statements) Redrive(ctx context.Context, db pglease.Beginner, req admin.ChangeRequest) (admin.Changed, error) {
 	err := admin.Complete(&req)
 	if err != nil {
@@ -48,7 +49,7 @@ func (s *Statements) Drop(ctx context.Context, db pglease.Beginner, req admin.Ch
 	})
 }
 
-// SkipHead drops the first record of a key, which is parked.
+// SkipHead drops the first record of a key.
 func (s *Statements) SkipHead(ctx context.Context, db pglease.Beginner, req admin.SkipHeadRequest) (admin.Changed, error) {
 	err := admin.Complete(&req)
 	if err != nil {

@@ -36,7 +36,7 @@ type Statements struct {
 	count, hasten                  string
 	leave, stay                    string
 	byID, first, pickParked        string
-	pickBlocked, pickDead          string
+	pickLine, pickDead             string
 	redrive, redriveDead           string
 	pickRetried, park              string
 	drop, dropDead                 string
@@ -63,7 +63,7 @@ func Prepare(names pgmigrate.Names) (*Statements, error) {
 		"count": &s.count,
 		"leave": &s.leave, "stay": &s.stay,
 		"by_id": &s.byID, "first": &s.first, "pick_parked": &s.pickParked,
-		"pick_blocked": &s.pickBlocked, "pick_dead": &s.pickDead,
+		"pick_line": &s.pickLine, "pick_dead": &s.pickDead,
 		"redrive": &s.redrive, "redrive_dead": &s.redriveDead,
 		"pick_retried": &s.pickRetried, "park": &s.park,
 		"drop": &s.drop, "drop_dead": &s.dropDead,

@@ -15,10 +15,12 @@ import (
 // States of held records, as they are stored.
 const (
 	stateRetry  = "retry"
+	stateWait   = "wait"
 	stateParked = "parked"
 )
 
-// pickToRedrive returns the parked records that are selected, or that those wait for.
+// pickToRedrive returns the parked records that are selected, or that those wait for. Of a key that is named and not parked,
+// it is the first record, which is tried again: its time comes at once.
 func (s *Statements) pickToRedrive(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error) {
 	if sel.ID == "" {
 		return s.pickParkedOnes(ctx, tx, group, sel)
@@ -29,7 +31,7 @@ func (s *Statements) pickToRedrive(ctx context.Context, tx pgx.Tx, group string,
 	}
 	var seqs []int64
 	for _, f := range found {
-		if f.State == stateParked {
+		if f.State != stateWait {
 			seqs = append(seqs, f.Seq)
 			continue
 		}
@@ -52,7 +54,7 @@ func (s *Statements) pickToStop(ctx context.Context, tx pgx.Tx, group string, se
 	return seqs, err
 }
 
-// pickToDrop returns the records that are selected, parked or behind a parked one.
+// pickToDrop returns the records that are selected: by a filter, parked ones.
 func (s *Statements) pickToDrop(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error) {
 	switch {
 	case sel.ID != "":
@@ -63,11 +65,7 @@ func (s *Statements) pickToDrop(ctx context.Context, tx pgx.Tx, group string, se
 		}
 		return seqs, err
 	case sel.Key != "":
-		seqs, err := collectSeqs(tx.Query(ctx, s.pickBlocked, group, sel.Topic, sel.Key, sel.Limit))
-		if err != nil || len(seqs) > 0 {
-			return seqs, err
-		}
-		return nil, s.refuseRetried(ctx, tx, group, sel)
+		return collectSeqs(tx.Query(ctx, s.pickLine, group, sel.Topic, sel.Key, sel.Limit))
 	default:
 		return s.pickParkedOnes(ctx, tx, group, sel)
 	}
@@ -84,12 +82,11 @@ func (s *Statements) pickHead(req admin.SkipHeadRequest) picker {
 		if err := req.CheckFirst(first.ID); err != nil {
 			return nil, err
 		}
-		if first.State != stateParked {
-			return nil, fmt.Errorf("%w: the first of the %s", admin.ErrBeingRetried, sel)
-		}
 		return []int64{first.Seq}, nil
 	}
 }
+
+// pickParkedOnes returns the parked records that are selected by key or by filter; if a key has none, its first record.
 
 func (s *Statements) pickParkedOnes(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error) {
 	args := slices.Concat([]any{group}, keyArgs(sel), filterArgs(sel), []any{sel.Limit})
@@ -97,7 +94,11 @@ func (s *Statements) pickParkedOnes(ctx context.Context, tx pgx.Tx, group string
 	if err != nil || len(seqs) > 0 || sel.Key == "" {
 		return seqs, err
 	}
-	return nil, s.refuseRetried(ctx, tx, group, sel)
+	first, err := s.firstOf(ctx, tx, group, driver.Key{Topic: sel.Topic, Key: sel.Key})
+	if err == nil && first.Seq != 0 {
+		seqs = []int64{first.Seq}
+	}
+	return seqs, err
 }
 
 func (s *Statements) pickDeadOnes(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error) {
@@ -105,24 +106,15 @@ func (s *Statements) pickDeadOnes(ctx context.Context, tx pgx.Tx, group string, 
 	return collectSeqs(tx.Query(ctx, s.pickDead, args...))
 }
 
-// refuseRetried returns admin.ErrBeingRetried where the relay is at work on the key.
-func (s *Statements) refuseRetried(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) error {
-	first, err := s.firstOf(ctx, tx, group, driver.Key{Topic: sel.Topic, Key: sel.Key})
-	if err == nil && first.Seq != 0 {
-		return fmt.Errorf("%w: records of key %.200q of topic %.200q", admin.ErrBeingRetried, sel.Key, sel.Topic)
-	}
-	return err
-}
-
 // head is the first held record of a key.
 type head struct {
-	Seq       int64
-	State, ID string
+	Seq int64
+	ID  string
 }
 
 // firstOf returns the first held record of key; Seq is 0 if there is none.
 func (s *Statements) firstOf(ctx context.Context, tx pgx.Tx, group string, key driver.Key) (h head, err error) {
-	err = tx.QueryRow(ctx, s.first, group, key.Topic, key.Key).Scan(&h.Seq, &h.State, &h.ID)
+	err = tx.QueryRow(ctx, s.first, group, key.Topic, key.Key).Scan(&h.Seq, &h.ID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return head{}, nil
 	}
@@ -134,22 +126,15 @@ type found struct {
 	Seq        int64
 	State      string
 	Topic, Key string
-	Blocked    bool // behind a parked one
 }
 
-// findByID returns the held records with an id. All are parked or blocked.
+// findByID returns the held records with an id.
 func (s *Statements) findByID(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]found, error) {
 	rows, err := tx.Query(ctx, s.byID, append([]any{group}, idArgs(sel)...)...)
 	if err != nil {
 		return nil, err
 	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[found])
-	for _, f := range all {
-		if f.State != stateParked && !f.Blocked {
-			return nil, fmt.Errorf("%w: record %.200q", admin.ErrBeingRetried, sel.ID)
-		}
-	}
-	return all, err
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[found])
 }
 
 func collectSeqs(rows pgx.Rows, err error) ([]int64, error) {

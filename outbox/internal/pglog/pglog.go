@@ -18,6 +18,7 @@ import (
 
 	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pgheld"
 	"github.com/leat-go/leat/outbox/internal/pglease"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
@@ -37,8 +38,9 @@ type Log interface {
 	// An error leaves the place where it was: the same call comes again.
 	Page(ctx context.Context, at Place, limit int) (Rows, error)
 
-	// Probe reports whether there may be something that no window up to w holds.
-	Probe(ctx context.Context, w pgwindow.Window) (bool, error)
+	// Probe reports whether there may be something that no window up to w holds, and what it has
+	// seen besides, nil if it has not looked.
+	Probe(ctx context.Context, w pgwindow.Window) (bool, *driver.Idle, error)
 
 	// Open finishes w and returns the window that follows it. All of w is settled. Open
 	// is called after a Probe of w that has found something.

@@ -51,13 +51,15 @@ func (s *Session) read(ctx context.Context, limit int) (driver.Page, error) {
 	}
 	page, err = s.look(ctx, limit)
 	if err == nil && len(page.Records) == 0 {
-		page, _ = s.follows(limit) // what has come meanwhile
+		if early, _ := s.follows(limit); len(early.Records) > 0 { // what has come meanwhile
+			page = early
+		}
 	}
 	return page, err
 }
 
-// look reads the first page of the windows that follow, none if there is nothing. Nothing waits to
-// be settled.
+// look reads the first page of the windows that follow, an idle one if there is nothing. Nothing
+// waits to be settled.
 func (s *Session) look(ctx context.Context, limit int) (driver.Page, error) {
 	giveBack, ok, err := s.lend(ctx)
 	if err != nil || !ok {
@@ -65,9 +67,9 @@ func (s *Session) look(ctx context.Context, limit int) (driver.Page, error) {
 	}
 	defer giveBack()
 	for range looks {
-		opened, err := s.openSoon(ctx)
+		opened, idle, err := s.openSoon(ctx)
 		if err != nil || !opened {
-			return driver.Page{}, err
+			return driver.Page{Idle: idle}, err
 		}
 		if s.progress.closed() {
 			return driver.Page{}, driver.ErrSlotClosed
@@ -109,47 +111,47 @@ func (s *Session) page(ctx context.Context, limit int) (driver.Page, error) {
 const answersWithin = 10 * time.Second
 
 // openSoon is openNext, bounded where it uses the connection of the lease.
-func (s *Session) openSoon(ctx context.Context) (bool, error) {
+func (s *Session) openSoon(ctx context.Context) (opened bool, idle *driver.Idle, err error) {
 	if !s.borrowed {
 		return s.openNext(ctx)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, answersWithin, errSilent)
 	defer cancel()
-	opened, err := s.openNext(ctx)
+	opened, idle, err = s.openNext(ctx)
 	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
 		err = fmt.Errorf("%w: %w", errSilent, err)
 	}
-	return opened, err
+	return opened, idle, err
 }
 
 var errSilent = errors.New("leat: the session's connection does not answer")
 
 // openNext goes to the next window if there may be something in it or a stream is to be
-// joined, else stores the position.
-func (s *Session) openNext(ctx context.Context) (bool, error) {
+// joined, else stores the position and returns what was seen besides.
+func (s *Session) openNext(ctx context.Context) (opened bool, idle *driver.Idle, err error) {
 	at := s.progress.place()
 	stream := s.join(ctx)
-	found, err := s.log.Probe(ctx, at.Window)
+	found, idle, err := s.log.Probe(ctx, at.Window)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	if !found && stream == nil {
 		s.looked(ctx, nil)
-		return false, s.flush(ctx, s.storeReading)
+		return false, idle, s.flush(ctx, s.storeReading)
 	}
 	if !at.Whole {
-		return false, fmt.Errorf("leat: window %d was not read to its end", at.Window.No)
+		return false, nil, fmt.Errorf("leat: window %d was not read to its end", at.Window.No)
 	}
 	if err := failpoint.Inject(ctx, failpoint.RelayBeforeFinishWindow); err != nil {
-		return false, err
+		return false, nil, err
 	}
 	w, err := s.log.Open(ctx, at.Window)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	if err := failpoint.Inject(ctx, failpoint.RelayWindowOpened); err != nil {
-		return false, err
+		return false, nil, err
 	}
 	s.progress.next(w, s.early.enter(w.Prev, w.Target, stream))
-	return true, nil
+	return true, nil, nil
 }

@@ -114,7 +114,7 @@ func (s *Session) settleEarly(ctx context.Context) error {
 		return err
 	}
 	defer giveBack()
-	if opened, err := s.openNext(ctx); err != nil || !opened || s.progress.closed() {
+	if opened, _, err := s.openNext(ctx); err != nil || !opened || s.progress.closed() {
 		return err
 	}
 	at := s.progress.place()

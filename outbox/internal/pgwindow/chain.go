@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -60,7 +61,8 @@ import (
 type Chain struct {
 	group, list                          string
 	beginOldest, beginNow, beginAt, mark string
-	load, all, probe, open, next         string
+	load, all, probe, probeDue           string
+	open, next                           string
 	complete                             string
 	claim, claimRows, holder, look       string
 	before, contradicts, adopt           string
@@ -69,13 +71,18 @@ type Chain struct {
 // PrepareChain renders the statements for the log called names.Table, beside which
 // stand its leases, positions and groups.
 func PrepareChain(names pgmigrate.Names) (*Chain, error) {
-	var back string
+	var back, due string
 	asItIs := func(sql string) (string, error) { return sql, nil }
-	if err := sqlfile.Load(files, asItIs, map[string]*string{"back": &back}); err != nil {
+	if err := sqlfile.Load(files, asItIs, map[string]*string{"back": &back, "due": &due}); err != nil {
 		return nil, err
 	}
 	c := &Chain{}
-	return c, sqlfile.Load(files, unlessBack(names, back), map[string]*string{
+	for probe, due := range map[*string]string{&c.probe: "NULL::bigint", &c.probeDue: due} {
+		if err := sqlfile.Load(files, with(names, "{due}", due), map[string]*string{"chain_probe": probe}); err != nil {
+			return nil, err
+		}
+	}
+	return c, sqlfile.Load(files, with(names, "{back}", back), map[string]*string{
 		"chain_group":        &c.group,
 		"chain_list":         &c.list,
 		"chain_begin_oldest": &c.beginOldest,
@@ -84,7 +91,6 @@ func PrepareChain(names pgmigrate.Names) (*Chain, error) {
 		"chain_mark":         &c.mark,
 		"chain_load":         &c.load,
 		"chain_all":          &c.all,
-		"chain_probe":        &c.probe,
 		"open":               &c.open,
 		"chain_next":         &c.next,
 		"chain_complete":     &c.complete,
@@ -109,12 +115,14 @@ type Group struct {
 	// Incarnation is that of the log that its position belongs to, 0 if
 	// it is not noted yet.
 	Incarnation int64
+	// Renamed is the name that the group has now, empty if it is this one.
+	Renamed string
 }
 
 // Group returns what is stored of a group.
 func (c *Chain) Group(ctx context.Context, db Querier, group string) (Group, error) {
 	var g Group
-	err := db.QueryRow(ctx, c.group, group).Scan(&g.Listed, &g.Slots, &g.Next, &g.Topics, &g.Incarnation, &g.Started)
+	err := db.QueryRow(ctx, c.group, group).Scan(&g.Listed, &g.Slots, &g.Next, &g.Topics, &g.Incarnation, &g.Started, &g.Renamed)
 	return g, err
 }
 
@@ -159,23 +167,45 @@ func scanChainWindow(row pgx.Row) (Window, error) {
 	return w, err
 }
 
-// Probe is Statements.Probe, and reports whether the number of slots of group is
-// being changed. It returns basis.ErrLogRestarted if the log is not that of facts any more. Rows
+// Beside is what a probe of a chain has seen beside the log.
+type Beside struct {
+	// Changing is set while the number of slots is being changed.
+	Changing bool
+	// Paused are the patterns of the topics that are paused.
+	Paused []string
+	// NoneHeld is set if nothing of the group is set aside.
+	NoneHeld bool
+	// Due is when the next delayed message is due, counted from the probe; nil if there is none, or it
+	// was not asked for.
+	Due *time.Duration
+}
+
+// Probe is Statements.Probe, and looks what is beside the log, at delayed messages if due is set. It
+// returns basis.ErrLogRestarted if the log is not that of facts any more. Rows
 // count as new although the sequence stands where it stood: it could have been set back.
-func (c *Chain) Probe(ctx context.Context, db Querier, facts Facts, group string, w Window) (p Probe, changing bool, err error) {
+func (c *Chain) Probe(ctx context.Context, db Querier, facts Facts, group string, w Window, due bool) (p Probe, b Beside, err error) {
+	sql := c.probe
+	if due {
+		sql = c.probeDue
+	}
 	var standby bool
 	var incarnation int64
 	var unseen *bool
-	err = db.QueryRow(ctx, c.probe, facts.Sequence, w.Target.Text, group, w.SourceFloor).
-		Scan(&p.Sequence, &p.Ended, &standby, &changing, &incarnation, &unseen)
+	var micros *int64
+	err = db.QueryRow(ctx, sql, facts.Sequence, w.Target.Text, group, w.SourceFloor).
+		Scan(&p.Sequence, &p.Ended, &standby, &b.Changing, &incarnation, &unseen, &b.Paused, &b.NoneHeld, &micros)
 	switch {
 	case err != nil:
-		return Probe{}, false, err
+		return Probe{}, Beside{}, err
 	case standby:
-		return Probe{}, false, ErrStandby
+		return Probe{}, Beside{}, ErrStandby
 	}
 	p.Unseen = unseen != nil && *unseen
-	return p, changing, cmp.Or(basis.Same(basis.ErrLogRestarted, sequenceFile, facts.Incarnation, incarnation), p.reaches(w))
+	if micros != nil {
+		in := time.Duration(*micros) * time.Microsecond
+		b.Due = &in
+	}
+	return p, b, cmp.Or(basis.Same(basis.ErrLogRestarted, sequenceFile, fileOf(facts.Incarnation), fileOf(incarnation)), p.reaches(w))
 }
 
 // Open finishes window w of l's slot and opens the next, for a chain of one slot. All of w

@@ -18,7 +18,8 @@ type Facts struct {
 	// SynchronousCommit is the session's setting.
 	SynchronousCommit string
 	// Incarnation tells the log from what it was before its numbers were restarted or
-	// its tables restored: the file of the sequence.
+	// its tables restored, and from that of another database of the cluster: the file of the
+	// sequence, and above its 32 bits the oid of the database.
 	Incarnation int64
 	// Last is the number that the log has given out last.
 	Last int64
@@ -68,8 +69,16 @@ func (f Facts) Continues(incarnation int64) error {
 	if incarnation == 0 {
 		return nil
 	}
-	return basis.Same(basis.ErrLogRestarted, sequenceFile, incarnation, f.Incarnation)
+	if database := uint32(incarnation >> 32); database != 0 { //nolint:gosec // the upper half
+		if err := basis.Same(basis.ErrOtherDatabase, "the oid of the database", database, uint32(f.Incarnation>>32)); err != nil { //nolint:gosec // so
+			return err
+		}
+	}
+	return basis.Same(basis.ErrLogRestarted, sequenceFile, fileOf(incarnation), fileOf(f.Incarnation))
 }
+
+// fileOf is the file of the sequence of an incarnation.
+func fileOf(incarnation int64) uint32 { return uint32(incarnation) } //nolint:gosec // the lower half
 
 // Holds checks that w, of a group whose position belongs to the log incarnation, fits this
 // server and its log. Nobody may have moved w since the facts were read.

@@ -87,7 +87,7 @@ type Statements struct {
 // and positions stand beside it.
 func Prepare(names pgmigrate.Names) (*Statements, error) {
 	s := &Statements{names: names}
-	return s, sqlfile.Load(files, unlessBack(names, "false"), map[string]*string{
+	return s, sqlfile.Load(files, with(names, "{back}", "false"), map[string]*string{
 		"load":     &s.load,
 		"start":    &s.start,
 		"probe":    &s.probe,
@@ -99,9 +99,9 @@ func Prepare(names pgmigrate.Names) (*Statements, error) {
 	})
 }
 
-// unlessBack renders statements that name {back}.
-func unlessBack(names pgmigrate.Names, back string) func(sql string) (string, error) {
+// with renders statements that another one is part of, under name.
+func with(names pgmigrate.Names, name, part string) func(sql string) (string, error) {
 	return func(sql string) (string, error) {
-		return names.Render(strings.ReplaceAll(sql, "{back}", back))
+		return names.Render(strings.ReplaceAll(sql, name, part))
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/internal/storable"
@@ -62,11 +64,28 @@ func (s *session) begin(ctx context.Context) error {
 	err := s.writing.Open(ctx, s.log.Store)
 	if err == nil {
 		err = s.writing.Use(ctx, func(conn *sql.Conn) (err error) {
-			s.owner, err = s.lock(ctx, conn)
-			return err
+			return s.log.within(ctx, conn, func(q sqlstore.Querier) error {
+				s.owner, err = s.lock(ctx, q)
+				return err
+			})
 		})
 	}
 	return err
+}
+
+// within runs a look that decides on a connection of a session: in a transaction, which
+// read/write splitters send to the primary (rule R14). On SQLite there is nothing to split, and a
+// transaction would wait for the writer.
+func (l *Log) within(ctx context.Context, conn *sql.Conn, look func(q sqlstore.Querier) error) error {
+	if l.Dialect.OneWriter {
+		return look(conn)
+	}
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	return look(tx)
 }
 
 // open takes the session's other connection.
@@ -80,7 +99,9 @@ func (s *session) open(ctx context.Context) error {
 	}
 	if err == nil && !s.log.Dialect.OneWriter {
 		err = s.writing.Use(ctx, func(conn *sql.Conn) error {
-			return conn.QueryRowContext(ctx, s.log.SQL["needs_fence"]).Scan(&s.fence)
+			return s.log.within(ctx, conn, func(q sqlstore.Querier) error {
+				return q.QueryRowContext(ctx, s.log.SQL["needs_fence"]).Scan(&s.fence, &s.server)
+			})
 		})
 	}
 	return err
@@ -140,6 +161,9 @@ func (l *Log) begin(ctx context.Context, r Reader) error {
 		if _, err := l.Life(ctx, q); err != nil {
 			return err // the floor is of another log
 		}
+		if err := l.renamed(ctx, q, r.Group); err != nil {
+			return err
+		}
 		at, err = r.Begin(ctx, q)
 		return err
 	})
@@ -148,9 +172,20 @@ func (l *Log) begin(ctx context.Context, r Reader) error {
 	}
 	none := []byte{}
 	return l.Change(ctx, func(tx *sql.Tx) error {
-		_, err := l.Exec(ctx, tx, "group_new", []byte(r.Group), none, at.Last, []byte(EncodeGaps(at.Gaps)), none, none, at.Last)
+		_, err := l.Exec(ctx, tx, "group_new", []byte(r.Group), none, at.Last, []byte(EncodeGaps(at.Gaps)), none, none, none, at.Last)
 		return err
 	})
+}
+
+// renamed refuses a new group if it goes on under another name.
+func (l *Log) renamed(ctx context.Context, q sqlstore.Querier, group string) error {
+	groups, err := l.Groups(ctx, q)
+	for _, g := range groups {
+		if err == nil && slices.Contains(g.Former, group) {
+			err = basis.Renamed(group, g.Name)
+		}
+	}
+	return err
 }
 
 // take is a compare-and-set on the lease that has ended, or that of a holder which has died as
@@ -174,7 +209,7 @@ func (l *Log) take(
 		if g, err = l.Group(ctx, tx, "group", r.Group); err != nil {
 			return err
 		}
-		now, err := l.state(ctx, tx, g.At.Last)
+		now, err := l.state(ctx, tx, "", g.At.Last)
 		if err != nil {
 			return err
 		}

@@ -18,15 +18,17 @@ type GroupState struct {
 	Created time.Time
 	// Began is the number behind which the group has begun to read.
 	Began int64
+	// Former are the names that it had before.
+	Former []string
 }
 
 // Groups returns all groups, by name.
 func (l *Log) Groups(ctx context.Context, q sqlstore.Querier) (all []GroupState, err error) {
 	err = sqlstore.Each(ctx, q, func(scan sqlstore.Scanner) error {
 		var g GroupState
-		var name, owner, gaps, topics, paused []byte
+		var name, owner, gaps, topics, paused, former []byte
 		var left, now, last, lag, created int64
-		if err := scan(&name, &owner, &g.Epoch, &left, &now, &last, &gaps, &topics, &paused, &lag, &created, &g.Began); err != nil {
+		if err := scan(&name, &owner, &g.Epoch, &left, &now, &last, &gaps, &topics, &paused, &lag, &created, &g.Began, &former); err != nil {
 			return err
 		}
 		g.Name, g.Owner, g.Left, g.Now = string(name), string(owner), time.Duration(left)*time.Microsecond, sqlstore.Time(now)
@@ -38,7 +40,10 @@ func (l *Log) Groups(ctx context.Context, q sqlstore.Querier) (all []GroupState,
 		if g.Topics, err = ParseTexts(topics); err != nil {
 			return err
 		}
-		g.Paused, err = ParseTexts(paused)
+		if g.Paused, err = ParseTexts(paused); err != nil {
+			return err
+		}
+		g.Former, err = ParseTexts(former)
 		all = append(all, g)
 		return err
 	}, l.SQL["groups"])

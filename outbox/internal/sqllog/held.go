@@ -18,11 +18,13 @@ var _ driver.Holder = (*session)(nil)
 // lookHeld runs work on the records that the group has set aside, if the lease is ours.
 func (s *session) lookHeld(ctx context.Context, work func(r heldqueue.Reader) error) error {
 	return s.reading.Use(ctx, func(conn *sql.Conn) error {
-		tx, err := s.log.lead(ctx, conn, "group", s)
-		if err != nil {
-			return s.log.Describe(err)
-		}
-		return s.log.Describe(work(tx))
+		return s.log.Describe(s.log.within(ctx, conn, func(q sqlstore.Querier) error {
+			held, err := s.log.lead(ctx, q, "group", s)
+			if err != nil {
+				return err
+			}
+			return work(held)
+		}))
 	})
 }
 

@@ -21,18 +21,20 @@ const markNumber = -1
 // state is what is stored of the log, of one moment.
 type state struct {
 	mark, life  string
+	place, here string // the database in which the log was named, and that of the session
 	floor, last int64
 	id          []byte // of the row with a number; empty if its message was erased
 	found       bool   // the row is there
 }
 
-func (l *Log) state(ctx context.Context, q sqlstore.Querier, n int64) (s state, err error) {
-	var mark, life []byte
-	err = q.QueryRowContext(ctx, l.SQL["life"], markNumber, n, n).Scan(&mark, &life, &s.floor, &s.id, &s.found, &s.last)
+// state fails if another server than server answers; an empty server is not compared.
+func (l *Log) state(ctx context.Context, q sqlstore.Querier, server string, n int64) (s state, err error) {
+	var mark, life, place, here []byte
+	err = q.QueryRowContext(ctx, l.SQL["life"], markNumber, n, n, server).Scan(&mark, &life, &s.floor, &place, &here, &s.id, &s.found, &s.last)
 	if sqlstore.IsNoRows(err) {
 		err = ErrNoMeta
 	}
-	s.mark, s.life = string(mark), string(life)
+	s.mark, s.life, s.place, s.here = string(mark), string(life), string(place), string(here)
 	return s, err
 }
 
@@ -43,6 +45,7 @@ func (s *state) check(life string, at Position) error {
 		return basis.Refuse(basis.ErrLogRestarted, "the row that names its life is missing")
 	}
 	return cmp.Or(
+		basis.Same(basis.ErrOtherDatabase, "the database", s.place, s.here),
 		basis.Same(basis.ErrLogRestarted, "the life of the log", s.life, s.mark),
 		basis.Same(basis.ErrLogRestarted, "the life of the log", life, s.life),
 		basis.Reached(basis.ErrWentBack, "number", at.Last, max(s.last, s.floor)),
@@ -51,7 +54,7 @@ func (s *state) check(life string, at Position) error {
 
 // Life returns the name of the log's life. It refuses a log that has begun anew.
 func (l *Log) Life(ctx context.Context, q sqlstore.Querier) (string, error) {
-	s, err := l.state(ctx, q, 0)
+	s, err := l.state(ctx, q, "", 0)
 	if err == nil {
 		err = s.check(s.life, Position{})
 	}
@@ -60,7 +63,7 @@ func (l *Log) Life(ctx context.Context, q sqlstore.Querier) (string, error) {
 
 // CheckPosition refuses a position that is not of the log's life, or ahead of it.
 func (l *Log) CheckPosition(ctx context.Context, q sqlstore.Querier, at Position) error {
-	s, err := l.state(ctx, q, 0)
+	s, err := l.state(ctx, q, "", 0)
 	if err == nil {
 		err = s.check(s.life, at)
 	}
@@ -81,7 +84,7 @@ func (s *state) isAnother(at place) bool {
 // that was put back has the same name: the row that was read last is another one then, if
 // its number was given out again.
 func (s *session) checkLife(ctx context.Context, q sqlstore.Querier, at place) error {
-	now, err := s.log.state(ctx, q, at.Last)
+	now, err := s.log.state(ctx, q, s.server, at.Last)
 	if err == nil {
 		err = now.check(s.life, at.Position)
 	}
@@ -94,7 +97,7 @@ func (s *session) checkLife(ctx context.Context, q sqlstore.Querier, at place) e
 // NewLife gives the log a name that it has not had, and lets the floor begin anew if the
 // numbers have. The caller holds the lock of the floor. It returns the floor.
 func (l *Log) NewLife(ctx context.Context, q sqlstore.Querier, name string) (floor int64, err error) {
-	s, err := l.state(ctx, q, 0)
+	s, err := l.state(ctx, q, "", 0)
 	if err != nil {
 		return 0, err
 	}

@@ -42,20 +42,20 @@ func mark(owner string) string {
 }
 
 // lock lets others see that s lives, and returns the owner to claim as: marked, if that is of use.
-func (s *session) lock(ctx context.Context, conn *sql.Conn) (owner string, err error) {
+func (s *session) lock(ctx context.Context, q sqlstore.Querier) (owner string, err error) {
 	l, owner := s.log, s.owner
 	if l.Dialect.OneWriter {
-		if s.file, err = l.lockFile(ctx, conn, s.reader.Group); s.file != nil {
+		if s.file, err = l.lockFile(ctx, q, s.reader.Group); s.file != nil {
 			owner = mark(owner)
 		}
 		return owner, err
 	}
 	var shared, locked sql.NullBool
-	if err := conn.QueryRowContext(ctx, l.SQL["locks_are_shared"]).Scan(&shared); err != nil || !shared.Bool {
+	if err := q.QueryRowContext(ctx, l.SQL["locks_are_shared"]).Scan(&shared); err != nil || !shared.Bool {
 		return owner, err
 	}
 	marked := mark(owner)
-	err = conn.QueryRowContext(ctx, l.SQL["lock"], lockOf(marked)).Scan(&locked)
+	err = q.QueryRowContext(ctx, l.SQL["lock"], lockOf(marked)).Scan(&locked)
 	if err != nil || !locked.Bool {
 		return owner, err
 	}

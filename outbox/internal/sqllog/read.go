@@ -32,12 +32,15 @@ type RawPage struct {
 // number, and a commit is visible before its locks are released. They are either new as
 // well, and visible to the same statement; or missing, and visible to the one behind it.
 // In the other order they could commit between the two, and be read behind their follower.
-func (l *Log) readPage(ctx context.Context, q sqlstore.Querier, at Position, limit int) (RawPage, error) {
-	fresh, err := l.ReadRows(ctx, q, limit, l.SQL["page_new"], at.Last, limit)
+//
+// Both must run on one server: of one that lags, the second would not see them. A statement that
+// another server than server answers fails; an empty server is not compared.
+func (l *Log) readPage(ctx context.Context, q sqlstore.Querier, server string, at Position, limit int) (RawPage, error) {
+	fresh, err := l.ReadRows(ctx, q, limit, l.SQL["page_new"], server, at.Last, limit)
 	if err != nil || len(at.Gaps) == 0 {
 		return fresh, err
 	}
-	late, err := l.readMissing(ctx, q, at.Gaps, limit)
+	late, err := l.readMissing(ctx, q, server, at.Gaps, limit)
 	if err != nil {
 		return RawPage{}, err
 	}
@@ -52,17 +55,19 @@ func (l *Log) readPage(ctx context.Context, q sqlstore.Querier, at Position, lim
 // readMissing reads rows in gaps. A transaction that is missing in one part of them has
 // committed before any row of its key above it was numbered, so that the parts need not
 // be read at one moment.
-func (l *Log) readMissing(ctx context.Context, q sqlstore.Querier, gaps []Span, limit int) (page RawPage, err error) {
+func (l *Log) readMissing(ctx context.Context, q sqlstore.Querier, server string, gaps []Span, limit int) (page RawPage, err error) {
 	if crowded(gaps) {
-		if gaps, err = l.appeared(ctx, q, gaps); err != nil {
+		if gaps, err = l.appeared(ctx, q, server, gaps); err != nil {
 			return RawPage{}, err
 		}
 	}
 	for len(gaps) > 0 && !page.Full && len(page.Records) < limit {
 		part := gaps[:min(len(gaps), MaxSpans)]
 		gaps = gaps[len(part):]
-		where, args := Within(part)
-		found, err := l.ReadRows(ctx, q, limit-len(page.Records), l.SQL.With("page_missing", where), append(args, limit-len(page.Records))...)
+		where, spans := Within(part)
+		room := limit - len(page.Records)
+		args := slices.Concat([]any{server}, spans, []any{room})
+		found, err := l.ReadRows(ctx, q, room, l.SQL.With("page_missing", where), args...)
 		if err != nil {
 			return RawPage{}, err
 		}
@@ -89,10 +94,10 @@ func crowded(gaps []Span) bool {
 
 // appeared returns those of the numbers in gaps that are there now, by a scan of the numbers
 // between the first and the last.
-func (l *Log) appeared(ctx context.Context, q sqlstore.Querier, gaps []Span) (found []Span, err error) {
+func (l *Log) appeared(ctx context.Context, q sqlstore.Querier, server string, gaps []Span) (found []Span, err error) {
 	after, end := gaps[0].From-1, gaps[len(gaps)-1].To
 	for full := true; full; {
-		numbers, err := sqlstore.Column[int64](ctx, q, l.SQL["numbers_new"], after, end, numbersPage)
+		numbers, err := sqlstore.Column[int64](ctx, q, l.SQL["numbers_new"], server, after, end, numbersPage)
 		if err != nil {
 			return nil, err
 		}

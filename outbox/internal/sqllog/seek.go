@@ -32,7 +32,7 @@ func (l *Log) Committed(ctx context.Context, q sqlstore.Querier, end int64, err 
 		}
 	}
 	for full := true; full; {
-		fresh, err := sqlstore.Column[int64](ctx, q, l.SQL["numbers_new"], at.Last, end, numbersPage)
+		fresh, err := sqlstore.Column[int64](ctx, q, l.SQL["numbers_new"], "", at.Last, end, numbersPage)
 		if err != nil {
 			return Position{}, err
 		}

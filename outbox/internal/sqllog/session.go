@@ -22,6 +22,7 @@ type session struct {
 	owner  string
 	epoch  int64
 	life   string // of the log that the position belongs to
+	server string // that the session began on; "" on SQLite
 	fence  bool   // what is read must be made durable first
 
 	reading, writing sqlstore.Conn
@@ -114,10 +115,10 @@ func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 
 func (s *session) readRaw(ctx context.Context, at place, limit int) (raw RawPage, err error) {
 	err = s.reading.Use(ctx, func(conn *sql.Conn) error {
-		if raw, err = s.log.readPage(ctx, conn, at.Position, limit); err != nil {
-			return fmt.Errorf("leat: page after record %d: %w", at.Last, err)
+		if raw, err = s.log.readPage(ctx, conn, s.server, at.Position, limit); err != nil {
+			return fmt.Errorf("leat: page after record %d: %w", at.Last, sqlstore.Answered(err))
 		}
-		return s.checkLife(ctx, conn, at)
+		return sqlstore.Answered(s.checkLife(ctx, conn, at))
 	})
 	return raw, err
 }

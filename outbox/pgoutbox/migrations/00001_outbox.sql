@@ -88,10 +88,13 @@ CREATE TABLE @{_groups} (
     -- A group whose oldest message waits for longer than this no longer holds
     -- history back; NULL: it always does.
     max_lag     interval,
+    -- Names that the group had before: nobody begins a group of that name by mistake.
+    former      text[]      NOT NULL DEFAULT '{}',
     created_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- The log that the group's positions belong to: the file of its sequence, which
     -- TRUNCATE … RESTART IDENTITY, ALTER SEQUENCE and a restored dump replace, and
-    -- nothing else does in the life of a cluster. NULL: not noted yet.
+    -- nothing else does in the life of a cluster; above its 32 bits the oid of the database.
+    -- NULL: not noted yet.
     incarnation bigint,
     -- Patterns of the topics that an operator has paused; NULL: none. * is all of the group.
     paused      text[],
@@ -271,7 +274,9 @@ LANGUAGE sql STABLE
 RETURN CASE
     WHEN system_identifier <> (pg_control_system()).system_identifier
     THEN 'the stored position belongs to another database cluster'
-    WHEN incarnation <> pg_relation_filenode(pg_get_serial_sequence(@{text:}, 'seq')::regclass)
+    WHEN (incarnation >> 32) & 4294967295 NOT IN (0, (SELECT d.oid::bigint FROM pg_database d WHERE d.datname = current_database()))
+    THEN 'the stored position belongs to another database of the server'
+    WHEN incarnation & 4294967295 <> pg_relation_filenode(pg_get_serial_sequence(@{text:}, 'seq')::regclass)::bigint
     THEN 'the log was truncated, restored or replaced since the position was stored, so that its numbers begin anew'
     WHEN has_sequence_privilege(pg_get_serial_sequence(@{text:}, 'seq'), 'USAGE, SELECT')
      AND source_floor > coalesce(pg_sequence_last_value(pg_get_serial_sequence(@{text:}, 'seq')::regclass), 0)
@@ -347,6 +352,8 @@ WHERE p.slot BETWEEN (SELECT 0) AND (SELECT 63)
 --   late    of transactions under way in T, or above the next window's floor, which
 --           no window holds yet although their numbers were passed
 -- While there is a problem, which relays refuse, all that the log holds is ahead.
+-- What is set aside is no longer pending: held and held_lag are of the first thousand of the
+-- whole group, in each of its rows.
 CREATE VIEW @{_status} AS
 SELECT l.relay_group, l.slot, l.owner, l.epoch,
        CASE WHEN clock_timestamp() BETWEEN l.lease_from AND l.lease_until THEN l.lease_until - clock_timestamp() END AS lease_left,
@@ -364,7 +371,8 @@ SELECT l.relay_group, l.slot, l.owner, l.epoch,
                  WHERE r.upto > greatest(p.last, p.floor)) / coalesce(g.slots, 1)) END AS pending,
        least(ahead.oldest, early.oldest, late.oldest) AS oldest_pending,
        clock_timestamp() - least(ahead.oldest, early.oldest, late.oldest) AS lag,
-       coalesce(g.slots, 1) AS slots, g.next_slots, g.topics, p.problem
+       coalesce(g.slots, 1) AS slots, g.next_slots, g.topics, p.problem,
+       aside.n AS held, clock_timestamp() - aside.oldest AS held_lag
 FROM @{_leases} l
 LEFT JOIN @{_groups} g ON g.relay_group = l.relay_group
 LEFT JOIN LATERAL (SELECT * FROM @{_standing} p
@@ -406,6 +414,9 @@ LEFT JOIN LATERAL (
              AND CASE WHEN pg_visible_in_snapshot(o.xid, p.target) THEN false
                       WHEN o.shard % coalesce(g.slots, 1) = l.slot THEN f.wanted IS NULL OR o.topic LIKE ANY (f.wanted) END
            ORDER BY o.seq LIMIT 1000)) r) late ON true
+LEFT JOIN LATERAL (
+    SELECT count(*) AS n, min(h.created_at) AS oldest
+    FROM (SELECT h.created_at FROM @{_held} h WHERE h.relay_group = l.relay_group ORDER BY h.seq LIMIT 1000) h) aside ON true
 WHERE l.slot < coalesce(g.slots, 1) AND NOT starts_with(l.relay_group, '_')
   AND l.slot BETWEEN (SELECT 0) AND (SELECT 63)
   AND l.epoch BETWEEN (SELECT 0) AND (SELECT 9223372036854775807);

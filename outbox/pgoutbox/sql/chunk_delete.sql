@@ -1,8 +1,8 @@
--- Deletes of the rows above $1 and up to $6, at most $2 of them, those that may go: see
--- chunk_look. $5: a snapshot that the archive has seen, or NULL.
+-- Deletes of the rows above $1 and up to $7, at most $2 of them, those that may go: see
+-- chunk_look. $6: a snapshot that the archive has seen, or NULL.
 , c AS MATERIALIZED (
-    SELECT o.seq, o.xid, o.shard, o.created_at FROM {range} o WHERE o.seq > $1 AND o.seq <= $6 ORDER BY o.seq LIMIT $2
+    SELECT o.seq, o.xid, o.shard, o.created_at FROM {range} o WHERE o.seq > $1 AND o.seq <= $7 ORDER BY o.seq LIMIT $2
 )
 DELETE FROM {range} o
 USING c
-WHERE o.seq = c.seq AND ($5::pg_snapshot IS NULL OR pg_visible_in_snapshot(c.xid, $5::pg_snapshot)) AND {may go}
+WHERE o.seq = c.seq AND ($6::pg_snapshot IS NULL OR pg_visible_in_snapshot(c.xid, $6::pg_snapshot)) AND {may go}

@@ -1,5 +1,5 @@
 -- part of other statements
-c.created_at <= statement_timestamp() - $3::bigint::float8 * interval '1 microsecond'
+c.created_at <= statement_timestamp() - $3::bigint::float8 * interval '1 microsecond' AND c.seq <= $5::bigint
   AND EXISTS (SELECT FROM newest)
   AND NOT EXISTS (
       SELECT FROM newest n

@@ -52,7 +52,7 @@ func (b *builder) outbox(o *settings.Outbox) {
 		}
 	}
 	for i := range o.Relays {
-		b.relay(&o.Relays[i], name, store, observed)
+		b.relay(&o.Relays[i], o.Expect, name, store, observed)
 	}
 	if o.Maintenance != nil {
 		b.maintenance(o, name, store, observed)

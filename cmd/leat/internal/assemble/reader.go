@@ -109,7 +109,7 @@ var configError = regexp.MustCompile(`(?s)^(?:.*?leat: invalid configuration: )(
 // refused notes that the library refuses what a section says. If the error is about a field
 // of the section, it is told with the field's line and name.
 func (r *reader) refused(at settings.Place, section any, err error) {
-	text := settings.Redact(err.Error())
+	text := settings.InFile(settings.Redact(err.Error()))
 	match := configError.FindStringSubmatch(text)
 	if match == nil {
 		r.findings = append(r.findings, settings.Finding{Line: at.Line, Text: at.Path + ": " + text})

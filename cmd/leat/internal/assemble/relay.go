@@ -13,12 +13,13 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/middleware/metrics"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
 // relay makes a relay of an outbox.
-func (b *builder) relay(r *settings.Relay, name string, store open.Relayed, observed *metrics.Outbox) {
+func (b *builder) relay(r *settings.Relay, expect *settings.Expect, name string, store open.Relayed, observed *metrics.Outbox) {
 	group := groupOf(r)
 	if slices.ContainsFunc(b.made.Config.Relays, func(other daemon.Relay) bool { return other.Outbox == name && other.Group == group }) {
 		b.missing(r.At, "group", fmt.Sprintf("another relay of outbox %q has group %q: one process needs one relay a group, whatever its slots", name, group))
@@ -26,6 +27,9 @@ func (b *builder) relay(r *settings.Relay, name string, store open.Relayed, obse
 	}
 	var observer *metrics.Relay
 	cfg := b.relayConfig(r)
+	if expect != nil {
+		cfg.Expect = driver.Place{Host: expect.Host.Value, Database: expect.Database.Value, Instance: expect.Instance.Value}
+	}
 	if observed != nil {
 		var err error
 		if observer, err = observed.Relay(group); err != nil {

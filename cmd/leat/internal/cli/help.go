@@ -71,12 +71,16 @@ trace 0190c6e2-7c1d-7e8e-9a44-5d2f0c7b1e90
 trace order-7-placed --since 24h
 doctor --strict
 doctor --only 'outbox.*'
+prove
+prove --only 'locks.*' --output json
+prove --workload 5m
 groups list
 groups show default
 groups pause default --topic 'mails*' --reason 'INC-42'
 groups resume default --reason 'INC-42 is over'
 groups set-max-lag audit 168h --reason 'the archive may miss some'
 groups set-topics audit --topic 'orders*' --reason 'mails are sent by another group' --dry-run
+groups rename audit archive --reason 'it archives' --dry-run
 groups remove audit --reason 'nobody reads it' --dry-run
 parked list --topic 'orders*'
 parked keys
@@ -105,7 +109,7 @@ migrate up
 migrate status
 migrate sql --for mysql
 replay --from 2h --topic orders --brokers k1:9092 --reason 'lost at the consumer' --dry-run
-rebase --group default --start now --reason 'restored' --dry-run
+rebase --group default --start unsettled --reason 'restored' --dry-run
 adopt take outbox_events --dry-run
 adopt release outbox_events --dry-run
 debezium to-leat --connector connector.json --reason 'move' --dry-run

@@ -50,7 +50,7 @@ func (p *Postgres) Checks(e Examination) ([]doctor.Check, error) {
 	var err error
 	x.sql, err = sqlfile.LoadAll(
 		statements, func(sql string) (string, error) { return render.Replace(sql), nil },
-		"settings", "connections", "sequence", "last_value", "transactions", "prepared", "replication_slots",
+		"settings", "connections", "sequence", "sequences", "last_value", "transactions", "prepared", "replication_slots",
 		"server_facts", "in_hot_standby", "shape", "age", "autovacuum", "dead_rows", "never_analyzed", "rights",
 	)
 	return slices.Concat(x.serverChecks(), []doctor.Check{
@@ -91,11 +91,19 @@ func findings(ctx context.Context, p *Postgres, sql string, args []any, finding 
 func (x examination) durability(ctx context.Context) ([]doctor.Finding, error) {
 	return findings(ctx, x.Postgres, x.sql["settings"], nil, func(row pgx.CollectableRow) (doctor.Finding, error) {
 		var name, setting, whose string
-		err := row.Scan(&name, &setting, &whose)
-		return doctor.Finding{
+		var elsewhere bool
+		err := row.Scan(&name, &setting, &whose, &elsewhere)
+		f := doctor.Finding{
 			Verdict: doctor.Fail, Text: fmt.Sprintf("%s is %s, %s", name, setting, whose),
 			Advice: "switch it on: a crash of the server loses or breaks what was committed",
-		}, err
+		}
+		switch {
+		case elsewhere:
+			f = doctor.Finding{Verdict: doctor.OK, Text: f.Text + "; leat.durable_storage says that the storage keeps commits by other means"}
+		case name != "synchronous_commit":
+			f.Advice += ". If the service keeps commits by other means, as Neon does, say so in the address of this command: options=-c%20leat.durable_storage%3Don"
+		}
+		return f, err
 	})
 }
 

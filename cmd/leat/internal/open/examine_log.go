@@ -79,13 +79,52 @@ func (x examination) sequenceValue(ctx context.Context) ([]doctor.Finding, error
 		return []doctor.Finding{{
 			Verdict: doctor.Unknown, Text: "permission denied: this role does not see where the sequence is", Advice: "GRANT SELECT ON SEQUENCE " + *name + " to it",
 		}}, nil
-	case last >= newest:
+	}
+	var texts, settings []string
+	if last < newest {
+		texts = append(texts, fmt.Sprintf("the sequence is at %d, behind the log's newest number %d", last, newest))
+		settings = append(settings, setForward(*name, newest))
+	}
+	others, err := x.numbered(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range others {
+		var highest int64
+		if err := x.Pool.QueryRow(ctx, "SELECT coalesce(max("+n.column+"), 0) FROM "+n.table).Scan(&highest); err != nil {
+			return nil, err
+		}
+		if n.last < highest {
+			texts = append(texts, fmt.Sprintf("%s is at %d, behind number %d in %s", n.sequence, n.last, highest, n.table))
+			settings = append(settings, setForward(n.sequence, highest))
+		}
+	}
+	if len(texts) == 0 {
 		return nil, nil
 	}
-	return []doctor.Finding{{
-		Verdict: doctor.Fail, Text: fmt.Sprintf("the sequence is at %d, behind the log's newest number %d", last, newest),
-		Advice: fmt.Sprintf("SELECT setval('%s', greatest(%d, last_value)) FROM %s", strings.ReplaceAll(*name, "'", "''"), newest, *name),
-	}}, nil
+	return []doctor.Finding{{Verdict: doctor.Fail, Text: strings.Join(texts, "; "), Advice: "SELECT " + strings.Join(settings, ", ")}}, nil
+}
+
+// setForward is SQL that sets a sequence to at least a number.
+func setForward(sequence string, to int64) string {
+	return fmt.Sprintf("setval('%s', greatest(%d, (SELECT last_value FROM %s)))", strings.ReplaceAll(sequence, "'", "''"), to, sequence)
+}
+
+// numbered is a column whose values a sequence gives out.
+type numbered struct {
+	table, column, sequence string
+	last                    int64
+}
+
+// numbered returns those beside the log.
+func (x examination) numbered(ctx context.Context) ([]numbered, error) {
+	rows, err := x.Pool.Query(ctx, x.sql["sequences"], x.target.Schema, x.prefixes())
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (n numbered, err error) {
+		return n, row.Scan(&n.table, &n.column, &n.sequence, &n.last)
+	})
 }
 
 // openTransactions says unknown to a role that cannot see those of others, whatever it

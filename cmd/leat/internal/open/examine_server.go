@@ -17,19 +17,23 @@ import (
 type serverFacts struct {
 	number   int // as 150004
 	version  string
+	says     string // what version() returns, as it is
 	standby  bool
 	encoding string
 }
 
 func (x examination) facts(ctx context.Context) (f serverFacts, err error) {
-	err = x.Pool.QueryRow(ctx, x.sql["server_facts"]).Scan(&f.number, &f.version, &f.standby, &f.encoding)
+	err = x.Pool.QueryRow(ctx, x.sql["server_facts"]).Scan(&f.number, &f.version, &f.says, &f.standby, &f.encoding)
 	return f, err
 }
 
 func (x examination) version(ctx context.Context) ([]doctor.Finding, error) {
 	f, err := x.facts(ctx)
-	if err != nil || doctor.Supported(f.number) {
+	if err != nil {
 		return nil, err
+	}
+	if doctor.Supported(f.number) {
+		return []doctor.Finding{{Verdict: doctor.OK, Text: f.says}}, nil
 	}
 	return []doctor.Finding{{Verdict: doctor.Fail, Text: "PostgreSQL " + f.version + " is older than 14", Advice: "upgrade it"}}, nil
 }

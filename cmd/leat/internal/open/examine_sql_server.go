@@ -55,13 +55,19 @@ func (v variables) number(name string) int64 {
 	return n
 }
 
+// numbers does not advise to change what a cluster of several writers has set for its members: they
+// would then give out the same numbers.
 func numbers(v variables) []doctor.Finding {
 	if v["auto_increment_increment"] == "1" {
 		return nil
 	}
+	advice := "SET GLOBAL auto_increment_increment = 1, and in the server's configuration; let one server be written"
+	if len(cluster(v)) > 0 {
+		advice = "the cluster has set it so that its members give out different numbers: leave it, and see server.cluster"
+	}
 	return []doctor.Finding{{
 		Verdict: doctor.Fail, Text: "auto_increment_increment is " + v["auto_increment_increment"] + ": most numbers of the log would be missing, and relays refuse it",
-		Advice: "SET GLOBAL auto_increment_increment = 1, and in the server's configuration; let one server be written",
+		Advice: advice,
 	}}
 }
 
@@ -105,14 +111,28 @@ func binlog(v variables) []doctor.Finding {
 	}}
 }
 
-func galera(v variables) []doctor.Finding {
-	if v["wsrep_on"] != "ON" {
-		return nil
+// cluster finds the clusters of several servers that are written, which relays and inboxes refuse.
+func cluster(v variables) (all []doctor.Finding) {
+	if value := v["wsrep_on"]; value == "ON" || value == "1" {
+		all = append(all, doctor.Finding{
+			Verdict: doctor.Fail, Text: "wsrep_on is " + value + ", " + sqlstore.NotGalera,
+			Advice: "keep the outbox and the inbox, with the tables that their transactions write, on a server of its own",
+		})
 	}
-	return []doctor.Finding{{
-		Verdict: doctor.Warn, Text: "the server is a node of Galera, on which leat has not been tried",
-		Advice: "let all services and relays write one node, and see server.numbers",
-	}}
+	if value := v["group_replication_single_primary_mode"]; value == "OFF" || value == "0" {
+		all = append(all, doctor.Finding{
+			Verdict: doctor.Fail, Text: "group_replication_single_primary_mode is " + value + ", " + sqlstore.OnePrimary,
+			Advice: "SELECT group_replication_switch_to_single_primary_mode(), and name the primary",
+		})
+	}
+	return all
+}
+
+// version shows what the server says it is. Whether it does is what store.setup tries.
+func (x sqlExamination) version(ctx context.Context) ([]doctor.Finding, error) {
+	var version, comment string
+	err := x.db.QueryRowContext(ctx, "SELECT version(), @@version_comment").Scan(&version, &comment)
+	return []doctor.Finding{{Verdict: doctor.OK, Text: version + " " + comment}}, err
 }
 
 // replica is unknown on MySQL to a user without the privilege REPLICATION CLIENT.

@@ -124,17 +124,20 @@ type Replayer interface {
 type RebaseRequest struct {
 	admin.By
 	Group string
-	// KeepPosition keeps the position. Else the group starts over: at the oldest
-	// message if Oldest is set, at At, or now.
-	KeepPosition, Oldest bool
-	At                   time.Time
+	// KeepPosition keeps the position. Else the group starts over: at the first message that
+	// it has not settled if Unsettled is set, at the oldest if Oldest is, at At, or now.
+	KeepPosition, Unsettled, Oldest bool
+	At                              time.Time
+	// LeaveOut is how many messages that are not settled may be left out.
+	LeaveOut int64
 }
 
 // RebasePlan is what a rebase would do: messages that the group would send from then on,
 // how many of those it has settled before, those that it has not settled and would never
-// send, and those of any topic that are changed to be seen.
+// send, those about which what is stored contradicts itself, and those of any topic that are
+// changed to be seen.
 type RebasePlan struct {
-	Sends, Repeats, LeavesOut, Adopts int64
+	Sends, Repeats, LeavesOut, Guesses, Adopts int64
 }
 
 // Rebaser is a Database whose relay groups can be brought into a new cluster.

@@ -156,7 +156,9 @@ func (p *Postgres) PlanRebase(ctx context.Context, r RebaseRequest) (RebasePlan,
 		return RebasePlan{}, err
 	}
 	plan, err := ob.PlanRebase(ctx, r.request())
-	return RebasePlan{Sends: plan.Sends, Repeats: plan.Repeats, LeavesOut: plan.LeavesOut, Adopts: plan.Adopts}, err
+	return RebasePlan{
+		Sends: plan.Sends, Repeats: plan.Repeats, LeavesOut: plan.LeavesOut, Guesses: plan.Guesses, Adopts: plan.Adopts,
+	}, err
 }
 
 // Rebase brings a group into the database as it is now.
@@ -169,9 +171,11 @@ func (p *Postgres) Rebase(ctx context.Context, r RebaseRequest) error {
 }
 
 func (r RebaseRequest) request() pgoutbox.RebaseRequest {
-	request := pgoutbox.RebaseRequest{Group: r.Group, KeepPosition: r.KeepPosition, Actor: r.Actor, Reason: r.Reason}
+	request := pgoutbox.RebaseRequest{
+		Group: r.Group, KeepPosition: r.KeepPosition, Unsettled: r.Unsettled, LeaveOut: r.LeaveOut, Actor: r.Actor, Reason: r.Reason,
+	}
 	switch {
-	case r.KeepPosition:
+	case r.KeepPosition, r.Unsettled:
 	case r.Oldest:
 		request.Start.Oldest = true
 	case r.At.IsZero():

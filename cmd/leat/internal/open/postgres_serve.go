@@ -54,8 +54,8 @@ const forwarderTable = "the table of a forwarder"
 func (r *pgRelayed) forwarder(s SourceRequest) (driver.Source, error) {
 	err := refuse(
 		forwarderTable,
-		unable{"Slots", s.Slots, s.Slots > 1}, unable{"Topics", s.Topics, len(s.Topics) > 0},
-		unable{"Start", s.Start, s.Start != "" || !s.At.IsZero()}, unable{"Tail", true, s.Tail != nil}, unable{"ExactlyOnce", true, s.SyncPositions},
+		unable{"slots", s.Slots, s.Slots > 1}, unable{"topics", s.Topics, len(s.Topics) > 0},
+		unable{"start", s.Start, s.Start != "" || !s.At.IsZero()}, unable{"tail", true, s.Tail != nil}, unable{"exactly_once", true, s.SyncPositions},
 	)
 	if err != nil {
 		return nil, err

@@ -36,8 +36,8 @@ func (r *sqlRelayed) Admin() admin.Outbox { return r.own.Admin() }
 func (r *sqlRelayed) Source(s SourceRequest) (driver.Source, error) {
 	err := refuse(
 		r.of.Product(),
-		unable{"Slots", s.Slots, s.Slots > 1}, unable{"NoListen", true, s.NoListen}, unable{"Tail", true, s.Tail != nil},
-		unable{"ExactlyOnce", true, s.SyncPositions},
+		unable{"slots", s.Slots, s.Slots > 1}, unable{"no_listen", true, s.NoListen}, unable{"tail", true, s.Tail != nil},
+		unable{"exactly_once", true, s.SyncPositions},
 	)
 	if err != nil {
 		return nil, err
@@ -49,8 +49,8 @@ func (r *sqlRelayed) Source(s SourceRequest) (driver.Source, error) {
 func (r *sqlRelayed) Maintenance(u Upkeep) (Runner, error) {
 	err := refuse(
 		r.of.Product(),
-		unable{"Lease", u.Lease, u.Lease != 0}, unable{"MaxBytes", u.MaxBytes, u.MaxBytes != 0}, unable{"PartitionSize", u.PartitionSize, u.PartitionSize != 0},
-		unable{"Ahead", u.Ahead, u.Ahead != 0}, unable{"NoDDL", true, u.NoDDL}, unable{"Archive", "a directory", u.Archive != nil},
+		unable{"lease", u.Lease, u.Lease != 0}, unable{"max_bytes", u.MaxBytes, u.MaxBytes != 0}, unable{"partition_size", u.PartitionSize, u.PartitionSize != 0},
+		unable{"ahead", u.Ahead, u.Ahead != 0}, unable{"no_ddl", true, u.NoDDL}, unable{"archive", "a directory", u.Archive != nil},
 	)
 	if err != nil {
 		return nil, err
@@ -68,8 +68,8 @@ func (d *SQL) InboxMaintenance(t Target, u InboxUpkeep) (Runner, error) {
 	at := d.at(t)
 	err := errors.Join(at.check(), refuse(
 		d.Product(),
-		unable{"Width", u.Width, u.Width != 0}, unable{"Ahead", u.Ahead, u.Ahead != 0}, unable{"NoDDL", true, u.NoDDL},
-		unable{"KeepOther", u.KeepOther, u.KeepOther != 0},
+		unable{"width", u.Width, u.Width != 0}, unable{"ahead", u.Ahead, u.Ahead != 0}, unable{"no_ddl", true, u.NoDDL},
+		unable{"keep_other", u.KeepOther, u.KeepOther != 0},
 	))
 	if err != nil {
 		return nil, err

@@ -38,8 +38,17 @@ type Outbox struct {
 	Schema      Text               `yaml:"schema" doc:"Schema of its tables. Defaults to schema above."`
 	Table       Text               `yaml:"table" doc:"Name of its log. Defaults to outbox above."`
 	Forwarder   Text               `yaml:"forwarder" doc:"Topic of Watermill's forwarder, if its table is the outbox. It has no slots, topics or maintenance; its schema defaults to public."`
+	Expect      *Expect            `yaml:"expect" doc:"Where the outbox must be. Relays that come to another place, such as a copy, refuse to start."`
 	Relays      []Relay            `yaml:"relays" doc:"Relays, one a group."`
 	Maintenance *OutboxMaintenance `yaml:"maintenance" doc:"Keeps the log short, makes ranges ahead, and sends delayed messages when they are due. If it is missing, another process must do it."`
+}
+
+// Expect is the place where an outbox must be.
+type Expect struct {
+	At       Place `yaml:"-"`
+	Host     Text  `yaml:"host" doc:"Host of the connection on PostgreSQL, the server's own name on MySQL and MariaDB, the machine's on SQLite. Defaults to any."`
+	Database Text  `yaml:"database" doc:"Name of the database, or the path of SQLite's file. Defaults to any."`
+	Instance Text  `yaml:"instance" doc:"Identity of the server: system_identifier of pg_control_system() on PostgreSQL, server_uuid on MySQL, server_uid on MariaDB. Defaults to any."`
 }
 
 // Relay is a relay of a group.

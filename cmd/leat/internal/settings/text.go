@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Text is a value and where it was said. In a file it may have ${env:NAME} and
@@ -97,4 +99,45 @@ func (t Text) Name() string {
 		return t.From
 	}
 	return t.name
+}
+
+// inGo are names of Go in a text: those of a field, with what it is of, and those that nobody takes for a word.
+var inGo = regexp.MustCompile(`\b((?:[A-Za-z]+\.)*)([A-Z]+[a-z]*[A-Z]?\w*)\b`)
+
+// ofTheFile are the names of the file by those of Go, which are the library's.
+var ofTheFile = sync.OnceValue(func() map[string]string { //nolint:gochecknoglobals // a table, made once
+	names := map[string]string{}
+	nameFields(reflect.TypeFor[File](), names)
+	return names
+})
+
+func nameFields(t reflect.Type, names map[string]string) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || t == reflect.TypeFor[Text]() || t == reflect.TypeFor[Place]() {
+		return
+	}
+	for field := range t.Fields() {
+		if name, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); name != "" && name != "-" {
+			names[field.Name] = name
+		}
+		nameFields(field.Type, names)
+	}
+}
+
+// InFile is an error of leat's in which fields have the names of the file, and not those of Go: whoever reads it
+// has the file before him. A name of one word is replaced behind what it is of, such as Config.Topics, and in
+// what a configuration is refused for.
+func InFile(text string) string {
+	refusal := strings.Contains(text, "leat: invalid configuration: ")
+	return inGo.ReplaceAllStringFunc(text, func(found string) string {
+		match := inGo.FindStringSubmatch(found)
+		name, ok := ofTheFile()[match[2]]
+		word := match[2] == strings.ToUpper(match[2]) || !refusal && !strings.Contains(name, "_")
+		if of := match[1]; !ok || of == "" && word || of != "" && !strings.HasSuffix(of, "Config.") {
+			return found
+		}
+		return name
+	})
 }

@@ -60,7 +60,7 @@ func retention(u Use, t *kafkasink.TopicFacts) (all []doctor.Finding) {
 	switch deletes := slices.Contains(t.CleanupPolicy, "delete"); {
 	case !deletes && !slices.Contains(t.Unknown, "cleanup.policy"), t.Retention < 0, u.Positions:
 	case u.Late >= t.Retention:
-		all = append(all, of(t, doctor.Fail, "raise retention.ms, or set OccurredAt to the time of the call",
+		all = append(all, of(t, doctor.Fail, "raise retention.ms, or give events the time of the call",
 			"retention.ms is %s, and there are records whose event was %s ago: Kafka deletes them at once, before anybody reads them", t.Retention, u.Late.Round(time.Second)))
 	case t.Retention < 24*time.Hour:
 		all = append(all, of(t, doctor.Warn, "raise retention.ms above the longest outage of a consumer", "retention.ms is %s: who is away for longer loses messages", t.Retention))
@@ -72,7 +72,7 @@ func eventTime(u Use, t *kafkasink.TopicFacts) []doctor.Finding {
 	if u.Late < t.MaxTimestampAge {
 		return nil
 	}
-	return []doctor.Finding{of(t, doctor.Warn, "raise message.timestamp.before.max.ms, or set OccurredAt to the time of the call",
+	return []doctor.Finding{of(t, doctor.Warn, "raise message.timestamp.before.max.ms, or give events the time of the call",
 		"message.timestamp.before.max.ms is %s, and there are records whose event was %s ago: Kafka refuses that time, and the sink sends them again with the time of now", t.MaxTimestampAge, u.Late.Round(time.Second))}
 }
 

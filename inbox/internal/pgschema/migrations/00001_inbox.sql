@@ -4,11 +4,13 @@ CREATE TABLE @{_consumers} (
   id   smallint GENERATED ALWAYS AS IDENTITY,
   name text NOT NULL,
   since timestamptz NOT NULL DEFAULT now(),
+  ids   text,
   CONSTRAINT @{name:_consumers_pkey} PRIMARY KEY (id),
   CONSTRAINT @{name:_consumers_name_key} UNIQUE (name)
 );
 COMMENT ON TABLE @{_consumers} IS 'consumers of the inbox; rows must stay as long as the inbox has rows of theirs';
 COMMENT ON COLUMN @{_consumers}.since IS 'when the first message came, or the consumer was registered';
+COMMENT ON COLUMN @{_consumers}.ids IS 'where the ids come from that are remembered; NULL: not noted yet';
 
 -- One row a message and consumer, written in the transaction of the message's
 -- effects. It holds little but its key: every byte is paid for with each message

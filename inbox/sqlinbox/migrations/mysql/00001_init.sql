@@ -1,12 +1,14 @@
 -- The inbox of leat on InnoDB. Texts are bytes: no collation makes "A" of "a", and no charset converts. Times are
 -- microseconds since 1970, in UTC.
 
--- The names of consumers, so that the inbox itself needs a number for them.
+-- The names of consumers, so that the inbox itself needs a number for them. ids says where the ids come
+-- from that are remembered; empty: not noted yet.
 CREATE TABLE IF NOT EXISTS @{_consumers} (
   id INT NOT NULL AUTO_INCREMENT PRIMARY KEY,
   name VARBINARY(255) NOT NULL,
   since BIGINT NOT NULL,
   fence BIGINT NOT NULL,
+  ids VARBINARY(1000) NOT NULL DEFAULT '',
   UNIQUE KEY (name)
 ) ENGINE=InnoDB;
 

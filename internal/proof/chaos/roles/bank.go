@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/history"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )

@@ -11,7 +11,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/kafkasource"
-	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/history"
 	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/wmoutbox"

@@ -13,7 +13,7 @@ import (
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/redisdedupe"
-	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/history"
 	"github.com/leat-go/leat/middleware"
 	"github.com/leat-go/leat/outbox"
 )

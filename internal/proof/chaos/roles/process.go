@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/failpoint/failpointtest"
-	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/history"
 	"github.com/leat-go/leat/internal/wait"
 )
 

@@ -16,7 +16,7 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/history"
 )
 
 // Exit codes.

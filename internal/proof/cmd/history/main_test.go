@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/history"
 )
 
 //leat:level 0

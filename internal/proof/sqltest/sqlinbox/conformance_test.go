@@ -6,6 +6,7 @@ import (
 
 	"github.com/leat-go/leat/inbox/inboxtest"
 	"github.com/leat-go/leat/inbox/sqlinbox"
+	"github.com/leat-go/leat/internal/proof/sqltest"
 )
 
 func TestConformance_MySQL(t *testing.T) {
@@ -33,6 +34,20 @@ func TestConformance_MySQLReadCommitted(t *testing.T) {
 func TestConformance_MariaDBSerializable(t *testing.T) {
 	t.Parallel()
 	runSuites(t, inboxtest.Features{}, openMariaDB, sql.LevelSerializable)
+}
+
+// TestR14_ReadsOutsideOfTransactions: an inbox looks in transactions alone, in all that the suites do.
+//
+//leat:level 2
+func TestR14_ReadsOutsideOfTransactions(t *testing.T) {
+	t.Parallel()
+	runSuites(t, inboxtest.Features{}, func(tb testing.TB, settings map[string]string) *database {
+		tb.Helper()
+		db := openMariaDB(tb, settings)
+		config := sqltest.Watched(tb, db.config)
+		db.db = pool(tb, sql.OpenDB(db.commits.Connector(sqltest.MySQLConnector(tb, config, settings))))
+		return db
+	}, sql.LevelDefault)
 }
 
 // TestConformance_OddSettings: what a server has set for its sessions decides nothing.

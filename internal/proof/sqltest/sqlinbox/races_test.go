@@ -27,7 +27,7 @@ func TestConflict_IsRetried(t *testing.T) {
 	t.Parallel()
 	for name, open := range servers() {
 		for at, statement := range map[string]string{
-			"claim": "INSERT IGNORE INTO `leat_inbox` ", "look before COMMIT": "SELECT 1 FROM `leat_inbox` ", "COMMIT": "",
+			"claim": "INSERT IGNORE INTO `leat_inbox` ", "look before COMMIT": "SELECT 1 FROM `leat_inbox` WHERE ", "COMMIT": "",
 		} {
 			t.Run(name+"/"+at, func(t *testing.T) {
 				t.Parallel()

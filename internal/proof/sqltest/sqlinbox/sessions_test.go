@@ -7,13 +7,17 @@ import (
 	"net/url"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/sqlinbox"
+	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -135,4 +139,45 @@ func TestB11_RefusedSessionLeavesThePool(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestR14_LooksOfAnInbox: what an inbox concludes from absence is looked up on the server that is
+// written, through a splitter that sends what only reads, and READ ONLY transactions, to a reader
+// that lags.
+//
+//leat:level 4
+func TestR14_LooksOfAnInbox(t *testing.T) {
+	t.Parallel()
+	source, reader := sqltest.Replicated(t, testenv.PrivateMariaDB)
+	direct, err := sqlinbox.New(sqltest.OpenMySQL(t, source, nil), outbox.MariaDB, "c", sqlinbox.Config{})
+	require.NoError(t, err)
+	require.NoError(t, direct.Migrate(t.Context()))
+	deliver := func(in *sqlinbox.Inbox) (inbox.Outcome, error) {
+		return in.Process(t.Context(), message.NewMessage("a", nil), nothing)
+	}
+	server := reader.Clone()
+	server.DBName = ""
+	lagging := sqltest.OpenMySQL(t, server, nil)
+	for { // until the reader has the tables
+		var n int
+		require.NoError(t, lagging.QueryRowContext(t.Context(),
+			"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = ? AND table_name = 'leat_inbox_audit'", source.DBName).Scan(&n))
+		if n == 1 {
+			break
+		}
+		require.NoError(t, wait.For(t.Context(), 10*time.Millisecond))
+	}
+	_, err = lagging.ExecContext(t.Context(), "STOP REPLICA")
+	require.NoError(t, err)
+	outcome, err := deliver(direct)
+	require.NoError(t, err)
+	require.Equal(t, inbox.OutcomeCommitted, outcome)
+
+	config := source.Clone()
+	config.Addr = faultnet.MySQLSplitter{Writer: source.Addr, Reader: reader.Addr, ReadOnly: true}.Listen(t)
+	split, err := sqlinbox.New(sqltest.OpenMySQL(t, config, nil), outbox.MariaDB, "c", sqlinbox.Config{})
+	require.NoError(t, err)
+	outcome, err = deliver(split)
+	require.NoError(t, err)
+	require.Equal(t, inbox.OutcomeDuplicate, outcome)
 }

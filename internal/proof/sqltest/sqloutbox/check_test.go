@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -59,8 +60,8 @@ func TestCheckRefusesServersThatAreNotSetUp(t *testing.T) {
 		for _, c := range []struct{ spoil, mend, text string }{
 			{"DELETE FROM leat_outbox_locks WHERE bucket = 17", "INSERT INTO leat_outbox_locks (bucket) VALUES (17)", "leat_outbox_locks"},
 			{"ALTER TABLE leat_outbox_held ENGINE=MyISAM", "ALTER TABLE leat_outbox_held ENGINE=InnoDB", "InnoDB"},
-			{"INSERT INTO leat_outbox_groups (relay_group, owner, epoch, lease_until, rev, last, gaps, topics, paused, max_lag, created_at, began) VALUES ('default', '', 0, 0, 0, 99, '', '', '', 0, 0, 0)", "DELETE FROM leat_outbox_groups", "gone back"},
-			{"DELETE FROM leat_outbox_meta", "INSERT INTO leat_outbox_meta SELECT 1, id, 0 FROM leat_outbox WHERE seq = -1", "meta"},
+			{"INSERT INTO leat_outbox_groups (relay_group, owner, epoch, lease_until, rev, last, gaps, topics, paused, max_lag, former, created_at, began) VALUES ('default', '', 0, 0, 0, 99, '', '', '', 0, '', 0, 0)", "DELETE FROM leat_outbox_groups", "gone back"},
+			{"DELETE FROM leat_outbox_meta", "INSERT INTO leat_outbox_meta (only_row, instance, floor, place) SELECT 1, id, 0, LOWER(DATABASE()) FROM leat_outbox WHERE seq = -1", "meta"},
 		} {
 			_, err := db.ExecContext(t.Context(), c.spoil)
 			require.NoError(t, err)
@@ -156,4 +157,17 @@ func TestCheckRefusesABinaryLogOfStatements(t *testing.T) {
 			require.ErrorContains(t, err, "1665")
 		})
 	}
+}
+
+// TestO5_ServerThatLocksNothing: a server that takes FOR UPDATE SKIP LOCKED, and locks nothing, is
+// refused by what it does. One whose rows may not be locked by this user is not.
+func TestO5_ServerThatLocksNothing(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
+		newOutbox(t, sqltest.OpenMySQL(t, config, nil), dialect)
+		db := sqltest.OpenRewritten(t, config, func(query string) string { return strings.ReplaceAll(query, "FOR UPDATE SKIP LOCKED", "") })
+		requireUnusable(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}), "must pass over locked rows")
+		db = sqltest.OpenRewritten(t, config, func(query string) string { return strings.ReplaceAll(query, "= -1 FOR UPDATE", "= -1 FOR NOTHING") })
+		require.NoError(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}))
+	})
 }

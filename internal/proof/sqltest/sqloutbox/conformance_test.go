@@ -71,6 +71,26 @@ func TestConformance_MySQLReadCommitted(t *testing.T) {
 	})
 }
 
+// TestR14_ReadsOutsideOfTransactions: what a splitter may send elsewhere proves its server, in all
+// that the suite does.
+//
+//leat:level 2
+func TestR14_ReadsOutsideOfTransactions(t *testing.T) {
+	t.Parallel()
+	for dialect, server := range map[outbox.Dialect]func(testing.TB) testenv.MySQLServer{
+		outbox.MySQL: testenv.MySQL, outbox.MariaDB: testenv.MariaDB,
+	} {
+		t.Run(string(dialect), func(t *testing.T) {
+			t.Parallel()
+			outboxtest.Run(t, features(), func(t *testing.T) outboxtest.Subject {
+				t.Helper()
+				config := sqltest.Watched(t, sqltest.NewMySQLDatabase(t, server(t).URL))
+				return newSubject(t, sqltest.OpenMySQL(t, config, nil), dialect)
+			})
+		})
+	}
+}
+
 func newMySQL(t *testing.T) outboxtest.Subject {
 	t.Helper()
 	return newSubject(t, sqltest.MySQL(t), outbox.MySQL)

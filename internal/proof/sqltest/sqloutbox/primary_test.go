@@ -16,6 +16,7 @@ import (
 
 	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
@@ -175,5 +176,45 @@ func TestR14_SplitterIsRefused(t *testing.T) {
 		config := source.Clone()
 		config.Addr = none.Listen(t)
 		require.NoError(t, check(t, sqltest.OpenMySQL(t, config, nil), dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}))
+	})
+}
+
+// TestR14_PageOfAnotherServer: a splitter that has passed the look of the start sends a statement of
+// a page to a reader that lags. What is missing there would be passed over by a later message of its
+// key. The page fails instead, and the session goes on where it was.
+//
+//leat:level 4
+func TestR14_PageOfAnotherServer(t *testing.T) {
+	t.Parallel()
+	replicated(t, func(t *testing.T, ob *sqloutbox.Outbox, source, replica *mysql.Config, dialect outbox.Dialect) {
+		on := sqltest.OpenMySQL(t, source, nil)
+		var away atomic.Value // a part of the statements that go to the reader
+		away.Store("nothing")
+		config := source.Clone()
+		config.Addr = faultnet.MySQLSplitter{
+			Writer: source.Addr, Reader: replica.Addr,
+			Away: func(sql string) bool { return strings.Contains(sql, away.Load().(string)) },
+		}.Listen(t)
+		db := sqltest.OpenMySQL(t, config, nil)
+		require.NoError(t, check(t, db, dialect, sqloutbox.Config{}, sqloutbox.SourceConfig{}))
+		through, err := sqloutbox.New(db, dialect, sqloutbox.Config{Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		s := acquire(t, through, sqloutbox.SourceConfig{})
+
+		exec(t, sqltest.OpenMySQL(t, replica, nil), "STOP REPLICA")
+		long := open(t, on, ob, message("k", "first"))
+		commit(t, ob, message("another", "between"))
+		require.Equal(t, []string{"between"}, drain(t, s))
+		require.NoError(t, long.Commit())
+		commit(t, ob, message("k", "second"))
+		for _, part := range []string{"BETWEEN", "AND seq > ", "instance, floor"} {
+			away.Store(part)
+			_, err := s.Read(t.Context(), 10)
+			require.ErrorIs(t, err, sqlstore.ErrOtherServer, part)
+			require.ErrorContains(t, err, "past the read/write splitter")
+		}
+		away.Store("nothing")
+		require.Equal(t, []string{"first", "second"}, drain(t, s))
+		require.NoError(t, s.Release(t.Context()))
 	})
 }

@@ -142,8 +142,6 @@ func TestS17_TimesOfTheFuture(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
 		ob := newOutbox(t, db, dialect)
-		m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Retention: time.Hour})
-		require.NoError(t, err)
 		for _, name := range []string{"old", "forged", "young", "forged, too", "newest"} {
 			commit(t, ob, message("", name))
 		}
@@ -157,6 +155,8 @@ func TestS17_TimesOfTheFuture(t *testing.T) {
 		}
 		deletes := func(n int64, why string) {
 			t.Helper()
+			m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Retention: time.Hour}) // has not seen them come
+			require.NoError(t, err)
 			report, err := m.RunOnce(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, n, report.Deleted, why)
@@ -191,4 +191,48 @@ func TestO2_ClockThatJumps(t *testing.T) {
 		require.Zero(t, report.Deleted)
 		require.Equal(t, []string{"a", "b", "c"}, drain(t, s))
 	})
+}
+
+// TestO2_ClockThatWasBehind: messages are enqueued by a clock that is behind by a month, and look old once it is right. A group
+// that has a greatest lag is behind by them alone and loses none, and none is deleted that was sent a moment ago.
+func TestO2_ClockThatWasBehind(t *testing.T) {
+	t.Parallel()
+	for name, retention := range map[string]time.Duration{"lag": time.Nanosecond, "retention": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
+				ob := newOutbox(t, db, dialect)
+				s := acquire(t, ob, sqloutbox.SourceConfig{})
+				setMaxLag(t, ob, 24*time.Hour)
+				commit(t, ob, message("", "a"), message("", "b"))
+				require.Equal(t, []string{"a", "b"}, drain(t, s))
+				require.NoError(t, s.Release(t.Context())) // nobody is about to read
+				var m *sqloutbox.Maintenance
+				begin := func() {
+					var err error
+					m, err = sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Retention: retention})
+					require.NoError(t, err)
+				}
+				round := func() (deleted int64) {
+					t.Helper()
+					report, err := m.RunOnce(t.Context())
+					require.NoError(t, err)
+					return report.Deleted
+				}
+				begin()
+				round()
+				commit(t, ob, message("", "c"), message("", "d"), message("", "e"))
+				exec(t, db, "UPDATE leat_outbox SET created_at = created_at - 2592000000000") // that is what the clock has written
+				require.LessOrEqual(t, round(), int64(2), "those that were there before")
+				s = acquire(t, ob, sqloutbox.SourceConfig{})
+				require.Equal(t, []string{"c", "d", "e"}, drain(t, s))
+				if name == "lag" {
+					return
+				}
+				require.Zero(t, round(), "sent a moment ago")
+				begin()
+				require.Positive(t, round(), "it is the age that is not believed")
+			})
+		})
+	}
 }

@@ -250,3 +250,56 @@ func TestO9_SettingsOfThePoolAreNotTheRelays(t *testing.T) {
 		require.WithinDuration(t, time.Now(), time.UnixMicro(created), time.Minute, "UTC")
 	})
 }
+
+// TestB11_InTxClosesASessionThatTakesNoWrites: as one to a primary that was demoted. The pool would
+// hand it out again, and nobody could enqueue.
+func TestB11_InTxClosesASessionThatTakesNoWrites(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
+		db := sqltest.OpenMySQL(t, config, nil)
+		db.SetMaxOpenConns(1)
+		ob := newOutbox(t, db, dialect)
+		exec(t, db, "SET SESSION TRANSACTION READ ONLY")
+		enqueue := func() error {
+			return ob.InTx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+				return ob.Enqueue(ctx, tx, message("k", "x"))
+			})
+		}
+		require.ErrorContains(t, enqueue(), "1792")
+		require.NoError(t, enqueue())
+	})
+}
+
+// TestR14_PreparedPages: the condition that compares servers works in statements that the server
+// prepares, and leaves their plan as it was: a walk of the primary key.
+func TestR14_PreparedPages(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
+		config = config.Clone()
+		config.InterpolateParams = false
+		var page atomic.Value
+		db := sqltest.OpenHooked(t, config, func(_ context.Context, query string) error {
+			if strings.HasPrefix(query, "SELECT seq, shard, id") && strings.Contains(query, "seq > ?") {
+				page.Store(query)
+			}
+			return nil
+		})
+		ob := newOutbox(t, db, dialect)
+		s := acquire(t, ob, sqloutbox.SourceConfig{})
+		long := open(t, db, ob, message("k", "first"))
+		commit(t, ob, message("another", "between"))
+		require.Equal(t, []string{"between"}, drain(t, s))
+		require.NoError(t, long.Commit())
+		require.Equal(t, []string{"first"}, drain(t, s))
+		require.NoError(t, s.Release(t.Context()))
+
+		tx, err := db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		defer func() { _ = tx.Rollback() }()
+		explain, params := "EXPLAIN FORMAT=JSON "+page.Load().(string), []any{"", 1, 100}
+		var plan string
+		require.NoError(t, tx.QueryRowContext(t.Context(), explain, params...).Scan(&plan))
+		require.Regexp(t, `"(key|index_name)": "PRIMARY"`, plan)
+		require.Regexp(t, `"access_type": "range"|Index range scan`, plan)
+	})
+}

@@ -3,6 +3,8 @@ package sqloutbox_test
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/sqltest"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/outboxtest"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
@@ -86,6 +89,32 @@ func TestO9_IdleSessionsAreKept(t *testing.T) {
 func startPrivate() map[outbox.Dialect]func(testing.TB, map[string]string) *testenv.PrivateMySQLServer {
 	return map[outbox.Dialect]func(testing.TB, map[string]string) *testenv.PrivateMySQLServer{
 		outbox.MySQL: testenv.PrivateMySQL, outbox.MariaDB: testenv.PrivateMariaDB,
+	}
+}
+
+// TestO14_LocksOfAMemberAreNotBelieved: on a member of a group replication, whose named locks the
+// others do not see, a lease is not marked, and counts.
+//
+//leat:level 4
+func TestO14_LocksOfAMemberAreNotBelieved(t *testing.T) {
+	t.Parallel()
+	db := sqltest.OpenMySQL(t, sqltest.NewMySQLDatabase(t, testenv.PrivateMySQL(t, nil).URL), nil)
+	ob := newOutbox(t, db, outbox.MySQL)
+	for _, member := range []bool{false, true} {
+		if member {
+			exec(t, db, "INSTALL PLUGIN group_replication SONAME 'group_replication.so'")
+		}
+		s := acquire(t, ob, sqloutbox.SourceConfig{})
+		var owner string
+		require.NoError(t, db.QueryRowContext(t.Context(), "SELECT owner FROM leat_outbox_groups").Scan(&owner))
+		require.Equal(t, !member, regexp.MustCompile(`/0[0-9a-f-]{36}$`).MatchString(owner), owner)
+		other, err := ob.Source(sqloutbox.SourceConfig{})
+		require.NoError(t, err)
+		_, err = other.Acquire(t.Context(), lease)
+		held, ok := errors.AsType[*driver.LeaseHeldError](err)
+		require.True(t, ok, "%v", err)
+		require.Equal(t, member, held.Retry == 0, "%s", held.Retry)
+		require.NoError(t, s.Release(t.Context()))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
@@ -356,5 +357,45 @@ func TestO9_RebaseEndsWhatIsLeft(t *testing.T) {
 		requireUnusable(t, err, anew)
 		require.Error(t, s.Renew(t.Context(), lease))
 		require.Len(t, drain(t, acquire(t, ob, sqloutbox.SourceConfig{})), 5)
+	})
+}
+
+// TestO2_CopyInAnotherDatabaseIsRefused: the original sends what it holds. Once it was rebased the
+// copy is an outbox like any other.
+func TestO2_CopyInAnotherDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
+		original := sqltest.OpenMySQL(t, config, nil)
+		ob := relayed(t, original, dialect)
+		commit(t, ob, message("k", "6"))
+		server := map[outbox.Dialect]func(tb testing.TB) testenv.MySQLServer{outbox.MySQL: testenv.MySQL, outbox.MariaDB: testenv.MariaDB}[dialect]
+		copied := sqltest.NewMySQLDatabase(t, server(t).URL)
+		db := sqltest.OpenMySQL(t, copied, nil)
+		rows, err := original.QueryContext(t.Context(), "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()")
+		require.NoError(t, err)
+		var tables []string
+		for rows.Next() {
+			tables = append(tables, "")
+			require.NoError(t, rows.Scan(&tables[len(tables)-1]))
+		}
+		require.NoError(t, errors.Join(rows.Err(), rows.Close()))
+		for _, table := range tables {
+			exec(t, db, "CREATE TABLE "+table+" LIKE `"+config.DBName+"`."+table, "INSERT INTO "+table+" SELECT * FROM `"+config.DBName+"`."+table)
+		}
+		src, err := ob.Source(sqloutbox.SourceConfig{})
+		require.NoError(t, err)
+		is, err := src.(driver.Placed).Place(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, config.DBName, is.Database)
+		require.NotEmpty(t, is.Host)
+		if dialect == outbox.MySQL {
+			require.Len(t, is.Instance, 36)
+		}
+		staging, err := sqloutbox.New(db, dialect, sqloutbox.Config{})
+		require.NoError(t, err)
+		requireRefused(t, staging, db, "another database of the server")
+		require.NoError(t, rebase(t, staging))
+		require.Len(t, drain(t, acquire(t, staging, sqloutbox.SourceConfig{})), 6)
+		require.Equal(t, []string{"6"}, drain(t, acquire(t, ob, sqloutbox.SourceConfig{})), "the original goes on")
 	})
 }

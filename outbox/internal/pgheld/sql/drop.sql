@@ -5,7 +5,7 @@ WITH r AS (
 ), noted AS (
     INSERT INTO @{_audit} (action, actor, reason, relay_group, seq, id, topic, key, details)
     SELECT $5, $3, $4, relay_group, seq, coalesce(id_text, id::text), topic, key,
-           pg_catalog.jsonb_build_object('from', 'parked', 'errors', errors) || $6::jsonb
+           pg_catalog.jsonb_build_object('from', state, 'errors', errors) || $6::jsonb
     FROM r ORDER BY seq
 )
 SELECT seq, coalesce(id_text, id::text), topic, key, held_at FROM r ORDER BY seq

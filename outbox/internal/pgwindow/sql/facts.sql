@@ -1,6 +1,7 @@
 -- What must hold before a relay reads. The system identifier tells clusters
 -- apart; xids and snapshots of one mean nothing in another. The file of the sequence
--- tells the log from what it was before a TRUNCATE … RESTART IDENTITY. Then the tables
+-- tells the log from what it was before a TRUNCATE … RESTART IDENTITY, and the database above
+-- it from a copy made by CREATE DATABASE … TEMPLATE, which has the same files. Then the tables
 -- that row level security would show this role a part of only: ranges of the log as well.
 -- Then the log and its ranges that a subscription writes to. Last, the number that was given
 -- out last.
@@ -9,7 +10,7 @@ SELECT pg_is_in_recovery(),
        (SELECT system_identifier FROM pg_control_system()),
        s.oid, seq.seqcache, current_setting('synchronous_commit'),
        has_sequence_privilege(s.oid, 'USAGE') OR has_sequence_privilege(s.oid, 'SELECT'),
-       coalesce(pg_relation_filenode(s.oid), 0)::bigint,
+       coalesce(pg_relation_filenode(s.oid), 0)::bigint | (SELECT d.oid::bigint << 32 FROM pg_database d WHERE d.datname = current_database()),
        (SELECT coalesce(string_agg(t.oid::regclass::text, ', ' ORDER BY t.oid), '')
         FROM (SELECT p.relid AS oid FROM pg_partition_tree($1::text::regclass) p
               UNION

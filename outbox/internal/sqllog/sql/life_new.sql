@@ -1,1 +1,1 @@
-UPDATE @{_meta} SET instance = ?, floor = ? WHERE only_row = 1
+UPDATE @{_meta} SET instance = ?, floor = ?, place = @{database} WHERE only_row = 1

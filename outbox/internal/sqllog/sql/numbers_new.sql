@@ -1,1 +1,1 @@
-SELECT seq FROM @{} WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?
+SELECT seq FROM @{} WHERE @{same_server} AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?

@@ -48,6 +48,7 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     topics      MEDIUMBLOB NOT NULL,
     paused      MEDIUMBLOB NOT NULL,
     max_lag     BIGINT NOT NULL,
+    former      MEDIUMBLOB NOT NULL,
     created_at  BIGINT NOT NULL,
     began       BIGINT NOT NULL
 ) ENGINE=InnoDB;
@@ -126,14 +127,15 @@ CREATE TABLE IF NOT EXISTS @{_audit} (
     KEY by_id (id)
 ) ENGINE=InnoDB;
 
--- One row: what tells this outbox from others, and the number up to which retention may
--- have deleted.
+-- One row: what tells this outbox from others, the number up to which retention may have
+-- deleted, and the database in which it is, by which a copy in another one is known.
 CREATE TABLE IF NOT EXISTS @{_meta} (
     only_row SMALLINT NOT NULL PRIMARY KEY,
     instance VARBINARY(64) NOT NULL,
-    floor    BIGINT NOT NULL
+    floor    BIGINT NOT NULL,
+    place    VARBINARY(256) NOT NULL
 ) ENGINE=InnoDB;
-@{insert_ignore} @{_meta} (only_row, instance, floor) VALUES (1, REPLACE(UUID(), '-', ''), 0);
+@{insert_ignore} @{_meta} (only_row, instance, floor, place) VALUES (1, REPLACE(UUID(), '-', ''), 0, @{database});
 
 -- The row that names the life of the log, below all numbers: it goes with whatever empties
 -- or replaces the table, and then no relay goes by a position of the log that was there

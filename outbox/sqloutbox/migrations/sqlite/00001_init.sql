@@ -32,6 +32,7 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     topics      BLOB NOT NULL,
     paused      BLOB NOT NULL,
     max_lag     INTEGER NOT NULL,
+    former      BLOB NOT NULL,
     created_at  INTEGER NOT NULL,
     began       INTEGER NOT NULL
 );
@@ -115,9 +116,10 @@ CREATE INDEX IF NOT EXISTS @{_audit_by_id} ON @{_audit} (id);
 CREATE TABLE IF NOT EXISTS @{_meta} (
     only_row INTEGER NOT NULL PRIMARY KEY,
     instance BLOB NOT NULL,
-    floor    INTEGER NOT NULL
+    floor    INTEGER NOT NULL,
+    place    BLOB NOT NULL
 );
-@{insert_ignore} @{_meta} (only_row, instance, floor) VALUES (1, CAST(LOWER(HEX(RANDOMBLOB(16))) AS BLOB), 0);
+@{insert_ignore} @{_meta} (only_row, instance, floor, place) VALUES (1, CAST(LOWER(HEX(RANDOMBLOB(16))) AS BLOB), 0, @{database});
 
 -- The row that names the life of the log, below all numbers: it goes with whatever empties
 -- or replaces the table, and then no relay goes by a position of the log that was there

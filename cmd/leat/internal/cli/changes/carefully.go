@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -63,11 +64,15 @@ func (c RecordChange) canary(planned int, done *admin.Changed) error {
 	return nil
 }
 
-// canaryPatience is how long a canary may take until a relay has tried it.
-const canaryPatience = time.Minute
+// canaryPatience is how long a canary may take until a relay has tried it. If no relay lives, or an operator
+// has paused it, nobody will: that is waited out for a takeover, and no longer.
+const (
+	canaryPatience   = time.Minute
+	takeoverPatience = 3 * time.Second
+)
 
 // Proved waits until records that were redriven are sent, and returns an error if one has failed again,
-// or if no relay has tried it.
+// or if no relay tries it. It tells at once what a record waits for.
 func Proved(d *command.Deps, store admin.Outbox, group string, ids []string) error {
 	until := time.Now().Add(canaryPatience)
 	for _, id := range ids {
@@ -78,23 +83,64 @@ func Proved(d *command.Deps, store admin.Outbox, group string, ids []string) err
 		if len(entries) == 0 {
 			return fmt.Errorf("%w: the audit has no redrive of %q", command.ErrNothing, id)
 		}
-		for {
-			sent, err := isSent(d, store, group, entries[0])
-			if err != nil {
-				return err
-			}
-			if sent {
-				break
-			}
-			if time.Now().After(until) {
-				return fmt.Errorf("the first record, %s, was not tried within %s: does a relay of group %s run, and its destination answer? (leat explain %s)", show.Cell(id), canaryPatience, show.Cell(group), show.Cell(id))
-			}
-			if err := wait.For(d.Context, 100*time.Millisecond); err != nil {
-				return err
-			}
+		if err := (&canary{d: d, store: store, group: group, redriven: entries[0]}).proved(until); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// canary is a record that was redriven before the others.
+type canary struct {
+	d        *command.Deps
+	store    admin.Outbox
+	group    string
+	redriven admin.AuditEntry
+
+	// told is what it was said to wait for, looked when that was looked up last, and nobody since when nobody tries it.
+	told           string
+	looked, nobody time.Time
+}
+
+func (c *canary) proved(until time.Time) error {
+	for {
+		sent, err := isSent(c.d, c.store, c.group, c.redriven)
+		if err != nil || sent {
+			return err
+		}
+		if err := c.explain(until); err != nil {
+			return err
+		}
+		if err := wait.For(c.d.Context, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// explain tells what the record waits for whenever that is something else, and returns an error if waiting is over.
+func (c *canary) explain(until time.Time) error {
+	now := time.Now()
+	if now.Sub(c.looked) >= time.Second {
+		c.looked = now
+		why, never, err := command.KeptFrom(c.d, c.store, c.group, c.redriven.Topic)
+		if err != nil {
+			return err
+		}
+		if why != "" && admin.Fingerprint(why) != admin.Fingerprint(c.told) { // it tells for how long, too
+			c.d.Note("The first record, %s, waits: %s", show.Cell(c.redriven.ID), show.Plain(why))
+		}
+		c.told = why
+		if !never {
+			c.nobody = time.Time{}
+		} else if c.nobody.IsZero() {
+			c.nobody = now
+		}
+	}
+	if !now.After(until) && (c.nobody.IsZero() || now.Sub(c.nobody) < takeoverPatience) {
+		return nil
+	}
+	return fmt.Errorf("the first record, %s, is redriven and was not tried within %s: %s", show.Cell(c.redriven.ID), show.Duration(now.Sub(until.Add(-canaryPatience))),
+		show.Plain(cmp.Or(c.told, "its relay lives and sends others: leat status tells whether it is behind")))
 }
 
 // isSent reports whether a record that was redriven has left what is held, or fails if it is back.

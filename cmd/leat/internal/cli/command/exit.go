@@ -24,6 +24,7 @@ const (
 	exitNothing     = 3
 	exitRefused     = 4
 	exitFindings    = 5
+	exitUnknown     = 6
 	exitInterrupted = 130
 )
 
@@ -32,6 +33,8 @@ var (
 	ErrNothing = errors.New("nothing found")
 	// ErrFindings is returned if the command has printed what it found wrong.
 	ErrFindings = errors.New("findings")
+	// ErrUnknown is returned if the command has printed what it could not find out.
+	ErrUnknown = errors.New("not known")
 )
 
 // UsageError is something wrong with what was asked for.
@@ -50,11 +53,11 @@ func Usage(name, value, must string) error {
 func Status(ctx context.Context, stderr io.Writer, err error) int {
 	code := exitStatus(ctx, err)
 	switch {
-	case code == ExitDone, errors.Is(err, ErrFindings):
+	case code == ExitDone, errors.Is(err, ErrFindings), errors.Is(err, ErrUnknown):
 	case code == exitInterrupted:
 		_, _ = fmt.Fprintln(stderr, "leat: interrupted")
 	default:
-		text := strings.TrimPrefix(settings.Redact(err.Error()), "leat: ")
+		text := strings.TrimPrefix(settings.InFile(settings.Redact(err.Error())), "leat: ")
 		if errors.Is(err, outbox.ErrNotMigrated) {
 			text += " (leat migrate status, leat migrate up)"
 		}
@@ -84,11 +87,13 @@ func exitStatus(ctx context.Context, err error) int {
 	switch {
 	case is(ErrFindings):
 		return exitFindings
+	case is(ErrUnknown):
+		return exitUnknown
 	case ctx.Err() != nil && is(context.Canceled):
 		return exitInterrupted
 	case is(ErrNothing, admin.ErrNotParked, admin.ErrNoSuchGroup, inboxadmin.ErrUnknownConsumer):
 		return exitNothing
-	case is(driver.ErrLeaseHeld, admin.ErrGroupActive, admin.ErrBeingRetried, admin.ErrNotFirst, inboxdriver.ErrBusy, ErrBusy, ErrMoved, ask.ErrDeclined):
+	case is(driver.ErrLeaseHeld, admin.ErrGroupActive, inboxadmin.ErrBeingRetried, admin.ErrNotFirst, inboxdriver.ErrBusy, ErrBusy, ErrMoved, ask.ErrDeclined):
 		return exitRefused
 	case is(outbox.ErrInvalidConfig, admin.ErrInvalidRequest, ask.ErrNoTerminal):
 		return ExitUsage

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/cmd/leat/internal/show"
+	"github.com/leat-go/leat/internal/topics"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 )
@@ -24,7 +26,7 @@ type OutageRow struct {
 
 // NewOutageRow returns the row of a destination that is out.
 func NewOutageRow(o driver.Outage) OutageRow {
-	return OutageRow{o.Topic, o.Cause, UTC(o.Since), o.Waiting, o.Error}
+	return OutageRow{o.Topic, o.Cause, UTC(o.Since), o.Waiting, settings.InFile(o.Error)}
 }
 
 // sign is what errors of one reason have in common, whatever the topic.
@@ -112,4 +114,53 @@ func OutageList() show.List[OutageLine] {
 		TextColumn("CAUSE", func(l OutageLine) string { return l.First.Cause }),
 		TextColumn("ERROR", func(l OutageLine) string { return l.First.Error }),
 	}}
+}
+
+// OutagesOf are the destinations of a group that are out, or those that a topic is sent to unless it is "".
+func OutagesOf(g admin.GroupStats, topic string) (all []OutageRow) {
+	for _, o := range g.Out {
+		if topic == "" || o.Topic == topic || o.Topic == "" && len(g.Out) == 1 {
+			all = append(all, NewOutageRow(o))
+		}
+	}
+	return all
+}
+
+// PausedBy are the patterns of a pause that concern a topic, or all of them if it is "".
+func PausedBy(paused []string, topic string) []string {
+	if topic == "" {
+		return paused
+	}
+	return slices.DeleteFunc(slices.Clone(paused), func(pattern string) bool { return !topics.Match(pattern, topic) })
+}
+
+// KeptFrom tells why a group does not try records of a topic now, and whether that stays so until somebody acts;
+// "" if nothing is known that keeps it from that.
+func KeptFrom(d *Deps, store admin.Outbox, group, topic string) (why string, never bool, err error) {
+	stats, err := store.Stats(d.Context)
+	if err != nil {
+		return "", false, err
+	}
+	groups, err := store.Groups(d.Context)
+	if err != nil {
+		return "", false, err
+	}
+	for _, g := range groups {
+		switch {
+		case g.Name != group:
+		case g.Relays == 0:
+			return "no relay of group " + group + " lives: start its relays, leat run or those in your services", true, nil
+		case len(PausedBy(g.Paused, topic)) > 0:
+			return fmt.Sprintf("group %s is paused by an operator, %q: leat groups resume %s --reason …", group, PausedBy(g.Paused, topic), group), true, nil
+		}
+	}
+	for _, g := range stats.Groups {
+		if g.Name != group {
+			continue
+		}
+		for _, line := range OutageLines(group, OutagesOf(g, topic)) {
+			return line.Text(d.Now()), false, nil
+		}
+	}
+	return "", false, nil
 }

@@ -33,8 +33,8 @@ type Doctor struct {
 	Topic           []string     `placeholder:"TOPIC" help:"Topic of Kafka to look at beside those in use, such as one of dead letters; repeat it."`
 	PositionsTopic  []string     `placeholder:"TOPIC" help:"Topic of Kafka that holds positions of a relay that is exact; repeat it."`
 	OutboxRetention command.Span `default:"7d" placeholder:"DURATION" help:"How long maintenance keeps messages: what a replay can send again, and an inbox should remember."`
-	OutboxMaxBytes  command.Size `placeholder:"SIZE" help:"MaxBytes of maintenance, such as 20GiB: tells when the log comes to it."`
-	MaxTailScan     command.Size `default:"256MiB" placeholder:"SIZE" help:"MaxTailScan of maintenance: an open-ended range in use that is larger is told."`
+	OutboxMaxBytes  command.Size `placeholder:"SIZE" help:"Bound of the log, max_bytes of maintenance, such as 20GiB: tells when the log comes to it."`
+	MaxTailScan     command.Size `default:"256MiB" placeholder:"SIZE" help:"Size from which an open-ended range in use is told: maintenance does not close a larger one."`
 	Redis           string       `placeholder:"ADDRESS" help:"Look at the Redis of deduplicators: host:port (LEAT_REDIS_URL, which may have a password)."`
 }
 
@@ -206,7 +206,10 @@ func schemaCheck(ctx context.Context, db open.Database, name string) ([]doctor.F
 	case err != nil:
 		return nil, err
 	case current == 0 && name == "outbox":
-		return []doctor.Finding{{Verdict: doctor.Fail, Text: "is not there", Advice: advice}}, nil
+		return []doctor.Finding{{
+			Verdict: doctor.Fail, Text: "is not there",
+			Advice: advice + "; if the database was moved, or a table or schema was renamed, bring leat's tables along or rename it back instead: what waits, and what inboxes remember, is in them",
+		}}, nil
 	case current == 0:
 		return []doctor.Finding{{Verdict: doctor.OK, Text: "is not there, and need not be"}}, nil
 	case current < latest:

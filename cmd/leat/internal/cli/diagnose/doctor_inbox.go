@@ -85,9 +85,9 @@ func (c inboxChecks) retention(ctx context.Context) ([]doctor.Finding, error) {
 	if err != nil || !told || r.Mode != admin.RetainAll {
 		return nil, err
 	}
-	advice := "run its Maintenance in your services, or in leat run"
+	advice := "run its maintenance: leat run, or in your services"
 	if c.enabled {
-		advice = "leat inbox retention enable, and run pginbox.Maintenance in your services"
+		advice = "leat inbox retention enable, and run its maintenance: leat run, or in your services"
 	}
 	return []doctor.Finding{{Verdict: doctor.Warn, Text: "the inbox forgets nothing: it grows for ever", Advice: advice}}, nil
 }
@@ -116,7 +116,7 @@ func (c inboxChecks) ranges(ctx context.Context) ([]doctor.Finding, error) {
 		}
 	}
 	return []doctor.Finding{{
-		Verdict: doctor.Warn, Text: "no range is ahead: deliveries will have to make it, which needs rights, or are refused", Advice: "run pginbox.Maintenance in your services",
+		Verdict: doctor.Warn, Text: "no range is ahead: deliveries will have to make it, which needs rights, or are refused", Advice: "run its maintenance: leat run, or in your services",
 	}}, nil
 }
 
@@ -163,7 +163,7 @@ func (c inboxChecks) parked(ctx context.Context) ([]doctor.Finding, error) {
 			all = append(all, doctor.Finding{
 				Verdict: doctor.Warn,
 				Text:    fmt.Sprintf("consumer %s: %s are not run yet, with all behind them", consumer.Name, show.Things(consumer.Redriving, "redriven message")),
-				Advice:  "does RunRedrive run, under this name? A handler that was renamed runs nothing that its old name has parked",
+				Advice:  "does the service run that redrives for this name (docs/inbox-failures.md)? A handler that was renamed runs nothing that its old name has parked",
 			})
 		}
 		return all

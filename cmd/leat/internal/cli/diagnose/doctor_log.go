@@ -47,9 +47,9 @@ func (o outboxChecks) ranges(ctx context.Context) ([]doctor.Finding, error) {
 		if r.Open() && r.From <= stats.LastSeq && r.Bytes > o.log.tail {
 			all = append(all, doctor.Finding{
 				Verdict: doctor.Fail,
-				Text: fmt.Sprintf("the open-ended range is in use and has %s: maintenance does not close one above %s (MaxTailScan), and deletes old messages in chunks",
+				Text: fmt.Sprintf("the open-ended range is in use and has %s: maintenance does not close one above %s, and deletes old messages in chunks",
 					show.Bytes(r.Bytes), show.Bytes(o.log.tail)),
-				Advice: "raise MaxTailScan for one round at a quiet hour: producers wait about a second a gigabyte",
+				Advice: "see docs/operations.md, retention: it can be closed in one round at a quiet hour, in which producers wait about a second a gigabyte",
 			})
 		}
 	}
@@ -75,7 +75,7 @@ func (o outboxChecks) size(ctx context.Context) ([]doctor.Finding, error) {
 
 // judge expects a log that has grown to a size in a time to go on like that.
 func (b logBounds) judge(size int64, in time.Duration) []doctor.Finding {
-	advice := "raise MaxBytes, or lower Retention: what a replay can send again is what is kept"
+	advice := "raise max_bytes, or lower retention: what a replay can send again is what is kept"
 	if size >= b.maxBytes {
 		return []doctor.Finding{{
 			Verdict: doctor.Warn, Advice: advice,

@@ -170,7 +170,7 @@ func (o outboxChecks) delayed(ctx context.Context) ([]doctor.Finding, error) {
 	}
 	return []doctor.Finding{{
 		Verdict: doctor.Fail, Text: fmt.Sprintf("a delayed message is due since %s, and was not moved to the log", overdue.Round(time.Second)),
-		Advice: "run its Maintenance in your services, or in leat run; leat retention run moves what is due",
+		Advice: "run its maintenance, in leat run or in your services; leat retention run moves what is due",
 	}}, nil
 }
 
@@ -246,6 +246,6 @@ func (o outboxChecks) maintenance(ctx context.Context) ([]doctor.Finding, error)
 	}
 	return []doctor.Finding{{
 		Verdict: doctor.Warn, Text: "no process keeps the log in shape: nothing old goes, nothing delayed becomes due",
-		Advice: "run its Maintenance in your services, or in leat run, or leat retention run",
+		Advice: "run its maintenance, in leat run or in your services, or leat retention run",
 	}}, nil
 }

@@ -211,10 +211,10 @@ func (l *look) reasons(g admin.GroupStats, topic string) (all []answerRow) {
 		add(nothingGoes, "no relay", fmt.Sprintf("nothing is sent: no relay lives; %s, the oldest for %s", waitFor(n), show.Duration(oldest)),
 			"start its relays: leat run, or those in your services", n)
 	}
-	if paused := pausedBy(known.Paused, topic); len(paused) > 0 {
+	if paused := command.PausedBy(known.Paused, topic); len(paused) > 0 {
 		add(operatorNeeded, "paused", fmt.Sprintf("paused by an operator: %q; %s", paused, waitFor(n)), "leat groups resume "+g.Name+" --reason …", n)
 	}
-	for _, line := range command.OutageLines(g.Name, l.out(g, topic)) {
+	for _, line := range command.OutageLines(g.Name, command.OutagesOf(g, topic)) {
 		do := "see to the destination: it goes on alone when it is back"
 		if line.First.Cause == "unavailable" {
 			do = "create what is missing, or grant it: it goes on alone"
@@ -225,16 +225,6 @@ func (l *look) reasons(g admin.GroupStats, topic string) (all []answerRow) {
 }
 
 func waitFor(n int64) string { return show.Things(n, "message") + " not sent" }
-
-// out are the destinations of a group that are out, or those that a topic is sent to.
-func (l *look) out(g admin.GroupStats, topic string) (all []command.OutageRow) {
-	for _, o := range g.Out {
-		if topic == "" || o.Topic == topic || o.Topic == "" && len(g.Out) == 1 {
-			all = append(all, command.NewOutageRow(o))
-		}
-	}
-	return all
-}
 
 // behindFrom is the age from which messages that wait are told, although the group sends.
 const behindFrom = time.Minute

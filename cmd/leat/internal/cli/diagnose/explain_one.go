@@ -118,8 +118,12 @@ func (l *look) held(about string, h admin.HeldRecord) answerRow {
 		a.rank, a.Text = isWell, "never sent: given up "+since+": "+row.Why()
 		a.Do = "leat dead redrive --id " + h.ID + " --group " + h.Group + " --reason … tries it again"
 	case h.Waits:
-		a.rank, a.Text = operatorNeeded, "not sent: it waits behind an earlier record of its key since "+since
-		a.Do = "leat explain " + h.Key + " says what that waits for"
+		a.rank, a.Text = operatorNeeded, "not sent: it waits since "+since+" behind an earlier record of its key"
+		if head, ok := l.head(h); ok {
+			its := l.held(about, head)
+			a.rank, a.Do = its.rank, its.Do
+			a.Text += ": " + head.ID + ": " + its.Text
+		}
 	case h.State == admin.HeldParked:
 		a.rank, a.Text = operatorNeeded, fmt.Sprintf("not sent: parked %s after %s: %s", since, show.Things(int64(h.Attempts), "attempt"), row.Why())
 		a.Do = "see to the cause, then leat parked redrive --id " + h.ID + " --group " + h.Group + " --reason …"
@@ -132,6 +136,15 @@ func (l *look) held(about string, h admin.HeldRecord) answerRow {
 		}
 	}
 	return a
+}
+
+// head is the record of a key that the others behind it wait for.
+func (l *look) head(of admin.HeldRecord) (admin.HeldRecord, bool) {
+	held, err := l.store.Held(l.d.Context, admin.HeldQuery{Group: of.Group, Topic: of.Topic, Key: of.Key, Limit: 1, OmitPayload: true})
+	if err != nil || len(held) == 0 || held[0].Waits || held[0].Topic != of.Topic {
+		return admin.HeldRecord{}, false
+	}
+	return held[0], true
 }
 
 // key says of each group what is set aside of a key, and of its newest message where nothing is.
@@ -194,7 +207,7 @@ func (l *look) topic(topic string) (all []answerRow, err error) {
 			continue
 		}
 		reasons := l.reasons(g, topic)
-		seen = seen || len(l.out(g, topic)) > 0
+		seen = seen || len(command.OutagesOf(g, topic)) > 0
 		held, err := l.store.Held(l.d.Context, admin.HeldQuery{Group: g.Name, Topic: topic, State: admin.HeldParked, Limit: 1000, OmitPayload: true})
 		if err != nil {
 			return nil, err
@@ -231,12 +244,4 @@ func (l *look) knows(topic string) (bool, error) {
 	}
 	page, err := manager.Search(l.d.Context, admin.MessageQuery{Topic: topic, Newest: true, Limit: 1, OmitPayload: true})
 	return len(page.Records) > 0, err
-}
-
-// pausedBy are the patterns of a pause that concern a topic, or all of them.
-func pausedBy(paused []string, topic string) []string {
-	if topic == "" {
-		return paused
-	}
-	return slices.DeleteFunc(slices.Clone(paused), func(pattern string) bool { return !topics.Match(pattern, topic) })
 }

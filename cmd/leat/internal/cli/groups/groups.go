@@ -22,6 +22,7 @@ type Groups struct {
 	Resume    GroupsResume `cmd:"" help:"Go on after a pause."`
 	SetMaxLag GroupsMaxLag `cmd:"" help:"Limit how far a group may fall behind and still hold history back."`
 	SetTopics GroupsTopics `cmd:"" help:"Have a group read other topics, although messages wait that are then never sent."`
+	Rename    GroupsRename `cmd:"" help:"Let a group go on under another name."`
 	Remove    GroupsRemove `cmd:"" help:"Remove a group for good: its position, its held and parked records."`
 }
 
@@ -283,5 +284,45 @@ func (g *GroupsTopics) Run(d *command.Deps) error {
 		return err
 	}
 	row.DryRun, row.Unread, row.Did = false, done.Unread, "Set "+what+neverSent(done.Unread)
+	return row.Print(d)
+}
+
+// GroupsRename is groups rename.
+type GroupsRename struct {
+	command.Changing
+
+	Group string `arg:"" help:"Name of the group." predictor:"group"`
+	Name  string `arg:"" help:"Its name from now on, with which its relays are configured."`
+}
+
+// Run renames the group.
+func (g *GroupsRename) Run(d *command.Deps) error {
+	manager, _, by, err := (&GroupsMaxLag{Changing: g.Changing, Group: g.Group}).find(d)
+	if err != nil {
+		return err
+	}
+	request := admin.GroupRequest{By: by, Group: g.Group, Name: g.Name, DryRun: true}
+	would, err := manager.RenameGroup(d.Context, request)
+	if err != nil {
+		return err
+	}
+	what := func(c admin.Changed) string {
+		return fmt.Sprintf("group %s to %s, with its position, %s and %s that wait.",
+			show.Plain(g.Group), show.Plain(g.Name), show.Things(int64(c.Count), "record"), show.Things(c.Unread, "message"))
+	}
+	row := changes.ChangedRow{Action: "rename_group", Group: g.Group, DryRun: true, Count: would.Count, Unread: would.Unread}
+	row.Would = "Would rename " + what(would)
+	if g.DryRun {
+		return row.Print(d)
+	}
+	if err := d.Confirm(g.Changing, ask.Question{Text: row.Would, Name: g.Group}); err != nil {
+		return err
+	}
+	request.DryRun = false
+	done, err := manager.RenameGroup(d.Context, request)
+	if err != nil {
+		return err
+	}
+	row.DryRun, row.Count, row.Unread, row.Did = false, done.Count, done.Unread, "Renamed "+what(done)
 	return row.Print(d)
 }

@@ -3,6 +3,8 @@ package groups
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +23,8 @@ type Rebase struct {
 	Group        string `placeholder:"GROUP" help:"The group, whose relays are stopped, on PostgreSQL." predictor:"group"`
 	AllGroups    bool   `help:"All groups at once, whose relays are stopped, on MySQL, MariaDB and SQLite."`
 	KeepPosition bool   `help:"Keep the position, for a database that was moved by pg_upgrade."`
-	Start        string `placeholder:"WHERE" help:"Start over at oldest, now, or a time. What is sent again has the same ids."`
+	Start        string `placeholder:"WHERE" help:"Start over at unsettled (the first message that the group has not settled), oldest, now, or a time. What is sent again has the same ids."`
+	LeaveOut     int64  `placeholder:"N" help:"How many messages that the group has not settled may never be sent. Defaults to 0."`
 }
 
 // rebaseRow is the JSON of a rebase.
@@ -34,6 +37,7 @@ type rebaseRow struct {
 	Sends        int64    `json:"sends"`
 	Repeats      int64    `json:"repeats"`
 	LeavesOut    int64    `json:"leaves_out"`
+	Guesses      int64    `json:"guesses"`
 	Adopts       int64    `json:"adopts"`
 }
 
@@ -66,9 +70,13 @@ func (r *Rebase) Run(d *command.Deps) error {
 	if err != nil {
 		return err
 	}
-	row.Sends, row.Repeats, row.LeavesOut, row.Adopts = plan.Sends, plan.Repeats, plan.LeavesOut, plan.Adopts
+	row.Sends, row.Repeats, row.LeavesOut, row.Guesses, row.Adopts = plan.Sends, plan.Repeats, plan.LeavesOut, plan.Guesses, plan.Adopts
 	if r.DryRun {
 		return row.print(d)
+	}
+	if plan.LeavesOut > r.LeaveOut {
+		return command.Usage("--leave-out", strconv.FormatInt(r.LeaveOut, 10), fmt.Sprintf(
+			"must be at least %d: so many messages that group %s has not settled would never be sent; --start unsettled sends them", plan.LeavesOut, show.Plain(r.Group)))
 	}
 	if err := d.Confirm(r.Changing, ask.Question{Text: row.sentence(), Name: r.Group}); err != nil {
 		return err
@@ -80,14 +88,19 @@ func (r *Rebase) Run(d *command.Deps) error {
 }
 
 func (r *Rebase) request(d *command.Deps) (open.RebaseRequest, error) {
-	request := open.RebaseRequest{Group: r.Group, KeepPosition: r.KeepPosition, Oldest: r.Start == "oldest"}
-	if r.KeepPosition == (r.Start != "") {
-		return request, command.UsageError{Err: errors.New("give --keep-position, or --start oldest, now or a time")}
+	request := open.RebaseRequest{
+		Group: r.Group, KeepPosition: r.KeepPosition, Unsettled: r.Start == "unsettled", Oldest: r.Start == "oldest", LeaveOut: r.LeaveOut,
 	}
-	if r.Start != "" && r.Start != "oldest" && r.Start != "now" {
+	if r.KeepPosition == (r.Start != "") {
+		return request, command.UsageError{Err: errors.New("give --keep-position, or --start unsettled, oldest, now or a time")}
+	}
+	if r.LeaveOut < 0 {
+		return request, command.Usage("--leave-out", strconv.FormatInt(r.LeaveOut, 10), "must not be negative")
+	}
+	if !slices.Contains([]string{"", "unsettled", "oldest", "now"}, r.Start) {
 		at, err := time.Parse(time.RFC3339, r.Start)
 		if err != nil {
-			return request, command.Usage("--start", r.Start, "must be oldest, now, or a time such as 2026-01-05T10:00:00Z")
+			return request, command.Usage("--start", r.Start, "must be unsettled, oldest, now, or a time such as 2026-01-05T10:00:00Z")
 		}
 		request.At = at
 	}
@@ -150,6 +163,9 @@ func (r rebaseRow) sentence() string {
 	}
 	amounts := fmt.Sprintf("It would send %s, of which it has settled %s before, and leave out %s that it has not settled.",
 		show.Things(r.Sends, "message"), show.Count(r.Repeats), show.Count(r.LeavesOut))
+	if r.Guesses > 0 {
+		amounts += fmt.Sprintf(" %s are a guess: the position has settled them, and one of their number and time is younger. They count as not settled.", show.Count(r.Guesses))
+	}
 	return fmt.Sprintf("Group %s would %s. %s %s", show.Plain(r.Group), how, amounts, wrong(r.Problems))
 }
 

@@ -302,12 +302,36 @@ func (r *InboxParkedRedrive) Run(d *command.Deps) error {
 	if err != nil {
 		return err
 	}
+	if err := noteSilence(d, in, r.Consumer); err != nil {
+		return err
+	}
 	change.Row, change.Verb, change.Past = changes.ChangedRow{Action: "redrive", Consumer: r.Consumer}, "redrive", "Redrove"
 	change.Do = func(limit int, dryRun bool) (inboxadmin.Changed, error) {
 		request.Limit, request.DryRun = limit, dryRun
 		return in.Redrive(d.Context, request)
 	}
 	return change.Run(d, r.Changing)
+}
+
+// silentFrom is how long a consumer does nothing until a redrive says so.
+const silentFrom = time.Hour
+
+// noteSilence says that a consumer has done nothing for long. What is redriven runs under its name
+// only, and a handler that was renamed has another one.
+func noteSilence(d *command.Deps, in inboxadmin.Inbox, name string) error {
+	for q := (inboxadmin.ConsumersQuery{}); ; {
+		page, err := in.Consumers(d.Context, q)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, c := range page {
+			q.After = c.Name
+			if idle := d.Now().Sub(c.LastActivity); c.Name == name && !c.LastActivity.IsZero() && idle >= silentFrom {
+				d.Note("Consumer %s has done nothing for %s: what is redriven waits until a service runs it again.", show.Plain(name), show.Duration(idle))
+				return nil
+			}
+		}
+	}
 }
 
 // InboxParkedDrop is inbox parked drop.

@@ -28,7 +28,7 @@ func newLogger(to io.Writer, d settings.Daemon) (*slog.LevelVar, *slog.Logger, e
 func redacted(_ []string, attr slog.Attr) slog.Attr {
 	switch value := attr.Value.Any().(type) {
 	case error:
-		attr.Value = slog.StringValue(settings.Redact(value.Error()))
+		attr.Value = slog.StringValue(settings.InFile(settings.Redact(value.Error())))
 	case string:
 		attr.Value = slog.StringValue(settings.Redact(value))
 	}

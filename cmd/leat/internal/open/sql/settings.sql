@@ -1,12 +1,14 @@
 -- Settings that make a commit less than durable. Those of roles and databases count for
 -- whoever connects as them: a relay may have another role than the operator. They are
--- stored as they were written, in any case and by any of the names of off.
-SELECT name, setting, 'server' AS whose
+-- stored as they were written, in any case and by any of the names of off. A database whose storage
+-- is durable by other means, as Neon's is, says so by leat.durable_storage.
+SELECT name, setting, 'server' AS whose,
+       name <> 'synchronous_commit' AND lower(coalesce(current_setting('leat.durable_storage', true), '')) IN ('on', 'true', 'yes', '1') AS elsewhere
 FROM pg_settings
 WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'
 UNION ALL
 SELECT split_part(line, '=', 1), split_part(line, '=', 2),
-       concat_ws(' in ', 'role ' || r.rolname, 'database ' || d.datname)
+       concat_ws(' in ', 'role ' || r.rolname, 'database ' || d.datname), false
 FROM pg_db_role_setting s
 LEFT JOIN pg_roles r ON r.oid = s.setrole
 LEFT JOIN pg_database d ON d.oid = s.setdatabase

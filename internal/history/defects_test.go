@@ -3,7 +3,7 @@ package history_test
 import (
 	"slices"
 
-	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/history"
 )
 
 // defect makes a good story a bad one. Its inject returns whether the story has a place

@@ -3,7 +3,7 @@ package history_test
 import (
 	"slices"
 
-	"github.com/leat-go/leat/internal/proof/history"
+	"github.com/leat-go/leat/internal/history"
 )
 
 // pick returns one of the lines that match.

@@ -1,0 +1,95 @@
+package prove
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/leat-go/leat/internal/fail"
+	"github.com/leat-go/leat/internal/history"
+)
+
+// judge writes down what there is in the end, and has the history judged. left are messages that were committed
+// and are not in the topic.
+func (w *workload) judge(left []string) {
+	truth, err := w.shop.truth(w.t.ctx)
+	fail.If(err)
+	waiting, err := w.shop.waiting(w.t.ctx, left)
+	fail.If(err)
+	fail.If(w.dump(truth, waiting))
+	verdict, err := history.Check(w.t.ctx, w.dir, history.Options{})
+	fail.If(err)
+
+	t, f := w.t, verdict.Figures
+	t.say(OK, "%d committed, %d rolled back, %d unknown; %d copies, %d effects", f.Committed, f.RolledBack, f.Unknown, f.Records, f.Effects)
+	sum := func(names ...string) (n int) {
+		for _, name := range names {
+			finding, _ := verdict.Finding(name)
+			n += finding.Violations
+		}
+		return n
+	}
+	t.say(OK, "%d lost, %d doubled, %d out of order, %d invented; %d cuts, %d relays", sum(history.O2, history.I3), sum(history.I1),
+		sum(history.O5, history.Order), sum(history.O1, history.O3, history.O4, history.I2), w.cuts.Load(), w.relays.Load())
+	for _, check := range verdict.Checks {
+		if check.First == nil {
+			continue
+		}
+		outcome := Broken
+		if check.Name == history.O10 {
+			outcome = Limited
+		}
+		t.say(outcome, "%s: %s", check.Name, check.First.Summary)
+	}
+	if n := len(waiting); n > 0 {
+		t.broken("%d messages wait, and for %s nothing has moved", n, standstill)
+	}
+	if f.Committed < few || f.Records < few {
+		t.say(CouldNotTry, "too little was done to judge anything")
+	}
+	if t.finding.Outcome != OK {
+		for _, who := range slices.Sorted(maps.Keys(w.trouble)) {
+			t.finding.Details = append(t.finding.Details, fmt.Sprintf("the last error of a %s: %s", who, w.trouble[who]))
+		}
+	}
+}
+
+// dump writes the tables and the topic down.
+func (w *workload) dump(truth truth, waiting []string) error {
+	d, err := history.Dump(filepath.Join(w.dir, "end.jsonl"))
+	if err != nil {
+		return err
+	}
+	var lines []history.Line
+	end := func(end history.Line) { lines = append(lines, end) }
+	for _, r := range truth.ledger {
+		lines = append(lines, history.Line{Type: history.Ledger, ID: r.id, Key: r.key, Version: r.version})
+	}
+	end(history.Line{Type: history.DumpEnd, Of: history.Ledger})
+	for at, r := range w.topic.records {
+		lines = append(lines, history.Line{
+			Type: history.Record, ID: r.id, Key: r.key, Topic: r.topic, Offset: int64(at), At: r.at.UnixMicro(), Digest: digest(r.key, r.payload),
+		})
+	}
+	end(history.Line{Type: history.DumpEnd, Of: history.Record})
+	for _, id := range waiting {
+		lines = append(lines, history.Line{Type: history.Waiting, ID: id, Where: history.Pending})
+	}
+	end(history.Line{Type: history.DumpEnd, Of: history.Waiting})
+	for _, r := range truth.effects {
+		lines = append(lines, history.Line{Type: history.EffectRow, ID: r.id, Key: r.key, Row: r.number, Consumer: consumerName})
+	}
+	end(history.Line{Type: history.DumpEnd, Of: history.EffectRow, Topic: topicName, Consumer: consumerName})
+	for _, line := range lines {
+		if line.Type == history.DumpEnd {
+			err = d.End(line)
+		} else {
+			err = d.Write(line)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return d.Close()
+}

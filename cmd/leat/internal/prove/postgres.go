@@ -1,0 +1,244 @@
+package prove
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/internal/fail"
+	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/wait"
+)
+
+// prefix begins the names of scratch places. The server's time in seconds follows, and a random number.
+const prefix = "leat_prove_"
+
+// staleAfter is the age from which a scratch place is nobody's any more.
+const staleAfter = time.Hour
+
+// postgres is a PostgreSQL database, or what passes for one.
+type postgres struct {
+	cfg    *pgxpool.Config
+	schema string
+	wires  wires
+}
+
+// Postgres tries the database that the pool leads to.
+func Postgres(pool *pgxpool.Pool) Server { return &postgres{cfg: pool.Config()} }
+
+// About implements Server.
+func (p *postgres) About(ctx context.Context) string {
+	about := "unknown"
+	_ = p.use(ctx, func(conn *pgx.Conn) error { return conn.QueryRow(ctx, "SELECT version()").Scan(&about) })
+	return about
+}
+
+// connect opens a connection of its own.
+func (p *postgres) connect(ctx context.Context) (*pgx.Conn, error) {
+	cfg := p.cfg.ConnConfig.Copy()
+	if err := p.before(ctx, cfg); err != nil {
+		return nil, err
+	}
+	conn, err := pgx.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.cfg.AfterConnect(ctx, conn); err != nil {
+		return nil, errors.Join(err, conn.Close(ctx))
+	}
+	return conn, nil
+}
+
+// before makes the connection one of the wires. Once it is there it dials no more: pgx would ask to cancel
+// what is under way when a context ends, which ends some poolers for everybody.
+func (p *postgres) before(ctx context.Context, cfg *pgx.ConnConfig) error {
+	var connected atomic.Bool
+	base := p.wires.through(dial(cfg.DialFunc))
+	cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if connected.Load() {
+			return nil, errShut
+		}
+		return base(ctx, network, address)
+	}
+	after := cfg.AfterConnect
+	cfg.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
+		connected.Store(true)
+		if after == nil {
+			return nil
+		}
+		return after(ctx, conn)
+	}
+	return p.cfg.BeforeConnect(ctx, cfg)
+}
+
+// use does something on a connection of its own.
+func (p *postgres) use(ctx context.Context, do func(conn *pgx.Conn) error) error {
+	conn, err := p.connect(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(conn), conn.Close(ctx))
+}
+
+// newPool returns a pool whose connections are among the wires.
+func (p *postgres) newPool(ctx context.Context, w *wires) (*pgxpool.Pool, error) {
+	cfg := p.cfg.Copy()
+	cfg.MaxConns = poolSize
+	cfg.BeforeConnect = func(ctx context.Context, c *pgx.ConnConfig) error {
+		c.DialFunc = pgconn.DialFunc(w.through(dial(c.DialFunc)))
+		return p.before(ctx, c)
+	}
+	return pgxpool.NewWithConfig(ctx, cfg)
+}
+
+// prepare implements Server.
+func (p *postgres) prepare(ctx context.Context) error {
+	return p.use(ctx, func(conn *pgx.Conn) error {
+		var now int64
+		if err := conn.QueryRow(ctx, "SELECT extract(epoch FROM clock_timestamp())::bigint").Scan(&now); err != nil {
+			return err
+		}
+		if err := p.sweep(ctx, conn, now); err != nil {
+			return err
+		}
+		p.schema = fmt.Sprintf("%s%d_%s", prefix, now, unique())
+		_, err := conn.Exec(ctx, "CREATE SCHEMA "+p.schema)
+		if pgerr.Is(err, pgerr.InsufficientPrivilege) {
+			return fmt.Errorf("a scratch schema is needed: GRANT CREATE ON DATABASE %s TO %s: %w", conn.Config().Database, conn.Config().User, err)
+		}
+		return err
+	})
+}
+
+// unique tells two runs of a second apart.
+func unique() string {
+	b := make([]byte, 4)
+	_, _ = rand.Read(b)
+	return hex.EncodeToString(b)
+}
+
+// sweep drops what runs have left behind that were killed. What it may not drop stays.
+func (p *postgres) sweep(ctx context.Context, conn *pgx.Conn, now int64) error {
+	rows, err := conn.Query(ctx, "SELECT nspname::text FROM pg_namespace WHERE nspname ~ '^"+prefix+"[0-9]+_[0-9a-f]+$'")
+	if err != nil {
+		return err
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	for _, name := range names {
+		if stale(name, now) {
+			_ = drop(ctx, conn, name) // may be another role's, or another run sweeps
+		}
+	}
+	return err
+}
+
+// stale reports whether the scratch place is old.
+func stale(name string, now int64) bool {
+	var made int64
+	_, err := fmt.Sscanf(strings.TrimPrefix(name, prefix), "%d_", &made)
+	return err == nil && now-made > int64(staleAfter.Seconds())
+}
+
+// drop drops a schema. It waits for sessions that the server has yet to end, each time a little.
+func drop(ctx context.Context, conn *pgx.Conn, schema string) error {
+	if _, err := conn.Exec(ctx, "SET lock_timeout = '1s'"); err != nil {
+		return err
+	}
+	_, err := conn.Exec(ctx, "DROP SCHEMA IF EXISTS "+schema+" CASCADE")
+	_, reset := conn.Exec(ctx, "RESET lock_timeout") // behind a pooler the session goes on
+	return errors.Join(err, reset)
+}
+
+// clean implements Server.
+func (p *postgres) clean(ctx context.Context) error {
+	p.wires.cutAll(false)
+	if p.schema == "" {
+		return nil
+	}
+	defer p.wires.cutAll(true)
+	for {
+		err := p.use(ctx, func(conn *pgx.Conn) error { return drop(ctx, conn, p.schema) })
+		if err == nil || wait.For(ctx, 100*time.Millisecond) != nil {
+			if err != nil {
+				err = fmt.Errorf("schema %s is left behind: drop it, or let a run do it in an hour: %w", p.schema, err)
+			}
+			return err
+		}
+	}
+}
+
+// session is a connection of a probe. Its methods end the probe if they fail.
+type session struct {
+	t      *trial
+	conn   *pgx.Conn
+	schema string
+}
+
+// session opens one, which lasts for the probe.
+func (p *postgres) session(t *trial) session {
+	conn, err := p.connect(t.ctx)
+	fail.If(err)
+	s := session{t: t, conn: conn, schema: p.schema}
+	t.later(s.cut)
+	return s
+}
+
+// sql names the scratch schema in place of {s}.
+func (s session) sql(text string) string { return strings.ReplaceAll(text, "{s}", s.schema) }
+
+// attempt runs a statement, and returns the number of its rows.
+func (s session) attempt(sql string, args ...any) (int64, error) {
+	tag, err := s.conn.Exec(s.t.ctx, s.sql(sql), args...)
+	return tag.RowsAffected(), refused(err)
+}
+
+// do runs statements that take no arguments, and exec one, which returns the number of rows.
+func (s session) do(statements ...string) {
+	for _, sql := range statements {
+		s.exec(sql)
+	}
+}
+
+func (s session) exec(sql string, args ...any) int64 {
+	n, err := s.attempt(sql, args...)
+	fail.If(err)
+	return n
+}
+
+// ask returns the one value of a query.
+func ask[T any](s session, sql string, args ...any) (value T) {
+	fail.If(refused(s.conn.QueryRow(s.t.ctx, s.sql(sql), args...).Scan(&value)))
+	return value
+}
+
+// know is ask, answered by the primary or by an error: what a standby says would make other properties look
+// broken.
+func know[T any](s session, sql string, args ...any) (value T) {
+	return ask[T](s, "SELECT * FROM ("+sql+") AS q WHERE "+pgerr.Primary, args...)
+}
+
+// start runs a statement that may wait, and returns its number of rows when it has ended.
+func (s session) start(sql string, args ...any) <-chan ended {
+	return s.t.start(func() (int64, error) { return s.attempt(sql, args...) })
+}
+
+// cut cuts the connection on this side.
+func (s session) cut() { _ = s.conn.PgConn().Conn().Close() }
+
+// refused marks an error that the server has answered with.
+func refused(err error) error {
+	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return refusal{error: err, rights: answer.Code == pgerr.InsufficientPrivilege}
+	}
+	return err
+}

@@ -1,0 +1,296 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/fail"
+	"github.com/leat-go/leat/internal/history"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// pool is one for a probe.
+func (p *postgres) pool(t *trial) *pgxpool.Pool {
+	var mine wires
+	pool, err := p.newPool(t.ctx, &mine)
+	fail.If(err)
+	t.later(func() {
+		mine.cutAll(true)
+		pool.Close()
+	})
+	return pool
+}
+
+func (p *postgres) outbox(pool *pgxpool.Pool, table string) (*pgoutbox.Outbox, error) {
+	return pgoutbox.New(pool, pgoutbox.Config{Schema: p.schema, Table: table, Logger: slog.New(slog.DiscardHandler)})
+}
+
+func (p *postgres) inbox(pool *pgxpool.Pool, table string) (*pginbox.Inbox, error) {
+	cfg := pginbox.Config{Schema: p.schema, Table: table}
+	cfg.Logger, cfg.BusyDelay = slog.New(slog.DiscardHandler), between
+	return pginbox.New(pool, consumerName, cfg)
+}
+
+// claimOnce has several sessions claim the same ids at the same time.
+func (p *postgres) claimOnce(t *trial) {
+	pool := p.pool(t)
+	s := p.session(t)
+	s.do("CREATE TABLE {s}.claimed (id text NOT NULL)")
+	in, err := p.inbox(pool, "claims")
+	fail.If(err)
+	fail.If(refused(in.Migrate(t.ctx)))
+	claimOnce(t, func(msg *message.Message) (inbox.Outcome, error) {
+		return in.Process(t.ctx, msg, func(ctx context.Context) error {
+			_, err := pginbox.Tx(ctx).Exec(ctx, s.sql("INSERT INTO {s}.claimed (id) VALUES ($1)"), msg.UUID)
+			return err
+		})
+	}, func() (rows, ids int) {
+		return know[int](s, "SELECT count(*) FROM {s}.claimed"), know[int](s, "SELECT count(DISTINCT id) FROM {s}.claimed")
+	})
+}
+
+// claimOnce claims by process. effects counts the rows that were written, and the ids among them.
+func claimOnce(t *trial, process func(msg *message.Message) (inbox.Outcome, error), effects func() (rows, ids int)) {
+	const sessions, ids = 6, 40
+	var steps []func()
+	for range sessions {
+		steps = append(steps, func() {
+			for n := range ids {
+				for done := false; !done; {
+					id := fmt.Sprintf("00000000-0000-4000-8000-%012d", n)
+					outcome, err := process(message.NewMessage(id, nil))
+					done = outcome == inbox.OutcomeCommitted || outcome == inbox.OutcomeDuplicate
+					if outcome != inbox.OutcomeBusy {
+						fail.If(refused(err))
+					}
+				}
+			}
+		})
+	}
+	t.together(steps...)
+	switch rows, got := effects(); {
+	case rows > got:
+		t.broken("of %d ids that %d sessions claimed at the same time, %d had their effect more than once", ids, sessions, rows-got)
+	case got != ids:
+		t.broken("of %d ids that were claimed %d had their effect", ids, got)
+	}
+}
+
+// leatCheck has leat look at the server, and sends one message.
+func (p *postgres) leatCheck(t *trial) {
+	pool := p.pool(t)
+	ob, err := p.outbox(pool, "checked")
+	fail.If(err)
+	fail.If(said("Migrate", ob.Migrate(t.ctx)))
+	source, err := ob.Source(pgoutbox.SourceConfig{})
+	fail.If(err)
+	leatCheck(t, source, func(m outbox.Message) error {
+		return ob.InTx(t.ctx, func(ctx context.Context, tx pgx.Tx) error { return ob.Enqueue(ctx, tx, m) })
+	})
+}
+
+// said is an error of leat itself: what it refuses cannot be done on this server.
+func said(who string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return refusal{error: fmt.Errorf("%s: %w", who, err), leat: true}
+}
+
+// leatCheck checks the source, and sends one message through it.
+func leatCheck(t *trial, source driver.Source, enqueue func(m outbox.Message) error) {
+	fail.If(said("Check", source.Check(t.ctx)))
+	fail.If(said("Enqueue", enqueue(outbox.Message{ID: "one", Topic: topicName, Key: "k", Payload: []byte("x")})))
+	var sink topic
+	r, err := relay.New(source, &sink, relay.Config{Logger: slog.New(slog.DiscardHandler)})
+	fail.If(err)
+	if _, err := r.RunOnce(t.ctx); err != nil {
+		fail.Now(said("relay", err))
+	}
+	if !sink.has("one") || len(sink.records) != 1 {
+		t.broken("a message was committed, and a relay has sent %d", len(sink.records))
+	}
+}
+
+// pgShop is a shop in the scratch schema.
+type pgShop struct {
+	p     *postgres
+	ob    *pgoutbox.Outbox
+	in    *pginbox.Inbox
+	pool  *pgxpool.Pool
+	wires wires
+}
+
+// shop implements Server.
+func (p *postgres) shop(ctx context.Context) (shop, error) {
+	s := &pgShop{p: p}
+	var err error
+	if s.pool, err = p.newPool(ctx, &s.wires); err != nil {
+		return nil, err
+	}
+	if err := s.open(ctx); err != nil {
+		s.end()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *pgShop) open(ctx context.Context) (err error) {
+	if s.ob, err = s.p.outbox(s.pool, "outbox"); err != nil {
+		return err
+	}
+	if s.in, err = s.p.inbox(s.pool, "inbox"); err != nil {
+		return err
+	}
+	if err := errors.Join(s.ob.Migrate(ctx), s.in.Migrate(ctx)); err != nil {
+		return refused(err)
+	}
+	for _, sql := range []string{
+		"CREATE TABLE {s}.keys (name text PRIMARY KEY, version bigint NOT NULL)",
+		fmt.Sprintf("INSERT INTO {s}.keys SELECT 'k' || lpad(n::text, 2, '0'), 0 FROM generate_series(0, %d) AS n", keys-1),
+		"CREATE TABLE {s}.ledger (id text PRIMARY KEY, key text NOT NULL, version bigint NOT NULL)",
+		"CREATE TABLE {s}.effects (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text NOT NULL, key text NOT NULL)",
+	} {
+		if _, err := s.pool.Exec(ctx, s.sql(sql)); err != nil {
+			return refused(err)
+		}
+	}
+	return nil
+}
+
+func (s *pgShop) sql(text string) string { return session{schema: s.p.schema}.sql(text) }
+
+// produce implements shop. The number is drawn after the message was enqueued: it is leat that orders the key.
+func (s *pgShop) produce(ctx context.Context, m outbox.Message, hold func(version int64) bool) settled {
+	tx, err := s.pool.Begin(ctx)
+	if err != nil {
+		return settled{history.Aborted, err}
+	}
+	defer func() { _ = tx.Rollback(ctx) }()
+	if err := s.ob.Enqueue(ctx, tx, m); err != nil {
+		return settled{history.Aborted, err}
+	}
+	var version int64
+	err = tx.QueryRow(ctx, s.sql("UPDATE {s}.keys SET version = version + 1 WHERE name = $1 RETURNING version"), m.Key).Scan(&version)
+	if err == nil {
+		_, err = tx.Exec(ctx, s.sql("INSERT INTO {s}.ledger (id, key, version) VALUES ($1, $2, $3)"), m.ID, m.Key, version)
+	}
+	if err != nil || !hold(version) {
+		return settled{history.Aborted, err}
+	}
+	err = tx.Commit(ctx)
+	_, answered := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case err == nil:
+		return settled{history.Committed, nil}
+	case answered, errors.Is(err, pgx.ErrTxCommitRollback):
+		return settled{history.Aborted, err}
+	default:
+		return settled{history.Unknown, err}
+	}
+}
+
+// source implements shop.
+func (s *pgShop) source(ctx context.Context, w *wires) (driver.Source, func(), error) {
+	pool, err := s.p.newPool(ctx, w)
+	if err != nil {
+		return nil, nil, err
+	}
+	end := func() {
+		w.cutAll(true)
+		pool.Close()
+	}
+	ob, err := s.p.outbox(pool, "outbox")
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	source, err := ob.Source(pgoutbox.SourceConfig{})
+	return source, end, err
+}
+
+// consume implements shop.
+func (s *pgShop) consume(ctx context.Context, msg *message.Message) (inbox.Outcome, error) {
+	return s.in.Process(ctx, msg, func(ctx context.Context) error {
+		_, err := pginbox.Tx(ctx).Exec(ctx, s.sql("INSERT INTO {s}.effects (id, key) VALUES ($1, $2)"), msg.UUID, msg.Metadata.Get("key"))
+		return err
+	})
+}
+
+// truly reads in a transaction that has written, which no splitter sends to a standby.
+func (s *pgShop) truly(ctx context.Context, sql string, scan func(rows pgx.CollectableRow) error) error {
+	s.pool.Reset() // some were cut, and nobody has noticed
+	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, s.sql("UPDATE {s}.keys SET version = version WHERE name = 'k00'")); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, s.sql(sql))
+		if err != nil {
+			return err
+		}
+		_, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (struct{}, error) { return struct{}{}, scan(r) })
+		return err
+	})
+}
+
+// truth implements shop.
+func (s *pgShop) truth(ctx context.Context) (all truth, err error) {
+	err = s.truly(ctx, "SELECT id, key, version FROM {s}.ledger", func(r pgx.CollectableRow) error {
+		var row row
+		err := r.Scan(&row.id, &row.key, &row.version)
+		all.ledger = append(all.ledger, row)
+		return err
+	})
+	if err != nil {
+		return all, err
+	}
+	return all, s.truly(ctx, "SELECT id, key, number FROM {s}.effects", func(r pgx.CollectableRow) error {
+		var row row
+		err := r.Scan(&row.id, &row.key, &row.number)
+		all.effects = append(all.effects, row)
+		return err
+	})
+}
+
+// waits are the messages that no relay has read yet, those that are held, and all if no relay has ever begun.
+const waits = `SELECT id FROM {s}.outbox_pending
+UNION SELECT coalesce(id_text, id::text) FROM {s}.outbox_held
+UNION SELECT coalesce(id_text, id::text) FROM {s}.outbox WHERE NOT EXISTS (SELECT FROM {s}.outbox_positions)`
+
+// waiting implements shop.
+func (s *pgShop) waiting(ctx context.Context, ids []string) (waiting []string, err error) {
+	all := map[string]bool{}
+	err = s.truly(ctx, waits, func(r pgx.CollectableRow) error {
+		var id string
+		err := r.Scan(&id)
+		all[id] = true
+		return err
+	})
+	for _, id := range ids {
+		if all[id] {
+			waiting = append(waiting, id)
+		}
+	}
+	return waiting, err
+}
+
+// cutOne implements shop.
+func (s *pgShop) cutOne() bool { return s.wires.cutOne() }
+
+// end implements shop.
+func (s *pgShop) end() {
+	s.wires.cutAll(true)
+	s.pool.Close()
+}

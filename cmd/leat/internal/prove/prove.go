@@ -1,0 +1,314 @@
+// Package prove tries on a server, in a scratch place of its own, what leat's promises rest on: probes of
+// two or three sessions, and then a workload that is judged. See docs/databases.md.
+package prove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/leat-go/leat/internal/fail"
+	"github.com/leat-go/leat/internal/wait"
+)
+
+// Outcome is what a probe has come to.
+type Outcome string
+
+// What a probe comes to.
+const (
+	// OK: what was tried holds.
+	OK Outcome = "ok"
+	// Limited: leat's promises hold, and something is slower or asks for care.
+	Limited Outcome = "limited"
+	// Broken: a promise does not hold on this server.
+	Broken Outcome = "broken"
+	// CouldNotTry: nothing is known.
+	CouldNotTry Outcome = "could not try"
+)
+
+// Finding is what a probe has found.
+type Finding struct {
+	Probe    string   `json:"probe"`
+	Protects []string `json:"protects"`
+	Outcome  Outcome  `json:"outcome"`
+	// Details are sentences: what was seen, the most important one first.
+	Details []string `json:"details,omitempty"`
+	// Advice is what to do about it.
+	Advice string `json:"advice,omitempty"`
+	// Took is in seconds.
+	Took float64 `json:"took_seconds"`
+}
+
+// Options of [Run].
+type Options struct {
+	// Only is a pattern of the names of probes, as of path.Match; "" is all.
+	Only string
+	// Workload is for how long the workload produces; 0 leaves it out.
+	Workload time.Duration
+	// Around is called for each probe, and calls do, which runs it. It may show that it is under way.
+	Around func(name string, do func() error) error
+	// Tell is called with each finding as soon as it is there.
+	Tell func(Finding) error
+}
+
+// Workload is the name of the last probe.
+const Workload = "workload"
+
+// probeTime is how long a probe may take, and tripsTime as much again for each time that the first steps took,
+// which are a few round trips: some servers never answer.
+const probeTime, tripsTime = 10 * time.Second, 40
+
+// cleanTime is how long giving back the scratch place may take.
+const cleanTime = 15 * time.Second
+
+// Server is a server that can be tried.
+type Server interface {
+	// About is its product and version.
+	About(ctx context.Context) string
+	// prepare makes the scratch place, and removes those that others have left behind.
+	prepare(ctx context.Context) error
+	// probes are tried in this order: those that explain others come first.
+	probes() []probe
+	// shop is a new place for a workload, whose schemas are made.
+	shop(ctx context.Context) (shop, error)
+	// clean cuts all connections, and removes the scratch place.
+	clean(ctx context.Context) error
+}
+
+// probe tries one property.
+type probe struct {
+	name string
+	// protects are the promises that rest on the property, separated by blanks.
+	protects string
+	// after are the probes whose failure explains a failure of this one.
+	after []string
+	// advice is what to do if it fails.
+	advice string
+	try    func(t *trial)
+}
+
+// trial is a probe that is being tried.
+type trial struct {
+	ctx     context.Context //nolint:containedctx // a trial is a call with it
+	finding Finding
+	// before are the findings of the probes before.
+	before map[string]Outcome
+	ends   []func()
+}
+
+// later has end called when the trial is over.
+func (t *trial) later(end func()) { t.ends = append(t.ends, end) }
+
+func (t *trial) end() {
+	for _, end := range slices.Backward(t.ends) {
+		end()
+	}
+}
+
+// say adds a sentence, and makes the outcome at least as bad as o.
+func (t *trial) say(o Outcome, format string, args ...any) {
+	order := []Outcome{OK, Limited, CouldNotTry, Broken}
+	if slices.Index(order, o) > slices.Index(order, t.finding.Outcome) {
+		t.finding.Outcome = o
+	}
+	t.finding.Details = append(t.finding.Details, fmt.Sprintf(format, args...))
+}
+
+func (t *trial) broken(format string, args ...any)  { t.say(Broken, format, args...) }
+func (t *trial) limited(format string, args ...any) { t.say(Limited, format, args...) }
+
+// pause lets time pass.
+func (t *trial) pause(d time.Duration) { fail.If(wait.For(t.ctx, d)) }
+
+// soon reports whether holds becomes true within d.
+func (t *trial) soon(d time.Duration, holds func() bool) bool {
+	for end := time.Now().Add(d); ; t.pause(20 * time.Millisecond) {
+		if holds() {
+			return true
+		}
+		if time.Now().After(end) {
+			return false
+		}
+	}
+}
+
+// ended is how a statement has ended.
+type ended struct {
+	rows int64
+	err  error
+}
+
+// start runs a statement that may wait.
+func (t *trial) start(run func() (rows int64, err error)) <-chan ended {
+	done := make(chan ended, 1)
+	go func() {
+		n, err := run()
+		done <- ended{n, err}
+	}()
+	return done
+}
+
+// waits reports whether the statement is still under way after a while.
+func (t *trial) waits(done <-chan ended) bool {
+	select {
+	case e := <-done:
+		fail.If(e.err)
+		return false
+	case <-time.After(300 * time.Millisecond):
+		return true
+	case <-t.ctx.Done():
+		fail.Now(t.ctx.Err())
+		return false
+	}
+}
+
+// result waits for the end of the statement.
+func (t *trial) result(done <-chan ended) int64 {
+	select {
+	case e := <-done:
+		fail.If(e.err)
+		return e.rows
+	case <-t.ctx.Done():
+		fail.Now(t.ctx.Err())
+		return 0
+	}
+}
+
+// together runs steps side by side, and ends the probe with the first error.
+func (t *trial) together(steps ...func()) {
+	errs := make(chan error, len(steps))
+	for _, step := range steps {
+		go func() { errs <- fail.Caught(step) }()
+	}
+	var first error
+	for range steps {
+		if err := <-errs; first == nil {
+			first = err
+		}
+	}
+	fail.If(first)
+}
+
+// Run tries the server. The scratch place is gone when it returns, unless a finding or the error says otherwise.
+func Run(ctx context.Context, server Server, o Options) (found []Finding, err error) {
+	probes := slices.DeleteFunc(server.probes(), func(p probe) bool {
+		ok, err := path.Match(o.Only, p.name)
+		return o.Only != "" && (!ok || err != nil)
+	})
+	ok, _ := path.Match(o.Only, Workload)
+	if o.Workload > 0 && (o.Only == "" || ok) {
+		probes = append(probes, probe{
+			name: Workload, protects: "O1 O2 O3 O4 O5 O10 I1 I2 I3", after: []string{"leat.check"},
+			try: func(t *trial) { runWorkload(t, server, o.Workload) },
+		})
+	}
+	if len(probes) == 0 {
+		return nil, nil
+	}
+	defer func() {
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTime)
+		defer cancel()
+		switch left := server.clean(clean); {
+		case left != nil && err == nil:
+			f := Finding{Probe: "scratch", Protects: []string{}, Outcome: Limited, Details: []string{left.Error()}}
+			found, err = append(found, f), o.Tell(f)
+		default:
+			err = errors.Join(err, left)
+		}
+	}()
+	began := time.Now()
+	if err := server.prepare(ctx); err != nil {
+		return nil, err
+	}
+	patience := probeTime + tripsTime*time.Since(began)
+	before := map[string]Outcome{}
+	for _, p := range probes {
+		var f Finding
+		err := o.Around(p.name, func() error {
+			f = p.run(ctx, before, patience)
+			return ctx.Err()
+		})
+		if err == nil {
+			err = o.Tell(f)
+		}
+		if err != nil {
+			return found, err
+		}
+		found, before[p.name] = append(found, f), f.Outcome
+	}
+	return found, nil
+}
+
+// run tries the probe.
+func (p probe) run(ctx context.Context, before map[string]Outcome, patience time.Duration) Finding {
+	began := time.Now()
+	if p.name != Workload {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
+	}
+	t := &trial{ctx: ctx, before: before, finding: Finding{Probe: p.name, Protects: strings.Fields(p.protects), Outcome: OK, Advice: p.advice}}
+	err := fail.Caught(func() { p.try(t) })
+	t.end()
+	if err != nil {
+		t.say(judge(ctx, err))
+	}
+	if t.finding.Outcome == Broken {
+		for _, name := range p.after {
+			switch before[name] {
+			case Broken, CouldNotTry:
+				t.finding.Outcome = CouldNotTry
+			case Limited:
+				t.finding.Outcome = Limited
+			default:
+				continue
+			}
+			t.finding.Details, t.finding.Advice = []string{"follows from " + name + ": " + t.finding.Details[0]}, ""
+			break
+		}
+	}
+	if o := t.finding.Outcome; o == OK || o == CouldNotTry {
+		t.finding.Advice = ""
+	}
+	t.finding.Took = time.Since(began).Seconds()
+	return t.finding
+}
+
+// refusal is an error with which a server has answered, or leat itself.
+type refusal struct {
+	error
+
+	// leat is set if it is leat that refuses, and rights if the server says that the role may not.
+	leat, rights bool
+}
+
+func (r refusal) Unwrap() error { return r.error }
+
+// judge says what an error means that has ended a probe: what a server refuses is not there.
+func judge(ctx context.Context, err error) (o Outcome, format, text string) {
+	refused, ok := errors.AsType[refusal](err)
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return CouldNotTry, "%s", "was not over in time: " + err.Error()
+	case ok && refused.leat:
+		return Broken, "leat refuses: %s", err.Error()
+	case ok && !refused.rights:
+		return Broken, "the server refuses: %s", err.Error()
+	default:
+		return CouldNotTry, "%s", err.Error()
+	}
+}
+
+// Worst is the outcome of all findings together: broken before could not try before limited.
+func Worst(found []Finding) Outcome {
+	for _, o := range []Outcome{Broken, CouldNotTry, Limited} {
+		if slices.ContainsFunc(found, func(f Finding) bool { return f.Outcome == o }) {
+			return o
+		}
+	}
+	return OK
+}

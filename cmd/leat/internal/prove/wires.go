@@ -1,0 +1,87 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"sync"
+)
+
+// dial opens a connection to a server.
+type dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+// wires are connections that can be cut on this side: what is behind a pooler may be somebody else's.
+type wires struct {
+	mu   sync.Mutex
+	open map[*wire]bool
+	shut bool
+}
+
+// wire is one of them.
+type wire struct {
+	net.Conn
+
+	all *wires
+}
+
+var errShut = errors.New("leat: prove is over")
+
+// through returns a dial whose connections are among the wires.
+func (w *wires) through(base dial) dial {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := base(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.shut {
+			return nil, errors.Join(errShut, conn.Close())
+		}
+		if w.open == nil {
+			w.open = map[*wire]bool{}
+		}
+		one := &wire{Conn: conn, all: w}
+		w.open[one] = true
+		return one, nil
+	}
+}
+
+// Close implements net.Conn.
+func (w *wire) Close() error {
+	w.all.mu.Lock()
+	delete(w.all.open, w)
+	w.all.mu.Unlock()
+	return w.Conn.Close()
+}
+
+// cutOne cuts one of the wires by chance, and reports whether there was one.
+func (w *wires) cutOne() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.open) == 0 {
+		return false
+	}
+	skip := rand.IntN(len(w.open)) //nolint:gosec // any will do
+	for one := range w.open {
+		if skip == 0 {
+			delete(w.open, one)
+			_ = one.Conn.Close()
+			break
+		}
+		skip--
+	}
+	return true
+}
+
+// cutAll cuts all of them; if for good, nothing is dialled any more.
+func (w *wires) cutAll(forGood bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.shut = w.shut || forGood
+	for one := range w.open {
+		_ = one.Conn.Close()
+	}
+	clear(w.open)
+}

@@ -1,0 +1,409 @@
+package prove
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/internal/fail"
+	"github.com/leat-go/leat/internal/history"
+	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/relay"
+)
+
+// What the workload is made of.
+const (
+	producers, consumers, relays = 5, 4, 2
+	keys                         = 12
+	poolSize                     = 8 // connections of producers and consumers, and of each relay
+	topicName                    = "leat-prove"
+	consumerName                 = "prove"
+
+	holdFor       = 3 * time.Second // of a transaction that is left open
+	lostAnswers   = 0.02            // of all records that were stored
+	twice         = 0.1             // of all deliveries
+	few           = 10              // messages, below which nothing was tried
+	standstill    = 15 * time.Second
+	between       = 20 * time.Millisecond
+	relayLease    = 3 * time.Second
+	replacedAfter = 4 * time.Second
+)
+
+// shop is a store with a business: an outbox, an inbox, and tables of its own.
+type shop interface {
+	// produce enqueues m and writes its row to the ledger in one transaction, which holds if hold returns
+	// true; hold is given the number of the message in its key. An error before COMMIT is a rollback.
+	produce(ctx context.Context, m outbox.Message, hold func(version int64) bool) settled
+	// source reads the outbox on connections of its own.
+	source(ctx context.Context, w *wires) (source driver.Source, end func(), err error)
+	// consume processes msg; its effect is a row.
+	consume(ctx context.Context, msg *message.Message) (inbox.Outcome, error)
+	// truth is what the tables hold, as the primary has it.
+	truth(ctx context.Context) (truth, error)
+	// waiting reports which of the messages wait, in any form.
+	waiting(ctx context.Context, ids []string) ([]string, error)
+	// cutOne cuts a connection of producers or consumers.
+	cutOne() bool
+	// end cuts all.
+	end()
+}
+
+// settled is how a transaction has ended: committed, rolled back, or nobody knows.
+type settled struct {
+	as  history.Type
+	err error
+}
+
+// row is a row of the ledger, or of effects.
+type row struct {
+	id, key string
+	version int64 // of the ledger
+	number  int64 // of effects
+}
+
+type truth struct{ ledger, effects []row }
+
+// workload is one run of it.
+type workload struct {
+	t    *trial
+	shop shop
+	log  *history.Writer
+	dir  string
+
+	topic   topic
+	acked   atomic.Int64 // distinct messages of the topic that have their effect
+	cuts    atomic.Int64
+	relays  atomic.Int64
+	mu      sync.Mutex
+	trouble map[string]error // the last error by who has met it
+}
+
+// note remembers the last error of somebody.
+func (w *workload) note(who string, err error) {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, net.ErrClosed) { // which is our own doing
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.trouble[who] = err
+}
+
+// write appends to the history.
+func (w *workload) write(lines ...history.Line) {
+	for _, line := range lines {
+		w.note("history", w.log.Write(line))
+	}
+}
+
+func (w *workload) fault(point, kind string) {
+	now := time.Now().UnixMicro()
+	w.write(history.Line{Type: history.Fault, Point: point, Kind: kind, At: now, Until: now})
+}
+
+// runWorkload runs it for a time, lets all come to its end, and judges.
+func runWorkload(t *trial, server Server, lasts time.Duration) {
+	dir, err := os.MkdirTemp("", "leat-prove-*")
+	fail.If(err)
+	defer func() { _ = os.RemoveAll(dir) }()
+	log, err := history.Append(filepath.Join(dir, "run.jsonl"), "prove")
+	fail.If(err)
+	defer func() { _ = log.Close() }()
+	shop, err := server.shop(t.ctx)
+	fail.If(err)
+	defer shop.end()
+	w := &workload{t: t, shop: shop, log: log, dir: dir, trouble: map[string]error{}}
+	w.topic.lose, w.topic.lost = lostAnswers, func() { w.fault("sink", "lost answer") }
+
+	ctx, stop := context.WithCancel(t.ctx)
+	var working, serving sync.WaitGroup
+	defer func() {
+		stop()
+		working.Wait()
+		serving.Wait()
+	}()
+	produce, enough := context.WithTimeout(ctx, lasts)
+	defer enough()
+	for i := range producers {
+		working.Go(func() { w.produce(ctx, produce, i) })
+	}
+	for i := range consumers {
+		serving.Go(func() { w.consume(ctx, i) })
+	}
+	for range relays {
+		serving.Go(func() { w.relay(ctx, produce) })
+	}
+	working.Go(func() { w.cut(produce) })
+	working.Wait()
+	fail.If(t.ctx.Err())
+	left := w.drain()
+	stop()
+	serving.Wait()
+	w.judge(left)
+}
+
+// produce runs transactions until produce ends: some are rolled back, one in a while is left open.
+func (w *workload) produce(ctx, produce context.Context, producer int) {
+	for n := 0; wait.For(produce, between+time.Duration(rand.Int64N(int64(5*between)))) == nil; n++ { //nolint:gosec // any will do
+		id := fmt.Sprintf("%s-%d-%04d", filepath.Base(w.dir)[len("leat-prove-"):], producer, n)
+		key := fmt.Sprintf("k%02d", rand.IntN(keys)) //nolint:gosec // any will do
+		m := outbox.Message{ID: id, Topic: topicName, Key: key, Payload: []byte("message " + id)}
+		ended := w.shop.produce(ctx, m, func(version int64) bool {
+			w.write(history.Line{Type: history.Intent, ID: id, Key: key, Version: version, Topic: topicName, Digest: digest(key, m.Payload)})
+			if producer == 0 && n%20 == 10 {
+				_ = wait.For(produce, holdFor)
+			} else if n%7 == 3 {
+				_ = wait.For(produce, 5*between)
+			}
+			return rand.IntN(6) > 0 //nolint:gosec // any will do
+		})
+		w.note("producer", ended.err)
+		w.write(history.Line{Type: ended.as, ID: id})
+	}
+}
+
+func digest(key string, payload []byte) string {
+	sum := sha256.Sum256(append([]byte(key+"\x00"), payload...))
+	return hex.EncodeToString(sum[:])
+}
+
+// relay runs one relay after another, until ctx ends: some are stopped, and some lose all connections at once.
+// From the end of produce on the last one stays.
+func (w *workload) relay(ctx, produce context.Context) {
+	for ctx.Err() == nil {
+		var mine wires
+		running, stop := context.WithCancel(ctx)
+		kill := time.AfterFunc(replacedAfter+time.Duration(rand.Int64N(int64(replacedAfter))), func() { //nolint:gosec // any will do
+			if produce.Err() != nil {
+				return
+			}
+			w.fault("relay", "replaced")
+			if rand.IntN(2) == 0 { //nolint:gosec // any will do
+				mine.cutAll(true)
+			}
+			stop()
+		})
+		cut := make(chan struct{})
+		go func() {
+			defer close(cut)
+			for wait.For(running, replacedAfter/2+time.Duration(rand.Int64N(int64(replacedAfter)))) == nil && produce.Err() == nil { //nolint:gosec // any will do
+				if mine.cutOne() {
+					w.cuts.Add(1)
+					w.fault("relay", "cut")
+				}
+			}
+		}()
+		w.note("relay", w.runRelay(running, &mine))
+		kill.Stop()
+		stop()
+		<-cut
+		_ = wait.For(ctx, 5*between)
+	}
+}
+
+func (w *workload) runRelay(ctx context.Context, mine *wires) error {
+	source, end, err := w.shop.source(ctx, mine)
+	if err != nil {
+		return err
+	}
+	defer end()
+	w.relays.Add(1)
+	r, err := relay.New(source, &w.topic, relay.Config{
+		Lease: relayLease, PublishTimeout: relayLease / 3, LeaseMargin: relayLease / 6, PollMax: 10 * between,
+		BackoffMin: between, BackoffMax: 10 * between, DrainTimeout: relayLease,
+		Logger: slog.New(slog.DiscardHandler), Hooks: []outbox.Hook{relayErrors{w}},
+	})
+	if err != nil {
+		return err
+	}
+	return r.Run(ctx)
+}
+
+// relayErrors notes what relays survive.
+type relayErrors struct{ w *workload }
+
+// OnRelayError implements relay.ErrorHook.
+func (h relayErrors) OnRelayError(_ context.Context, e relay.ErrorEvent) {
+	h.w.note("relay", fmt.Errorf("%s: %w", e.Operation, e.Err))
+}
+
+// cut cuts connections of producers and consumers.
+func (w *workload) cut(produce context.Context) {
+	for wait.For(produce, replacedAfter/4+time.Duration(rand.Int64N(int64(replacedAfter/4)))) == nil { //nolint:gosec // any will do
+		if w.shop.cutOne() {
+			w.cuts.Add(1)
+			w.fault("shop", "cut")
+		}
+	}
+}
+
+// consume processes the records of some keys, each until it is acknowledged, and some twice at the same time.
+func (w *workload) consume(ctx context.Context, consumer int) {
+	done := map[string]bool{}
+	for at := 0; ; at++ {
+		r, ok := w.topic.wait(ctx, at)
+		if !ok {
+			return
+		}
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(r.key))
+		if int(h.Sum32()%consumers) != consumer {
+			continue
+		}
+		deliveries := 1
+		if rand.Float64() < twice { //nolint:gosec // any will do
+			deliveries = 2
+		}
+		var all sync.WaitGroup
+		for range deliveries {
+			all.Go(func() { w.deliver(ctx, r) })
+		}
+		all.Wait()
+		if ctx.Err() == nil && !done[r.id] {
+			done[r.id] = true
+			w.acked.Add(1)
+		}
+	}
+}
+
+func (w *workload) deliver(ctx context.Context, r record) {
+	for ctx.Err() == nil {
+		w.write(history.Line{Type: history.Delivered, ID: r.id, Consumer: consumerName})
+		msg := message.NewMessage(r.id, r.payload)
+		msg.Metadata.Set(outbox.HeaderEventID, r.id)
+		msg.Metadata.Set("key", r.key)
+		switch outcome, err := w.shop.consume(ctx, msg); outcome {
+		case inbox.OutcomeCommitted:
+			w.write(history.Line{Type: history.Effect, ID: r.id, Consumer: consumerName})
+			return
+		case inbox.OutcomeDuplicate:
+			return
+		default:
+			w.note("consumer", err)
+		}
+		_ = wait.For(ctx, between)
+	}
+}
+
+// drain waits until what the ledger has is in the topic and has its effect, or nothing moves any more. It
+// returns the messages that are not in the topic.
+func (w *workload) drain() (left []string) {
+	truth, err := w.shop.truth(w.t.ctx)
+	fail.If(err)
+	before, since := int64(-1), time.Now()
+	for ; ; w.t.pause(between) {
+		left = left[:0]
+		for _, r := range truth.ledger {
+			if !w.topic.has(r.id) {
+				left = append(left, r.id)
+			}
+		}
+		acked := w.acked.Load()
+		if len(left) == 0 && int(acked) >= w.topic.distinct() {
+			return nil
+		}
+		if moved := acked - int64(len(left)); moved != before {
+			before, since = moved, time.Now()
+		}
+		if time.Since(since) > standstill {
+			return left
+		}
+	}
+}
+
+// topic is where the relays send to. It is a driver.Sink.
+type topic struct {
+	lose float64
+	lost func()
+
+	mu      sync.Mutex
+	records []record
+	ids     map[string]bool
+	more    chan struct{}
+}
+
+type record struct {
+	id, key, topic string
+	payload        []byte
+	at             time.Time
+}
+
+var errLostAnswer = errors.New("the answer was lost")
+
+// Send implements driver.Sink: some records are stored although it says that they failed.
+func (p *topic) Send(_ context.Context, records []outbox.Record) []outbox.Result {
+	results := make([]outbox.Result, len(records))
+	failed := map[driver.Key]bool{}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ids == nil {
+		p.ids, p.more = map[string]bool{}, make(chan struct{})
+	}
+	for i := range records {
+		r := &records[i]
+		lane := driver.Key{Topic: r.Topic, Key: r.Key}
+		if failed[lane] {
+			results[i] = outbox.NotSent()
+			continue
+		}
+		p.records = append(p.records, record{r.ID, r.Key, r.Topic, append([]byte(nil), r.Payload...), time.Now()})
+		p.ids[r.ID] = true
+		if rand.Float64() < p.lose { //nolint:gosec // any will do
+			failed[lane] = true
+			results[i] = outbox.Failed(outbox.FailureUnknown, errLostAnswer)
+			p.lost()
+		}
+	}
+	close(p.more)
+	p.more = make(chan struct{})
+	return results
+}
+
+// wait returns the record at the offset, when it is there.
+func (p *topic) wait(ctx context.Context, at int) (record, bool) {
+	for {
+		p.mu.Lock()
+		if p.more == nil {
+			p.ids, p.more = map[string]bool{}, make(chan struct{})
+		}
+		more := p.more
+		if at < len(p.records) {
+			r := p.records[at]
+			p.mu.Unlock()
+			return r, true
+		}
+		p.mu.Unlock()
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return record{}, false
+		}
+	}
+}
+
+func (p *topic) has(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ids[id]
+}
+
+func (p *topic) distinct() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.ids)
+}

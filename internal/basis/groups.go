@@ -1,0 +1,25 @@
+package basis
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+)
+
+// Renamed refuses a group that has another name now, which is empty if it has not.
+func Renamed(group, now string) error {
+	if now == "" {
+		return nil
+	}
+	return Refuse(ErrRenamed, fmt.Sprintf("group %.100q is %.100q", group, now))
+}
+
+// LogBeside notes before a new group begins behind them that messages wait for another one.
+func LogBeside(ctx context.Context, log *slog.Logger, group, other string, waiting int64) {
+	if waiting == 0 {
+		return
+	}
+	log.LogAttrs(ctx, slog.LevelWarn, "a new group begins behind messages that wait for another one, and does not send them; "+
+		"if it is that group by another name, stop both, remove the new one, and call leat groups rename",
+		slog.String("group", group), slog.String("other", other), slog.Int64("waiting", waiting))
+}

@@ -1,0 +1,142 @@
+package chaos
+
+import (
+	"context"
+	_ "embed" // of the library
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/leat-go/leat/internal/proof/chaos/roles"
+	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox/admin"
+)
+
+// pointClock is the point of acts that move the clocks of servers.
+const pointClock = "clock"
+
+const (
+	// jumped is for how long a clock is off.
+	jumped = 2 * time.Second
+	// rightWithin is how long anything may wait once clocks are right again.
+	rightWithin = time.Minute
+	// greatestLag is that of the bank's group under a clock that jumps: no relay is ever so far behind.
+	greatestLag = 10 * time.Minute
+	// remembered is for how long Redis remembers: a jump beyond that makes it forget, which nothing can keep it from.
+	remembered = 24 * time.Hour
+)
+
+// clockActs are the acts that move the clocks of the store's server, and that of Redis.
+func (in *injection) clockActs() []act {
+	return []act{
+		{pointClock, "seconds", in.clocksMoved(30 * time.Second)},
+		{pointClock, "hours", in.clocksMoved(3 * time.Hour)},
+		{pointClock, "months", in.clocksMoved(60 * 24 * time.Hour)},
+	}
+}
+
+// clocksMoved returns an act that moves clocks ahead, back, behind and back again, while relays cannot reach Kafka for a
+// moment, so that some records are to be retried. All must go on, and nothing may wait once clocks are right.
+func (in *injection) clocksMoved(by time.Duration) func(context.Context, *fault) error {
+	return func(ctx context.Context, f *fault) error {
+		lag := admin.MaxLagRequest{By: admin.By{Actor: "operator", Reason: "clocks jump"}, Group: "default", MaxLag: greatestLag}
+		if err := in.ground().setMaxLag(ctx, lag); err != nil {
+			return err
+		}
+		for _, off := range []time.Duration{by, -by} {
+			if err := in.whileOff(ctx, off); err != nil {
+				return err
+			}
+			in.comesToRest(ctx, fmt.Sprintf("the clock was off by %s and is right", off))
+		}
+		lag.MaxLag = 0
+		f.consequence = "all has gone on"
+		return in.ground().setMaxLag(ctx, lag)
+	}
+}
+
+// whileOff has the clocks off for a while.
+func (in *injection) whileOff(ctx context.Context, off time.Duration) error {
+	st := in.stage
+	heal := st.relaysKafka.reset()
+	err := errors.Join(wait.For(ctx, 100*time.Millisecond), st.moveClocks(off), wait.For(ctx, jumped/2))
+	if err = errors.Join(err, heal(), wait.For(ctx, jumped/2)); err == nil && !in.flows(ctx, goOnWithin) {
+		in.stood("the clock is off by %s: no transfer has arrived within %s", off, goOnWithin)
+	}
+	return errors.Join(err, st.moveClocks(0))
+}
+
+// comesToRest has the bank rest and waits until all is sent.
+func (in *injection) comesToRest(ctx context.Context, when string) {
+	banks := in.processes.of(roles.Bank)
+	tellAll(banks, roles.Command{Do: roles.DoRest})
+	in.clears(ctx, when+": records to send", rightWithin, bounded(in.ground().toSend))
+	tellAll(banks, roles.Command{Do: roles.DoWork})
+}
+
+// shift is the source of a library that moves clocks.
+//
+//go:embed clock/shift.c
+var shift string
+
+// clocked are the programs of servers whose clocks can be moved.
+func clocked() []string {
+	return []string{"postgres", "mysqld", "mariadbd", "redis-server", "valkey-server"}
+}
+
+// openClocks makes the clocks of servers that are started from now on movable, if an act moves them. It needs a C compiler.
+func (st *stage) openClocks(ctx context.Context) error {
+	if !slices.ContainsFunc(st.options.Acts, func(name string) bool { return strings.HasPrefix(name, pointClock+"/") }) {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "leat-clocks-")
+	if err != nil {
+		return fmt.Errorf("make a directory: %w", err)
+	}
+	st.later(func() error { return os.RemoveAll(dir) })
+	st.clocks = dir
+	source, library := filepath.Join(dir, "shift.c"), filepath.Join(dir, "shift.so")
+	if err := errors.Join(os.WriteFile(source, []byte(shift), 0o600), st.moveClocks(0)); err != nil {
+		return err
+	}
+	if said, err := exec.CommandContext(ctx, "cc", "-O2", "-shared", "-fPIC", "-o", library, source).CombinedOutput(); err != nil { //nolint:gosec // ours
+		return fmt.Errorf("acts of point %s need a C compiler, cc: %w\n%s", pointClock, err, said)
+	}
+	for _, path := range []string{dir, library} { // servers run as users of their own
+		if err := os.Chmod(path, 0o755); err != nil { //nolint:gosec // it is nothing secret
+			return fmt.Errorf("open a directory to servers: %w", err)
+		}
+	}
+	for name, value := range map[string]string{"LD_PRELOAD": library, "CLOCK_SHIFT": dir} {
+		if err := os.Setenv(name, value); err != nil {
+			return fmt.Errorf("set %s: %w", name, err)
+		}
+		st.later(func() error { return os.Unsetenv(name) })
+	}
+	return nil
+}
+
+// moveClocks moves the clocks of servers by so much from the right time.
+func (st *stage) moveClocks(by time.Duration) error {
+	for _, program := range clocked() {
+		off := by
+		if strings.HasSuffix(program, "-server") && off.Abs() >= remembered {
+			off = 0
+		}
+		path := filepath.Join(st.clocks, program)
+		err := os.WriteFile(path+".new", []byte(strconv.FormatInt(int64(off/time.Second), 10)), 0o644) //nolint:gosec // servers read it
+		if err == nil {
+			err = os.Rename(path+".new", path)
+		}
+		if err != nil {
+			return fmt.Errorf("move a clock: %w", err)
+		}
+	}
+	return nil
+}

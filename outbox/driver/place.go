@@ -1,0 +1,20 @@
+package driver
+
+import "context"
+
+// Place is where an outbox is, as its server says.
+type Place struct {
+	// Host is the name or the address that the connection was made to.
+	Host string
+	// Database is the name of the database; the path of a file on SQLite.
+	Database string
+	// Instance is the server's own identity: the system identifier of PostgreSQL, server_uuid
+	// of MySQL, server_uid of MariaDB.
+	Instance string
+}
+
+// Placed is a Source that says where it is.
+type Placed interface {
+	// Place asks the server that the source would read from.
+	Place(ctx context.Context) (Place, error)
+}

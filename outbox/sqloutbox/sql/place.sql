@@ -1,0 +1,1 @@
+SHOW VARIABLES WHERE Variable_name IN ('hostname', 'server_uuid', 'server_uid')
