@@ -13,6 +13,7 @@ import (
 
 	"github.com/leat-go/leat/dedupe"
 	"github.com/leat-go/leat/dedupe/memdedupe"
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -303,4 +304,15 @@ func TestDo_CompletesAfterCancel(t *testing.T) {
 	res, err := p.Do(t.Context(), dedupe.Message{ID: "m"}, value(""))
 	require.NoError(t, err)
 	require.Equal(t, dedupe.OutcomeDuplicate, res.Outcome)
+}
+
+// TestNameIDs_ClockThatJumps: until when the store is not asked again is by a clock that nobody sets.
+func TestNameIDs_ClockThatJumps(t *testing.T) {
+	t.Parallel()
+	p, _ := newProcessor(t, newFaulty(t), dedupe.Config{})
+	before := clocks.Passed()
+	require.NoError(t, p.NameIDs(t.Context(), "a"))
+	require.GreaterOrEqual(t, p.Named(), before+time.Minute)
+	require.LessOrEqual(t, p.Named(), clocks.Passed()+time.Minute)
+	require.NoError(t, p.NameIDs(t.Context(), "b"), "the store was asked a moment ago")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/inbox/twotier"
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -251,6 +252,19 @@ func TestI1_BrokenCachesCostNothingButTheirLook(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 2, cache.calls.Load())
 	})
+}
+
+// TestI1_ClockThatJumps: until when a cache that failed is left alone is by a clock that nobody sets.
+func TestI1_ClockThatJumps(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, twotier.Config{Memory: -1, Shared: &broken{}, RetryAfter: time.Hour})
+	before := clocks.Passed()
+	_, err := r.deliver(t.Context(), "a", nil)
+	require.NoError(t, err)
+	until := twotier.Rests(r.Runner)
+	require.Len(t, until, 1)
+	require.GreaterOrEqual(t, until[0], before+time.Hour)
+	require.LessOrEqual(t, until[0], clocks.Passed()+time.Hour)
 }
 
 func TestI11_EmptyIDIsTheInboxsError(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/meminbox"
 	"github.com/leat-go/leat/inbox/webhook"
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/webhooks"
 	"github.com/leat-go/leat/outbox"
 )
@@ -291,4 +292,21 @@ func TestNew_Refused(t *testing.T) {
 	require.ErrorContains(t, err, "in = ")
 	_, err = webhook.New(scheme, in, nil, webhook.Config{})
 	require.ErrorContains(t, err, "handle")
+}
+
+// TestLog_ClockThatJumps: whether a line is due is decided by a clock that nobody sets, so that forged requests leave one
+// after ours was ahead.
+func TestLog_ClockThatJumps(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	s := serve(t, inbox.Policy{}, webhook.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	before := clocks.Passed()
+	for range 2 {
+		r := signed(t, "e-1", "x")
+		r.Header.Set("Webhook-Signature", "v1,AAAA")
+		require.NotEqual(t, 200, s.send(r))
+	}
+	require.Equal(t, 1, strings.Count(log.String(), "request is no verified webhook"))
+	require.GreaterOrEqual(t, webhook.Logged(s.handler), before)
+	require.LessOrEqual(t, webhook.Logged(s.handler), clocks.Passed())
 }

@@ -65,6 +65,16 @@ func TestCame(t *testing.T) {
 	require.WithinDuration(t, time.Now(), clocks.Come(), time.Second)
 }
 
+// TestPassed: what has passed is counted from a reading of the monotonic clock.
+func TestPassed(t *testing.T) {
+	t.Parallel()
+	require.Contains(t, clocks.Began.String(), " m=", "a time without a monotonic reading is compared by the wall clock")
+	before := time.Now()
+	at := clocks.Passed()
+	require.LessOrEqual(t, before.Sub(clocks.Began), at)
+	require.LessOrEqual(t, at, time.Since(clocks.Began))
+}
+
 func TestWatch_Limit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -66,6 +66,14 @@ func httpMutants() []Mutant {
 			Package: handler, Test: "TestStandard_NamesOfSvix",
 		},
 		{
+			Name: "webhook-log-by-the-wall-clock", Breaks: []string{"O14"},
+			Change:  "forged requests leave no line after our clock was ahead",
+			File:    "inbox/webhook/hooks.go",
+			Old:     `int64(clocks.Passed()), h.logged.Load()`,
+			New:     `max(int64(clocks.Passed()), time.Now().UnixNano()), h.logged.Load()`,
+			Package: handler, Test: "TestLog_ClockThatJumps",
+		},
+		{
 			Name: "webhook-old-signatures-are-taken", Breaks: []string{"I1"},
 			Change:  "a webhook that was recorded long ago is taken again",
 			File:    handler + "/standard.go",

@@ -4,6 +4,14 @@ package mutants
 func cacheMutants() []Mutant {
 	return []Mutant{
 		{
+			Name: "cache-rests-by-the-wall-clock", Breaks: []string{"I9"},
+			Change:  "a cache that failed while our clock was ahead is left alone until that time has come",
+			File:    "inbox/twotier/processor.go",
+			Old:     `t.until.Store(int64(clocks.Passed() + p.cfg.RetryAfter))`,
+			New:     `t.until.Store(time.Now().Add(p.cfg.RetryAfter).UnixNano())`,
+			Package: "inbox/twotier", Test: "TestI1_ClockThatJumps",
+		},
+		{
 			Name: "cache-with-ids-of-its-own", Breaks: []string{"I9"},
 			Change:  "the cache knows messages by other ids than the inbox",
 			File:    "inbox/twotier/processor.go",

@@ -232,6 +232,14 @@ func recordMutants() []Mutant {
 			Package: "dedupe/redisdedupe", Test: "TestD8_DeniedStepsAreRefused", Needs: Redis,
 		},
 		{
+			Name: "source-of-ids-by-the-wall-clock", Breaks: []string{"D6"},
+			Change:  "after our clock was ahead, nobody asks the store where ids come from until that time has come",
+			File:    "dedupe/processor.go",
+			Old:     `p.named.Store(int64(clocks.Passed() + time.Minute))`,
+			New:     `p.named.Store(time.Now().Add(time.Minute).UnixNano())`,
+			Package: "dedupe", Test: "TestNameIDs_ClockThatJumps",
+		},
+		{
 			Name: "redis-clock-that-stepped", Breaks: []string{"D6"},
 			Change:  "a lease under a clock that was set back lasts as long as that",
 			File:    "dedupe/redisdedupe/lua/claim.lua",

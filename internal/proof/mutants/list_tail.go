@@ -21,6 +21,14 @@ func tailMutants() []Mutant {
 			Package: "outbox/pgoutbox", Test: "TestTail/open_transaction_elsewhere", Needs: Postgres,
 		},
 		{
+			Name: "tail-by-the-wall-clock", Breaks: []string{"O2"},
+			Change:  "a server counts as silent, or not, by the wall clock",
+			File:    "outbox/internal/pgwal/stream.go",
+			Old:     `s.heard.Store(int64(clocks.Passed()))`,
+			New:     `s.heard.Store(time.Now().UnixNano())`,
+			Package: "outbox/internal/pgwal", Test: "TestStream_ClockThatJumps",
+		},
+		{
 			Name: "tail-without-inserts", Breaks: []string{"O5"},
 			Change:  "a tail believes a publication that has no inserts",
 			File:    check,

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/leat-go/leat/internal/clocks"
 )
 
 //leat:level 0
@@ -122,4 +124,17 @@ func FuzzDecoder(f *testing.F) {
 			require.LessOrEqual(t, len(line), 3*len(message)+8)
 		}
 	})
+}
+
+// TestStream_ClockThatJumps: for how long a server has been silent is measured by a clock that nobody sets.
+func TestStream_ClockThatJumps(t *testing.T) {
+	t.Parallel()
+	s := &Stream{}
+	before := clocks.Passed()
+	require.NoError(t, s.data(append([]byte{'k'}, make([]byte, 17)...)))
+	heard := time.Duration(s.heard.Load())
+	require.GreaterOrEqual(t, heard, before)
+	require.LessOrEqual(t, heard, clocks.Passed())
+	require.GreaterOrEqual(t, s.quiet(), time.Duration(0))
+	require.LessOrEqual(t, s.quiet(), clocks.Passed()-before)
 }

@@ -69,7 +69,7 @@ func Open(ctx context.Context, conn *pgconn.PgConn, cfg Config) (*Stream, error)
 	}
 	s := &Stream{cfg: cfg, conn: hijacked, closed: make(chan struct{})}
 	s.conn.Frontend.SetMaxBodyLen(maxMessage)
-	s.heard.Store(int64(clocks.Passed()))
+	s.hear()
 	defer context.AfterFunc(ctx, s.Close)()
 	if err := s.start(); err != nil {
 		s.Close()
@@ -152,7 +152,7 @@ func (s *Stream) receive() error {
 
 // data takes one message of the stream: a change, or a keepalive.
 func (s *Stream) data(b []byte) error {
-	s.heard.Store(int64(clocks.Passed()))
+	s.hear()
 	r := &reader{b: b}
 	switch kind := r.byte(); kind {
 	case 'w':
@@ -222,7 +222,7 @@ func (s *Stream) beat() {
 			return
 		case <-tick.C:
 		}
-		quiet := clocks.Passed() - time.Duration(s.heard.Load())
+		quiet := s.quiet()
 		if quiet > silentAfter {
 			s.silent.Store(true)
 			s.Close()
@@ -234,6 +234,10 @@ func (s *Stream) beat() {
 		}
 	}
 }
+
+// hear notes that the server was heard, and quiet returns for how long it has not been.
+func (s *Stream) hear()                { s.heard.Store(int64(clocks.Passed())) }
+func (s *Stream) quiet() time.Duration { return clocks.Passed() - time.Duration(s.heard.Load()) }
 
 // literal quotes s for the language of replication commands.
 func literal(s string) string {
