@@ -250,7 +250,14 @@ func (st *stage) fill(ctx context.Context, name, schema string) error {
 	if err != nil {
 		return err
 	}
-	return in.Migrate(ctx)
+	if err := in.Migrate(ctx); err != nil || st.clocks == "" {
+		return err
+	}
+	forgets, err := pginbox.NewMaintenance(pool, roles.LedgerInbox(), roles.LedgerForgets())
+	if err != nil {
+		return err
+	}
+	return forgets.Enable(ctx)
 }
 
 // transferPartitions is how many the topic of transfers has.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -54,6 +55,15 @@ func (p *process) ledger(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, sub.Close())
 	}
+	round, err := s.forgets()
+	if err != nil {
+		return errors.Join(err, router.Close())
+	}
+	var group sync.WaitGroup
+	defer group.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	group.Go(func() { p.maintain(ctx, round) })
 	router.AddMiddleware(p.guard(once, s), p.opened)                                 //nolint:contextcheck // of Watermill, whose handlers have it in the message
 	router.AddHandler("book", TopicTransfers, sub, TopicReceipts, pub, p.booking(s)) //nolint:contextcheck // the same
 	return router.Run(ctx)

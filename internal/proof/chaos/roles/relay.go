@@ -185,7 +185,7 @@ func (e relayEyes) OnRelayError(_ context.Context, survived relay.ErrorEvent) {
 	e.watch.seen("retry of " + survived.Operation)
 }
 
-// maintain keeps the log short, often, until ctx ends.
+// maintain keeps the log short, or has the inbox forget, often, until ctx ends.
 func (p *process) maintain(ctx context.Context, round func(context.Context) error) {
 	for wait.Full(ctx, time.Second) {
 		err := round(ctx)

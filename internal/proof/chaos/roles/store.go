@@ -57,6 +57,8 @@ type store interface {
 
 	// inbox returns the ledger's inbox.
 	inbox(hooks ...outbox.Hook) (inbox.Runner, error)
+	// forgets returns a round of what makes that inbox forget.
+	forgets() (round func(ctx context.Context) error, err error)
 	// source is what relays read, at least once.
 	source() (driver.Source, error)
 	// maintenance returns a round of what keeps the log short.
@@ -83,6 +85,9 @@ func (p *process) openStore(ctx context.Context) (store, error) {
 		return nil, fmt.Errorf("store %q is none of %v", p.Store, Stores())
 	}
 }
+
+// RememberFor is how long the ledger's inbox remembers: longer than any run, and less than some clocks are put ahead.
+const RememberFor = 24 * time.Hour
 
 // ledgerInbox is what the ledger's inbox does with messages that fail.
 func ledgerInbox(hooks ...outbox.Hook) inbox.Config {

@@ -149,6 +149,9 @@ func (s *dynamo) inbox(hooks ...outbox.Hook) (inbox.Runner, error) {
 	return dynamoinbox.New(s.Outbox, s.db, Ledger, dynamoinbox.Config{Config: cfg, Table: DynamoInbox})
 }
 
+// forgets has nothing to do: DynamoDB does it.
+func (s *dynamo) forgets() (func(ctx context.Context) error, error) { return s.maintenance() }
+
 func (s *dynamo) source() (driver.Source, error) { return s.Source(dynamooutbox.SourceConfig{}) }
 
 // maintenance has nothing to do: what was sent is deleted.

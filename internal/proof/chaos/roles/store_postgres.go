@@ -94,6 +94,24 @@ func (s *postgres) inbox(hooks ...outbox.Hook) (inbox.Runner, error) {
 	return pginbox.New(s.pool, Ledger, LedgerInbox(hooks...))
 }
 
+func (s *postgres) forgets() (func(ctx context.Context) error, error) {
+	m, err := pginbox.NewMaintenance(s.pool, LedgerInbox(), LedgerForgets())
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		if _, err := m.RunOnce(ctx); !errors.Is(err, pginbox.ErrNotEnabled) {
+			return err
+		}
+		return nil
+	}, nil
+}
+
+// LedgerForgets is what makes the ledger's inbox forget, once it is enabled.
+func LedgerForgets() pginbox.MaintenanceConfig {
+	return pginbox.MaintenanceConfig{Lease: 2 * time.Second, Retention: RememberFor, KeepOther: RememberFor}
+}
+
 // LedgerInbox is the configuration of the ledger's inbox in PostgreSQL.
 func LedgerInbox(hooks ...outbox.Hook) pginbox.Config {
 	return pginbox.Config{Config: ledgerInbox(hooks...)}

@@ -148,6 +148,17 @@ func (s *sqlStore) inbox(hooks ...outbox.Hook) (inbox.Runner, error) {
 	return sqlinbox.New(s.db, s.dialect, Ledger, sqlinbox.Config{Config: ledgerInbox(hooks...)})
 }
 
+func (s *sqlStore) forgets() (func(ctx context.Context) error, error) {
+	m, err := sqlinbox.NewMaintenance(s.db, s.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Retention: RememberFor})
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		_, err := m.RunOnce(ctx)
+		return err
+	}, nil
+}
+
 func (s *sqlStore) source() (driver.Source, error) { return s.Source(sqloutbox.SourceConfig{}) }
 
 func (s *sqlStore) maintenance() (func(ctx context.Context) error, error) {
