@@ -209,7 +209,9 @@ func TestO2_ClockThatJumps(t *testing.T) {
 	acquire(t, ob, "bounded")
 	putMany(t, ob, 0, 25)
 	settle(t, acquire(t, ob, ""))
-	exec(t, db, "INSERT INTO leat.outbox_audit (action, actor, reason) VALUES ('test', 'test', 'test')")
+	exec(t, db, `INSERT INTO leat.outbox_audit (action, actor, reason) VALUES ('test', 'test', 'test');
+		INSERT INTO leat.outbox_dead (relay_group, seq, epoch, died_at, created_at, id, shard, topic, payload)
+		VALUES ('g', 1, 1, now(), now(), gen_random_uuid(), 0, 't', '')`)
 	cfg := small()
 	cfg.KeepAudit, cfg.KeepDead = 24*time.Hour, 24*time.Hour
 	m := maintenance(t, ob, cfg)
@@ -221,6 +223,7 @@ func TestO2_ClockThatJumps(t *testing.T) {
 	report := once(t, m)
 	require.Empty(t, report.Dropped)
 	require.Zero(t, report.PrunedAudit)
+	require.Zero(t, report.PrunedDead)
 	require.Len(t, report.Alarms, 1)
 	require.Equal(t, pgoutbox.AlarmClock, report.Alarms[0].Kind)
 	require.Contains(t, report.Alarms[0].Detail, "the clocks of database and process differ by")
@@ -284,12 +287,15 @@ func TestO2_Archive(t *testing.T) {
 	settle(t, acquire(t, ob, ""))
 	report, err := m.RunOnce(t.Context())
 	require.ErrorIs(t, err, fail)
+	require.ErrorIs(t, m.State().Rounds.LastErr, fail, "that is what probes tell")
+	require.True(t, m.State().Rounds.LastSuccess.IsZero(), "which the alert on maintenance goes by")
 	require.Empty(t, report.Dropped)
 	require.NotEmpty(t, report.Added, "the rest of the round is done")
 	require.Equal(t, 25, stored(t, db))
 
 	fail, archived = nil, nil
 	require.Len(t, once(t, m).Dropped, 2)
+	require.NoError(t, m.State().Rounds.LastErr)
 	require.Len(t, archived, 20)
 	for i, payload := range archived {
 		require.Equal(t, strconv.Itoa(i), payload)
