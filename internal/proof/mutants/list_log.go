@@ -44,11 +44,27 @@ func retentionMutants() []Mutant {
 			Package: "internal/clocks", Test: "TestWatch_Younger",
 		},
 		{
+			Name: "time-that-passed-by-the-wall-clock", Breaks: []string{"O14"},
+			Change:  "what has passed since a process began is the difference of two readings of the wall clock",
+			File:    "internal/clocks/clocks.go",
+			Old:     `var began = time.Now()`,
+			New:     `var began = time.Now().Round(0)`,
+			Package: "internal/clocks", Test: "TestPassed",
+		},
+		{
 			Name: "history-goes-by-any-clock", Breaks: []string{"O2"},
 			Change:  "retention believes a clock that is a month ahead",
 			File:    "outbox/pgoutbox/retention.go",
 			Old:     `doubt := r.clock.Look(now)`,
 			New:     `doubt := r.clock.Look(now); doubt = nil`,
+			Package: "outbox/pgoutbox", Test: "TestO2_ClockThatJumps", Needs: Postgres,
+		},
+		{
+			Name: "dead-records-go-by-any-clock", Breaks: []string{"O2"},
+			Change:  "dead records and the audit go by a clock that is a month ahead",
+			File:    "outbox/pgoutbox/retention_delete.go",
+			Old:     "	if err != nil || !trusted {\n		return err\n	}\n	if r.cfg.KeepAudit > 0 {",
+			New:     "	if err != nil || !trusted && r.cfg.KeepDead == 0 {\n		return err\n	}\n	if r.cfg.KeepAudit > 0 {",
 			Package: "outbox/pgoutbox", Test: "TestO2_ClockThatJumps", Needs: Postgres,
 		},
 		{

@@ -60,6 +60,14 @@ func sqlWriteMutants() []Mutant {
 			Package: sqlTests, Test: "TestO2_ClockThatJumps", Needs: MySQL | MariaDB,
 		},
 		{
+			Name: "sql-dead-records-go-by-any-clock", Breaks: []string{"O2"},
+			Change:  "dead records on MySQL go by a clock that is a month ahead",
+			File:    "outbox/sqloutbox/retention.go",
+			Old:     "	if err := m.trustClock(ctx); err != nil {\n		return report, err",
+			New:     "	if err := m.trustClock(ctx); err != nil {\n		_ = m.prune(ctx, m.cfg.KeepDead, \"prune_dead\", \"dead_delete\")\n		return report, err",
+			Package: sqlTests, Test: "TestO2_ClockThatJumps", Needs: MySQL | MariaDB,
+		},
+		{
 			Name: "sql-keys-are-not-locked", Breaks: []string{"O5"},
 			Change:  "Enqueue takes no lock of a key",
 			File:    folder + "/enqueue.go",

@@ -183,12 +183,20 @@ func TestO2_ClockThatJumps(t *testing.T) {
 		s := acquire(t, ob, sqloutbox.SourceConfig{})
 		setMaxLag(t, ob, 24*time.Hour)
 		commit(t, ob, message("", "a"), message("", "b"), message("", "c"))
+		now := strconv.FormatInt(time.Now().UnixMicro(), 10)
+		exec(t, db, "INSERT INTO leat_outbox_audit (at, action, actor, reason, relay_group, seq, id, topic, msg_key, details) VALUES ("+now+", 'a', '', '', 'g', 0, '', '', '', '')")
+		exec(t, db, `INSERT INTO leat_outbox_held (relay_group, seq, state, next_at, key_hash, attempts, errors, reason, since, bytes, shard, id, topic, msg_key, type, payload, headers, created_at)
+			VALUES ('g', 1, 3, 0, 0, 1, '', '', `+now+`, 0, 0, 'dead', 't', '', '', '', '', `+now+`)`)
 		ahead := sqltest.OpenMySQL(t, config, map[string]string{"timestamp": strconv.FormatInt(time.Now().AddDate(0, 1, 0).Unix(), 10)})
-		m, err := sqloutbox.NewMaintenance(newOutbox(t, ahead, dialect), sqloutbox.MaintenanceConfig{})
+		m, err := sqloutbox.NewMaintenance(newOutbox(t, ahead, dialect), sqloutbox.MaintenanceConfig{KeepAudit: 24 * time.Hour, KeepDead: 24 * time.Hour})
 		require.NoError(t, err)
 		report, err := m.RunOnce(t.Context())
 		require.ErrorContains(t, err, "the clocks of database and process differ by")
 		require.Zero(t, report.Deleted)
+		var audited, dead int
+		require.NoError(t, db.QueryRowContext(t.Context(), "SELECT (SELECT COUNT(*) FROM leat_outbox_audit WHERE action = 'a'), (SELECT COUNT(*) FROM leat_outbox_held WHERE state = 3)").
+			Scan(&audited, &dead))
+		require.Equal(t, []int{1, 1}, []int{audited, dead}, "an entry of the audit, and a dead record")
 		require.Equal(t, []string{"a", "b", "c"}, drain(t, s))
 	})
 }
