@@ -45,7 +45,7 @@ func TestNight_NamesOfTheFile(t *testing.T) {
 	t.Parallel()
 	s := newShopWithout(t)
 	o := newSession(t, s.URL)
-	o.env = append(o.env, "LEAT_CONFIG="+written(t, "leat.yaml", strings.Replace(files, ", password: '${env:ONLY_THE_DAEMON_HAS_IT}'", "", 1)))
+	o.env = append(o.env, "LEAT_CONFIG="+written(t, "leat.yaml", files))
 	up := o.leat("migrate", "up", "--yes")
 	require.Equal(t, 0, up.code, up.err)
 	for _, part := range []string{"outbox shop", "outbox billing", "inbox in"} {
@@ -82,6 +82,25 @@ func TestNight_NamesOfTheFile(t *testing.T) {
 	require.Contains(t, found.out, "billing: schema.outbox")
 	plain := newSession(t, s.URL).leat("status", "--all")
 	require.Equal(t, 2, plain.code)
+}
+
+// Who only reads the database needs none of the secrets for what is beside it.
+func TestNight_SecretsOfTheDaemon(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.trouble(t)
+	o := newSession(t, s.URL)
+	o.env = append(o.env, "LEAT_CONFIG="+written(t, "leat.yaml", strings.Replace(files, "table: billing, ", "schema: billing, ", 1)+"registry: 'http://ann:${env:NOR_THIS}@registry:8081'\n"))
+	for _, args := range [][]string{
+		{"status", "--outbox", "shop"},
+		{"trace", "m-1", "--since", "1h", "--outbox", "shop"},
+		{"parked", "list", "--outbox", "shop"},
+		{"groups", "list", "--outbox", "shop"},
+		{"audit", "--outbox", "shop"},
+	} {
+		r := o.leat(args...)
+		require.Equal(t, 0, r.code, "%q: %s", args, r.err)
+	}
 }
 
 // A group that does not exist is told wherever one is named.

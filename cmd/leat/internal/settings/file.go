@@ -134,8 +134,9 @@ func (f *File) profile(name string) (Profile, error) {
 }
 
 // SettingsOf returns the settings of a profile, or those for all if name is empty, with
-// what they refer to filled in.
-func (f *File) SettingsOf(name string, lookup func(string) (string, bool)) (Settings, error) {
+// what they refer to filled in. Sections that leaveOut names say nothing, so that nobody needs a
+// secret for what is not used.
+func (f *File) SettingsOf(name string, lookup func(string) (string, bool), leaveOut ...string) (Settings, error) {
 	profile, err := f.profile(name)
 	if err != nil {
 		return Settings{}, err
@@ -143,6 +144,10 @@ func (f *File) SettingsOf(name string, lookup func(string) (string, bool)) (Sett
 	s := profile.Settings.Or(f.Settings)
 	var findings []Finding
 	for _, field := range fields(&s) {
+		if section, _, _ := strings.Cut(field.name, "."); slices.Contains(leaveOut, section) {
+			*field.text = Text{}
+			continue
+		}
 		findings = append(findings, f.resolve(field.text, field.name, lookup)...)
 	}
 	if len(findings) > 0 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/cmd/leat/internal/doctor"
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/outbox/kafkasink"
 )
 
@@ -81,6 +82,9 @@ func (x *examination) look(ctx context.Context) {
 
 func (x *examination) reachable(ctx context.Context) ([]doctor.Finding, error) {
 	x.look(ctx)
+	if _, ok := errors.AsType[*settings.InvalidError](x.err); ok {
+		return []doctor.Finding{{Verdict: doctor.Unknown, Text: x.err.Error(), Advice: "look with the variables and files that the daemon has"}}, nil
+	}
 	if x.err == nil {
 		return nil, nil
 	}

@@ -31,15 +31,17 @@ type Deps struct {
 
 	*show.Printer
 
-	Process  Process
-	Command  string // such as groups pause
-	Globals  Globals
-	File     *settings.File
+	Process Process
+	Command string // such as groups pause
+	Globals Globals
+	File    *settings.File
+	// Settings lack what the file says of Kafka and of payloads, which has secrets: Kafka and Payloads look it up.
 	Settings settings.Settings
 	Named    string // outbox of the file that the settings are of, "" for none
 	Logger   *slog.Logger
 	database open.Database
-	also     []*Deps // of other outboxes, which are closed with it
+	reader   *payload.Reader // once it is made, without descriptors
+	also     []*Deps         // of other outboxes, which are closed with it
 	cancel   context.CancelFunc
 	// tty are which of standard input and error are terminals.
 	inputTTY, errorTTY bool
@@ -53,7 +55,7 @@ func NewDeps(ctx context.Context, p Process, globals Globals, withoutFile bool) 
 		d.Context, d.cancel = context.WithTimeout(ctx, time.Duration(globals.Timeout))
 	}
 	d.Logger = slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	said, err := d.Say(withoutFile)
+	said, err := d.Say(withoutFile, "kafka", "registry", "keys")
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +78,9 @@ func (d *Deps) Close() {
 	}
 }
 
-// Say puts together what flags, variables and the file Say, in this order.
-func (d *Deps) Say(withoutFile bool) (settings.Settings, error) {
+// Say puts together what flags, variables and the file say, in this order, the file without the sections that
+// leaveOut names.
+func (d *Deps) Say(withoutFile bool, leaveOut ...string) (settings.Settings, error) {
 	s := d.Globals.Settings().Or(settings.FromEnv(d.Process.LookupEnv))
 	path, profile := d.FileAndProfile()
 	if withoutFile {
@@ -94,12 +97,31 @@ func (d *Deps) Say(withoutFile bool) (settings.Settings, error) {
 		return s, ConfigError(path, err)
 	}
 	d.File = file
-	said, err := file.SettingsOf(profile, d.Process.LookupEnv)
+	said, err := file.SettingsOf(profile, d.Process.LookupEnv, leaveOut...)
 	if err != nil {
 		return s, err
 	}
 	s = s.Or(said)
 	return s.Or(settings.Defaults(s.Database.Value)), nil
+}
+
+// Whole returns the settings with all that the file says, except for sections that leaveOut names.
+func (d *Deps) Whole(leaveOut ...string) (settings.Settings, error) {
+	if d.File == nil {
+		return d.Settings, nil
+	}
+	_, profile := d.FileAndProfile()
+	said, err := d.File.SettingsOf(profile, d.Process.LookupEnv, leaveOut...)
+	return d.Settings.Or(said), err
+}
+
+// Kafka is how the cluster is reached: at brokers, unless they are "".
+func (d *Deps) Kafka(brokers string) (settings.Kafka, error) {
+	said, err := d.Whole("registry", "keys")
+	if brokers != "" {
+		said.Kafka.Brokers.Value = brokers
+	}
+	return said.Kafka, err
 }
 
 // ConfigError is the error of reading the file at path.
@@ -230,11 +252,21 @@ func (d *Deps) By(c Changing) (admin.By, error) {
 
 // Payloads returns what makes Payloads readable, by the settings and by a descriptor set.
 func (d *Deps) Payloads(descriptors string, protobuf []string) (*payload.Reader, error) {
-	said := d.Settings
+	plain := descriptors == "" && len(protobuf) == 0
+	if plain && d.reader != nil {
+		return d.reader, nil
+	}
+	said, err := d.Whole("kafka")
+	if err != nil {
+		return nil, err
+	}
 	reader, err := payload.New(payload.Sources{Registry: said.Registry.Value, Keys: said.Keys.Value, Descriptors: descriptors, Protobuf: protobuf})
 	wrong, ok := errors.AsType[*payload.ConfigError](err)
 	switch {
 	case !ok:
+		if plain {
+			d.reader = reader
+		}
 		return reader, err
 	case wrong.Setting == "registry":
 		return nil, Usage(said.Registry.From, settings.Redact(wrong.Value), wrong.Err.Error())

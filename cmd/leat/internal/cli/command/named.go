@@ -65,7 +65,7 @@ func (d *Deps) SettingsOf(name string) (settings.Settings, error) {
 // WithoutName returns the settings as if nobody had named an outbox.
 func (d *Deps) WithoutName() (settings.Settings, error) {
 	_, profile := d.FileAndProfile()
-	said, err := d.File.SettingsOf(profile, d.Process.LookupEnv)
+	said, err := d.File.SettingsOf(profile, d.Process.LookupEnv, "kafka", "registry", "keys")
 	if err != nil {
 		return said, err
 	}

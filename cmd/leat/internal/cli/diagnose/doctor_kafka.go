@@ -2,22 +2,37 @@ package diagnose
 
 import (
 	"context"
+	"errors"
 
 	"github.com/leat-go/leat/cmd/leat/internal/cli/command"
 	"github.com/leat-go/leat/cmd/leat/internal/open"
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/cmd/leat/internal/sink"
+	"github.com/leat-go/leat/outbox/kafkasink"
 )
 
 // kafka is nil if nobody has said where Kafka is.
 func (c *Doctor) kafka(d *command.Deps) (sink.Closer, error) {
-	if c.Brokers != "" {
-		d.Settings.Kafka.Brokers.Value = c.Brokers
+	at, err := d.Kafka(c.Brokers)
+	if _, ok := errors.AsType[*settings.InvalidError](err); ok {
+		return unreached{err}, nil
 	}
-	if !d.Settings.Kafka.Brokers.Set() {
-		return nil, nil //nolint:nilnil // no Kafka
+	if err != nil || !at.Brokers.Set() {
+		return nil, err
 	}
-	return sink.Kafka(d.Settings.Kafka, d.Logger)
+	return sink.Kafka(at, d.Logger)
 }
+
+// unreached is a cluster of which this process lacks a secret.
+type unreached struct{ err error }
+
+// Inspect fails with what is missing.
+func (u unreached) Inspect(context.Context, ...string) (kafkasink.ClusterFacts, error) {
+	return kafkasink.ClusterFacts{}, u.err
+}
+
+// Close does nothing.
+func (unreached) Close() error { return nil }
 
 func (c *Doctor) usesOf(db open.Database) func(ctx context.Context) ([]sink.Use, error) {
 	return func(ctx context.Context) ([]sink.Use, error) { return c.uses(ctx, db) }

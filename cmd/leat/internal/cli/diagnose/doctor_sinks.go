@@ -91,7 +91,13 @@ func lookAtSinks(ctx context.Context, d *command.Deps, db open.Database) []sinkL
 
 // lookAtSink returns the topics in use that the destination of r does not take.
 func lookAtSink(ctx context.Context, d *command.Deps, db open.Database, r *settings.Relay) (missing []string, err error) {
-	made, done, err := assemble.Sink(assemble.Input{Settings: d.Settings, Logger: d.Logger}, *r)
+	in := assemble.Input{Settings: d.Settings, Logger: d.Logger}
+	if r.Sink != nil && r.Sink.Kafka != nil && !r.Sink.Kafka.Brokers.Set() { // it is the cluster of all
+		if in.Settings.Kafka, err = d.Kafka(""); err != nil {
+			return nil, err
+		}
+	}
+	made, done, err := assemble.Sink(in, *r)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/ask"
 	"github.com/leat-go/leat/cmd/leat/internal/cli/command"
 	"github.com/leat-go/leat/cmd/leat/internal/open"
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/cmd/leat/internal/show"
 	"github.com/leat-go/leat/cmd/leat/internal/sink"
 	"github.com/leat-go/leat/outbox"
@@ -70,7 +71,13 @@ func (r *Replay) Run(d *command.Deps) error {
 	if err != nil {
 		return err
 	}
-	saved, err := r.saved(d.Settings.Kafka.Brokers.Value)
+	var to settings.Kafka
+	if !r.DryRun {
+		if to, err = d.Kafka(r.Brokers); err != nil {
+			return err
+		}
+	}
+	saved, err := r.saved(to.Brokers.Value)
 	if err != nil {
 		return err
 	}
@@ -89,13 +96,13 @@ func (r *Replay) Run(d *command.Deps) error {
 	if err != nil {
 		return err
 	}
-	if _, err := sink.Options(d.Settings.Kafka); err != nil {
+	if _, err := sink.Options(to); err != nil {
 		return err
 	}
-	if err := d.Confirm(r.Changing, ask.Question{Text: r.question(saved, d.Settings.Kafka.Brokers.Value)}); err != nil {
+	if err := d.Confirm(r.Changing, ask.Question{Text: r.question(saved, to.Brokers.Value)}); err != nil {
 		return err
 	}
-	return r.send(d, history, by, saved)
+	return r.send(d, to, history, by, saved)
 }
 
 func (r *Replay) check(d *command.Deps) (admin.By, error) {
@@ -116,9 +123,6 @@ func (r *Replay) check(d *command.Deps) (admin.By, error) {
 	}
 	if err := command.CheckBrokers(r.Brokers); err != nil {
 		return admin.By{}, err
-	}
-	if r.Brokers != "" {
-		d.Settings.Kafka.Brokers.Value = r.Brokers
 	}
 	return d.By(r.Changing)
 }
@@ -160,8 +164,8 @@ func (r *Replay) question(saved savedReplay, brokers string) string {
 }
 
 // send replays into Kafka.
-func (r *Replay) send(d *command.Deps, history driver.History, by admin.By, saved savedReplay) error {
-	kafka, err := sink.Kafka(d.Settings.Kafka, d.Logger)
+func (r *Replay) send(d *command.Deps, to settings.Kafka, history driver.History, by admin.By, saved savedReplay) error {
+	kafka, err := sink.Kafka(to, d.Logger)
 	if err != nil {
 		return err
 	}

@@ -192,7 +192,11 @@ func (*ConfigShow) Run(d *command.Deps) error {
 		{Title: "VALUE", Cell: func(_ *show.Printer, s settings.Shown) string { return show.Plain(s.Value) }},
 		command.TextColumn("FROM", func(s settings.Shown) string { return s.From }),
 	}}
-	return list.Print(d.Printer, d.Settings.Show(), "")
+	said, err := d.Whole()
+	if err != nil {
+		return err
+	}
+	return list.Print(d.Printer, said.Show(), "")
 }
 
 // ConfigSchema is config schema.
