@@ -61,6 +61,7 @@ func checks() []check {
 		{"D2_OnlyTheHolder", onlyTheHolder},
 		{"D3_DoneIsTerminal", doneIsTerminal},
 		{"D3_ResultsAreBytes", resultsAreBytes},
+		{"D3_OtherIDsAreRefused", otherIDsAreRefused},
 		{"D4_TakeoverOnlyAfterTheLease", takeover},
 		{"D4_AnExtendedLeaseHolds", extendedHolds},
 		{"D5_EveryStepCanBeRepeated", repeated},

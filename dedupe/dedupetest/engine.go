@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/dedupe"
+	"github.com/leat-go/leat/internal/basis"
 )
 
 var (
@@ -166,4 +167,25 @@ func cancelledBeforeTakeover(ctx context.Context, s Subject) error {
 			return err
 		}
 	}
+}
+
+// otherIDsAreRefused asks, by a processor each as a process has one, for ids of two sources: those
+// of the second are refused for as long as the record of the first is there.
+func otherIDsAreRefused(ctx context.Context, s Subject) error {
+	name := func(consumer, source string) error {
+		p, err := dedupe.New(s, consumer, dedupe.Config{BusyDelay: -1})
+		if err != nil {
+			return err
+		}
+		return p.NameIDs(ctx, source)
+	}
+	if err := errors.Join(name("c", "uuid"), name("c", "uuid"), name("d", "header x")); err != nil {
+		return fmt.Errorf("name the source of ids: %w", err)
+	}
+	for consumer, source := range map[string]string{"c": "header x", "d": "uuid"} {
+		if err := name(consumer, source); !errors.Is(err, basis.ErrOtherIDs) {
+			return fmt.Errorf("ids of consumer %s by %s: error %w, want %w", consumer, source, orNone(err), basis.ErrOtherIDs)
+		}
+	}
+	return errors.Join(name("c", "uuid"), name("d", "header x"))
 }

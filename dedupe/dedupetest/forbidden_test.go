@@ -198,6 +198,18 @@ func brokenRecords() map[string]variant {
 		}, map[string]string{
 			"D3_ResultsAreBytes": `result "\n": claim of {c m1} by u`,
 		}},
+		"results are forgotten": {forbidden{
+			claim: func(ctx context.Context, s *memdedupe.Store, key dedupe.Key, req dedupe.Request) (dedupe.Claim, error) {
+				c, err := s.Claim(ctx, key, req)
+				if c.Status == dedupe.Done {
+					s.Forget(key)
+					c, err = s.Claim(ctx, key, req)
+				}
+				return c, err
+			},
+		}, map[string]string{
+			"D3_OtherIDsAreRefused": "error no error, want",
+		}},
 		"nothing is completed without a lease": {forbidden{
 			complete: func(ctx context.Context, s *memdedupe.Store, key dedupe.Key, token string, result []byte) (dedupe.Completion, error) {
 				if err := s.Extend(ctx, key, token, time.Minute); errors.Is(err, dedupe.ErrFenced) && !done(ctx, s, key) {

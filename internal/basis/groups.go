@@ -14,12 +14,13 @@ func Renamed(group, now string) error {
 	return Refuse(ErrRenamed, fmt.Sprintf("group %.100q is %.100q", group, now))
 }
 
-// LogBeside notes before a new group begins behind them that messages wait for another one.
+// LogBeside notes before a new group begins behind them that messages wait for another one. It has a
+// line for each of them: what a logger is given beforehand tells causes apart.
 func LogBeside(ctx context.Context, log *slog.Logger, group, other string, waiting int64) {
 	if waiting == 0 {
 		return
 	}
-	log.LogAttrs(ctx, slog.LevelWarn, "a new group begins behind messages that wait for another one, and does not send them; "+
+	log.With(slog.String("group", group), slog.String("other", other)).LogAttrs(ctx, slog.LevelWarn, "a new group begins behind messages that wait for another one, and does not send them; "+
 		"if it is that group by another name, stop both, remove the new one, and call leat groups rename",
-		slog.String("group", group), slog.String("other", other), slog.Int64("waiting", waiting))
+		slog.Int64("waiting", waiting))
 }

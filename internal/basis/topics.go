@@ -53,17 +53,18 @@ func (c *Topics) Err() error {
 
 // Log notes a change that was made.
 func (c *Topics) Log(ctx context.Context, log *slog.Logger) {
-	group, reads, former := slog.String("group", c.Group), slog.Any("reads", AllTopics(c.Now)), slog.Any("former", AllTopics(c.Then))
+	log = log.With(slog.String("group", c.Group)) // each group is a cause of its own
+	reads, former := slog.Any("reads", AllTopics(c.Now)), slog.Any("former", AllTopics(c.Then))
 	if c.Passed == 0 {
-		log.LogAttrs(ctx, slog.LevelInfo, "the group reads other topics from now on", group, reads, former)
+		log.LogAttrs(ctx, slog.LevelInfo, "the group reads other topics from now on", reads, former)
 		return
 	}
 	log.LogAttrs(ctx, slog.LevelWarn, "the group reads other topics from now on; what it has passed of them is only sent by leat replay",
-		group, reads, former, slog.Int64("passed", c.Passed))
+		reads, former, slog.Int64("passed", c.Passed))
 }
 
 // LogStandby notes at a start that the relays which lead the group read other topics.
 func (c *Topics) LogStandby(ctx context.Context, log *slog.Logger) {
-	log.LogAttrs(ctx, slog.LevelWarn, "the relays that lead the group read other topics, which count until they stop",
-		slog.String("group", c.Group), slog.Any("reads", AllTopics(c.Now)), slog.Any("former", AllTopics(c.Then)))
+	log.With(slog.String("group", c.Group)).LogAttrs(ctx, slog.LevelWarn, "the relays that lead the group read other topics, which count until they stop",
+		slog.Any("reads", AllTopics(c.Now)), slog.Any("former", AllTopics(c.Then)))
 }

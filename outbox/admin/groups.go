@@ -76,13 +76,14 @@ func (r GroupRequest) complete() error {
 // maxGroupBytes bounds the name of a group.
 const maxGroupBytes = 200
 
-// Whole returns an error that wraps ErrInvalidRequest if r names topics, or does not name what to
-// rename the group to if that is asked for. Stores call it before they remove or rename a group.
-func (r GroupRequest) Whole(rename bool) error {
-	if rename != (r.Name != "") {
+// Fits returns an error that wraps ErrInvalidRequest if r lacks what an action needs, or has what
+// it does not take. Stores call it. The action is one of the audit: remove_group, rename_group or
+// set_topics.
+func (r GroupRequest) Fits(action string) error {
+	if (action == "rename_group") != (r.Name != "") {
 		return fmt.Errorf("%w: Name = %.200q: RenameGroup needs one, and nothing else takes one", ErrInvalidRequest, r.Name)
 	}
-	if len(r.Topics) > 0 {
+	if len(r.Topics) > 0 && action != "set_topics" {
 		return fmt.Errorf("%w: Topics: a group is removed or renamed with all of its topics", ErrInvalidRequest)
 	}
 	return nil

@@ -103,7 +103,7 @@ func (ob operator) RemoveGroup(ctx context.Context, req admin.GroupRequest) (adm
 	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
 	}
-	if err := req.Whole(false); err != nil {
+	if err := req.Fits("remove_group"); err != nil {
 		return admin.Changed{}, err
 	}
 	ob.mu.Lock()
@@ -134,7 +134,7 @@ func (ob operator) RemoveGroup(ctx context.Context, req admin.GroupRequest) (adm
 
 // RenameGroup implements admin.Manager.
 func (ob operator) RenameGroup(ctx context.Context, req admin.GroupRequest) (changed admin.Changed, err error) {
-	if err := errors.Join(admin.Complete(&req), req.Whole(true)); err != nil {
+	if err := errors.Join(admin.Complete(&req), req.Fits("rename_group")); err != nil {
 		return admin.Changed{}, err
 	}
 	ob.mu.Lock()
@@ -196,7 +196,7 @@ func move[T any](all map[string]T, from, to string) {
 
 // SetTopics implements admin.Manager.
 func (ob operator) SetTopics(ctx context.Context, req admin.GroupRequest) (changed admin.Changed, err error) {
-	if err := admin.Complete(&req); err != nil {
+	if err := errors.Join(admin.Complete(&req), req.Fits("set_topics")); err != nil {
 		return admin.Changed{}, err
 	}
 	ob.mu.Lock()

@@ -314,6 +314,8 @@ func topicsAreSet(ctx context.Context, tr *trial) {
 			fail.If(err, "acquire once the topics are set")
 		}
 	}
+	_, err = manager.SetTopics(ctx, admin.GroupRequest{By: by(), Group: wide().Name, Topics: narrow().Topics, Name: "other", DryRun: true})
+	expectError("topics and a name at once", err, admin.ErrInvalidRequest)
 	entries, err := manager.Audit(ctx, admin.AuditQuery{})
 	if err != nil || !slices.ContainsFunc(entries, func(e admin.AuditEntry) bool { return e.Action == "set_topics" && e.Group == wide().Name }) {
 		fail.With("the audit has no entry of the change: %w", errors.Join(err, errWrongAnswer))

@@ -64,7 +64,7 @@ func (o operator) RemoveGroup(ctx context.Context, req admin.GroupRequest) (admi
 	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
 	}
-	if err := req.Whole(false); err != nil {
+	if err := req.Fits("remove_group"); err != nil {
 		return admin.Changed{}, err
 	}
 	if req.DryRun {
@@ -96,7 +96,7 @@ func (o operator) RemoveGroup(ctx context.Context, req admin.GroupRequest) (admi
 
 // RenameGroup implements admin.Manager.
 func (o operator) RenameGroup(ctx context.Context, req admin.GroupRequest) (changed admin.Changed, err error) {
-	if err := errors.Join(admin.Complete(&req), req.Whole(true)); err != nil {
+	if err := errors.Join(admin.Complete(&req), req.Fits("rename_group")); err != nil {
 		return admin.Changed{}, err
 	}
 	if req.DryRun {

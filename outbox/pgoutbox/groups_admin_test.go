@@ -1,6 +1,8 @@
 package pgoutbox_test
 
 import (
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -8,6 +10,7 @@ import (
 
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
 // TestGroups lists who reads, and changes how much they may hold back.
@@ -59,4 +62,33 @@ func TestRemoveGroup(t *testing.T) {
 	require.Len(t, entries, 1)
 	require.JSONEq(t, `{"held": 1, "unread": 0}`, string(entries[0].Details))
 	require.Equal(t, []string{"1", "2"}, payloads(readAll(t, acquire(t, h.ob, "default"), 10)), "it begins anew")
+}
+
+// TestO2_NewGroupBesideOneThatWaits: a group that begins now may be one by another name, whose
+// messages it leaves out.
+func TestO2_NewGroupBesideOneThatWaits(t *testing.T) {
+	t.Parallel()
+	h := newHolding(t)
+	put(t, h.ob, "a", "1", "2", "3")
+	var log strings.Builder // one call at a time writes to it
+	ob, err := pgoutbox.New(h.db.Pool, pgoutbox.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	require.NoError(t, err)
+	begin := func(group string, start driver.Start) string {
+		log.Reset()
+		src, err := ob.Source(pgoutbox.SourceConfig{Group: group, Start: start})
+		require.NoError(t, err)
+		for range 2 { // it is new but once
+			s, err := src.Acquire(t.Context(), time.Hour)
+			require.NoError(t, err)
+			require.NoError(t, s.Release(t.Context()))
+		}
+		return log.String()
+	}
+	require.Empty(t, begin("oldest", driver.Start{Oldest: true}))
+	drained := holdingOf(t, h.ob, h.db, "drained")
+	drained.hold(driver.FatePark, driver.FatePark, driver.FatePark) // nothing waits for it but what is parked
+	said := begin("now", driver.Start{Now: true})
+	require.Equal(t, 2, strings.Count(said, "a new group begins behind messages"), said)
+	require.Contains(t, said, "group=now other=default waiting=3")
+	require.Contains(t, said, "group=now other=oldest waiting=3")
 }

@@ -56,7 +56,7 @@ var errDryRun = errors.New("leat: a dry run")
 
 // SetTopics implements admin.Manager.
 func (o operator) SetTopics(ctx context.Context, req admin.GroupRequest) (changed admin.Changed, err error) {
-	if err := admin.Complete(&req); err != nil {
+	if err := errors.Join(admin.Complete(&req), req.Fits("set_topics")); err != nil {
 		return admin.Changed{}, err
 	}
 	if len(req.Topics) == 0 {

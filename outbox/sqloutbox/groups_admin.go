@@ -86,7 +86,7 @@ func (o operator) RemoveGroup(ctx context.Context, req admin.GroupRequest) (chan
 	if err := admin.Complete(&req); err != nil {
 		return admin.Changed{}, err
 	}
-	if err := req.Whole(false); err != nil {
+	if err := req.Fits("remove_group"); err != nil {
 		return admin.Changed{}, err
 	}
 	err = o.changeGroup(ctx, req.Group, "remove_group", req.By, func(tx *sql.Tx, g sqllog.GroupRow) (map[string]any, error) {
@@ -117,7 +117,7 @@ func (o operator) RemoveGroup(ctx context.Context, req admin.GroupRequest) (chan
 
 // RenameGroup implements admin.Manager.
 func (o operator) RenameGroup(ctx context.Context, req admin.GroupRequest) (changed admin.Changed, err error) {
-	if err := errors.Join(admin.Complete(&req), req.Whole(true)); err != nil {
+	if err := errors.Join(admin.Complete(&req), req.Fits("rename_group")); err != nil {
 		return admin.Changed{}, err
 	}
 	err = o.changeGroup(ctx, req.Group, "rename_group", req.By, func(tx *sql.Tx, g sqllog.GroupRow) (map[string]any, error) {
@@ -165,7 +165,7 @@ func (o operator) RenameGroup(ctx context.Context, req admin.GroupRequest) (chan
 
 // SetTopics implements admin.Manager.
 func (o operator) SetTopics(ctx context.Context, req admin.GroupRequest) (changed admin.Changed, err error) {
-	if err := admin.Complete(&req); err != nil {
+	if err := errors.Join(admin.Complete(&req), req.Fits("set_topics")); err != nil {
 		return admin.Changed{}, err
 	}
 	if len(req.Topics) == 0 {

@@ -109,6 +109,22 @@ func basisMutants() []Mutant {
 			Package: sqlTests, Test: "TestConformance_SQLite/O2_RenamedGroupGoesOn",
 		},
 		{
+			Name: "topics-are-set-of-a-name", Breaks: []string{"O2"},
+			Change:  "who sets topics and names another group is not told that the name counts for nothing",
+			File:    "outbox/admin/groups.go",
+			Old:     `if (action == "rename_group") != (r.Name != "") {`,
+			New:     `if action == "rename_group" && r.Name == "" {`,
+			Package: "outbox/memoutbox", Test: conformance + "Admin_TopicsAreSet",
+		},
+		{
+			Name: "a-new-group-begins-without-a-word", Breaks: []string{"O2"},
+			Change:  "a group that begins behind what waits for another one says nothing",
+			File:    "internal/basis/groups.go",
+			Old:     `if waiting == 0 {`,
+			New:     `if waiting >= 0 {`,
+			Package: "outbox/pgoutbox", Test: "TestO2_NewGroupBesideOneThatWaits", Needs: Postgres,
+		},
+		{
 			Name: "a-removed-group-has-read-all", Breaks: []string{"O2"},
 			Change:  "a group is removed, and nothing says what it has not read",
 			File:    "outbox/memoutbox/groups.go",
