@@ -2,6 +2,8 @@ package sqloutbox_test
 
 import (
 	"context"
+	"database/sql"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -35,6 +37,34 @@ func TestRowsOfOtherTopicsAreSettledBehindAPage(t *testing.T) {
 	var last int
 	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT last FROM leat_outbox_groups").Scan(&last))
 	require.Equal(t, 2, last)
+}
+
+// TestO2_NewGroupBesideOneThatWaits: a group that begins now may be one by another name, whose
+// messages it leaves out.
+func TestO2_NewGroupBesideOneThatWaits(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
+		t.Helper()
+		ob := newOutbox(t, db, dialect)
+		require.NoError(t, acquire(t, ob, sqloutbox.SourceConfig{}).Release(t.Context()))
+		drained := acquire(t, ob, sqloutbox.SourceConfig{Group: "drained", Start: driver.Start{Oldest: true}})
+		commit(t, ob, message("", "1"), message("", "2"), message("", "3"))
+		drain(t, drained)
+		require.NoError(t, drained.Release(t.Context()))
+		var log strings.Builder // one call at a time writes to it
+		said, err := sqloutbox.New(db, dialect, sqloutbox.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		require.NoError(t, err)
+		for range 2 { // it is new but once
+			require.NoError(t, acquire(t, said, sqloutbox.SourceConfig{Group: "oldest", Start: driver.Start{Oldest: true}}).Release(t.Context()))
+		}
+		require.Empty(t, log.String())
+		for range 2 {
+			require.NoError(t, acquire(t, said, sqloutbox.SourceConfig{Group: "now", Start: driver.Start{Now: true}}).Release(t.Context()))
+		}
+		require.Equal(t, 2, strings.Count(log.String(), "a new group begins behind messages"), log.String())
+		require.Contains(t, log.String(), "group=now other=default waiting=3")
+		require.Contains(t, log.String(), "group=now other=oldest waiting=3")
+	})
 }
 
 // TestMaintenanceRestsInAnOutage: promotions fail. Retention works all the same, and
