@@ -107,7 +107,7 @@ func TestO15_PinsAreFoundByIndex(t *testing.T) {
 	s := acquire(t, ob, "")
 	settleAll(t, s)
 	put(t, ob, "k", "pending")
-	for name, most := range map[string]int{"pins": 120, "lags": 320} {
+	for name, most := range map[string]int{"pins": 200, "lags": 400} {
 		tx := begin(t, ob, db).exec("SET LOCAL enable_seqscan = off").exec("SET LOCAL jit = off")
 		sql, err := pgoutbox.MaintenanceStatement(ob, name, "outbox_p1")
 		require.NoError(t, err)
