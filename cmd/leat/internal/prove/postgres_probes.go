@@ -36,14 +36,14 @@ func (p *postgres) probes() []probe {
 		{"locks.keys", "O5 I3 I5", both, engine, on((*postgres).locksKeys)},
 		{"sessions.end", "O1 O14 I2 I4 I5", with("locks.keys"), "a session that is gone must end on the server within seconds: look for a pooler or proxy that keeps it", on((*postgres).sessionsEnd)},
 		{"unique.waits", "I1 I5", both, engine, on((*postgres).uniqueWaits)},
-		{"claim.once", "I1 I3 I5", with("locks.keys", "unique.waits"), engine, on((*postgres).claimOnce)},
+		{"durability", "O3 I3", nil, "ALTER ROLE … SET synchronous_commit = on for the roles of producers, relays and consumers", on((*postgres).durability)},
+		{"claim.once", "I1 I3 I5", with("locks.keys", "unique.waits", "durability"), engine, on((*postgres).claimOnce)},
 		{"rows.locks", "O9 O12 O14", both, engine, on((*postgres).rowsLocks)},
 		{"read.committed", "O2 O5 I6", both, engine, on((*postgres).readCommitted)},
 		{"batches", "I2", both, "this server or pooler takes transactions apart: leat cannot keep what it promises on it", on((*postgres).batches)},
 		{"clock", "O9 O14", both, "leases go by this clock: it must move, and be the same for all sessions", on((*postgres).clock)},
 		{"notify", "latency O3", both, "without notifications relays poll: " + direct, on((*postgres).notify)},
 		{"prepared", "latency", nil, "add default_query_exec_mode=cache_describe to the URLs of the database, or raise max_prepared_statements of the pooler", on((*postgres).prepared)},
-		{"durability", "O3 I3", nil, "ALTER ROLE … SET synchronous_commit = on for the roles of producers, relays and consumers", on((*postgres).durability)},
 		{"leat.check", "O2 O3 O12", with("durability"), "see what Migrate, Check and a relay say", on((*postgres).leatCheck)},
 	}
 }
