@@ -22,13 +22,13 @@ import (
 // recipes are the commands of a section of docs/operations.md or docs/changing.md.
 func recipes(t *testing.T, section string) (commands []string) {
 	t.Helper()
-	var pages string
+	var pages strings.Builder
 	for _, page := range []string{"operations", "changing"} {
 		raw, err := os.ReadFile("../../docs/" + page + ".md")
 		require.NoError(t, err)
-		pages += string(raw)
+		pages.Write(raw)
 	}
-	_, text, ok := strings.Cut(pages, "\n### "+section+"\n")
+	_, text, ok := strings.Cut(pages.String(), "\n### "+section+"\n")
 	require.True(t, ok, section)
 	text, _, _ = strings.Cut(text, "\n#")
 	for _, match := range regexp.MustCompile(`(?m)^\$ (leat .+)$`).FindAllStringSubmatch(text, -1) {

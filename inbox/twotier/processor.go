@@ -65,7 +65,7 @@ func (p *processor) Process(
 	if err := p.OneHandler(message.HandlerNameFromCtx(ctx)); err != nil { // a cache would answer without asking it
 		return inbox.OutcomeFailed, err
 	}
-	id, err := p.in.MessageID(msg)
+	id, err := p.in.MessageID(msg) //nolint:contextcheck // asks in the context of the message
 	if err != nil || id == "" {
 		return p.in.Process(ctx, msg, handle) // which knows what to say
 	}

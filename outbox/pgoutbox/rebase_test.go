@@ -219,8 +219,8 @@ func youngerCluster(t *testing.T, ahead bool) (*pgoutbox.Outbox, *testenv.Databa
 func seesAllBut(t *testing.T, db *testenv.Database, payload string) {
 	t.Helper()
 	exec(t, db, `UPDATE leat.outbox_positions p SET prev = s.s, target = s.s
-		FROM (SELECT format('%s:%s:%s', x, pg_snapshot_xmax(pg_current_snapshot()), x)::pg_snapshot AS s
-		      FROM (SELECT coalesce((SELECT xid::text FROM leat.outbox WHERE payload = '`+payload+`'), '5') AS x) x) s`)
+		FROM (SELECT format('%s:%s:%s', m.x, pg_snapshot_xmax(pg_current_snapshot()), m.x)::pg_snapshot AS s
+		      FROM (SELECT coalesce((SELECT xid::text FROM leat.outbox WHERE payload = '`+payload+`'), '5') AS x) m) s`)
 }
 
 // TestO2_RebaseTellsWhatIsNotSettled: what was written since a move counts as not settled, whatever
@@ -260,7 +260,7 @@ func TestO2_RebaseTellsWhatIsNotSettled(t *testing.T) {
 			other := leavingOut(4, driver.Start{Now: true})
 			other.Group = "other"
 			require.NoError(t, ob.Rebase(ctx, other))
-			require.EqualValues(t, 4, query1[int](t, db, "SELECT (details ->> 'left_out')::int FROM leat.outbox_audit"))
+			require.Equal(t, 4, query1[int](t, db, "SELECT (details ->> 'left_out')::int FROM leat.outbox_audit"))
 			others := acquire(t, ob, "other")
 			require.Empty(t, readAll(t, others, 10))
 

@@ -11,7 +11,7 @@ import (
 )
 
 // placed returns an error for a source that cannot say where it is, if that is asked for.
-func (c *Config) placed(source driver.Source) error {
+func (c Config) placed(source driver.Source) error {
 	if _, ok := source.(driver.Placed); !ok && c.Expect != (driver.Place{}) {
 		return outbox.ConfigError("Expect", fmt.Sprintf("%+v", c.Expect), "cannot be compared: the source does not say where it is")
 	}

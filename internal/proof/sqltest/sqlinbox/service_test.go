@@ -18,8 +18,7 @@ import (
 func TestService(t *testing.T) {
 	t.Parallel()
 	opens := databases()
-	// A service waits for the file as long as the documents say.
-	opens["SQLite"] = func(tb testing.TB, _ map[string]string) *database { return openFile(tb, nil) }
+	opens["SQLite"] = openPatientSQLite
 	for name, open := range opens {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

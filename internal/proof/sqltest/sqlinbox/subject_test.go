@@ -72,6 +72,12 @@ func openSQLite(tb testing.TB, _ map[string]string) *database {
 	return openFile(tb, url.Values{"_pragma": {"busy_timeout(500)", "journal_mode(WAL)", "synchronous(FULL)"}})
 }
 
+// openPatientSQLite opens a file for which a service waits as long as the documents say.
+func openPatientSQLite(tb testing.TB, _ map[string]string) *database {
+	tb.Helper()
+	return openFile(tb, nil)
+}
+
 func openFile(tb testing.TB, with url.Values) *database {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "leat.db")

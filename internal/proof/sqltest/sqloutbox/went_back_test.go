@@ -373,12 +373,13 @@ func TestO2_CopyInAnotherDatabaseIsRefused(t *testing.T) {
 		db := sqltest.OpenMySQL(t, copied, nil)
 		rows, err := original.QueryContext(t.Context(), "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()")
 		require.NoError(t, err)
+		defer func() { _ = rows.Close() }()
 		var tables []string
 		for rows.Next() {
 			tables = append(tables, "")
 			require.NoError(t, rows.Scan(&tables[len(tables)-1]))
 		}
-		require.NoError(t, errors.Join(rows.Err(), rows.Close()))
+		require.NoError(t, rows.Err())
 		for _, table := range tables {
 			exec(t, db, "CREATE TABLE "+table+" LIKE `"+config.DBName+"`."+table, "INSERT INTO "+table+" SELECT * FROM `"+config.DBName+"`."+table)
 		}
