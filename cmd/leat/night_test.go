@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
+	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
@@ -145,6 +146,28 @@ func TestI1_RedrivenUnderAnOldNameIsSeen(t *testing.T) {
 	r := o.leat("doctor", "--only", "inbox.parked")
 	require.Contains(t, r.out, "are not run yet")
 	require.Contains(t, r.out, "does the service run that redrives for this name")
+}
+
+// Parking was the last that a handler did before it was renamed. What is redriven under its old name
+// a little later waits, and the redrive says so.
+func TestI1_RedriveUnderAnOldNameSaysSo(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	in := s.inbox(t, "loyalty", inbox.Config{})
+	require.NoError(t, in.Migrate(t.Context()))
+	s.parkInbox(t, "m-1", "k")
+	o := newSession(t, s.URL)
+	redrive := []string{"inbox", "parked", "redrive", "--consumer", "loyalty", "--reason", "r", "--all", "--dry-run"}
+	r := o.leat(redrive...)
+	require.Zero(t, r.code, r.err)
+	require.NotContains(t, r.err, "has done nothing")
+	_, err := s.Pool.Exec(t.Context(), "UPDATE leat.inbox_parked SET parked_at = parked_at - interval '10 minutes'")
+	require.NoError(t, err)
+	_, err = s.Pool.Exec(t.Context(), "UPDATE leat.inbox_attempts SET last_at = last_at - interval '10 minutes'")
+	require.NoError(t, err)
+	r = o.leat(redrive...)
+	require.Zero(t, r.code, r.err)
+	require.Contains(t, r.err, "Consumer loyalty has done nothing for 10m")
 }
 
 // A group that nobody reads is not to be removed while messages wait for it.

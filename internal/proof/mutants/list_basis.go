@@ -125,6 +125,14 @@ func basisMutants() []Mutant {
 			Package: "outbox/pgoutbox", Test: "TestO2_NewGroupBesideOneThatWaits", Needs: Postgres,
 		},
 		{
+			Name: "a-redrive-of-an-old-name-is-silent", Breaks: []string{"I1"},
+			Change:  "a redrive under a name that nobody has served since it parked says nothing for an hour",
+			File:    "cmd/leat/internal/cli/inboxes/inbox_parked.go",
+			Old:     `const silentFrom = 5 * time.Minute`,
+			New:     `const silentFrom = time.Hour`,
+			Package: "cmd/leat", Test: "TestI1_RedriveUnderAnOldNameSaysSo", Needs: Postgres,
+		},
+		{
 			Name: "a-removed-group-has-read-all", Breaks: []string{"O2"},
 			Change:  "a group is removed, and nothing says what it has not read",
 			File:    "outbox/memoutbox/groups.go",

@@ -313,10 +313,11 @@ func (r *InboxParkedRedrive) Run(d *command.Deps) error {
 	return change.Run(d, r.Changing)
 }
 
-// silentFrom is how long a consumer does nothing until a redrive says so.
-const silentFrom = time.Hour
+// silentFrom is how long a consumer does nothing until a redrive says so. It is short, since
+// parking was an activity, too: a handler that was renamed since then has done nothing from then on.
+const silentFrom = 5 * time.Minute
 
-// noteSilence says that a consumer has done nothing for long. What is redriven runs under its name
+// noteSilence says that a consumer has done nothing for some time. What is redriven runs under its name
 // only, and a handler that was renamed has another one.
 func noteSilence(d *command.Deps, in inboxadmin.Inbox, name string) error {
 	for q := (inboxadmin.ConsumersQuery{}); ; {
