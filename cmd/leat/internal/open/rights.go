@@ -109,7 +109,7 @@ func (p *Postgres) outboxNeeds(use string) []right {
 
 func (p *Postgres) inboxNeeds(use string) []right {
 	t := p.target.Inbox
-	claims := slices.Concat(on("SELECT, INSERT", t, t+"_consumers", t+"_ranges"), on("SELECT", t+"_retention"), locks())
+	claims := slices.Concat(on("SELECT, INSERT", t, t+"_consumers", t+"_ranges"), on("SELECT", t+"_retention"), []right{{"column", t + "_consumers", "UPDATE", "ids"}}, locks())
 	consumer := slices.Concat(claims, on("SELECT", t+"_parked"))
 	maintenance := slices.Concat(on("SELECT", t+"_consumers"), on("SELECT, UPDATE", t+"_retention"), on("SELECT, DELETE", t, t+"_ranges"), on("SELECT, UPDATE, DELETE", t+"_attempts"), locks())
 	switch use {
