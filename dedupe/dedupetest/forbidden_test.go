@@ -144,6 +144,18 @@ func brokenSteps() map[string]variant {
 		}, map[string]string{
 			"D1_OneOfManyClaimersGetsIt": "claimers got it",
 		}},
+		"results are forgotten": {forbidden{
+			claim: func(ctx context.Context, s *memdedupe.Store, key dedupe.Key, req dedupe.Request) (dedupe.Claim, error) {
+				c, err := s.Claim(ctx, key, req)
+				if c.Status == dedupe.Done {
+					s.Forget(key)
+					c, err = s.Claim(ctx, key, req)
+				}
+				return c, err
+			},
+		}, map[string]string{
+			"D3_OtherIDsAreRefused": "error no error, want",
+		}},
 	}
 }
 
@@ -197,18 +209,6 @@ func brokenRecords() map[string]variant {
 			},
 		}, map[string]string{
 			"D3_ResultsAreBytes": `result "\n": claim of {c m1} by u`,
-		}},
-		"results are forgotten": {forbidden{
-			claim: func(ctx context.Context, s *memdedupe.Store, key dedupe.Key, req dedupe.Request) (dedupe.Claim, error) {
-				c, err := s.Claim(ctx, key, req)
-				if c.Status == dedupe.Done {
-					s.Forget(key)
-					c, err = s.Claim(ctx, key, req)
-				}
-				return c, err
-			},
-		}, map[string]string{
-			"D3_OtherIDsAreRefused": "error no error, want",
 		}},
 		"nothing is completed without a lease": {forbidden{
 			complete: func(ctx context.Context, s *memdedupe.Store, key dedupe.Key, token string, result []byte) (dedupe.Completion, error) {

@@ -211,7 +211,7 @@ func TestO2_ClockThatJumps(t *testing.T) {
 	settle(t, acquire(t, ob, ""))
 	exec(t, db, `INSERT INTO leat.outbox_audit (action, actor, reason) VALUES ('test', 'test', 'test');
 		INSERT INTO leat.outbox_dead (relay_group, seq, epoch, died_at, created_at, id, shard, topic, payload)
-		VALUES ('g', 1, 1, now(), now(), gen_random_uuid(), 0, 't', '')`)
+		VALUES ('g', 1, 1, now(), current_timestamp, gen_random_uuid(), 0, 't', '')`)
 	cfg := small()
 	cfg.KeepAudit, cfg.KeepDead = 24*time.Hour, 24*time.Hour
 	m := maintenance(t, ob, cfg)

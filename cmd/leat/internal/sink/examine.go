@@ -37,6 +37,17 @@ type Closer interface {
 	Close() error
 }
 
+// Unreached is a cluster of which this process lacks a secret.
+type Unreached struct{ Err error }
+
+// Inspect fails with what is missing.
+func (u Unreached) Inspect(context.Context, ...string) (kafkasink.ClusterFacts, error) {
+	return kafkasink.ClusterFacts{}, u.Err
+}
+
+// Close does nothing.
+func (Unreached) Close() error { return nil }
+
 // Checks are those of a cluster and of the topics in use. It is asked once, uses too.
 func Checks(cluster Cluster, uses func(ctx context.Context) ([]Use, error)) []doctor.Check {
 	x := &examination{cluster: cluster, uses: uses}

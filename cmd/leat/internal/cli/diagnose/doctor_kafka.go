@@ -8,31 +8,19 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/open"
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/cmd/leat/internal/sink"
-	"github.com/leat-go/leat/outbox/kafkasink"
 )
 
 // kafka is nil if nobody has said where Kafka is.
 func (c *Doctor) kafka(d *command.Deps) (sink.Closer, error) {
 	at, err := d.Kafka(c.Brokers)
 	if _, ok := errors.AsType[*settings.InvalidError](err); ok {
-		return unreached{err}, nil
+		return sink.Unreached{Err: err}, nil
 	}
 	if err != nil || !at.Brokers.Set() {
 		return nil, err
 	}
 	return sink.Kafka(at, d.Logger)
 }
-
-// unreached is a cluster of which this process lacks a secret.
-type unreached struct{ err error }
-
-// Inspect fails with what is missing.
-func (u unreached) Inspect(context.Context, ...string) (kafkasink.ClusterFacts, error) {
-	return kafkasink.ClusterFacts{}, u.err
-}
-
-// Close does nothing.
-func (unreached) Close() error { return nil }
 
 func (c *Doctor) usesOf(db open.Database) func(ctx context.Context) ([]sink.Use, error) {
 	return func(ctx context.Context) ([]sink.Use, error) { return c.uses(ctx, db) }
