@@ -8,13 +8,16 @@ import (
 	"time"
 )
 
-//nolint:gochecknoglobals // one program, one source
-var chance = rand.Float64
+//nolint:gochecknoglobals // one program, one source, one step
+var (
+	chance = rand.Float64
+	phase  = rand.N(Tick)
+)
 
 // SetSource has all waits of this program take their chance, a number in [0, 1), from
 // source, which is called concurrently. Only the simulation calls it, before main begins:
 // its waits must come out the same again.
-func SetSource(source func() float64) { chance = source }
+func SetSource(source func() float64) { chance, phase = source, 0 }
 
 // Around returns d, give or take as much as part of it, 0 to 1.
 func Around(d time.Duration, part float64) time.Duration {
@@ -28,4 +31,17 @@ func Around(d time.Duration, part float64) time.Duration {
 // Below returns d less as much as part of it, 0 to 1.
 func Below(d time.Duration, part float64) time.Duration {
 	return d - time.Duration(chance()*part*float64(d))
+}
+
+// Tick is how far apart waits that Together has shortened end, in one process.
+const Tick = 100 * time.Millisecond
+
+// Together returns d less up to a Tick, so that what idles in one process wakes at the same
+// moments, which are others in another process: with many outboxes most of the processor time went
+// into waking, not into what is done then. A d below two Ticks stays as it is.
+func Together(d time.Duration, now time.Time) time.Duration {
+	if d < 2*Tick {
+		return d
+	}
+	return d - time.Duration(now.Add(d+phase).UnixNano()%int64(Tick))
 }

@@ -2,6 +2,7 @@ package jitter_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -51,4 +52,18 @@ func TestNoPartLeavesTheWait(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, time.Second, jitter.Around(time.Second, 0))
 	require.Equal(t, time.Second, jitter.Below(time.Second, 0))
+}
+
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	now, moments := time.Now(), map[int64]bool{}
+	for range 1000 {
+		d := 2*jitter.Tick + rand.N(time.Second)
+		got := jitter.Together(d, now)
+		require.LessOrEqual(t, got, d)
+		require.Greater(t, got, d-jitter.Tick)
+		moments[now.Add(got).UnixNano()%int64(jitter.Tick)] = true
+	}
+	require.Len(t, moments, 1, "all waits end at one step")
+	require.Equal(t, 2*jitter.Tick-1, jitter.Together(2*jitter.Tick-1, now))
 }

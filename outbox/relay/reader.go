@@ -65,7 +65,7 @@ func (r *reader) run(stop, work context.Context) error {
 			return nil
 		default:
 			t.noteIdle(began, page.Idle)
-			r.poll(stop, r.idle.Next())
+			r.poll(stop, jitter.Together(r.idle.Next(), time.Now()))
 		}
 	}
 	return nil
