@@ -22,10 +22,12 @@ func (f failure) String() string { return f.pkg + " " + f.test }
 
 // failures returns the tests that failed in events of go test, without their sub-tests. Sure
 // is what shows that running them again can prove nothing: a data race, a panic, or a package
-// that failed although its tests passed, as it does for a leak. It is empty otherwise.
+// that failed although its tests passed, as it does for a leak. It is empty otherwise. A panic
+// that a test which passed has printed is of a process that it has killed.
 func failures(events io.Reader) (failed []failure, sure string, err error) {
 	decoder := json.NewDecoder(bufio.NewReader(events))
-	broken := map[string]bool{} // by package
+	broken := map[string]bool{}    // by package
+	panics := map[failure]string{} // by the test that printed it
 	for {
 		var event struct{ Action, Package, Test, Output string }
 		if err := decoder.Decode(&event); errors.Is(err, io.EOF) {
@@ -35,10 +37,15 @@ func failures(events io.Reader) (failed []failure, sure string, err error) {
 		}
 		switch event.Action {
 		case "output":
-			if text := strings.TrimSpace(event.Output); strings.HasPrefix(text, "WARNING: DATA RACE") ||
-				strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ") {
-				sure = fmt.Sprintf("%s: %s", failure{event.Package, event.Test}, text)
+			text, of := strings.TrimSpace(event.Output), failure{event.Package, event.Test}
+			switch {
+			case strings.HasPrefix(text, "WARNING: DATA RACE"):
+				sure = fmt.Sprintf("%s: %s", of, text)
+			case strings.HasPrefix(text, "panic: "), strings.HasPrefix(text, "fatal error: "):
+				panics[of] = text
 			}
+		case "pass":
+			delete(panics, failure{event.Package, event.Test})
 		case "fail", "build-fail":
 			switch {
 			case event.Test == "":
@@ -47,6 +54,9 @@ func failures(events io.Reader) (failed []failure, sure string, err error) {
 				failed = append(failed, failure{event.Package, event.Test})
 			}
 		}
+	}
+	for of, text := range panics {
+		sure = fmt.Sprintf("%s: %s", of, text)
 	}
 	for pkg := range broken {
 		if sure == "" && !slices.ContainsFunc(failed, func(f failure) bool { return f.pkg == pkg }) {
