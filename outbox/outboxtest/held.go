@@ -369,6 +369,12 @@ func (tr *trial) next(ctx context.Context, old *setAside) *setAside {
 // those that are Delivered were acknowledged.
 func (s *setAside) hold(ctx context.Context, fates map[string]driver.Holding, names ...string) {
 	p := s.reader.expectPage(ctx, len(names)+1, names...)
+	if p.Early { // it cannot be held: a relay takes it back
+		tailed := s.reader.Session.(driver.Tailed)
+		tailed.Withdraw(p, nil)
+		tailed.Follow(false)
+		p = s.reader.expectPage(ctx, len(names)+1, names...)
+	}
 	fail.If(s.Hold(ctx, p, len(p.Records), holdings(p, fates)), "hold")
 }
 
