@@ -27,6 +27,9 @@ func brokenSeeks() []negative {
 			"O2_SeekRefusesWhatIsBehind": "want leat: the sink's position is behind",
 			"O2_SeekRefusesWhatWasLost":  "want leat: the database went back",
 		}},
+		{"who has lost the lease says that the database did", lostItself, map[string]string{
+			"O9_SeekOfALostLease": "after another one has led",
+		}},
 		{"a position that is missing is the beginning", missesNothing, map[string]string{
 			"O2_SeekRefusesWhatIsBehind": "no position, of a slot that has settled",
 		}},
@@ -71,6 +74,17 @@ func refusesAlike(c *control) {
 				return driver.ErrSourceUnusable
 			}
 			return nil
+		}
+	})
+}
+
+func lostItself(c *control) {
+	holder(c, func(s *session, c *controlSession) {
+		c.seek = func(ctx context.Context, position []byte) error {
+			if err := s.Seek(ctx, position); !errors.Is(err, driver.ErrLeaseLost) {
+				return err
+			}
+			return driver.ErrSourceUnusable
 		}
 	})
 }

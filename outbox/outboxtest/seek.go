@@ -27,6 +27,7 @@ func seekChecks() []Check {
 		Check{Name: "O2_SeekRefusesWhatIsBehind", run: seekRefusesWhatIsBehind},
 		Check{Name: "O2_SeekRefusesOtherPositions", run: seekRefusesOtherPositions},
 		Check{Name: "O2_SeekRefusesWhatWasLost", run: seekRefusesWhatWasLost},
+		Check{Name: "O9_SeekOfALostLease", run: seekOfALostLease},
 	)
 }
 
@@ -109,6 +110,20 @@ func seekBeforeTheFirstRecord(ctx context.Context, tr *trial) {
 	s = tr.crashed(ctx, s)
 	fail.In("to the beginning", func() { s.seek(ctx, begin) })
 	s.reader.expectDrain(ctx, 10, "a", "b")
+}
+
+// seekOfALostLease: what a session knows is of the moment when it acquired its lease. If another one has
+// led since, the sink has come further, and the database has lost nothing.
+func seekOfALostLease(ctx context.Context, tr *trial) {
+	lost := tr.placed(ctx)
+	next := tr.crashed(ctx, lost)
+	tr.commit(ctx, keyed("k", "a", "b")...)
+	p := next.reader.expectPage(ctx, 10, "a", "b")
+	end := next.at(p, 2)
+	next.reader.settle(ctx, p, 2)
+	if err := lost.Seek(ctx, end); !errors.Is(err, driver.ErrLeaseLost) {
+		fail.With("seek after another one has led: %v, want %w", err, driver.ErrLeaseLost)
+	}
 }
 
 // slotNamesDiffer by group and slot, and end in the slot's number.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/outbox/driver"
@@ -91,8 +92,24 @@ func (p position) toWindow() (w pgwindow.Window, err error) {
 // come further proves that the database has lost what it had committed. What was sent
 // out of it is unknown here, and its transaction ids are given to others. That stays so,
 // whatever the server comes to later.
+//
+// The stored position is that of the moment when the lease was acquired. If another one has led
+// since, the sink has rightly come further: nothing is refused before the lease is seen to be held.
 // See design 7.3.
 func (n *session) Seek(ctx context.Context, raw []byte) error {
+	err := n.seekTo(ctx, raw)
+	if errors.Is(err, driver.ErrSourceUnusable) {
+		if lost := n.Renew(ctx, refusalLease); lost != nil {
+			return lost
+		}
+	}
+	return err
+}
+
+// refusalLease is what is left of the lease after a refusal: the session is given up.
+const refusalLease = 10 * time.Second
+
+func (n *session) seekTo(ctx context.Context, raw []byte) error {
 	if !n.log.source.cfg.SyncPositions {
 		return unusable(fmt.Errorf("%w: SourceConfig.SyncPositions is off, so that the server may give its transaction numbers out twice", errPosition))
 	}
