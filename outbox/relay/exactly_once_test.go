@@ -291,6 +291,65 @@ func TestR12_RefusesWhatOthersHaveSetAside(t *testing.T) {
 }
 
 // TestR12_FenceOutlastsItsLease renews meanwhile; a stop cuts it short.
+// leftSource counts on two slots where there is one, and hands out the sessions that it has given.
+type leftSource struct {
+	driver.Source
+
+	given chan driver.Session
+}
+
+func (s *leftSource) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
+	session, err := s.Source.Acquire(ctx, ttl)
+	if err == nil {
+		s.given <- session
+	}
+	return session, err
+}
+
+func (*leftSource) Share(context.Context, time.Duration) (driver.Share, error) {
+	return driver.Share{Slots: 2, Fair: 2}, nil
+}
+
+func (*leftSource) Leave(context.Context) error { return nil }
+
+// TestR12_SlotThatIsLedAnewIsFencedOnce: the server has given the slot up, since the connection
+// broke, and the same relay leads it again before the former term has noticed. What that one has in
+// hand is either fenced or seen by the fence, although both send through one sink.
+func TestR12_SlotThatIsLedAnewIsFencedOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ob, want := filled(t, 10)
+		source := &leftSource{ob.Source(memoutbox.SourceConfig{}), make(chan driver.Session, 100)}
+		sink := &lateTransactions{fakeTransactions: newFakeTransactions()}
+		sink.first = func() {
+			require.NoError(t, (<-source.given).Release(context.WithoutCancel(t.Context())))
+			_ = wait.For(context.WithoutCancel(t.Context()), 5*time.Second)
+		}
+		run := start(t, source, sink, relay.Config{PageSize: 4})
+		elapse(t, time.Minute)
+		_, err := run.stop()
+		require.NoError(t, err)
+		got, events := sink.state()
+		require.Equal(t, want, got, "%q", events)
+		require.Equal(t, 2, len(slices.DeleteFunc(events, func(e string) bool { return e != "fence default/0" })), "terms")
+	})
+}
+
+// lateTransactions calls first before it sends the first records.
+type lateTransactions struct {
+	*fakeTransactions
+
+	first func()
+	late  atomic.Bool
+}
+
+func (l *lateTransactions) SendWith(ctx context.Context, slot string, records []outbox.Record, position []byte) error {
+	if len(records) > 0 && !l.late.Swap(true) {
+		l.first()
+	}
+	return l.fakeTransactions.SendWith(ctx, slot, records, position)
+}
+
 func TestR12_FenceOutlastsItsLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -36,7 +36,9 @@ type slotLeader struct {
 type ledSlot struct {
 	term      *term
 	cancel    context.CancelFunc
-	releasing bool // the term was told to end
+	over      chan struct{} // closed when the term has ended
+	releasing bool          // the term was told to end
+	displaced bool          // the relay leads the slot anew
 }
 
 // termEnd is the result of a term.
@@ -108,13 +110,33 @@ func (l *slotLeader) fillShare(ctx context.Context) (time.Duration, error) {
 	return l.untilShare(r.cfg.Lease), nil
 }
 
+// start runs a term. A former term of its slot that has not noticed yet that its session is gone
+// ends first: to the sink both are the same relay, so that no fence would keep it from sending.
 func (l *slotLeader) start(ctx context.Context, t *term) {
+	var former []*ledSlot
+	for _, slot := range l.slots {
+		if slot.term.slot != t.slot {
+			continue
+		}
+		former = append(former, slot)
+		if !slot.displaced {
+			slot.displaced = true
+			slot.term.displace()
+		}
+	}
 	ctx, cancel := context.WithCancel(ctx)
-	slot := &ledSlot{term: t, cancel: cancel}
+	slot := &ledSlot{term: t, cancel: cancel, over: make(chan struct{})}
 	l.slots = append(l.slots, slot)
 	l.asked = 0
 	t.wakes = l.wakes.subscribe(t)
-	go func() { l.ended <- termEnd{slot, t.run(ctx)} }()
+	go func() {
+		for _, f := range former {
+			<-f.over
+		}
+		err := t.run(ctx)
+		close(slot.over)
+		l.ended <- termEnd{slot, err}
+	}()
 }
 
 // await waits for d, for the end of a term or for the end of ctx. It returns only errors

@@ -26,6 +26,7 @@ type term struct {
 
 	lease     lease
 	lose      context.CancelCauseFunc // ends work
+	displaced chan struct{}           // closed by displace
 	reader    reader
 	sender    sender
 	pages     chan driver.Page          // from the reader to the sender
@@ -50,6 +51,7 @@ func newTerm(r *Relay, s driver.Session, deadline time.Time) *term {
 		lease:     lease{deadline: deadline, extended: make(chan struct{})},
 		pages:     make(chan driver.Page, max(r.cfg.ReadAhead, 0)),
 		delivered: make(chan struct{}, 1),
+		displaced: make(chan struct{}),
 		since:     time.Now(),
 	}
 	t.reader, t.sender = newReader(t), newSender(t)
@@ -68,6 +70,13 @@ func (t *term) run(ctx context.Context) error {
 	defer cancel(nil)
 	t.lose = cancel
 	defer t.boundDrain(stop, cancel)()
+	go func() {
+		select {
+		case <-t.displaced:
+			cancel(errDisplaced)
+		case <-work.Done():
+		}
+	}()
 
 	t.relay.watch.enter(t)
 	defer t.relay.watch.leave(t)
@@ -93,6 +102,12 @@ func (t *term) run(ctx context.Context) error {
 	}
 	return t.end(ctx, err)
 }
+
+// errDisplaced ends a term that has not noticed yet that its lease is lost.
+var errDisplaced = fmt.Errorf("%w: this relay leads the slot anew", driver.ErrLeaseLost)
+
+// displace ends the term at once, or as soon as it begins. It is called once.
+func (t *term) displace() { close(t.displaced) }
 
 // runGoroutines runs the reader, the sender and the renewer until all have ended, and
 // returns their first error. An error calls halt, which ends stop; a lost lease ends work.
