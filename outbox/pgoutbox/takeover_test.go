@@ -41,6 +41,31 @@ func longLease() relay.Config {
 	}
 }
 
+// TestO14_WhoLosesARaceAsksAgain: a claim that another one has beaten says when to ask again, as a look
+// does. A standby would sleep for a part of the lease while the winner dies.
+func TestO14_WhoLosesARaceAsksAgain(t *testing.T) {
+	t.Parallel()
+	ob, _ := newOutbox(t, pgoutbox.Config{})
+	for range 5 {
+		sessions, errs := make([]driver.Session, 6), make([]error, 6)
+		var asking sync.WaitGroup
+		for i := range sessions {
+			src := sourceOf(t, ob, pgoutbox.SourceConfig{})
+			asking.Go(func() { sessions[i], errs[i] = src.Acquire(t.Context(), time.Minute) })
+		}
+		asking.Wait()
+		for i, err := range errs {
+			if err == nil {
+				require.NoError(t, sessions[i].Release(t.Context()))
+				continue
+			}
+			held, ok := errors.AsType[*driver.LeaseHeldError](err)
+			require.True(t, ok, "%v", err)
+			require.Positive(t, held.Retry, "%v", err)
+		}
+	}
+}
+
 // TestO14_StandbyTakesOverFromTheDead: the leader's session ends. A standby goes on in a moment,
 // and a lone relay begins anew.
 func TestO14_StandbyTakesOverFromTheDead(t *testing.T) {

@@ -86,6 +86,9 @@ func Held(ctx context.Context, ask func() pgx.Row) error {
 			return err
 		}
 		held.Remaining = time.Duration(micros) * time.Microsecond
+		if isMarked(held.Owner) {
+			held.Retry = Retry
+		}
 		if held.Owner != "" || time.Since(began) >= namedWithin || wait.For(ctx, namedEvery) != nil {
 			return &held
 		}
