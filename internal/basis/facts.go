@@ -130,7 +130,7 @@ var (
 	ErrSinkWentBack = &FactError{
 		Name: "Sink", Class: Monotone,
 		Says: "the sink's position is behind the stored one: the sink has lost records",
-		Do:   "if you have removed its position, start the relays once with relay.Config.AdoptPosition; if not, find out what it has lost",
+		Do:   "if you have removed its position, start the relays once so that they adopt the stored one (adopt_position); if not, find out what it has lost",
 		Uses: []Use{
 			{PostgreSQL, "each position", "the sink", []Place{Sink}, "O2_SeekRefusesWhatIsBehind"},
 			{Memory, "the position", "the sink", []Place{Sink}, "O2_SeekRefusesWhatIsBehind"},
@@ -151,21 +151,21 @@ var (
 	ErrSourceChanged = &FactError{
 		Name: "Topic", Class: Identity,
 		Says: "the topic is not the one that is remembered",
-		Do:   "find out whether it was made again, or is that of another cluster, then AcceptSource",
+		Do:   "find out whether it was made again, or is that of another cluster, then leat inbox watermarks accept",
 		Uses: []Use{{Watermarks, "each topic", "the broker's id of the topic", []Place{Begin, Claim}, ""}},
 	}
 	// ErrBeyondEnd is a log that ends before the offset of an inbox.
 	ErrBeyondEnd = &FactError{
 		Name: "End", Class: Monotone,
 		Says: "the remembered offset is beyond the end of the log",
-		Do:   "find out what the log has lost, then SetWatermark",
+		Do:   "find out what the log has lost, then leat inbox watermarks set",
 		Uses: []Use{{Watermarks, "each partition", "the end of the log", []Place{Begin}, ""}},
 	}
 	// ErrMissing is a log that begins behind the offset of an inbox.
 	ErrMissing = &FactError{
 		Name: "Unread", Class: Monotone,
 		Says: "the log has dropped messages that were not processed",
-		Do:   "find out what is lost, then SetWatermark",
+		Do:   "find out what is lost, then leat inbox watermarks set",
 		Uses: []Use{{Watermarks, "each partition", "the start of the log", []Place{Begin}, "TestI8_LogThatHasDroppedMessages"}},
 	}
 	// ErrGap is a session that is ahead of what its inbox remembers.

@@ -208,7 +208,7 @@ func (c *call) viewed(v View) error {
 		return nil
 	}
 	if err := c.d.cfg.OnView(c.ctx(), v); err != nil {
-		return fmt.Errorf("OnView refused a look at message %.200q: %w", v.ID, err)
+		return fmt.Errorf("a look at message %.200q is refused: %w", v.ID, err)
 	}
 	return nil
 }

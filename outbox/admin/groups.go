@@ -81,7 +81,7 @@ const maxGroupBytes = 200
 // set_topics.
 func (r GroupRequest) Fits(action string) error {
 	if (action == "rename_group") != (r.Name != "") {
-		return fmt.Errorf("%w: Name = %.200q: RenameGroup needs one, and nothing else takes one", ErrInvalidRequest, r.Name)
+		return fmt.Errorf("%w: Name = %.200q: a group is renamed to one, and nothing else takes one", ErrInvalidRequest, r.Name)
 	}
 	if len(r.Topics) > 0 && action != "set_topics" {
 		return fmt.Errorf("%w: Topics: a group is removed or renamed with all of its topics", ErrInvalidRequest)
@@ -104,7 +104,7 @@ type MaxLagRequest struct {
 
 func (r MaxLagRequest) complete() error {
 	if r.MaxLag < 0 {
-		return errors.Join(r.By.complete(), fmt.Errorf("%w: MaxLag = %s: must not be negative", ErrInvalidRequest, r.MaxLag))
+		return errors.Join(r.By.complete(), fmt.Errorf("%w: a greatest lag of %s: must not be negative", ErrInvalidRequest, r.MaxLag))
 	}
 	return errors.Join(r.By.complete(), checkGroup(r.Group))
 }

@@ -185,7 +185,7 @@ func (t *topic) read(name string, answer *kmsg.MetadataResponseTopic) bool {
 func explainTopic(name string, err error) error {
 	switch {
 	case errors.Is(err, kerr.UnknownTopicOrPartition):
-		return fmt.Errorf("%w: kafka has no topic %.200q: create it, or let the sink do so (Config.AllowAutoTopicCreation, "+
+		return fmt.Errorf("%w: kafka has no topic %.200q: create it, or let the sink do so (allow auto topic creation, "+
 			"with auto.create.topics.enable on the brokers): %w", outbox.ErrTopicUnavailable, name, err)
 	case errors.Is(err, kerr.TopicAuthorizationFailed):
 		return fmt.Errorf("%w: create it if it is missing, and %w", outbox.ErrTopicUnavailable, needs(err, "WRITE", name))

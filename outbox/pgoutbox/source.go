@@ -318,7 +318,7 @@ func (s *source) Wakes(ctx context.Context) <-chan struct{} {
 	return c
 }
 
-var errAsyncCommit = fmt.Errorf("%w: synchronous_commit is off, messages would be published before they are durable (Config.AllowAsyncCommit)", outbox.ErrNotDurable)
+var errAsyncCommit = fmt.Errorf("%w: synchronous_commit is off, messages would be published before they are durable: switch it on, or allow async commits", outbox.ErrNotDurable)
 
 // unusable marks the errors that trying again cannot mend and that could lose
 // messages if they were ignored.

@@ -31,7 +31,7 @@ func validateExact(cfg *Config, sink driver.TransactionalSink) error {
 	}
 	if t, ok := sink.(transactionTimer); ok && t.TransactionTimeout() <= cfg.PublishTimeout {
 		return outbox.ConfigError("PublishTimeout", cfg.PublishTimeout, fmt.Sprintf(
-			"must be below the sink's TransactionTimeout %s", t.TransactionTimeout()))
+			"must be below the transaction timeout of the sink, %s", t.TransactionTimeout()))
 	}
 	return nil
 }
