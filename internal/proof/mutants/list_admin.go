@@ -157,6 +157,14 @@ func adminMutants() []Mutant {
 			Package: "cmd/leat", Test: "TestExplain", Needs: Postgres,
 		},
 		{
+			Name: "explain-tells-an-outage-twice", Breaks: []string{"O8"},
+			Change:  "that a group is behind is told beside the outage that it follows from",
+			File:    "cmd/leat/internal/cli/diagnose/explain.go",
+			Old:     `len(lines) == 1 && lines[0].StopsAll()`,
+			New:     `len(lines) == 1 && lines[0].StopsAll() && lines[0].Unsent > 0`,
+			Package: "cmd/leat", Test: "TestExplain_OneCause", Needs: Postgres,
+		},
+		{
 			Name: "canary-is-not-waited-for", Breaks: []string{"O6"},
 			Change:  "the others are redriven whatever becomes of the first",
 			File:    "cmd/leat/internal/cli/changes/carefully.go",

@@ -285,8 +285,8 @@ func brokerMutants() []Mutant {
 			Name: "status-blames-topics-for-their-broker", Breaks: []string{"O8"},
 			Change:  "a destination that is away is told by the topics whose records have met it",
 			File:    "cmd/leat/internal/cli/command/outages.go",
-			Old:     `	if (driver.Outage{Error: l.First.Error}).Whole() {`,
-			New:     `	if (driver.Outage{Error: l.group}).Whole() {`,
+			Old:     `return driver.Outage{Error: l.First.Error}.Whole()`,
+			New:     `return driver.Outage{Error: l.group}.Whole()`,
 			Package: "cmd/leat/internal/cli/command", Test: "TestOutageLines",
 		},
 		{

@@ -5,6 +5,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/leat-go/leat/cmd/leat/internal/cli/command"
 	"github.com/leat-go/leat/cmd/leat/internal/show"
 )
 
@@ -18,6 +19,9 @@ func help(options kong.HelpOptions, ctx *kong.Context) error {
 		node = selected
 	}
 	p := show.Printer{Out: ctx.Stdout, Width: helpWidth}
+	if columns := command.Width(ctx.Stdout); columns > 0 {
+		p.Width = min(columns, helpWidth)
+	}
 	for _, line := range p.Wrap(node.Help, "", "") {
 		if err := p.Line("%s", line); err != nil {
 			return err

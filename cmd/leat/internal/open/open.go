@@ -31,6 +31,8 @@ type Target struct {
 	Forwarder string
 	// ForwarderSchema holds the forwarder's tables. Defaults to public.
 	ForwarderSchema string
+	// AsyncCommit lets relays start although the database answers a COMMIT before it is durable.
+	AsyncCommit bool
 	// Group is the relay group of a forwarder's table. Defaults to "default".
 	Group string
 	// LockTimeout bounds each wait for a lock in a migration. Defaults to 5 s.

@@ -104,7 +104,8 @@ func (p *Postgres) Close() { p.Pool.Close() }
 
 func (p *Postgres) outboxConfig() pgoutbox.Config {
 	return pgoutbox.Config{
-		Schema: p.target.Schema, Table: p.target.Outbox, MigrateLockTimeout: p.target.LockTimeout, Logger: p.target.Logger,
+		Schema: p.target.Schema, Table: p.target.Outbox, MigrateLockTimeout: p.target.LockTimeout, AllowAsyncCommit: p.target.AsyncCommit,
+		Logger: p.target.Logger,
 	}
 }
 

@@ -90,7 +90,7 @@ func (d *SQL) own() (*sqloutbox.Outbox, error) {
 }
 
 func (d *SQL) outboxConfig() sqloutbox.Config {
-	return sqloutbox.Config{Table: d.target.Outbox, Logger: d.target.Logger}
+	return sqloutbox.Config{Table: d.target.Outbox, AllowAsyncCommit: d.target.AsyncCommit, Logger: d.target.Logger}
 }
 
 func (d *SQL) inboxConfig() sqlinbox.Config {

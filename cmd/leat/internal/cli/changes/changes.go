@@ -40,9 +40,9 @@ func (c ChangedRow) Print(d *command.Deps) error {
 	case d.Format != show.Table:
 		return d.Document(c)
 	case c.DryRun:
-		return d.Line("%s", c.Would)
+		return d.Paragraph("%s", c.Would)
 	default:
-		return d.Line("%s", c.Did)
+		return d.Paragraph("%s", c.Did)
 	}
 }
 

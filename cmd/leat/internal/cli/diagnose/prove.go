@@ -48,7 +48,7 @@ func (c *Prove) Run(d *command.Deps) error {
 	defer signal.Reset(syscall.SIGPIPE)
 	about := server.About(d.Context)
 	if d.Format == show.Table {
-		if err := d.Paragraph(show.Plain(about)); err != nil {
+		if err := d.Paragraph("%s", show.Plain(about)); err != nil {
 			return err
 		}
 	}

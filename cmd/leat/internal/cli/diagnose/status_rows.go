@@ -151,6 +151,13 @@ func (s *statusRow) list() show.List[statusLine] {
 			return command.About(l.group.Estimated) + show.Count(int64(get(l.group)))
 		}}
 	}
+	remarks := func(p *show.Printer, l statusLine) string {
+		all := l.remarks()
+		if all == "" {
+			return ""
+		}
+		return p.Paint(text.FgRed, all)
+	}
 	return show.List[statusLine]{Empty: "No relay group has begun to read.", Columns: []show.Column[statusLine]{
 		command.TextColumn("GROUP", func(l statusLine) string { return l.group.Name }),
 		{Title: "SLOT", Right: true, Cell: func(_ *show.Printer, l statusLine) string { return l.number() }},
@@ -169,7 +176,7 @@ func (s *statusRow) list() show.List[statusLine] {
 		count("PARKED", func(g groupStatusRow) int { return g.Parked }),
 		count("DEAD", func(g groupStatusRow) int { return g.Dead }),
 		count("RELAYS", func(g groupStatusRow) int { return g.Relays }),
-		{Title: "", Cell: func(p *show.Printer, l statusLine) string { return p.Paint(text.FgRed, l.remarks()) }},
+		{Title: "", Cell: remarks, Below: remarks},
 	}}
 }
 
@@ -200,7 +207,7 @@ func (l statusLine) remarks() string {
 		all = append(all, fmt.Sprintf("%d out, see below", len(l.group.Out)))
 	}
 	if l.slot.Problem != "" {
-		all = append(all, show.Cell(l.slot.Problem))
+		all = append(all, show.Plain(l.slot.Problem))
 	}
 	if len(all) == 0 {
 		return ""

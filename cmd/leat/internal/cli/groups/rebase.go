@@ -174,7 +174,7 @@ func (r rebaseRow) print(d *command.Deps) error {
 		return d.Document(r)
 	}
 	if r.DryRun {
-		return d.Line("%s", r.sentence())
+		return d.Paragraph("%s", r.sentence())
 	}
-	return d.Line("Rebased group %s.", show.Plain(r.Group))
+	return d.Paragraph("Rebased group %s.", show.Plain(r.Group))
 }

@@ -108,7 +108,7 @@ func (c *InboxConsumers) Run(d *command.Deps) error {
 		command.CountColumn("REDRIVING", func(c consumerRow) int64 { return c.Redriving }),
 		command.CountColumn("WAITING", func(c consumerRow) int64 { return c.Waiting }),
 		command.CountColumn("FAILING", func(c consumerRow) int64 { return c.Failing }),
-		command.TimeColumn("LAST ACTIVITY", func(c consumerRow) time.Time { return c.LastActivity }),
+		command.TimeColumn("ACTIVE", func(c consumerRow) time.Time { return c.LastActivity }),
 	}}
 	return command.Pages(d, c.Paging, list, func(after string, limit int) ([]consumerRow, string, error) {
 		found, err := in.Consumers(d.Context, inboxadmin.ConsumersQuery{After: after, Limit: limit})
@@ -140,7 +140,7 @@ func (s SightingRow) How() string {
 	if s.Attempts == 0 {
 		return ""
 	}
-	return show.Things(int64(s.Attempts), "attempt") + ", " + show.Cell(s.LastError)
+	return show.Things(int64(s.Attempts), "attempt") + ", " + show.Plain(s.LastError)
 }
 
 func newSightingRow(s inboxadmin.Sighting) SightingRow {
@@ -169,7 +169,7 @@ func (l *InboxLookup) Run(d *command.Deps) error {
 		command.TextColumn("STATE", func(s SightingRow) string { return s.State }),
 		command.TimeColumn("PROCESSED", func(s SightingRow) time.Time { return s.ProcessedAt }),
 		command.CountColumn("ATTEMPTS", func(s SightingRow) int64 { return int64(s.Attempts) }),
-		command.TextColumn("LAST ERROR", func(s SightingRow) string { return s.LastError }),
+		command.SentenceColumn("LAST ERROR", func(s SightingRow) string { return s.LastError }),
 	}}
 	return list.Print(d.Printer, command.RowsOf(found, newSightingRow), "")
 }
@@ -211,12 +211,13 @@ func (a *InboxAttempts) Run(d *command.Deps) error {
 	if err != nil {
 		return err
 	}
+	id, lastOne := command.Identified("ID", func(a attemptsRow) string { return a.ID }, "LAST ERROR", func(a attemptsRow) string { return a.LastError })
 	list := show.List[attemptsRow]{Name: "messages", Empty: "No message is tried.", Columns: []show.Column[attemptsRow]{
-		command.TextColumn("ID", func(a attemptsRow) string { return a.ID }),
+		id,
 		command.CountColumn("ATTEMPTS", func(a attemptsRow) int64 { return int64(a.Attempts) }),
 		command.TimeColumn("FIRST", func(a attemptsRow) time.Time { return a.First }),
 		command.TimeColumn("LAST", func(a attemptsRow) time.Time { return a.Last }),
-		command.TextColumn("LAST ERROR", func(a attemptsRow) string { return a.LastError }),
+		lastOne,
 	}}
 	row := func(a inboxadmin.Attempts) attemptsRow {
 		return attemptsRow{a.ID, a.Attempts, command.UTC(a.First), command.UTC(a.Last), lastError(a.History)}

@@ -113,9 +113,9 @@ func (c watermarkChange) run(d *command.Deps, flags command.Changing, change fun
 		return d.Document(c)
 	}
 	if flags.DryRun {
-		return d.Line("Would change %s.", text)
+		return d.Paragraph("Would change %s.", text)
 	}
-	return d.Line("Changed %s.", text)
+	return d.Paragraph("Changed %s.", text)
 }
 
 // WatermarksSet is inbox watermarks set.

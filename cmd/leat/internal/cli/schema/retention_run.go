@@ -212,7 +212,7 @@ func (m maintenanceRow) print(d *command.Deps) error {
 		if len(m.Exempt) > 0 {
 			d.Note("Past their greatest lag, and so losing what they have not sent: %s.", or(m.Exempt))
 		}
-		return d.Line("Would drop: %s", or(m.Dropped))
+		return d.Paragraph("Would drop: %s", or(m.Dropped))
 	}
 	facts := []show.Fact{
 		{Name: "added", Value: or(m.Added)},
