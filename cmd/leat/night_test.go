@@ -186,6 +186,44 @@ func TestO2_RemovingAGroupTellsWhatItLeaves(t *testing.T) {
 	require.NotContains(t, r.out, "groups remove default")
 }
 
+// Relays that are configured differently are named by doctor, status and the group, with what each of them does.
+func TestO6_PoliciesThatDifferAreShown(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	src, err := s.ob.Source(pgoutbox.SourceConfig{})
+	require.NoError(t, err)
+	session, err := src.Acquire(t.Context(), time.Hour)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, session.Release(context.WithoutCancel(t.Context()))) })
+	o := newSession(t, s.URL)
+	says := map[string][]string{
+		"doctor --only outbox.groups": {"group default: its relays have different policies", "mails: park after 3, *: skip after 1 | *: park after 10"},
+		"status":                      {"policies differ"},
+	}
+	for command, parts := range says {
+		for _, part := range parts {
+			require.NotContains(t, o.leat(strings.Fields(command)...).out, part)
+		}
+	}
+	keeper, ok := src.(driver.PolicyKeeper)
+	require.True(t, ok)
+	kept, err := keeper.KeepPolicies(t.Context(), func(_ string, now time.Time) string {
+		until := now.Add(time.Hour).UnixMicro()
+		return fmt.Sprintf(`{"a": {"policies": [{"topics": "mails", "action": "park", "attempts": 3}, {"topics": "*", "action": "skip", "attempts": 1}], "until": %d},
+			"b": {"policies": [{"topics": "*", "action": "park", "attempts": 10}], "until": %d},
+			"killed": {"policies": [{"topics": "*", "action": "block", "attempts": 10}], "until": 1}}`, until, until)
+	})
+	require.NoError(t, err)
+	require.True(t, kept)
+	says["groups show default"] = []string{"policies", "*: park after 10"}
+	for command, parts := range says {
+		for _, part := range parts {
+			require.Contains(t, o.leat(strings.Fields(command)...).out, part, command)
+		}
+	}
+	require.NotContains(t, o.leat("groups", "show", "default").out, "block")
+}
+
 // hanging is a daemon whose destination never answers, with one message under way.
 func hanging(t *testing.T) *running {
 	t.Helper()

@@ -129,8 +129,8 @@ var (
 	// ErrSinkWentBack is a sink that has lost what it had.
 	ErrSinkWentBack = &FactError{
 		Name: "Sink", Class: Monotone,
-		Says: "the sink's position is behind the stored one: the sink has lost records",
-		Do:   "if you have removed its position, start the relays once with relay.Config.AdoptPosition; if not, find out what it has lost",
+		Says: "the sink's position is behind the stored one: the group was relayed through another sink since, or the sink has lost records",
+		Do:   "if the group was relayed through another sink, stop its relays, remove the positions (kafkasink.Transactional.RemovePositions), and start the relays once with relay.Config.AdoptPosition; the latter alone if the positions were removed already; if neither, find out what the sink has lost",
 		Uses: []Use{
 			{PostgreSQL, "each position", "the sink", []Place{Sink}, "O2_SeekRefusesWhatIsBehind"},
 			{Memory, "the position", "the sink", []Place{Sink}, "O2_SeekRefusesWhatIsBehind"},

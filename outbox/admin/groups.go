@@ -21,6 +21,9 @@ type Group struct {
 	MaxLag time.Duration
 	// Paused are the patterns of the topics that are paused, * for all; nil: none.
 	Paused []string
+	// Policies are what its relays do with records that cannot be delivered, each once; nil: that is not known. If
+	// there are several, relays that live are configured differently, and the one that loses less counts.
+	Policies []string
 	// CreatedAt is when it was first seen, by the database's clock; zero for a group that
 	// has not been written down.
 	CreatedAt time.Time

@@ -26,16 +26,17 @@ var ErrDrainTimeout = errors.New("leat: drain timeout")
 // Sharded) is led by one of them; the others stand by and take over within the
 // lease. It is safe for concurrent use.
 type Relay struct {
-	source  driver.Source
-	sink    driver.Sink
-	cfg     Config
-	log     *slog.Logger
-	newMode newMode
-	running atomic.Bool
-	hooking sync.Mutex // hooks are called from several goroutines
-	watch   watch
-	pauses  pauses
-	polled  sync.Once // that messages come late was said
+	source   driver.Source
+	sink     driver.Sink
+	cfg      Config
+	log      *slog.Logger
+	newMode  newMode
+	running  atomic.Bool
+	hooking  sync.Mutex // hooks are called from several goroutines
+	watch    watch
+	pauses   pauses
+	policies keptPolicies
+	polled   sync.Once // that messages come late was said
 }
 
 // New returns a Relay from source to sink. It returns an error that wraps
@@ -62,7 +63,8 @@ func New(source driver.Source, sink driver.Sink, cfg Config) (*Relay, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Relay{source: source, sink: sink, cfg: cfg, log: cfg.Logger, newMode: newMode}, nil
+	r := &Relay{source: source, sink: sink, cfg: cfg, log: cfg.Logger, newMode: newMode}
+	return r, r.policies.of(source, &cfg)
 }
 
 // Run relays until ctx ends, then drains and returns nil: it waits for the page that was
@@ -112,6 +114,9 @@ func (r *Relay) check(ctx context.Context) error {
 
 // acquire claims the lease of a slot and returns a term under it.
 func (r *Relay) acquire(ctx context.Context) (*term, error) {
+	if err := r.notePolicies(ctx); err != nil {
+		return nil, err
+	}
 	asked := time.Now()
 	err := failpoint.Inject(ctx, failpoint.RelayClaimWaits)
 	var s driver.Session
@@ -133,6 +138,7 @@ func (r *Relay) acquire(ctx context.Context) (*term, error) {
 	r.watch.leader.Store(nil)
 	logger.Tell(ctx, r.log, "relay leads", slog.Int("slot", slotOf(s)), slog.Int64("epoch", s.Epoch()))
 	r.onLease(ctx, s, true, nil)
+	_ = r.notePolicies(ctx) // of a group that is new; else the lookout tries again
 	return newTerm(r, s, asked.Add(r.cfg.Lease)), nil
 }
 

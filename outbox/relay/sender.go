@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/outbox"
@@ -20,6 +21,7 @@ type sender struct {
 	mode  mode
 	retry jitter.Backoff  // the wait after a failure
 	lent  driver.Recycler // takes the memory of pages back; nil if somebody may keep it
+	alive *basis.Policies // those of the relays that live, since the last call of the sink; nil: not asked for
 }
 
 func newSender(t *term) sender {

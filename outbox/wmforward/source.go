@@ -37,7 +37,10 @@ type Source struct {
 	claimant *pglease.Claimant
 }
 
-var _ driver.Source = (*Source)(nil)
+var (
+	_ driver.Source       = (*Source)(nil)
+	_ driver.PolicyKeeper = (*Source)(nil)
+)
 
 // LogValue implements slog.LogValuer: the outbox and the group, as relays log them.
 func (s *Source) LogValue() slog.Value {
@@ -181,6 +184,12 @@ func (s *Source) acquire(ctx context.Context, attempt pglease.Attempt, ttl, wait
 		s.leases.GiveBack(ctx, s.pool, lease, s.log())
 	}
 	return n, err
+}
+
+// KeepPolicies implements driver.PolicyKeeper.
+func (s *Source) KeepPolicies(ctx context.Context, change func(note string, now time.Time) string) (bool, error) {
+	kept, err := s.leases.KeepPolicies(ctx, s.pool, s.cfg.Group, change)
+	return kept, unusable(describe(err))
 }
 
 // Wakes implements driver.Source: there are none, since producers know nothing of

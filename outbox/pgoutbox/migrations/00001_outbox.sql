@@ -73,6 +73,8 @@ CREATE TABLE @{_leases} (
     -- Patterns of the topics by which the slot's position was made; NULL: not noted yet, those of
     -- the group.
     topics      text[],
+    -- What relays of the group do with records that cannot be delivered, beside slot 0.
+    policies    text        NOT NULL DEFAULT '',
     PRIMARY KEY (relay_group, slot)
 ) WITH (fillfactor = 50);
 

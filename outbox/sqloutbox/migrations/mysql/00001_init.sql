@@ -49,6 +49,7 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     paused      MEDIUMBLOB NOT NULL,
     max_lag     BIGINT NOT NULL,
     former      MEDIUMBLOB NOT NULL,
+    policies    MEDIUMBLOB NOT NULL,
     created_at  BIGINT NOT NULL,
     began       BIGINT NOT NULL
 ) ENGINE=InnoDB;

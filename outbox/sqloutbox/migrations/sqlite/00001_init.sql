@@ -33,6 +33,7 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     paused      BLOB NOT NULL,
     max_lag     INTEGER NOT NULL,
     former      BLOB NOT NULL,
+    policies    BLOB NOT NULL,
     created_at  INTEGER NOT NULL,
     began       INTEGER NOT NULL
 );

@@ -40,6 +40,7 @@ type groupStatusRow struct {
 	OldestWaitingSeconds float64             `json:"oldest_waiting_seconds"`
 	Relays               int                 `json:"relays"`
 	Paused               []string            `json:"paused,omitempty"`
+	Policies             []string            `json:"policies,omitempty"`
 	PinsHistory          bool                `json:"pins_history"`
 	Out                  []command.OutageRow `json:"out,omitempty"`
 	Slots                []slotStatusRow     `json:"slots"`
@@ -91,7 +92,7 @@ func newGroupStatus(g admin.GroupStats, groups []admin.Group, pins bool) groupSt
 	}
 	for _, known := range groups {
 		if known.Name == g.Name {
-			row.Relays, row.Paused = known.Relays, known.Paused
+			row.Relays, row.Paused, row.Policies = known.Relays, known.Paused, known.Policies
 		}
 	}
 	oldest := max(g.OldestRetried, g.OldestWaiting)
@@ -195,6 +196,9 @@ func (l statusLine) remarks() string {
 	}
 	if l.first && len(l.group.Paused) > 0 {
 		all = append(all, "paused: "+show.Cell(strings.Join(l.group.Paused, ", ")))
+	}
+	if l.first && len(l.group.Policies) > 1 {
+		all = append(all, "policies differ")
 	}
 	if l.first && len(l.group.Out) > 0 {
 		all = append(all, fmt.Sprintf("%d out, see below", len(l.group.Out)))
