@@ -138,7 +138,7 @@ func basisMutants() []Mutant {
 			File:    "outbox/relay/policy_keep.go",
 			Old:     `r.policies.keeper == nil ||`,
 			New:     `r.policies.keeper != nil ||`,
-			Package: "outbox/memoutbox", Test: conformance + "Relay_O6_LeastLosingPolicyCounts",
+			Package: "outbox/memoutbox", Test: "TestRelayConformance/Relay_O6_LeastLosingPolicyCounts",
 		},
 		{
 			Name: "the-most-losing-policy-counts", Breaks: []string{"O6"},
