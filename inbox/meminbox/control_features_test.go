@@ -140,6 +140,10 @@ func (retainer) Retention(context.Context) (admin.Retention, error) {
 	return admin.Retention{Mode: admin.RetainDelete}, nil
 }
 
+func (retainer) LowerFloor(context.Context, admin.LowerFloorRequest) (previous time.Time, err error) {
+	return previous, admin.ErrInvalidRequest
+}
+
 // TestFeaturesMustBeThere: a subject that lacks what its features do not rule out fails.
 func TestFeaturesMustBeThere(t *testing.T) {
 	t.Parallel()

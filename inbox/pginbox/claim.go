@@ -49,7 +49,7 @@ func (c *claims) claimAt(ctx context.Context, conn pgclaim.Conn, id pgtype.UUID)
 	if err != nil {
 		return nil, 0, err
 	}
-	unit, err := conn.Insert(ctx, c.statements.claim[at], []any{number, id, c.Lock(id)}, 1)
+	unit, err := conn.Insert(ctx, c.statements.claim[at], at.args(number, id, c.Lock(id)), 1)
 	switch {
 	case err == nil:
 		return unit, driver.Claimed, nil

@@ -122,7 +122,7 @@ func (a *operators) complete(ctx context.Context, s *admin.Sighting, number int6
 
 // Retention implements admin.Retainer.
 func (a *operators) Retention(ctx context.Context) (r admin.Retention, err error) {
-	now, floor, err := a.floor(ctx)
+	now, floor, err := a.floor(ctx, "floor_lowest")
 	r.Mode, r.At = admin.RetainAll, now
 	if err == nil && !floor.IsZero() {
 		r.Mode, r.Floor, r.Kept = admin.RetainDelete, floor, now.Sub(floor)

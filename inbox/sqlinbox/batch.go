@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/failpoint"
@@ -99,10 +100,11 @@ func (b *batch) try(ctx context.Context) (_ driver.Unit, missed bool, err error)
 func (b *batch) insert(ctx context.Context, u *unit, rows []row) (total int64, err error) {
 	token := rand.Int32() //nolint:gosec // tells two claims apart, and nothing else
 	u.proof = b.proof("claimed", b.number, rows[0].id, token)
+	now := time.Now().UnixMicro()
 	for part := range slices.Chunk(rows, maxList) {
 		var args []any
 		for _, r := range part {
-			args = append(args, b.number, r.id, token)
+			args = append(args, b.number, r.id, now, token)
 		}
 		n, err := sqlstore.Written(ctx, u.tx, b.SQL.Rows("batch_claim", len(part)), args...)
 		if err != nil {

@@ -145,7 +145,7 @@ func (s *store) claim(ctx context.Context, level sql.IsolationLevel, id string) 
 		}
 	}()
 	token := rand.Int32() //nolint:gosec // tells two claims apart, and nothing else
-	n, err := s.Exec(ctx, u.tx, "claim", number, r.id, token, r.bucket, r.millis)
+	n, err := s.Exec(ctx, u.tx, "claim", number, r.id, time.Now().UnixMicro(), token, r.bucket, r.millis)
 	if err == nil && n == 1 {
 		u.proof = s.proof("claimed", number, r.id, token)
 		err = u.detach(ctx)

@@ -32,6 +32,7 @@ func CheckTable(table string) error {
 //	@{}             the table, quoted
 //	@{_suffix}      the table whose name ends in the suffix, quoted
 //	@{now}          Now
+//	@{later}        Later
 //	@{for_update}   ForUpdate
 //	@{skip_locked}  SkipLocked
 //	@{nowait}       NoWait
@@ -44,7 +45,7 @@ func CheckTable(table string) error {
 // reach the database.
 func (d Dialect) Render(table, sql string) (string, error) {
 	words := map[string]string{
-		"now": d.Now, "for_update": d.ForUpdate, "skip_locked": d.SkipLocked, "nowait": d.NoWait, "insert_ignore": d.InsertIgnore,
+		"now": d.Now, "later": d.Later, "for_update": d.ForUpdate, "skip_locked": d.SkipLocked, "nowait": d.NoWait, "insert_ignore": d.InsertIgnore,
 		"database": d.Database, "server": d.Server, "same_server": d.SameServer,
 	}
 	return sqlfile.Replace(sql, func(name string) (string, bool) {

@@ -133,6 +133,7 @@ inbox watermarks remove --consumer stock --topic orders --partition 3 --reason '
 inbox watermarks accept --consumer stock --topic orders --source 6b0f3a52-7c1d-4e8e-9a44-5d2f0c7b1e90 --reason 'it was made again'
 inbox retention show
 inbox retention enable --retention 336h
+inbox retention lower --reason 'the clock was wrong' --dry-run
 inbox audit --consumer loyalty
 dash
 config lint leat.yaml

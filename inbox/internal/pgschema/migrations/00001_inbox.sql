@@ -46,6 +46,7 @@ CREATE TABLE @{_retention} (
   floor   uuid    NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
   legacy  boolean NOT NULL DEFAULT false,
   width   bigint  NOT NULL DEFAULT 86400000,
+  lowered integer NOT NULL DEFAULT 0,
   owner   text,
   lease_from  timestamptz NOT NULL DEFAULT '-infinity',
   lease_until timestamptz NOT NULL DEFAULT '-infinity',
@@ -56,7 +57,8 @@ CREATE TABLE @{_retention} (
 INSERT INTO @{_retention} DEFAULT VALUES;
 COMMENT ON COLUMN @{_retention}.mode IS 'off: all ids in the plain table; pending: being switched; ranges, delete: how version 7 ids are forgotten';
 COMMENT ON COLUMN @{_retention}.cutover IS 'version 7 ids from here on are in the ranges; a constraint keeps them out of the plain table';
-COMMENT ON COLUMN @{_retention}.floor IS 'version 7 ids below it may be forgotten; it must never be lowered';
+COMMENT ON COLUMN @{_retention}.floor IS 'version 7 ids below it may be forgotten; it is only lowered by leat inbox retention lower';
+COMMENT ON COLUMN @{_retention}.lowered IS 'how often the floor was lowered; names of ranges that are made since end in it';
 COMMENT ON COLUMN @{_retention}.legacy IS 'whether the plain table may still hold ids of version 7';
 COMMENT ON COLUMN @{_retention}.width IS 'milliseconds that a new range covers';
 

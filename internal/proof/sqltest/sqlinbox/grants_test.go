@@ -87,6 +87,11 @@ func TestGrantsAreEnough(t *testing.T) {
 			require.NoError(t, err)
 			require.Zero(t, stats.Parked+stats.Redriving)
 			maintain(t, d, as("maintenance"))
+			s.putAhead(t, time.Hour)
+			_, err = viewer.(admin.Retainer).LowerFloor(ctx, lowering(time.Time{}))
+			require.ErrorContains(t, err, "denied", "the control")
+			_, err = operator.(admin.Retainer).LowerFloor(ctx, lowering(time.Time{}))
+			require.NoError(t, err)
 		})
 	}
 }
