@@ -245,7 +245,7 @@ func TestI7_OtherIDsUnderAClockThatIsBehind(t *testing.T) {
 	require.Equal(t, []error{nil, nil}, batched("looked for 1", "looked for 2"))
 	report, err := p.MarkProcessed(t.Context(), "marked")
 	require.NoError(t, err)
-	require.Equal(t, int64(1), int64(report.Marked))
+	require.Equal(t, int64(1), report.Marked)
 
 	_, err = maintenance(t, env, pginbox.MaintenanceConfig{KeepOther: 2 * day}).RunOnce(t.Context())
 	require.NoError(t, err)

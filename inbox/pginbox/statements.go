@@ -30,7 +30,7 @@ func (at place) args(all ...any) []any {
 	if at != plain {
 		return all
 	}
-	return append(all, int32(min(max(time.Now().Unix()/60, 0), math.MaxInt32))) //nolint:gosec // bounded
+	return append(all, int32(min(max(time.Now().Unix()/60, 0), math.MaxInt32)))
 }
 
 func newStatements(names pgmigrate.Names) (s statements, err error) {
