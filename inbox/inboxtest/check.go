@@ -61,7 +61,7 @@ func runAll[S Subject](t *testing.T, checks []Check, newSubject func(t *testing.
 // Checks returns the checks that Run runs.
 func Checks(f Features) []Check {
 	var all []Check
-	for _, group := range [][]Check{onceChecks(), atomicChecks(), ackChecks(), failureChecks(), concurrentChecks(), racerChecks(), forgetChecks(), idAndContextChecks(), groundChecks()} {
+	for _, group := range [][]Check{onceChecks(), atomicChecks(), ackChecks(), failureChecks(), concurrentChecks(), racerChecks(), forgetChecks(), idAndContextChecks(), groundChecks(), markChecks()} {
 		all = append(all, possible(group, f)...)
 	}
 	return all

@@ -25,6 +25,7 @@ type control struct {
 	processor func(p *inbox.Processor) inbox.Runner
 	batches   func(b *inbox.Batch) inboxtest.BatchProcessor
 	admin     func(a *operators) admin.Inbox
+	marker    func(m driver.Marker) driver.Marker
 	write     func(effect string)
 	enqueue   func(msgs []outbox.Message)
 	forget    func(age time.Duration)
@@ -41,6 +42,7 @@ var (
 	_ inboxtest.Forgetter      = (*control)(nil)
 	_ inboxtest.Collider       = (*control)(nil)
 	_ inboxtest.Mover          = (*control)(nil)
+	_ inboxtest.MarkSubject    = (*control)(nil)
 )
 
 func newControl() *control {
@@ -82,6 +84,13 @@ func (c *control) Admin() (admin.Inbox, error) {
 		return c.admin(&operators{store: &c.subject.store}), nil
 	}
 	return &operators{store: &c.subject.store}, nil
+}
+
+func (c *control) Marker() (driver.Marker, error) {
+	if c.marker != nil {
+		return c.marker(&c.subject.store), nil
+	}
+	return &c.subject.store, nil
 }
 
 func (c *control) Write(ctx context.Context, effect string) error {

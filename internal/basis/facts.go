@@ -175,6 +175,21 @@ var (
 		Do:   "nothing: the subscriber reads on where the inbox stands",
 		Uses: []Use{{Watermarks, "the session", "each partition", []Place{Claim}, ""}},
 	}
+	// ErrGroupAhead is a consumer group whose offset is beyond its mark in the database of the inbox.
+	ErrGroupAhead = &FactError{
+		Name: "Offsets", Class: Monotone,
+		Says: "the database went back behind the offsets of the consumer group",
+		Do:   "nothing: the subscriber reads again from where the database stands; find out what else the database has lost",
+		Uses: []Use{{Inboxes, "each partition", "the group's offset", []Place{Begin}, "TestI14_DatabaseThatWentBack"}},
+	}
+	// ErrNoMarks is a consumer group that has had marks, in a database that has none of it.
+	ErrNoMarks = &FactError{
+		Name: "Marks", Class: Identity,
+		Says: "the database knows nothing of the consumer group, which has noted its offsets in one: it may be another database, or its inbox began anew",
+		Do: "check the address; if the inbox of the former database is to go on, move its tables; if the database went back to before the group began, leat inbox rewind --to a time before that; " +
+			"if it is right that this inbox remembers nothing, leat inbox rewind --to committed",
+		Uses: []Use{{Inboxes, "the group's offset", "the marks", []Place{Begin}, "TestI14_DatabaseWithoutTheGroup"}},
+	}
 	// ErrOtherHistory is an entry of a cache about a commit that the database may have lost.
 	ErrOtherHistory = &FactError{
 		Name: "History", Class: Identity,
@@ -246,7 +261,7 @@ var ErrUnexpected = &FactError{
 func Facts() []*FactError {
 	return []*FactError{
 		ErrOtherCluster, ErrOtherDatabase, ErrLogRestarted, ErrWentBack, ErrNumberedTwice, ErrBehindSink, ErrSinkWentBack, ErrSubscribed,
-		ErrSourceChanged, ErrBeyondEnd, ErrMissing, ErrGap,
+		ErrSourceChanged, ErrBeyondEnd, ErrMissing, ErrGap, ErrGroupAhead, ErrNoMarks,
 		ErrOtherHistory, ErrOtherTopics, ErrRenamed, ErrOtherIDs, ErrUnexpected,
 	}
 }

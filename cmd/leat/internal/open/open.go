@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	inboxdriver "github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
@@ -167,6 +168,11 @@ type MaintenanceRequest struct {
 // Maintainer is a Database whose outbox is kept in shape by rounds.
 type Maintainer interface {
 	Maintain(ctx context.Context, r MaintenanceRequest) (admin.MaintenanceReport, error)
+}
+
+// Marks is a Database whose inbox notes how far consumer groups have come.
+type Marks interface {
+	Marker() (inboxdriver.Marker, error)
 }
 
 // RetentionEnabler is a Database whose inbox can be made to forget.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	inboxdriver "github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgpin"
@@ -138,6 +139,11 @@ func (p *Postgres) Outbox() (admin.Outbox, error) {
 // Inbox is that of ids and of positions.
 func (p *Postgres) Inbox() (inboxadmin.Inbox, error) {
 	return pginbox.NewAdmin(p.Pool, p.inboxConfig())
+}
+
+// Marker implements Marks.
+func (p *Postgres) Marker() (inboxdriver.Marker, error) {
+	return pginbox.New(p.Pool, "leat", p.inboxConfig())
 }
 
 // History selects what is replayed.

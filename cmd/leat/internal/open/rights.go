@@ -13,7 +13,7 @@ type right struct{ kind, name, privilege, column string }
 func Uses() []string {
 	return []string{
 		"producer", "delaying-producer", "sql-producer", "relay", "maintenance", "maintenance-without-ddl", "audit-pruning", "viewer",
-		"consumer", "sql-consumer", "trying-consumer", "parking-consumer", "noting-consumer", "position-consumer",
+		"consumer", "sql-consumer", "trying-consumer", "parking-consumer", "noting-consumer", "marking-consumer", "position-consumer",
 		"inbox-maintenance", "inbox-maintenance-without-ddl", "inbox-audit-pruning", "inbox-viewer",
 	}
 }
@@ -123,6 +123,8 @@ func (p *Postgres) inboxNeeds(use string) []right {
 		return slices.Concat(claims, on(readWrite, t+"_attempts", t+"_parked"), on("SELECT, INSERT", t+"_audit"))
 	case "noting-consumer":
 		return slices.Concat(consumer, on("SELECT, INSERT, UPDATE", t+"_notes"))
+	case "marking-consumer":
+		return slices.Concat(consumer, on("SELECT, INSERT, UPDATE", t+"_marks"))
 	case "position-consumer":
 		return slices.Concat(on("SELECT, INSERT", t+"_consumers"), on("SELECT", t, t+"_ranges"), on(readWrite, t+"_sources", t+"_watermarks"), locks())
 	case "inbox-maintenance":
@@ -132,7 +134,7 @@ func (p *Postgres) inboxNeeds(use string) []right {
 	case "inbox-audit-pruning":
 		return on("SELECT, DELETE", t+"_audit")
 	case "inbox-viewer":
-		return on("SELECT", t+"_consumers", t+"_attempts", t+"_parked", t+"_notes", t+"_audit", t+"_sources", t+"_watermarks", t+"_retention", t, t+"_ranges")
+		return on("SELECT", t+"_consumers", t+"_attempts", t+"_parked", t+"_notes", t+"_audit", t+"_sources", t+"_watermarks", t+"_marks", t+"_retention", t, t+"_ranges")
 	default:
 		return nil
 	}

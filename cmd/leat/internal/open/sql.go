@@ -8,6 +8,7 @@ import (
 
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	inboxdriver "github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/outbox"
@@ -114,6 +115,14 @@ func (d *SQL) Inbox() (inboxadmin.Inbox, error) {
 		return nil, err
 	}
 	return sqlinbox.NewAdmin(d.db, d.named, d.inboxConfig())
+}
+
+// Marker implements Marks.
+func (d *SQL) Marker() (inboxdriver.Marker, error) {
+	if err := d.check(); err != nil {
+		return nil, err
+	}
+	return sqlinbox.New(d.db, d.named, "leat", d.inboxConfig())
 }
 
 // History implements Replayer. The audit of these stores names no group of a replay.

@@ -200,6 +200,23 @@ FROM @{_watermarks} w JOIN @{_consumers} c ON c.id = w.consumer
 LEFT JOIN @{_sources} s ON s.consumer = w.consumer AND s.source = w.source;
 COMMENT ON VIEW @{_positions} IS 'watermarks with the names of consumers and topics, read-only';
 
+-- How far consumer groups have come that read from a broker: below its mark every message of a
+-- partition was acknowledged. A mark is moved before the group's offset is committed to the
+-- broker, so that an offset beyond it shows that this database went back.
+CREATE TABLE @{_marks} (
+  consumer_group text        NOT NULL,
+  topic          text        NOT NULL,
+  source         text        NOT NULL,
+  part           integer     NOT NULL,
+  next_off       bigint      NOT NULL,
+  token          text        NOT NULL,
+  at             timestamptz NOT NULL DEFAULT now(),
+  CONSTRAINT @{name:_marks_pkey} PRIMARY KEY (consumer_group, topic, source, part)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE @{_marks} IS 'how far consumer groups have come; a row that is deleted or goes back lets messages be delivered again';
+COMMENT ON COLUMN @{_marks}.source IS 'the id of the topic: one that is made again is another one';
+COMMENT ON COLUMN @{_marks}.token IS 'of the commit that wrote the row';
+
 -- The claim in SQL, for services in other languages: inside the transaction of the
 -- message's effects, with the lock and the row of the library, so that consumers of both
 -- kinds can share a name.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/internal/proof/sqltest"
 	"github.com/leat-go/leat/outbox"
@@ -59,6 +60,14 @@ func TestGrantsAreEnough(t *testing.T) {
 			process("a", write, inbox.OutcomeDuplicate)
 			process("b", fail, inbox.OutcomeParked)
 			process("c", fail, inbox.OutcomeParked)
+
+			of := driver.GroupTopic{Group: "g", Topic: "orders"}
+			for next := range int64(2) {
+				marks, err := in.Marks(ctx, of)
+				require.NoError(t, err)
+				_, err = in.SetMarks(ctx, of, marks.History, map[int32]driver.Mark{0: {Next: next, Token: marks.Partitions[0].Token}})
+				require.NoError(t, err)
+			}
 
 			viewer, err := sqlinbox.NewAdmin(as("viewer"), d.dialect, sqlinbox.Config{})
 			require.NoError(t, err)

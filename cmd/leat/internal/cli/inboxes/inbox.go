@@ -22,6 +22,8 @@ type Inbox struct {
 	Attempts   InboxAttempts   `cmd:"" help:"Messages that have failed and are to be tried again."`
 	Parked     InboxParked     `cmd:"" help:"Parked messages: list, redrive, skip, drop."`
 	Watermarks InboxWatermarks `cmd:"" help:"Positions in logs: list, set, remove, accept."`
+	Lag        InboxLag        `cmd:"" help:"How far a consumer group of Kafka is, and what the inbox's database remembers of it."`
+	Rewind     InboxRewind     `cmd:"" help:"Set a consumer group of Kafka back, after its database went back."`
 	Retention  InboxRetention  `cmd:"" help:"What the inbox remembers, and how it forgets."`
 	Audit      InboxAudit      `cmd:"" help:"Who did what to which message or partition, and why."`
 }
