@@ -27,6 +27,8 @@ const (
 	SQL Store = "MySQL, MariaDB, SQLite"
 	// Forwarder is wmforward.
 	Forwarder Store = "Watermill's table in PostgreSQL"
+	// DynamoDB is dynamooutbox.
+	DynamoDB Store = "DynamoDB"
 	// Memory is memoutbox.
 	Memory Store = "memory"
 	// Watermarks is pgwatermark.
@@ -253,6 +255,8 @@ var ErrUnexpected = &FactError{
 	Do:   "check the address: this may be a copy, whose original sends all of it; if the database was moved, state the new place (expect in the file, Config.Expect of the relay)",
 	Uses: []Use{
 		{PostgreSQL, "`relay.Config.Expect`", "address, `current_database()`, `pg_control_system()`", []Place{Begin}, "TestO2_UnexpectedPlaceIsRefused"},
+		{Forwarder, "`relay.Config.Expect`", "address, `current_database()`, `pg_control_system()`", []Place{Begin}, "TestO2_PlaceOfASource"},
+		{DynamoDB, "`relay.Config.Expect`", "account and region, table, id of the table", []Place{Begin}, "TestO2_PlaceOfATable"},
 		{SQL, "`relay.Config.Expect`", "address, `DATABASE()`, `server_uuid`", []Place{Begin}, "TestO2_UnexpectedPlaceIsRefused"},
 	},
 }

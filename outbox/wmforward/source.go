@@ -37,7 +37,10 @@ type Source struct {
 	claimant *pglease.Claimant
 }
 
-var _ driver.Source = (*Source)(nil)
+var (
+	_ driver.Source = (*Source)(nil)
+	_ driver.Placed = (*Source)(nil)
+)
 
 // LogValue implements slog.LogValuer: the outbox and the group, as relays log them.
 func (s *Source) LogValue() slog.Value {
@@ -97,6 +100,15 @@ func New(pool *pgxpool.Pool, cfg Config) (*Source, error) {
 		most:     mostPlaces,
 		claimant: claimant,
 	}, nil
+}
+
+// Place implements driver.Placed, on a connection of the pool.
+func (s *Source) Place(ctx context.Context) (p driver.Place, err error) {
+	err = s.pool.Use(ctx, func(conn *pgx.Conn) error {
+		p.Host = conn.Config().Host
+		return conn.QueryRow(ctx, s.sql.place).Scan(&p.Database, &p.Instance)
+	})
+	return p, unusable(err)
 }
 
 // Check implements driver.Source. It refuses missing tables, a table without
