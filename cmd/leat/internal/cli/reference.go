@@ -32,6 +32,9 @@ func Reference(parser *kong.Kong) string {
 func table(page *strings.Builder, flags []*kong.Flag) {
 	page.WriteString("| flag | |\n|---|---|\n")
 	for _, flag := range flags {
+		if flag.Hidden {
+			continue
+		}
 		help := WithDefault(flag.Value)
 		if flag.Required {
 			help += " Required."

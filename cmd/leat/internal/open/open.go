@@ -17,6 +17,9 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
+// Dial opens a connection to a server.
+type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
+
 // Target is what is opened.
 type Target struct {
 	// URL is that of the database; empty: what PG* variables say.
@@ -38,7 +41,7 @@ type Target struct {
 	// Connections is the most that the pool takes. Defaults to 4.
 	Connections int
 	// Dial opens connections. Defaults to that of package net.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	Dial Dial
 	// Create lets a file of SQLite be made that is not there. Defaults to false.
 	Create bool
 	// Offline is set if nothing is connected to: only the files of migrations are wanted.

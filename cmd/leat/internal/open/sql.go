@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"net"
 	"time"
 
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
@@ -74,6 +75,42 @@ func (d *SQL) Product() string { return products()[d.named] }
 
 // Close implements Database.
 func (d *SQL) Close() { _ = d.db.Close() }
+
+// Dialect is that of the stores.
+func (d *SQL) Dialect() outbox.Dialect { return d.named }
+
+// Another opens the database once more, and connects to nothing. Whoever calls closes it.
+func (d *SQL) Another(dial Dial) (*sql.DB, error) {
+	t := d.target
+	t.Dial = dial
+	another, err := openSQL(t)
+	if err != nil {
+		return nil, err
+	}
+	return another.db, nil
+}
+
+// Path is that of the file of SQLite.
+func (d *SQL) Path() string { return d.file }
+
+// Beside opens another file of SQLite in the same way, and makes it once it is used. Whoever calls closes it.
+func (d *SQL) Beside(path string) (*sql.DB, error) {
+	t := d.target
+	t.URL, t.Create = "sqlite:"+path, true
+	beside, err := openSQL(t)
+	if err != nil {
+		return nil, err
+	}
+	return beside.db, nil
+}
+
+// Dialler opens connections as those of the database are opened.
+func (d *SQL) Dialler() Dial {
+	if d.target.Dial != nil {
+		return d.target.Dial
+	}
+	return (&net.Dialer{}).DialContext
+}
 
 // Now is the time by the database's clock.
 func (d *SQL) Now(ctx context.Context) (time.Time, error) {
