@@ -20,7 +20,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Processor runs handlers such that each message takes effect once for its
+// Processor runs handlers. Each message takes effect once for its
 // consumer. It is safe for concurrent use.
 type Processor struct {
 	consumer string

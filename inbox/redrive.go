@@ -26,7 +26,7 @@ const recoverEvery = 30 * time.Second
 // Handle is called under the rules of Process: in a transaction that its context
 // and the message's carry, which takes the message out of its queue. Attempts are
 // counted, and after Policy.Attempts of them, or a Permanent error, the message is
-// parked again, with all behind it. With a Store that is no driver.Parker it returns an
+// parked again, with all behind it. With a Store that is not a driver.Parker it returns an
 // error that wraps outbox.ErrInvalidConfig. Errors of the database are logged, and retried
 // after Config.RedrivePoll. A panic goes on.
 func (p *Processor) RunRedrive(ctx context.Context, handle func(ctx context.Context, msg *message.Message) error) error {

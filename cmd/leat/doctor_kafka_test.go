@@ -73,7 +73,7 @@ func TestDoctor_Kafka(t *testing.T) {
 	require.Equal(t, doctor.Warn, o.awaited(t, "kafka.partitions", "has 2 partitions, and consumers remember positions in 1").Verdict)
 }
 
-// A cluster that is away is told once, and nothing about its topics is known.
+// A cluster that is unavailable is told once, and nothing about its topics is known.
 //
 //leat:level 2
 func TestDoctor_KafkaAway(t *testing.T) {

@@ -25,7 +25,7 @@ var free = map[string]bool{
 	"done": true, "header": true, "headers-json": true, "not-before": true, "order": true, "payload": true, "pending": true, "time-of-event": true,
 }
 
-// tooLong is no name of a table.
+// tooLong is not a valid name of a table.
 var tooLong = strings.Repeat("n", 64)
 
 // special are values that the flags of texts with few values refuse, and where that is

@@ -68,7 +68,7 @@ func (s *session) converse(answer string, meanwhile func(question string), args 
 	return result{out.String(), told.String(), cmd.ProcessState.ExitCode()}
 }
 
-// What is set aside while the operator reads the plan is no part of it.
+// What is set aside while the operator reads the plan is not part of it.
 func TestTerminal_NoMoreThanConfirmed(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -40,7 +40,7 @@ type Inbox interface {
 	// do the errors; attempts begin at 0.
 	//
 	// It returns ErrNotParked if nothing of the key or id is parked, and ErrBeingRetried
-	// if it is redriven already; a filter that matches nothing is no error. After another
+	// if it is redriven already; a filter that matches nothing is not an error. After another
 	// error some of what was selected may have been changed.
 	Redrive(ctx context.Context, r ChangeRequest) (Changed, error)
 

@@ -34,7 +34,7 @@ func (c Check) Run(ctx context.Context, s Subject) error {
 }
 
 // Run runs every check that f does not rule out, in parallel, each on a new
-// subject, and logs the table of Claims. What becomes of failures, what operators see,
+// subject, and logs the table of Claims. What happens to failures, what operators see,
 // and batches have suites of their own: RunFailures, RunAdmin and RunBatch.
 func Run(t *testing.T, f Features, newSubject func(t *testing.T) Subject) {
 	t.Helper()

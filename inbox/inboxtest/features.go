@@ -39,7 +39,7 @@ type Features struct {
 	// BatchSubject, and RunBatch checks it.
 	NoBatches bool
 
-	// NoAudit is set if what operators get of the store is no admin.Auditor.
+	// NoAudit is set if what operators get of the store is not an admin.Auditor.
 	NoAudit bool
 
 	// NoLoss is set if a store of positions cannot be made to lose commits. Without it the

@@ -27,7 +27,7 @@ type Store struct {
 	audit     []admin.AuditEntry // the oldest first
 }
 
-// claimed is what became of a message that was claimed.
+// claimed is what happened to a message that was claimed.
 type claimed struct {
 	committed bool
 	at        time.Time // when it was committed

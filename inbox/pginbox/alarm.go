@@ -12,7 +12,7 @@ import (
 // configuration.
 const (
 	// AlarmTooOld is about a message that is older than what the inbox remembers;
-	// the attribute policy is what became of it.
+	// the attribute policy is what happened to it.
 	AlarmTooOld outbox.AlarmKind = "too_old"
 	// AlarmTooNew is about a message that was refused, since its id is from the future.
 	AlarmTooNew outbox.AlarmKind = "too_new"

@@ -57,7 +57,7 @@ func (s functionStore) Claim(ctx context.Context, id string) (driver.Unit, drive
 	return nil, map[string]driver.Status{"duplicate": driver.Duplicate, "busy": driver.Busy}[word], err
 }
 
-// TestFunction runs the suite of all inboxes with the claim in SQL, but for the ids that
+// TestFunction runs the suite of all inboxes with the claim in SQL, except the ids that
 // no text of PostgreSQL can be.
 //
 //leat:level 2
@@ -305,7 +305,7 @@ func TestS13_NumbersOfConsumersComeBack(t *testing.T) {
 }
 
 // TestRegister_AfterAnOlderRelease: numbers that releases before have drawn from the sequence,
-// and lost, are no matter.
+// and lost, do not matter.
 func TestRegister_AfterAnOlderRelease(t *testing.T) {
 	t.Parallel()
 	env := testenv.Postgres(t, template)

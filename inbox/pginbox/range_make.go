@@ -62,7 +62,7 @@ func (r *ranges) parts(ctx context.Context, q interface {
 func parseBounds(bound string) (from, to pgtype.UUID, err error) {
 	found := partBounds.FindStringSubmatch(bound)
 	if found == nil {
-		return from, to, fmt.Errorf("%s is no range of ids; a DEFAULT partition lets old messages run twice", bound)
+		return from, to, fmt.Errorf("%s is not a range of ids; a DEFAULT partition lets old messages run twice", bound)
 	}
 	from = uuidAt(0)
 	if found[1] != "" {

@@ -35,7 +35,7 @@ func (a *operators) Lookup(ctx context.Context, q admin.LookupQuery) (all []admi
 	return all, nil
 }
 
-// sightings are what the consumers have of a message, but for what is parked, and their
+// sightings are what the consumers have of a message, except what is parked, and their
 // numbers.
 func (a *operators) sightings(ctx context.Context, number int64, id string) (all []admin.Sighting, numbers []int64, err error) {
 	stored := a.row("", id).id

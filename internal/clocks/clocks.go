@@ -17,7 +17,7 @@ const (
 	// probation is for how long a clock must go evenly after a jump before it is trusted again.
 	probation = time.Hour
 	// grace is by how much two looks may disagree with the time between them, plus half of that time: a
-	// clock that is slewed is no jump.
+	// clock that is slewed is not a jump.
 	grace = time.Minute
 	// catchUp is how much faster than time a limit may rise, and headStart by how much it may
 	// rise at once.

@@ -109,7 +109,7 @@ func (r MaxLagRequest) complete() error {
 	return errors.Join(r.By.complete(), checkGroup(r.Group))
 }
 
-// checkGroup refuses what is no name of a relay group. Names that begin with _ are the
+// checkGroup refuses what is not a name of a relay group. Names that begin with _ are the
 // library's own.
 func checkGroup(name string) error {
 	if name == "" || strings.HasPrefix(name, "_") {

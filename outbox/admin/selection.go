@@ -64,8 +64,8 @@ func completeSelection(s *Selection) error {
 	return checkTexts(map[string]string{"Topic": s.Topic, "Key": s.Key, "ID": s.ID, "Topics": s.Topics, "Fingerprint": s.Fingerprint})
 }
 
-// kinds are those of the errors that set a record aside: what a sink has not sent is no
-// attempt.
+// kinds are those of the errors that set a record aside: what a sink has not sent is not
+// an attempt.
 func kinds() []string {
 	return []string{outbox.FailureUnknown.String(), outbox.FailureOutage.String(), outbox.FailurePermanent.String()}
 }

@@ -39,7 +39,7 @@ func (s *Sink) learn(ctx context.Context, names []string) {
 }
 
 // mostAwaited bounds the topics that a Send waits for together. That more are missing at
-// once is no matter of moments; if the cluster may create topics, it is.
+// once is not a matter of moments; if the cluster may create topics, it is.
 const mostAwaited = 8
 
 // find looks names up and returns those that can take records. For a few topics that

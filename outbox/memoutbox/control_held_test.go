@@ -349,7 +349,7 @@ func changedCopies(c *control) {
 	})
 }
 
-// blocksAtThePage has sessions that are no Holders, as of a source that cannot
+// blocksAtThePage has sessions that are not Holders, as of a source that cannot
 // set records aside.
 func blocksAtThePage(c *control) {
 	c.session = func(s *session) driver.Session { return plainSession{s} }

@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// resolve stores what becomes of held records that were sent.
+// resolve stores what happens to held records that were sent.
 func (h *heldRecords) resolve(work context.Context, picks []*driver.Held, records []outbox.Record, results []outbox.Result, took time.Duration) error {
 	s := h.s
 	probed := h.breakers.outAmong(records) // before the call
@@ -51,7 +51,7 @@ func (h *heldRecords) staysDue(records []outbox.Record, verdicts int) bool {
 	})
 }
 
-// verdicts decides about each record that was sent. A record whose failure is no attempt
+// verdicts decides about each record that was sent. A record whose failure is not an attempt
 // has no verdict: it stays as it is.
 func (h *heldRecords) verdicts(records []outbox.Record, picks []*driver.Held, results []outbox.Result, probed map[string]bool) ([]driver.Verdict, []HoldEvent) {
 	var verdicts []driver.Verdict

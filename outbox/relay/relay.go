@@ -72,14 +72,14 @@ func New(source driver.Source, sink driver.Sink, cfg Config) (*Relay, error) {
 //
 // Only errors that wrap driver.ErrSourceUnusable end Run before ctx does, after an
 // AlarmSourceUnusable. A supervisor may start the relay again, with backoff: the source is
-// refused again until an operator has mended it, and trying loses and repeats
+// refused again until an operator has fixed it, and trying loses and repeats
 // nothing. But the supervisor must tell somebody, since nothing is relayed
 // meanwhile: by the alarm, by the exit of the process, or, if the process has other work
 // and stays, by Health, which tells that it does not run. Every other
-// error of the source or the sink, such as a database that is away or a broker that
+// error of the source or the sink, such as a database that is unavailable or a broker that
 // refuses, is logged, shown to the hooks and tried again with backoff for as long as it
 // takes. Config.Policies decide about a record that cannot be delivered; if the Source's
-// sessions are no Holders, it holds back the records behind it.
+// sessions are not Holders, it holds back the records behind it.
 //
 // If the Source is Sharded, Run leads as many slots at once as its fair share.
 func (r *Relay) Run(ctx context.Context) error {

@@ -12,7 +12,7 @@ import (
 
 // sender delivers the pages of a term one at a time, in order, and between them the held
 // records that are due. It calls the sink, takes its results, and stores the position
-// behind what is delivered. Its mode decides what is sent together, and what becomes of a
+// behind what is delivered. Its mode decides what is sent together, and what happens to a
 // record that fails. One goroutine owns it.
 type sender struct {
 	term  *term

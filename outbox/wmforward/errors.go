@@ -49,7 +49,7 @@ func describe(err error) error {
 	}
 }
 
-// unusable marks the errors that trying again cannot mend and that could lose
+// unusable marks the errors that trying again cannot fix and that could lose
 // messages if they were ignored.
 func unusable(err error) error {
 	return pglog.Unusable(err,

@@ -138,7 +138,7 @@ func (s *Source) check(ctx context.Context) error {
 // forwarder holds while it sends, it starts where the forwarder stands, in the
 // middle of a transaction if need be, and puts the forwarder's own position behind
 // every transaction, so that it sends nothing more. Nothing is sent twice there,
-// but for a batch that the forwarder has sent and could not store.
+// except for a batch that the forwarder has sent and could not store.
 //
 // A relay tries again while a forwarder keeps its position. A ttl that is not above
 // Config.TakeOverTimeout is refused (outbox.ErrInvalidConfig). A lease that an earlier session of

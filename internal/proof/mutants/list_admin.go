@@ -134,7 +134,7 @@ func adminMutants() []Mutant {
 		},
 		{
 			Name: "explain-forgets-a-pause", Breaks: []string{"O2"},
-			Change:  "a pause of some topics is no reason",
+			Change:  "a pause of some topics is not a reason",
 			File:    "cmd/leat/internal/cli/diagnose/explain.go",
 			Old:     `command.PausedBy(known.Paused, topic); len(paused) > 0`,
 			New:     `command.PausedBy(known.Paused, topic); len(paused) > 1`,

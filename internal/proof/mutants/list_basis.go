@@ -17,7 +17,7 @@ func basisMutants() []Mutant {
 		},
 		{
 			Name: "a-change-is-tried-again", Breaks: []string{"O2"},
-			Change: "a log that is not that of the position is taken for a database that is away",
+			Change: "a log that is not that of the position is taken for a database that is unavailable",
 			File:   file, Old: `return moved`, New: `return !moved`, Package: pkg, Test: test,
 		},
 		{

@@ -213,7 +213,7 @@ func sqlReadMutants() []Mutant {
 		},
 		{
 			Name: "sql-an-odd-time-stops-the-log", Breaks: []string{"O2"},
-			Change: "a row of others whose time is no integer cannot be read",
+			Change: "a row of others whose time is not an integer cannot be read",
 			File:   folder + "/values.go",
 			Old: `	default:
 		m.Odd = true

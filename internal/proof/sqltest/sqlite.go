@@ -38,7 +38,7 @@ func sqliteDSN(path string, with url.Values) string {
 		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)"},
 	}
 	maps.Copy(query, with)
-	// In an address, what follows these is no part of the path: names of tests have some.
+	// In an address, what follows these is not part of the path: names of tests have some.
 	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 	return "file:" + escaped + "?" + query.Encode()
 }

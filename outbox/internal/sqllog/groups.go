@@ -50,7 +50,7 @@ func (l *Log) Groups(ctx context.Context, q sqlstore.Querier) (all []GroupState,
 	return all, err
 }
 
-// ParseTexts reads a list of texts; nothing is no list.
+// ParseTexts reads a list of texts; an empty text is not a list.
 func ParseTexts(raw []byte) (texts []string, err error) {
 	if len(raw) > 0 {
 		err = json.Unmarshal(raw, &texts)

@@ -61,7 +61,7 @@ type Relay struct {
 	NoListen       Text     `yaml:"no_listen" doc:"true: find messages by polling alone, on one connection less. Defaults to false."`
 	Order          Text     `yaml:"order" doc:"key, or total: one record after the other. Defaults to key."`
 	AllowedTopics  []Text   `yaml:"allowed_topics" doc:"Patterns of the topics that it may send to. A message of another topic cannot be delivered: policies decide. Defaults to all."`
-	Policies       []Policy `yaml:"policies" doc:"What becomes of records that cannot be delivered; the first whose topics match counts. Defaults to park after 10 attempts."`
+	Policies       []Policy `yaml:"policies" doc:"What happens to records that cannot be delivered; the first whose topics match counts. Defaults to park after 10 attempts."`
 	SLO            Text     `yaml:"slo" doc:"Age from which a record that is not delivered raises an alarm, and makes /livez fail if the relay is stuck. Defaults to 5m."`
 	PageSize       Text     `yaml:"page_size" doc:"Largest number of records that are sent at a time. Defaults to 5000."`
 	PageBytes      Text     `yaml:"page_bytes" doc:"Size that a page should have. Defaults to 2.5 MiB."`

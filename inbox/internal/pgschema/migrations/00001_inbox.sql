@@ -210,7 +210,7 @@ COMMENT ON VIEW @{_positions} IS 'watermarks with the names of consumers and top
 -- function that sets it is slow to call, and those below are called by them.
 -- See design 12.10.
 
--- SHA-1, which PostgreSQL has in an extension only: ids that are no UUID are hashed by it.
+-- SHA-1, which PostgreSQL has in an extension only: ids that are not UUID are hashed by it.
 CREATE FUNCTION @{_sha1}(data bytea) RETURNS bytea
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $leat$
 DECLARE

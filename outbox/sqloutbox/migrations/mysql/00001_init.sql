@@ -3,7 +3,7 @@
 -- connection could convert what it writes. Times are microseconds since 1970, in UTC.
 -- Statements commit one by one: each does nothing if it runs again.
 
--- The log. Rows are never updated. A row with shard -1 is no message: it makes sure that
+-- The log. Rows are never updated. A row with shard -1 is not a message: it makes sure that
 -- a number which nobody has used is never used.
 CREATE TABLE IF NOT EXISTS @{} (
     seq         BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,

@@ -51,7 +51,7 @@ func (e *Explain) Run(d *command.Deps) error {
 		return err
 	}
 	if e.What != "" && len(answers) == 0 {
-		return fmt.Errorf("%w: %q is no id, key or topic of which anything is known since %s (--since 7d looks further back)", command.ErrNothing, e.What, d.Time(e.Since.Time))
+		return fmt.Errorf("%w: %q is not an id, key or topic of which anything is known since %s (--since 7d looks further back)", command.ErrNothing, e.What, d.Time(e.Since.Time))
 	}
 	slices.SortStableFunc(answers, func(a, b answerRow) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.Waiting, a.Waiting))

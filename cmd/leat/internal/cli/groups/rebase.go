@@ -151,7 +151,7 @@ func rebasable(g admin.GroupStats) ([]string, error) {
 // wrong is a sentence of what is wrong with positions.
 func wrong(problems []string) string {
 	if len(problems) == 0 {
-		return "The positions fit the database: a rebase mends nothing."
+		return "The positions fit the database: a rebase fixes nothing."
 	}
 	return "What is wrong: " + show.Plain(strings.Join(problems, "; ")) + "."
 }

@@ -276,7 +276,7 @@ type InboxRetentionEnable struct {
 	Retention command.Span `required:"" placeholder:"DURATION" help:"How long ids are remembered, as your services say it, such as 14d."`
 	Width     command.Span `default:"24h" placeholder:"DURATION" help:"Time that a new range covers, 1s to 366d."`
 	DryRun    bool         `help:"Say what would be changed, and change nothing."`
-	Yes       bool         `short:"y" help:"Do not ask for confirmation. Required if standard input is no terminal."`
+	Yes       bool         `short:"y" help:"Do not ask for confirmation. Required if standard input is not a terminal."`
 }
 
 // Run enables it.

@@ -29,7 +29,7 @@ type Adopted struct {
 	Done        string       `placeholder:"SET" help:"What the old worker sets in a row that it has sent, such as \"status = 'sent'\"."`
 	LockTimeout command.Span `default:"5s" placeholder:"DURATION" help:"Bound of the wait for the table's writers, 1ms or more."`
 	DryRun      bool         `help:"Say what would be changed, and change nothing."`
-	Yes         bool         `short:"y" help:"Do not ask for confirmation. Required if standard input is no terminal."`
+	Yes         bool         `short:"y" help:"Do not ask for confirmation. Required if standard input is not a terminal."`
 }
 
 // AdoptTake is adopt take. It needs no reason, since no audit could store it.

@@ -27,7 +27,7 @@ type RetentionRun struct {
 	WithoutArchive bool  `help:"What goes is archived nowhere, even if your services archive it first. Required, but with --dry-run."`
 
 	DryRun bool `help:"Say which ranges are old enough and held back by nobody, and change nothing."`
-	Yes    bool `short:"y" help:"Do not ask for confirmation. Required if standard input is no terminal."`
+	Yes    bool `short:"y" help:"Do not ask for confirmation. Required if standard input is not a terminal."`
 }
 
 // maintenanceRow is the JSON of a round.
