@@ -1,9 +1,11 @@
 package sqldialect
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/leat-go/leat/internal/sqlfile"
@@ -53,6 +55,27 @@ func (d Dialect) Render(table, sql string) (string, error) {
 		}
 		return "`" + table + name + "`", sqlfile.IsSuffix(name)
 	})
+}
+
+// Literal is a value as it stands in a statement.
+type Literal string
+
+// Int is the literal of a whole number.
+func Int(n int64) Literal { return Literal(strconv.FormatInt(n, 10)) }
+
+// Bytes is the literal of bytes.
+func Bytes(b []byte) Literal { return Literal("x'" + hex.EncodeToString(b) + "'") }
+
+// Inline returns query with literals in the place of its parameters, as many as it has. A driver that
+// does not do so itself prepares a statement with parameters before it runs it, which costs a round trip.
+func Inline(query string, literals ...Literal) string {
+	text := make([]byte, 0, len(query)+128)
+	for _, l := range literals {
+		head, tail, _ := strings.Cut(query, "?")
+		text = append(append(text, head...), l...)
+		query = tail
+	}
+	return string(append(text, query...))
 }
 
 // Places returns n parameters of a list, such as "?, ?, ?".
