@@ -79,8 +79,8 @@ func (p *Processor) redrive(ctx context.Context, r driver.Redriven, handle func(
 	r.Message.SetContext(ctx)
 	own := lent.Of(r.Message)
 	defer func() { own.Settle(outcome == OutcomeCommitted) }()
-	d := p.newDelivery(r.Message, func(ctx context.Context) ([]byte, error) {
-		return nil, own.To(ctx, func(msg *message.Message) error { return handle(ctx, msg) })
+	d := p.newDelivery(r.Message, func(ctx context.Context) error {
+		return own.To(ctx, func(msg *message.Message) error { return handle(ctx, msg) })
 	})
 	d.id, d.key, d.counted = r.ID, r.Key, true
 	d.claim = func(ctx context.Context) (driver.Unit, driver.Status, error) {
