@@ -160,5 +160,5 @@ func TestCount_Allocations(t *testing.T) { //nolint:paralleltest // others would
 	hand := allocations(byHand)
 	leat := allocations(behind)
 	t.Logf("%.1f allocations a delivery, %.1f by hand", leat, hand)
-	require.LessOrEqual(t, leat, hand+51)
+	require.LessOrEqual(t, leat, hand+54) // 51, and a look for parked keys once a second
 }
