@@ -89,7 +89,7 @@ BENCHES     = $(LEATENV) run -- $(GO) run -C benchmarks ./cmd/bench
 .DEFAULT_GOAL := help
 .PHONY: help hello demo watch test test-root test-modules test-short test-race test-pg-versions test-valkey \
 	lint vulncheck fmt bench bench-trace bench-again bench-quick bench-micro bench-page bench-sql bench-sinks counts \
-	proof proof-models proof-simulation proof-faults soak mutants fuzz services-up services-down kafka tidy release release-rehearsal api cross test-narrow ci
+	proof proof-models proof-simulation proof-faults soak mutants fuzz docs recording services-up services-down kafka tidy release release-rehearsal api cross test-narrow ci
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-18s %s\n", $$1, $$2 }'
@@ -190,8 +190,8 @@ proof-simulation: ## run the engines through seeded schedules in virtual time, a
 proof-faults: ## run producers, relays and consumers on real servers, and harm all of them; STORE=…, RELAY=daemon, TAIL=1, CONTENT=1, ACTS=…
 	@$(CHAOS) -faults $(FAULTS) $(CONTROLS) $(if $(ACTS),-acts $(ACTS))
 
-soak: ## the same for as long as SOAK says, with a report in docs/reliability.md; STORE=…, RELAY=daemon
-	@$(CHAOS) $(CONTROLS) -report $(CURDIR)/docs $(SOAK)
+soak: ## the same for as long as SOAK says, with a report in docs/internals/reliability.md; STORE=…, RELAY=daemon
+	@$(CHAOS) $(CONTROLS) -report $(CURDIR)/docs/internals $(SOAK)
 
 mutants: ## break our own rules one at a time: the test named for each must fail; ARGS='-short'
 	@$(TESTENV) -services postgres,kafka,redis,rabbitmq,mysql,mariadb,dynamodb -- $(PROOF) ./cmd/mutants $(ARGS)
@@ -199,6 +199,12 @@ mutants: ## break our own rules one at a time: the test named for each must fail
 fuzz: ## fuzz every decoder; FUZZTIME=…
 	@$(TESTENV) -services postgres -- $(PROOF) ./cmd/fuzzall -for $(FUZZTIME) -dir $(CURDIR)
 	@$(PROOF) ./cmd/fuzzall -for $(FUZZTIME) ./history
+
+docs: ## build the site of docs/ into site/, and fail for a link that leads nowhere; VERSION=v0.1.0
+	@.ci/docs/build $(VERSION)
+
+recording: ## draw what hello, status and doctor print, into docs/drawings
+	@$(TESTENV) -services postgres,redis -- .ci/docs/record.py
 
 services-up: ## start servers that stay until services-down and that all the rest uses
 	@$(LEATENV) up

@@ -62,7 +62,7 @@ func BenchmarkByHandLife(b *testing.B) {
 	costs.report(b)
 }
 
-// life is what keeps events, and what becomes of them.
+// life is what keeps events, and what happens to them.
 type life struct {
 	enqueue transaction
 	relay   func(ctx context.Context, want int) error

@@ -22,7 +22,7 @@ import (
 var tracedDir = flag.String("traced", "", "write slowest.svg and stages.csv of BenchmarkLatencyTrace to this directory")
 
 // BenchmarkLatencyTrace follows each message of a steady load, and draws where the slowest
-// hundredth spent its time. It compares with nothing, and so is no part of the page.
+// hundredth spent its time. It compares with nothing, and so is not part of the page.
 func BenchmarkLatencyTrace(b *testing.B) {
 	if *tracedDir == "" {
 		b.Skip("needs -traced, the directory to write to")

@@ -26,7 +26,7 @@ import (
 const envProcess = "BENCH_PROCESS"
 
 // processTask is what a relay process does. It relays Messages and ends, or, where
-// there are none, stays idle for Idle. Where there is a Deduplicator, it is no relay,
+// there are none, stays idle for Idle. Where there is a Deduplicator, it is not a relay,
 // and remembers Messages.
 type processTask struct {
 	Database     string

@@ -2,6 +2,12 @@
 // a call of an API, a mail, a file. (For effects in PostgreSQL, package inbox
 // does better.)
 //
+//	store, err := redisdedupe.New(client, redisdedupe.Config{})
+//	mailer, err := dedupe.New(store, "mailer", dedupe.Config{})
+//	_, err = mailer.Do(ctx, dedupe.Message{ID: orderID}, func(ctx context.Context) ([]byte, error) {
+//		return nil, send(ctx, orderID) // not again while the store remembers it
+//	})
+//
 // A Store keeps one record a message: who is processing it, under a lease, or
 // that it is done. A Processor claims the message, runs the handler while it
 // extends the lease, and completes it.

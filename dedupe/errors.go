@@ -15,7 +15,7 @@ var (
 	ErrInvalidKey = errors.New("leat: invalid dedupe key")
 
 	// ErrBusy is returned while another run processes the message. Deliver it again
-	// later; it is no failure.
+	// later; it is not a failure.
 	ErrBusy = errors.New("leat: message is being processed elsewhere")
 
 	// ErrMismatch is returned if the id was seen before with another content.

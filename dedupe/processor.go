@@ -21,7 +21,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Processor runs handlers such that repeats of a message are suppressed. It is
+// Processor runs handlers and suppresses repeats of a message. It is
 // safe for concurrent use.
 type Processor struct {
 	store    Store

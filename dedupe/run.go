@@ -20,7 +20,7 @@ type runKey struct{}
 type Run struct {
 	// Key is the message.
 	Key Key
-	// Token is unique to the run. It is no idempotency key: that is Key.ID.
+	// Token is unique to the run. It is not an idempotency key: that is Key.ID.
 	Token string
 	// Attempt counts the runs of the message, from 1, and only grows: a fencing
 	// token for a far side that compares. 0 without a claim (Config.FailOpen).

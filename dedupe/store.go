@@ -128,7 +128,7 @@ type Store interface {
 	Claim(ctx context.Context, key Key, req Request) (Claim, error)
 
 	// Extend makes the lease end after lease from now. It returns ErrFenced if token does
-	// not hold the record (D2), also if the record was released, completed or lost.
+	// not hold the record (D2), even if the record was released, completed or lost.
 	Extend(ctx context.Context, key Key, token string, lease time.Duration) error
 
 	// Complete marks key as done, for as long as the store remembers (D3), and

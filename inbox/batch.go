@@ -15,7 +15,7 @@ import (
 // which is nil exactly if the message can be acknowledged.
 type BatchFunc func(ctx context.Context, msgs []*message.Message) []error
 
-// Batch runs a handler of several messages such that each message takes effect once for the
+// Batch runs a handler of several messages. Each message takes effect once for the
 // consumer, at the price of one transaction for many messages. What comes out is
 // what Processor.Process would have made of the messages one after the other. It
 // is safe for concurrent use.

@@ -57,7 +57,7 @@ func (c *batchCall) all(ctx context.Context, msgs []*message.Message) []error {
 type batchEntry struct {
 	msg   *message.Message
 	place int
-	id    string // empty if none was found: Process says what becomes of it
+	id    string // empty if none was found: Process says what happens to it
 	key   driver.Key
 	first int // the place of the message with the same id, for a copy
 }

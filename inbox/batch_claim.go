@@ -46,7 +46,7 @@ func (c *batchCall) claim(ctx context.Context, entries []batchEntry) (unit drive
 				c.settle(ctx, e, OutcomeDuplicate, nil)
 			case driver.Busy:
 				c.settleAll(ctx, entries[i:i+1], OutcomeBusy, "claim", ErrBusy)
-			case driver.Alone, driver.Later, driver.NotBehind: // put aside below; NotBehind is no answer to a claim
+			case driver.Alone, driver.Later, driver.NotBehind: // put aside below; NotBehind is not an answer to a claim
 			}
 		}
 		entries, alone = c.sortOut(entries, alone, statuses)

@@ -10,7 +10,7 @@ var errWrongAnswer = errors.New("leat: the store answered for another number of 
 
 // ErrHeldBack is returned for a message of a batch that was not run because an
 // earlier message of its key was not either: it is Busy, has failed, or its commit
-// has no answer. It wraps ErrBusy: it is no failure, and the message must be
+// has no answer. It wraps ErrBusy: it is not a failure, and the message must be
 // delivered again after that one.
 var ErrHeldBack = fmt.Errorf("leat: an earlier message of the same key is not done: %w", ErrBusy)
 

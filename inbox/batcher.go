@@ -23,7 +23,7 @@ var errWrongResults = errors.New("leat: batch function returned another number o
 // It gathers what the subscriber has in flight. Most of Watermill's keep one
 // message in flight a partition or subscription. A batch then has one message of each
 // partition that has any; with a single partition it has a single message, after
-// MaxDelay. That looks like a quiet topic, so it is no error.
+// MaxDelay. That looks like a quiet topic, so it is not an error.
 //
 // Messages that are refused come again in the order that the subscriber gives
 // them. If keys must keep their order, that must be the order of delivery.

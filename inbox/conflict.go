@@ -37,7 +37,7 @@ func markOutage(store driver.Store, err error) error {
 }
 
 // retry calls work until that meets no conflict, as often as it may. An outcome that
-// is not known is no conflict.
+// is not known is not a conflict.
 // See design 12.7.
 func (p *Processor) retry(ctx context.Context, work func() error) error {
 	classifier, _ := p.store.(driver.Classifier)

@@ -31,7 +31,7 @@ const (
 )
 
 // deadLetter enqueues the dead letter. A message that no outbox takes (it is too large,
-// or its key, type or metadata are no texts of the database) is parked instead, since it
+// or its key, type or metadata are not texts of the database) is parked instead, since it
 // would come again for ever: the store takes any bytes. It is parked without its key, which
 // goes on.
 func (p *Processor) deadLetter(ctx context.Context, d *delivery, req driver.ParkRequest, cause error) (Outcome, error) {

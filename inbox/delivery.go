@@ -13,9 +13,10 @@ import (
 // delivery is one delivery on its way through a Processor. One goroutine uses it.
 type delivery struct {
 	msg    *message.Message
-	handle func(ctx context.Context) ([]byte, error)
+	handle func(ctx context.Context) error
+	answer func(ctx context.Context) ([]byte, error) // in place of handle, if the handler has a reply
 
-	// claim opens the unit: of the message's id, or of something in its place.
+	// claim opens the unit of something in the place of the message's id. Nil claims the id.
 	claim func(ctx context.Context) (driver.Unit, driver.Status, error)
 	// counted is set if nothing keeps the handler from being run: attempts are not
 	// counted, or this one is.
@@ -33,10 +34,8 @@ type delivery struct {
 	reply       []byte
 }
 
-func (p *Processor) newDelivery(msg *message.Message, handle func(ctx context.Context) ([]byte, error)) *delivery {
-	d := &delivery{msg: msg, handle: handle, counted: p.attempts == nil}
-	d.claim = func(ctx context.Context) (driver.Unit, driver.Status, error) { return p.store.Claim(ctx, d.id) }
-	return d
+func (p *Processor) newDelivery(msg *message.Message, handle func(ctx context.Context) error) *delivery {
+	return &delivery{msg: msg, handle: handle, counted: p.attempts == nil}
 }
 
 // identify finds out what the message is. ErrNoMessageID comes last, when all the
@@ -83,7 +82,12 @@ func (d *delivery) call(ctx context.Context) (err error) {
 	if err := failpoint.Inject(ctx, failpoint.ConsumerPanic); err != nil {
 		return err
 	}
-	if d.reply, err = d.handle(ctx); err != nil {
+	if d.answer != nil {
+		d.reply, err = d.answer(ctx)
+	} else {
+		err = d.handle(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	return failpoint.Inject(ctx, failpoint.ConsumerMidHandler)

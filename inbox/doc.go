@@ -2,6 +2,10 @@
 // the transaction in which the message's effects are written, so that the
 // message takes effect once however often it is delivered.
 //
+//	in, err := pginbox.New(pool, "loyalty", pginbox.Config{})
+//	once, err := middleware.NewInbox(middleware.InboxConfig{For: in.For})
+//	router.AddMiddleware(once) // a handler writes in pginbox.Tx(msg.Context())
+//
 // Processor is the engine. It claims a message in a Store, runs the handler in
 // the transaction that the claim has opened, commits, and only then lets the
 // caller acknowledge. An adapter such as pginbox is a Store with a Processor on

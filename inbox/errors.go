@@ -14,7 +14,7 @@ var (
 	ErrNoMessageID = errors.New("leat: message has no id")
 
 	// ErrBusy is returned while another delivery of the same message is being
-	// processed. It is no failure: the message must be delivered again, when the
+	// processed. It is not a failure: the message must be delivered again, when the
 	// other delivery has come to an end.
 	ErrBusy = driver.ErrBusy
 
@@ -31,7 +31,7 @@ var (
 	ErrRollbackOnly = driver.ErrRollbackOnly
 
 	// ErrNotClaimed is returned when the store could not be asked: the database is
-	// away, not migrated, or refuses. The handler was not run, and nothing of it
+	// unavailable, not migrated, or refuses. The handler was not run, and nothing of it
 	// speaks against the message.
 	ErrNotClaimed = errors.New("leat: message could not be claimed")
 

@@ -23,7 +23,7 @@ func ExamplePermanent() {
 		fmt.Println(err)
 		return
 	}
-	handle := func(context.Context) error { return inbox.Permanent(errors.New("payload is no JSON")) }
+	handle := func(context.Context) error { return inbox.Permanent(errors.New("payload is not JSON")) }
 	for range 2 {
 		fmt.Println(in.Process(context.Background(), message.NewMessage("order-1 paid", nil), handle))
 	}
@@ -38,7 +38,7 @@ func ExamplePermanent() {
 	// Output:
 	// parked <nil>
 	// duplicate <nil>
-	// order-1 paid is parked: payload is no JSON
+	// order-1 paid is parked: payload is not JSON
 }
 
 // A service that every message needs is unavailable: no attempt is counted, and nothing is parked.

@@ -33,7 +33,7 @@ func ExampleProcessor_Process() {
 	// duplicate <nil> 10
 }
 
-// Producers that are no Watermill programs send their ids as headers.
+// Producers that are not Watermill programs send their ids as headers.
 func ExampleIDFromFirst() {
 	source := inbox.IDFromFirst(inbox.IDFromHeader("ce_id", "id"), inbox.IDFromUUID())
 

@@ -8,7 +8,7 @@ import (
 )
 
 // fakeStore answers every claim alike, with itself as the unit, and notes what
-// becomes of it.
+// happens to it.
 type fakeStore struct {
 	status      driver.Status
 	claimErr    error

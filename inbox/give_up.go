@@ -82,7 +82,7 @@ func (p *Processor) park(ctx context.Context, d *delivery, req driver.ParkReques
 func (p *Processor) instead(
 	ctx context.Context, d *delivery, id string, outcome Outcome, cause error, work func(ctx context.Context) error,
 ) (Outcome, error) {
-	sub := p.newDelivery(d.msg, func(ctx context.Context) ([]byte, error) { return nil, work(ctx) })
+	sub := p.newDelivery(d.msg, work)
 	sub.id, sub.counted = id, true
 	got, err := p.units(driver.WithGivingUp(ctx), sub)
 	switch {

@@ -84,7 +84,7 @@ func IDFromFirst(sources ...IDSource) IDSource {
 }
 
 // DefaultIDSource returns the IDSource of a Config that names none: the
-// Watermill UUID, and metadata "event-id" if there is no UUID, as in a
+// Watermill UUID, and metadata "event-id" if there is not a UUID, as in a
 // message that leat's Kafka sink sent and a subscriber read that knows nothing
 // of Watermill's header. The UUID comes first since metadata is often copied
 // from the message that caused another.

@@ -20,7 +20,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Processor runs handlers such that each message takes effect once for its
+// Processor runs handlers. Each message takes effect once for its
 // consumer. It is safe for concurrent use.
 type Processor struct {
 	consumer string
@@ -114,7 +114,7 @@ func (p *Processor) MessageID(msg *message.Message) (string, error) {
 func (p *Processor) Process(
 	ctx context.Context, msg *message.Message, handle func(ctx context.Context) error,
 ) (Outcome, error) {
-	return p.process(ctx, p.newDelivery(msg, func(ctx context.Context) ([]byte, error) { return nil, handle(ctx) }))
+	return p.process(ctx, p.newDelivery(msg, handle))
 }
 
 // ProcessReply is Process for a handler that has a reply. With Config.KeepReplies
@@ -124,7 +124,8 @@ func (p *Processor) Process(
 func (p *Processor) ProcessReply(
 	ctx context.Context, msg *message.Message, handle func(ctx context.Context) ([]byte, error),
 ) (reply []byte, outcome Outcome, err error) {
-	d := p.newDelivery(msg, handle)
+	d := p.newDelivery(msg, nil)
+	d.answer = handle
 	outcome, err = p.process(ctx, d)
 	if err != nil {
 		return nil, outcome, err
@@ -217,9 +218,11 @@ func (p *Processor) delay(ctx context.Context) {
 }
 
 func (p *Processor) observe(ctx context.Context, d DeliveryEvent) {
-	p.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "inbox delivery",
-		slog.String("consumer", d.Consumer), slog.String("message_id", d.ID),
-		slog.String("outcome", d.Outcome.String()), slog.Duration("took", d.Took))
+	if p.cfg.Logger.Enabled(ctx, slog.LevelDebug) {
+		p.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "inbox delivery",
+			slog.String("consumer", d.Consumer), slog.String("message_id", d.ID),
+			slog.String("outcome", d.Outcome.String()), slog.Duration("took", d.Took))
+	}
 	p.tellStreak(ctx, d.Outcome)
 	hooks.Call(ctx, p.cfg.Logger, p.cfg.Hooks, func(h DeliveryHook) { h.OnInboxDelivery(ctx, d) })
 }

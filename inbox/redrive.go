@@ -26,7 +26,7 @@ const recoverEvery = 30 * time.Second
 // Handle is called under the rules of Process: in a transaction that its context
 // and the message's carry, which takes the message out of its queue. Attempts are
 // counted, and after Policy.Attempts of them, or a Permanent error, the message is
-// parked again, with all behind it. With a Store that is no driver.Parker it returns an
+// parked again, with all behind it. With a Store that is not a driver.Parker it returns an
 // error that wraps outbox.ErrInvalidConfig. Errors of the database are logged, and retried
 // after Config.RedrivePoll. A panic goes on.
 func (p *Processor) RunRedrive(ctx context.Context, handle func(ctx context.Context, msg *message.Message) error) error {
@@ -79,8 +79,8 @@ func (p *Processor) redrive(ctx context.Context, r driver.Redriven, handle func(
 	r.Message.SetContext(ctx)
 	own := lent.Of(r.Message)
 	defer func() { own.Settle(outcome == OutcomeCommitted) }()
-	d := p.newDelivery(r.Message, func(ctx context.Context) ([]byte, error) {
-		return nil, own.To(ctx, func(msg *message.Message) error { return handle(ctx, msg) })
+	d := p.newDelivery(r.Message, func(ctx context.Context) error {
+		return own.To(ctx, func(msg *message.Message) error { return handle(ctx, msg) })
 	})
 	d.id, d.key, d.counted = r.ID, r.Key, true
 	d.claim = func(ctx context.Context) (driver.Unit, driver.Status, error) {

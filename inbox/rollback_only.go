@@ -37,6 +37,21 @@ type mark struct {
 	cause error
 }
 
+// handlerContext is the context of one call of a handler.
+type handlerContext struct {
+	context.Context //nolint:containedctx // it is one
+
+	mark mark
+}
+
+// Value implements context.Context.
+func (c *handlerContext) Value(key any) any {
+	if key == (markKey{}) {
+		return &c.mark
+	}
+	return c.Context.Value(key)
+}
+
 func (m *mark) set(cause error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

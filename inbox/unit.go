@@ -13,7 +13,7 @@ import (
 
 // unit claims, and runs what it has claimed.
 func (p *Processor) unit(ctx context.Context, d *delivery) (outcome Outcome, err error) {
-	unit, status, err := d.claim(ctx)
+	unit, status, err := p.claim(ctx, d)
 	switch {
 	case err != nil && (IsPermanent(err) || errors.Is(err, driver.ErrTooOld) || errors.Is(err, driver.ErrTooNew)):
 		d.refused = true
@@ -37,6 +37,13 @@ func (p *Processor) unit(ctx context.Context, d *delivery) (outcome Outcome, err
 	}
 }
 
+func (p *Processor) claim(ctx context.Context, d *delivery) (driver.Unit, driver.Status, error) {
+	if d.claim != nil {
+		return d.claim(ctx)
+	}
+	return p.store.Claim(ctx, d.id)
+}
+
 // run calls the handler in the unit's transaction and ends the unit. The
 // rollback is deferred, so that it also happens when the handler panics or ends
 // its goroutine; neither is caught.
@@ -52,8 +59,8 @@ func (p *Processor) run(ctx context.Context, unit driver.Unit, d *delivery) (Out
 	if err := failpoint.Inject(ctx, failpoint.ConsumerAfterClaim); err != nil {
 		return OutcomeFailed, err
 	}
-	m := &mark{}
-	txCtx := context.WithValue(unit.Context(ctx), markKey{}, m)
+	txCtx := &handlerContext{Context: unit.Context(ctx)}
+	m := &txCtx.mark
 	if err := within(txCtx, d.msg, d.call); err != nil {
 		return OutcomeFailed, err
 	}
@@ -103,6 +110,9 @@ func (p *Processor) commit(ctx context.Context, unit driver.Unit, id string) (Ou
 
 // over returns why ctx has ended, or nil.
 func over(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {
 		return cause

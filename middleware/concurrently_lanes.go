@@ -7,7 +7,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
-// keyedSubscriber hands messages over such that one of a key is out at a time.
+// keyedSubscriber hands over one message of a key at a time.
 type keyedSubscriber struct {
 	message.Subscriber
 

@@ -1,6 +1,9 @@
 // Package middleware holds leat's middlewares for Watermill's router, one a
 // file.
 //
+//	once, err := middleware.NewInbox(middleware.InboxConfig{For: in.For, Outbox: ob})
+//	router.AddMiddleware(once) // each handler takes effect once; what it returns is enqueued
+//
 // Each is made by its constructor, such as NewInbox, which refuses a configuration that
 // cannot work with an error that wraps outbox.ErrInvalidConfig. What it returns goes to
 // router.AddMiddleware, handler.AddMiddleware or around one function; NewConcurrently and

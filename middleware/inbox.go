@@ -67,7 +67,7 @@ func (c InboxConfig) validate() error {
 // payload and the metadata is in the message that stands outside as well.
 //
 // The router acks after the commit, and nacks whatever failed, and messages of
-// which another delivery is in progress (inbox.ErrBusy). Those are no failures:
+// which another delivery is in progress (inbox.ErrBusy). Those are not failures:
 // a Retry outside may try them again, a PoisonQueue outside must let them pass:
 // give PoisonQueueWithFilter inbox.ShouldPoison.
 //

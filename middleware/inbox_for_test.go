@@ -29,7 +29,7 @@ func sentTo(t *testing.T, handler, id string) *message.Message {
 	return msg
 }
 
-// TestN1_TwoHandlersBehindOneInbox: A1. The second handler's message is no duplicate,
+// TestN1_TwoHandlersBehindOneInbox: A1. The second handler's message is not a duplicate,
 // and from then on neither handler gets an ack.
 func TestN1_TwoHandlersBehindOneInbox(t *testing.T) {
 	t.Parallel()

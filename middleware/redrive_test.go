@@ -41,7 +41,7 @@ func TestI2_RedrivenMessagesGoToTheOutbox(t *testing.T) {
 	require.Empty(t, ob.committed)
 	operator := meminbox.NewAdmin(store)
 	_, err = operator.Redrive(t.Context(), admin.ChangeRequest{
-		By: admin.By{Actor: "ann", Reason: "it is mended"}, Consumer: "tester", Selection: admin.Selection{ID: "a"},
+		By: admin.By{Actor: "ann", Reason: "it is fixed"}, Consumer: "tester", Selection: admin.Selection{ID: "a"},
 	})
 	require.NoError(t, err)
 

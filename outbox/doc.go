@@ -4,7 +4,15 @@
 // shares. It imports no database and no broker.
 //
 // An adapter such as pgoutbox writes messages, package relay carries records,
-// and a sink such as kafkasink or wmsink delivers them.
+// and a sink such as kafkasink or wmsink delivers them:
+//
+//	ob, err := pgoutbox.New(pool, pgoutbox.Config{})
+//	err = ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+//		// … the business rows, in tx …
+//		return ob.Enqueue(ctx, tx, outbox.Message{Topic: "orders", Key: id, Payload: payload})
+//	})
+//
+// Package leat at the root of the module runs all of it by one value.
 //
 // Stability: stable, see docs/versions.md.
 package outbox

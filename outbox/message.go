@@ -43,7 +43,7 @@ type Message struct {
 	// NotBefore delays the message, to the microsecond: it is sent soon after that time
 	// by the database's clock, and never before it. Until then it is not part of the
 	// order of its key; when it is due, it takes its place there. A time that has passed
-	// is no delay. Records that a relay reads have none.
+	// is not a delay. Records that a relay reads have none.
 	// Defaults to now.
 	NotBefore time.Time
 }

@@ -22,7 +22,7 @@ func KeyFromMetadata(_ string, msg *message.Message) (string, error) {
 // delays it; all other metadata becomes headers, less the names that
 // leat sets itself: metadata copied from a consumed message carries them, and
 // they describe that message. A nil key is KeyFromMetadata.
-// A nil msg, and a HeaderNotBefore that is no time, is an ErrInvalidMessage.
+// A nil msg, and a HeaderNotBefore that is not a time, is an ErrInvalidMessage.
 func FromWatermill(topic string, msg *message.Message, key KeyFunc) (Message, error) {
 	if msg == nil {
 		return Message{}, fmt.Errorf("%w: the Watermill message is nil", ErrInvalidMessage)

@@ -53,23 +53,43 @@ func TestRedrive_Canary(t *testing.T) {
 	require.Equal(t, 3, o.leat("parked", "redrive", "--id", "m-0", "--canary", "1", "--reason", "r", "--yes").code)
 }
 
-// runs relays until the test ends; what refuse returns an error for is refused for good.
+// runs relays until the test ends, and returns once the relay leads: before that, whoever asks is told that none lives.
+// What refuse returns an error for is refused for good.
 func runs(t *testing.T, s *shop, refuse func(outbox.Record) error) {
 	t.Helper()
-	sends(t, s, func(r outbox.Record) error {
+	leads := sends(t, s, func(r outbox.Record) error {
 		if err := refuse(r); err != nil {
 			return outbox.Failed(outbox.FailurePermanent, err).Err
 		}
 		return nil
 	})
+	select {
+	case <-leads:
+	case <-time.After(patience):
+		require.FailNow(t, "the relay does not lead")
+	}
+}
+
+// leading has an element once a relay has had the lease.
+type leading chan struct{}
+
+func (l leading) OnRelayLease(_ context.Context, e relay.LeaseEvent) {
+	if !e.Held {
+		return
+	}
+	select {
+	case l <- struct{}{}:
+	default:
+	}
 }
 
 // sends relays by a function until the test ends.
-func sends(t *testing.T, s *shop, send func(outbox.Record) error) {
+func sends(t *testing.T, s *shop, send func(outbox.Record) error) leading {
 	t.Helper()
 	sink, err := relay.Func(func(_ context.Context, r outbox.Record) error { return send(r) }, relay.FuncConfig{})
 	require.NoError(t, err)
-	r, err := relay.New(s.source(t, ""), sink, relay.Config{Logger: slog.New(slog.DiscardHandler), PollMax: 100 * time.Millisecond})
+	leads := make(leading, 1)
+	r, err := relay.New(s.source(t, ""), sink, relay.Config{Logger: slog.New(slog.DiscardHandler), PollMax: 100 * time.Millisecond, Hooks: []outbox.Hook{leads}})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -78,6 +98,7 @@ func sends(t *testing.T, s *shop, send func(outbox.Record) error) {
 		cancel()
 		require.NoError(t, <-done)
 	})
+	return leads
 }
 
 // Whoever redrives one record first learns at once what it waits for, and does not wait for nobody.

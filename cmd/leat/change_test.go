@@ -149,6 +149,13 @@ func TestChanging_Inbox(t *testing.T) {
 	o.run(0, "inbox", "watermarks", "remove", "--consumer", "stock", "--topic", "orders", "--source", logID, "--partition", "0", "--reason", "gone", "--yes")
 	o.run(0, "inbox", "retention", "enable", "--retention", "14d", "--dry-run")
 	o.run(0, "inbox", "retention", "enable", "--retention", "14d", "--yes", "-o", "json")
+	lower := []string{"inbox", "retention", "lower", "--reason", "clocks were wrong"}
+	o.run(2, append(lower, "--dry-run")...) // it is not ahead
+	_, err := s.Pool.Exec(t.Context(), "UPDATE leat.inbox_retention SET floor = '0fffffff-0000-0000-0000-000000000000'")
+	require.NoError(t, err)
+	o.run(2, append(lower, "--to", "2026-01-05", "--dry-run")...)
+	o.run(0, append(lower, "--yes", "-o", "json")...)
+	o.run(0, "inbox", "audit", "--action", "lower_floor", "--time", "utc")
 	o.run(0, "inbox", "audit", "--action", "drop", "--time", "utc")
 	o.golden("changing-inbox")
 }

@@ -1,15 +1,32 @@
 package main_test
 
 import (
+	"crypto/tls"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/cmd/leat/internal/settings"
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/inbox/sqlinbox"
+	"github.com/leat-go/leat/outbox/amqpsink"
+	"github.com/leat-go/leat/outbox/httpsink"
+	"github.com/leat-go/leat/outbox/kafkasink"
+	"github.com/leat-go/leat/outbox/natssink"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/redissink"
+	"github.com/leat-go/leat/outbox/relay"
+	"github.com/leat-go/leat/outbox/sqloutbox"
+	"github.com/leat-go/leat/outbox/wmforward"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -151,4 +168,103 @@ func TestConfig_Schema(t *testing.T) {
 	require.Contains(t, schema.Properties["kafka"].Properties, "ca_file")
 	require.JSONEq(t, "false", string(schema.Properties["kafka"].AdditionalProperties))
 	require.Contains(t, string(schema.Properties["profiles"].AdditionalProperties), `"ca_file"`)
+}
+
+// notInFile are fields of Go that whoever deploys or is on call does not need, each with the reason.
+var notInFile = map[string]string{
+	"relay.Config.Expect":      "it is of the outbox there",
+	"relay.Config.TotalOrder":  "order says it",
+	"relay.Config.PollMin":     "poll_max bounds what an idle outbox costs; the shortest wait is that of a busy one, whose reads find something",
+	"relay.Config.BackoffMin":  "backoff_max and attempts say how long a destination may fail until its records are parked; the first wait hardly counts",
+	"relay.Config.SuspectKeys": "it only says how soon failures for unknown reasons count as an outage, which ends by itself",
+
+	"pgoutbox.Config.MaxPayloadBytes":     "of producers",
+	"pgoutbox.Config.UnorderedKeys":       "of producers",
+	"pgoutbox.Config.InsertAtOnce":        "of producers",
+	"pgoutbox.Config.MaxKeyLocks":         "of producers",
+	"pgoutbox.Config.NotifyInterval":      "of producers",
+	"pgoutbox.Config.MigrateLockTimeout":  "a flag of leat migrate up: a daemon migrates nothing",
+	"pgoutbox.SourceConfig.SyncPositions": "exactly_once sets it",
+
+	"pgoutbox.MaintenanceConfig.LockTimeout": "it must stay below the server's deadlock_timeout; a round that waited in vain is repeated",
+	"pgoutbox.MaintenanceConfig.MaxTailScan": "doctor tells of a larger tail, and its messages are deleted meanwhile",
+	"pgoutbox.MaintenanceConfig.DeleteChunk": "it cuts work into statements, and changes no result",
+	"pgoutbox.MaintenanceConfig.WarnAt":      "alert rules have thresholds of their own",
+	"pgoutbox.MaintenanceConfig.DelayedPoll": "a second; a shorter one costs queries, a longer one delays",
+
+	"sqloutbox.Config.MaxPayloadBytes":        "of producers",
+	"sqloutbox.Config.UnorderedKeys":          "of producers",
+	"sqloutbox.MaintenanceConfig.DeleteChunk": "it cuts work into statements, and changes no result",
+	"sqloutbox.MaintenanceConfig.DelayedPoll": "a second; a shorter one costs queries, a longer one delays",
+
+	"wmforward.Config.Topic":              "forwarder says it",
+	"wmforward.Config.Group":              "it is of the relay there",
+	"wmforward.Config.OffsetsTable":       "who has renamed Watermill's tables has written Go",
+	"wmforward.Config.StateTable":         "who has renamed Watermill's tables has written Go",
+	"wmforward.Config.ConsumerGroup":      "who has renamed Watermill's consumer group has written Go",
+	"wmforward.Config.Shadow":             "for a trial beside the forwarder, which a migration does once",
+	"wmforward.Config.TakeOverTimeout":    "it follows from the lease",
+	"wmforward.Config.MigrateLockTimeout": "a flag of leat migrate up: a daemon migrates nothing",
+
+	"kafkasink.Config.TopicTimeout":  "a new topic delays its page once, by a second",
+	"amqpsink.Config.ConnectionName": "it is shown in RabbitMQ's management only, which has the address, too",
+	"httpsink.Config.LookupEvery":    "endpoints of a file do not change",
+	"httpsink.Config.MaxRetryAfter":  "an endpoint that asks for more than an hour is not waited for",
+	"httpsink.Config.UserAgent":      "receivers know us by the signature",
+
+	"pginbox.MaintenanceConfig.KeepAttempts":  "retention says it",
+	"pginbox.MaintenanceConfig.KeepNotes":     "who keeps replies and fingerprints runs maintenance in the service that knows for how long",
+	"pginbox.MaintenanceConfig.Lease":         "a takeover of maintenance is not urgent",
+	"pginbox.MaintenanceConfig.LockTimeout":   "a round that waited in vain is repeated",
+	"pginbox.MaintenanceConfig.DetachTimeout": "nobody waits meanwhile, and the next round goes on",
+	"pginbox.MaintenanceConfig.DeleteChunk":   "it cuts work into statements, and changes no result",
+	"pginbox.MaintenanceConfig.Needs":         "doctor knows what an inbox should cover, by its flags",
+	"sqlinbox.MaintenanceConfig.KeepAttempts": "retention says it",
+}
+
+// The file has what Go has, or there is a reason.
+func TestConfig_HasWhatGoHas(t *testing.T) {
+	t.Parallel()
+	used := map[string]bool{}
+	for _, of := range []struct{ library, file any }{
+		{relay.Config{}, settings.Relay{}}, {relay.Policy{}, settings.Policy{}},
+		{pgoutbox.Config{}, settings.Outbox{}}, {pgoutbox.SourceConfig{}, settings.Relay{}}, {pgoutbox.TailConfig{}, settings.Tail{}},
+		{pgoutbox.MaintenanceConfig{}, settings.OutboxMaintenance{}}, {sqloutbox.Config{}, settings.Outbox{}}, {sqloutbox.SourceConfig{}, settings.Relay{}},
+		{sqloutbox.MaintenanceConfig{}, settings.OutboxMaintenance{}}, {wmforward.Config{}, settings.Outbox{}},
+		{kafkasink.TransactionalConfig{}, settings.KafkaSink{}}, {kafkasink.Config{}, settings.KafkaSink{}}, {amqpsink.Config{}, settings.AMQPSink{}},
+		{redissink.Config{}, settings.RedisSink{}}, {natssink.Config{}, settings.NATSSink{}}, {httpsink.Config{}, settings.HTTPSink{}}, {httpsink.Endpoint{}, settings.Endpoint{}},
+		{pginbox.MaintenanceConfig{}, settings.InboxTables{}}, {sqlinbox.MaintenanceConfig{}, settings.InboxTables{}},
+	} {
+		file := map[string]bool{}
+		for field := range reflect.TypeOf(of.file).Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+			file[strings.ReplaceAll(name, "_", "")] = true
+		}
+		for field := range reflect.TypeOf(of.library).Fields() {
+			name := fmt.Sprintf("%T.%s", of.library, field.Name)
+			_, exempt := notInFile[name]
+			used[name] = exempt
+			if field.Anonymous || ofGo(field.Type) {
+				continue
+			}
+			require.NotEqual(t, exempt, file[strings.ToLower(field.Name)], "%s: in the file, or with a reason why not", name)
+		}
+	}
+	for name := range notInFile {
+		require.True(t, used[name], "%s is gone", name)
+	}
+}
+
+// ofGo reports whether a value of a type is nothing that a file could have: a function, an interface, somebody's configuration.
+func ofGo(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Func, reflect.Interface:
+		return true
+	case reflect.Slice:
+		return ofGo(t.Elem())
+	case reflect.Pointer:
+		return t.Elem() == reflect.TypeFor[slog.Logger]() || t.Elem() == reflect.TypeFor[tls.Config]()
+	default:
+		return false
+	}
 }

@@ -36,6 +36,18 @@ func TestDocs_Daemon(t *testing.T) {
 	}
 }
 
+// Whoever comes with another language learns at once what brings the functions there, what relays, and what says why something is not sent.
+func TestDocs_AnyLanguageNamesTheWay(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile("../../docs/any-language.md")
+	require.NoError(t, err)
+	head, _, ok := strings.Cut(string(content), "\n## ")
+	require.True(t, ok)
+	for _, command := range []string{"`leat migrate up`", "`leat run`", "`leat explain`"} {
+		require.Contains(t, head, command)
+	}
+}
+
 // compare compares the end of a page with what is generated.
 func compare(t *testing.T, page, generated string) {
 	t.Helper()

@@ -73,7 +73,7 @@ func TestDoctor_Kafka(t *testing.T) {
 	require.Equal(t, doctor.Warn, o.awaited(t, "kafka.partitions", "has 2 partitions, and consumers remember positions in 1").Verdict)
 }
 
-// A cluster that is away is told once, and nothing about its topics is known.
+// A cluster that is unavailable is told once, and nothing about its topics is known.
 //
 //leat:level 2
 func TestDoctor_KafkaAway(t *testing.T) {
@@ -161,6 +161,9 @@ func TestDoctor_Inbox(t *testing.T) {
 	found, _ = o.examined("--only", "inbox.covers", "--outbox-retention", "1d")
 	require.Equal(t, doctor.OK, found[0].Verdict, found)
 	require.Equal(t, doctor.Warn, o.verdict("inbox.ranges", "no range is ahead").Verdict)
+	_, err = s.Pool.Exec(t.Context(), "UPDATE leat.inbox_retention SET floor = '0fffffff-0000-0000-0000-000000000000'")
+	require.NoError(t, err)
+	require.Equal(t, doctor.Fail, o.verdict("inbox.covers", "ahead of the database's clock").Verdict)
 	viewer := newSession(t, s.URL+"&options=-c%20role%3Dpg_monitor")
 	for _, check := range []string{"inbox.retention", "inbox.covers", "inbox.ranges", "inbox.consumers", "inbox.parked"} {
 		require.Equal(t, doctor.Unknown, viewer.verdict(check, "").Verdict, check)

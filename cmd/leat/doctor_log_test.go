@@ -52,7 +52,7 @@ func TestDoctor_Log(t *testing.T) {
 	}
 }
 
-// A reader that is there, and confirms nothing, keeps rows as one that is away.
+// A reader that is there, and confirms nothing, keeps rows as one that is gone.
 //
 //leat:level 4
 func TestDoctor_SlotThatLags(t *testing.T) {

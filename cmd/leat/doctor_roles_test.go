@@ -163,6 +163,10 @@ func (s *shop) work(t *testing.T, role, use string) {
 		require.NoError(t, err)
 	case "viewer":
 		s.look(t, role, "status", "groups list", "parked list", "dead list", "delayed list", "messages search --limit 10", "audit", "retention ranges")
+	case "inbox-floor-lowering":
+		_, err = s.Pool.Exec(t.Context(), "UPDATE leat.inbox_retention SET floor = '0fffffff-0000-0000-0000-000000000000'")
+		require.NoError(t, err)
+		s.look(t, role, "inbox retention lower --reason clocks --yes")
 	case "inbox-viewer":
 		s.look(t, role, "inbox consumers", "inbox parked list", "inbox attempts --consumer billing", "inbox retention show")
 	}

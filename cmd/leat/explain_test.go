@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,7 +19,7 @@ func (s *shop) missingTopic(t *testing.T, since time.Duration, ids ...string) {
 	for _, id := range ids {
 		s.enqueue(t, placed(id, "crm-feed", "", "fine"))
 	}
-	session, err := s.source(t, "default").Acquire(t.Context(), time.Minute)
+	session, err := s.source(t, "default").Acquire(t.Context(), time.Hour)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, session.Release(context.WithoutCancel(t.Context()))) })
 	holder, ok := session.(driver.Holder)
@@ -64,7 +65,7 @@ func TestExplain_AllIsWell(t *testing.T) {
 	r := o.leat("explain")
 	require.Equal(t, 5, r.code)
 	require.Contains(t, r.out, "no relay group has begun to read")
-	session, err := s.source(t, "default").Acquire(t.Context(), time.Minute)
+	session, err := s.source(t, "default").Acquire(t.Context(), time.Hour)
 	require.NoError(t, err)
 	r = o.leat("explain", "m-1")
 	require.Contains(t, r.out, "not sent yet: its turn comes; 1 message not sent")
@@ -73,4 +74,34 @@ func TestExplain_AllIsWell(t *testing.T) {
 	r = o.leat("explain")
 	require.Contains(t, r.out, "no relay lives; 1 message not sent")
 	require.Contains(t, o.leat("explain", "m-1").out, "no relay lives")
+}
+
+// A destination that does not answer is one cause: that its group is behind follows from it. A topic that is
+// missing does not explain why the others are late.
+func TestExplain_OneCause(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.enqueue(t, placed("m-1", "orders", "a", "1"), placed("m-2", "mails", "b", "2"), placed("m-3", "bills", "c", "3"))
+	s.changes(t, "UPDATE leat.outbox SET created_at = created_at - interval '26 minutes'")
+	session, err := s.source(t, "default").Acquire(t.Context(), time.Hour)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, session.Release(context.WithoutCancel(t.Context()))) })
+	keeper, ok := session.(driver.OutageKeeper)
+	require.True(t, ok)
+	out := func(cause, text string, more ...driver.Outage) {
+		t.Helper()
+		first := driver.Outage{Topic: "orders", Since: time.Now().Add(-26 * time.Minute), Cause: cause, Error: text}
+		require.NoError(t, keeper.KeepOutages(t.Context(), append([]driver.Outage{first}, more...)))
+	}
+	o := newSession(t, s.URL)
+	out("outage", "kafka at [k1:9092] does not answer: EOF")
+	one := flat(o.leat("explain").out)
+	require.Regexp(t, `not sent: kafka at \[k1:9092\] does not answer: EOF \(since 2\dm\d\ds; 1 topic, 3 messages not sent\)`, one)
+	require.Equal(t, 1, strings.Count(one, "to do:"), one)
+	out("outage", "kafka at [k1:9092] does not answer: EOF", driver.Outage{Since: time.Now(), Cause: "outage", Error: "20000 more topics are out"})
+	require.Equal(t, 1, strings.Count(o.leat("explain").out, "to do:"), "those beyond what is listed are out for the same reason")
+	out("unavailable", "Kafka has no topic orders")
+	two := flat(o.leat("explain").out)
+	require.Contains(t, two, "behind: 3 messages not sent")
+	require.Equal(t, 2, strings.Count(two, "to do:"), two)
 }

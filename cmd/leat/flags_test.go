@@ -25,7 +25,7 @@ var free = map[string]bool{
 	"done": true, "header": true, "headers-json": true, "not-before": true, "order": true, "payload": true, "pending": true, "time-of-event": true,
 }
 
-// tooLong is no name of a table.
+// tooLong is not a valid name of a table.
 var tooLong = strings.Repeat("n", 64)
 
 // special are values that the flags of texts with few values refuse, and where that is
@@ -36,7 +36,7 @@ var special = map[string]string{
 	"listen": "nowhere", "base": "ops", "host": "a/b", "allow": "root", "basic": "/nowhere", "bearer": "/nowhere", "proxy-peer": "nobody", "proxy-role": "ops",
 	"tls-cert": "/nowhere", "tls-key": "/nowhere", "ca-file": "/nowhere", "connector": "/nowhere", "hide-path": "a..b", "trace-url": "/nowhere", "descriptors": "/nowhere", "protobuf": "orders",
 	"actor": " ", "reason": " ", "config": "/nowhere", "profile": "p", "database": "ftp://", "brokers": "k1:9092,k2", "file": "/nowhere/x",
-	"schema": tooLong, "outbox": tooLong, "inbox": tooLong, "dedupe": tooLong, "kind": "typo", "to-topic": "a b", "positions-topic": "a/b",
+	"schema": tooLong, "outbox": tooLong, "inbox": tooLong, "dedupe": tooLong, "kind": "typo", "to": "a b", "to-topic": "a b", "positions-topic": "a/b",
 	"hide-header": " ", "proxy-user": "X User", "proxy-group": "X:Groups",
 	"ids": "/nowhere", "slots": "none", "compression": "zip", "slo": "soon", "metrics": "x:y", "log-level": "loud", "sink": "ftp://nowhere", "url": "::nowhere", "for": "oracle",
 }

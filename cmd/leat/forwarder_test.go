@@ -35,4 +35,10 @@ func TestForwarder(t *testing.T) {
 	o.run(2, "messages", "search")
 	o.run(2, "replay", "--reason", "again", "--yes")
 	o.golden("forwarder")
+	bundle := o.leat("bundle")
+	require.Zero(t, bundle.code, bundle.err)
+	require.Contains(t, bundle.out, "forwarder_topic")
+	erase := o.leat("erase", "--key", "ann", "--reason", "request 17", "--dry-run")
+	require.Zero(t, erase.code, erase.err)
+	require.Contains(t, erase.out, "Nothing is stored of it.")
 }

@@ -129,7 +129,7 @@ func happened() map[string]func(*testing.T) *session { //nolint:revive // a tabl
 		}),
 		"7": inShop(func(t *testing.T, s *shop) {
 			runs(t, s, nothing)
-			runs(t, s, nothing)
+			sends(t, s, nothing) // stands by
 		}),
 		"10": inShop(func(t *testing.T, s *shop) {
 			s.enqueue(t, placed("m-1", "orders", "order-1", "bad"))

@@ -67,7 +67,7 @@ func TestInterrupted(t *testing.T) {
 	require.Equal(t, 1, strings.Count(out, `"no":1,`), "each entry once")
 }
 
-// A database that is away is told without its password.
+// A database that is unavailable is told without its password.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	o := newSession(t, "postgres://ann:secret@127.0.0.1:1/shop?connect_timeout=2")

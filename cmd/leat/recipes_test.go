@@ -58,7 +58,10 @@ func TestRecipe_AddATopic(t *testing.T) {
 	d.answers("/readyz", 200)
 	s.enqueue(t, placed("m-1", "refunds", "order-1", "1"), placed("m-2", "orders", "order-1", "2"))
 	d.eventually("the others go on", func() bool { return to.arrived() == 1 })
-	d.eventually("it is told", func() bool { return strings.Contains(o.leat("status", "-o", "json").out, `"cause":"unavailable"`) })
+	d.eventually("it is told, and the position is past both", func() bool {
+		status := o.leat("status", "-o", "json").out
+		return strings.Contains(status, `"cause":"unavailable"`) && strings.Contains(status, `"backlog":0,`) && strings.Contains(status, `"retrying":1,`)
+	})
 	o.run(0, "status")
 	o.run(5, "doctor", "--only", "sinks.*")
 	conn, err := nats.Connect(to.url)
@@ -68,7 +71,9 @@ func TestRecipe_AddATopic(t *testing.T) {
 	require.NoError(t, err)
 	_, err = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "refunds", Subjects: []string{"refunds"}})
 	require.NoError(t, err)
-	d.eventually("it goes on", func() bool { return !strings.Contains(o.leat("status").out, "refunds") })
+	d.eventually("it goes on", func() bool {
+		return !strings.Contains(o.leat("status").out, "refunds") && strings.Contains(o.leat("trace", "m-1", "--since", "1h").out, "the position is past it")
+	})
 	o.run(0, "doctor", "--only", "sinks.*")
 	o.run(0, "trace", "m-1", "--since", "1h")
 	o.golden("recipe-topic")

@@ -79,7 +79,7 @@ func replay(t *testing.T, s store, o *session) {
 	require.Contains(t, o.leat("audit", "-o", "json").out, `"reason":"INC-3"`)
 }
 
-// The question says what is sent where, and what was skipped is no success.
+// The question says what is sent where, and what was skipped is not a success.
 func TestReplay_Skipped(t *testing.T) {
 	t.Parallel()
 	kafka := testenv.Kafka(t)

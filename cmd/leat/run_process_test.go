@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"syscall"
@@ -296,4 +297,42 @@ func TestRelay(t *testing.T) {
 		require.Equal(t, 2, r.code, r.err)
 		require.Contains(t, r.err, want)
 	}
+}
+
+// asyncCommits is the file of an outbox whose database may answer a COMMIT before it is on the disk, or may not.
+func asyncCommits(t *testing.T, allowed bool) string {
+	t.Helper()
+	return written(t, "leat.yaml", fmt.Sprintf(`
+outboxes: [{name: shop, allow_async_commit: %t, relays: [{sink: {kafka: {}}}]}]
+kafka: {brokers: '127.0.0.1:1'}
+http: {listen: '127.0.0.1:0'}
+`, allowed))
+}
+
+// A database that answers a COMMIT before it is on the disk is refused, unless the file allows it.
+func TestRun_AllowAsyncCommit(t *testing.T) {
+	t.Parallel()
+	u, err := url.Parse(newShop(t).URL)
+	require.NoError(t, err)
+	u.RawQuery += "&options=-c%20synchronous_commit%3Doff"
+	o := newSession(t, u.String())
+	refused := o.begin("run", "--config", asyncCommits(t, false)).is(daemon.StateDown, "relay", "shop", "default")
+	require.Contains(t, refused.Reason, "synchronous_commit is off")
+	require.Contains(t, refused.Reason, "allow async commits")
+	o.begin("run", "--config", asyncCommits(t, true)).is(daemon.StateLeader, "relay", "shop", "default")
+}
+
+// The same on MariaDB.
+//
+//leat:level 4
+func TestSQL_AllowAsyncCommit(t *testing.T) {
+	t.Parallel()
+	server := testenv.PrivateMariaDB(t, map[string]string{"innodb-flush-log-at-trx-commit": "2"})
+	address, _ := newSQLDatabase(t, outbox.MariaDB, server.URL)
+	o := newSession(t, address)
+	up := o.leat("migrate", "up", "--yes")
+	require.Zero(t, up.code, up.err)
+	refused := o.begin("run", "--config", asyncCommits(t, false)).is(daemon.StateDown, "relay", "shop", "default")
+	require.Contains(t, refused.Reason, "innodb_flush_log_at_trx_commit")
+	o.begin("run", "--config", asyncCommits(t, true)).is(daemon.StateLeader, "relay", "shop", "default")
 }

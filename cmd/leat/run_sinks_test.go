@@ -88,7 +88,7 @@ func onNATS(t *testing.T) elsewhere {
 }
 
 // A daemon sends to each destination that a file can name: doctor looks there, what it does not take waits
-// without holding up anything, and one that is away makes the daemon degraded, and never unready.
+// without holding up anything, and one that is unavailable makes the daemon degraded, and never unready.
 func TestRun_Sinks(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T) elsewhere{"RabbitMQ": onRabbit, "Redis": onRedis, "NATS": onNATS} {

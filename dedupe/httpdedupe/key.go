@@ -29,7 +29,7 @@ func keyOf(h http.Header, most int) (string, error) {
 	if strings.HasPrefix(text, `"`) {
 		key, err = unquote(text)
 	} else if i := strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`",;\`, r) }); i >= 0 {
-		err = fmt.Errorf("%w: a key without quotes has visible ASCII characters, but for quote, comma, semicolon and backslash", errKey)
+		err = fmt.Errorf("%w: a key without quotes has visible ASCII characters, except quote, comma, semicolon and backslash", errKey)
 	}
 	switch {
 	case err != nil:
@@ -54,7 +54,7 @@ func unquote(text string) (string, error) {
 			i++
 			key.WriteByte(text[i])
 		case c == '"' || c == '\\' || c < ' ' || c > '~':
-			return "", fmt.Errorf("%w: it is no string of RFC 8941", errKey)
+			return "", fmt.Errorf("%w: it is not a string of RFC 8941", errKey)
 		default:
 			key.WriteByte(c)
 		}

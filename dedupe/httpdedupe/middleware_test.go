@@ -89,7 +89,7 @@ func TestBadInput(t *testing.T) {
 		fmt.Fprint(w, "done")
 	}, httpdedupe.Config{Required: true, MaxKeyBytes: 8, MaxBodyBytes: 16})
 	require.Equal(t, http.StatusOK, send(t, url, "used", "one").StatusCode)
-	unquoted := "Idempotency-Key: the key is invalid: a key without quotes has visible ASCII characters, but for quote, comma, semicolon and backslash"
+	unquoted := "Idempotency-Key: the key is invalid: a key without quotes has visible ASCII characters, except quote, comma, semicolon and backslash"
 	for name, tt := range map[string]struct {
 		key, body, tenant string
 		status            int
@@ -102,7 +102,7 @@ func TestBadInput(t *testing.T) {
 		"space":     {"a b", "", "acme", 400, "idempotency_key_invalid", unquoted},
 		"two":       {"a,b", "", "acme", 400, "idempotency_key_invalid", unquoted},
 		"open":      {`"a`, "", "acme", 400, "idempotency_key_invalid", "Idempotency-Key: the key is invalid: it has no closing quote"},
-		"trailing":  {`"a";p=1`, "", "acme", 400, "idempotency_key_invalid", "Idempotency-Key: the key is invalid: it is no string of RFC 8941"},
+		"trailing":  {`"a";p=1`, "", "acme", 400, "idempotency_key_invalid", "Idempotency-Key: the key is invalid: it is not a string of RFC 8941"},
 		"no tenant": {"k", "", "", 403, "idempotency_no_tenant", "The request cannot be assigned to a tenant."},
 		"large":     {"k", "12345678901234567", "acme", 413, "idempotency_body_too_large", "A request with the header Idempotency-Key has at most 16 bytes."},
 		"reused":    {"used", "two", "acme", 422, "idempotency_key_reused", "The key was used for another request."},

@@ -18,7 +18,7 @@ const replayedHeader = "Idempotency-Replayed"
 type response struct {
 	Status int         `json:"status"`
 	Header http.Header `json:"header,omitempty"`
-	// Raw are the headers with a value that is no UTF-8, which JSON would change.
+	// Raw are the headers with a value that is not UTF-8, which JSON would change.
 	Raw map[string][][]byte `json:"raw_header,omitempty"`
 	// Kept is set if the body is there.
 	Kept bool `json:"kept"`
@@ -48,7 +48,7 @@ func (r response) encode() ([]byte, error) {
 	return slices.Concat(line, []byte{'\n'}, r.body), nil
 }
 
-// decode reads what encode wrote. What a store could not keep is no response.
+// decode reads what encode wrote. What a store could not keep is not a response.
 func decode(stored []byte) (response, error) {
 	line, body, _ := bytes.Cut(stored, []byte{'\n'})
 	var r response

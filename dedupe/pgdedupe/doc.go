@@ -2,6 +2,10 @@
 // and no Redis. Each step is one statement in autocommit, so a handler that takes long
 // holds no connection and no transaction.
 //
+//	store, err := pgdedupe.New(pool, pgdedupe.Config{})
+//	err = store.Migrate(ctx)
+//	mailer, err := dedupe.New(store, "mailer", dedupe.Config{})
+//
 // For effects in the same database take package pginbox: it commits the memory
 // with the effect.
 //

@@ -15,7 +15,7 @@ import (
 
 // BenchmarkStore claims and completes messages in a Redis in this process, and claims
 // one that is done. Its allocations, and its time, are the server's and the client's
-// as well: they tell one version from the next, and are no rates.
+// as well: they tell one version from the next, and are not rates.
 func BenchmarkStore(b *testing.B) {
 	client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(b).Addr()})
 	defer func() { require.NoError(b, client.Close()) }()

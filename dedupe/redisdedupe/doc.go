@@ -1,6 +1,9 @@
 // Package redisdedupe is a dedupe.Store on Redis 6 or newer, or Valkey:
 // standalone, sentinel or cluster.
 //
+//	store, err := redisdedupe.New(redis.NewClient(options), redisdedupe.Config{})
+//	mailer, err := dedupe.New(store, "mailer", dedupe.Config{})
+//
 // # What is stored
 //
 // One string a message. A claim is a plain SET NX with an expiry; only a claim

@@ -29,7 +29,7 @@ const (
 // step loads the record of key, changes and stores it, in one transaction that holds the
 // row's lock: one step after the other. The clock is read when the row is locked.
 //
-// It always commits, also if nothing has changed: if a row that was inserted to be locked
+// It always commits, even if nothing has changed: if a row that was inserted to be locked
 // were rolled back, those who wait for it would deadlock.
 func (s *Store) step(
 	ctx context.Context, name string, key dedupe.Key, change func(r *records.Record, now time.Time) (changed bool),

@@ -144,7 +144,7 @@ func TestA6_LibrariesOnOtherDatabases(t *testing.T) {
 	}
 }
 
-// placements are the libraries, but for gorm on SQLite, whose driver is in C.
+// placements are the libraries, except gorm on SQLite, whose driver is in C.
 func placements(s service, name outbox.Dialect) map[string]func(ctx context.Context, id string) error {
 	if name == outbox.SQLite {
 		return map[string]func(ctx context.Context, id string) error{

@@ -15,7 +15,7 @@ import (
 const topic = "orders"
 
 // broker is Watermill's Pub/Sub in memory, with the habits of a real one: it is
-// away at times, and it delivers twice at times.
+// unavailable at times, and it delivers twice at times.
 type broker struct {
 	*gochannel.GoChannel
 	refused, acked chan struct{}

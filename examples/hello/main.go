@@ -1,5 +1,5 @@
 // Command hello shows in one second, in memory and without any server, what leat
-// does: orders are placed in transactions, the broker is away and comes back, it
+// does: orders are placed in transactions, the broker is unavailable and comes back, it
 // delivers one message twice, and each order that was committed counts once.
 //
 //	go run ./hello
@@ -63,7 +63,7 @@ func run(ctx context.Context) (err error) {
 		}
 	}
 
-	fmt.Println("\nA relay carries what was committed to the broker, which is away.")
+	fmt.Println("\nA relay carries what was committed to the broker, which is unavailable.")
 	stopServices, err := start(ctx, orders, broker, points, loyalty)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func start(
 		return nil, err
 	}
 	r, err := relay.New(orders.Source(memoutbox.SourceConfig{}), sink, relay.Config{
-		Logger: slog.New(slog.DiscardHandler), // it would warn that the broker is away
+		Logger: slog.New(slog.DiscardHandler), // it would warn that the broker is unavailable
 	})
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ func Example() {
 	//   shop     order-2 rolled back, card declined: its event never existed
 	//   shop     order-3 committed, 12 euro
 	//
-	// A relay carries what was committed to the broker, which is away.
+	// A relay carries what was committed to the broker, which is unavailable.
 	//   broker   refuses order-1: connection refused
 	//   outbox   keeps both events
 	//

@@ -5,7 +5,7 @@
 //
 // Read ingest.go, relay.go and consumer.go first: they are how leat is used, a
 // file a service, on the database that store.go opens. Everything else is the test bench
-// around them. docs/demo.md explains what is proven and how.
+// around them. docs/internals/demo.md explains what is proven and how.
 //
 //	go run ./quickstart [-events N] [-postgres URL] [-kafka ADDRESSES]
 //	go run -tags demo_sqlite ./quickstart -on sqlite

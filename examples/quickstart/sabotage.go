@@ -163,7 +163,7 @@ const (
 	overtakeTimeout = 30 * time.Second
 )
 
-// relayByNumber breaks the rule that a number is no position. Numbers are drawn
+// relayByNumber breaks the rule that a number is not a position. Numbers are drawn
 // before the commit: what commits late has one that was passed already.
 func relayByNumber(ctx context.Context, s settings, db *store) error {
 	client, err := kgo.NewClient(kgo.SeedBrokers(s.Brokers...), kgo.ProducerLinger(0))

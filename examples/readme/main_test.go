@@ -81,7 +81,7 @@ func TestProgram(t *testing.T) {
 	}, patience, 50*time.Millisecond)
 }
 
-// A3: the program says that its broker is away.
+// A3: the program says that its broker is unavailable.
 func TestA3_ProgramTellsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	p := start(t, program.Free(t))

@@ -35,10 +35,10 @@ type AuditEntry struct {
 	No int64
 	// At is the store's clock.
 	At time.Time
-	// Consumer is whose message or partition it was.
+	// Consumer is whose message or partition it was, empty for lower_floor, which is about all.
 	Consumer string
 	// Action is what was done: park or done (a redriven message took effect) for an inbox;
-	// redrive, skip_head, drop, set_watermark, remove_watermark, accept_source or
+	// redrive, skip_head, drop, lower_floor, set_watermark, remove_watermark, accept_source or
 	// skip_message for an operator.
 	Action string
 	// Actor is who did it: the consumer, or By.Actor.
@@ -48,7 +48,7 @@ type AuditEntry struct {
 	ParkedNo       int64
 	ID, Topic, Key string
 	// Details is a JSON object, or nil: the attempts and errors of a message that was
-	// dropped; source, partition, previous and next of a watermark; as its member "by",
+	// dropped; source, partition, previous and next of a watermark; previous and to of a floor; as its member "by",
 	// By.Details of who asked.
 	Details json.RawMessage
 }

@@ -5,7 +5,7 @@
 // type assertion:
 //
 //	Auditor     tells who has changed what, and why
-//	Retainer    tells what is remembered, and what is forgotten next
+//	Retainer    tells what is remembered, and what is forgotten next; lowers the floor
 //	Watermarks  lists and changes positions in logs
 //
 //	if auditor, ok := in.(admin.Auditor); ok {

@@ -1,6 +1,9 @@
 package admin
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Inbox is what operators see and do in a store of inboxes, for all of its consumers. It
 // is safe for concurrent use.
@@ -40,7 +43,7 @@ type Inbox interface {
 	// do the errors; attempts begin at 0.
 	//
 	// It returns ErrNotParked if nothing of the key or id is parked, and ErrBeingRetried
-	// if it is redriven already; a filter that matches nothing is no error. After another
+	// if it is redriven already; a filter that matches nothing is not an error. After another
 	// error some of what was selected may have been changed.
 	Redrive(ctx context.Context, r ChangeRequest) (Changed, error)
 
@@ -68,6 +71,13 @@ type Auditor interface {
 type Retainer interface {
 	// Retention returns what is remembered, and what goes next.
 	Retention(ctx context.Context) (Retention, error)
+
+	// LowerFloor lowers the time below which messages are too old, and returns what it was. It is for
+	// a floor that clocks which were wrong have raised; it takes ids back that were forgotten, but
+	// not what was remembered of them. Messages that were parked meanwhile are to be redriven.
+	// It is audited. LowerFloorRequest.Check has its errors. After another error the
+	// floor may have been lowered for some messages only: call it again.
+	LowerFloor(ctx context.Context, r LowerFloorRequest) (previous time.Time, err error)
 }
 
 // Watermarks is an Inbox whose consumers remember positions in logs. Each change is

@@ -1,6 +1,12 @@
 package admin
 
-import "time"
+import (
+	"fmt"
+	"time"
+
+	"github.com/leat-go/leat/internal/clocks"
+	common "github.com/leat-go/leat/outbox/admin"
+)
 
 // RetentionMode is how a store forgets.
 type RetentionMode string
@@ -50,4 +56,57 @@ type RetentionRange struct {
 	Bytes int64
 	// Estimate is about how many ids it has, those of all consumers; -1 if nobody knows.
 	Estimate int64
+}
+
+// LowerFloorRequest asks to lower the time below which messages are too old.
+type LowerFloorRequest struct {
+	By
+
+	// To is the new floor: messages that were made from it on are accepted again.
+	// Defaults to the store's clock. What was made before that stays too old then, and nothing
+	// that was forgotten runs again.
+	To time.Time
+	// MayRepeat lets To be before the store's clock. Messages that were made from To on, and took
+	// effect before the floor is lowered, may have been forgotten: such a message runs again if it is
+	// delivered again, and a parked one runs both when it is redriven and when it is delivered again.
+	// Defaults to false.
+	MayRepeat bool
+
+	// DryRun makes the call return what it would change, and change nothing.
+	// Defaults to false.
+	DryRun bool
+}
+
+func (r *LowerFloorRequest) complete() error { return common.Complete(&r.By) }
+
+// Check returns the floor that r asks for, given the store's clock and the floor that there is.
+// Whoever implements LowerFloor calls it. It refuses while the clocks of the store and of
+// this process differ by more than an hour. Other errors wrap ErrInvalidRequest: the new floor is
+// not below the one that there is, or messages could run again and MayRepeat is not set.
+func (r *LowerFloorRequest) Check(at, floor time.Time) (to time.Time, err error) {
+	if err := clocks.Differ(at); err != nil {
+		return to, fmt.Errorf("leat: the floor is not lowered: %w", err)
+	}
+	to = r.To
+	if to.IsZero() {
+		to = at
+	}
+	to = to.UTC().Truncate(time.Millisecond)
+	switch {
+	case !to.Before(floor):
+		return to, fmt.Errorf("%w: To = %s: must be before the floor, which is %s", ErrInvalidRequest, floorName(to), floorName(floor))
+	case !r.To.IsZero() && to.Before(at) && !r.MayRepeat:
+		return to, fmt.Errorf("%w: To = %s: messages that were made between then and %s, and took effect, may have been forgotten, "+
+			"and would run again if they are delivered again: set MayRepeat if that is right, or leave To empty",
+			ErrInvalidRequest, floorName(to), floorName(at))
+	}
+	return to, nil
+}
+
+// floorName names a time for operators.
+func floorName(t time.Time) string {
+	if t.IsZero() {
+		return "not set"
+	}
+	return t.UTC().Format(time.RFC3339)
 }

@@ -39,7 +39,7 @@ func completeSelection(s *Selection) error {
 		}
 	}
 	if ways != 1 {
-		return fmt.Errorf("%w: select by Topic and Key, by ID, or by OfTopic, Fingerprint and Before", ErrInvalidRequest)
+		return fmt.Errorf("%w: select by topic and key, by id, or by topic, fingerprint and time", ErrInvalidRequest)
 	}
 	if s.Topic != "" && s.Key == "" {
 		return fmt.Errorf("%w: Topic = %.200q, Key = %.200q: a key needs both", ErrInvalidRequest, s.Topic, s.Key)

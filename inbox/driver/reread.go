@@ -11,7 +11,7 @@ type rereadKey struct{}
 // delivers Positions. An inbox calls it, with the cause, if a message before the one that came was not
 // processed, or if nothing is remembered of its partition any more (ErrGap,
 // ErrNotAssigned): the session is ahead of the database, as after a
-// failover that has lost commits, and no redelivery of the message will mend that.
+// failover that has lost commits, and no redelivery of the message will fix that.
 // The subscriber then ends the session and reads on where Assigned says. Reread must
 // return at once, and can be called any number of times.
 func WithReread(ctx context.Context, reread func(cause error)) context.Context {

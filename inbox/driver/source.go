@@ -37,4 +37,8 @@ type SourceEvent struct {
 	// Deleted is how many offsets from the group's own up to Offset the broker has deleted before
 	// they were read, as retention does. It is set with "assigned".
 	Deleted int64
+
+	// WentBack is how many offsets the group's own was beyond the mark of the inbox's database, which
+	// went back. It is set with "assigned".
+	WentBack int64
 }

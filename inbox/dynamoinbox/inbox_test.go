@@ -35,7 +35,7 @@ func process(t *testing.T, in inbox.Runner, handle func(ctx context.Context) err
 }
 
 // TestI3_RefusedItemIsAFailure: what a handler adds is refused, as by a condition of its own.
-// The message is no duplicate, and comes again.
+// The message is not a duplicate, and comes again.
 func TestI3_RefusedItemIsAFailure(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t)

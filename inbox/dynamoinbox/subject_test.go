@@ -189,6 +189,6 @@ func (s *subject) Outbox() outbox.Enqueuer { return s.ob }
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	inboxtest.Run(t, inboxtest.Features{
-		Optimistic: true, NoForget: true, NoSharedLocks: true, NoFailures: true, NoBatches: true, NoAudit: true,
+		Optimistic: true, NoForget: true, NoSharedLocks: true, NoFailures: true, NoBatches: true, NoAudit: true, NoMarks: true,
 	}, func(t *testing.T) inboxtest.Subject { t.Helper(); return newSubject(t) })
 }

@@ -32,7 +32,7 @@ func AdminChecks(f Features) []Check {
 
 // operated is a store with parked messages, and what operators see of it: a1, with a2 and a3
 // behind it, of key a; b1, and b2 behind it, of key b; n without a key. Those that wait for
-// an operator do so for the same reason, but for numbers.
+// an operator do so for the same reason, except numbers.
 type operated struct {
 	FailureSubject
 	redriver

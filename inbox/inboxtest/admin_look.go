@@ -108,8 +108,8 @@ func checkAttemptsListed(ctx context.Context, c operated) {
 		wantOutcome(ctx, c, "fails", inbox.OutcomeFailed, errHandler, fails),
 		wantOutcome(ctx, c, "fails", inbox.OutcomeFailed, errHandler, fails),
 		wantOutcome(ctx, c, "fails too", inbox.OutcomeFailed, errHandler, fails),
-		wantOutcome(ctx, c, "was mended", inbox.OutcomeFailed, errHandler, fails),
-		wantOutcome(ctx, c, "was mended", inbox.OutcomeCommitted, nil, writing(c, "x")),
+		wantOutcome(ctx, c, "was fixed", inbox.OutcomeFailed, errHandler, fails),
+		wantOutcome(ctx, c, "was fixed", inbox.OutcomeCommitted, nil, writing(c, "x")),
 	)
 	all, listErr := c.in.Attempts(ctx, admin.AttemptsQuery{Consumer: consumer})
 	fail.IfAny(err, listErr)

@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/internal/fail"
 )
 
-// attemptChecks are about I4: attempts survive what becomes of the handler.
+// attemptChecks are about I4: attempts survive what happens to the handler.
 func attemptChecks() []Check {
 	return []Check{
 		{Name: "I4_AttemptsSurviveTheRollback", run: failing(checkCounted)},

@@ -34,7 +34,7 @@ func (c Check) Run(ctx context.Context, s Subject) error {
 }
 
 // Run runs every check that f does not rule out, in parallel, each on a new
-// subject, and logs the table of Claims. What becomes of failures, what operators see,
+// subject, and logs the table of Claims. What happens to failures, what operators see,
 // and batches have suites of their own: RunFailures, RunAdmin and RunBatch.
 func Run(t *testing.T, f Features, newSubject func(t *testing.T) Subject) {
 	t.Helper()
@@ -61,7 +61,7 @@ func runAll[S Subject](t *testing.T, checks []Check, newSubject func(t *testing.
 // Checks returns the checks that Run runs.
 func Checks(f Features) []Check {
 	var all []Check
-	for _, group := range [][]Check{onceChecks(), atomicChecks(), ackChecks(), failureChecks(), concurrentChecks(), racerChecks(), forgetChecks(), idAndContextChecks(), groundChecks()} {
+	for _, group := range [][]Check{onceChecks(), atomicChecks(), ackChecks(), failureChecks(), concurrentChecks(), racerChecks(), forgetChecks(), idAndContextChecks(), groundChecks(), markChecks()} {
 		all = append(all, possible(group, f)...)
 	}
 	return all

@@ -8,6 +8,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/outbox"
 )
@@ -17,6 +18,7 @@ func subjectFeatures(s Subject) []feature {
 	_, collides := s.(Collider)
 	_, fails := s.(FailureSubject)
 	_, batches := s.(BatchSubject)
+	_, marks := s.(MarkSubject)
 	all := []feature{
 		{"several writers", Features{OneWriter: true}, oneWriter, nil, "", true, looking(s, seeWriters)},
 		{"copies that are told at once", Features{Optimistic: true}, optimistic, nil, "", true, looking(s, seeBusy)},
@@ -26,6 +28,7 @@ func subjectFeatures(s Subject) []feature {
 		{"locks that messages share", Features{NoSharedLocks: true}, noSharedLocks, nil, "", collides, is[Collider](s)},
 		{"failures", Features{NoFailures: true}, noFailures, nil, " of RunFailures and RunAdmin", fails, looking(s, seeFailures)},
 		{"audit", Features{NoAudit: true}, noAudit, nil, " of RunAdmin", true, looking(s, seeAudit)},
+		{"marks", Features{NoMarks: true}, noMarks, nil, "", marks, looking(s, seeMarks)},
 		{"batches", Features{NoBatches: true}, noBatches, nil, " of RunBatch, and random ones", batches, looking(s, seeBatches)},
 	}
 	for i := range all {
@@ -145,6 +148,16 @@ func seeFailures(_ context.Context, s Subject) (presence, error) {
 func seeAudit(_ context.Context, s Subject) (presence, error) {
 	in, err := adminOf(s)
 	_, is := in.(admin.Auditor)
+	return found(is), err
+}
+
+// seeMarks also looks at what the subject opens.
+func seeMarks(_ context.Context, s Subject) (presence, error) {
+	if _, is := s.(MarkSubject); is {
+		return present, nil
+	}
+	in, err := s.Open(consumer, inbox.Config{})
+	_, is := in.(driver.Marker)
 	return found(is), err
 }
 

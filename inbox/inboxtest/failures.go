@@ -54,7 +54,7 @@ func failing(run func(ctx context.Context, s FailureSubject)) func(ctx context.C
 	return func(ctx context.Context, s Subject) {
 		f, ok := s.(FailureSubject)
 		if !ok {
-			fail.With("%T is no FailureSubject", s)
+			fail.With("%T is not a FailureSubject", s)
 		}
 		run(ctx, f)
 	}

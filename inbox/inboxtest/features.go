@@ -39,8 +39,12 @@ type Features struct {
 	// BatchSubject, and RunBatch checks it.
 	NoBatches bool
 
-	// NoAudit is set if what operators get of the store is no admin.Auditor.
+	// NoAudit is set if what operators get of the store is not an admin.Auditor.
 	NoAudit bool
+
+	// NoMarks is set if the inbox notes no marks of consumer groups. Without it the Subject is a
+	// MarkSubject.
+	NoMarks bool
 
 	// NoLoss is set if a store of positions cannot be made to lose commits. Without it the
 	// PositionSubject is a PositionForgetter.
@@ -58,6 +62,7 @@ func noSharedLocks(f Features) bool    { return f.NoSharedLocks }
 func noFailures(f Features) bool       { return f.NoFailures }
 func noBatches(f Features) bool        { return f.NoBatches }
 func noAudit(f Features) bool          { return f.NoAudit }
+func noMarks(f Features) bool          { return f.NoMarks }
 func noLoss(f Features) bool           { return f.NoLoss }
 
 // unless rules out all of checks where lacks does, and what they rule out themselves.

@@ -3,10 +3,12 @@ package inboxtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/ids"
@@ -27,6 +29,7 @@ func forgetChecks() []Check {
 		{Name: "I7_ForgottenNeverRuns", run: forgetting(checkForgottenNeverRuns)},
 		{Name: "I7_OpenDeliveryIsNotForgotten", run: forgetting(checkOpenNotForgotten), skip: oneWriter},
 		{Name: "I7_ForgettingMeetsDeliveries", run: forgetting(checkForgettingStorm)},
+		{Name: "I7_LoweredFloor", run: forgetting(checkLoweredFloor), skip: noFailures},
 	}...)
 }
 
@@ -126,4 +129,75 @@ func checkForgettingStorm(ctx context.Context, s Forgetter, p inbox.Runner) {
 		again(id)
 	}
 	fail.IfAny(errors.Join(errs...), wantEffects(ctx, s, ids...))
+}
+
+// checkLoweredFloor lowers the floor below what was forgotten. Nothing is lowered before an operator has said that it may run
+// again; then what comes again runs, once.
+func checkLoweredFloor(ctx context.Context, s Forgetter, p inbox.Runner) {
+	old, err1 := madeAgo(ancient)
+	unseen, err2 := madeAgo(ancient)
+	young, err3 := madeAgo(recent)
+	in, err4 := adminOf(s)
+	fail.IfAny(err1, err2, err3, err4)
+	retainer, is := in.(admin.Retainer)
+	if !is {
+		fail.With("%w: admin.Retainer", ErrLacks)
+	}
+	by, to := admin.By{Actor: "operator", Reason: "the clock was wrong"}, time.Now().Add(-ancient-20*time.Minute)
+	tooOld := func() {
+		fail.IfAny(wantOutcome(ctx, p, unseen, inbox.OutcomeFailed, driver.ErrTooOld, writing(s, "too old")))
+	}
+	fail.IfAny(
+		wantOutcome(ctx, p, old, inbox.OutcomeCommitted, nil, writing(s, "old")),
+		wantOutcome(ctx, p, young, inbox.OutcomeCommitted, nil, writing(s, "young")),
+		s.Forget(ctx, kept),
+	)
+	tooOld()
+	before, err := retainer.Retention(ctx)
+	fail.If(err)
+	for what, r := range map[string]admin.LowerFloorRequest{
+		"nobody asks": {To: to, MayRepeat: true}, "what was forgotten may run again, which nobody has said": {By: by, To: to},
+		"it is above the floor": {By: by, To: before.Floor.Add(time.Minute), MayRepeat: true}, "the floor is below the clock": {By: by},
+	} {
+		if _, err := retainer.LowerFloor(ctx, r); !errors.Is(err, admin.ErrInvalidRequest) {
+			fail.With("the floor is lowered although %s: error %w; want ErrInvalidRequest", what, err)
+		}
+	}
+	for _, dry := range []bool{true, false} {
+		tooOld()
+		previous, err := retainer.LowerFloor(ctx, admin.LowerFloorRequest{By: by, To: to, MayRepeat: true, DryRun: dry})
+		fail.If(err)
+		if !previous.Equal(before.Floor) {
+			fail.With("the floor was %s by LowerFloor, and %s by Retention", previous, before.Floor)
+		}
+	}
+	after, err := retainer.Retention(ctx)
+	fail.If(err)
+	if want := to.Truncate(time.Millisecond); !after.Floor.Equal(want) {
+		fail.With("the floor is %s; want %s", after.Floor, want)
+	}
+	fail.IfAny(
+		wantOutcome(ctx, p, young, inbox.OutcomeDuplicate, nil, writing(s, "young again")),
+		wantOutcome(ctx, p, unseen, inbox.OutcomeCommitted, nil, writing(s, "unseen")),
+		wantOutcome(ctx, p, unseen, inbox.OutcomeDuplicate, nil, writing(s, "unseen again")),
+		wantOutcome(ctx, p, old, inbox.OutcomeCommitted, nil, writing(s, "old again, as was said")),
+		wantOutcome(ctx, p, old, inbox.OutcomeDuplicate, nil, writing(s, "old once more")),
+		wantLowered(ctx, in, by),
+		s.Forget(ctx, kept),
+	)
+	tooOld()
+	fail.If(wantEffects(ctx, s, "old", "young", "unseen", "old again, as was said"))
+}
+
+// wantLowered looks into the audit, if there is one.
+func wantLowered(ctx context.Context, in admin.Inbox, by admin.By) error {
+	auditor, is := in.(admin.Auditor)
+	if !is {
+		return nil
+	}
+	entries, err := auditor.Audit(ctx, admin.AuditQuery{Action: "lower_floor"})
+	if err == nil && (len(entries) != 1 || entries[0].Actor != by.Actor || entries[0].Reason != by.Reason || entries[0].Consumer != "") {
+		err = fmt.Errorf("the audit has %+v; want one entry about all consumers, by %s", entries, by.Actor)
+	}
+	return err
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// giveUpChecks are about what becomes of a message after its last attempt.
+// giveUpChecks are about what happens to a message after its last attempt.
 func giveUpChecks() []Check {
 	return []Check{
 		{Name: "I3_ParkedWhenAcked", run: failing(checkParkedWhenAcked)},

@@ -126,7 +126,7 @@ func (m groundMoves) runIDs(ctx context.Context, s Subject) {
 }
 
 // checkIDsOfAnEmptyMemory changes the source of ids before anything is remembered, and after. A
-// refusal is no failure of the message.
+// refusal is not a failure of the message.
 func checkIDsOfAnEmptyMemory(ctx context.Context, s FailureSubject) {
 	failing := func(context.Context) error { return errHandler }
 	other, err := s.Open(consumer, inbox.Config{IDFrom: otherIDs(), OnFailure: inbox.Policy{Delay: time.Millisecond}})

@@ -19,7 +19,7 @@ func hostileChecks() []Check {
 	}
 }
 
-// noise is n bytes that no compression makes shorter, NUL and bytes that are no UTF-8
+// noise is n bytes that no compression makes shorter, NUL and bytes that are not UTF-8
 // among them.
 func noise(n int) string {
 	b := make([]byte, n)

@@ -12,7 +12,7 @@ import (
 
 // someone is the operator of the suite.
 func someone() admin.By {
-	return admin.By{Actor: "suite", Reason: "it is mended", Details: map[string]string{"address": "192.0.2.7", "mode": "basic"}}
+	return admin.By{Actor: "suite", Reason: "it is fixed", Details: map[string]string{"address": "192.0.2.7", "mode": "basic"}}
 }
 
 // knows reports whether e has all that is known of someone.

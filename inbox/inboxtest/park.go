@@ -161,7 +161,7 @@ func untilAckedKeyed(ctx context.Context, p inbox.Runner, id, key string, handle
 	})
 }
 
-// checkBytes parks a message of odd bytes: NUL, quotes, and what is no UTF-8.
+// checkBytes parks a message of odd bytes: NUL, quotes, and what is not UTF-8.
 func checkBytes(ctx context.Context, s FailureSubject) {
 	p := openFor(s, parking())
 	const odd = "a\x00\xff'\"\\{}"

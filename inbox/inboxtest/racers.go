@@ -104,8 +104,8 @@ func checkFailedClaims(ctx context.Context, s Subject) {
 }
 
 // checkCollision delivers a message while one with which it shares a lock is in progress,
-// and wants nothing of that to stay: it is run, by a redelivery at the latest, and is no
-// duplicate.
+// and wants nothing of that to stay: it is run, by a redelivery at the latest, and is not
+// a duplicate.
 func checkCollision(ctx context.Context, s Subject) {
 	collider, ok := s.(Collider)
 	if !ok {

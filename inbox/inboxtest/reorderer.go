@@ -24,7 +24,7 @@ type Reorderer struct {
 	Window int
 
 	// Key, if it is set, keeps the messages of one key in order, as a broker
-	// does: those of different keys alone change places. An empty key is no key.
+	// does: those of different keys alone change places. An empty key is not a key.
 	// Defaults to none: all change places.
 	Key func(msg *message.Message) string
 

@@ -67,7 +67,7 @@ func checkPositionGap(ctx context.Context, s PositionSubject) {
 			fail.With("offset 4, before which 3 was not processed: outcome %s, error %w; want failed, %w, next 3", outcome, orNone(err), driver.ErrGap)
 		}
 	}
-	sparse := inLog(7) // offsets without messages between two are no gap
+	sparse := inLog(7) // offsets without messages between two are not a gap
 	sparse.Prev = 3
 	fail.IfAny(
 		wantEffects(ctx, s),

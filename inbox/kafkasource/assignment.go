@@ -26,6 +26,7 @@ type assignment struct {
 	reread   func(cause error)
 	maxCount int
 	maxBytes int
+	mark     noted // changed under the member's committing
 
 	mu        sync.Mutex
 	fetched   []*kgo.Record

@@ -82,7 +82,7 @@ func refuse(brokers []string, opts []kgo.Opt) error {
 	}{
 		{"kgo.ConsumeRegex", kgo.ConsumeRegex, "a subscription is to one topic"},
 		{"kgo.ServerSideBalancer", kgo.ServerSideBalancer, "the member must know its session timeout"},
-		{"kgo.KeepControlRecords", kgo.KeepControlRecords, "control records are no messages"},
+		{"kgo.KeepControlRecords", kgo.KeepControlRecords, "control records are not messages"},
 	} {
 		if on, _ := client.OptValue(o.opt).(bool); on {
 			return outbox.ConfigError(field, o.name, o.reason)

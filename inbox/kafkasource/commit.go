@@ -79,9 +79,12 @@ func (m *member) commit(ctx context.Context, parts []*assignment) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
+	if err := m.moveMarks(ctx, moved, offsets); err != nil {
+		return err
+	}
 	var failed error
 	answers := make(map[int32]error, len(offsets))
-	m.client.CommitOffsetsSync(m.signed(ctx, moved[0].begin.Source), map[string]map[int32]kgo.EpochOffset{m.topic: offsets},
+	m.client.CommitOffsetsSync(m.signed(ctx, moved), map[string]map[int32]kgo.EpochOffset{m.topic: offsets},
 		func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
 			failed = err
 			if err == nil {

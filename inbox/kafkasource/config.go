@@ -51,6 +51,21 @@ type Config struct {
 	// Defaults to none: the group's offsets decide.
 	Seek func(ctx context.Context, assigned []driver.Assignment) ([]int64, error)
 
+	// Marks is the inbox of the handlers, such as a *pginbox.Inbox or a *sqlinbox.Inbox, and makes the
+	// group notice that its database went back: by a failover that lost commits, a restored backup,
+	// a recovery to a point in time. Before the group's offsets are committed they are noted there, by
+	// one statement. An offset beyond what is noted is of messages whose effects are lost: reading
+	// begins where the database stands, which is logged and reported to Hooks. The same is looked at
+	// each fifteenth of SessionTimeout. An offset that others have committed, such as
+	// kafka-consumer-groups, counts as it is. A database that knows nothing of a group that has noted
+	// its offsets is refused: the member logs an error and joins again until an operator has acted.
+	// Not with NoGroup or Seek. Defaults to none: nobody notices. See docs/moves.md.
+	Marks driver.Marker
+
+	// MarksReportOnly goes on at the group's offset where Marks would begin elsewhere, or refuse, and
+	// only reports it. Defaults to false.
+	MarksReportOnly bool
+
 	// Check is called each fifteenth of SessionTimeout, to check that what was
 	// acknowledged is still remembered. So a failover that has lost commits is also
 	// noticed on partitions on which nothing new arrives. It gets the last acknowledged

@@ -38,7 +38,7 @@ func TestNewSubscriber_RefusesWhatCannotWork(t *testing.T) {
 		"Options = kgo.ConsumeTopics: the topic is an argument of Subscribe":               options(kgo.ConsumeTopics("t")),
 		"Options = kgo.ConsumeRegex: a subscription is to one topic":                       options(kgo.ConsumeRegex()),
 		"Options = kgo.WithContext: its end would cut off the last commit":                 options(kgo.WithContext(nowhere)),
-		"Options = kgo.KeepControlRecords: control records are no messages":                options(kgo.KeepControlRecords()),
+		"Options = kgo.KeepControlRecords: control records are not messages":               options(kgo.KeepControlRecords()),
 		"Options = kgo.InstanceID: every subscription is a member of its own":              options(kgo.InstanceID("i")),
 		"Options = kgo.ServerSideBalancer: the member must know its session timeout":       options(kgo.ServerSideBalancer()),
 		"Options = 1: invalid autocommit options specified when a group was not specified": options(kgo.AutoCommitMarks()),
@@ -73,7 +73,7 @@ func TestSubscriber_ClosedOrWithoutTopic(t *testing.T) {
 	require.ErrorIs(t, s.RunBatches(t.Context(), "t", none), outbox.ErrClosed)
 }
 
-// A cluster that is away holds up neither Subscribe nor Close.
+// A cluster that is unavailable holds up neither Subscribe nor Close.
 //
 //leat:level 0
 func TestSubscriber_ClusterIsAway(t *testing.T) {

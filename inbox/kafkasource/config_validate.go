@@ -48,6 +48,14 @@ func (c Config) validate() error {
 			return outbox.ConfigError(f.name, f.value, "must be positive")
 		}
 	}
+	switch {
+	case c.Marks != nil && c.NoGroup:
+		return outbox.ConfigError("Marks", "set", "must not be set with NoGroup, which commits no offsets")
+	case c.Marks != nil && c.Seek != nil:
+		return outbox.ConfigError("Marks", "set", "must not be set with Seek, which decides where to begin")
+	case c.MarksReportOnly && c.Marks == nil:
+		return outbox.ConfigError("MarksReportOnly", true, "must not be set without Marks")
+	}
 	if c.BatchSize > c.MaxBuffered {
 		return outbox.ConfigError("BatchSize", c.BatchSize, fmt.Sprintf("must be at most MaxBuffered = %d", c.MaxBuffered))
 	}

@@ -1,6 +1,9 @@
 // Package kafkasource consumes Kafka topics through franz-go, as a member of a
 // consumer group, for Watermill and for handlers of batches.
 //
+//	orders, err := kafkasource.NewSubscriber(brokers, "loyalty", kafkasource.Config{})
+//	router.AddConsumerHandler("points", "orders", orders, handle)
+//
 // A Subscriber is a message.Subscriber without the limit of one message in
 // flight a partition: messages with different keys are handled side by side,
 // messages of one key one after the other, in the partition's order, and so are those

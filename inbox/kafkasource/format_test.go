@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox/kafkasink"
 )
 
-// TestUnmarshal: which header is the id, and what becomes of the key.
+// TestUnmarshal: which header is the id, and what happens to the key.
 //
 //leat:level 0
 func TestUnmarshal(t *testing.T) {

@@ -1,6 +1,7 @@
 package kafkasource
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,14 +40,17 @@ func FuzzUnmarshal(f *testing.F) {
 // FuzzCommitMetadata: a commit of ours tells its topic, and metadata of others is not
 // taken for one.
 func FuzzCommitMetadata(f *testing.F) {
-	f.Add("b7a1a4f8-6d0c-4c6e-9f57-2f7a2a1f3c11", "consumer-1")
-	f.Add("", committedTopic)
-	f.Add("\x00", "leat topic-id")
-	f.Fuzz(func(t *testing.T, source, metadata string) {
-		id, ours := topicOf(signature(source))
-		require.True(t, ours)
-		require.Equal(t, source, id)
-		id, ours = topicOf(metadata)
-		require.Equal(t, ours, metadata == signature(id))
+	f.Add("b7a1a4f8-6d0c-4c6e-9f57-2f7a2a1f3c11", int64(-1), "consumer-1")
+	f.Add("b7a1a4f8-6d0c-4c6e-9f57-2f7a2a1f3c11", int64(17), "leat topic-id=a marks-since=17")
+	f.Add("", int64(0), committedTopic)
+	f.Add("\x00", int64(-9), "leat topic-id")
+	f.Fuzz(func(t *testing.T, source string, since int64, metadata string) {
+		if !strings.Contains(source, " ") { // an id of a topic has none
+			s, ours := signatureOf(signature{source, max(since, -1)}.String())
+			require.True(t, ours)
+			require.Equal(t, signature{source, max(since, -1)}, s)
+		}
+		s, ours := signatureOf(metadata)
+		require.Equal(t, ours, metadata == s.String())
 	})
 }

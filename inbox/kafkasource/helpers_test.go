@@ -116,7 +116,7 @@ func committed(t *testing.T, addrs []string, group, topic string, partition int3
 	return -1
 }
 
-// partitions is a hook that tells what becomes of partitions.
+// partitions is a hook that tells what happens to partitions.
 type partitions struct {
 	mu      sync.Mutex
 	history []driver.SourceEvent

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/jitter"
 )
 
@@ -107,7 +108,9 @@ func (m *member) run(ctx context.Context, stop <-chan struct{}) (err error) {
 	case <-stop:
 	case <-m.closing:
 	case <-m.rereading:
-		m.rewind(ctx)
+		if !errors.Is(m.rereadCause, driver.ErrMarksMoved) { // the marks know better
+			m.rewind(ctx)
+		}
 	case <-m.gaveUp:
 		err = m.because
 		m.loseAll(ctx, err)

@@ -108,16 +108,14 @@ func (m *member) forget(ctx context.Context, parts []*assignment, change string)
 			delete(m.assignments, a.begin.Partition)
 		}
 		m.mu.Unlock()
-		m.partitionChanged(ctx, a, change, a.watermark(), 0)
+		m.partitionChanged(ctx, driver.SourceEvent{Partition: a.begin.Partition, Kind: change, Offset: a.watermark()})
 	}
 }
 
-func (m *member) partitionChanged(ctx context.Context, a *assignment, change string, next, deleted int64) {
+func (m *member) partitionChanged(ctx context.Context, e driver.SourceEvent) {
+	e.Group, e.Topic = m.group, m.topic
 	m.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "partition changed hands",
-		slog.String("consumer_group", m.group), slog.String("topic", m.topic), slog.Int("partition", int(a.begin.Partition)),
-		slog.String("change", change), slog.Int64("next", next))
-	e := driver.SourceEvent{
-		Group: m.group, Topic: m.topic, Partition: a.begin.Partition, Kind: change, Offset: next, Deleted: deleted,
-	}
+		slog.String("consumer_group", m.group), slog.String("topic", m.topic), slog.Int("partition", int(e.Partition)),
+		slog.String("change", e.Kind), slog.Int64("next", e.Offset))
 	observe(ctx, &m.cfg, e)
 }

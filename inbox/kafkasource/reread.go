@@ -38,9 +38,9 @@ func (m *member) rewind(ctx context.Context) {
 	}
 }
 
-// checkLoop asks Config.Check now and then.
+// checkLoop asks Config.Check and looks at the marks now and then.
 func (m *member) checkLoop(ctx context.Context) {
-	if m.cfg.Check == nil {
+	if m.cfg.Check == nil && m.cfg.Marks == nil {
 		return
 	}
 	for {
@@ -48,7 +48,12 @@ func (m *member) checkLoop(ctx context.Context) {
 		if !m.remains(ctx) {
 			return
 		}
-		m.check(ctx)
+		if m.cfg.Check != nil {
+			m.check(ctx)
+		}
+		if m.cfg.Marks != nil {
+			m.checkMarks(ctx)
+		}
 	}
 }
 

@@ -44,6 +44,8 @@ type begin struct {
 	position driver.Position
 	epoch    int32 // of the record before, −1 if it is not known
 	deleted  int64
+	mark     noted
+	wentBack int64
 }
 
 // begins finds where to begin: at the group's offset, else as StartNewest says, or as
@@ -65,7 +67,7 @@ func (m *member) begins(ctx context.Context, committed map[int32]kgo.Offset) (ma
 			return nil, fmt.Errorf("newest offsets: %w", err)
 		}
 	}
-	foreign, err := m.ofAnotherTopic(ctx, admin, source)
+	signed, err := m.signatures(ctx, admin)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +76,9 @@ func (m *member) begins(ctx context.Context, committed map[int32]kgo.Offset) (ma
 	for partition, offset := range committed {
 		at := offset.EpochOffset()
 		b := &begin{epoch: at.Epoch}
-		if at.Offset >= 0 && foreign[partition] {
+		s, ours := signed[partition]
+		if at.Offset >= 0 && ours && m.ofAnotherTopic(ctx, s, source, partition, at.Offset) {
+			delete(signed, partition)
 			start, _ := oldest.Lookup(m.topic, partition)
 			at.Offset, b.epoch = start.Offset, -1
 		} else if at.Offset < 0 {
@@ -95,7 +99,7 @@ func (m *member) begins(ctx context.Context, committed map[int32]kgo.Offset) (ma
 		m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "the group has no offset and begins at the newest message (StartNewest), earlier ones are left out",
 			slog.String("consumer_group", m.group), slog.String("topic", m.topic), slog.Int64("messages", leftOut))
 	}
-	if err := m.seek(ctx, begins, oldest, newest); err != nil {
+	if err := errors.Join(m.seek(ctx, begins, oldest, newest), m.compare(ctx, begins, source, signed)); err != nil {
 		return nil, err
 	}
 	for partition, b := range begins {
@@ -104,6 +108,9 @@ func (m *member) begins(ctx context.Context, committed map[int32]kgo.Offset) (ma
 			b.position.Offset, b.epoch = start.Offset, -1
 		}
 		b.position.Prev = b.position.Offset - 1
+		if b.mark.since < 0 {
+			b.mark.since = b.position.Offset
+		}
 	}
 	return begins, nil
 }
@@ -179,6 +186,7 @@ func (m *member) describe(ctx context.Context) (source string, partitions []int3
 // open begins an assignment, in place of one from which nothing was read yet.
 func (m *member) open(ctx context.Context, b *begin) {
 	a := newAssignment(m.parent, b.position, &m.cfg, m, m.reread) //nolint:contextcheck // ctx ends with the assigning
+	a.mark = b.mark
 	m.mu.Lock()
 	earlier := m.assignments[b.position.Partition]
 	closed := m.closed
@@ -199,7 +207,9 @@ func (m *member) open(ctx context.Context, b *begin) {
 			slog.String("consumer_group", m.group), slog.String("topic", m.topic),
 			slog.Int("partition", int(b.position.Partition)), slog.Int64("deleted_offsets", b.deleted))
 	}
-	m.partitionChanged(ctx, a, Assigned, b.position.Offset, b.deleted)
+	m.partitionChanged(ctx, driver.SourceEvent{
+		Partition: b.position.Partition, Kind: Assigned, Offset: b.position.Offset, Deleted: b.deleted, WentBack: b.wentBack,
+	})
 	go func() {
 		defer close(a.ended)
 		m.serve(a)

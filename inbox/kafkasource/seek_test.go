@@ -35,7 +35,7 @@ func TestI8_SeekDecidesWhereToBegin(t *testing.T) {
 		asked <- assigned
 		switch calls++; calls {
 		case 1:
-			return nil, errors.New("the database is away")
+			return nil, errors.New("the database is unavailable")
 		case 2:
 			return []int64{7}, nil // which of the two is not clear
 		}

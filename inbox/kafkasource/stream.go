@@ -113,7 +113,7 @@ func (f *flow) ended(l deliveryEnd) {
 	}
 }
 
-// deliver hands the message out and waits for what becomes of it.
+// deliver hands the message out and waits for what happens to it.
 func (f *flow) deliver(it *item) deliveryEnd {
 	select {
 	case f.slots <- struct{}{}:

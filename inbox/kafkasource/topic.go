@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -17,8 +18,12 @@ import (
 // new one's first messages would be skipped. So we look at the id, and each commit
 // carries that of its topic.
 
-// committedTopic begins the metadata of our commits.
-const committedTopic = "leat topic-id="
+// The metadata of our commits: the topic's id, and for a group with marks the offset at which
+// its marks of the partition began.
+const (
+	committedTopic = "leat topic-id="
+	committedSince = "marks-since="
+)
 
 // watchTopic gives the session up when the topic was created again. While there is
 // nothing to read it tells why.
@@ -42,51 +47,81 @@ func (m *member) watchTopic(ctx context.Context) {
 	}
 }
 
-// signature is the metadata of a commit for the topic with the id source.
-func signature(source string) string { return committedTopic + source }
-
-// topicOf returns the topic's id in the metadata of a commit, if the commit is ours.
-func topicOf(metadata string) (id string, ours bool) {
-	return strings.CutPrefix(metadata, committedTopic)
+// signature is what the metadata of a commit of ours says.
+type signature struct {
+	topic string // its id, "" if the brokers tell none
+	since int64  // -1 without marks
 }
 
-// signed returns a context for commits that say which topic they are of.
-func (m *member) signed(ctx context.Context, source string) context.Context {
-	if source == "" {
-		return ctx
+func (s signature) String() string {
+	if s.since < 0 {
+		return committedTopic + s.topic
 	}
-	text := signature(source)
+	return committedTopic + s.topic + " " + committedSince + strconv.FormatInt(s.since, 10)
+}
+
+// signatureOf returns what the metadata of a commit says, if the commit is ours.
+func signatureOf(metadata string) (s signature, ours bool) {
+	rest, _ := strings.CutPrefix(metadata, committedTopic)
+	topic, since, marked := strings.Cut(rest, " "+committedSince)
+	s = signature{topic, -1}
+	if at, err := strconv.ParseInt(since, 10, 64); marked && err == nil {
+		s.since = at
+	}
+	return s, s.String() == metadata
+}
+
+// signed returns a context for commits of parts that say which topic they are of.
+func (m *member) signed(ctx context.Context, parts []*assignment) context.Context {
+	texts := make(map[int32]string, len(parts))
+	for _, a := range parts {
+		s := signature{a.begin.Source, -1}
+		if m.cfg.Marks != nil {
+			s.since = a.mark.since
+		}
+		if s.topic != "" || s.since >= 0 {
+			texts[a.begin.Partition] = s.String()
+		}
+	}
 	return kgo.PreCommitFnContext(ctx, func(req *kmsg.OffsetCommitRequest) error {
 		for i := range req.Topics {
 			for j := range req.Topics[i].Partitions {
-				req.Topics[i].Partitions[j].Metadata = &text
+				p := &req.Topics[i].Partitions[j]
+				if text, ok := texts[p.Partition]; ok {
+					p.Metadata = &text
+				}
 			}
 		}
 		return nil
 	})
 }
 
-// ofAnotherTopic returns the partitions whose committed offset is of a topic of the
-// same name that is gone. An offset that others have committed is taken for this
-// topic's.
-func (m *member) ofAnotherTopic(ctx context.Context, admin *kadm.Client, source string) (map[int32]bool, error) {
-	if source == "" || m.cfg.NoGroup {
+// signatures returns what the group's commits say, of the partitions whose commits are ours.
+func (m *member) signatures(ctx context.Context, admin *kadm.Client) (map[int32]signature, error) {
+	if m.cfg.NoGroup {
 		return nil, nil
 	}
 	committed, err := admin.FetchOffsetsForTopics(ctx, m.group, m.topic)
 	if err != nil {
 		return nil, fmt.Errorf("committed offsets: %w", err)
 	}
-	foreign := make(map[int32]bool)
+	signed := make(map[int32]signature)
 	committed.Each(func(o kadm.OffsetResponse) {
-		id, ours := topicOf(o.Metadata)
-		if o.Topic != m.topic || o.At < 0 || !ours || id == source {
-			return
+		if s, ours := signatureOf(o.Metadata); ours && o.Topic == m.topic && o.At >= 0 {
+			signed[o.Partition] = s
 		}
-		foreign[o.Partition] = true
-		m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "the group's offset is of a topic that was deleted, beginning at the start",
-			slog.String("consumer_group", m.group), slog.String("topic", m.topic), slog.Int("partition", int(o.Partition)),
-			slog.Int64("offset", o.At), slog.String("offset_topic_id", id), slog.String("topic_id", source))
 	})
-	return foreign, nil
+	return signed, nil
+}
+
+// ofAnotherTopic reports whether a committed offset is of a topic of the same name that is
+// gone. An offset that others have committed is taken for this topic's.
+func (m *member) ofAnotherTopic(ctx context.Context, s signature, source string, partition int32, offset int64) bool {
+	if source == "" || s.topic == "" || s.topic == source {
+		return false
+	}
+	m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "the group's offset is of a topic that was deleted, beginning at the start",
+		slog.String("consumer_group", m.group), slog.String("topic", m.topic), slog.Int("partition", int(partition)),
+		slog.Int64("offset", offset), slog.String("offset_topic_id", s.topic), slog.String("topic_id", source))
+	return true
 }

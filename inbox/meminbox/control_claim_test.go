@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/inboxtest"
 	"github.com/leat-go/leat/internal/wait"
@@ -173,5 +174,23 @@ func brokenForgetters() []negative {
 				clear(c.locks)
 			}
 		}, map[string]string{"I7_OpenDeliveryIsNotForgotten": "outcome committed, error none; want busy"}},
+		lowering("the floor is lowered without a word about what runs again", func(r *admin.LowerFloorRequest) { r.MayRepeat = true },
+			"although what was forgotten may run again, which nobody has said"),
+		lowering("a dry run lowers the floor", func(r *admin.LowerFloorRequest) { r.DryRun = false }, "outcome committed"),
+		lowering("the floor is lowered to another time", func(r *admin.LowerFloorRequest) {
+			if !r.To.IsZero() {
+				r.To = r.To.Add(time.Minute)
+			}
+		}, "the floor is"),
+		lowering("the audit does not say who has lowered the floor", func(r *admin.LowerFloorRequest) {
+			if r.Actor != "" {
+				r.Actor = "somebody"
+			}
+		}, "the audit has"),
 	}
+}
+
+// lowering is a control of operators that change what they were asked for.
+func lowering(rule string, lower func(r *admin.LowerFloorRequest), complaint string) negative {
+	return negative{rule, func(c *control) { c.lower = lower }, map[string]string{"I7_LoweredFloor": complaint}}
 }

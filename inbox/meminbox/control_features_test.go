@@ -18,7 +18,7 @@ import (
 func least() inboxtest.Features {
 	return inboxtest.Features{
 		NoOutbox: true, NoBreakCommit: true, OneWriter: true, Optimistic: true, NoForget: true, NoSharedLocks: true, NoFailures: true,
-		NoBatches: true, NoAudit: true,
+		NoBatches: true, NoAudit: true, NoMarks: true,
 	}
 }
 
@@ -101,7 +101,7 @@ func TestNegativeControls_Claims(t *testing.T) {
 	for feature, f := range map[string]inboxtest.Features{
 		"several writers": {OneWriter: true}, "copies that are told at once": {Optimistic: true}, "outgoing messages": {NoOutbox: true}, "commits that break": {NoBreakCommit: true},
 		"forgetting": {NoForget: true}, "locks that messages share": {NoSharedLocks: true}, "failures": {NoFailures: true},
-		"audit": {NoAudit: true}, "batches": {NoBatches: true},
+		"audit": {NoAudit: true}, "marks": {NoMarks: true}, "batches": {NoBatches: true},
 	} {
 		t.Run(feature, func(t *testing.T) {
 			t.Parallel()
@@ -140,17 +140,21 @@ func (retainer) Retention(context.Context) (admin.Retention, error) {
 	return admin.Retention{Mode: admin.RetainDelete}, nil
 }
 
+func (retainer) LowerFloor(context.Context, admin.LowerFloorRequest) (previous time.Time, err error) {
+	return previous, admin.ErrInvalidRequest
+}
+
 // TestFeaturesMustBeThere: a subject that lacks what its features do not rule out fails.
 func TestFeaturesMustBeThere(t *testing.T) {
 	t.Parallel()
 	s := struct{ inboxtest.Subject }{&subject{}}
 	table, err := inboxtest.Claims(t.Context(), inboxtest.Features{}, s)
 	require.ErrorIs(t, err, inboxtest.ErrLacks)
-	for _, feature := range []string{"forgetting", "locks that messages share", "failures", "batches"} {
+	for _, feature := range []string{"forgetting", "locks that messages share", "failures", "marks", "batches"} {
 		require.ErrorContains(t, err, feature)
 	}
 	require.Contains(t, table, "LACKING")
-	for _, name := range []string{"I7_ForgottenNeverRuns", "I1_IDsThatShareALockAreKeptApart"} {
+	for _, name := range []string{"I7_ForgottenNeverRuns", "I1_IDsThatShareALockAreKeptApart", "I14_MarksAreKept"} {
 		check, ok := inboxtest.Find(name)
 		require.True(t, ok)
 		require.ErrorIs(t, check.Run(t.Context(), s), inboxtest.ErrLacks)

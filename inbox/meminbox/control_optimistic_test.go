@@ -68,7 +68,7 @@ func newOptimistic(lost func(commit func()) error) *control {
 // optimisticChecks are those of Run, without what the twin lacks.
 func optimisticChecks() []inboxtest.Check {
 	return inboxtest.Checks(inboxtest.Features{
-		Optimistic: true, NoBreakCommit: true, NoForget: true, NoSharedLocks: true, NoFailures: true, NoBatches: true, NoAudit: true,
+		Optimistic: true, NoBreakCommit: true, NoForget: true, NoSharedLocks: true, NoFailures: true, NoBatches: true, NoAudit: true, NoMarks: true,
 	})
 }
 

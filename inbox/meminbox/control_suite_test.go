@@ -27,7 +27,7 @@ const patience = 30 * time.Second
 func negatives() []negative {
 	return slices.Concat(
 		brokenEnds(), brokenTransactions(), brokenProcessors(), brokenClaims(), brokenForgetters(), brokenAttempts(),
-		brokenParkers(), brokenRedrives(), brokenKeepers(), brokenBatches(), brokenAdmins(), brokenGround(),
+		brokenParkers(), brokenRedrives(), brokenKeepers(), brokenBatches(), brokenAdmins(), brokenGround(), brokenMarks(),
 	)
 }
 

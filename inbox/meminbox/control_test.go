@@ -25,9 +25,11 @@ type control struct {
 	processor func(p *inbox.Processor) inbox.Runner
 	batches   func(b *inbox.Batch) inboxtest.BatchProcessor
 	admin     func(a *operators) admin.Inbox
+	marker    func(m driver.Marker) driver.Marker
 	write     func(effect string)
 	enqueue   func(msgs []outbox.Message)
 	forget    func(age time.Duration)
+	lower     func(r *admin.LowerFloorRequest)
 	moves     map[string]func(ctx context.Context) error
 
 	mu    sync.Mutex
@@ -41,6 +43,7 @@ var (
 	_ inboxtest.Forgetter      = (*control)(nil)
 	_ inboxtest.Collider       = (*control)(nil)
 	_ inboxtest.Mover          = (*control)(nil)
+	_ inboxtest.MarkSubject    = (*control)(nil)
 )
 
 func newControl() *control {
@@ -81,7 +84,48 @@ func (c *control) Admin() (admin.Inbox, error) {
 	if c.admin != nil {
 		return c.admin(&operators{store: &c.subject.store}), nil
 	}
-	return &operators{store: &c.subject.store}, nil
+	return lowerable{&operators{store: &c.subject.store}, c}, nil
+}
+
+// lowerable are operators of an inbox that forgets.
+type lowerable struct {
+	*operators
+
+	c *control
+}
+
+func (f lowerable) Retention(context.Context) (admin.Retention, error) {
+	f.c.mu.Lock()
+	defer f.c.mu.Unlock()
+	return admin.Retention{Mode: admin.RetainDelete, At: time.Now(), Floor: f.c.floor}, nil
+}
+
+func (f lowerable) LowerFloor(_ context.Context, r admin.LowerFloorRequest) (previous time.Time, err error) {
+	if f.c.lower != nil {
+		f.c.lower(&r)
+	}
+	if err := admin.Complete(&r); err != nil {
+		return previous, err
+	}
+	f.c.mu.Lock()
+	defer f.c.mu.Unlock()
+	previous = f.c.floor
+	to, err := r.Check(time.Now(), previous)
+	if err != nil || r.DryRun {
+		return previous, err
+	}
+	f.c.floor = to
+	f.store.mu.Lock()
+	defer f.store.mu.Unlock()
+	f.store.note(&parked{}, "lower_floor", r.By, nil)
+	return previous, nil
+}
+
+func (c *control) Marker() (driver.Marker, error) {
+	if c.marker != nil {
+		return c.marker(&c.subject.store), nil
+	}
+	return &c.subject.store, nil
 }
 
 func (c *control) Write(ctx context.Context, effect string) error {

@@ -52,7 +52,7 @@ func TestDeliveryEvent_Attempt(t *testing.T) {
 	deliver("a", "2026-01-05T10:00:00Z", broken)
 	deliver("b", "about ten", nil)
 	_, err = meminbox.NewAdmin(&store).Redrive(ctx, admin.ChangeRequest{
-		By: admin.By{Actor: "ann", Reason: "it is mended"}, Consumer: "loyalty", Selection: admin.Selection{ID: "a"},
+		By: admin.By{Actor: "ann", Reason: "it is fixed"}, Consumer: "loyalty", Selection: admin.Selection{ID: "a"},
 	})
 	require.NoError(t, err)
 	require.NoError(t, in.RunRedrive(ctx, func(context.Context, *message.Message) error { return nil }))

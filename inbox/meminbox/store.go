@@ -25,9 +25,10 @@ type Store struct {
 	parked    []*parked // in the order in which they were parked
 	lastNo    int64
 	audit     []admin.AuditEntry // the oldest first
+	marks     map[driver.GroupTopic]map[int32]driver.Mark
 }
 
-// claimed is what became of a message that was claimed.
+// claimed is what happened to a message that was claimed.
 type claimed struct {
 	committed bool
 	at        time.Time // when it was committed

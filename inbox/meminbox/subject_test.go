@@ -47,6 +47,8 @@ func (s *subject) Open(consumer string, cfg inbox.Config) (inbox.Runner, error) 
 	return inbox.New(&breakingStore{claims: claims{store: &s.store, consumer: consumer}, subject: s}, consumer, cfg)
 }
 
+func (s *subject) Marker() (driver.Marker, error) { return &s.store, nil }
+
 func (s *subject) Write(ctx context.Context, effect string) error {
 	return s.onCommit(ctx, func() { s.effects = append(s.effects, effect) })
 }

@@ -3,6 +3,7 @@ package pginbox
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -68,4 +69,9 @@ func NewAdmin(pool *pgxpool.Pool, cfg Config) (admin.Inbox, error) {
 // Retention implements admin.Retainer.
 func (o *operators) Retention(ctx context.Context) (admin.Retention, error) {
 	return o.kept.look(ctx)
+}
+
+// LowerFloor implements admin.Retainer.
+func (o *operators) LowerFloor(ctx context.Context, r admin.LowerFloorRequest) (previous time.Time, err error) {
+	return o.kept.lowerFloor(ctx, r)
 }

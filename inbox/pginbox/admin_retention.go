@@ -2,6 +2,9 @@ package pginbox
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,8 +20,8 @@ import (
 type retention struct {
 	*ranges
 
-	base  pgclaim.Admin
-	sizes string // a statement
+	base         pgclaim.Admin
+	sizes, lower string // statements
 }
 
 func newRetention(base pgclaim.Admin, cfg Config) (*retention, error) {
@@ -27,7 +30,7 @@ func newRetention(base pgclaim.Admin, cfg Config) (*retention, error) {
 		return nil, err
 	}
 	r := &retention{ranges: where, base: base}
-	return r, sqlfile.Load(statementFiles, where.names.Render, map[string]*string{"range_sizes": &r.sizes})
+	return r, sqlfile.Load(statementFiles, where.names.Render, map[string]*string{"range_sizes": &r.sizes, "range_lower": &r.lower})
 }
 
 // rangeSize is the size of a range.
@@ -96,4 +99,83 @@ func madeFrom(id pgtype.UUID) time.Time {
 		return time.Time{}
 	}
 	return madeAt(id)
+}
+
+// lowerFloor implements admin.Retainer.
+func (r *retention) lowerFloor(ctx context.Context, req admin.LowerFloorRequest) (previous time.Time, err error) {
+	if err = admin.Complete(&req); err != nil {
+		return previous, err
+	}
+	err = r.base.Use(ctx, "", func(conn *pgx.Conn, _ pgclaim.Asked) error {
+		if req.DryRun {
+			state, err := r.load(ctx, conn)
+			if err != nil {
+				return err
+			}
+			previous = madeFrom(state.floor)
+			_, err = req.Check(time.UnixMilli(state.now), previous)
+			return err
+		}
+		opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
+		return pgx.BeginTxFunc(ctx, conn, pgpin.TxOptions(opts), func(tx pgx.Tx) error {
+			previous, err = r.lowerIn(ctx, tx, req)
+			return err
+		})
+	})
+	return previous, err
+}
+
+// lowerIn lowers the floor under the lock of its row. Maintenance may be at work, or asleep since yesterday. What it has
+// looked up before it does no harm with: it raises a floor, contracts, and deletes rows only if the floor was not lowered meanwhile,
+// and drops ranges by names, which those that go on have no longer.
+func (r *retention) lowerIn(ctx context.Context, tx pgx.Tx, req admin.LowerFloorRequest) (previous time.Time, err error) {
+	batch := &pgx.Batch{}
+	batch.Queue("SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'")
+	batch.Queue("SET LOCAL lock_timeout = '" + makeLockTimeout + "'")
+	batch.Queue(r.lock)
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		return previous, err
+	}
+	state, err := r.load(ctx, tx)
+	if err != nil {
+		return previous, err
+	}
+	previous = madeFrom(state.floor)
+	to, err := req.Check(time.UnixMilli(state.now), previous)
+	if err != nil {
+		return previous, err
+	}
+	floor := uuidAt(to.UnixMilli())
+	if err := r.rename(ctx, tx, floor, state); err != nil {
+		return previous, err
+	}
+	details, _ := json.Marshal(map[string]time.Time{"previous": previous, "to": to}) // times
+	_, err = tx.Exec(ctx, r.lower, floor, req.Actor, req.Reason, string(req.Annotate(details)))
+	return previous, err
+}
+
+// rename gives the ranges that are above floor again other names. It waits for whoever detaches one, and for its handlers.
+func (r *retention) rename(ctx context.Context, tx pgx.Tx, floor pgtype.UUID, was rangeState) error {
+	again := func() (again []rangePart, err error) {
+		all, err := r.parts(ctx, tx)
+		return slices.DeleteFunc(all, func(p rangePart) bool {
+			return !p.to.Valid || below(was.floor, p.to) || !below(floor, p.to)
+		}), err
+	}
+	parts, err := again()
+	for _, p := range parts {
+		if err == nil && !p.pending {
+			name := pgx.Identifier{r.tableAt(p.from, was.lowered+1)}.Sanitize()
+			_, err = tx.Exec(ctx, "ALTER TABLE "+r.qualified(p.table)+" RENAME TO "+name)
+		}
+	}
+	if err == nil {
+		parts, err = again() // with the locks of all, so that none is detached from now on
+	}
+	for _, p := range parts {
+		if err == nil && p.pending {
+			err = fmt.Errorf("leat: the floor is not lowered: range %s is about to be dropped: have maintenance do a round, and try again", p.table)
+		}
+	}
+	return err
 }

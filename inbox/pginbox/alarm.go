@@ -12,7 +12,7 @@ import (
 // configuration.
 const (
 	// AlarmTooOld is about a message that is older than what the inbox remembers;
-	// the attribute policy is what became of it.
+	// the attribute policy is what happened to it.
 	AlarmTooOld outbox.AlarmKind = "too_old"
 	// AlarmTooNew is about a message that was refused, since its id is from the future.
 	AlarmTooNew outbox.AlarmKind = "too_new"
@@ -22,7 +22,8 @@ const (
 	// the inbox stay open; it tries again in the next round.
 	AlarmBusy outbox.AlarmKind = "busy"
 	// AlarmClock is raised if the clocks of the database and of this process differ by more
-	// than an hour, or if the database's has jumped. Nothing is forgotten until it is trusted again.
+	// than an hour, or if the database's has jumped. Nothing is forgotten until it is trusted again. It is
+	// also raised if clocks that were wrong together have put the floor ahead of the database's.
 	AlarmClock outbox.AlarmKind = "clock"
 	// AlarmRetention is raised if the inbox remembers less than what can be redelivered.
 	AlarmRetention outbox.AlarmKind = "retention"

@@ -39,7 +39,7 @@ func (s *store) claimBatchOn(
 		ids[i] = pgclaim.StoredID(item.ID)
 		locks[i] = s.Lock(ids[i])
 	}
-	args := []any{number, ids, locks}
+	args := part.at.args(number, ids, locks)
 	unit, statuses, err := s.claimFresh(ctx, conn, s.statements.claimFresh[part.at], args, len(ids))
 	if statuses == nil && err == nil {
 		unit, statuses, err = s.claimEach(ctx, conn, s.statements.claimBatch[part.at], args, len(ids))

@@ -88,7 +88,7 @@ func TestI13_ClaimCallsCopiesFresh(t *testing.T) {
 	var setting string
 	var refused, seen []int64
 	err = env.Pool.QueryRow(t.Context(), strings.ReplaceAll(string(text), "@{}", "leat.inbox"),
-		1, []uuid.UUID{id, id}, []int64{1, 1}).Scan(&setting, &refused, &seen)
+		1, []uuid.UUID{id, id}, []int64{1, 1}, 0).Scan(&setting, &refused, &seen)
 	require.NoError(t, err)
 	require.Empty(t, refused)
 	require.Empty(t, seen, "if this is seen now, the removal of copies is no longer needed")

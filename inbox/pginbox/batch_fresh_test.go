@@ -14,7 +14,7 @@ import (
 )
 
 // TestBatchRoundTrips counts writes: a batch is claimed by one, whether its messages are
-// taken for new or looked for first, but for the one that turned out to hold a duplicate.
+// taken for new or looked for first, except the one that turned out to hold a duplicate.
 func TestBatchRoundTrips(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, testenv.Postgres(t), pginbox.Config{})

@@ -49,7 +49,7 @@ func (c *claims) claimAt(ctx context.Context, conn pgclaim.Conn, id pgtype.UUID)
 	if err != nil {
 		return nil, 0, err
 	}
-	unit, err := conn.Insert(ctx, c.statements.claim[at], []any{number, id, c.Lock(id)}, 1)
+	unit, err := conn.Insert(ctx, c.statements.claim[at], at.args(number, id, c.Lock(id)), 1)
 	switch {
 	case err == nil:
 		return unit, driver.Claimed, nil
@@ -65,12 +65,24 @@ func (c *claims) claimAt(ctx context.Context, conn pgclaim.Conn, id pgtype.UUID)
 
 // find returns the consumer's number, and where id is remembered.
 func (c *claims) find(ctx context.Context, conn pgclaim.Conn, id pgtype.UUID) (number int16, at place, err error) {
+	if conn, ok := conn.(*pgclaim.PgxConn); ok { // what follows allocates
+		return c.findOn(ctx, conn.Conn, id)
+	}
+	return c.findUsing(ctx, conn, id)
+}
+
+func (c *claims) findUsing(ctx context.Context, conn pgclaim.Conn, id pgtype.UUID) (number int16, at place, err error) {
 	err = conn.Use(func(conn *pgx.Conn) (err error) {
-		if number, err = c.number(ctx, conn); err == nil {
-			at, err = c.place(ctx, conn, id)
-		}
+		number, at, err = c.findOn(ctx, conn, id)
 		return err
 	})
+	return number, at, err
+}
+
+func (c *claims) findOn(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (number int16, at place, err error) {
+	if number, err = c.number(ctx, conn); err == nil {
+		at, err = c.place(ctx, conn, id)
+	}
 	return number, at, err
 }
 

@@ -57,15 +57,15 @@ func (s functionStore) Claim(ctx context.Context, id string) (driver.Unit, drive
 	return nil, map[string]driver.Status{"duplicate": driver.Duplicate, "busy": driver.Busy}[word], err
 }
 
-// TestFunction runs the suite of all inboxes with the claim in SQL, but for the ids that
-// no text of PostgreSQL can be.
+// TestFunction runs the suite of all inboxes with the claim in SQL, except for the ids that
+// no text of PostgreSQL can be, and for where ids come from, which a function is not told.
 //
 //leat:level 2
 func TestFunction(t *testing.T) {
 	t.Parallel()
 	env := testenv.Postgres(t)
 	for _, check := range inboxtest.Checks(remembering()) {
-		if check.Name == "I1_IDsAreKeptApart" {
+		if check.Name == "I1_IDsAreKeptApart" || check.Name == "I1_MovedIDsBetweenSessions" {
 			continue
 		}
 		t.Run(check.Name, func(t *testing.T) {
@@ -305,7 +305,7 @@ func TestS13_NumbersOfConsumersComeBack(t *testing.T) {
 }
 
 // TestRegister_AfterAnOlderRelease: numbers that releases before have drawn from the sequence,
-// and lost, are no matter.
+// and lost, do not matter.
 func TestRegister_AfterAnOlderRelease(t *testing.T) {
 	t.Parallel()
 	env := testenv.Postgres(t, template)

@@ -43,7 +43,7 @@ type Config struct {
 	// Defaults to 5 s.
 	MigrateLockTimeout time.Duration
 
-	// TooOld is what becomes of a message whose id is older than what the inbox
+	// TooOld is what happens to a message whose id is older than what the inbox
 	// remembers, which is only known once Maintenance forgets.
 	// Defaults to TooOldPark.
 	TooOld TooOldPolicy

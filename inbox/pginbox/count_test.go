@@ -3,15 +3,18 @@ package pginbox_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/race"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/pgoutbox"
@@ -101,4 +104,61 @@ func TestCount_RoundTripsAndWAL(t *testing.T) {
 		require.LessOrEqual(t, waits, c.trips, c.name)
 		require.LessOrEqual(t, bytes, c.mostBytes, c.name)
 	}
+}
+
+// TestCount_Allocations: how often a delivery allocates whose handler runs two statements: behind the
+// inbox, and behind a table of ids as people write it. What the second one allocates is pgx's. A context, a timer
+// or a closure more in the claim or the commit raises the first.
+//
+//leat:level 4
+func TestCount_Allocations(t *testing.T) { //nolint:paralleltest // others would count, too
+	if race.Enabled {
+		t.Skip("the race detector allocates: make counts")
+	}
+	db := testenv.Postgres(t, template)
+	_, err := db.Pool.Exec(t.Context(), `CREATE TABLE processed_events (event_id uuid PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())`)
+	require.NoError(t, err)
+	in, err := pginbox.New(db.Pool, "counted", pginbox.Config{})
+	require.NoError(t, err)
+	effect := func(ctx context.Context, tx pgx.Tx) error {
+		for range 2 {
+			if _, err := tx.Exec(ctx, "INSERT INTO effects VALUES ($1)", "x"); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	behind := in.Handle(func(ctx context.Context, _ *message.Message) error { return effect(ctx, pginbox.Tx(ctx)) })
+	byHand := func(msg *message.Message) error {
+		ctx := msg.Context()
+		return pgx.BeginFunc(ctx, db.Pool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, "INSERT INTO processed_events (event_id) VALUES ($1) ON CONFLICT DO NOTHING", msg.UUID); err != nil {
+				return err
+			}
+			return effect(ctx, tx)
+		})
+	}
+	const messages = 300
+	allocations := func(handle func(*message.Message) error) float64 {
+		msgs := make([]*message.Message, messages)
+		for i := range msgs {
+			msgs[i] = message.NewMessage(uuid.Must(uuid.NewV7()).String(), nil)
+		}
+		for _, msg := range msgs[:messages/3] { // connections and statements
+			require.NoError(t, handle(msg))
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for _, msg := range msgs[messages/3:] {
+			if err := handle(msg); err != nil {
+				t.Fatal(err)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		return float64(after.Mallocs-before.Mallocs) / (messages - messages/3)
+	}
+	hand := allocations(byHand)
+	leat := allocations(behind)
+	t.Logf("%.1f allocations a delivery, %.1f by hand", leat, hand)
+	require.LessOrEqual(t, leat, hand+54) // 51, and a look for parked keys once a second
 }

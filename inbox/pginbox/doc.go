@@ -19,7 +19,7 @@
 //
 // Package pgwatermark is an inbox that remembers positions in a log instead of ids.
 //
-// What becomes of messages whose handler fails is Config.OnFailure. Parked messages
+// What happens to messages whose handler fails is Config.OnFailure. Parked messages
 // are for operators: NewAdmin lists, redrives and drops them; RunRedrive runs what was
 // redriven.
 //

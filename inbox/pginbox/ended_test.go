@@ -56,7 +56,7 @@ func TestI3_SQLTransactionEndedByAStatement(t *testing.T) {
 	require.ErrorIs(t, err, driver.ErrEnded)
 }
 
-// TestI1_OutageIsNotPoison: the message is not at fault when the database is away.
+// TestI1_OutageIsNotPoison: the message is not at fault when the database is unavailable.
 func TestI1_OutageIsNotPoison(t *testing.T) {
 	t.Parallel()
 	pool, err := pgxpool.New(t.Context(), "postgres://nobody@127.0.0.1:1/none?sslmode=disable&connect_timeout=1")

@@ -30,7 +30,7 @@ func (s stopAfter) OnInboxDelivery(_ context.Context, d inbox.DeliveryEvent) {
 }
 
 // The handler cannot deal with a message, so the message is parked, and the next
-// one of its key waits behind it. When the handler is mended both are redriven.
+// one of its key waits behind it. When the handler is fixed both are redriven.
 func ExampleNewAdmin() {
 	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
 		redriving, stop := context.WithCancel(ctx)
@@ -41,9 +41,9 @@ func ExampleNewAdmin() {
 		if err != nil {
 			return err
 		}
-		mended := false
+		fixed := false
 		handle := func(ctx context.Context, msg *message.Message) error {
-			if !mended {
+			if !fixed {
 				return errors.New("customer is unknown")
 			}
 			_, err := pginbox.Tx(ctx).Exec(ctx, `INSERT INTO points VALUES ($1, 10)`, string(msg.Payload))
@@ -66,7 +66,7 @@ func ExampleNewAdmin() {
 			fmt.Printf("%s: %s %q\n", p.ID, p.State, p.Reason)
 		}
 
-		mended = true
+		fixed = true
 		changed, err := operator.Redrive(ctx, admin.ChangeRequest{
 			By:        admin.By{Actor: "alice", Reason: "customers are imported"},
 			Consumer:  "loyalty",

@@ -17,7 +17,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// consumerPoints are the points of a consumer, but for that of a rebalance.
+// consumerPoints are the points of a consumer, except that of a rebalance.
 var consumerPoints = []failpoint.Name{
 	failpoint.ConsumerAfterReceive, failpoint.ConsumerAttemptWrite, failpoint.ConsumerAfterTrylock,
 	failpoint.ConsumerAfterClaim, failpoint.ConsumerPanic, failpoint.ConsumerMidHandler, failpoint.ConsumerBeforeCommit,
@@ -176,7 +176,7 @@ func TestI3_FailurePointsOfParking(t *testing.T) {
 	}
 }
 
-// parkAlways has a handler that no attempt will mend.
+// parkAlways has a handler that no attempt will fix.
 type parkAlways struct{ inbox.Runner }
 
 func (p parkAlways) Process(

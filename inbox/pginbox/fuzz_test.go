@@ -65,7 +65,7 @@ func FuzzGap(f *testing.F) {
 			require.True(t, !below(p.from, to) || !below(from, p.to), "%s … %s meets %s … %s",
 				uuid.UUID(from.Bytes), uuid.UUID(to.Bytes), uuid.UUID(p.from.Bytes), uuid.UUID(p.to.Bytes))
 		}
-		name := (&ranges{}).tableAt(from)
+		name := (&ranges{}).tableAt(from, 0)
 		require.Regexp(t, "^_r[0-9a-f]{12}$", name)
 		require.WithinDuration(t, time.UnixMilli(ids.Millis(from.Bytes)), madeAt(from), 0)
 	})

@@ -130,7 +130,7 @@ func TestLookingNeedsSelect(t *testing.T) {
 	}
 }
 
-// TestLookingRefusesHiddenRows: what an operator cannot see is no answer.
+// TestLookingRefusesHiddenRows: what an operator cannot see is not an answer.
 func TestLookingRefusesHiddenRows(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{"_parked", "_audit"} {

@@ -34,7 +34,7 @@ var (
 )
 
 // Maintenance makes an inbox forget: it makes ranges ahead, and lets go of those that
-// are older than Retention such that no message in them can run again unnoticed. Run
+// are older than Retention, in a way that no message in them can run again unnoticed. Run
 // it in any number of processes; of all that run, one works at a time.
 //
 // It needs SELECT, INSERT, UPDATE and DELETE on the tables of the inbox; without
@@ -88,7 +88,7 @@ func newMaintenance(sessions pgpin.Sessions, cfg Config, m MaintenanceConfig) (*
 
 // Run keeps the inbox in shape until ctx ends, and returns nil then. Of any number of
 // processes, one works at a time; another takes over within the lease. Only what
-// waiting does not mend ends Run before: a schema without ranges
+// waiting does not fix ends Run before: a schema without ranges
 // (outbox.ErrNotMigrated), and ErrNotEnabled. All other errors are logged, and tried
 // again in the next round.
 func (m *Maintenance) Run(ctx context.Context) error {

@@ -27,8 +27,9 @@ const (
 // raised is a floor below which nothing may be deleted before the transactions have
 // ended that were open when it was raised.
 type raised struct {
-	floor pgtype.UUID
-	open  []string // virtual transactions
+	floor   pgtype.UUID
+	lowered int32
+	open    []string // virtual transactions
 }
 
 // deleteBelow deletes ids below the floor, for an inbox that does not drop ranges. There
@@ -40,19 +41,19 @@ func (r *maintenanceRound) deleteBelow(ctx context.Context) error {
 	if r.state.mode != modeDelete {
 		return nil
 	}
-	if r.waiting == nil {
+	if r.waiting == nil || r.waiting.lowered != r.state.lowered {
 		var open []string
 		if err := r.pool.QueryRow(ctx, r.statements.open).Scan(&open); err != nil {
 			return err
 		}
-		r.waiting = &raised{floor: r.state.floor, open: open}
+		r.waiting = &raised{floor: r.state.floor, lowered: r.state.lowered, open: open}
 	}
 	drained, err := r.drained(ctx)
 	if err != nil || !drained {
 		r.report.Busy = r.report.Busy || err == nil
 		return err
 	}
-	floor := r.waiting.floor
+	below := *r.waiting
 	r.waiting = nil
 	rows, err := r.pool.Query(ctx, "SELECT id FROM "+r.names.Qualified("_consumers")+" WHERE "+pgerr.Primary)
 	if err != nil {
@@ -63,7 +64,7 @@ func (r *maintenanceRound) deleteBelow(ctx context.Context) error {
 		return err
 	}
 	for _, consumer := range consumers {
-		if err := r.deleteOf(ctx, consumer, floor); err != nil {
+		if err := r.deleteOf(ctx, consumer, below); err != nil {
 			return err
 		}
 	}
@@ -87,8 +88,8 @@ func (r *maintenanceRound) drained(ctx context.Context) (bool, error) {
 }
 
 // deleteOf deletes one consumer's ids.
-func (r *maintenanceRound) deleteOf(ctx context.Context, consumer int16, floor pgtype.UUID) error {
-	return r.inChunks(ctx, &r.report.Deleted, r.statements.deleteBelow, consumer, floor)
+func (r *maintenanceRound) deleteOf(ctx context.Context, consumer int16, below raised) error {
+	return r.inChunks(ctx, &r.report.Deleted, r.statements.deleteBelow, consumer, below.floor, below.lowered)
 }
 
 // inChunks repeats a statement whose last parameter is the number of rows it deletes

@@ -16,13 +16,15 @@ func (r *maintenanceRound) forget(ctx context.Context) error {
 	if r.state.mode != modeRanges {
 		return nil
 	}
-	all, err := r.parts(ctx, r.pool)
-	if err != nil {
+	// First the ranges, then the floor: if it was lowered since, it keeps them, and if it is lowered later, they have other names.
+	all, err1 := r.parts(ctx, r.pool)
+	now, err2 := r.load(ctx, r.pool)
+	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
 	var errs []error
 	for _, p := range all {
-		if !p.to.Valid || below(r.state.floor, p.to) {
+		if !p.to.Valid || below(now.floor, p.to) {
 			continue
 		}
 		if err := r.keep(ctx); err != nil {
@@ -71,7 +73,7 @@ func (r *maintenanceRound) dropOrphans(ctx context.Context) error {
 		return err
 	}
 	for _, table := range tables {
-		if strings.Compare(table, r.tableAt(r.state.floor)) >= 0 {
+		if strings.Compare(table, r.tableAt(r.state.floor, 0)) >= 0 {
 			continue // not one that was forgotten
 		}
 		if err := r.dropTable(ctx, table); err != nil {

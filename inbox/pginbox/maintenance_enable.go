@@ -159,5 +159,5 @@ func (m *Maintenance) makeWhole(ctx context.Context, tx pgx.Tx) error {
 	if !m.cfg.NoDDL {
 		return nil
 	}
-	return m.attach(ctx, tx, rangePart{table: m.tableAt(uuidAt(0)), from: uuidAt(0)})
+	return m.attach(ctx, tx, rangePart{table: m.tableAt(uuidAt(0), 0), from: uuidAt(0)})
 }

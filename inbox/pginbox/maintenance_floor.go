@@ -54,9 +54,10 @@ func (r *maintenanceRound) raise(ctx context.Context) error {
 	}
 	floor := uuidAt(at)
 	err := r.change(ctx, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, r.statements.raise, floor).Scan(&floor)
-		if errors.Is(err, pgx.ErrNoRows) {
-			floor, err = r.state.floor, nil
+		err := tx.QueryRow(ctx, r.statements.raise, floor, r.state.lowered).Scan(&floor)
+		if errors.Is(err, pgx.ErrNoRows) { // it is higher, or was lowered
+			r.state, err = r.load(ctx, tx)
+			floor = r.state.floor
 		}
 		return err
 	})
@@ -98,18 +99,24 @@ func (m *Maintenance) contract(ctx context.Context, state rangeState) (bool, err
 	if state.cutover == uuidAt(0) || below(state.floor, state.cutover) {
 		return false, nil
 	}
+	done := false
 	err := m.change(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, m.lock); err != nil {
 			return err
 		}
+		now, err := m.load(ctx, tx)
+		if err != nil || now.cutover != state.cutover || below(now.floor, now.cutover) { // the floor was lowered
+			return err
+		}
+		done = true
 		if _, err := tx.Exec(ctx, m.statements.guardDrop); err != nil {
 			return err
 		}
 		if err := m.addGuard(ctx, tx, uuidAt(0)); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, m.statements.switchTo, state.mode, uuidAt(0), true, m.cfg.Width.Milliseconds())
+		_, err = tx.Exec(ctx, m.statements.switchTo, state.mode, uuidAt(0), true, m.cfg.Width.Milliseconds())
 		return err
 	})
-	return err == nil, err
+	return done && err == nil, err
 }

@@ -28,7 +28,7 @@ type seenState struct {
 	state outboxadmin.MaintenanceState
 }
 
-// round notes how a round has ended. That ctx ends is no failure.
+// round notes how a round has ended. That ctx ends is not a failure.
 func (s *seenState) round(ctx context.Context, report outboxadmin.MaintenanceReport, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

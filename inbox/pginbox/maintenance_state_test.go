@@ -55,7 +55,7 @@ func TestMaintenanceState(t *testing.T) {
 	cancel()
 	require.NoError(t, <-ended)
 	require.False(t, m.State().Running)
-	require.NoError(t, m.State().Rounds.LastErr, "to be stopped is no failure")
+	require.NoError(t, m.State().Rounds.LastErr, "to be stopped is not a failure")
 }
 
 // takeOver takes the lease as soon as it is free, for another process.

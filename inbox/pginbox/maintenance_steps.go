@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox"
 	outboxadmin "github.com/leat-go/leat/outbox/admin"
@@ -41,6 +42,9 @@ func (r *maintenanceRound) all(ctx context.Context) error {
 			step{"floor", r.raise}, step{"forget", r.forget}, step{"delete", r.deleteBelow},
 			step{"contract", r.contract}, step{"sweep", r.sweep}, step{"prune", r.prune},
 		)
+	}
+	if err := clocks.Ahead(r.report.Floor, time.UnixMilli(r.state.now)); err != nil && len(steps) > 1 {
+		r.alarm(ctx, outbox.AlarmEvent{Kind: AlarmClock, Detail: err.Error()})
 	}
 	var errs []error
 	for _, step := range steps {

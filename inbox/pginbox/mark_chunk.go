@@ -105,9 +105,9 @@ func (in *Inbox) markMoved(
 func (in *Inbox) markIn(
 	ctx context.Context, conn *pgx.Conn, number int16, ranged bool, ids []pgtype.UUID, report *MarkReport,
 ) (busy []pgtype.UUID, err error) {
-	sql := in.store.statements.mark
+	sql, at := in.store.statements.mark, plain
 	if ranged {
-		sql = in.store.statements.markInRange
+		sql, at = in.store.statements.markInRange, inRange
 	}
 	locks := make([]int64, len(ids))
 	for i, id := range ids {
@@ -119,7 +119,7 @@ func (in *Inbox) markIn(
 		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, sql, number, ids, locks)
+		rows, err := tx.Query(ctx, sql, at.args(number, ids, locks)...)
 		if err != nil {
 			return err
 		}

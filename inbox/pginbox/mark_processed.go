@@ -15,7 +15,7 @@ import (
 // then, in a table that the whole server shares.
 const markChunk = 500
 
-// MarkReport is what became of ids that were marked.
+// MarkReport is what happened to ids that were marked.
 type MarkReport struct {
 	// Marked is the number of ids that are recorded now, Known of those that were before.
 	Marked, Known int64

@@ -45,7 +45,7 @@ func (s *pipeStore) claimQueued(
 		return s.claimFirst(ctx, conn, messageID, q, statements)
 	}
 	unit := &pipeUnit{PgxUnit: pgclaim.PgxUnit{PgxConn: conn}, q: q}
-	switch outcome, err := unit.begin(ctx, s, claim, number, id, statements); outcome {
+	switch outcome, err := unit.begin(ctx, claim, at.args(number, id, s.Lock(id)), statements); outcome {
 	case pipeRan:
 		return unit, driver.Claimed, nil
 	case pipeLost:

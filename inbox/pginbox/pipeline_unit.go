@@ -5,7 +5,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
@@ -36,11 +35,11 @@ var _ driver.Unit = (*pipeUnit)(nil)
 // begin sends BEGIN, the claim, the statements, and COMMIT unless a callback is
 // to be asked before.
 func (u *pipeUnit) begin(
-	ctx context.Context, s *pipeStore, claim string, number int16, id pgtype.UUID, statements *pgx.Batch,
+	ctx context.Context, claim string, args []any, statements *pgx.Batch,
 ) (pipeOutcome, error) {
 	batch := &pgx.Batch{}
 	batch.BeginTx(pgx.TxOptions{IsoLevel: u.Isolation})
-	batch.Queue(claim, number, id, s.Lock(id))
+	batch.Queue(claim, args...)
 	commits := fill(batch, statements)
 
 	results := u.Conn.SendBatch(ctx, batch)

@@ -106,7 +106,7 @@ func (r *ranges) moved(ctx context.Context, conn *pgx.Conn, id pgtype.UUID, refu
 		return nil
 	}
 	if ahead := madeAt(id).Sub(time.UnixMilli(state.now)); ahead > r.maxAhead {
-		return inbox.Permanent(fmt.Errorf("%w: made at %s, ahead of the database's clock by %s, more than MaxAhead = %s",
+		return inbox.Permanent(fmt.Errorf("%w: made at %s, ahead of the database's clock by %s, more than the %s that are allowed",
 			driver.ErrTooNew, madeAt(id).Format(time.RFC3339), ahead.Round(time.Millisecond), r.maxAhead))
 	}
 	made, err := r.makeFor(ctx, conn, id)

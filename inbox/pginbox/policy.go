@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// TooOldPolicy is what becomes of a message whose id is older than what the inbox
+// TooOldPolicy is what happens to a message whose id is older than what the inbox
 // remembers, so that it may have been processed or not.
 type TooOldPolicy string
 
@@ -37,7 +37,7 @@ func (p TooOldPolicy) validate() error {
 	}
 }
 
-// policy is what becomes of messages at the edge of the inbox's memory.
+// policy is what happens to messages at the edge of the inbox's memory.
 type policy struct {
 	alarms
 

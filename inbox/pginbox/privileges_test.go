@@ -49,6 +49,10 @@ func TestPrivileges(t *testing.T) {
 			grants("UPDATE (ids)", "_consumers", "SELECT, INSERT", "_consumers", "", "_ranges", "SELECT", "_retention", "_parked", "SELECT, INSERT, UPDATE", "_notes"),
 			useNotes,
 		},
+		"consumer with marks": {
+			grants("UPDATE (ids)", "_consumers", "SELECT, INSERT", "_consumers", "", "_ranges", "SELECT", "_retention", "_parked", "SELECT, INSERT, UPDATE", "_marks"),
+			useMarks,
+		},
 		"consumer of positions": {
 			grants("SELECT, INSERT", "_consumers", "SELECT", "", "_ranges", "SELECT, INSERT, UPDATE, DELETE", "_sources", "_watermarks", "INSERT", "_audit"),
 			usePositions,
@@ -144,6 +148,20 @@ func useIDs(ctx context.Context, pool *pgxpool.Pool, consumer string) error {
 		err = errors.Join(err, expect(ctx, in, id, false, inbox.OutcomeCommitted), expect(ctx, in, id, false, inbox.OutcomeDuplicate))
 	}
 	return err
+}
+
+// useMarks moves a mark twice.
+func useMarks(ctx context.Context, pool *pgxpool.Pool, consumer string) error {
+	in, err := pginbox.New(pool, consumer, pginbox.Config{})
+	of := driver.GroupTopic{Group: consumer, Topic: "orders"}
+	for next := range int64(2) {
+		marks, readErr := in.Marks(ctx, of)
+		mark := marks.Partitions[0]
+		mark.Next = next
+		_, setErr := in.SetMarks(ctx, of, marks.History, map[int32]driver.Mark{0: mark})
+		err = errors.Join(err, readErr, setErr)
+	}
+	return errors.Join(err, useIDs(ctx, pool, consumer))
 }
 
 // usePolicy uses up attempts.

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -12,9 +13,13 @@ import (
 	"github.com/leat-go/leat/internal/ids"
 )
 
-// tableAt is the name of the table of the range that begins at from.
-func (r *ranges) tableAt(from pgtype.UUID) string {
-	return r.names.Table + "_r" + hex.EncodeToString(from.Bytes[:6])
+// tableAt is the name of the table of the range that begins at from, if the floor was lowered so often before.
+func (r *ranges) tableAt(from pgtype.UUID, lowered int32) string {
+	name := r.names.Table + "_r" + hex.EncodeToString(from.Bytes[:6])
+	if lowered == 0 {
+		return name
+	}
+	return name + strconv.FormatInt(int64(lowered), 36)
 }
 
 // attach makes a table and then a range of it: PARTITION OF would wait for every

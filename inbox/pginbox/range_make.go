@@ -62,7 +62,7 @@ func (r *ranges) parts(ctx context.Context, q interface {
 func parseBounds(bound string) (from, to pgtype.UUID, err error) {
 	found := partBounds.FindStringSubmatch(bound)
 	if found == nil {
-		return from, to, fmt.Errorf("%s is no range of ids; a DEFAULT partition lets old messages run twice", bound)
+		return from, to, fmt.Errorf("%s is not a range of ids; a DEFAULT partition lets old messages run twice", bound)
 	}
 	from = uuidAt(0)
 	if found[1] != "" {
@@ -81,7 +81,8 @@ func parseBounds(bound string) (from, to pgtype.UUID, err error) {
 // is being made: either the range was made before, and maintenance finds it below
 // the floor and drops it, or the floor was raised before, and this finds id below it
 // and makes nothing; the claim is then told that id is too old. A range that was
-// dropped is never made again, since it is below the floor for ever.
+// dropped is made again only after the floor was lowered, and has another name then: a round of
+// maintenance that has slept since drops none that it does not know.
 func (r *ranges) makeFor(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (made admin.RetentionRange, err error) {
 	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
 	err = pgx.BeginTxFunc(ctx, conn, pgpin.TxOptions(opts), func(tx pgx.Tx) error {
@@ -90,7 +91,8 @@ func (r *ranges) makeFor(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (m
 		}
 		var floor pgtype.UUID
 		var width int64
-		if err := tx.QueryRow(ctx, r.lock).Scan(&floor, &width); err != nil {
+		var lowered int32
+		if err := tx.QueryRow(ctx, r.lock).Scan(&floor, &width, &lowered); err != nil {
 			return err
 		}
 		all, err := r.parts(ctx, tx)
@@ -101,7 +103,7 @@ func (r *ranges) makeFor(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (m
 		if there {
 			return nil
 		}
-		p := rangePart{table: r.tableAt(from), from: from, to: to}
+		p := rangePart{table: r.tableAt(from, lowered), from: from, to: to}
 		made = p.rng()
 		return r.attach(ctx, tx, p)
 	})

@@ -24,6 +24,7 @@ type rangeState struct {
 	floor   pgtype.UUID
 	legacy  bool
 	width   int64 // ms
+	lowered int32 // how often the floor was
 	now     int64 // ms, by the database's clock
 }
 

@@ -35,6 +35,6 @@ func (r *ranges) load(ctx context.Context, q interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 },
 ) (s rangeState, err error) {
-	err = q.QueryRow(ctx, r.state).Scan(&s.mode, &s.cutover, &s.floor, &s.legacy, &s.width, &s.now)
+	err = q.QueryRow(ctx, r.state).Scan(&s.mode, &s.cutover, &s.floor, &s.legacy, &s.width, &s.lowered, &s.now)
 	return s, err
 }

@@ -66,6 +66,7 @@ func comeAndGo(t *testing.T, noDDL bool, level pgx.TxIsoLevel) {
 		ids[i] = madeAgo(time.Duration(i) * 24 * time.Hour / messages)
 	}
 	ctx, stop := context.WithCancel(t.Context())
+	came, first := make(chan struct{}), sync.Once{} // there is something to forget
 	var group sync.WaitGroup
 	for range workers {
 		group.Go(func() {
@@ -80,12 +81,16 @@ func comeAndGo(t *testing.T, noDDL bool, level pgx.TxIsoLevel) {
 				switch {
 				case err == nil:
 					acked[i].Add(1)
+					if i > messages*3/4 { // it goes in one of the rounds
+						first.Do(func() { close(came) })
+					}
 				case errors.Is(err, driver.ErrTooOld):
 					old[i].Add(1)
 				}
 			}
 		})
 	}
+	<-came
 	var gone int64
 	for round := range rounds {
 		m := maintenance(t, env, pginbox.MaintenanceConfig{

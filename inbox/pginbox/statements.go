@@ -2,7 +2,9 @@ package pginbox
 
 import (
 	"embed"
+	"math"
 	"strings"
+	"time"
 
 	"github.com/leat-go/leat/internal/pgmigrate"
 	"github.com/leat-go/leat/internal/sqlfile"
@@ -20,6 +22,17 @@ type statements struct {
 	claimNothing            string
 }
 
+// arrival is when a row of the plain table came, by the later of two clocks. Ranges tell it by their ids.
+const arrival = "greatest((date_part('epoch', now()) / 60)::integer, $4::integer)"
+
+// args returns all with what claims in the plain table need beside: the process's clock, in minutes.
+func (at place) args(all ...any) []any {
+	if at != plain {
+		return all
+	}
+	return append(all, int32(min(max(time.Now().Unix()/60, 0), math.MaxInt32)))
+}
+
 func newStatements(names pgmigrate.Names) (s statements, err error) {
 	load := func(change func(sql string) string, targets map[string]*string) {
 		if err == nil {
@@ -32,7 +45,7 @@ func newStatements(names pgmigrate.Names) (s statements, err error) {
 		"claim_above": &s.claim[aboveFloor], "claim_nothing": &s.claimNothing,
 		"seen": &s.seen, "seen_range": &s.seenInRange, "mark": &s.mark,
 	})
-	inRanges := func(sql string) string { return strings.ReplaceAll(sql, "@{}", "@{_ranges}") }
+	inRanges := strings.NewReplacer("@{}", "@{_ranges}", "(consumer, id, arrived)", "(consumer, id)", ", "+arrival, "").Replace
 	load(inRanges, map[string]*string{
 		"claim": &s.claim[inRange], "claim_batch": &s.claimBatch[inRange], "claim_or_fail": &s.claimOrFail[inRange],
 		"claim_fresh": &s.claimFresh[inRange], "mark": &s.markInRange,

@@ -19,6 +19,7 @@ type store struct {
 
 	handle pgclaim.Handle
 	fresh  fresh // whether batches and queued messages are claimed as new
+	marks  markStatements
 }
 
 var (
@@ -38,10 +39,11 @@ func newStore(handle pgclaim.Handle, name string, cfg Config) (*store, error) {
 	parking, err4 := pgpark.New(pgpark.Inbox{
 		Consumer: who.Consumer, Number: c.number, Lock: c.Lock, Ranged: c.ranged, Claim: c.claimOn,
 	}, handle.DB(), names, cfg.SyncAttempts)
+	marks, err5 := newMarkStatements(names)
 	return &store{
-		claims: c, Store: parking, handle: handle,
+		claims: c, Store: parking, handle: handle, marks: marks,
 		policy: policy{alarms: to, tooOld: cfg.TooOld, observe: cfg.Observe},
-	}, errors.Join(err1, err2, err3, err4)
+	}, errors.Join(err1, err2, err3, err4, err5)
 }
 
 // Claim implements driver.Store.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/ids"
@@ -84,6 +85,13 @@ func (s *subject) Open(consumer string, cfg inbox.Config) (inbox.Runner, error) 
 		return pginbox.NewSQL(s.db, consumer, full)
 	}
 	return pginbox.New(s.pool, consumer, full)
+}
+
+func (s *subject) Marker() (driver.Marker, error) {
+	if s.db != nil {
+		return pginbox.NewSQL(s.db, "marker", s.cfg)
+	}
+	return pginbox.New(s.pool, "marker", s.cfg)
 }
 
 func (s *subject) Write(ctx context.Context, effect string) error {

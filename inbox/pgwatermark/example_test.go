@@ -104,7 +104,7 @@ func ExampleNewAdmin() {
 	fmt.Println(err)
 	// Output:
 	// alarm: new_source orders
-	// leat: consumer loyalty: assign: leat: the topic is not the one that is remembered: topic "orders" was "6b0f3a52-7c1d-4e8e-9a44-5d2f0c7b1e90" and is "0d9c1b7e-52a4-4f0b-8f5e-3b1a6c2d4e5f": find out whether it was made again, or is that of another cluster, then AcceptSource
+	// leat: consumer loyalty: assign: leat: the topic is not the one that is remembered: topic "orders" was "6b0f3a52-7c1d-4e8e-9a44-5d2f0c7b1e90" and is "0d9c1b7e-52a4-4f0b-8f5e-3b1a6c2d4e5f": find out whether it was made again, or is that of another cluster, then leat inbox watermarks accept
 	// was 6b0f3a52-7c1d-4e8e-9a44-5d2f0c7b1e90
 	// read on at [0]
 	// <nil>

@@ -50,7 +50,7 @@ func storedSource(topic, source string, partition int32) (pgtype.UUID, error) {
 	stored, canonical := ids.Map(source)
 	switch {
 	case !canonical || stored == ids.UUID{}:
-		return pgtype.UUID{}, fmt.Errorf("%w: source %.200q of topic %.200q is no canonical UUID", driver.ErrNoPosition, source, topic)
+		return pgtype.UUID{}, fmt.Errorf("%w: source %.200q of topic %.200q is not a canonical UUID", driver.ErrNoPosition, source, topic)
 	case partition < 0:
 		return pgtype.UUID{}, fmt.Errorf("%w: partition %d of topic %.200q", driver.ErrNoPosition, partition, topic)
 	}

@@ -39,7 +39,7 @@ func TestWatermarkCostsNoRoundTripBeyondTheTransaction(t *testing.T) {
 	require.Equal(t, int64(2), count(1), "BEGIN with the claim, ROLLBACK with the question")
 }
 
-// TestI8_LostAnswerToACommit: the next delivery finds out what became of it.
+// TestI8_LostAnswerToACommit: the next delivery finds out what happened to it.
 func TestI8_LostAnswerToACommit(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

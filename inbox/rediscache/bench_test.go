@@ -11,7 +11,7 @@ import (
 )
 
 // BenchmarkCache asks a Redis in this process. Its allocations, and its time, are the
-// server's and the client's as well: they tell one version from the next, and are no
+// server's and the client's as well: they tell one version from the next, and are not
 // rates.
 func BenchmarkCache(b *testing.B) {
 	client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(b).Addr()})

@@ -11,6 +11,7 @@ import (
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 // change is what an operator wants of parked messages.
@@ -210,4 +211,39 @@ func (t *tables) first(ctx context.Context, q sqlstore.Querier, number int64, k 
 	}
 	found.state, found.id, found.key, found.at = admin.ParkedState(state), string(id), k.Key, sqlstore.Time(at)
 	return found, err
+}
+
+// lowerWithin is for how long LowerFloor waits for deliveries to end.
+const lowerWithin = 10 * time.Second
+
+// LowerFloor implements admin.Retainer. It lowers the floors of some locks at a time, and is audited before it begins.
+func (a *operators) LowerFloor(ctx context.Context, r admin.LowerFloorRequest) (previous time.Time, err error) {
+	if err = admin.Complete(&r); err != nil {
+		return previous, err
+	}
+	now, previous, err := a.floor(ctx, "floor_highest")
+	if err != nil {
+		return previous, err
+	}
+	to, err := r.Check(now, previous)
+	if err != nil || r.DryRun {
+		return previous, err
+	}
+	details, _ := json.Marshal(map[string]time.Time{"previous": previous, "to": to}) // times
+	err = a.Change(ctx, func(tx *sql.Tx) error {
+		_, err := a.note(ctx, tx, audited{action: "lower_floor", by: r.By, details: details})
+		return err
+	})
+	for began, highest := time.Now(), previous; err == nil && highest.After(to); {
+		if time.Since(began) > lowerWithin {
+			return previous, fmt.Errorf("leat: deliveries have not ended for %s, and the floor of their locks is not lowered: call it again", lowerWithin)
+		}
+		if err = a.move(ctx, "floor_above", to.UnixMilli()); err == nil {
+			_, highest, err = a.floor(ctx, "floor_highest")
+		}
+		if err == nil && highest.After(to) {
+			err = wait.For(ctx, lookTakes)
+		}
+	}
+	return previous, err
 }

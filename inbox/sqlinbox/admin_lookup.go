@@ -35,7 +35,7 @@ func (a *operators) Lookup(ctx context.Context, q admin.LookupQuery) (all []admi
 	return all, nil
 }
 
-// sightings are what the consumers have of a message, but for what is parked, and their
+// sightings are what the consumers have of a message, except what is parked, and their
 // numbers.
 func (a *operators) sightings(ctx context.Context, number int64, id string) (all []admin.Sighting, numbers []int64, err error) {
 	stored := a.row("", id).id
@@ -122,7 +122,7 @@ func (a *operators) complete(ctx context.Context, s *admin.Sighting, number int6
 
 // Retention implements admin.Retainer.
 func (a *operators) Retention(ctx context.Context) (r admin.Retention, err error) {
-	now, floor, err := a.floor(ctx)
+	now, floor, err := a.floor(ctx, "floor_lowest")
 	r.Mode, r.At = admin.RetainAll, now
 	if err == nil && !floor.IsZero() {
 		r.Mode, r.Floor, r.Kept = admin.RetainDelete, floor, now.Sub(floor)

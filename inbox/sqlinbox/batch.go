@@ -6,9 +6,11 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/internal/sqlstore"
 )
 
@@ -98,11 +100,12 @@ func (b *batch) try(ctx context.Context) (_ driver.Unit, missed bool, err error)
 // insert returns how many of rows were not there, and gives u its proof.
 func (b *batch) insert(ctx context.Context, u *unit, rows []row) (total int64, err error) {
 	token := rand.Int32() //nolint:gosec // tells two claims apart, and nothing else
-	u.proof = b.proof("claimed", b.number, rows[0].id, token)
+	u.proof = b.proof("claimed", sqldialect.Int(b.number), sqldialect.Bytes(rows[0].id), sqldialect.Int(int64(token)))
+	now := time.Now().UnixMicro()
 	for part := range slices.Chunk(rows, maxList) {
 		var args []any
 		for _, r := range part {
-			args = append(args, b.number, r.id, token)
+			args = append(args, b.number, r.id, now, token)
 		}
 		n, err := sqlstore.Written(ctx, u.tx, b.SQL.Rows("batch_claim", len(part)), args...)
 		if err != nil {

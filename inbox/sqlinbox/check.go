@@ -34,7 +34,7 @@ func (t *tables) check(ctx context.Context) (sqlstore.Facts, error) {
 		return t.checked.facts, nil
 	}
 	found, err := t.Check(ctx, sqlstore.Needs{
-		Schema: neededSchema, Tables: []string{"", "_locks", "_consumers", "_attempts", "_notes", "_parked", "_audit"},
+		Schema: neededSchema, Tables: []string{"", "_locks", "_consumers", "_attempts", "_notes", "_parked", "_audit", "_marks"},
 		Locks: t.buckets() + t.keyBuckets(), Probe: "write_nothing", OwnSessions: true,
 	})
 	if setup := (*sqlstore.SetupError)(nil); errors.As(err, &setup) {

@@ -49,9 +49,9 @@ func (m *Maintenance) forgetOf(ctx context.Context, number int64, floor, before 
 		if err != nil {
 			return total, err
 		}
-		n, err1 := m.deleteIDs(ctx, number, timed, math.MaxInt64) // they cannot come again
+		n, err1 := m.deleteIDs(ctx, number, timed, math.MaxInt64, floor) // they cannot come again
 		total += n
-		n, err2 := m.deleteIDs(ctx, number, untimed, before.UnixMicro())
+		n, err2 := m.deleteIDs(ctx, number, untimed, before.UnixMicro(), time.Time{})
 		total += n
 		if err := errors.Join(err1, err2); err != nil {
 			return total, err
@@ -95,9 +95,9 @@ func (m *Maintenance) page(ctx context.Context, number int64, after []byte, floo
 	return timed, untimed, last, err
 }
 
-// deleteIDs deletes ids that were processed before a time, and their notes, by name. It
-// waits for no open delivery.
-func (m *Maintenance) deleteIDs(ctx context.Context, number int64, all [][]byte, before int64) (total int64, err error) {
+// deleteIDs deletes ids that were processed before a time, and their notes, by name; none if the floor
+// is lower by now. It waits for no open delivery.
+func (m *Maintenance) deleteIDs(ctx context.Context, number int64, all [][]byte, before int64, floor time.Time) (total int64, err error) {
 	for part := range slices.Chunk(all, maxList) {
 		var n int64
 		err := m.Change(ctx, func(tx *sql.Tx) error {
@@ -109,6 +109,9 @@ func (m *Maintenance) deleteIDs(ctx context.Context, number int64, all [][]byte,
 				return err
 			}, m.SQL.List("forget_old", len(part)), append(append([]any{number}, sqlstore.Anys(part)...), before)...)
 			if err != nil || len(found) == 0 {
+				return err
+			}
+			if lower, err := m.lowered(ctx, tx, floor); err != nil || lower {
 				return err
 			}
 			args := append([]any{number}, sqlstore.Anys(found)...)
@@ -124,6 +127,17 @@ func (m *Maintenance) deleteIDs(ctx context.Context, number int64, all [][]byte,
 		total += n
 	}
 	return total, nil
+}
+
+// lowered reports whether the floor of any bucket is below floor, as it was not before. Asked with the locks of ids, it
+// sees the floor that each of them was claimed under.
+func (m *Maintenance) lowered(ctx context.Context, q sqlstore.Querier, floor time.Time) (bool, error) {
+	if floor.IsZero() {
+		return false, nil
+	}
+	var now, millis int64
+	err := q.QueryRowContext(ctx, m.SQL["floor_lowest"], m.buckets()).Scan(&now, &millis)
+	return millis < floor.UnixMilli(), err
 }
 
 // pruneAttempts deletes attempts at messages that have not come for long.

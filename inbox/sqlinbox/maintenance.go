@@ -129,7 +129,7 @@ func (m *Maintenance) once(ctx context.Context) (outboxadmin.MaintenanceReport, 
 }
 
 func (m *Maintenance) round(ctx context.Context) (r outboxadmin.MaintenanceReport, err error) {
-	now, floor, err := m.floor(ctx)
+	now, floor, err := m.floor(ctx, "floor_lowest")
 	if err == nil {
 		r.Floor = floor
 		err = m.clock.Look(now)
@@ -138,28 +138,31 @@ func (m *Maintenance) round(ctx context.Context) (r outboxadmin.MaintenanceRepor
 		return r, err
 	}
 	before := m.clock.Limit(floor, now.Add(-m.cfg.Retention))
-	if err := m.raise(ctx, before.UnixMilli()); err != nil {
+	if err := m.move(ctx, "floor_below", before.UnixMilli()); err != nil {
 		return r, m.Describe(err)
 	}
-	if _, r.Floor, err = m.floor(ctx); err != nil {
+	if _, r.Floor, err = m.floor(ctx, "floor_lowest"); err != nil {
 		return r, err
 	}
 	if r.Deleted, err = m.forget(ctx, r.Floor, before); err != nil {
 		return r, m.Describe(err)
 	}
-	if r.PrunedAttempts, err = m.pruneAttempts(ctx, now.Add(-m.cfg.KeepAttempts)); err != nil || m.cfg.KeepAudit == 0 {
-		return r, m.Describe(err)
+	r.PrunedAttempts, err = m.pruneAttempts(ctx, now.Add(-m.cfg.KeepAttempts))
+	if err == nil && m.cfg.KeepAudit > 0 {
+		r.PrunedAudit, err = m.pruneAudit(ctx, now.Add(-m.cfg.KeepAudit))
 	}
-	r.PrunedAudit, err = m.pruneAudit(ctx, now.Add(-m.cfg.KeepAudit))
+	if err == nil {
+		err = clocks.Ahead(r.Floor, now)
+	}
 	return r, m.Describe(err)
 }
 
 // floor returns the database's clock, and the time below which every bucket may have been
-// forgotten; zero for none.
-func (t *tables) floor(ctx context.Context) (now, floor time.Time, err error) {
+// forgotten (floor_lowest), or any may (floor_highest); zero for none.
+func (t *tables) floor(ctx context.Context, which string) (now, floor time.Time, err error) {
 	var micros, millis int64
 	err = t.Query(ctx, func(q sqlstore.Querier) error {
-		return q.QueryRowContext(ctx, t.SQL["floor_lowest"], t.buckets()).Scan(&micros, &millis)
+		return q.QueryRowContext(ctx, t.SQL[which], t.buckets()).Scan(&micros, &millis)
 	})
 	if millis > 0 {
 		floor = time.UnixMilli(millis).UTC()
@@ -167,29 +170,29 @@ func (t *tables) floor(ctx context.Context) (now, floor time.Time, err error) {
 	return sqlstore.Time(micros), floor, err
 }
 
-// raise raises the floors of the buckets that no delivery has in hand; the others stay for
-// another call. Each is committed before anything below it is deleted, and under the lock
-// that a claim reads it under: so a claim that finds an id gone finds the floor that is
+// move raises the floors that are below floor (floor_below), or lowers those above it (floor_above), of the buckets that no
+// delivery has in hand; the others stay for another call. One that is raised is committed before anything below it is
+// deleted, and under the lock that a claim reads it under: so a claim that finds an id gone finds the floor that is
 // above it.
-func (m *Maintenance) raise(ctx context.Context, floor int64) error {
+func (t *tables) move(ctx context.Context, which string, floor int64) error {
 	for past := int64(-1); ; {
-		var below []int64
-		err := m.Change(ctx, func(tx *sql.Tx) error {
+		var found []int64
+		err := t.Change(ctx, func(tx *sql.Tx) error {
 			err := sqlstore.Each(ctx, tx, func(scan sqlstore.Scanner) error {
 				var bucket int64
 				err := scan(&bucket)
-				below = append(below, bucket)
+				found = append(found, bucket)
 				return err
-			}, m.SQL["floor_below"], past, m.buckets(), floor)
-			if err != nil || len(below) == 0 {
+			}, t.SQL[which], past, t.buckets(), floor)
+			if err != nil || len(found) == 0 {
 				return err
 			}
-			_, err = sqlstore.Written(ctx, tx, m.SQL.List("floor_raise", len(below)), append([]any{floor}, sqlstore.Anys(below)...)...)
+			_, err = sqlstore.Written(ctx, tx, t.SQL.List("floor_set", len(found)), append([]any{floor}, sqlstore.Anys(found)...)...)
 			return err
 		})
-		if err != nil || len(below) == 0 {
+		if err != nil || len(found) == 0 {
 			return err
 		}
-		past = below[len(below)-1]
+		past = found[len(found)-1]
 	}
 }

@@ -27,7 +27,7 @@ type seenState struct {
 	state outboxadmin.MaintenanceState
 }
 
-// round notes how a round has ended. That ctx ends is no failure.
+// round notes how a round has ended. That ctx ends is not a failure.
 func (s *seenState) round(ctx context.Context, report outboxadmin.MaintenanceReport, err error) {
 	if err != nil && ctx.Err() != nil {
 		return

@@ -12,6 +12,7 @@ import (
 	"github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/parkjson"
+	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/internal/storable"
 	"github.com/leat-go/leat/internal/wait"
@@ -120,7 +121,7 @@ func (s *store) claimPicked(ctx context.Context, number int64, r driver.Redriven
 		no, err = s.note(ctx, u.tx, audited{
 			number: number, action: "done", by: admin.By{Actor: s.consumer}, no: r.No, id: r.ID, key: r.Key, details: details,
 		})
-		u.proof = s.proof("audited", no)
+		u.proof = s.proof("audited", sqldialect.Int(no))
 	}
 	if err == nil {
 		err = u.detach(ctx)

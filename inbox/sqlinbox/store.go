@@ -145,9 +145,11 @@ func (s *store) claim(ctx context.Context, level sql.IsolationLevel, id string) 
 		}
 	}()
 	token := rand.Int32() //nolint:gosec // tells two claims apart, and nothing else
-	n, err := s.Exec(ctx, u.tx, "claim", number, r.id, token, r.bucket, r.millis)
+	who, which, by := sqldialect.Int(number), sqldialect.Bytes(r.id), sqldialect.Int(int64(token))
+	n, err := sqlstore.Written(ctx, u.tx,
+		sqldialect.Inline(s.SQL["claim"], who, which, sqldialect.Int(time.Now().UnixMicro()), by, sqldialect.Int(r.bucket), sqldialect.Int(r.millis)))
 	if err == nil && n == 1 {
-		u.proof = s.proof("claimed", number, r.id, token)
+		u.proof = s.proof("claimed", who, which, by)
 		err = u.detach(ctx)
 	}
 	if err == nil && n == 1 {

@@ -56,10 +56,10 @@ func (u *unit) detach(ctx context.Context) error {
 }
 
 // proof returns a query that finds a row that only this transaction can have written.
-func (t *tables) proof(name string, args ...any) func(ctx context.Context, tx *sql.Tx) error {
+func (t *tables) proof(name string, literals ...sqldialect.Literal) func(ctx context.Context, tx *sql.Tx) error {
 	return func(ctx context.Context, tx *sql.Tx) error {
 		var one int
-		return tx.QueryRowContext(ctx, t.SQL[name], args...).Scan(&one)
+		return tx.QueryRowContext(ctx, sqldialect.Inline(t.SQL[name], literals...)).Scan(&one)
 	}
 }
 

@@ -35,7 +35,7 @@ type Config struct {
 	CacheTimeout time.Duration
 
 	// RetryAfter is how long a cache that failed is not asked, so that a cache that is
-	// away does not delay every message by CacheTimeout. Defaults to 1 s.
+	// unavailable does not delay every message by CacheTimeout. Defaults to 1 s.
 	RetryAfter time.Duration
 
 	// Logger receives what an operator should know. Defaults to slog.Default() as of

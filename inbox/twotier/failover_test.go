@@ -54,7 +54,7 @@ func deliver(t *testing.T, p inbox.Runner, id string, lossy bool) inbox.Outcome 
 }
 
 // TestI9_ServersThatLoseCommits crashes a server that has acknowledged what it
-// has not written: what the caches remember of it is no reason for a skip. Then
+// has not written: what the caches remember of it is not a reason for a skip. Then
 // the server becomes a standby and is promoted.
 //
 //leat:level 4

@@ -75,7 +75,7 @@ func (e *events) last() twotier.LookEvent {
 	return e.seen[len(e.seen)-1]
 }
 
-// broken is a cache that is away.
+// broken is a cache that is unavailable.
 type broken struct{ calls atomic.Int64 }
 
 func (b *broken) Seen(context.Context, string, string) (string, error) {

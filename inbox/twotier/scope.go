@@ -10,7 +10,7 @@ import (
 // errReader is what those get who wait for a read that panicked.
 var errReader = errors.New("leat: the read of the scope did not return")
 
-// scopes reads the scope such that each caller gets a read that has begun after
+// scopes reads the scope. Each caller gets a read that has begun after
 // it asked, and one read serves all who asked before it began. The first of them
 // does the reading: there is no goroutine.
 type scopes struct {

@@ -1,4 +1,4 @@
-// Package webhook receives webhooks such that each takes effect once, whoever sends them.
+// Package webhook receives webhooks, whoever sends them. Each takes effect once.
 //
 // New makes an http.Handler. It verifies a request by a Scheme (Standard, GitHub,
 // Stripe, or one of your own), and runs a function in the transaction in which an inbox

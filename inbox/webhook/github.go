@@ -11,7 +11,7 @@ import (
 //
 // GitHub signs the body alone, not the id, and no time. So somebody who has seen a
 // delivery can send its body again under another id, at any time, and it takes effect
-// again. Only TLS protects from that. (The body is no id: GitHub sends events that are
+// again. Only TLS protects from that. (The body is not an id: GitHub sends events that are
 // equal byte for byte.)
 func GitHub(secrets ...string) (Scheme, error) {
 	keys, err := keysOf(secrets)

@@ -79,7 +79,7 @@ func New(
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := RequestEvent{Status: http.StatusInternalServerError, Outcome: inbox.OutcomeFailed}
-	defer h.observe(r.Context(), time.Now(), &e) // also if the handler panics
+	defer h.observe(r.Context(), time.Now(), &e) // even if the handler panics
 	h.serve(w, r, &e)
 	if e.Status == http.StatusConflict || e.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")

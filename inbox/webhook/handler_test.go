@@ -306,7 +306,7 @@ func TestLog_ClockThatJumps(t *testing.T) {
 		r.Header.Set("Webhook-Signature", "v1,AAAA")
 		require.NotEqual(t, 200, s.send(r))
 	}
-	require.Equal(t, 1, strings.Count(log.String(), "request is no verified webhook"))
+	require.Equal(t, 1, strings.Count(log.String(), "request is not a verified webhook"))
 	require.GreaterOrEqual(t, webhook.Logged(s.handler), before)
 	require.LessOrEqual(t, webhook.Logged(s.handler), clocks.Passed())
 }

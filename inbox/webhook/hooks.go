@@ -18,7 +18,7 @@ type RequestHook interface {
 	OnWebhookRequest(ctx context.Context, e RequestEvent)
 }
 
-// RequestEvent is a request and what became of it.
+// RequestEvent is a request and what happened to it.
 type RequestEvent struct {
 	// ID is the event's id and Type its type, if it was verified.
 	ID, Type string
@@ -57,6 +57,6 @@ func (h *handler) log(ctx context.Context, e *RequestEvent) {
 		return
 	}
 	h.unverified.Add(-refused)
-	h.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "request is no verified webhook",
+	h.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "request is not a verified webhook",
 		slog.Int("status", e.Status), slog.Int64("requests", refused), slog.Any("error", e.Err))
 }

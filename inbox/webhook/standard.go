@@ -47,7 +47,7 @@ func (s standard) Verify(r Request) (id, kind string, err error) {
 	at, ok := webhooks.ParseTimestamp(timestamp)
 	switch {
 	case !ok:
-		return "", "", fmt.Errorf("%w: header %s is no time", ErrMalformed, names.timestamp)
+		return "", "", fmt.Errorf("%w: header %s is not a time", ErrMalformed, names.timestamp)
 	case strings.Contains(id, "."):
 		// A part of it could be the timestamp that was signed, and the one that is given
 		// the beginning of the body.

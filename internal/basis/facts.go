@@ -27,6 +27,8 @@ const (
 	SQL Store = "MySQL, MariaDB, SQLite"
 	// Forwarder is wmforward.
 	Forwarder Store = "Watermill's table in PostgreSQL"
+	// DynamoDB is dynamooutbox.
+	DynamoDB Store = "DynamoDB"
 	// Memory is memoutbox.
 	Memory Store = "memory"
 	// Watermarks is pgwatermark.
@@ -129,8 +131,8 @@ var (
 	// ErrSinkWentBack is a sink that has lost what it had.
 	ErrSinkWentBack = &FactError{
 		Name: "Sink", Class: Monotone,
-		Says: "the sink's position is behind the stored one: the sink has lost records",
-		Do:   "if you have removed its position, start the relays once with relay.Config.AdoptPosition; if not, find out what it has lost",
+		Says: "the sink's position is behind the stored one: the group was relayed through another sink since, or the sink has lost records",
+		Do:   "if the group was relayed through another sink, stop its relays, remove its positions from the sink, and start the relays once so that they adopt the stored one (adopt_position); the latter alone if the positions were removed already; if neither, find out what the sink has lost",
 		Uses: []Use{
 			{PostgreSQL, "each position", "the sink", []Place{Sink}, "O2_SeekRefusesWhatIsBehind"},
 			{Memory, "the position", "the sink", []Place{Sink}, "O2_SeekRefusesWhatIsBehind"},
@@ -151,21 +153,21 @@ var (
 	ErrSourceChanged = &FactError{
 		Name: "Topic", Class: Identity,
 		Says: "the topic is not the one that is remembered",
-		Do:   "find out whether it was made again, or is that of another cluster, then AcceptSource",
+		Do:   "find out whether it was made again, or is that of another cluster, then leat inbox watermarks accept",
 		Uses: []Use{{Watermarks, "each topic", "the broker's id of the topic", []Place{Begin, Claim}, ""}},
 	}
 	// ErrBeyondEnd is a log that ends before the offset of an inbox.
 	ErrBeyondEnd = &FactError{
 		Name: "End", Class: Monotone,
 		Says: "the remembered offset is beyond the end of the log",
-		Do:   "find out what the log has lost, then SetWatermark",
+		Do:   "find out what the log has lost, then leat inbox watermarks set",
 		Uses: []Use{{Watermarks, "each partition", "the end of the log", []Place{Begin}, ""}},
 	}
 	// ErrMissing is a log that begins behind the offset of an inbox.
 	ErrMissing = &FactError{
 		Name: "Unread", Class: Monotone,
 		Says: "the log has dropped messages that were not processed",
-		Do:   "find out what is lost, then SetWatermark",
+		Do:   "find out what is lost, then leat inbox watermarks set",
 		Uses: []Use{{Watermarks, "each partition", "the start of the log", []Place{Begin}, "TestI8_LogThatHasDroppedMessages"}},
 	}
 	// ErrGap is a session that is ahead of what its inbox remembers.
@@ -174,6 +176,21 @@ var (
 		Says: "an earlier message of the partition was not processed",
 		Do:   "nothing: the subscriber reads on where the inbox stands",
 		Uses: []Use{{Watermarks, "the session", "each partition", []Place{Claim}, ""}},
+	}
+	// ErrGroupAhead is a consumer group whose offset is beyond its mark in the database of the inbox.
+	ErrGroupAhead = &FactError{
+		Name: "Offsets", Class: Monotone,
+		Says: "the database went back behind the offsets of the consumer group",
+		Do:   "nothing: the subscriber reads again from where the database stands; find out what else the database has lost",
+		Uses: []Use{{Inboxes, "each partition", "the group's offset", []Place{Begin}, "TestI14_DatabaseThatWentBack"}},
+	}
+	// ErrNoMarks is a consumer group that has had marks, in a database that has none of it.
+	ErrNoMarks = &FactError{
+		Name: "Marks", Class: Identity,
+		Says: "the database knows nothing of the consumer group, which has noted its offsets in one: it may be another database, or its inbox began anew",
+		Do: "check the address; if the inbox of the former database is to go on, move its tables; if the database went back to before the group began, leat inbox rewind --to a time before that; " +
+			"if it is right that this inbox remembers nothing, leat inbox rewind --to committed",
+		Uses: []Use{{Inboxes, "the group's offset", "the marks", []Place{Begin}, "TestI14_DatabaseWithoutTheGroup"}},
 	}
 	// ErrOtherHistory is an entry of a cache about a commit that the database may have lost.
 	ErrOtherHistory = &FactError{
@@ -238,6 +255,8 @@ var ErrUnexpected = &FactError{
 	Do:   "check the address: this may be a copy, whose original sends all of it; if the database was moved, state the new place (expect in the file, Config.Expect of the relay)",
 	Uses: []Use{
 		{PostgreSQL, "`relay.Config.Expect`", "address, `current_database()`, `pg_control_system()`", []Place{Begin}, "TestO2_UnexpectedPlaceIsRefused"},
+		{Forwarder, "`relay.Config.Expect`", "address, `current_database()`, `pg_control_system()`", []Place{Begin}, "TestO2_PlaceOfASource"},
+		{DynamoDB, "`relay.Config.Expect`", "account and region, table, id of the table", []Place{Begin}, "TestO2_PlaceOfATable"},
 		{SQL, "`relay.Config.Expect`", "address, `DATABASE()`, `server_uuid`", []Place{Begin}, "TestO2_UnexpectedPlaceIsRefused"},
 	},
 }
@@ -246,7 +265,7 @@ var ErrUnexpected = &FactError{
 func Facts() []*FactError {
 	return []*FactError{
 		ErrOtherCluster, ErrOtherDatabase, ErrLogRestarted, ErrWentBack, ErrNumberedTwice, ErrBehindSink, ErrSinkWentBack, ErrSubscribed,
-		ErrSourceChanged, ErrBeyondEnd, ErrMissing, ErrGap,
+		ErrSourceChanged, ErrBeyondEnd, ErrMissing, ErrGap, ErrGroupAhead, ErrNoMarks,
 		ErrOtherHistory, ErrOtherTopics, ErrRenamed, ErrOtherIDs, ErrUnexpected,
 	}
 }

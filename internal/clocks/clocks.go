@@ -17,7 +17,7 @@ const (
 	// probation is for how long a clock must go evenly after a jump before it is trusted again.
 	probation = time.Hour
 	// grace is by how much two looks may disagree with the time between them, plus half of that time: a
-	// clock that is slewed is no jump.
+	// clock that is slewed is not a jump.
 	grace = time.Minute
 	// catchUp is how much faster than time a limit may rise, and headStart by how much it may
 	// rise at once.
@@ -58,9 +58,9 @@ func (w *Watch) Look(theirs time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := look{theirs, time.Now()}
-	if d := theirs.Sub(now.ours); d.Abs() > apart {
+	if err := Differ(theirs); err != nil {
 		w.note(now)
-		return fmt.Errorf(doubt+"the clocks of database and process differ by %s: set them right", d.Abs().Round(time.Second))
+		return fmt.Errorf(doubt+"%w", err)
 	}
 	if w.trusted == (look{}) || w.trusted.leadsTo(now) {
 		w.trusted, w.jumped = now, look{}
@@ -74,6 +74,24 @@ func (w *Watch) Look(theirs time.Time) error {
 	d := theirs.Sub(w.trusted.theirs) - now.ours.Sub(w.trusted.ours)
 	return fmt.Errorf(doubt+"the database's clock has jumped by %s: it is trusted when it is back, or in %s if it is right now",
 		d.Round(time.Second), (probation - now.ours.Sub(w.since)).Round(time.Second))
+}
+
+// Differ returns an error if theirs, which is what the database's clock says now, is more than an hour off ours.
+func Differ(theirs time.Time) error {
+	if d := time.Until(theirs).Abs(); d > apart {
+		return fmt.Errorf("the clocks of database and process differ by %s: set them right", d.Round(time.Second))
+	}
+	return nil
+}
+
+// Ahead returns an error if the time below which an inbox has forgotten is ahead of theirs, which is what the database's
+// clock says now: clocks have been wrong together, and whatever is made until that time comes is too old.
+func Ahead(floor, theirs time.Time) error {
+	if !floor.After(theirs) {
+		return nil
+	}
+	return fmt.Errorf("leat: the floor of the inbox is ahead of the database's clock by %s, and messages that are made before %s are too old: "+
+		"lower it by leat inbox retention lower", floor.Sub(theirs).Round(time.Second), floor.UTC().Format(time.RFC3339))
 }
 
 // note notes a look that is not trusted. The caller holds mu.

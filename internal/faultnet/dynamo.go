@@ -124,7 +124,7 @@ func (d *Dynamo) refuse(operation string, body []byte) (*http.Response, error) {
 	return nil, nil //nolint:nilnil // not refused
 }
 
-// spoil returns what becomes of an answer on its way.
+// spoil returns what happens to an answer on its way.
 func (d *Dynamo) spoil(operation string, answer *http.Response) (*http.Response, error) {
 	writes := operation == "TransactWriteItems" || operation == "PutItem" || operation == "UpdateItem" || operation == "BatchWriteItem"
 	switch {

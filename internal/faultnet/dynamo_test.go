@@ -93,7 +93,7 @@ func TestDynamo_DoesHalfABatch(t *testing.T) {
 	require.JSONEq(t, `{"UnprocessedKeys":{"t":{"Keys":[2]}}}`, answer)
 	_, answer, err = ask(t, d, "BatchWriteItem", `{"RequestItems":{"t":[1]}}`)
 	require.NoError(t, err)
-	require.JSONEq(t, `{}`, answer, "one is no batch")
+	require.JSONEq(t, `{}`, answer, "one is not a batch")
 }
 
 func TestDynamo_HidesFromTheFirstQuery(t *testing.T) {

@@ -55,7 +55,7 @@ func (s *SQL) Grow() bool {
 	if s.grown = s.resize(1); s.grown {
 		ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
 		defer cancel()
-		if conn, err := s.db.Conn(ctx); err == nil { // else the database is away
+		if conn, err := s.db.Conn(ctx); err == nil { // else the database is unavailable
 			_ = conn.Close()
 		}
 	}

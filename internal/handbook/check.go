@@ -8,7 +8,7 @@ import (
 // The pages that are checked, below the root.
 const (
 	mapPage    = "docs/maintaining.md"
-	rulesPage  = "docs/rules.md"
+	rulesPage  = "docs/internals/rules.md"
 	designPage = "docs/design.md"
 	entryPage  = "CONTRIBUTING.md"
 )

@@ -26,7 +26,7 @@ func sound() fstest.MapFS {
 	for name, text := range map[string]string{
 		"docs/maintaining.md": "# Maintaining\n\n## The map\n\n| package | for | may import | start |\n|---|---|---|---|\n" +
 			"| `box` | boxes | nothing | `box.go` |\n\n## A walk\n\n1. `box/box.go` `Box.Put()` then `Open()`.\n",
-		"docs/rules.md": "# Rules\n\n| | rule | source | checked |\n|---|---|---|---|\n" +
+		"docs/internals/rules.md": "# Rules\n\n| | rule | source | checked |\n|---|---|---|---|\n" +
 			"| **O1** | It holds. | design 1.1 | `TestO1_Holds`, `O1_AlsoHolds` |\n| **R3a** | It locks. | here | `make test` |\n",
 		"docs/design.md":     "# Design\n\n## 1. Topic\n\n### 1.1 First\n\nBecause.\n\n### 1.2 Second\n\nAs decision 1.1 says.\n",
 		"docs/guarantees.md": "| **O1** | It holds. | |\n",
@@ -58,15 +58,15 @@ func TestCheck_ConvictsWhatDoesNotFit(t *testing.T) {
 		"file that is gone":              {"docs/maintaining.md", "1. `box/box.go`", "1. `box/bag.go`", "there is no box/bag.go"},
 		"function that is gone":          {"docs/maintaining.md", "`Open()`", "`Close()`", "there is no function Close"},
 		"function of another file":       {"box/bag.go", "", "package box\n\nfunc Seal() {}\n", ""},
-		"test that is gone":              {"docs/rules.md", "`TestO1_Holds`", "`TestO1_Held`", "there is no test TestO1_Held"},
-		"check that is gone":             {"docs/rules.md", "`O1_AlsoHolds`", "`O1_NeverHolds`", "there is no test O1_NeverHolds"},
+		"test that is gone":              {"docs/internals/rules.md", "`TestO1_Holds`", "`TestO1_Held`", "there is no test TestO1_Held"},
+		"check that is gone":             {"docs/internals/rules.md", "`O1_AlsoHolds`", "`O1_NeverHolds`", "there is no test O1_NeverHolds"},
 		"target that is gone":            {"CONTRIBUTING.md", "`make test`", "`make tset`", "make has no target tset"},
 		"citation without a rule":        {"box/box.go", "Box is a box", "Box is a box (rule R4)", "R4 is not defined"},
 		"test without a rule":            {"box/box_test.go", "TestO1_Holds() {}", "TestO1_Holds() {}\n\nfunc TestN1_Other() {}", "N1 is not defined"},
 		"check without a rule":           {"box/box.go", `return "O1_AlsoHolds"`, `return "O1_AlsoHolds" + "Relay_O2_Other"`, "O2 is not defined"},
 		"rule that nothing cites":        {"box/sql/lock.sql", "rule R3a", "a rule", "nothing cites R3a"},
-		"rule without a source":          {"docs/rules.md", "| here |", "| |", "R3a needs a sentence"},
-		"rule twice":                     {"docs/rules.md", "| **R3a** |", "| **O1** |", "O1 is defined twice"},
+		"rule without a source":          {"docs/internals/rules.md", "| here |", "| |", "R3a needs a sentence"},
+		"rule twice":                     {"docs/internals/rules.md", "| **R3a** |", "| **O1** |", "O1 is defined twice"},
 		"promise to users only":          {"docs/guarantees.md", "**O1**", "**O2**", "docs/guarantees.md: O2 is not defined"},
 		"decision that is gone":          {"box/box.go", "design 1.2", "design 1.3", "has no decision 1.3"},
 		"decision in a range":            {"docs/design.md", "decision 1.1 says", "decisions 1.1 to 1.9 say", "has no decision 1.9"},
@@ -109,7 +109,7 @@ func TestCheck_SaysWhereAFunctionIs(t *testing.T) {
 // TestCheck_WantsItsPages: without a page there is nothing that could be wrong with it.
 func TestCheck_WantsItsPages(t *testing.T) {
 	t.Parallel()
-	for _, page := range []string{"docs/maintaining.md", "docs/rules.md", "docs/design.md", "CONTRIBUTING.md"} {
+	for _, page := range []string{"docs/maintaining.md", "docs/internals/rules.md", "docs/design.md", "CONTRIBUTING.md"} {
 		tree := sound()
 		delete(tree, page)
 		_, err := handbook.Check(tree)

@@ -1,4 +1,4 @@
-// Package handbook keeps the pages for maintainers true: docs/maintaining.md, docs/rules.md,
+// Package handbook keeps the pages for maintainers true: docs/maintaining.md, docs/internals/rules.md,
 // docs/design.md and CONTRIBUTING.md. [Check] reads a tree and returns what does not fit:
 //
 //   - a package that the map leaves out, and one that is no longer there;
@@ -12,6 +12,9 @@
 // [Surface] counts the names that packages show their users. [Tiers] compares what package
 // comments promise with docs/versions.md. [Armed] looks for programs of
 // users that could arm failure points.
+//
+// [ReadShelves] counts the words for users and for maintainers, [Clicks] how far an answer is from
+// the start page, and [English] finds phrases that a native engineer would not write.
 //
 // See design 18.8.
 package handbook

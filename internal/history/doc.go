@@ -3,7 +3,7 @@
 // in the end. It knows nothing of how the system works, so that it can judge any.
 //
 // A history is a directory of files of JSON Lines, one for each process and role;
-// docs/history-format.md describes them for those who want to write them in another
+// docs/internals/history-format.md describes them for those who want to write them in another
 // language. [Writer] appends to such a file, [Check] reads a directory and returns the
 // [Verdict].
 //

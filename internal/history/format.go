@@ -48,7 +48,7 @@ const (
 // Lines of dumps, which are taken when all is quiet at the end.
 const (
 	// Ledger is a row of the producer's own table, written in the transaction of the
-	// intent: ID, Key, Version, Amount, To. It decides what became of the unknown.
+	// intent: ID, Key, Version, Amount, To. It decides what happened to the unknown.
 	Ledger Type = "ledger"
 	// Outbox is a row of the outbox, where it keeps them: ID.
 	Outbox Type = "outbox"

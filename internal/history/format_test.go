@@ -15,7 +15,7 @@ import (
 // The example of the documentation is a history, and is convicted of what it says.
 func TestTheDocumentedExample(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.FromSlash("../../docs/history-format.md"))
+	page, err := os.ReadFile(filepath.FromSlash("../../docs/internals/history-format.md"))
 	require.NoError(t, err)
 	dir := t.TempDir()
 	w, err := history.Append(filepath.Join(dir, "h.jsonl"), "documentation")
@@ -33,7 +33,7 @@ func TestTheDocumentedExample(t *testing.T) {
 // The documentation has every type and every field of a line.
 func TestTheFormatIsDocumented(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.FromSlash("../../docs/history-format.md"))
+	page, err := os.ReadFile(filepath.FromSlash("../../docs/internals/history-format.md"))
 	require.NoError(t, err)
 	source, err := os.ReadFile("format.go")
 	require.NoError(t, err)

@@ -1,6 +1,6 @@
 package history
 
-// outcome is what became of the transaction that an event was to come from.
+// outcome is what happened to the transaction that an event was to come from.
 type outcome int
 
 const (
@@ -17,7 +17,7 @@ const (
 	unresolved
 )
 
-// outcome decides what became of the event. The ledger knows best.
+// outcome decides what happened to the event. The ledger knows best.
 func (x *index) outcome(e *event) outcome {
 	switch {
 	case e.is(inLedger):

@@ -50,7 +50,7 @@ func (x *index) lost(e *event) (all consumers) {
 	return all
 }
 
-// lostOutside are those of them whose effects are no part of what remembers the message,
+// lostOutside are those of them whose effects are not part of what remembers the message,
 // so that the message is not had again. All others must have it again.
 func (x *index) lostOutside(e *event) consumers {
 	lost := x.lost(e)

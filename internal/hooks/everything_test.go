@@ -35,7 +35,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// moody is a sink that is away at first, and never takes the message called bad.
+// moody is a sink that is unavailable at first, and never takes the message called bad.
 type moody struct{ calls int }
 
 func (m *moody) Send(_ context.Context, records []outbox.Record) []outbox.Result {

@@ -18,7 +18,7 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
-// BenchmarkMap maps an id to its stored form, a UUIDv5 where it is no UUID.
+// BenchmarkMap maps an id to its stored form, a UUIDv5 where it is not a UUID.
 func BenchmarkMap(b *testing.B) {
 	for _, bench := range []struct {
 		name, id  string

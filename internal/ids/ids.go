@@ -15,7 +15,7 @@ import (
 // UUID is the stored form of a message id.
 type UUID = [16]byte
 
-// namespace of every id that is no canonical UUID. It must never change: stored
+// namespace of every id that is not a canonical UUID. It must never change: stored
 // ids, and with them every inbox's memory, depend on it.
 //
 //nolint:gochecknoglobals // a constant that Go cannot express as one

@@ -24,7 +24,7 @@ func TestTimeOfAnID(t *testing.T) {
 	require.Negative(t, compare(low, made))
 	require.Negative(t, compare(made, high))
 	_, ok = ids.Time(low)
-	require.False(t, ok, "a bound is no id")
+	require.False(t, ok, "a bound is not an id")
 
 	for name, spoil := range map[string]func(*ids.UUID){
 		"version": func(u *ids.UUID) { u[6] = 0x40 | u[6]&0xf },

@@ -17,6 +17,7 @@ const (
 	DuplicateObject         = "42710"
 	DuplicateSchema         = "42P06"
 	DuplicateTable          = "42P07"
+	FeatureNotSupported     = "0A000"
 	InsufficientPrivilege   = "42501"
 	InvalidCatalogName      = "3D000"
 	InvalidObjectDefinition = "42P17" // also: a partition overlaps another

@@ -41,7 +41,7 @@ func (s Set) Migrate(ctx context.Context, db DB, opts Options) error {
 		opts.Target = len(all)
 	}
 	if opts.LockTimeout < time.Millisecond || opts.Target < 0 || opts.Target > len(all) {
-		return s.wrap("migrate", fmt.Errorf("options out of range: LockTimeout %s, Target %d of %d", opts.LockTimeout, opts.Target, len(all)))
+		return s.wrap("migrate", fmt.Errorf("out of range: lock timeout %s, target %d of %d", opts.LockTimeout, opts.Target, len(all)))
 	}
 	return db.run(ctx, func(conn *pgx.Conn) error {
 		status, err := s.status(ctx, conn, all)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -191,7 +190,12 @@ func (u *Unit) couldTell(sql string) bool {
 		}
 	}
 	ends, inCase := false, false
-	for word := range strings.FieldsFuncSeq(sql, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for at := 0; at < len(sql); at++ {
+		start := at
+		for at < len(sql) && inWord(sql[at]) {
+			at++
+		}
+		word := sql[start:at]
 		if len(word) < 3 || len(word) > 11 {
 			continue
 		}
@@ -205,6 +209,12 @@ func (u *Unit) couldTell(sql string) bool {
 		}
 	}
 	return ends && (!inCase || strings.Contains(sql, ";"))
+}
+
+// inWord reports whether c is in a word. Letters beyond ASCII are not: around them a name falls into parts, of which one
+// more may be taken for a word that ends the transaction, and none less.
+func inWord(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_'
 }
 
 // telling are words of statements that end the transaction or a part of it, or whose own statement runs later.

@@ -3,77 +3,19 @@ package snippets_test
 import (
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/internal/handbook"
 )
-
-var linkPattern = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-
-// prose returns a document without its blocks of code.
-func prose(text string) []string {
-	var lines []string
-	inside := false
-	for line := range strings.Lines(text) {
-		switch {
-		case strings.HasPrefix(line, "```"):
-			inside = !inside
-		case !inside:
-			lines = append(lines, strings.TrimSuffix(line, "\n"))
-		}
-	}
-	return lines
-}
-
-// links returns the targets of a document's links that are not on the web.
-func links(text string) []string {
-	var targets []string
-	for _, match := range linkPattern.FindAllStringSubmatch(strings.Join(prose(text), "\n"), -1) {
-		if !strings.Contains(match[1], "://") {
-			targets = append(targets, match[1])
-		}
-	}
-	return targets
-}
-
-// anchors returns what a document's headings are called in links, as GitHub makes it.
-func anchors(text string) map[string]bool {
-	found := map[string]bool{}
-	for _, line := range prose(text) {
-		title := strings.TrimLeft(line, "#")
-		if title == line || !strings.HasPrefix(title, " ") {
-			continue
-		}
-		name := strings.Map(func(r rune) rune {
-			switch {
-			case r == ' ':
-				return '-'
-			case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
-				return unicode.ToLower(r)
-			default:
-				return -1
-			}
-		}, strings.TrimSpace(title))
-		for once, n := name, 1; found[name]; n++ {
-			name = once + "-" + strconv.Itoa(n)
-		}
-		found[name] = true
-	}
-	return found
-}
 
 // documents returns README.md, SECURITY.md and all that is in docs/, by path.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
-	files := []string{"../../README.md", "../../SECURITY.md", "../../docs/exhibits/README.md"}
-	pages, err := filepath.Glob("../../docs/*.md")
-	require.NoError(t, err)
 	texts := map[string]string{}
-	for _, file := range append(files, pages...) {
+	for _, file := range append(pages(t), "../../README.md", "../../SECURITY.md") {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		texts[file] = string(text)
@@ -81,12 +23,22 @@ func documents(t *testing.T) map[string]string {
 	return texts
 }
 
+// pages returns the paths of all that is in docs/.
+func pages(t *testing.T) []string {
+	t.Helper()
+	users, err := filepath.Glob("../../docs/*.md")
+	require.NoError(t, err)
+	internals, err := filepath.Glob("../../docs/internals/*.md")
+	require.NoError(t, err)
+	return append(users, internals...)
+}
+
 // TestEveryLinkLeadsSomewhere: every link leads to a file that is there, and to a heading that it has.
 func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	t.Parallel()
 	checked := 0
 	for file, text := range documents(t) {
-		for _, target := range links(text) {
+		for _, target := range handbook.Links(text) {
 			checked++
 			path, anchor, _ := strings.Cut(target, "#")
 			to := file
@@ -98,7 +50,7 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 			}
 			there, err := os.ReadFile(to)
 			require.NoError(t, err)
-			if !anchors(string(there))[anchor] {
+			if !handbook.Anchors(string(there))[anchor] {
 				t.Errorf("%s: %s has no heading #%s", file, to, anchor)
 			}
 		}
@@ -116,27 +68,21 @@ func assertExists(t *testing.T, to, file, target string) bool {
 	return true
 }
 
-// TestEveryPageIsInTheIndex: the index has every page.
-func TestEveryPageIsInTheIndex(t *testing.T) {
+// TestEveryPageIsInAnIndex: the index for users or the one for maintainers has every page.
+func TestEveryPageIsInAnIndex(t *testing.T) {
 	t.Parallel()
-	const index = "../../docs/README.md"
 	texts := documents(t)
-	listed := map[string]bool{}
-	for _, target := range links(texts[index]) {
-		path, _, _ := strings.Cut(target, "#")
-		listed[filepath.Join(filepath.Dir(index), path)] = true
-	}
-	for file := range texts {
-		if file != index && file != "../../README.md" && file != "../../SECURITY.md" && !listed[file] {
-			t.Errorf("%s is not in %s", file, index)
+	indexes := []string{"../../docs/README.md", "../../docs/internals/README.md"}
+	listed := map[string]bool{indexes[0]: true}
+	for _, index := range indexes {
+		for _, target := range handbook.Links(texts[index]) {
+			path, _, _ := strings.Cut(target, "#")
+			listed[filepath.Join(filepath.Dir(index), path)] = true
 		}
 	}
-}
-
-// TestLinksAndHeadings: links and headings are found as they are written.
-func TestLinksAndHeadings(t *testing.T) {
-	t.Parallel()
-	const text = "# A `b`: c's d\n\nsee [x](y.md#z), [w](https://w.example)\n\n```sh\n# no heading\n[no](link)\n```\n## Twice\n## Twice\n"
-	require.Equal(t, []string{"y.md#z"}, links(text))
-	require.Equal(t, map[string]bool{"a-b-cs-d": true, "twice": true, "twice-1": true}, anchors(text))
+	for _, file := range pages(t) {
+		if !listed[file] {
+			t.Errorf("%s is in neither of %v", file, indexes)
+		}
+	}
 }

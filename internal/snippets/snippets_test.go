@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -161,12 +160,9 @@ func (c *checker) check(b block) []error {
 // TestEverySnippetCompiles: every block of Go code in README.md and docs/ compiles.
 func TestEverySnippetCompiles(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../../docs/*.md")
-	require.NoError(t, err)
-	files = append(files, "../../README.md")
 	c := newChecker(t)
 	checked, elsewhere := 0, 0
-	for _, file := range files {
+	for _, file := range append(pages(t), "../../README.md") {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		found := blocks(strings.TrimPrefix(file, "../../"), string(text))

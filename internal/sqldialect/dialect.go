@@ -30,6 +30,9 @@ type Dialect struct {
 	// microseconds since 1970, in UTC. NOW() of MySQL would depend on time_zone.
 	Now string
 
+	// Later is a function of two numbers: the greater one.
+	Later string
+
 	// ForUpdate, SkipLocked and NoWait end a SELECT whose rows are locked until the
 	// transaction ends: it waits for locked rows, leaves them out, or fails. Empty if
 	// OneWriter.
@@ -64,6 +67,7 @@ func Of[N ~string](of N) (Dialect, error) {
 		return Dialect{
 			Name:      name,
 			Now:       "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
+			Later:     "GREATEST",
 			ForUpdate: "FOR UPDATE", SkipLocked: "FOR UPDATE SKIP LOCKED", NoWait: "FOR UPDATE NOWAIT",
 			InsertIgnore: "INSERT IGNORE INTO", Database: "LOWER(DATABASE())", Folder: "mysql",
 			Server: server, SameServer: "IF(? IN ('', " + server + "), 1, (SELECT 1 UNION ALL SELECT 2)) = 1",
@@ -73,6 +77,7 @@ func Of[N ~string](of N) (Dialect, error) {
 			Name: name,
 			// Milliseconds are all that SQLite's clock has.
 			Now:          "(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000)",
+			Later:        "MAX",
 			InsertIgnore: "INSERT OR IGNORE INTO", Database: "''", OneWriter: true, Folder: "sqlite",
 			Server: "''", SameServer: "? = ''",
 		}, nil

@@ -3,6 +3,7 @@ package sqldialect_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +33,13 @@ func TestRenderReplacesTokens(t *testing.T) {
 		_, err := d.Render("box", bad)
 		require.ErrorContains(t, err, "unknown token", bad)
 	}
+}
+
+func TestInline(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, `SELECT -7, x'00ff27', 9223372036854775807 FROM a`, sqldialect.Inline("SELECT ?, ?, ? FROM a",
+		sqldialect.Int(-7), sqldialect.Bytes([]byte{0, 0xff, '\''}), sqldialect.Int(math.MaxInt64)))
+	require.Equal(t, `x'3f' ?`, sqldialect.Inline("? ?", sqldialect.Bytes([]byte("?"))), "what was written is not looked at again")
 }
 
 func TestCheckTable(t *testing.T) {

@@ -1,9 +1,11 @@
 package sqldialect
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/leat-go/leat/internal/sqlfile"
@@ -32,6 +34,7 @@ func CheckTable(table string) error {
 //	@{}             the table, quoted
 //	@{_suffix}      the table whose name ends in the suffix, quoted
 //	@{now}          Now
+//	@{later}        Later
 //	@{for_update}   ForUpdate
 //	@{skip_locked}  SkipLocked
 //	@{nowait}       NoWait
@@ -44,7 +47,7 @@ func CheckTable(table string) error {
 // reach the database.
 func (d Dialect) Render(table, sql string) (string, error) {
 	words := map[string]string{
-		"now": d.Now, "for_update": d.ForUpdate, "skip_locked": d.SkipLocked, "nowait": d.NoWait, "insert_ignore": d.InsertIgnore,
+		"now": d.Now, "later": d.Later, "for_update": d.ForUpdate, "skip_locked": d.SkipLocked, "nowait": d.NoWait, "insert_ignore": d.InsertIgnore,
 		"database": d.Database, "server": d.Server, "same_server": d.SameServer,
 	}
 	return sqlfile.Replace(sql, func(name string) (string, bool) {
@@ -53,6 +56,27 @@ func (d Dialect) Render(table, sql string) (string, error) {
 		}
 		return "`" + table + name + "`", sqlfile.IsSuffix(name)
 	})
+}
+
+// Literal is a value as it stands in a statement.
+type Literal string
+
+// Int is the literal of a whole number.
+func Int(n int64) Literal { return Literal(strconv.FormatInt(n, 10)) }
+
+// Bytes is the literal of bytes.
+func Bytes(b []byte) Literal { return Literal("x'" + hex.EncodeToString(b) + "'") }
+
+// Inline returns query with literals in the place of its parameters, as many as it has. A driver that
+// does not do so itself prepares a statement with parameters before it runs it, which costs a round trip.
+func Inline(query string, literals ...Literal) string {
+	text := make([]byte, 0, len(query)+128)
+	for _, l := range literals {
+		head, tail, _ := strings.Cut(query, "?")
+		text = append(append(text, head...), l...)
+		query = tail
+	}
+	return string(append(text, query...))
 }
 
 // Places returns n parameters of a list, such as "?, ?, ?".

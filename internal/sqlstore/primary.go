@@ -129,7 +129,7 @@ type channel map[string]string
 
 // applies reports whether it runs, or waits for an operator after an error while it still
 // receives. One that was stopped is of a server that was promoted. The channels of a group
-// are no replica's: the group sets read_only on the servers that may not be written.
+// are not a replica's: the group sets read_only on the servers that may not be written.
 func (c channel) applies() bool {
 	if applier, ok := c["replica_sql_running"]; ok {
 		stopped := strings.EqualFold(applier, "No") && strings.EqualFold(c["replica_io_running"], "No")

@@ -96,7 +96,7 @@ func OwnRabbit(ctx context.Context, conf string) (*Own, error) {
 }
 
 // OwnDynamo starts DynamoDB Local with tables in memory: unlike DynamoDB it forgets the tokens of
-// requests when it ends, so that it is no server to be killed.
+// requests when it ends, so that it is not a server to be killed.
 func OwnDynamo(ctx context.Context) (*Own, error) {
 	service, s, err := startOwnDynamo(ctx)
 	if err != nil {

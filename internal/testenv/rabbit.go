@@ -118,7 +118,7 @@ func (s *RabbitServer) control(args ...string) {
 	defer cancel()
 	kind, ok := s.own.server.kind.(rabbitServer)
 	if !ok {
-		s.tb.Fatal(errors.New("testenv: the server is no RabbitMQ"))
+		s.tb.Fatal(errors.New("testenv: the server is not a RabbitMQ"))
 	}
 	if err := kind.control(ctx, s.own.server.dir, args...); err != nil {
 		s.tb.Fatal(err)

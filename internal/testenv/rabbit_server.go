@@ -202,7 +202,7 @@ func inspectRabbit(ctx context.Context, address string) (version, cluster string
 	const most = 64 << 10
 	size := binary.BigEndian.Uint32(head[3:])
 	if head[0] != 1 || size > most {
-		return "", "", fmt.Errorf("%w: %q is no start of a connection", errRabbitReply, head)
+		return "", "", fmt.Errorf("%w: %q is not the start of a connection", errRabbitReply, head)
 	}
 	start := make([]byte, size)
 	if _, err := io.ReadFull(conn, start); err != nil {

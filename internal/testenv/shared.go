@@ -176,6 +176,13 @@ func (l *Log) Write(line []byte) (int, error) {
 	return l.text.Write(line)
 }
 
+// String returns all lines.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // Forget empties l.
 func (l *Log) Forget() {
 	l.mu.Lock()

@@ -97,7 +97,7 @@ func Decode(h http.Header) (map[string]string, error) {
 			return nil, fmt.Errorf("%w: %q", errMeta, name)
 		}
 		if len(values) != 1 || !isPlainValue(values[0]) {
-			return nil, fmt.Errorf("%w: %q comes %d times, or is no plain text", errMeta, name, len(values))
+			return nil, fmt.Errorf("%w: %q comes %d times, or is not plain text", errMeta, name, len(values))
 		}
 		headers[rest] = values[0]
 	}

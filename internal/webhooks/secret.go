@@ -20,7 +20,7 @@ const (
 )
 
 // errSecret never has the secret itself in its text.
-var errSecret = errors.New("is no secret")
+var errSecret = errors.New("is not a secret")
 
 // Secret is a key that signs. It prints as "whsec_…".
 type Secret struct{ key []byte }

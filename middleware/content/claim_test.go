@@ -22,7 +22,7 @@ func large(id string, size int) outbox.Message {
 	return outbox.Message{ID: id, Topic: "scans", Type: "Scanned", Payload: []byte(strings.Repeat("x", size))}
 }
 
-// TestC31_PutBeforeInsert: C31. A store that is away fails the transaction. One that rolls
+// TestC31_PutBeforeInsert: C31. A store that is unavailable fails the transaction. One that rolls
 // back leaves what was put, and Encode puts before the transaction begins.
 func TestC31_PutBeforeInsert(t *testing.T) {
 	t.Parallel()

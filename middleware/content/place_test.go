@@ -299,7 +299,7 @@ func TestC4_ForwardersOpenFirst(t *testing.T) {
 				t.Parallel()
 				ob, sealed := newOutbox(t), encode(t, c, personal("1"))
 				msg := deliver(t, sealed)
-				if letter { // that was opened, and goes back: it is no dead letter any more
+				if letter { // that was opened, and goes back: it is a dead letter no more
 					msg.Metadata["leat_dead_id"] = "1"
 				}
 				in, err := meminbox.New("loyalty", meminbox.Config{Join: joinTo(ob)})

@@ -181,7 +181,7 @@ func (s *consuming) BreakCommit(bool) {}
 func (s *consuming) Admin() (admin.Inbox, error) { return meminbox.NewAdmin(&s.store), nil }
 
 // consumes is what a consuming lacks of the suite.
-var consumes = inboxtest.Features{NoForget: true, NoSharedLocks: true, NoBreakCommit: true}
+var consumes = inboxtest.Features{NoForget: true, NoSharedLocks: true, NoBreakCommit: true, NoMarks: true}
 
 // unsuitable are checks whose messages are not those of a Content, each for the reason named.
 var unsuitable = map[string]string{

@@ -163,6 +163,9 @@ func (g groupStatus) alarms(name string, now time.Time) (all []alarm) {
 			add(severityPage, "LeatPositionUnusable", "groups", fmt.Sprintf("The position of %s cannot be used", name), fmt.Sprintf("Slot %d: %s.", s.Slot, s.Problem), 0)
 		}
 	}
+	if len(g.Policies) > 1 {
+		add(severityNote, "", "groups", "Relays of "+name+" have different policies", "The one that loses less counts: "+strings.Join(g.Policies, "; ")+".", 0)
+	}
 	if title, text, severity := g.leaderless(name); title != "" {
 		add(severity, "LeatNoLeader", "groups", title, text, g.Lag)
 	}

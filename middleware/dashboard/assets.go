@@ -81,7 +81,7 @@ func parseWith(when func(time.Time) template.HTML) (map[string]*template.Templat
 	return pages, nil
 }
 
-// serveStatic serves the files that pages need. They are no secret, and need no sign-in.
+// serveStatic serves the files that pages need. They are not secret, and need no sign-in.
 func serveStatic(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("file")
 	for _, dir := range []string{"assets/", "vendored/"} {

@@ -66,7 +66,7 @@ func TestSignIn(t *testing.T) {
 		require.Equal(t, `Basic realm="leat"`, w.Header().Get("WWW-Authenticate"))
 		require.NotContains(t, w.Body.String(), "order-1")
 	}
-	answer = errors.New("ldap of 10.0.0.7 is away")
+	answer = errors.New("ldap of 10.0.0.7 is unavailable")
 	w := s.get("/api/v1/status")
 	require.Equal(t, http.StatusForbidden, w.Code)
 	require.NotContains(t, w.Body.String(), "10.0.0.7")

@@ -37,7 +37,7 @@ func dropping(t *testing.T, drop func(req admin.ChangeRequest) (admin.Changed, e
 func TestChangeInPart(t *testing.T) {
 	t.Parallel()
 	for cause, code := range map[error]int{
-		context.DeadlineExceeded: http.StatusGatewayTimeout, errors.New("db-7 is away"): http.StatusInternalServerError, admin.ErrNotParked: http.StatusNotFound,
+		context.DeadlineExceeded: http.StatusGatewayTimeout, errors.New("db-7 is unavailable"): http.StatusInternalServerError, admin.ErrNotParked: http.StatusNotFound,
 	} {
 		turn := 0
 		s := dropping(t, func(req admin.ChangeRequest) (admin.Changed, error) {

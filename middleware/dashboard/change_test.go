@@ -114,7 +114,7 @@ func TestFieldsThatAreNotHeeded(t *testing.T) {
 			}
 			code, answer := s.post(action, body)
 			require.Equal(t, http.StatusBadRequest, code, "%s %v: %v", action, field, answer)
-			require.Contains(t, answer["detail"], "is no field of "+action)
+			require.Contains(t, answer["detail"], "is not a field of "+action)
 		}
 	}
 }

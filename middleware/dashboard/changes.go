@@ -275,7 +275,7 @@ const (
 type words struct {
 	// verb is what it does, on its button; done what it has done.
 	verb, done string
-	// effects say what becomes of the records, and of those behind them.
+	// effects say what happens to the records, and to those behind them.
 	effects []string
 	// gone is set if what is selected is lost by it.
 	gone bool
@@ -357,7 +357,7 @@ func (a action) heeds(ch change) error {
 	}
 	s := ch.Selection
 	if len(ch.Picks) > 0 && (a.ofInbox() || !strings.Contains(a.fields, ofKey) || s != selection{}) {
-		return wrong("pick", "", "is no field of "+a.name)
+		return wrong("pick", "", "is not a field of "+a.name)
 	}
 	for _, field := range []struct {
 		name  string
@@ -379,7 +379,7 @@ func (a action) heeds(ch change) error {
 		{"max_lag_seconds", ch.MaxLag, ch.MaxLag != 0},
 	} {
 		if field.set && !slices.Contains(heeded, field.name) {
-			return wrong(field.name, fmt.Sprint(field.value), "is no field of "+a.name)
+			return wrong(field.name, fmt.Sprint(field.value), "is not a field of "+a.name)
 		}
 	}
 	return nil

@@ -31,7 +31,7 @@ const utcLayout = "2006-01-02 15:04:05"
 // utc formats a time for readers, in UTC; a script may write it in local time.
 func utc(at time.Time) template.HTML { return timeOf(at, at.UTC().Format(utcLayout)+"Z") }
 
-// relative formats a time for readers by how long it is away.
+// relative formats a time for readers by how long ago it was, or how soon it is.
 func relative(at time.Time) template.HTML {
 	away := time.Since(at)
 	if away < 0 {

@@ -13,6 +13,7 @@ type groupRow struct {
 	Topics    []string    `json:"topics,omitempty"`
 	MaxLag    float64     `json:"max_lag_seconds,omitempty"`
 	Paused    []string    `json:"paused,omitempty"`
+	Policies  []string    `json:"policies,omitempty"`
 	Slots     int         `json:"slots"`
 	NextSlots int         `json:"next_slots,omitempty"`
 	CreatedAt time.Time   `json:"created_at,omitzero"`
@@ -60,7 +61,7 @@ func (c *call) groups() (list[groupRow], error) {
 			return none, err
 		}
 		row := groupRow{
-			Name: g.Name, Topics: g.Topics, MaxLag: g.MaxLag.Seconds(), Paused: g.Paused, Slots: g.Slots, NextSlots: g.NextSlots,
+			Name: g.Name, Topics: g.Topics, MaxLag: g.MaxLag.Seconds(), Paused: g.Paused, Policies: g.Policies, Slots: g.Slots, NextSlots: g.NextSlots,
 			CreatedAt: g.CreatedAt, Leases: g.Leases, Members: []memberRow{}, Breakers: c.breakers(name, g.Name),
 		}
 		for _, m := range members {

@@ -125,7 +125,7 @@ func first[T any](all []T) (one T) {
 	return one
 }
 
-// message answers with a record and what became of it.
+// message answers with a record and what happened to it.
 func (c *call) message() (messageRow, error) {
 	r, name, err := c.record()
 	if err != nil {
@@ -158,7 +158,7 @@ func (c *call) disclose(row *messageRow, r *outbox.Record) error {
 	return nil
 }
 
-// payload answers with a payload as it was stored, but for what is redacted.
+// payload answers with a payload as it was stored, except what is redacted.
 func (c *call) payload() error {
 	r, name, err := c.record()
 	if err == nil {
@@ -208,7 +208,7 @@ func (c *call) viewed(v View) error {
 		return nil
 	}
 	if err := c.d.cfg.OnView(c.ctx(), v); err != nil {
-		return fmt.Errorf("OnView refused a look at message %.200q: %w", v.ID, err)
+		return fmt.Errorf("a look at message %.200q is refused: %w", v.ID, err)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func TestOut(t *testing.T) {
 	require.Contains(t, overview, `datetime="2026-03-01T12:00:00Z"`)
 }
 
-// A destination that is away is an alarm of its own, and not of a topic.
+// A destination that is unavailable is an alarm of its own, and not of a topic.
 func TestOut_Whole(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -76,7 +76,7 @@ func TestSeveralOutboxes(t *testing.T) {
 	require.Contains(t, page, "leat parked list", "the next command")
 }
 
-// What a badge counts is what its page shows, also if the first outbox has nothing of it.
+// What a badge counts is what its page shows, even if the first outbox has nothing of it.
 func TestNight_BadgeLeadsToWhatItCounts(t *testing.T) {
 	t.Parallel()
 	empty, err := memoutbox.New(memoutbox.Config{})

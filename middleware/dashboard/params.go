@@ -108,7 +108,7 @@ func (p *params) time(name string) time.Time {
 func (p *params) done() error {
 	for _, name := range slices.Sorted(maps.Keys(p.values)) {
 		if !p.read[name] {
-			p.errs = append(p.errs, wrong(name, p.values.Get(name), "is no parameter of this request"))
+			p.errs = append(p.errs, wrong(name, p.values.Get(name), "is not a parameter of this request"))
 		}
 	}
 	return errors.Join(p.errs...)

@@ -36,7 +36,7 @@ func TestRedaction(t *testing.T) {
 	require.NotContains(t, page("5"), "s3cret")
 	require.JSONEq(t, `{"rows":[{"name":"***","n":1.10},{"name":"***"}],"a":{"b":[{"card":"***"}]},"card":"***","<":"&"}`, s.get("/api/v1/messages/5/payload").Body.String())
 	require.Contains(t, s.get("/api/v1/messages/5/payload").Body.String(), `1.10`)
-	require.NotContains(t, page("6"), "s3cret", "it is no JSON, so nobody knows where the card is")
+	require.NotContains(t, page("6"), "s3cret", "it is not JSON, so nobody knows where the card is")
 	require.Contains(t, s.get("/messages/6").Body.String(), "withheld")
 	require.Equal(t, 403, s.get("/api/v1/messages/6/payload").Code)
 }

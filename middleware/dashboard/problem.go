@@ -28,7 +28,7 @@ var (
 	errCrossOrigin = errors.New("leat: the request comes from a page of another site")
 	errNothing     = errors.New("leat: nothing found")
 	errCapability  = errors.New("leat: the store cannot do this")
-	errWithheld    = errors.New("leat: the payload is withheld: it is no JSON, so what has to be redacted in it cannot be found")
+	errWithheld    = errors.New("leat: the payload is withheld: it is not JSON, so what has to be redacted in it cannot be found")
 	errChanged     = errors.New("leat: what is selected has changed")
 	errNoPreview   = errors.New("leat: a change needs the token of a preview, which dry_run returns")
 	errTooMany     = errors.New("leat: too many requests of this role are under way: ask again in a while")

@@ -117,7 +117,7 @@ func TestOpenAPI(t *testing.T) {
 			}
 			target := strings.NewReplacer("{seq}", "1", "{no}", "1").Replace(pattern)
 			w := s.get(target + "?" + strings.Join(query, "&"))
-			require.NotContains(t, w.Body.String(), "is no parameter", "%s?%s", target, query)
+			require.NotContains(t, w.Body.String(), "is not a parameter", "%s?%s", target, query)
 			w = s.get(target + "?" + strings.Join(append(query, "typo=1"), "&"))
 			require.Equal(t, http.StatusBadRequest, w.Code, "%s takes a parameter that it does not know: %s", target, w.Body)
 		}

@@ -115,7 +115,7 @@ func TestRates(t *testing.T) {
 	})
 }
 
-// A store that is away is shown with its last figures and an alarm, and its error stays in the log.
+// A store that is unavailable is shown with its last figures and an alarm, and its error stays in the log.
 func TestStoreIsAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

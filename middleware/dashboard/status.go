@@ -40,6 +40,7 @@ type outboxStatus struct {
 type groupStatus struct {
 	Name          string       `json:"name"`
 	Paused        []string     `json:"paused,omitempty"`
+	Policies      []string     `json:"policies,omitempty"`
 	MaxLag        float64      `json:"max_lag_seconds,omitempty"`
 	Relays        int          `json:"relays"`
 	Held          int          `json:"held"`
@@ -305,7 +306,7 @@ func groupOf(g admin.GroupStats, known []admin.Group) groupStatus {
 	}
 	for _, k := range known {
 		if k.Name == g.Name {
-			row.Paused, row.MaxLag, row.Relays = k.Paused, k.MaxLag.Seconds(), k.Relays
+			row.Paused, row.Policies, row.MaxLag, row.Relays = k.Paused, k.Policies, k.MaxLag.Seconds(), k.Relays
 		}
 	}
 	for _, s := range g.Slots {

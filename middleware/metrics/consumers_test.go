@@ -77,6 +77,8 @@ func TestSource_Counts(t *testing.T) {
 		want["consumer_group=g,topic=orders,outcome="+kind] = float64(i + 1)
 		want["consumer_group=g,topic=mail,outcome="+kind] = 0
 	}
+	s.OnDriverSource(t.Context(), inboxdriver.SourceEvent{Group: "g", Topic: "orders", Kind: kafkasource.Assigned, WentBack: 5})
+	require.Equal(t, map[string]float64{"consumer_group=g,topic=mail": 0, "consumer_group=g,topic=orders": 5}, l.Of("leat_source_went_back_offsets_total"))
 	see("orders", "unheard of", 0)
 	require.Equal(t, map[string]float64{"consumer_group=g,topic=orders": 7, "consumer_group=g,topic=mail": 0},
 		l.Of("leat_source_deleted_offsets_total"))

@@ -3,6 +3,10 @@
 // finds to a Backend: package promleat has one for Prometheus, package otelleat one for
 // OpenTelemetry. Table lists all metrics; docs/metrics.md shows it.
 //
+//	m, err := promleat.New(prometheus.DefaultRegisterer, metrics.Config{})
+//	shop, err := m.Outbox("shop")
+//	ob, err := pgoutbox.New(pool, pgoutbox.Config{Hooks: []outbox.Hook{shop}})
+//
 // New returns a Metrics, one for a process and registry. It makes what observes:
 //
 //   - Outbox observes those who enqueue, Relay a relay, Maintenance what keeps a store in shape;

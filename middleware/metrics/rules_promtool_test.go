@@ -135,6 +135,9 @@ var broken = []struct{ alert, old, wrong string }{
 	{"LeatOffsetsDeleted", "[1h]", "[1m]"},
 	{"LeatOffsetsDeleted", " unless leat_source_deleted_offsets_total offset 1h", ""},
 	{"LeatOffsetsDeleted", "or\n", "and\n"},
+	{"LeatDatabaseWentBack", "[1h]", "[1m]"},
+	{"LeatDatabaseWentBack", " unless leat_source_went_back_offsets_total offset 1h", ""},
+	{"LeatDatabaseWentBack", "or\n", "and\n"},
 }
 
 // TestAlerts_BrokenOnesAreCaught: a threshold, a wait or a matcher that is wrong makes the

@@ -74,7 +74,7 @@ func TestAlerts_Names(t *testing.T) {
 			require.Contains(t, labels, m[1], r.Alert)
 		}
 	}
-	require.Len(t, seen, 17)
+	require.Len(t, seen, 18)
 }
 
 // TestAlerts_Runbooks: each alert leads to a heading of the page for operators that has its

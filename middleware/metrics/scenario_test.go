@@ -24,10 +24,10 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// moody is a sink that is away for some calls, and never takes the message called bad.
+// moody is a sink that is unavailable for some calls, and never takes the message called bad.
 type moody struct{ away atomic.Int64 }
 
-// awayFor returns a sink that is away for so many calls.
+// awayFor returns a sink that is unavailable for so many calls.
 func awayFor(calls int64) *moody {
 	s := &moody{}
 	s.away.Store(calls)

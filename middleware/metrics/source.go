@@ -21,6 +21,7 @@ var _ inboxdriver.SourceHook = (*Source)(nil)
 type sourceTopic struct {
 	outcomes map[string]Counter
 	deleted  Counter
+	wentBack Counter
 }
 
 // Source returns an observer.
@@ -39,6 +40,7 @@ func (s *Source) of(group, topic string) sourceTopic {
 				outcomes := []string{"acked", "nacked", "malformed", "abandoned"}
 				return sourceTopic{
 					s.m.counters(sourceDeliveries, outcomes, group, topic), s.m.counter(sourceDeleted, group, topic),
+					s.m.counter(sourceWentBack, group, topic),
 				}
 			})
 			s.groups[group] = topics
@@ -49,12 +51,14 @@ func (s *Source) of(group, topic string) sourceTopic {
 }
 
 // OnDriverSource implements driver.SourceHook of inboxes. It counts deliveries by how they ended,
-// and the offsets that the broker has deleted before the group has read them. The series of a
+// the offsets that the broker has deleted before the group has read them, and those that its database
+// has lost. The series of a
 // topic begin at 0 when a partition of it is assigned.
 func (s *Source) OnDriverSource(_ context.Context, e inboxdriver.SourceEvent) {
 	switch topic := s.of(e.Group, e.Topic); e.Kind {
 	case "assigned":
 		topic.deleted.Add(float64(max(0, e.Deleted)))
+		topic.wentBack.Add(float64(max(0, e.WentBack)))
 	default:
 		count(topic.outcomes, e.Kind)
 	}

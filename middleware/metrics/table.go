@@ -101,6 +101,7 @@ const (
 	inboxAlarms
 	sourceDeliveries
 	sourceDeleted
+	sourceWentBack
 	handlerDuration
 	dedupeDeliveries
 	cacheLooks

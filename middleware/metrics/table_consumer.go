@@ -50,6 +50,10 @@ func consumerRows() []Definition {
 			Help: "Offsets that the broker has deleted before the group has read them.",
 		},
 		{
+			id: sourceWentBack, Name: "leat_source_went_back_offsets_total", Kind: KindCounter, Unit: "{offset}", Labels: []string{"consumer_group", "topic"},
+			Help: "Offsets of the group that its database has lost, so that they are read again.",
+		},
+		{
 			id: handlerDuration, Name: "leat_handler_duration_seconds", Kind: KindHistogram, Unit: "s", Labels: []string{"handler", "outcome"}, Buckets: quick(),
 			Help: "Time that handlers took, with what stands inside: ok, failed or panicked.",
 		},

@@ -65,7 +65,7 @@ func trouble(t *testing.T, m *metrics.Metrics) {
 	in.OnOutboxAlarm(t.Context(), outbox.AlarmEvent{Kind: "too_old"})
 	consume(t, m)
 	src := m.Source()
-	src.OnDriverSource(t.Context(), inboxdriver.SourceEvent{Group: "g", Topic: "orders", Kind: "assigned", Deleted: 3})
+	src.OnDriverSource(t.Context(), inboxdriver.SourceEvent{Group: "g", Topic: "orders", Kind: "assigned", Deleted: 3, WentBack: 2})
 	src.OnDriverSource(t.Context(), inboxdriver.SourceEvent{Group: "g", Topic: "orders", Kind: "acked"})
 	for _, err := range []error{nil, errors.New("away")} {
 		ob := &asked{stats: figures(), err: err}

@@ -24,7 +24,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	if err := mend(ctx, ob.Admin()); err != nil {
+	if err := fix(ctx, ob.Admin()); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -41,8 +41,8 @@ func Example() {
 	// <nil>
 }
 
-// mend is what the operator does.
-func mend(ctx context.Context, ob admin.Outbox) error {
+// fix is what the operator does.
+func fix(ctx context.Context, ob admin.Outbox) error {
 	failures, err := ob.Failures(ctx, admin.FailuresQuery{Topic: "orders"})
 	if err != nil {
 		return err

@@ -21,6 +21,9 @@ type Group struct {
 	MaxLag time.Duration
 	// Paused are the patterns of the topics that are paused, * for all; nil: none.
 	Paused []string
+	// Policies are what its relays do with records that cannot be delivered, each once; nil: that is not known. If
+	// there are several, relays that live are configured differently, and the one that loses less counts.
+	Policies []string
 	// CreatedAt is when it was first seen, by the database's clock; zero for a group that
 	// has not been written down.
 	CreatedAt time.Time
@@ -81,7 +84,7 @@ const maxGroupBytes = 200
 // set_topics.
 func (r GroupRequest) Fits(action string) error {
 	if (action == "rename_group") != (r.Name != "") {
-		return fmt.Errorf("%w: Name = %.200q: RenameGroup needs one, and nothing else takes one", ErrInvalidRequest, r.Name)
+		return fmt.Errorf("%w: Name = %.200q: a group is renamed to one, and nothing else takes one", ErrInvalidRequest, r.Name)
 	}
 	if len(r.Topics) > 0 && action != "set_topics" {
 		return fmt.Errorf("%w: Topics: a group is removed or renamed with all of its topics", ErrInvalidRequest)
@@ -104,12 +107,12 @@ type MaxLagRequest struct {
 
 func (r MaxLagRequest) complete() error {
 	if r.MaxLag < 0 {
-		return errors.Join(r.By.complete(), fmt.Errorf("%w: MaxLag = %s: must not be negative", ErrInvalidRequest, r.MaxLag))
+		return errors.Join(r.By.complete(), fmt.Errorf("%w: a greatest lag of %s: must not be negative", ErrInvalidRequest, r.MaxLag))
 	}
 	return errors.Join(r.By.complete(), checkGroup(r.Group))
 }
 
-// checkGroup refuses what is no name of a relay group. Names that begin with _ are the
+// checkGroup refuses what is not a name of a relay group. Names that begin with _ are the
 // library's own.
 func checkGroup(name string) error {
 	if name == "" || strings.HasPrefix(name, "_") {

@@ -7,7 +7,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// HeldState is what becomes of a held record, or of those of its key that it waits for.
+// HeldState is what happens to a held record, or to those of its key that it waits for.
 type HeldState string
 
 const (

@@ -43,7 +43,7 @@ type Outbox interface {
 	// ids. A parked key is redriven as a whole, in order. A dead record is tried after
 	// what its key has sent meanwhile, and before what is held of it with a higher Seq.
 	// A key or an id that is named and tried again already is due at once. ErrInvalidRequest; ErrNotParked if a key
-	// or an id was named. A filter selects parked records; one that matches nothing is no error.
+	// or an id was named. A filter selects parked records; one that matches nothing is not an error.
 	Redrive(ctx context.Context, req ChangeRequest) (Changed, error)
 
 	// Drop drops parked or dead records for good: they are never sent. The audit keeps
@@ -75,7 +75,7 @@ type Manager interface {
 	// Unread about the messages that it has not settled. A relay that is started with the former
 	// name is refused from then on. The audit keeps the former name in its earlier entries. A
 	// transactional sink knows the former name only: start once with relay.Config.AdoptPosition.
-	// ErrInvalidRequest, also if there is a group of the new name; ErrNoSuchGroup, or
+	// ErrInvalidRequest, even if there is a group of the new name; ErrNoSuchGroup, or
 	// ErrGroupActive while one of its relays holds a lease.
 	RenameGroup(ctx context.Context, req GroupRequest) (Changed, error)
 
@@ -101,7 +101,7 @@ type Manager interface {
 	// stop retention: beyond a greatest lag the group loses history.
 	Pause(ctx context.Context, req PauseRequest) error
 
-	// Resume ends a pause. ErrInvalidRequest, also if one of the topics is not paused;
+	// Resume ends a pause. ErrInvalidRequest, even if one of the topics is not paused;
 	// ErrNoSuchGroup.
 	Resume(ctx context.Context, req PauseRequest) error
 
@@ -117,7 +117,7 @@ type Manager interface {
 	// Search returns committed messages that the log retains. ErrInvalidRequest.
 	Search(ctx context.Context, q MessageQuery) (MessagePage, error)
 
-	// Trace returns what became of the messages with an id. ErrInvalidRequest, also if
+	// Trace returns what happened to the messages with an id. ErrInvalidRequest, even if
 	// the id does not tell its time and Since is not set.
 	Trace(ctx context.Context, q TraceQuery) (Trace, error)
 }

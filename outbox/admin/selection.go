@@ -48,7 +48,7 @@ func completeSelection(s *Selection) error {
 		}
 	}
 	if ways != 1 {
-		return fmt.Errorf("%w: select by Topic and Key, by ID, or by Topics, Kind, Fingerprint and Before", ErrInvalidRequest)
+		return fmt.Errorf("%w: select by topic and key, by id, or by topics, kind, fingerprint and time", ErrInvalidRequest)
 	}
 	if (s.Topic == "") != (s.Key == "") {
 		return fmt.Errorf("%w: Topic = %.200q, Key = %.200q: a key needs both", ErrInvalidRequest, s.Topic, s.Key)
@@ -64,8 +64,8 @@ func completeSelection(s *Selection) error {
 	return checkTexts(map[string]string{"Topic": s.Topic, "Key": s.Key, "ID": s.ID, "Topics": s.Topics, "Fingerprint": s.Fingerprint})
 }
 
-// kinds are those of the errors that set a record aside: what a sink has not sent is no
-// attempt.
+// kinds are those of the errors that set a record aside: what a sink has not sent is not
+// an attempt.
 func kinds() []string {
 	return []string{outbox.FailureUnknown.String(), outbox.FailureOutage.String(), outbox.FailurePermanent.String()}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// TraceQuery asks what became of a message.
+// TraceQuery asks what happened to a message.
 type TraceQuery struct {
 	// ID is the message's. Required.
 	ID string

@@ -41,11 +41,11 @@ type Config struct {
 	// NotBefore delays the message until then: a timestamp, like Time.
 	// Defaults to no delay.
 	NotBefore string
-	// HeadersJSON is an object in JSON, whose members are headers. What is no text becomes its JSON, and
-	// null is no header.
+	// HeadersJSON is an object in JSON, whose members are headers. What is not text becomes its JSON, and
+	// null is not a header.
 	// Defaults to none.
 	HeadersJSON string
-	// Headers are further headers by their names. NULL is no header.
+	// Headers are further headers by their names. NULL is not a header.
 	// Defaults to none.
 	Headers map[string]string
 

@@ -431,7 +431,7 @@ func (m *mysqlServer) messages(ctx context.Context, q sqlstore.Querier, f fields
 	}, query)
 }
 
-// texted are the members of an object. What is no text becomes its JSON, as a relay reads it.
+// texted are the members of an object. What is not text becomes its JSON, as a relay reads it.
 func texted(object []byte) map[string]string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(object, &members) != nil || len(members) == 0 {

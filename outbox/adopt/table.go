@@ -15,7 +15,7 @@ import (
 
 // errTableBusy is returned by Adopt and Release if transactions that have used the table did
 // not end within Config.LockTimeout. Nothing has changed: call again.
-var errTableBusy = errors.New("leat: the table's writers did not end in time (Config.LockTimeout)")
+var errTableBusy = errors.New("leat: the table's writers did not end within the time to wait for locks: try again, or wait longer")
 
 // Table is an outbox table of a service's own. It is safe for concurrent use.
 type Table struct {

@@ -38,13 +38,13 @@ func TestDeclare(t *testing.T) {
 	require.Equal(t, []string{"orders"}, available)
 
 	sent := mixed("orders", "refused")
-	requireUnavailable(t, sent, s.Send(within(t, patience), sent), "refused", `Config.Declare of topic "refused": not this one`)
+	requireUnavailable(t, sent, s.Send(within(t, patience), sent), "refused", `what declares topic "refused": not this one`)
 	_, err = channel.QueueDelete("orders", false, false, false)
 	require.NoError(t, err)
 	orders := records("orders", 4, 4)
 	results := s.Send(within(t, patience), orders)
 	requireUnavailable(t, orders, results, "orders",
-		`bind one, such as in Config.Declare: channel.QueueBind(queue, "orders.placed", "events", false, nil)`)
+		`bind one to exchange "events", with routing key "orders.placed" (in Go: channel.QueueBind(queue, "orders.placed", "events", false, nil))`)
 	require.Equal(t, map[string]int{"ok": 4}, kinds(s.Send(within(t, patience), orders)))
 	require.NoError(t, channel.ExchangeDelete("events", false, false))
 	require.Zero(t, kinds(s.Send(within(t, patience), orders))["permanent"])
@@ -61,12 +61,12 @@ func TestMissing_NamesTheLine(t *testing.T) {
 	}{
 		"a queue": {
 			amqpsink.Config{Queues: true},
-			`there is no queue "orders": declare it, such as in Config.Declare: channel.QueueDeclare("orders", true, `,
+			`there is no queue "orders": declare a durable queue "orders" (in Go: channel.QueueDeclare("orders", true, `,
 		},
 		"an exchange": {amqpsink.Config{}, `no exchange 'orders' in vhost`},
 		"its line": {
 			amqpsink.Config{},
-			`declare it, such as in Config.Declare: channel.ExchangeDeclare("orders", "topic", true, `,
+			`declare a durable exchange "orders", such as one of type topic (in Go: channel.ExchangeDeclare("orders", "topic", true, `,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

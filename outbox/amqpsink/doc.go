@@ -1,11 +1,14 @@
 // Package amqpsink delivers records to RabbitMQ, by AMQP 0-9-1.
 //
+//	sink, err := amqpsink.New([]string{"amqp://localhost"}, amqpsink.Config{Exchange: "events"})
+//	r, err := relay.New(source, sink, relay.Config{})
+//
 // Records are published as persistent and mandatory, and the broker confirms each. Of a topic
 // and key one record is under way at a time, the next one only after its confirm: a broker
 // that refuses one record of a pipeline, as a queue with a length limit and reject-publish does,
 // takes the later ones. Records of different keys go side by side.
 //
-// If it stays unknown what became of a record, the connection is reset before Send returns, so that
+// If it stays unknown what happened to a record, the connection is reset before Send returns, so that
 // what the broker has not read is dropped as a rule. What it has read, or what a proxy or a connection that cannot
 // be reset keeps for it, may still arrive, as a repeat, even behind what is sent next.
 //

@@ -43,7 +43,7 @@ func TestMarshaler_ReadsHeadersOfEveryType(t *testing.T) {
 	require.Equal(t, "[NaN]", bare.Metadata.Get("list"), "no JSON")
 }
 
-// TestMarshaler_ReadsDeadLetters: RabbitMQ notes in a table what became of a message that it has
+// TestMarshaler_ReadsDeadLetters: RabbitMQ notes in a table what happened to a message that it has
 // dead-lettered.
 func TestMarshaler_ReadsDeadLetters(t *testing.T) {
 	t.Parallel()

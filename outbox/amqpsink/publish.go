@@ -38,7 +38,7 @@ func (c *call) deliver(ctx context.Context, l *link) error {
 			}
 		}
 		f := c.flying[0]
-		<-f.confirm.Done() // also if the connection is closed, as the end of ctx does
+		<-f.confirm.Done() // even if the connection is closed, as the end of ctx does
 		if !f.confirm.Acked() && !l.alive() {
 			return c.s.lost(ctx, l, c, errGone)
 		}

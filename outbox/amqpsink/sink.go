@@ -178,7 +178,7 @@ func (s *Sink) connect(ctx context.Context) (*link, error) {
 			err = fmt.Errorf("%w; %w", failed, err)
 		}
 		failed = err
-		s.next = (s.next + 1) % len(s.urls) // also if ctx has ended: the next call begins with another one
+		s.next = (s.next + 1) % len(s.urls) // even if ctx has ended: the next call begins with another one
 	}
 	if failed == nil {
 		failed = context.Cause(ctx)

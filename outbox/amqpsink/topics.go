@@ -20,7 +20,7 @@ func (s *Sink) declare(l *link, topic string) error {
 		_ = channel.Close() // the broker has closed it if it refused something
 	}
 	if err != nil {
-		return fmt.Errorf("%w: Config.Declare of topic %q: %w", outbox.ErrTopicUnavailable, topic, err)
+		return fmt.Errorf("%w: what declares topic %q: %w", outbox.ErrTopicUnavailable, topic, err)
 	}
 	l.declared[topic] = struct{}{}
 	return nil
@@ -63,15 +63,15 @@ func (s *Sink) missingQueue(l *link, name string) (missing bool, err error) {
 
 // What makes that which is missing, as its error names it.
 func declareQueue(name string) string {
-	return fmt.Sprintf("declare it, such as in Config.Declare: channel.QueueDeclare(%q, true, false, false, false, nil)", name) //nolint:dupword // Go
+	return fmt.Sprintf("declare a durable queue %q (in Go: channel.QueueDeclare(%[1]q, true, false, false, false, nil))", name) //nolint:dupword // Go
 }
 
 func declareExchange(name string) string {
-	return fmt.Sprintf(`declare it, such as in Config.Declare: channel.ExchangeDeclare(%q, "topic", true, false, false, false, nil)`, name) //nolint:dupword // Go
+	return fmt.Sprintf(`declare a durable exchange %q, such as one of type topic (in Go: channel.ExchangeDeclare(%[1]q, "topic", true, false, false, false, nil))`, name) //nolint:dupword // Go
 }
 
 func bindQueue(exchange, key string) string {
-	return fmt.Sprintf("bind one, such as in Config.Declare: channel.QueueBind(queue, %q, %q, false, nil)", key, exchange)
+	return fmt.Sprintf("bind one to exchange %q, with routing key %q (in Go: channel.QueueBind(queue, %[2]q, %[1]q, false, nil))", exchange, key)
 }
 
 // missing reports whether the broker has no exchange called name. It asks once a connection, on a

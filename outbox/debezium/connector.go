@@ -166,7 +166,7 @@ func skips(list, operation string) bool {
 
 // place reads what is placed where: column:header or column:header:alias, separated by
 // commas. The column of outbox.HeaderEventType is that of the message's type, and that of
-// outbox.HeaderEventTime that of its time. What leat sets itself is no header. The header "id" is
+// outbox.HeaderEventTime that of its time. What leat sets itself is not a header. The header "id" is
 // always sent, with the id of the event, as the router sends it.
 func place(c adopt.Config, config map[string]string, name string) (adopt.Config, error) {
 	c.Headers = map[string]string{headerID: c.ID}

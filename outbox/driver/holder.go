@@ -13,7 +13,7 @@ type Key struct {
 	Topic, Key string
 }
 
-// Fate is what becomes of a record that was not delivered at once.
+// Fate is what happens to a record that was not delivered at once.
 type Fate int
 
 const (
@@ -69,7 +69,7 @@ type Holding struct {
 	// Fate is any but FateDelivered.
 	Fate Fate
 	// Attempts are the deliveries that have failed so far and count against the
-	// policy. A record that waits, or whose destination is away, has none.
+	// policy. A record that waits, or whose destination is unavailable, has none.
 	Attempts []Attempt
 	// RetryIn is when to try again, where Fate is FateRetry.
 	RetryIn time.Duration
@@ -86,7 +86,7 @@ type Held struct {
 	Attempts int
 }
 
-// Verdict is what became of a held record that was tried again.
+// Verdict is what happened to a held record that was tried again.
 type Verdict struct {
 	// Record is the record, as Due has returned it.
 	Record *outbox.Record
@@ -133,7 +133,7 @@ type Holder interface {
 	// a session begins, and when records that should be due are not. It is idempotent, and need not be fenced.
 	Hasten(ctx context.Context, within time.Duration) error
 
-	// Resolve stores what became of records that Due has returned; those it is not
+	// Resolve stores what happened to records that Due has returned; those it is not
 	// told of stay as they are. Where the first record of a key leaves, the next one
 	// is due at once; where it is parked, all behind it wait. It returns the
 	// keys that have no held record any more.

@@ -4,12 +4,12 @@ import "context"
 
 // Place is where an outbox is, as its server says.
 type Place struct {
-	// Host is the name or the address that the connection was made to.
+	// Host is the name or the address that the connection was made to; account/region on DynamoDB.
 	Host string
-	// Database is the name of the database; the path of a file on SQLite.
+	// Database is the name of the database; the path of a file on SQLite, the table on DynamoDB.
 	Database string
 	// Instance is the server's own identity: the system identifier of PostgreSQL, server_uuid
-	// of MySQL, server_uid of MariaDB.
+	// of MySQL, server_uid of MariaDB; the id of the table on DynamoDB, which a restored one has not.
 	Instance string
 }
 

@@ -8,7 +8,7 @@ import (
 
 // Sink delivers records to a destination. Relay does all retrying. It calls Send
 // from one goroutine a slot that it leads: one at a time where the source has one
-// slot, and otherwise concurrently, but for different keys.
+// slot, and otherwise concurrently, for different keys.
 type Sink interface {
 	// Send delivers records in order and returns one result a record, at the same
 	// index. It blocks until the fate of each is known or ctx has ended.
@@ -42,7 +42,7 @@ type Borrower interface {
 
 // Checker is a Sink that can tell whether its destination as a whole answers. A
 // relay asks it when a topic is out and no other has been acknowledged lately:
-// where the whole destination is away, nothing is set aside.
+// where the whole destination is unavailable, nothing is set aside.
 type Checker interface {
 	// Check returns nil if the destination answers.
 	Check(ctx context.Context) error

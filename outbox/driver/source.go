@@ -18,7 +18,7 @@ var (
 	ErrLeaseLost = errors.New("leat: lease is lost")
 
 	// ErrSourceUnusable is wrapped by errors of a Source that trying again cannot
-	// mend and that could lose records if they were ignored: a sequence that went
+	// fix and that could lose records if they were ignored: a sequence that went
 	// back, another database cluster behind the same address, a missing schema, a
 	// standby at start-up. It ends Run.
 	ErrSourceUnusable = errors.New("leat: source is unusable")
@@ -75,7 +75,7 @@ type Session interface {
 	Renew(ctx context.Context, ttl time.Duration) error
 
 	// Release stores the position and gives up the lease, so that another relay
-	// can take it at once. Releasing a lost lease is no error.
+	// can take it at once. Releasing a lost lease is not an error.
 	Release(ctx context.Context) error
 }
 

@@ -73,7 +73,7 @@ func (o *Outbox) build(ctx context.Context, msgs []outbox.Message) (built, error
 }
 
 // learn takes over the counters that were others than we have thought. It returns false if
-// the transaction was refused for another reason, which trying again does not mend.
+// the transaction was refused for another reason, which trying again does not fix.
 func (b *built) learn(c *counters, reasons []types.CancellationReason) bool {
 	for i, r := range reasons {
 		switch {

@@ -24,7 +24,7 @@ type heldTx struct {
 	notes []admin.AuditEntry
 }
 
-// heldChange is what becomes of one row.
+// heldChange is what happens to one row.
 type heldChange struct {
 	row    heldqueue.Row
 	record *outbox.Record // of one that is inserted

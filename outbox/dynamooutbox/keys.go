@@ -23,6 +23,7 @@ type item = map[string]types.AttributeValue
 //	C#<topic>\0<key> the number that was given to the key last; S#<sum> if that is too long
 //	L                the lease
 //	O                what is out, as the leader sees it
+//	P                the note of what relays do with records that cannot be delivered
 //	H#<group>        held and dead records by number; 0 is the version of all of them
 //	A                the audit, by number
 //	B                the number of buckets

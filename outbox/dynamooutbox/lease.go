@@ -70,7 +70,7 @@ func (l lease) renewed(ttl time.Duration) lease {
 }
 
 // writeLease writes next if the lease still is before, and returns what is there then: next,
-// also if the answer to an earlier try was lost, or what another has written.
+// even if the answer to an earlier try was lost, or what another has written.
 func (o *Outbox) writeLease(ctx context.Context, before, next lease) (lease, error) {
 	put := at("L", 0)
 	put["g"], put["ow"], put["ep"], put["rv"] = text(next.group), text(next.owner), number(next.epoch), text(next.nonce)

@@ -143,3 +143,21 @@ func TestO9_LeaseOfATableMadeAgain(t *testing.T) {
 	require.ErrorIs(t, s.Renew(t.Context(), time.Minute), driver.ErrLeaseLost)
 	require.NoError(t, successor.Renew(t.Context(), time.Minute))
 }
+
+// TestO2_PlaceOfATable: one that is made again, or restored, is another one.
+func TestO2_PlaceOfATable(t *testing.T) {
+	t.Parallel()
+	ob, env := newOutbox(t, 1)
+	place := func(ob *dynamooutbox.Outbox) driver.Place {
+		src, err := ob.Source(dynamooutbox.SourceConfig{})
+		require.NoError(t, err)
+		is, err := src.(driver.Placed).Place(t.Context())
+		require.NoError(t, err)
+		return is
+	}
+	first := place(ob)
+	require.Equal(t, env.Prefix+"outbox", first.Database)
+	require.NotEmpty(t, first.Host)
+	require.Equal(t, first, place(ob))
+	require.NotEqual(t, first.Instance, place(remake(t, env, 1)).Instance)
+}

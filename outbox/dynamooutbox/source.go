@@ -11,6 +11,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
@@ -29,7 +33,10 @@ type source struct {
 	group string
 }
 
-var _ driver.Source = (*source)(nil)
+var (
+	_ driver.Source = (*source)(nil)
+	_ driver.Placed = (*source)(nil)
+)
 
 // LogValue implements slog.LogValuer: the outbox and the group, as relays log them.
 func (s *source) LogValue() slog.Value {
@@ -49,6 +56,19 @@ func (o *Outbox) Source(cfg SourceConfig) (driver.Source, error) {
 
 // DefaultSource is Source with the zero SourceConfig, for package leat.
 func (o *Outbox) DefaultSource() (driver.Source, error) { return o.Source(SourceConfig{}) }
+
+// Place implements driver.Placed. It needs the right to DescribeTable.
+func (s *source) Place(ctx context.Context) (driver.Place, error) {
+	is, err := s.ob.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.ob.cfg.Table})
+	if err != nil {
+		return driver.Place{}, fmt.Errorf("leat: where is %s: %w", s.ob.cfg.Table, err)
+	}
+	p := driver.Place{Database: s.ob.cfg.Table, Instance: aws.ToString(is.Table.TableId)}
+	if in, err := arn.Parse(aws.ToString(is.Table.TableArn)); err == nil {
+		p.Host = in.AccountID + "/" + in.Region
+	}
+	return p, nil
+}
 
 // Check implements driver.Source: the table is there, has its number of buckets, and no other
 // group.

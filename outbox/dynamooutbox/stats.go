@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/outbox/admin"
 )
 
@@ -81,7 +82,11 @@ func (o operator) Groups(ctx context.Context) ([]admin.Group, error) {
 	if err != nil || l.group == "" {
 		return nil, err
 	}
-	g := admin.Group{Name: l.group, Slots: 1}
+	note, now, err := o.readPolicies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g := admin.Group{Name: l.group, Slots: 1, Policies: basis.ParsePolicies(note).Alive("", now).Texts()}
 	if o.seen.left(l) > 0 {
 		g.Leases, g.Relays = 1, 1
 	}

@@ -38,7 +38,7 @@ func (c *cancelled) Unwrap() error { return c.err }
 // The SDK must not repeat the request: it does not tell whether an answer was lost before, and
 // then a conflict is that with ourselves. So an unknown outcome is asked about with the same
 // bytes and the same token until it is known. What was refused for others' sake is sent again
-// as it is, with a new token: its conditions say whether it still fits.
+// as it is, with a new token: its conditions show whether it still fits.
 func (o *Outbox) transact(ctx context.Context, items []types.TransactWriteItem) error {
 	var r *request
 	var unknown error // why the outcome of an earlier try of r is not known

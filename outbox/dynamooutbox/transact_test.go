@@ -81,7 +81,7 @@ func wide() map[string]types.AttributeValue {
 }
 
 // TestCommit_RefusalAfterAnUnknownOutcome: the answer to the second try tells that its sender has no
-// right to ask, and nothing of what became of the first.
+// right to ask, and nothing of what happened to the first.
 //
 //leat:level 0
 func TestCommit_RefusalAfterAnUnknownOutcome(t *testing.T) {

@@ -61,7 +61,7 @@ func detail(answer *http.Response, body []byte) string {
 // followed; and of 5xx nobody knows whether the record is to blame.
 //
 // An endpoint that answers 500 for one record only, always, is thereby out for all
-// records, until it is mended or an operator drops the record. If you send to endpoints of
+// records, until it is fixed or an operator drops the record. If you send to endpoints of
 // strangers, let Config.Classify return FailureUnknown for 500: the relay then sets that
 // record and its key aside, and takes the endpoint for out if several keys fail.
 func DefaultClassify(status int) outbox.FailureKind {
@@ -89,7 +89,7 @@ func refuses(status int) bool {
 }
 
 // retryAfter reads the header Retry-After: seconds, or a date of HTTP. It is false if there
-// is none, or one that cannot be read. A time that has passed is no wait.
+// is none, or one that cannot be read. A time that has passed is not a wait.
 func retryAfter(text string, now time.Time) (time.Duration, bool) {
 	text = strings.TrimSpace(text)
 	if text == "" {

@@ -104,7 +104,7 @@ func drain(ctx context.Context, answer *http.Response, finish func()) []byte {
 	closed := sync.OnceFunc(func() { _ = answer.Body.Close() })
 	defer closed()
 	if answer.StatusCode == http.StatusSwitchingProtocols {
-		return nil // what follows is no answer, but the connection itself, which nothing else would end
+		return nil // what follows is not an answer, but the connection itself, which nothing else would end
 	}
 	defer time.AfterFunc(drainTimeout, finish).Stop()
 	defer context.AfterFunc(ctx, closed)()

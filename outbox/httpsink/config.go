@@ -105,12 +105,12 @@ func (c Config) validate() error {
 	}
 	for name, value := range map[string]string{"ContentType": c.ContentType, "UserAgent": c.UserAgent} {
 		if !validValue(value) {
-			return outbox.ConfigError(name, fmt.Sprintf("%.200q", value), "is no value of an HTTP header")
+			return outbox.ConfigError(name, fmt.Sprintf("%.200q", value), "is not a value of an HTTP header")
 		}
 	}
 	for i, prefix := range c.AllowNetworks {
 		if !prefix.IsValid() {
-			return outbox.ConfigError(fmt.Sprintf("AllowNetworks[%d]", i), prefix, "is no network")
+			return outbox.ConfigError(fmt.Sprintf("AllowNetworks[%d]", i), prefix, "is not a network")
 		}
 	}
 	if c.Proxy != nil {

@@ -1,6 +1,10 @@
 // Package httpsink delivers records as webhooks: one POST a record, signed as the
 // specification Standard Webhooks (standardwebhooks.com) has it.
 //
+//	endpoints := httpsink.Static{"customer-7": {URL: url, Secrets: []string{secret}}} // topics and their endpoints
+//	sink, err := httpsink.New(endpoints, httpsink.Config{})
+//	r, err := relay.New(source, sink, relay.Config{})
+//
 // The topic of a record is the name of an endpoint. Where that is, and by which secrets
 // its requests are signed, is looked up in Endpoints, and never taken from a record. The
 // payload is the body, byte for byte. The record's id is the header webhook-id, the same

@@ -75,7 +75,7 @@ func newSink(endpoints Endpoints, cfg Config, resolver *net.Resolver) (*Sink, er
 	return s, nil
 }
 
-// Check implements driver.Checker. Endpoints have nothing in common: that one is away
+// Check implements driver.Checker. Endpoints have nothing in common: that one is unavailable
 // says nothing about others, so that the relay may look for their records behind it.
 func (s *Sink) Check(ctx context.Context) error {
 	return context.Cause(ctx)

@@ -229,7 +229,7 @@ func TestLookup(t *testing.T) {
 		require.NoError(t, send().Err)
 	}
 	require.Equal(t, asked+1, b.asked)
-	b.err = errors.New("database is away")
+	b.err = errors.New("database is unavailable")
 	require.NoError(t, send().Err, "it is remembered")
 	s.Refresh("other", "t")
 	result := send()

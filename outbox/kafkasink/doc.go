@@ -2,6 +2,11 @@
 // in-sync replicas, idempotent, a page of the relay in as few requests as the
 // brokers allow.
 //
+//	sink, err := kafkasink.New(brokers, kafkasink.Config{}) // topics must exist, or AllowAutoTopicCreation
+//	defer sink.Close()
+//	r, err := relay.New(source, sink, relay.Config{})
+//	err = r.Run(ctx)
+//
 // A Kafka client is not a channel that stops at the first failure: after a batch
 // was rejected it goes on with what is produced next. So the Sink checks size
 // and topic before it produces, hands over a whole call, waits until the client

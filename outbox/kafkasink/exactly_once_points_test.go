@@ -38,7 +38,7 @@ func (s *stage) dieAt(point failpoint.Name, hit int, environ ...string) {
 	require.Equal(s.t, failpointtest.ExitStatus, victim.cmd.ProcessState.ExitCode())
 }
 
-// hitOf is the hit at which a point goes off: the fourth, but for what happens once
+// hitOf is the hit at which a point goes off: the fourth, except what happens once
 // a term.
 func hitOf(point failpoint.Name) int {
 	switch point {

@@ -12,7 +12,7 @@ import (
 
 // BenchmarkSend_InProcess delivers pages of 512-byte records to a broker in this
 // process. Its allocations, and its time, are the broker's and the client's as well:
-// they tell one version of the sink from the next, and are no rates.
+// they tell one version of the sink from the next, and are not rates.
 func BenchmarkSend_InProcess(b *testing.B) {
 	for _, size := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("records=%d", size), func(b *testing.B) {

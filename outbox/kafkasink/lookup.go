@@ -39,7 +39,7 @@ func (s *Sink) learn(ctx context.Context, names []string) {
 }
 
 // mostAwaited bounds the topics that a Send waits for together. That more are missing at
-// once is no matter of moments; if the cluster may create topics, it is.
+// once is not a matter of moments; if the cluster may create topics, it is.
 const mostAwaited = 8
 
 // find looks names up and returns those that can take records. For a few topics that
@@ -185,7 +185,7 @@ func (t *topic) read(name string, answer *kmsg.MetadataResponseTopic) bool {
 func explainTopic(name string, err error) error {
 	switch {
 	case errors.Is(err, kerr.UnknownTopicOrPartition):
-		return fmt.Errorf("%w: kafka has no topic %.200q: create it, or let the sink do so (Config.AllowAutoTopicCreation, "+
+		return fmt.Errorf("%w: kafka has no topic %.200q: create it, or let the sink do so (allow auto topic creation, "+
 			"with auto.create.topics.enable on the brokers): %w", outbox.ErrTopicUnavailable, name, err)
 	case errors.Is(err, kerr.TopicAuthorizationFailed):
 		return fmt.Errorf("%w: create it if it is missing, and %w", outbox.ErrTopicUnavailable, needs(err, "WRITE", name))

@@ -56,7 +56,7 @@ func TestO4_RecordCarriesEveryField(t *testing.T) {
 			}, full.Headers)
 
 			require.Nil(t, bare.Key)
-			require.NotNil(t, bare.Value, "an empty payload is no tombstone")
+			require.NotNil(t, bare.Value, "an empty payload is not a tombstone")
 			require.Empty(t, bare.Value)
 			require.True(t, stored.Equal(bare.Timestamp), bare.Timestamp)
 			require.Equal(t, []kgo.RecordHeader{

@@ -67,7 +67,7 @@ func (l *txLane) preparePartition(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if !l.cfg.CreatePositionTopic {
-		return false, fmt.Errorf("%w: %d of %q, and CreatePositionTopic is not set", errNoPartition, l.partition, name)
+		return false, fmt.Errorf("%w: %d of %q, and the sink is not told to create it", errNoPartition, l.partition, name)
 	}
 	if missing {
 		err = l.createTopic(ctx, admin)

@@ -94,7 +94,7 @@ func New(brokers []string, cfg Config) (*Sink, error) {
 	}
 	if cfg.Format == FormatWatermill && cfg.Partitioner == PartitionJava {
 		cfg.Logger.Warn("records look like watermill-kafka's, but their keys choose other partitions than there: " +
-			"in a topic that both write, a key has no order; PartitionSarama chooses the same")
+			"in a topic that both write, a key has no order; the partitioner of sarama chooses the same")
 	}
 	return s, nil
 }

@@ -106,7 +106,7 @@ func TestSize_FollowsTheTopicsLimit(t *testing.T) {
 		sent := records(topic, 60, 4, 500)
 		results := s.Send(within(t, patience), sent)
 		require.Equal(t, map[outbox.FailureKind]int{outbox.FailureUnknown: 1, outbox.FailureNotSent: 59}, kinds(results),
-			"a batch of small records is no record's fault")
+			"a batch of small records is not a record's fault")
 		requireDelivered(t, s.Send(within(t, patience), sent))
 	})
 }

@@ -113,6 +113,9 @@ func brokenRenames() []adminNegative {
 		{"a renamed group begins anew", func(c *control) outboxtest.Subject { return anew{c} }, map[string]string{
 			"O2_RenamedGroupGoesOn": "the renamed group",
 		}},
+		{"a renamed group forgets the policies of its relays", func(c *control) outboxtest.Subject { return unadvised{c} }, map[string]string{
+			"O6_NotesOfPoliciesTakeTurns": "note of a group that was renamed",
+		}},
 		{"the former name of a group begins anew", func(c *control) outboxtest.Subject { return nameless{c} }, map[string]string{
 			"O2_RenamedGroupGoesOn": "acquire of a group that has another name",
 		}},
@@ -535,4 +538,14 @@ func (o optimist) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, e
 		}
 	}
 	return trace, err
+}
+
+type unadvised struct{ *control }
+
+func (f unadvised) RenameGroup(ctx context.Context, req admin.GroupRequest) (admin.Changed, error) {
+	changed, err := f.control.RenameGroup(ctx, req)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.notes, req.Name)
+	return changed, err
 }

@@ -101,7 +101,7 @@ func TestNegativeControls_Claims(t *testing.T) {
 	})
 }
 
-// hiddenHistory is no Replayer, but its outbox replays.
+// hiddenHistory is not a Replayer, but its outbox replays.
 type hiddenHistory struct {
 	*Outbox
 

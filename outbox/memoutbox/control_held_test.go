@@ -66,6 +66,12 @@ func brokenHolders() []negative {
 		{"verdicts are stored without an epoch check", unfencedResolve, map[string]string{
 			"O9_StaleEpochResolvesNothing": "resolve under a lost lease",
 		}},
+		{"a relay writes over the policies of others", overwrites, map[string]string{
+			"O6_NotesOfPoliciesTakeTurns": "its note has it",
+		}},
+		{"a relay reads its own policies alone", selfish, map[string]string{
+			"Relay_O6_LeastLosingPolicyCounts": "want 2 policies",
+		}},
 		{"an outage counts as an attempt", countsOutages, map[string]string{
 			"Relay_O7_OutageDelaysNoOtherTopic": "deadline exceeded",
 			"Relay_O8_OutageCountsNothing":      "after everything is back",
@@ -94,6 +100,21 @@ func brokenHolders() []negative {
 			"Relay_O7_OutageDelaysNoOtherTopic": "while another topic is out",
 			"Relay_O6_ParkedKeyWaitsForRedrive": "set aside: read",
 		}},
+	}
+}
+
+// overwrites has each source go by what it has written itself.
+func overwrites(c *control) {
+	seen := make(map[*source]string) // guarded by ob.mu
+	c.keep = func(s *source, change func(note string, now time.Time) string) {
+		seen[s] = change(seen[s], time.Now())
+		s.ob.notes[s.group] = seen[s]
+	}
+}
+
+func selfish(c *control) {
+	c.keep = func(s *source, change func(note string, now time.Time) string) {
+		s.ob.notes[s.group] = change("", time.Now())
 	}
 }
 
@@ -349,7 +370,7 @@ func changedCopies(c *control) {
 	})
 }
 
-// blocksAtThePage has sessions that are no Holders, as of a source that cannot
+// blocksAtThePage has sessions that are not Holders, as of a source that cannot
 // set records aside.
 func blocksAtThePage(c *control) {
 	c.session = func(s *session) driver.Session { return plainSession{s} }

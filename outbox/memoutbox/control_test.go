@@ -29,6 +29,7 @@ type control struct {
 	group   func(group string) string
 	config  func(cfg *SourceConfig)
 	leave   func() error
+	keep    func(s *source, change func(note string, now time.Time) string)
 	share   func(share driver.Share) driver.Share
 	wake    func()
 	promote func(ctx context.Context)
@@ -125,6 +126,16 @@ func (s controlSource) Acquire(ctx context.Context, ttl time.Duration) (driver.S
 		return inner, err
 	}
 	return s.c.session(inner.(*session)), nil
+}
+
+func (s controlSource) KeepPolicies(ctx context.Context, change func(note string, now time.Time) string) (bool, error) {
+	if s.c.keep == nil {
+		return s.source.KeepPolicies(ctx, change)
+	}
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	s.c.keep(s.source, change)
+	return true, ctx.Err()
 }
 
 func (s controlSource) Leave(ctx context.Context) error {

@@ -58,7 +58,7 @@ func brokenWriters() []negative {
 			"O1_NoMessageIsNoOp": "enqueue: there is nothing",
 		}},
 		{"all messages have one id", oneID, map[string]string{
-			"O4_DefaultIDs": "is no canonical UUIDv7",
+			"O4_DefaultIDs": "is not a canonical UUIDv7",
 		}},
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"time"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 )
@@ -54,6 +56,7 @@ func (ob operator) Groups(ctx context.Context) ([]admin.Group, error) {
 			all = append(all, admin.Group{
 				Name: g.name, Slots: h.slots, NextSlots: h.next, Topics: slices.Clone(g.topics),
 				Paused: slices.Clone(ob.paused[g.name]), MaxLag: ob.maxLag[g.name],
+				Policies: basis.ParsePolicies(ob.notes[g.name]).Alive("", time.Now()).Texts(),
 			})
 		}
 		if last := &all[len(all)-1]; g.leased() {
@@ -126,6 +129,7 @@ func (ob operator) RemoveGroup(ctx context.Context, req admin.GroupRequest) (adm
 		delete(ob.shares, req.Group)
 		delete(ob.maxLag, req.Group)
 		delete(ob.paused, req.Group)
+		delete(ob.notes, req.Group)
 		maps.DeleteFunc(ob.former, func(_, now string) bool { return now == req.Group })
 		ob.note(admin.AuditEntry{Action: "remove_group", Group: req.Group}, req.By, map[string]any{"held": n, "unread": unread})
 	}
@@ -177,6 +181,7 @@ func (ob *Outbox) rename(group, name string) {
 	move(ob.shares, group, name)
 	move(ob.maxLag, group, name)
 	move(ob.paused, group, name)
+	move(ob.notes, group, name)
 	for former, now := range ob.former {
 		if now == group {
 			ob.former[former] = name

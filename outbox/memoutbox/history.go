@@ -39,7 +39,7 @@ func (h *history) Begin(ctx context.Context, order driver.ReplayOrder) (driver.P
 	if order.Position != "" {
 		_, err := fmt.Sscanf(order.Position, "%d/%d", &p.size, &p.last)
 		if err != nil || p.Position() != order.Position || p.size < 0 || p.size > len(h.ob.log) {
-			return nil, outbox.ConfigError("Position", order.Position, "is no position of a replay of this outbox")
+			return nil, outbox.ConfigError("Position", order.Position, "is not a position of a replay of this outbox")
 		}
 	}
 	for _, r := range h.ob.window(position{to: p.size}) {

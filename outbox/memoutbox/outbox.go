@@ -33,6 +33,7 @@ type Outbox struct {
 	groups  map[slotName]*group
 	maxLag  map[string]time.Duration // by group
 	paused  map[string][]string      // by group
+	notes   map[string]string        // of policies, by group
 	shares  map[string]*sharing
 	former  map[string]string            // names that groups had, and have now
 	held    map[string]*heldqueue.Memory // by group
@@ -59,6 +60,7 @@ func New(cfg Config) (*Outbox, error) {
 		groups:   make(map[slotName]*group),
 		maxLag:   make(map[string]time.Duration),
 		paused:   make(map[string][]string),
+		notes:    make(map[string]string),
 		shares:   make(map[string]*sharing),
 		former:   make(map[string]string),
 		held:     make(map[string]*heldqueue.Memory),

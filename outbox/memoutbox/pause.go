@@ -3,6 +3,7 @@ package memoutbox
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
@@ -15,6 +16,19 @@ func (s *source) Paused(ctx context.Context) ([]string, error) {
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
 	return slices.Clone(s.ob.paused[s.group]), ctx.Err()
+}
+
+var _ driver.PolicyKeeper = (*source)(nil)
+
+// KeepPolicies implements driver.PolicyKeeper.
+func (s *source) KeepPolicies(ctx context.Context, change func(note string, now time.Time) string) (bool, error) {
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
+	if s.ob.known(s.group) != nil {
+		return false, ctx.Err()
+	}
+	s.ob.notes[s.group] = change(s.ob.notes[s.group], time.Now())
+	return true, ctx.Err()
 }
 
 // Pause implements admin.Manager.

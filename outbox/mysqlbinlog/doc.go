@@ -10,7 +10,7 @@
 //	go bell.Run(ctx)
 //
 // A Bell rings and nothing more. The relay still reads the table, so a row that the log
-// has not, or not yet, or has although it was taken back, is no matter: the log is written
+// has not, or not yet, or has although it was taken back, does not matter: the log is written
 // before a commit can be seen, at XA PREPARE, and not at all by a session that sets
 // sql_log_bin to 0. What a Bell misses is found by polling.
 //

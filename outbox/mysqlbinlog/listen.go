@@ -85,7 +85,7 @@ func (b *Bell) connectTimeout() time.Duration {
 func (b *Bell) syncer(flavor string, dial client.Dialer) replication.BinlogSyncerConfig {
 	id := b.cfg.ServerID
 	if id == 0 {
-		id = 1<<31 | rand.Uint32() //nolint:gosec // it is no secret
+		id = 1<<31 | rand.Uint32() //nolint:gosec // it is not secret
 	}
 	return replication.BinlogSyncerConfig{
 		ServerID: id, Flavor: flavor, Localhost: "leat",

@@ -8,7 +8,7 @@
 // record of a pipeline, since it is full for a moment, takes the later ones. Records of different keys go
 // side by side.
 //
-// If it stays unknown what became of a record, the connection is reset before Send returns. What the server has
+// If it stays unknown what happened to a record, the connection is reset before Send returns. What the server has
 // read by then is a repeat that the window drops.
 //
 // A subject that no stream has, or that may not be written to, is an outage of its topic; so is a stream

@@ -33,6 +33,7 @@ func adminChecks() []Check {
 		Check{Name: "Admin_GroupsAreSeen", run: groupsAreSeen},
 		Check{Name: "Admin_GroupIsRemoved", run: groupIsRemoved},
 		Check{Name: "O2_RenamedGroupGoesOn", run: renamedGroupGoesOn},
+		Check{Name: "O6_NotesOfPoliciesTakeTurns", run: notesOfPoliciesTakeTurns},
 		Check{Name: "Admin_GreatestLagIsSet", run: greatestLagIsSet},
 		Check{Name: "Admin_GroupIsPaused", run: groupIsPaused},
 		Check{Name: "Admin_DelayedIsCancelled", run: delayedIsCancelled, skip: noDelay},

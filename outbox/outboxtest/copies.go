@@ -139,7 +139,7 @@ func defaultIDs(ctx context.Context, tr *trial) {
 	for i := range got {
 		id := got[i].ID
 		if _, canonical := ids.Map(id); !canonical || id[14] != '7' {
-			fail.With("default id %q is no canonical UUIDv7", id)
+			fail.With("default id %q is not a canonical UUIDv7", id)
 		}
 		if seen[id] {
 			fail.With("default id %q twice", id)

@@ -59,7 +59,7 @@ func delayedIsNeverEarly(ctx context.Context, tr *trial) {
 	r := tr.acquire(ctx)
 	at := d.in(ctx, soon)
 	tr.commit(ctx, until(at.Add(-time.Hour), named("past")...)...)
-	fail.In("a time that has passed is no delay", func() { r.expectDrain(ctx, 10, "past") })
+	fail.In("a time that has passed is not a delay", func() { r.expectDrain(ctx, 10, "past") })
 	tr.commit(ctx, append(until(at, named("soon")...), until(at.Add(time.Hour), named("in an hour")...)...)...)
 	got := d.arrive(ctx, r, 1)
 	now, err := d.Now(ctx)
@@ -250,7 +250,7 @@ func delayIsRefused(ctx context.Context, tr *trial) {
 	tr.expectAll(ctx, "after")
 }
 
-var errNoDelayer = errors.New("the subject is no Delayer; say Features.NoDelay")
+var errNoDelayer = errors.New("the subject is not a Delayer; say Features.NoDelay")
 
 // delayed is a check's view of a Delayer.
 type delayed struct {

@@ -13,7 +13,7 @@ import (
 // by statements in other languages, or by hand.
 type ForeignWriter interface {
 	// WriteForeign commits rows without a key that Enqueue would not have written, such as
-	// with headers that are no object of texts, each as far from it as the database lets
+	// with headers that are not an object of texts, each as far from it as the database lets
 	// anybody write it. It returns their payloads, which differ, in the order of their
 	// numbers.
 	WriteForeign(ctx context.Context) (payloads []string, err error)

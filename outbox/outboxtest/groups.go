@@ -331,9 +331,9 @@ func (tr *trial) drainGroup(ctx context.Context, cfg GroupConfig) []outbox.Recor
 }
 
 var (
-	errNoGrouper = errors.New("the subject is no Grouper; say Features.NoSlots, NoStarts, NoTopics and NoPositions")
-	errNoSlotted = errors.New("the session is no driver.Slotted; say Features.NoSlots")
-	errNoSharded = errors.New("the source is no driver.Sharded; say Features.NoSlots")
+	errNoGrouper = errors.New("the subject is not a Grouper; say Features.NoSlots, NoStarts, NoTopics and NoPositions")
+	errNoSlotted = errors.New("the session is not a driver.Slotted; say Features.NoSlots")
+	errNoSharded = errors.New("the source is not a driver.Sharded; say Features.NoSlots")
 )
 
 // group returns a source of the group, which is testGroup unless cfg names another.

@@ -335,7 +335,7 @@ func (s *setAside) renewDuring(ctx context.Context, blocker ReadBlocker, read fu
 var (
 	errNoAdmin  = errors.New("the subject is not an admin.Outbox; say Features.NoHolder")
 	errNoError  = errors.New("no error")
-	errNoHolder = errors.New("the session is no driver.Holder; say Features.NoHolder")
+	errNoHolder = errors.New("the session is not a driver.Holder; say Features.NoHolder")
 )
 
 // setAside is a session that sets records aside, with what an operator sees of it.

@@ -146,7 +146,7 @@ const replaceTime = 10 * time.Second
 func deadHolderIsReplaced(ctx context.Context, tr *trial) {
 	m, ok := tr.Subject.(Mortal)
 	if !ok {
-		fail.With("the subject is no Mortal; say Features.NoTakeover")
+		fail.With("the subject is not a Mortal; say Features.NoTakeover")
 	}
 	tr.commit(ctx, named("a", "b")...)
 	dead := tr.acquire(ctx)

@@ -122,7 +122,7 @@ func emptyPageMeansNothingLeft(ctx context.Context, tr *trial) {
 
 func noRetention(f Features) bool { return f.NoRetention }
 
-var errNoRetainer = errors.New("the subject is no Retainer; say Features.NoRetention")
+var errNoRetainer = errors.New("the subject is not a Retainer; say Features.NoRetention")
 
 // manyRollbacksLoseNothing has more transactions roll back between those that commit than
 // an outbox may care to remember one by one, and one that is older than all commit last.

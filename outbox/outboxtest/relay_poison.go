@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/leat-go/leat/internal/fail"
@@ -20,6 +21,7 @@ func relayPoisonChecks() []Check {
 		noHolder,
 		Check{Name: "Relay_O6_ParkedKeyWaitsForRedrive", run: parkedKeyWaitsForRedrive},
 		Check{Name: "Relay_O6_DeadRecordLetsItsKeyGo", run: deadRecordLetsItsKeyGo},
+		Check{Name: "Relay_O6_LeastLosingPolicyCounts", run: leastLosingPolicyCounts},
 		Check{Name: "Relay_O7_PoisonDelaysNoOther", run: poisonDelaysNoOther},
 		Check{Name: "Relay_O7_OutageDelaysNoOtherTopic", run: outageDelaysNoOtherTopic},
 		Check{Name: "Relay_O8_OutageCountsNothing", run: outageCountsNothing},
@@ -104,6 +106,47 @@ func deadRecordLetsItsKeyGo(ctx context.Context, tr *trial) {
 	awaitAside(ctx, op.Dead, "a", "y")
 	expectAside(ctx, "parked", op.parked, nil)
 	tr.verify(broker.Log(), []string{"b", "c", "x", "z"})
+}
+
+// leastLosingPolicyCounts has a relay lead that skips records, while one lives that parks them, and then alone.
+func leastLosingPolicyCounts(ctx context.Context, tr *trial) {
+	op, broker := tr.operator(), NewBroker()
+	poison := refuses(outbox.FailurePermanent, "a", "d")
+	skips := patient(relay.Policy{Action: relay.Skip, Attempts: 1})
+	leader := tr.start(ctx, tr.Source(testGroup), broker.picky(poison), skips)
+	tr.commit(ctx, keyed("k", "first")...)
+	broker.await(ctx, 1, "while one relay runs")
+	standby := tr.start(ctx, tr.Source(testGroup), broker.picky(poison), patient(relay.Policy{}))
+	tr.awaitPolicies(ctx, 2)
+	tr.commit(ctx, append(keyed("k", "a", "b"), keyed("l", "c")...)...)
+	broker.await(ctx, 2, "while relays differ")
+	if parked := awaitAside(ctx, op.parked, "a", "b"); !strings.Contains(parked[0].Reason, "skip") {
+		fail.With("parked for %q, want the policy of the relay that leads in it", parked[0].Reason)
+	}
+	standby.stop()
+	tr.awaitPolicies(ctx, 1)
+	tr.commit(ctx, keyed("m", "d", "e")...)
+	broker.await(ctx, 3, "once the relay that skips is alone")
+	leader.stop()
+	if skipped, err := op.skipped(ctx); err != nil || len(skipped) != 1 {
+		fail.With("skipped: %v, want one record: %w", skipped, errors.Join(err, errWrongAnswer))
+	}
+	tr.verify(broker.Log(), []string{"first", "c", "e"})
+}
+
+// awaitPolicies waits until so many different ones are noted of relays that live.
+func (tr *trial) awaitPolicies(ctx context.Context, n int) {
+	for {
+		groups, err := tr.operator().Groups(ctx)
+		if ctx.Err() != nil {
+			fail.With("groups %+v, want %d policies: %w", groups, n, ctx.Err())
+		}
+		fail.If(err, "groups")
+		if len(groups) == 1 && len(groups[0].Policies) == n {
+			return
+		}
+		_ = wait.For(ctx, time.Millisecond) // the next round sees the error
+	}
 }
 
 // poisonDelaysNoOther refuses one key for ever while others are written.

@@ -358,7 +358,7 @@ func (r refusing) Send(_ context.Context, records []outbox.Record) []outbox.Resu
 
 var errRefused = errors.New("refused")
 
-var errNoReplayer = errors.New("the subject is no Replayer; say Features.NoReplay")
+var errNoReplayer = errors.New("the subject is not a Replayer; say Features.NoReplay")
 
 // playback begins a replay of s at position, which is empty for a new one.
 func (tr *trial) playback(ctx context.Context, s Selection, position string) driver.Playback {

@@ -244,7 +244,7 @@ func seekRefusesWhatWasLost(ctx context.Context, tr *trial) {
 	}
 }
 
-var errNoPositioned = errors.New("the session is no driver.Positioned; say Features.NoPositions")
+var errNoPositioned = errors.New("the session is not a driver.Positioned; say Features.NoPositions")
 
 // placed is a session whose position a sink keeps.
 type placed struct {

@@ -271,14 +271,14 @@ type follower struct {
 func (tr *trial) following(ctx context.Context, look time.Duration) *follower {
 	subject, ok := tr.Subject.(Follower)
 	if !ok {
-		fail.With("the subject %T is no Follower", tr.Subject)
+		fail.With("the subject %T is not a Follower", tr.Subject)
 	}
 	source := subject.Following(testGroup, look)
 	wakes := source.Wakes(ctx)
 	r := acquireFrom(ctx, source)
 	tailed, ok := r.Session.(driver.Tailed)
 	if !ok {
-		fail.With("the session %T is no driver.Tailed", r.Session)
+		fail.With("the session %T is not a driver.Tailed", r.Session)
 	}
 	tailed.Follow(true)
 	tr.cleanup(func() { tailed.Follow(false) })

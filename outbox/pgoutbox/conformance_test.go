@@ -33,7 +33,7 @@ func TestConformance(t *testing.T) {
 //leat:level 2
 func TestConformance_SQL(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t, "the same as through pgx, but for Enqueue")
+	testenv.Long(t, "the same as through pgx, except Enqueue")
 	outboxtest.Run(t, features(), func(t *testing.T) outboxtest.Subject {
 		s := newSubject(t)
 		return &sqlSubject{s, s.db.SQL(t)}

@@ -65,7 +65,7 @@ func (p *promotion) page(ctx context.Context) (more bool, err error) {
 	}
 	moved, err := p.move(ctx, due)
 	if pgerr.Is(err, pgerr.LockNotAvailable, pgerr.DeadlockDetected) {
-		p.hold(due) // somebody else has hold of a row: the next round sees what became of it
+		p.hold(due) // somebody else has hold of a row: the next round sees what happened to it
 		moved, err = 0, nil
 	}
 	p.moved += moved

@@ -33,7 +33,7 @@ func deadlyPoints() []failpoint.Name {
 	return append(relayPoints(), failpoint.RelayClaimWaits, failpoint.RelayLeaseLostWhileSending, failpoint.RelayMidBatch)
 }
 
-// hitOf is the hit at which a point goes off: the second, but for what happens
+// hitOf is the hit at which a point goes off: the second, except what happens
 // once a term.
 func hitOf(point failpoint.Name) int {
 	if point == failpoint.RelayLeaseAcquired || point == failpoint.RelayClaimWaits {

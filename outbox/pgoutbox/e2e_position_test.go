@@ -143,7 +143,7 @@ func TestO12_AdvanceBeforeAckIsCaught(t *testing.T) {
 	}
 }
 
-// refusing is a broker that is away.
+// refusing is a broker that is unavailable.
 type refusing struct {
 	once   sync.Once
 	called chan struct{}

@@ -65,7 +65,7 @@ func TestFunction_RefusesMalformedArrays(t *testing.T) {
 	for array, want := range map[string]string{
 		`NULL`:                             "must be a JSON array",
 		`'{"topic":"t"}'`:                  "must be a JSON array",
-		`'[{"topic":"t","payload":""},7]'`: "message 1: 7 is no object",
+		`'[{"topic":"t","payload":""},7]'`: "message 1: 7 is not an object",
 		`'[{"topic":"t","payload":"","pyaload":""}]'`:            "no field is called 'pyaload'",
 		`'[{"topic":"t"}]'`:                                      "needs either payload or payload_base64",
 		`'[{"topic":"t","payload":"","payload_base64":""}]'`:     "needs either payload or payload_base64",
@@ -198,5 +198,5 @@ func TestFunction_InATrigger(t *testing.T) {
 	require.Equal(t, []string{"1", "2", "1"}, []string{got[0].Key, got[1].Key, got[2].Key})
 	require.Equal(t, map[string]string{"table": "orders"}, got[2].Headers)
 	exec(t, db, `UPDATE orders SET state = 'none' WHERE id = 3; INSERT INTO orders SELECT n, 'bulk' FROM generate_series(10, 2009) n`)
-	require.Equal(t, 2003, stored(t, db), "no row is no message, and many rows are one call")
+	require.Equal(t, 2003, stored(t, db), "no row is not a message, and many rows are one call")
 }

@@ -84,12 +84,12 @@ func timeOrNull(t time.Time) *time.Time {
 }
 
 // TestConformance_Function runs the suite of all outboxes with messages that the
-// functions in SQL enqueue, but for the checks of Go's own errors.
+// functions in SQL enqueue, except the checks of Go's own errors.
 //
 //leat:level 2
 func TestConformance_Function(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t, "the same as through pgx, but for Enqueue")
+	testenv.Long(t, "the same as through pgx, except Enqueue")
 	errorsOfGo := []string{"O1_AllOrNothing", "O1_BadInputIsRefused", "O1_EndedTransactionIsRefused"}
 	for _, check := range outboxtest.Checks(features()) {
 		if slices.Contains(errorsOfGo, check.Name) {

@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// pickySink refuses a payload for good, until it is mended.
+// pickySink refuses a payload for good, until it is fixed.
 type pickySink struct {
 	refuse string
 }

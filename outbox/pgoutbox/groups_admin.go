@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
@@ -23,7 +24,10 @@ func (o operator) Groups(ctx context.Context) ([]admin.Group, error) {
 		var g admin.Group
 		var lag *int64
 		var created *time.Time
-		err := row.Scan(&g.Name, &g.Slots, &g.NextSlots, &g.Topics, &g.Paused, &lag, &created, &g.Leases, &g.Relays)
+		var note string
+		var now time.Time
+		err := row.Scan(&g.Name, &g.Slots, &g.NextSlots, &g.Topics, &g.Paused, &note, &now, &lag, &created, &g.Leases, &g.Relays)
+		g.Policies = basis.ParsePolicies(note).Alive("", now).Texts()
 		g.MaxLag = ageOf(lag)
 		if created != nil {
 			g.CreatedAt = created.In(time.UTC)

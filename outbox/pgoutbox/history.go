@@ -46,7 +46,7 @@ type HistoryConfig struct {
 
 // History selects retained messages for relay.Replay. It connects to nothing. A
 // replay reads on one connection of its own, outside the pool, and holds no
-// transaction open. It needs the privileges of a relay but for the leases, and
+// transaction open. It needs the privileges of a relay except for the leases, and
 // INSERT on the audit.
 func (o *Outbox) History(cfg HistoryConfig) (driver.History, error) {
 	cfg.Group = cmp.Or(cfg.Group, defaultGroup)

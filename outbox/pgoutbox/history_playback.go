@@ -167,7 +167,7 @@ func (p place) String() string {
 }
 
 func parsePlace(text string) (place, error) {
-	bad := outbox.ConfigError("Position", strconv.Quote(text), "is no position of a replay of this outbox")
+	bad := outbox.ConfigError("Position", strconv.Quote(text), "is not a position of a replay of this outbox")
 	parts := strings.Split(text, "/")
 	if len(parts) != 6 || parts[0] != "1" {
 		return place{}, bad

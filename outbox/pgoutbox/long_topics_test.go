@@ -31,8 +31,8 @@ func TestN4_LongTopicsCanBeSetAside(t *testing.T) {
 	require.Equal(t, 2, query1[int](t, h.db, "SELECT count(*) FROM leat.outbox_parked"))
 	due, err := h.Due(t.Context(), 10, []string{long})
 	require.NoError(t, err)
-	require.Empty(t, due, "the topic is away")
+	require.Empty(t, due, "the topic is unavailable")
 	due, err = h.Due(t.Context(), 10, []string{long[:255], strings.ToUpper(long)})
 	require.NoError(t, err)
-	require.Len(t, due, 1, "others are away")
+	require.Len(t, due, 1, "others are unavailable")
 }

@@ -97,7 +97,7 @@ func acquireFrom(tb testing.TB, src driver.Source) driver.Session {
 	tb.Helper()
 	s, err := src.Acquire(tb.Context(), testLease)
 	require.NoError(tb, err)
-	tb.Cleanup(func() { _ = s.Release(context.Background()) }) // a second release is no concern of the test's
+	tb.Cleanup(func() { _ = s.Release(context.Background()) }) // a second release does not concern the test
 	return s
 }
 

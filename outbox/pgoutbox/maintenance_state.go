@@ -60,7 +60,7 @@ func (t *leasedTask) Run(ctx context.Context, work func(context.Context) error) 
 	return err
 }
 
-// failed notes that the task could not be done. That ctx ends is no failure.
+// failed notes that the task could not be done. That ctx ends is not a failure.
 func (t *leasedTask) failed(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return

@@ -54,7 +54,7 @@ func TestMaintenanceState(t *testing.T) {
 
 	stopLeader()
 	require.False(t, leader.State().Running || leader.State().Rounds.Leads || leader.State().Delayed.Leads)
-	require.NoError(t, leader.State().Rounds.LastErr, "to be stopped is no failure")
+	require.NoError(t, leader.State().Rounds.LastErr, "to be stopped is not a failure")
 	await(t, "the standby takes over", func() bool { return works(standby.State().Rounds) && works(standby.State().Delayed) })
 	stopStandby()
 }

@@ -62,6 +62,14 @@ func (s *source) askShare(ctx context.Context, ttl time.Duration) (share driver.
 	return share, members, nil
 }
 
+var _ driver.PolicyKeeper = (*source)(nil)
+
+// KeepPolicies implements driver.PolicyKeeper.
+func (s *source) KeepPolicies(ctx context.Context, change func(note string, now time.Time) string) (bool, error) {
+	kept, err := s.ob.leases.KeepPolicies(ctx, s.ob.pool, s.cfg.Group, change)
+	return kept, unusable(describe(err))
+}
+
 // Leave implements driver.Sharded.
 func (s *source) Leave(ctx context.Context) error {
 	_, err := s.ob.pool.Exec(ctx, s.sql.leave, s.cfg.Group, s.claimant.Name())

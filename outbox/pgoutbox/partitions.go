@@ -61,7 +61,7 @@ func partsOf(ctx context.Context, db querier, sql string) ([]part, error) {
 func (p *part) parse(bound string) error {
 	found := bounds.FindStringSubmatch(bound)
 	if found == nil {
-		return fmt.Errorf("leat: partition %s of the log is no range of numbers: %s", p.Table, bound)
+		return fmt.Errorf("leat: partition %s of the log is not a range of numbers: %s", p.Table, bound)
 	}
 	var err error
 	p.From, p.To = 1, math.MaxInt64

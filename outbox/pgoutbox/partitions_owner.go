@@ -22,7 +22,7 @@ func (p *tailPlan) findOwner(ctx context.Context, tx pgx.Tx) error {
 	case err != nil:
 		return err
 	case !member:
-		return fmt.Errorf("%w: %q is not a member of %q: grant it the membership, or set NoDDL", errNotOwner, me, owner)
+		return fmt.Errorf("%w: %q is not a member of %q: grant it the membership, or maintain without DDL", errNotOwner, me, owner)
 	case owner != me:
 		p.owner = owner
 	}

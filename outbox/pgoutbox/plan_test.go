@@ -47,7 +47,7 @@ func million(t *testing.T) testenv.Template {
 	}}
 }
 
-// snapshotAt sees all rows up to row, but for transactions under way.
+// snapshotAt sees all rows up to row, except transactions under way.
 func snapshotAt(row int, underway ...int) string {
 	xmax := 1000 + row/2 + 1
 	xmin, xip := xmax, make([]string, len(underway))

@@ -81,7 +81,7 @@ func (p position) toWindow() (w pgwindow.Window, err error) {
 		return w, fmt.Errorf("target: %w", err)
 	}
 	if w.OpenedBy, err = strconv.ParseUint(p.OpenedBy, 10, 64); err != nil {
-		return w, fmt.Errorf("opened_by = %.100q is no transaction id", p.OpenedBy)
+		return w, fmt.Errorf("opened_by = %.100q is not a transaction id", p.OpenedBy)
 	}
 	return w, nil
 }

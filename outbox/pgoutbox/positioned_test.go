@@ -155,7 +155,7 @@ func changed(t *testing.T, position []byte, field string, value any) []byte {
 	t.Helper()
 	var p map[string]any
 	d := json.NewDecoder(bytes.NewReader(position))
-	d.UseNumber() // a system identifier is no float
+	d.UseNumber() // a system identifier is not a float
 	require.NoError(t, d.Decode(&p))
 	require.Contains(t, p, field)
 	p[field] = value

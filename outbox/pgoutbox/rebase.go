@@ -274,7 +274,7 @@ func (b *rebase) exclude(ctx context.Context, tx pgx.Tx) error {
 }
 
 func (b *rebase) noGroup() error {
-	return outbox.ConfigError("Group", b.Group, "is no group of this outbox")
+	return outbox.ConfigError("Group", b.Group, "is not a group of this outbox")
 }
 
 // held returns a *driver.LeaseHeldError if a relay of the group holds a lease whose session is
@@ -314,7 +314,7 @@ func (b *rebase) mayKeep(ctx context.Context, tx pgx.Tx, at whereabouts) error {
 	return b.ob.chain.Contradicts(ctx, tx, b.Group)
 }
 
-// startOver forgets the position, and begins where it is told to. It returns what becomes of the
+// startOver forgets the position, and begins where it is told to. It returns what happens to the
 // messages, and how many records had to be adopted, whose transaction ids are judged before.
 func (b *rebase) startOver(ctx context.Context, tx pgx.Tx, stood standing, cluster int64) (plan RebasePlan, adopted int64, err error) {
 	if _, err := tx.Exec(ctx, b.forget, b.Group, b.Unsettled); err != nil {

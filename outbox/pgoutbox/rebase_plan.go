@@ -38,7 +38,7 @@ type RebasePlan struct {
 // PlanRebase returns what Rebase would do with r, and changes nothing: it reads in a
 // transaction that cannot write, also while relays of the group run. It needs SELECT on
 // the tables of the outbox and on its sequence. It reads all of the log once, which takes
-// minutes if that is very large. Errors are those of Rebase, but for driver.ErrLeaseHeld.
+// minutes if that is very large. Errors are those of Rebase, except driver.ErrLeaseHeld.
 func (o *Outbox) PlanRebase(ctx context.Context, r RebaseRequest) (RebasePlan, error) {
 	b, err := o.newRebase(ctx, r)
 	if err != nil {

@@ -84,7 +84,7 @@ func TestPlanRebase_AdoptsAndFilters(t *testing.T) {
 	require.Equal(t, pgoutbox.RebasePlan{}, plan)
 }
 
-// TestPlanRebase_Refuses what Rebase refuses, but for a relay that runs.
+// TestPlanRebase_Refuses what Rebase refuses, except a relay that runs.
 func TestPlanRebase_Refuses(t *testing.T) {
 	t.Parallel()
 	ob, db := moved(t, 1)

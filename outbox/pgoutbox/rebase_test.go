@@ -2,6 +2,7 @@ package pgoutbox_test
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -338,6 +339,32 @@ func TestO2_PlaceOfASource(t *testing.T) {
 		}
 		refused(t, err, basis.ErrUnexpected)
 	}
+}
+
+// TestO2_AnotherTimelineIsTold once: after a promotion the position is of the same history, and
+// goes on.
+func TestO2_AnotherTimelineIsTold(t *testing.T) {
+	t.Parallel()
+	log := testenv.NewLog()
+	ob, db := newOutbox(t, pgoutbox.Config{Logger: log.Logger()})
+	put(t, ob, "k", "1")
+	lead := func() {
+		s := acquire(t, ob, "")
+		readAll(t, s, 10)
+		require.NoError(t, s.Release(t.Context()))
+	}
+	lead()
+	lead()
+	require.NotContains(t, log.String(), "timeline")
+	now := query1[int64](t, db, "SELECT timeline FROM leat.outbox_groups")
+	require.Equal(t, query1[int64](t, db, "SELECT timeline_id::bigint FROM pg_control_checkpoint()"), now)
+	exec(t, db, "UPDATE leat.outbox_groups SET timeline = timeline + 6")
+	lead()
+	log.Await(t, "WARN", "promoted or recovered", "timeline_before="+strconv.FormatInt(now+6, 10), "timeline="+strconv.FormatInt(now, 10))
+	require.Equal(t, now, query1[int64](t, db, "SELECT timeline FROM leat.outbox_groups"))
+	log.Forget()
+	lead()
+	require.NotContains(t, log.String(), "timeline")
 }
 
 // TestRebase_MendsTheNumbersOfTheAudit: a logical copy brings rows, and leaves sequences behind.

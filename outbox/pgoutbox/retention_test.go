@@ -145,7 +145,7 @@ func TestO2_AnotherSlotsRowsPinNothing(t *testing.T) {
 	require.Len(t, once(t, m).Dropped, 2, "none is of slot 0")
 }
 
-// TestO2_ReservedGroupsPinNothing: the leases of maintenance itself are no groups.
+// TestO2_ReservedGroupsPinNothing: the leases of maintenance itself are not groups.
 func TestO2_ReservedGroupsPinNothing(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)

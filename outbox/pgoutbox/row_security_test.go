@@ -106,7 +106,7 @@ func TestO2_RowLevelSecurityUnderARelay(t *testing.T) {
 }
 
 // roleByDefault makes every new connection to db one of a role with all privileges on the
-// tables, but for those of db.Pool, which is replaced.
+// tables, except those of db.Pool, which is replaced.
 func roleByDefault(t *testing.T, db *testenv.Database) *testenv.Database {
 	t.Helper()
 	role := "leat_test_" + uuid.NewString()

@@ -111,5 +111,24 @@ func (l *slotLog) load(ctx context.Context) (w pgwindow.Window, err error) {
 		return w, err
 	}
 	l.slots = int(slots)
+	if err := l.noteTimeline(ctx); err != nil {
+		return w, err
+	}
 	return w, ob.chain.Contradicts(ctx, l.conn, l.lease.Slot.Group, l.lease.Slot.No)
+}
+
+// noteTimeline warns if the server is on another timeline of the cluster than when a slot of the group
+// was claimed last. That loses nothing of the outbox: the position is of the same history. But a
+// server that others still write to, or commits that it has lost, are an operator's business.
+func (l *slotLog) noteTimeline(ctx context.Context) error {
+	group := l.lease.Slot.Group
+	before, now, err := l.source.ob.chain.Timeline(ctx, l.conn, group)
+	if err != nil || before == now {
+		return err
+	}
+	l.source.ob.cfg.Logger.LogAttrs(ctx, slog.LevelWarn,
+		"the server was promoted or recovered since the group was relayed last: make sure that nothing writes to the former one; "+
+			"if it has lost commits, consumers go back as well (docs/moves.md)",
+		slog.String("group", group), slog.Int64("timeline_before", before), slog.Int64("timeline", now))
+	return nil
 }

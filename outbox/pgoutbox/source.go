@@ -257,7 +257,7 @@ func (s *source) checkPositions(ctx context.Context, facts pgwindow.Facts) error
 }
 
 // Acquire implements driver.Source: it takes any slot that is free. A lease that an
-// earlier session of this very source left behind, because the database was away
+// earlier session of this very source left behind, because the database was unavailable
 // when it ended, is taken at once, and so is that of a relay whose session is gone.
 func (s *source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	attempt := s.claimant.Begin()
@@ -318,9 +318,9 @@ func (s *source) Wakes(ctx context.Context) <-chan struct{} {
 	return c
 }
 
-var errAsyncCommit = fmt.Errorf("%w: synchronous_commit is off, messages would be published before they are durable (Config.AllowAsyncCommit)", outbox.ErrNotDurable)
+var errAsyncCommit = fmt.Errorf("%w: synchronous_commit is off, messages would be published before they are durable: switch it on, or allow async commits", outbox.ErrNotDurable)
 
-// unusable marks the errors that trying again cannot mend and that could lose
+// unusable marks the errors that trying again cannot fix and that could lose
 // messages if they were ignored.
 func unusable(err error) error {
 	return pglog.Unusable(err,

@@ -8,7 +8,7 @@ import (
 )
 
 // errStartUnstated is the error of a new group whose start is not stated.
-var errStartUnstated = errors.New("leat: a new group must say where it starts, by start in the file or SourceConfig.Start: the oldest message, now, or a time")
+var errStartUnstated = errors.New("leat: a new group must say where it starts: at the oldest message, now, or at a time")
 
 // startOf is the start of a group, which is the oldest message for the group that everybody
 // begins with.

@@ -180,7 +180,7 @@ func tailOpenElsewhere(t *testing.T, _ *testenv.PostgresServer) {
 	require.True(t, s.events.next(t).Follows)
 	s.join()
 
-	// A standby that commits wait for, and that is away.
+	// A standby that commits wait for, and that is unavailable.
 	exec(t, db, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
 	exec(t, db, "SELECT pg_reload_conf()")
 	await(t, "the tail is given up", func() bool {

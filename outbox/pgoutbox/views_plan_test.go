@@ -89,7 +89,7 @@ func TestStats_RowsAreCountedOnce(t *testing.T) {
 	require.EqualValues(t, 20, statsOf(t, ob).Rows)
 }
 
-// TestStats_ClosedRanges: numbers that were never drawn, since a range was closed, are no
+// TestStats_ClosedRanges: numbers that were never drawn, since a range was closed, are not
 // backlog.
 func TestStats_ClosedRanges(t *testing.T) {
 	t.Parallel()

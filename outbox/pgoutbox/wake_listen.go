@@ -170,7 +170,7 @@ func (e *ears) hear(ctx context.Context, by *source) {
 		}
 		log := by.ob.cfg.Logger.With(slog.Any("error", err))
 		if errors.Is(err, errSwallowed) {
-			log.WarnContext(ctx, "commits of other processes are found by polling only: connect the relay directly, or set SourceConfig.NoListen")
+			log.WarnContext(ctx, "commits of other processes are found by polling only: connect the relay directly, or tell it not to listen")
 			e.deaf.Store(true)
 			return
 		}

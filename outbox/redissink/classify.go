@@ -40,7 +40,7 @@ func ofTopic(err error) bool {
 	switch word, _, _ := strings.Cut(text, " "); word {
 	case "WRONGTYPE":
 		return true
-	case "NOPERM": // the command itself may be forbidden: that is no matter of topics
+	case "NOPERM": // the command itself may be forbidden: that is not about topics
 		return strings.Contains(text, "access")
 	default:
 		return errors.Is(err, errNoStream) || strings.Contains(text, "exhausted the last possible ID")

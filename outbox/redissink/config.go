@@ -102,9 +102,9 @@ func (c Config) validate() error {
 	case c.Ack < AckSynced || c.Ack > AckMemory:
 		return outbox.ConfigError("Ack", c.Ack, "must be AckSynced, AckReplicas or AckMemory")
 	case c.Ack == AckReplicas && (c.Replicas < 1 || c.Replicas > maxReplicas):
-		return outbox.ConfigError("Replicas", c.Replicas, "must be 1 to 100 with AckReplicas")
+		return outbox.ConfigError("Replicas", c.Replicas, "must be 1 to 100 if replicas acknowledge")
 	case c.Ack != AckReplicas && c.Replicas != 0:
-		return outbox.ConfigError("Replicas", c.Replicas, "must be 0 unless Ack is AckReplicas")
+		return outbox.ConfigError("Replicas", c.Replicas, "must be 0 unless replicas acknowledge")
 	case c.MaxLen < 0:
 		return outbox.ConfigError("MaxLen", c.MaxLen, "must not be negative")
 	case c.MaxAge != 0 && c.MaxAge < time.Second:

@@ -1,5 +1,8 @@
 // Package redissink delivers records to Redis Streams. A topic is a stream, whose key is Config.Prefix and the topic.
 //
+//	sink, err := redissink.New(&redis.UniversalOptions{Addrs: []string{"localhost:6379"}}, redissink.Config{Prefix: "shop:"})
+//	r, err := relay.New(source, sink, relay.Config{})
+//
 // The records of a topic in a call are one transaction (MULTI and EXEC): the server takes all of them in
 // their order, or none. In a pipeline without a transaction a server whose memory is full for a
 // moment refuses one record and takes later ones of its key. The transactions of several topics go out in one
@@ -9,7 +12,7 @@
 // must have reached before it counts as delivered, and a server that cannot give it is refused:
 // what it acknowledged would be gone after a crash.
 //
-// If it stays unknown what became of a call, its connection is reset before Send returns, so that what the
+// If it stays unknown what happened to a call, its connection is reset before Send returns, so that what the
 // server has not read is dropped. A transaction whose EXEC was not read leaves nothing.
 //
 // An entry has the fields in which watermill-redisstream writes a message: _watermill_message_uuid, payload and

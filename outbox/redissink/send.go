@@ -27,7 +27,7 @@ type topicCall struct {
 // Send implements driver.Sink. It returns when the server has answered, or soon after ctx has ended: then the
 // connection is reset.
 //
-// The records of a topic are taken together or not at all. A topic that is no stream, whose stream is
+// The records of a topic are taken together or not at all. A topic that is not a stream, whose stream is
 // missing with Config.ExistingOnly, or that may not be written to fails as outbox.FailureOutage with
 // outbox.ErrTopicUnavailable; a record that is too large as outbox.FailurePermanent, and holds back
 // the later ones of its key. All else that the server refuses is an outage: memory full, a replica

@@ -31,7 +31,7 @@ type exchange struct {
 	exec   *redis.Cmd
 }
 
-// deliver sends the transactions of all topics in one write, and reads what becomes of them. An error means
+// deliver sends the transactions of all topics in one write, and reads what happens to them. An error means
 // that the link is over.
 func (c *call) deliver(ctx context.Context, l *link) error {
 	defer l.guard(ctx)()

@@ -36,7 +36,7 @@ func (r *Relay) withheld(patterns []string, topic string) error {
 	if topics.MatchAny(r.cfg.AllowedTopics, topic) {
 		return nil
 	}
-	return outbox.Failed(outbox.FailurePermanent, fmt.Errorf("leat: topic %.200q is not one of AllowedTopics of the relay", topic)).Err
+	return outbox.Failed(outbox.FailurePermanent, fmt.Errorf("leat: topic %.200q is not one of those that the relay may send to", topic)).Err
 }
 
 // sendAllowed calls the sink with the records that it may see. The others have failed.

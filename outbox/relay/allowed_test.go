@@ -48,7 +48,7 @@ func TestS18_TopicsThatAreNotAllowed(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, held[0].Errors, 1)
 		require.Equal(t, outbox.FailurePermanent.String(), held[0].Errors[0].Kind)
-		require.Contains(t, held[0].Errors[0].Error, `topic "payments" is not one of AllowedTopics of the relay`)
+		require.Contains(t, held[0].Errors[0].Error, `topic "payments" is not one of those that the relay may send to`)
 
 		_, err = l.Admin().Redrive(t.Context(), admin.ChangeRequest{By: operator(), Selection: admin.Selection{Topic: "payments", Key: "k"}})
 		require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestS18_TopicsThatAreNotAllowedInATransaction(t *testing.T) {
 		require.Equal(t, payloads, committed)
 		alarms := hook.copy().alarms
 		require.True(t, slices.ContainsFunc(alarms, func(e outbox.AlarmEvent) bool {
-			return e.Kind == relay.AlarmBlocked && strings.Contains(e.Detail, "AllowedTopics")
+			return e.Kind == relay.AlarmBlocked && strings.Contains(e.Detail, "not one of those that the relay may send to")
 		}), "%+v", alarms)
 		stop()
 	})

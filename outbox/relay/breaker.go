@@ -15,7 +15,7 @@ import (
 // A breaker opens if a call acknowledged nothing of the topic and the sink calls that an
 // outage, or if SuspectKeys different keys have failed one after the other for reasons
 // that the sink does not know. The topic is out then: after a wait, which doubles, one of
-// its records is sent as a probe, and nothing else. An outage is no attempt of any record
+// its records is sent as a probe, and nothing else. An outage is not an attempt of any record
 // (invariant O8).
 // See design 4.3.
 type breakers struct {

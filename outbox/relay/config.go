@@ -203,10 +203,10 @@ func (c Config) validateTimes() error {
 			"must exceed PublishTimeout %s + LeaseMargin %s", c.PublishTimeout, c.LeaseMargin))
 	}
 	if c.PollMax < c.PollMin {
-		return outbox.ConfigError("PollMax", c.PollMax, fmt.Sprintf("must not be below PollMin %s", c.PollMin))
+		return outbox.ConfigError("PollMax", c.PollMax, fmt.Sprintf("must not be below the shortest wait, %s", c.PollMin))
 	}
 	if c.BackoffMax < c.BackoffMin {
-		return outbox.ConfigError("BackoffMax", c.BackoffMax, fmt.Sprintf("must not be below BackoffMin %s", c.BackoffMin))
+		return outbox.ConfigError("BackoffMax", c.BackoffMax, fmt.Sprintf("must not be below the shortest wait, %s", c.BackoffMin))
 	}
 	return nil
 }

@@ -43,16 +43,16 @@ func TestConfig_Invalid(t *testing.T) {
 		"attempts": {relay.Config{Policies: []relay.Policy{{Attempts: -1}}}, []string{"Policies[0].Attempts", "-1", "1000000"}},
 		"total order that parks": {
 			relay.Config{TotalOrder: true, Policies: []relay.Policy{{Action: relay.Block}, {Topics: "x"}}},
-			[]string{"Policies[1].Action", "park", "must be block where TotalOrder is set"},
+			[]string{"Policies[1].Action", "park", "must be block where the order is total"},
 		},
 		"short lease": {
 			relay.Config{Lease: 8 * time.Second, PublishTimeout: 7 * time.Second, LeaseMargin: time.Second},
 			[]string{"Lease", "8s", "PublishTimeout 7s", "LeaseMargin 1s"},
 		},
 		"short lease against defaults": {relay.Config{Lease: 6 * time.Second}, []string{"6s", "5s", "1s"}},
-		"poll bounds":                  {relay.Config{PollMin: 2 * time.Second, PollMax: time.Second}, []string{"PollMax", "1s", "PollMin 2s"}},
+		"poll bounds":                  {relay.Config{PollMin: 2 * time.Second, PollMax: time.Second}, []string{"PollMax", "1s", "the shortest wait, 2s"}},
 		"poll bounds against defaults": {relay.Config{PollMax: time.Millisecond}, []string{"PollMax", "1ms", "2ms"}},
-		"backoff bounds":               {relay.Config{BackoffMin: time.Minute}, []string{"BackoffMax", "5s", "BackoffMin 1m0s"}},
+		"backoff bounds":               {relay.Config{BackoffMin: time.Minute}, []string{"BackoffMax", "5s", "the shortest wait, 1m0s"}},
 		"hook":                         {relay.Config{Hooks: []outbox.Hook{&recorder{}, "x"}}, []string{"Hooks[1]", "string"}},
 		"nil hook":                     {relay.Config{Hooks: []outbox.Hook{nil}}, []string{"Hooks[0]"}},
 	} {

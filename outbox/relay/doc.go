@@ -1,6 +1,13 @@
 // Package relay is the engine that carries committed records from an outbox to
 // a broker: in key order, at least once, from one of any number of replicas.
 //
+//	source, err := ob.Source(pgoutbox.SourceConfig{})
+//	sink, err := kafkasink.New(brokers, kafkasink.Config{})
+//	r, err := relay.New(source, sink, relay.Config{})
+//	err = r.Run(ctx) // until ctx ends
+//
+// Func makes a function the destination. Replay sends history once more.
+//
 // A Source reads an outbox and a Sink delivers records; Relay joins them and
 // keeps the rules. One leased, fenced relay reads a slot at a time. The position only
 // passes records that are acknowledged or durably set aside. Pages are sent in order, and

@@ -52,7 +52,7 @@ var _ driver.Sink = (*funcSink)(nil)
 // An effect is carried out at least once: after a crash fn can be called again for a
 // record. IdempotencyKey lets the other side recognise it.
 //
-// If the other side is away, fn should return the error of outbox.Failed with
+// If the other side is unavailable, fn should return the error of outbox.Failed with
 // outbox.FailureOutage: it costs the record no attempt. If the other side refuses this
 // record for good, outbox.FailurePermanent says so. Any other error is of an unknown
 // kind, and so is a panic.

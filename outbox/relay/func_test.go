@@ -58,7 +58,7 @@ func TestO5_FuncStopsAKeyAtItsFirstFailure(t *testing.T) {
 	require.Equal(t, outbox.FailureUnknown, outbox.KindOf(results[6].Err))
 }
 
-// TestO8_FuncOutageStopsItsTopic: the other side is away, so that the rest of
+// TestO8_FuncOutageStopsItsTopic: the other side is unavailable, so that the rest of
 // the lane is not tried.
 func TestO8_FuncOutageStopsItsTopic(t *testing.T) {
 	t.Parallel()
@@ -80,7 +80,7 @@ func TestO8_FuncOutageStopsItsTopic(t *testing.T) {
 }
 
 // TestO7_FuncLanes: slow calls for different keys do not wait for one another,
-// and a call that is cut short is no attempt.
+// and a call that is cut short is not an attempt.
 func TestO7_FuncLanes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

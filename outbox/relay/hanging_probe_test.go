@@ -35,7 +35,7 @@ func (l *hangingLab) Send(ctx context.Context, records []outbox.Record) []outbox
 	return results
 }
 
-// TestO7_ProbesThatHang: a destination that is away, and whose probes end only with
+// TestO7_ProbesThatHang: a destination that is unavailable, and whose probes end only with
 // PublishTimeout, takes a fifth of the time of the others, also where BackoffMax is no
 // longer than a probe.
 func TestO7_ProbesThatHang(t *testing.T) {

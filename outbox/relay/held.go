@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/leat-go/leat/outbox"
@@ -57,11 +58,26 @@ func (h *heldRecords) load(work context.Context) error {
 		h.keys[key] = struct{}{}
 	}
 	h.count = len(keys)
+	h.sayParked(work)
 	h.retries = make(map[int64]pendingRetry)
 	h.dueMore = true
 	h.dueAt = time.Now()
 	h.show()
 	return nil
+}
+
+// sayParked says that a policy which parks nothing leaves parked what is.
+func (h *heldRecords) sayParked(ctx context.Context) {
+	r, n := h.s.relay, 0
+	for key := range h.keys {
+		if r.cfg.policy(key.Topic).Action != Park {
+			n++
+		}
+	}
+	if n > 0 {
+		r.log.WarnContext(ctx, "keys have records that are set aside, and their policy parks nothing any more; what is parked stays parked until it is redriven or dropped",
+			slog.Int("keys", n), slog.Int("slot", h.s.term.slot))
+	}
 }
 
 // show publishes what State tells of held records.

@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// resolve stores what becomes of held records that were sent.
+// resolve stores what happens to held records that were sent.
 func (h *heldRecords) resolve(work context.Context, picks []*driver.Held, records []outbox.Record, results []outbox.Result, took time.Duration) error {
 	s := h.s
 	probed := h.breakers.outAmong(records) // before the call
@@ -17,7 +17,7 @@ func (h *heldRecords) resolve(work context.Context, picks []*driver.Held, record
 	if err := firstFailure(results); err != nil {
 		h.breakers.onFailure(work, err)
 	}
-	verdicts, events := h.verdicts(records, picks, results, probed)
+	verdicts, events := h.verdicts(work, records, picks, results, probed)
 	staysDue := h.staysDue(records, len(verdicts))
 	if len(verdicts) == 0 && staysDue {
 		// Nothing has changed, and no breaker says when to try again.
@@ -51,9 +51,9 @@ func (h *heldRecords) staysDue(records []outbox.Record, verdicts int) bool {
 	})
 }
 
-// verdicts decides about each record that was sent. A record whose failure is no attempt
+// verdicts decides about each record that was sent. A record whose failure is not an attempt
 // has no verdict: it stays as it is.
-func (h *heldRecords) verdicts(records []outbox.Record, picks []*driver.Held, results []outbox.Result, probed map[string]bool) ([]driver.Verdict, []HoldEvent) {
+func (h *heldRecords) verdicts(work context.Context, records []outbox.Record, picks []*driver.Held, results []outbox.Result, probed map[string]bool) ([]driver.Verdict, []HoldEvent) {
 	var verdicts []driver.Verdict
 	var events []HoldEvent
 	now, cfg := time.Now(), &h.s.relay.cfg
@@ -68,7 +68,7 @@ func (h *heldRecords) verdicts(records []outbox.Record, picks []*driver.Held, re
 			}
 			attempts++
 			v.Attempts = []driver.Attempt{attempt(now, err)}
-			v.Fate, v.Reason = cfg.verdict(r.Topic, kind, attempts)
+			v.Fate, v.Reason = h.s.verdict(work, r.Topic, kind, attempts)
 			v.RetryIn = cfg.retryIn(attempts)
 		}
 		verdicts = append(verdicts, v)

@@ -40,7 +40,7 @@ func (h *heldRecords) finish(stop, work context.Context) error {
 }
 
 // retryDue sends held records that are due in one call of the sink, and stores what
-// becomes of them. It does not ask for them if the reader has just seen that nothing is set aside.
+// happens to them. It does not ask for them if the reader has just seen that nothing is set aside.
 func (h *heldRecords) retryDue(stop, work context.Context) error {
 	h.breakers.checkUnavailable(work)
 	s, now := h.s, time.Now()

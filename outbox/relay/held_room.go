@@ -33,7 +33,7 @@ func (h *heldRecords) findRoom(work context.Context, pending int) (room bool, er
 		r := h.s.relay
 		r.watch.raise(work, r, standing{kind: AlarmHeldCap, slot: h.s.term.slot}, outbox.AlarmEvent{
 			Kind:   AlarmHeldCap,
-			Detail: fmt.Sprintf("slot %d has reached MaxHeld; it stops at its page until held records are dealt with", h.s.term.slot),
+			Detail: fmt.Sprintf("slot %d has set aside as many records as it may; it stops at its page until they are dealt with", h.s.term.slot),
 		})
 	}
 	return room, nil

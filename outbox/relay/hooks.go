@@ -30,7 +30,7 @@ type SendEvent struct {
 
 // ReadHook sees every look into the log.
 type ReadHook interface {
-	// OnRelayRead is called after each call of driver.Session.Read, also if there was
+	// OnRelayRead is called after each call of driver.Session.Read, even if there was
 	// nothing to read.
 	OnRelayRead(ctx context.Context, e ReadEvent)
 }
@@ -85,7 +85,7 @@ type ErrorEvent struct {
 	Err error
 }
 
-// HoldHook sees what becomes of records that were not delivered at once.
+// HoldHook sees what happens to records that were not delivered at once.
 type HoldHook interface {
 	// OnRelayHold is called once a record, after its fate was stored.
 	OnRelayHold(ctx context.Context, e HoldEvent)
@@ -95,7 +95,7 @@ type HoldHook interface {
 type HoldEvent struct {
 	// Record is the record.
 	Record *outbox.Record
-	// Fate is what became of it.
+	// Fate is what happened to it.
 	Fate driver.Fate
 	// Attempts is the number of its deliveries that have failed since it was held
 	// or redriven, these included.

@@ -60,7 +60,7 @@ func TestO14_StandbyWaits(t *testing.T) {
 		second := start(t, standby, sink, cfg)
 		elapse(t, 5*time.Minute)
 		require.Empty(t, sink.called())
-		require.Empty(t, hook.errors, "a lease that is held is no error")
+		require.Empty(t, hook.errors, "a lease that is held is not an error")
 		tries := standby.attempts()
 		require.Greater(t, len(tries), 40)
 		require.Less(t, len(tries), 80)

@@ -9,7 +9,7 @@ import (
 
 // lookout asks the source about what concerns all terms of a relay alike, apart from them:
 // what an operator has paused, every PollMax while there is a term, unless a Read that found nothing
-// has told it since, and what the source's clock shows. One goroutine a Run owns it. After an error
+// has told it since, and what the source's clock shows. It also says that the relay lives, for its policies to count. One goroutine a Run owns it. After an error
 // what was known holds.
 type lookout struct {
 	relay    *Relay
@@ -23,7 +23,7 @@ func (r *Relay) startLookout(ctx context.Context) (stop func()) {
 	l := &lookout{relay: r}
 	l.pausable, _ = r.source.(driver.Pausable)
 	l.clocked, _ = r.source.(driver.Clocked)
-	if l.pausable == nil && l.clocked == nil {
+	if l.pausable == nil && l.clocked == nil && r.policies.keeper == nil {
 		return func() {}
 	}
 	// A term that drains goes on to mind pauses.
@@ -48,6 +48,9 @@ func (l *lookout) run(ctx context.Context) {
 		next := time.Now().Add(l.relay.cfg.PollMax)
 		if l.pausable != nil && l.relay.watch.leads() {
 			next = l.pauses(ctx, next)
+		}
+		if l.relay.policies.begun() || l.relay.watch.leads() {
+			_ = l.relay.notePolicies(ctx) // it is reported, and tried again
 		}
 		l.clock(ctx)
 		timer.Reset(time.Until(next))

@@ -44,7 +44,7 @@ func chooseMode(cfg *Config, sink driver.Sink) (newMode, error) {
 		return newExact, validateExact(cfg, sink)
 	}
 	if cfg.TotalOrder {
-		return newTotalMode, requireBlock(cfg.Policies, "TotalOrder is set")
+		return newTotalMode, requireBlock(cfg.Policies, "the order is total")
 	}
 	return newKeyMode, nil
 }

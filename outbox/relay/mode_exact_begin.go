@@ -18,7 +18,7 @@ type transactionTimer interface {
 }
 
 // validateExact refuses what cannot work with sink. There is only one position, and
-// nothing passes a record that cannot be delivered: the only Action is Block, also if no
+// nothing passes a record that cannot be delivered: the only Action is Block, even if no
 // policy is given.
 //
 // A transaction is one call of SendWith, which PublishTimeout bounds, so the destination
@@ -31,7 +31,7 @@ func validateExact(cfg *Config, sink driver.TransactionalSink) error {
 	}
 	if t, ok := sink.(transactionTimer); ok && t.TransactionTimeout() <= cfg.PublishTimeout {
 		return outbox.ConfigError("PublishTimeout", cfg.PublishTimeout, fmt.Sprintf(
-			"must be below the sink's TransactionTimeout %s", t.TransactionTimeout()))
+			"must be below the transaction timeout of the sink, %s", t.TransactionTimeout()))
 	}
 	return nil
 }

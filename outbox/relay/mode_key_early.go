@@ -27,7 +27,7 @@ func (m *keyMode) follow() {
 }
 
 // deliverEarly sends an early page. Unless all of it is acknowledged it goes back, and its
-// records come again in a page that can be held, but for those that were acknowledged.
+// records come again in a page that can be held, except those that were acknowledged.
 func (m *keyMode) deliverEarly(stop, work context.Context, page driver.Page) error {
 	s, tailed := m.s, m.early.tailed
 	if !tailed.Current(page) {

@@ -28,8 +28,8 @@ import (
 // Records of a topic that the destination itself does not take
 // (outbox.ErrTopicUnavailable) are set aside at once, however many such topics there are:
 // the destination has answered. Nothing is set aside while the destination as a
-// whole is away, by the Checker, nor while all known topics are out and the sink is no
-// Checker.
+// whole is unavailable, by the Checker, nor while all known topics are out and the sink is not
+// a Checker.
 // See design 4.2.
 type pageDelivery struct {
 	m    *keyMode

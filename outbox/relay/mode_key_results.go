@@ -22,7 +22,7 @@ func (d *pageDelivery) takeResults(work context.Context, places []int, records [
 	bs.learn(work, records, results, took)
 	gone := make([]int, 0, len(places))
 	for i, place := range places {
-		if results[i].Err == nil || d.takeFailure(place, results[i].Err, probed[records[i].Topic]) {
+		if results[i].Err == nil || d.takeFailure(work, place, results[i].Err, probed[records[i].Topic]) {
 			gone = append(gone, place)
 		}
 	}
@@ -33,7 +33,7 @@ func (d *pageDelivery) takeResults(work context.Context, places []int, records [
 
 // takeFailure decides about a record whose delivery has failed, and reports whether it is
 // set aside. probe is set if its topic was out before.
-func (d *pageDelivery) takeFailure(place int, err error, probe bool) bool {
+func (d *pageDelivery) takeFailure(work context.Context, place int, err error, probe bool) bool {
 	r, cfg := &d.page.Records[place], &d.m.s.relay.cfg
 	kind, out := outbox.KindOf(err), d.m.breakers.out(r.Topic) != nil
 	if !isAttempt(kind, out, probe) {
@@ -41,7 +41,7 @@ func (d *pageDelivery) takeFailure(place int, err error, probe bool) bool {
 	}
 	d.attempts[place] = append(d.attempts[place], attempt(time.Now(), err))
 	n := len(d.attempts[place])
-	fate, reason := cfg.verdict(r.Topic, kind, n)
+	fate, reason := d.m.s.verdict(work, r.Topic, kind, n)
 	if fate == driver.FateRetry && kind != outbox.FailurePermanent && (n == 1 || out) {
 		d.moved = d.moved || !out
 		return false

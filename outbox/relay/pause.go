@@ -25,7 +25,7 @@ var errTopicPaused = fmt.Errorf("%w: %w", ErrPaused, outbox.ErrTopicUnavailable)
 //
 // A paused topic counts as one that the destination does not take: its records are set
 // aside at once, and the others go on. If all is paused, nothing is set aside, as if the
-// destination were away.
+// destination were unavailable.
 type pauses struct {
 	asking   sync.Mutex // so that no older answer is stored over a newer one
 	answered time.Time  // guarded by asking

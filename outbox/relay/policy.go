@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Action is what becomes of a record that cannot be delivered: at once if the
+// Action is what happens to a record that cannot be delivered: at once if the
 // sink says so (outbox.FailurePermanent), else after Policy.Attempts failures.
 type Action int
 
@@ -46,7 +46,7 @@ type Policy struct {
 	// characters. Defaults to all topics.
 	Topics string
 
-	// Action is what becomes of a record that cannot be delivered. Defaults to Park.
+	// Action is what happens to a record that cannot be delivered. Defaults to Park.
 	Action Action
 
 	// Attempts is the number of failed deliveries after which Action is taken, 1 to

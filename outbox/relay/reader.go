@@ -114,6 +114,6 @@ const longSleep = 100 * time.Millisecond
 // foundByPolling says once that messages come late for want of somebody who rings.
 func (r *Relay) foundByPolling(ctx context.Context) {
 	r.polled.Do(func() {
-		r.log.InfoContext(ctx, "a message was found by polling, up to PollMax late: run the outbox's notifier beside the producers, or a tail, to have them found at once")
+		r.log.InfoContext(ctx, "a message was found by polling, late by up to the time between two reads: run the outbox's notifier beside the producers, or a tail, to have them found at once")
 	})
 }

@@ -26,16 +26,17 @@ var ErrDrainTimeout = errors.New("leat: drain timeout")
 // Sharded) is led by one of them; the others stand by and take over within the
 // lease. It is safe for concurrent use.
 type Relay struct {
-	source  driver.Source
-	sink    driver.Sink
-	cfg     Config
-	log     *slog.Logger
-	newMode newMode
-	running atomic.Bool
-	hooking sync.Mutex // hooks are called from several goroutines
-	watch   watch
-	pauses  pauses
-	polled  sync.Once // that messages come late was said
+	source   driver.Source
+	sink     driver.Sink
+	cfg      Config
+	log      *slog.Logger
+	newMode  newMode
+	running  atomic.Bool
+	hooking  sync.Mutex // hooks are called from several goroutines
+	watch    watch
+	pauses   pauses
+	policies keptPolicies
+	polled   sync.Once // that messages come late was said
 }
 
 // New returns a Relay from source to sink. It returns an error that wraps
@@ -62,7 +63,8 @@ func New(source driver.Source, sink driver.Sink, cfg Config) (*Relay, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Relay{source: source, sink: sink, cfg: cfg, log: cfg.Logger, newMode: newMode}, nil
+	r := &Relay{source: source, sink: sink, cfg: cfg, log: cfg.Logger, newMode: newMode}
+	return r, r.policies.of(source, &cfg)
 }
 
 // Run relays until ctx ends, then drains and returns nil: it waits for the page that was
@@ -72,14 +74,14 @@ func New(source driver.Source, sink driver.Sink, cfg Config) (*Relay, error) {
 //
 // Only errors that wrap driver.ErrSourceUnusable end Run before ctx does, after an
 // AlarmSourceUnusable. A supervisor may start the relay again, with backoff: the source is
-// refused again until an operator has mended it, and trying loses and repeats
+// refused again until an operator has fixed it, and trying loses and repeats
 // nothing. But the supervisor must tell somebody, since nothing is relayed
 // meanwhile: by the alarm, by the exit of the process, or, if the process has other work
 // and stays, by Health, which tells that it does not run. Every other
-// error of the source or the sink, such as a database that is away or a broker that
+// error of the source or the sink, such as a database that is unavailable or a broker that
 // refuses, is logged, shown to the hooks and tried again with backoff for as long as it
 // takes. Config.Policies decide about a record that cannot be delivered; if the Source's
-// sessions are no Holders, it holds back the records behind it.
+// sessions are not Holders, it holds back the records behind it.
 //
 // If the Source is Sharded, Run leads as many slots at once as its fair share.
 func (r *Relay) Run(ctx context.Context) error {
@@ -112,6 +114,9 @@ func (r *Relay) check(ctx context.Context) error {
 
 // acquire claims the lease of a slot and returns a term under it.
 func (r *Relay) acquire(ctx context.Context) (*term, error) {
+	if err := r.notePolicies(ctx); err != nil {
+		return nil, err
+	}
 	asked := time.Now()
 	err := failpoint.Inject(ctx, failpoint.RelayClaimWaits)
 	var s driver.Session
@@ -133,6 +138,7 @@ func (r *Relay) acquire(ctx context.Context) (*term, error) {
 	r.watch.leader.Store(nil)
 	logger.Tell(ctx, r.log, "relay leads", slog.Int("slot", slotOf(s)), slog.Int64("epoch", s.Epoch()))
 	r.onLease(ctx, s, true, nil)
+	_ = r.notePolicies(ctx) // of a group that is new; else the lookout tries again
 	return newTerm(r, s, asked.Add(r.cfg.Lease)), nil
 }
 

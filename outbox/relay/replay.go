@@ -25,7 +25,7 @@ var ErrReplayStopped = errors.New("leat: replay stopped at a record that cannot 
 // retained (ReplayConfig.SkipGaps).
 //
 // What is replayed is settled when it begins: records that are committed later are
-// no business of it. Relays that run at the same time are not disturbed, and no
+// left out. Relays that run at the same time are not disturbed, and no
 // position is touched; a relay that sends to the same topic at the same time sends
 // later records of a key before the replayed ones.
 //
@@ -156,7 +156,7 @@ func (r *replay) audit(ctx context.Context, p driver.Playback, err error) {
 	}
 }
 
-// begin opens history, trying again while the source is away.
+// begin opens history, trying again while the source is unavailable.
 func (r *replay) begin(ctx context.Context) (driver.Playback, error) {
 	for {
 		p, err := r.history.Begin(ctx, driver.ReplayOrder{Position: r.cfg.Position, Actor: r.cfg.Actor, Reason: r.cfg.Reason})
@@ -169,7 +169,7 @@ func (r *replay) begin(ctx context.Context) (driver.Playback, error) {
 	}
 }
 
-// read returns the next records, trying again while the source is away.
+// read returns the next records, trying again while the source is unavailable.
 func (r *replay) read(ctx context.Context, p driver.Playback) ([]outbox.Record, error) {
 	for {
 		records, err := p.Read(ctx, r.cfg.pageSize())

@@ -97,7 +97,7 @@ func (c ReplayConfig) validate() error {
 	case c.BackoffMin < 0:
 		return outbox.ConfigError("BackoffMin", c.BackoffMin, "must not be negative")
 	case c.BackoffMax < c.BackoffMin:
-		return outbox.ConfigError("BackoffMax", c.BackoffMax, "must not be below BackoffMin "+c.BackoffMin.String())
+		return outbox.ConfigError("BackoffMax", c.BackoffMax, "must not be below the shortest wait, "+c.BackoffMin.String())
 	default:
 		return nil
 	}

@@ -218,9 +218,9 @@ func TestReplay_Rate(t *testing.T) {
 	})
 }
 
-var errSourceAway = errors.New("the database is away")
+var errSourceAway = errors.New("the database is unavailable")
 
-// flaky is a History whose source is away for a while.
+// flaky is a History whose source is unavailable for a while.
 type flaky struct {
 	driver.History
 	driver.Playback

@@ -17,7 +17,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-var errAway = errors.New("database is away")
+var errAway = errors.New("database is unavailable")
 
 // running is a relay in the background, in virtual time.
 type running struct {

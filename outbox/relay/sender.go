@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/failpoint"
 	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/outbox"
@@ -12,7 +13,7 @@ import (
 
 // sender delivers the pages of a term one at a time, in order, and between them the held
 // records that are due. It calls the sink, takes its results, and stores the position
-// behind what is delivered. Its mode decides what is sent together, and what becomes of a
+// behind what is delivered. Its mode decides what is sent together, and what happens to a
 // record that fails. One goroutine owns it.
 type sender struct {
 	term  *term
@@ -20,6 +21,7 @@ type sender struct {
 	mode  mode
 	retry jitter.Backoff  // the wait after a failure
 	lent  driver.Recycler // takes the memory of pages back; nil if somebody may keep it
+	alive *basis.Policies // those of the relays that live, since the last call of the sink; nil: not asked for
 }
 
 func newSender(t *term) sender {

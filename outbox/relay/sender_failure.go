@@ -32,10 +32,9 @@ func isAttempt(kind outbox.FailureKind, out, probe bool) bool {
 	}
 }
 
-// verdict returns what becomes of a record of topic after n attempts. kind is that of the
-// last failure. reason is for operators, and empty for FateRetry.
-func (c Config) verdict(topic string, kind outbox.FailureKind, n int) (fate driver.Fate, reason string) {
-	p := c.policy(topic)
+// verdict returns what happens to a record after n attempts. kind is that of the last failure.
+// reason is for operators, and empty for FateRetry.
+func (p Policy) verdict(kind outbox.FailureKind, n int) (fate driver.Fate, reason string) {
 	if p.Action == Block || kind != outbox.FailurePermanent && n < p.Attempts {
 		return driver.FateRetry, ""
 	}

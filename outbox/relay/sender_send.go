@@ -22,6 +22,7 @@ func (s *sender) send(stop, work context.Context, records []outbox.Record) ([]ou
 	if err := failpoint.Inject(ctx, failpoint.RelayLeaseLostWhileSending); err != nil {
 		return nil, 0, err
 	}
+	s.alive = nil
 	began := time.Now()
 	results := s.sendAllowed(ctx, records)
 	took := time.Since(began)

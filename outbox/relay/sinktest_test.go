@@ -18,7 +18,7 @@ var (
 	errTooMuch = errors.New("too much")
 	errNoPlace = errors.New("no such topic")
 	errNo      = errors.New("no")
-	errDead    = errors.New("what the function writes to is away")
+	errDead    = errors.New("what the function writes to is unavailable")
 )
 
 const mostBytes = 1 << 20
@@ -121,7 +121,7 @@ func (e *effects) Mute(context.Context) (func(context.Context) error, error) {
 	}, nil
 }
 
-// Kill implements sinktest.Killer: what the function writes to is away.
+// Kill implements sinktest.Killer: what the function writes to is unavailable.
 func (e *effects) Kill(context.Context) error { return e.die(true) }
 
 // Revive implements sinktest.Killer.

@@ -53,6 +53,7 @@ func newSlotLeader(r *Relay) *slotLeader {
 		retry: r.cfg.backoff(),
 	}
 	l.sharded, _ = r.source.(driver.Sharded)
+	r.policies.begin()
 	return l
 }
 

@@ -72,11 +72,12 @@ func (l *slotLeader) releaseSurplus() {
 
 // leave tells the other relays that this one is gone, if it has ever joined them.
 func (l *slotLeader) leave(ctx context.Context) {
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.relay.cfg.DrainTimeout/4)
+	defer cancel()
+	l.relay.leavePolicies(bounded)
 	if !l.joined {
 		return
 	}
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.relay.cfg.DrainTimeout/4)
-	defer cancel()
 	if err := l.sharded.Leave(bounded); err != nil {
 		l.relay.onFault(bounded, "leave", err)
 	}

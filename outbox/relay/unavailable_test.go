@@ -218,7 +218,7 @@ func missingTopics(t *testing.T, n int, together bool) {
 	if together {
 		require.Zero(t, tried, "a record of a topic that the sink can be asked about")
 		require.LessOrEqual(t, asked, 2+n/10_000)
-		require.Equal(t, before, log.count(), "a topic that stays away is no news")
+		require.Equal(t, before, log.count(), "a topic that stays unavailable is not news")
 	}
 
 	c.create("missing-00003", "missing-00005")

@@ -10,7 +10,7 @@ import (
 // Report is what was moved.
 type Report struct {
 	// Moved is the number of messages that are in the outbox now, Malformed that of rows that
-	// are no envelope, or hold what the outbox does not take.
+	// are not envelopes, or hold what the outbox does not take.
 	Moved, Malformed int
 	// Missing is the number of gaps that are looked into at each read.
 	Missing int

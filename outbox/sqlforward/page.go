@@ -116,7 +116,7 @@ func (f *Forwarder) enqueue(ctx context.Context, tx *sql.Tx, p page, now int64) 
 		if !ok {
 			return malformed, err
 		}
-		// Nothing was written. What the outbox does not take goes the way of what is no envelope.
+		// Nothing was written. What the outbox does not take goes the way of what is not an envelope.
 		i := invalid.Index
 		malformed++
 		if err := f.setAside(ctx, tx, from[i], err); err != nil {

@@ -80,7 +80,7 @@ func (s *source) checkPosition(ctx context.Context, q sqlstore.Querier) error {
 	return s.ob.log.CheckPosition(ctx, q, g.At)
 }
 
-// unusable marks the errors that trying again cannot mend and that could lose messages if
+// unusable marks the errors that trying again cannot fix and that could lose messages if
 // they were ignored.
 func (s *source) unusable(err error) error {
 	if setup := (*sqlstore.SetupError)(nil); errors.As(err, &setup) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/sqlstore"
@@ -24,7 +25,7 @@ func (o operator) Groups(ctx context.Context) (all []admin.Group, err error) {
 		groups, err := o.log.Groups(ctx, q)
 		for i := range groups {
 			g := &groups[i]
-			one := admin.Group{Name: g.Name, Slots: 1, Topics: g.Topics, MaxLag: g.MaxLag, Paused: g.Paused, CreatedAt: g.Created}
+			one := admin.Group{Name: g.Name, Slots: 1, Topics: g.Topics, MaxLag: g.MaxLag, Paused: g.Paused, Policies: g.Policies.Texts(), CreatedAt: g.Created}
 			if g.Left > 0 {
 				one.Leases, one.Relays = 1, 1
 			}
@@ -198,6 +199,14 @@ func (o operator) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error 
 		_, err := tx.ExecContext(ctx, o.log.SQL["group_max_lag"], req.MaxLag.Microseconds(), []byte(req.Group))
 		return map[string]any{"max_lag": req.MaxLag.String()}, err
 	})
+}
+
+var _ driver.PolicyKeeper = (*source)(nil)
+
+// KeepPolicies implements driver.PolicyKeeper.
+func (s *source) KeepPolicies(ctx context.Context, change func(note string, now time.Time) string) (bool, error) {
+	kept, err := s.ob.log.KeepPolicies(ctx, s.cfg.Group, change)
+	return kept, s.unusable(err)
 }
 
 // Paused implements driver.Pausable.

@@ -110,7 +110,7 @@ func (h *history) Begin(ctx context.Context, order driver.ReplayOrder) (driver.P
 	return p, err
 }
 
-// settle decides what is replayed. A number that was asked for stays the first, also if it
+// settle decides what is replayed. A number that was asked for stays the first, even if it
 // is not retained any more: the first Read tells.
 func (h *history) settle(ctx context.Context, q sqlstore.Querier) (place, error) {
 	end, err := h.ob.log.Last(ctx, q)
@@ -228,7 +228,7 @@ func (p place) text(instance string) string {
 }
 
 func parsePlace(text, instance string) (place, error) {
-	bad := outbox.ConfigError("Position", strconv.Quote(text), "is no position of a replay of this outbox")
+	bad := outbox.ConfigError("Position", strconv.Quote(text), "is not a position of a replay of this outbox")
 	parts := strings.Split(text, "/")
 	if len(parts) != 6 || parts[0] != "1" || parts[1] != instance || parts[5] != "." {
 		return place{}, bad

@@ -21,7 +21,7 @@ func (m *Maintenance) State() admin.MaintenanceState {
 	return s
 }
 
-// seenState is what State returns, except whether it runs. That ctx ends is no failure.
+// seenState is what State returns, except whether it runs. That ctx ends is not a failure.
 type seenState struct {
 	mu    sync.Mutex
 	state admin.MaintenanceState

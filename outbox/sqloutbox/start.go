@@ -11,7 +11,7 @@ import (
 )
 
 // errStartUnstated is returned if nobody has said where a new group begins.
-var errStartUnstated = errors.New("leat: a new group must say where it starts, by start in the file or SourceConfig.Start: the oldest message, now, or a time")
+var errStartUnstated = errors.New("leat: a new group must say where it starts: at the oldest message, now, or at a time")
 
 // begin returns where the group begins to read if it is new.
 func (s *source) begin(ctx context.Context, q sqlstore.Querier) (sqllog.Position, error) {

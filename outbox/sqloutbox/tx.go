@@ -18,7 +18,7 @@ import (
 // level, commits it and wakes the relays of this process. An error or a panic of fn rolls
 // back. The context that fn is given carries tx, so that EnqueueContext and Watermill
 // publishers on it enqueue in the same transaction. If an Enqueue in it has failed, InTx
-// returns an error, also if fn returns nil.
+// returns an error, even if fn returns nil.
 //
 // If the connection breaks after COMMIT was sent, the transaction may have been committed:
 // the error wraps outbox.ErrCommitUnknown. Before you retry, check in the new transaction

@@ -159,7 +159,7 @@ func (s *subject) Wake() {}
 
 var _ outboxtest.ForeignWriter = &subject{}
 
-// WriteForeign implements outboxtest.ForeignWriter: rows that are no envelope, and one of no
+// WriteForeign implements outboxtest.ForeignWriter: rows that are not envelopes, and one of no
 // time.
 func (s *subject) WriteForeign(ctx context.Context) (payloads []string, err error) {
 	for _, r := range []struct{ payload, created, holds string }{

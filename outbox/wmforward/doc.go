@@ -4,6 +4,12 @@
 // forwarder's place where it stands, and can give it back; see
 // docs/from-watermill-forwarder.md.
 //
+//	source, err := wmforward.New(pool, wmforward.Config{})
+//	err = source.Migrate(ctx)
+//	sink, err := kafkasink.New(brokers, kafkasink.Config{Format: kafkasink.FormatWatermill, Partitioner: kafkasink.PartitionSarama})
+//	r, err := relay.New(source, wmforward.Guard(sink), relay.Config{})
+//	err = r.Run(ctx)
+//
 // Each row holds a message in the forwarder's envelope. It becomes a record with
 // the message's UUID as its id, the envelope's destination as its topic, its
 // payload, and all of its metadata as headers. With kafkasink's FormatWatermill
@@ -19,7 +25,7 @@
 // the whole cluster, which a Source does not. Where producers do not take turns,
 // neither promises an order.
 //
-// # Rows that are no envelope
+// # Rows that are not envelopes
 //
 // A row that cannot be decoded becomes a record without a topic, whose id is the
 // row's uuid, whose payload is what the row holds, and whose header

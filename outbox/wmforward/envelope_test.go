@@ -16,7 +16,7 @@ import (
 	"github.com/leat-go/leat/outbox/wmforward"
 )
 
-// malformed are rows that are no envelope, and what is said of them.
+// malformed are rows that are not envelopes, and what is said of them.
 func malformed() map[string]string {
 	return map[string]string{
 		`NULL`:                  "unexpected end of JSON input",

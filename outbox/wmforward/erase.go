@@ -27,7 +27,7 @@ type erasable struct {
 }
 
 // Erase implements driver.Eraser, for all groups. It deletes rows of the forwarder's table, sent or
-// not. A row that is no envelope has neither key nor headers: select it by its uuid.
+// not. A row that is not an envelope has neither key nor headers: select it by its uuid.
 //
 // It needs DELETE on the forwarder's table, and what the owner of the Source's own tables may.
 func (s *Source) Erase(ctx context.Context, r driver.EraseRequest) (driver.Erased, error) {

@@ -30,7 +30,7 @@ var (
 	// which the forwarder would never send. Redrive or drop them.
 	errRecordsHeld = errors.New("leat: records are held, which the forwarder would not send")
 
-	errAsyncCommit = fmt.Errorf("%w: synchronous_commit is off, messages would be published before they are durable (Config.AllowAsyncCommit)", outbox.ErrNotDurable)
+	errAsyncCommit = fmt.Errorf("%w: synchronous_commit is off, messages would be published before they are durable: switch it on, or allow async commits", outbox.ErrNotDurable)
 	errNoTable     = errors.New("leat: the forwarder's table does not exist, see Config.Schema and Config.Table")
 	errNoXid       = errors.New("leat: the forwarder's table has no transaction_id, such as PostgreSQLQueueSchema's, which keeps no order")
 	errNoIndex     = errors.New(`leat: the forwarder's table has no index on (transaction_id, "offset"); CREATE INDEX CONCURRENTLY one`)
@@ -49,7 +49,7 @@ func describe(err error) error {
 	}
 }
 
-// unusable marks the errors that trying again cannot mend and that could lose
+// unusable marks the errors that trying again cannot fix and that could lose
 // messages if they were ignored.
 func unusable(err error) error {
 	return pglog.Unusable(err,

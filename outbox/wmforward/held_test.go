@@ -78,7 +78,7 @@ func TestO6_O7_MalformedRowIsParkedAlone(t *testing.T) {
 	require.Len(t, parked, 1)
 	require.Equal(t, "row-1", parked[0].ID)
 	require.Equal(t, `"no envelope"`, string(parked[0].Payload))
-	require.Contains(t, parked[0].Errors[0].Error, `malformed row "row-1": leat: the row is no envelope`)
+	require.Contains(t, parked[0].Errors[0].Error, `malformed row "row-1": leat: the row is not an envelope`)
 	_, err = src.HandBack(t.Context())
 	require.ErrorIs(t, err, wmforward.ErrRecordsHeld)
 

@@ -141,7 +141,7 @@ func acquire(tb testing.TB, src driver.Source) driver.Session {
 	tb.Helper()
 	s, err := src.Acquire(tb.Context(), testLease)
 	require.NoError(tb, err)
-	tb.Cleanup(func() { _ = s.Release(context.Background()) }) // a second release is no concern of the test's
+	tb.Cleanup(func() { _ = s.Release(context.Background()) }) // a second release does not concern the test
 	return s
 }
 

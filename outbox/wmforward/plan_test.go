@@ -34,7 +34,7 @@ func largeTable(t *testing.T) *testenv.Database {
 	return db
 }
 
-// snapshotAt sees all rows up to row, but for transactions under way.
+// snapshotAt sees all rows up to row, except transactions under way.
 func snapshotAt(row int, underway ...int) string {
 	xmax := 1000 + row/2 + 1
 	xmin, xip := xmax, make([]string, len(underway))

@@ -37,7 +37,11 @@ type Source struct {
 	claimant *pglease.Claimant
 }
 
-var _ driver.Source = (*Source)(nil)
+var (
+	_ driver.Source       = (*Source)(nil)
+	_ driver.PolicyKeeper = (*Source)(nil)
+	_ driver.Placed       = (*Source)(nil)
+)
 
 // LogValue implements slog.LogValuer: the outbox and the group, as relays log them.
 func (s *Source) LogValue() slog.Value {
@@ -99,6 +103,15 @@ func New(pool *pgxpool.Pool, cfg Config) (*Source, error) {
 	}, nil
 }
 
+// Place implements driver.Placed, on a connection of the pool.
+func (s *Source) Place(ctx context.Context) (p driver.Place, err error) {
+	err = s.pool.Use(ctx, func(conn *pgx.Conn) error {
+		p.Host = conn.Config().Host
+		return conn.QueryRow(ctx, s.sql.place).Scan(&p.Database, &p.Instance)
+	})
+	return p, unusable(err)
+}
+
 // Check implements driver.Source. It refuses missing tables, a table without
 // transaction_id or an index on it, a sequence that caches, a standby, a database
 // whose synchronous_commit is off (Config.AllowAsyncCommit), and a stored position
@@ -138,7 +151,7 @@ func (s *Source) check(ctx context.Context) error {
 // forwarder holds while it sends, it starts where the forwarder stands, in the
 // middle of a transaction if need be, and puts the forwarder's own position behind
 // every transaction, so that it sends nothing more. Nothing is sent twice there,
-// but for a batch that the forwarder has sent and could not store.
+// except for a batch that the forwarder has sent and could not store.
 //
 // A relay tries again while a forwarder keeps its position. A ttl that is not above
 // Config.TakeOverTimeout is refused (outbox.ErrInvalidConfig). A lease that an earlier session of
@@ -181,6 +194,12 @@ func (s *Source) acquire(ctx context.Context, attempt pglease.Attempt, ttl, wait
 		s.leases.GiveBack(ctx, s.pool, lease, s.log())
 	}
 	return n, err
+}
+
+// KeepPolicies implements driver.PolicyKeeper.
+func (s *Source) KeepPolicies(ctx context.Context, change func(note string, now time.Time) string) (bool, error) {
+	kept, err := s.leases.KeepPolicies(ctx, s.pool, s.cfg.Group, change)
+	return kept, unusable(describe(err))
 }
 
 // Wakes implements driver.Source: there are none, since producers know nothing of

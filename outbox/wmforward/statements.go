@@ -15,7 +15,7 @@ type statements struct {
 	facts, probe, list, page    string
 	position, start, fence      string
 	held, safe, restore, forget string
-	stats                       string
+	stats, place                string
 	eraseFind, eraseLog         string
 }
 
@@ -41,6 +41,7 @@ func renderStatements(cfg Config) (statements, error) {
 		"restore":  &s.restore,
 		"forget":   &s.forget,
 		"stats":    &s.stats,
+		"place":    &s.place,
 
 		"erase_find": &s.eraseFind,
 		"erase_log":  &s.eraseLog,

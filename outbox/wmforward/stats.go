@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/outbox/admin"
 )
 
@@ -57,7 +58,11 @@ func (s *Source) Groups(ctx context.Context) ([]admin.Group, error) {
 	if slot.LeaseLeft > 0 {
 		group.Leases, group.Relays = 1, 1
 	}
-	return []admin.Group{group}, nil
+	_, err = s.KeepPolicies(ctx, func(note string, now time.Time) string {
+		group.Policies = basis.ParsePolicies(note).Alive("", now).Texts()
+		return note
+	})
+	return []admin.Group{group}, err
 }
 
 var claimNumber = regexp.MustCompile(`/[0-9]+$`)

@@ -36,3 +36,14 @@ func TestO2_TargetOfASubscriptionIsRefused(t *testing.T) {
 	exec(t, to, "DROP SUBSCRIPTION forwarder")
 	require.NoError(t, src.Check(t.Context()))
 }
+
+// TestO2_PlaceOfASource is what relay.Config.Expect is compared with.
+func TestO2_PlaceOfASource(t *testing.T) {
+	t.Parallel()
+	db := testenv.Postgres(t, initialized())
+	is, err := newSource(t, db, wmforward.Config{}).Place(t.Context())
+	require.NoError(t, err)
+	cfg := db.Pool.Config().ConnConfig
+	require.Equal(t, [2]string{cfg.Host, cfg.Database}, [2]string{is.Host, is.Database})
+	require.NotEmpty(t, is.Instance)
+}

@@ -21,7 +21,7 @@ func kindOfText(text string) outbox.FailureKind {
 	}
 }
 
-// outages are what publishers say, as texts only, if the broker is away or does not
+// outages are what publishers say, as texts only, if the broker is unavailable or does not
 // answer; without them an outage would look like a failure of each record and park it
 // (invariant O8).
 func outages() []string {

@@ -1,6 +1,9 @@
 // Package wmsink delivers records through any Watermill publisher, such as
 // watermill-kafka's.
 //
+//	sink, err := wmsink.New(publisher, wmsink.Config{})
+//	r, err := relay.New(source, sink, relay.Config{})
+//
 // Most publishers wait for one message at a time. So the Sink runs lanes side by
 // side: all records of a topic and key go through the same lane, in order, one
 // message a call of Publish, and stop at the first that fails.

@@ -47,7 +47,7 @@ func TestO2_PublishersThatLoseAreRefused(t *testing.T) {
 	}
 }
 
-// TestO8_TextsOfPublishers: a broker that is away is an outage, although its publisher says
+// TestO8_TextsOfPublishers: a broker that is unavailable is an outage, although its publisher says
 // so in a text only. The texts are those of the versions in docs/watermill-publishers.md. A2.
 func TestO8_TextsOfPublishers(t *testing.T) {
 	t.Parallel()
@@ -71,7 +71,7 @@ func TestO8_TextsOfPublishers(t *testing.T) {
 		"409 Conflict: server responded with error status":                               outbox.FailureUnknown,
 		"server responded with error status":                                             outbox.FailureUnknown,
 		"publisher is closed":                                                            outbox.FailureOutage,
-		"cannot marshal message: metadata is no string":                                  outbox.FailureUnknown,
+		"cannot marshal message: metadata is not a string":                               outbox.FailureUnknown,
 	} {
 		require.Equal(t, want, wmsink.DefaultClassify(errors.New(text)), text)
 	}

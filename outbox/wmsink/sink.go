@@ -32,7 +32,7 @@ var _ driver.Sink = (*Sink)(nil)
 
 // New returns a Sink over pub, which must be safe for concurrent use, as
 // Watermill demands, and stays the caller's to close: after the relay has ended
-// and Wait has returned. The error wraps outbox.ErrInvalidConfig, also if pub is a
+// and Wait has returned. The error wraps outbox.ErrInvalidConfig, even if pub is a
 // publisher that is known to return nil for messages that are lost: watermill-amqp's without
 // ConfirmDelivery or with Transactional, watermill-nats's without JetStream or with TrackMsgId,
 // watermill-http's with a Client that follows redirects. What else is to be set is in docs/watermill-publishers.md.

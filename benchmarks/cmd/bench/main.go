@@ -158,7 +158,7 @@ func (o options) resultsDir() (string, error) {
 	return dir, nil
 }
 
-// judge prints what became of the gates, and returns an error where a rival is too
+// judge prints what happened to the gates, and returns an error where a rival is too
 // slow.
 func judge(dir string, out io.Writer) (undercut, err error) {
 	set, err := results.Load(dir)

@@ -22,7 +22,7 @@ const (
 	latencyBesideDebezium = "DebeziumLatency"
 )
 
-// All returns the gates. Their goals are what the arithmetic of docs/performance.md leaves
+// All returns the gates. Their goals are what the arithmetic of docs/internals/performance.md leaves
 // room for. Those of transactions are of the server that waits for the disk, as a server
 // should; those of Debezium leave out the start of its connector.
 func All() []Gate {

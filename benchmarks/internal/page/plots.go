@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bytes"
 	"fmt"
 	"image/color"
 	"math"
@@ -97,6 +98,7 @@ func latencyPlot(set *results.Set) (*plot.Plot, error) {
 		ticks = append(ticks, plot.Tick{Value: place(percent), Label: fmt.Sprintf("%g", percent)})
 	}
 	p.X.Tick.Marker = plot.ConstantTicks(ticks)
+	ends := newEndLabels(p)
 	lowest, highest := math.Inf(1), 0.0
 	for i, name := range names {
 		var points plotter.XYs
@@ -112,9 +114,9 @@ func latencyPlot(set *results.Set) (*plot.Plot, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.Legend.Add(name, line)
+		ends.add(name, line)
 	}
-	p.Legend.Top, p.Legend.Left = true, true
+	p.Add(ends)
 	logarithmic(&p.Y, lowest/room, highest*room)
 	return p, nil
 }
@@ -159,7 +161,7 @@ func newPlot(title, x, y string) *plot.Plot {
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
 	p.BackgroundColor = color.White
 	for _, style := range []*text.Style{
-		&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle,
+		&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label,
 	} {
 		style.Font.Variant = "Sans"
 	}
@@ -224,13 +226,9 @@ func savePlot(p *plot.Plot, path string) error {
 	canvas := vgsvg.New(plotWidth, plotHeight)
 	const margin = 2 * vg.Millimeter
 	p.Draw(draw.Crop(draw.New(canvas), margin, -margin, margin, -margin))
-	file, err := os.Create(path) //nolint:gosec // below the folder that is asked for
-	if err != nil {
+	var svg bytes.Buffer
+	if _, err := canvas.WriteTo(&svg); err != nil {
 		return err
 	}
-	if _, err := canvas.WriteTo(file); err != nil {
-		_ = file.Close()
-		return err
-	}
-	return file.Close()
+	return os.WriteFile(path, themed(svg.Bytes()), 0o644) //nolint:gosec // a picture for everyone
 }

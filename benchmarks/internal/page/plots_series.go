@@ -36,6 +36,7 @@ func ratesPlot(set *results.Set) (*plot.Plot, error) {
 		return nil, nil //nolint:nilnil // there is nothing to plot
 	}
 	p := newPlot("from when a message is due, by rate", "messages a second", "ms")
+	ends := newEndLabels(p)
 	shown := &extent{}
 	for _, unit := range []string{"p50-ms", "p99-ms"} {
 		for i, name := range contenders(set, prefix+rates[0], unit) {
@@ -54,12 +55,12 @@ func ratesPlot(set *results.Set) (*plot.Plot, error) {
 			if unit == "p99-ms" {
 				line.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
 			}
-			p.Legend.Add(name+" "+strings.TrimSuffix(unit, "-ms"), line)
+			ends.add(name+" "+strings.TrimSuffix(unit, "-ms"), line)
 			shown.add(points)
 		}
 	}
-	p.Legend.Top, p.Legend.Left = true, true
-	logarithmic(&p.X, shown.minX/room, shown.maxX*room)
+	p.Add(ends)
+	logarithmic(&p.X, shown.minX/room, shown.maxX)
 	logarithmic(&p.Y, shown.minY/room, shown.maxY*room)
 	return p, nil
 }
@@ -90,6 +91,7 @@ func secondsPlot(set *results.Set, unit, title, axis string) (*plot.Plot, *exten
 		return nil, nil, nil
 	}
 	p := newPlot(title, "second; a transaction is open between the two lines", axis)
+	ends := newEndLabels(p)
 	shown := &extent{}
 	for i, name := range names {
 		var points plotter.XYs
@@ -108,7 +110,7 @@ func secondsPlot(set *results.Set, unit, title, axis string) (*plot.Plot, *exten
 		if err != nil {
 			return nil, nil, err
 		}
-		p.Legend.Add(name, line)
+		ends.add(name, line)
 		shown.add(points)
 	}
 	for _, mark := range []string{"held-from", "held-to"} {
@@ -119,7 +121,7 @@ func secondsPlot(set *results.Set, unit, title, axis string) (*plot.Plot, *exten
 		}
 	}
 	p.X.Min = 0
-	p.Legend.Top, p.Legend.Left = true, true
+	p.Add(ends)
 	return p, shown, nil
 }
 

@@ -39,7 +39,7 @@ type Config struct {
 	// TLS is for HTTPS on Listen. Defaults to HTTP.
 	TLS *tls.Config
 
-	// Handler gets the requests to Listen that are no probes; it must authenticate by
+	// Handler gets the requests to Listen that are not probes; it must authenticate by
 	// itself. If it is a Runner, such as *dashboard.Dashboard, it is run beside the parts.
 	// Defaults to 404.
 	Handler http.Handler
@@ -56,7 +56,7 @@ type Config struct {
 	Hosts []string
 
 	// RetryUnusable is the time after which a part is tried again that an operator has to
-	// mend: its source is unusable, or its schema is missing. It is looked at every second, and
+	// fix: its source is unusable, or its schema is missing. It is looked at every second, and
 	// begins at once when they have. Other parts go on meanwhile. Defaults to 30 s.
 	RetryUnusable time.Duration
 

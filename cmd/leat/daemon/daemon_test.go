@@ -156,7 +156,7 @@ func TestUnusable(t *testing.T) {
 	})
 }
 
-// A database that is away for more than 30 s fails readiness, and never liveness; a
+// A database that is unavailable for more than 30 s fails readiness, and never liveness; a
 // destination that is out fails neither.
 func TestOutages(t *testing.T) {
 	t.Parallel()
@@ -199,7 +199,7 @@ func TestOutages(t *testing.T) {
 }
 
 // A relay that is stuck, though its destination answers and the database too, fails
-// liveness; if the database is away, it does not.
+// liveness; if the database is unavailable, it does not.
 func TestStuck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

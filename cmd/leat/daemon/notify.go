@@ -30,7 +30,7 @@ func FromSystemd(lookup func(string) (string, bool)) (socket string, watchdog ti
 // notifier tells the service manager how the process is, by sd_notify's protocol.
 type notifier struct{ socket string }
 
-// send sends a state. That nobody listens is no reason to stop.
+// send sends a state. That nobody listens is not a reason to stop.
 func (n notifier) send(state string) {
 	if n.socket == "" {
 		return

@@ -71,7 +71,7 @@ func (p *part) supervise(ctx context.Context, log *slog.Logger, retryUnusable ti
 // lookAgain is how often a part that waits for an operator looks whether they have acted.
 const lookAgain = time.Second
 
-// rest waits for so long after err. If an operator has to mend that, and the check says so,
+// rest waits for so long after err. If an operator has to fix that, and the check says so,
 // too, it ends as soon as the check passes.
 func (p *part) rest(ctx context.Context, left time.Duration, err error) {
 	if p.check == nil || !unusable(err) || !unusable(p.passes(ctx)) {
@@ -111,7 +111,7 @@ func (p *part) ends(err error) {
 	p.running, p.err = false, err
 }
 
-// unusable reports whether waiting does not mend err.
+// unusable reports whether waiting does not fix err.
 func unusable(err error) bool {
 	return errors.Is(err, driver.ErrSourceUnusable) || errors.Is(err, outbox.ErrNotMigrated) || errors.Is(err, pginbox.ErrNotEnabled)
 }

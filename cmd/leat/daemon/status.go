@@ -81,7 +81,7 @@ var (
 )
 
 // Live returns nil unless only a new process helps: a relay is stuck, or maintenance has
-// done nothing for an hour longer than its interval. A database that is away is no such thing.
+// done nothing for an hour longer than its interval. A database that is unavailable is no such thing.
 func (d *Daemon) Live() error {
 	now := time.Now()
 	for _, db := range d.databases {

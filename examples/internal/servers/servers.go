@@ -64,6 +64,15 @@ func (s *Servers) connect(ctx context.Context, example string) (err error) {
 	return err
 }
 
+// Database makes one more database of the example's own. The caller closes the pool.
+func (s *Servers) Database(ctx context.Context, name string) (*pgxpool.Pool, error) {
+	url, err := s.env.CreateDatabase(context.WithoutCancel(ctx), name)
+	if err != nil {
+		return nil, err
+	}
+	return pgxpool.New(ctx, url)
+}
+
 // Name returns a name for a topic or a consumer group that no other run uses.
 func (s *Servers) Name(name string) string { return s.env.KafkaName(name) }
 

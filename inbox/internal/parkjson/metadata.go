@@ -10,7 +10,7 @@ import (
 )
 
 // EncodeMetadata returns the metadata of m as JSON, for operators and for SQL, and apart from
-// it what PostgreSQL's JSON does not take: NUL, and bytes that are no UTF-8, in pairs. Among those
+// it what PostgreSQL's JSON does not take: NUL, and bytes that are not UTF-8, in pairs. Among those
 // is an empty list if the payload is null, which its column cannot be.
 func EncodeMetadata(m *message.Message) (text string, raw *string, err error) {
 	clean, rest := map[string]string{}, [][][]byte(nil)

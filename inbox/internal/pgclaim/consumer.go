@@ -72,15 +72,23 @@ func (c Consumer) Visible(ctx context.Context, conn *pgx.Conn, audit bool) error
 // a failover to a standby that the registration had not reached, the number may
 // be given to another consumer, and the connections are new.
 func (c Consumer) Remembered(conn *pgx.Conn, kind string, learn func() (int16, error)) (int16, error) {
-	memory, name := conn.PgConn().CustomData(), "leat."+kind+" "+c.Table+" "+c.Name
-	if number, ok := memory[name].(int16); ok {
+	var space [128]byte
+	name := append(space[:0], "leat."...)
+	for i, part := range [...]string{kind, c.Table, c.Name} {
+		if i > 0 {
+			name = append(name, ' ')
+		}
+		name = append(name, part...)
+	}
+	memory := conn.PgConn().CustomData()
+	if number, ok := memory[string(name)].(int16); ok { // without a string of its own
 		return number, nil
 	}
 	number, err := learn()
 	if err != nil {
 		return 0, Explain(err)
 	}
-	memory[name] = number
+	memory[string(name)] = number
 	return number, nil
 }
 

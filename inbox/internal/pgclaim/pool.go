@@ -54,11 +54,15 @@ func (p *Pool) Full() *fullpool.Pool {
 	return p.full.Pool
 }
 
-// PgxConn is a Conn of pgx.
+// PgxConn is a Conn of pgx. What a claim makes is part of it, so that a delivery allocates once.
 type PgxConn struct {
 	fullpgx.Taken
 
 	Isolation pgx.TxIsoLevel
+
+	batch   pgx.Batch           // BEGIN and the claim
+	queries [2]*pgx.QueuedQuery // of batch
+	unit    PgxUnit             // that a claim has opened
 }
 
 // On returns conn as a Conn; it stays the caller's.
@@ -91,11 +95,11 @@ func (c *PgxConn) Insert(ctx context.Context, claim string, args []any, want int
 func (c *PgxConn) begin(
 	ctx context.Context, claim string, args []any, read func(pgx.BatchResults) error,
 ) (driver.Unit, error) {
-	batch := &pgx.Batch{}
-	batch.BeginTx(pgx.TxOptions{IsoLevel: c.Isolation})
-	batch.Queue(claim, args...)
+	c.batch = pgx.Batch{QueuedQueries: c.queries[:0]}
+	c.batch.BeginTx(pgx.TxOptions{IsoLevel: c.Isolation})
+	c.batch.Queue(claim, args...)
 
-	results := c.Conn.SendBatch(ctx, batch)
+	results := c.Conn.SendBatch(ctx, &c.batch)
 	if _, err := results.Exec(); err != nil {
 		_ = results.Close() // the same error
 		return nil, err
@@ -107,7 +111,8 @@ func (c *PgxConn) begin(
 	if err != nil {
 		return nil, err
 	}
-	return &PgxUnit{PgxConn: c, Tx: results.Tx()}, nil
+	c.unit = PgxUnit{PgxConn: c, Tx: results.Tx()}
+	return &c.unit, nil
 }
 
 // End implements Conn, so that a pool can keep the connection; otherwise it closes it.

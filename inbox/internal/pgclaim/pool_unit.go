@@ -21,16 +21,16 @@ type PgxUnit struct {
 
 	Tx pgx.Tx
 
-	lent     *pgunit.Unit    // nil unless a handler got it
-	delivery context.Context //nolint:containedctx // of the handler
+	lent     pgunit.Unit
+	delivery context.Context //nolint:containedctx // of the handler; nil unless one got lent
 }
 
 // Context implements driver.Unit.
 func (u *PgxUnit) Context(ctx context.Context) context.Context {
-	if u.lent == nil {
-		u.lent, u.delivery = pgunit.Begun(ctx, u.Conn, u.Tx, unanswered), ctx
+	if u.delivery == nil {
+		u.lent, u.delivery = *pgunit.Begun(ctx, u.Conn, u.Tx, unanswered), ctx
 	}
-	return txctx.With(ctx, pgx.Tx(handlerTx{u.lent}))
+	return txctx.With(ctx, pgx.Tx(handlerTx{&u.lent}))
 }
 
 func unanswered(err error) error { return fmt.Errorf("%w: %w", outbox.ErrCommitUnknown, err) }
@@ -44,7 +44,7 @@ func (u *PgxUnit) Commit(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", driver.ErrNotCommitted, ErrOpenRows)
 	}
 	ended := ended(u.Conn)
-	if !ended && u.lent != nil && u.lent.Keeps() {
+	if !ended && u.delivery != nil && u.lent.Keeps() {
 		return u.commitWith(ctx)
 	}
 	err := u.Tx.Commit(ctx)

@@ -42,7 +42,7 @@ func (c Config) Validate() error {
 	switch c.Isolation {
 	case "", pgx.ReadUncommitted, pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable:
 	default:
-		return outbox.ConfigError("Isolation", strconv.Quote(string(c.Isolation)), "is no isolation level of pgx")
+		return outbox.ConfigError("Isolation", strconv.Quote(string(c.Isolation)), "is not an isolation level of pgx")
 	}
 	if c.LockTimeout < time.Millisecond {
 		return outbox.ConfigError("MigrateLockTimeout", c.LockTimeout, "must be 1 ms or more")

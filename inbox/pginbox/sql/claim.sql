@@ -7,7 +7,9 @@
 -- other transaction's row. It is released after the commit has become visible:
 -- whoever gets it next finds the row, and inserts nothing, at the price of an
 -- index probe: no transaction id, no dead row.
+-- In the plain table it is stored with the later time by the clocks of the server and of the process, $4 in minutes: it takes
+-- both to forget it too early.
 -- See rule B3 and design 12.1.
-INSERT INTO @{} (consumer, id)
-SELECT $1::smallint, $2::uuid WHERE current_setting('synchronous_commit') <> 'off' AND pg_try_advisory_xact_lock($3::bigint)
+INSERT INTO @{} (consumer, id, arrived)
+SELECT $1::smallint, $2::uuid, greatest((date_part('epoch', now()) / 60)::integer, $4::integer) WHERE current_setting('synchronous_commit') <> 'off' AND pg_try_advisory_xact_lock($3::bigint)
 ON CONFLICT DO NOTHING

@@ -11,7 +11,7 @@ WITH m AS MATERIALIZED (
   SELECT id, n, pg_try_advisory_xact_lock(h) AS ok
   FROM unnest($2::uuid[], $3::bigint[]) WITH ORDINALITY AS m(id, h, n)
 ), i AS (
-  INSERT INTO @{} (consumer, id) SELECT $1::smallint, id FROM m WHERE ok
+  INSERT INTO @{} (consumer, id, arrived) SELECT $1::smallint, id, greatest((date_part('epoch', now()) / 60)::integer, $4::integer) FROM m WHERE ok
   ON CONFLICT DO NOTHING RETURNING id
 )
 SELECT current_setting('synchronous_commit'),

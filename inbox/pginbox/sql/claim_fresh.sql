@@ -5,6 +5,6 @@
 -- Without ON CONFLICT the row need not be looked for before it is inserted, and without
 -- RETURNING nothing is kept to answer with: most of what a claim costs beside its rows.
 -- See rule B8 and design 15.3.
-INSERT INTO @{} (consumer, id)
-SELECT $1::smallint, id FROM unnest($2::uuid[], $3::bigint[]) AS m(id, h)
+INSERT INTO @{} (consumer, id, arrived)
+SELECT $1::smallint, id, greatest((date_part('epoch', now()) / 60)::integer, $4::integer) FROM unnest($2::uuid[], $3::bigint[]) AS m(id, h)
 WHERE current_setting('synchronous_commit') <> 'off' AND pg_try_advisory_xact_lock(h)

@@ -1,2 +1,2 @@
 -- Whoever makes ranges or raises the floor takes turns.
-SELECT floor, width FROM @{_retention} FOR UPDATE
+SELECT floor, width, lowered FROM @{_retention} FOR UPDATE

@@ -5,5 +5,5 @@ SELECT c.relname
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = $2 AND c.relkind = 'r' AND NOT c.relispartition
-  AND starts_with(c.relname, $1::text) AND substr(c.relname, length($1) + 1) ~ '^[0-9a-f]{12}$'
+  AND starts_with(c.relname, $1::text) AND substr(c.relname, length($1) + 1) ~ '^[0-9a-f]{12}[0-9a-z]*$'
   AND @{primary}

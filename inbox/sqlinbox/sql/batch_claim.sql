@@ -1,1 +1,1 @@
-@{insert_ignore} @{} (consumer, id, at, token) VALUES (?, ?, @{now}, ?)
+@{insert_ignore} @{} (consumer, id, at, token) VALUES (?, ?, @{later}(@{now}, ?), ?)

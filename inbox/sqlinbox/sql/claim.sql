@@ -4,6 +4,7 @@
 -- three in a deadlock when the first rolls back.
 -- The floor is in the row that is locked, and so is never an old one, whatever the
 -- isolation level; who raises it waits for those that hold the row.
--- Parameters: consumer, id, token, bucket, the id's time.
+-- It is stored with the later time by the clocks of the database and of the process: it takes both to forget it too early.
+-- Parameters: consumer, id, the process's clock, token, bucket, the id's time.
 @{insert_ignore} @{} (consumer, id, at, token)
-SELECT ?, ?, @{now}, ? FROM @{_locks} WHERE bucket = ? AND floor <= ? @{skip_locked}
+SELECT ?, ?, @{later}(@{now}, ?), ? FROM @{_locks} WHERE bucket = ? AND floor <= ? @{skip_locked}

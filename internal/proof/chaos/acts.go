@@ -77,7 +77,7 @@ func (in *injection) perform(ctx context.Context, done func()) error {
 		done()
 		return nil
 	}
-	r := rand.New(rand.NewPCG(in.stage.options.Seed, actSeed)) //nolint:gosec // a seed is no secret
+	r := rand.New(rand.NewPCG(in.stage.options.Seed, actSeed)) //nolint:gosec // a seed is not secret
 	gap := firstActGap
 	for {
 		for _, n := range r.Perm(len(all)) {

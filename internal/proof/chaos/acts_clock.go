@@ -87,7 +87,7 @@ var shift string
 
 // clocked are the programs of servers whose clocks can be moved.
 func clocked() []string {
-	return []string{"postgres", "redis-server", "valkey-server"}
+	return []string{"postgres", "mysqld", "mariadbd", "redis-server", "valkey-server"}
 }
 
 // openClocks makes the clocks of servers that are started from now on movable, if an act moves them. It needs a C compiler.

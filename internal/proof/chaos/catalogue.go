@@ -5,7 +5,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 )
 
-// Points that are no failure points of the code.
+// Points that are not failure points of the code.
 const (
 	pointKafka       = "server/kafka"
 	pointRedis       = "server/redis"

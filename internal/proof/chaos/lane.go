@@ -39,7 +39,7 @@ type lane struct {
 func newLane(in *injection, p *process, number uint64) *lane {
 	l := &lane{
 		injection: in, process: p, deeds: map[string][]deed{}, score: map[string]float64{},
-		random: rand.New(rand.NewPCG(in.stage.options.Seed, number)), //nolint:gosec // a seed is no secret
+		random: rand.New(rand.NewPCG(in.stage.options.Seed, number)), //nolint:gosec // a seed is not secret
 	}
 	for _, d := range deedsOf(p.role, in.stage.options.Store) {
 		if !in.stage.store.strikes(d) {

@@ -13,8 +13,8 @@ import (
 type Options struct {
 	// For is how long faults are injected, 1 s or more. Defaults to 1 m.
 	For time.Duration
-	// Faults ends the injection as soon as so many faults count. Defaults to 0: no
-	// bound but For.
+	// Faults ends the injection as soon as so many faults count. Defaults to 0: only For
+	// bounds them.
 	Faults int
 	// Seed decides what is done and when, as far as the machine follows.
 	// Defaults to 1.

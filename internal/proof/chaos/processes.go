@@ -66,7 +66,7 @@ func (c *processes) of(role string) []*process {
 const flowsWithin = time.Minute
 
 // flows waits until every role has done something: a fault before that has nothing to
-// strike. It is no error if one does not: a fault may be what it needs.
+// strike. It is not an error if one does not: a fault may be what it needs.
 func (c *processes) flows(ctx context.Context) error {
 	for end := time.Now().Add(flowsWithin); time.Now().Before(end) && !c.flowing(); {
 		if !wait.Full(ctx, 50*time.Millisecond) {

@@ -35,7 +35,7 @@ type serverFault struct {
 
 // injectServerFaults injects them, one after the other, until ctx ends.
 func (in *injection) injectServerFaults(ctx context.Context, seed uint64, calm time.Duration, faults []serverFault) {
-	r := rand.New(rand.NewPCG(in.stage.options.Seed, seed)) //nolint:gosec // a seed is no secret
+	r := rand.New(rand.NewPCG(in.stage.options.Seed, seed)) //nolint:gosec // a seed is not secret
 	var deck []int                                          // each comes once before any comes again
 	for wait.Full(ctx, time.Duration(r.ExpFloat64()*float64(calm))) {
 		if len(deck) == 0 {
@@ -152,7 +152,7 @@ func (in *injection) lines() []serverFault {
 	return all
 }
 
-// registryDown is how long the registry is away, longer than anybody remembers what it has said.
+// registryDown is how long the registry is unavailable, longer than anybody remembers what it has said.
 const registryDown = 1500 * time.Millisecond
 
 // refuseAtRegistry has the registry fail for a while.

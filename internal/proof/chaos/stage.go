@@ -140,7 +140,7 @@ func (st *stage) startServers(ctx context.Context) error {
 	return errors.Join(errs[:]...)
 }
 
-// serviceUser owns the databases and is who all processes log in as: it is no superuser,
+// serviceUser owns the databases and is who all processes log in as: it is not a superuser,
 // whom row level security never concerns.
 const serviceUser = "service"
 

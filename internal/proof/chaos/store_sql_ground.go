@@ -20,13 +20,11 @@ func (s *sqlStore) acts(in *injection) []act {
 	if s.isFile() {
 		return []act{back, emptied, {"records", "hostile", in.recordsHostile(roles.KindHostile, roles.KindTextTime)}}
 	}
-	// Clocks are left alone: InnoDB waits for moments of the wall clock, which the kernel sees as they are. Behind a library
-	// that moves it such a wait ends at once, over and over, until the server ends itself.
-	return []act{
+	return append(in.clockActs(), []act{
 		back, emptied,
 		{"records", "hostile", in.recordsHostile(roles.KindHostile)},
 		{"settings", "changed", in.settingsChanged(s.changes()...)},
-	}
+	}...)
 }
 
 // changes are what administrators set for all sessions to come.

@@ -63,7 +63,7 @@ const press = `(async (actions) => {
 	return status;
 })(%s)`
 
-// Each role is shown what it may see, is offered what it may do, and is refused all else, also
+// Each role is shown what it may see, is offered what it may do, and is refused all else, even
 // if it asks for it without a button.
 func TestEveryRole(t *testing.T) {
 	t.Parallel()

@@ -134,7 +134,7 @@ func adminMutants() []Mutant {
 		},
 		{
 			Name: "explain-forgets-a-pause", Breaks: []string{"O2"},
-			Change:  "a pause of some topics is no reason",
+			Change:  "a pause of some topics is not a reason",
 			File:    "cmd/leat/internal/cli/diagnose/explain.go",
 			Old:     `command.PausedBy(known.Paused, topic); len(paused) > 0`,
 			New:     `command.PausedBy(known.Paused, topic); len(paused) > 1`,
@@ -155,6 +155,14 @@ func adminMutants() []Mutant {
 			Old:     `topic == "" || o.Topic == topic`,
 			New:     `topic == "" || o.Topic != ""`,
 			Package: "cmd/leat", Test: "TestExplain", Needs: Postgres,
+		},
+		{
+			Name: "explain-tells-an-outage-twice", Breaks: []string{"O8"},
+			Change:  "that a group is behind is told beside the outage that it follows from",
+			File:    "cmd/leat/internal/cli/diagnose/explain.go",
+			Old:     `len(lines) == 1 && lines[0].StopsAll()`,
+			New:     `len(lines) == 1 && lines[0].StopsAll() && lines[0].Unsent > 0`,
+			Package: "cmd/leat", Test: "TestExplain_OneCause", Needs: Postgres,
 		},
 		{
 			Name: "canary-is-not-waited-for", Breaks: []string{"O6"},

@@ -275,7 +275,7 @@ func brokerMutants() []Mutant {
 		},
 		{
 			Name: "redis-outage-is-of-a-topic", Breaks: []string{"O8"},
-			Change:  "the error of a server that is away does not name it",
+			Change:  "the error of a server that is unavailable does not name it",
 			File:    streams + "/link.go",
 			Old:     `	return nil, s.out(err)`,
 			New:     `	return nil, err`,
@@ -283,10 +283,10 @@ func brokerMutants() []Mutant {
 		},
 		{
 			Name: "status-blames-topics-for-their-broker", Breaks: []string{"O8"},
-			Change:  "a destination that is away is told by the topics whose records have met it",
+			Change:  "a destination that is unavailable is told by the topics whose records have met it",
 			File:    "cmd/leat/internal/cli/command/outages.go",
-			Old:     `	if (driver.Outage{Error: l.First.Error}).Whole() {`,
-			New:     `	if (driver.Outage{Error: l.group}).Whole() {`,
+			Old:     `return driver.Outage{Error: l.First.Error}.Whole()`,
+			New:     `return driver.Outage{Error: l.group}.Whole()`,
 			Package: "cmd/leat/internal/cli/command", Test: "TestOutageLines",
 		},
 		{

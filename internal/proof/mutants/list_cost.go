@@ -47,8 +47,8 @@ func costMutants() []Mutant {
 			Name: "claim-waits-for-a-trip-more", Breaks: []string{"cost"},
 			Change:  "a claim waits for a statement before its BEGIN",
 			File:    "inbox/internal/pgclaim/pool.go",
-			Old:     `	results := c.Conn.SendBatch(ctx, batch)`,
-			New:     "	if _, err := c.Conn.Exec(ctx, \"SELECT 1\"); err != nil {\n		return nil, err\n	}\n	results := c.Conn.SendBatch(ctx, batch)",
+			Old:     `	results := c.Conn.SendBatch(ctx, &c.batch)`,
+			New:     "	if _, err := c.Conn.Exec(ctx, \"SELECT 1\"); err != nil {\n		return nil, err\n	}\n	results := c.Conn.SendBatch(ctx, &c.batch)",
 			Package: "inbox/pginbox", Test: "TestCount_RoundTripsAndWAL", Needs: Postgres,
 		},
 		{

@@ -21,7 +21,7 @@ func dedupeMutants() []Mutant {
 		},
 		{
 			Name: "fail-open-by-default", Breaks: []string{"D6"},
-			Change:  "a store that is away lets handlers run unasked",
+			Change:  "a store that is unavailable lets handlers run unasked",
 			File:    "dedupe/processor.go",
 			Old:     `if !p.cfg.FailOpen || ctx.Err() != nil {`,
 			New:     `if ctx.Err() != nil {`,

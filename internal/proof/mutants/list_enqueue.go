@@ -93,7 +93,7 @@ func enqueueMutants() []Mutant {
 		},
 		{
 			Name: "rows-stored-are-not-counted", Breaks: []string{"O1"},
-			Change:  "fewer rows than messages are no error",
+			Change:  "fewer rows than messages are not an error",
 			File:    "outbox/pgoutbox/enqueue.go",
 			Old:     `if n != rows {`,
 			New:     `if n > rows {`,

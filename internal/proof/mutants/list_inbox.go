@@ -261,7 +261,7 @@ func messageMutants() []Mutant {
 	}
 }
 
-// attemptMutants break what becomes of messages that fail.
+// attemptMutants break what happens to messages that fail.
 func attemptMutants() []Mutant {
 	return []Mutant{
 		{

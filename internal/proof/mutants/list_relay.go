@@ -169,7 +169,7 @@ func failureMutants() []Mutant {
 	return []Mutant{
 		{
 			Name: "probes-that-hang-hold-others-up", Breaks: []string{"O7"},
-			Change:  "a destination that is away is probed however long that takes",
+			Change:  "a destination that is unavailable is probed however long that takes",
 			File:    "outbox/relay/breaker_learn.go",
 			Old:     `wait = max(wait, 4*took)`,
 			New:     `wait = max(wait, took/1000)`,

@@ -36,6 +36,30 @@ func sqlWriteMutants() []Mutant {
 			Package: sqlInboxTests, Test: "TestI7_ClockThatJumps", Needs: MySQL | MariaDB,
 		},
 		{
+			Name: "sql-rows-go-below-a-floor-of-before", Breaks: []string{"I7"},
+			Change:  "a round of maintenance on MySQL deletes ids below the floor that it has looked up before it was lowered",
+			File:    "inbox/sqlinbox/forget.go",
+			Old:     `return millis < floor.UnixMilli(), err`,
+			New:     `return false, err`,
+			Package: sqlInboxTests, Test: "TestI7_FloorIsLoweredUnderARound", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-other-ids-by-one-clock", Breaks: []string{"I1"},
+			Change:  "an id that tells no time is remembered by MySQL's clock alone, which may be behind",
+			File:    "inbox/sqlinbox/sql/claim.sql",
+			Old:     `@{later}(@{now}, ?)`,
+			New:     `@{now} + 0 * ?`,
+			Package: sqlInboxTests, Test: "TestI7_OtherIDsUnderAClockThatIsBehind", Needs: MySQL | MariaDB,
+		},
+		{
+			Name: "sql-other-ids-of-a-batch-by-one-clock", Breaks: []string{"I1"},
+			Change:  "the ids of a batch that tell no time are remembered by MySQL's clock alone, which may be behind",
+			File:    "inbox/sqlinbox/sql/batch_claim.sql",
+			Old:     `@{later}(@{now}, ?)`,
+			New:     `@{now} + 0 * ?`,
+			Package: sqlInboxTests, Test: "TestI7_OtherIDsUnderAClockThatIsBehind", Needs: MySQL | MariaDB,
+		},
+		{
 			Name: "sql-a-clock-that-was-behind-exempts", Breaks: []string{"O2"},
 			Change:  "a group has fallen behind by messages that were enqueued a moment ago, by a clock that was behind",
 			File:    "outbox/sqloutbox/retention.go",
@@ -213,7 +237,7 @@ func sqlReadMutants() []Mutant {
 		},
 		{
 			Name: "sql-an-odd-time-stops-the-log", Breaks: []string{"O2"},
-			Change: "a row of others whose time is no integer cannot be read",
+			Change: "a row of others whose time is not an integer cannot be read",
 			File:   folder + "/values.go",
 			Old: `	default:
 		m.Odd = true

@@ -72,7 +72,7 @@ func sqlForwardMutants() []Mutant {
 		},
 		{
 			Name: "sqlforward-malformed-rows-vanish", Breaks: []string{"O6"},
-			Change:  "a row that is no envelope is passed over",
+			Change:  "a row that is not an envelope is passed over",
 			File:    folder + "/page.go",
 			Old:     `		if err := f.setAside(ctx, tx, r, err); err != nil {`,
 			New:     `		if err := error(nil); err != nil {`,

@@ -131,7 +131,7 @@ func probeMutants() []Mutant {
 		},
 		{
 			Name: "numbers-that-contradict-the-position", Breaks: []string{"O2"},
-			Change:  "newer rows below the floor are no sign that numbers began anew",
+			Change:  "newer rows below the floor are not a sign that numbers began anew",
 			File:    "outbox/internal/pgwindow/chain_history.go",
 			Old:     `if err == nil && found {`,
 			New:     `if err == nil && found && group == "" {`,
@@ -163,7 +163,7 @@ func probeMutants() []Mutant {
 		},
 		{
 			Name: "sequence-set-back-within-a-window", Breaks: []string{"O5"},
-			Change:  "numbers that are given out again above the next floor are no sign that the sequence was set back",
+			Change:  "numbers that are given out again above the next floor are not a sign that the sequence was set back",
 			File:    "outbox/internal/pgwindow/sql/back.sql",
 			Old:     `o.seq <= own.source_floor`,
 			New:     `o.seq <= own.next_floor`,
@@ -275,7 +275,7 @@ func probeMutants() []Mutant {
 		},
 		{
 			Name: "sequence-that-went-back", Breaks: []string{"O2"},
-			Change:  "a sequence behind the position is no error",
+			Change:  "a sequence behind the position is not an error",
 			File:    "outbox/internal/pgwindow/position.go",
 			Old:     `w.SourceFloor, p.Sequence)`,
 			New:     `p.Sequence, p.Sequence)`,

@@ -21,7 +21,7 @@ make mutants ARGS=-markdown
 ` + "```" + `
 
 The time is that of the test with the mutation, building included. *Fails* are the
-promises of [guarantees.md](guarantees.md) that do not hold any more; R12 is the mode that
+promises of [guarantees.md](../guarantees.md) that do not hold any more; R12 is the mode that
 is exactly once into Kafka, R8 retention, and *cost* a count of [performance.md](performance.md#what-is-counted).
 *Level* is the level of the test: ` + "`make test`" + ` runs 0 and 1.
 `

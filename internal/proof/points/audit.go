@@ -63,7 +63,7 @@ func (c Check) audit(all tests, declared []Declared) []string {
 	for _, point := range c.Points {
 		i := slices.IndexFunc(declared, func(d Declared) bool { return d.Name == point })
 		if i < 0 {
-			wrong = append(wrong, fmt.Sprintf("%s is no point, which %s is said to arm", point, c.Test))
+			wrong = append(wrong, fmt.Sprintf("%s is not a point, which %s is said to arm", point, c.Test))
 		} else if _, ok := words["failpoint."+declared[i].Const]; !ok {
 			wrong = append(wrong, fmt.Sprintf("%s does not mention %s", c.Test, point))
 		}

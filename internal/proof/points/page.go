@@ -30,7 +30,7 @@ hold of a relay that delivers exactly once.
 
 A point may stand in several places. The tests hit it where PostgreSQL, Kafka and Redis are, those whose
 packages are in ` + "`internal/proof/sqltest`" + ` on MySQL, MariaDB and SQLite, and that in ` + "`outbox/amqpsink`" + ` on RabbitMQ. On MySQL,
-MariaDB and SQLite, processes die at these points in runs of the [chaos driver](chaos.md#on-other-databases)
+MariaDB and SQLite, processes die at these points in runs of the [chaos driver](internals/chaos.md#on-other-databases)
 only.
 
 | kind | what happens |

@@ -102,7 +102,7 @@ func TestAudit_Convicts(t *testing.T) {
 			"TestO1_All has nothing of kind cancel", "TestO1_All has nothing of kind cut",
 		}},
 		"a point is made up": {[]points.Check{{Package: "code", Test: "TestO1_All", Points: []failpoint.Name{"a/three"}, Kinds: all[:1]}}, []string{
-			"a/three is no point, which TestO1_All is said to arm",
+			"a/three is not a point, which TestO1_All is said to arm",
 		}},
 		"a point is not mentioned": {[]points.Check{{Package: "code", Test: "TestO1_All", Points: two, Kinds: all[:1]}}, []string{
 			"TestO1_All does not mention a/two",

@@ -42,7 +42,7 @@ type view struct {
 }
 
 // Write writes the page reliability.md into the folder docs, and the plots and the
-// run itself, thinned, into docs/reliability. A run of the daemon, or on another database
+// run itself, thinned, into the folder reliability in it. A run of the daemon, or on another database
 // than PostgreSQL, has its place on the page of the other run, which must be there.
 func Write(docs string, r Run) error {
 	if err := os.MkdirAll(filepath.Join(docs, folder), 0o750); err != nil {

@@ -20,7 +20,7 @@ const (
 	LoseAck    Fault = "ack lost"      // the broker has the record and says it has not
 	Reject     Fault = "rejected"      // the broker fails a record for no good reason
 	Double     Fault = "doubled"       // the broker appends a record twice
-	Outage     Fault = "outage"        // a topic is away for a while
+	Outage     Fault = "outage"        // a topic is unavailable for a while
 	Poison     Fault = "poison"        // a record that the broker always refuses
 	BadHandler Fault = "handler fails" // a handler returns an error
 	Evict      Fault = "evicted"       // the store loses a record

@@ -177,7 +177,7 @@ func (s *session) Resolve(ctx context.Context, verdicts []driver.Verdict) (free 
 	return free, err
 }
 
-// resolve stores what became of one held record.
+// resolve stores what happened to one held record.
 func (d *db) resolve(n *Node, v *driver.Verdict) {
 	h := d.find(v.Record.Seq)
 	if h == nil {

@@ -26,7 +26,7 @@ type parking struct {
 
 	consumers []*Node
 	sent      []entry
-	bad       map[string]bool // ids whose handlers fail until they are mended
+	bad       map[string]bool // ids whose handlers fail until they are fixed
 	failed    error
 }
 
@@ -136,7 +136,7 @@ func (p *parking) redrive() {
 	for _, m := range p.parked(context.Background(), admin.StateParked) {
 		p.w.note(Event{What: Redriven, Node: "people", ID: m.ID, Topic: "m", Key: m.Key})
 		_, err := people.Redrive(ctx, admin.ChangeRequest{
-			By: admin.By{Actor: "people", Reason: "it is mended"}, Consumer: "reader", Selection: admin.Selection{ID: m.ID},
+			By: admin.By{Actor: "people", Reason: "it is fixed"}, Consumer: "reader", Selection: admin.Selection{ID: m.ID},
 		})
 		p.failed = errors.Join(p.failed, err)
 	}

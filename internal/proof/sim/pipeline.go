@@ -133,7 +133,7 @@ func up(nodes []*Node) []*Node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n *Node) bool { return !n.up() })
 }
 
-// heal implements scenario: what is away comes back, what is broken is mended, and
+// heal implements scenario: what is unavailable comes back, what is broken is fixed, and
 // operators redrive what is parked, for as long as it takes.
 func (p *pipeline) heal() {
 	p.healed = p.w.now()

@@ -45,7 +45,7 @@ type leaseModel struct {
 	done     bool
 }
 
-// answer is what a call ought to be answered, as text, and what becomes of the record.
+// answer is what a call ought to be answered, as text, and what happens to the record.
 func (m leaseModel) answer(s leaseStep, now time.Time, lease time.Duration) (string, leaseModel) {
 	held := m.open && now.Before(m.until)
 	switch s.Call {

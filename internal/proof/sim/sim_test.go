@@ -90,10 +90,10 @@ func TestControls(t *testing.T) {
 // most is the number of seeds within which a control must be convicted.
 const most = 1000
 
-// TestControls_AreOnThePage: docs/simulation.md has a line for each.
+// TestControls_AreOnThePage: docs/internals/simulation.md has a line for each.
 func TestControls_AreOnThePage(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../../docs/simulation.md")
+	page, err := os.ReadFile("../../../docs/internals/simulation.md")
 	require.NoError(t, err)
 	lines := strings.Split(string(page), "\n")
 	for _, c := range sim.Controls() {

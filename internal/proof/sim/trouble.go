@@ -105,7 +105,7 @@ func (p *pipeline) killProducer() {
 	}
 }
 
-// redriveOne has operators redrive a parked record; sometimes they have mended what was
+// redriveOne has operators redrive a parked record; sometimes they have fixed what was
 // wrong with it.
 func (p *pipeline) redriveOne() {
 	if r := p.db.redrive(); r != nil && p.w.choose(2) == 1 {

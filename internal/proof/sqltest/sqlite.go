@@ -15,8 +15,9 @@ import (
 )
 
 // SQLite opens a new SQLite database, which is removed with the test. It is as leat asks
-// for: a write-ahead log, transactions that lock as they begin, and a writer waits up to
-// ten seconds for another.
+// for: a write-ahead log, transactions that lock as they begin, and a writer waits for
+// another: six times as long as it asks for, since SQLite gives the file to whoever asks at the right moment, and many tests
+// beside each other are late.
 func SQLite(tb testing.TB) *sql.DB {
 	tb.Helper()
 	return OpenSQLite(tb, filepath.Join(tb.TempDir(), "leat.db"), nil)
@@ -35,10 +36,10 @@ func OpenSQLite(tb testing.TB, path string, with url.Values) *sql.DB {
 func sqliteDSN(path string, with url.Values) string {
 	query := url.Values{
 		"_txlock": {"immediate"},
-		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)"},
+		"_pragma": {"busy_timeout(60000)", "journal_mode(WAL)", "synchronous(FULL)"},
 	}
 	maps.Copy(query, with)
-	// In an address, what follows these is no part of the path: names of tests have some.
+	// In an address, what follows these is not part of the path: names of tests have some.
 	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 	return "file:" + escaped + "?" + query.Encode()
 }

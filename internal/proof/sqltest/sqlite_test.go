@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 func TestSQLiteIsAsAsked(t *testing.T) {
 	t.Parallel()
 	db := sqltest.SQLite(t)
-	for pragma, want := range map[string]string{"journal_mode": "wal", "busy_timeout": "10000", "synchronous": "2"} {
+	for pragma, want := range map[string]string{"journal_mode": "wal", "busy_timeout": "60000", "synchronous": "2"} {
 		var got string
 		require.NoError(t, db.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got))
 		require.Equal(t, want, got, pragma)

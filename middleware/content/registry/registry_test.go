@@ -146,7 +146,7 @@ func TestOptions(t *testing.T) {
 	require.ErrorContains(t, r.Ready(t.Context()), "subject orders-value: the registry has id 1 for the schema, payloads are written with 77")
 }
 
-// What says that the registry is away or asks for other credentials is an outage: it does not
+// What says that the registry is unavailable or asks for other credentials is an outage: it does not
 // speak against the message. What the registry itself refuses fails the transaction with its words.
 func TestC8_Failures(t *testing.T) {
 	t.Parallel()

@@ -139,7 +139,7 @@ func selected(ctx context.Context, r Reader, sel admin.Selection, pick picker) (
 	return slices.CompactFunc(rows, func(a, b Row) bool { return a.Seq == b.Seq }), err
 }
 
-// refused is the answer if nothing was selected. A filter that matches nothing is no error.
+// refused is the answer if nothing was selected. A filter that matches nothing is not an error.
 func refused(err error, sel admin.Selection, group string) error {
 	if err != nil || sel.Filters() {
 		return err

@@ -80,7 +80,7 @@ func shownAudit(entries []admin.AuditEntry) (all []string) {
 	slices.SortStableFunc(entries, func(a, b admin.AuditEntry) int { return cmp.Compare(a.Seq, b.Seq) })
 	for _, e := range entries {
 		var details any
-		_ = json.Unmarshal(e.Details, &details) // nothing, if it is no JSON
+		_ = json.Unmarshal(e.Details, &details) // nothing, if it is not JSON
 		all = append(all, fmt.Sprintf("%s by %s, %q, of %s: %d %s %s %s %v",
 			e.Action, e.Actor, e.Reason, e.Group, e.Seq, e.ID, e.Topic, e.Key, details))
 	}
@@ -149,7 +149,7 @@ func (w *twins) lookAsOperator(ctx context.Context) error {
 	return errors.Join(w.lookAtKeys(ctx), w.lookAtFailures(ctx, false), w.lookAtFailures(ctx, true))
 }
 
-// lookAtKeys compares the parked keys, but for when they were set aside.
+// lookAtKeys compares the parked keys, except when they were set aside.
 func (w *twins) lookAtKeys(ctx context.Context) error {
 	for _, q := range []admin.KeysQuery{{Limit: 1000}, {Topic: "o*", After: w.middle(), Limit: 1}} {
 		theirs, err := w.postgres.Admin().ParkedKeys(ctx, q)
@@ -169,7 +169,7 @@ func (w *twins) lookAtKeys(ctx context.Context) error {
 	return nil
 }
 
-// lookAtFailures compares what failures have in common, but for when they were.
+// lookAtFailures compares what failures have in common, except when they were.
 func (w *twins) lookAtFailures(ctx context.Context, dead bool) error {
 	q := admin.FailuresQuery{Dead: dead}
 	theirs, err := w.postgres.Admin().Failures(ctx, q)

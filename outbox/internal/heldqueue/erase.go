@@ -8,7 +8,7 @@ import (
 )
 
 // Erase deletes rows of a group, in any state, with a note that has neither key nor errors. A relay
-// that has one under way passes over it when it says what became of it.
+// that has one under way passes over it when it says what happened to it.
 func (o Operators) Erase(ctx context.Context, group string, seqs []int64, by admin.By) error {
 	return o.Store.Change(ctx, group, func(tx Tx) error {
 		rows, err := tx.Select(ctx, Query{In: []State{Retry, Wait, Parked, Dead}, Seqs: seqs})

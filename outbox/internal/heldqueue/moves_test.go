@@ -14,7 +14,7 @@ type move struct {
 	// Do is page, due, redrive, redrive_dead, drop, skip_head, pass or take_over.
 	Do    string
 	Keys  []string      // of page: of the records that come
-	Fates []driver.Fate // of page and due: what becomes of what is sent, in turn
+	Fates []driver.Fate // of page and due: what happens to what is sent, in turn
 	Later bool          // what is retried waits for an hour
 	Limit int           // of due
 	Key   string        // of redrive, drop and skip_head
@@ -37,7 +37,7 @@ func moves() *rapid.Generator[[]move] {
 	}), 1, 40)
 }
 
-// fate is what becomes of the next record that is sent.
+// fate is what happens to the next record that is sent.
 func (m *move) fate(turn *int) driver.Fate {
 	f := m.Fates[*turn%len(m.Fates)]
 	*turn++

@@ -21,7 +21,7 @@ import (
 
 const lease = time.Hour
 
-var errNoHolder = errors.New("the session is no driver.Holder")
+var errNoHolder = errors.New("the session is not a driver.Holder")
 
 // postgres is an outbox in a database, with a session of its relay.
 type postgres struct {

@@ -34,7 +34,7 @@ type step struct {
 	Actor  string // of skip_head as well, as are Topic and Key
 }
 
-// setAside is a record with what becomes of it.
+// setAside is a record with what happens to it.
 type setAside struct {
 	Topic, Key string
 	SameID     bool // as others have

@@ -42,7 +42,7 @@ func (s *Statements) FindErased(ctx context.Context, db pglease.Beginner, r *dri
 }
 
 // Erase deletes what is held and dead of what r selects, in a transaction for each of groups. A relay
-// that has a record under way passes over it when it says what became of it.
+// that has a record under way passes over it when it says what happened to it.
 func (s *Statements) Erase(ctx context.Context, db pglease.Beginner, r *driver.EraseRequest, groups []string) error {
 	for _, group := range groups {
 		err := s.Locked(ctx, db, group, func(tx pgx.Tx) error {

@@ -27,7 +27,7 @@ func noise(n int) string {
 }
 
 // texts are what producers can write into a column of text: all but NUL and bytes that
-// are no UTF-8.
+// are not UTF-8.
 func texts() *rapid.Generator[string] {
 	long := noise(12_000)
 	return rapid.OneOf(
@@ -39,7 +39,7 @@ func texts() *rapid.Generator[string] {
 	)
 }
 
-// hostile is a record that no producer of this library would write, and what becomes of
+// hostile is a record that no producer of this library would write, and what happens to
 // it.
 func (b *bench) hostile(rt *rapid.T, topics, keys []string) (outbox.Record, driver.Holding) {
 	b.last++
@@ -149,7 +149,7 @@ func (b *bench) deliverAll(rt *rapid.T, given map[int64]outbox.Record) {
 		}
 		none, err := b.Due(ctx, b.conn, group, all, 100, topicsOf(due))
 		require.NoError(rt, err)
-		require.Empty(rt, none, "records of topics that are away")
+		require.Empty(rt, none, "records of topics that are unavailable")
 		_, err = b.Resolve(ctx, b.conn, b.lease, v)
 		require.NoError(rt, err)
 	}

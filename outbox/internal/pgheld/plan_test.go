@@ -14,7 +14,7 @@ import (
 )
 
 // crowded is a database with a hundred thousand held records: of "away" a key each,
-// due, but for the last hundred, which are parked; of "events" one key with half of
+// due, except the last hundred, which are parked; of "events" one key with half of
 // all; beside them a few keys of "few".
 func crowded(t *testing.T) testenv.Template {
 	t.Helper()
@@ -88,13 +88,13 @@ func TestPlans(t *testing.T) {
 				statement, args string
 				rows, buffers   int
 			}{
-				"due, a topic is away": {"due", "'default', 500, '{away}', 1::smallint, 0::smallint, 4194304", 56, 700},
-				"due, all":             {"due", "'default', 500, '{}', 1::smallint, 0::smallint, 4194304", 500, 12_000},
-				"due, a slot":          {"due", "'default', 100, '{away}', 64::smallint, 33::smallint, 4194304", 1, 700},
-				"settle":               {"settle", "'default', " + one, 0, 100},
-				"free":                 {"free", "'default', " + one, 0, 100},
-				"leave":                {"leave", "'default', 1, 'x', '{100001,100002}', '{delivered,delivered}', '{[],[]}', '{NULL,NULL}'", 0, 300},
-				"stay":                 {"stay", "'default', 1, 'x', '{100001,100002}', '{retry,retry}', '{1,1}', '{[],[]}', '{0,0}', '{NULL,NULL}'", 0, 300},
+				"due, a topic is unavailable": {"due", "'default', 500, '{away}', 1::smallint, 0::smallint, 4194304", 56, 700},
+				"due, all":                    {"due", "'default', 500, '{}', 1::smallint, 0::smallint, 4194304", 500, 12_000},
+				"due, a slot":                 {"due", "'default', 100, '{away}', 64::smallint, 33::smallint, 4194304", 1, 700},
+				"settle":                      {"settle", "'default', " + one, 0, 100},
+				"free":                        {"free", "'default', " + one, 0, 100},
+				"leave":                       {"leave", "'default', 1, 'x', '{100001,100002}', '{delivered,delivered}', '{[],[]}', '{NULL,NULL}'", 0, 300},
+				"stay":                        {"stay", "'default', 1, 'x', '{100001,100002}', '{retry,retry}', '{1,1}', '{[],[]}', '{0,0}', '{NULL,NULL}'", 0, 300},
 			} {
 				n := b.explain(mode, b.SQL()[c.statement], c.args)
 				var plan strings.Builder

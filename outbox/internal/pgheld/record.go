@@ -27,7 +27,7 @@ type row struct {
 	occurredAt *time.Time
 	id         string // a UUID
 	shard      int16
-	idText     *string // the producer's id, if that is no UUID
+	idText     *string // the producer's id, if that is not a UUID
 	topic      string
 	key        *string // nil if the record is unordered
 	kind       *string

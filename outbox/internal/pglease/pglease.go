@@ -37,6 +37,7 @@ type Statements struct {
 	renew, release          string
 	lockable, lock, unlock  string
 	look, gone, bury        string
+	policies, policiesKeep  string
 }
 
 // Prepare renders the statements for the leases beside the log called names.Table.
@@ -54,6 +55,9 @@ func Prepare(names pgmigrate.Names) (*Statements, error) {
 		"look":      &s.look,
 		"gone":      &s.gone,
 		"bury":      &s.bury,
+
+		"policies":      &s.policies,
+		"policies_keep": &s.policiesKeep,
 	})
 }
 

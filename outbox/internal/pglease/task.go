@@ -19,7 +19,7 @@ type DB interface {
 }
 
 // Task is work that one process of many does at a time. Its lease keeps others from
-// doing the same work; it is no fence, so the work must be safe even if two do it.
+// doing the same work; it is not a fence, so the work must be safe even if two do it.
 type Task struct {
 	leases   *Statements
 	db       DB

@@ -136,8 +136,8 @@ func (e *early) current(p driver.Page) bool {
 	return ok && at.generation == e.generation
 }
 
-// settle notes that the first n records of p are acknowledged. It reports false if p is no
-// early page.
+// settle notes that the first n records of p are acknowledged. It reports false if p is not
+// an early page.
 func (e *early) settle(p driver.Page, n int) bool {
 	at, ok := p.Cursor.(earlyCursor)
 	if !ok {

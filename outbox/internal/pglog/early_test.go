@@ -84,7 +84,7 @@ func TestO10_WindowLeavesOutWhatWasSentEarly(t *testing.T) {
 }
 
 // TestO2_WithdrawnPagesComeAgain: a page that is taken back, and all behind it, are not left
-// out of the next window, but for the records that were acknowledged.
+// out of the next window, except the records that were acknowledged.
 func TestO2_WithdrawnPagesComeAgain(t *testing.T) {
 	t.Parallel()
 	target := snapshot(t, "10:10:")

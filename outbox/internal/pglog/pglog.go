@@ -99,7 +99,7 @@ type Config struct {
 	Logger *slog.Logger
 
 	// Describe adds to an error of the database what it means for the log. Unusable marks
-	// errors that trying again cannot mend (see the function Unusable).
+	// errors that trying again cannot fix (see the function Unusable).
 	Describe, Unusable func(error) error
 
 	// Ended is called once, after the session was released.

@@ -51,7 +51,7 @@ func (p *progress) enter(w pgwindow.Window) {
 	p.skip = nil
 }
 
-// next makes w, which follows, the window that is read, but for the rows in skip.
+// next makes w, which follows, the window that is read, except the rows in skip.
 func (p *progress) next(w pgwindow.Window, skip []int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -70,7 +70,7 @@ func TestDecoder(t *testing.T) {
 	}
 	require.Equal(t, []string{"leat.outbox(xid,seq)", "bhi,n", "commit"}, h.log)
 	require.Equal(t, 5*time.Millisecond, d.lag(6000))
-	require.Zero(t, d.lag(999), "a clock that goes back is no lag")
+	require.Zero(t, d.lag(999), "a clock that goes back is not a lag")
 }
 
 // TestDecoder_Broken: a message that ends early, or is none, is an error and no row.

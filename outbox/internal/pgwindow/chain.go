@@ -66,6 +66,7 @@ type Chain struct {
 	complete                             string
 	claim, claimRows, holder, look       string
 	before, contradicts, adopt           string
+	timeline                             string
 }
 
 // PrepareChain renders the statements for the log called names.Table, beside which
@@ -101,6 +102,7 @@ func PrepareChain(names pgmigrate.Names) (*Chain, error) {
 		"chain_before":       &c.before,
 		"chain_contradicts":  &c.contradicts,
 		"chain_adopt":        &c.adopt,
+		"chain_timeline":     &c.timeline,
 	})
 }
 

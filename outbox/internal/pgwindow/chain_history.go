@@ -2,8 +2,12 @@ package pgwindow
 
 import (
 	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/internal/basis"
+	"github.com/leat-go/leat/internal/pgerr"
 )
 
 // Contradicts returns basis.ErrNumberedTwice if the log holds rows that cannot be where they are if
@@ -24,4 +28,17 @@ func (c *Chain) Contradicts(ctx context.Context, db Querier, group string, slots
 func (c *Chain) Adopt(ctx context.Context, db Querier, group string, facts Facts) error {
 	_, err := db.Exec(ctx, c.adopt, group, facts.Incarnation)
 	return err
+}
+
+// Timeline notes which timeline of the cluster the group is relayed on, and returns the one
+// before; both are the same if it has not changed, or if the server does not tell.
+func (c *Chain) Timeline(ctx context.Context, db Querier, group string) (before, now int64, err error) {
+	err = db.QueryRow(ctx, c.timeline, group).Scan(&before, &now)
+	if errors.Is(err, pgx.ErrNoRows) || pgerr.Is(err, pgerr.FeatureNotSupported) {
+		return 0, 0, nil
+	}
+	if before == 0 {
+		before = now
+	}
+	return before, now, err
 }

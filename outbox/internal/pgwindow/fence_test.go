@@ -39,7 +39,7 @@ func TestO9_StaleWriterIsRefused(t *testing.T) {
 	_, err := s.st.Open(ctx, s.conn, s.lease, w, 2)
 	require.ErrorIs(t, err, driver.ErrLeaseLost)
 	require.ErrorIs(t, s.leases.Renew(ctx, s.conn, s.lease, ttl), driver.ErrLeaseLost)
-	require.NoError(t, s.leases.Release(ctx, s.conn, s.lease), "releasing a lost lease is no error")
+	require.NoError(t, s.leases.Release(ctx, s.conn, s.lease), "releasing a lost lease is not an error")
 	require.ErrorIs(t, s.leases.Renew(ctx, s.conn, pglease.Lease{
 		Slot: s.lease.Slot, Owner: "stepper", Epoch: successor.Epoch,
 	}, ttl), driver.ErrLeaseLost, "an epoch that was issued twice still tells owners apart")

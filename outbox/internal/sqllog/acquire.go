@@ -172,7 +172,7 @@ func (l *Log) begin(ctx context.Context, r Reader) error {
 	}
 	none := []byte{}
 	return l.Change(ctx, func(tx *sql.Tx) error {
-		_, err := l.Exec(ctx, tx, "group_new", []byte(r.Group), none, at.Last, []byte(EncodeGaps(at.Gaps)), none, none, none, at.Last)
+		_, err := l.Exec(ctx, tx, "group_new", []byte(r.Group), none, at.Last, []byte(EncodeGaps(at.Gaps)), none, none, none, none, at.Last)
 		return err
 	})
 }

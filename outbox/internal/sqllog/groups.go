@@ -2,9 +2,11 @@ package sqllog
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"time"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/sqlstore"
 )
 
@@ -20,19 +22,22 @@ type GroupState struct {
 	Began int64
 	// Former are the names that it had before.
 	Former []string
+	// Policies are those that its relays have.
+	Policies basis.Policies
 }
 
 // Groups returns all groups, by name.
 func (l *Log) Groups(ctx context.Context, q sqlstore.Querier) (all []GroupState, err error) {
 	err = sqlstore.Each(ctx, q, func(scan sqlstore.Scanner) error {
 		var g GroupState
-		var name, owner, gaps, topics, paused, former []byte
+		var name, owner, gaps, topics, paused, former, policies []byte
 		var left, now, last, lag, created int64
-		if err := scan(&name, &owner, &g.Epoch, &left, &now, &last, &gaps, &topics, &paused, &lag, &created, &g.Began, &former); err != nil {
+		if err := scan(&name, &owner, &g.Epoch, &left, &now, &last, &gaps, &topics, &paused, &lag, &created, &g.Began, &former, &policies); err != nil {
 			return err
 		}
 		g.Name, g.Owner, g.Left, g.Now = string(name), string(owner), time.Duration(left)*time.Microsecond, sqlstore.Time(now)
 		g.MaxLag, g.Created = time.Duration(lag)*time.Microsecond, sqlstore.Time(created)
+		g.Policies = basis.ParsePolicies(string(policies)).Alive("", g.Now)
 		var err error
 		if g.At, err = ParsePosition(last, string(gaps)); err != nil {
 			return err
@@ -50,7 +55,39 @@ func (l *Log) Groups(ctx context.Context, q sqlstore.Querier) (all []GroupState,
 	return all, err
 }
 
-// ParseTexts reads a list of texts; nothing is no list.
+// KeepPolicies is that of driver.PolicyKeeper, for a group.
+func (l *Log) KeepPolicies(ctx context.Context, group string, change func(note string, now time.Time) string) (kept bool, err error) {
+	for {
+		var note []byte
+		var now int64
+		err := l.Look(ctx, func(q sqlstore.Querier) error {
+			return q.QueryRowContext(ctx, l.SQL["policies"], []byte(group)).Scan(&note, &now)
+		})
+		if sqlstore.IsNoRows(err) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		next := change(string(note), sqlstore.Time(now))
+		if next == string(note) {
+			return true, nil
+		}
+		var rows int64
+		err = l.Change(ctx, func(tx *sql.Tx) error {
+			done, err := tx.ExecContext(ctx, l.SQL["policies_keep"], []byte(next), []byte(group), []byte(string(note))) // nil would be NULL
+			if err == nil {
+				rows, err = done.RowsAffected()
+			}
+			return err
+		})
+		if err != nil || rows > 0 {
+			return err == nil, err
+		}
+	}
+}
+
+// ParseTexts reads a list of texts; an empty text is not a list.
 func ParseTexts(raw []byte) (texts []string, err error) {
 	if len(raw) > 0 {
 		err = json.Unmarshal(raw, &texts)

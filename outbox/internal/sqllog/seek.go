@@ -55,7 +55,7 @@ func (l *Log) Committed(ctx context.Context, q sqlstore.Querier, end int64, err 
 }
 
 // FirstSince returns the lowest number of a message that was enqueued at t or later, by
-// halving: numbers and times ascend together but for what statements take, for which an
+// halving: numbers and times ascend together except for what statements take, for which an
 // hour is allowed.
 func (l *Log) FirstSince(ctx context.Context, q sqlstore.Querier, t time.Time) (n int64, found bool, err error) {
 	low, err := l.Floor(ctx, q)

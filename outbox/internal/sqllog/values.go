@@ -74,7 +74,7 @@ func (m *Micros) Time() time.Time {
 // message; a value that is not a valid shard is read as 0.
 type Shard struct {
 	Shard int16
-	Odd   bool // it was no shard
+	Odd   bool // it was not a shard
 }
 
 var _ sql.Scanner = (*Shard)(nil)

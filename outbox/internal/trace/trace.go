@@ -10,7 +10,7 @@ import (
 // Most bounds each list of a trace: whoever may INSERT chooses ids, and may choose one for all.
 const Most = 100
 
-// Settled returns what became of a message of group that its position is past: it was
+// Settled returns what happened to a message of group that its position is past: it was
 // sent, unless it was set aside according to known, or the group may have begun behind it.
 // Held, Dead and Audit of known are read.
 func Settled(known *admin.Trace, group string, seq int64, behind bool) admin.TraceState {

@@ -28,7 +28,7 @@ type envelope struct {
 func Unwrap(payload []byte, rowID string, key outbox.KeyFunc) (outbox.Message, error) {
 	var e envelope
 	if err := json.Unmarshal(payload, &e); err != nil {
-		return outbox.Message{}, fmt.Errorf("leat: the row is no envelope: %w", err)
+		return outbox.Message{}, fmt.Errorf("leat: the row is not an envelope: %w", err)
 	}
 	if e.DestinationTopic == "" {
 		return outbox.Message{}, errNoTopic

@@ -19,7 +19,7 @@ CREATE TABLE @{} (
     created_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- The producer's time of the event; NULL means created_at.
     occurred_at timestamptz,
-    -- The message id. Where the producer's id is no canonical UUID, a UUIDv5 of
+    -- The message id. Where the producer's id is not a canonical UUID, a UUIDv5 of
     -- it, with the original in id_text.
     id          uuid        NOT NULL,
     -- FNV-1a of the key, or of the id where there is none, modulo 64.
@@ -73,6 +73,8 @@ CREATE TABLE @{_leases} (
     -- Patterns of the topics by which the slot's position was made; NULL: not noted yet, those of
     -- the group.
     topics      text[],
+    -- What relays of the group do with records that cannot be delivered, beside slot 0.
+    policies    text        NOT NULL DEFAULT '',
     PRIMARY KEY (relay_group, slot)
 ) WITH (fillfactor = 50);
 
@@ -96,6 +98,8 @@ CREATE TABLE @{_groups} (
     -- nothing else does in the life of a cluster; above its 32 bits the oid of the database.
     -- NULL: not noted yet.
     incarnation bigint,
+    -- The timeline of the server when a slot was claimed last. NULL: not noted yet.
+    timeline    bigint,
     -- Patterns of the topics that an operator has paused; NULL: none. * is all of the group.
     paused      text[],
     -- The group has begun at the oldest message: there is none that it has left out.
@@ -441,7 +445,7 @@ WHERE state = 'parked'
 -- function that sets it is slow to call, and those below are called by them.
 -- See design 3.7.
 
--- SHA-1, which PostgreSQL has in an extension only: ids that are no UUID are hashed by it.
+-- SHA-1, which PostgreSQL has in an extension only: ids that are not UUID are hashed by it.
 CREATE FUNCTION @{_sha1}(data bytea) RETURNS bytea
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $leat$
 DECLARE
@@ -701,7 +705,7 @@ BEGIN
     END IF;
     FOR m IN SELECT jsonb_array_elements(messages) LOOP
         IF jsonb_typeof(m) <> 'object' THEN
-            RAISE EXCEPTION 'leat: invalid message %: % is no object', n, left(m::text, 64) USING ERRCODE = 'invalid_parameter_value';
+            RAISE EXCEPTION 'leat: invalid message %: % is not an object', n, left(m::text, 64) USING ERRCODE = 'invalid_parameter_value';
         END IF;
         SELECT name INTO unknown FROM jsonb_object_keys(m) AS name WHERE name <> ALL (fields) LIMIT 1;
         IF unknown IS NOT NULL OR (m ? 'payload') = (m ? 'payload_base64') THEN

@@ -1,6 +1,6 @@
 -- Cancels what is not due yet, with a note. A message that is being moved into the
 -- log right now is waited for, and then there is nothing to cancel.
--- $1 the id, $2 its text where it is no canonical UUID, $3 actor, $4 reason,
+-- $1 the id, $2 its text where it is not a canonical UUID, $3 actor, $4 reason,
 -- $5 what else is known of the actor, as JSON.
 WITH d AS (
     DELETE FROM @{_delayed}

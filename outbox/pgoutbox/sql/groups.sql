@@ -2,6 +2,7 @@
 -- are leases of other kinds of work.
 -- shows
 SELECT n.relay_group, coalesce(g.slots, 1), coalesce(g.next_slots, 0), g.topics, g.paused,
+       coalesce((SELECT l.policies FROM @{_leases} l WHERE l.relay_group = n.relay_group AND l.slot = 0), ''), clock_timestamp(),
        (extract(epoch FROM g.max_lag) * 1000000.0)::bigint, g.created_at,
        (SELECT count(*) FROM @{_leases} l
         WHERE l.relay_group = n.relay_group AND l.owner IS NOT NULL AND clock_timestamp() BETWEEN l.lease_from AND l.lease_until),

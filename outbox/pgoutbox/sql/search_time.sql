@@ -1,5 +1,5 @@
 -- About the first number that was drawn at $1 or later, above $2 and at most $3: numbers
--- and times ascend together but for what was under way at the same time, so that it is
+-- and times ascend together except for what was under way at the same time, so that it is
 -- found by halving, with one probe of the primary key a step.
 -- shows
 WITH RECURSIVE halved(low, high) AS (

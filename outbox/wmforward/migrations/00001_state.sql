@@ -12,6 +12,8 @@ CREATE TABLE @{_leases} (
     -- that has gone back further has not come to it yet.
     lease_from  timestamptz NOT NULL DEFAULT '-infinity',
     lease_until timestamptz NOT NULL DEFAULT '-infinity',
+    -- What relays of the group do with records that cannot be delivered, beside slot 0.
+    policies    text        NOT NULL DEFAULT '',
     PRIMARY KEY (relay_group, slot)
 ) WITH (fillfactor = 50);
 

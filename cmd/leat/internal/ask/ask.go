@@ -16,7 +16,7 @@ var (
 	// ErrDeclined is returned if the operator said no, or something else than asked for.
 	ErrDeclined = errors.New("not confirmed, nothing was changed")
 	// ErrNoTerminal is returned if there is nobody to ask.
-	ErrNoTerminal = errors.New("standard input is no terminal: give --yes to confirm, or --dry-run to look")
+	ErrNoTerminal = errors.New("standard input is not a terminal: give --yes to confirm, or --dry-run to look")
 )
 
 // many is the number of records above which the count is to be typed.

@@ -25,7 +25,7 @@ import (
 // A file is there as a whole or not at all, and is never replaced.
 type archive struct{ dir, name string }
 
-var errNoDirectory = errors.New("is no directory")
+var errNoDirectory = errors.New("is not a directory")
 
 // newArchive checks that files can be written to dir.
 func newArchive(dir, name string) (*archive, error) {

@@ -33,10 +33,14 @@ func (b *builder) outbox(o *settings.Outbox) {
 	}
 	s := b.tables(o.Database)
 	target := open.Target{
-		Schema: cmp.Or(o.Schema.Value, s.Schema.Value), Outbox: cmp.Or(o.Table.Value, s.Outbox.Value), Forwarder: o.Forwarder.Value, Logger: b.in.Logger,
+		Schema: cmp.Or(o.Schema.Value, s.Schema.Value), Outbox: cmp.Or(o.Table.Value, s.Outbox.Value), Forwarder: o.Forwarder.Value,
+		AsyncCommit: b.yes(o.AllowAsyncCommit), Logger: b.in.Logger,
 	}
 	if o.Forwarder.Set() {
 		target.ForwarderSchema = o.Schema.Value
+		if o.Table.Set() {
+			b.wrong(o.Table, "leave it out: the table of a forwarder is called watermill_ and its topic")
+		}
 	}
 	store, err := db.Relayed(target)
 	if err != nil {

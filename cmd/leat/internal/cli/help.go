@@ -5,6 +5,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/leat-go/leat/cmd/leat/internal/cli/command"
 	"github.com/leat-go/leat/cmd/leat/internal/show"
 )
 
@@ -18,6 +19,9 @@ func help(options kong.HelpOptions, ctx *kong.Context) error {
 		node = selected
 	}
 	p := show.Printer{Out: ctx.Stdout, Width: helpWidth}
+	if columns := command.Width(ctx.Stdout); columns > 0 {
+		p.Width = min(columns, helpWidth)
+	}
 	for _, line := range p.Wrap(node.Help, "", "") {
 		if err := p.Line("%s", line); err != nil {
 			return err
@@ -133,6 +137,7 @@ inbox watermarks remove --consumer stock --topic orders --partition 3 --reason '
 inbox watermarks accept --consumer stock --topic orders --source 6b0f3a52-7c1d-4e8e-9a44-5d2f0c7b1e90 --reason 'it was made again'
 inbox retention show
 inbox retention enable --retention 336h
+inbox retention lower --reason 'the clock was wrong' --dry-run
 inbox audit --consumer loyalty
 dash
 config lint leat.yaml

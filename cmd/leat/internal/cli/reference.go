@@ -17,7 +17,7 @@ func Reference(parser *kong.Kong) string {
 		for _, arg := range leaf.Positional {
 			args.WriteString(" " + arg.Summary())
 		}
-		fmt.Fprintf(&page, "\n### %s%s\n\n%s\n", leaf.FullPath(), args.String(), leaf.Help)
+		fmt.Fprintf(&page, "\n### `%s%s`\n\n%s\n", leaf.FullPath(), args.String(), leaf.Help)
 		for _, arg := range leaf.Positional {
 			fmt.Fprintf(&page, "\n- %s: %s\n", strings.ToUpper(arg.Name), WithDefault(arg))
 		}
@@ -32,6 +32,9 @@ func Reference(parser *kong.Kong) string {
 func table(page *strings.Builder, flags []*kong.Flag) {
 	page.WriteString("| flag | |\n|---|---|\n")
 	for _, flag := range flags {
+		if flag.Hidden {
+			continue
+		}
 		help := WithDefault(flag.Value)
 		if flag.Required {
 			help += " Required."

@@ -26,7 +26,7 @@ type Root struct {
 	Bundle    Bundle            `cmd:"" help:"One file of text for who helps: figures, findings, configuration, metrics; neither messages nor secrets."`
 	Trace     messages.Trace    `cmd:"" help:"Where a message is: enqueued, sent, held, processed."`
 	Doctor    diagnose.Doctor   `cmd:"" help:"Check schemas, server, log and groups, and say what to do; exit status 5 if something fails."`
-	Prove     diagnose.Prove    `cmd:"" help:"Try on a server, in a scratch schema, what leat rests on, then a workload that is judged; exit status 5 if a promise breaks, 6 if something could not be tried."`
+	Prove     diagnose.Prove    `cmd:"" help:"Try on a server, in a scratch schema or tables, what leat rests on, then a workload that is judged; exit status 5 if a promise breaks, 6 if something could not be tried."`
 	Groups    groups.Groups     `cmd:"" help:"Relay groups: list, pause, resume, limit, remove."`
 	Parked    held.Parked       `cmd:"" help:"Records that wait for an operator: list, redrive, skip, drop."`
 	Dead      held.Dead         `cmd:"" help:"Records that were given up: list, redrive, drop."`

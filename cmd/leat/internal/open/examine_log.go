@@ -73,7 +73,7 @@ func (x examination) sequenceValue(ctx context.Context) ([]doctor.Finding, error
 	case subscribed: // to set the sequence forward would hide that the rows are not this server's
 		return []doctor.Finding{{
 			Verdict: doctor.Fail, Text: basis.ErrSubscribed.Says + ": its rows carry numbers and transaction ids of another server",
-			Advice: basis.ErrSubscribed.Do + "; leat doctor says whether the sequence is behind",
+			Advice: basis.ErrSubscribed.Do + "; leat doctor shows whether the sequence is behind",
 		}}, nil
 	case !may:
 		return []doctor.Finding{{

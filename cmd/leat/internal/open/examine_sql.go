@@ -56,7 +56,7 @@ func (x sqlExamination) setup(ctx context.Context) ([]doctor.Finding, error) {
 	case errors.Is(err, outbox.ErrNotMigrated):
 		return []doctor.Finding{{Verdict: doctor.Fail, Text: err.Error(), Advice: "leat migrate up"}}, nil
 	case errors.Is(err, driver.ErrSourceUnusable):
-		return []doctor.Finding{{Verdict: doctor.Fail, Text: err.Error(), Advice: "no relay starts before it is mended, see docs/databases.md"}}, nil
+		return []doctor.Finding{{Verdict: doctor.Fail, Text: err.Error(), Advice: "no relay starts before it is fixed, see docs/databases.md"}}, nil
 	default:
 		return nil, err
 	}

@@ -83,10 +83,10 @@ func readOnly(v variables) (all []doctor.Finding) {
 }
 
 func durability(v variables) (all []doctor.Finding) {
-	const mend = "it is 1 by default: set it so"
+	const fix = "it is 1 by default: set it so"
 	if value := v["innodb_flush_log_at_trx_commit"]; value != "1" {
 		all = append(all, doctor.Finding{
-			Verdict: doctor.Fail, Text: "innodb_flush_log_at_trx_commit is " + value + ": a crash takes back what was committed, and relays and inboxes refuse it", Advice: mend,
+			Verdict: doctor.Fail, Text: "innodb_flush_log_at_trx_commit is " + value + ": a crash takes back what was committed, and relays and inboxes refuse it", Advice: fix,
 		})
 	}
 	if v["innodb_doublewrite"] == "OFF" {
@@ -96,7 +96,7 @@ func durability(v variables) (all []doctor.Finding) {
 	}
 	if value := v["sync_binlog"]; v["log_bin"] == "ON" && value != "1" {
 		all = append(all, doctor.Finding{
-			Verdict: doctor.Warn, Text: "sync_binlog is " + value + ": after a crash, replicas and this server can differ; a relay commits a write of its own before each page", Advice: mend,
+			Verdict: doctor.Warn, Text: "sync_binlog is " + value + ": after a crash, replicas and this server can differ; a relay commits a write of its own before each page", Advice: fix,
 		})
 	}
 	return all

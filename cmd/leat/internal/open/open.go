@@ -12,10 +12,14 @@ import (
 
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	inboxdriver "github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 )
+
+// Dial opens a connection to a server.
+type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
 // Target is what is opened.
 type Target struct {
@@ -31,6 +35,8 @@ type Target struct {
 	Forwarder string
 	// ForwarderSchema holds the forwarder's tables. Defaults to public.
 	ForwarderSchema string
+	// AsyncCommit lets relays start although the database answers a COMMIT before it is durable.
+	AsyncCommit bool
 	// Group is the relay group of a forwarder's table. Defaults to "default".
 	Group string
 	// LockTimeout bounds each wait for a lock in a migration. Defaults to 5 s.
@@ -38,7 +44,7 @@ type Target struct {
 	// Connections is the most that the pool takes. Defaults to 4.
 	Connections int
 	// Dial opens connections. Defaults to that of package net.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	Dial Dial
 	// Create lets a file of SQLite be made that is not there. Defaults to false.
 	Create bool
 	// Offline is set if nothing is connected to: only the files of migrations are wanted.
@@ -167,6 +173,11 @@ type MaintenanceRequest struct {
 // Maintainer is a Database whose outbox is kept in shape by rounds.
 type Maintainer interface {
 	Maintain(ctx context.Context, r MaintenanceRequest) (admin.MaintenanceReport, error)
+}
+
+// Marks is a Database whose inbox notes how far consumer groups have come.
+type Marks interface {
+	Marker() (inboxdriver.Marker, error)
 }
 
 // RetentionEnabler is a Database whose inbox can be made to forget.

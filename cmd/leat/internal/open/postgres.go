@@ -11,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	inboxdriver "github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/internal/pgpin"
@@ -104,7 +105,8 @@ func (p *Postgres) Close() { p.Pool.Close() }
 
 func (p *Postgres) outboxConfig() pgoutbox.Config {
 	return pgoutbox.Config{
-		Schema: p.target.Schema, Table: p.target.Outbox, MigrateLockTimeout: p.target.LockTimeout, Logger: p.target.Logger,
+		Schema: p.target.Schema, Table: p.target.Outbox, MigrateLockTimeout: p.target.LockTimeout, AllowAsyncCommit: p.target.AsyncCommit,
+		Logger: p.target.Logger,
 	}
 }
 
@@ -138,6 +140,11 @@ func (p *Postgres) Outbox() (admin.Outbox, error) {
 // Inbox is that of ids and of positions.
 func (p *Postgres) Inbox() (inboxadmin.Inbox, error) {
 	return pginbox.NewAdmin(p.Pool, p.inboxConfig())
+}
+
+// Marker implements Marks.
+func (p *Postgres) Marker() (inboxdriver.Marker, error) {
+	return pginbox.New(p.Pool, "leat", p.inboxConfig())
 }
 
 // History selects what is replayed.

@@ -61,7 +61,7 @@ func (r *pgRelayed) forwarder(s SourceRequest) (driver.Source, error) {
 		return nil, err
 	}
 	t := r.of.target
-	return wmforward.New(r.of.Pool, wmforward.Config{Topic: t.Forwarder, Schema: t.ForwarderSchema, Group: s.Group, Logger: t.Logger})
+	return wmforward.New(r.of.Pool, wmforward.Config{Topic: t.Forwarder, Schema: t.ForwarderSchema, Group: s.Group, AllowAsyncCommit: t.AsyncCommit, Logger: t.Logger})
 }
 
 // Maintenance implements Relayed.

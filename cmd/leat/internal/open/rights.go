@@ -13,8 +13,8 @@ type right struct{ kind, name, privilege, column string }
 func Uses() []string {
 	return []string{
 		"producer", "delaying-producer", "sql-producer", "relay", "maintenance", "maintenance-without-ddl", "audit-pruning", "viewer",
-		"consumer", "sql-consumer", "trying-consumer", "parking-consumer", "noting-consumer", "position-consumer",
-		"inbox-maintenance", "inbox-maintenance-without-ddl", "inbox-audit-pruning", "inbox-viewer",
+		"consumer", "sql-consumer", "trying-consumer", "parking-consumer", "noting-consumer", "marking-consumer", "position-consumer",
+		"inbox-maintenance", "inbox-maintenance-without-ddl", "inbox-audit-pruning", "inbox-viewer", "inbox-floor-lowering",
 	}
 }
 
@@ -111,6 +111,7 @@ func (p *Postgres) inboxNeeds(use string) []right {
 	t := p.target.Inbox
 	claims := slices.Concat(on("SELECT, INSERT", t, t+"_consumers", t+"_ranges"), on("SELECT", t+"_retention"), []right{{"column", t + "_consumers", "UPDATE", "ids"}}, locks())
 	consumer := slices.Concat(claims, on("SELECT", t+"_parked"))
+	viewer := on("SELECT", t+"_consumers", t+"_attempts", t+"_parked", t+"_notes", t+"_audit", t+"_sources", t+"_watermarks", t+"_marks", t+"_retention", t, t+"_ranges")
 	maintenance := slices.Concat(on("SELECT", t+"_consumers"), on("SELECT, UPDATE", t+"_retention"), on("SELECT, DELETE", t, t+"_ranges"), on("SELECT, UPDATE, DELETE", t+"_attempts"), locks())
 	switch use {
 	case "consumer":
@@ -123,6 +124,8 @@ func (p *Postgres) inboxNeeds(use string) []right {
 		return slices.Concat(claims, on(readWrite, t+"_attempts", t+"_parked"), on("SELECT, INSERT", t+"_audit"))
 	case "noting-consumer":
 		return slices.Concat(consumer, on("SELECT, INSERT, UPDATE", t+"_notes"))
+	case "marking-consumer":
+		return slices.Concat(consumer, on("SELECT, INSERT, UPDATE", t+"_marks"))
 	case "position-consumer":
 		return slices.Concat(on("SELECT, INSERT", t+"_consumers"), on("SELECT", t, t+"_ranges"), on(readWrite, t+"_sources", t+"_watermarks"), locks())
 	case "inbox-maintenance":
@@ -132,7 +135,9 @@ func (p *Postgres) inboxNeeds(use string) []right {
 	case "inbox-audit-pruning":
 		return on("SELECT, DELETE", t+"_audit")
 	case "inbox-viewer":
-		return on("SELECT", t+"_consumers", t+"_attempts", t+"_parked", t+"_notes", t+"_audit", t+"_sources", t+"_watermarks", t+"_retention", t, t+"_ranges")
+		return viewer
+	case "inbox-floor-lowering": // and owns, if ranges below the floor are still there
+		return slices.Concat(viewer, on("UPDATE", t+"_retention"), on("INSERT", t+"_audit"))
 	default:
 		return nil
 	}

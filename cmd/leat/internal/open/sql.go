@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"net"
 	"time"
 
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	inboxdriver "github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/outbox"
@@ -75,6 +77,42 @@ func (d *SQL) Product() string { return products()[d.named] }
 // Close implements Database.
 func (d *SQL) Close() { _ = d.db.Close() }
 
+// Dialect is that of the stores.
+func (d *SQL) Dialect() outbox.Dialect { return d.named }
+
+// Another opens the database once more, and connects to nothing. Whoever calls closes it.
+func (d *SQL) Another(dial Dial) (*sql.DB, error) {
+	t := d.target
+	t.Dial = dial
+	another, err := openSQL(t)
+	if err != nil {
+		return nil, err
+	}
+	return another.db, nil
+}
+
+// Path is that of the file of SQLite.
+func (d *SQL) Path() string { return d.file }
+
+// Beside opens another file of SQLite in the same way, and makes it once it is used. Whoever calls closes it.
+func (d *SQL) Beside(path string) (*sql.DB, error) {
+	t := d.target
+	t.URL, t.Create = "sqlite:"+path, true
+	beside, err := openSQL(t)
+	if err != nil {
+		return nil, err
+	}
+	return beside.db, nil
+}
+
+// Dialler opens connections as those of the database are opened.
+func (d *SQL) Dialler() Dial {
+	if d.target.Dial != nil {
+		return d.target.Dial
+	}
+	return (&net.Dialer{}).DialContext
+}
+
 // Now is the time by the database's clock.
 func (d *SQL) Now(ctx context.Context) (time.Time, error) {
 	var micros int64
@@ -90,7 +128,7 @@ func (d *SQL) own() (*sqloutbox.Outbox, error) {
 }
 
 func (d *SQL) outboxConfig() sqloutbox.Config {
-	return sqloutbox.Config{Table: d.target.Outbox, Logger: d.target.Logger}
+	return sqloutbox.Config{Table: d.target.Outbox, AllowAsyncCommit: d.target.AsyncCommit, Logger: d.target.Logger}
 }
 
 func (d *SQL) inboxConfig() sqlinbox.Config {
@@ -114,6 +152,14 @@ func (d *SQL) Inbox() (inboxadmin.Inbox, error) {
 		return nil, err
 	}
 	return sqlinbox.NewAdmin(d.db, d.named, d.inboxConfig())
+}
+
+// Marker implements Marks.
+func (d *SQL) Marker() (inboxdriver.Marker, error) {
+	if err := d.check(); err != nil {
+		return nil, err
+	}
+	return sqlinbox.New(d.db, d.named, "leat", d.inboxConfig())
 }
 
 // History implements Replayer. The audit of these stores names no group of a replay.

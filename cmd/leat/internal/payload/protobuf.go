@@ -91,7 +91,7 @@ func read(file string) (*protoregistry.Files, error) {
 	}
 	var set descriptorpb.FileDescriptorSet
 	if err := proto.Unmarshal(body, &set); err != nil {
-		return nil, fmt.Errorf("is no descriptor set: %w", err)
+		return nil, fmt.Errorf("is not a descriptor set: %w", err)
 	}
 	files, err := protodesc.NewFiles(&set)
 	if err != nil {

@@ -58,7 +58,7 @@ func TestProtobuf(t *testing.T) {
 		require.JSONEq(t, `{"order_id":"o-1","total":{"cents":"12"}}`, string(text))
 	}
 	_, err = r.Show("orders.eu", nil, placed[:4])
-	require.ErrorContains(t, err, "is no shop.v1.Order")
+	require.ErrorContains(t, err, "is not a shop.v1.Order")
 	for _, index := range [][]byte{{2, 2}, {4, 0, 0}, {1}, {0x80}, {0xfe, 0xff, 0xff, 0xff, 0x0f}} {
 		_, err = r.Show("orders.eu", nil, framed(index...))
 		require.ErrorContains(t, err, "of its file, not [0]")
@@ -93,7 +93,7 @@ func TestProtobuf_Refuses(t *testing.T) {
 		{file, []string{"orders=shop.v1.Order.total"}, "protobuf", 0, "no such message"},
 		{file, nil, "descriptors", 0, "name them"},
 		{"/nowhere", []string{"orders=shop.v1.Order"}, "descriptors", 0, "no such file"},
-		{noise, []string{"orders=shop.v1.Order"}, "descriptors", 0, "is no descriptor set"},
+		{noise, []string{"orders=shop.v1.Order"}, "descriptors", 0, "is not a descriptor set"},
 		{written(t, half), []string{"orders=shop.v1.Order"}, "descriptors", 0, "--include_imports"},
 	} {
 		_, err := payload.New(payload.Sources{Descriptors: c.file, Protobuf: c.messages})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/internal/wait"
 )
 
@@ -239,6 +241,9 @@ func (s session) cut() { _ = s.conn.PgConn().Conn().Close() }
 func refused(err error) error {
 	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return refusal{error: err, rights: answer.Code == pgerr.InsufficientPrivilege}
+	}
+	if number := sqldialect.Number(err); number != 0 {
+		return refusal{error: err, rights: slices.Contains(deniedNumbers, number)}
 	}
 	return err
 }

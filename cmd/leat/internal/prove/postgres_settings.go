@@ -16,10 +16,14 @@ const clockOff = 250 * time.Millisecond
 
 // clock compares the clock of two sessions, and its pace with this machine's.
 func (p *postgres) clock(t *trial) {
-	const now = "SELECT clock_timestamp()"
 	s := []session{p.session(t), p.session(t)}
+	clock(t, func(i int) time.Time { return know[time.Time](s[i], "SELECT clock_timestamp()") })
+}
+
+// clock compares the clock of session 0 with that of session 1, and its pace with this machine's.
+func clock(t *trial, ask func(session int) time.Time) {
 	var last time.Time
-	read := func(i int) (server, here time.Time) { return know[time.Time](s[i%2], now), time.Now() }
+	read := func(i int) (server, here time.Time) { return ask(i % 2), time.Now() }
 	began, hereBegan := read(0)
 	for i := range 10 {
 		server, _ := read(i)

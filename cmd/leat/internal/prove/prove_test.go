@@ -40,11 +40,11 @@ func TestRunTellsRootsFirst(t *testing.T) {
 	t.Parallel()
 	breaks := func(t *trial) { t.broken("it is broken") }
 	f := &fake{all: []probe{
-		{name: "root", try: breaks, advice: "mend it"},
-		{name: "slow", try: func(t *trial) { t.limited("it is slow") }, advice: "mend it"},
-		{name: "of.root", after: []string{"slow", "root"}, try: breaks, advice: "mend it"},
-		{name: "of.both", after: []string{"root", "slow"}, try: breaks, advice: "mend it"},
-		{name: "well", after: []string{"root"}, try: func(*trial) {}, advice: "mend it"},
+		{name: "root", try: breaks, advice: "fix it"},
+		{name: "slow", try: func(t *trial) { t.limited("it is slow") }, advice: "fix it"},
+		{name: "of.root", after: []string{"slow", "root"}, try: breaks, advice: "fix it"},
+		{name: "of.both", after: []string{"root", "slow"}, try: breaks, advice: "fix it"},
+		{name: "well", after: []string{"root"}, try: func(*trial) {}, advice: "fix it"},
 		{name: "refused", try: func(*trial) { fail.Now(refusal{error: errors.ErrUnsupported}) }},
 		{name: "denied", try: func(*trial) { fail.Now(refusal{error: errors.ErrUnsupported, rights: true}) }},
 		{name: "unreached", try: func(*trial) { fail.Now(errors.ErrUnsupported) }},

@@ -32,15 +32,16 @@ type Daemon struct {
 
 // Outbox is an outbox of the daemon.
 type Outbox struct {
-	At          Place              `yaml:"-"`
-	Name        Text               `yaml:"name" doc:"Name in metrics and in the status, one an outbox. Required."`
-	Database    Text               `yaml:"database" doc:"URL of its database. Defaults to database above."`
-	Schema      Text               `yaml:"schema" doc:"Schema of its tables. Defaults to schema above."`
-	Table       Text               `yaml:"table" doc:"Name of its log. Defaults to outbox above."`
-	Forwarder   Text               `yaml:"forwarder" doc:"Topic of Watermill's forwarder, if its table is the outbox. It has no slots, topics or maintenance; its schema defaults to public."`
-	Expect      *Expect            `yaml:"expect" doc:"Where the outbox must be. Relays that come to another place, such as a copy, refuse to start."`
-	Relays      []Relay            `yaml:"relays" doc:"Relays, one a group."`
-	Maintenance *OutboxMaintenance `yaml:"maintenance" doc:"Keeps the log short, makes ranges ahead, and sends delayed messages when they are due. If it is missing, another process must do it."`
+	At               Place              `yaml:"-"`
+	Name             Text               `yaml:"name" doc:"Name in metrics and in the status, one an outbox. Required."`
+	Database         Text               `yaml:"database" doc:"URL of its database. Defaults to database above."`
+	Schema           Text               `yaml:"schema" doc:"Schema of its tables. Defaults to schema above."`
+	Table            Text               `yaml:"table" doc:"Name of its log. Defaults to outbox above."`
+	Forwarder        Text               `yaml:"forwarder" doc:"Topic of Watermill's forwarder, if its table is the outbox. It has no slots, topics or maintenance; its schema defaults to public."`
+	AllowAsyncCommit Text               `yaml:"allow_async_commit" doc:"true: let relays start although the database answers a COMMIT before it is on the disk: a crash of it may take back what was sent. Defaults to false."`
+	Expect           *Expect            `yaml:"expect" doc:"Where the outbox must be. Relays that come to another place, such as a copy, refuse to start."`
+	Relays           []Relay            `yaml:"relays" doc:"Relays, one a group."`
+	Maintenance      *OutboxMaintenance `yaml:"maintenance" doc:"Keeps the log short, makes ranges ahead, and sends delayed messages when they are due. If it is missing, another process must do it."`
 }
 
 // Expect is the place where an outbox must be.
@@ -61,7 +62,7 @@ type Relay struct {
 	NoListen       Text     `yaml:"no_listen" doc:"true: find messages by polling alone, on one connection less. Defaults to false."`
 	Order          Text     `yaml:"order" doc:"key, or total: one record after the other. Defaults to key."`
 	AllowedTopics  []Text   `yaml:"allowed_topics" doc:"Patterns of the topics that it may send to. A message of another topic cannot be delivered: policies decide. Defaults to all."`
-	Policies       []Policy `yaml:"policies" doc:"What becomes of records that cannot be delivered; the first whose topics match counts. Defaults to park after 10 attempts."`
+	Policies       []Policy `yaml:"policies" doc:"What happens to records that cannot be delivered; the first whose topics match counts. Defaults to park after 10 attempts."`
 	SLO            Text     `yaml:"slo" doc:"Age from which a record that is not delivered raises an alarm, and makes /livez fail if the relay is stuck. Defaults to 5m."`
 	PageSize       Text     `yaml:"page_size" doc:"Largest number of records that are sent at a time. Defaults to 5000."`
 	PageBytes      Text     `yaml:"page_bytes" doc:"Size that a page should have. Defaults to 2.5 MiB."`

@@ -5,6 +5,8 @@ import "strings"
 // Fact is a line of what is known of one thing.
 type Fact struct {
 	Name, Value string
+	// Whole is set if the value stays in one line, whatever the terminal: it is not a sentence.
+	Whole bool
 }
 
 // Object prints one thing: value as JSON, or its facts in lines.
@@ -20,7 +22,12 @@ func (p *Printer) Object(value any, facts ...Fact) error {
 		if f.Value == "" || f.Value == None {
 			continue
 		}
-		if err := p.Line("%s%s  %s", f.Name, strings.Repeat(" ", width-len(f.Name)), f.Value); err != nil {
+		name := f.Name + strings.Repeat(" ", width-len(f.Name)) + "  "
+		lines := []string{name + f.Value}
+		if p.Width > 0 && !f.Whole {
+			lines = p.Wrap(f.Value, name, strings.Repeat(" ", len(name)))
+		}
+		if err := p.Lines(lines); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,27 @@ import (
 // narrowest is what is left of a column of text, if the terminal has no room for it.
 const narrowest = 8
 
+// gap is between two columns.
+const gap = 2
+
+// widthsOf are the widths of columns as they are, and of a line.
+func widthsOf(rows [][]string) (widths []int, total int) {
+	widths, total = make([]int, len(rows[0])), -gap
+	for i := range widths {
+		for _, row := range rows {
+			widths[i] = max(widths[i], text.StringWidthWithoutEscSequences(row[i]))
+		}
+		total += widths[i] + gap
+	}
+	return widths, total
+}
+
+// fits reports whether the terminal has room for rows as they are.
+func (p *Printer) fits(rows [][]string) bool {
+	_, total := widthsOf(rows)
+	return p.Width <= 0 || total <= p.Width
+}
+
 // fit cuts columns of text to the width of the terminal, the widest ones first, and reports whether that
 // was enough. Ids come last, since they are to be copied, and so does a column without a title, which has
 // remarks. Numbers stay whole. The first row has the titles.
@@ -17,15 +38,7 @@ func (p *Printer) fit(rows [][]string, right []bool) bool {
 		return true
 	}
 	last := func(i int) bool { return rows[0][i] == "" || strings.HasSuffix(rows[0][i], "ID") }
-	const gap = 2
-	widths := make([]int, len(rows[0]))
-	total := -gap
-	for i := range widths {
-		for _, row := range rows {
-			widths[i] = max(widths[i], text.StringWidthWithoutEscSequences(row[i]))
-		}
-		total += widths[i] + gap
-	}
+	widths, total := widthsOf(rows)
 	for _, late := range []bool{false, true} {
 		for total > p.Width {
 			widest := -1

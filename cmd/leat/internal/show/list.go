@@ -1,6 +1,9 @@
 package show
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 )
@@ -11,6 +14,11 @@ type Column[T any] struct {
 	// Right aligns numbers.
 	Right bool
 	Cell  func(p *Printer, row T) string
+	// Below is the whole text of the cell, for a last column of sentences: where a terminal has no room for it beside
+	// the others, it stands below its row. nil: it is cut as others are.
+	Below func(p *Printer, row T) string
+	// Beside is set if the column is left out where the last one stands below, which has it then.
+	Beside bool
 }
 
 // List is how rows are printed. The JSON of a row is an object.
@@ -57,23 +65,58 @@ func (l List[T]) table(p *Printer, rows []T) error {
 		p.Note("%s", l.Empty)
 		return nil
 	}
-	t := p.NewTable()
-	var configs []table.ColumnConfig
-	right := make([]bool, len(l.Columns))
-	cells := make([][]string, 1, len(rows)+1)
-	for i, column := range l.Columns {
-		cells[0] = append(cells[0], column.Title)
+	columns := l.Columns
+	cells := cellsOf(p, columns, rows)
+	below := func(*Printer, T) string { return "" }
+	if last := len(columns) - 1; columns[last].Below != nil && !p.fits(cells) {
+		below = columns[last].Below
+		columns = slices.DeleteFunc(slices.Clone(columns[:last]), func(c Column[T]) bool { return c.Beside })
+		cells = cellsOf(p, columns, rows)
+	}
+	right := make([]bool, len(columns))
+	for i, column := range columns {
 		right[i] = column.Right
-		if column.Right {
-			configs = append(configs, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	for i, line := range p.aligned(cells, right) {
+		if err := p.Line("%s", line); err != nil {
+			return err
 		}
+		if i == 0 {
+			continue // the titles
+		}
+		if said := below(p, rows[i-1]); said != "" && said != None {
+			if err := p.Lines(p.Wrap(said, "    ", "    ")); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// cellsOf are the titles and the cells of rows.
+func cellsOf[T any](p *Printer, columns []Column[T], rows []T) [][]string {
+	cells := make([][]string, 1, len(rows)+1)
+	for _, column := range columns {
+		cells[0] = append(cells[0], column.Title)
 	}
 	for _, row := range rows {
 		var line []string
-		for _, column := range l.Columns {
+		for _, column := range columns {
 			line = append(line, column.Cell(p, row))
 		}
 		cells = append(cells, line)
+	}
+	return cells
+}
+
+// aligned returns rows as lines, which fit the terminal. The first one has the titles.
+func (p *Printer) aligned(cells [][]string, right []bool) []string {
+	t := p.NewTable()
+	var configs []table.ColumnConfig
+	for i, numbers := range right {
+		if numbers {
+			configs = append(configs, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
+		}
 	}
 	fits := p.fit(cells, right)
 	for i, line := range cells {
@@ -96,7 +139,7 @@ func (l List[T]) table(p *Printer, rows []T) error {
 		style.Size.WidthMax = p.Width
 		t.SetStyle(*style)
 	}
-	return p.Line("%s", t.Render())
+	return strings.Split(t.Render(), "\n")
 }
 
 // NewTable returns a table without lines, its columns two spaces apart.

@@ -43,7 +43,7 @@ type Printer struct {
 	Now func() time.Time
 }
 
-// Note tells the operator something that is no result.
+// Note tells the operator something that is not a result.
 func (p *Printer) Note(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.Notes, format+"\n", args...)
 }

@@ -174,3 +174,41 @@ func TestWrap(t *testing.T) {
 		p.Wrap("one two three four five "+strings.Repeat("x", 30)+" six", "- ", "  "))
 	require.Equal(t, []string{"- "}, p.Wrap("", "- ", "  "))
 }
+
+// Where a terminal has no room for a last column of sentences, each stands below its row, and is not cut.
+func TestList_Below(t *testing.T) {
+	t.Parallel()
+	why := func(_ *show.Printer, r row) string { return r.Name }
+	l := show.List[row]{Columns: []show.Column[row]{
+		{Title: "N", Right: true, Cell: func(_ *show.Printer, r row) string { return show.Count(r.N) }},
+		{Title: "WHY", Cell: why, Below: why},
+	}}
+	rows := []row{{"one two three four five six seven", 1}, {"", 2}, {show.None, 3}, {"eight", 4}}
+	for width, want := range map[int]string{
+		0:  "N  WHY\n1  one two three four five six seven\n2\n3  –\n4  eight\n",
+		36: "N  WHY\n1  one two three four five six seven\n2\n3  –\n4  eight\n",
+		35: "N\n1\n    one two three four five six\n    seven\n2\n3\n4\n    eight\n",
+		20: "N\n1\n    one two three\n    four five six\n    seven\n2\n3\n4\n    eight\n",
+	} {
+		p, out, _ := printer(show.Table, show.UTC)
+		p.Width = width
+		require.NoError(t, l.Print(p, rows, ""))
+		require.Equal(t, want, out.String(), width)
+	}
+}
+
+// Sentences and facts fit a terminal, what is to be copied stays whole.
+func TestParagraph(t *testing.T) {
+	t.Parallel()
+	for width, want := range map[int]string{
+		0:  "five  words that are said\nname     five words that are said\npayload  five  words that are said\n",
+		25: "five  words that are said\nname     five words that\n         are said\npayload  five  words that are said\n",
+		20: "five words that are\n  said\nname     five words\n         that are\n         said\npayload  five  words that are said\n",
+	} {
+		p, out, _ := printer(show.Table, show.UTC)
+		p.Width = width
+		require.NoError(t, p.Paragraph("five  %s that are said", "words"))
+		require.NoError(t, p.Object(nil, show.Fact{Name: "name", Value: "five words that are said"}, show.Fact{Name: "payload", Value: "five  words that are said", Whole: true}))
+		require.Equal(t, want, out.String(), width)
+	}
+}

@@ -1,20 +1,25 @@
 package show
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+)
 
 // defaultWidth is that of what is not a terminal.
 const defaultWidth = 100
 
-// Wrap returns text in lines that fit the terminal: the first begins with first, others with
+// Wrap returns what in lines that fit the terminal: the first begins with first, others with
 // rest. A word that is longer than a line stays whole, so that it can be copied.
-func (p *Printer) Wrap(text, first, rest string) (lines []string) {
+func (p *Printer) Wrap(what, first, rest string) (lines []string) {
 	width := p.Width
 	if width <= 0 {
 		width = defaultWidth
 	}
 	line, empty := first, true
-	for word := range strings.FieldsSeq(text) {
-		if !empty && len([]rune(line))+1+len([]rune(word)) > width {
+	for word := range strings.FieldsSeq(what) {
+		if !empty && text.StringWidthWithoutEscSequences(line)+1+text.StringWidthWithoutEscSequences(word) > width {
 			lines = append(lines, line)
 			line, empty = rest, true
 		}
@@ -24,4 +29,23 @@ func (p *Printer) Wrap(text, first, rest string) (lines []string) {
 		line, empty = line+word, false
 	}
 	return append(lines, line)
+}
+
+// Paragraph prints a sentence, in lines that fit if it goes to a terminal.
+func (p *Printer) Paragraph(format string, args ...any) error {
+	what := fmt.Sprintf(format, args...)
+	if p.Width <= 0 || text.StringWidthWithoutEscSequences(what) <= p.Width {
+		return p.Line("%s", what)
+	}
+	return p.Lines(p.Wrap(what, "", "  "))
+}
+
+// Lines prints one line each.
+func (p *Printer) Lines(lines []string) error {
+	for _, line := range lines {
+		if err := p.Line("%s", line); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -34,7 +34,7 @@ func durability(_ Use, t *kafkasink.TopicFacts) (all []doctor.Finding) {
 			"min.insync.replicas is %d: a record that was acknowledged can be on one broker alone, and be lost with it", t.MinInSyncReplicas))
 	case t.MinInSyncReplicas >= t.ReplicationFactor:
 		all = append(all, of(t, doctor.Warn, "one replica more, or min.insync.replicas one less",
-			"min.insync.replicas is %d of %d replicas: nothing can be written while one broker is away", t.MinInSyncReplicas, t.ReplicationFactor))
+			"min.insync.replicas is %d of %d replicas: nothing can be written while one broker is unavailable", t.MinInSyncReplicas, t.ReplicationFactor))
 	}
 	if t.InSync < t.MinInSyncReplicas {
 		all = append(all, of(t, doctor.Fail, "look at the brokers", "%d replicas are in sync, and min.insync.replicas is %d: nothing can be written", t.InSync, t.MinInSyncReplicas))
@@ -63,7 +63,7 @@ func retention(u Use, t *kafkasink.TopicFacts) (all []doctor.Finding) {
 		all = append(all, of(t, doctor.Fail, "raise retention.ms, or give events the time of the call",
 			"retention.ms is %s, and there are records whose event was %s ago: Kafka deletes them at once, before anybody reads them", t.Retention, u.Late.Round(time.Second)))
 	case t.Retention < 24*time.Hour:
-		all = append(all, of(t, doctor.Warn, "raise retention.ms above the longest outage of a consumer", "retention.ms is %s: who is away for longer loses messages", t.Retention))
+		all = append(all, of(t, doctor.Warn, "raise retention.ms above the longest outage of a consumer", "retention.ms is %s: a consumer that is down for longer loses messages", t.Retention))
 	}
 	return all
 }

@@ -56,7 +56,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// Credentials of other brokers are no replacement.
+// Credentials of other brokers are not a replacement.
 func TestPrepare_OtherBrokers(t *testing.T) {
 	t.Parallel()
 	s := settings.Kafka{Brokers: text("k1:9092,k2:9092"), SASL: text("plain"), User: text("ann"), Password: text("old")}

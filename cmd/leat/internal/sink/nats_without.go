@@ -3,6 +3,7 @@
 package sink
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -20,4 +21,9 @@ func NATS(settings.NATSSink, int, *slog.Logger) (interface {
 }, error,
 ) {
 	return nil, errNoNATS
+}
+
+// ReadNATS fails, too.
+func ReadNATS(settings.NATSSink, string) (Readback, func(ctx context.Context) (broken, care []string, err error), func(), error) {
+	return nil, nil, nil, errNoNATS
 }

@@ -1,6 +1,6 @@
 -- $1 consumer, $2 behind another one, $3 attempts, $4 errors, $5 reason, $6 first
 -- and $7 last attempt or NULL, $8 message id, $9 topic, $10 hash of the key, $11
--- key, $12 uuid, $13 payload, $14 metadata, $15 metadata that is no text, $16
+-- key, $12 uuid, $13 payload, $14 metadata, $15 metadata that is not text, $16
 -- consumer's name, $17 id of the attempts.
 -- See design 13.3.
 WITH p AS (

@@ -46,6 +46,7 @@ CREATE TABLE @{_retention} (
   floor   uuid    NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
   legacy  boolean NOT NULL DEFAULT false,
   width   bigint  NOT NULL DEFAULT 86400000,
+  lowered integer NOT NULL DEFAULT 0,
   owner   text,
   lease_from  timestamptz NOT NULL DEFAULT '-infinity',
   lease_until timestamptz NOT NULL DEFAULT '-infinity',
@@ -56,7 +57,8 @@ CREATE TABLE @{_retention} (
 INSERT INTO @{_retention} DEFAULT VALUES;
 COMMENT ON COLUMN @{_retention}.mode IS 'off: all ids in the plain table; pending: being switched; ranges, delete: how version 7 ids are forgotten';
 COMMENT ON COLUMN @{_retention}.cutover IS 'version 7 ids from here on are in the ranges; a constraint keeps them out of the plain table';
-COMMENT ON COLUMN @{_retention}.floor IS 'version 7 ids below it may be forgotten; it must never be lowered';
+COMMENT ON COLUMN @{_retention}.floor IS 'version 7 ids below it may be forgotten; it is only lowered by leat inbox retention lower';
+COMMENT ON COLUMN @{_retention}.lowered IS 'how often the floor was lowered; names of ranges that are made since end in it';
 COMMENT ON COLUMN @{_retention}.legacy IS 'whether the plain table may still hold ids of version 7';
 COMMENT ON COLUMN @{_retention}.width IS 'milliseconds that a new range covers';
 
@@ -200,6 +202,23 @@ FROM @{_watermarks} w JOIN @{_consumers} c ON c.id = w.consumer
 LEFT JOIN @{_sources} s ON s.consumer = w.consumer AND s.source = w.source;
 COMMENT ON VIEW @{_positions} IS 'watermarks with the names of consumers and topics, read-only';
 
+-- How far consumer groups have come that read from a broker: below its mark every message of a
+-- partition was acknowledged. A mark is moved before the group's offset is committed to the
+-- broker, so that an offset beyond it shows that this database went back.
+CREATE TABLE @{_marks} (
+  consumer_group text        NOT NULL,
+  topic          text        NOT NULL,
+  source         text        NOT NULL,
+  part           integer     NOT NULL,
+  next_off       bigint      NOT NULL,
+  token          text        NOT NULL,
+  at             timestamptz NOT NULL DEFAULT now(),
+  CONSTRAINT @{name:_marks_pkey} PRIMARY KEY (consumer_group, topic, source, part)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE @{_marks} IS 'how far consumer groups have come; a row that is deleted or goes back lets messages be delivered again';
+COMMENT ON COLUMN @{_marks}.source IS 'the id of the topic: one that is made again is another one';
+COMMENT ON COLUMN @{_marks}.token IS 'of the commit that wrote the row';
+
 -- The claim in SQL, for services in other languages: inside the transaction of the
 -- message's effects, with the lock and the row of the library, so that consumers of both
 -- kinds can share a name.
@@ -210,7 +229,7 @@ COMMENT ON VIEW @{_positions} IS 'watermarks with the names of consumers and top
 -- function that sets it is slow to call, and those below are called by them.
 -- See design 12.10.
 
--- SHA-1, which PostgreSQL has in an extension only: ids that are no UUID are hashed by it.
+-- SHA-1, which PostgreSQL has in an extension only: ids that are not UUID are hashed by it.
 CREATE FUNCTION @{_sha1}(data bytea) RETURNS bytea
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $leat$
 DECLARE

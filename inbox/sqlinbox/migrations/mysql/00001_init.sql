@@ -104,3 +104,16 @@ CREATE TABLE IF NOT EXISTS @{_audit} (
   details LONGBLOB,
   KEY (at)
 ) ENGINE=InnoDB;
+
+-- How far consumer groups have come that read from a broker: below its mark every message of a
+-- partition was acknowledged. A mark is moved before the group's offset is committed to the
+-- broker, so that an offset beyond it shows that this database went back.
+CREATE TABLE IF NOT EXISTS @{_marks} (
+  consumer_group VARBINARY(1000) NOT NULL,
+  topic VARBINARY(255) NOT NULL,
+  source VARBINARY(64) NOT NULL,
+  part INT NOT NULL,
+  next_off BIGINT NOT NULL,
+  token VARBINARY(64) NOT NULL,
+  PRIMARY KEY (consumer_group, topic, source, part)
+) ENGINE=InnoDB;

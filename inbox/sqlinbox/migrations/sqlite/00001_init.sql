@@ -85,3 +85,14 @@ CREATE TABLE IF NOT EXISTS @{_audit} (
   details BLOB
 );
 CREATE INDEX IF NOT EXISTS @{_audit_at} ON @{_audit} (at);
+
+-- How far consumer groups have come that read from a broker.
+CREATE TABLE IF NOT EXISTS @{_marks} (
+  consumer_group BLOB NOT NULL,
+  topic BLOB NOT NULL,
+  source BLOB NOT NULL,
+  part INTEGER NOT NULL,
+  next_off INTEGER NOT NULL,
+  token BLOB NOT NULL,
+  PRIMARY KEY (consumer_group, topic, source, part)
+) WITHOUT ROWID;

@@ -73,7 +73,7 @@ func newBank(p *process, s store) *bank {
 
 // teller begins a transaction at a time, at its share of the rate.
 func (b *bank) teller(ctx context.Context, n int) {
-	r := rand.New(rand.NewPCG(b.Seed, uint64(os.Getpid())<<8|uint64(n))) //nolint:gosec // a seed is no secret
+	r := rand.New(rand.NewPCG(b.Seed, uint64(os.Getpid())<<8|uint64(n))) //nolint:gosec // a seed is not secret
 	every := time.Second * tellers / time.Duration(b.Rate)
 	next := time.Now().Add(time.Duration(r.Int64N(int64(every))))
 	for {
@@ -95,7 +95,7 @@ func (b *bank) teller(ctx context.Context, n int) {
 			return
 		}
 		if err := b.transact(ctx, e, r.IntN(100)); err != nil && ctx.Err() == nil {
-			wait.Full(ctx, 50*time.Millisecond) // the database is away
+			wait.Full(ctx, 50*time.Millisecond) // the database is unavailable
 		}
 	}
 }

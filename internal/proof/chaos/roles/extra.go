@@ -62,7 +62,7 @@ func (b *bank) enqueueOf(e event) func(context.Context, outbox.Message) error {
 }
 
 // isUndeliverable reports whether events of the kind are refused as they are meant to be,
-// so that it is no fault of the destination.
+// so that it is not a fault of the destination.
 func isUndeliverable(kind string) bool {
 	switch kind {
 	case kindHuge, KindAstray, KindLarge, KindTooLarge, KindLongIDTooLarge, KindHostile, KindTextTime:

@@ -92,7 +92,7 @@ type reporter struct {
 func newReporter() *reporter { return &reporter{out: json.NewEncoder(os.Stdout)} }
 
 // say writes a report, which has left the process when say returns. A driver that has
-// gone is no error here: our standard input ends as well.
+// gone is not an error here: our standard input ends as well.
 func (r *reporter) say(report Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -153,7 +153,7 @@ func (e relayEyes) OnRelaySend(_ context.Context, sent relay.SendEvent) {
 }
 
 // observe notes that records will be repeated, also where it was only the machine that
-// was too slow: it is no fault of ours, but one that explains a copy.
+// was too slow: it is not a fault of ours, but one that explains a copy.
 func (e relayEyes) observe(point string) {
 	now := time.Now()
 	if last := e.outageAt.Swap(now.UnixMicro()); now.UnixMicro()-last < RelayLease.Microseconds() {

@@ -162,7 +162,7 @@ func (s *dynamo) maintenance() (func(ctx context.Context) error, error) {
 // notify has nothing to do: relays poll.
 func (s *dynamo) notify(context.Context) {}
 
-// errNoCursor is returned where a number is no position.
+// errNoCursor is returned where a number is not a position.
 var errNoCursor = errors.New("nobody reads by number here")
 
 func (s *dynamo) page(context.Context) ([]outbox.Message, int64, error) { return nil, 0, errNoCursor }

@@ -3,7 +3,7 @@
 //	history [-json] [-reach 10s] [-lines 60] DIR
 //
 // It exits with 1 if a promise is violated and with 2 if the history can't be used.
-// docs/history-format.md describes what it reads.
+// docs/internals/history-format.md describes what it reads.
 package main
 
 import (

@@ -50,7 +50,7 @@ func main() {
 	flag.IntVar(&o.parallel, "parallel", 2, "how many to try at the same time")
 	flag.DurationVar(&o.timeout, "timeout", 3*time.Minute, "bound of one test")
 	flag.BoolVar(&o.skipBaseline, "skip-baseline", false, "do not prove first that the tests pass without a mutation")
-	flag.BoolVar(&o.markdown, "markdown", false, "write docs/mutations.md, which is about all of them")
+	flag.BoolVar(&o.markdown, "markdown", false, "write docs/internals/mutations.md, which is about all of them")
 	flag.BoolVar(&o.verbose, "v", false, "print what the tests say")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -147,7 +147,7 @@ func publish(root string, results []mutants.Result, skippedBaseline bool) error 
 	if err != nil {
 		return err
 	}
-	file, err := os.Create(filepath.Join(root, "docs", "mutations.md")) //nolint:gosec // our own sources
+	file, err := os.Create(filepath.Join(root, "docs", "internals", "mutations.md")) //nolint:gosec // our own sources
 	if err != nil {
 		return err
 	}

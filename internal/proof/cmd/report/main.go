@@ -1,7 +1,7 @@
-// Command report writes the page docs/reliability.md and its plots from the JSON that a
+// Command report writes the page docs/internals/reliability.md and its plots from the JSON that a
 // run has left:
 //
-//	report [-docs ../../docs] RUN.json
+//	report [-docs ../../docs/internals] RUN.json
 //
 // A run of the daemon, or on another database than PostgreSQL, gets its place on the page of
 // the run that is there.
@@ -24,12 +24,12 @@ func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
 func run(args []string, stderr io.Writer) int {
 	flags := flag.NewFlagSet("report", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	docs := flags.String("docs", "../../docs", "the folder of the documentation")
+	docs := flags.String("docs", "../../docs/internals", "the folder of the page")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
 	if flags.NArg() != 1 {
-		fmt.Fprintln(stderr, "usage: report [-docs ../../docs] RUN.json")
+		fmt.Fprintln(stderr, "usage: report [-docs ../../docs/internals] RUN.json")
 		return 2
 	}
 	r, err := report.Load(flags.Arg(0))

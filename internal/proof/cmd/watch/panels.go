@@ -20,7 +20,7 @@ var errPanel = errors.New("prometheus refuses the query of a panel")
 var panelVariables = strings.NewReplacer("$__rate_interval", "15s", "$outbox", name, "$group", "default")
 
 // panels asks Prometheus the query of each panel of the Grafana dashboard beside the rules. It returns how many
-// there are, and how many of them have values by now: nobody is away, waits behind Kafka or was skipped here.
+// there are, and how many of them have values by now: nothing is unavailable, waits behind Kafka or was skipped here.
 func (p *scraper) panels(ctx context.Context, rules string) (asked, drawn int, err error) {
 	content, err := os.ReadFile(filepath.Join(filepath.Dir(rules), "dashboard.json"))
 	if err != nil {

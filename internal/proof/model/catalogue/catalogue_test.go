@@ -38,7 +38,7 @@ func TestCases_EveryModelHasControls(t *testing.T) {
 // TestCases_ThePageListsNothingElse: the models' own tests look for their lines in it.
 func TestCases_ThePageListsNothingElse(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../../../docs/models.md")
+	page, err := os.ReadFile("../../../../docs/internals/models.md")
 	require.NoError(t, err)
 	lines := 0
 	for line := range strings.Lines(string(page)) {

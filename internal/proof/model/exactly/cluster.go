@@ -39,7 +39,7 @@ func (p *protocol) clusterSteps(s state, n uint8, yield yielder) {
 	}
 }
 
-// receive yields what becomes of record r.
+// receive yields what happens to record r.
 func (p *protocol) receive(s state, n, r uint8, newest bool, yield yielder) {
 	to := s
 	t := &to.terms[n]

@@ -12,7 +12,7 @@ import (
 )
 
 // published is the page with the table, as seen from a model's package.
-const published = "../../../../docs/models.md"
+const published = "../../../../docs/internals/models.md"
 
 // Run checks every case in a subtest of its own, and logs what it has come to: the
 // trace of what was caught, for a forbidden variant. The figures must be those that are
@@ -33,7 +33,7 @@ func Run(t *testing.T, cases []model.Case) {
 				t.Log(r.Broken.String())
 			}
 			require.NoError(t, c.Judge(r))
-			require.Contains(t, lines, c.Row(r), "docs/models.md is out of date")
+			require.Contains(t, lines, c.Row(r), "docs/internals/models.md is out of date")
 		})
 	}
 }

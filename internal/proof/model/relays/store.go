@@ -39,7 +39,7 @@ func (p *protocol) store(s state, n, until uint8) state {
 	return s
 }
 
-// resolve stores what became of held records that were tried. What operators have
+// resolve stores what happened to held records that were tried. What operators have
 // changed meanwhile stays.
 func (p *protocol) resolve(s state, n uint8) state {
 	t := &s.terms[n]
@@ -64,7 +64,7 @@ func (p *protocol) resolve(s state, n uint8) state {
 	return s
 }
 
-// wireSteps yields what becomes of the bytes of term n.
+// wireSteps yields what happens to the bytes of term n.
 func (p *protocol) wireSteps(s state, n uint8, yield yielder) {
 	for _, key := range [...]set{keyK, keyJ} {
 		if wire := s.terms[n].wire & key; wire != 0 {
@@ -108,12 +108,12 @@ func verb(appended bool) string {
 	return "refuses"
 }
 
-// peopleSteps yields what operators do: mend the broker, redrive, skip.
+// peopleSteps yields what operators do: fix the broker, redrive, skip.
 func (p *protocol) peopleSteps(s state, yield yielder) {
 	if s.poison != 0 {
 		to := s
 		to.poison = 0
-		yield(model.Step{Who: "people", What: "mend what the broker has refused", Outside: true}, to)
+		yield(model.Step{Who: "people", What: "fix what the broker has refused", Outside: true}, to)
 	}
 	if s.people == 0 {
 		return

@@ -89,7 +89,7 @@ func (p *protocol) work(s state, n uint8, yield yielder) {
 	}
 	if t.phase == hasHeld {
 		if t.todo == 0 {
-			yield(model.Step{Who: relay(n), What: "stores what became of held records"}, p.resolve(s, n))
+			yield(model.Step{Who: relay(n), What: "stores what happened to held records"}, p.resolve(s, n))
 		}
 		return
 	}

@@ -55,7 +55,7 @@ func check(p protocol, sights []model.Sight[state]) func(context.Context) (model
 			}},
 		},
 		Moves: []model.Move[state]{
-			{Name: "I8", Says: "the mark never goes back, but for another log or history", Holds: func(from, to state) bool {
+			{Name: "I8", Says: "the mark never goes back, unless the log or its history is another", Holds: func(from, to state) bool {
 				return to.mark >= from.mark || to.known && !from.known || to.losses < from.losses
 			}},
 		},

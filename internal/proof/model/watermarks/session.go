@@ -106,7 +106,7 @@ func (p *protocol) work(s state, n, i int, yield yielder) {
 	}
 }
 
-// commit yields what becomes of a COMMIT, whose session may have ended.
+// commit yields what happens to a COMMIT, whose session may have ended.
 func (p *protocol) commit(s state, n, i int, yield yielder) {
 	one := &s.sessions[n]
 	d := one.work[i]

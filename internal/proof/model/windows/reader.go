@@ -51,7 +51,7 @@ type state struct {
 	setBacks      uint8 // of the sequence, that may still come
 	crashed       bool
 	refused       bool     // the reader has ended, since the sequence was set back
-	begin         snapshot // what it sees is no concern of the group
+	begin         snapshot // what it sees does not concern the group
 }
 
 type yielder func(step model.Step, to state)

@@ -53,7 +53,7 @@ func age(b *testing.B, db *sql.DB) {
 	require.NoError(b, tx.Commit())
 }
 
-// awaitPurge waits until the server has removed the versions that nobody can see, but for a
+// awaitPurge waits until the server has removed the versions that nobody can see, except a
 // few that it keeps until it has more, and no longer than seconds.
 func awaitPurge(b *testing.B, db *sql.DB) {
 	b.Helper()

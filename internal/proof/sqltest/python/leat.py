@@ -87,7 +87,7 @@ def produce(db, topic, count):
 
 
 def consume(db, consumer):
-    """Answers each id that comes in with what became of its claim."""
+    """Answers each id that comes in with what happened to its claim."""
     consumer = consumer.encode()
     db.run("register", consumer=consumer)
     number = db.run("number", consumer=consumer).fetchone()[0]

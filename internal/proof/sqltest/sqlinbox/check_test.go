@@ -54,6 +54,46 @@ func TestI2_EndedTransactionIsNoticed(t *testing.T) {
 	}
 }
 
+// TestB3_ADeliveryPreparesNothing: where a driver writes no parameters into the text of a statement, as MySQL's does not
+// unless it is told to, a statement with parameters is prepared first, in a round trip of its own. The claim and
+// the proof behind the handler have none.
+func TestB3_ADeliveryPreparesNothing(t *testing.T) {
+	t.Parallel()
+	for name, open := range servers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSubject(t, open(t, nil), sqlinbox.Config{})
+			config := s.config.Clone()
+			config.InterpolateParams = false
+			var mu sync.Mutex
+			var texts []string
+			db := sqltest.OpenHooked(t, config, func(_ context.Context, query string) error {
+				if mu.Lock(); strings.Contains(query, "`leat_inbox` ") {
+					texts = append(texts, query)
+				}
+				mu.Unlock()
+				return nil
+			})
+			in, err := sqlinbox.New(db, s.dialect, "c", sqlinbox.Config{})
+			require.NoError(t, err)
+			require.NoError(t, in.Check(t.Context()))
+			_, err = in.Process(t.Context(), message.NewMessage("a", nil), func(context.Context) error {
+				mu.Lock()
+				defer mu.Unlock()
+				texts = texts[max(len(texts)-1, 0):] // the claim
+				return nil
+			})
+			require.NoError(t, err)
+			require.Len(t, texts, 2)
+			require.Contains(t, texts[0], "INSERT IGNORE INTO `leat_inbox` ")
+			require.Contains(t, texts[1], "SELECT 1 FROM `leat_inbox` ")
+			for _, text := range texts {
+				require.NotContains(t, text, "?")
+			}
+		})
+	}
+}
+
 // TestB11_ADuplicateIsDurable: without a binary log that is synced, InnoDB shows a commit
 // before it is durable, and a duplicate is answered after a commit of the inbox's own.
 func TestB11_ADuplicateIsDurable(t *testing.T) {

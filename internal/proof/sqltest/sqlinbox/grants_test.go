@@ -12,6 +12,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/internal/proof/sqltest"
 	"github.com/leat-go/leat/outbox"
@@ -60,6 +61,14 @@ func TestGrantsAreEnough(t *testing.T) {
 			process("b", fail, inbox.OutcomeParked)
 			process("c", fail, inbox.OutcomeParked)
 
+			of := driver.GroupTopic{Group: "g", Topic: "orders"}
+			for next := range int64(2) {
+				marks, err := in.Marks(ctx, of)
+				require.NoError(t, err)
+				_, err = in.SetMarks(ctx, of, marks.History, map[int32]driver.Mark{0: {Next: next, Token: marks.Partitions[0].Token}})
+				require.NoError(t, err)
+			}
+
 			viewer, err := sqlinbox.NewAdmin(as("viewer"), d.dialect, sqlinbox.Config{})
 			require.NoError(t, err)
 			operator, err := sqlinbox.NewAdmin(as("operator", "viewer"), d.dialect, sqlinbox.Config{})
@@ -87,6 +96,11 @@ func TestGrantsAreEnough(t *testing.T) {
 			require.NoError(t, err)
 			require.Zero(t, stats.Parked+stats.Redriving)
 			maintain(t, d, as("maintenance"))
+			s.putAhead(t, time.Hour)
+			_, err = viewer.(admin.Retainer).LowerFloor(ctx, lowering(time.Time{}))
+			require.ErrorContains(t, err, "denied", "the control")
+			_, err = operator.(admin.Retainer).LowerFloor(ctx, lowering(time.Time{}))
+			require.NoError(t, err)
 		})
 	}
 }

@@ -41,7 +41,7 @@ func happenings(cancel func(), s *subject) map[string]failpointtest.Action {
 	return all
 }
 
-// sessions are those in the database, but for the one that asks.
+// sessions are those in the database, except the one that asks.
 func (s *subject) sessions(ctx context.Context) (all []int64, err error) {
 	rows, err := s.look.QueryContext(ctx,
 		"SELECT id FROM information_schema.processlist WHERE db = ? AND id <> CONNECTION_ID()", s.config.DBName)
@@ -149,7 +149,7 @@ func TestI13_FailurePointOfBatches(t *testing.T) {
 	})
 }
 
-// TestI3_FailurePointOfParking: the message is parked once, also if nobody knows whether
+// TestI3_FailurePointOfParking: the message is parked once, even if nobody knows whether
 // the first try was committed.
 func TestI3_FailurePointOfParking(t *testing.T) {
 	t.Parallel()

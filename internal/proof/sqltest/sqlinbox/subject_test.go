@@ -15,6 +15,7 @@ import (
 
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/inboxtest"
 	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/internal/ids"
@@ -130,6 +131,8 @@ func newSubject(tb testing.TB, db *database, cfg sqlinbox.Config) *subject {
 func (s *subject) Open(consumer string, cfg inbox.Config) (inbox.Runner, error) {
 	return s.open(consumer, cfg)
 }
+
+func (s *subject) Marker() (driver.Marker, error) { return s.open("marker", inbox.Config{}) }
 
 func (s *subject) open(consumer string, cfg inbox.Config) (*sqlinbox.Inbox, error) {
 	full := s.cfg

@@ -212,7 +212,7 @@ func TestO2_ClosedNumberIsNeverUsed(t *testing.T) {
 		_, err = db.ExecContext(t.Context(),
 			"INSERT INTO leat_outbox (seq, shard, id, topic, msg_key, type, payload, headers, created_at) VALUES (1, 0, '', '', '', '', '', '', 0)")
 		require.ErrorContains(t, err, "1062")
-		require.Empty(t, drain(t, s), "the row that closes it is no message")
+		require.Empty(t, drain(t, s), "the row that closes it is not a message")
 	})
 }
 

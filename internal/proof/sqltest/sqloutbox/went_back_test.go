@@ -133,7 +133,7 @@ func TestO2_TruncatedLogIsRefused(t *testing.T) {
 }
 
 // TestO2_TruncateUnderARelay: a relay that runs notices it, whatever the numbers have come
-// to, and writes nothing that a rebase would not mend.
+// to, and writes nothing that a rebase would not fix.
 func TestO2_TruncateUnderARelay(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 3, 25} {

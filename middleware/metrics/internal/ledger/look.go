@@ -13,7 +13,7 @@ func (l *Ledger) All() map[string]float64 {
 	l.read(func(d metrics.Definition, value float64, values ...string) {
 		name := seriesName(d, values)
 		if _, twice := all[name]; twice || d.Kind != metrics.KindGauge {
-			panic(name + " is shown twice, or is no gauge")
+			panic(name + " is shown twice, or is not a gauge")
 		}
 		all[name] = value
 	})

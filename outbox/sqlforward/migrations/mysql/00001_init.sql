@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS @{_positions} (
     gaps LONGBLOB NOT NULL
 ) ENGINE=InnoDB;
 
--- Rows that are no envelope, with the reason. They are not moved.
+-- Rows that are not envelopes, with the reason. They are not moved.
 CREATE TABLE IF NOT EXISTS @{_malformed} (
     no      BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
     name    VARBINARY(255) NOT NULL,

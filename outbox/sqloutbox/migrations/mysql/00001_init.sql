@@ -3,7 +3,7 @@
 -- connection could convert what it writes. Times are microseconds since 1970, in UTC.
 -- Statements commit one by one: each does nothing if it runs again.
 
--- The log. Rows are never updated. A row with shard -1 is no message: it makes sure that
+-- The log. Rows are never updated. A row with shard -1 is not a message: it makes sure that
 -- a number which nobody has used is never used.
 CREATE TABLE IF NOT EXISTS @{} (
     seq         BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -49,6 +49,7 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     paused      MEDIUMBLOB NOT NULL,
     max_lag     BIGINT NOT NULL,
     former      MEDIUMBLOB NOT NULL,
+    policies    MEDIUMBLOB NOT NULL,
     created_at  BIGINT NOT NULL,
     began       BIGINT NOT NULL
 ) ENGINE=InnoDB;

@@ -2,7 +2,7 @@
 -- byte by byte. Times are microseconds since 1970, in UTC. Writers come one after the
 -- other, so that nothing else is locked.
 
--- The log. Rows are never updated. A row with shard -1 is no message: it makes sure that
+-- The log. Rows are never updated. A row with shard -1 is not a message: it makes sure that
 -- a number which nobody has used is never used. AUTOINCREMENT: a number
 -- that was used and deleted is never used again.
 CREATE TABLE IF NOT EXISTS @{} (
@@ -33,6 +33,7 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     paused      BLOB NOT NULL,
     max_lag     INTEGER NOT NULL,
     former      BLOB NOT NULL,
+    policies    BLOB NOT NULL,
     created_at  INTEGER NOT NULL,
     began       INTEGER NOT NULL
 );

@@ -50,16 +50,17 @@ func NewAuditRow(e admin.AuditEntry) AuditRow {
 
 // AuditList is the list of entries; whose is the title of its column of groups.
 func AuditList(whose string) show.List[AuditRow] {
+	id, reason := command.Identified("ID", func(a AuditRow) string { return a.ID }, "REASON", func(a AuditRow) string { return a.Reason })
 	return show.List[AuditRow]{Name: "entries", Empty: "The audit has no such entry.", Columns: []show.Column[AuditRow]{
 		command.IDColumn("NO", func(a AuditRow) int64 { return a.No }),
 		command.TimeColumn("AT", func(a AuditRow) time.Time { return a.At }),
 		command.TextColumn("ACTION", func(a AuditRow) string { return a.Action }),
 		command.TextColumn("ACTOR", func(a AuditRow) string { return a.Actor }),
 		command.TextColumn(whose, func(a AuditRow) string { return a.Group + a.Consumer }),
-		command.TextColumn("ID", func(a AuditRow) string { return a.ID }),
+		id,
 		command.TextColumn("TOPIC", func(a AuditRow) string { return a.Topic }),
 		command.TextColumn("KEY", func(a AuditRow) string { return a.Key }),
-		command.TextColumn("REASON", func(a AuditRow) string { return a.Reason }),
+		reason,
 	}}
 }
 
@@ -116,7 +117,7 @@ func printEntry(d *command.Deps, e AuditRow) error {
 	if d.Format == show.JSONL {
 		return d.Document(e)
 	}
-	return d.Line("%d  %s  %s  %s  %s  %s  %s / %s  %s", e.No, d.Clock(e.At), show.Cell(e.Action), show.Cell(e.Actor),
+	return d.Paragraph("%d  %s  %s  %s  %s  %s  %s / %s  %s", e.No, d.Clock(e.At), show.Cell(e.Action), show.Cell(e.Actor),
 		show.Cell(e.Group), show.Cell(e.ID), show.Cell(e.Topic), show.Cell(e.Key), show.Cell(e.Reason))
 }
 

@@ -40,9 +40,9 @@ func (c ChangedRow) Print(d *command.Deps) error {
 	case d.Format != show.Table:
 		return d.Document(c)
 	case c.DryRun:
-		return d.Line("%s", c.Would)
+		return d.Paragraph("%s", c.Would)
 	default:
-		return d.Line("%s", c.Did)
+		return d.Paragraph("%s", c.Did)
 	}
 }
 
@@ -100,7 +100,7 @@ func (c RecordChange) Run(d *command.Deps, flags command.Changing) error {
 }
 
 // Pin lets a filter select what there is now, by the database's clock: what is set aside
-// while the operator reads the plan is no part of it.
+// while the operator reads the plan is not part of it.
 func Pin(d *command.Deps, before *time.Time) error {
 	db, err := d.Open()
 	clock, err := command.Capable[open.Clock](d, db, err, "tell its time")

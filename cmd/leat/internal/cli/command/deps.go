@@ -313,7 +313,8 @@ func terminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-func width(stream io.Writer) int {
+// Width is that of a terminal, 0 for what is none.
+func Width(stream io.Writer) int {
 	if f, ok := stream.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return columns

@@ -93,7 +93,7 @@ func exitStatus(ctx context.Context, err error) int {
 		return exitInterrupted
 	case is(ErrNothing, admin.ErrNotParked, admin.ErrNoSuchGroup, inboxadmin.ErrUnknownConsumer):
 		return exitNothing
-	case is(driver.ErrLeaseHeld, admin.ErrGroupActive, inboxadmin.ErrBeingRetried, admin.ErrNotFirst, inboxdriver.ErrBusy, ErrBusy, ErrMoved, ask.ErrDeclined):
+	case is(driver.ErrLeaseHeld, admin.ErrGroupActive, inboxadmin.ErrBeingRetried, admin.ErrNotFirst, inboxdriver.ErrBusy, ErrBusy, ErrMoved, ErrMembers, ask.ErrDeclined):
 		return exitRefused
 	case is(outbox.ErrInvalidConfig, admin.ErrInvalidRequest, ask.ErrNoTerminal):
 		return ExitUsage
@@ -104,6 +104,9 @@ func exitStatus(ctx context.Context, err error) int {
 
 // ErrBusy is returned if a round could not do all.
 var ErrBusy = errors.New("producers held the log all the time, so that ranges are as they were: try again")
+
+// ErrMembers is returned if a consumer group is in use.
+var ErrMembers = errors.New("the group is in use")
 
 // ErrMoved is returned if a key has another first record than the operator was shown.
 var ErrMoved = errors.New("the key has another first record by now")

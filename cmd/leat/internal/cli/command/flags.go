@@ -56,7 +56,7 @@ type Changing struct {
 	Reason string `required:"" placeholder:"TEXT" help:"Why. It is stored in the audit."`
 	Actor  string `placeholder:"NAME" help:"Who asks (LEAT_ACTOR). Defaults to user@host."`
 	DryRun bool   `help:"Say what would be changed, and change nothing."`
-	Yes    bool   `short:"y" help:"Do not ask for confirmation. Required if standard input is no terminal."`
+	Yes    bool   `short:"y" help:"Do not ask for confirmation. Required if standard input is not a terminal."`
 }
 
 // Validate refuses blanks in the place of a reason or an actor, before anything is opened.

@@ -54,6 +54,18 @@ func OpenContent(d *Deps, c *ContentRow, topic string, headers map[string]string
 	return nil
 }
 
+// MessageList returns a list of messages, whose first column is what it is sorted by.
+func MessageList(empty string, first show.Column[MessageRow]) show.List[MessageRow] {
+	return show.List[MessageRow]{Name: "messages", Empty: empty, Columns: []show.Column[MessageRow]{
+		first,
+		TextColumn("ID", func(m MessageRow) string { return m.ID }),
+		TextColumn("TOPIC", func(m MessageRow) string { return m.Topic }),
+		TextColumn("KEY", func(m MessageRow) string { return m.Key }),
+		TextColumn("TYPE", func(m MessageRow) string { return m.Type }),
+		TimeColumn("ENQUEUED", func(m MessageRow) time.Time { return m.CreatedAt }),
+	}}
+}
+
 // WholeRecord is the JSON of a message with its payload.
 func WholeRecord(d *Deps, r outbox.Record) (MessageRow, error) {
 	row := NewRecordRow(r, true)
@@ -112,19 +124,19 @@ func (m MessageRow) Facts(d *Deps) []show.Fact {
 func (c ContentRow) Facts() []show.Fact {
 	var facts []show.Fact
 	for _, name := range SortedKeys(c.Headers) {
-		facts = append(facts, show.Fact{Name: "header", Value: show.Plain(name) + ": " + show.Plain(c.Headers[name])})
+		facts = append(facts, show.Fact{Name: "header", Value: show.Plain(name) + ": " + show.Plain(c.Headers[name]), Whole: true})
 	}
 	switch {
 	case c.Opened != nil:
-		return append(facts, show.Fact{Name: "payload, opened", Value: show.Plain(*c.Opened)})
+		return append(facts, show.Fact{Name: "payload, opened", Value: show.Plain(*c.Opened), Whole: true})
 	case c.OpenedError != "":
 		facts = append(facts, show.Fact{Name: "not opened", Value: show.Plain(c.OpenedError)})
 	}
 	if c.Payload != nil {
-		facts = append(facts, show.Fact{Name: "payload", Value: show.Plain(*c.Payload)})
+		facts = append(facts, show.Fact{Name: "payload", Value: show.Plain(*c.Payload), Whole: true})
 	}
 	if c.PayloadBase64 != nil {
-		facts = append(facts, show.Fact{Name: "payload", Value: base64.StdEncoding.EncodeToString(c.PayloadBase64)})
+		facts = append(facts, show.Fact{Name: "payload", Value: base64.StdEncoding.EncodeToString(c.PayloadBase64), Whole: true})
 	}
 	return facts
 }
@@ -140,13 +152,23 @@ type HeldRow struct {
 	Reason    string       `json:"reason,omitempty"`
 	Since     time.Time    `json:"since"`
 	LastError string       `json:"last_error,omitempty"`
-	Errors    []failureRow `json:"errors,omitempty"`
+	Errors    []FailureRow `json:"errors,omitempty"`
 }
 
-type failureRow struct {
+// FailureRow is the JSON of a delivery, or of the run of a handler, that has failed.
+type FailureRow struct {
 	At    time.Time `json:"at"`
-	Kind  string    `json:"kind"`
+	Kind  string    `json:"kind,omitempty"`
 	Error string    `json:"error"`
+}
+
+// Fact is the failure in a line.
+func (f FailureRow) Fact(d *Deps) show.Fact {
+	at := d.Time(f.At)
+	if f.Kind != "" {
+		at += ", " + f.Kind
+	}
+	return show.Fact{Name: "error", Value: at + ": " + show.Plain(f.Error)}
 }
 
 // NewHeldRow returns the row of a record that is set aside.
@@ -166,7 +188,7 @@ func NewHeldRow(r admin.HeldRecord) HeldRow {
 func WholeHeldRow(d *Deps, r admin.HeldRecord) (row HeldRow, err error) {
 	row = NewHeldRow(r)
 	for _, f := range r.Errors {
-		row.Errors = append(row.Errors, failureRow{UTC(f.At), f.Kind, f.Error})
+		row.Errors = append(row.Errors, FailureRow{UTC(f.At), f.Kind, f.Error})
 	}
 	row.MessageRow, err = WholeRecord(d, r.Record)
 	return row, err
@@ -193,14 +215,15 @@ func Bare(text string) string { return deliveryFailed.ReplaceAllString(text, "")
 
 // HeldList returns the list of records that are set aside.
 func HeldList(empty string) show.List[HeldRow] {
+	id, why := Identified("ID", func(h HeldRow) string { return h.ID }, "WHY", HeldRow.Why)
 	return show.List[HeldRow]{Name: "records", Empty: empty, Columns: []show.Column[HeldRow]{
 		IDColumn("SEQ", func(h HeldRow) int64 { return h.Seq }),
-		TextColumn("ID", func(h HeldRow) string { return h.ID }),
+		id,
 		TextColumn("TOPIC", func(h HeldRow) string { return h.Topic }),
 		TextColumn("KEY", func(h HeldRow) string { return h.Key }),
 		TextColumn("STATE", func(h HeldRow) string { return h.State }),
 		CountColumn("ATTEMPTS", func(h HeldRow) int64 { return int64(h.Attempts) }),
 		TimeColumn("SINCE", func(h HeldRow) time.Time { return h.Since }),
-		TextColumn("WHY", HeldRow.Why),
+		why,
 	}}
 }

@@ -114,6 +114,34 @@ func TextColumn[T any](title string, get func(T) string) show.Column[T] {
 	return show.Column[T]{Title: title, Cell: func(_ *show.Printer, row T) string { return show.Cell(get(row)) }}
 }
 
+// SentenceColumn is a last column of what others have written, which stands below its row where it has no room.
+func SentenceColumn[T any](title string, get func(T) string) show.Column[T] {
+	column := TextColumn(title, get)
+	column.Below = func(_ *show.Printer, row T) string { return show.Plain(get(row)) }
+	return column
+}
+
+// Identified returns the column of an id, and the last one of sentences. Where they have no room beside the others, both stand
+// below the row, the id first, since it is to be copied.
+func Identified[T any](title string, id func(T) string, sentences string, get func(T) string) (ids, last show.Column[T]) {
+	ids, last = TextColumn(title, id), SentenceColumn(sentences, get)
+	ids.Beside = true
+	last.Below = func(_ *show.Printer, row T) string {
+		if get(row) == "" {
+			return show.Plain(id(row))
+		}
+		return show.Plain(id(row)) + ": " + show.Plain(get(row))
+	}
+	return ids, last
+}
+
+// WholeColumn is a SentenceColumn that is never cut beside the others, since it is to be copied.
+func WholeColumn[T any](title string, get func(T) string) show.Column[T] {
+	column := SentenceColumn(title, get)
+	column.Cell = column.Below
+	return column
+}
+
 // CountColumn is a column of numbers.
 func CountColumn[T any](title string, get func(T) int64) show.Column[T] {
 	return show.Column[T]{Title: title, Right: true, Cell: func(_ *show.Printer, row T) string { return show.Count(get(row)) }}

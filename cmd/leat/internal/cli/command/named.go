@@ -38,7 +38,7 @@ func (d *Deps) NameOutbox() error {
 	case slices.Contains(names, asked.Value):
 	case asked.Set() && asked.Value != settings.Defaults(d.Settings.Database.Value).Outbox.Value && !d.File.HasTable(profile, asked.Value) &&
 		asked.Value != d.File.Outbox.Value:
-		return Usage(asked.From, asked.Value, fmt.Sprintf("is no outbox of the file, which has %q", names))
+		return Usage(asked.From, asked.Value, fmt.Sprintf("is not an outbox of the file, which has %q", names))
 	case asked.Set() || len(names) > 1 || d.File.Outbox.Set():
 		return nil
 	default:

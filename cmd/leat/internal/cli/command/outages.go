@@ -41,6 +41,8 @@ type OutageLine struct {
 	since  time.Time
 	First  OutageRow
 	Wait   int
+	// Unsent are all messages that wait for it, if whoever shows it knows.
+	Unsent int64
 }
 
 // OutageLines puts together what is out of a group for one reason: a broker that does not
@@ -51,7 +53,7 @@ func OutageLines(group string, all []OutageRow) (lines []OutageLine) {
 			return o.Topic != "" && l.First.Cause == o.Cause && l.First.sign() == o.sign()
 		})
 		if i < 0 {
-			lines = append(lines, OutageLine{group, nil, o.Since, o, 0})
+			lines = append(lines, OutageLine{group: group, since: o.Since, First: o})
 			i = len(lines) - 1
 		}
 		l := &lines[i]
@@ -76,14 +78,27 @@ func (l OutageLine) what() string {
 	}
 }
 
+// StopsAll reports whether it keeps a group from sending anything: the destination as a whole is out. An
+// endpoint of webhooks is one of many.
+func (l OutageLine) StopsAll() bool {
+	return l.whole() && !strings.HasPrefix(l.First.Error, "endpoint ")
+}
+
+func (l OutageLine) whole() bool { return driver.Outage{Error: l.First.Error}.Whole() }
+
 // Text is a sentence about it.
 func (l OutageLine) Text(now time.Time) string {
-	if (driver.Outage{Error: l.First.Error}).Whole() {
-		return fmt.Sprintf("%s (since %s; %s, %s tried again)", l.First.Error, show.Duration(now.Sub(l.since)),
-			show.Things(int64(len(l.topics)), "topic"), show.Things(int64(l.Wait), "record"))
+	waits := ""
+	if l.Unsent > 0 {
+		waits = ", " + show.Things(l.Unsent, "message") + " not sent"
+	} else if l.Wait > 0 {
+		waits = ", " + show.Things(int64(l.Wait), "record") + " tried again"
 	}
-	text := fmt.Sprintf("%s %s since %s, %s", l.what(), causes(l.First.Cause, len(l.topics)), show.Duration(now.Sub(l.since)), show.Things(int64(l.Wait), "record")+" tried again")
-	return text + ": " + cmp.Or(l.First.Error, "no error is known")
+	since := show.Duration(now.Sub(l.since))
+	if l.whole() {
+		return fmt.Sprintf("%s (since %s; %s%s)", l.First.Error, since, show.Things(int64(len(l.topics)), "topic"), waits)
+	}
+	return fmt.Sprintf("%s %s since %s%s: %s", l.what(), causes(l.First.Cause, len(l.topics)), since, waits, cmp.Or(l.First.Error, "no error is known"))
 }
 
 // causes says what a cause of driver.Outage means.
@@ -112,7 +127,7 @@ func OutageList() show.List[OutageLine] {
 		TimeColumn("SINCE", func(l OutageLine) time.Time { return l.since }),
 		CountColumn("RETRY", func(l OutageLine) int64 { return int64(l.Wait) }),
 		TextColumn("CAUSE", func(l OutageLine) string { return l.First.Cause }),
-		TextColumn("ERROR", func(l OutageLine) string { return l.First.Error }),
+		SentenceColumn("ERROR", func(l OutageLine) string { return l.First.Error }),
 	}}
 }
 

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -23,11 +24,17 @@ func TestOutageLines(t *testing.T) {
 	require.Equal(t, "leat: kafka at [k1:9092] does not answer: read 10.0.0.1:50123: reset (since 26m00s; 2 topics, 4 records tried again)", lines[0].Text(now))
 	require.Equal(t, `2 topics, crm and others are not taken by the destination since 1m00s, 2 records tried again: leat: topic "crm" does not exist`, lines[1].Text(now))
 	require.Equal(t, "others", lines[2].what())
+	require.False(t, lines[1].StopsAll())
 	for _, err := range []string{
 		"leat: rabbitmq at [r1:5672 r2:5672] does not answer: EOF", "leat: redis at [[::1]:6379] refuses: WRONGPASS", "leat: nats at [n1:4222] does not answer: nats: timeout",
 		`endpoint "a": the server at [https://api.example.com] does not answer: EOF`, "leat: rabbitmq at [r1:5672] has blocked its publishers: low on memory",
 	} {
 		line := OutageLines("default", []OutageRow{{Topic: "a", Cause: "outage", Since: now, Waiting: 1, Error: err}})[0]
 		require.Equal(t, err+" (since 0ms; 1 topic, 1 record tried again)", line.Text(now), "not the topic is out")
+		require.Equal(t, !strings.Contains(err, "endpoint"), line.StopsAll(), err)
+		line.Wait = 0
+		require.Equal(t, err+" (since 0ms; 1 topic)", line.Text(now))
+		line.Unsent = 3
+		require.Equal(t, err+" (since 0ms; 1 topic, 3 messages not sent)", line.Text(now))
 	}
 }

@@ -22,7 +22,7 @@ func newPrinter(p Process, s settings.Settings) (*show.Printer, error) {
 	return &show.Printer{
 		Out: p.Stdout, Notes: p.Stderr, Format: show.Format(s.Output.Value), Times: show.Times(s.Time.Value),
 		Color: s.Color.Value == "always" || s.Color.Value == "auto" && auto,
-		Width: width(p.Stdout), Now: time.Now,
+		Width: Width(p.Stdout), Now: time.Now,
 	}, nil
 }
 
@@ -40,22 +40,4 @@ func Printing(s settings.Settings) []Choice {
 		{"time", s.Time, []string{"relative", "utc", "local"}},
 		{"color", s.Color, []string{"auto", "always", "never"}},
 	}
-}
-
-// Paragraph prints text, in lines that fit if it goes to a terminal.
-func (d *Deps) Paragraph(text string) error {
-	if d.Width <= 0 {
-		return d.Line("%s", text)
-	}
-	return d.Lines(d.Wrap(text, "", "  "))
-}
-
-// Lines prints one line each.
-func (d *Deps) Lines(lines []string) error {
-	for _, line := range lines {
-		if err := d.Line("%s", line); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -55,7 +55,7 @@ func TestScan(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			walk.At(351)
 			time.Sleep(10 * time.Second)
-			walk.At(1500) // what was committed since is no part of it
+			walk.At(1500) // what was committed since is not part of it
 			walk.End()
 			require.Equal(t, c.want, out.String())
 		})

@@ -27,7 +27,7 @@ type Doctor struct {
 	Lag    command.Span `default:"5m" placeholder:"DURATION" help:"Age from which a message that waits is told."`
 	Silent command.Span `default:"30d" placeholder:"DURATION" help:"Time from which a consumer that did nothing is told."`
 
-	Role []string `placeholder:"USER=USE" sep:"none" help:"Look at the rights of a role: producer, delaying-producer, sql-producer, relay, maintenance, maintenance-without-ddl, audit-pruning, viewer, consumer, sql-consumer, trying-consumer, parking-consumer, noting-consumer, position-consumer, inbox-maintenance, inbox-maintenance-without-ddl, inbox-audit-pruning, inbox-viewer; repeat it."`
+	Role []string `placeholder:"USER=USE" sep:"none" help:"Look at the rights of a role: producer, delaying-producer, sql-producer, relay, maintenance, maintenance-without-ddl, audit-pruning, viewer, consumer, sql-consumer, trying-consumer, parking-consumer, noting-consumer, marking-consumer, position-consumer, inbox-maintenance, inbox-maintenance-without-ddl, inbox-audit-pruning, inbox-viewer, inbox-floor-lowering; repeat it."`
 
 	Brokers         string       `placeholder:"LIST" help:"Look at Kafka: seed brokers, host:port, separated by commas (LEAT_KAFKA_BROKERS)."`
 	Topic           []string     `placeholder:"TOPIC" help:"Topic of Kafka to look at beside those in use, such as one of dead letters; repeat it."`

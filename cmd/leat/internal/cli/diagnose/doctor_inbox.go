@@ -98,6 +98,13 @@ func (c inboxChecks) covers(ctx context.Context) ([]doctor.Finding, error) {
 	if err != nil || !told || r.Floor.IsZero() {
 		return nil, err
 	}
+	if r.Kept < 0 {
+		return []doctor.Finding{{
+			Verdict: doctor.Fail,
+			Text:    fmt.Sprintf("the floor is %s ahead of the database's clock: messages that are made until then are too old", (-r.Kept).Round(time.Second)),
+			Advice:  "leat inbox retention lower, once clocks are right",
+		}}, nil
+	}
 	topic, err := c.topic(ctx)
 	if err != nil {
 		return nil, err

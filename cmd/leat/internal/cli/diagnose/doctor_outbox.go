@@ -226,6 +226,9 @@ func (o outboxChecks) groups(ctx context.Context) ([]doctor.Finding, error) {
 			}
 			warn(g.Name, "no relay lives, and its position holds history back", advice)
 		}
+		if len(g.Policies) > 1 {
+			warn(g.Name, "its relays have different policies, and the one that loses less counts: "+strings.Join(g.Policies, " | "), "configure them alike; see docs/changing.md")
+		}
 		if len(g.Paused) > 0 {
 			warn(g.Name, "is paused: "+strings.Join(g.Paused, ", "), "leat groups resume "+g.Name)
 		}

@@ -51,7 +51,7 @@ func (e *Explain) Run(d *command.Deps) error {
 		return err
 	}
 	if e.What != "" && len(answers) == 0 {
-		return fmt.Errorf("%w: %q is no id, key or topic of which anything is known since %s (--since 7d looks further back)", command.ErrNothing, e.What, d.Time(e.Since.Time))
+		return fmt.Errorf("%w: %q is not an id, key or topic of which anything is known since %s (--since 7d looks further back)", command.ErrNothing, e.What, d.Time(e.Since.Time))
 	}
 	slices.SortStableFunc(answers, func(a, b answerRow) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.Waiting, a.Waiting))
@@ -214,14 +214,28 @@ func (l *look) reasons(g admin.GroupStats, topic string) (all []answerRow) {
 	if paused := command.PausedBy(known.Paused, topic); len(paused) > 0 {
 		add(operatorNeeded, "paused", fmt.Sprintf("paused by an operator: %q; %s", paused, waitFor(n)), "leat groups resume "+g.Name+" --reason …", n)
 	}
+	stopped := allStopped(g)
 	for _, line := range command.OutageLines(g.Name, command.OutagesOf(g, topic)) {
+		if stopped && line.First.Topic == "" {
+			continue
+		}
 		do := "see to the destination: it goes on alone when it is back"
 		if line.First.Cause == "unavailable" {
 			do = "create what is missing, or grant it: it goes on alone"
 		}
-		add(destinationOut, "out", "not sent: "+line.Text(l.d.Now()), do, int64(line.Wait))
+		if stopped {
+			line.Unsent = n
+		}
+		add(destinationOut, "out", "not sent: "+line.Text(l.d.Now()), do, max(int64(line.Wait), line.Unsent))
 	}
 	return all
+}
+
+// allStopped reports whether one outage keeps a group from sending anything, so that all that waits does so for it.
+// Topics beyond those that are listed have no error of their own.
+func allStopped(g admin.GroupStats) bool {
+	lines := slices.DeleteFunc(command.OutageLines(g.Name, command.OutagesOf(g, "")), func(l command.OutageLine) bool { return l.First.Topic == "" })
+	return len(lines) == 1 && lines[0].StopsAll()
 }
 
 func waitFor(n int64) string { return show.Things(n, "message") + " not sent" }
@@ -231,7 +245,7 @@ const behindFrom = time.Minute
 
 // behind tells of a group that sends, and is late, for no reason that is told otherwise.
 func (l *look) behind(g admin.GroupStats) (all []answerRow) {
-	if l.group(g.Name).Relays == 0 || len(l.group(g.Name).Paused) > 0 {
+	if l.group(g.Name).Relays == 0 || len(l.group(g.Name).Paused) > 0 || allStopped(g) {
 		return nil
 	}
 	for _, s := range g.Slots {

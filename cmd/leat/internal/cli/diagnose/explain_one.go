@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// id says of each group why it has not sent the messages with an id, or what became of them.
+// id says of each group why it has not sent the messages with an id, or what happened to them.
 func (l *look) id(id string, since command.Moment) ([]answerRow, error) {
 	manager, ok := l.store.(admin.Manager)
 	if !ok {

@@ -48,7 +48,7 @@ func (s *Status) every(d *command.Deps) error {
 		return errors.Join(d.Document(all), failed)
 	}
 	for _, o := range all.Outboxes {
-		if err := d.Line("Outbox %s", show.Cell(o.Outbox)); err != nil {
+		if err := d.Paragraph("Outbox %s", show.Cell(o.Outbox)); err != nil {
 			return err
 		}
 		if err := o.print(d); err != nil {
@@ -111,24 +111,8 @@ func (s *Status) once(d *command.Deps) error {
 	return state.print(d)
 }
 
-// roomForRemarks is how wide a terminal is that has room for remarks behind the figures of a slot.
-const roomForRemarks = 120
-
 func (s *statusRow) print(d *command.Deps) error {
-	list, lines := s.list(), s.lines()
-	var remarks []string
-	if d.Width > 0 && d.Width < roomForRemarks {
-		list.Columns = list.Columns[:len(list.Columns)-1]
-		for _, l := range lines {
-			if text := l.remarks(); text != "" {
-				remarks = append(remarks, d.Wrap(fmt.Sprintf("%s group %s, slot %s: %s", text[:1], show.Cell(l.group.Name), l.number(), text[2:]), "", "  ")...)
-			}
-		}
-	}
-	if err := list.Print(d.Printer, lines, ""); err != nil {
-		return err
-	}
-	if err := d.Lines(remarks); err != nil {
+	if err := s.list().Print(d.Printer, s.lines(), ""); err != nil {
 		return err
 	}
 	if out := s.outages(); len(out) > 0 {
@@ -136,7 +120,7 @@ func (s *statusRow) print(d *command.Deps) error {
 			return err
 		}
 	}
-	return d.Line("%s", s.footer())
+	return d.Paragraph("%s", s.footer())
 }
 
 // look asks store for all that the status shows.

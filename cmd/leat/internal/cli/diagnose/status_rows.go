@@ -40,6 +40,7 @@ type groupStatusRow struct {
 	OldestWaitingSeconds float64             `json:"oldest_waiting_seconds"`
 	Relays               int                 `json:"relays"`
 	Paused               []string            `json:"paused,omitempty"`
+	Policies             []string            `json:"policies,omitempty"`
 	PinsHistory          bool                `json:"pins_history"`
 	Out                  []command.OutageRow `json:"out,omitempty"`
 	Slots                []slotStatusRow     `json:"slots"`
@@ -91,7 +92,7 @@ func newGroupStatus(g admin.GroupStats, groups []admin.Group, pins bool) groupSt
 	}
 	for _, known := range groups {
 		if known.Name == g.Name {
-			row.Relays, row.Paused = known.Relays, known.Paused
+			row.Relays, row.Paused, row.Policies = known.Relays, known.Paused, known.Policies
 		}
 	}
 	oldest := max(g.OldestRetried, g.OldestWaiting)
@@ -151,6 +152,13 @@ func (s *statusRow) list() show.List[statusLine] {
 			return command.About(l.group.Estimated) + show.Count(int64(get(l.group)))
 		}}
 	}
+	remarks := func(p *show.Printer, l statusLine) string {
+		all := l.remarks()
+		if all == "" {
+			return ""
+		}
+		return p.Paint(text.FgRed, all)
+	}
 	return show.List[statusLine]{Empty: "No relay group has begun to read.", Columns: []show.Column[statusLine]{
 		command.TextColumn("GROUP", func(l statusLine) string { return l.group.Name }),
 		{Title: "SLOT", Right: true, Cell: func(_ *show.Printer, l statusLine) string { return l.number() }},
@@ -169,7 +177,7 @@ func (s *statusRow) list() show.List[statusLine] {
 		count("PARKED", func(g groupStatusRow) int { return g.Parked }),
 		count("DEAD", func(g groupStatusRow) int { return g.Dead }),
 		count("RELAYS", func(g groupStatusRow) int { return g.Relays }),
-		{Title: "", Cell: func(p *show.Printer, l statusLine) string { return p.Paint(text.FgRed, l.remarks()) }},
+		{Title: "", Cell: remarks, Below: remarks},
 	}}
 }
 
@@ -196,11 +204,14 @@ func (l statusLine) remarks() string {
 	if l.first && len(l.group.Paused) > 0 {
 		all = append(all, "paused: "+show.Cell(strings.Join(l.group.Paused, ", ")))
 	}
+	if l.first && len(l.group.Policies) > 1 {
+		all = append(all, "policies differ")
+	}
 	if l.first && len(l.group.Out) > 0 {
 		all = append(all, fmt.Sprintf("%d out, see below", len(l.group.Out)))
 	}
 	if l.slot.Problem != "" {
-		all = append(all, show.Cell(l.slot.Problem))
+		all = append(all, show.Plain(l.slot.Problem))
 	}
 	if len(all) == 0 {
 		return ""

@@ -146,16 +146,26 @@ func printSummaries(d *command.Deps, all []summaryRow) error {
 	}
 	for i := range all {
 		s := &all[i]
-		if err := d.Line("%s", s.line()); err != nil {
+		if err := d.Paragraph("%s", s.line()); err != nil {
 			return err
 		}
 		for _, why := range s.Why {
-			if err := d.Line("  - %s\n    to do: %s\n    %s", show.Plain(why.Text), show.Plain(why.Do), why.Runbook); err != nil {
+			if err := printWhy(d, why); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// printWhy prints what is wrong, in lines that fit if it goes to a terminal.
+func printWhy(d *command.Deps, why whyRow) error {
+	const indent = "    "
+	lines := []string{"  - " + show.Plain(why.Text), indent + "to do: " + show.Plain(why.Do)}
+	if d.Width > 0 {
+		lines = append(d.Wrap(show.Plain(why.Text), "  - ", indent), d.Wrap(show.Plain(why.Do), indent+"to do: ", indent+"       ")...)
+	}
+	return d.Lines(append(lines, indent+why.Runbook))
 }
 
 // line is a group in one line.

@@ -34,13 +34,14 @@ type groupRow struct {
 	Topics        []string  `json:"topics,omitempty"`
 	MaxLagSeconds float64   `json:"max_lag_seconds"`
 	Paused        []string  `json:"paused,omitempty"`
+	Policies      []string  `json:"policies,omitempty"`
 	CreatedAt     time.Time `json:"created_at,omitzero"`
 	Leases        int       `json:"leases"`
 	Relays        int       `json:"relays"`
 }
 
 func newGroupRow(g admin.Group) groupRow {
-	return groupRow{g.Name, g.Slots, g.NextSlots, g.Topics, show.Seconds(g.MaxLag), g.Paused, command.UTC(g.CreatedAt), g.Leases, g.Relays}
+	return groupRow{g.Name, g.Slots, g.NextSlots, g.Topics, show.Seconds(g.MaxLag), g.Paused, g.Policies, command.UTC(g.CreatedAt), g.Leases, g.Relays}
 }
 
 func (g groupRow) slots() string {
@@ -135,6 +136,9 @@ func (g *GroupsShow) Run(d *command.Deps) error {
 		{Name: "paused", Value: show.Plain(strings.Join(shown.Paused, ", "))},
 		{Name: "max lag", Value: shown.maxLag()},
 		{Name: "created", Value: d.Time(shown.CreatedAt)},
+	}
+	for _, p := range shown.Policies {
+		facts = append(facts, show.Fact{Name: "policies", Value: show.Plain(p)})
 	}
 	for _, m := range shown.Members {
 		slots := "standby"

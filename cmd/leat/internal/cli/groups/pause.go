@@ -93,7 +93,7 @@ func (c groupChange) run(d *command.Deps, flags command.Changing, q ask.Question
 		return d.Document(c)
 	}
 	if flags.DryRun {
-		return d.Line("Would change %s.", from)
+		return d.Paragraph("Would change %s.", from)
 	}
-	return d.Line("Changed %s.", from)
+	return d.Paragraph("Changed %s.", from)
 }

@@ -151,7 +151,7 @@ func rebasable(g admin.GroupStats) ([]string, error) {
 // wrong is a sentence of what is wrong with positions.
 func wrong(problems []string) string {
 	if len(problems) == 0 {
-		return "The positions fit the database: a rebase mends nothing."
+		return "The positions fit the database: a rebase fixes nothing."
 	}
 	return "What is wrong: " + show.Plain(strings.Join(problems, "; ")) + "."
 }
@@ -174,7 +174,7 @@ func (r rebaseRow) print(d *command.Deps) error {
 		return d.Document(r)
 	}
 	if r.DryRun {
-		return d.Line("%s", r.sentence())
+		return d.Paragraph("%s", r.sentence())
 	}
-	return d.Line("Rebased group %s.", show.Plain(r.Group))
+	return d.Paragraph("Rebased group %s.", show.Plain(r.Group))
 }

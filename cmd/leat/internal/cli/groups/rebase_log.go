@@ -83,8 +83,8 @@ func (l rebasedLog) print(d *command.Deps) error {
 	case d.Format != show.Table:
 		return d.Document(l)
 	case l.DryRun:
-		return d.Line("%s", l.sentence())
+		return d.Paragraph("%s", l.sentence())
 	default:
-		return d.Line("Rebased all groups: %s.", l.names())
+		return d.Paragraph("Rebased all groups: %s.", l.names())
 	}
 }

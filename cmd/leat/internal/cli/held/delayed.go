@@ -36,14 +36,7 @@ func (l *DelayedList) Run(d *command.Deps) error {
 	if err != nil {
 		return err
 	}
-	list := show.List[command.MessageRow]{Name: "messages", Empty: "No message is delayed.", Columns: []show.Column[command.MessageRow]{
-		command.TimeColumn("DUE", func(m command.MessageRow) time.Time { return m.NotBefore }),
-		command.TextColumn("ID", func(m command.MessageRow) string { return m.ID }),
-		command.TextColumn("TOPIC", func(m command.MessageRow) string { return m.Topic }),
-		command.TextColumn("KEY", func(m command.MessageRow) string { return m.Key }),
-		command.TextColumn("TYPE", func(m command.MessageRow) string { return m.Type }),
-		command.TimeColumn("ENQUEUED", func(m command.MessageRow) time.Time { return m.CreatedAt }),
-	}}
+	list := command.MessageList("No message is delayed.", command.TimeColumn("DUE", func(m command.MessageRow) time.Time { return m.NotBefore }))
 	return command.Pages(d, l.Paging, list, func(after string, limit int) ([]command.MessageRow, string, error) {
 		last, err := delayedCursor(after)
 		if err != nil {

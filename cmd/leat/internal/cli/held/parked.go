@@ -2,6 +2,7 @@
 package held
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -114,6 +115,7 @@ func (p *ParkedKeys) Run(d *command.Deps) error {
 	if err != nil {
 		return err
 	}
+	id, reason := command.Identified("FIRST ID", func(k keyRow) string { return k.ID }, "REASON", func(k keyRow) string { return k.Reason })
 	list := show.List[keyRow]{Name: "keys", Empty: "No key is parked.", Columns: []show.Column[keyRow]{
 		command.TextColumn("TOPIC", func(k keyRow) string { return k.Topic }),
 		command.TextColumn("KEY", func(k keyRow) string { return k.Key }),
@@ -121,8 +123,7 @@ func (p *ParkedKeys) Run(d *command.Deps) error {
 		command.CountColumn("ATTEMPTS", func(k keyRow) int64 { return int64(k.Attempts) }),
 		command.TextColumn("KIND", func(k keyRow) string { return k.LastKind }),
 		command.TimeColumn("SINCE", func(k keyRow) time.Time { return k.Since }),
-		command.TextColumn("FIRST ID", func(k keyRow) string { return k.ID }),
-		command.TextColumn("REASON", func(k keyRow) string { return k.Reason }),
+		id, reason,
 	}}
 	return command.Pages(d, p.Paging, list, command.Numbered(func(after int64, limit int) ([]admin.ParkedKey, error) {
 		if err := d.Known(store, p.Group, false); err != nil {
@@ -139,6 +140,7 @@ type errorsRow struct {
 	Topic       string    `json:"topic"`
 	Kind        string    `json:"kind,omitempty"`
 	Records     int       `json:"records"`
+	Again       int       `json:"again,omitempty"`
 	First       time.Time `json:"first"`
 	Last        time.Time `json:"last"`
 	Fingerprint string    `json:"fingerprint"`
@@ -159,14 +161,18 @@ func printErrors(d *command.Deps, query admin.FailuresQuery) error {
 	}
 	list := show.List[errorsRow]{Name: "errors", Empty: "Nothing has failed.", Columns: []show.Column[errorsRow]{
 		command.CountColumn("RECORDS", func(e errorsRow) int64 { return int64(e.Records) }),
+		command.CountColumn("AGAIN", func(e errorsRow) int64 { return int64(e.Again) }),
 		command.TextColumn("TOPIC", func(e errorsRow) string { return e.Topic }),
 		command.TextColumn("KIND", func(e errorsRow) string { return e.Kind }),
 		command.TimeColumn("FIRST", func(e errorsRow) time.Time { return e.First }),
 		command.TimeColumn("LAST", func(e errorsRow) time.Time { return e.Last }),
-		{Title: "FINGERPRINT", Cell: func(_ *show.Printer, e errorsRow) string { return show.Plain(e.Fingerprint) }},
+		command.WholeColumn("FINGERPRINT", func(e errorsRow) string { return e.Fingerprint }),
 	}}
+	if query.Dead { // of which nobody knows whether they were redriven
+		list.Columns = slices.Delete(list.Columns, 1, 2)
+	}
 	return list.Print(d.Printer, command.RowsOf(failures, func(f admin.FailureGroup) errorsRow {
-		return errorsRow{f.Topic, f.Kind, f.Records, command.UTC(f.First), command.UTC(f.Last), f.Fingerprint, f.Example}
+		return errorsRow{f.Topic, f.Kind, f.Records, f.Again, command.UTC(f.First), command.UTC(f.Last), f.Fingerprint, f.Example}
 	}), "")
 }
 

@@ -54,7 +54,7 @@ func showHeld(d *command.Deps, group, id, what string, look changes.HeldLook) er
 		show.Fact{Name: "state", Value: row.State}, show.Fact{Name: "since", Value: d.Time(row.Since)},
 		show.Fact{Name: "attempts", Value: strconv.Itoa(row.Attempts)}, show.Fact{Name: "reason", Value: show.Plain(row.Reason)})
 	for _, e := range row.Errors {
-		facts = append(facts, show.Fact{Name: "error", Value: fmt.Sprintf("%s, %s: %s", d.Time(e.At), e.Kind, show.Plain(e.Error))})
+		facts = append(facts, e.Fact(d))
 	}
 	return d.Object(row, facts...)
 }

@@ -22,6 +22,8 @@ type Inbox struct {
 	Attempts   InboxAttempts   `cmd:"" help:"Messages that have failed and are to be tried again."`
 	Parked     InboxParked     `cmd:"" help:"Parked messages: list, redrive, skip, drop."`
 	Watermarks InboxWatermarks `cmd:"" help:"Positions in logs: list, set, remove, accept."`
+	Lag        InboxLag        `cmd:"" help:"How far a consumer group of Kafka is, and what the inbox's database remembers of it."`
+	Rewind     InboxRewind     `cmd:"" help:"Set a consumer group of Kafka back, after its database went back."`
 	Retention  InboxRetention  `cmd:"" help:"What the inbox remembers, and how it forgets."`
 	Audit      InboxAudit      `cmd:"" help:"Who did what to which message or partition, and why."`
 }
@@ -108,7 +110,7 @@ func (c *InboxConsumers) Run(d *command.Deps) error {
 		command.CountColumn("REDRIVING", func(c consumerRow) int64 { return c.Redriving }),
 		command.CountColumn("WAITING", func(c consumerRow) int64 { return c.Waiting }),
 		command.CountColumn("FAILING", func(c consumerRow) int64 { return c.Failing }),
-		command.TimeColumn("LAST ACTIVITY", func(c consumerRow) time.Time { return c.LastActivity }),
+		command.TimeColumn("ACTIVE", func(c consumerRow) time.Time { return c.LastActivity }),
 	}}
 	return command.Pages(d, c.Paging, list, func(after string, limit int) ([]consumerRow, string, error) {
 		found, err := in.Consumers(d.Context, inboxadmin.ConsumersQuery{After: after, Limit: limit})
@@ -140,7 +142,7 @@ func (s SightingRow) How() string {
 	if s.Attempts == 0 {
 		return ""
 	}
-	return show.Things(int64(s.Attempts), "attempt") + ", " + show.Cell(s.LastError)
+	return show.Things(int64(s.Attempts), "attempt") + ", " + show.Plain(s.LastError)
 }
 
 func newSightingRow(s inboxadmin.Sighting) SightingRow {
@@ -169,7 +171,7 @@ func (l *InboxLookup) Run(d *command.Deps) error {
 		command.TextColumn("STATE", func(s SightingRow) string { return s.State }),
 		command.TimeColumn("PROCESSED", func(s SightingRow) time.Time { return s.ProcessedAt }),
 		command.CountColumn("ATTEMPTS", func(s SightingRow) int64 { return int64(s.Attempts) }),
-		command.TextColumn("LAST ERROR", func(s SightingRow) string { return s.LastError }),
+		command.SentenceColumn("LAST ERROR", func(s SightingRow) string { return s.LastError }),
 	}}
 	return list.Print(d.Printer, command.RowsOf(found, newSightingRow), "")
 }
@@ -211,12 +213,13 @@ func (a *InboxAttempts) Run(d *command.Deps) error {
 	if err != nil {
 		return err
 	}
+	id, lastOne := command.Identified("ID", func(a attemptsRow) string { return a.ID }, "LAST ERROR", func(a attemptsRow) string { return a.LastError })
 	list := show.List[attemptsRow]{Name: "messages", Empty: "No message is tried.", Columns: []show.Column[attemptsRow]{
-		command.TextColumn("ID", func(a attemptsRow) string { return a.ID }),
+		id,
 		command.CountColumn("ATTEMPTS", func(a attemptsRow) int64 { return int64(a.Attempts) }),
 		command.TimeColumn("FIRST", func(a attemptsRow) time.Time { return a.First }),
 		command.TimeColumn("LAST", func(a attemptsRow) time.Time { return a.Last }),
-		command.TextColumn("LAST ERROR", func(a attemptsRow) string { return a.LastError }),
+		lastOne,
 	}}
 	row := func(a inboxadmin.Attempts) attemptsRow {
 		return attemptsRow{a.ID, a.Attempts, command.UTC(a.First), command.UTC(a.Last), lastError(a.History)}

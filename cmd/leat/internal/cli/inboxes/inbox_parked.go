@@ -42,12 +42,7 @@ type parkedRow struct {
 
 	command.ContentRow
 
-	Errors []attemptError `json:"errors,omitempty"`
-}
-
-type attemptError struct {
-	At    time.Time `json:"at"`
-	Error string    `json:"error"`
+	Errors []command.FailureRow `json:"errors,omitempty"`
 }
 
 func newParkedRow(m inboxadmin.ParkedMessage, whole bool) parkedRow {
@@ -62,7 +57,7 @@ func newParkedRow(m inboxadmin.ParkedMessage, whole bool) parkedRow {
 		row.ContentRow = command.NewContent(m.Message.Metadata, m.Message.Payload)
 	}
 	for _, e := range m.History.Errors {
-		row.Errors = append(row.Errors, attemptError{command.UTC(e.At), e.Error})
+		row.Errors = append(row.Errors, command.FailureRow{At: command.UTC(e.At), Error: e.Error})
 	}
 	return row
 }
@@ -92,16 +87,17 @@ func (l *InboxParkedList) Run(d *command.Deps) error {
 	if err := inboxadmin.Complete(&query); err != nil {
 		return fmt.Errorf("--consumer %q, --topic %q, --key %q, --state %q: %w", l.Consumer, l.Topic, l.Key, l.State, err)
 	}
+	id, reason := command.Identified("ID", func(m parkedRow) string { return m.ID }, "REASON", func(m parkedRow) string { return m.Reason })
 	list := show.List[parkedRow]{Name: "messages", Empty: "No message is parked.", Columns: []show.Column[parkedRow]{
 		command.IDColumn("NO", func(m parkedRow) int64 { return m.No }),
 		command.TextColumn("CONSUMER", func(m parkedRow) string { return m.Consumer }),
-		command.TextColumn("ID", func(m parkedRow) string { return m.ID }),
+		id,
 		command.TextColumn("TOPIC", func(m parkedRow) string { return m.Topic }),
 		command.TextColumn("KEY", func(m parkedRow) string { return m.Key }),
 		command.TextColumn("STATE", func(m parkedRow) string { return m.State }),
 		command.CountColumn("ATTEMPTS", func(m parkedRow) int64 { return int64(m.Attempts) }),
 		command.TimeColumn("PARKED", func(m parkedRow) time.Time { return m.ParkedAt }),
-		command.TextColumn("REASON", func(m parkedRow) string { return m.Reason }),
+		reason,
 	}}
 	return command.Pages(d, l.Paging, list, command.Numbered(func(after int64, limit int) ([]inboxadmin.ParkedMessage, error) {
 		query.After, query.Limit = after, limit
@@ -149,7 +145,7 @@ func (e *InboxParkedErrors) Run(d *command.Deps) error {
 		command.TextColumn("TOPIC", func(e inboxErrorsRow) string { return e.Topic }),
 		command.TimeColumn("FIRST", func(e inboxErrorsRow) time.Time { return e.First }),
 		command.TimeColumn("LAST", func(e inboxErrorsRow) time.Time { return e.Last }),
-		{Title: "FINGERPRINT", Cell: func(_ *show.Printer, e inboxErrorsRow) string { return show.Plain(e.Fingerprint) }},
+		command.WholeColumn("FINGERPRINT", func(e inboxErrorsRow) string { return e.Fingerprint }),
 	}}
 	return list.Print(d.Printer, command.RowsOf(failures, func(f inboxadmin.FailureGroup) inboxErrorsRow {
 		return inboxErrorsRow{f.Consumer, f.Topic, f.Count, command.UTC(f.First), command.UTC(f.Last), f.Fingerprint, f.Example}
@@ -212,7 +208,7 @@ func (p parkedRow) facts(d *command.Deps) []show.Fact {
 	}
 	facts = append(facts, p.Facts()...)
 	for _, e := range p.Errors {
-		facts = append(facts, show.Fact{Name: "error", Value: d.Time(e.At) + ": " + show.Plain(e.Error)})
+		facts = append(facts, e.Fact(d))
 	}
 	return facts
 }

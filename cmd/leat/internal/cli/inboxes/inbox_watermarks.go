@@ -3,6 +3,7 @@ package inboxes
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/leat-go/leat/cmd/leat/internal/ask"
@@ -10,6 +11,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/open"
 	"github.com/leat-go/leat/cmd/leat/internal/show"
 	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/driver"
 )
 
 // InboxWatermarks are the commands about positions in logs.
@@ -113,9 +115,9 @@ func (c watermarkChange) run(d *command.Deps, flags command.Changing, change fun
 		return d.Document(c)
 	}
 	if flags.DryRun {
-		return d.Line("Would change %s.", text)
+		return d.Paragraph("Would change %s.", text)
 	}
-	return d.Line("Changed %s.", text)
+	return d.Paragraph("Changed %s.", text)
 }
 
 // WatermarksSet is inbox watermarks set.
@@ -212,6 +214,7 @@ func (w *WatermarksAccept) Run(d *command.Deps) error {
 type InboxRetention struct {
 	Show   InboxRetentionShow   `cmd:"" help:"What the inbox remembers, and what it forgets next."`
 	Enable InboxRetentionEnable `cmd:"" help:"Make the inbox able to forget, once."`
+	Lower  InboxRetentionLower  `cmd:"" help:"Lower the floor that wrong clocks have raised: messages that were made above it are accepted again."`
 }
 
 // InboxRetentionShow is inbox retention show.
@@ -257,7 +260,7 @@ func (*InboxRetentionShow) Run(d *command.Deps) error {
 	}
 	facts := []show.Fact{
 		{Name: "mode", Value: row.Mode},
-		{Name: "floor", Value: d.Time(row.Floor)},
+		{Name: "floor", Value: d.Time(row.Floor) + ahead(r)},
 		{Name: "cut-over", Value: d.Time(row.Cutover)},
 		{Name: "next drop", Value: d.Time(row.NextDrop)},
 	}
@@ -276,7 +279,7 @@ type InboxRetentionEnable struct {
 	Retention command.Span `required:"" placeholder:"DURATION" help:"How long ids are remembered, as your services say it, such as 14d."`
 	Width     command.Span `default:"24h" placeholder:"DURATION" help:"Time that a new range covers, 1s to 366d."`
 	DryRun    bool         `help:"Say what would be changed, and change nothing."`
-	Yes       bool         `short:"y" help:"Do not ask for confirmation. Required if standard input is no terminal."`
+	Yes       bool         `short:"y" help:"Do not ask for confirmation. Required if standard input is not a terminal."`
 }
 
 // Run enables it.
@@ -323,4 +326,95 @@ func (e *InboxRetentionEnable) Run(d *command.Deps) error {
 	}
 	row.Mode = string(now.Mode)
 	return d.Object(row, show.Fact{Name: "mode", Value: row.Mode})
+}
+
+// ahead says what to do about a floor that is ahead of the clock.
+func ahead(r inboxadmin.Retention) string {
+	if r.Kept >= 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s ahead of the database's clock: messages that are made until then are too old; leat inbox retention lower", show.Duration(-r.Kept))
+}
+
+// InboxRetentionLower is inbox retention lower.
+type InboxRetentionLower struct {
+	command.Changing
+
+	To        command.Moment `placeholder:"TIME" help:"Accept messages that were made from then on. Defaults to the database's clock."`
+	MayRepeat bool           `help:"Messages made since --to that took effect may run again: allow a --to in the past."`
+}
+
+// floorChange is the JSON of it.
+type floorChange struct {
+	Action        string    `json:"action"`
+	DryRun        bool      `json:"dry_run"`
+	Previous      time.Time `json:"previous"`
+	To            time.Time `json:"to"`
+	RepeatSeconds float64   `json:"repeat_seconds"`
+	Parked        int64     `json:"parked"`
+}
+
+// Run says what it means, asks, and lowers.
+func (l *InboxRetentionLower) Run(d *command.Deps) error {
+	by, err := d.By(l.Changing)
+	if err != nil {
+		return err
+	}
+	in, err := OpenInbox(d)
+	retainer, err := command.Capable[inboxadmin.Retainer](d, in, err, "forget")
+	if err != nil {
+		return err
+	}
+	request := inboxadmin.LowerFloorRequest{By: by, To: l.To.Time, MayRepeat: l.MayRepeat, DryRun: true}
+	now, err := retainer.Retention(d.Context)
+	if err != nil {
+		return err
+	}
+	previous, err := retainer.LowerFloor(d.Context, request)
+	if err != nil && !l.To.IsZero() {
+		err = fmt.Errorf("--to %s, --may-repeat=%t: %w", l.To.Format(time.RFC3339), l.MayRepeat, err)
+	}
+	if err != nil {
+		return err
+	}
+	row := floorChange{Action: "lower_floor", DryRun: l.DryRun, Previous: command.UTC(previous), To: command.UTC(now.At)}
+	again := "Nothing that was forgotten runs again."
+	if l.To.Before(now.At) && !l.To.IsZero() {
+		row.To, row.RepeatSeconds = command.UTC(l.To.Time), show.Seconds(now.At.Sub(l.To.Time))
+		again = fmt.Sprintf("Of those that were made in the last %s, what took effect and was forgotten runs again if it is delivered again.",
+			show.Duration(now.At.Sub(l.To.Time)))
+	}
+	if row.Parked, err = tooOld(d, in); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("The floor is %s, and would be %s: messages that were made from then on are accepted again. %s", d.Time(row.Previous), d.Time(row.To), again)
+	if row.Parked > 0 {
+		text += fmt.Sprintf(" %s are parked since they were too old: see leat inbox parked errors, and redrive them.", show.Count(row.Parked))
+	}
+	if l.DryRun {
+		return d.Object(row, show.Fact{Name: "dry run", Value: text})
+	}
+	if err := d.Confirm(l.Changing, ask.Question{Text: text}); err != nil {
+		return err
+	}
+	request.DryRun = false
+	if _, err := retainer.LowerFloor(d.Context, request); err != nil {
+		return err
+	}
+	if now, err = retainer.Retention(d.Context); err != nil {
+		return err
+	}
+	row.To = command.UTC(now.Floor)
+	return d.Object(row, show.Fact{Name: "floor", Value: d.Time(row.To)}, show.Fact{Name: "too old and parked", Value: show.Count(row.Parked)})
+}
+
+// tooOld is how many messages are parked since they were too old.
+func tooOld(d *command.Deps, in inboxadmin.Inbox) (n int64, err error) {
+	groups, err := in.Failures(d.Context, inboxadmin.FailuresQuery{Limit: mostOfInbox})
+	for _, g := range groups {
+		if strings.Contains(g.Example, driver.ErrTooOld.Error()) {
+			n += g.Count
+		}
+	}
+	return n, err
 }

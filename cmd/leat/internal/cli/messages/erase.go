@@ -246,7 +246,7 @@ func (r erasedRow) print(d *command.Deps, verb string, dryRun bool) error {
 		if err := d.Line("Nothing is stored of it."); err != nil {
 			return err
 		}
-	} else if err := d.Paragraph(r.sentence(verb)); err != nil {
+	} else if err := d.Paragraph("%s", r.sentence(verb)); err != nil {
 		return err
 	}
 	d.Note("Not reached, and to be seen to:")

@@ -66,14 +66,7 @@ func (m *MessagesSearch) Run(d *command.Deps) error {
 }
 
 func messageList() show.List[command.MessageRow] {
-	return show.List[command.MessageRow]{Name: "messages", Empty: "No message matches.", Columns: []show.Column[command.MessageRow]{
-		command.IDColumn("SEQ", func(m command.MessageRow) int64 { return m.Seq }),
-		command.TextColumn("ID", func(m command.MessageRow) string { return m.ID }),
-		command.TextColumn("TOPIC", func(m command.MessageRow) string { return m.Topic }),
-		command.TextColumn("KEY", func(m command.MessageRow) string { return m.Key }),
-		command.TextColumn("TYPE", func(m command.MessageRow) string { return m.Type }),
-		command.TimeColumn("ENQUEUED", func(m command.MessageRow) time.Time { return m.CreatedAt }),
-	}}
+	return command.MessageList("No message matches.", command.IDColumn("SEQ", func(m command.MessageRow) int64 { return m.Seq }))
 }
 
 func searchPage(d *command.Deps, searcher admin.Manager, query admin.MessageQuery) command.Page[command.MessageRow] {

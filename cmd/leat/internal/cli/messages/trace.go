@@ -135,6 +135,7 @@ type event struct {
 }
 
 func (t *traceRow) print(d *command.Deps) error {
+	how := func(_ *show.Printer, e event) string { return e.how }
 	list := show.List[event]{Columns: []show.Column[event]{
 		{Title: "WHEN", Cell: func(p *show.Printer, e event) string {
 			if e.at.IsZero() {
@@ -144,7 +145,7 @@ func (t *traceRow) print(d *command.Deps) error {
 		}},
 		command.TextColumn("WHO", func(e event) string { return e.who }),
 		command.TextColumn("WHAT", func(e event) string { return e.what }),
-		{Title: "HOW", Cell: func(_ *show.Printer, e event) string { return e.how }},
+		{Title: "HOW", Cell: how, Below: how},
 	}}
 	return list.Print(d.Printer, t.events(d), "")
 }
@@ -195,7 +196,11 @@ func (t *traceRow) how(d *command.Deps, g groupTraceRow) string {
 func howHeld(d *command.Deps, rows []command.HeldRow, group string) string {
 	for _, h := range rows {
 		if h.Group == group {
-			return fmt.Sprintf("%s since %s: %s", h.State, d.Time(h.Since), show.Cell(h.Why()))
+			how := h.State + " since " + d.Time(h.Since)
+			if why := h.Why(); why != "" {
+				how += ": " + show.Plain(why)
+			}
+			return how
 		}
 	}
 	return ""

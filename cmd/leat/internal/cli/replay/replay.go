@@ -227,12 +227,12 @@ func printReplay(d *command.Deps, report relay.ReplayReport, dryRun bool) error 
 		return d.Document(row)
 	}
 	for _, f := range row.Failures {
-		if err := d.Line("not delivered: seq %d, id %s, topic %s: %s", f.Seq, show.Plain(f.ID), show.Plain(f.Topic), show.Plain(f.Error)); err != nil {
+		if err := d.Paragraph("not delivered: seq %d, id %s, topic %s: %s", f.Seq, show.Plain(f.ID), show.Plain(f.Topic), show.Plain(f.Error)); err != nil {
 			return err
 		}
 	}
 	for _, g := range row.Gaps {
-		if err := d.Line("no longer retained: seq %d to %d", g.FromSeq, g.ToSeq); err != nil {
+		if err := d.Paragraph("no longer retained: seq %d to %d", g.FromSeq, g.ToSeq); err != nil {
 			return err
 		}
 	}
@@ -240,5 +240,5 @@ func printReplay(d *command.Deps, report relay.ReplayReport, dryRun bool) error 
 	if dryRun {
 		verb = "Would send"
 	}
-	return d.Line("%s %s, skipped %s.", verb, show.Things(row.Sent, "record"), show.Count(row.Skipped))
+	return d.Paragraph("%s %s, skipped %s.", verb, show.Things(row.Sent, "record"), show.Count(row.Skipped))
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,7 +30,7 @@ type Adopted struct {
 	Done        string       `placeholder:"SET" help:"What the old worker sets in a row that it has sent, such as \"status = 'sent'\"."`
 	LockTimeout command.Span `default:"5s" placeholder:"DURATION" help:"Bound of the wait for the table's writers, 1ms or more."`
 	DryRun      bool         `help:"Say what would be changed, and change nothing."`
-	Yes         bool         `short:"y" help:"Do not ask for confirmation. Required if standard input is no terminal."`
+	Yes         bool         `short:"y" help:"Do not ask for confirmation. Required if standard input is not a terminal."`
 }
 
 // AdoptTake is adopt take. It needs no reason, since no audit could store it.
@@ -185,7 +186,7 @@ func (a *AdoptTake) Run(d *command.Deps) error {
 	if d.Format != show.Table {
 		return d.Document(row)
 	}
-	return d.Line("Adopted %s. Start a relay, then stop the old worker.", show.Plain(a.Table))
+	return d.Paragraph("Adopted %s. Start a relay, then stop the old worker.", show.Plain(a.Table))
 }
 
 // explain prints the mapping, as flags.
@@ -194,11 +195,11 @@ func (a *AdoptTake) explain(d *command.Deps, shape string, flags []show.Fact) er
 	if shape != "" {
 		said = "Table " + show.Plain(a.Table) + " is recognised: " + shape + "."
 	}
-	if err := d.Line("%s\n", said); err != nil {
+	if err := errors.Join(d.Paragraph("%s", said), d.Line("")); err != nil {
 		return err
 	}
 	for i := range flags {
-		flags[i].Value = strconv.Quote(flags[i].Value)
+		flags[i].Value, flags[i].Whole = strconv.Quote(flags[i].Value), true
 	}
 	return d.Object(nil, flags...)
 }
@@ -222,11 +223,11 @@ func (r adoptRow) print(d *command.Deps) error {
 		}
 	}
 	for _, m := range r.First {
-		if err := d.Line("\n%s", show.Plain(m.line())); err != nil {
+		if err := errors.Join(d.Line(""), d.Paragraph("%s", show.Plain(m.line()))); err != nil {
 			return err
 		}
 	}
-	return d.Line("\n%s", r.sentence())
+	return errors.Join(d.Line(""), d.Paragraph("%s", r.sentence()))
 }
 
 // line is a message in a line.
@@ -284,5 +285,5 @@ func (a *AdoptRelease) Run(d *command.Deps) error {
 	if d.Format != show.Table {
 		return d.Document(row)
 	}
-	return d.Line("%s.", would)
+	return d.Paragraph("%s.", would)
 }

@@ -169,5 +169,5 @@ func (c *Connector) run(d *command.Deps, s step, h *open.Handoff) error {
 	if d.Format != show.Table {
 		return d.Document(s)
 	}
-	return d.Line("%s", said)
+	return d.Paragraph("%s", said)
 }

@@ -176,7 +176,7 @@ type MigrateUp struct {
 
 	LockTimeout command.Span `default:"5s" placeholder:"DURATION" help:"Bound of each wait for a lock, 1ms or more."`
 	DryRun      bool         `help:"Say what would be changed, and change nothing."`
-	Yes         bool         `short:"y" help:"Do not ask for confirmation. Required if standard input is no terminal."`
+	Yes         bool         `short:"y" help:"Do not ask for confirmation. Required if standard input is not a terminal."`
 }
 
 // Run brings the schemas to their latest versions.

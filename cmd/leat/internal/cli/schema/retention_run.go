@@ -27,7 +27,7 @@ type RetentionRun struct {
 	WithoutArchive bool  `help:"What goes is archived nowhere, even if your services archive it first. Required, but with --dry-run."`
 
 	DryRun bool `help:"Say which ranges are old enough and held back by nobody, and change nothing."`
-	Yes    bool `short:"y" help:"Do not ask for confirmation. Required if standard input is no terminal."`
+	Yes    bool `short:"y" help:"Do not ask for confirmation. Required if standard input is not a terminal."`
 }
 
 // maintenanceRow is the JSON of a round.
@@ -212,7 +212,7 @@ func (m maintenanceRow) print(d *command.Deps) error {
 		if len(m.Exempt) > 0 {
 			d.Note("Past their greatest lag, and so losing what they have not sent: %s.", or(m.Exempt))
 		}
-		return d.Line("Would drop: %s", or(m.Dropped))
+		return d.Paragraph("Would drop: %s", or(m.Dropped))
 	}
 	facts := []show.Fact{
 		{Name: "added", Value: or(m.Added)},

@@ -1,4 +1,4 @@
--- What is wrong with the shape of leat's tables, and what mends it. $1 is the schema, $2 are the
+-- What is wrong with the shape of leat's tables, and what fixes it. $1 is the schema, $2 are the
 -- names that tables of leat begin with.
 WITH tables AS (
     SELECT c.oid, c.oid::regclass::text AS name, c.relname, c.relkind, c.relispartition

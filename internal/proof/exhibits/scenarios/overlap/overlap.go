@@ -106,7 +106,7 @@ func begin(ctx context.Context, bed *testbed.Testbed, fn func(tx pgx.Tx) error) 
 }
 
 // inParallel runs fn in a transaction and returns when that has committed or waits
-// for a lock. What becomes of it, ended gets.
+// for a lock. What happens to it, ended gets.
 func inParallel(ctx context.Context, bed *testbed.Testbed, fn func(tx pgx.Tx) error) (waits bool, ended <-chan error, err error) {
 	conn, err := bed.Pool.Acquire(ctx)
 	if err != nil {

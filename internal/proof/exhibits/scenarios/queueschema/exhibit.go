@@ -1,5 +1,5 @@
 // Package queueschema shows what watermill-sql's queue schema for PostgreSQL loses,
-// doubles and reorders, and what becomes of the same messages on leat.
+// doubles and reorders, and what happens to the same messages on leat.
 package queueschema
 
 import (

@@ -70,7 +70,7 @@ func (q queue) publish(ids ...string) error {
 	return pub.Publish(q.topic, msgs...)
 }
 
-// subscriber returns a subscriber with the defaults, but for the intervals, which
+// subscriber returns a subscriber with the defaults, except the intervals, which
 // are for those who watch, and the deadline: 30 s by default.
 func (q queue) subscriber(deadline time.Duration) (*sql.Subscriber, error) {
 	return sql.NewSubscriber(sql.BeginnerFromPgx(q.bed.Pool), sql.SubscriberConfig{

@@ -34,7 +34,7 @@ func Exhibit() exhibit.Exhibit {
 	}
 }
 
-// subscriber is the default, but for the interval, which is for those who watch.
+// subscriber is the default, except the interval, which is for those who watch.
 func subscriber() sql.SubscriberConfig {
 	return sql.SubscriberConfig{
 		OffsetsAdapter: sql.DefaultPostgreSQLOffsetsAdapter{},

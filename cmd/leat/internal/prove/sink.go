@@ -1,0 +1,286 @@
+package prove
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/leat-go/leat/internal/fail"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+)
+
+// Destination is what a relay sends to, with a topic that is for nothing else.
+type Destination struct {
+	// Name is what it is, and where.
+	Name  string
+	Topic string
+	Sink  driver.Sink
+	// Read returns the payloads that the topic has received since it was first called, in an order that
+	// keeps that of each key. Nil if it cannot be read.
+	Read func(ctx context.Context) ([][]byte, error)
+	// Look tells what the destination says of the topic's settings: what breaks a promise, and what asks for
+	// care. Nil if it tells nothing.
+	Look func(ctx context.Context) (broken, care []string, err error)
+}
+
+// destination is a Server that is a Destination.
+type destination struct {
+	Destination
+
+	run   string // tells the records of this run apart
+	sent  int
+	began bool // whether Read was called
+}
+
+// Sink tries a destination.
+func Sink(d Destination) Server { return &destination{Destination: d, run: unique()} }
+
+// About implements Server.
+func (d *destination) About(context.Context) string { return d.Name + ", topic " + d.Topic }
+
+// prepare implements Server.
+func (*destination) prepare(context.Context) error { return nil }
+
+// clean implements Server: the topic is its owner's.
+func (*destination) clean(context.Context) error { return nil }
+
+var errNoShop = errors.New("leat: a destination has no workload")
+
+// shop implements Server.
+func (*destination) shop(context.Context) (shop, error) { return nil, errNoShop }
+
+// probes implements Server.
+func (d *destination) probes() []probe {
+	const answers, stored = "answers", "stored"
+	return []probe{
+		{answers, "O2", nil, "see what the sink says", d.answers},
+		{"topics.missing", "O2", []string{answers}, "let nothing make topics by itself: a name with a typing error would be one more topic, that nobody reads", d.topicsMissing},
+		{"settings", "O2", []string{answers}, "see the page of the broker, docs/brokers.md", d.settings},
+		{stored, "O2 O3 O4", []string{answers}, "what is acknowledged must be there: see what stands between leat and the broker", d.stored},
+		{"order", "O5", []string{answers, stored}, "what has one key must stay in order: see what stands between leat and the broker", d.order},
+		{"contents", "O2 O6", []string{answers, stored}, "what is refused for good is set aside by relays: raise the bounds of the broker, or send less", d.contents},
+	}
+}
+
+// answers has the sink look at its destination, and at the topic.
+func (d *destination) answers(t *trial) {
+	if c, ok := d.Sink.(driver.Checker); ok {
+		if err := c.Check(t.ctx); err != nil {
+			fail.Now(said("Check", err))
+		}
+	}
+	c, ok := d.Sink.(driver.TopicChecker)
+	if !ok {
+		return
+	}
+	there, err := c.CheckTopics(t.ctx, []string{d.Topic})
+	fail.If(err)
+	if len(there) != 1 {
+		t.broken("topic %s does not take records: create it, or allow to write", d.Topic)
+	}
+}
+
+// topicsMissing asks for a topic that nobody has made, and sends to it unless that would make it.
+func (d *destination) topicsMissing(t *trial) {
+	missing := d.Topic + "-missing-" + d.run
+	c, ok := d.Sink.(driver.TopicChecker)
+	if !ok {
+		t.say(CouldNotTry, "the sink does not tell which topics there are")
+		return
+	}
+	there, err := c.CheckTopics(t.ctx, []string{missing})
+	fail.If(err)
+	if len(there) > 0 {
+		t.limited("a topic that is not there is made when something is sent to it")
+		return
+	}
+	r := d.record("k", "x")
+	r.Topic = missing
+	if err := d.send(t, []outbox.Record{r})[0]; err == nil {
+		t.broken("a record for a topic that is not there is acknowledged")
+	}
+}
+
+// settings tells what the destination says of itself.
+func (d *destination) settings(t *trial) {
+	if d.Look == nil {
+		return
+	}
+	broken, care, err := d.Look(t.ctx)
+	fail.If(err)
+	for _, text := range broken {
+		t.broken("%s", text)
+	}
+	for _, text := range care {
+		t.limited("%s", text)
+	}
+}
+
+// record is the next one of a key.
+func (d *destination) record(key, text string) outbox.Record {
+	d.sent++
+	id := fmt.Sprintf("leat-prove-%s-%05d", d.run, d.sent)
+	now := time.Now()
+	return outbox.Record{
+		Message: outbox.Message{
+			ID: id, Topic: d.Topic, Key: key, Type: "leat.prove", Payload: []byte(id + " " + key + " " + text), OccurredAt: now,
+			Headers: map[string]string{"run": d.run},
+		},
+		Seq: int64(d.sent), CreatedAt: now,
+	}
+}
+
+// send sends records, and returns their errors.
+func (d *destination) send(t *trial, records []outbox.Record) []error {
+	if d.Read != nil && !d.began {
+		_, err := d.Read(t.ctx)
+		fail.If(err)
+		d.began = true
+	}
+	results := d.Sink.Send(t.ctx, records)
+	fail.If(t.ctx.Err())
+	errs := make([]error, len(records))
+	for i := range records {
+		if errs[i] = errors.New("leat: the sink has told nothing of the record"); i < len(results) {
+			errs[i] = results[i].Err
+		}
+	}
+	return errs
+}
+
+// arrive waits until the payloads of all records are in the topic, and returns what the topic has.
+func (d *destination) arrive(t *trial, records []outbox.Record) (payloads [][]byte) {
+	if d.Read == nil {
+		t.say(CouldNotTry, "what is sent there cannot be read back")
+		return nil
+	}
+	t.soon(standstill/3, func() bool {
+		var err error
+		payloads, err = d.Read(t.ctx)
+		fail.If(err)
+		return len(missingOf(payloads, records)) == 0
+	})
+	return payloads
+}
+
+// missingOf returns the records that are not among the payloads.
+func missingOf(payloads [][]byte, records []outbox.Record) (missing []string) {
+	there := map[string]bool{}
+	for _, p := range payloads {
+		there[string(p)] = true
+	}
+	for i := range records {
+		if !there[string(records[i].Payload)] {
+			missing = append(missing, records[i].ID)
+		}
+	}
+	return missing
+}
+
+// pages are what relays send: records of keys, in turns, and some without one.
+func (d *destination) pages(pages, size int) (all [][]outbox.Record) {
+	for range pages {
+		page := make([]outbox.Record, size)
+		for i := range page {
+			key := fmt.Sprintf("k%02d", rand.IntN(keys)) //nolint:gosec // any will do
+			if i%10 == 9 {
+				key = ""
+			}
+			page[i] = d.record(key, "of a page")
+		}
+		all = append(all, page)
+	}
+	return all
+}
+
+const provePages, provePage = 5, 100
+
+// stored sends pages, and looks whether all is there that was acknowledged, and once.
+func (d *destination) stored(t *trial) {
+	var all []outbox.Record
+	for _, page := range d.pages(provePages, provePage) {
+		for i, err := range d.send(t, page) {
+			if err != nil {
+				t.broken("a record is not taken: %s", err)
+				return
+			}
+			all = append(all, page[i])
+		}
+	}
+	payloads := d.arrive(t, all)
+	if payloads == nil {
+		return
+	}
+	if missing := missingOf(payloads, all); len(missing) > 0 {
+		t.broken("%d of %d records are not in the topic although they were acknowledged, the first is %s", len(missing), len(all), missing[0])
+	}
+	copies := map[string]int{}
+	for _, p := range payloads {
+		copies[string(p)]++
+	}
+	again := 0
+	for i := range all {
+		again += max(0, copies[string(all[i].Payload)]-1)
+	}
+	if again > 0 {
+		t.limited("%d records are there more than once although they were sent once: inboxes pass over them", again)
+	}
+}
+
+// order looks whether the records of a key are in the order in which they were sent.
+func (d *destination) order(t *trial) {
+	var all []outbox.Record
+	for _, page := range d.pages(provePages, provePage) {
+		for i, err := range d.send(t, page) {
+			fail.If(err)
+			all = append(all, page[i])
+		}
+	}
+	payloads := d.arrive(t, all)
+	last := map[string]string{}
+	for _, p := range payloads {
+		id, rest, _ := strings.Cut(string(p), " ")
+		key, _, _ := strings.Cut(rest, " ")
+		if key == "" || !strings.HasPrefix(id, "leat-prove-"+d.run) || id == last[key] { // a copy of what is there
+			continue
+		}
+		if id < last[key] {
+			t.broken("of key %s, %s is behind %s", key, id, last[key])
+			return
+		}
+		last[key] = id
+	}
+}
+
+// largePayload is what messages of most systems stay below, and brokers take by default.
+const largePayload = 900_000
+
+// contents sends what is unusual.
+func (d *destination) contents(t *trial) {
+	for what, change := range map[string]func(r *outbox.Record){
+		"with a payload of 900,000 bytes": func(r *outbox.Record) {
+			r.Payload = append(r.Payload, bytes.Repeat([]byte("x"), largePayload-len(r.Payload))...)
+		},
+		"with bytes that are not text": func(r *outbox.Record) { r.Payload = append(r.Payload, 0, 0xff, 0xfe, '\n') },
+		"with a key that is not ASCII": func(r *outbox.Record) { r.Key = "κλειδί" },
+		"with a header that is not ASCII": func(r *outbox.Record) {
+			r.Headers = map[string]string{"run": "überall"}
+		},
+		"of an event a year ago": func(r *outbox.Record) { r.OccurredAt = r.OccurredAt.AddDate(-1, 0, 0) },
+	} {
+		r := d.record("k", what)
+		change(&r)
+		if err := d.send(t, []outbox.Record{r})[0]; err != nil {
+			t.limited("a record %s is refused: %s", what, err)
+			continue
+		}
+		if d.Read != nil && len(missingOf(d.arrive(t, []outbox.Record{r}), []outbox.Record{r})) > 0 {
+			t.broken("a record %s was acknowledged, and is not in the topic as it was sent", what)
+		}
+	}
+}

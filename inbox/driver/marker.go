@@ -1,0 +1,46 @@
+package driver
+
+import (
+	"context"
+	"errors"
+)
+
+// ErrMarksMoved is returned by Marker.SetMarks if a mark is not as the session left it. The
+// database went back or is another server, or another session has the partition now.
+var ErrMarksMoved = errors.New("leat: the group's marks are not as this session left them: the database went back or is another server, or another member has the partition")
+
+// Marker notes how far consumer groups have come, in the database of an inbox: every message of a
+// partition below its mark was acknowledged. A subscriber moves the mark before it commits the
+// group's offset to the broker. So an offset beyond its mark shows that the database went back.
+type Marker interface {
+	// Marks returns what is noted of a group's partitions of a topic.
+	Marks(ctx context.Context, of GroupTopic) (Marks, error)
+
+	// SetMarks moves marks, by partition, and returns their new Token. It returns ErrMarksMoved,
+	// and has moved none, if History is not the same or the Token of one of them is not that which
+	// was read or set last. Next may go back.
+	SetMarks(ctx context.Context, of GroupTopic, history string, marks map[int32]Mark) (token string, err error)
+}
+
+// GroupTopic is a topic that a consumer group reads. Source is the topic's id, as in Position: a
+// topic that was made again, or that of another cluster, is another one.
+type GroupTopic struct{ Group, Topic, Source string }
+
+// Marks are those of a GroupTopic.
+type Marks struct {
+	// History changes if the database becomes another one, or its server does, as far as the
+	// store can tell.
+	History string
+	// Known is set if the group has marks of any topic.
+	Known bool
+	// Partitions has the partitions that have a mark.
+	Partitions map[int32]Mark
+}
+
+// Mark is a place in a partition.
+type Mark struct {
+	// Next is the offset below which every message was acknowledged.
+	Next int64
+	// Token changes with each SetMarks. It is empty for a partition without a mark.
+	Token string
+}

@@ -1,0 +1,168 @@
+package kafkasource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/leat-go/leat/inbox/driver"
+	"github.com/leat-go/leat/internal/basis"
+)
+
+// The group's offsets are kept by the brokers, the effects of messages in a database. If the
+// database goes back, it forgets effects, and the group has passed their messages. So before each
+// commit of offsets a mark is written into the database: what the brokers know is never beyond
+// it, unless the database went back. Then whoever is assigned the partition goes back to the mark;
+// the inbox tells what of it was processed.
+//
+// An operator may set the group's offset. Our commits are signed, and say since which offset there
+// are marks; an offset without that is an operator's, or of a time before Config.Marks, and counts.
+// A session compares what it has written last with what is there before it writes: so messages
+// that it has seen processed before the database went back are not marked in the new history.
+
+// noted is what an assignment knows of its partition's mark.
+type noted struct {
+	history, token string // as it was read or written last
+	next           int64  // as it was written last, -1 before
+	since          int64  // where the partition's marks began, -1 if that is now
+}
+
+// marked is what the marks are of.
+func (m *member) marked(source string) driver.GroupTopic {
+	return driver.GroupTopic{Group: m.group, Topic: m.topic, Source: source}
+}
+
+// compare sets begins back to their marks.
+func (m *member) compare(ctx context.Context, begins map[int32]*begin, source string, signed map[int32]signature) error {
+	for _, b := range begins {
+		b.mark = noted{next: -1, since: -1}
+	}
+	if m.cfg.Marks == nil || len(begins) == 0 {
+		return nil
+	}
+	marks, err := m.cfg.Marks.Marks(ctx, m.marked(source))
+	if err != nil {
+		return fmt.Errorf("marks: %w", err)
+	}
+	forgotten, back, messages := 0, 0, int64(0)
+	for partition, b := range begins {
+		there, known := marks.Partitions[partition]
+		b.mark.history, b.mark.token = marks.History, there.Token
+		s, ours := signed[partition]
+		if !ours || s.since < 0 || s.topic != source {
+			continue
+		}
+		b.mark.since = s.since
+		to := s.since // the database went back behind the first mark
+		switch {
+		case known:
+			to = there.Next
+		case !marks.Known:
+			forgotten++
+			continue
+		}
+		if to >= b.position.Offset {
+			continue
+		}
+		back++
+		b.wentBack = b.position.Offset - to
+		messages += b.wentBack
+		if !m.cfg.MarksReportOnly {
+			b.position.Offset, b.epoch = to, -1
+		}
+	}
+	return m.report(ctx, forgotten, back, messages)
+}
+
+// report says what compare has found.
+func (m *member) report(ctx context.Context, forgotten, back int, messages int64) error {
+	does := "reading again from where the database stands"
+	if m.cfg.MarksReportOnly {
+		does = "going on at the group's offsets, as MarksReportOnly says"
+	}
+	log := func(fact error, more ...slog.Attr) {
+		m.cfg.Logger.LogAttrs(ctx, slog.LevelError, does, append([]slog.Attr{
+			slog.String("consumer_group", m.group), slog.String("topic", m.topic), slog.Any("error", fact),
+		}, more...)...)
+	}
+	if back > 0 {
+		log(basis.ErrGroupAhead, slog.Int("partitions", back), slog.Int64("messages", messages))
+	}
+	if forgotten == 0 {
+		return nil
+	}
+	err := basis.Refuse(basis.ErrNoMarks, fmt.Sprintf("%d partitions of topic %.200q, group %.200q", forgotten, m.topic, m.group))
+	if !m.cfg.MarksReportOnly {
+		return err
+	}
+	log(err)
+	return nil
+}
+
+// moveMarks notes the offsets that are about to be committed. The caller holds committing.
+func (m *member) moveMarks(ctx context.Context, parts []*assignment, offsets map[int32]kgo.EpochOffset) error {
+	if m.cfg.Marks == nil {
+		return nil
+	}
+	marks, history := make(map[int32]driver.Mark, len(parts)), parts[0].mark.history
+	for _, a := range parts {
+		if next := offsets[a.begin.Partition].Offset; a.mark.next != next {
+			marks[a.begin.Partition] = driver.Mark{Next: next, Token: a.mark.token}
+		}
+		if a.mark.history != history || a.begin.Source != parts[0].begin.Source {
+			m.reread(driver.ErrMarksMoved)
+			return driver.ErrMarksMoved
+		}
+	}
+	if len(marks) == 0 {
+		return nil
+	}
+	token, err := m.cfg.Marks.SetMarks(ctx, m.marked(parts[0].begin.Source), history, marks)
+	if err != nil {
+		if errors.Is(err, driver.ErrMarksMoved) {
+			m.reread(err)
+		}
+		return fmt.Errorf("marks: %w", err)
+	}
+	for _, a := range parts {
+		if moved, ok := marks[a.begin.Partition]; ok {
+			a.mark.token, a.mark.next = token, moved.Next
+		}
+	}
+	return nil
+}
+
+// checkMarks looks for marks that are not as this session has left them: the database may go back
+// while nothing is to be committed.
+func (m *member) checkMarks(ctx context.Context) {
+	m.committing.Lock()
+	defer m.committing.Unlock()
+	var parts []*assignment
+	for _, a := range m.parts() {
+		if a.mark.next >= 0 {
+			parts = append(parts, a)
+		}
+	}
+	if len(parts) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	marks, err := m.cfg.Marks.Marks(ctx, m.marked(parts[0].begin.Source))
+	if err != nil {
+		if ctx.Err() == nil {
+			m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot look at the group's marks, to be repeated",
+				slog.String("consumer_group", m.group), slog.String("topic", m.topic), slog.Any("error", err))
+		}
+		return
+	}
+	for _, a := range parts {
+		if a.mark.history != marks.History || a.mark.token != marks.Partitions[a.begin.Partition].Token {
+			m.reread(driver.ErrMarksMoved)
+			return
+		}
+	}
+}

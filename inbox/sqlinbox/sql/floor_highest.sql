@@ -1,0 +1,1 @@
+SELECT @{now}, MAX(floor) FROM @{_locks} WHERE bucket < ?
