@@ -64,6 +64,9 @@ func (s *source) Place(ctx context.Context) (driver.Place, error) {
 		return driver.Place{}, fmt.Errorf("leat: where is %s: %w", s.ob.cfg.Table, err)
 	}
 	p := driver.Place{Database: s.ob.cfg.Table, Instance: aws.ToString(is.Table.TableId)}
+	if p.Instance == "" { // what speaks the protocol of DynamoDB gives no ids
+		p.Instance = aws.ToTime(is.Table.CreationDateTime).UTC().Format(time.RFC3339Nano)
+	}
 	if in, err := arn.Parse(aws.ToString(is.Table.TableArn)); err == nil {
 		p.Host = in.AccountID + "/" + in.Region
 	}
