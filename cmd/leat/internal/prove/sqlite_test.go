@@ -145,7 +145,7 @@ func TestSQLite_Controls(t *testing.T) {
 		"numbers that are given out anew": {testFile: testFile{replace: []string{"AUTOINCREMENT", ""}}, probe: "sequence", says: "given out again"},
 		"steps that stay":                 {testFile: testFile{replace: []string{"ROLLBACK TO SAVEPOINT one", "RELEASE one"}}, probe: "savepoints", says: `"kept,undone"`},
 		"commits that are not on disk":    {testFile: testFile{replace: []string{"PRAGMA synchronous", "SELECT 1"}}, probe: "durability", says: "synchronous is 1"},
-		"claims that exclude nobody":      {testFile: testFile{replace: []string{"PRIMARY KEY (consumer, id)\n) WITHOUT ROWID", "CHECK (true)\n)"}}, probe: "claim.once", says: "had their effect more than once"},
+		"claims that exclude nobody":      {testFile: testFile{replace: []string{"PRIMARY KEY (consumer, id)\n) WITHOUT ROWID", "CHECK (true)\n)", "SELECT EXISTS (SELECT 1", "SELECT 0 AND EXISTS (SELECT 1"}}, probe: "claim.once", says: "had their effect more than once"},
 		"locks that are not seen":         {second: elsewhere, probe: "processes.exclude", says: "two processes have the lock"},
 		"what was killed had committed":   {testFile: testFile{replace: []string{"SELECT COUNT(*) FROM prove_held", "SELECT 1"}}, probe: "processes.killed", says: "had not committed is there"},
 		"a file that a kill damages":      {testFile: testFile{replace: []string{"PRAGMA integrity_check", "SELECT 'row 1 missing'"}}, probe: "processes.killed", says: "damaged: row 1 missing"},
