@@ -220,7 +220,7 @@ func TestO6_PoliciesThatDifferAreShown(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, session.Release(context.WithoutCancel(t.Context()))) })
 	o := newSession(t, s.URL)
 	says := map[string][]string{
-		"doctor --only outbox.groups": {"group default: its relays have different policies", "mails: park after 3, *: skip after 1 | *: park after 10"},
+		"doctor --only outbox.groups": {"group default: its relays have different policies", "*: park after 10 | mails: park after 3, *: skip after 1"},
 		"status":                      {"policies differ"},
 	}
 	for command, parts := range says {

@@ -130,7 +130,7 @@ func TestCompletion(t *testing.T) {
 		"leat groups show ":                   "default\nmail\n",
 		"leat parked list --topic ":           "mails\norders\norders.eu\n",
 		"leat inbox attempts --consumer ":     "billing\nloyalty\nstock\n",
-		"leat inbox retention ":               "enable\nshow\n",
+		"leat inbox retention ":               "enable\nlower\nshow\n",
 		"leat dead redrive --group m":         "mail\n",
 		"leat inbox watermarks remove --part": "--partition\n",
 	} {

@@ -138,6 +138,8 @@ inbox watermarks accept --consumer stock --topic orders --source 6b0f3a52-7c1d-4
 inbox retention show
 inbox retention enable --retention 336h
 inbox retention lower --reason 'the clock was wrong' --dry-run
+inbox lag --group loyalty --brokers localhost:9092
+inbox rewind --group loyalty --to marks --brokers localhost:9092 --dry-run
 inbox audit --consumer loyalty
 dash
 config lint leat.yaml

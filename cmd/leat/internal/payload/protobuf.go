@@ -113,13 +113,13 @@ func (d decoder) decode(payload []byte, framed bool) ([]byte, error) {
 	if framed {
 		index, rest := cutIndex(payload[frameBytes:])
 		if !slices.Equal(index, d.index) {
-			return nil, fmt.Errorf("is no %s: it is message %v of its file, not %v", d.message.FullName(), index, d.index)
+			return nil, fmt.Errorf("is not a %s: it is message %v of its file, not %v", d.message.FullName(), index, d.index)
 		}
 		payload = rest
 	}
 	m := dynamicpb.NewMessage(d.message)
 	if err := (proto.UnmarshalOptions{Resolver: d.types}).Unmarshal(payload, m); err != nil {
-		return nil, fmt.Errorf("is no %s: %w", d.message.FullName(), err)
+		return nil, fmt.Errorf("is not a %s: %w", d.message.FullName(), err)
 	}
 	return protojson.MarshalOptions{UseProtoNames: true, Resolver: d.types}.Marshal(m)
 }
