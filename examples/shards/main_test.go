@@ -369,7 +369,7 @@ func (r *drill) judge(shards []*pgxpool.Pool, books *pgxpool.Pool) {
 	require.EqualValues(t, producers*orders, verdict.Figures.Committed)
 	require.EqualValues(t, producers*orders, verdict.Figures.Effects)
 	for _, check := range verdict.Checks {
-		if check.Name == history.O10 { // a lease that runs out on a busy machine is no fault of the list, and repeats as well
+		if check.Name == history.O10 { // a lease that runs out on a busy machine is not the fault of the list, and repeats as well
 			continue
 		}
 		require.Zero(t, check.Violations, "%s: %+v", check.Name, check.First)

@@ -78,8 +78,8 @@ func TestMigrateStopsAtTarget(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"00002_note.sql"}, status.Pending)
 
-	require.ErrorContains(t, set(first).Migrate(t.Context(), db, pgmigrate.Options{Target: 2}), "Target 2 of 1")
-	require.ErrorContains(t, set(first).Migrate(t.Context(), db, pgmigrate.Options{LockTimeout: -1}), "LockTimeout -1ns")
+	require.ErrorContains(t, set(first).Migrate(t.Context(), db, pgmigrate.Options{Target: 2}), "target 2 of 1")
+	require.ErrorContains(t, set(first).Migrate(t.Context(), db, pgmigrate.Options{LockTimeout: -1}), "lock timeout -1ns")
 }
 
 func TestMigrateConcurrently(t *testing.T) {

@@ -90,6 +90,7 @@ type (
 		driver.Source
 		driver.Sharded
 		driver.Pausable
+		driver.PolicyKeeper
 	}
 	fullSession interface {
 		driver.Session

@@ -84,7 +84,7 @@ func TestPartitionByFormat(t *testing.T) {
 			var said bytes.Buffer
 			test.cfg.Logger = slog.New(slog.NewTextHandler(&said, nil))
 			s := newSink(t, env.Brokers, test.cfg)
-			require.Equal(t, test.warns, strings.Contains(said.String(), "PartitionSarama"), said.String())
+			require.Equal(t, test.warns, strings.Contains(said.String(), "the partitioner of sarama"), said.String())
 			var sent []outbox.Record
 			for key := range javaHashes() {
 				sent = append(sent, record(topic, key, int64(len(sent)+1), 10))

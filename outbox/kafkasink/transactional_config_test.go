@@ -54,7 +54,7 @@ func TestRelay_RefusesLongSends(t *testing.T) {
 	require.NoError(t, err)
 	_, err = relay.New(ob.Source(memoutbox.SourceConfig{}), s, relay.Config{PublishTimeout: 12 * time.Second, Lease: time.Minute})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-	require.ErrorContains(t, err, "PublishTimeout = 12s: must be below the sink's TransactionTimeout 12s")
+	require.ErrorContains(t, err, "PublishTimeout = 12s: must be below the transaction timeout of the sink, 12s")
 	_, err = relay.New(ob.Source(memoutbox.SourceConfig{}), s, relay.Config{PublishTimeout: 11 * time.Second, Lease: time.Minute})
 	require.NoError(t, err)
 }

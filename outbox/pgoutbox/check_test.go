@@ -104,7 +104,7 @@ func TestO3_AsyncCommitIsRefused(t *testing.T) {
 		}
 		require.ErrorIs(t, err, driver.ErrSourceUnusable)
 		require.ErrorContains(t, err, "synchronous_commit")
-		require.ErrorContains(t, err, "AllowAsyncCommit")
+		require.ErrorContains(t, err, "or allow async commits")
 	}
 }
 

@@ -19,7 +19,7 @@ func TestStart_MustBeStated(t *testing.T) {
 	fresh := sourceOf(t, ob, pgoutbox.SourceConfig{Group: "copies"})
 	err := fresh.Check(t.Context())
 	require.ErrorIs(t, err, driver.ErrSourceUnusable)
-	for _, name := range []string{"SourceConfig.Start", "oldest", "now", "a time"} {
+	for _, name := range []string{"must say where it starts", "oldest", "now", "a time"} {
 		require.ErrorContains(t, err, name)
 	}
 	_, err = fresh.Acquire(t.Context(), testLease)

@@ -19,21 +19,21 @@ func TestNew_RefusesWhatCannotWork(t *testing.T) {
 		server *redis.UniversalOptions
 		cfg    redissink.Config
 	}{
-		"server":          {nil, redissink.Config{}},
-		"Addrs":           {&redis.UniversalOptions{}, redissink.Config{}},
-		"empty address":   {&redis.UniversalOptions{Addrs: []string{""}}, redissink.Config{}},
-		"Redis Cluster":   {&redis.UniversalOptions{Addrs: []string{"a:1", "b:1"}}, redissink.Config{}},
-		"IsClusterMode":   {&redis.UniversalOptions{Addrs: one, IsClusterMode: true}, redissink.Config{}},
-		"ReadOnly":        {&redis.UniversalOptions{Addrs: one, ReadOnly: true}, redissink.Config{}},
-		"MaxRetries":      {&redis.UniversalOptions{Addrs: one, MaxRetries: 3}, redissink.Config{}},
-		"Ack":             {at(one[0]), redissink.Config{Ack: 7}},
-		"Replicas":        {at(one[0]), redissink.Config{Ack: redissink.AckReplicas}},
-		"unless Ack":      {at(one[0]), redissink.Config{Replicas: 1}},
-		"MaxLen":          {at(one[0]), redissink.Config{MaxLen: -1}},
-		"MaxAge":          {at(one[0]), redissink.Config{MaxAge: time.Millisecond}},
-		"by one of them":  {at(one[0]), redissink.Config{MaxAge: time.Hour, MaxLen: 1}},
-		"MaxMessageBytes": {at(one[0]), redissink.Config{MaxMessageBytes: 512<<20 + 1}},
-		"1024":            {at(one[0]), redissink.Config{MaxMessageBytes: 1}},
+		"server":                      {nil, redissink.Config{}},
+		"Addrs":                       {&redis.UniversalOptions{}, redissink.Config{}},
+		"empty address":               {&redis.UniversalOptions{Addrs: []string{""}}, redissink.Config{}},
+		"Redis Cluster":               {&redis.UniversalOptions{Addrs: []string{"a:1", "b:1"}}, redissink.Config{}},
+		"IsClusterMode":               {&redis.UniversalOptions{Addrs: one, IsClusterMode: true}, redissink.Config{}},
+		"ReadOnly":                    {&redis.UniversalOptions{Addrs: one, ReadOnly: true}, redissink.Config{}},
+		"MaxRetries":                  {&redis.UniversalOptions{Addrs: one, MaxRetries: 3}, redissink.Config{}},
+		"Ack":                         {at(one[0]), redissink.Config{Ack: 7}},
+		"Replicas":                    {at(one[0]), redissink.Config{Ack: redissink.AckReplicas}},
+		"unless replicas acknowledge": {at(one[0]), redissink.Config{Replicas: 1}},
+		"MaxLen":                      {at(one[0]), redissink.Config{MaxLen: -1}},
+		"MaxAge":                      {at(one[0]), redissink.Config{MaxAge: time.Millisecond}},
+		"by one of them":              {at(one[0]), redissink.Config{MaxAge: time.Hour, MaxLen: 1}},
+		"MaxMessageBytes":             {at(one[0]), redissink.Config{MaxMessageBytes: 512<<20 + 1}},
+		"1024":                        {at(one[0]), redissink.Config{MaxMessageBytes: 1}},
 	} {
 		_, err := redissink.New(test.server, test.cfg)
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig, names)

@@ -66,7 +66,7 @@ func malformedRowIsSetAside(t *testing.T, x *table) {
 	var reasons string
 	require.NoError(t, x.db.QueryRowContext(t.Context(),
 		"SELECT GROUP_CONCAT(CONVERT(reason USING utf8mb4) ORDER BY no) FROM leat_forward_malformed WHERE uuid = 'u'").Scan(&reasons))
-	require.Contains(t, reasons, "no envelope")
+	require.Contains(t, reasons, "not an envelope")
 	require.Contains(t, reasons, "reserved for the message's UUID")
 	require.Contains(t, reasons, "Headers")
 }

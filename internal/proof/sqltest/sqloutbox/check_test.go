@@ -60,7 +60,7 @@ func TestCheckRefusesServersThatAreNotSetUp(t *testing.T) {
 		for _, c := range []struct{ spoil, mend, text string }{
 			{"DELETE FROM leat_outbox_locks WHERE bucket = 17", "INSERT INTO leat_outbox_locks (bucket) VALUES (17)", "leat_outbox_locks"},
 			{"ALTER TABLE leat_outbox_held ENGINE=MyISAM", "ALTER TABLE leat_outbox_held ENGINE=InnoDB", "InnoDB"},
-			{"INSERT INTO leat_outbox_groups (relay_group, owner, epoch, lease_until, rev, last, gaps, topics, paused, max_lag, former, created_at, began) VALUES ('default', '', 0, 0, 0, 99, '', '', '', 0, '', 0, 0)", "DELETE FROM leat_outbox_groups", "gone back"},
+			{"INSERT INTO leat_outbox_groups (relay_group, owner, epoch, lease_until, rev, last, gaps, topics, paused, policies, max_lag, former, created_at, began) VALUES ('default', '', 0, 0, 0, 99, '', '', '', '', 0, '', 0, 0)", "DELETE FROM leat_outbox_groups", "gone back"},
 			{"DELETE FROM leat_outbox_meta", "INSERT INTO leat_outbox_meta (only_row, instance, floor, place) SELECT 1, id, 0, LOWER(DATABASE()) FROM leat_outbox WHERE seq = -1", "meta"},
 		} {
 			_, err := db.ExecContext(t.Context(), c.spoil)
