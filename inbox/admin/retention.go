@@ -97,7 +97,7 @@ func (r *LowerFloorRequest) Check(at, floor time.Time) (to time.Time, err error)
 		return to, fmt.Errorf("%w: To = %s: must be before the floor, which is %s", ErrInvalidRequest, floorName(to), floorName(floor))
 	case !r.To.IsZero() && to.Before(at) && !r.MayRepeat:
 		return to, fmt.Errorf("%w: To = %s: messages that were made between then and %s, and took effect, may have been forgotten, "+
-			"and would run again if they are delivered again: set MayRepeat if that is right, or leave To empty",
+			"and would run again if they are delivered again: allow that (may repeat), or name no time",
 			ErrInvalidRequest, floorName(to), floorName(at))
 	}
 	return to, nil

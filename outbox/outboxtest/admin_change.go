@@ -459,7 +459,7 @@ func keeperOf(src driver.Source) driver.PolicyKeeper {
 }
 
 var (
-	errNoPolicies = errors.New("sessions are driver.Holders, and the source is no driver.PolicyKeeper: a relay would give up what another one keeps")
+	errNoPolicies = errors.New("sessions are driver.Holders, and the source is not a driver.PolicyKeeper: a relay would give up what another one keeps")
 	errNotKept    = errors.New("nothing is kept, although the group was read")
 )
 

@@ -166,7 +166,7 @@ func leastLosing(alive basis.Policies, topic string, own Policy) Policy {
 	return counts
 }
 
-// verdict returns what becomes of a record of topic after n attempts. kind is that of the last failure. reason is for operators, and
+// verdict returns what happens to a record of topic after n attempts. kind is that of the last failure. reason is for operators, and
 // empty for FateRetry. If the record would be lost and nobody can say what other relays do with it, it is tried again.
 func (s *sender) verdict(work context.Context, topic string, kind outbox.FailureKind, n int) (fate driver.Fate, reason string) {
 	r := s.relay
@@ -178,7 +178,7 @@ func (s *sender) verdict(work context.Context, topic string, kind outbox.Failure
 	if s.alive == nil {
 		alive, err := r.livingPolicies(work)
 		if err != nil {
-			_ = s.term.fault(work, "policies", err) // it is reported, and storing what becomes of the record fails as well
+			_ = s.term.fault(work, "policies", err) // it is reported, and storing what happens to the record fails as well
 			return driver.FateRetry, ""
 		}
 		s.alive = &alive
