@@ -61,12 +61,12 @@ func (p *Processor) run(ctx context.Context, unit driver.Unit, d *delivery) (Out
 	}
 	txCtx := &handlerContext{Context: unit.Context(ctx)}
 	m := &txCtx.mark
-	if err := within(txCtx, d.msg, d.call); err != nil {
+	if err := within(txCtx, d.msg, d.call); err != nil { //nolint:contextcheck // as above
 		return OutcomeFailed, err
 	}
 	err := errors.Join(failpoint.Inject(ctx, failpoint.ConsumerBeforeCommit), m.err(), unacked(d.msg), over(ctx))
 	if err == nil {
-		err = p.keep(txCtx, d)
+		err = p.keep(txCtx, d) //nolint:contextcheck // as above
 	}
 	if err != nil {
 		return OutcomeFailed, p.wrap("not committed", d.id, err)

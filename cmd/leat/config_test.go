@@ -227,13 +227,25 @@ func TestConfig_HasWhatGoHas(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
 	for _, of := range []struct{ library, file any }{
-		{relay.Config{}, settings.Relay{}}, {relay.Policy{}, settings.Policy{}},
-		{pgoutbox.Config{}, settings.Outbox{}}, {pgoutbox.SourceConfig{}, settings.Relay{}}, {pgoutbox.TailConfig{}, settings.Tail{}},
-		{pgoutbox.MaintenanceConfig{}, settings.OutboxMaintenance{}}, {sqloutbox.Config{}, settings.Outbox{}}, {sqloutbox.SourceConfig{}, settings.Relay{}},
-		{sqloutbox.MaintenanceConfig{}, settings.OutboxMaintenance{}}, {wmforward.Config{}, settings.Outbox{}},
-		{kafkasink.TransactionalConfig{}, settings.KafkaSink{}}, {kafkasink.Config{}, settings.KafkaSink{}}, {amqpsink.Config{}, settings.AMQPSink{}},
-		{redissink.Config{}, settings.RedisSink{}}, {natssink.Config{}, settings.NATSSink{}}, {httpsink.Config{}, settings.HTTPSink{}}, {httpsink.Endpoint{}, settings.Endpoint{}},
-		{pginbox.MaintenanceConfig{}, settings.InboxTables{}}, {sqlinbox.MaintenanceConfig{}, settings.InboxTables{}},
+		{relay.Config{}, settings.Relay{}},
+		{relay.Policy{}, settings.Policy{}},
+		{pgoutbox.Config{}, settings.Outbox{}},
+		{pgoutbox.SourceConfig{}, settings.Relay{}},
+		{pgoutbox.TailConfig{}, settings.Tail{}},
+		{pgoutbox.MaintenanceConfig{}, settings.OutboxMaintenance{}},
+		{sqloutbox.Config{}, settings.Outbox{}},
+		{sqloutbox.SourceConfig{}, settings.Relay{}},
+		{sqloutbox.MaintenanceConfig{}, settings.OutboxMaintenance{}},
+		{wmforward.Config{}, settings.Outbox{}},
+		{kafkasink.TransactionalConfig{}, settings.KafkaSink{}},
+		{kafkasink.Config{}, settings.KafkaSink{}},
+		{amqpsink.Config{}, settings.AMQPSink{}},
+		{redissink.Config{}, settings.RedisSink{}},
+		{natssink.Config{}, settings.NATSSink{}},
+		{httpsink.Config{}, settings.HTTPSink{}},
+		{httpsink.Endpoint{}, settings.Endpoint{}},
+		{pginbox.MaintenanceConfig{}, settings.InboxTables{}},
+		{sqlinbox.MaintenanceConfig{}, settings.InboxTables{}},
 	} {
 		file := map[string]bool{}
 		for field := range reflect.TypeOf(of.file).Fields() {

@@ -22,7 +22,7 @@ import (
 // never under its members.
 //
 //leat:level 1
-func TestInboxRewind(t *testing.T) {
+func TestInboxRewind(t *testing.T) { //nolint:revive // one story
 	t.Parallel()
 	kafka := testenv.RealKafka(t)
 	topic, group := kafka.Topic(t, "orders", 2), kafka.Name("billing")

@@ -201,7 +201,7 @@ func inShop(happens func(t *testing.T, s *shop)) func(*testing.T) *session {
 func missing(t *testing.T) *session {
 	t.Helper()
 	s := newShop(t)
-	s.missingTopic(t, 26*time.Minute, "m-8", "m-9", "m-10")
+	s.missingTopic(t, "m-8", "m-9", "m-10")
 	s.changes(t, "UPDATE leat.outbox_held SET created_at = created_at - interval '26 minutes'")
 	return newSession(t, s.URL)
 }

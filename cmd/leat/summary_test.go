@@ -21,7 +21,7 @@ func TestStatus_Summary(t *testing.T) {
 	require.NoError(t, session.Release(context.WithoutCancel(t.Context())))
 
 	s.trouble(t)
-	s.missingTopic(t, 26*time.Minute, "m-8", "m-9")
+	s.missingTopic(t, "m-8", "m-9")
 	o.run(5, "status", "--summary")
 	o.run(5, "status", "--summary", "--group", "mail", "-o", "json")
 	o.run(3, "status", "--summary", "--group", "typo")

@@ -366,8 +366,8 @@ func (r *drill) judge(shards []*pgxpool.Pool, books *pgxpool.Pool) {
 	require.NoError(t, dump.Close())
 	verdict, err := history.Check(t.Context(), r.dir, history.Options{})
 	require.NoError(t, err)
-	require.EqualValues(t, producers*orders, verdict.Figures.Committed)
-	require.EqualValues(t, producers*orders, verdict.Figures.Effects)
+	require.Equal(t, producers*orders, verdict.Figures.Committed)
+	require.Equal(t, producers*orders, verdict.Figures.Effects)
 	for _, check := range verdict.Checks {
 		if check.Name == history.O10 { // a lease that runs out on a busy machine is not the fault of the list, and repeats as well
 			continue

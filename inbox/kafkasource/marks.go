@@ -84,7 +84,7 @@ func (m *member) report(ctx context.Context, forgotten, back int, messages int64
 		does = "going on at the group's offsets, as MarksReportOnly says"
 	}
 	log := func(fact error, more ...slog.Attr) {
-		m.cfg.Logger.LogAttrs(ctx, slog.LevelError, does, append([]slog.Attr{
+		m.cfg.Logger.LogAttrs(ctx, slog.LevelError, does, append([]slog.Attr{ //nolint:sloglint // one of two
 			slog.String("consumer_group", m.group), slog.String("topic", m.topic), slog.Any("error", fact),
 		}, more...)...)
 	}

@@ -13,7 +13,7 @@ import (
 
 // A message that is delivered twice adds one point: its id is recorded in the transaction of
 // the handler.
-func Example() {
+func Example() { //nolint:testableexamples // the module requires no driver for it
 	ctx := context.Background()
 	db, err := sql.Open("mysql", "shop@tcp(127.0.0.1:3306)/shop?interpolateParams=true") // by a driver that you import
 	if err != nil {

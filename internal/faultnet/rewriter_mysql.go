@@ -78,7 +78,7 @@ func (r MySQLRewriter) statements(server io.Writer, client io.Reader) error {
 		if len(packet) > 5 && len(packet) < 1<<20 && packet[4] == commandQuery {
 			sql := replace.Replace(string(packet[5:]))
 			n := len(sql) + 1
-			packet = append([]byte{byte(n), byte(n >> 8), byte(n >> 16), packet[3], commandQuery}, sql...)
+			packet = append([]byte{byte(n), byte(n >> 8), byte(n >> 16), packet[3], commandQuery}, sql...) //nolint:gosec // three bytes of a length below 1<<24
 		}
 		if _, err := server.Write(packet); err != nil {
 			return err

@@ -11,8 +11,6 @@ import (
 )
 
 // questions are those that people ask, with the places in docs/ that answer them.
-//
-//nolint:gochecknoglobals // a table
 var questions = map[string]string{
 	"How do I use it with gorm?":                       "adopting.md#producers",
 	"Kafka is down for a day. What happens?":           "faq.md#kafka-is-down-for-a-day-what-happens",

@@ -11,7 +11,7 @@ import (
 //nolint:gochecknoglobals // one program, one source, one step
 var (
 	chance = rand.Float64
-	phase  = rand.N(Tick)
+	phase  = rand.N(Tick) //nolint:gosec // spreads processes, and nothing else
 )
 
 // SetSource has all waits of this program take their chance, a number in [0, 1), from

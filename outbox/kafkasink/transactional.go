@@ -46,7 +46,8 @@ var _ driver.TransactionalSink = (*Transactional)(nil)
 // NewTransactional returns a Transactional that finds its cluster through
 // brokers, which are host:port. It does not connect: Check does, or the first
 // Fence. The error wraps outbox.ErrInvalidConfig. The caller must Close it, once
-// no relay uses it.
+// no relay uses it. Two relays of one group need one each: if one of them fences a slot, the
+// Transactional would send for the other as well.
 func NewTransactional(brokers []string, cfg TransactionalConfig) (*Transactional, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {

@@ -14,7 +14,7 @@ import (
 
 // brokenHolders are the ways of setting records aside that lose, repeat or pass
 // them.
-func brokenHolders() []negative {
+func brokenHolders() []negative { //nolint:revive // one table
 	return []negative{
 		{"followers are forgotten", forgetsFollowers, map[string]string{
 			"O6_FollowersWait":                  "due: read",

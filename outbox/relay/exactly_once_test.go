@@ -331,7 +331,7 @@ func TestR12_SlotThatIsLedAnewIsFencedOnce(t *testing.T) {
 		require.NoError(t, err)
 		got, events := sink.state()
 		require.Equal(t, want, got, "%q", events)
-		require.Equal(t, 2, len(slices.DeleteFunc(events, func(e string) bool { return e != "fence default/0" })), "terms")
+		require.Len(t, slices.DeleteFunc(events, func(e string) bool { return e != "fence default/0" }), 2, "terms")
 	})
 }
 

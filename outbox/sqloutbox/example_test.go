@@ -11,7 +11,7 @@ import (
 )
 
 // An order and its message commit together, and a relay sends what has committed.
-func Example() {
+func Example() { //nolint:testableexamples // the module requires no driver for it
 	ctx := context.Background()
 	db, err := sql.Open("mysql", "shop@tcp(127.0.0.1:3306)/shop?interpolateParams=true") // by a driver that you import
 	if err != nil {

@@ -75,7 +75,10 @@ func (l *endLabels) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 func themed(svg []byte) []byte {
 	const style = "<style>:root{--ink:#24292f;--grid:#d0d7de;--first:#0072b2}@media(prefers-color-scheme:dark){:root{--ink:#c9d1d9;--grid:#30363d;--first:#56a8f5}}text{fill:var(--ink)}</style>\n"
 	for _, swap := range [][2]string{
-		{"#000000", "var(--ink)"}, {"#808080", "var(--grid)"}, {"#0072B2", "var(--first)"}, {"fill:#FFFFFF", "fill:none"},
+		{"#000000", "var(--ink)"},
+		{"#808080", "var(--grid)"},
+		{"#0072B2", "var(--first)"},
+		{"fill:#FFFFFF", "fill:none"},
 		{"font-family:Liberation Sans", "font-family:Liberation Sans,Arial,Helvetica,sans-serif"},
 	} {
 		svg = bytes.ReplaceAll(svg, []byte(swap[0]), []byte(swap[1]))

@@ -83,5 +83,29 @@ func exactMutants() []Mutant {
 			New:     `	case to.Last < 0:`,
 			Package: "outbox/pgoutbox", Test: "TestO2_SeekRefuses", Needs: Postgres,
 		},
+		{
+			Name: "slot-is-led-anew-beside-its-former-term", Breaks: []string{"R12", "O5"},
+			Change:  "a term begins while a former one of the slot, in the same relay, still sends",
+			File:    "outbox/relay/slots.go",
+			Old:     `			<-f.over`,
+			New:     `			_ = f.over`,
+			Package: "outbox/relay", Test: "TestR12_SlotThatIsLedAnewIsFencedOnce",
+		},
+		{
+			Name: "lost-lease-is-a-lost-database", Breaks: []string{"O9"},
+			Change:  "whoever has lost the lease takes a sink that has come further for a database that went back",
+			File:    "outbox/pgoutbox/positioned.go",
+			Old:     `if lost := n.Renew(ctx, refusalLease); lost != nil {`,
+			New:     `if lost := n.Renew(ctx, refusalLease); false && lost != nil {`,
+			Package: "outbox/pgoutbox", Test: "TestConformance/O9_SeekOfALostLease", Needs: Postgres,
+		},
+		{
+			Name: "who-loses-a-race-sleeps", Breaks: []string{"O14"},
+			Change:  "a claim that another one has beaten does not say when to ask again",
+			File:    "outbox/internal/pglease/lease.go",
+			Old:     `		if isMarked(held.Owner) {`,
+			New:     `		if false {`,
+			Package: "outbox/pgoutbox", Test: "TestO14_WhoLosesARaceAsksAgain", Needs: Postgres,
+		},
 	}
 }

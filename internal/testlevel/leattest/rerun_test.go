@@ -32,11 +32,11 @@ func TestRerun(t *testing.T) {
 		want   error
 		calls  int
 	}{
-		"passes then":       {events, nil, nil, 1},
-		"fails again":       {events, errors.New("exit status 1"), errFirst, 1},
-		"more than two":     {events + strings.Repeat(`{"Action":"fail","Package":"b","Test":"TestC"}`, 2), nil, errFirst, 0},
-		"a data race":       {events + `{"Action":"output","Package":"b","Test":"TestB","Output":"WARNING: DATA RACE\n"}`, nil, errFirst, 0},
-		"a panic":           {events + `{"Action":"output","Package":"b","Test":"TestB","Output":"panic: test timed out after 12m0s\n"}`, nil, errFirst, 0},
+		"passes then":   {events, nil, nil, 1},
+		"fails again":   {events, errors.New("exit status 1"), errFirst, 1},
+		"more than two": {events + strings.Repeat(`{"Action":"fail","Package":"b","Test":"TestC"}`, 2), nil, errFirst, 0},
+		"a data race":   {events + `{"Action":"output","Package":"b","Test":"TestB","Output":"WARNING: DATA RACE\n"}`, nil, errFirst, 0},
+		"a panic":       {events + `{"Action":"output","Package":"b","Test":"TestB","Output":"panic: test timed out after 12m0s\n"}`, nil, errFirst, 0},
 		"a killed process": {`{"Action":"output","Package":"b","Test":"TestD","Output":"panic: failpoint: here\n"}
 {"Action":"pass","Package":"b","Test":"TestD"}` + "\n" + events, nil, nil, 1},
 		"a leak":            {events + `{"Action":"fail","Package":"c"}`, nil, errFirst, 0},

@@ -211,7 +211,7 @@ func (m *mysql) sequence(t *trial) {
 func (m *mysql) numbersLock(t *trial) {
 	a, b, c := m.session(t), m.session(t), m.session(t)
 	a.do(fmt.Sprintf(numbered, "open"))
-	const at, close = "SELECT COUNT(*) FROM {s}_open WHERE seq = ? FOR UPDATE NOWAIT", "INSERT IGNORE INTO {s}_open (seq, name) VALUES (?, 'closed')"
+	const at, closes = "SELECT COUNT(*) FROM {s}_open WHERE seq = ? FOR UPDATE NOWAIT", "INSERT IGNORE INTO {s}_open (seq, name) VALUES (?, 'closed')"
 	a.do("BEGIN")
 	open := a.draw("open")
 	if _, err := look[int64](b, at, open); err == nil {
@@ -219,7 +219,7 @@ func (m *mysql) numbersLock(t *trial) {
 	} else if !sqldialect.Locked(err) {
 		fail.Now(err)
 	}
-	closing := c.start(close, open)
+	closing := c.start(closes, open)
 	if !t.waits(closing) {
 		t.broken("an insert of the number of an open transaction does not wait for it")
 	}
@@ -231,7 +231,7 @@ func (m *mysql) numbersLock(t *trial) {
 	left := a.draw("open")
 	a.do("ROLLBACK")
 	value[int64](b, at, left)
-	if rows := b.exec(close, left); rows != 1 {
+	if rows := b.exec(closes, left); rows != 1 {
 		t.broken("the number %d, which nobody has, cannot be closed", left)
 	}
 	if _, err := c.attempt("INSERT INTO {s}_open (seq, name) VALUES (?, 'late')", left); err == nil {

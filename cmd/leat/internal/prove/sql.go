@@ -308,7 +308,7 @@ func (s *sqlShop) truth(ctx context.Context) (all truth, err error) {
 		for rows.Next() {
 			var r row
 			if err := rows.Scan(&r.id, &r.key, table.of(&r)); err != nil {
-				return all, errors.Join(err, rows.Close())
+				return all, errors.Join(err, rows.Close()) //nolint:sqlclosecheck // one query at a time
 			}
 			*table.into = append(*table.into, r)
 		}

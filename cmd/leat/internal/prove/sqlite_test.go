@@ -173,7 +173,7 @@ func TestSQLite_Controls(t *testing.T) {
 func TestNetworkKind(t *testing.T) {
 	t.Parallel()
 	const mounts = "1 0 0:1 / / rw - ext4 /dev/sda rw\n2 1 0:2 / /srv rw shared:1 - nfs host:/ rw\n3 1 0:3 / /srv/local rw - xfs /dev/sdb rw\n" +
-		"4 1 0:4 / /with\\040blank rw - cifs //host/share rw\n5 1 0:5 / /twice rw - nfs host:/ rw\n6 1 0:6 / /twice rw - tmpfs tmpfs rw\nnonsense\n"
+		"4 1 0:4 / /with\\040blank rw - cifs //host/share rw\n5 1 0:5 / /twice rw - nfs host:/ rw\n6 1 0:6 / /twice rw - tmpfs tmpfs rw\nnonsense\n" //nolint:dupword // a line of the kernel
 	for dir, want := range map[string]string{
 		"/srv": "nfs", "/srv/a/b": "nfs", "/srv/local/a": "", "/srvx": "", "/": "", "/with blank/a": "cifs", "/twice": "",
 	} {

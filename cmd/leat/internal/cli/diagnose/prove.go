@@ -191,6 +191,7 @@ func lookAtTopic(ctx context.Context, cluster sink.Cluster, topic string) (broke
 				broken = append(broken, text)
 			case doctor.Warn:
 				care = append(care, text)
+			case doctor.OK, doctor.Unknown:
 			}
 		}
 	}
