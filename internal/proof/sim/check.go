@@ -113,17 +113,23 @@ func checkHeld(v *verdicts, events []Event) {
 	}
 }
 
-// checkOrder: the first copies of a key are in the order of the commits (O5).
+// checkOrder: the first copies of a key are in the order of the commits (O5). A record that was given
+// up can still arrive, by a call that began before (O9).
 func checkOrder(v *verdicts, events []Event) {
 	order := make(map[string]int)
 	last := make(map[driver.Key]Event)
 	seen := make(map[string]bool)
+	given := make(map[string]time.Duration)
 	for _, e := range events {
 		switch e.What {
 		case Committed:
 			order[e.ID] = len(order)
+		case HeldBack, Resolved:
+			if e.Note == driver.FateDead.String() || e.Note == driver.FateSkip.String() {
+				given[e.ID] = e.At
+			}
 		case Landed:
-			if seen[e.ID] || e.Key == "" {
+			if at, ok := given[e.ID]; seen[e.ID] || e.Key == "" || ok && e.Since <= at {
 				continue
 			}
 			seen[e.ID] = true

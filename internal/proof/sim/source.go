@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/leat-go/leat/outbox/driver"
@@ -16,13 +17,13 @@ type lease struct {
 	epoch int64
 	until time.Duration
 	used  time.Duration // when its owner last wrote under it
-	ended bool          // the lock of its owner's session is gone, although the owner may live
+	ended *atomic.Bool  // the lock of its owner's session is gone, although the owner may live
 }
 
 // free reports whether the lease can be taken: nobody has it, it has run out, or the session of
 // its owner is gone, however long it would last.
 func (l *lease) free(now time.Duration) bool {
-	return l.owner == nil || l.until <= now || l.ended || l.owner.dead
+	return l.owner == nil || l.until <= now || l.ended.Load() || l.owner.dead
 }
 
 // position is how far the relays have come: window no holds what target sees and
@@ -91,10 +92,10 @@ func (s source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session,
 // open takes the lease of a slot.
 func (s source) open(one *slot, ttl time.Duration) *session {
 	d := s.db
-	one.lease = lease{owner: s.node, epoch: one.lease.epoch + 1, until: d.w.now() + ttl}
+	one.lease = lease{owner: s.node, epoch: one.lease.epoch + 1, until: d.w.now() + ttl, ended: new(atomic.Bool)}
 	d.w.note(Event{What: Leased, Node: s.node.name, Seq: int64(one.no), N: one.lease.epoch})
 	return &session{
-		db: d, node: s.node, slot: one, epoch: one.lease.epoch,
+		db: d, node: s.node, slot: one, epoch: one.lease.epoch, ended: one.lease.ended,
 		pos: one.pos, read: one.pos.last, settled: one.pos.last, tail: tail{sent: make(map[int64]xid)},
 	}
 }
@@ -105,6 +106,7 @@ type session struct {
 	node  *Node
 	slot  *slot
 	epoch int64
+	ended *atomic.Bool // that of the lease
 
 	pos       position // the window that is read
 	read      int64    // the last record of it that was handed out
@@ -114,10 +116,21 @@ type session struct {
 	tail      tail
 }
 
-var _ driver.Holder = (*session)(nil)
+var (
+	_ driver.Holder  = (*session)(nil)
+	_ driver.Watched = (*session)(nil)
+)
 
 // Epoch implements driver.Session.
 func (s *session) Epoch() int64 { return s.epoch }
+
+// Lost implements driver.Watched: whoever looks sees at once that the connection is gone.
+func (s *session) Lost() error {
+	if s.ended.Load() {
+		return driver.ErrLeaseLost
+	}
+	return nil
+}
 
 // fenced returns ErrLeaseLost where the lease is another's.
 func (s *session) fenced() error {

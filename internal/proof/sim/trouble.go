@@ -55,12 +55,13 @@ func (p *pipeline) killRelay() {
 	}
 }
 
-// endSession ends the lock of a lease. Its holder is not told, and goes on.
+// endSession ends the lock of a lease. Its holder finds out when it looks, and a call of the
+// sink that is under way goes on.
 func (p *pipeline) endSession() {
 	one := p.db.slots[p.w.choose(uint32(len(p.db.slots)))] //nolint:gosec // few
 	if one.lease.owner != nil {
 		p.w.fault(Ended)
-		one.lease.ended = true
+		one.lease.ended.Store(true)
 	}
 }
 
