@@ -8,5 +8,5 @@
 // rounds.
 //
 // The flag -scale says how much is done, -results where the samples of all rounds are
-// written; command bench makes the page docs/benchmarks.md from these.
+// written; command bench makes docs/benchmarks.md and docs/internals/measurements.md from these.
 package benchmarks
