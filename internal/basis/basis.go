@@ -3,7 +3,7 @@
 // the facts.
 //
 // A fact is declared once, in facts.go, with its class, its text and the ways on. What it is
-// called in an error, in the suite and in docs/moved.md is made from there.
+// called in an error, in the suite and in docs/internals/moved.md is made from there.
 // See design 2.14.
 package basis
 

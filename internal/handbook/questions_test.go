@@ -15,7 +15,7 @@ var questions = map[string]string{
 	"How do I use it with gorm?":                       "adopting.md#producers",
 	"Kafka is down for a day. What happens?":           "faq.md#kafka-is-down-for-a-day-what-happens",
 	"How big does the table get?":                      "production.md#disk",
-	"Does it work behind PgBouncer?":                   "operations.md#poolers",
+	"Does it work behind PgBouncer?":                   "security.md#poolers",
 	"How do I run it on Kubernetes?":                   "daemon.md#systemd-kubernetes-containers",
 	"How do I delete a person's data?":                 "erase.md",
 	"How do I test a handler?":                         "adopting.md#test-your-handlers",

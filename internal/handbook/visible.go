@@ -15,7 +15,7 @@ import (
 )
 
 // NamesPage has the names that users see outside Go.
-const NamesPage = "docs/names.md"
+const NamesPage = "docs/internals/names.md"
 
 // schema is a migration with the heading and the default name of its tables.
 type schema struct{ file, heading, table string }

@@ -274,12 +274,12 @@ func RequireNotCalled(tb testing.TB, db *Database) {
 }
 
 // LockDown takes the advisory locks of db from every role but those of roles, by the
-// statements that docs/operations.md shows to operators.
+// statements that docs/security.md shows to operators.
 func LockDown(tb testing.TB, db *Database, roles ...string) {
 	tb.Helper()
 	_, file, _, ok := runtime.Caller(0)
 	require.True(tb, ok)
-	raw, err := os.ReadFile(filepath.Join(filepath.Dir(file), "../../docs/operations.md"))
+	raw, err := os.ReadFile(filepath.Join(filepath.Dir(file), "../../docs/security.md"))
 	require.NoError(tb, err)
 	_, section, ok := strings.Cut(string(raw), "## Who may lock\n")
 	require.True(tb, ok)
