@@ -197,7 +197,7 @@ func (l *InboxLag) Run(d *command.Deps) error {
 type InboxRewind struct {
 	ConsumerGroup
 
-	To     string `required:"" placeholder:"WHERE" help:"marks: what the inbox's database remembers; committed: where the group is, so that it counts whatever the database remembers; or a time such as 2026-01-05T10:00:00Z, or so long ago, such as 2h."`
+	To     string `required:"" placeholder:"WHERE" help:"marks: what the inbox's database remembers; committed: where the group is; or a time such as 2026-01-05T10:00:00Z, or so long ago, such as 2h."`
 	DryRun bool   `help:"Say what would be changed, and change nothing."`
 	Yes    bool   `short:"y" help:"Do not ask for confirmation. Required if standard input is not a terminal."`
 }

@@ -221,7 +221,7 @@ func (m *MigrateUp) Run(d *command.Deps) error {
 type MigrateSQL struct {
 	Component
 
-	For string `placeholder:"PRODUCT" enum:",postgres,mysql,mariadb,sqlite" default:"" help:"postgres, mysql, mariadb or sqlite. Defaults to the product of the database, if one is named, or postgres."`
+	For string `placeholder:"PRODUCT" enum:",postgres,mysql,mariadb,sqlite" default:"" help:"postgres, mysql, mariadb or sqlite. Defaults to that of the database, or postgres."`
 }
 
 // nowhere returns the URL of no database of the product.

@@ -22,9 +22,9 @@ import (
 type Dash struct {
 	Listen      string   `default:"127.0.0.1:8470" placeholder:"ADDRESS" help:"Where it listens. Beyond this machine it needs a sign-in and --host."`
 	Base        string   `default:"/" placeholder:"PATH" help:"Path under which a proxy serves it, with slashes at both ends."`
-	Host        []string `placeholder:"NAME" help:"Name by which browsers reach it, without a port; several are separated by commas."`
+	Host        []string `placeholder:"NAME" help:"Name by which browsers reach it, without a port; repeat it."`
 	ReadOnly    bool     `help:"Show only: nothing can be changed."`
-	Allow       []string `default:"viewer,payload,operator,admin" placeholder:"ROLE" help:"What everybody on this machine may do, if there is no sign-in: viewer, payload, operator, admin."`
+	Allow       []string `default:"viewer,payload,operator,admin" placeholder:"ROLE" help:"Roles of everybody on this machine without a sign-in."`
 	Basic       string   `placeholder:"FILE" help:"Sign in by name and password. Lines are NAME:BCRYPT:ROLES." predictor:"file"`
 	Bearer      string   `placeholder:"FILE" help:"Sign in programs by token. Lines are NAME:SHA256:ROLES." predictor:"file"`
 	ProxyPeer   []string `placeholder:"ADDRESS" help:"Proxies whose word is taken for who asks, such as 10.0.0.7 or 10.1.0.0/16."`
@@ -33,10 +33,10 @@ type Dash struct {
 	ProxyRole   []string `placeholder:"GROUP=ROLE" help:"What members of a group may do."`
 	TLSCert     string   `placeholder:"FILE" help:"Certificate, PEM. With --tls-key it serves HTTPS." predictor:"file"`
 	TLSKey      string   `placeholder:"FILE" help:"Key of the certificate, PEM." predictor:"file"`
-	HideHeader  []string `placeholder:"PATTERN" help:"Headers of messages whose values are not shown. Defaults to those that carry secrets."`
-	HidePath    []string `placeholder:"PATH" help:"Members of payloads in JSON that are not shown, such as customer.email or **.card."`
-	TraceURL    string   `name:"trace-url" placeholder:"URL" help:"Address of a trace in a viewer of traces, with {id} for its id: headers traceparent become links."`
-	Descriptors string   `placeholder:"FILE" help:"Descriptor set of Protobuf, which protoc --include_imports --descriptor_set_out writes." predictor:"file"`
+	HideHeader  []string `placeholder:"PATTERN" help:"Headers whose values are hidden. Defaults to those that carry secrets."`
+	HidePath    []string `placeholder:"PATH" help:"Members of JSON that are hidden, such as customer.email or **.card."`
+	TraceURL    string   `name:"trace-url" placeholder:"URL" help:"Address of a trace, with {id} for its id: headers traceparent become links."`
+	Descriptors string   `placeholder:"FILE" help:"Descriptor set of Protobuf, by protoc --include_imports --descriptor_set_out." predictor:"file"`
 	Protobuf    []string `placeholder:"TOPICS=MESSAGE" help:"What payloads in Protobuf are, such as orders.*=shop.v1.Order."`
 }
 
