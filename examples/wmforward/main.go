@@ -86,10 +86,8 @@ func takeOver(ctx context.Context, s *servers.Servers) error {
 	if err := source.Migrate(ctx); err != nil {
 		return err
 	}
-	sink, err := kafkasink.New(s.Brokers, kafkasink.Config{
-		Format:      kafkasink.FormatWatermill, // the headers that consumers know
-		Partitioner: kafkasink.PartitionSarama, // the partitions that keys have
-	})
+	// The headers that consumers know, and the partitions that keys have.
+	sink, err := kafkasink.New(s.Brokers, kafkasink.Config{Format: kafkasink.FormatWatermill})
 	if err != nil {
 		return err
 	}
@@ -143,7 +141,8 @@ func newForwarder(s *servers.Servers) (*forwarder.Forwarder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return forwarder.NewForwarder(sub, pub, nil, forwarder.Config{CloseTimeout: 10 * time.Second})
+	fwd, err := forwarder.NewForwarder(sub, pub, nil, forwarder.Config{CloseTimeout: 10 * time.Second})
+	return fwd, err
 }
 
 // runUntilSent runs the forwarder until it has stored that n messages are sent:
