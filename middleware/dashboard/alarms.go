@@ -244,18 +244,38 @@ type outage struct {
 	cause, text string
 	since       time.Time
 	topics      []string
+	more        int // topics that nobody has listed
 	waiting     int
+}
+
+// moreOut is how many topics a row without a topic stands for: a relay lists so many, and counts the others.
+func moreOut(row outageRow) (n int) {
+	if row.Topic == "" {
+		_, _ = fmt.Sscanf(row.Error, "%d more topics are out", &n)
+	}
+	return n
+}
+
+// errorAlone is the error without the topic, of which sinks name the first 200 characters.
+func (o outageRow) errorAlone() string {
+	text := strings.ReplaceAll(o.Error, o.Topic, "")
+	return strings.ReplaceAll(text, fmt.Sprintf("%.200s", o.Topic), "")
 }
 
 // outages groups destinations by why they are out: one that does not answer takes all of its topics along.
 func outages(rows []outageRow) (all []outage) {
+	unlisted := 0
 	for _, row := range rows {
-		kind := admin.Fingerprint(strings.ReplaceAll(row.Error, row.Topic, ""))
+		if n := moreOut(row); n > 0 {
+			unlisted += n
+			continue
+		}
+		kind := admin.Fingerprint(row.errorAlone())
 		i := slices.IndexFunc(all, func(o outage) bool {
 			return o.cause == row.Cause && (row.Cause == "outage" || admin.Fingerprint(o.text) == kind)
 		})
 		if i < 0 {
-			all = append(all, outage{cause: row.Cause, text: strings.ReplaceAll(row.Error, row.Topic, ""), since: row.Since})
+			all = append(all, outage{cause: row.Cause, text: row.errorAlone(), since: row.Since})
 			i = len(all) - 1
 		}
 		o := &all[i]
@@ -266,6 +286,9 @@ func outages(rows []outageRow) (all []outage) {
 		}
 	}
 	for i := range all {
+		if i == 0 {
+			all[i].more = unlisted
+		}
 		for _, row := range rows {
 			if row.Topic == all[i].topics[0] {
 				all[i].text = row.Error
@@ -277,7 +300,7 @@ func outages(rows []outageRow) (all []outage) {
 
 // told is what an outage is called, and what is known of it.
 func (o outage) told(name string) (title, text string) {
-	topics := count(len(o.topics), "topic", "topics")
+	topics := count(len(o.topics)+o.more, "topic", "topics")
 	switch o.cause {
 	case "outage":
 		title = fmt.Sprintf("The destination of %s does not answer: %s", name, topics)
@@ -288,8 +311,8 @@ func (o outage) told(name string) (title, text string) {
 	}
 	named := o.topics[:min(3, len(o.topics))]
 	text = strings.Join(named, ", ")
-	if more := len(o.topics) - len(named); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+	if more := len(o.topics) - len(named) + o.more; more > 0 {
+		text += " and " + grouped(more) + " more"
 	}
 	if o.waiting > 0 {
 		text += ": " + count(o.waiting, "record is tried again", "records are tried again")

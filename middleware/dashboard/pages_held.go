@@ -95,7 +95,7 @@ type keysPart struct {
 type recordsPart struct {
 	place
 	Records list[heldRow]
-	Out     []outRow
+	Out     outRows
 }
 
 type parkedData struct {
@@ -197,7 +197,8 @@ func (c *call) retriedPage() (any, error) {
 	for _, g := range c.d.status(s).within(c.scope()) {
 		for i := range data.Parts {
 			if data.Parts[i].place == g.place {
-				data.Parts[i].Out = outOf(g.Out, c.breakers(g.Outbox, g.Group))
+				here, _ := c.breakers(g.Outbox, g.Group)
+				data.Parts[i].Out = outOf(g.Out, here)
 			}
 		}
 	}

@@ -105,7 +105,7 @@ type groupData struct {
 	// One is the group that was chosen.
 	One *groupAt
 	Row groupRow
-	Out []outRow
+	Out outRows
 }
 
 func (d groupData) docTitle() string {
@@ -153,6 +153,17 @@ type outRow struct {
 	NextProbe time.Time
 }
 
+// outRows are destinations of a group that are out.
+type outRows []outRow
+
+// Count is how many there are, with those that are not listed.
+func (all outRows) Count() (n int) {
+	for _, o := range all {
+		n += max(1, moreOut(o.outageRow))
+	}
+	return n
+}
+
 // Why says plainly why the destination is out.
 func (o outRow) Why() string {
 	switch o.Cause {
@@ -166,12 +177,17 @@ func (o outRow) Why() string {
 }
 
 // outOf merges what is known of destinations that are out, by topic.
-func outOf(stored []outageRow, here []breakerRow) (all []outRow) {
+func outOf(stored []outageRow, here []breakerRow) (all outRows) {
+	listed := true
 	for _, o := range stored {
 		all = append(all, outRow{outageRow: o})
+		listed = listed && moreOut(o) == 0
 	}
 	for _, b := range here {
 		i := slices.IndexFunc(all, func(o outRow) bool { return o.Topic == b.Topic })
+		if i < 0 && !listed {
+			continue // it is one of those that are counted only
+		}
 		if i < 0 {
 			cause := "outage"
 			if b.Unavailable {

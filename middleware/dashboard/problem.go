@@ -45,7 +45,7 @@ type hostError struct{ host string }
 
 // Error names the host.
 func (e *hostError) Error() string {
-	return fmt.Sprintf("leat: %.100q is not in Config.Hosts, the names by which this server is reached", e.host)
+	return fmt.Sprintf("leat: %.100q is not in hosts, the names by which this server is reached", e.host)
 }
 
 // partialError is the error of a change that was done in part: it says so whatever the cause.
