@@ -221,7 +221,7 @@ func breakRule(t *testing.T, file, alert, old, wrong string) {
 var panelVariables = strings.NewReplacer("$__rate_interval", "1m", "$__range", "1h", "${outbox}", "main", "$outbox", "main", "${group}", "default", "$group", "default")
 
 // TestDashboard_Grammar: Prometheus takes the query of each panel, as Grafana asks it. Names and labels are
-// looked at by TestDashboard, and make watch asks a Prometheus that has scraped leat.
+// looked at by TestDashboard, and TestWatch of make watch asks a Prometheus that has scraped leat.
 //
 //leat:level 2
 func TestDashboard_Grammar(t *testing.T) {

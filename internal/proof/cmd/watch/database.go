@@ -20,8 +20,7 @@ type database struct {
 	name string
 }
 
-func newDatabase(ctx context.Context) (*database, error) {
-	url := os.Getenv("LEAT_POSTGRES_URL")
+func newDatabase(ctx context.Context, url string) (*database, error) {
 	if url == "" {
 		return nil, errNoServer
 	}

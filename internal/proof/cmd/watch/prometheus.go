@@ -30,6 +30,7 @@ scrape_configs:
 type scraper struct {
 	url   string
 	dir   string
+	began time.Time
 	cmd   *exec.Cmd
 	ended chan error
 }
@@ -48,7 +49,7 @@ func startPrometheus(ctx context.Context, target, rules string) (*scraper, error
 	if err != nil {
 		return nil, err
 	}
-	p := &scraper{url: "http://" + address, dir: dir, ended: make(chan error, 1)}
+	p := &scraper{url: "http://" + address, dir: dir, began: time.Now(), ended: make(chan error, 1)}
 	file := filepath.Join(dir, "prometheus.yml")
 	if err := writeFiles(dir, rules, target); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -132,12 +133,12 @@ var errMissing = errors.New("prometheus has not seen it all")
 
 // check waits until all checks hold, rules are loaded and the story is told once, asks what the Grafana dashboard
 // asks, and waits for the rest of the time.
-func (p *scraper) check(ctx context.Context, rules string, lasts time.Duration, told <-chan struct{}) error {
-	end := time.Now().Add(lasts)
+func (p *scraper) check(ctx context.Context, rules string, o options, told <-chan struct{}) error {
+	end := time.Now().Add(o.lasts)
 	missing := append(checks(), "rules")
 	for len(missing) > 0 {
 		if time.Now().After(end) {
-			return fmt.Errorf("%w within %s: %q", errMissing, lasts, missing)
+			return fmt.Errorf("%w within %s: %q", errMissing, o.lasts, missing)
 		}
 		var still []string
 		for _, m := range missing {
@@ -155,14 +156,17 @@ func (p *scraper) check(ctx context.Context, rules string, lasts time.Duration, 
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(time.Until(end)):
-		return fmt.Errorf("%w within %s: the end of the story", errMissing, lasts)
+		return fmt.Errorf("%w within %s: the end of the story", errMissing, o.lasts)
 	}
-	asked, drawn, err := p.panels(ctx, rules)
+	asked, empty, err := p.panels(ctx, rules)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stdout, "Prometheus has scraped leat's metrics, and loaded its rules: %d checks hold. It takes the %d queries of the Grafana dashboard, %d of which have values.\n",
-		len(checks())+1, asked, drawn)
+	for _, panel := range empty {
+		fmt.Fprintln(o.to, "nothing to draw:", panel)
+	}
+	fmt.Fprintf(o.to, "Prometheus has scraped leat's metrics, and loaded its rules: %d checks hold. It takes the %d queries of the Grafana dashboard, %d of which have drawn something.\n",
+		len(checks())+1, asked, asked-len(empty))
 	return wait.For(ctx, time.Until(end))
 }
 

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
@@ -37,6 +36,9 @@ type shop struct {
 	pool   *pgxpool.Pool
 	daemon *daemon.Daemon
 	broken atomic.Bool // whether brokenTopic is refused
+
+	metrics     *metrics.Metrics
+	maintenance *metrics.Maintenance
 }
 
 const name = "shop" // of outbox and inbox
@@ -51,7 +53,7 @@ func newShop(ctx context.Context, pool *pgxpool.Pool) (*shop, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shop{pool: pool}
+	s := &shop{pool: pool, metrics: m, maintenance: observed.Maintenance()}
 	if s.ob, err = pgoutbox.New(pool, pgoutbox.Config{Hooks: []outbox.Hook{observed}}); err != nil {
 		return nil, err
 	}
@@ -87,7 +89,7 @@ func (s *shop) relays(observed *metrics.Outbox) (cfg daemon.Config, err error) {
 	if err != nil {
 		return cfg, err
 	}
-	maintenance, err := pgoutbox.NewMaintenance(s.ob, pgoutbox.MaintenanceConfig{})
+	maintenance, err := pgoutbox.NewMaintenance(s.ob, pgoutbox.MaintenanceConfig{Hooks: []outbox.Hook{s.maintenance}})
 	if err != nil {
 		return cfg, err
 	}
@@ -137,7 +139,7 @@ func (s *shop) deliver(ctx context.Context, r outbox.Record) error {
 	case rand.IntN(500) == 0: //nolint:gosec // a fault, no secret
 		return errNow
 	}
-	_, err := s.in.Process(ctx, message.NewMessage(r.ID, message.Payload(r.Payload)), func(context.Context) error { return nil })
+	_, err := s.in.Process(ctx, outbox.ToWatermill(&r), func(context.Context) error { return nil })
 	return err
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"regexp"
 	"time"
 
@@ -34,11 +34,11 @@ func (s *shop) refuses(r *outbox.Record) error {
 
 // story breaks a topic, waits for the alarms, repairs it, and waits until nothing of it is left, until ctx
 // ends. It calls done after the first time.
-func (s *shop) story(ctx context.Context, p *scraper, done func()) error {
+func (s *shop) story(ctx context.Context, p *scraper, to io.Writer, done func()) error {
 	began := time.Now()
 	tell := func(format string, args ...any) {
 		at := time.Since(began).Round(time.Second)
-		fmt.Fprintf(os.Stdout, "%02d:%02d  %s\n", int(at.Minutes()), int(at.Seconds())%60, fmt.Sprintf(format, args...))
+		fmt.Fprintf(to, "%02d:%02d  %s\n", int(at.Minutes()), int(at.Seconds())%60, fmt.Sprintf(format, args...))
 	}
 	tell("load: messages of three topics are enqueued, relayed and handled once; one key is parked")
 	for pause := calm; ; pause = rest {
