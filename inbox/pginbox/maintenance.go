@@ -24,7 +24,7 @@ import (
 var (
 	// ErrNotEnabled is returned by maintenance of an inbox for which Enable was never
 	// called. Such an inbox remembers everything for ever.
-	ErrNotEnabled = errors.New("leat: the inbox forgets nothing yet: call Enable")
+	ErrNotEnabled = errors.New("leat: the inbox forgets nothing yet: enable its retention")
 
 	// errElsewhere is returned by RunOnce while another process works.
 	errElsewhere = fmt.Errorf("%w: maintenance of the inbox", outboxdriver.ErrLeaseHeld)

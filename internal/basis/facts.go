@@ -252,7 +252,7 @@ func OtherIDs(then, now string, remembered int64) error {
 var ErrUnexpected = &FactError{
 	Name: "Place", Class: Identity,
 	Says: "the database is not the one that is expected",
-	Do:   "check the address: this may be a copy, whose original sends all of it; if the database was moved, state the new place (expect in the file, Config.Expect of the relay)",
+	Do:   "check the address: this may be a copy, whose original sends all of it; if the database was moved, state the new place in expect",
 	Uses: []Use{
 		{PostgreSQL, "`relay.Config.Expect`", "address, `current_database()`, `pg_control_system()`", []Place{Begin}, "TestO2_UnexpectedPlaceIsRefused"},
 		{Forwarder, "`relay.Config.Expect`", "address, `current_database()`, `pg_control_system()`", []Place{Begin}, "TestO2_PlaceOfASource"},

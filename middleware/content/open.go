@@ -124,11 +124,11 @@ func (c *Content) decode(ctx context.Context, msg *message.Message, most int64) 
 	key, claim := msg.Metadata.Get(headerKeyName), msg.Metadata.Get(headerClaim)
 	switch {
 	case key != "" && c.cfg.Seal == nil:
-		return faultf(nil, "message %.200q is sealed by key %.200q, and Config.Seal is not set", msg.UUID, key)
+		return faultf(nil, "message %.200q is sealed by key %.200q, and its keyring is not set here", msg.UUID, key)
 	case key == "" && c.cfg.Seal != nil:
 		return inbox.Permanent(faultf(nil, "message %.200q is not sealed, and must be", msg.UUID))
 	case claim != "" && c.cfg.Claim == nil:
-		return faultf(nil, "message %.200q is a reference to a large payload, and Config.Claim is not set", msg.UUID)
+		return faultf(nil, "message %.200q is a reference to a large payload, and the store of large payloads is not set here", msg.UUID)
 	}
 	if err := c.cfg.Claim.get(ctx, msg, most); err != nil {
 		return err

@@ -113,11 +113,11 @@ func (f facts) confirmation(ack Ack) (waiting, error) {
 	case ack == AckReplicas:
 		return waitReplicas, nil
 	case f["aof_enabled"] == "0":
-		return 0, fmt.Errorf("%w: it has no append-only file: set appendonly yes, or choose another Config.Ack", errLoses)
+		return 0, fmt.Errorf("%w: it has no append-only file: set appendonly yes, or choose another ack", errLoses)
 	case f[fsyncSetting] == "always" && f[rewriteSetting] == "no":
 		return waitNothing, nil
 	case f.before(7, 2):
-		return 0, fmt.Errorf("%w: it answers before a write is on disk, and Redis %s has no WAITAOF: set appendfsync always and no-appendfsync-on-rewrite no (now %q and %q), or choose another Config.Ack",
+		return 0, fmt.Errorf("%w: it answers before a write is on disk, and Redis %s has no WAITAOF: set appendfsync always and no-appendfsync-on-rewrite no (now %q and %q), or choose another ack",
 			errLoses, f["redis_version"], f[fsyncSetting], f[rewriteSetting])
 	default:
 		return waitSynced, nil

@@ -39,8 +39,7 @@ func (l *slotLeader) refreshShare(ctx context.Context) error {
 	}
 	l.shared, l.share = asked, share
 	if r.cfg.TotalOrder && share.Slots != 1 {
-		return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, outbox.ConfigError("TotalOrder", true,
-			fmt.Sprintf("needs a source with one slot, this one has %d", share.Slots)))
+		return fmt.Errorf("%w: %w: a total order needs a source with one slot, and this one has %d", driver.ErrSourceUnusable, outbox.ErrInvalidConfig, share.Slots)
 	}
 	return nil
 }

@@ -22,11 +22,11 @@ var (
 	errNothingToHandBack = errors.New("leat: the forwarder's place was not taken")
 
 	// errWrongSchema is returned if the table does not have the columns that Config.Queue says.
-	errWrongSchema = errors.New("leat: the forwarder's table has another schema, see Config.Queue")
+	errWrongSchema = errors.New("leat: the forwarder's table has another schema: check whether it is that of a queue")
 
 	// errWrongGroup is returned if Config.ConsumerGroup has no position, but other consumer
 	// groups have. If it is the right one, insert its row into the table of offsets.
-	errWrongGroup = errors.New("leat: the consumer group has no position, see Config.ConsumerGroup")
+	errWrongGroup = errors.New("leat: the consumer group has no position: check its name")
 
 	// errKeyBusy is returned if a transaction that has enqueued into the outbox directly keeps
 	// the lock of a key for longer than Config.TakeOverTimeout. Nothing of the page was

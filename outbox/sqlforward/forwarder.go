@@ -130,7 +130,7 @@ func (f *Forwarder) Check(ctx context.Context) error {
 		return describe(err)
 	}
 	if columns == 0 {
-		return fmt.Errorf("%w: there is no table %s, see Config.Table", outbox.ErrNotMigrated, f.cfg.Table)
+		return fmt.Errorf("%w: table %s does not exist: check its name", outbox.ErrNotMigrated, f.cfg.Table)
 	}
 	if acked > 0 != f.cfg.Queue {
 		return fmt.Errorf("%w: table %s has %d columns called acked", errWrongSchema, f.cfg.Table, acked)

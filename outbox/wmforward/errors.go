@@ -31,7 +31,7 @@ var (
 	errRecordsHeld = errors.New("leat: records are held, which the forwarder would not send")
 
 	errAsyncCommit = fmt.Errorf("%w: synchronous_commit is off, messages would be published before they are durable: switch it on, or allow async commits", outbox.ErrNotDurable)
-	errNoTable     = errors.New("leat: the forwarder's table does not exist, see Config.Schema and Config.Table")
+	errNoTable     = errors.New("leat: the forwarder's table does not exist: check its schema and its name")
 	errNoXid       = errors.New("leat: the forwarder's table has no transaction_id, such as PostgreSQLQueueSchema's, which keeps no order")
 	errNoIndex     = errors.New(`leat: the forwarder's table has no index on (transaction_id, "offset"); CREATE INDEX CONCURRENTLY one`)
 	errSameNumber  = errors.New("leat: two rows have the same offset, its sequence was set back")
