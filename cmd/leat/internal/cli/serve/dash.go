@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,15 +125,23 @@ func flagOf(setting string) string {
 	return "--" + strings.TrimSuffix(strings.ReplaceAll(setting, "_", "-"), "s")
 }
 
-// stores adds the outboxes of the file, or the one that the settings name, and the inbox to cfg,
-// unless the database has no tables for it.
+// stores adds the outboxes and inboxes of the file to cfg, or the outbox that the settings name and the inbox, unless the
+// database has no tables for them. A file without inboxes has that of its database, if it names one for all.
 func stores(d *command.Deps, cfg *dashboard.Config) error {
 	if len(d.OutboxNames()) > 0 && !d.Globals.Settings().Outbox.Set() {
-		opened, err := d.OutboxesOfFile()
+		outboxes, err := d.OutboxesOfFile()
 		if err != nil {
 			return err
 		}
-		maps.Copy(cfg.Outboxes, opened)
+		maps.Copy(cfg.Outboxes, outboxes)
+		inboxes, err := d.InboxesOfFile()
+		if err != nil {
+			return err
+		}
+		maps.Copy(cfg.Inboxes, inboxes)
+		if _, err := d.DatabaseURL(); err != nil || len(inboxes) > 0 {
+			return nil //nolint:nilerr // each outbox has a database of its own
+		}
 	}
 	db, err := d.Open()
 	if err != nil {
@@ -153,7 +162,7 @@ func stores(d *command.Deps, cfg *dashboard.Config) error {
 	} else if absent, err := missing("outbox"); err != nil {
 		return err
 	} else if !absent || d.Settings.Forwarder.Value != "" {
-		cfg.Outboxes[d.Settings.Outbox.Value] = ob
+		cfg.Outboxes[cmp.Or(d.Named, d.Settings.Outbox.Value)] = ob
 	}
 	in, err := db.Inbox()
 	if err != nil {
