@@ -35,6 +35,11 @@ func (s MySQLSplitter) Listen(tb testing.TB) (address string) {
 	return listen(tb, s.serve)
 }
 
+// Open returns the splitter's host and port, and what ends it and all its sessions.
+func (s MySQLSplitter) Open(ctx context.Context) (address string, closeAll func(), err error) {
+	return open(ctx, s.serve)
+}
+
 // Bytes that tell packets of MySQL's protocol apart.
 const (
 	packetOK      = 0x00

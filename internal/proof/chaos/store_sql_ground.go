@@ -24,6 +24,7 @@ func (s *sqlStore) acts(in *injection) []act {
 		back, emptied,
 		{"records", "hostile", in.recordsHostile(roles.KindHostile)},
 		{"settings", "changed", in.settingsChanged(s.changes()...)},
+		{"splitter", "stale-reader", in.staleReader(s)},
 	}...)
 }
 
