@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -195,6 +196,18 @@ func PrivateMariaDB(tb testing.TB, settings map[string]string) *PrivateMySQLServ
 	tb.Helper()
 
 	return privateMySQL(tb, "MariaDB", OwnMariaDB, settings)
+}
+
+// Galera returns what a server of [PrivateMariaDB] takes as {"wsrep-provider": …} to be a node of a cluster. If it
+// cannot be fetched the test is skipped, in CI it fails.
+func Galera(tb testing.TB) (provider string) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	u, err := debianPackage{suite: "bookworm", name: "galera-4"}.fetch(ctx)
+	Available(tb, err)
+
+	return filepath.Join(u.root, "usr", "lib", "galera", "libgalera_smm.so")
 }
 
 func privateMySQL(
