@@ -230,6 +230,7 @@ api: ## compare the stable packages with the last release; a break needs a word 
 
 cross: ## build and vet the public modules and the command for PLATFORMS
 	@.ci/cross $(PLATFORMS) -- . $(RELEASED)
+	@GOFLAGS=-tags=no_nats .ci/cross $(PLATFORMS) -- cmd/leat
 
 test-narrow: ## run level 0 of the engines on 386, whose ints have 32 bits
 	@CGO_ENABLED=0 GOARCH=386 $(LEATRUN) -levels 0 -only '$(NARROW)' -- $(TESTFLAGS)
