@@ -11,6 +11,10 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
+// apart is by how much the clocks of an endpoint and of this process may differ for a refusal to be the record's fault. Requests
+// are signed with the time, and receivers take what is signed five minutes off for a replay.
+const apart = 5 * time.Minute
+
 // judge returns what an answer means.
 func (s *Sink) judge(ctx context.Context, e *endpoint, t *target, answer *http.Response, body []byte) outbox.Result {
 	status := answer.StatusCode
@@ -28,8 +32,13 @@ func (s *Sink) judge(ctx context.Context, e *endpoint, t *target, answer *http.R
 	if kind != outbox.FailureOutage && kind != outbox.FailurePermanent {
 		return outbox.Failed(outbox.FailureUnknown, err)
 	}
+	clock, off := clockOf(answer)
+	if kind == outbox.FailurePermanent && off.Abs() > apart {
+		kind = outbox.FailureOutage
+		err = fmt.Errorf("%w: its clock is off this process's by %s, and what is signed with a wrong time is refused: set both right", err, off)
+	}
 	if kind == outbox.FailureOutage {
-		if wait, ok := retryAfter(answer.Header.Get("Retry-After"), time.Now()); ok {
+		if wait, ok := retryAfter(answer.Header.Get("Retry-After"), clock); ok {
 			e.rest(min(wait, s.cfg.MaxRetryAfter))
 		}
 		if refuses(status) {
@@ -37,6 +46,17 @@ func (s *Sink) judge(ctx context.Context, e *endpoint, t *target, answer *http.R
 		}
 	}
 	return outbox.Failed(kind, err)
+}
+
+// clockOf returns what the endpoint's clock says, and by how much it is off ours. An answer without a date counts as if it
+// were right.
+func clockOf(answer *http.Response) (clock time.Time, off time.Duration) {
+	now := time.Now()
+	clock, err := http.ParseTime(answer.Header.Get("Date"))
+	if err != nil {
+		return now, 0
+	}
+	return clock, clock.Sub(now).Round(time.Second)
 }
 
 // detail is what an error says beside the status.

@@ -33,6 +33,22 @@ func httpMutants() []Mutant {
 			Package: sink, Test: "TestO5_KeysStopAtTheirFirstFailure",
 		},
 		{
+			Name: "webhook-parks-for-a-clock", Breaks: []string{"O8"},
+			Change:  "a record is parked since our clock is off the endpoint's, which refuses the signature",
+			File:    sink + "/answer.go",
+			Old:     `off.Abs() > apart {`,
+			New:     `off.Abs() < 0 {`,
+			Package: sink, Test: "TestO8_ClocksThatDiffer",
+		},
+		{
+			Name: "webhook-waits-by-its-own-clock", Breaks: []string{"O7"},
+			Change:  "a date until which an endpoint is to be left alone is compared with our clock, which may be behind",
+			File:    sink + "/answer.go",
+			Old:     `retryAfter(answer.Header.Get("Retry-After"), clock)`,
+			New:     `retryAfter(answer.Header.Get("Retry-After"), clock.Add(-off))`,
+			Package: sink, Test: "TestRetryAfter_IsKept/date,_other_clock",
+		},
+		{
 			Name: "webhook-gone-is-an-outage", Breaks: []string{"O7"},
 			Change:  "an endpoint that has answered 410 gets more",
 			File:    sink + "/answer.go",
