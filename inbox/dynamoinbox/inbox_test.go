@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
@@ -147,6 +148,38 @@ func TestI7_ClockThatIsBehind(t *testing.T) {
 }
 
 func (in *Inbox) storeKey(id string) item { return (&store{consumer: in.Consumer()}).keyOf(id) }
+
+// TestI4_OutageOfTheServer: what DynamoDB answers if it has no capacity or does not work does not speak against the
+// message; another answer does.
+func TestI4_OutageOfTheServer(t *testing.T) {
+	t.Parallel()
+	in := newInbox(t, newSubject(t))
+	cancelled := func(codes ...string) error {
+		var reasons []types.CancellationReason
+		for _, code := range codes {
+			reasons = append(reasons, types.CancellationReason{Code: &code})
+		}
+		return &types.TransactionCanceledException{CancellationReasons: reasons}
+	}
+	for _, c := range []struct {
+		err     error
+		against bool
+	}{
+		{&types.ProvisionedThroughputExceededException{}, false},
+		{&types.InternalServerError{}, false},
+		{&smithy.GenericAPIError{Code: "ThrottlingException"}, false},
+		{&smithy.GenericAPIError{Code: "InvalidSignatureException", Message: "Signature expired"}, false},
+		{cancelled("None", "ThrottlingError"), false},
+		{&smithy.GenericAPIError{Code: "ValidationException", Fault: smithy.FaultClient}, true},
+		{cancelled("ConditionalCheckFailed", "ThrottlingError"), true},
+		{cancelled("TransactionConflict"), true},
+	} {
+		outcome, err := process(t, in, func(context.Context) error { return fmt.Errorf("handler: %w", c.err) })
+		require.Equal(t, inbox.OutcomeFailed, outcome)
+		require.ErrorIs(t, err, c.err)
+		require.Equal(t, c.against, inbox.ShouldPoison(err), err)
+	}
+}
 
 // TestFor: handlers of a router are consumers of their own.
 func TestFor(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/ids"
@@ -103,6 +104,42 @@ func (s *store) NameIDs(ctx context.Context, name string) (noted string, remembe
 		}
 	}
 	return "", 0, errors.New("leat: dynamodb: the note of where ids come from cannot be read")
+}
+
+var _ driver.Classifier = (*store)(nil)
+
+// Conflict implements driver.Classifier: Commit has tried again itself.
+func (s *store) Conflict(error) bool { return false }
+
+// Outage implements driver.Classifier: DynamoDB has no capacity, does not work, or takes no request of ours.
+func (s *store) Outage(err error) bool {
+	if c, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+		return throttled(c.CancellationReasons)
+	}
+	api, ok := errors.AsType[smithy.APIError](err)
+	if !ok {
+		return false
+	}
+	switch api.ErrorCode() {
+	case "ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded",
+		"ExpiredTokenException", "InvalidSignatureException", "UnrecognizedClientException": // of credentials, or of our clock
+		return true
+	}
+	return api.ErrorFault() == smithy.FaultServer
+}
+
+// throttled reports whether a transaction was cancelled since it lacked capacity, and for nothing else.
+func throttled(reasons []types.CancellationReason) (lacks bool) {
+	for _, r := range reasons {
+		switch aws.ToString(r.Code) {
+		case "", "None", "TransactionConflict":
+		case "ThrottlingError", "ProvisionedThroughputExceeded":
+			lacks = true
+		default:
+			return false
+		}
+	}
+	return lacks
 }
 
 // explain says what failed, nil for nothing.

@@ -19,7 +19,15 @@ type store struct {
 	handle pgclaim.Handle
 }
 
-var _ driver.Store = (*store)(nil)
+var _ driver.Classifier = (*store)(nil)
+
+// Conflict implements driver.Classifier.
+func (s *store) Conflict(err error) bool {
+	return pgerr.Is(err, pgerr.SerializationFailure, pgerr.DeadlockDetected)
+}
+
+// Outage implements driver.Classifier.
+func (s *store) Outage(err error) bool { return pgerr.Outage(err) }
 
 // Claim implements driver.Store, by the position that ctx carries.
 func (s *store) Claim(ctx context.Context, _ string) (driver.Unit, driver.Status, error) {

@@ -146,6 +146,14 @@ func dynamoInboxMutants() []Mutant {
 			Package: folder, Test: loser, Needs: Dynamo,
 		},
 		{
+			Name: "dynamoinbox-outages-count", Breaks: []string{"I4"},
+			Change:  "a DynamoDB without capacity is the message's failure",
+			File:    folder + "/store.go",
+			Old:     `return api.ErrorFault() == smithy.FaultServer`,
+			New:     `return false`,
+			Package: folder, Test: "TestI4_OutageOfTheServer", Needs: Dynamo,
+		},
+		{
 			Name: "dynamoinbox-forgets-by-a-clock-behind", Breaks: []string{"I7"},
 			Change:  "a process whose clock is behind has DynamoDB forget at once",
 			File:    folder + "/store.go",
