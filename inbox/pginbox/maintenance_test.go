@@ -262,7 +262,7 @@ func TestMaintenanceRuns(t *testing.T) {
 }
 
 // TestI7_ClockThatJumps: a database's clock that is ahead, by years or by less than an hour, makes no message too old and
-// deletes no id, whether it tells a time or not. A floor that was raised too far could never be lowered.
+// deletes no id, whether it tells a time or not, and nothing of the audit.
 func TestI7_ClockThatJumps(t *testing.T) {
 	t.Parallel()
 	for _, by := range []string{"10 years", "30 minutes", "-30 minutes"} {
@@ -291,12 +291,17 @@ func TestI7_ClockThatJumps(t *testing.T) {
 				require.NoError(t, err)
 				env.Pool.Reset() // plans were made with the other function
 			}
+			_, err = env.Pool.Exec(t.Context(), `INSERT INTO leat.inbox_audit (action, actor, reason, consumer, parked_no, topic) VALUES ('a', '', '', 0, 0, '')`)
+			require.NoError(t, err)
 			_, err = env.Pool.Exec(t.Context(), `ALTER FUNCTION pg_catalog.clock_timestamp() RENAME TO clock_that_is_right`)
 			require.NoError(t, err)
 			for _, by := range []string{by, "0"} {
 				clock(by)
 				report, err := m.RunOnce(t.Context())
 				require.NoError(t, err)
+				fresh, err := maintenance(t, env, pginbox.MaintenanceConfig{Width: time.Hour, Retention: 365 * day, KeepAudit: day}).RunOnce(t.Context())
+				require.NoError(t, err)
+				require.Zero(t, fresh.PrunedAudit)
 				if by != "0" {
 					require.Equal(t, before.Floor, report.Floor)
 				}

@@ -100,6 +100,14 @@ func claimMutants() []Mutant {
 			Package: "inbox/pginbox", Test: "TestI7_ClockThatJumps", Needs: Postgres,
 		},
 		{
+			Name: "inbox-audit-goes-by-any-clock", Breaks: []string{"I7"},
+			Change:  "the audit of an inbox goes by a clock that is years ahead",
+			File:    "inbox/pginbox/maintenance_steps.go",
+			Old:     `steps := []step{{"ranges ahead", r.ahead}}`,
+			New:     `steps := []step{{"ranges ahead", r.ahead}, {"prune", r.prune}}`,
+			Package: "inbox/pginbox", Test: "TestI7_ClockThatJumps/10_years", Needs: Postgres,
+		},
+		{
 			Name: "floor-rises-at-once", Breaks: []string{"I7"},
 			Change:  "clocks that are wrong together raise the floor by a month at once",
 			File:    "internal/clocks/clocks.go",
@@ -162,6 +170,14 @@ func claimMutants() []Mutant {
 			Old:     `FROM @{_retention}) = $3::integer`,
 			New:     `FROM @{_retention}) >= $3::integer`,
 			Package: "inbox/pginbox", Test: "TestI7_FloorIsLoweredUnderARound/it_deletes", Needs: Postgres,
+		},
+		{
+			Name: "contracts-below-a-floor-of-before", Breaks: []string{"I7"},
+			Change:  "a round of maintenance gives up the ids of before the ranges by a floor that was lowered since",
+			File:    "inbox/pginbox/maintenance_floor.go",
+			Old:     `now.cutover != state.cutover || below(now.floor, now.cutover) {`,
+			New:     `now.cutover != state.cutover {`,
+			Package: "inbox/pginbox", Test: "TestI7_FloorIsLoweredUnderARound/it_contracts", Needs: Postgres,
 		},
 		{
 			Name: "other-ids-by-one-clock", Breaks: []string{"I1"},
