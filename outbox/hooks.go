@@ -51,7 +51,7 @@ type AlarmKind string
 
 // AlarmEvent is an alarm that is raised, lasts or has ended.
 type AlarmEvent struct {
-	// Package is the name of the package that raises it: relay, pgoutbox, pginbox or
+	// Package is the name of the package that raises it: relay, pgoutbox, sqloutbox, pginbox, sqlinbox or
 	// pgwatermark.
 	Package string
 	// Kind is what it is about.

@@ -33,7 +33,7 @@ type MaintenanceConfig struct {
 	KeepAudit time.Duration
 	// Interval is the time between two rounds, one second or more. Defaults to 10 minutes.
 	Interval time.Duration
-	// Hooks observe maintenance, by admin.MaintenanceHook. Defaults to none.
+	// Hooks observe maintenance, by admin.MaintenanceHook and outbox.AlarmHook. Defaults to none.
 	Hooks []outbox.Hook
 	// Logger receives what went wrong. Defaults to slog.Default().
 	Logger *slog.Logger
@@ -57,7 +57,7 @@ func (c MaintenanceConfig) validate() error {
 	case c.Interval < time.Second:
 		return outbox.ConfigError("Interval", c.Interval, "must be 1s or more")
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "sqlinbox", hooks.Is[outboxadmin.MaintenanceHook]); reason != "" {
+	if field, hook, reason := hooks.Refuse(c.Hooks, "sqlinbox", hooks.Is[outboxadmin.MaintenanceHook], hooks.Is[outbox.AlarmHook]); reason != "" {
 		return outbox.ConfigError(field, hook, reason)
 	}
 	return nil
@@ -73,6 +73,8 @@ type Maintenance struct {
 	after   map[int64][]byte // where the look at ids that tell no time goes on, by consumer
 	seen    seenState
 	clock   clocks.Watch
+	// standing are the alarms that last. Only the running round uses it.
+	standing hooks.Standing[outbox.AlarmEvent]
 }
 
 // NewMaintenance returns the Maintenance of the inboxes that were made with db, dialect and
@@ -97,6 +99,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 		return fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
+	defer func() { m.alarmsEnded(context.WithoutCancel(ctx), m.standing.End()) }()
 	for {
 		if _, err := m.once(ctx); err != nil && ctx.Err() == nil {
 			m.cfg.Logger.ErrorContext(ctx, "leat: maintenance of the inbox failed",
@@ -122,6 +125,7 @@ func (m *Maintenance) RunOnce(ctx context.Context) (outboxadmin.MaintenanceRepor
 func (m *Maintenance) once(ctx context.Context) (outboxadmin.MaintenanceReport, error) {
 	began := time.Now()
 	r, err := m.round(ctx)
+	r.Alarms = m.alarms(ctx, err)
 	m.seen.round(ctx, r, err)
 	e := outboxadmin.MaintenanceEvent{Report: r, Took: time.Since(began), Err: err}
 	hooks.Call(ctx, m.cfg.Logger, m.cfg.Hooks, func(h outboxadmin.MaintenanceHook) { h.OnAdminMaintenance(ctx, e) })

@@ -30,6 +30,8 @@ type Maintenance struct {
 	late    map[string]mark // what groups that seem late were to have read, by their names
 	seen    seenState
 	clock   clocks.Watch
+	// standing are the alarms that last. Only the running round uses it.
+	standing hooks.Standing[outbox.AlarmEvent]
 }
 
 // MaintenanceConfig tunes Maintenance. The zero value is a good start.
@@ -57,7 +59,7 @@ type MaintenanceConfig struct {
 	// Defaults to 1 s.
 	DelayedPoll time.Duration
 
-	// Hooks observe maintenance, by admin.MaintenanceHook. Defaults to none.
+	// Hooks observe maintenance, by admin.MaintenanceHook and outbox.AlarmHook. Defaults to none.
 	Hooks []outbox.Hook
 }
 
@@ -86,7 +88,7 @@ func (c MaintenanceConfig) validate() error {
 			return outbox.ConfigError(f.name, f.value, f.rule)
 		}
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "sqloutbox", hooks.Is[admin.MaintenanceHook]); reason != "" {
+	if field, hook, reason := hooks.Refuse(c.Hooks, "sqloutbox", hooks.Is[admin.MaintenanceHook], hooks.Is[outbox.AlarmHook]); reason != "" {
 		return outbox.ConfigError(field, hook, reason)
 	}
 	return nil
@@ -115,6 +117,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 		return fmt.Errorf("%w: maintenance of the outbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
+	defer func() { m.alarmsEnded(context.WithoutCancel(ctx), m.standing.End()) }()
 	var next time.Time
 	for ctx.Err() == nil {
 		pause, err := m.promoteDue(ctx)

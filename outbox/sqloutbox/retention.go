@@ -21,8 +21,9 @@ const (
 	prunedAtOnce = 500
 )
 
-// retain deletes what is old and settled by all groups, and prunes.
+// retain deletes what is old and settled by all groups, prunes, and raises alarms.
 func (m *Maintenance) retain(ctx context.Context) (report admin.MaintenanceReport, err error) {
+	defer func() { report.Alarms = m.alarms(ctx, err) }()
 	if err := m.ob.checkPrimary(ctx); err != nil {
 		return report, err
 	}
