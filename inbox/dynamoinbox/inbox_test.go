@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/dynamooutbox"
 	"github.com/leat-go/leat/outbox/dynamooutbox/dynamotable"
@@ -226,4 +227,36 @@ func TestI1_NothingButTheIDIsStored(t *testing.T) {
 	outcome, err = in.Process(t.Context(), msg, func(context.Context) error { return errors.New("runs again") })
 	require.NoError(t, err)
 	require.Equal(t, inbox.OutcomeDuplicate, outcome)
+}
+
+// TestI14_MarksOfManyPartitions: one update moves a hundred marks at most. A token that is not the one
+// that was read moves none of the others either.
+func TestI14_MarksOfManyPartitions(t *testing.T) {
+	t.Parallel()
+	in := newInbox(t, newSubject(t))
+	of := driver.GroupTopic{Group: "g", Topic: "orders"}
+	seen, err := in.Marks(t.Context(), of)
+	require.NoError(t, err)
+	marks := map[int32]driver.Mark{}
+	for part := range int32(2*mostMarks + 1) {
+		marks[part] = driver.Mark{Next: int64(part) << 33}
+	}
+	token, err := in.SetMarks(t.Context(), of, seen.History, marks)
+	require.NoError(t, err)
+	now, err := in.Marks(t.Context(), of)
+	require.NoError(t, err)
+	for part, m := range now.Partitions {
+		require.Equal(t, driver.Mark{Next: int64(part) << 33, Token: token}, m)
+	}
+	require.Len(t, now.Partitions, len(marks))
+
+	for part := range now.Partitions {
+		now.Partitions[part] = driver.Mark{Next: 1, Token: token}
+	}
+	now.Partitions[2*mostMarks] = driver.Mark{Next: 1, Token: "another"}
+	_, err = in.SetMarks(t.Context(), of, now.History, now.Partitions)
+	require.ErrorIs(t, err, driver.ErrMarksMoved)
+	now, err = in.Marks(t.Context(), of)
+	require.NoError(t, err)
+	require.EqualValues(t, 1<<33, now.Partitions[1].Next)
 }

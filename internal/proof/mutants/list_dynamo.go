@@ -138,6 +138,14 @@ func dynamoInboxMutants() []Mutant {
 	)
 	return []Mutant{
 		{
+			Name: "dynamo-mark-of-another-session", Breaks: []string{"I14"},
+			Change:  "a session moves marks in DynamoDB that another has moved",
+			File:    "inbox/dynamoinbox/marks.go",
+			Old:     `+ ".t = :t" + n`,
+			New:     `+ ".t = :t" + n + " OR attribute_exists(marks)"`,
+			Package: "inbox/dynamoinbox", Test: "TestConformance/I14_OneSessionAtATimeMovesAMark", Needs: Dynamo,
+		},
+		{
 			Name: "dynamoinbox-copies-both-commit", Breaks: []string{"I1", "I5"},
 			Change:  "the record of an id is written whether it is there or not",
 			File:    folder + "/store.go",
