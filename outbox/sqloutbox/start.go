@@ -21,12 +21,18 @@ func (s *source) begin(ctx context.Context, q sqlstore.Querier) (sqllog.Position
 		return sqllog.Position{}, errStartUnstated
 	case start.Oldest: // the floor, not 0: what was deleted would be a gap for good
 		floor, err := log.Floor(ctx, q)
+		if err == nil && floor == 0 {
+			err = s.lookEmpty(ctx, q)
+		}
 		return sqllog.Position{Last: floor}, err
 	}
 	if err := s.lookBeside(ctx, q); err != nil {
 		return sqllog.Position{}, err
 	}
 	end, err := log.Last(ctx, q)
+	if err == nil && end == 0 {
+		basis.LogEmpty(ctx, s.ob.cfg.Logger, s.cfg.Group)
+	}
 	if err == nil && !start.Now {
 		var first int64
 		var found bool
@@ -35,6 +41,15 @@ func (s *source) begin(ctx context.Context, q sqlstore.Querier) (sqllog.Position
 		}
 	}
 	return log.Committed(ctx, q, end, err)
+}
+
+// lookEmpty says that the log has never had a message, if that is so.
+func (s *source) lookEmpty(ctx context.Context, q sqlstore.Querier) error {
+	last, err := s.ob.log.Last(ctx, q)
+	if err == nil && last == 0 {
+		basis.LogEmpty(ctx, s.ob.cfg.Logger, s.cfg.Group)
+	}
+	return err
 }
 
 // lookBeside says what waits for other groups and lies behind the start of a new one, which may be

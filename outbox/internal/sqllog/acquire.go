@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"time"
@@ -138,10 +139,12 @@ func (l *Log) claim(ctx context.Context, s *session, ttl time.Duration) (g Group
 				return g, "", err
 			}
 			var won bool
+			former := g.Server
 			if g, life, won, err = l.take(ctx, r, s.owner, g, ttl); won && err == nil {
 				if change != nil {
 					change.Log(ctx, l.logger)
 				}
+				l.noteServer(ctx, r.Group, former, g.Server)
 				return g, life, nil
 			} else if err != nil {
 				return g, "", err
@@ -152,6 +155,19 @@ func (l *Log) claim(ctx context.Context, s *session, ttl time.Duration) (g Group
 		}
 	}
 	return g, "", fmt.Errorf("%w: it changes hands all the time", driver.ErrLeaseHeld)
+}
+
+// noteServer warns if a group is relayed on another server than before. That loses nothing of the
+// outbox as long as the log goes on. But a server that others still write to, or commits that it has
+// lost, are an operator's business.
+func (l *Log) noteServer(ctx context.Context, group, former, now string) {
+	if former == "" || former == now {
+		return
+	}
+	l.logger.LogAttrs(ctx, slog.LevelWarn,
+		"the group is relayed on another server than before: make sure that nothing writes to the former one; "+
+			"if it has lost commits, consumers go back as well (docs/moves.md)",
+		slog.String("group", group), slog.String("server_before", former), slog.String("server", now))
 }
 
 // begin writes a new group down, unless another relay has.

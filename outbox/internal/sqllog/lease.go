@@ -19,6 +19,8 @@ type GroupRow struct {
 	// them.
 	Topics []string
 	Read   bool
+	// Server is that of the relay which has claimed the lease last, empty if it is not noted.
+	Server string
 
 	marked, dead bool // the holder has a lock; it has one no more
 }
@@ -26,14 +28,14 @@ type GroupRow struct {
 // Group reads the row of a group by a statement that selects it. sql.ErrNoRows if it is
 // not there.
 func (l *Log) Group(ctx context.Context, q sqlstore.Querier, statement, name string) (g GroupRow, err error) {
-	var owner, gaps, topics []byte
+	var owner, gaps, topics, server []byte
 	var left, now, last int64
-	err = q.QueryRowContext(ctx, l.SQL[statement], []byte(name)).Scan(&owner, &g.Epoch, &g.Rev, &left, &now, &last, &gaps, &topics)
+	err = q.QueryRowContext(ctx, l.SQL[statement], []byte(name)).Scan(&owner, &g.Epoch, &g.Rev, &left, &now, &last, &gaps, &topics, &server)
 	if err != nil {
 		return g, err
 	}
 	g.Owner, g.Left, g.Now = string(owner), time.Duration(left)*time.Microsecond, sqlstore.Time(now)
-	g.Read = len(topics) > 0
+	g.Read, g.Server = len(topics) > 0, string(server)
 	if g.Topics, err = ParseTexts(topics); err != nil {
 		return g, err
 	}
