@@ -414,10 +414,34 @@ func (s *PostgresServer) Address() string { return s.own.HostPort }
 // applying more until [PostgresStandby.Resume].
 func (s *PostgresStandby) Pause() {
 	s.tb.Helper()
-	end := askOne[string](s.tb, s.primary.URL(), "SELECT pg_current_wal_insert_lsn()::text")
-	s.await("SELECT pg_last_wal_replay_lsn() >= $1::text::pg_lsn", end)
+	s.catchUp()
 	s.run("SELECT pg_wal_replay_pause()")
 	s.await("SELECT pg_get_wal_replay_pause_state() = 'paused'")
+}
+
+// Cut waits until the standby has applied all that the primary has written. It receives nothing more
+// then, so that its promotion loses what is committed later. A standby that is paused would not end
+// its receiving.
+func (s *PostgresStandby) Cut() {
+	s.tb.Helper()
+	s.catchUp()
+	conn, err := connectPostgres(s.tb.Context(), s.own.Address)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	_, err = conn.Exec(s.tb.Context(), "ALTER SYSTEM SET primary_conninfo = ''")
+	if err := errors.Join(err, conn.Close(s.tb.Context())); err != nil {
+		s.tb.Fatal(err)
+	}
+	s.run("SELECT pg_reload_conf()")
+	s.await("SELECT NOT EXISTS (SELECT FROM pg_stat_wal_receiver)")
+}
+
+// catchUp waits until the standby has applied all that the primary has written.
+func (s *PostgresStandby) catchUp() {
+	s.tb.Helper()
+	end := askOne[string](s.tb, s.primary.URL(), "SELECT pg_current_wal_insert_lsn()::text")
+	s.await("SELECT pg_last_wal_replay_lsn() >= $1::text::pg_lsn", end)
 }
 
 // Resume lets the standby go on.
