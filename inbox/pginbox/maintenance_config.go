@@ -24,7 +24,8 @@ type MaintenanceConfig struct {
 	// Defaults to 24 h.
 	Width time.Duration
 
-	// Ahead is the number of ranges that are kept ready beyond the present one, 1 to 100.
+	// Ahead is the number of ranges that are kept ready beyond the present one, 1 to 100. At least 30
+	// while a publication copies the inbox to another database.
 	// Defaults to 3.
 	Ahead int
 

@@ -17,8 +17,15 @@ func (r *maintenanceRound) ahead(ctx context.Context) error {
 		return nil
 	}
 	return r.pool.Use(ctx, func(conn *pgx.Conn) error {
-		width := r.cfg.Width.Milliseconds()
-		for i := range int64(r.cfg.Ahead) + 1 {
+		width, ahead := r.cfg.Width.Milliseconds(), r.cfg.Ahead
+		var published bool
+		if err := conn.QueryRow(ctx, r.statements.published).Scan(&published); err != nil {
+			return err
+		}
+		if published {
+			ahead = max(ahead, aheadPublished)
+		}
+		for i := range int64(ahead) + 1 {
 			at := uuidAt(r.state.now + i*width)
 			if below(at, r.state.cutover) {
 				continue
@@ -37,6 +44,10 @@ func (r *maintenanceRound) ahead(ctx context.Context) error {
 		return nil
 	})
 }
+
+// aheadPublished is the least Ahead of an inbox that is copied to another database by publication: a
+// range that is made meanwhile is not there, and stops the copying.
+const aheadPublished = 30
 
 // raise lifts the floor to what is older than Retention. It is committed before
 // anything is forgotten.

@@ -127,6 +127,29 @@ func TestMaintenanceMakesRangesAhead(t *testing.T) {
 	}
 }
 
+// TestI1_PublishedInboxHasRangesAhead: a database that is copied to by logical replication lacks the
+// ranges that are made meanwhile.
+func TestI1_PublishedInboxHasRangesAhead(t *testing.T) {
+	t.Parallel()
+	for publication, added := range map[string]int{
+		"FOR TABLE leat.inbox_ranges WITH (publish_via_partition_root = true)": 27, "FOR TABLE leat.inbox_ranges": 27, "FOR TABLE leat.inbox": 0,
+	} {
+		t.Run(publication, func(t *testing.T) {
+			t.Parallel()
+			env := forgetting(t, pginbox.MaintenanceConfig{})
+			m := maintenance(t, env, pginbox.MaintenanceConfig{})
+			report, err := m.RunOnce(t.Context())
+			require.NoError(t, err)
+			require.Len(t, report.Added, 4)
+			_, err = env.Pool.Exec(t.Context(), "CREATE PUBLICATION p "+publication)
+			require.NoError(t, err)
+			report, err = m.RunOnce(t.Context())
+			require.NoError(t, err)
+			require.Len(t, report.Added, added)
+		})
+	}
+}
+
 // TestMaintenanceWithoutDDL: a role that may only read and write rows.
 func TestMaintenanceWithoutDDL(t *testing.T) {
 	t.Parallel()

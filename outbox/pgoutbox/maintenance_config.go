@@ -41,7 +41,7 @@ type MaintenanceConfig struct {
 
 	// Ahead is the number of empty ranges that are kept between the sequence and the
 	// open-ended last range, 1 to 100. When there are fewer, they are made up to twice
-	// as many.
+	// as many. At least 15 while a publication copies the log to another database.
 	// Defaults to 2.
 	Ahead int
 

@@ -48,6 +48,9 @@ func (s *source) group(ctx context.Context) (pgwindow.Group, error) {
 		if err != nil {
 			return g, err
 		}
+		if at.Unused() {
+			basis.LogEmpty(ctx, s.ob.cfg.Logger, s.cfg.Group)
+		}
 	}
 	if g.Started && g.Incarnation == 0 {
 		if err := s.adopt(ctx); err != nil {

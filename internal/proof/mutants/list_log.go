@@ -148,6 +148,14 @@ func retentionMutants() []Mutant {
 			Package: "outbox/pgoutbox", Test: "TestO2_NothingGoesUnread", Needs: Postgres,
 		},
 		{
+			Name: "published-log-makes-ranges-late", Breaks: []string{"O2"},
+			Change:  "a log that a publication copies has as few ranges ahead as any other",
+			File:    "outbox/pgoutbox/partitions.go",
+			Old:     `ahead = max(ahead, aheadPublished)`,
+			New:     `ahead = max(ahead, 1)`,
+			Package: "outbox/pgoutbox", Test: "TestO2_PublishedLogHasRangesAhead", Needs: Postgres,
+		},
+		{
 			Name: "range-in-use-stays-open", Breaks: []string{"R8"},
 			Change:  "a range that is not full is never closed, so that nothing of it goes",
 			File:    "outbox/pgoutbox/partitions_close.go",

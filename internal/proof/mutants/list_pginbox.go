@@ -148,6 +148,14 @@ func claimMutants() []Mutant {
 			Package: "inbox/pginbox", Test: "TestI7_FloorIsLoweredUnderARound/it_looks_what_to_drop", Needs: Postgres,
 		},
 		{
+			Name: "published-inbox-makes-ranges-late", Breaks: []string{"I1"},
+			Change:  "an inbox that a publication copies has as few ranges ahead as any other",
+			File:    "inbox/pginbox/maintenance_floor.go",
+			Old:     `ahead = max(ahead, aheadPublished)`,
+			New:     `ahead = max(ahead, 1)`,
+			Package: "inbox/pginbox", Test: "TestI1_PublishedInboxHasRangesAhead", Needs: Postgres,
+		},
+		{
 			Name: "ranges-keep-their-names", Breaks: []string{"I7"},
 			Change:  "a range that is above the lowered floor keeps its name, by which a round that has slept drops it",
 			File:    "inbox/pginbox/admin_retention.go",

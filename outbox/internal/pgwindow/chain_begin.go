@@ -26,6 +26,9 @@ type Outset struct {
 	older  int64 // BeginAt: up to this number all rows are older
 }
 
+// Unused reports whether the log has never given out a number.
+func (o Outset) Unused() bool { return o.f0 == 0 }
+
 // clockSlack is by how much the times of rows may differ from the order of their
 // numbers: a row draws both in one breath, but the breath may be held. BeginAt looks
 // at all rows from so long before its time on.
