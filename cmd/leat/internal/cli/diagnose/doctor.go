@@ -206,6 +206,9 @@ func schemaCheck(ctx context.Context, db open.Database, name string) ([]doctor.F
 	case err != nil:
 		return nil, err
 	case current == 0 && name == "outbox":
+		if there, err := elsewhere(ctx, db); err != nil || there != nil {
+			return there, err
+		}
 		return []doctor.Finding{{
 			Verdict: doctor.Fail, Text: "is not there",
 			Advice: advice + "; if the database was moved, or a table or schema was renamed, bring leat's tables along or rename it back instead: what waits, and what inboxes remember, is in them",
@@ -222,4 +225,20 @@ func schemaCheck(ctx context.Context, db open.Database, name string) ([]doctor.F
 	default:
 		return nil, nil
 	}
+}
+
+// elsewhere is the finding of an outbox that has another name: one that is begun beside it is empty.
+func elsewhere(ctx context.Context, db open.Database) ([]doctor.Finding, error) {
+	all, ok := db.(open.Elsewhere)
+	if !ok {
+		return nil, nil
+	}
+	others, err := all.OtherOutboxes(ctx)
+	if err != nil || len(others) == 0 {
+		return nil, err
+	}
+	return []doctor.Finding{{
+		Verdict: doctor.Fail, Text: "is not there; the database has " + strings.Join(others, ", "),
+		Advice: "name it by --schema and --outbox, or in the file; if it was renamed by mistake, rename it back. leat migrate up would begin an empty one beside it",
+	}}, nil
 }
