@@ -87,6 +87,7 @@ func (c *consumer) router() (*message.Router, error) {
 		MaxInFlight:    8, // each has a connection to the database
 		RedeliverDelay: 10 * time.Millisecond,
 		CommitInterval: 200 * time.Millisecond,
+		Marks:          c.stats.inbox, // a database that goes back takes the group with it
 		Logger:         c.log,
 		Hooks:          []outbox.Hook{c},
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/leat-go/leat/inbox"
+	inboxdriver "github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/outbox"
@@ -95,6 +96,7 @@ type store struct {
 	source driver.Source
 	inbox  interface {
 		inbox.Runner
+		inboxdriver.Marker
 		Migrate(ctx context.Context) error
 	}
 	// notify tells the relays of other processes of commits until ctx ends.
