@@ -11,7 +11,7 @@ type PolicyKeeper interface {
 	Source
 
 	// KeepPolicies calls change with the note, "" at first, and the time by which leases go, and stores what it returns. Changes
-	// take turns: where another one was faster, change is called again with what that has stored. Nothing is written if
+	// take turns: where another one was faster, change is called again with what that has stored; change may call KeepPolicies itself. Nothing is written if
 	// it returns the same note. The note goes with the group when that is renamed or removed.
 	//
 	// Before anybody has had a lease of the group there is no note: KeepPolicies returns false, and has not called change.

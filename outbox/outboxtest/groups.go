@@ -149,6 +149,10 @@ func topicChecks() []Check {
 		Check{Name: "O12_PositionPassesOtherTopics", run: positionPassesOtherTopics},
 		Check{Name: "O12_TopicsChangeFromWhereTheGroupStands", run: topicsChangeWhereTheGroupStands},
 		Check{Name: "O2_NarrowerTopicsLeaveNothingBehind", run: narrowerTopicsLeaveNothingBehind},
+		Check{
+			Name: "O2_NarrowerTopicsOfEachSlot", run: narrowerTopicsOfEachSlot,
+			skip: func(f Features) bool { return f.NoSlots },
+		},
 		Check{Name: "O2_TopicsOfTheLeaderCount", run: topicsOfTheLeaderCount},
 		Check{Name: "Admin_TopicsAreSet", run: topicsAreSet},
 	)
@@ -263,6 +267,37 @@ func narrowerTopicsLeaveNothingBehind(ctx context.Context, tr *trial) {
 	expect(tr.drainGroup(ctx, wide()), "a", "b1", "b2")
 	tr.commit(ctx, about("a")...)
 	fail.In("once nothing of the others waits", func() { expect(tr.drainGroup(ctx, narrow()), "a") })
+}
+
+// narrowerTopicsOfEachSlot takes a topic away in a rolling deploy, slot by slot, while one of its messages waits in the second.
+func narrowerTopicsOfEachSlot(ctx context.Context, tr *trial) {
+	_, readers := tr.slots(ctx, GroupConfig{Name: "plain", Slots: 2})
+	keys := tr.keysOfSlots(ctx, readers)
+	old, next := wide(), narrow()
+	old.Slots, next.Slots = 2, 2
+	_, readers = tr.slots(ctx, old)
+	tr.commit(ctx, outbox.Message{Topic: "b1", Key: keys[1], Payload: []byte("waits in slot 1")})
+	fail.If(readers[0].Release(ctx), "release of slot 0")
+	first := tr.acquireGroup(ctx, next)
+	if slot := slotOf(first); slot != 0 {
+		fail.With("acquire for fewer topics: slot %d while only 0 is free", slot)
+	}
+	fail.If(readers[1].Release(ctx), "release of slot 1")
+	_, err := tr.group(next).Acquire(ctx, longTTL)
+	expectError("acquire of slot 1 for fewer topics, while a message of the others waits in it", err, basis.ErrOtherTopics)
+	if !strings.Contains(err.Error(), "1 wait") {
+		fail.With("the error does not say that 1 message waits: %w", err)
+	}
+	last := tr.acquireGroup(ctx, old)
+	last.expectDrain(ctx, 10, "waits in slot 1")
+	fail.If(last.Release(ctx), "release of slot 1")
+	second := tr.acquireGroup(ctx, next)
+	for slot, key := range keys {
+		tr.commit(ctx, outbox.Message{Topic: "a", Key: key, Payload: fmt.Appendf(nil, "a in slot %d", slot)})
+	}
+	first.expectDrain(ctx, 10, "a in slot 0")
+	second.expectDrain(ctx, 10, "a in slot 1")
+	releaseAll(ctx, []*reader{first, second})
 }
 
 // topicsOfTheLeaderCount has a source with fewer topics stand by.

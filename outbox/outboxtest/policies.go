@@ -17,6 +17,7 @@ import (
 func notesOfPoliciesTakeTurns(ctx context.Context, tr *trial) {
 	const relays, times = 4, 5
 	fail.If(tr.acquire(ctx).Release(ctx))
+	tr.writesBetween(ctx)
 	var all sync.WaitGroup
 	errs := make([]error, relays)
 	for i := range relays {
@@ -54,6 +55,23 @@ func notesOfPoliciesTakeTurns(ctx context.Context, tr *trial) {
 	fail.If(acquireFrom(ctx, tr.Source(name)).Release(ctx))
 	if again := tr.noteOf(ctx, name); again != "" {
 		fail.With("note of a group that was removed: %q, want none", again)
+	}
+}
+
+// writesBetween has a relay write while another one has read the note and not written its own yet.
+func (tr *trial) writesBetween(ctx context.Context) {
+	slow, fast := keeperOf(tr.Source(testGroup)), keeperOf(tr.Source(testGroup))
+	var seen []string
+	var between error
+	_, err := slow.KeepPolicies(ctx, func(note string, _ time.Time) string {
+		if seen = append(seen, note); len(seen) == 1 {
+			_, between = fast.KeepPolicies(ctx, func(note string, _ time.Time) string { return note + "fast " })
+		}
+		return note + "slow "
+	})
+	fail.If(errors.Join(err, between), "keep policies")
+	if note := tr.noteOf(ctx, testGroup); note != "fast slow " {
+		fail.With("two relays have written in turn, one of them after it has read %q: the note is %q", seen, note)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
@@ -171,6 +172,7 @@ func slotChangeChecks() []Check {
 	return unless(noSlotChange,
 		Check{Name: "O2_ChangeOfSlotsLosesNothing", run: changeOfSlotsLosesNothing},
 		Check{Name: "O5_ChangeOfSlotsWaitsForEverySlot", run: changeWaitsForEverySlot},
+		Check{Name: "O14_SlotsThatDisagreeStay", run: slotsThatDisagreeStay},
 	)
 }
 
@@ -220,6 +222,52 @@ func changeWaitsForEverySlot(ctx context.Context, tr *trial) {
 	f.change(ctx, 1)
 	f.round(ctx)
 	expect(f.got, "second")
+}
+
+// slotsThatDisagreeStay has two relays of a group want different numbers of slots. Nothing is asked for, however long they do, and
+// operators see so, until both want the same. A group whose only relay wants as much tells when it is long enough.
+func slotsThatDisagreeStay(ctx context.Context, tr *trial) {
+	manager, ok := tr.Subject.(admin.Manager)
+	if !ok {
+		return
+	}
+	asks := func(group string, slots int) driver.Sharded {
+		src, ok := tr.group(GroupConfig{Name: group, Slots: slots}).(driver.Sharded)
+		if !ok {
+			fail.Now(errNoSharded)
+		}
+		return src
+	}
+	share := func(src driver.Sharded, ttl time.Duration) {
+		_, err := src.Share(ctx, ttl)
+		fail.If(err, "share")
+	}
+	next := func(group string) int {
+		groups, err := manager.Groups(ctx)
+		fail.If(err, "groups")
+		at := slices.IndexFunc(groups, func(g admin.Group) bool { return g.Name == group })
+		if at < 0 || groups[at].Slots != 1 {
+			fail.With("groups: %+v, want %q with one slot", groups, group)
+		}
+		return groups[at].NextSlots
+	}
+	stays, deployed, alone := asks("torn", 1), asks("torn", 3), asks("alone", 3)
+	for _, group := range []string{"torn", "alone"} {
+		fail.If(tr.acquireGroup(ctx, GroupConfig{Name: group}).Release(ctx))
+	}
+	share(deployed, longTTL) // so that it lives when the other one says what it wants
+	for share(stays, longTTL); next("alone") == 0; fail.If(pause(ctx), "the only relay wants 3 slots, and they are not asked for") {
+		share(deployed, changeTTL)
+		share(alone, changeTTL)
+		if n := next("torn"); n != 0 {
+			fail.With("%d slots are asked for, while one of two relays wants what there is", n)
+		}
+	}
+	fail.If(stays.Leave(ctx), "leave")
+	for next("torn") != 3 {
+		share(deployed, changeTTL)
+		fail.If(pause(ctx), "all relays want 3 slots, and they are not asked for")
+	}
 }
 
 // closeSlot asks for one slot until r is closed, and releases it. It returns the source
