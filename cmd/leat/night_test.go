@@ -235,6 +235,7 @@ func TestO6_PoliciesThatDifferAreShown(t *testing.T) {
 		}
 	}
 	require.NotContains(t, o.leat("groups", "show", "default").out, "block")
+	o.recipe("Policies that differ")
 }
 
 // hanging is a daemon whose destination never answers, with one message under way.
