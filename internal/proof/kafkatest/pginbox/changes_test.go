@@ -91,7 +91,7 @@ func TestChanges_JudgeSees(t *testing.T) {
 		"those behind a parked record go first": {func(w *world) {
 			w.refuses.Store(true)
 			stop := w.relay(group{}, relay.Config{}, w.sink())
-			w.parked(3)
+			w.parked()
 			w.stopWriting()
 			w.await("nothing else waits", func() bool { return w.backlog() == 0 })
 			w.stopped(stop)
@@ -111,7 +111,7 @@ func TestChanges_JudgeSees(t *testing.T) {
 		"a consumer has another name": {func(w *world) {
 			w.relay(group{}, relay.Config{}, w.sink())
 			old := w.consume(w.kafkasource("g1"), "old", manner{}, "billed")
-			w.effects("billed", 20)
+			w.effects("billed")
 			old.stop()
 			w.consume(w.kafkasource("g2"), "new", manner{}, "billed") // from the oldest message, without a memory
 		}, "doubled effect"},
@@ -139,7 +139,7 @@ func changeSlots(w *world) {
 	}
 	a := with(1)
 	has(1)
-	w.parked(3)
+	w.parked()
 	b := with(4)
 	w.progress(20)
 	require.Equal(w.t, []int{1, 0}, []int{w.group().Slots, w.group().NextSlots}, "one that lives wants what there is")
@@ -158,7 +158,7 @@ func changeTopics(w *world) {
 	both, fewer := group{}, group{Topics: []string{w.orders}}
 	old := w.relay(both, relay.Config{}, w.sink())
 	w.progress(20)
-	w.parked(3)
+	w.parked()
 	w.stopped(old)
 	w.put(w.mails, "k", 5)
 	w.refused(fewer, relay.Config{}, w.sink(), " wait")
@@ -186,7 +186,7 @@ func renameGroup(w *world) {
 	begins := group{Name: "audit", Start: driver.Start{Oldest: true}}
 	old := w.relay(begins, relay.Config{}, w.sink())
 	w.progress(20)
-	w.parked(3)
+	w.parked()
 	w.refused(group{Name: "archive"}, relay.Config{}, w.sink(), "must say where it starts") // in a rolling deploy, with the new name
 	w.stopped(old)
 	w.put(w.orders, "k1", 5)
@@ -208,7 +208,7 @@ func changePolicy(w *world) {
 	next := w.relay(group{}, relay.Config{}, w.sink())
 	w.says("relays of the group have different policies; the one that loses less counts")
 	w.refuses.Store(true)
-	w.parked(3)
+	w.parked()
 	w.stopped(old)
 	w.progress(20)
 	w.relay(group{}, gives(relay.DeadLetter), w.sink())
@@ -222,7 +222,7 @@ func changeOrder(w *world) {
 	w.refuses.Store(true)
 	old := w.relay(group{}, relay.Config{}, w.sink())
 	w.progress(20)
-	w.parked(3)
+	w.parked()
 	w.stopped(old)
 	total := relay.Config{TotalOrder: true, Policies: []relay.Policy{{Action: relay.Block}}}
 	w.refused(group{}, total, w.sink(), "set aside")
@@ -243,7 +243,7 @@ func changeSink(w *world) {
 	w.refuses.Store(true)
 	old := w.relay(group{}, relay.Config{}, w.sinkWith(kafkasink.PartitionSarama)) // so that keys stay where they are
 	w.progress(20)
-	w.parked(3)
+	w.parked()
 	w.stopped(old)
 	w.put(w.orders, "k1", 100)
 	pub, err := kafka.NewPublisher(kafka.PublisherConfig{
@@ -273,7 +273,7 @@ func changeExactlyOnce(w *world) {
 	old := w.relay(src, relay.Config{}, w.sink())
 	w.progress(20)
 	w.refuses.Store(true)
-	w.parked(3)
+	w.parked()
 	w.stopped(old)
 	w.refused(src, block, w.exact(), "set aside")
 	w.refuses.Store(false)
@@ -310,13 +310,13 @@ func renameConsumer(w *world) {
 	w.inboxParked("billing", 3)
 	w.fails.Store(false)
 	w.redriveInbox("billing")
-	w.effects("billed", 20)
+	w.effects("billed")
 	w.await("nothing is parked", func() bool { return len(w.inboxHolds()) == 0 })
 	w.noLag("g", "billed")
 	old.stop()
 	w.startWriting()
 	w.consume(w.kafkasource("g"), "invoices", manner{Config: parks()}, "billed")
-	w.effects("billed", 20)
+	w.effects("billed")
 }
 
 // changeInboxPolicy leaves messages parked for consumers that park nothing.
@@ -329,11 +329,11 @@ func changeInboxPolicy(w *world) {
 	w.takes(next)
 	old.stop()
 	w.inboxParked("c", len(w.inboxHolds())+3)
-	w.effects("billed", 20)
+	w.effects("billed")
 	w.consume(w.kafkasource("g"), "c", manner{Config: parks()}, "billed")
 	w.fails.Store(false)
 	w.redriveInbox("c")
-	w.effects("billed", 20)
+	w.effects("billed")
 }
 
 // changeManner takes messages one at a time and in batches, behind a cache, by another driver, and while the inbox goes over to ranges.
@@ -350,7 +350,7 @@ func changeManner(w *world) {
 		if old != nil {
 			old.stop()
 		}
-		w.effects("billed", 20)
+		w.effects("billed")
 		if i == 1 && w.ranges != nil {
 			require.NoError(w.t, w.ranges(w.t.Context()))
 		}
@@ -363,7 +363,7 @@ func splitHandlers(w *world) {
 	w.relay(group{}, relay.Config{}, w.sink())
 	one := w.kafkasource("one")
 	both := w.consume(one, "both", manner{}, "billed", "shipped")
-	w.effects("billed", 20)
+	w.effects("billed")
 	_, err := one.Subscribe(w.t.Context(), w.orders)
 	require.ErrorIs(w.t, err, outbox.ErrInvalidConfig, "a handler that was split shares the partitions of the group")
 	w.noLag("one", "billed")
@@ -372,29 +372,29 @@ func splitHandlers(w *world) {
 	w.startWriting()
 	bills := w.consume(w.kafkasource("one"), "bills", manner{}, "billed")
 	ships := w.consume(w.kafkasource("two"), "ships", manner{}, "shipped")
-	w.effects("billed", 20)
-	w.effects("shipped", 20)
+	w.effects("billed")
+	w.effects("shipped")
 	w.noLag("one", "billed")
 	w.noLag("two", "shipped")
 	bills.stop()
 	ships.stop()
 	w.startWriting()
 	w.consume(w.kafkasource("one"), "both", manner{}, "billed", "shipped")
-	w.effects("billed", 20)
+	w.effects("billed")
 }
 
 // changeIDs takes ids from elsewhere, and offsets back to the oldest message.
 func changeIDs(w *world) {
 	w.relay(group{}, relay.Config{}, w.sink())
 	old := w.consume(w.kafkasource("g"), "c", manner{}, "billed")
-	w.effects("billed", 20)
+	w.effects("billed")
 	other := manner{Config: inbox.Config{IDFrom: inbox.IDWithTopic(inbox.DefaultIDSource())}}
 	wrong := w.consume(w.kafkasource("again"), "c", other, "billed") // from the oldest message
 	w.says("ids come from another source than those that are remembered", "are remembered: ")
 	wrong.stop()
 	old.stop()
 	w.consume(w.kafkasource("again"), "c", manner{}, "billed")
-	w.effects("billed", 20)
+	w.effects("billed")
 }
 
 // changeSubscriber goes from watermill-kafka to kafkasource in one group.
@@ -408,14 +408,14 @@ func changeSubscriber(w *world) {
 	}, watermill.NopLogger{})
 	require.NoError(w.t, err)
 	old := w.consume(theirs, "c", manner{}, "billed")
-	w.effects("billed", 20)
+	w.effects("billed")
 	cooperates := w.consume(w.kafkasource("g"), "c", manner{}, "billed")
 	w.says("RangeBalancer")
 	cooperates.stop()
 	mixes := w.consume(w.kafkasource("g", kgo.Balancers(kgo.RangeBalancer())), "c", manner{}, "billed")
 	w.takes(mixes)
 	old.stop()
-	w.effects("billed", 20)
+	w.effects("billed")
 }
 
 // copyOffsets gives a group those of another one, as Kafka's tools do.
@@ -449,9 +449,9 @@ func (w *world) noLag(group, table string) {
 // judge reads what is in Kafka, and what effects there are, and returns what is wrong with it.
 func (w *world) judge() (wrong []string) {
 	w.t.Helper()
-	sent, moved := w.sent()
+	sent, wrong := w.sent()
 	seen := w.compare("", sent)
-	wrong = append(moved, seen.wrong...)
+	wrong = append(wrong, seen.wrong...)
 	for id := range w.written {
 		if !seen.ids[id] && !slices.Contains(w.left, id) {
 			wrong = append(wrong, "lost: "+id)

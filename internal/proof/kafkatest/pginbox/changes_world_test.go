@@ -335,10 +335,10 @@ func (w *world) progress(n int64) {
 	w.await("messages are sent", func() bool { return w.acked.Load() >= until })
 }
 
-// parked waits until so many records at least are parked, or wait behind one that is.
-func (w *world) parked(n int) {
+// parked waits until some records are parked, or wait behind one that is.
+func (w *world) parked() {
 	w.t.Helper()
-	w.await("records are parked", func() bool { g := w.stats(); return g.Parked > 0 && g.Held >= n })
+	w.await("records are parked", func() bool { g := w.stats(); return g.Parked > 0 && g.Held >= 3 })
 }
 
 // stats returns those of the group; negative figures if there are none.
@@ -533,10 +533,10 @@ func (w *world) takes(c *instance) {
 	w.await("a consumer takes messages", func() bool { return c.ran.Load() > 5 })
 }
 
-// effects waits for n more effects in a table.
-func (w *world) effects(table string, n int) {
+// effects waits for some more effects in a table.
+func (w *world) effects(table string) {
 	w.t.Helper()
-	until := w.count(table) + n
+	until := w.count(table) + 20
 	w.await("effects in "+table, func() bool { return w.count(table) >= until })
 }
 
