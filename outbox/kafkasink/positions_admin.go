@@ -183,7 +183,7 @@ func (t *Transactional) remove(ctx context.Context, slot string, r RemoveRequest
 }
 
 // forget fences the slot and commits that it has delivered nothing. It returns the previous
-// position, nil if there was none. From then on a missing position counts as lost.
+// position, nil if there was none. If the position was lost, it returns an empty one.
 func (l *txLane) forget(ctx context.Context, r RemoveRequest) (*storedPosition, error) {
 	l.drop()
 	if err := l.sink.ready(ctx); err != nil {

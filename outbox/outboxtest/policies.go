@@ -13,7 +13,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// notesOfPoliciesTakeTurns has relays write beside their group at the same time, and operators rename and remove it.
+// notesOfPoliciesTakeTurns has relays write their group's note at the same time, while operators
+// rename and remove the group.
 func notesOfPoliciesTakeTurns(ctx context.Context, tr *trial) {
 	const relays, times = 4, 5
 	fail.If(tr.acquire(ctx).Release(ctx))
@@ -57,11 +58,11 @@ func notesOfPoliciesTakeTurns(ctx context.Context, tr *trial) {
 	}
 }
 
-// noteOf returns what is kept beside a group, by the store's clock.
+// noteOf returns the note of a group, by the store's clock.
 func (tr *trial) noteOf(ctx context.Context, group string) (kept string) {
 	began := time.Now()
 	_, err := keeperOf(tr.Source(group)).KeepPolicies(ctx, func(note string, now time.Time) string {
-		if off := now.Sub(began).Abs(); off > time.Hour { // servers of tests are on this machine
+		if off := now.Sub(began).Abs(); off > time.Hour { // test servers are on this machine
 			fail.With("the clock of the source is off by %s", off)
 		}
 		kept = note
