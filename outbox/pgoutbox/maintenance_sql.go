@@ -6,8 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// maintenanceStatements are the rendered SQL of maintenance. Where they name {range},
-// of makes them those of one table.
+// maintenanceStatements are the rendered SQL of maintenance. Those that contain {range} are
+// completed by of for one table.
 type maintenanceStatements struct {
 	ranges, rangeNames     string
 	owner                  string
