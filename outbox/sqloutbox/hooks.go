@@ -7,7 +7,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// observe tells of what has ended, and notes a round.
+// observe calls the hooks about what has ended, and records a round.
 func (m *Maintenance) observe(ctx context.Context, e admin.MaintenanceEvent) {
 	if !e.Between {
 		m.seen.round(ctx, e.Report, e.Err)
