@@ -118,7 +118,7 @@ type Manager interface {
 	// Search returns committed messages that the log retains. ErrInvalidRequest.
 	Search(ctx context.Context, q MessageQuery) (MessagePage, error)
 
-	// Trace returns what happened to the messages with an id. ErrInvalidRequest, also if the id
+	// Trace returns what happened to the messages with an id. ErrInvalidRequest, even if the id
 	// contains no time and Since is not set.
 	Trace(ctx context.Context, q TraceQuery) (Trace, error)
 }

@@ -23,9 +23,9 @@ type RebasePlan struct {
 	Repeats int64
 	// LeavesOut is the number of messages that it has not settled and would never send.
 	LeavesOut int64
-	// Guesses is the number of messages that the position would have settled, but for which only
-	// one of number and time is newer than the position. They count as not settled. There are
-	// some if numbers began anew, or a clock moved back.
+	// Guesses is the number of messages that the position would have settled and that are newer
+	// than it by only one of number and time. They count as not settled. There are some if numbers
+	// began anew, or a clock moved back.
 	Guesses int64
 	// Adopts is the number of messages of any topic whose transaction ids are ahead of the
 	// server's, as after a dump was restored. Rebase changes them, so that they become visible.
