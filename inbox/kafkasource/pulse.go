@@ -7,7 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Kafka's keys of the requests that prove to the group that a member lives.
+// Kafka's keys of the requests that show the group that a member is alive.
 const (
 	keyHeartbeat = 12
 	keySyncGroup = 14
