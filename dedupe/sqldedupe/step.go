@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// tries is how often a step is run if the database aborts it in favor of another one. Running a
+// tries is how often a step is run if the database aborts it in favour of another one. Running a
 // step again does no harm.
 const tries = 5
 
@@ -85,7 +85,7 @@ func state(r *records.Record) int {
 	}
 }
 
-// retried runs fn in a transaction, and again if the database aborts it in favor of another one.
+// retried runs fn in a transaction, and again if the database aborts it in favour of another one.
 func (s *Store) retried(ctx context.Context, name string, fn func(tx *sql.Tx) error) error {
 	var err error
 	for range tries {

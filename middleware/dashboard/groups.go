@@ -7,7 +7,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// groupRow is a relay group, and who relays for it.
+// groupRow is a relay group, with the relays that work for it.
 type groupRow struct {
 	Name      string      `json:"name"`
 	Topics    []string    `json:"topics,omitempty"`
@@ -19,17 +19,17 @@ type groupRow struct {
 	CreatedAt time.Time   `json:"created_at,omitzero"`
 	Leases    int         `json:"leases"`
 	Members   []memberRow `json:"members"`
-	// Breakers are those of relays in this process that are open.
+	// Breakers are the open breakers of relays in this process.
 	Breakers []breakerRow `json:"breakers"`
 }
 
-// breakerRow is a destination that a relay holds back from.
+// breakerRow is a destination to which a relay currently does not send.
 type breakerRow struct {
 	Topic string    `json:"topic"`
 	Since time.Time `json:"since,omitzero"`
 	// NextProbe is when it is tried again.
 	NextProbe time.Time `json:"next_probe,omitzero"`
-	// Unavailable is set if the destination answers, and does not take the topic.
+	// Unavailable is set if the destination answers, but does not accept the topic.
 	Unavailable bool   `json:"unavailable,omitempty"`
 	Error       string `json:"error,omitempty"`
 }
@@ -75,7 +75,7 @@ func (c *call) groups() (list[groupRow], error) {
 	return none, nil
 }
 
-// breakers are those of a group that are open, as far as this process knows.
+// breakers returns the open breakers of a group, as far as this process knows.
 func (c *call) breakers(outbox, group string) []breakerRow {
 	rows := []breakerRow{}
 	if c.d.cfg.Breakers == nil {

@@ -1,6 +1,6 @@
 package metrics
 
-// consumerRows are the metrics of inboxes and of what stands around handlers.
+// consumerRows returns the metrics of inboxes and of the middlewares around handlers.
 func consumerRows() []Definition {
 	inbox, consumer := []string{"inbox"}, []string{"consumer", "outcome"}
 	return []Definition{

@@ -1,6 +1,7 @@
 package metrics
 
-// outboxRows are the metrics of producers, of the figures of an outbox, and of its maintenance.
+// outboxRows returns the metrics of producers, of the figures of an outbox, and of its
+// maintenance.
 func outboxRows() []Definition {
 	outbox, group, slot := []string{"outbox"}, []string{"outbox", "group"}, []string{"outbox", "group", "slot"}
 	return []Definition{

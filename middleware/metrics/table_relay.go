@@ -1,6 +1,6 @@
 package metrics
 
-// relayRows are the metrics of relays.
+// relayRows returns the metrics of relays.
 func relayRows() []Definition {
 	group, slot, topic := []string{"outbox", "group"}, []string{"outbox", "group", "slot"}, []string{"outbox", "group", "topic"}
 	return []Definition{
