@@ -219,7 +219,7 @@ func (p *Processor) unavailable(
 }
 
 // run calls the handler under the lease. If the handler does not succeed, the message is
-// released, also if it panics or ends its goroutine; neither is caught.
+// released, even if it panics or ends its goroutine; neither is caught.
 func (p *Processor) run(
 	ctx context.Context, d *DeliveryEvent, token string, asked time.Time, handle func(ctx context.Context) ([]byte, error),
 ) ([]byte, error) {

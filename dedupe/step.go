@@ -85,7 +85,8 @@ func (p *Processor) Step(
 }
 
 // step waits while the step is held: by an abandoned run, until its lease is over, or by another
-// goroutine of this run. See rule B9 and design 17.3.
+// goroutine of this run.
+// See rule B9 and design 17.3.
 func (p *Processor) step(
 	ctx context.Context, call StepCall, fn func(ctx context.Context, call StepCall) ([]byte, error),
 ) ([]byte, error) {

@@ -48,7 +48,8 @@ func (c *batchCall) group(ctx context.Context, entries []batchEntry) {
 }
 
 // attempt runs entries in one transaction. It returns the entries that it did not settle: those
-// that failed with the error, and those to run alone, after the rest. See design 15.1.
+// that failed with the error, and those to run alone, after the rest.
+// See design 15.1.
 func (c *batchCall) attempt(ctx context.Context, entries []batchEntry) (rest, alone []batchEntry, err error) {
 	unit, fresh, alone, err := c.claim(ctx, entries)
 	if err != nil {

@@ -37,7 +37,8 @@ func markOutage(store driver.Store, err error) error {
 }
 
 // retry calls work until it meets no conflict, or ConflictRetries are used up. An unknown outcome
-// is not a conflict. See design 12.7.
+// is not a conflict.
+// See design 12.7.
 func (p *Processor) retry(ctx context.Context, work func() error) error {
 	classifier, _ := p.store.(driver.Classifier)
 	for try := 0; ; try++ {

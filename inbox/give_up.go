@@ -22,7 +22,8 @@ func (p *Processor) giveUp(ctx context.Context, d *delivery, cause error, h driv
 	return p.giveUpAs(ctx, d, d.id, cause, h)
 }
 
-// giveUpAs is giveUp that records id instead of the message's own. See design 13.2.
+// giveUpAs is giveUp that records id instead of the message's own.
+// See design 13.2.
 func (p *Processor) giveUpAs(ctx context.Context, d *delivery, id string, cause error, h driver.History) (Outcome, error) {
 	finish, cancel := p.finishing(ctx)
 	defer cancel()

@@ -83,7 +83,8 @@ func IDFromFirst(sources ...IDSource) IDSource {
 // DefaultIDSource returns the default of Config.IDFrom: the Watermill UUID, or metadata
 // "event-id" if there is no UUID, as in a message that leat's Kafka sink sent and a subscriber
 // read that does not use Watermill's header. The UUID comes first since metadata is often copied
-// from the message that caused another. See design 12.4.
+// from the message that caused another.
+// See design 12.4.
 func DefaultIDSource() IDSource {
 	return IDFromFirst(IDFromUUID(), IDFromHeader(outbox.HeaderEventID))
 }

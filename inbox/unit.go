@@ -121,7 +121,8 @@ func over(ctx context.Context) error {
 
 // within calls handle with ctx as its and the message's context. The message always gets its own
 // context back: otherwise Watermill's Retry would use a transaction that has ended, and its
-// PoisonQueue would publish with it. See rule B4.
+// PoisonQueue would publish with it.
+// See rule B4.
 func within(ctx context.Context, msg *message.Message, handle func(ctx context.Context) error) error {
 	orig := msg.Context()
 	defer msg.SetContext(orig) //nolint:contextcheck // that is the point

@@ -57,7 +57,8 @@ func (m *member) sameMember() {
 }
 
 // watch gives the session up when the group has heard nothing for so long that it will soon
-// reassign this member's partitions. It returns when stop is closed. See design 16.2.
+// reassign this member's partitions. It returns when stop is closed.
+// See design 16.2.
 func (m *member) watch(stop <-chan struct{}) {
 	limit := m.cfg.fenceAfter()
 	timer := time.NewTimer(limit)

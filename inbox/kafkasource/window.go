@@ -4,7 +4,8 @@ import "github.com/twmb/franz-go/pkg/kgo"
 
 // window tracks the records of a partition from the first unsettled one on. Its low watermark is
 // the only offset that may be committed: with any higher one, a crash would lose the records in
-// between. See design 16.1.
+// between.
+// See design 16.1.
 type window struct {
 	marks []mark
 	first int // number of marks[0]

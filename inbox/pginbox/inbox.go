@@ -34,7 +34,8 @@ type Inbox struct {
 // A delivery fails with outbox.ErrNotDurable while synchronous_commit is off in its session; any
 // other setting is fine. It is checked when a message is claimed: a handler must not switch it
 // off later in the transaction. If row level security would hide rows, the error is
-// outbox.ErrRowSecurity, which is checked once per connection. See design 12.2.
+// outbox.ErrRowSecurity, which is checked once per connection.
+// See design 12.2.
 func New(pool *pgxpool.Pool, consumer string, cfg Config) (*Inbox, error) {
 	handle, err := pgclaim.FromPool(pool, cfg.Isolation, cfg.Logger)
 	if err != nil {

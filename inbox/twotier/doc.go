@@ -19,8 +19,8 @@
 //	                      └── another one, or unknown ──▶ inbox
 //
 // Whatever a cache answers or fails to answer, the worst case is one more query to the database.
-// The caches save the claims of duplicates; new messages pay for the look. See rule B12 and
-// design 17.2.
+// The caches save the claims of duplicates; new messages pay for the look.
+// See rule B12 and design 17.2.
 //
 // Stability: young, see docs/versions.md.
 package twotier

@@ -1,6 +1,7 @@
 // Package pgclaim is the common part of the PostgreSQL inboxes of ids and of positions: a claim
 // is the first statement of a transaction, of a pgx pool or of database/sql, in which the handler
-// then writes. See design 1.4.
+// then writes.
+// See design 1.4.
 package pgclaim
 
 import (
