@@ -1,4 +1,4 @@
-// Package middleware holds leat's middlewares for Watermill's router.
+// Package middleware holds leat's middlewares for Watermill's router, one per file.
 //
 //	once, err := middleware.NewInbox(middleware.InboxConfig{For: in.For, Outbox: ob})
 //	router.AddMiddleware(once) // each handler takes effect once; what it returns is enqueued
