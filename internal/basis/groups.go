@@ -6,7 +6,7 @@ import (
 	"log/slog"
 )
 
-// Renamed refuses a group that has another name now, which is empty if it has not.
+// Renamed refuses a group whose name has changed to now. now is empty if it has not.
 func Renamed(group, now string) error {
 	if now == "" {
 		return nil
@@ -14,8 +14,9 @@ func Renamed(group, now string) error {
 	return Refuse(ErrRenamed, fmt.Sprintf("group %.100q is %.100q", group, now))
 }
 
-// LogBeside notes before a new group begins behind them that messages wait for another one. It has a
-// line for each of them: what a logger is given beforehand tells causes apart.
+// LogBeside logs, before a new group starts behind them, that messages wait for another group. Each
+// such group gets its own line, since a logger tells causes apart by the attributes that it was
+// given beforehand.
 func LogBeside(ctx context.Context, log *slog.Logger, group, other string, waiting int64) {
 	if waiting == 0 {
 		return

@@ -9,13 +9,14 @@ import (
 	"testing"
 )
 
-// MySQLRewriter is [Rewriter] before a MySQL or MariaDB server. It is for clients as of [MySQLSplitter].
+// MySQLRewriter is [Rewriter] before a MySQL or MariaDB server. It is for the same clients as
+// [MySQLSplitter].
 type MySQLRewriter struct {
 	// Server is host:port.
 	Server string
-	// Replace has texts of statements in pairs, as of [strings.NewReplacer].
+	// Replace has texts of statements in pairs, as for [strings.NewReplacer].
 	Replace []string
-	// Keep leaves a session open on the server when its client has gone, until the test ends.
+	// Keep leaves a session open on the server after its client has gone, until the test ends.
 	Keep bool
 }
 
@@ -48,7 +49,7 @@ func (r MySQLRewriter) serve(ctx context.Context, lines *Lines, client net.Conn)
 	return err
 }
 
-// introduce passes on how a client and a server get to know each other.
+// introduce forwards the handshake of a client and a server.
 func introduce(server, client net.Conn) error {
 	greeting, err := readPacket(server)
 	if err == nil {
@@ -67,7 +68,7 @@ func introduce(server, client net.Conn) error {
 	return logIn(server, client)
 }
 
-// statements passes on what the client sends. What is too large for one packet stays as it is.
+// statements forwards what the client sends. Commands too large for one packet stay as they are.
 func (r MySQLRewriter) statements(server io.Writer, client io.Reader) error {
 	replace := strings.NewReplacer(r.Replace...)
 	for {
