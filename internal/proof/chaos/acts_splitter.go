@@ -13,8 +13,8 @@ import (
 // lateBy is how far behind the standby is.
 const lateBy = "2s"
 
-// lateStandby puts a splitter between the bank's relays and the primary, which sends what only reads
-// to a standby that is late: as pgpool-II decides, and then every SELECT.
+// lateStandby puts a splitter between the bank's relays and the primary. It sends reads to a standby
+// that lags: first as pgpool-II decides, then every SELECT.
 func (in *injection) lateStandby(ctx context.Context, f *fault) (err error) {
 	st := in.stage
 	if st.options.Tail { // no splitter carries a change log
@@ -27,7 +27,7 @@ func (in *injection) lateStandby(ctx context.Context, f *fault) (err error) {
 	if err != nil {
 		return fmt.Errorf("start a standby: %w", err)
 	}
-	defer func() { err = errors.Join(err, standby.Close()) }() //nolint:contextcheck // it ends although ctx has
+	defer func() { err = errors.Join(err, standby.Close()) }() //nolint:contextcheck // it ends although ctx has ended
 	st.store.forget()                                          // it has restarted the primary
 	for _, away := range []func(sql string) bool{faultnet.ByFunctions, faultnet.ByText} {
 		splitter := faultnet.Splitter{Primary: st.postgres.HostPort, Standby: standby.HostPort, Away: away}
@@ -51,8 +51,8 @@ func (in *injection) lateStandby(ctx context.Context, f *fault) (err error) {
 	return nil
 }
 
-// relaysBy has the bank's relays start again and reach their database at hostPort, by statements
-// without names if it is a splitter's.
+// relaysBy restarts the bank's relays with their database at hostPort, with unnamed statements if a
+// splitter is there.
 func (in *injection) relaysBy(hostPort string, splitter bool) {
 	relays := in.processes.of(roles.Relay)
 	holdAll(relays)

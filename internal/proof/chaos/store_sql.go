@@ -28,11 +28,11 @@ type sqlStore struct {
 	books, effects *sql.DB // of bank and ledger, past all proxies
 }
 
-// isFile reports whether there is no server.
+// isFile reports whether the store has no server.
 func (s *sqlStore) isFile() bool { return s.options.Store == roles.SQLite }
 
-// start starts the server as it comes, but without a binary log: InnoDB then shows commits
-// before they are durable, so that a relay has to fence what it reads.
+// start starts the server with its default settings, but without a binary log: InnoDB then shows
+// commits before they are durable, so that a relay must fence what it reads.
 func (s *sqlStore) start(ctx context.Context) (*testenv.Own, error) {
 	switch s.options.Store {
 	case roles.MySQL:
@@ -83,7 +83,7 @@ func (s *sqlStore) address(role, process, hostPort string) (string, error) {
 	return u.String(), nil
 }
 
-// isolationVariable is what a session's isolation level is called.
+// isolationVariable is the name of the variable of a session's isolation level.
 func (s *sqlStore) isolationVariable() string {
 	if s.options.Store == roles.MariaDB { // until 11.1
 		return "tx_isolation"
@@ -185,7 +185,7 @@ func (s *sqlStore) connect(address string) (*sql.DB, error) {
 	return db, nil
 }
 
-// forget: database/sql finds out by itself.
+// forget: database/sql notices by itself.
 func (s *sqlStore) forget() {}
 
 func (s *sqlStore) isCommit(b []byte) bool { return faultnet.IsMySQLCommit(b) }
@@ -209,7 +209,7 @@ func (s *sqlStore) crash() serverFault {
 	}
 }
 
-// lines: where there is one writer at a time, everybody waits for a transaction of others.
+// lines: if there is one writer at a time, every writer waits for a transaction of others.
 func (s *sqlStore) lines(in *injection) []serverFault {
 	if s.isFile() {
 		return nil
