@@ -1,5 +1,5 @@
-// Command bench runs the benchmarks, holds what comes out against the gates, and
-// writes the page that shows it:
+// Command bench runs the benchmarks, compares the results with the gates, and writes the page that
+// shows them:
 //
 //	go run ./cmd/bench -docs ../docs
 //	go run ./cmd/bench -quick
@@ -7,11 +7,10 @@
 //	go run ./cmd/bench -from ../docs/benchmarks -docs ../docs
 //	go run ./cmd/bench -bench RelayDrain -again -docs ../docs
 //
-// It runs in the directory of the benchmarks. The page is written only of all
-// benchmarks at full scale, or of saved results. Results of a benchmark that runs again replace
-// the saved ones beside the page, and the page says so. A gate that is missed does
-// not make it fail; a benchmark that fails does, and so does a rival that is far
-// slower than it can be.
+// It runs in the directory of the benchmarks. The page is written only of all benchmarks at full
+// scale, or of saved results. Results of a benchmark that runs again replace the saved ones next to
+// the page, and the page says so. A missed gate does not make the command fail. A failed benchmark
+// does, and so does a rival that is far slower than it can be.
 package main
 
 import (
@@ -94,7 +93,7 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// complete reports whether the results are all that the page shows.
+// complete reports whether the results are all results of the page.
 func (o options) complete() bool {
 	return o.from != "" || o.again || o.scale == scaleFull && o.bench == all
 }
@@ -133,8 +132,8 @@ func bench(ctx context.Context, args []string, out io.Writer) error {
 	return errors.Join(undercut, err)
 }
 
-// besideThePage returns a new directory with what the page shows, and the results in the
-// place of those of the same benchmarks.
+// besideThePage returns a new directory with the saved results of the page, in which the new
+// results replace those of the same benchmarks.
 func besideThePage(docs, dir string) (string, error) {
 	merged, err := os.MkdirTemp("", "leat-bench-")
 	if err != nil {
@@ -146,7 +145,7 @@ func besideThePage(docs, dir string) (string, error) {
 	return merged, nil
 }
 
-// resultsDir makes the directory where none is asked for.
+// resultsDir creates a directory if none was given.
 func (o options) resultsDir() (string, error) {
 	if o.results != "" {
 		return o.results, nil
@@ -158,8 +157,7 @@ func (o options) resultsDir() (string, error) {
 	return dir, nil
 }
 
-// judge prints what happened to the gates, and returns an error where a rival is too
-// slow.
+// judge prints the outcomes of the gates, and returns an error if a rival is too slow.
 func judge(dir string, out io.Writer) (undercut, err error) {
 	set, err := results.Load(dir)
 	if err != nil {

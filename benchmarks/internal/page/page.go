@@ -1,5 +1,5 @@
-// Package page writes docs/benchmarks.md and its plots from the samples of a run. No
-// figure of the page is from anywhere else.
+// Package page writes docs/benchmarks.md and its plots from the samples of a run. Every figure of
+// the page comes from them.
 package page
 
 import (
@@ -17,13 +17,13 @@ import (
 //go:embed benchmarks.md.tmpl
 var pageTemplate string
 
-// Places below the folder of the documentation.
+// Paths below the folder of the documentation.
 const (
 	pageName = "benchmarks.md"
 	folder   = "benchmarks"
 )
 
-// Run is what a page shows.
+// Run is the data of a page.
 type Run struct {
 	Samples     *results.Set
 	Environment results.Environment
@@ -41,9 +41,8 @@ func Load(dir string) (r Run, err error) {
 // Results is the directory of the results that the page in the folder docs shows.
 func Results(docs string) string { return filepath.Join(docs, folder) }
 
-// Write writes the page into the folder docs, and the plots and a copy of the results
-// in dir into docs/benchmarks. It returns which figures of the page the run does not
-// have.
+// Write writes the page into the folder docs, and the plots and a copy of the results in dir into
+// docs/benchmarks. It returns the figures of the page that the run does not have.
 func Write(docs, dir string) (missing []string, err error) {
 	r, err := Load(dir)
 	if err != nil {
@@ -75,7 +74,7 @@ func Write(docs, dir string) (missing []string, err error) {
 	return missing, nil
 }
 
-// view is what the template sees beside its functions.
+// view is the data of the template, in addition to its functions.
 type view struct {
 	Run
 
@@ -84,8 +83,7 @@ type view struct {
 	MinRounds int
 }
 
-// Render fills in the page. Missing are figures that it has a place for and the run
-// does not have.
+// Render fills in the page. Missing are figures of the page that the run does not have.
 func Render(r Run) (page []byte, missing []string, err error) {
 	f := &figures{run: r, shown: map[string]bool{}}
 	t, err := template.New(pageName).Funcs(f.functions()).Parse(pageTemplate)
