@@ -1,6 +1,6 @@
 package mutants
 
-// adminMutants break what operators are shown, and what they are promised not to change.
+// adminMutants break the figures that operators see, and what is promised not to change.
 func adminMutants() []Mutant {
 	const conformance = "TestConformance/"
 	return []Mutant{

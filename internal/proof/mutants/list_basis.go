@@ -1,6 +1,7 @@
 package mutants
 
-// basisMutants break the comparison of what a position rests on, for all stores at once.
+// basisMutants break the comparison of the facts that a position depends on, for all stores at
+// once.
 func basisMutants() []Mutant {
 	const file, pkg, test = "internal/basis/basis.go", "internal/basis", "TestO2_Comparisons"
 	const conformance = "TestConformance/"

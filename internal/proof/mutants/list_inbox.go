@@ -151,7 +151,7 @@ func deliveryMutants() []Mutant {
 	}
 }
 
-// messageMutants break the ids of messages, and what handlers return.
+// messageMutants break the ids of messages, and the messages that handlers return.
 func messageMutants() []Mutant {
 	return []Mutant{
 		{
@@ -261,7 +261,7 @@ func messageMutants() []Mutant {
 	}
 }
 
-// attemptMutants break what happens to messages that fail.
+// attemptMutants break the handling of messages that fail.
 func attemptMutants() []Mutant {
 	return []Mutant{
 		{

@@ -1,6 +1,6 @@
 package mutants
 
-// retentionMutants break how history goes.
+// retentionMutants break the deletion of history.
 func retentionMutants() []Mutant {
 	return []Mutant{
 		{

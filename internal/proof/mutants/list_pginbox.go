@@ -230,7 +230,7 @@ func claimMutants() []Mutant {
 	}
 }
 
-// unitMutants break what is stored with a claim, and behind one that was parked.
+// unitMutants break what is stored with a claim, and after a parked one.
 func unitMutants() []Mutant {
 	return []Mutant{
 		{
@@ -276,7 +276,7 @@ func unitMutants() []Mutant {
 	}
 }
 
-// rangeMutants break what the inbox forgets.
+// rangeMutants break the forgetting of the inbox.
 func rangeMutants() []Mutant {
 	return []Mutant{
 		{

@@ -13,7 +13,7 @@ import (
 
 var errNoServer = errors.New("LEAT_POSTGRES_URL is not set: run it by make watch")
 
-// database is one that is there as long as the program runs.
+// database is a database that exists while the program runs.
 type database struct {
 	pool *pgxpool.Pool
 	url  string // of the server
@@ -50,7 +50,7 @@ func (db *database) onServer(ctx context.Context, statement string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// drop takes the database away, also after ctx of the program has ended.
+// drop drops the database, even after ctx of the program has ended.
 func (db *database) drop() error {
 	if db.pool != nil {
 		db.pool.Close()

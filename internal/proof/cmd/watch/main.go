@@ -50,7 +50,7 @@ type options struct {
 
 var errOption = errors.New("a flag cannot work")
 
-// watch runs all of it until ctx or its time ends.
+// watch runs everything until ctx or its time ends.
 func watch(ctx context.Context, o options) (err error) {
 	if o.rate <= 0 || o.rate > 10_000 || o.lasts < 0 {
 		return fmt.Errorf("%w: -rate %v must be above 0 and at most 10000, -for %s not negative", errOption, o.rate, o.lasts)
@@ -80,7 +80,7 @@ func watch(ctx context.Context, o options) (err error) {
 	return group.Wait()
 }
 
-// observe runs Prometheus beside what it scrapes.
+// observe runs Prometheus and the endpoints that it scrapes.
 func (s *shop) observe(ctx context.Context, rules string, lasts time.Duration) error {
 	for len(s.daemon.Addresses()) < 2 { // it listens as soon as it runs
 		if err := wait.For(ctx, 10*time.Millisecond); err != nil {

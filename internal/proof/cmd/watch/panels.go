@@ -14,13 +14,14 @@ import (
 
 var errPanel = errors.New("prometheus refuses the query of a panel")
 
-// panelVariables are what Grafana puts into the queries of its panels.
+// panelVariables are the values that Grafana puts into the queries of its panels.
 //
 //nolint:gochecknoglobals // immutable and safe for concurrent use
 var panelVariables = strings.NewReplacer("$__rate_interval", "15s", "$outbox", name, "$group", "default")
 
-// panels asks Prometheus the query of each panel of the Grafana dashboard beside the rules. It returns how many
-// there are, and how many of them have values by now: nothing is unavailable, waits behind Kafka or was skipped here.
+// panels sends Prometheus the query of each panel of the Grafana dashboard next to the rules. It returns how many
+// there are, and how many of them have values by now: in this program nothing is unavailable, waits behind Kafka or
+// was skipped.
 func (p *scraper) panels(ctx context.Context, rules string) (asked, drawn int, err error) {
 	content, err := os.ReadFile(filepath.Join(filepath.Dir(rules), "dashboard.json"))
 	if err != nil {

@@ -19,14 +19,14 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// config is Prometheus's, for the address of the metrics and the file of rules.
+// config is Prometheus's configuration, for the address of the metrics and the file of rules.
 const config = `global: {scrape_interval: 1s, evaluation_interval: 1s}
 rule_files: [%q]
 scrape_configs:
   - {job_name: leat, static_configs: [{targets: [%q]}]}
 `
 
-// scraper is a running Prometheus, with a directory of its own.
+// scraper is a running Prometheus, with its own directory.
 type scraper struct {
 	url   string
 	dir   string
@@ -34,7 +34,7 @@ type scraper struct {
 	ended chan error
 }
 
-// startPrometheus starts one that scrapes target.
+// startPrometheus starts a Prometheus that scrapes target.
 func startPrometheus(ctx context.Context, target, rules string) (*scraper, error) {
 	path, err := testenv.Prometheus(ctx)
 	if err != nil {
@@ -77,7 +77,7 @@ func writeFiles(dir, rules, target string) error {
 	return os.WriteFile(filepath.Join(dir, "prometheus.yml"), fmt.Appendf(nil, config, soon, target), 0o600)
 }
 
-// graph is a page of Prometheus with what the story is about, over the last minutes.
+// graph is a page of Prometheus with the metrics of the story, over the last minutes.
 func (p *scraper) graph() string {
 	var graphs []string
 	for i, expr := range []string{"sum by (topic) (rate(leat_relay_settled_messages_total[15s]))", "max by (state) (leat_outbox_oldest_waiting_seconds)", "leat_outbox_held_messages"} {
@@ -86,7 +86,7 @@ func (p *scraper) graph() string {
 	return p.url + "/graph?" + strings.Join(graphs, "&")
 }
 
-// freeAddress is one that nobody listens at, a moment ago.
+// freeAddress is an address on which no process listened a moment ago.
 func freeAddress(ctx context.Context) (string, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -108,7 +108,7 @@ func (p *scraper) wait(ctx context.Context) error {
 	}
 }
 
-// stop ends it, and takes away what it has written.
+// stop ends it, and removes its files.
 func (p *scraper) stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
@@ -120,7 +120,7 @@ func (p *scraper) stop() {
 	_ = os.RemoveAll(p.dir)
 }
 
-// checks are what Prometheus must have found: an expression each that has a value then.
+// checks are expressions that must have a value in Prometheus at the end.
 func checks() []string {
 	return []string{
 		`up{job="leat"} == 1`, `sum(leat_relay_settled_messages_total) > 0`, `max(leat_outbox_lag_seconds) >= 0`,
@@ -130,8 +130,8 @@ func checks() []string {
 
 var errMissing = errors.New("prometheus has not seen it all")
 
-// check waits until all checks hold, rules are loaded and the story is told once, asks what the Grafana dashboard
-// asks, and waits for the rest of the time.
+// check waits until all checks hold, the rules are loaded and the story has ended once. Then it runs the queries
+// of the Grafana dashboard, and waits for the rest of the time.
 func (p *scraper) check(ctx context.Context, rules string, lasts time.Duration, told <-chan struct{}) error {
 	end := time.Now().Add(lasts)
 	missing := append(checks(), "rules")

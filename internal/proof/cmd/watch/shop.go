@@ -29,7 +29,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// shop is what is watched: an outbox, a relay into handlers behind an inbox, and the daemon that
+// shop is the watched system: an outbox, a relay into handlers behind an inbox, and the daemon that
 // runs and shows them.
 type shop struct {
 	ob     *pgoutbox.Outbox
@@ -73,7 +73,7 @@ func newShop(ctx context.Context, pool *pgxpool.Pool) (*shop, error) {
 	return s, err
 }
 
-// relays are the parts that work.
+// relays are the working parts.
 func (s *shop) relays(observed *metrics.Outbox) (cfg daemon.Config, err error) {
 	observer, err := observed.Relay("default")
 	if err != nil {
@@ -99,8 +99,8 @@ func (s *shop) relays(observed *metrics.Outbox) (cfg daemon.Config, err error) {
 	return cfg, err
 }
 
-// shown adds what shows it: metrics and the dashboard, which take what is asked of the database from
-// one sample.
+// shown adds the parts that show it: metrics and the dashboard, which share one sample of the
+// database's figures.
 func (s *shop) shown(cfg *daemon.Config, m *metrics.Metrics, registry *prometheus.Registry) error {
 	in, err := pginbox.NewAdmin(s.pool, pginbox.Config{})
 	if err != nil {
@@ -126,7 +126,7 @@ var (
 	errNow     = errors.New("the service is restarting")
 )
 
-// deliver is the consumer: of the topics' keys one is refused for good, and some fail for a while.
+// deliver is the consumer: it always refuses one of the topics' keys, and some fail for a while.
 func (s *shop) deliver(ctx context.Context, r outbox.Record) error {
 	if err := s.refuses(&r); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (s *shop) deliver(ctx context.Context, r outbox.Record) error {
 	switch {
 	case r.Key == "repository-7":
 		return outbox.Failed(outbox.FailurePermanent, errForGood).Err
-	case rand.IntN(500) == 0: //nolint:gosec // a fault, no secret
+	case rand.IntN(500) == 0: //nolint:gosec // a fault, not a secret
 		return errNow
 	}
 	_, err := s.in.Process(ctx, message.NewMessage(r.ID, message.Payload(r.Payload)), func(context.Context) error { return nil })
