@@ -77,7 +77,7 @@ CHAOS    = $(if $(RELAY),$(if $(filter daemon,$(RELAY)),,$(error RELAY=$(RELAY):
 BENCH      ?= .
 SCALE      ?= full
 BENCHFLAGS ?=
-FROM       ?= docs/benchmarks
+FROM       ?= benchmarks/samples
 TO         ?= docs/benchmarks/trace
 # COUNTED are the packages that count what a message costs. The race detector allocates itself,
 # so that these counts need a run without it.
@@ -145,7 +145,7 @@ fmt: ## format all modules (gofumpt, imports in groups)
 		(cd $$module && $(LINT) fmt --config=$(CURDIR)/.golangci.yml ./...); \
 	done
 
-bench: ## measure leat beside its rivals, and write docs/benchmarks.md; BENCH=regexp, SCALE=…, BENCHFLAGS=…
+bench: ## measure leat beside its rivals, and write docs/benchmarks.md and internals/measurements.md; BENCH=regexp, SCALE=…, BENCHFLAGS=…
 	@$(BENCHES) -docs $(CURDIR)/docs -bench '$(BENCH)' -scale $(SCALE) $(BENCHFLAGS)
 
 # On an idle machine this takes two to three minutes, servers included.
@@ -153,7 +153,7 @@ bench-trace: ## follow single messages, and draw where the slowest hundredth spe
 	@$(TESTENV) -services postgres,kafka -- $(GO) test -C benchmarks -count=1 -run '^$$' -bench LatencyTrace -benchtime 5x \
 		-scale $(SCALE) -traced $(abspath $(TO)) .
 
-bench-again: ## run BENCH=regexp again at full scale, and write docs/benchmarks.md with what comes out
+bench-again: ## run BENCH=regexp again at full scale, and write the pages with what comes out
 	@$(BENCHES) -docs $(CURDIR)/docs -bench '$(BENCH)' -again $(BENCHFLAGS)
 
 bench-quick: ## print the figures of all gates, at smaller sizes, within twelve minutes
@@ -166,7 +166,7 @@ bench-micro: ## measure what leat does between the servers: time and allocations
 counts: ## count what a message costs: allocations, collections, round trips, WAL; a bound that is passed fails
 	@$(TESTENV) -services postgres -- $(GO) test $(LDFLAGS) -count=1 -run '^Test(Count|Trickle)_' $(FLAGS) $(COUNTED)
 
-bench-page: ## write docs/benchmarks.md again from the samples in FROM, docs/benchmarks
+bench-page: ## write the pages of benchmarks again from the samples in FROM, benchmarks/samples
 	@$(GO) run -C benchmarks ./cmd/bench -docs $(CURDIR)/docs -from $(abspath $(FROM))
 
 bench-sql: ## measure the stores on MySQL, MariaDB and SQLite, and print their aims; some ten minutes; FLAGS=-rounds=5
@@ -230,6 +230,7 @@ api: ## compare the stable packages with the last release; a break needs a word 
 
 cross: ## build and vet the public modules and the command for PLATFORMS
 	@.ci/cross $(PLATFORMS) -- . $(RELEASED)
+	@GOFLAGS=-tags=no_nats .ci/cross $(PLATFORMS) -- cmd/leat
 
 test-narrow: ## run level 0 of the engines on 386, whose ints have 32 bits
 	@CGO_ENABLED=0 GOARCH=386 $(LEATRUN) -levels 0 -only '$(NARROW)' -- $(TESTFLAGS)

@@ -1,4 +1,4 @@
-// Package leat runs what a service needs for effectively-once messaging, by one value:
+// Package leat runs everything that a service needs for effectively-once messaging, as one value:
 //
 //	ob, err := pgoutbox.New(pool, pgoutbox.Config{})
 //	in, err := pginbox.New(pool, "shop", pginbox.Config{})
@@ -14,10 +14,10 @@
 // carries committed events to the broker, runs each handler once for a message, and does
 // the upkeep of both stores. Several instances share the work.
 //
-// The parts are usable without this package, and each can be replaced by one of your own:
-// package relay sends, package middleware has the inbox for a router, and the stores have
-// their maintenance. A service that only publishes names no Inbox, one that only consumes
-// no Outbox.
+// The parts are usable without this package, and each can be replaced by one of your own: package
+// relay sends, package middleware has the inbox for a router, and the stores have their
+// maintenance. A service that only publishes sets no Inbox, and one that only consumes sets no
+// Outbox.
 //
 // Stability: young, see docs/versions.md.
 package leat

@@ -21,8 +21,8 @@ import (
 // Outbox is the outbox of a Service. The Outbox types of pgoutbox, sqloutbox, dynamooutbox
 // and memoutbox implement it.
 //
-// A Service also calls Migrate(ctx) error, RunMaintenance(ctx) error and RunNotifier(ctx)
-// error where the value has them.
+// A Service also calls Migrate(ctx) error, RunMaintenance(ctx) error and RunNotifier(ctx) error
+// if the value has them.
 type Outbox interface {
 	outbox.Enqueuer
 
@@ -33,9 +33,9 @@ type Outbox interface {
 // Inbox is the inbox of a Service. The Inbox types of pginbox, sqlinbox, dynamoinbox and
 // meminbox implement it.
 //
-// A Service also calls Migrate(ctx) error and RunMaintenance(ctx) error where the value
-// has them. An inbox of sqlinbox forgets nothing until its maintenance is passed to Run, since
-// it cannot tell how old an id is that is not of version 7.
+// A Service also calls Migrate(ctx) error and RunMaintenance(ctx) error if the value has them. An
+// inbox of sqlinbox forgets nothing until its maintenance is passed to Run, since it cannot tell
+// the age of an id that is not a UUID of version 7.
 type Inbox interface {
 	// For returns the inbox of the handler with this name.
 	For(handler string) (inbox.Runner, error)
@@ -47,8 +47,8 @@ type Runner interface {
 	Run(ctx context.Context) error
 }
 
-// Config names the parts of a Service. An Outbox or an Inbox is required; the zero values
-// of the rest are what a service wants.
+// Config names the parts of a Service. An Outbox or an Inbox is required; the zero values of the
+// rest suit most services.
 type Config struct {
 	// Outbox stores what the service publishes. Its transactions must be those of Inbox
 	// if handlers return messages. Defaults to none: the service only consumes.
@@ -58,9 +58,9 @@ type Config struct {
 	// service only publishes.
 	Inbox Inbox
 
-	// Sink is the broker that the relay of this process sends to; the caller closes it
-	// after Run. It needs Outbox. Defaults to none: relays run in other processes, and this
-	// one tells them of its commits.
+	// Sink is the broker that the relay of this process sends to; the caller closes it after Run.
+	// It needs Outbox. Defaults to none: relays run in other processes, and this one notifies
+	// them of its commits.
 	Sink driver.Sink
 
 	// Source is what the relay reads, for a group, slots or topics of your own. It needs
@@ -74,17 +74,17 @@ type Config struct {
 	// and Inbox. Defaults to outbox.KeyFromMetadata.
 	KeyFunc outbox.KeyFunc
 
-	// Content opens the messages that handlers get, and encodes those that they return. What the
-	// service enqueues itself goes through its Enqueuer. Defaults to none.
+	// Content opens the messages that handlers get, and encodes those that they return. Messages
+	// that the service enqueues itself must go through the Enqueuer of Content. Defaults to none.
 	Content *content.Content
 
 	// NoMigrate leaves the schemas as they are, for services whose role may not change
 	// them. Defaults to false: Run migrates first, one process at a time.
 	NoMigrate bool
 
-	// NoMaintenance is for services whose maintenance other processes do, or which pass
-	// maintenance of their own to Run. Without any, delayed messages are never sent and
-	// tables only grow. Defaults to false.
+	// NoMaintenance is for services whose maintenance runs in other processes, or which pass
+	// their own maintenance to Run. Without any, delayed messages are never sent and tables only
+	// grow. Defaults to false.
 	NoMaintenance bool
 }
 
@@ -118,7 +118,7 @@ type Service struct {
 	routers []*Router
 }
 
-// New returns a Service of the parts in cfg. It connects to nothing. Errors wrap
+// New returns a Service made of the parts in cfg. It connects to nothing. Errors wrap
 // outbox.ErrInvalidConfig.
 func New(cfg Config) (*Service, error) {
 	if err := cfg.validate(); err != nil {
@@ -153,7 +153,7 @@ func New(cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// enqueuer is where what handlers return goes, or a nil interface.
+// enqueuer returns where the messages that handlers return are enqueued, or a nil interface.
 func (s *Service) enqueuer() outbox.Enqueuer {
 	switch {
 	case s.cfg.Outbox == nil:
@@ -165,14 +165,14 @@ func (s *Service) enqueuer() outbox.Enqueuer {
 	}
 }
 
-// Ready returns nil while Run has started all parts, the routers run, and the relay works
-// as leader or as standby. A broker that is out does not count: messages wait for it.
+// Ready returns nil while Run has started all parts, the routers run, and the relay works as
+// leader or as standby. An unavailable broker does not matter: messages wait for it.
 func (s *Service) Ready(ctx context.Context) error {
 	if !s.serving.Load() {
 		return errNotServing
 	}
 	for _, r := range s.list() {
-		if !r.IsRunning() { // one that has ended has ended the service; IsClosed would wait for its handlers
+		if !r.IsRunning() { // a router that has ended has ended the service; IsClosed would wait for its handlers
 			return errRouterStarts
 		}
 	}
@@ -186,9 +186,9 @@ func (s *Service) Ready(ctx context.Context) error {
 //
 //	http.Handle("/leat/", service.Handler())
 //
-// /readyz answers 200 if Ready returns nil. /livez answers 503 only if the relay stands
-// still at a record although its broker answers, which a new process may change. A probe
-// names no reason: the log and the metrics do.
+// /readyz answers 200 if Ready returns nil. /livez answers 503 only if the relay is stuck at a
+// record although its broker answers, which a restart may fix. A probe does not state the reason:
+// the log and the metrics do.
 func (s *Service) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var err error

@@ -10,28 +10,27 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Router is a router of Watermill whose handlers take effect once. Give its embedded
-// *message.Router to what asks for one, such as cqrs.NewEventProcessorWithConfig.
+// Router is a router of Watermill whose handlers take effect once. Pass its embedded
+// *message.Router to functions that take one, such as cqrs.NewEventProcessorWithConfig.
 type Router struct {
 	*message.Router
 
 	mu     sync.Mutex
 	inner  []message.HandlerMiddleware
-	topics map[string]string // of what handlers return, by their names
+	topics map[string]string // of returned messages, by handler name
 }
 
-// Router adds the inbox to r, and has Run run it; nil is a router of Watermill's defaults that
-// logs to slog.Default. Each handler takes effect once for a
-// message, under its own name. What it returns goes to the Outbox, in the transaction of
-// its effects.
+// Router adds the inbox to r, which Run then runs. A nil r stands for a router with Watermill's
+// defaults that logs to slog.Default. Each handler takes effect once per message, under its own
+// name. The messages that it returns go to the Outbox, in the transaction of its effects.
 //
-// Add middlewares that see each attempt, such as Recoverer and PoisonQueue, to r before,
-// and those that work within the transaction to the Router that is returned: messages
-// that operators have redriven pass the second alone. Call it before Run. Without
-// Config.Inbox each message fails, and so does Run.
+// Add middlewares that see each attempt, such as Recoverer and PoisonQueue, to r before the call.
+// Add those that work within the transaction to the returned Router: messages that operators have
+// redriven pass only these. Call Router before Run. Without Config.Inbox each message fails, and
+// so does Run.
 func (s *Service) Router(r *message.Router) *Router {
 	if r == nil {
-		r, _ = message.NewRouter(message.RouterConfig{}, watermill.NewSlogLogger(nil)) // refuses bad values alone
+		r, _ = message.NewRouter(message.RouterConfig{}, watermill.NewSlogLogger(nil)) // refuses only bad values
 	}
 	router := &Router{Router: r, topics: map[string]string{}}
 	once := s.once
@@ -84,12 +83,12 @@ func (r *Router) handlers() map[string]message.HandlerFunc {
 	return all
 }
 
-// topic returns where messages go that the handler returns, or "".
+// topic returns the topic of the messages that the handler returns, or "".
 func (r *Router) topic(name string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.topics[name]
 }
 
-// errNoInbox is returned where a Service without an Inbox was given a router.
+// errNoInbox is returned if a Service without an Inbox was given a router.
 var errNoInbox = outbox.ConfigError("Config.Inbox", nil, "is required for Service.Router")

@@ -19,7 +19,7 @@ var (
 	errRouterStarts = errors.New("leat: a router has not begun")
 )
 
-// What a store may have beside the required methods.
+// The optional methods of a store.
 type (
 	migrator interface {
 		Migrate(ctx context.Context) error
@@ -38,15 +38,15 @@ type part struct {
 	run  func(ctx context.Context) error
 }
 
-// Run migrates, then runs everything until ctx ends: the routers, what was redriven, the
-// relay, the maintenance of both stores, the notifier, and the parts given to it, such as
-// relays of other groups. Then it stops them in this order: parts and routers, which
-// finish the messages that they have; what was redriven; the rest, of which the relay
-// drains. It returns nil if all went well.
+// Run migrates, then runs everything until ctx ends: the routers, the redrive of parked messages,
+// the relay, the maintenance of both stores, the notifier, and the parts given to it, such as
+// relays of other groups. Then it stops them in this order: parts and routers, which finish the
+// messages that they have; the redrive; and the rest, with the relay draining. It returns nil if
+// all went well.
 //
-// A part that ends earlier ends all the others. The first error counts, and names its
-// part. A part is given as long as it needs to return; the relay and the routers bound
-// that by relay.Config.DrainTimeout and message.RouterConfig.CloseTimeout.
+// A part that ends earlier ends all the others. The first error counts, and names its part. Run
+// waits for each part to return, without a bound of its own; the relay and the routers have
+// theirs in relay.Config.DrainTimeout and message.RouterConfig.CloseTimeout.
 //
 // Run it in as many processes as you like. In one, it returns outbox.ErrAlreadyRunning
 // while it runs, and a router cannot run twice.
@@ -76,8 +76,7 @@ func (s *Service) Run(ctx context.Context, parts ...Runner) error {
 	return s.serve(ctx, s.upkeep(), redrive, front)
 }
 
-// serve starts the stages in their order, and stops them in the opposite one when ctx or a
-// part has ended.
+// serve starts the stages in order, and stops them in reverse order when ctx or a part has ended.
 func (s *Service) serve(ctx context.Context, stages ...[]part) error {
 	var first failure
 	ended, end := context.WithCancel(ctx)
@@ -98,8 +97,8 @@ func (s *Service) serve(ctx context.Context, stages ...[]part) error {
 	return first.err
 }
 
-// start runs parts until stop is called, which waits for them. The end of ctx does not
-// reach them: stop decides about their order.
+// start runs parts until stop is called, which waits for them. The end of ctx does not reach
+// them: stop decides the order in which they end.
 func start(ctx context.Context, parts []part, ended func(name string, err error)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
@@ -107,7 +106,7 @@ func start(ctx context.Context, parts []part, ended func(name string, err error)
 		running.Go(func() {
 			err := p.run(ctx)
 			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-				err = nil // it was told to end
+				err = nil // it was stopped on purpose
 			}
 			ended(p.name, err)
 		})
@@ -152,7 +151,7 @@ func (s *Service) migrate(ctx context.Context) error {
 	return nil
 }
 
-// upkeep is what runs for the stores.
+// upkeep returns the maintenance and the notifier of the stores.
 func (s *Service) upkeep() []part {
 	var all []part
 	if s.relay != nil {
@@ -173,7 +172,7 @@ func (s *Service) upkeep() []part {
 	return all
 }
 
-// redrive returns what runs redriven messages through the handlers of routers.
+// redrive returns the part that runs redriven messages through the handlers of routers.
 func (s *Service) redrive(routers []*Router) ([]part, error) {
 	var all []part
 	for _, r := range routers {

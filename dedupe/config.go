@@ -13,15 +13,14 @@ import (
 
 // Config tunes a Processor. The zero value is a good start.
 type Config struct {
-	// Lease is how long a claim lasts without being extended; it is extended every
-	// third of it while the handler runs. After a crash the message waits that
-	// long. At least 30 ms.
-	// Defaults to 30 s.
+	// Lease is how long a claim lasts without being extended; while the handler runs it is
+	// extended after every third of that time. After a crash the message waits for up to Lease.
+	// At least 30 ms. Defaults to 30 s.
 	Lease time.Duration
 
-	// Margin is how long before the end of the lease the handler's context ends, if the
-	// lease could not be extended. It allows for clocks that differ and for a call that
-	// is under way. Less than two thirds of Lease. Defaults to a fifth of Lease.
+	// Margin is how long before the end of the lease the handler's context ends, if the lease
+	// could not be extended. It allows for clocks that differ and for a call in flight. Less than
+	// two thirds of Lease. Defaults to a fifth of Lease.
 	Margin time.Duration
 
 	// FailOpen runs the handler without suppressing repeats while the store cannot

@@ -12,11 +12,10 @@
 // that it is done. A Processor claims the message, runs the handler while it
 // extends the lease, and completes it.
 //
-// The guarantee, and no more: at least once; repeats are suppressed while the
-// store keeps its record; nothing is ever lost through this layer. A handler
-// that outlives its lease, or whose process dies between the effect and the
-// completion, has its effect repeated. Hand the message's id to the far side as an
-// idempotency key, and what remains is closed there.
+// The guarantee, and no more: at least once; repeats are suppressed while the store keeps its
+// record; nothing is ever lost through this layer. A handler that outlives its lease, or whose
+// process dies between the effect and the completion, has its effect repeated. Pass the message's
+// id to the far side as an idempotency key, and the remaining gap is closed there.
 //
 // Stability: stable, see docs/versions.md.
 package dedupe

@@ -18,15 +18,15 @@ var (
 	// later; it is not a failure.
 	ErrBusy = errors.New("leat: message is being processed elsewhere")
 
-	// ErrMismatch is returned if the id was seen before with another content.
+	// ErrMismatch is returned if the id was seen before with other content.
 	ErrMismatch = errors.New("leat: the same message id came with another content")
 
-	// ErrFenced is returned if another run holds the lease by now. The message must not
-	// be acknowledged: the other run may still fail.
+	// ErrFenced is returned if another run now holds the lease. The message must not be
+	// acknowledged: the other run may still fail.
 	ErrFenced = errors.New("leat: fenced, another one has taken the message over")
 
-	// ErrLeaseLost is the cause of a handler's context that ended since its lease
-	// could not be extended in time.
+	// ErrLeaseLost is the cause of a handler's context that ended because its lease could not be
+	// extended in time.
 	ErrLeaseLost = errors.New("leat: the lease on the message is about to end")
 
 	// errNoStep is returned by Step outside of a run, and for a step without a
@@ -37,7 +37,7 @@ var (
 	ErrUnavailable = errors.New("leat: dedupe store is unavailable")
 )
 
-// BusyError is an ErrBusy that knows how long the other one's lease runs.
+// BusyError is an ErrBusy with the remaining time of the other run's lease.
 type BusyError struct {
 	Key       Key
 	Remaining time.Duration

@@ -5,8 +5,8 @@ import (
 	"encoding/base64"
 )
 
-// Fingerprint returns a fingerprint of parts: 22 characters of their SHA-256.
-// The boundaries of the parts count.
+// Fingerprint returns a fingerprint of parts: 22 characters of their SHA-256. Different
+// boundaries between the same bytes give different fingerprints.
 func Fingerprint(parts ...[]byte) string {
 	h := sha256.New()
 	var size [8]byte

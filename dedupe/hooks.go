@@ -14,7 +14,7 @@ const (
 	OutcomeRan Outcome = iota + 1
 	// OutcomeDuplicate means that the message was done before.
 	OutcomeDuplicate
-	// OutcomeBusy means that another one is processing it.
+	// OutcomeBusy means that another run is processing it.
 	OutcomeBusy
 	// OutcomeFailed means that the handler failed, or the message was refused.
 	OutcomeFailed
@@ -41,9 +41,10 @@ func (o Outcome) String() string {
 	return names[o]
 }
 
-// DeliveryHook sees how every delivery ended. Steps are part of theirs.
+// DeliveryHook is called with the outcome of every delivery. Steps are part of their message's
+// delivery.
 type DeliveryHook interface {
-	// OnDedupeDelivery is called once a delivery, after it.
+	// OnDedupeDelivery is called once for each delivery, after its end.
 	OnDedupeDelivery(ctx context.Context, e DeliveryEvent)
 }
 
@@ -51,15 +52,15 @@ type DeliveryHook interface {
 type DeliveryEvent struct {
 	// Key is the consumer and the message.
 	Key Key
-	// Outcome is what came of it.
+	// Outcome is how it ended.
 	Outcome Outcome
-	// Attempt is the number of the claim, from 1; 0 where there was none.
+	// Attempt is the number of the claim, from 1; 0 if there was no claim.
 	Attempt int
-	// Takeover is set if the lease of another one had run out.
+	// Takeover is set if the lease of an earlier run had run out.
 	Takeover bool
-	// Completion is what the store said to the record, 0 where none was tried.
+	// Completion is the store's answer to Complete, 0 if it was not called.
 	Completion Completion
-	// Took is the time that it took.
+	// Took is the duration of the delivery.
 	Took time.Duration
 	// Err is what Do returned.
 	Err error

@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// A store has one name for each record: the consumer's and an id. Steps have records
-// of their own beside those of messages, and whoever chooses the ids of messages must
-// not be able to choose a step's, whose value would then be returned as the receipt of
-// a call that was never made. So ids that begin like ours are stored under another
-// prefix, which no step has. All other ids are stored as they are.
+// A store names each record by the consumer and an id. Steps have their own records, next to
+// those of messages. A producer that chooses the ids of messages must not be able to choose the
+// id of a step: its value would then be returned as the receipt of a call that was never made. So
+// message ids that begin with the prefix of steps are stored under another prefix, which no step
+// has. All other ids are stored unchanged.
 const (
 	ownPrefix     = "leat "
 	stepPrefix    = ownPrefix + "step "
@@ -21,10 +21,10 @@ const (
 	digestPrefix  = ownPrefix + "digest "
 )
 
-// messageRecord returns the id of a message's record. Different ids have different
-// records, and none has the record of a step. An id that a store need not take, longer
-// than maxIDBytes or no text, is recorded by its SHA-256: whoever sends it must not
-// block a consumer that cannot refuse it (rule N4).
+// messageRecord returns the id of a message's record. Different ids have different records, and
+// none has the record of a step. An id that a store need not accept, because it is longer than
+// maxIDBytes or not text, is recorded by its SHA-256: its sender must not block a consumer that
+// cannot refuse it (rule N4).
 func messageRecord(id string) string {
 	switch {
 	case len(id) > maxIDBytes, !utf8.ValidString(id), strings.Contains(id, "\x00"):

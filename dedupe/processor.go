@@ -28,9 +28,9 @@ type Processor struct {
 	consumer string
 	cfg      Config
 	handlers onehandler.Guard
-	named    atomic.Int64 // until when NameIDs need not ask, by clocks.Passed
+	named    atomic.Int64 // until when NameIDs need not ask the store, by clocks.Passed
 
-	// steps runs what a message's handler is made of: p with the store as it is.
+	// steps runs the steps of a message's handler: p with the store itself.
 	steps *Processor
 }
 
@@ -57,9 +57,9 @@ func (p *Processor) Consumer() string {
 	return p.consumer
 }
 
-// OneHandler returns nil for the first name of a router's handler that it is called
-// with, and for an empty one. Once there was a second name, it returns
-// inbox.ErrTwoHandlers for both. middleware.NewDedupe's middleware calls it for each message.
+// OneHandler returns nil for the first name of a router's handler that it is called with, and for
+// an empty name. After a call with a second name, it returns inbox.ErrTwoHandlers for both.
+// middleware.NewDedupe's middleware calls it for each message.
 func (p *Processor) OneHandler(name string) error {
 	if err := p.handlers.Check(name); err != nil {
 		return fmt.Errorf("leat: consumer %s: %w", p.consumer, err)
@@ -67,12 +67,13 @@ func (p *Processor) OneHandler(name string) error {
 	return nil
 }
 
-// idsKey is the record that says where a consumer's ids come from.
+// idsKey is the id of the record that holds the source of a consumer's ids.
 const idsKey = "leat: where ids come from"
 
-// NameIDs returns an error while the store remembers records under ids of a source of another
-// name than name, which is noted if there is none. It is for what finds the ids of messages, such
-// as middleware.NewDedupe, which calls it for each message: the store is asked once a minute.
+// NameIDs returns an error while the store remembers records whose ids come from a source with
+// another name. If no source is recorded, it records name. It is for code that finds the ids of
+// messages, such as middleware.NewDedupe, which calls it for each message; the store is asked
+// once a minute.
 func (p *Processor) NameIDs(ctx context.Context, name string) error {
 	if until := p.named.Load(); until != 0 && int64(clocks.Passed()) < until {
 		return nil
@@ -113,8 +114,8 @@ type Message struct {
 	// ID is the message's id: any bytes. If it is longer than 1,024 bytes, or not text, it
 	// is recorded by its SHA-256. Required.
 	ID string
-	// Fingerprint distinguishes contents; see the function Fingerprint. Defaults to none:
-	// contents are not compared.
+	// Fingerprint distinguishes different contents under one id; see the function Fingerprint.
+	// Defaults to none: contents are not compared.
 	Fingerprint string
 }
 
@@ -135,9 +136,8 @@ type Result struct {
 // ErrLeaseLost. A handler that goes on regardless may have its effect twice. If handle
 // fails or panics, the message is released at once.
 //
-// Errors: handle's own; ErrBusy (a *BusyError), ErrMismatch, ErrFenced, ErrNoID,
-// ErrUnavailable if the store failed: then nothing ran, or, if
-// it ran, it runs again.
+// Errors: handle's own; ErrBusy (a *BusyError), ErrMismatch, ErrFenced, ErrNoID, and
+// ErrUnavailable if the store failed: then the handler did not run, or it runs again.
 func (p *Processor) Do(ctx context.Context, m Message, handle func(ctx context.Context) ([]byte, error)) (res Result, err error) {
 	d := DeliveryEvent{Key: Key{Consumer: p.consumer, ID: m.ID}, Outcome: OutcomePanicked}
 	began := time.Now()
@@ -188,8 +188,8 @@ func (p *Processor) do(ctx context.Context, d *DeliveryEvent, m Message, handle 
 	}
 }
 
-// claim asks the store once: after a lost answer the token is given up, and the
-// message waits for its lease to end.
+// claim asks the store once. After a lost answer the token is discarded, and the message waits
+// for its lease to end.
 func (p *Processor) claim(ctx context.Context, key Key, req Request) (Claim, error) {
 	claim, err := p.store.Claim(ctx, key, req)
 	if err == nil {
@@ -198,7 +198,8 @@ func (p *Processor) claim(ctx context.Context, key Key, req Request) (Claim, err
 	return claim, err
 }
 
-// unavailable is what happens if the store cannot be asked.
+// unavailable ends a delivery for which the store cannot be reached, or runs it without a claim
+// (Config.FailOpen).
 func (p *Processor) unavailable(
 	ctx context.Context, d *DeliveryEvent, cause error, handle func(ctx context.Context) ([]byte, error),
 ) ([]byte, error) {
@@ -217,8 +218,8 @@ func (p *Processor) unavailable(
 	return value, err
 }
 
-// run calls the handler under the lease. What it leaves undone is released, also
-// when it panics or ends its goroutine; neither is caught.
+// run calls the handler under the lease. If the handler does not succeed, the message is
+// released, even if it panics or ends its goroutine; neither is caught.
 func (p *Processor) run(
 	ctx context.Context, d *DeliveryEvent, token string, asked time.Time, handle func(ctx context.Context) ([]byte, error),
 ) ([]byte, error) {
@@ -246,7 +247,7 @@ func (p *Processor) run(
 	return value, p.complete(ctx, d, token, value)
 }
 
-// handled calls handle between the points that stand around it.
+// handled calls handle between the failpoints around it.
 func handled(ctx context.Context, handle func(ctx context.Context) ([]byte, error)) ([]byte, error) {
 	for _, point := range [...]failpoint.Name{failpoint.DedupeLoseP, failpoint.DedupeEvict, failpoint.DedupeClockJump} {
 		if err := failpoint.Inject(ctx, point); err != nil {
@@ -266,7 +267,7 @@ func (p *Processor) complete(ctx context.Context, d *DeliveryEvent, token string
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.FinishTimeout)
 	defer cancel()
 	c, err := p.tell(finish, d.Key, token, value)
-	if err != nil && finish.Err() == nil { // the answer may be what was lost: the same token completes again
+	if err != nil && finish.Err() == nil { // perhaps only the answer was lost: the same token can complete again
 		c, err = p.tell(finish, d.Key, token, value)
 	}
 	d.Completion = c
@@ -285,7 +286,7 @@ func (p *Processor) complete(ctx context.Context, d *DeliveryEvent, token string
 	return failpoint.Inject(ctx, failpoint.DedupeLoseD)
 }
 
-// tell completes the message in the store.
+// tell completes the message in the store, once.
 func (p *Processor) tell(ctx context.Context, key Key, token string, value []byte) (Completion, error) {
 	c, err := p.store.Complete(ctx, key, token, value)
 	if err == nil {

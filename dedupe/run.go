@@ -22,8 +22,8 @@ type Run struct {
 	Key Key
 	// Token is unique to the run. It is not an idempotency key: that is Key.ID.
 	Token string
-	// Attempt counts the runs of the message, from 1, and only grows: a fencing
-	// token for a far side that compares. 0 without a claim (Config.FailOpen).
+	// Attempt counts the runs of the message, from 1, and only grows: a fencing token for a far
+	// side that compares. It is 0 without a claim (Config.FailOpen).
 	Attempt int
 	// Takeover is set if an earlier run's lease ran out: its effect may have happened.
 	Takeover bool
@@ -56,8 +56,8 @@ func (r *run) end() {
 	r.cancel(nil)
 }
 
-// keep extends the lease every third of it. Deadlines count on the monotonic
-// clock from before the store was asked, so they end before the store's (D7).
+// keep extends the lease after every third of it. Deadlines are measured on the monotonic clock
+// from before the store was asked, so they end before the store's (D7).
 func (p *Processor) keep(ctx context.Context, r *run, key Key, token string, deadline time.Time) {
 	wait := max(time.Until(deadline)-p.cfg.Lease*2/3, 0)
 	for {
@@ -82,12 +82,11 @@ func (p *Processor) keep(ctx context.Context, r *run, key Key, token string, dea
 	}
 }
 
-// extend asks for another lease, and ends the run at limit although the store
-// does not answer.
+// extend extends the lease, and ends the run at limit even if the store does not answer.
 func (p *Processor) extend(ctx context.Context, r *run, key Key, token string, limit time.Time) error {
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() { // limit has come, or the answer has
+	stop := context.AfterFunc(ctx, func() { // at limit, or once the answer is there
 		if time.Until(limit) <= 0 {
 			r.cancel(ErrLeaseLost)
 		}
@@ -95,7 +94,7 @@ func (p *Processor) extend(ctx context.Context, r *run, key Key, token string, l
 	defer stop()
 	released := make(chan struct{})
 	defer close(released)
-	go func() { // a handler that is over does not wait for a store that hangs
+	go func() { // the end of the handler must not wait for a hanging store
 		select {
 		case <-r.over:
 			cancel()

@@ -28,7 +28,7 @@ type StepCall struct {
 	// ones. 0 if the run is not that of a Processor, or has no claim.
 	Fence int
 
-	// Again is set if an earlier call was begun: its effect may have happened.
+	// Again is set if an earlier call was started: its effect may have happened.
 	Again bool
 }
 
@@ -40,10 +40,10 @@ type StepCall struct {
 //		return payments.Charge(ctx, order.Amount, call.IdempotencyKey)
 //	})
 //
-// If fn fails or panics, the step is not done. If the process dies in fn, before its
-// value is stored, fn is called again with the same IdempotencyKey: a system that knows
-// such keys then has the effect once. The same happens if the store has kept that the
-// step is done but not its value, because the value was too large or the memory was full.
+// If fn fails or panics, the step is not done. If the process dies in fn, before its value is
+// stored, fn is called again with the same IdempotencyKey: a system that supports such keys then
+// has the effect once. The same happens if the store knows that the step is done but could not
+// keep its value, because it was too large or the memory was full.
 //
 // The context must be that of a handler of Do; otherwise Step returns an error. Steps
 // with different names may run concurrently; of the same name one runs and the others
@@ -69,7 +69,7 @@ func (p *Processor) Step(
 	if name == "" {
 		return nil, errNoStep
 	}
-	owner := parent // the record that the step is a part of
+	owner := parent // id of the record that the step belongs to
 	if p != p.steps {
 		owner = messageRecord(parent)
 	}
@@ -84,8 +84,8 @@ func (p *Processor) Step(
 	return value, nil
 }
 
-// step waits for whoever holds the step: a run that was given up, until its lease
-// is over, or another goroutine of this one.
+// step waits while the step is held: by an abandoned run, until its lease is over, or by another
+// goroutine of this run.
 // See rule B9 and design 17.3.
 func (p *Processor) step(
 	ctx context.Context, call StepCall, fn func(ctx context.Context, call StepCall) ([]byte, error),

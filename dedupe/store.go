@@ -11,8 +11,8 @@ const (
 	maxIDBytes       = 1024
 )
 
-// Key names a record: one message for one consumer. A Store has to take consumers of up to
-// 200 bytes and ids of up to 1,024. A Processor takes ids of any length.
+// Key names a record: one message for one consumer. A Store must accept consumers of up to 200
+// bytes and ids of up to 1,024 bytes. A Processor accepts ids of any length.
 type Key struct {
 	Consumer, ID string
 }
@@ -36,9 +36,9 @@ type Request struct {
 type Status int
 
 const (
-	// Claimed means that the message is the claimer's to process.
+	// Claimed means that the claimer must process the message.
 	Claimed Status = iota + 1
-	// Busy means that another one is processing it.
+	// Busy means that another run is processing it.
 	Busy
 	// Done means that it was processed.
 	Done
@@ -87,10 +87,9 @@ type Completion int
 const (
 	// Completed means that the message is done, by this token.
 	Completed Completion = iota + 1
-	// Fenced means that another one has taken over and is processing it: do not
-	// acknowledge.
+	// Fenced means that another run has taken over and is processing it: do not acknowledge.
 	Fenced
-	// FencedDone means that another one has taken over and has completed it.
+	// FencedDone means that another run has taken over and has completed it.
 	FencedDone
 	// Late means that it is done now, although the token had released it.
 	Late
@@ -121,10 +120,11 @@ func (c Completion) String() string {
 // atomic step of the store, and each can be repeated after a lost answer without
 // harm (invariant D5). Time is the store's own clock.
 //
-// A Store tries once and returns its error; what then holds is for the next call
-// to find out.
+// A Store tries once and returns its error; the next call finds out whether the first took
+// effect.
 type Store interface {
-	// Claim claims key, if nobody holds it or the lease has run out (D1, D4).
+	// Claim claims key, unless another token holds it under a lease that has not run out (D1,
+	// D4).
 	Claim(ctx context.Context, key Key, req Request) (Claim, error)
 
 	// Extend makes the lease end after lease from now. It returns ErrFenced if token does
@@ -135,7 +135,7 @@ type Store interface {
 	// keeps result, if it can. The same token may complete again.
 	Complete(ctx context.Context, key Key, token string, result []byte) (Completion, error)
 
-	// Release gives key up undone, so that it can be claimed at once. The number of
-	// attempts stays. If key is not token's, Release changes nothing.
+	// Release releases key undone, so that it can be claimed at once. The number of attempts
+	// stays. If token does not hold key, Release changes nothing.
 	Release(ctx context.Context, key Key, token string) error
 }

@@ -18,12 +18,12 @@ var (
 	errPanicked = errors.New("leat: the handler panicked or ended its goroutine")
 )
 
-// lookAgain bounds how often a delivery is stored behind a parked message that is
-// gone by then.
+// lookAgain bounds how often a delivery looks again, after it was to be stored behind a parked
+// message that then was gone.
 const lookAgain = 3
 
-// begin counts the attempt. If done is true the handler is not to be run, and
-// the delivery has ended.
+// begin counts the attempt. If done is true the handler must not be run, and the delivery has
+// ended.
 func (p *Processor) begin(ctx context.Context, d *delivery) (outcome Outcome, done bool, err error) {
 	for range lookAgain {
 		a, err := p.count(ctx, d)
@@ -37,7 +37,7 @@ func (p *Processor) begin(ctx context.Context, d *delivery) (outcome Outcome, do
 			if behind {
 				return outcome, true, err
 			}
-			continue // the queue has ended meanwhile
+			continue // the queue has ended in between
 		case a.Number > p.cfg.OnFailure.Attempts:
 			outcome, err := p.exhausted(ctx, d)
 			return outcome, true, err
@@ -48,7 +48,7 @@ func (p *Processor) begin(ctx context.Context, d *delivery) (outcome Outcome, do
 	return OutcomeBusy, true, p.wrap("claim", d.id, ErrBusy)
 }
 
-// count asks about the key whatever the policy is: another one may have parked it.
+// count asks about the key under every policy: it may have been parked under an earlier one.
 func (p *Processor) count(ctx context.Context, d *delivery) (a driver.Attempt, err error) {
 	if err := failpoint.Inject(ctx, failpoint.ConsumerAttemptWrite); err != nil {
 		return driver.Attempt{}, err
@@ -60,8 +60,8 @@ func (p *Processor) count(ctx context.Context, d *delivery) (a driver.Attempt, e
 	return a, err
 }
 
-// exhausted gives up a message whose last attempts ended with their processes.
-// The one that was counted just now will not be made.
+// exhausted gives up a message whose last attempts ended with their processes. The attempt that
+// was just counted is not made.
 func (p *Processor) exhausted(ctx context.Context, d *delivery) (Outcome, error) {
 	finish, cancel := p.finishing(ctx)
 	defer cancel()
@@ -100,7 +100,7 @@ func (p *Processor) judge(ctx context.Context, d *delivery, outcome Outcome, err
 	return outcome, err
 }
 
-// panicked notes an attempt that is ending by a panic, or with its goroutine.
+// panicked records an attempt that ends by a panic, or with its goroutine.
 func (p *Processor) panicked(ctx context.Context, d *delivery) {
 	if d.attempt == 0 {
 		return

@@ -15,10 +15,9 @@ import (
 // which is nil exactly if the message can be acknowledged.
 type BatchFunc func(ctx context.Context, msgs []*message.Message) []error
 
-// Batch runs a handler of several messages. Each message takes effect once for the
-// consumer, at the price of one transaction for many messages. What comes out is
-// what Processor.Process would have made of the messages one after the other. It
-// is safe for concurrent use.
+// Batch runs a handler of several messages. Each message takes effect once for the consumer, at
+// the price of one transaction for many messages. The results are those of Processor.Process for
+// the messages one after the other. It is safe for concurrent use.
 type Batch struct {
 	p        *Processor
 	store    driver.BatchStore
@@ -27,14 +26,13 @@ type Batch struct {
 	lanes    chan struct{}
 }
 
-// NewBatch returns a Batch for the consumer of p, whose Config holds for it as
-// well: ids and keys are found, Busy messages delayed, conflicts retried, failures
-// dealt with and hooks called in the same way. Batches and single messages of a
-// consumer can be processed side by side.
+// NewBatch returns a Batch for the consumer of p. The Config of p applies to it as well: ids and
+// keys are found, Busy messages delayed, conflicts retried, failures handled and hooks called in
+// the same way. Batches and single messages of a consumer can be processed side by side.
 //
-// The Store of p must be a driver.BatchStore, and a driver.BatchAttempter if OnFailure
-// counts attempts. Fingerprint and KeepReplies must not be set: nothing is kept of
-// batches. Errors wrap outbox.ErrInvalidConfig.
+// The Store of p must be a driver.BatchStore, and a driver.BatchAttempter if OnFailure counts
+// attempts. Fingerprint and KeepReplies must not be set: batches keep no notes. Errors wrap
+// outbox.ErrInvalidConfig.
 func NewBatch(p *Processor, cfg BatchConfig) (*Batch, error) {
 	if p == nil {
 		return nil, outbox.ConfigError("p", nil, "must not be nil")
@@ -64,18 +62,17 @@ func (b *Batch) Consumer() string {
 	return b.p.consumer
 }
 
-// Handle returns Process with handle, which runs several messages in one transaction. Its
-// ctx and the context of each message carry it. The messages are the handler's own: to ack
-// one does nothing, and one that is nacked fails. They are in the order in which
-// they were delivered, each is there once, and none has been processed before. An error
-// undoes them all.
+// Handle returns Process with handle, which runs several messages in one transaction. Its ctx and
+// the context of each message carry it. The messages are the handler's own: Ack does nothing, and
+// a message that is nacked fails. They are in the order of delivery, without copies and without
+// messages that were processed before. An error undoes them all.
 //
-// Handle is called again with fewer messages when it fails, down to one, and with the
-// same ones when the transaction has lost to another. So it must keep nothing
-// outside the transaction, and give a message the same effect in any company.
+// Handle is called again with fewer messages when it fails, down to one, and with the same ones
+// when the transaction conflicts with another. So it must keep nothing outside the transaction,
+// and the effect of a message must not depend on the others of its batch.
 //
-// A consumer has one handler of batches, as it has one of single messages: given another
-// function, Handle or HandleEach, all messages of both fail with ErrTwoHandlers.
+// A consumer has one handler of batches, as it has one of single messages: if Handle or
+// HandleEach is given another function, all messages of both fail with ErrTwoHandlers.
 func (b *Batch) Handle(handle func(ctx context.Context, msgs []*message.Message) error) BatchFunc {
 	name := onehandler.BatchFunction(handle)
 	return func(ctx context.Context, msgs []*message.Message) []error {
@@ -90,19 +87,18 @@ func (b *Batch) Handle(handle func(ctx context.Context, msgs []*message.Message)
 // which is nil exactly if the message can be acknowledged: its transaction has
 // committed, now or before. Process acknowledges nothing itself.
 //
-// Messages of one key (Config.KeyFunc) take effect in the order of msgs. One that is not done,
-// whatever the reason, holds back the later ones of its key (ErrHeldBack). A
-// message that msgs has twice is run once, and both get the same error.
+// Messages of one key (Config.KeyFunc) take effect in the order of msgs. A message that is not
+// done, for whatever reason, holds back the later ones of its key (ErrHeldBack). A message that
+// msgs has twice is run once, and both get the same error.
 //
-// If handle fails or panics, the transaction is rolled back and the messages are
-// run in two halves, and so on; or without the one that a MessageError names. One
-// that is left alone goes through Processor.Process, and what that does about a
-// failure is done about it alone. A panic of the handler is recovered and becomes
-// the error of the message, with the stack.
+// If handle fails or panics, the transaction is rolled back and the messages are run in two
+// halves, and so on; or without the one that a MessageError names. A message that is left alone
+// goes through Processor.Process, which handles the failure of this message only. A panic of the
+// handler is recovered and becomes the error of the message, with the stack.
 //
-// If a commit has no answer all messages of its transaction get ErrCommitUnknown;
-// when they come again each is a duplicate or is run, whichever is right. When ctx
-// ends, what has not been committed is not.
+// If a commit gets no answer, all messages of its transaction get ErrCommitUnknown; when they are
+// delivered again each is a duplicate or is run, whichever is right. When ctx ends, nothing more
+// is committed.
 func (b *Batch) Process(ctx context.Context, msgs []*message.Message, handle func(ctx context.Context, msgs []*message.Message) error) []error {
 	return b.newCall(handle, len(msgs)).all(ctx, msgs)
 }

@@ -23,17 +23,17 @@ type batchCall struct {
 	blocked map[driver.Key]int // keys with a message that is not done, and the first one's place
 	parked  map[driver.Key]int // keys that were parked in this call, and the first one's place
 	noted   map[int]bool       // places of the messages that AttemptBatch knows
-	apart   map[int]bool       // places of the messages that are to be run alone
-	later   map[int]bool       // places of those that another transaction kept from being claimed
-	busy    bool               // there was a Busy one
+	apart   map[int]bool       // places of the messages to run alone
+	later   map[int]bool       // places of the messages that could not be claimed because of another transaction
+	busy    bool               // a message was Busy
 	began   time.Time
 
 	handler string // the name of the handler's function, empty if it is not known
 
-	outage error // that a message has met: what is not done yet is not tried
+	outage error // the outage that a message has met: the remaining ones are not tried
 
 	each  bool // the handler is one of single messages
-	early int  // how often one of them has failed soon
+	early int  // how many failures came within soon messages
 }
 
 func (b *Batch) newCall(handle func(ctx context.Context, msgs []*message.Message) error, n int) *batchCall {
@@ -59,7 +59,7 @@ type batchEntry struct {
 	place int
 	id    string // empty if none was found: Process says what happens to it
 	key   driver.Key
-	first int // the place of the message with the same id, for a copy
+	first int // for a copy, the place of the first message with the same id
 }
 
 // process settles each of msgs.
@@ -74,7 +74,7 @@ func (c *batchCall) process(ctx context.Context, msgs []*message.Message) {
 	select {
 	case c.lanes <- struct{}{}:
 		defer func() { <-c.lanes }()
-	case <-ctx.Done(): // which fails each of them below
+	case <-ctx.Done(): // each message then fails below
 	}
 	for part := range slices.Chunk(entries, c.cfg.MaxBatch) {
 		c.group(ctx, part)
@@ -84,9 +84,9 @@ func (c *batchCall) process(ctx context.Context, msgs []*message.Message) {
 	}
 }
 
-// enter finds the ids and keys of msgs. Copies of a message that comes earlier
-// are returned apart: to a store in which both are new, both are new. Ids are
-// compared in their stored form, since that is what the store compares.
+// enter finds the ids and keys of msgs. It returns copies of an earlier message separately, since
+// the store would claim both. Ids are compared in their stored form, since that is what the store
+// compares.
 func (c *batchCall) enter(ctx context.Context, msgs []*message.Message) (entries, copies []batchEntry) {
 	entries = make([]batchEntry, 0, len(msgs))
 	seen := make(map[ids.UUID]int, len(msgs))
@@ -121,17 +121,17 @@ func (c *batchCall) enter(ctx context.Context, msgs []*message.Message) (entries
 	return entries, copies
 }
 
-// settle notes the result of a message. One that is not done blocks its key.
+// settle records the result of a message. One that is not done blocks its key.
 func (c *batchCall) settle(ctx context.Context, e batchEntry, outcome Outcome, err error) {
 	c.note(e, err)
 	c.busy = c.busy || outcome == OutcomeBusy
-	topic := message.SubscribeTopicFromCtx(e.msg.Context()) //nolint:contextcheck // the message's own knows it
+	topic := message.SubscribeTopicFromCtx(e.msg.Context()) //nolint:contextcheck // only the message's own has it
 	c.p.observe(ctx, DeliveryEvent{
 		Consumer: c.p.consumer, ID: e.id, Topic: topic, OccurredAt: c.p.occurredAt(e.msg), Outcome: outcome, Took: time.Since(c.began), Err: err,
 	})
 }
 
-// settleAll settles each with what, wrapped by its id; nil stays nil.
+// settleAll settles each entry with what, wrapped with the entry's id; nil stays nil.
 func (c *batchCall) settleAll(ctx context.Context, entries []batchEntry, outcome Outcome, what string, err error) {
 	for _, e := range entries {
 		if err == nil {
@@ -152,7 +152,7 @@ func (c *batchCall) note(e batchEntry, err error) {
 	}
 }
 
-// settleCopy gives a copy the result of the first.
+// settleCopy gives a copy the result of the first message with its id.
 func (c *batchCall) settleCopy(ctx context.Context, e batchEntry) {
 	err := c.errs[e.first]
 	outcome := OutcomeDuplicate
@@ -172,7 +172,7 @@ func (c *batchCall) held(e batchEntry) bool {
 	return found && e.key.Name != "" && first < e.place
 }
 
-// runnable settles those that must not be run, and returns the others.
+// runnable settles the entries that must not be run, and returns the others.
 func (c *batchCall) runnable(ctx context.Context, entries []batchEntry) []batchEntry {
 	rest := make([]batchEntry, 0, len(entries))
 	for _, e := range entries {

@@ -8,11 +8,10 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
-// claim claims what it can of entries and settles the duplicates and the Busy
-// ones. A message that is not to be run now, because of an earlier one of its key,
-// must not stay claimed: the claim is undone and made without it. That happens
-// only if messages are delivered to two at a time, and each time there are
-// fewer.
+// claim claims those of entries that it can, and settles the duplicates and the Busy ones. A
+// message that must not run now, because of an earlier one of its key, must not stay claimed: the
+// claim is undone and repeated without it. That happens only if two processes get the same
+// messages at a time, and with fewer messages each time.
 func (c *batchCall) claim(ctx context.Context, entries []batchEntry) (unit driver.Unit, fresh, alone []batchEntry, err error) {
 	for {
 		entries, alone = c.sortOut(entries, alone, nil)
@@ -59,10 +58,10 @@ func (c *batchCall) claim(ctx context.Context, entries []batchEntry) (unit drive
 	}
 }
 
-// sortOut takes those out of entries that have a status other than Claimed, and
-// puts aside what is to be run alone, and what is to be run after that.
+// sortOut removes the entries that have a status other than Claimed. It puts aside the messages
+// to run alone and those to run after them.
 func (c *batchCall) sortOut(entries, alone []batchEntry, statuses []driver.Status) (rest, aside []batchEntry) {
-	first := maps.Clone(c.parked) // of each key, the first that is alone
+	first := maps.Clone(c.parked) // of each key, the first message to run alone
 	put := func(e batchEntry) {
 		if at, found := first[e.key]; !found || e.place < at {
 			first[e.key] = e.place
@@ -77,7 +76,7 @@ func (c *batchCall) sortOut(entries, alone []batchEntry, statuses []driver.Statu
 			status = statuses[i]
 		}
 		delete(c.later, e.place)
-		if status == driver.Later { // few places ever get into a map
+		if status == driver.Later { // the map stays small
 			c.later[e.place] = true
 		}
 		if status == driver.Alone {
@@ -96,8 +95,8 @@ func (c *batchCall) sortOut(entries, alone []batchEntry, statuses []driver.Statu
 	return rest, alone
 }
 
-// noteAttempts notes those of entries that this call has not noted. The result is
-// nil if there is nothing to sort out.
+// noteAttempts notes those of entries that this call has not noted yet. The result is nil if
+// nothing must be sorted out.
 func (c *batchCall) noteAttempts(ctx context.Context, entries []batchEntry) ([]driver.Status, error) {
 	if c.attempts == nil {
 		return c.behind(ctx, entries)
@@ -135,7 +134,7 @@ func (c *batchCall) noteAttempts(ctx context.Context, entries []batchEntry) ([]d
 	return statuses, nil
 }
 
-// behind sorts out those of a key that may be parked, where no attempt is counted.
+// behind sorts out messages of keys that may be parked, if attempts are not counted.
 func (c *batchCall) behind(ctx context.Context, entries []batchEntry) (statuses []driver.Status, err error) {
 	for i, e := range entries {
 		queued, err := c.p.isQueued(ctx, func() (driver.Key, error) { return e.key, nil })

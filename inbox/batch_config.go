@@ -11,24 +11,22 @@ const (
 	// maxBatchMessages bounds BatchConfig.MaxBatch.
 	maxBatchMessages = 1_000
 
-	// maxBatchClaims bounds the claims that a Batch holds at a time, Lanes ×
-	// MaxBatch. In PostgreSQL each is a lock in a pool that the whole cluster
-	// shares, of max_locks_per_transaction × (max_connections +
-	// max_prepared_transactions): 6,400 as it is installed, with some room to spare.
+	// maxBatchClaims bounds the claims that a Batch holds at a time, Lanes × MaxBatch. In
+	// PostgreSQL each is a lock in a pool that the whole cluster shares, of
+	// max_locks_per_transaction × (max_connections + max_prepared_transactions): 6,400 by
+	// default, plus a reserve.
 	maxBatchClaims = 10_000
 )
 
 // BatchConfig tunes a Batch. The zero value is a good start.
 type BatchConfig struct {
-	// MaxBatch is how many messages are run in one transaction at most, 1 to
-	// 1,000. A call with more runs several transactions one after the
-	// other. Defaults to 100.
+	// MaxBatch is the most messages that run in one transaction, 1 to 1,000. A call with more
+	// runs several transactions one after the other. Defaults to 100.
 	MaxBatch int
 
-	// Lanes is how many calls are run at a time at most; others wait. Lanes ×
-	// MaxBatch must not exceed 10,000, and the sum over all processes that
-	// share a database should stay below what its lock table holds.
-	// Defaults to 8.
+	// Lanes is the most calls that run at a time; others wait. Lanes × MaxBatch must not exceed
+	// 10,000, and the sum of all processes that share a database should stay below the size of
+	// its lock table. Defaults to 8.
 	Lanes int
 }
 

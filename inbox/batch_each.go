@@ -10,25 +10,24 @@ import (
 	"github.com/leat-go/leat/internal/onehandler"
 )
 
-// HandleEach returns Process with a handler of single messages, which is called for one
-// after the other of those that share a transaction. Its ctx is the message's context and
-// carries the transaction.
+// HandleEach returns Process with a handler of single messages, which is called one by one for
+// the messages that share a transaction. Its ctx is the message's context and carries the
+// transaction.
 //
-// It saves the commits and most of the claims, and takes one promise back that single
-// deliveries keep: the failure of a message undoes its neighbours, so that they run again.
-// While no handler fails, each is called once a message, as behind Process. If one fails,
-// panics, marks its message for rollback or nacks it, those before it run again
-// without it, it runs once more alone, and those after it go on: a message runs twice at
-// most, however many fail, as long as it does the same each time. Conflicts with other
-// transactions, a refused commit and an error of the transaction that a handler has
-// swallowed come on top; then the messages run in halves.
+// It saves the commits and most of the claims, but breaks one promise of single deliveries: the
+// failure of a message undoes its neighbours, so that they run again. While the handler does not
+// fail, it is called once for each message, as behind Process. If it fails, panics, marks its
+// message for rollback or nacks it, the messages before this one run again without it, it runs
+// once more alone, and those after it continue. So a message runs twice at most, however many
+// fail, as long as it does the same each time. Further runs come from conflicts with other
+// transactions, from a refused commit, and from an error of the transaction that a handler has
+// swallowed; then the messages run in halves.
 //
-// So the handler must keep nothing outside the transaction, and must not count its calls. It
-// sees what its neighbours wrote before they commit, and one that is slow holds their rows
-// locked for as long.
+// So the handler must keep nothing outside the transaction, and must not count its calls. It sees
+// the uncommitted writes of its neighbours, and a slow message keeps their rows locked.
 func (b *Batch) HandleEach(handle func(ctx context.Context, msg *message.Message) error) BatchFunc {
 	each := func(_ context.Context, msgs []*message.Message) error {
-		if len(msgs) == 1 { // Process has the last word, about a panic, too
+		if len(msgs) == 1 { // Process decides, about a panic, too
 			return handle(msgs[0].Context(), msgs[0]) //nolint:contextcheck // the message has one of its own
 		}
 		for i, msg := range msgs {
@@ -46,7 +45,7 @@ func (b *Batch) HandleEach(handle func(ctx context.Context, msg *message.Message
 	}
 }
 
-// callEach runs the handler of one message, and returns why it must not be committed.
+// callEach runs the handler of one message, and returns an error if it must not be committed.
 func callEach(msg *message.Message, handle func(ctx context.Context, msg *message.Message) error) (err error) {
 	ctx := msg.Context()
 	if err := over(ctx); err != nil {
@@ -64,16 +63,15 @@ func callEach(msg *message.Message, handle func(ctx context.Context, msg *messag
 }
 
 const (
-	// soon is within how many messages a failure is a sign of more to come.
+	// soon is the number of messages within which a failure suggests that more will follow.
 	soon = 4
-	// alone is how many messages then run in transactions of their own. It doubles each
+	// alone is the number of messages that then run in transactions of their own. It doubles each
 	// time, up to 1,024.
 	alone = 16
 )
 
-// around runs entries in parts around the one that has failed, and a few after it alone if
-// failures seem to be frequent: then there is little to share, and what was claimed and run
-// before each failure would be in vain.
+// around runs entries in parts around the one that has failed. If failures seem to be frequent,
+// it runs a few after it alone: otherwise each failure would undo the claims and runs before it.
 func (c *batchCall) around(ctx context.Context, entries []batchEntry, failed int) {
 	c.group(ctx, entries[:failed])
 	c.group(ctx, entries[failed:failed+1])

@@ -14,17 +14,16 @@ var errWrongAnswer = errors.New("leat: the store answered for another number of 
 // delivered again after that one.
 var ErrHeldBack = fmt.Errorf("leat: an earlier message of the same key is not done: %w", ErrBusy)
 
-// MessageError is what a handler of a batch returns if it knows which of its messages it
-// failed for. The others are then run without it at once, rather than after a
-// search by halves.
+// MessageError is what a handler of a batch returns if it knows which of its messages it failed
+// for. The others are then run without it at once, instead of after a search by halves.
 type MessageError struct {
-	// Index is the message's place in what the handler was given.
+	// Index is the index of the message in the handler's slice.
 	Index int
-	// Err is why.
+	// Err is the cause.
 	Err error
 }
 
-// Error returns the text of Err, with the place.
+// Error returns the text of Err, with the index.
 func (e *MessageError) Error() string {
 	return fmt.Sprintf("message %d of the batch: %v", e.Index, e.Err)
 }

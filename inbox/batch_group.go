@@ -47,9 +47,8 @@ func (c *batchCall) group(ctx context.Context, entries []batchEntry) {
 	}
 }
 
-// attempt runs entries in one transaction. It returns those that it did not
-// settle: because of the error, and because they are to be run alone, after the
-// rest.
+// attempt runs entries in one transaction. It returns the entries that it did not settle: those
+// that failed with the error, and those to run alone, after the rest.
 // See design 15.1.
 func (c *batchCall) attempt(ctx context.Context, entries []batchEntry) (rest, alone []batchEntry, err error) {
 	unit, fresh, alone, err := c.claim(ctx, entries)
@@ -80,7 +79,7 @@ func (c *batchCall) attempt(ctx context.Context, entries []batchEntry) (rest, al
 	}
 }
 
-// forget takes the notes back of messages that were processed.
+// forget removes the notes of messages that were processed.
 func (c *batchCall) forget(entries []batchEntry) {
 	if c.attempts == nil {
 		return
@@ -90,7 +89,7 @@ func (c *batchCall) forget(entries []batchEntry) {
 	}
 }
 
-// conflict reports whether the transaction was given up for the sake of others.
+// conflict reports whether the transaction was aborted because of others.
 func (c *batchCall) conflict(err error) bool {
 	classifier, ok := c.store.(driver.Classifier)
 	return ok && classifier.Conflict(err)

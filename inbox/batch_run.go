@@ -45,13 +45,13 @@ func (c *batchCall) run(ctx context.Context, unit driver.Unit, fresh []batchEntr
 	if err != nil {
 		return outcome, err
 	}
-	committing = true // which ends the unit, whatever comes of it
+	committing = true // which ends the unit, whatever it returns
 	outcome, err = c.commit(ctx, unit)
 	return outcome, err
 }
 
-// call runs the handler with the transaction in its context, and in those of the messages
-// that it gets for fresh, its own.
+// call runs the handler with the transaction in its context and in those of the messages. The
+// handler gets its own copies of the fresh messages.
 func (c *batchCall) call(ctx context.Context, unit driver.Unit, m *mark, fresh []batchEntry, own []lent.Message) (err error) {
 	defer recovered(&err)
 	msgs := make([]*message.Message, len(fresh))
@@ -63,15 +63,14 @@ func (c *batchCall) call(ctx context.Context, unit driver.Unit, m *mark, fresh [
 	return c.handle(context.WithValue(unit.Context(ctx), markKey{}, m), msgs)
 }
 
-// recovered makes a panic the error.
+// recovered turns a panic into the error.
 func recovered(err *error) {
 	if v := recover(); v != nil {
 		*err = panicked(v)
 	}
 }
 
-// commit ends the unit. A refused commit is a failure like another; one without
-// an answer is not.
+// commit ends the unit. A refused commit is an ordinary failure; one without an answer is not.
 func (c *batchCall) commit(ctx context.Context, unit driver.Unit) (Outcome, error) {
 	finish, cancel := c.p.finishing(ctx)
 	defer cancel()
@@ -103,7 +102,7 @@ func (c *batchCall) rollback(ctx context.Context, unit driver.Unit) {
 	}
 }
 
-// single hands a message to Process, which has the last word about it.
+// single passes a message to Process, which decides about it.
 func (c *batchCall) single(ctx context.Context, e batchEntry) {
 	if len(c.runnable(ctx, []batchEntry{e})) == 0 {
 		return
@@ -119,7 +118,7 @@ func (c *batchCall) single(ctx context.Context, e batchEntry) {
 		outcome, err = c.p.Process(joinedContext{ctx, e.msg.Context()}, e.msg, func(ctx context.Context) error { //nolint:contextcheck // the message has one of its own
 			return own.To(ctx, func(msg *message.Message) error {
 				err := c.handle(ctx, []*message.Message{msg})
-				if named, ok := err.(*MessageError); ok { //nolint:errorlint // inside another it is part of the text
+				if named, ok := err.(*MessageError); ok { //nolint:errorlint // inside another it is only text
 					return named.Err
 				}
 				return err
@@ -132,11 +131,11 @@ func (c *batchCall) single(ctx context.Context, e batchEntry) {
 		c.outage = err
 	}
 	if _, found := c.parked[e.key]; outcome == OutcomeParked && !found {
-		c.parked[e.key] = e.place // what follows of the key is to be stored behind it
+		c.parked[e.key] = e.place // later messages of the key must be stored behind it
 	}
 }
 
-// joinedContext ends with the one context, and has the values of both.
+// joinedContext ends with the embedded context, and has the values of both.
 type joinedContext struct {
 	context.Context //nolint:containedctx // it is one
 

@@ -20,13 +20,13 @@ var errWrongResults = errors.New("leat: batch function returned another number o
 // several at a time, and acknowledges each that is done. It needs no router, and
 // the middleware of one does not apply.
 //
-// It gathers what the subscriber has in flight. Most of Watermill's keep one
-// message in flight a partition or subscription. A batch then has one message of each
-// partition that has any; with a single partition it has a single message, after
-// MaxDelay. That looks like a quiet topic, so it is not an error.
+// It gathers what the subscriber has in flight. Most of Watermill's subscribers keep one message
+// in flight for each partition or subscription. A batch then has one message of each partition
+// that has any; with a single partition it has a single message, after MaxDelay. A quiet topic
+// looks the same, so it is not an error.
 //
-// Messages that are refused come again in the order that the subscriber gives
-// them. If keys must keep their order, that must be the order of delivery.
+// Refused messages are delivered again in the order that the subscriber chooses. If keys must
+// keep their order, that must be the order of the first delivery.
 type Batcher struct {
 	process BatchFunc
 	cfg     BatcherConfig
@@ -45,11 +45,10 @@ func NewBatcher(process BatchFunc, cfg BatcherConfig) (*Batcher, error) {
 	return &Batcher{process: process, cfg: cfg}, nil
 }
 
-// Run subscribes to topic and processes its messages, one batch after the other,
-// until ctx ends or the subscriber closes the subscription. It returns nil in
-// either case, and an error if it cannot subscribe. When it returns each message
-// that it was given is acknowledged or refused. The subscriber stays the caller's
-// to close.
+// Run subscribes to topic and processes its messages, one batch after the other, until ctx ends
+// or the subscriber closes the subscription. It returns nil in either case, and an error if it
+// cannot subscribe. When it returns, each message that it received is acknowledged or refused.
+// The caller closes the subscriber.
 //
 // Several calls may run at a time, on a subscription each; a Batcher has no state.
 func (b *Batcher) Run(ctx context.Context, subscriber message.Subscriber, topic string) error {
@@ -69,7 +68,7 @@ func (b *Batcher) Run(ctx context.Context, subscriber message.Subscriber, topic 
 		}
 	}
 	cancel()
-	for msg := range messages { // until the subscriber has heard of it
+	for msg := range messages { // until the subscriber has noticed
 		msg.Nack()
 	}
 	return nil
@@ -102,8 +101,8 @@ func (b *Batcher) draining(ctx context.Context) (context.Context, context.Cancel
 	}
 }
 
-// collect waits for a message, and then for more until there are enough or it is
-// time. It is false if there will be no more.
+// collect waits for a message, and then for more until there are enough or MaxDelay is over. It
+// returns false if no more messages will come.
 func (b *Batcher) collect(ctx context.Context, messages <-chan *message.Message) (batch []*message.Message, open bool) {
 	var timeout <-chan time.Time
 	for len(batch) < b.cfg.MaxMessages {
@@ -160,7 +159,8 @@ func (b *Batcher) settle(ctx context.Context, batch []*message.Message) {
 	}
 }
 
-// batchLevel is that of a message's error: another delivery in progress is none.
+// batchLevel returns the log level of a message's error: another delivery in progress is not an
+// error.
 func batchLevel(err error) slog.Level {
 	if errors.Is(err, ErrBusy) {
 		return slog.LevelDebug

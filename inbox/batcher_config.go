@@ -11,22 +11,22 @@ import (
 
 // BatcherConfig tunes a Batcher. The zero value is a good start.
 type BatcherConfig struct {
-	// MaxMessages is how many messages are collected at most. More than the Batch's
-	// MaxBatch become several transactions. Defaults to 100.
+	// MaxMessages is the most messages that are collected. More than the Batch's MaxBatch become
+	// several transactions. Defaults to 100.
 	MaxMessages int
 
-	// MaxDelay is how long Run waits for more messages after the first. A subscriber
-	// that delivers the next message only when the last is acknowledged never has
-	// more: there each message takes as long. Defaults to 10 ms.
+	// MaxDelay is how long Run waits for more messages after the first. A subscriber that
+	// delivers the next message only when the last is acknowledged never has more: then each
+	// message waits for MaxDelay. Defaults to 10 ms.
 	MaxDelay time.Duration
 
-	// RetryDelay is how long Run waits before it refuses messages that failed, so
-	// that a broker that redelivers at once does not spin. What has succeeded is
-	// acknowledged before. Defaults to 100 ms; NoDelay (-1) means none.
+	// RetryDelay is how long Run waits before it refuses messages that failed, so that a broker
+	// that redelivers at once does not spin. Those that succeeded are acknowledged before.
+	// Defaults to 100 ms; NoDelay (-1) means none.
 	RetryDelay time.Duration
 
-	// DrainTimeout bounds how long the messages in work may go on when Run's context
-	// has ended. Then their context ends too. Defaults to 10 s.
+	// DrainTimeout bounds how long messages in progress may continue after Run's context has
+	// ended. Then their context ends too. Defaults to 10 s.
 	DrainTimeout time.Duration
 
 	// Logger receives what an operator should know. Defaults to slog.Default() as of

@@ -24,10 +24,9 @@ const NoDelay time.Duration = -1
 
 // Config tunes a Processor. The zero value is a good start.
 type Config struct {
-	// IDFrom finds the id of a message. Where several producers choose ids, take
-	// IDWithTopic or IDWithin, and a Fingerprint: two messages with one id are one.
-	// Messages fail while the store remembers ids of a source of another name.
-	// Defaults to DefaultIDSource.
+	// IDFrom finds the id of a message. If several producers choose ids, use IDWithTopic or
+	// IDWithin, and a Fingerprint: two messages with one id count as one. Messages fail while the
+	// store remembers ids of a source of another name. Defaults to DefaultIDSource.
 	IDFrom IDSource
 
 	// BusyDelay is how long Process waits, jittered by a quarter, before it
@@ -36,61 +35,58 @@ type Config struct {
 	// Defaults to 100 ms; NoDelay (-1) means none.
 	BusyDelay time.Duration
 
-	// OnFailure decides what happens to messages whose handler fails. Defaults to Block:
-	// they come again for as long as it takes.
+	// OnFailure decides what happens to messages whose handler fails. Defaults to Block: they are
+	// redelivered until they succeed.
 	OnFailure Policy
 
-	// KeyFunc gives the ordering key of a message, for OnFailure: the later messages
-	// of a parked key wait. It is not called if Action is Block.
-	// Defaults to outbox.KeyFromMetadata.
+	// KeyFunc returns the ordering key of a message, for OnFailure: the later messages of a
+	// parked key wait. It is not called if Action is Block. Defaults to outbox.KeyFromMetadata.
 	KeyFunc outbox.KeyFunc
 
-	// GiveUpWithoutID gives a message up that has no id, as OnFailure says, instead
-	// of failing with ErrNoMessageID for as long as it comes. Two deliveries of it
-	// are recognised as one only if its context carries a Position. To make an
-	// id up instead, end IDFrom with a source of your own. Not with Block.
-	// Defaults to false.
+	// GiveUpWithoutID gives up messages without an id, as OnFailure says. Otherwise each of their
+	// deliveries fails with ErrNoMessageID. Two deliveries of such a message are recognised as
+	// one only if its context carries a Position. To invent an id instead, end IDFrom with a
+	// source of your own. It cannot be combined with Block. Defaults to false.
 	GiveUpWithoutID bool
 
-	// ConflictRetries is how often claim, handler and commit are repeated at once
-	// if the database refuses them for a conflict with other transactions, as it
-	// does at repeatable read and serializable, and for deadlocks: up to 1,000. The
-	// handler is called again each time. Beyond it the delivery fails with
-	// ErrConflict, which counts as no attempt.
-	// Defaults to 10; -1 means none.
+	// ConflictRetries is how often claim, handler and commit are repeated at once if the database
+	// refuses them for a conflict with other transactions, as it does at repeatable read and
+	// serializable, and for deadlocks: up to 1,000. The handler is called again each time. After
+	// that the delivery fails with ErrConflict, which does not count as an attempt. Defaults to
+	// 10; -1 means none.
 	ConflictRetries int
 
 	// ConflictDelay is the wait before the first of these retries, jittered by a
 	// half. It doubles with each, up to half a second. Defaults to 5 ms.
 	ConflictDelay time.Duration
 
-	// Fingerprint returns what must be the same in all copies of a message, in a few
-	// bytes. A message whose id was processed before with a different fingerprint fails
-	// with ErrFingerprintMismatch, and is given up at once, as OnFailure says. An error
-	// fails the delivery. It is safe for concurrent use, and costs a row a message. The
-	// Store must be a driver.Keeper. FingerprintPayload is one.
-	// Defaults to none: messages with one id are one message.
+	// Fingerprint returns a few bytes that must be the same for all copies of a message. A
+	// message whose id was processed before with a different fingerprint fails with
+	// ErrFingerprintMismatch, and is given up at once, as OnFailure says. An error fails the
+	// delivery. It must be safe for concurrent use, and costs one row per message. The Store must
+	// be a driver.Keeper. FingerprintPayload is such a function. Defaults to none: messages with
+	// one id are one message.
 	Fingerprint func(msg *message.Message) ([]byte, error)
 
-	// KeepReplies stores what the handlers of ProcessReply return, for duplicates.
-	// It costs a row a message. The Store must be a driver.Keeper. Defaults to false.
+	// KeepReplies stores what the handlers of ProcessReply return, for duplicates. It costs one
+	// row per message. The Store must be a driver.Keeper. Defaults to false.
 	KeepReplies bool
 
 	// RedrivePoll is how often RunRedrive looks for redriven messages, jittered by a
 	// quarter. Defaults to 1 s.
 	RedrivePoll time.Duration
 
-	// FinishTimeout bounds each commit and rollback, and giving a message up. The end of
-	// the delivery's context does not interrupt them: that would only leave a commit's
-	// outcome unknown. Defaults to 10 s.
+	// FinishTimeout bounds each commit, each rollback, and each giving up of a message. The end
+	// of the delivery's context does not interrupt them: that would only leave a commit's outcome
+	// unknown. Defaults to 10 s.
 	FinishTimeout time.Duration
 
 	// Logger receives what an operator should know. Defaults to slog.Default() as of
 	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 
-	// Hooks observe the Processor, by DeliveryHook and what the adapter has beside it.
-	// Defaults to none.
+	// Hooks observe the Processor, by DeliveryHook and by further hooks of the adapter. Defaults
+	// to none.
 	Hooks []outbox.Hook
 }
 

@@ -11,12 +11,12 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// maxConflictDelay is what the wait between retries of a conflict grows to.
+// maxConflictDelay is the longest wait between retries of a conflict.
 const maxConflictDelay = 500 * time.Millisecond
 
-// units claims, runs and commits until that meets no conflict. Each time is a
-// transaction of its own that leaves nothing behind; the handler is called again. A failure
-// that the store knows for an outage is marked as one.
+// units claims, runs and commits until there is no conflict. Each try is a transaction of its own
+// that leaves nothing behind; the handler is called again. A failure that the store classifies as
+// an outage is marked as one.
 func (p *Processor) units(ctx context.Context, d *delivery) (outcome Outcome, err error) {
 	err = p.retry(ctx, func() error {
 		outcome, err = p.unit(ctx, d)
@@ -28,7 +28,7 @@ func (p *Processor) units(ctx context.Context, d *delivery) (outcome Outcome, er
 	return outcome, err
 }
 
-// markOutage marks an error that is an outage to store.
+// markOutage marks an error that store classifies as an outage.
 func markOutage(store driver.Store, err error) error {
 	if classifier, ok := store.(driver.Classifier); ok && err != nil && classifier.Outage(err) {
 		return Outage(err)
@@ -36,8 +36,8 @@ func markOutage(store driver.Store, err error) error {
 	return err
 }
 
-// retry calls work until that meets no conflict, as often as it may. An outcome that
-// is not known is not a conflict.
+// retry calls work until it meets no conflict, or ConflictRetries are used up. An unknown outcome
+// is not a conflict.
 // See design 12.7.
 func (p *Processor) retry(ctx context.Context, work func() error) error {
 	classifier, _ := p.store.(driver.Classifier)

@@ -15,11 +15,12 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// The headers that a dead letter carries beside the message's own (docs/inbox-failures.md).
+// The headers that a dead letter carries in addition to the message's own
+// (docs/inbox-failures.md).
 const (
 	headerConsumer = "leat_dead_consumer"
-	// headerID has the message's own id. The dead letter has another, which is a
-	// function of it and the consumer: two consumers may give up one message.
+	// headerID has the message's own id. The dead letter has another id, derived from it and the
+	// consumer, since two consumers may give up the same message.
 	headerID       = "leat_dead_id"
 	headerTopic    = "leat_dead_topic"
 	headerReason   = "leat_dead_reason"
@@ -30,10 +31,10 @@ const (
 	headerLast  = "leat_dead_last"
 )
 
-// deadLetter enqueues the dead letter. A message that no outbox takes (it is too large,
-// or its key, type or metadata are not texts of the database) is parked instead, since it
-// would come again for ever: the store takes any bytes. It is parked without its key, which
-// goes on.
+// deadLetter enqueues the dead letter. If the outbox refuses it, because it is too large or its
+// key, type or metadata are not valid texts of the database, the message is parked instead:
+// otherwise it would be redelivered for ever, and the store accepts any bytes. It is parked
+// without its key, so that later messages of the key are not held up.
 func (p *Processor) deadLetter(ctx context.Context, d *delivery, req driver.ParkRequest, cause error) (Outcome, error) {
 	var refused error
 	outcome, err := p.instead(ctx, d, req.ID, OutcomeDeadLettered, cause, func(ctx context.Context) error {

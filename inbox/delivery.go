@@ -14,12 +14,11 @@ import (
 type delivery struct {
 	msg    *message.Message
 	handle func(ctx context.Context) error
-	answer func(ctx context.Context) ([]byte, error) // in place of handle, if the handler has a reply
+	answer func(ctx context.Context) ([]byte, error) // instead of handle, if the handler returns a reply
 
-	// claim opens the unit of something in the place of the message's id. Nil claims the id.
+	// claim, if set, opens the unit instead of a claim of the message's id.
 	claim func(ctx context.Context) (driver.Unit, driver.Status, error)
-	// counted is set if nothing keeps the handler from being run: attempts are not
-	// counted, or this one is.
+	// counted is set if the handler may run: attempts are not counted, or this one already is.
 	counted bool
 
 	// refused is set if the store refuses the message itself: its id cannot be
@@ -29,7 +28,7 @@ type delivery struct {
 	id          string
 	topic       string
 	key         driver.Key
-	attempt     int // its number, 0 if it is not counted
+	attempt     int // number of the attempt, 0 if it is not counted
 	fingerprint []byte
 	reply       []byte
 }
@@ -38,8 +37,8 @@ func (p *Processor) newDelivery(msg *message.Message, handle func(ctx context.Co
 	return &delivery{msg: msg, handle: handle, counted: p.attempts == nil}
 }
 
-// identify finds out what the message is. ErrNoMessageID comes last, when all the
-// rest is known.
+// identify finds the message's id, key and the like. It returns ErrNoMessageID last, when
+// everything else is known.
 func (p *Processor) identify(ctx context.Context, d *delivery) (err error) {
 	if err := p.handlers.Check(message.HandlerNameFromCtx(ctx)); err != nil {
 		return err
@@ -67,7 +66,7 @@ func (p *Processor) identify(ctx context.Context, d *delivery) (err error) {
 	return nil
 }
 
-// findKey finds out what orders the message.
+// findKey finds the message's ordering key.
 func (p *Processor) findKey(d *delivery) error {
 	name, err := p.cfg.KeyFunc(d.topic, d.msg)
 	if err != nil {

@@ -16,12 +16,12 @@
 //	   │ Duplicate: ack        │ error, panic, early ack, rollback-only:
 //	   │ Busy: nack            └────▶ ROLLBACK, nack: no trace is left
 //
-// A handler that one of leat's functions wraps has a message of its own: its Ack
-// reaches nobody, its Nack makes the delivery fail. An early ack is somebody else's.
+// A handler that is wrapped by one of leat's functions has its own copy of the message: Ack on it
+// does nothing, and Nack makes the delivery fail. An early ack is one by other code, on the
+// delivered message.
 //
-// A message is acknowledged only when it was committed now or before. While
-// another delivery of it is in progress it is Busy, which is never acknowledged:
-// the other one may still fail.
+// A message is acknowledged only when it was committed now or before. While another delivery of
+// it is in progress it is Busy, which is never acknowledged: the other delivery may still fail.
 //
 // The errors here are those of Process. The errors of a store about a message or a
 // position, such as driver.ErrTooOld and driver.ErrGap, are in package driver.

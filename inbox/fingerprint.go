@@ -6,7 +6,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
-// FingerprintPayload is the SHA-256 of the payload.
+// FingerprintPayload returns the SHA-256 of the payload.
 // See rule B10.
 func FingerprintPayload(msg *message.Message) ([]byte, error) {
 	sum := sha256.Sum256(msg.Payload)

@@ -22,7 +22,7 @@ func (p *Processor) giveUp(ctx context.Context, d *delivery, cause error, h driv
 	return p.giveUpAs(ctx, d, d.id, cause, h)
 }
 
-// giveUpAs records id instead of the message's own.
+// giveUpAs is giveUp that records id instead of the message's own.
 // See design 13.2.
 func (p *Processor) giveUpAs(ctx context.Context, d *delivery, id string, cause error, h driver.History) (Outcome, error) {
 	finish, cancel := p.finishing(ctx)
@@ -51,7 +51,7 @@ func (p *Processor) giveUpAs(ctx context.Context, d *delivery, id string, cause 
 	}
 }
 
-// follow stores a message whose key is parked. It is false if the key is not.
+// follow stores a message whose key is parked, and returns false if the key is not.
 func (p *Processor) follow(ctx context.Context, d *delivery) (Outcome, bool, error) {
 	finish, cancel := p.finishing(ctx)
 	defer cancel()
@@ -78,7 +78,7 @@ func (p *Processor) park(ctx context.Context, d *delivery, req driver.ParkReques
 	}
 }
 
-// instead runs work in the place of the handler, under the rules of one.
+// instead runs work instead of the handler, in the same kind of transaction.
 func (p *Processor) instead(
 	ctx context.Context, d *delivery, id string, outcome Outcome, cause error, work func(ctx context.Context) error,
 ) (Outcome, error) {
@@ -105,14 +105,14 @@ func (p *Processor) notGivenUp(d *delivery, cause, err error) error {
 	return p.wrap("give up", d.id, errors.Join(ErrNotGivenUp, err, cause))
 }
 
-// strange returns the id to record for a message that must not be taken for the
-// one whose id it bears: the same for each of its copies.
+// strange returns the id to record for a message that must not be confused with the processed
+// message of the same id. It is the same for each of its copies.
 func (p *Processor) strange(d *delivery) string {
 	return ChildID(d.id, p.consumer, "mismatch "+hex.EncodeToString(d.fingerprint))
 }
 
-// nameless returns the id to record for a message that has none: its position,
-// or if it has none either, a new one for each delivery.
+// nameless returns the id to record for a message that has none: its position, or if it has no
+// position either, a new id for each delivery.
 func nameless(ctx context.Context) (string, error) {
 	if at, ok := driver.PositionFrom(ctx); ok {
 		return fmt.Sprintf("position %s/%d/%d", at.Source, at.Partition, at.Offset), nil

@@ -9,14 +9,14 @@ import (
 	"github.com/leat-go/leat/internal/onehandler"
 )
 
-// Handle wraps one handler, for a consumer that has no router or puts but one handler
-// behind the inbox. The result returns nil exactly if msg can be acknowledged; see Process.
-// Ctx, which is msg.Context() as well, carries the transaction: Tx of the store's package
-// returns it. The message is the handler's own: to ack it does nothing, and to nack it fails.
+// Handle wraps one handler, for a consumer that has no router or only one handler behind the
+// inbox. The result returns nil exactly if msg can be acknowledged; see Process. Ctx, which is
+// msg.Context() as well, carries the transaction: Tx of the store's package returns it. The
+// message is the handler's own copy: Ack does nothing, and Nack makes the delivery fail.
 //
-// An inbox remembers the messages of one handler. Given another function for the same inbox,
-// all messages of both fail with ErrTwoHandlers. Functions that one line of code makes cannot
-// be told apart.
+// An inbox remembers the messages of one handler. If Handle is given another function for the
+// same inbox, all messages of both fail with ErrTwoHandlers. Closures made by the same line of
+// code cannot be distinguished.
 func (p *Processor) Handle(handle func(ctx context.Context, msg *message.Message) error) message.NoPublishHandlerFunc {
 	name := onehandler.Function(handle)
 	return func(msg *message.Message) error {

@@ -9,9 +9,9 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// DeliveryHook sees how every delivery ended.
+// DeliveryHook is called with the outcome of every delivery.
 type DeliveryHook interface {
-	// OnInboxDelivery is called once a delivery, after its transaction has ended and
+	// OnInboxDelivery is called once for each delivery, after its transaction has ended and
 	// before the message is acknowledged.
 	OnInboxDelivery(ctx context.Context, e DeliveryEvent)
 }
@@ -28,9 +28,9 @@ type DeliveryEvent struct {
 	// OccurredAt is the time of the event, if the producer has given one in header
 	// outbox.HeaderEventTime, as leat does; else zero.
 	OccurredAt time.Time
-	// Attempt is the number of this attempt at the message, from 1; since it was redriven, if
-	// Redriven is set. 0 if attempts are not counted (Block), or this one was not: for a
-	// duplicate, one that is Busy, and in a batch.
+	// Attempt is the number of this attempt at the message, from 1; if Redriven is set, counted
+	// since the redrive. It is 0 if attempts are not counted (Block), and for duplicates, Busy
+	// messages and messages in a batch, whose attempts are not counted.
 	Attempt int
 	// Outcome is how it ended.
 	Outcome Outcome

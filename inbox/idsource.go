@@ -16,9 +16,9 @@ const maxIDSourceBytes = 1000
 
 // IDSource finds the id of a message.
 type IDSource struct {
-	// Name says where ids come from, in 1 to 1,000 bytes of UTF-8. It is kept beside what a
-	// consumer remembers: under another name nothing would be recognised. So a source that
-	// finds the same ids must have the same name. Required.
+	// Name identifies the source, in 1 to 1,000 bytes of UTF-8. It is stored with the ids that a
+	// consumer remembers, since ids of another source would not recognise a message. So a source
+	// that finds the same ids must have the same name. Required.
 	Name string
 
 	// Find returns the id. All deliveries of a message must yield the same id, and different
@@ -28,8 +28,7 @@ type IDSource struct {
 	Find func(msg *message.Message) (string, error)
 }
 
-// Check returns an error that wraps outbox.ErrInvalidConfig if s cannot find ids, or be told from
-// other sources.
+// Check returns an error that wraps outbox.ErrInvalidConfig if s has no Find or no valid Name.
 func (s IDSource) Check() error {
 	switch {
 	case s.Find == nil:
@@ -40,21 +39,19 @@ func (s IDSource) Check() error {
 	return nil
 }
 
-// IDFromUUID returns an IDSource that takes the Watermill UUID. It is the id
-// that the producer gave wherever the subscriber carries it over, as those of
-// Kafka, AMQP, NATS, Redis and SQL do.
+// IDFromUUID returns an IDSource that takes the Watermill UUID. It is the producer's id if the
+// subscriber preserves it, as those of Kafka, AMQP, NATS, Redis and SQL do.
 func IDFromUUID() IDSource {
 	return IDSource{Name: "uuid", Find: func(msg *message.Message) (string, error) {
 		return msg.UUID, nil
 	}}
 }
 
-// IDFromHeader returns an IDSource that takes the first of the metadata called
-// names that is not empty: "event-id" of leat, "ce_id" of CloudEvents on Kafka,
-// "id" of Debezium's outbox event router.
+// IDFromHeader returns an IDSource that takes the first non-empty metadata among names:
+// "event-id" of leat, "ce_id" of CloudEvents on Kafka, "id" of Debezium's outbox event router.
 //
-// Make sure that your handlers do not copy such metadata from the message that
-// they consume to those that they produce: two messages with one id are one.
+// Make sure that your handlers do not copy such metadata from the message that they consume to
+// those that they produce: two messages with one id count as one.
 func IDFromHeader(names ...string) IDSource {
 	return IDSource{Name: "header " + strings.Join(names, ","), Find: func(msg *message.Message) (string, error) {
 		for _, name := range names {
@@ -83,10 +80,9 @@ func IDFromFirst(sources ...IDSource) IDSource {
 	}}
 }
 
-// DefaultIDSource returns the IDSource of a Config that names none: the
-// Watermill UUID, and metadata "event-id" if there is not a UUID, as in a
-// message that leat's Kafka sink sent and a subscriber read that knows nothing
-// of Watermill's header. The UUID comes first since metadata is often copied
+// DefaultIDSource returns the default of Config.IDFrom: the Watermill UUID, or metadata
+// "event-id" if there is no UUID, as in a message that leat's Kafka sink sent and a subscriber
+// read that does not use Watermill's header. The UUID comes first since metadata is often copied
 // from the message that caused another.
 // See design 12.4.
 func DefaultIDSource() IDSource {

@@ -26,7 +26,7 @@ func IDFromCloudEvent() IDSource {
 		if !bytes.Contains(msg.Payload, []byte(`"specversion"`)) {
 			return "", nil
 		}
-		var event map[string]json.RawMessage // a struct would take ID and Source, too
+		var event map[string]json.RawMessage // a struct would also accept ID and Source
 		_ = json.Unmarshal(msg.Payload, &event)
 		id, source := textOf(event["id"]), textOf(event["source"])
 		if event["specversion"] == nil || id == "" {
@@ -36,7 +36,7 @@ func IDFromCloudEvent() IDSource {
 	}}
 }
 
-// textOf returns what a JSON text says, and nothing of any other value.
+// textOf returns the value of a JSON string, and "" for any other value.
 func textOf(raw json.RawMessage) (text string) {
 	_ = json.Unmarshal(raw, &text)
 	return text
@@ -49,10 +49,9 @@ func withSource(source, id string) string {
 	return source + " " + id
 }
 
-// IDFromPosition returns an IDSource that takes the Position that the message's
-// context carries: source, partition and offset. It recognises redeliveries of
-// what is in the log, and not what a producer has sent twice. It finds none if
-// the subscriber gives no Position.
+// IDFromPosition returns an IDSource that takes the Position that the message's context carries:
+// source, partition and offset. It recognises redeliveries of a record in the log, but not a
+// message that a producer has sent twice. It finds none if the subscriber sets no Position.
 func IDFromPosition() IDSource {
 	return IDSource{Name: "position", Find: func(msg *message.Message) (string, error) {
 		at, ok := driver.PositionFrom(msg.Context())
@@ -63,10 +62,9 @@ func IDFromPosition() IDSource {
 	}}
 }
 
-// IDFromPayload returns an IDSource that takes the SHA-256 of the payload, in
-// hexadecimal. Take it only if no two messages can have the same payload, such
-// as if each had a number of its own: a second one counts as a redelivery,
-// and its effect is lost.
+// IDFromPayload returns an IDSource that takes the SHA-256 of the payload, in hexadecimal. Use it
+// only if no two messages can have the same payload, for example if each has its own number: a
+// second message with the same payload counts as a redelivery, and its effect is lost.
 func IDFromPayload() IDSource {
 	return IDSource{Name: "payload", Find: func(msg *message.Message) (string, error) {
 		sum := sha256.Sum256(msg.Payload)

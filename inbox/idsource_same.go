@@ -9,8 +9,8 @@ import (
 	"github.com/leat-go/leat/internal/basis"
 )
 
-// sameIDs compares Config.IDFrom with the source of what is remembered, before the first
-// message. Under another one nothing would be recognised: all that comes again would run.
+// sameIDs compares Config.IDFrom with the source of the remembered ids, before the first message.
+// With another source no message would be recognised, and every redelivery would run.
 func (p *Processor) sameIDs(ctx context.Context) error {
 	if p.began.Load() {
 		return nil

@@ -2,10 +2,9 @@ package inbox
 
 import "errors"
 
-// Permanent marks err as an error that no further attempt can repair, such as a payload
-// that cannot be read. The message is given up at once, as Config.OnFailure's Action
-// says. With Block, which gives nothing up, it changes nothing. The result wraps err; it
-// is nil if err is nil.
+// Permanent marks err as an error that another attempt cannot fix, such as an unreadable payload.
+// The message is given up at once, by the Action of Config.OnFailure. With Block, which never
+// gives up, Permanent has no effect. The result wraps err; it is nil if err is nil.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -19,12 +18,12 @@ func IsPermanent(err error) bool {
 	return ok
 }
 
-// Outage marks err as the failure of something that every message needs, such as a service
-// that does not answer. It does not speak against the message: the attempt is taken back,
-// so that the message is neither parked nor given up for it, and is delivered again after
-// Policy.Delay. In a batch, all messages of the transaction are left for another delivery. Errors of
-// the inbox's own database that mean the same, such as a full disk, are marked by the
-// inbox. The result wraps err; it is nil if err is nil.
+// Outage marks err as the failure of something that every message needs, such as a service that
+// does not answer. The message is not to blame: the attempt does not count, so that the message
+// is neither parked nor given up because of it, and it is delivered again after Policy.Delay. In
+// a batch, all messages of the transaction are left for another delivery. The inbox itself marks
+// errors of its database that mean the same, such as a full disk. The result wraps err; it is nil
+// if err is nil.
 func Outage(err error) error {
 	if err == nil {
 		return nil

@@ -12,23 +12,23 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Action is what happens to a message whose handler fails: at once if the error is
-// Permanent, otherwise after Policy.Attempts attempts.
+// Action is what to do with a message whose handler fails: at once if the error is Permanent,
+// otherwise after Policy.Attempts attempts.
 type Action int
 
 const (
-	// Block lets the message come again for as long as it takes. Attempts are not
-	// counted. A message whose key another policy has parked is stored behind it, as by Park:
-	// the keys are looked up once a second.
+	// Block leaves the message to be redelivered until it succeeds. Attempts are not counted. A
+	// message whose key another policy has parked is stored behind it, as by Park: the keys are
+	// looked up once a second.
 	Block Action = iota
 	// Park stores the message, and the later ones of its key behind it, until an
 	// operator redrives it. All of them are acknowledged. It needs a Store that is a
 	// driver.Parker.
 	Park
-	// DeadLetter enqueues the message for another topic, with headers that give the
-	// reason, in the transaction that records its id. Its key goes on without it. A
-	// message that the outbox refuses (outbox.ErrInvalidMessage) is parked alone instead,
-	// if the Store is a driver.Parker. It needs a Store that is a driver.Attempter.
+	// DeadLetter enqueues the message for another topic, with headers that give the reason, in
+	// the transaction that records its id. Later messages of its key continue. A message that the
+	// outbox refuses (outbox.ErrInvalidMessage) is parked alone instead, if the Store is a
+	// driver.Parker. It needs a Store that is a driver.Attempter.
 	DeadLetter
 	// Custom calls Policy.Handle in the transaction that records the message's id.
 	// It needs a Store that is a driver.Attempter.
@@ -59,33 +59,30 @@ type Policy struct {
 	// Action is taken when a message is given up. Defaults to Block.
 	Action Action
 
-	// Attempts is the number of attempts after which Action is taken, 1 to 1,000,000. An
-	// attempt is counted before the handler runs, so an attempt that kills the process
-	// counts. Not for Block. Defaults to 10.
+	// Attempts is the number of attempts after which Action is taken, 1 to 1,000,000. An attempt
+	// is counted before the handler runs, so an attempt that kills the process counts. Not
+	// allowed with Block. Defaults to 10.
 	Attempts int
 
-	// Delay is how long Process waits, jittered by a quarter, before it returns the
-	// error of a first attempt, so that a broker that redelivers at once does not
-	// spin. It doubles with each further attempt that is counted. No connection is
-	// held meanwhile, and the end of the context cuts it short.
-	// Defaults to 100 ms; NoDelay (-1) means none.
+	// Delay is how long Process waits, jittered by a quarter, before it returns the error of a
+	// first attempt, so that a broker that redelivers at once does not spin. It doubles with each
+	// further counted attempt. No connection is held during the wait, and the end of the context
+	// ends it. Defaults to 100 ms; NoDelay (-1) means none.
 	Delay time.Duration
 
-	// MaxDelay bounds what Delay grows to. Defaults to 10 s, or to Delay if that
-	// is more.
+	// MaxDelay bounds the growth of Delay. Defaults to 10 s, or to Delay if that is more.
 	MaxDelay time.Duration
 
 	// Topic is the topic that DeadLetter sends messages to. Required for DeadLetter,
 	// otherwise not allowed.
 	Topic string
 
-	// Outbox takes the messages of DeadLetter. Its transactions must be those of the
-	// Store. Required for DeadLetter, otherwise not allowed.
+	// Outbox enqueues the messages of DeadLetter. Its transactions must be those of the Store.
+	// Required for DeadLetter, otherwise not allowed.
 	Outbox outbox.Enqueuer
 
-	// Handle is called by Custom. ctx carries the transaction, as it does for a handler.
-	// An error rolls it back, and the message comes again. Required for Custom, otherwise
-	// not allowed.
+	// Handle is called by Custom. ctx carries the transaction, as it does for a handler. An error
+	// rolls it back, and the message is redelivered. Required for Custom, otherwise not allowed.
 	Handle func(ctx context.Context, f Failure) error
 }
 
@@ -93,12 +90,12 @@ type Policy struct {
 type Failure struct {
 	// Message is the message, with a context that carries the transaction.
 	Message *message.Message
-	// ID is the message's id, empty if it has none. Topic is the one that the
-	// router subscribed to, empty without a router. Key is the ordering key.
+	// ID is the message's id, empty if it has none. Topic is the topic that the router subscribed
+	// to, empty without a router. Key is the ordering key.
 	ID, Topic, Key string
 	// Err is the error of the last attempt.
 	Err error
-	// History is what is known of all attempts.
+	// History describes all attempts.
 	History driver.History
 }
 
@@ -135,7 +132,7 @@ func (p Policy) validate() error {
 	return nil
 }
 
-// delay is the wait after the n-th attempt, from 1, before jitter.
+// delay returns the wait after the n-th attempt, counted from 1, before jitter.
 func (p Policy) delay(n int) time.Duration {
 	wait := p.Delay
 	for range n - 1 {

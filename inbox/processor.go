@@ -32,16 +32,15 @@ type Processor struct {
 	queued   queuedKeys
 
 	attempts driver.Attempter // nil if attempts are not counted
-	parker   driver.Parker    // nil if the store is none
-	keeper   driver.Keeper    // nil if nothing is kept
+	parker   driver.Parker    // nil if the store is not a Parker
+	keeper   driver.Keeper    // nil if no notes are kept
 
 	began atomic.Bool // the store remembers ids of Config.IDFrom, or cannot tell
 }
 
-// New returns a Processor for the consumer called consumer: 1 to
-// 200 bytes of UTF-8. The name is what the store remembers messages
-// by, so it must stay the same through renamed handlers and topics, and differ
-// between consumers that each want every message. Errors wrap
+// New returns a Processor for the consumer called consumer: 1 to 200 bytes of UTF-8. The store
+// remembers messages under this name, so it must stay the same when handlers and topics are
+// renamed, and differ between consumers that each need every message. Errors wrap
 // outbox.ErrInvalidConfig.
 func New(store driver.Store, consumer string, cfg Config) (*Processor, error) {
 	cfg = cfg.withDefaults()
@@ -66,11 +65,10 @@ func (p *Processor) Consumer() string {
 	return p.consumer
 }
 
-// OneHandler returns nil for the first name of a router's handler that it is called
-// with, and for an empty one. Once there was a second name, it returns
-// ErrTwoHandlers for both. Process calls it; it is for what answers in its place,
-// such as a cache. The Handle functions call it as well. Without a router they use the
-// names of the handlers' functions.
+// OneHandler returns nil for the first name of a router's handler that it is called with, and for
+// an empty name. After a call with a second name, it returns ErrTwoHandlers for both. Process
+// calls it; code that answers instead of Process, such as a cache, must call it too. The Handle
+// functions call it as well. Without a router they use the names of the handlers' functions.
 func (p *Processor) OneHandler(name string) error {
 	if err := p.handlers.Check(name); err != nil {
 		return fmt.Errorf("leat: consumer %s: %w", p.consumer, err)
@@ -78,9 +76,9 @@ func (p *Processor) OneHandler(name string) error {
 	return nil
 }
 
-// MessageID returns what Config.IDFrom finds: the id by which the inbox knows msg. It is for
-// what answers in its place, such as a cache, which must know messages by the same ids. It
-// returns an error while the inbox remembers ids of another source.
+// MessageID returns the id that Config.IDFrom finds for msg. It is for code that answers instead
+// of the inbox, such as a cache, which must use the same ids. It returns an error while the inbox
+// remembers ids of another source.
 func (p *Processor) MessageID(msg *message.Message) (string, error) {
 	if err := p.sameIDs(msg.Context()); err != nil {
 		return "", err
@@ -93,14 +91,13 @@ func (p *Processor) MessageID(msg *message.Message) (string, error) {
 // OutcomeDuplicate, or, under Config.OnFailure, OutcomeParked,
 // OutcomeDeadLettered or OutcomeGivenUp. Process acknowledges nothing itself.
 //
-// The context that handle gets carries the transaction, and so does
-// msg.Context() until Process returns. If handle returns an error the
-// transaction is rolled back and the error returned as it is. If handle panics
-// it is rolled back and the panic goes on. Process also rolls back, and returns
-// an error, if ctx has ended before the commit, if msg was acked or nacked, or
-// if MarkRollbackOnly was called. What hands msg on to code that may ack it, as
-// handlers of Watermill do, must hand on a copy; middleware.NewInbox and the
-// functions that are called Handle do.
+// The context that handle gets carries the transaction, and so does msg.Context() until Process
+// returns. If handle returns an error the transaction is rolled back and the error is returned
+// unchanged. If handle panics the transaction is rolled back and the panic goes on. Process also
+// rolls back, and returns an error, if ctx has ended before the commit, if msg was acked or
+// nacked, or if MarkRollbackOnly was called. Code that passes msg on to code that may ack it,
+// such as handlers of Watermill, must pass a copy; middleware.NewInbox and the Handle functions
+// do.
 //
 // Handle is called again, in a new transaction, if the database refuses the
 // first one for a conflict with others; see Config.ConflictRetries.
@@ -109,18 +106,18 @@ func (p *Processor) MessageID(msg *message.Message) (string, error) {
 // Handle, Process returns ErrTwoHandlers for all messages of both. Functions that are
 // given to Process itself are not compared.
 //
-// Where the error is ErrCommitUnknown the effects may be there or not; when msg
-// comes again it is a duplicate or is run, whichever is right.
+// If the error is ErrCommitUnknown, the effects may be there or not; when msg is delivered again
+// it is a duplicate or is run, whichever is right.
 func (p *Processor) Process(
 	ctx context.Context, msg *message.Message, handle func(ctx context.Context) error,
 ) (Outcome, error) {
 	return p.process(ctx, p.newDelivery(msg, handle))
 }
 
-// ProcessReply is Process for a handler that has a reply. With Config.KeepReplies
-// it is stored in the handler's transaction, and a duplicate gets it again.
-// Otherwise, for a message that was processed before KeepReplies was set, and for
-// one that was given up, the reply of a duplicate is nil.
+// ProcessReply is Process for a handler that returns a reply. With Config.KeepReplies the reply
+// is stored in the handler's transaction, and a duplicate gets it again. Otherwise, for a message
+// that was processed before KeepReplies was set, and for one that was given up, the reply of a
+// duplicate is nil.
 func (p *Processor) ProcessReply(
 	ctx context.Context, msg *message.Message, handle func(ctx context.Context) ([]byte, error),
 ) (reply []byte, outcome Outcome, err error) {
@@ -135,7 +132,7 @@ func (p *Processor) ProcessReply(
 
 func (p *Processor) process(ctx context.Context, d *delivery) (outcome Outcome, err error) {
 	start := time.Now()
-	outcome = OutcomePanicked // until we know better
+	outcome = OutcomePanicked // replaced unless handle panics
 	defer func() {
 		if outcome == OutcomePanicked {
 			p.panicked(ctx, d)
@@ -155,7 +152,7 @@ func (p *Processor) process(ctx context.Context, d *delivery) (outcome Outcome, 
 	return outcome, err
 }
 
-// deliver identifies, counts, runs and judges.
+// deliver identifies the message, counts the attempt, runs it and judges the outcome.
 func (p *Processor) deliver(ctx context.Context, d *delivery) (Outcome, error) {
 	err := p.identify(ctx, d)
 	switch {
@@ -182,7 +179,7 @@ func (p *Processor) deliver(ctx context.Context, d *delivery) (Outcome, error) {
 	return outcome, err
 }
 
-// anonymous deals with a message that has no id.
+// anonymous handles a message without an id.
 func (p *Processor) anonymous(ctx context.Context, d *delivery, cause error) (Outcome, error) {
 	if !p.cfg.GiveUpWithoutID {
 		return OutcomeFailed, cause
@@ -211,8 +208,7 @@ func (p *Processor) recall(ctx context.Context, d *delivery) (Outcome, error) {
 	return OutcomeDuplicate, nil
 }
 
-// delay waits BusyDelay ± 25 %, so that deliveries that met once do not meet
-// again.
+// delay waits BusyDelay ± 25 %, so that deliveries that collided once do not collide again.
 func (p *Processor) delay(ctx context.Context) {
 	_ = wait.For(ctx, jitter.Around(p.cfg.BusyDelay, 0.25))
 }

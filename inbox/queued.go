@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// queuedFor is how long the stored keys are believed.
+	// queuedFor is how long the keys that were read are used.
 	queuedFor = time.Second
-	// queuedMost is how many stored messages are looked at. If there are more, each message
-	// with a key is compared in the store.
+	// queuedMost is how many stored messages are read. If there are more, each message with a key
+	// is compared in the store.
 	queuedMost = 10_000
 )
 
-// queuedKeys are the keys that another policy has parked. Block counts no attempt, so that
-// no statement of a message tells whether its key is parked.
+// queuedKeys are the keys that another policy has parked. Block does not count attempts, so no
+// statement of a message shows that its key is parked.
 type queuedKeys struct {
 	mu   sync.Mutex
 	at   time.Time
@@ -28,8 +28,8 @@ type queuedKeys struct {
 }
 
 // isQueued reports whether a message of a key may be parked. It asks the store at most once in
-// queuedFor, so that a key that another process parks is known that much later. of is called
-// only if something is parked.
+// queuedFor, so it notices a key that another process parks with that delay. of is called only if
+// a message is parked.
 func (p *Processor) isQueued(ctx context.Context, of func() (driver.Key, error)) (bool, error) {
 	if p.parker == nil {
 		return false, nil
@@ -61,8 +61,8 @@ func (p *Processor) isQueued(ctx context.Context, of func() (driver.Key, error))
 	return !q.all || q.keys[key] || q.keys[driver.Key{Topic: storable.Text(key.Topic), Name: key.Name}], nil
 }
 
-// beginBehind stores a message whose key is parked behind it, where no attempt is counted. If
-// done is true the handler is not to be run, and the delivery has ended.
+// beginBehind stores a message behind its parked key, if attempts are not counted. If done is
+// true the handler must not be run, and the delivery has ended.
 func (p *Processor) beginBehind(ctx context.Context, d *delivery) (outcome Outcome, done bool, err error) {
 	queued, err := p.isQueued(ctx, func() (driver.Key, error) {
 		err := p.findKey(d)

@@ -15,20 +15,19 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// recoverEvery is how often RunRedrive looks for queues that a process has left
-// in the middle.
+// recoverEvery is how often RunRedrive looks for queues that a process has left half-way.
 const recoverEvery = 30 * time.Second
 
-// RunRedrive runs the messages that operators have redriven, until ctx ends; it then
-// returns nil. Keep it running in the processes of the consumer, any number of
-// times: each message takes effect once, and those of a key run one after another.
+// RunRedrive runs the messages that operators have redriven, until ctx ends; it then returns nil.
+// Keep it running in the consumer's processes, in any number of them: each message takes effect
+// once, and those of a key run one after another.
 //
-// Handle is called under the rules of Process: in a transaction that its context
-// and the message's carry, which takes the message out of its queue. Attempts are
-// counted, and after Policy.Attempts of them, or a Permanent error, the message is
-// parked again, with all behind it. With a Store that is not a driver.Parker it returns an
-// error that wraps outbox.ErrInvalidConfig. Errors of the database are logged, and retried
-// after Config.RedrivePoll. A panic goes on.
+// Handle is called under the rules of Process: in a transaction that its context and the
+// message's carry, and which removes the message from its queue. Attempts are counted, and after
+// Policy.Attempts of them, or a Permanent error, the message is parked again, with all messages
+// behind it. With a Store that is not a driver.Parker it returns an error that wraps
+// outbox.ErrInvalidConfig. Errors of the database are logged, and retried after
+// Config.RedrivePoll. A panic goes on.
 func (p *Processor) RunRedrive(ctx context.Context, handle func(ctx context.Context, msg *message.Message) error) error {
 	if p.parker == nil {
 		return outbox.ConfigError("store", fmt.Sprintf("%T", p.store), "keeps no messages: RunRedrive needs a driver.Parker")
@@ -99,8 +98,8 @@ func (p *Processor) redrive(ctx context.Context, r driver.Redriven, handle func(
 	outcome, err = p.units(ctx, d)
 }
 
-// maxAttempts is how often a message is tried that was parked, maybe under
-// another policy.
+// maxAttempts returns the number of attempts at a redriven message, which may have been parked
+// under another policy.
 func (p *Processor) maxAttempts() int {
 	if p.cfg.OnFailure.Attempts == 0 {
 		return defaultAttempts
@@ -108,9 +107,8 @@ func (p *Processor) maxAttempts() int {
 	return p.cfg.OnFailure.Attempts
 }
 
-// afterRedrive notes what has become of the attempt. What it cannot note is made
-// up for by time: a message that was picked is due again, and RecoverRedriven
-// finds the next of a key.
+// afterRedrive records the outcome of the attempt. If that fails, time makes up for it: a picked
+// message becomes due again, and RecoverRedriven finds the next message of a key.
 func (p *Processor) afterRedrive(ctx context.Context, r driver.Redriven, outcome Outcome, err error) {
 	finish, cancel := p.finishing(ctx)
 	defer cancel()

@@ -12,8 +12,8 @@ import (
 // then returns an error that wraps ErrRollbackOnly, and cause, which may be nil.
 // The first call counts. With another context it does nothing.
 //
-// middleware.RollbackOnError calls it for every error of a handler. In CQRS,
-// if the error does not come that far, call it in OnHandle:
+// middleware.RollbackOnError calls it for every error of a handler. In CQRS, if the error does
+// not reach the router, call it in OnHandle:
 //
 //	OnHandle: func(p cqrs.CommandProcessorOnHandleParams) error {
 //		err := p.Handler.Handle(p.Message.Context(), p.Command)

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// A streak is told of once it has lasted for streakAge and has streakLength duplicates, and
-// then every streakAge.
+// A streak is logged once it has lasted for streakAge and has streakLength duplicates, and then
+// every streakAge.
 const (
 	streakAge    = time.Minute
 	streakLength = 8
 )
 
-// streak counts duplicates that come without anything between them. One is usual after a crash.
-// One that lasts means that nothing is done: the group was reset, or another service with
-// the same name has the messages first.
+// streak counts consecutive duplicates. A short streak is normal after a crash. A long one means
+// that no work is done: the group was reset, or another service with the same consumer name gets
+// the messages first.
 type streak struct {
 	mu          sync.Mutex
 	count       int
 	began, told time.Time
 }
 
-// add returns the length of the streak if it is to be told of.
+// add returns the length of the streak if it must be logged.
 func (s *streak) add(outcome Outcome, now time.Time) (count int, lasted time.Duration, tell bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +42,7 @@ func (s *streak) add(outcome Outcome, now time.Time) (count int, lasted time.Dur
 	return s.count, now.Sub(s.began), true
 }
 
-// tellStreak logs that nothing but duplicates comes.
+// tellStreak logs that only duplicates arrive.
 func (p *Processor) tellStreak(ctx context.Context, outcome Outcome) {
 	if count, lasted, tell := p.repeats.add(outcome, time.Now()); tell {
 		p.cfg.Logger.LogAttrs(ctx, slog.LevelWarn,

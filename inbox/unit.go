@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
-// unit claims, and runs what it has claimed.
+// unit claims the message, and runs it if it was claimed.
 func (p *Processor) unit(ctx context.Context, d *delivery) (outcome Outcome, err error) {
 	unit, status, err := p.claim(ctx, d)
 	switch {
@@ -22,7 +22,7 @@ func (p *Processor) unit(ctx context.Context, d *delivery) (outcome Outcome, err
 		driver.Reread(ctx, err)
 		return OutcomeFailed, p.wrap("claim", d.id, fmt.Errorf("%w: %w", ErrNotClaimed, err))
 	case status == driver.Claimed && unit != nil && !d.counted:
-		// Whatever kept the attempt from being counted has ended just now.
+		// The reason for which the attempt was not counted has just ended.
 		p.rollback(ctx, unit, d.id)
 		fallthrough
 	case status == driver.Busy:
@@ -71,11 +71,11 @@ func (p *Processor) run(ctx context.Context, unit driver.Unit, d *delivery) (Out
 	if err != nil {
 		return OutcomeFailed, p.wrap("not committed", d.id, err)
 	}
-	committing = true // which ends the unit, whatever comes of it
+	committing = true // which ends the unit, whatever it returns
 	return p.commit(ctx, unit, d.id)
 }
 
-// keep stores what a duplicate is to find.
+// keep stores the note for duplicates.
 func (p *Processor) keep(ctx context.Context, d *delivery) error {
 	if p.keeper == nil || d.id == "" {
 		return nil
@@ -87,8 +87,7 @@ func (p *Processor) keep(ctx context.Context, d *delivery) error {
 	return p.keeper.Keep(ctx, d.id, note)
 }
 
-// commit ends the unit. A refused commit is a failure like another; one without
-// an answer is not.
+// commit ends the unit. A refused commit is an ordinary failure; one without an answer is not.
 func (p *Processor) commit(ctx context.Context, unit driver.Unit, id string) (Outcome, error) {
 	finish, cancel := p.finishing(ctx)
 	defer cancel()
@@ -108,7 +107,7 @@ func (p *Processor) commit(ctx context.Context, unit driver.Unit, id string) (Ou
 	}
 }
 
-// over returns why ctx has ended, or nil.
+// over returns the cause if ctx has ended, or nil.
 func over(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
@@ -120,9 +119,9 @@ func over(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// within calls handle with ctx as its and the message's context. The message
-// gets its own back in any case: Watermill's Retry would run into a transaction
-// that has ended, and its PoisonQueue publish with it.
+// within calls handle with ctx as its and the message's context. The message always gets its own
+// context back: otherwise Watermill's Retry would use a transaction that has ended, and its
+// PoisonQueue would publish with it.
 // See rule B4.
 func within(ctx context.Context, msg *message.Message, handle func(ctx context.Context) error) error {
 	orig := msg.Context()
@@ -131,7 +130,7 @@ func within(ctx context.Context, msg *message.Message, handle func(ctx context.C
 	return handle(ctx)
 }
 
-// unacked returns ErrAckedBeforeCommit if the message's fate is sealed already.
+// unacked returns ErrAckedBeforeCommit if the message is already acked or nacked.
 func unacked(msg *message.Message) error {
 	select {
 	case <-msg.Acked():

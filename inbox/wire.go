@@ -7,7 +7,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// wire finds out what the store can do, and refuses what it cannot.
+// wire finds the optional interfaces of the store, and refuses a Config that needs others.
 func (p *Processor) wire() error {
 	kind := fmt.Sprintf("%T", p.store)
 	p.parker, _ = p.store.(driver.Parker)

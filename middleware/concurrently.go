@@ -11,18 +11,18 @@ import (
 
 // ConcurrentlyConfig tunes NewConcurrently. The zero value is a good start.
 type ConcurrentlyConfig struct {
-	// Key returns the key of a message that was received. Messages of one key are
-	// processed in the order in which they were received; those with an empty key have
-	// none. It is safe for concurrent use. Defaults to metadata outbox.HeaderKey.
+	// Key returns the key of a message that was received. Messages of one key are processed in
+	// the order in which they were received; those with an empty key have no order. It must be
+	// safe for concurrent use. Defaults to metadata outbox.HeaderKey.
 	Key func(msg *message.Message) string
 
-	// Limit is the number of messages that are processed at the same time, of each
-	// subscription. Defaults to 64.
+	// Limit is the number of messages of each subscription that are processed at the same time.
+	// Defaults to 64.
 	Limit int
 
-	// InFlight is the number of messages that are received and not acked, waiting
-	// ones included: what a busy key can queue up before it stops the others. No
-	// less than Limit. Defaults to 1,000, or Limit if that is more.
+	// InFlight is the most messages that are received and not acked, including waiting ones. A
+	// busy key can queue up that many before it stops the others. At least Limit. Defaults to
+	// 1,000, or Limit if that is more.
 	InFlight int
 }
 
@@ -46,24 +46,23 @@ func (c ConcurrentlyConfig) validate() error {
 	}
 }
 
-// NewConcurrently returns a decorator that runs handlers of different keys at the same
-// time, and those of one key one after the other, behind a subscriber that has several
-// messages in flight, such as those of AMQP, NATS, SQL and Go channels. It decorates the
-// subscriber, since only there the order is known: Watermill's router runs every
-// message that it receives at once, on a goroutine of its own.
+// NewConcurrently returns a decorator that runs handlers of different keys at the same time, and
+// those of one key one after the other, behind a subscriber that has several messages in flight,
+// such as those of AMQP, NATS, SQL and Go channels. It decorates the subscriber, because only the
+// subscriber knows the order: Watermill's router runs every received message at once, on a
+// goroutine of its own.
 //
 //	concurrently, err := middleware.NewConcurrently(middleware.ConcurrentlyConfig{})
 //	router.AddSubscriberDecorators(concurrently)
 //
-// The next message of a key is handed over once the one before is acked or
-// nacked. After a nack, the key goes on with what was received: solve failures
-// in place, by Watermill's Retry and then PoisonQueueWithFilter, where order matters.
-// Messages without a key run side by side, as they do without Concurrently.
-// Behind a subscriber with one message in flight, as watermill-kafka for a
-// partition, it changes nothing.
+// The next message of a key is passed on once the one before is acked or nacked. After a nack,
+// the key continues with the next received message: if order matters, handle failures in place,
+// by Watermill's Retry and then PoisonQueueWithFilter. Messages without a key run concurrently,
+// as they do without the decorator. Behind a subscriber with one message in flight, as
+// watermill-kafka for a partition, it changes nothing.
 //
-// Errors wrap outbox.ErrInvalidConfig, those of the decorator, which refuses a
-// subscriber that is nil, too.
+// Errors wrap outbox.ErrInvalidConfig. So do those of the decorator, which refuses a nil
+// subscriber.
 func NewConcurrently(cfg ConcurrentlyConfig) (message.SubscriberDecorator, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {

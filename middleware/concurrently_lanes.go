@@ -7,7 +7,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
-// keyedSubscriber hands over one message of a key at a time.
+// keyedSubscriber passes on one message of a key at a time.
 type keyedSubscriber struct {
 	message.Subscriber
 
@@ -48,30 +48,30 @@ func (s *keyedSubscriber) Close() error {
 	return err
 }
 
-// received is a message with its key, which the handler might change in it.
+// received is a message with its key, stored because the handler might change the metadata.
 type received struct {
 	*message.Message
 
 	key string
 }
 
-// lanes is one subscription. All but the watching is done by one goroutine.
+// lanes is one subscription. One goroutine does everything except watching messages.
 type lanes struct {
 	cfg     ConcurrentlyConfig
 	in      <-chan *message.Message
 	out     chan *message.Message
 	settled chan string // keys
 	closing <-chan struct{}
-	stopped chan struct{} // closed when nobody reads settled any more
+	stopped chan struct{} // closed when settled is not read any more
 
-	waiting  map[string][]received // behind one of the key that is ready or out
+	waiting  map[string][]received // behind a message of the key that is ready or out
 	ready    []received
-	held, up int // received and not settled, handed over and not settled
+	held, up int // received and not settled, passed on and not settled
 	watchers sync.WaitGroup
 }
 
-// run ends when the subscription has, or the subscriber is being closed. What
-// was not handed over by then is nacked.
+// run ends when the subscription has ended or the subscriber is being closed. Messages that were
+// not passed on by then are nacked.
 func (l *lanes) run(ctx context.Context) {
 	defer func() {
 		close(l.out)
@@ -134,7 +134,7 @@ func (l *lanes) receive(msg received) {
 	l.ready = append(l.ready, msg)
 }
 
-// settle lets the next message of key go.
+// settle releases the next message of key.
 func (l *lanes) settle(key string) {
 	l.held--
 	l.up--
@@ -150,7 +150,7 @@ func (l *lanes) settle(key string) {
 	l.waiting[key] = queue[1:]
 }
 
-// watch waits for the fate of msg.
+// watch waits until msg is acked or nacked.
 func (l *lanes) watch(ctx context.Context, msg received) {
 	l.watchers.Go(func() {
 		select {

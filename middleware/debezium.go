@@ -14,8 +14,8 @@ import (
 // message, as one JSON object.
 const headerHeaders = "leat_headers"
 
-// Debezium calls SpreadDebezium with each message. It stands outside of the inbox. What leat's
-// own relay sends passes unchanged, so that it may stay during a migration and after it.
+// Debezium calls SpreadDebezium with each message. Add it outside of the inbox. Messages of
+// leat's own relay pass unchanged, so that it may stay during and after a migration.
 func Debezium(h message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) ([]*message.Message, error) {
 		if err := SpreadDebezium(msg); err != nil {
@@ -25,13 +25,13 @@ func Debezium(h message.HandlerFunc) message.HandlerFunc {
 	}
 }
 
-// SpreadDebezium gives a message that Debezium has sent the metadata that leat's relay would
-// have given it. It replaces the header "leat_headers" by the headers in it, removes
-// outbox.HeaderEventType and outbox.HeaderEventTime if they are empty, as Debezium sends what is
-// NULL, and sets an empty UUID to outbox.HeaderEventID or the router's own header "id". It
-// changes nothing else, and nothing if it is called again. A header of the producer's that is
-// called "leat_headers" itself is lost. It fails if that header is not a JSON object of texts,
-// and the message is unchanged then.
+// SpreadDebezium gives a message that Debezium has sent the metadata that leat's relay would have
+// given it. It replaces the header "leat_headers" by the headers in it, removes
+// outbox.HeaderEventType and outbox.HeaderEventTime if they are empty, since Debezium sends NULL
+// as an empty text, and sets an empty UUID to outbox.HeaderEventID or the router's own header
+// "id". It changes nothing else, and nothing if it is called again. A producer's own header
+// "leat_headers" is lost. If that header is not a JSON object of texts, it returns an error and
+// leaves the message unchanged.
 func SpreadDebezium(msg *message.Message) error {
 	headers, err := debeziumHeaders(msg)
 	if err != nil {
@@ -54,7 +54,7 @@ func SpreadDebezium(msg *message.Message) error {
 	return err
 }
 
-// debeziumHeaders returns what is in headerHeaders. A null header is "".
+// debeziumHeaders returns the headers in headerHeaders. A null header is "".
 func debeziumHeaders(msg *message.Message) (map[string]string, error) {
 	text := msg.Metadata.Get(headerHeaders)
 	if text == "" {

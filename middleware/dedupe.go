@@ -16,7 +16,7 @@ import (
 
 // DedupeConfig tunes NewDedupe. Processor is required.
 type DedupeConfig struct {
-	// Processor remembers the messages of one handler: behind two of a router, the
+	// Processor remembers the messages of one handler: if two handlers of a router share it, the
 	// messages of both fail with inbox.ErrTwoHandlers. Required.
 	Processor *dedupe.Processor
 
@@ -24,8 +24,8 @@ type DedupeConfig struct {
 	// Defaults to the Watermill UUID, then header event-id.
 	IDFrom inbox.IDSource
 
-	// ComparePayload makes a message fail with dedupe.ErrMismatch whose id was seen
-	// with another payload. Defaults to false.
+	// ComparePayload makes a message fail with dedupe.ErrMismatch if its id was seen with another
+	// payload. Defaults to false.
 	ComparePayload bool
 
 	// Publisher publishes the messages that handlers return, under the topic that
@@ -34,17 +34,16 @@ type DedupeConfig struct {
 	Publisher message.Publisher
 }
 
-// NewDedupe returns a middleware that suppresses repeats for handlers whose effects are
-// outside SQL. The guarantee is that of package dedupe: at least once, repeats suppressed
-// while the store keeps its record, nothing lost. For effects in PostgreSQL take NewInbox.
+// NewDedupe returns a middleware that suppresses repeats for handlers whose effects are outside
+// SQL. The guarantee is that of package dedupe: at least once, repeats suppressed while the store
+// keeps its record, nothing lost. For effects in PostgreSQL use NewInbox.
 //
-// The message's context inside the handler ends with cause dedupe.ErrLeaseLost
-// when the lease cannot be kept; dedupe.FromContext tells the attempt.
+// The message's context inside the handler ends with cause dedupe.ErrLeaseLost when the lease
+// cannot be kept; dedupe.FromContext returns the attempt.
 //
-// Messages that the handler returns are published before the message counts as
-// done, and none are returned to the router. They can be published twice; give
-// them ids that are a function of the message's, by inbox.ChildID. One that has the
-// message's own id gets such an id.
+// Messages that the handler returns are published before the message counts as done, and none are
+// returned to the router. They can be published twice; give them ids derived from the message's,
+// by inbox.ChildID. A message with the handled message's own id gets such an id.
 //
 // Give each handler of a router a Processor of its own, with handler.AddMiddleware. The
 // middleware is safe for concurrent use. Errors wrap outbox.ErrInvalidConfig.
@@ -92,7 +91,8 @@ func (d deduper) middleware(h message.HandlerFunc) message.HandlerFunc {
 	}
 }
 
-// handle runs h and publishes what it returns. The message is the handler's own, with ctx.
+// handle runs h and publishes what it returns. The handler gets its own copy of the message, with
+// ctx.
 func (d deduper) handle(ctx context.Context, msg *message.Message, h message.HandlerFunc) error {
 	parent := parentOf(d.cfg.Processor, msg) //nolint:contextcheck // the message has ctx now
 	produced, err := h(msg)

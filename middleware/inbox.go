@@ -14,21 +14,20 @@ import (
 
 // InboxConfig tunes NewInbox. Either Processor or For is required.
 type InboxConfig struct {
-	// Processor is the inbox of the one handler that the middleware wraps. Behind two,
-	// the messages of both fail with inbox.ErrTwoHandlers. Either Processor or For is
+	// Processor is the inbox of the only handler that the middleware wraps. If two handlers share
+	// it, the messages of both fail with inbox.ErrTwoHandlers. Either Processor or For is
 	// required.
 	Processor inbox.Runner
 
-	// For returns the inbox of the handler with this name in Watermill's router, such
-	// as pginbox.Inbox.For. It is called once a handler, when its first message comes,
-	// and again after an error, which fails the message. It is safe for concurrent use.
-	// A message that did not come through a router fails.
+	// For returns the inbox of the handler with this name in Watermill's router, such as
+	// pginbox.Inbox.For. It is called once for each handler, when its first message arrives, and
+	// again after an error, which fails the message. It must be safe for concurrent use. A
+	// message that did not come through a router fails.
 	//
-	// The inbox is to be called after the handler. A handler that gets another name
-	// begins with an empty memory: what is delivered again runs again. An
-	// EventGroupProcessor of package cqrs gives its whole group one handler of the
-	// router, and so one inbox and one transaction; an EventProcessor gives each event
-	// handler its own.
+	// The inbox should be named after the handler. A renamed handler remembers no messages:
+	// redeliveries run again. An EventGroupProcessor of package cqrs gives its whole group one
+	// handler of the router, and so one inbox and one transaction; an EventProcessor gives each
+	// event handler its own.
 	For func(handler string) (inbox.Runner, error)
 
 	// Outbox stores the messages that handlers return. Its transactions must be
@@ -36,8 +35,8 @@ type InboxConfig struct {
 	// fails with ErrNoDestination.
 	Outbox outbox.Enqueuer
 
-	// KeyFunc gives the ordering keys of the messages that handlers return. It needs an
-	// Outbox. Defaults to outbox.KeyFromMetadata.
+	// KeyFunc returns the ordering keys of the messages that handlers return. It needs an Outbox.
+	// Defaults to outbox.KeyFromMetadata.
 	KeyFunc outbox.KeyFunc
 }
 
@@ -54,30 +53,29 @@ func (c InboxConfig) validate() error {
 	}
 }
 
-// NewInbox returns a middleware that makes each message take effect once. It runs the
-// handler in the transaction that records the message's id; the transaction is in
-// msg.Context(), for pginbox.Tx and the like. Messages that the handler returns
-// are put into the Outbox in the same transaction, under the topic that the
-// handler was registered with, and none are returned to the router, which would
-// publish them after the commit. One that has the id of the message that it was
-// made of gets another, and its former one as metadata HeaderParentID.
+// NewInbox returns a middleware that makes each message take effect once. It runs the handler in
+// the transaction that records the message's id; the transaction is in msg.Context(), for
+// pginbox.Tx and the like. Messages that the handler returns are put into the Outbox in the same
+// transaction, under the topic that the handler was registered with, and none are returned to the
+// router, which would publish them after the commit. A returned message with the id of the
+// handled message gets another id, and its former id as metadata HeaderParentID.
 //
-// The handler has a message of its own: its Ack reaches nobody, and if the handler nacks
-// it the delivery fails with inbox.ErrAckedBeforeCommit. What it sets in the UUID, the
-// payload and the metadata is in the message that stands outside as well.
+// The handler gets its own copy of the message: Ack on it does nothing, and Nack makes the
+// delivery fail with inbox.ErrAckedBeforeCommit. Changes of the copy's UUID, payload and metadata
+// are also made to the message outside.
 //
-// The router acks after the commit, and nacks whatever failed, and messages of
-// which another delivery is in progress (inbox.ErrBusy). Those are not failures:
-// a Retry outside may try them again, a PoisonQueue outside must let them pass:
-// give PoisonQueueWithFilter inbox.ShouldPoison.
+// The router acks after the commit. It nacks failed messages, and messages of which another
+// delivery is in progress (inbox.ErrBusy). The latter are not failures: a Retry outside may try
+// them again, but a PoisonQueue outside must let them pass: give PoisonQueueWithFilter
+// inbox.ShouldPoison.
 //
-// An inbox remembers the messages of one handler. So a whole router takes For:
+// An inbox remembers the messages of one handler. So for a whole router use For:
 //
 //	once, err := middleware.NewInbox(middleware.InboxConfig{For: in.For, Outbox: ob})
 //	router.AddMiddleware(once)
 //
-// and Processor is for one: handler.AddMiddleware. The middleware is safe for concurrent
-// use. Errors wrap outbox.ErrInvalidConfig.
+// and for one handler use Processor, with handler.AddMiddleware. The middleware is safe for
+// concurrent use. Errors wrap outbox.ErrInvalidConfig.
 func NewInbox(cfg InboxConfig) (message.HandlerMiddleware, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -85,7 +83,7 @@ func NewInbox(cfg InboxConfig) (message.HandlerMiddleware, error) {
 	return inboxes{cfg}.middleware, nil
 }
 
-// oneHandler is a Processor that notices when two handlers share it.
+// oneHandler is a Processor that detects when two handlers share it.
 type oneHandler interface {
 	OneHandler(name string) error
 }
@@ -124,8 +122,8 @@ func (i inboxes) middleware(h message.HandlerFunc) message.HandlerFunc {
 	}
 }
 
-// enqueue takes the context of the transaction rather than the message's, which
-// Watermill's Timeout has replaced by one that has ended.
+// enqueue uses the context of the transaction, not the message's, which Watermill's Timeout has
+// replaced by one that has ended.
 func (i inboxes) enqueue(ctx context.Context, topic string, produced []*message.Message) error {
 	if len(produced) == 0 {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// finder returns what finds the Processor of the handler that a context names. Watermill
-// tells a middleware nothing of the handler that it wraps before the first message comes.
+// finder returns a function that finds the Processor of the handler that a context names. A
+// middleware of Watermill does not know its handler before the first message arrives.
 func finder(cfg InboxConfig) func(ctx context.Context) (inbox.Runner, error) {
 	if cfg.For == nil {
 		return func(context.Context) (inbox.Runner, error) { return cfg.Processor, nil }

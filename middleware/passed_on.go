@@ -9,26 +9,24 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// HeaderParentID is the metadata in which a message that was passed on carries the
-// id that it had before.
+// HeaderParentID is the metadata with the former id of a message that a handler passed on.
 const HeaderParentID = "event-parent-id"
 
-// passedOnID is the id of a message that the handler of consumer returned as number n,
-// from 0, under the id of the message that it was made of, which was parent: as
-// handlers do that filter or forward. Two messages with one id are one to every
-// inbox: a consumer of both topics, or one that gets two of them, would take the
-// second for a repeat and acknowledge it without an effect. The message has the same id
-// however often the handler runs.
+// passedOnID returns the new id for a message that the handler of consumer returned as number n,
+// from 0, with the id parent of the handled message, as handlers that filter or forward do. To
+// every inbox two messages with one id are one message: a consumer of both topics, or one that
+// gets two of them, would take the second for a repeat and acknowledge it without an effect. The
+// new id is the same however often the handler runs.
 func passedOnID(parent, consumer string, n int) string {
 	return inbox.ChildID(parent, consumer, "passed on "+strconv.Itoa(n))
 }
 
-// parent is the message that a handler gets, as it was before the handler had it.
+// parent describes the message that a handler gets, as it was before the handler ran.
 type parent struct {
 	id, consumer string
 }
 
-// parentOf goes by the consumer's name, and by the handler's where by has none.
+// parentOf uses the consumer's name, or the handler's name if by has none.
 func parentOf(by any, msg *message.Message) parent {
 	p := parent{id: msg.UUID}
 	if named, ok := by.(interface{ Consumer() string }); ok {
@@ -39,9 +37,9 @@ func parentOf(by any, msg *message.Message) parent {
 	return p
 }
 
-// passOn returns produced, in which a copy with an id of its own stands for each
-// message that has the parent's. The messages themselves stay as they are: one of
-// them may be the parent, which a Retry outside needs again.
+// passOn returns produced, with each message that has the parent's id replaced by a copy with a
+// new id. The messages themselves are not changed: one of them may be the parent, which a Retry
+// outside needs again.
 func (p parent) passOn(produced []*message.Message) []*message.Message {
 	out := produced
 	for n, msg := range produced {

@@ -13,34 +13,34 @@ import (
 
 // DedupePublisherConfig tunes NewDedupePublisher. Processor is required.
 type DedupePublisherConfig struct {
-	// Processor remembers what was published. Its consumer's name stands for the
-	// producer, and no handler may use it: that is inbox.ErrTwoHandlers. Required.
+	// Processor remembers the published messages. Its consumer's name stands for the producer,
+	// and a handler must not use it: that returns inbox.ErrTwoHandlers. Required.
 	Processor *dedupe.Processor
 
-	// IDFrom finds the id of a message. Copies of a message must have the same.
-	// Defaults to the Watermill UUID, then header event-id.
+	// IDFrom finds the id of a message. Copies of a message must have the same id. Defaults to
+	// the Watermill UUID, then header event-id.
 	IDFrom inbox.IDSource
 }
 
-// NewDedupePublisher returns a decorator that suppresses repeated publishes of the same
-// message to the same topic, as a handler makes that runs again and gives its messages
-// stable ids, such as by inbox.ChildID.
+// NewDedupePublisher returns a decorator that suppresses repeated publishes of the same message
+// to the same topic. A handler that runs again makes such repeats, if it gives its messages
+// stable ids, for example by inbox.ChildID.
 //
 //	once, err := middleware.NewDedupePublisher(middleware.DedupePublisherConfig{Processor: p})
 //	router.AddPublisherDecorators(once)
 //
-// It publishes at least once. A repeat is suppressed while the store keeps the
-// record that the publisher has acknowledged the message; a process that dies
-// between that and the record publishes again, so consumers need an inbox all the
-// same. It saves traffic; it guarantees nothing that they could rely on. Messages
-// that must be published exactly if a transaction commits belong in an outbox.
+// It publishes at least once. A repeat is suppressed while the store keeps the record that the
+// publisher has acknowledged the message; a process that dies between the acknowledgement and the
+// record publishes again, so consumers still need an inbox. It saves traffic; it gives consumers
+// no guarantee. Messages that must be published exactly if a transaction commits belong in an
+// outbox.
 //
-// The publisher that the decorator returns is as safe for concurrent use as the one that
-// it was given, which must not be nil. Publish claims all messages of the call, hands
-// those that are new on in one call and in their order, and records them: two round
-// trips of the store a message. If that call fails, all of it counts as not published.
-// Errors are those of the publisher and of dedupe.Processor, such as dedupe.ErrBusy while
-// another one publishes the same message: nothing of the call is acknowledged then.
+// The publisher that the decorator returns is as safe for concurrent use as the one that it was
+// given, which must not be nil. Publish claims all messages of the call, publishes the new ones
+// in one call and in their order, and records them: two round trips to the store per message. If
+// that call fails, all messages count as not published. Errors are those of the publisher and of
+// dedupe.Processor, such as dedupe.ErrBusy while another process publishes the same message; then
+// no message of the call is acknowledged.
 //
 // Errors of the constructor and of the decorator wrap outbox.ErrInvalidConfig.
 func NewDedupePublisher(cfg DedupePublisherConfig) (message.PublisherDecorator, error) {
@@ -67,7 +67,7 @@ type dedupePublisher struct {
 	cfg DedupePublisherConfig
 }
 
-// outgoing is a message with the key that it is remembered by.
+// outgoing is a message with the key under which it is remembered.
 type outgoing struct {
 	key string
 	msg *message.Message
@@ -102,8 +102,8 @@ func (p *dedupePublisher) Publish(topic string, messages ...*message.Message) er
 	return p.publish(topic, batch, nil)
 }
 
-// publish claims the first of batch, and within its run the others. Innermost,
-// with all claims held, fresh is published; on the way out each is completed.
+// publish claims the first message of batch, and within its run the others. Innermost, with all
+// claims held, it publishes fresh; on the way out each message is completed.
 func (p *dedupePublisher) publish(topic string, batch []outgoing, fresh []*message.Message) error {
 	if len(batch) == 0 {
 		if len(fresh) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// redriver is an inbox that runs messages again which operators have redriven.
+// redriver is an inbox that runs the messages that operators have redriven.
 type redriver interface {
 	inbox.Runner
 
@@ -22,13 +22,13 @@ var _ redriver = (*inbox.Processor)(nil)
 
 // RedriveConfig tunes RunRedrive. Processor and Handler are required.
 type RedriveConfig struct {
-	// Processor is the inbox of the one handler: that of InboxConfig.Processor, or what
-	// InboxConfig.For returns for its name. It must have the method RunRedrive of
-	// *inbox.Processor, as all have that embed one. Required.
+	// Processor is the inbox of the handler: InboxConfig.Processor, or the result of
+	// InboxConfig.For for its name. It must have the method RunRedrive of *inbox.Processor, like
+	// all types that embed one. Required.
 	Processor inbox.Runner
 
-	// Handler runs the messages. Wrap it in those of the router's middlewares that it
-	// needs, but not in NewInbox's. Required.
+	// Handler runs the messages. Wrap it in the router's middlewares that it needs, but not in
+	// NewInbox's. Required.
 	Handler message.HandlerFunc
 
 	// Topic is the topic of the messages that Handler returns: the one that the handler
@@ -60,16 +60,16 @@ func (c RedriveConfig) validate() error {
 	}
 }
 
-// RunRedrive runs the messages that operators have redriven through a handler, until ctx
-// ends: the way in which parked messages come to the handler that a router has behind
-// NewInbox. What Handler returns is put into the Outbox under Topic, in the transaction of
-// its effects. Errors wrap outbox.ErrInvalidConfig, or are those of the Processor's
-// RunRedrive, which any number of goroutines and processes may call.
+// RunRedrive runs the messages that operators have redriven through a handler, until ctx ends.
+// Parked messages reach the handler that a router has behind NewInbox in this way. The messages
+// that Handler returns are put into the Outbox under Topic, in the transaction of its effects.
+// Errors wrap outbox.ErrInvalidConfig, or are those of the Processor's RunRedrive, which any
+// number of goroutines and processes may call.
 func RunRedrive(ctx context.Context, cfg RedriveConfig) error {
 	if err := cfg.validate(); err != nil {
 		return err
 	}
-	processor, _ := cfg.Processor.(redriver) // validate has looked
+	processor, _ := cfg.Processor.(redriver) // validate has checked it
 	to := inboxes{InboxConfig{Outbox: cfg.Outbox, KeyFunc: cfg.KeyFunc}}
 	return processor.RunRedrive(ctx, func(ctx context.Context, msg *message.Message) error {
 		parent := parentOf(processor, msg) //nolint:contextcheck // the message has one of its own

@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/inbox"
 )
 
-// errPanicked is what a transaction is marked with whose handler panicked.
+// errPanicked marks the transaction of a handler that panicked.
 var errPanicked = errors.New("leat: handler panicked")
 
 // RollbackOnError makes sure that a handler's error rolls back, even if a

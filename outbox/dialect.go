@@ -1,7 +1,7 @@
 package outbox
 
-// Dialect names the database behind a *sql.DB, for the stores that work on any driver. It is here
-// and not in one of them, since a program that has an outbox and an inbox names it for both.
+// Dialect names the database behind a *sql.DB, for the stores that work on any driver. It lives
+// here because a program that has an outbox and an inbox uses it for both.
 type Dialect string
 
 const (

@@ -12,7 +12,7 @@
 //		return ob.Enqueue(ctx, tx, outbox.Message{Topic: "orders", Key: id, Payload: payload})
 //	})
 //
-// Package leat at the root of the module runs all of it by one value.
+// Package leat at the root of the module runs all of it from a single value.
 //
 // Stability: stable, see docs/versions.md.
 package outbox

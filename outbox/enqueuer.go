@@ -2,16 +2,16 @@ package outbox
 
 import "context"
 
-// Enqueuer enqueues in the transaction that the context carries. It is how
-// Watermill's publishers and the inbox meet an outbox without knowing its
-// database; *pgoutbox.Outbox and *memoutbox.Outbox implement it.
+// Enqueuer enqueues in the transaction that the context carries. Watermill's publishers and the
+// inbox use it to work with any outbox, whatever its database; *pgoutbox.Outbox and
+// *memoutbox.Outbox implement it.
 //
 // Implementations are safe for concurrent use.
 type Enqueuer interface {
 	// EnqueueContext stores msgs in the transaction that ctx carries, or returns
-	// ErrNotInTransaction if it carries none that this outbox can use. All messages are
-	// stored, or none, and the error names the one that was refused. No message is a
-	// no-op.
+	// ErrNotInTransaction if it carries none that this outbox can use. All messages are stored,
+	// or none, and the error names the one that was refused. A call without messages does
+	// nothing.
 	EnqueueContext(ctx context.Context, msgs ...Message) error
 
 	// Wake notifies the relays of this process that a transaction has committed. It never
@@ -26,8 +26,8 @@ type Enqueuer interface {
 //		propagation.TraceContext{}.Inject(ctx, propagation.MapCarrier(h))
 //	})
 type Injector interface {
-	// Inject may add to headers. It is called from Enqueue, on the caller's
-	// goroutine, once a message.
+	// Inject may add to headers. It is called from Enqueue, on the caller's goroutine, once per
+	// message.
 	Inject(ctx context.Context, headers map[string]string)
 }
 

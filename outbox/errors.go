@@ -11,8 +11,7 @@ var (
 	// carries none.
 	ErrNotInTransaction = errors.New("leat: not in a transaction")
 
-	// ErrWrongDatabase is returned when the transaction belongs to another
-	// database than the outbox.
+	// ErrWrongDatabase is returned when the transaction does not belong to the outbox's database.
 	ErrWrongDatabase = errors.New("leat: the transaction belongs to another database than the outbox")
 
 	// ErrInvalidMessage is wrapped by every *InvalidMessageError.
@@ -33,8 +32,9 @@ var (
 	ErrNotMigrated = errors.New("leat: schema is not migrated")
 
 	// ErrNotDurable is returned while the database answers a COMMIT before it is durable, as
-	// PostgreSQL does with synchronous_commit off. A crash of the server could take back what was
-	// published, or the effects of a message that was acknowledged. The text names the setting.
+	// PostgreSQL does with synchronous_commit off. A server crash could then undo messages that
+	// were already published, or the effects of a message that was acknowledged. The text names
+	// the setting.
 	ErrNotDurable = errors.New("leat: commits are not durable")
 
 	// ErrRowSecurity is returned if row level security would hide rows from the role: a hidden
@@ -42,8 +42,8 @@ var (
 	// role BYPASSRLS, or disable it. The text names the table.
 	ErrRowSecurity = errors.New("leat: row level security would hide rows; give the role BYPASSRLS, or disable it")
 
-	// ErrAlreadyRunning is returned if Run, or what does the same work once, is called while
-	// another such call runs on the same value. The text names the kind of value.
+	// ErrAlreadyRunning is returned if Run, or a method that does the same work once, is called
+	// while another such call runs on the same value. The text names the kind of value.
 	ErrAlreadyRunning = errors.New("leat: already running")
 
 	// ErrClosed is returned after Close. Sinks return it for each record, as FailureOutage.

@@ -15,12 +15,13 @@ const (
 	// HeaderKey carries Message.Key in Watermill metadata, for adapters of brokers that
 	// have no other place for a key.
 	HeaderKey = "leat_key"
-	// HeaderNotBefore carries Message.NotBefore in Watermill metadata, as RFC 3339. It is
-	// for the way into the outbox and is not sent.
+	// HeaderNotBefore carries Message.NotBefore in Watermill metadata, as RFC 3339. It is read
+	// when the message is enqueued, and is not sent.
 	HeaderNotBefore = "leat_not_before"
-	// HeaderTombstone is set by the producer, to any value, of a message that is to be a tombstone: a null, in a topic
-	// of Kafka that is compacted. It is kept like any other header, on every store. kafkasink sends a message that has it
-	// and whose payload is empty as a null, without the header. Other sinks send an empty payload, and the header.
+	// HeaderTombstone is set by the producer, to any value, to make a message a tombstone: a null
+	// value in a compacted Kafka topic. Every store keeps it like any other header. kafkasink
+	// sends a message that has it and an empty payload as a null, without the header. Other sinks
+	// send an empty payload, with the header.
 	HeaderTombstone = "leat_tombstone"
 	// HeaderWatermillUUID carries the id of a Watermill message, as watermill-kafka's
 	// DefaultMarshaler writes it.

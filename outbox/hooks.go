@@ -6,31 +6,30 @@ import (
 	"time"
 )
 
-// Hook observes a part of the library. It implements one or more of the interfaces
-// called …Hook in the packages: each has one method, called On, the package, and what
-// has happened, which takes a context and an event. No two of them have the same name,
-// so one type can implement all of them, and be given to every Config that has Hooks;
-// see docs/hooks.md. A constructor refuses a hook that implements none of its own.
+// Hook observes a part of the library. It implements one or more of the interfaces called …Hook
+// in the packages: each has one method, whose name is On, the package and the event, and which
+// takes a context and the event. The names are all different, so one type can implement all of
+// them and be passed to every Config that has Hooks; see docs/hooks.md. A constructor refuses a
+// hook that implements none of its package's interfaces.
 //
-// Hooks are called on the goroutine that they observe, so many at a time, and it waits
-// for them: they must be safe for concurrent use, return quickly, and not call back what
-// they observe. What they are given is valid during the call only, unless the event says
-// otherwise, and must not be changed. A hook that panics is logged, and changes nothing
-// else.
+// Hooks are called on the goroutine that they observe, which waits for them; several calls may
+// run at once. They must be safe for concurrent use, return quickly, and not call back into what
+// they observe. Their arguments are valid during the call only, unless the event says otherwise,
+// and must not be changed. A hook that panics is logged, and changes nothing else.
 type Hook any
 
-// EnqueueHook sees every call that enqueues in a transaction at once; statements
-// that are only handed out, for a batch or for another library to run, it does not
-// see. It runs inside the business transaction.
+// EnqueueHook sees every call that enqueues in a transaction at once. It does not see statements
+// that are only handed out, for a batch or for another library to run. It runs inside the
+// business transaction.
 type EnqueueHook interface {
-	// OnOutboxEnqueue is called once a call, after it. The transaction has not committed
-	// yet and may still roll back.
+	// OnOutboxEnqueue is called once after each call. The transaction has not committed yet and
+	// may still roll back.
 	OnOutboxEnqueue(ctx context.Context, e EnqueueEvent)
 }
 
 // EnqueueEvent is a call that has enqueued.
 type EnqueueEvent struct {
-	// Messages are those of the call, as they were stored; none where it was refused.
+	// Messages are those of the call, as they were stored; none if the call was refused.
 	Messages []Message
 	// Took is the time that the call took.
 	Took time.Duration
@@ -38,11 +37,11 @@ type EnqueueEvent struct {
 	Err error
 }
 
-// AlarmHook sees what an operator should see to, whichever part of the library raises it.
+// AlarmHook sees the alarms that need an operator's attention, from every part of the library.
 type AlarmHook interface {
 	// OnOutboxAlarm is called when an alarm is raised and when it has ended. A relay calls it
-	// once while the cause lasts, maintenance in each round in which it lasts. Everything that
-	// hooks are told is logged as well.
+	// once while the cause lasts, maintenance in each round in which it lasts. Everything that is
+	// passed to hooks is logged as well.
 	OnOutboxAlarm(ctx context.Context, e AlarmEvent)
 }
 
@@ -51,7 +50,7 @@ type AlarmKind string
 
 // AlarmEvent is an alarm that is raised, lasts or has ended.
 type AlarmEvent struct {
-	// Package is the name of the package that raises it: relay, pgoutbox, pginbox or
+	// Package is the name of the package that raises it: relay, pgoutbox, sqloutbox, pginbox, sqlinbox or
 	// pgwatermark.
 	Package string
 	// Kind is what it is about.
@@ -61,11 +60,11 @@ type AlarmEvent struct {
 	Topic, Group, Consumer, MessageID string
 	// Detail is for operators, and may be empty.
 	Detail string
-	// Attrs are what else is known, as it is logged. One that has ended has them as they were
-	// when it was raised last, as all other fields.
+	// Attrs are further details, as they are logged. An alarm that has ended keeps Attrs, like
+	// all other fields, from when it was last raised.
 	Attrs []slog.Attr
-	// Ended is set if the cause is gone, or if this process does not look any more: it has
-	// stopped, or another one works, which raises alarms of its own. Alarms about something
-	// that has happened have no end; the constants of the kinds tell which these are.
+	// Ended is set if the cause is gone, or if this process no longer looks for it: it has
+	// stopped, or another process has taken over, which raises its own alarms. Alarms about a
+	// single event have no end; the constants of the kinds name these.
 	Ended bool
 }

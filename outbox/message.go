@@ -40,17 +40,16 @@ type Message struct {
 	// Defaults to the time at which the database stored the message.
 	OccurredAt time.Time
 
-	// NotBefore delays the message, to the microsecond: it is sent soon after that time
-	// by the database's clock, and never before it. Until then it is not part of the
-	// order of its key; when it is due, it takes its place there. A time that has passed
-	// is not a delay. Records that a relay reads have none.
-	// Defaults to now.
+	// NotBefore delays the message, to the microsecond: it is sent soon after that time by the
+	// database's clock, and never before it. Until it is due it has no place in the order of its
+	// key; then it gets one. A time in the past means no delay. Records that a relay reads have
+	// none. Defaults to now.
 	NotBefore time.Time
 }
 
-// NewID returns a new UUIDv7, as Enqueue uses for a message without an ID. Call it if the
-// id must be known before the message is enqueued. The error is the operating system's,
-// if it has no random bytes.
+// NewID returns a new UUIDv7, as Enqueue uses for a message without an ID. Call it if you need
+// the id before the message is enqueued. It fails only if the operating system has no random
+// bytes.
 func NewID() (string, error) {
 	return ids.New()
 }

@@ -2,8 +2,8 @@ package outbox
 
 import "time"
 
-// Record is a committed message as a relay reads it. Sinks must not change it
-// nor keep its slices and maps after Send has returned.
+// Record is a committed message as a relay reads it. Sinks must not change it, and must not keep
+// its slices and maps after Send has returned.
 type Record struct {
 	Message
 
@@ -19,9 +19,9 @@ type Record struct {
 	// before its transaction committed.
 	CreatedAt time.Time
 
-	// Replay is empty when a relay delivers the record, and the name of the replay when
-	// relay.Replay sends it once more: another one for each run. A sink whose destination
-	// drops repeats must make Topic, ID, Seq, CreatedAt and Replay part of what that compares:
-	// records that differ in one of them are not repeats of each other.
+	// Replay is empty when a relay delivers the record. When relay.Replay sends it once more, it
+	// is the name of the replay, which differs for each run. A sink whose destination drops
+	// repeats must include Topic, ID, Seq, CreatedAt and Replay in the identity that it
+	// deduplicates by: records that differ in one of them are not repeats of each other.
 	Replay string
 }

@@ -92,7 +92,7 @@ func checkHeaders(headers map[string]string) *InvalidMessageError {
 	return nil
 }
 
-// headerField is the field that a refusal of the value of a header names.
+// headerField is the name that a refusal gives to the value of a header.
 func headerField(name string) string {
 	return "Headers[" + strconv.Quote(shorten(name)) + "]"
 }

@@ -17,12 +17,11 @@ func KeyFromMetadata(_ string, msg *message.Message) (string, error) {
 	return msg.Metadata.Get(HeaderKey), nil
 }
 
-// FromWatermill returns msg as a Message for topic. Its id is the Watermill
-// UUID; its type is metadata HeaderEventType; metadata HeaderNotBefore, in RFC 3339,
-// delays it; all other metadata becomes headers, less the names that
-// leat sets itself: metadata copied from a consumed message carries them, and
-// they describe that message. A nil key is KeyFromMetadata.
-// A nil msg, and a HeaderNotBefore that is not a time, is an ErrInvalidMessage.
+// FromWatermill returns msg as a Message for topic. Its id is the Watermill UUID; its type is
+// metadata HeaderEventType; metadata HeaderNotBefore, in RFC 3339, delays it; all other metadata
+// becomes headers, except the names that leat sets itself: metadata copied from a consumed
+// message carries them, and there they describe the consumed message. A nil key is
+// KeyFromMetadata. A nil msg, and a HeaderNotBefore that is not a time, is an ErrInvalidMessage.
 func FromWatermill(topic string, msg *message.Message, key KeyFunc) (Message, error) {
 	if msg == nil {
 		return Message{}, fmt.Errorf("%w: the Watermill message is nil", ErrInvalidMessage)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -78,6 +79,39 @@ func TestDash(t *testing.T) {
 	require.NoError(t, err)
 	stream, err = http.DefaultClient.Do(r)
 	require.NoError(t, err)
+}
+
+// The dashboard of a file has all of its outboxes and inboxes by their names, wherever they are, and --outbox shows one.
+func TestDash_File(t *testing.T) {
+	t.Parallel()
+	s, other := newShopWithout(t), newShopWithout(t)
+	o := newSession(t, "")
+	o.env = append(o.env, "LEAT_CONFIG="+written(t, "leat.yaml", fmt.Sprintf(`
+outboxes:
+  - {name: shop, database: '%[1]s', relays: [{sink: {kafka: {}}}]}
+  - {name: billing, database: '%[1]s', table: billing, relays: [{sink: {kafka: {}}}]}
+  - {name: stock, database: '%[2]s', relays: [{sink: {kafka: {}}}]}
+inboxes: [{name: loyalty, database: '%[2]s'}]
+kafka: {brokers: '127.0.0.1:1', password: '${env:ONLY_THE_DAEMON_HAS_IT}'}
+`, s.URL, other.URL)))
+	up := o.leat("migrate", "up", "--yes")
+	require.Zero(t, up.code, up.err)
+	other.enqueue(t, placed("m-1", "stock.counted", "shelf-1", "1"))
+	at := o.dash()
+	_, body := fetch(t, http.MethodGet, at+"api/v1/status", "")
+	for _, name := range []string{"shop", "billing", "stock", "loyalty"} {
+		require.Contains(t, body, `"name":"`+name+`","at":`)
+	}
+	require.NotContains(t, body, `"failed":true`)
+	_, page := fetch(t, http.MethodGet, at+"messages", "")
+	require.Contains(t, page, "stock.counted")
+	require.Contains(t, page, "All outboxes</span>")
+	_, body = fetch(t, http.MethodGet, o.dash("--outbox", "billing")+"api/v1/status", "")
+	require.Contains(t, body, `"outboxes":[{"name":"billing","at":`)
+	require.NotContains(t, body, `"name":"shop"`)
+	wrong := o.leat("dash", "--outbox", "typo")
+	require.Equal(t, 2, wrong.code)
+	require.Contains(t, wrong.err, `"shop" "billing" "stock"`)
 }
 
 // Beyond this machine nobody sees anything who has not signed in.

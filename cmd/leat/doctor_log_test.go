@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/leat-go/leat/cmd/leat/internal/doctor"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
 // The log is judged by the bounds that its maintenance has, which the flags say.
@@ -102,13 +104,67 @@ func TestDoctor_LogOfASubscription(t *testing.T) {
 		err := to.Pool.QueryRow(t.Context(), "SELECT count(*) FROM leat.outbox").Scan(&rows)
 		return err == nil && rows == 1
 	}, patience, 10*time.Millisecond)
+	blue := newSession(t, from.URL)
+	require.Equal(t, doctor.Warn, blue.verdict("schema.shape", "publishes ranges of leat.outbox under their own names").Verdict)
+	require.Equal(t, doctor.Warn, blue.verdict("schema.shape", "publication leat has \"leat\".\"outbox\" and is without leat.outbox_audit, ").Verdict)
+	_, err = from.Pool.Exec(t.Context(), "ALTER PUBLICATION leat SET (publish = 'insert', publish_via_partition_root = true)")
+	require.NoError(t, err)
+	require.Equal(t, doctor.OK, blue.verdict("schema.shape", "").Verdict, "a stream of messages")
 	o := newSession(t, to.URL)
+	require.Equal(t, doctor.OK, o.verdict("schema.shape", "").Verdict)
+	for _, sql := range []string{
+		"ALTER TABLE leat.outbox DETACH PARTITION leat.outbox_tail",
+		"CREATE TABLE leat.outbox_p5 PARTITION OF leat.outbox FOR VALUES FROM (40000001) TO (50000001)",
+		"ALTER TABLE leat.outbox ATTACH PARTITION leat.outbox_tail FOR VALUES FROM (50000001) TO (MAXVALUE)",
+	} {
+		_, err := to.Pool.Exec(t.Context(), sql)
+		require.NoError(t, err)
+	}
+	require.Contains(t, o.verdict("schema.shape", "subscription leat does not know range leat.outbox_p5").Advice, "REFRESH PUBLICATION")
 	found := o.verdict("sequence.value", "the target of a logical replication")
 	require.Equal(t, doctor.Fail, found.Verdict)
 	require.NotContains(t, found.Advice, "setval")
-	for _, sql := range []string{"ALTER SUBSCRIPTION leat DISABLE", "ALTER SUBSCRIPTION leat SET (slot_name = NONE)", "DROP SUBSCRIPTION leat"} {
+	_, err = to.Pool.Exec(t.Context(), "ALTER SUBSCRIPTION leat DISABLE")
+	require.NoError(t, err)
+	require.Equal(t, doctor.Warn, o.verdict("schema.shape", "subscription leat is disabled").Verdict)
+	for _, sql := range []string{"ALTER SUBSCRIPTION leat SET (slot_name = NONE)", "DROP SUBSCRIPTION leat"} {
 		_, err := to.Pool.Exec(t.Context(), sql)
 		require.NoError(t, err)
 	}
 	require.Contains(t, o.verdict("sequence.value", "behind the log").Advice, "setval")
+}
+
+// A schema that was renamed takes its tables along. Functions and views that have its name in texts
+// follow by the statement that doctor shows; until then function callers would lock other keys than Go.
+func TestDoctor_SchemaThatWasRenamed(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.trouble(t)
+	_, err := s.Pool.Exec(t.Context(), `ALTER SCHEMA leat RENAME TO "Shop"`)
+	require.NoError(t, err)
+	o := newSession(t, s.URL)
+	require.Contains(t, o.verdict("schema.outbox", `is not there; the database has "Shop".outbox`).Advice, "begin an empty one beside it")
+	dry := o.leat("migrate", "up", "--component", "outbox", "--dry-run")
+	require.Zero(t, dry.code)
+	require.Contains(t, dry.err, `The database has an outbox as "Shop".outbox.`)
+	o.env = append(o.env, "LEAT_SCHEMA=Shop")
+	found := o.verdict("schema.shape", `functions and views of leat look for their tables in schema "leat"`)
+	_, statement, ok := strings.Cut(found.Advice, "stopped: ")
+	require.True(t, ok, found.Advice)
+	renamed, err := pgoutbox.New(s.Pool, pgoutbox.Config{Schema: "Shop"})
+	require.NoError(t, err)
+	m, err := pgoutbox.NewMaintenance(renamed, pgoutbox.MaintenanceConfig{})
+	require.NoError(t, err)
+	_, err = m.RunOnce(t.Context())
+	require.Error(t, err, "the control: they have not followed")
+	_, err = s.Pool.Exec(t.Context(), statement)
+	require.NoError(t, err, statement)
+	require.Equal(t, doctor.OK, o.verdict("schema.shape", "").Verdict)
+	_, err = m.RunOnce(t.Context())
+	require.NoError(t, err)
+	_, err = s.Pool.Exec(t.Context(), `SELECT "Shop".outbox_enqueue('orders', 'by a function', 'order-1')`)
+	require.NoError(t, err)
+	stats, err := renamed.Admin().Stats(t.Context())
+	require.NoError(t, err)
+	require.NotEmpty(t, stats.Groups)
 }

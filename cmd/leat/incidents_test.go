@@ -21,8 +21,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// incident is a row of docs/incidents.md.
-type incident struct{ number, command, says string }
+// incident is a row of docs/incidents.md: says is its cell without quotes.
+type incident struct{ number, command, says, cell string }
 
 // incidents reads the page.
 func incidents(t *testing.T) (all []incident) {
@@ -32,7 +32,7 @@ func incidents(t *testing.T) (all []incident) {
 	for line := range strings.Lines(string(page)) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 		if number := strings.TrimSpace(cells[0]); len(cells) == 5 && regexp.MustCompile(`^\d+$`).MatchString(number) {
-			all = append(all, incident{number, strings.Trim(cells[2], " `"), strings.Trim(cells[3], " `")})
+			all = append(all, incident{number, strings.Trim(cells[2], " `"), strings.Trim(cells[3], " `"), cells[3]})
 		}
 	}
 	return all
@@ -51,14 +51,18 @@ func TestNight_Incidents(t *testing.T) {
 	t.Parallel()
 	all, made := incidents(t), happened()
 	require.Len(t, all, 27)
-	tests := namesOfTests(t)
+	tests := bodiesOfTests(t)
 	for n, i := range all {
 		require.Equal(t, itoa(n+1), i.number)
 		happens, ok := made[i.number]
 		t.Run(i.number, func(t *testing.T) {
 			t.Parallel()
 			if !ok {
-				require.True(t, tests[i.command], "%s: neither a command whose incident is made here nor the test that makes it", i.command)
+				body := tests[i.command]
+				require.NotEmpty(t, body, "%s: neither a command whose incident is made here nor the test that makes it", i.command)
+				for _, quoted := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(i.cell, -1) {
+					require.Contains(t, body, quoted[1], "what the page quotes is what the test looks for")
+				}
 				return
 			}
 			o := happens(t)
@@ -81,10 +85,10 @@ type told struct{ text string }
 
 func (t *told) String() string { return t.text }
 
-// namesOfTests are the tests of all modules.
-func namesOfTests(t *testing.T) map[string]bool {
+// bodiesOfTests are the tests of all modules, by their names.
+func bodiesOfTests(t *testing.T) map[string]string {
 	t.Helper()
-	names, declared := map[string]bool{}, regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	bodies, declared := map[string]string{}, regexp.MustCompile(`(?ms)^func (Test\w+)\((.*?)^}`)
 	for _, root := range []string{".", "../../outbox", "../../middleware", "../../internal"} {
 		require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
@@ -92,12 +96,12 @@ func namesOfTests(t *testing.T) map[string]bool {
 			}
 			content, err := os.ReadFile(path)
 			for _, match := range declared.FindAllStringSubmatch(string(content), -1) {
-				names[match[1]] = true
+				bodies[match[1]] += match[2]
 			}
 			return err
 		}))
 	}
-	return names
+	return bodies
 }
 
 // happened are the incidents that are made here, by the number of their row.

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/cmd/leat/daemon"
 	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/outbox"
@@ -235,6 +236,7 @@ func TestO6_PoliciesThatDifferAreShown(t *testing.T) {
 		}
 	}
 	require.NotContains(t, o.leat("groups", "show", "default").out, "block")
+	o.recipe("Policies that differ")
 }
 
 // hanging is a daemon whose destination never answers, with one message under way.
@@ -421,4 +423,92 @@ func TestNight_ReloadNamesWhatNeedsARestart(t *testing.T) {
 	require.NoError(t, d.cmd.Process.Signal(syscall.SIGHUP))
 	d.eventually("names it", func() bool { return strings.Contains(d.log.String(), "needs_restart") })
 	require.Contains(t, d.log.String(), "needs_restart=[outboxes[0].relays[0].slots]")
+}
+
+// Whoever may enqueue chooses topics. Twenty thousand that the destination does not take cost whoever is on call what a hundred
+// do: the memory of the daemon, its log, metrics, status and pages, and what commands print, are bounded, and all are counted.
+//
+//leat:level 4
+func TestNight_TwentyThousandTopicsOut(t *testing.T) {
+	t.Parallel()
+	const n = 20_000
+	s, taken := newShop(t), make(chan struct{}, 10)
+	takes := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { taken <- struct{}{} }))
+	t.Cleanup(takes.Close)
+	o := newSession(t, s.URL)
+	d := o.begin("run", "--config", written(t, "leat.yaml", fmt.Sprintf(`
+http: {listen: '127.0.0.1:0', dashboard: {}}
+metrics: {listen: '127.0.0.1:0', interval: 1s}
+outboxes:
+  - name: shop
+    relays:
+      - sink:
+          http:
+            allow_http: true
+            allow_networks: [127.0.0.0/8]
+            endpoints: {orders: {url: '%s', secrets: ['%s']}}
+`, takes.URL, httpsink.NewSecret())))
+	d.is(daemon.StateLeader, "relay", "shop", "default")
+	before := d.peakMiB()
+	for from := 0; from < n; from += 1000 {
+		batch := make([]outbox.Message, 1000)
+		for i := range batch {
+			batch[i] = outbox.Message{ID: fmt.Sprint("h-", from+i), Topic: fmt.Sprintf("hostile-%05d-%s", from+i, strings.Repeat("x", 200)), Payload: []byte("1")}
+		}
+		s.enqueue(t, batch...)
+	}
+	d.eventually("all are set aside", func() bool {
+		var held int
+		require.NoError(t, s.Pool.QueryRow(t.Context(), "SELECT count(*) FROM leat.outbox_held").Scan(&held))
+		return held == n
+	})
+	s.enqueue(t, placed("m-1", "orders", "k", "fine"))
+	<-taken
+	var said struct {
+		Parts []struct {
+			Out    []string
+			Reason string
+		}
+	}
+	d.eventually("counts them", func() bool {
+		_, status := d.get("/statusz")
+		require.NoError(t, json.Unmarshal([]byte(status), &said))
+		return strings.Contains(said.Parts[0].Reason, "and 19999 more are out")
+	})
+	require.Len(t, said.Parts[0].Out, 100)
+
+	sizes := []string{}
+	bounded := func(what, text string, most int) {
+		t.Helper()
+		sizes = append(sizes, fmt.Sprintf("%s %d", what, len(text)))
+		require.Less(t, len(text), most, what)
+	}
+	for path, most := range map[string]int{
+		"/statusz": 64 << 10, "/": 64 << 10, "/groups?group=default": 256 << 10, "/retried": 512 << 10, "/parked": 64 << 10,
+		"/api/v1/status": 128 << 10, "/api/v1/groups": 128 << 10, "/api/v1/parked?state=retrying": 256 << 10,
+	} {
+		code, text := d.get(path)
+		require.Equal(t, http.StatusOK, code, path)
+		bounded(path, text, most)
+	}
+	_, page := d.get("/")
+	require.Contains(t, page, "The destination of shop / default does not take 20,000 topics")
+	_, metrics := fetch(t, http.MethodGet, d.metrics()+"/metrics", "")
+	bounded("/metrics", metrics, 3<<20)
+	require.LessOrEqual(t, strings.Count(metrics, "\nleat_relay_breaker_open{"), 201, "the topics that have a label, and the others")
+	for _, command := range []string{"status", "status -o json", "status --summary", "explain", "doctor --only outbox.destinations", "parked list --retrying --limit 100"} {
+		r := o.leat(strings.Fields(command)...)
+		require.NotEqual(t, 2, r.code, r.err)
+		bounded(command, r.out+r.err, 128<<10)
+	}
+	require.Contains(t, flat(o.leat("explain").out), "19900 more topics are out since")
+	var rows int
+	require.NoError(t, s.Pool.QueryRow(t.Context(), "SELECT count(*) FROM leat.outbox_out").Scan(&rows))
+	require.LessOrEqual(t, rows, 101)
+	grown := d.peakMiB() - before
+	require.Less(t, grown, 256)
+	require.Zero(t, d.ends(syscall.SIGTERM), d.log)
+	bounded("log", d.log.String(), 64<<10)
+	require.LessOrEqual(t, strings.Count(d.log.String(), "\n"), 60)
+	t.Logf("%d MiB, and %d more; bytes: %s", before, grown, strings.Join(sizes, ", "))
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // goName is a name of Go as texts have it: a field or a function of a package, or a word with capitals in it.
-var goName = regexp.MustCompile(`\b[a-z]\w*\.[A-Z]\w+|\b[A-Z][a-z]+[A-Z]\w*|\b[A-Z]\w+\(\)|\b(RunRedrive|SourceConfig|its Maintenance)\b`)
+var goName = regexp.MustCompile(`\b[a-z]\w*\.[A-Z]\w+|\bConfig\.[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|\b[A-Z]\w+\(\)|\b(RunRedrive|SourceConfig|its Maintenance)\b`)
 
 // notOfGo are other words that look like it, functions of SQL, and what a text says to have for Go.
 var notOfGo = regexp.MustCompile(`PostgreSQL|MySQL|MariaDB|TiDB|RabbitMQ|JetStream|OpenTelemetry|InnoDB|CloudEvents?|DateStyle|Statement(Begin|End)|[KMGT]iB|` +

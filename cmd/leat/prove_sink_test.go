@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nats-io/nats-server/v2/server"
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -13,49 +14,73 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// Each destination, on a topic that is for nothing else.
-func TestProveSink(t *testing.T) {
-	t.Parallel()
-	for name, start := range map[string]func(*testing.T) (args []string, variable, topic string, want map[string]prove.Outcome){
-		"Kafka": func(t *testing.T) ([]string, string, string, map[string]prove.Outcome) {
+// destination is one that is tried, with a topic that is for nothing else.
+type destination struct {
+	args            []string
+	variable, topic string
+	version         string
+	// want are the outcomes that differ from OK.
+	want map[string]prove.Outcome
+}
+
+// session is at a shell that knows it.
+func (d destination) session(t *testing.T) *session {
+	t.Helper()
+	o := newSession(t, "")
+	if d.variable != "" {
+		o.env = append(o.env, "LEAT_SINK_URL="+d.variable)
+	}
+	return o
+}
+
+// destinations start each kind of destination.
+func destinations() map[string]func(*testing.T) destination {
+	return map[string]func(*testing.T) destination{
+		"Kafka": func(t *testing.T) destination {
 			env := testenv.Kafka(t)
-			return []string{"--brokers", strings.Join(env.Brokers, ",")}, "", env.Topic(t, "scratch", 3), map[string]prove.Outcome{"settings": prove.Limited} // one broker
+			one := map[string]prove.Outcome{"settings": prove.Limited} // broker
+			return destination{[]string{"--brokers", strings.Join(env.Brokers, ",")}, "", env.Topic(t, "scratch", 3), env.Version, one}
 		},
-		"RabbitMQ": func(t *testing.T) ([]string, string, string, map[string]prove.Outcome) {
-			url := testenv.Rabbit(t).URL
-			conn, err := amqp.Dial(url)
+		"RabbitMQ": func(t *testing.T) destination {
+			rabbit := testenv.Rabbit(t)
+			conn, err := amqp.Dial(rabbit.URL)
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = conn.Close() })
 			channel, err := conn.Channel()
 			require.NoError(t, err)
 			_, err = channel.QueueDeclare("scratch", true, false, false, false, nil)
 			require.NoError(t, err)
-			return nil, url, "scratch", nil
+			return destination{nil, rabbit.URL, "scratch", rabbit.Version, nil}
 		},
-		"Redis": func(t *testing.T) ([]string, string, string, map[string]prove.Outcome) {
-			address := testenv.PrivateRedis(t, map[string]string{"appendonly": "yes", "appendfsync": "always"}).Addr
-			client := redis.NewClient(&redis.Options{Addr: address})
+		"Redis": func(t *testing.T) destination {
+			private := testenv.PrivateRedis(t, map[string]string{"appendonly": "yes", "appendfsync": "always"})
+			client := redis.NewClient(&redis.Options{Addr: private.Addr})
 			t.Cleanup(func() { _ = client.Close() })
 			require.NoError(t, client.XAdd(t.Context(), &redis.XAddArgs{Stream: "scratch", Values: []string{"payload", "of before"}}).Err())
-			return []string{"--sink", "redis://" + address + "/0"}, "", "scratch", map[string]prove.Outcome{"topics.missing": prove.Limited}
+			makes := map[string]prove.Outcome{"topics.missing": prove.Limited}
+			return destination{[]string{"--sink", "redis://" + private.Addr + "/0"}, "", "scratch", private.Version, makes}
 		},
-		"NATS": func(t *testing.T) ([]string, string, string, map[string]prove.Outcome) {
-			return nil, onNATS(t).url, "orders", map[string]prove.Outcome{"settings": prove.Limited} // one server
+		"NATS": func(t *testing.T) destination {
+			one := map[string]prove.Outcome{"settings": prove.Limited} // server
+			return destination{nil, onNATS(t).url, "orders", server.VERSION, one}
 		},
-	} {
+	}
+}
+
+// Each destination, on a topic that is for nothing else.
+func TestProveSink(t *testing.T) {
+	t.Parallel()
+	for name, start := range destinations() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			args, variable, topic, want := start(t)
-			o := newSession(t, "")
-			if variable != "" {
-				o.env = append(o.env, "LEAT_SINK_URL="+variable)
-			}
+			d := start(t)
+			o := d.session(t)
 			for range 2 { // what an earlier run has sent is in nobody's way
-				found := o.proven(0, append(args, "--to", topic)...)
+				found := o.proven(0, append(d.args, "--to", d.topic)...)
 				require.Len(t, found, 6)
 				for probe, f := range found {
 					outcome := prove.OK
-					if o, ok := want[probe]; ok {
+					if o, ok := d.want[probe]; ok {
 						outcome = o
 					}
 					require.Equal(t, outcome, f.Outcome, "%s: %q", probe, f.Details)
@@ -64,8 +89,8 @@ func TestProveSink(t *testing.T) {
 			if name == "Redis" { // which makes it
 				return
 			}
-			found := o.proven(5, append(args, "--to", topic+"-other", "--only", "answers")...)
-			requireOutcome(t, found["answers"], prove.Broken, fmt.Sprintf("topic %s-other does not take records", topic))
+			found := o.proven(5, append(d.args, "--to", d.topic+"-other", "--only", "answers")...)
+			requireOutcome(t, found["answers"], prove.Broken, fmt.Sprintf("topic %s-other does not take records", d.topic))
 		})
 	}
 }

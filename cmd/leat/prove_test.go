@@ -195,10 +195,7 @@ func TestProve_Poolers(t *testing.T) {
 //leat:level 4
 func TestProve_Splitters(t *testing.T) {
 	t.Parallel()
-	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{})
-	standby := server.Standby(t)
-	db := server.Database(t)
-	standby.Pause() // with the database
+	server, standby, db := stoodStill(t)
 	behind := func(away func(string) bool) *session {
 		return newSession(t, via(t, db, faultnet.Splitter{Primary: server.Address(), Standby: standby.Address(), Away: away}.Listen(t)))
 	}

@@ -19,8 +19,14 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
+// step is a command of a recipe, and what the page says that it prints.
+type step struct {
+	command string
+	prints  []string
+}
+
 // recipes are the commands of a section of docs/operations.md or docs/changing.md.
-func recipes(t *testing.T, section string) (commands []string) {
+func recipes(t *testing.T, section string) (steps []step) {
 	t.Helper()
 	var pages strings.Builder
 	for _, page := range []string{"operations", "changing"} {
@@ -31,19 +37,65 @@ func recipes(t *testing.T, section string) (commands []string) {
 	_, text, ok := strings.Cut(pages.String(), "\n### "+section+"\n")
 	require.True(t, ok, section)
 	text, _, _ = strings.Cut(text, "\n#")
-	for _, match := range regexp.MustCompile(`(?m)^\$ (leat .+)$`).FindAllStringSubmatch(text, -1) {
-		commands = append(commands, match[1])
+	for i, block := range strings.Split(text, "```") {
+		if i%2 == 0 {
+			continue // prose
+		}
+		_, block, _ = strings.Cut(block, "\n")
+		for line := range strings.Lines(block) {
+			if command, ok := strings.CutPrefix(line, "$ "); ok {
+				steps = append(steps, step{command: strings.TrimSpace(command)})
+			} else if strings.TrimSpace(line) != "" {
+				require.NotEmpty(t, steps, line)
+				steps[len(steps)-1].prints = append(steps[len(steps)-1].prints, line)
+			}
+		}
 	}
-	require.NotEmpty(t, commands)
-	return commands
+	require.NotEmpty(t, steps)
+	return steps
 }
 
-// shown wants the commands of a section to be those that were run, and their output to be on the page.
+// pattern is a line of output as a page has it: words with a digit may be others, and … is any text.
+func pattern(line string) *regexp.Regexp {
+	words := strings.Fields(line)
+	for i, word := range words {
+		switch {
+		case strings.ContainsAny(word, "0123456789"):
+			words[i] = `\S+`
+		case word == "…":
+			words[i] = ".*"
+		default:
+			words[i] = regexp.QuoteMeta(word)
+		}
+	}
+	return regexp.MustCompile(`(?m)^\s*` + strings.Join(words, `\s+`) + `\s*$`)
+}
+
+// shown wants the commands of leat in a section to be those that were run, and their output to be on the page.
 func (s *session) shown(section string) {
 	s.t.Helper()
-	text := s.transcript.String()
-	for _, command := range recipes(s.t, section) {
-		require.Contains(s.t, text, "$ "+command+"\n", section)
+	for _, step := range recipes(s.t, section) {
+		if !strings.HasPrefix(step.command, "leat ") {
+			continue
+		}
+		best, found := []string(nil), false
+		for run := range strings.SplitSeq(s.transcript.String(), "$ ") {
+			printed, ok := strings.CutPrefix(run, step.command+"\n")
+			if !ok {
+				continue
+			}
+			var missing []string
+			for _, line := range step.prints {
+				if !pattern(line).MatchString(printed) {
+					missing = append(missing, line)
+				}
+			}
+			if !found || len(missing) < len(best) {
+				best, found = missing, true
+			}
+		}
+		require.True(s.t, found, "%s: nobody has run %q", section, step.command)
+		require.Empty(s.t, best, "%s: %q prints no such line", section, step.command)
 	}
 }
 
@@ -69,7 +121,10 @@ func TestRecipe_AddATopic(t *testing.T) {
 	defer conn.Close()
 	js, err := jetstream.New(conn)
 	require.NoError(t, err)
-	_, err = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "refunds", Subjects: []string{"refunds"}})
+	create := recipes(t, "Add a topic")[2].command
+	made := regexp.MustCompile(`^nats stream add (\w+) --subjects (\w+) --defaults$`).FindStringSubmatch(create)
+	require.NotNil(t, made, create)
+	_, err = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: made[1], Subjects: made[2:]})
 	require.NoError(t, err)
 	d.eventually("it goes on", func() bool {
 		return !strings.Contains(o.leat("status").out, "refunds") && strings.Contains(o.leat("trace", "m-1", "--since", "1h").out, "the position is past it")
@@ -149,8 +204,8 @@ func TestRecipe_MistakenRedrive(t *testing.T) {
 // recipe runs the commands of a section as the page has them.
 func (s *session) recipe(section string) {
 	s.t.Helper()
-	for _, command := range recipes(s.t, section) {
-		s.run(0, words(command)[1:]...)
+	for _, step := range recipes(s.t, section) {
+		s.run(0, words(step.command)[1:]...)
 	}
 	s.shown(section)
 }

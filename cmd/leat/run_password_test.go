@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,7 +22,7 @@ import (
 )
 
 // A daemon takes the password that is in its file, or in PGPASSFILE, for each connection that it
-// opens: one that is rotated needs no restart and no signal.
+// opens: one that is rotated needs no restart and no signal. The commands are those of docs/operations.md.
 //
 //leat:level 4
 func TestRun_PasswordChanges(t *testing.T) {
@@ -39,11 +41,8 @@ func TestRun_PasswordChanges(t *testing.T) {
 			role := "shop_" + name
 			change := server.SignIn(t, db, role)
 			secret := filepath.Join(t.TempDir(), "secret")
-			turn := func(password string) {
-				require.NoError(t, os.WriteFile(secret, fmt.Appendf(nil, test.line+"\n", password), 0o600))
-				change(password)
-			}
-			turn("first")
+			require.NoError(t, os.WriteFile(secret, fmt.Appendf(nil, test.line, "first"), 0o600))
+			change("first")
 			cfg, err := pgx.ParseConfig(db.URL)
 			require.NoError(t, err)
 			at := fmt.Sprintf("@127.0.0.1:%d/%s?sslmode=disable", cfg.Port, url.PathEscape(db.Name))
@@ -70,12 +69,32 @@ http: {listen: '127.0.0.1:0'}
 					})
 				}
 				if next != "" {
-					turn(next)
+					rotate(t, db, role, secret, fmt.Sprintf(test.line, next), next)
+					_, err := db.Pool.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1", role)
+					require.NoError(t, err) // each connection is opened anew
+					health := s.leat("health", "--url", d.url)
+					require.Equal(t, "ok\n", health.out, health.err)
 				}
 			}
 			require.Zero(t, d.ends(syscall.SIGTERM), d.log)
 		})
 	}
+}
+
+// rotate does what docs/operations.md says, with its shell: the file as a whole, then the role.
+func rotate(t *testing.T, db *testenv.Database, role, secret, line, password string) {
+	t.Helper()
+	steps := recipes(t, "Rotate a password")
+	require.Len(t, steps, 3)
+	write := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(steps[0].command, "/etc/leat/password", secret))
+	write.Env = []string{"PATH=" + os.Getenv("PATH"), "NEW=" + line}
+	said, err := write.CombinedOutput()
+	require.NoError(t, err, string(said))
+	change := regexp.MustCompile(`^psql -c "(ALTER ROLE leat PASSWORD '\$NEW')"$`).FindStringSubmatch(steps[1].command)
+	require.NotNil(t, change, steps[1].command)
+	_, err = db.Pool.Exec(t.Context(), strings.NewReplacer("ROLE leat", "ROLE "+role, "$NEW", password).Replace(change[1]))
+	require.NoError(t, err)
+	require.Equal(t, step{"leat health", []string{"ok\n"}}, steps[2])
 }
 
 // The same on MySQL and MariaDB.

@@ -3,6 +3,7 @@ package main_test
 import (
 	"database/sql"
 	"encoding/json"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/cmd/leat/internal/doctor"
+	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 )
@@ -168,4 +170,22 @@ func TestSQL_DoctorSettings(t *testing.T) {
 	r := newSession(t, strings.Replace(address, "mariadb://", "mysql://", 1)).leat("doctor", "--only", "store.setup")
 	require.Equal(t, 5, r.code)
 	require.Contains(t, r.out, "the server is")
+}
+
+// A gateway before several shards: a COMMIT may end between two of them.
+func TestSQL_DoctorOfShards(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, address string, _ *sql.DB) {
+		u, err := url.Parse(address)
+		require.NoError(t, err)
+		newSession(t, address).one(doctor.OK, "", "server.cluster")
+		for mode, want := range map[string]doctor.Verdict{"MULTI": doctor.Warn, "SINGLE": doctor.OK} {
+			gateway := faultnet.MySQLRewriter{Server: u.Host, Replace: []string{"@@transaction_mode", "'" + mode + "'"}}.Listen(t)
+			text := ""
+			if want == doctor.Warn {
+				text = "a COMMIT goes from shard to shard"
+			}
+			newSession(t, sqlVia(t, address, gateway)).one(want, text, "server.cluster")
+		}
+	})
 }

@@ -38,7 +38,7 @@ func oneOfMany(ctx context.Context, s Subject) error {
 	return nil
 }
 
-// keysAreApart claims keys whose texts run together.
+// keysAreApart claims different keys whose parts, joined, give the same text.
 func keysAreApart(ctx context.Context, s Subject) error {
 	keys := []dedupe.Key{
 		{Consumer: "a", ID: "b:c"},
@@ -132,8 +132,8 @@ func takeover(ctx context.Context, s Subject) error {
 	)
 }
 
-// extendedHolds extends a short lease: nobody takes over at its end, but at the
-// end of the extended one.
+// extendedHolds extends a short lease: a takeover fails at the end of the first lease, and
+// succeeds at the end of the extended one.
 func extendedHolds(ctx context.Context, s Subject) error {
 	const short, extended = 60 * time.Millisecond, 200 * time.Millisecond
 	k := key("m")
@@ -157,7 +157,7 @@ func extendedHolds(ctx context.Context, s Subject) error {
 	return same("the takeover", c, dedupe.Claim{Status: dedupe.Claimed, Takeover: true, Attempt: 2})
 }
 
-// repeated sends every step twice, as a client does whose answers get lost.
+// repeated sends every step twice, like a client that loses the answers.
 func repeated(ctx context.Context, s Subject) error {
 	k, claimed := key("m"), dedupe.Claim{Status: dedupe.Claimed, Attempt: 1}
 	second := dedupe.Claim{Status: dedupe.Claimed, Attempt: 2}

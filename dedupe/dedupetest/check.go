@@ -13,8 +13,8 @@ import (
 
 const checkTimeout = time.Minute
 
-// Subject is a store under test, empty or with records that the check cannot
-// meet, used by one check alone.
+// Subject is a store under test, used by one check only. It is empty, or holds only records that
+// the check cannot meet.
 type Subject interface {
 	dedupe.Store
 
@@ -91,7 +91,7 @@ func claim(ctx context.Context, s dedupe.Store, k dedupe.Key, token string, leas
 	return c, nil
 }
 
-// expectClaim claims and compares everything but the remaining time.
+// expectClaim claims, and compares everything in the answer except the remaining time.
 func expectClaim(ctx context.Context, s dedupe.Store, k dedupe.Key, token string, lease time.Duration, want dedupe.Claim) error {
 	got, err := claim(ctx, s, k, token, lease)
 	if err != nil {
@@ -136,7 +136,7 @@ func orNone(err error) error {
 	return err
 }
 
-// awaitClaim claims until it is not busy any more.
+// awaitClaim claims again until the answer is not Busy.
 func awaitClaim(ctx context.Context, s dedupe.Store, k dedupe.Key, token string, lease time.Duration) (dedupe.Claim, error) {
 	for {
 		c, err := claim(ctx, s, k, token, lease)

@@ -17,15 +17,15 @@ var (
 	errHandler = errors.New("the handler fails")
 )
 
-// line is the way to a store: each call can be refused, or lose its answer.
+// line is the connection to a store: each call can be refused, or lose its answer.
 type line struct {
 	Subject
 
 	claim, extend, complete atomic.Pointer[error]
 }
 
-// broken makes a call as p asks: as it is, with err after it was done, or with err
-// instead.
+// broken makes a call in the way that p asks for: unchanged, made and then answered with err, or
+// not made and answered with err.
 func broken(p *atomic.Pointer[error], call func() error) error {
 	err := p.Load()
 	if err != nil && errors.Is(*err, errRefused) {
@@ -67,7 +67,7 @@ func newConsumer(s dedupe.Store, cfg dedupe.Config) (*consumer, error) {
 	return &consumer{Processor: p}, err
 }
 
-// deliver delivers id to inside, and compares what comes of it.
+// deliver delivers id to inside, and compares the outcome.
 func (c *consumer) deliver(ctx context.Context, id string, inside func(ctx context.Context) error, want dedupe.Outcome, wantErr error) error {
 	res, err := c.Do(ctx, dedupe.Message{ID: id}, func(ctx context.Context) ([]byte, error) {
 		c.runs++
@@ -91,19 +91,20 @@ func (c *consumer) ran(want int) error {
 
 func fine(context.Context) error { return nil }
 
-// noAckWithoutARun loses answers and calls: what is acknowledged has run.
+// noAckWithoutARun loses answers and calls: every acknowledged message has run.
 func noAckWithoutARun(ctx context.Context, s Subject) error {
 	l := &line{Subject: s}
 	c, err := newConsumer(l, dedupe.Config{})
 	if err != nil {
 		return err
 	}
-	// Of the claim: nothing runs, and while the lease lasts nothing is acknowledged.
+	// The answer to the claim is lost: nothing runs, and while the lease lasts nothing is
+	// acknowledged.
 	l.claim.Store(&errLost)
 	err = c.deliver(ctx, "claim", fine, dedupe.OutcomeUnavailable, dedupe.ErrUnavailable)
 	l.claim.Store(nil)
 	err = errors.Join(err, c.deliver(ctx, "claim", fine, dedupe.OutcomeBusy, dedupe.ErrBusy), c.ran(0))
-	// Of the completion: it is found to be done.
+	// The answer to the completion is lost: the message is found to be done.
 	l.complete.Store(&errLost)
 	err = errors.Join(err, c.deliver(ctx, "done", fine, dedupe.OutcomeUnavailable, dedupe.ErrUnavailable))
 	l.complete.Store(nil)
@@ -121,7 +122,7 @@ func noAckWithoutARun(ctx context.Context, s Subject) error {
 		c.deliver(ctx, "failed", fine, dedupe.OutcomeDuplicate, nil), c.ran(4))
 }
 
-// lossCostsARepeat loses the record while the handler runs, and when it has run.
+// lossCostsARepeat loses the record while the handler runs, and after it has run.
 func lossCostsARepeat(ctx context.Context, s Subject) error {
 	c, err := newConsumer(s, dedupe.Config{})
 	if err != nil {
@@ -138,9 +139,9 @@ func lossCostsARepeat(ctx context.Context, s Subject) error {
 		c.ran(2))
 }
 
-// cancelledBeforeTakeover lets extends fail: when the handler's context ends,
-// nobody can have taken over yet. An attempt in which we were stopped for so long
-// that this can no longer be seen is repeated.
+// cancelledBeforeTakeover makes Extend fail: when the handler's context ends, no other run can
+// have taken over yet. An attempt is repeated if the test's process was paused for so long that
+// this can no longer be observed.
 func cancelledBeforeTakeover(ctx context.Context, s Subject) error {
 	const lease, margin = 1500 * time.Millisecond, 900 * time.Millisecond
 	for attempt := 0; ; attempt++ {
@@ -169,8 +170,8 @@ func cancelledBeforeTakeover(ctx context.Context, s Subject) error {
 	}
 }
 
-// otherIDsAreRefused asks, by a processor each as a process has one, for ids of two sources: those
-// of the second are refused for as long as the record of the first is there.
+// otherIDsAreRefused uses ids of two sources, each through its own Processor, as two processes
+// do. The ids of the second are refused for as long as the record of the first is there.
 func otherIDsAreRefused(ctx context.Context, s Subject) error {
 	name := func(consumer, source string) error {
 		p, err := dedupe.New(s, consumer, dedupe.Config{BusyDelay: -1})

@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/dedupe"
 )
 
-// model is a record as the contract has it, without time: leases do not end.
+// model is a record as the contract describes it, without time: leases do not end.
 type model struct {
 	known, done, released bool
 	token, result         string

@@ -8,16 +8,16 @@ import (
 	smithy "github.com/aws/smithy-go/middleware"
 )
 
-// grain is what a time of DynamoDB's may be behind: it has whole seconds, and another server
-// answers each time.
+// grain is how far a time of DynamoDB's may be behind: it has whole seconds, and each answer may
+// come from another server.
 const grain = 2 * time.Second
 
 var errNoDate = errors.New("the answer has no Date, so that leases have no clock")
 
-// clock is what is known of DynamoDB's time.
+// clock is what the process knows about DynamoDB's time.
 type clock struct {
-	date        time.Time // of an answer
-	asked, told time.Time // when it was asked for and there, by this process's monotonic clock
+	date        time.Time // the Date of an answer
+	asked, told time.Time // when the answer was asked for and when it came, by this process's monotonic clock
 }
 
 func clockOf(answer smithy.Metadata, asked time.Time) (clock, error) {
@@ -28,8 +28,8 @@ func clockOf(answer smithy.Metadata, asked time.Time) (clock, error) {
 	return clock{date, asked, time.Now()}, nil
 }
 
-// earliest is the time that has come for certain.
+// earliest returns the earliest time that it may be at DynamoDB now.
 func (c clock) earliest() time.Time { return c.date.Add(time.Since(c.told)) }
 
-// spread is by how much it may be later.
+// spread returns how much later than earliest it may be there.
 func (c clock) spread() time.Duration { return c.told.Sub(c.asked) + grain }

@@ -47,7 +47,7 @@ func numberOf(i item, name string) int64 {
 	if n == nil {
 		return 0
 	}
-	v, _ := strconv.ParseInt(n.Value, 10, 64) // what we have written
+	v, _ := strconv.ParseInt(n.Value, 10, 64) // the store itself wrote it
 	return v
 }
 
@@ -65,7 +65,7 @@ func keyOf(k dedupe.Key) item {
 	return item{attrKey: bytes([]byte(strconv.Itoa(len(k.Consumer)) + ":" + k.Consumer + k.ID))}
 }
 
-// recordOf returns the record of an item, and how long its lease was.
+// recordOf returns the record of an item, and for how long its lease was given.
 func recordOf(i item) (r records.Record, lease time.Duration) {
 	if i == nil {
 		return records.Record{}, 0

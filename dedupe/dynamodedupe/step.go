@@ -22,13 +22,13 @@ type step struct {
 	key  dedupe.Key
 	// lease is what the step grants, 0 if it grants none.
 	lease time.Duration
-	// change changes the record at a time that has come for certain. It may be called
-	// again, with what another has made of the record.
+	// change changes the record; now is a time that has certainly come. It may be called again,
+	// with the record as another step has left it.
 	change func(r *records.Record, now time.Time) (changed bool)
 }
 
-// run reads the item and writes it as the step has changed it, until nobody was faster. It
-// returns how long the lease of the item was that the step has seen last.
+// run reads the item, applies the step and writes it, again until no other step was faster. It
+// returns for how long the lease in the item that it read last was given.
 func (s *Store) run(ctx context.Context, st step) (seen time.Duration, err error) {
 	asked := time.Now()
 	out, err := s.db.GetItem(ctx, &dynamodb.GetItemInput{
@@ -51,7 +51,7 @@ func (s *Store) run(ctx context.Context, st step) (seen time.Duration, err error
 			return lease, nil
 		}
 		if st.lease > 0 {
-			// It lasts until it is over by any reading of the clock.
+			// The lease lasts until it is over by any reading of the clock.
 			lease = st.lease
 			r.LeaseUntil = r.LeaseUntil.Add(now.spread())
 		}
@@ -66,7 +66,8 @@ func (s *Store) run(ctx context.Context, st step) (seen time.Duration, err error
 	}
 }
 
-// write writes a record if the item still is what it was, and returns what is there instead.
+// write writes a record if the item is unchanged; otherwise it returns the item that is there
+// instead.
 func (s *Store) write(
 	ctx context.Context, key dedupe.Key, before item, r *records.Record, lease time.Duration,
 ) (now item, done bool, err error) {
@@ -93,7 +94,7 @@ func (s *Store) write(
 	case len(failed.Item) == 0:
 		return nil, false, ctx.Err() // it was deleted
 	case revisionOf(failed.Item) == revision:
-		return nil, true, nil // the SDK has asked again: the answer to the first try was lost
+		return nil, true, nil // the SDK has retried: the answer to the first try was lost
 	default:
 		return failed.Item, false, ctx.Err()
 	}

@@ -16,7 +16,7 @@ import (
 const MaxResultBytes = 350 << 10
 
 // Store keeps dedupe records in a table of DynamoDB. It is safe for concurrent use, owns no
-// goroutines and needs no Close; the client is the caller's, and so is how often it tries.
+// goroutines and needs no Close; the client is the caller's, with its retry settings.
 type Store struct {
 	db  *dynamodb.Client
 	cfg Config
@@ -46,7 +46,7 @@ func (s *Store) Claim(ctx context.Context, key dedupe.Key, req dedupe.Request) (
 		c, changed = r.Claim(req, now, s.cfg.TTL)
 		return changed
 	}})
-	c.Remaining = min(c.Remaining, seen) // what is longer is what the clock may be off
+	c.Remaining = min(c.Remaining, seen) // anything longer is only the uncertainty of the clock
 	return c, err
 }
 

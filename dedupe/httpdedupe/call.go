@@ -19,19 +19,19 @@ import (
 
 // call is a request that has a key.
 type call struct {
-	id          string // of the record: scope and key
+	id          string // id of the record: scope and key
 	fingerprint string // of the method, the host, the path and Config.Fingerprint
 	request     *http.Request
 }
 
-// rules are what both kinds of middleware ask of a request.
+// rules are the checks of requests that both kinds of middleware share.
 type rules struct {
 	Config
 
 	scope func(r *http.Request) (string, error)
 }
 
-// around returns a middleware that gives serve each request that has a key.
+// around returns a middleware that passes each request with a key to serve.
 func (c rules) around(serve func(context.Context, http.ResponseWriter, *call, http.Handler)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -48,8 +48,8 @@ func (c rules) around(serve func(context.Context, http.ResponseWriter, *call, ht
 	}
 }
 
-// admit looks at a request. Neither a call nor a problem means that the request
-// is to pass through.
+// admit checks a request. If it returns neither a call nor a problem, the request must pass
+// through.
 func (c rules) admit(r *http.Request) (*call, *Problem) {
 	if !slices.Contains(c.Methods, r.Method) {
 		return nil, nil
@@ -85,8 +85,8 @@ func (c rules) admit(r *http.Request) (*call, *Problem) {
 	}, nil
 }
 
-// host is the name that the client knows the service by: of two hosts behind one
-// store, the same request is two. The port says nothing about that.
+// host returns the host name that the client used. The same request to two hosts behind one store
+// is two requests. The port does not matter.
 func (c rules) host(r *http.Request) string {
 	if c.AnyHost {
 		return ""
@@ -98,8 +98,8 @@ func (c rules) host(r *http.Request) string {
 	return host
 }
 
-// path is the path as the client sent it: http.StripPrefix and routers change that of
-// r.URL, so that requests to two mounts would look alike.
+// path returns the path as the client sent it. http.StripPrefix and routers change that of r.URL,
+// which would make requests to two mounts look alike.
 func path(r *http.Request) string {
 	p, _ := target(r)
 	return p
@@ -109,7 +109,7 @@ func path(r *http.Request) string {
 func target(r *http.Request) (path, query string) {
 	uri := r.RequestURI
 	if !strings.HasPrefix(uri, "/") {
-		uri = r.URL.RequestURI() // a request that no server has read, or one in absolute form
+		uri = r.URL.RequestURI() // the request was not read by a server, or is in absolute form
 	}
 	path, query, _ = strings.Cut(uri, "?")
 	return path, query

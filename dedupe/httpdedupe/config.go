@@ -25,9 +25,8 @@ type Config struct {
 	// pass through to the handler, unprotected and untouched.
 	Required bool
 
-	// Methods are those that a key counts for; requests of others pass through.
-	// Safe methods are refused.
-	// Defaults to POST, PUT, PATCH and DELETE.
+	// Methods are the methods whose requests may have a key; those of others pass through. Safe
+	// methods are refused. Defaults to POST, PUT, PATCH and DELETE.
 	Methods []string
 
 	// MaxKeyBytes bounds a key, 1 to 480. Defaults to 255.
@@ -38,47 +37,44 @@ type Config struct {
 	// Defaults to 1 MiB.
 	MaxBodyBytes int64
 
-	// MaxResponseBytes bounds the body of a response that is kept, and that is held
-	// back until it is. With New, a larger one is streamed through and not kept;
-	// with NewTx it fails the request. The store has a bound too: that of
-	// redisdedupe counts the headers as well.
-	// Defaults to 60 KiB with New, to 1 MiB with NewTx.
+	// MaxResponseBytes bounds the body of a response that is kept. It is held back until then.
+	// With New, a larger one is streamed through and not kept; with NewTx it fails the request.
+	// The store has a bound too; that of redisdedupe includes the headers. Defaults to 60 KiB
+	// with New, to 1 MiB with NewTx.
 	MaxResponseBytes int
 
-	// Headers are the names of the response's headers that repeats get too.
-	// Set-Cookie, hop-by-hop headers, Content-Length and Date are refused.
-	// Headers that a middleware outside has set are among them, as they were; those
-	// that are not named here are as that middleware sets them for the repeat.
-	// Defaults to DefaultHeaders.
+	// Headers are the names of the response's headers that repeats get too. Set-Cookie,
+	// hop-by-hop headers, Content-Length and Date are refused. Named headers that an outer
+	// middleware has set are replayed as they were; other headers are as that middleware sets
+	// them for the repeat. Defaults to DefaultHeaders.
 	Headers []string
 
-	// AnyHost leaves the request's host, less its port, out of its fingerprint, for a service that
-	// clients call by several names: a repeat by another name is then a repeat, and not
-	// a key that was used for another request (422). Tenants that differ by their
-	// host need a scope that tells them apart. Defaults to false.
+	// AnyHost leaves the request's host, less its port, out of its fingerprint, for a service
+	// that clients call by several names. A request that is repeated under another name then
+	// counts as a repeat, not as a key that was used for another request (422). Tenants that
+	// differ by their host need a scope that distinguishes them. Defaults to false.
 	AnyHost bool
 
-	// Fingerprint returns what must be the same in all repeats of a request, beside its method, host
-	// and path: of the query, r.URL.RawQuery, and of body, which it must not change. The result may be
-	// as long as the body. A key that comes with another one was used for another request (422). It
-	// must not read r.Body, and is safe for concurrent use. Take one if your clients do not repeat
-	// requests byte for byte, such as objects of JSON in another order.
-	// Defaults to the query and the body; of a multipart body to its parts, with their headers, since
-	// browsers choose another boundary each time.
+	// Fingerprint returns what must be the same in all repeats of a request, in addition to its
+	// method, host and path. It is made from the query, r.URL.RawQuery, and body, which it must
+	// not change. The result may be as long as the body. A key that comes with a different
+	// fingerprint was used for another request (422). Fingerprint must not read r.Body, and must
+	// be safe for concurrent use. Set it if your clients do not repeat requests byte for byte,
+	// for example if they reorder the members of JSON objects. Defaults to the query and the
+	// body; of a multipart body to its parts, with their headers, since browsers choose another
+	// boundary each time.
 	Fingerprint func(r *http.Request, body []byte) []byte
 
-	// Admit is called for each request that has a key, repeats included, before its
-	// body is read and anything is stored: each new key is a record for the store's TTL,
-	// with up to MaxResponseBytes, so that one tenant could fill it. After an error the
-	// request is answered with 429. It is safe for concurrent use. Take a rate limiter
-	// by scope, the tenant. Defaults to none: nothing is bounded.
+	// Admit is called for each request that has a key, repeats included, before its body is read
+	// and anything is stored. Each new key is a record of up to MaxResponseBytes that is kept for
+	// the store's TTL, so one tenant could fill the store. If Admit returns an error, the request
+	// is answered with 429. It must be safe for concurrent use. A rate limiter by scope, which is
+	// the tenant, is a good choice. Defaults to none: nothing is bounded.
 	Admit func(r *http.Request, scope string) error
 
-	// Keep reports whether a response of that status ends the matter. Otherwise the
-	// key is released, with NewTx the transaction rolled back, and a repeat runs
-	// the handler again.
-	// Defaults to all below 500 but 401, 403, 408, 425 and 429 with New, and to
-	// all below 400 with NewTx.
+	// Keep reports whether a response with that status is kept. Otherwise the key is released, or
+	// with NewTx the transaction is rolled back, and a repeat runs the handler again. Defaults to
+	// all below 500 except 401, 403, 408, 425 and 429 with New, and to all below 400 with NewTx.
 	Keep func(status int) bool
 
 	// FinishTimeout bounds the commit and the rollback of NewTx, which go on when
@@ -91,9 +87,8 @@ type Config struct {
 	// Defaults to none.
 	AfterCommit func()
 
-	// WriteProblem writes a response of the middleware's own, with p's status.
-	// Retry-After has been set where p has one.
-	// Defaults to application/problem+json of RFC 9457.
+	// WriteProblem writes a response of the middleware's own, with p's status. Retry-After is
+	// already set if p has one. Defaults to application/problem+json of RFC 9457.
 	WriteProblem func(w http.ResponseWriter, r *http.Request, p Problem)
 
 	// Logger receives what an operator should know. Defaults to slog.Default() as of
@@ -151,10 +146,10 @@ func (c Config) validate() error {
 	}
 }
 
-// DefaultHeaders returns the headers that repeats get: what describes the body, and
-// what tells browsers and caches how it may be used, without which a replayed response
-// would be less protected than the first. Those of CORS are not among them, since
-// they depend on who asks: let a middleware outside set them.
+// DefaultHeaders returns the headers that repeats get: those that describe the body, and those
+// that tell browsers and caches how it may be used. Without the latter a replayed response would
+// be less protected than the first. CORS headers are not included, since they depend on the
+// origin of the request: set them in an outer middleware.
 func DefaultHeaders() []string {
 	return []string{
 		"Content-Type", "Content-Encoding", "Content-Language", "Content-Disposition", "Etag", "Link", "Location",
@@ -164,8 +159,8 @@ func DefaultHeaders() []string {
 	}
 }
 
-// neverKept are the headers that belong to one response alone: cookies, what
-// describes the connection, and what net/http writes itself.
+// neverKept returns the headers that belong to one response only: cookies, those that describe
+// the connection, and those that net/http writes itself.
 func neverKept() []string {
 	return []string{
 		"Set-Cookie", "Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection",
@@ -173,8 +168,8 @@ func neverKept() []string {
 	}
 }
 
-// keepAnswers is the Keep of New. What is refused for the caller's identity or
-// for the moment may be granted to a repeat.
+// keepAnswers is the Keep of New. A request that is refused because of the caller's identity, or
+// temporarily, may succeed when it is repeated.
 func keepAnswers(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:

@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/dedupe"
 )
 
-// content is the Fingerprint of a Config that has none.
+// content is the default of Config.Fingerprint.
 func content(r *http.Request, body []byte) []byte {
 	_, query := target(r)
 	if parts, ok := partsOf(r.Header.Get("Content-Type"), body); ok {
@@ -34,7 +34,7 @@ func partsOf(contentType string, body []byte) (parts [][]byte, ok bool) {
 	reader := multipart.NewReader(bytes.NewReader(body), params["boundary"])
 	for {
 		part, err := reader.NextRawPart()
-		if err == io.EOF { //nolint:errorlint // it is the bare one; a body that is cut off has another
+		if err == io.EOF { //nolint:errorlint // the parser returns it bare; a truncated body gives another error
 			return parts, true
 		}
 		if err != nil {

@@ -10,12 +10,12 @@ import (
 // headerKey is the header that carries the key.
 const headerKey = "Idempotency-Key"
 
-// errKey is what is wrong with a key; its text goes to the client.
+// errKey is the error for an invalid key; its text goes to the client.
 var errKey = errors.New("the key is invalid")
 
-// keyOf returns the key of a request, or "" where it has none. The draft has a
-// string of RFC 8941, in quotes; most clients send it bare. Both are taken, and
-// are the same key.
+// keyOf returns the key of a request, or "" if it has none. The draft requires a string of RFC
+// 8941, in quotes; most clients send the key bare. Both forms are accepted, and mean the same
+// key.
 func keyOf(h http.Header, most int) (string, error) {
 	values := h.Values(headerKey)
 	if len(values) == 0 {
@@ -43,7 +43,7 @@ func keyOf(h http.Header, most int) (string, error) {
 	}
 }
 
-// unquote reads a string of RFC 8941 that begins with its quote.
+// unquote parses a string of RFC 8941, whose opening quote is there.
 func unquote(text string) (string, error) {
 	var key strings.Builder
 	for i := 1; i < len(text); i++ {

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	// errNotKept ends a run whose response is the client's but not the key's.
+	// errNotKept ends a run whose response is sent to the client, but not kept for the key.
 	errNotKept = errors.New("leat: the response is not to be kept")
 	// errAbandoned ends a run whose context has ended before it answered.
 	errAbandoned = errors.New("leat: handler gave up without an answer")
@@ -24,25 +24,24 @@ type leased struct {
 	processor *dedupe.Processor
 }
 
-// New returns a middleware that remembers requests by p, whose BusyDelay is best
-// negative: a client is told when to come again. P is for requests alone: behind a
-// router's handler as well, it fails that one with inbox.ErrTwoHandlers. Errors wrap
-// outbox.ErrInvalidConfig. The middleware is safe for concurrent use.
+// New returns a middleware that remembers requests by p. A negative BusyDelay is best, since a
+// client is told when to retry. Use p for requests only: if a router's handler uses it as well,
+// that handler fails with inbox.ErrTwoHandlers. Errors wrap outbox.ErrInvalidConfig. The
+// middleware is safe for concurrent use.
 //
-// Scope returns the tenant that a request belongs to: whoever may see the other's
-// responses, such as an account id, taken from what authentication has found out and
-// never from what the client merely says. Keys of different tenants have nothing to do
-// with each other. At most 512 bytes of UTF-8; an error, or an empty scope, refuses the
-// request with 403. It is safe for concurrent use, and required; OneTenant is for a
-// service with a single one.
+// Scope returns the tenant that a request belongs to, such as an account id: clients of one
+// tenant may see each other's responses. Take it from the authenticated identity, never from what
+// the client merely claims. Keys of different tenants are independent. A scope has at most 512
+// bytes of UTF-8; an error or an empty scope refuses the request with 403. Scope is required and
+// must be safe for concurrent use; OneTenant is for a service with a single tenant.
 //
-// The handler's context is the request's, so it ends when the client goes; it
-// also ends, with cause dedupe.ErrLeaseLost, when the lease cannot be kept;
-// dedupe.FromContext tells the attempt. The response is held back until it is
-// recorded. A handler that panics releases the key, and the panic goes on.
+// The handler's context is the request's, so it ends when the client goes; it also ends, with
+// cause dedupe.ErrLeaseLost, when the lease cannot be kept; dedupe.FromContext returns the
+// attempt. The response is held back until it is recorded. A handler that panics releases the
+// key, and the panic goes on.
 //
-// Where the handler has run and the store cannot be told, the response is sent
-// all the same, since the effect is there: a repeat after the lease runs again.
+// If the handler has run but the store cannot record it, the response is sent all the same, since
+// the effect is there: a repeat after the lease runs the handler again.
 func New(p *dedupe.Processor, scope func(r *http.Request) (string, error), cfg Config) (func(http.Handler) http.Handler, error) {
 	cfg = cfg.withDefaults(60<<10, keepAnswers)
 	switch {
@@ -81,7 +80,7 @@ func (m *leased) serve(ctx context.Context, w http.ResponseWriter, c *call, next
 	}
 }
 
-// run calls the handler, and returns its response in the form that is stored.
+// run calls the handler, and returns its response in stored form.
 func (m *leased) run(ctx context.Context, rec streamer, r *http.Request, next http.Handler) ([]byte, error) {
 	next.ServeHTTP(rec, r.WithContext(ctx))
 	if !rec.written() && ctx.Err() != nil {
@@ -94,8 +93,8 @@ func (m *leased) run(ctx context.Context, rec streamer, r *http.Request, next ht
 	return res.encode()
 }
 
-// refusal is the response where the handler did not run, or its response does
-// not count.
+// refusal returns the response to send if the handler did not run, or its response does not
+// count.
 func (m *leased) refusal(ctx context.Context, err error) *Problem {
 	busy, ok := errors.AsType[*dedupe.BusyError](err)
 	switch {

@@ -82,7 +82,7 @@ func TestPassesThrough(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// TestBadInput is the table of docs/http-idempotency.md, with its texts.
+// TestBadInput: the statuses and codes of docs/http-idempotency.md, and their texts.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {

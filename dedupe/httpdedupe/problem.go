@@ -29,9 +29,10 @@ const (
 	codeNotKept = "idempotency_response_not_kept"
 	// codeUnavailable (503, Retry-After): the store cannot be reached, nothing ran.
 	codeUnavailable = "idempotency_store_unavailable"
-	// codeAbandoned (503, Retry-After): the request was given up undone.
+	// codeAbandoned (503, Retry-After): the handler stopped before it was done.
 	codeAbandoned = "idempotency_request_abandoned"
-	// codeUnknown (500, Retry-After): the commit got no answer. A repeat finds out.
+	// codeUnknown (500, Retry-After): the commit got no answer. A repeat finds out whether it
+	// took effect.
 	codeUnknown = "idempotency_outcome_unknown"
 	// codeNotCommitted (503, Retry-After): the transaction was rolled back.
 	codeNotCommitted = "idempotency_not_committed"
@@ -47,9 +48,10 @@ type Problem struct {
 	Status int `json:"status"`
 	// Detail is for human readers.
 	Detail string `json:"detail"`
-	// Code tells the responses apart, for programs: docs/http-idempotency.md lists the codes.
+	// Code identifies the kind of problem, for programs: docs/http-idempotency.md lists the
+	// codes.
 	Code string `json:"code"`
-	// OriginalStatus is that of the response that was not kept, 0 where unknown.
+	// OriginalStatus is the status of the response that was not kept, 0 if unknown.
 	OriginalStatus int `json:"original_status,omitempty"`
 	// RetryAfter is when to send the request again, in whole seconds, 0 for never.
 	RetryAfter time.Duration `json:"-"`
@@ -59,7 +61,7 @@ func problem(status int, code, detail string) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Code: code, Detail: detail}
 }
 
-// again is problem for requests that are worth sending again.
+// again is like problem, for requests that are worth sending again.
 func again(status int, code, detail string, after time.Duration) *Problem {
 	p := problem(status, code, detail)
 	p.RetryAfter = max((after + time.Second - 1).Truncate(time.Second), time.Second)
@@ -77,7 +79,7 @@ func (c Config) answer(w http.ResponseWriter, r *http.Request, p *Problem) {
 func writeProblem(w http.ResponseWriter, _ *http.Request, p Problem) {
 	body, err := json.Marshal(p)
 	if err != nil {
-		body = nil // it has strings and numbers alone
+		body = nil // cannot happen: it has only strings and numbers
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("Cache-Control", "no-store")

@@ -19,15 +19,15 @@ var errResponseTooLarge = errors.New("leat: the response is larger than MaxRespo
 type recorder struct {
 	w      http.ResponseWriter
 	most   int
-	header http.Header // the handler's, at first what is set already
+	header http.Header // the handler's; begins with the headers that are already set
 
 	status   int         // 0 until written
 	sent     http.Header // header as it was when the status was written
 	body     bytes.Buffer
 	tooLarge bool
 
-	// overflow lets what is held back go when it becomes too large; nil if that
-	// is not allowed.
+	// overflow sends the held-back response when it becomes too large; nil if that is not
+	// allowed.
 	overflow func() error
 	// through is set if the response goes to the client as it is written.
 	through bool
@@ -51,7 +51,7 @@ func (r *recorder) WriteHeader(status int) {
 	switch {
 	case r.status != 0:
 	case status < 100 || status > 999:
-		r.w.WriteHeader(status) // which panics, as it would without us
+		r.w.WriteHeader(status) // which panics, as it would without the recorder
 	case status < 200 && status != http.StatusSwitchingProtocols:
 		before := r.w.Header().Clone()
 		put(r.w.Header(), r.Header())
@@ -87,7 +87,7 @@ func (r *recorder) written() bool {
 	return r.status != 0
 }
 
-// response is what is to be stored.
+// response returns the response to store.
 func (r *recorder) response(names []string) response {
 	r.WriteHeader(http.StatusOK) // as net/http does for a handler that writes nothing
 	return response{Status: r.status, Header: selected(r.sent, names), Kept: !r.through, body: r.body.Bytes()}
@@ -99,7 +99,7 @@ func (r *recorder) deliver() {
 		r.WriteHeader(http.StatusOK)
 		put(r.w.Header(), r.sent)
 		r.w.WriteHeader(r.status)
-		_, _ = r.w.Write(r.body.Bytes()) // the client has gone: it comes again
+		_, _ = r.w.Write(r.body.Bytes()) // the client has gone: it will retry
 	}
 	declared := strings.ToLower(strings.Join(r.sent.Values("Trailer"), ","))
 	for name, values := range r.header {
@@ -119,7 +119,7 @@ func contains(declared, name string) bool {
 	return false
 }
 
-// put makes dst what src is.
+// put makes dst equal to src.
 func put(dst, src http.Header) {
 	clear(dst)
 	maps.Copy(dst, src)

@@ -14,11 +14,11 @@ import (
 // replayedHeader marks a response that is the one of an earlier request.
 const replayedHeader = "Idempotency-Replayed"
 
-// response is what is stored of one: a line of JSON, and the body as it is.
+// response is the stored form of a response: a line of JSON, followed by the unchanged body.
 type response struct {
 	Status int         `json:"status"`
 	Header http.Header `json:"header,omitempty"`
-	// Raw are the headers with a value that is not UTF-8, which JSON would change.
+	// Raw holds the headers that have a value that is not UTF-8, which JSON would change.
 	Raw map[string][][]byte `json:"raw_header,omitempty"`
 	// Kept is set if the body is there.
 	Kept bool `json:"kept"`
@@ -48,7 +48,7 @@ func (r response) encode() ([]byte, error) {
 	return slices.Concat(line, []byte{'\n'}, r.body), nil
 }
 
-// decode reads what encode wrote. What a store could not keep is not a response.
+// decode reads what encode wrote. It fails for a response that the store could not keep.
 func decode(stored []byte) (response, error) {
 	line, body, _ := bytes.Cut(stored, []byte{'\n'})
 	var r response
@@ -98,5 +98,5 @@ func (c Config) replay(w http.ResponseWriter, r *http.Request, stored []byte) {
 	maps.Copy(w.Header(), res.Header)
 	w.Header().Set(replayedHeader, "true")
 	w.WriteHeader(res.Status)
-	_, _ = w.Write(res.body) // the client has gone: it comes again
+	_, _ = w.Write(res.body) // the client has gone: it will retry
 }

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// errNoScope is what an empty scope comes to.
+// errNoScope is the error for an empty scope.
 var errNoScope = errors.New("leat: request has no tenant")
 
 // OneTenant is the scope of a service whose clients may all see each other's responses.

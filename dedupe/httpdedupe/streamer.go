@@ -6,9 +6,8 @@ import (
 	"net/http"
 )
 
-// streamer is a recorder that lets go of a response that is meant to be
-// streamed: one that is flushed, larger than is kept, or hijacked. That response
-// is not kept.
+// streamer is a recorder that stops holding back a response that must be streamed: one that is
+// flushed, is larger than MaxResponseBytes, or hijacked. Such a response is not kept.
 type streamer struct {
 	*recorder
 }
@@ -24,7 +23,7 @@ func newStreamer(w http.ResponseWriter, most int) streamer {
 	return s
 }
 
-// letGo sends what was held back.
+// letGo sends the held-back response.
 func (s streamer) letGo() error {
 	s.WriteHeader(http.StatusOK)
 	s.through = true
@@ -40,7 +39,7 @@ func (s streamer) letGo() error {
 
 // Flush implements http.Flusher.
 func (s streamer) Flush() {
-	_ = s.FlushError() // Flusher has no way to say so
+	_ = s.FlushError() // Flusher cannot return an error
 }
 
 // FlushError is what http.ResponseController calls.

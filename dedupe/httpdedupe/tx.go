@@ -22,15 +22,14 @@ type transactional struct {
 // Errors wrap outbox.ErrInvalidConfig. The middleware is safe for concurrent use.
 //
 // Only requests with a key get a transaction: Config.Required makes sure that all of
-// Config.Methods have one. The request's context carries the transaction, for pgdedupe.Tx,
-// and for an outbox's EnqueueContext. The response is written after the commit; so nothing
-// can be streamed: the handler's http.ResponseWriter has no Flush and no Hijack.
-// A response that Config.Keep does not want rolls back and is sent, so do a
-// handler's panic, which goes on, and one that gives up because its context has
-// ended.
+// Config.Methods have one. The request's context carries the transaction, for pgdedupe.Tx, and
+// for an outbox's EnqueueContext. The response is written after the commit; so nothing can be
+// streamed: the handler's http.ResponseWriter has no Flush and no Hijack. The transaction is
+// rolled back if Config.Keep refuses the response, which is still sent; if the handler panics,
+// and the panic goes on; and if the handler stops because its context has ended.
 //
-// Where the commit gets no answer, the client is told to send the request
-// again: it gets the response if the commit took effect, and else runs anew.
+// If the commit gets no answer, the client is told to send the request again. It then gets the
+// stored response if the commit took effect; otherwise the handler runs again.
 func NewTx(store dedupe.TxStore, scope func(r *http.Request) (string, error), cfg Config) (func(http.Handler) http.Handler, error) {
 	cfg = cfg.withDefaults(1<<20, keepSuccess)
 	switch {
@@ -68,8 +67,8 @@ func (m *transactional) serve(ctx context.Context, w http.ResponseWriter, c *cal
 	}
 }
 
-// run calls the handler in the unit's transaction and ends the unit. Its problem
-// is nil where the handler's response is the one to send.
+// run calls the handler in the unit's transaction and ends the unit. Its problem is nil if the
+// handler's response must be sent.
 func (m *transactional) run(ctx context.Context, unit dedupe.TxUnit, rec *recorder, r *http.Request, next http.Handler) *Problem {
 	committing := false
 	defer func() { // also when the handler panics
@@ -93,7 +92,7 @@ func (m *transactional) run(ctx context.Context, unit dedupe.TxUnit, rec *record
 		m.Logger.ErrorContext(ctx, "response cannot be stored", slog.Any("error", err))
 		return again(http.StatusServiceUnavailable, codeNotCommitted, "The request was not processed.", 0)
 	}
-	committing = true // which ends the unit, whatever comes of it
+	committing = true // which ends the unit, whatever it returns
 	return m.commit(ctx, unit, stored)
 }
 

@@ -19,8 +19,8 @@ type Config struct {
 	TTL time.Duration
 }
 
-// Store keeps records in memory. It is safe for concurrent use and owns no
-// goroutines: what has expired is removed as others come.
+// Store keeps records in memory. It is safe for concurrent use and owns no goroutines: expired
+// records are removed as others are added.
 type Store struct {
 	ttl time.Duration
 
@@ -40,8 +40,7 @@ func New(cfg Config) (*Store, error) {
 	return &Store{ttl: cfg.TTL, records: make(map[dedupe.Key]*records.Record), swept: time.Now()}, nil
 }
 
-// Len returns the number of records, expired ones included that nobody has come
-// across yet.
+// Len returns the number of records, including expired ones that were not removed yet.
 func (s *Store) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,8 +54,7 @@ func (s *Store) Forget(key dedupe.Key) {
 	delete(s.records, key)
 }
 
-// find returns the record of key, or the zero Record if nothing is known of it. The
-// caller holds mu.
+// find returns the record of key, or the zero Record if there is none. The caller holds mu.
 func (s *Store) find(key dedupe.Key, now time.Time) *records.Record {
 	s.sweep(now)
 	r := s.records[key]
@@ -69,7 +67,7 @@ func (s *Store) find(key dedupe.Key, now time.Time) *records.Record {
 	return r
 }
 
-// sweep removes what has expired, once in a sixteenth of TTL.
+// sweep removes expired records, at most once per sixteenth of TTL.
 func (s *Store) sweep(now time.Time) {
 	if now.Sub(s.swept) < s.ttl/16 {
 		return

@@ -7,8 +7,7 @@ import (
 
 // Config tunes a Store or a TxStore. The zero value is a good start.
 type Config struct {
-	// Schema holds the table. Quoted as it is, so any name will do.
-	// Defaults to "leat".
+	// Schema holds the table. It is quoted unchanged, so any name is valid. Defaults to "leat".
 	Schema string
 
 	// Table is the table's name, at most 48 bytes.

@@ -1,6 +1,5 @@
-// Package pgdedupe is a dedupe.Store in PostgreSQL, for services that have it
-// and no Redis. Each step is one statement in autocommit, so a handler that takes long
-// holds no connection and no transaction.
+// Package pgdedupe is a dedupe.Store in PostgreSQL, for services that have it and no Redis. Each
+// step is one statement in autocommit, so a slow handler holds no connection and no transaction.
 //
 //	store, err := pgdedupe.New(pool, pgdedupe.Config{})
 //	err = store.Migrate(ctx)

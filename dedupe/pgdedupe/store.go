@@ -40,7 +40,7 @@ func New(pool *pgxpool.Pool, cfg Config) (*Store, error) {
 	return &Store{pool: pool, cfg: cfg, sql: sql}, err
 }
 
-// Claim implements dedupe.Store: one statement, two where the record is another's.
+// Claim implements dedupe.Store: one statement, or two if another run has the record.
 func (s *Store) Claim(ctx context.Context, key dedupe.Key, req dedupe.Request) (dedupe.Claim, error) {
 	if req.Token == "" || req.Lease < time.Millisecond {
 		return dedupe.Claim{}, fmt.Errorf("%w: token %q, lease %s", dedupe.ErrInvalidKey, req.Token, req.Lease)
@@ -59,7 +59,7 @@ func (s *Store) Claim(ctx context.Context, key dedupe.Key, req dedupe.Request) (
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return c, err
 		}
-		// It was given up in between, unless it cannot be seen.
+		// The record was released in between, unless row security hides it.
 		if err := s.visible(ctx); err != nil {
 			return dedupe.Claim{}, err
 		}
@@ -76,8 +76,7 @@ func (s *Store) visible(ctx context.Context) error {
 	return err
 }
 
-// look says why key could not be claimed, or returns pgx.ErrNoRows where that is
-// over.
+// look returns why key could not be claimed, or pgx.ErrNoRows if the reason is gone by now.
 func (s *Store) look(ctx context.Context, key dedupe.Key, req dedupe.Request) (dedupe.Claim, error) {
 	var c dedupe.Claim
 	var state string
@@ -100,7 +99,7 @@ func (s *Store) look(ctx context.Context, key dedupe.Key, req dedupe.Request) (d
 	return c, nil
 }
 
-// db lends connections of the pool, and closes those whose sessions take no writes.
+// db lends connections of the pool, and closes those whose sessions accept no writes.
 func (s *Store) db() pgmigrate.DB { return pgmigrate.FromPool(s.pool) }
 
 // row runs a query that returns one row, or pgx.ErrNoRows.
@@ -143,7 +142,7 @@ func (s *Store) Complete(ctx context.Context, key dedupe.Key, token string, resu
 			if !errors.Is(err, pgx.ErrNoRows) {
 				return c, err
 			}
-			// The other one's record was lost in between, unless it cannot be seen.
+			// The other run's record was lost in between, unless row security hides it.
 			if err := s.visible(ctx); err != nil {
 				return 0, err
 			}
@@ -159,8 +158,8 @@ func (s *Store) Complete(ctx context.Context, key dedupe.Key, token string, resu
 	}
 }
 
-// finished tells the two ways apart in which another one has taken over. It returns
-// pgx.ErrNoRows where that is over.
+// finished returns whether the run that has taken over is still processing the message or has
+// completed it. It returns pgx.ErrNoRows if there is no such run any more.
 func (s *Store) finished(ctx context.Context, key dedupe.Key) (dedupe.Completion, error) {
 	var done bool
 	err := s.row(ctx, []any{&done}, s.sql.finished, key.Consumer, []byte(key.ID))

@@ -14,10 +14,10 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// longestSuffix is that of the longest name beside the table's.
+// longestSuffix is the longest suffix that is added to the table's name.
 const longestSuffix = "_expires_at_idx"
 
-// table is what both stores have: one table of records that expire.
+// table is what both stores share: one table of records that expire.
 type table struct {
 	Config
 
@@ -71,8 +71,9 @@ type execer interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }
 
-// pruned removes records by statement, which removes at most $1 that have expired, also by $2, the process's clock, until
-// none is left, and returns their number.
+// pruned runs statement until no expired record is left, and returns the number of records
+// removed. The statement removes at most $1 records that have expired, by the database's clock
+// and by $2, the process's.
 func pruned(ctx context.Context, db execer, statement string) (int64, error) {
 	var total int64
 	for {

@@ -17,15 +17,15 @@ var (
 	// gets. The middleware commits it, with the response.
 	errCommitInHandler = errors.New("leat: the middleware commits this transaction, not the handler")
 
-	// errEndedInHandler is why a request fails whose handler has ended the
-	// transaction by a statement of its own. What it did may have committed or not.
+	// errEndedInHandler is the error of a request whose handler has ended the transaction by a
+	// statement of its own. Its writes may have been committed or not.
 	errEndedInHandler = errors.New("leat: the handler has ended the request's transaction by a statement of its own")
 
-	// errConflict is why a request fails whose key has got a response meanwhile.
+	// errConflict is the error of a request whose key got a response after the request had begun.
 	errConflict = errors.New("leat: the key has got a response meanwhile")
 )
 
-// explain makes err say what to do about it where we know.
+// explain adds to err what to do about it, if that is known.
 func explain(err error) error {
 	if pgerr.Is(err, pgerr.UndefinedTable, pgerr.InvalidSchemaName) {
 		return fmt.Errorf("%w: call Migrate: %w", outbox.ErrNotMigrated, err)
@@ -33,8 +33,8 @@ func explain(err error) error {
 	return err
 }
 
-// explainCommit tells a commit that the server refused from one that got no
-// answer. The server's word counts only if the session is still alive.
+// explainCommit distinguishes a commit that the server refused from one that got no answer. The
+// server's answer counts only if the session is still alive.
 func explainCommit(err error) error {
 	answer, answered := errors.AsType[*pgconn.PgError](err)
 	switch {

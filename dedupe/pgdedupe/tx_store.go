@@ -28,8 +28,8 @@ const cleanUpTimeout = 5 * time.Second
 
 // TxStore keeps the responses of one service, in the transactions that its handlers write in:
 // give it to httpdedupe.NewTx. A request takes one connection from its claim to its commit, and
-// three round trips beside the handler's own. It writes one row, once, with its response; Prune
-// removes those that have expired.
+// three round trips in addition to the handler's own. It writes one row, once, with its response;
+// Prune removes those that have expired.
 //
 // It is safe for concurrent use, owns no goroutines and needs no Close; the pool is the caller's.
 type TxStore struct {
@@ -42,10 +42,9 @@ type TxStore struct {
 
 var _ dedupe.TxStore = (*TxStore)(nil)
 
-// NewTx returns a TxStore for the service called consumer, 1 to 200 bytes of UTF-8,
-// in the database of pool. The name is what requests are remembered by, so it
-// must stay the same. NewTx does not connect: call Migrate once, for example at
-// start-up. Errors wrap outbox.ErrInvalidConfig.
+// NewTx returns a TxStore for the service called consumer, 1 to 200 bytes of UTF-8, in the
+// database of pool. Requests are remembered under this name, so it must stay the same. NewTx does
+// not connect: call Migrate once, for example at start-up. Errors wrap outbox.ErrInvalidConfig.
 func NewTx(pool *pgxpool.Pool, consumer string, cfg Config) (*TxStore, error) {
 	if pool == nil {
 		return nil, outbox.ConfigError("pool", nil, "must not be nil")
@@ -61,8 +60,8 @@ func NewTx(pool *pgxpool.Pool, consumer string, cfg Config) (*TxStore, error) {
 	return &TxStore{pool: pool, full: fullpgx.Of(pool, nil), consumer: consumer, cfg: cfg, sql: sql}, err
 }
 
-// Claim implements dedupe.TxStore: BEGIN, a try at the key's advisory lock
-// and a look at its response, in one round trip.
+// Claim implements dedupe.TxStore: BEGIN, an attempt to take the key's advisory lock, and a read
+// of its response, in one round trip.
 func (s *TxStore) Claim(ctx context.Context, id, fingerprint string) (dedupe.TxUnit, dedupe.Claim, error) {
 	u := &unit{store: s, id: id, fingerprint: fingerprint}
 	if err := s.full.Take(ctx, &u.taken); err != nil {
@@ -114,8 +113,8 @@ func (s *TxStore) begin(ctx context.Context, conn *pgx.Conn, id, fingerprint str
 	}
 }
 
-// giveUp rolls back what a claim has left open, so that the pool can keep the
-// connection. If that fails the pool closes it.
+// giveUp rolls back the transaction of a failed claim, so that the pool can keep the connection.
+// If that fails the pool closes it.
 func giveUp(ctx context.Context, conn *pgx.Conn) {
 	if conn.IsClosed() || conn.PgConn().TxStatus() == 'I' {
 		return
@@ -125,8 +124,8 @@ func giveUp(ctx context.Context, conn *pgx.Conn) {
 	_, _ = conn.Exec(ctx, `rollback`) // the claim's own error is the one to report
 }
 
-// release gives a connection back to its pool. A session that is refused for how it is set is closed:
-// the pool would hand it to the next request, and again.
+// release returns a connection to its pool. A session that was refused because of its settings is
+// closed: the pool would hand it to request after request.
 func release(ctx context.Context, taken *fullpgx.Taken, err error) {
 	if errors.Is(err, outbox.ErrNotDurable) || errors.Is(err, outbox.ErrRowSecurity) || pgerr.Unfit(err) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)

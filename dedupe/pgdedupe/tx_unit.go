@@ -13,8 +13,8 @@ import (
 	"github.com/leat-go/leat/internal/txctx"
 )
 
-// Tx returns the transaction of the request whose handler got ctx, which is
-// r.Context(). It is nil outside of one, so for requests without a key.
+// Tx returns the transaction of the request whose handler got ctx, which is r.Context(). It is
+// nil outside of one, and so for requests without a key.
 //
 // What is written in it commits together with the response. Its Commit returns
 // an error; its Rollback makes the request fail. It must not be used
@@ -39,9 +39,9 @@ func (u *unit) Context(ctx context.Context) context.Context {
 	return txctx.With(ctx, pgx.Tx(handlerTx{u.tx}))
 }
 
-// Commit implements dedupe.TxUnit. A COMMIT outside a transaction succeeds
-// with a warning, and so would an INSERT, so a transaction that the handler has
-// ended by a statement of its own has to be looked for.
+// Commit implements dedupe.TxUnit. A COMMIT outside a transaction succeeds with a warning, and so
+// would an INSERT, so Commit must check whether the handler has ended the transaction by a
+// statement of its own.
 func (u *unit) Commit(ctx context.Context, response []byte) (err error) {
 	defer func() { release(ctx, &u.taken, err) }()
 	if conn := u.taken.Conn; !conn.IsClosed() && conn.PgConn().TxStatus() == 'I' {

@@ -14,17 +14,17 @@ import (
 // is full (Config.AllowEviction).
 var ErrEviction = errors.New("leat: redis evicts keys when its memory is full; set maxmemory-policy noeviction")
 
-// errDenied is returned by Check and Claim for a server on which a message can be claimed, and
-// not completed.
+// errDenied is returned by Check and Claim for a server on which a message can be claimed but not
+// completed.
 var errDenied = errors.New("leat: redis does not run what the store needs; allow SET, GET, PTTL, PEXPIRE, EVAL and EVALSHA on the keys of Config.Prefix")
 
-// Check connects, and looks whether the server keeps what it is told: it
-// returns ErrEviction where maxmemory-policy is not noeviction. Where CONFIG is
-// denied, as managed services do, it logs a warning. In a cluster it looks at
-// every master. It tries each kind of step on a record of its own, which expires at
-// once, and returns what the server denies: without scripts an effect would be made,
-// and could not be remembered. It is for the start of a program; the first Claim does
-// the same. It also finds out whether the server can compare and set without a script.
+// Check connects, and checks that the server keeps its records: it returns ErrEviction if
+// maxmemory-policy is not noeviction. If CONFIG is denied, as by managed services, it logs a
+// warning. In a cluster it checks every master. It also tries each kind of step on a record of
+// its own, which expires at once, and returns an error for what the server denies: without
+// scripts an effect could be made but not remembered. Finally it finds out whether the server can
+// compare and set without a script. Call it at the start of a program; the first Claim does the
+// same.
 func (s *Store) Check(ctx context.Context) error {
 	if err := s.checkAll(ctx); err != nil {
 		return err
@@ -41,8 +41,8 @@ func (s *Store) Check(ctx context.Context) error {
 	return nil
 }
 
-// checkOnce refuses what Check would, as long as it would. A server that cannot be
-// asked is the business of the call that follows.
+// checkOnce runs Check until it passes, and returns its error. If the server cannot be reached,
+// it returns nil: the call that follows reports that.
 func (s *Store) checkOnce(ctx context.Context) error {
 	if s.checked.Load() {
 		return nil
@@ -53,9 +53,9 @@ func (s *Store) checkOnce(ctx context.Context) error {
 	return nil
 }
 
-// try makes the steps of a message. All of them are tried before the first effect: a claim
-// alone needs no script. Each script is sent whole, as after a restart of the server, and one of
-// them by its name.
+// try runs all steps of a message. It is called before the first effect, since a claim that
+// succeeds does not show that scripts are allowed. Each script is sent whole, as after a restart
+// of the server, and one of them by its name.
 func (s *Store) try(ctx context.Context) error {
 	const token, forget = "leat", 1000
 	key := []string{s.cfg.Prefix + "check"}
@@ -81,8 +81,8 @@ func (s *Store) try(ctx context.Context) error {
 	return nil
 }
 
-// isDenied reports whether the server does not let this client run a command, or a script what
-// it needs (by Redis 7, by Redis 6), or does not know it.
+// isDenied reports whether the server does not know a command, or denies it to this client or
+// within a script (in the words of Redis 7 and of Redis 6).
 func isDenied(err error) bool {
 	for _, answer := range [...]string{"NOPERM", "ACL failure in script", "The user executing the script", "unknown command"} {
 		if redis.HasErrorPrefix(err, answer) {

@@ -16,9 +16,8 @@ type Config struct {
 	// Defaults to "leat:dedupe:".
 	Prefix string
 
-	// TTL is how long a message is remembered after it was done: longer than the
-	// oldest redelivery, retention of the topic and replays included. At least 1 s.
-	// Defaults to 24 h.
+	// TTL is how long a message is remembered after it was done. Make it longer than the oldest
+	// redelivery, including the topic's retention and replays. At least 1 s. Defaults to 24 h.
 	TTL time.Duration
 
 	// MaxResultBytes bounds what is kept of a handler's result, 0 to 64 MiB; a

@@ -13,10 +13,10 @@
 //	F …                                               released undone
 //	D …\n<result>                                     done
 //
-// Lease and ttl are in milliseconds. What is left of a lease is computed from the
-// time that the key has left: it was claimed with ttl, so the lease is over when
-// less than ttl − lease is left. Time is thus the server's own. Only a lease
-// depends on it: what is done says so in the record itself, whatever the expiry.
+// Lease and ttl are in milliseconds. What is left of a lease is computed from the time that the
+// key has left: it was claimed with ttl, so the lease is over when less than ttl − lease is left.
+// Time is thus the server's own. Only leases depend on it: that a message is done is stored in
+// the record itself, whatever the expiry.
 //
 // A clock that steps ahead ends leases early, so that handlers can run twice, and
 // forgets early. One that steps back is noticed, since a key then has more time
@@ -24,18 +24,17 @@
 //
 // # When memory is full
 //
-// With maxmemory-policy noeviction, a full Redis refuses to write strings. So a
-// claim fails, and nothing has run. But a message whose effect is there must still
-// become done, and one that failed be free: Redis refuses the first write of a
-// script only, so the scripts begin with one that is always allowed. Only the
-// result is lost.
+// With maxmemory-policy noeviction, a full Redis refuses to write strings. So a claim fails, and
+// nothing has run. But a message whose effect is there must still become done, and one that
+// failed must be released. Redis refuses only the first write of a script, so the scripts begin
+// with a write that is always allowed. Only the result is lost.
 //
 // # Without scripts
 //
-// Check, and the first Claim, find out whether SET knows IFEQ: Valkey does from 8.1 on, Redis
-// is announced to as of 8.4. There the end of a run is one SET that compares the record with
+// Check, and the first Claim, find out whether SET supports IFEQ: Valkey does from 8.1 on, Redis
+// is announced to from 8.4 on. There the end of a run is one SET that compares the record with
 // what the claim wrote, which the Store remembers for the latest 8,192 claims. The script runs
-// only if the record is something else, or memory is full. What happens is the same.
+// only if the record is something else, or memory is full. The outcome is the same.
 //
 // # What it costs
 //

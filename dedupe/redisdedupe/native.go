@@ -11,13 +11,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// heldTurn is half of how many claims are remembered at most, at some 300 bytes each. The
-// older half is forgotten at a time.
+// heldTurn is half the number of claims that are remembered at most, at some 300 bytes each. When
+// there are too many, the older half is forgotten.
 const heldTurn = 4096
 
-// held remembers what this process has written for claims, so that a step that follows can
-// compare the record with it instead of having a script look into it. It may forget: then
-// the script runs. It is safe for concurrent use.
+// held remembers the values that this process has written for claims, so that a later step can
+// compare the record with its value instead of parsing it in a script. It may forget a value:
+// then the script runs. It is safe for concurrent use.
 type held struct {
 	mu          sync.Mutex
 	recent, old map[string]string // values by the names of records
@@ -49,10 +49,9 @@ func (h *held) take(name, token string) string {
 	return ""
 }
 
-// canCompare asks the server whether SET knows IFEQ, by a comparison that never holds: on
-// Valkey from 8.1 on, and in Redis as of 8.4, nothing is written. Others refuse the word,
-// and one that would ignore it is not trusted either. A server that has not answered has
-// said nothing.
+// canCompare asks the server whether SET supports IFEQ, by a comparison that never holds: Valkey
+// from 8.1 on, and Redis from 8.4 on, write nothing. Other servers refuse the word, and a server
+// that ignores it counts as one that does not support it. Without an answer it returns an error.
 func (s *Store) canCompare(ctx context.Context) (bool, error) {
 	err := s.client.Do(ctx, "SET", s.cfg.Prefix+"probe", "", "IFEQ", "leat", "PX", "1").Err()
 	if errors.Is(err, redis.Nil) {
@@ -64,10 +63,10 @@ func (s *Store) canCompare(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// replace writes state and rest in place of the P of token's claim if the record is what
-// the claim has written, and reports whether it has. It spares the server a script, most of
-// what a step costs it. Whatever else there is in the record, only the script can tell; so
-// it does if memory is full, and if the server no longer knows IFEQ.
+// replace writes state and rest instead of the P of token's claim if the record still is what the
+// claim has written, and reports whether it has written. It saves the server a script, which is
+// most of the cost of a step. The script must run if the record is anything else, if memory is
+// full, and if the server no longer supports IFEQ.
 func (s *Store) replace(ctx context.Context, name, token, state, rest string) (bool, error) {
 	if !s.compares.Load() {
 		return false, nil
@@ -91,7 +90,7 @@ func (s *Store) replace(ctx context.Context, name, token, state, rest string) (b
 	}
 }
 
-// remember keeps what a claim has written, if that is of use.
+// remember keeps the value that a claim has written, if the server can compare.
 func (s *Store) remember(name, value string) {
 	if s.compares.Load() {
 		s.held.put(name, value)

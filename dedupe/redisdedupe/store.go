@@ -64,13 +64,14 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	}, nil
 }
 
-// key names the record. The length keeps "a:b" and "c" apart from "a" and "b:c".
+// key returns the name of the record. The length in it distinguishes "a:b" and "c" from "a" and
+// "b:c".
 func (s *Store) key(k dedupe.Key) string {
 	return s.cfg.Prefix + strconv.Itoa(len(k.Consumer)) + ":" + k.Consumer + ":" + k.ID
 }
 
-// Claim implements dedupe.Store: one round trip, two where there is a record. The
-// first one checks the server as Check does: ErrEviction until it passes.
+// Claim implements dedupe.Store: one round trip, or two if there is a record. The first Claim
+// checks the server as Check does, and returns errors such as ErrEviction until that passes.
 func (s *Store) Claim(ctx context.Context, key dedupe.Key, req dedupe.Request) (dedupe.Claim, error) {
 	if err := check(req.Token, req.Lease); err != nil {
 		return dedupe.Claim{}, err
@@ -88,7 +89,8 @@ func (s *Store) Claim(ctx context.Context, key dedupe.Key, req dedupe.Request) (
 		s.remember(name, value)
 		return dedupe.Claim{Status: dedupe.Claimed, Attempt: 1}, nil
 	}
-	// A full memory refuses SET even where NX would: what is done can still be seen.
+	// With full memory SET is refused even if NX would not write: a message that is done can
+	// still be found.
 	if !errors.Is(err, redis.Nil) && !strings.HasPrefix(err.Error(), "OOM ") {
 		return dedupe.Claim{}, fmt.Errorf("leat: redis claim: %w", err)
 	}
@@ -137,7 +139,7 @@ func readClaim(answer []any) (dedupe.Claim, error) {
 	return c, nil
 }
 
-// notClaim shows the beginning of answer: the rest may be a result of any size.
+// notClaim returns an error with the beginning of answer: the rest may be a result of any size.
 func notClaim(answer []any) error {
 	return fmt.Errorf("%w to a claim: %.200q", errAnswer, fmt.Sprint(answer...))
 }
@@ -158,8 +160,8 @@ func (s *Store) Extend(ctx context.Context, key dedupe.Key, token string, lease 
 	}
 }
 
-// Complete implements dedupe.Store. A result is not kept where it exceeds
-// Config.MaxResultBytes or Redis has no memory for it.
+// Complete implements dedupe.Store. A result is not kept if it exceeds Config.MaxResultBytes or
+// Redis has no memory for it.
 func (s *Store) Complete(ctx context.Context, key dedupe.Key, token string, result []byte) (dedupe.Completion, error) {
 	if err := check(token, time.Millisecond); err != nil {
 		return 0, err
@@ -203,7 +205,7 @@ func (s *Store) Release(ctx context.Context, key dedupe.Key, token string) error
 	return nil
 }
 
-// check refuses what a record cannot hold.
+// check refuses tokens and leases that a record cannot hold.
 func check(token string, lease time.Duration) error {
 	if token == "" || strings.ContainsFunc(token, notPrintable) {
 		return fmt.Errorf("%w: token %.100q is empty or has other than printable ASCII characters", dedupe.ErrInvalidKey, token)
@@ -214,11 +216,11 @@ func check(token string, lease time.Duration) error {
 	return nil
 }
 
-// notPrintable is what the scripts could take for the end of a token: they match by
-// classes of characters, and a class of spaces has more members than expected.
+// notPrintable reports whether the scripts could take r for the end of a token. They match by
+// character classes, and a class of spaces has more members than expected.
 func notPrintable(r rune) bool { return r <= ' ' || r > '~' }
 
-// printOf returns a fingerprint that a record can hold.
+// printOf returns fingerprint in a form that a record can hold.
 func printOf(fingerprint string) string {
 	if len(fingerprint) <= 64 && strings.Trim(fingerprint, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == "" {
 		return fingerprint

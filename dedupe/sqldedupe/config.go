@@ -11,9 +11,8 @@ import (
 
 // Config tunes a Store. The zero value is a good start.
 type Config struct {
-	// Table is the name of the table, in the database that connections of the pool begin in.
-	// ASCII letters, digits and underscores, at most 48.
-	// Defaults to "leat_dedupe".
+	// Table is the name of the table, in the default database of the pool's connections. ASCII
+	// letters, digits and underscores, at most 48. Defaults to "leat_dedupe".
 	Table string
 
 	// TTL is how long a message is remembered after it was done: longer than the

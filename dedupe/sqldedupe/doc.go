@@ -1,7 +1,6 @@
-// Package sqldedupe is a dedupe.Store in MySQL, MariaDB or SQLite, on any *sql.DB, for
-// services that have one of them and no Redis. It imports no driver. Each step is a short
-// transaction of its own, so a handler that takes long holds no connection and no
-// transaction.
+// Package sqldedupe is a dedupe.Store in MySQL, MariaDB or SQLite, on any *sql.DB, for services
+// that have one of them and no Redis. It imports no driver. Each step is a short transaction of
+// its own, so a slow handler holds no connection and no transaction.
 //
 // For effects in the same database take package sqlinbox: it commits the memory with the
 // effect.

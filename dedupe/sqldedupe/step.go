@@ -14,11 +14,11 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// tries is how often a step begins anew that the database has ended for the sake of
-// another one. A step does no harm if it runs again.
+// tries is how often a step is run if the database aborts it in favour of another one. Running a
+// step again does no harm.
 const tries = 5
 
-// What a row says of its message. A row without a state was made to be locked.
+// The states of a row. One without a state was inserted only to be locked.
 const (
 	stateNone     = 0
 	stateClaimed  = 1
@@ -26,11 +26,11 @@ const (
 	stateDone     = 3
 )
 
-// step loads the record of key, changes and stores it, in one transaction that holds the
-// row's lock: one step after the other. The clock is read when the row is locked.
+// step loads the record of key, changes and stores it, in one transaction that holds the row's
+// lock: so steps of one key run one after the other. The clock is read once the row is locked.
 //
-// It always commits, even if nothing has changed: if a row that was inserted to be locked
-// were rolled back, those who wait for it would deadlock.
+// It always commits, even if nothing has changed: if a row that was inserted to be locked were
+// rolled back, the transactions that wait for it would deadlock.
 func (s *Store) step(
 	ctx context.Context, name string, key dedupe.Key, change func(r *records.Record, now time.Time) (changed bool),
 ) error {
@@ -40,7 +40,8 @@ func (s *Store) step(
 			return err
 		}
 		r, now, err := load(tx.QueryRowContext(ctx, s.sql["load"], consumer, id))
-		// What is known is forgotten once this clock and that of the process are past its end.
+		// A record expires once both the database's clock and that of the process are past its
+		// end.
 		come := clocks.Come()
 		if r.ForgetAt.After(come) && !r.ForgetAt.After(now) {
 			r.ForgetAt = now.Add(time.Microsecond)
@@ -84,8 +85,7 @@ func state(r *records.Record) int {
 	}
 }
 
-// retried runs fn in a transaction, again if the database has ended it for the sake of
-// another one.
+// retried runs fn in a transaction, and again if the database aborts it in favour of another one.
 func (s *Store) retried(ctx context.Context, name string, fn func(tx *sql.Tx) error) error {
 	var err error
 	for range tries {
@@ -106,7 +106,7 @@ func (s *Store) retried(ctx context.Context, name string, fn func(tx *sql.Tx) er
 func (s *Store) once(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	var options *sql.TxOptions
 	if !s.dialect.OneWriter {
-		// What is read behind the lock is what was committed before it.
+		// Reads after the lock must see what was committed before it.
 		options = &sql.TxOptions{Isolation: sql.LevelReadCommitted}
 	}
 	return sqlstore.Transact(ctx, s.db, options, fn)

@@ -38,7 +38,8 @@ var _ dedupe.Store = (*Store)(nil)
 // New returns a Store in the database of db. It does not connect: call Migrate once, for
 // example at start-up. Errors wrap outbox.ErrInvalidConfig.
 //
-// Transactions of SQLite must lock as they begin: with modernc.org/sqlite, _txlock=immediate.
+// Transactions of SQLite must take the lock when they begin: with modernc.org/sqlite, by
+// _txlock=immediate.
 func New(db *sql.DB, dialect outbox.Dialect, cfg Config) (*Store, error) {
 	if db == nil {
 		return nil, outbox.ConfigError("db", nil, "must not be nil")

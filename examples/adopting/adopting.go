@@ -1,6 +1,6 @@
-// Package adopting holds the code that docs/adopting.md shows for libraries on
-// database/sql, one file a library. The test beside it runs it. All of them are opened on
-// pgx's driver: stdlib.OpenDBFromPool(pool).
+// Package adopting holds the code that docs/adopting.md shows for libraries on database/sql, one
+// file for each library. The test next to it runs it. All of them are opened on pgx's driver:
+// stdlib.OpenDBFromPool(pool).
 package adopting
 
 import "github.com/leat-go/leat/outbox"

@@ -1,6 +1,6 @@
-// Command brokerless is for services that need no broker: what has committed in the
-// outbox goes to a handler in the same program, in key order, and takes effect once. The
-// handler is the one that a broker's subscriber would call, should there be one later.
+// Command brokerless is for services that need no broker: committed messages of the outbox go to a
+// handler in the same program, in key order, and take effect once. The handler is the one that a
+// broker's subscriber would call, should there be one later.
 package main
 
 import (
@@ -73,7 +73,7 @@ func run(ctx context.Context) (err error) {
 	return err
 }
 
-// deliver hands what has committed to the handler. A service calls Run, not RunOnce.
+// deliver passes committed messages to the handler. A service calls Run, not RunOnce.
 func deliver(ctx context.Context, ob *pgoutbox.Outbox, in *pginbox.Inbox) (deliveries int, err error) {
 	handle := in.Handle(func(ctx context.Context, msg *message.Message) error {
 		tx := pginbox.Tx(ctx)
@@ -101,7 +101,7 @@ func deliver(ctx context.Context, ob *pgoutbox.Outbox, in *pginbox.Inbox) (deliv
 		return 0, err
 	}
 	r, err := relay.New(source, sink, relay.Config{
-		// A message that fails is tried again until it does not, and its key waits.
+		// A failing message is tried again until it succeeds, and its key waits.
 		Policies: []relay.Policy{{Action: relay.Block}},
 	})
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// OrderPlaced is what a customer has done.
+// OrderPlaced is the event of a customer's order.
 type OrderPlaced struct {
 	OrderID string
 	Cents   int64
@@ -79,8 +79,8 @@ func placeOrder(ctx context.Context, a *app, e OrderPlaced) error {
 	})
 }
 
-// addHandlers gives each handler an inbox of its own: a name stands for one
-// effect of a message, and one message may have several.
+// addHandlers gives each handler its own inbox: a name stands for one effect of a message, and one
+// message may have several.
 func addHandlers(ctx context.Context, a *app, events *cqrs.EventProcessor) error {
 	return errors.Join(
 		add(ctx, a, events, cqrs.NewEventHandler("loyalty", func(ctx context.Context, e *OrderPlaced) error {
@@ -97,8 +97,7 @@ func addHandlers(ctx context.Context, a *app, events *cqrs.EventProcessor) error
 	)
 }
 
-// serve runs the relay and the router until ctx ends, here until the mail is
-// out.
+// serve runs the relay and the router until ctx ends, here until the mail is sent.
 func serve(ctx context.Context, a *app) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

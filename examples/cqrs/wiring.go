@@ -24,7 +24,7 @@ const tables = `
 // marshaler names an event's topic after its type, as in most services.
 func marshaler() cqrs.JSONMarshaler { return cqrs.JSONMarshaler{GenerateName: cqrs.StructName} }
 
-// app is what the service's parts share.
+// app holds what the service's parts share.
 type app struct {
 	servers *servers.Servers
 	ob      *pgoutbox.Outbox
@@ -62,7 +62,7 @@ func newApp(ctx context.Context, s *servers.Servers) (*app, error) {
 	return a, err
 }
 
-// newEventBus is an event bus as ever, on another publisher.
+// newEventBus is an ordinary event bus on another publisher.
 func newEventBus(s *servers.Servers, ob *pgoutbox.Outbox) (*cqrs.EventBus, error) {
 	pub, err := wmoutbox.NewPublisher(ob, wmoutbox.Config{})
 	if err != nil {

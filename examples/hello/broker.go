@@ -14,8 +14,8 @@ import (
 
 const topic = "orders"
 
-// broker is Watermill's Pub/Sub in memory, with the habits of a real one: it is
-// unavailable at times, and it delivers twice at times.
+// broker is Watermill's Pub/Sub in memory, which behaves like a real broker: at times it is
+// unavailable, and at times it delivers twice.
 type broker struct {
 	*gochannel.GoChannel
 	refused, acked chan struct{}
@@ -36,7 +36,7 @@ func newBroker() *broker {
 	}
 }
 
-// Publish is message.Publisher's.
+// Publish implements message.Publisher.
 func (b *broker) Publish(topic string, messages ...*message.Message) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,7 +60,7 @@ func (b *broker) Publish(topic string, messages ...*message.Message) error {
 	return nil
 }
 
-// repeat delivers once more what was acknowledged.
+// repeat delivers acknowledged messages once more.
 func (b *broker) repeat(order string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,6 +1,6 @@
-// Command hello shows in one second, in memory and without any server, what leat
-// does: orders are placed in transactions, the broker is unavailable and comes back, it
-// delivers one message twice, and each order that was committed counts once.
+// Command hello shows in one second, in memory and without any server, what leat does. Orders are
+// placed in transactions, the broker is unavailable and comes back, it delivers one message twice,
+// and each committed order counts once.
 //
 //	go run ./hello
 //

@@ -17,7 +17,7 @@ import (
 	"github.com/leat-go/leat/outbox/memoutbox"
 )
 
-// placed is the event that the shop tells and the loyalty service hears.
+// placed is the event that the shop publishes and the loyalty service receives.
 type placed struct {
 	Order string `json:"order"`
 	Euro  int    `json:"euro"`

@@ -21,7 +21,7 @@ import (
 	"github.com/leat-go/leat/outbox/wmoutbox"
 )
 
-// consumerName is what the inbox remembers events by. It never changes.
+// consumerName is the name under which the inbox remembers events. It never changes.
 const consumerName = "repository-stats"
 
 // counted is the event that the consumer makes of each webhook.
@@ -31,23 +31,23 @@ type counted struct {
 	N          int64  `json:"n"`
 }
 
-// consumer is a service that counts the events of each repository, in its own
-// database, and tells of it through its own outbox and relay.
+// consumer is a service that counts the events of each repository in its own database, and
+// publishes the counts through its own outbox and relay.
 type consumer struct {
 	*performance
 
 	log *slog.Logger
 
-	// The rest is the test bench's.
+	// The rest belongs to the test bench.
 
 	ready    chan struct{} // closed when it has its partitions
 	assigned sync.Once
 	mu       sync.Mutex
 	begun    map[int32]bool // partitions with a record that the storm has seen
-	stumbled map[place]bool // records that have had their fall
+	stumbled map[place]bool // records whose handler has failed once
 }
 
-// place is where a record stands in the topic.
+// place is the position of a record in the topic.
 type place struct {
 	partition int32
 	offset    int64
@@ -55,8 +55,8 @@ type place struct {
 
 // serve runs the router and the relay of what its handler enqueues.
 //
-// The relay runs in the same process, so that each commit wakes it. It ends after the router;
-// what it has not sent by then is sent when the service starts again.
+// The relay runs in the same process, so that each commit wakes it. It ends after the router.
+// Events that it has not sent by then are sent when the service starts again.
 func (c *consumer) serve(ctx context.Context) error {
 	router, err := c.router()
 	if err != nil {
@@ -87,6 +87,7 @@ func (c *consumer) router() (*message.Router, error) {
 		MaxInFlight:    8, // each has a connection to the database
 		RedeliverDelay: 10 * time.Millisecond,
 		CommitInterval: 200 * time.Millisecond,
+		Marks:          c.stats.inbox, // a database that goes back takes the group with it
 		Logger:         c.log,
 		Hooks:          []outbox.Hook{c},
 	})
@@ -106,8 +107,8 @@ func (c *consumer) router() (*message.Router, error) {
 	return router, nil
 }
 
-// count is the handler. Its writes, the event that it returns and the memory of
-// having handled the message commit together, or not at all.
+// count is the handler. Its writes, the event that it returns and the memory of the message commit
+// together, or not at all.
 func (c *consumer) count(msg *message.Message) ([]*message.Message, error) {
 	ctx := msg.Context()
 	tx := c.stats.tx(ctx)
@@ -135,10 +136,10 @@ func (c *consumer) count(msg *message.Message) ([]*message.Message, error) {
 
 // The rest is the test bench, which counts deliveries and makes some handlers fail.
 
-// stumbleShare: one event in so many fails at first.
+// stumbleShare: one event in stumbleShare fails at first.
 const stumbleShare = 100
 
-// errStumble is why a handler fails that has done everything right.
+// errStumble is the error of a handler that has done everything right.
 var errStumble = errors.New("the handler stumbles after its writes")
 
 func (p *performance) newConsumer(log *slog.Logger) *consumer {
@@ -147,16 +148,15 @@ func (p *performance) newConsumer(log *slog.Logger) *consumer {
 	}
 }
 
-// OnDriverSource tells the demo that the consumer has partitions, which all come at once
-// where there is one consumer.
+// OnDriverSource tells the demo that the consumer has partitions. With one consumer they all come
+// at once.
 func (c *consumer) OnDriverSource(_ context.Context, e driver.SourceEvent) {
 	if e.Kind == kafkasource.Assigned {
 		c.assigned.Do(func() { close(c.ready) })
 	}
 }
 
-// tally is a middleware around the inbox: it counts the deliveries that are
-// acknowledged, repeats included.
+// tally is a middleware around the inbox: it counts the acknowledged deliveries, including repeats.
 func (c *consumer) tally(h message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) ([]*message.Message, error) {
 		out, err := h(msg)
@@ -167,9 +167,9 @@ func (c *consumer) tally(h message.HandlerFunc) message.HandlerFunc {
 	}
 }
 
-// stumble is a middleware inside the inbox: for one event in a hundred, and for
-// the first of each partition, the handler's first run fails when all its writes
-// are done. So it does for each copy of the event. All that once the storm has begun.
+// stumble is a middleware inside the inbox: for one event in a hundred, and for the first of each
+// partition, the handler's first run fails after all its writes. The same happens for each copy of
+// the event. All of this starts with the storm.
 func (c *consumer) stumble(h message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) ([]*message.Message, error) {
 		out, err := h(msg)

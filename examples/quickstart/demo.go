@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// errViolation is returned when the checker has found one.
+// errViolation is returned when the checker has found a violation.
 var errViolation = errors.New("the checker has found violations")
 
 // options are the command line of the demo.
@@ -20,7 +20,7 @@ type options struct {
 	timeout  time.Duration
 }
 
-// minEvents is enough for every kind of trouble to happen.
+// minEvents is enough for every kind of trouble to occur.
 const minEvents = 1000
 
 func parseOptions(args []string) (o options, err error) {
@@ -68,7 +68,7 @@ func parseOptions(args []string) (o options, err error) {
 	return o, err
 }
 
-// demo sets the stage, lets the services run, and judges what they have left.
+// demo sets the stage, runs the services, and judges the result.
 func demo(ctx context.Context, args []string) (err error) {
 	o, err := parseOptions(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -100,8 +100,8 @@ func demo(ctx context.Context, args []string) (err error) {
 	return sentence(o.settings.Sabotage, v)
 }
 
-// sentence turns a verdict into the exit of the program. A broken rule must show
-// in the figure that belongs to it.
+// sentence turns a verdict into the result of the program. A broken rule must show in the figure
+// that belongs to it.
 func sentence(s sabotage, v *verdict) error {
 	if s == "" {
 		if v.clean() {

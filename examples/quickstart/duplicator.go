@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// copyShare: one record in so many is published once more.
+	// copyShare: one record in copyShare is published once more.
 	copyShare = 20
-	// finishTimeout bounds what the duplicator still does when it is told to stop.
+	// finishTimeout bounds the remaining work of the duplicator after it is told to stop.
 	finishTimeout = 20 * time.Second
 )
 
-// duplicate publishes one record in twenty of the topic a second time, as it is:
-// the same key, bytes and headers, so the same id. When ctx ends it goes on to
-// where the topic ends at that moment.
+// duplicate publishes one record in twenty of the topic a second time, unchanged: the same key,
+// bytes and headers, so the same id. When ctx ends it goes on to the end that the topic has at that
+// moment.
 func (p *performance) duplicate(ctx context.Context) error {
 	s := p.settings
 	client, err := kgo.NewClient(
@@ -57,7 +57,7 @@ type duplicator struct {
 	next   map[int32]int64 // the offset after the last that was read
 }
 
-// round reads what there is and copies its share of it.
+// round reads the available records and copies its share of them.
 func (d *duplicator) round(ctx context.Context) error {
 	fetches := d.client.PollFetches(ctx)
 	if err := fetches.Err(); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// history is what a run has left behind, read with plain SQL and a plain Kafka
-// client, and what the test bench has noted. Nothing of leat takes part in reading or judging it.
+// history is the outcome of a run, read with plain SQL and a plain Kafka client, and the notes of
+// the test bench. leat takes no part in reading or judging it.
 type history struct {
 	// committed are the deliveries in the ingest service's table, by id.
 	committed map[string]delivery
@@ -116,8 +116,8 @@ func eachRow(ctx context.Context, db *sql.DB, query string, fn func(rows *sql.Ro
 	return rows.Err()
 }
 
-// readTopic reads topic from its first record to its last. Decode, where it is
-// not nil, adds what is in the value.
+// readTopic reads topic from its first record to its last. Decode, unless nil, adds the contents of
+// the value.
 func readTopic(
 	ctx context.Context, brokers []string, topic string, decode func(*record, []byte) error,
 ) (records []record, err error) {

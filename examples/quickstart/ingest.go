@@ -11,11 +11,11 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// receive is the service that receives webhooks. It never speaks to Kafka: what it has to tell,
-// it writes into the outbox, in the transaction of what it tells. So there are both or neither.
+// receive is the service that receives webhooks. It never speaks to Kafka: it writes its event into
+// the outbox, in the same transaction as its own rows. So there are both or neither.
 //
-// The event is enqueued first, before any row is locked, and so Enqueue's own
-// lock is what keeps the events of a repository in the order of the commits.
+// The event is enqueued first, before any row is locked, so that only Enqueue's own lock keeps the
+// events of a repository in the order of the commits.
 func (p *performance) receive(ctx context.Context, w webhook) error {
 	err := p.producer.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		err := p.producer.enqueue(ctx, tx, outbox.Message{
@@ -42,15 +42,15 @@ func (p *performance) receive(ctx context.Context, w webhook) error {
 	return err
 }
 
-// The rest is the test bench, which plays GitHub and fate.
+// The rest is the test bench, which plays GitHub and injects failures.
 
 const (
-	// ingestWorkers is how many webhooks are received at a time.
+	// ingestWorkers is how many webhooks are received at the same time.
 	ingestWorkers = 8
-	// rollbackShare is the part of the transactions that roll back.
+	// rollbackShare is the share of the transactions that roll back.
 	rollbackShare = 0.05
-	// calmEvents is how many webhooks arrive before anything goes wrong, calmRate how
-	// many of those in a second. The first warmEvents find the servers cold.
+	// calmEvents is how many webhooks arrive before the first failure, and calmRate how many of them
+	// arrive in a second. The servers are still cold for the first warmEvents.
 	calmEvents = 300
 	calmRate   = 60
 	warmEvents = 60
@@ -59,10 +59,10 @@ const (
 	quietEnd = 300
 )
 
-// errRollback is why a transaction that has done everything right rolls back.
+// errRollback is the reason why a transaction that has done everything right rolls back.
 var errRollback = errors.New("the business says no")
 
-// arrivals hands webhooks to receive, as they are due.
+// arrivals passes webhooks to receive when they are due.
 func (p *performance) arrivals(ctx context.Context, due func(context.Context) <-chan int) error {
 	lines, err := webhookLines()
 	if err != nil {
@@ -77,8 +77,8 @@ func (p *performance) arrivals(ctx context.Context, due func(context.Context) <-
 	})
 }
 
-// beforeCommit decides how a transaction ends. A rare repository's stays open for
-// a while, so that later ones commit before it: no other waits for its key.
+// beforeCommit decides how a transaction ends. A rare repository's stays open for a while, so that
+// later ones commit before it: no other transaction waits for its key.
 func (p *performance) beforeCommit(ctx context.Context, tx *sql.Tx, w webhook) error {
 	switch s := p.settings; {
 	case s.slow(w) && s.Sabotage == idCursor:
@@ -105,12 +105,12 @@ func (s settings) rollsBack(w webhook) bool {
 // lookEvery is how often a full window looks for effects.
 const lookEvery = 5 * time.Millisecond
 
-// givenUp is how long no effect may come before a full window goes on all the same:
-// a broken rule loses some, and a relay that is down holds them up for less.
+// givenUp is how long a full window waits without an effect before it goes on: a broken rule loses
+// some effects, and a relay that is down delays them for less.
 const givenUp = 10 * time.Second
 
-// admitted yields the numbers from calmEvents on, each when an earlier webhook has had its
-// effect, so that what is measured is not how long a queue can get.
+// admitted yields the numbers from calmEvents on, each when an earlier webhook has had its effect,
+// so that the measurement does not show how long a queue can get.
 func (p *performance) admitted(ctx context.Context) <-chan int {
 	out := make(chan int)
 	go func() {
@@ -126,7 +126,7 @@ func (p *performance) admitted(ctx context.Context) <-chan int {
 	return out
 }
 
-// room waits until fewer than most of those that were issued are in flight, or given up.
+// room waits until fewer than most of the issued webhooks are in flight, or until givenUp.
 func (p *performance) room(ctx context.Context, issued, most int) bool {
 	last, moved := -1, time.Now()
 	for {
@@ -137,7 +137,7 @@ func (p *performance) room(ctx context.Context, issued, most int) bool {
 		case flying != last:
 			last, moved = flying, time.Now()
 		case time.Since(moved) > givenUp:
-			p.run.over.Add(int64(flying)) // the checker finds out what is missing
+			p.run.over.Add(int64(flying)) // the checker finds the missing ones
 		}
 		if !wait(ctx, lookEvery) {
 			return false

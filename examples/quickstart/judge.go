@@ -55,8 +55,8 @@ func firstEffects(effects []effect) map[string]effect {
 	return first
 }
 
-// causes returns the events that the consumer's topic tells of, and how many
-// different events too many there are of one cause.
+// causes returns the events that the consumer's topic reports, and the number of surplus events
+// that share a cause with another.
 func causes(log []record) (told map[string]bool, tooMany int) {
 	told = make(map[string]bool, len(log))
 	ids := firsts(log)
@@ -66,8 +66,8 @@ func causes(log []record) (told map[string]bool, tooMany int) {
 	return told, len(ids) - len(told)
 }
 
-// lost counts the committed deliveries that are not in the topic, had no effect,
-// or of whose effect nothing was told.
+// lost counts the committed deliveries that are not in the topic, had no effect, or whose effect
+// was not reported.
 func lost(h history, published map[string]int, first map[string]effect, told map[string]bool) int {
 	n := 0
 	for id := range h.committed {
@@ -104,8 +104,8 @@ func phantoms(h history, published map[string]int, first map[string]effect, told
 	return len(made)
 }
 
-// disorder counts the first occurrences in the topic that come after a later
-// commit of their key, or in another partition than the rest of it.
+// disorder counts the first occurrences in the topic that follow a later commit of their key, or
+// are in another partition than the rest of it.
 func disorder(h history, published map[string]int) int {
 	n := 0
 	last := map[string]int64{}
@@ -124,8 +124,7 @@ func disorder(h history, published map[string]int) int {
 	return n
 }
 
-// disorderedEffects counts the first effects that come after that of a later
-// commit of their key.
+// disorderedEffects counts the first effects that follow that of a later commit of their key.
 func disorderedEffects(h history, first map[string]effect) int {
 	n := 0
 	last := map[string]int64{}
@@ -142,8 +141,8 @@ func disorderedEffects(h history, first map[string]effect) int {
 	return n
 }
 
-// disorderedCounts counts the first occurrences of the consumer's own events that
-// come after one of a higher count of their key.
+// disorderedCounts counts the first occurrences of the consumer's own events that follow one of a
+// higher count of their key.
 func disorderedCounts(log []record) int {
 	n := 0
 	first := firsts(log)
@@ -168,8 +167,8 @@ func percentile(sorted []time.Duration, share float64) time.Duration {
 	return sorted[min(len(sorted)-1, int(share*float64(len(sorted))))]
 }
 
-// latency is the time from the return of a commit to the first effect: over the events
-// of the calm phase, and over all, those that a crash has held up among them.
+// latency is the time from the return of a commit to the first effect: over the events of the calm
+// phase, and over all, including those that a crash has delayed.
 func (v *verdict) latency(h history, first map[string]effect) {
 	var calm, all []time.Duration
 	for id, at := range h.committedAt {

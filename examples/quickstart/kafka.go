@@ -60,7 +60,7 @@ func consumed(ctx context.Context, client *kgo.Client, group, topic string) (ack
 	return acked, total, nil
 }
 
-// rewind makes group, which has no members any more, start over.
+// rewind makes group, which has no members left, start over.
 func rewind(ctx context.Context, client *kgo.Client, group, topic string) error {
 	admin := kadm.NewClient(client)
 	var start kadm.Offsets
@@ -75,7 +75,7 @@ func rewind(ctx context.Context, client *kgo.Client, group, topic string) error 
 		if err == nil {
 			return nil
 		}
-		// A member that has just left may still be on the coordinator's books.
+		// The coordinator may still list a member that has just left.
 		if !wait(ctx, 100*time.Millisecond) {
 			return fmt.Errorf("rewind group %s: %w", group, errors.Join(ctx.Err(), err))
 		}

@@ -23,7 +23,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// Exit codes of the demo. A broken rule and a broken machine are told apart.
+// Exit codes of the demo. They distinguish a broken rule from a broken machine.
 const (
 	exitViolation   = 1
 	exitTrouble     = 2

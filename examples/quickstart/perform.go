@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// pollEvery is how often the demo looks whether a phase is over.
+	// pollEvery is how often the demo checks whether a phase is over.
 	pollEvery = 100 * time.Millisecond
-	// stalled is how long nothing may move before the demo stops waiting and lets
-	// the checker say what is missing.
+	// stalled is how long nothing may move before the demo stops waiting. The checker then reports what
+	// is missing.
 	stalled = 20 * time.Second
 )
 
@@ -30,8 +30,8 @@ type performance struct {
 	consumer, duplicator, arriving *service
 }
 
-// perform lets the services run: webhooks arrive calmly, then many while a relay is
-// killed, then everything is delivered once more from the start.
+// perform runs the services: webhooks arrive calmly, then many while a relay is killed, then
+// everything is delivered once more from the start.
 func perform(ctx context.Context, st *stage) (r *run, err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -90,7 +90,7 @@ func (p *performance) startServices(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	// The relays are other processes, and are to notice at once.
+	// The relays are separate processes, and should notice at once.
 	notify := func(ctx context.Context, _ *slog.Logger) error { return p.producer.notify(ctx) }
 	if _, err := p.crew.serve(ctx, "notifier", notify); err != nil {
 		return err
@@ -119,8 +119,8 @@ func (p *performance) startConsumer(ctx context.Context) (err error) {
 	}
 }
 
-// calm lets the first webhooks arrive, one by one, with nothing going
-// wrong. From then on there are copies.
+// calm makes the first webhooks arrive, one by one, without failures. From then on there are
+// copies.
 func (p *performance) calm(ctx context.Context) (err error) {
 	paced := func(ctx context.Context) <-chan int { return paced(ctx, calmEvents, calmRate) }
 	if err := p.arrivals(ctx, paced); err != nil {
@@ -140,9 +140,8 @@ func (p *performance) calm(ctx context.Context) (err error) {
 	return err
 }
 
-// crash kills the leading relay when Kafka has acknowledged records to it that
-// the outbox still counts as unsent. When the other has taken over, it is started
-// again.
+// crash kills the leading relay when Kafka has acknowledged records to it that the outbox still
+// counts as unsent. When the other relay has taken over, the killed one is started again.
 func (p *performance) crash(ctx context.Context) error {
 	if p.settings.CrashAfter == 0 {
 		return nil
@@ -169,8 +168,8 @@ func (p *performance) crash(ctx context.Context) error {
 	return err
 }
 
-// caughtAtWork waits for the relay that holds unsettled records. It is the first
-// one, unless that has lost its lease on a machine that is very busy.
+// caughtAtWork waits for the relay that holds unsettled records. It is the first one, unless that
+// has lost its lease on a very busy machine.
 func (p *performance) caughtAtWork(ctx context.Context) (victim int, r report, err error) {
 	for {
 		select {
@@ -212,8 +211,8 @@ func (p *performance) drainOutbox(ctx context.Context) error {
 	return p.duplicator.end()
 }
 
-// consumeAll waits until the consumer has acknowledged all that is in the topic,
-// and its own relay has sent what came of it.
+// consumeAll waits until the consumer has acknowledged everything in the topic, and its own relay
+// has sent the resulting events.
 func (p *performance) consumeAll(ctx context.Context) error {
 	err := p.until(ctx, func() (int64, error) {
 		acked, total, err := consumed(ctx, p.kafka, p.group, p.settings.Topic)
@@ -225,8 +224,7 @@ func (p *performance) consumeAll(ctx context.Context) error {
 	return p.until(ctx, func() (int64, error) { return p.stats.pending(ctx) })
 }
 
-// redeliver hands the whole topic to the consumer once more: its group forgets
-// how far it was.
+// redeliver delivers the whole topic to the consumer once more: its group's offsets are reset.
 func (p *performance) redeliver(ctx context.Context) error {
 	if err := p.consumer.end(); err != nil {
 		return fmt.Errorf("stop consumer: %w", err)
@@ -251,8 +249,8 @@ func (p *performance) stopServices(context.Context) error {
 	return errors.Join(errs...)
 }
 
-// until waits until left returns 0. It also returns when nothing has moved for
-// long: what is missing then is the checker's to find.
+// until waits until left returns 0. It also returns when nothing has moved for long: the checker
+// then finds what is missing.
 func (p *performance) until(ctx context.Context, left func() (int64, error)) error {
 	last, moved := int64(-1), time.Now()
 	for {

@@ -18,11 +18,11 @@ import (
 	"time"
 )
 
-// settings are what a relay needs to know, and what the demo was asked for. They come to a
-// relay in one variable of the environment, as JSON.
+// settings are the settings of a relay, and the options of the demo. A relay gets them in one
+// environment variable, as JSON.
 type settings struct {
-	// On is the database that outboxes and inboxes are in, Database the address of the one that
-	// the relay reads.
+	// On is the kind of database of outboxes and inboxes, Database the address of the one that the
+	// relay reads.
 	On       databaseName
 	Database string
 	// Brokers are Kafka's seed addresses. Topic carries the webhooks.
@@ -36,17 +36,17 @@ type settings struct {
 	Seed uint64
 	// Sabotage is the rule that is broken, if any.
 	Sabotage sabotage
-	// CrashAfter makes the first relay that has sent so many records hold still,
-	// before it settles them, so that it can be killed there. 0 is never.
+	// CrashAfter makes the first relay that has sent this many records pause before it settles them, so
+	// that it can be killed there. 0 is never.
 	CrashAfter int
-	// Dir is where logs are kept.
+	// Dir is the directory of the logs.
 	Dir string
 }
 
-// envSettings hands a relay its settings.
+// envSettings passes a relay its settings.
 const envSettings = "QUICKSTART_SETTINGS"
 
-// settingsFromEnvironment returns false where there are none.
+// settingsFromEnvironment returns false if there are none.
 func settingsFromEnvironment() (s settings, ok bool, err error) {
 	raw, ok := os.LookupEnv(envSettings)
 	if ok {
@@ -55,8 +55,8 @@ func settingsFromEnvironment() (s settings, ok bool, err error) {
 	return s, ok, err
 }
 
-// lifeline returns a context that ends when the demo does, whatever ended it: the
-// demo holds the other end of our standard input. No process outlives it.
+// lifeline returns a context that ends when the demo does, for whatever reason: the demo holds the
+// other end of our standard input. No process outlives it.
 func lifeline(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() { // ends with the process at the latest
@@ -69,8 +69,8 @@ func lifeline(ctx context.Context) (context.Context, context.CancelFunc) {
 // stopTimeout bounds how long a service may take to stop.
 const stopTimeout = 20 * time.Second
 
-// service is a part of the demo that runs until it is stopped: a relay in a process of its own,
-// or a goroutine.
+// service is a part of the demo that runs until it is stopped: a relay in a separate process, or a
+// goroutine.
 type service struct {
 	name   string
 	stop   func() // asks it to end
@@ -82,7 +82,7 @@ type service struct {
 	reports chan report // of a relay
 }
 
-// crew starts services and sees to it that all end. One that fails on its own ends the demo.
+// crew starts services and makes sure that all end. If one fails on its own, the demo ends.
 type crew struct {
 	dir  string
 	fail context.CancelCauseFunc
@@ -109,7 +109,7 @@ func (c *crew) watch(s *service, run func() error) *service {
 	return s
 }
 
-// serve runs a service in this process. It gets a log of its own.
+// serve runs a service in this process, with its own log.
 func (c *crew) serve(ctx context.Context, name string, run func(ctx context.Context, log *slog.Logger) error) (*service, error) {
 	log, err := c.log(name)
 	if err != nil {
@@ -122,7 +122,7 @@ func (c *crew) serve(ctx context.Context, name string, run func(ctx context.Cont
 	}), nil
 }
 
-// relay runs a relay in a process of its own: this program, executed again.
+// relay runs a relay in a separate process: this program, executed again.
 func (c *crew) relay(name string, s settings) (*service, error) {
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -165,7 +165,7 @@ func (c *crew) relay(name string, s settings) (*service, error) {
 			}
 			select {
 			case r.reports <- said:
-			default: // nobody listens any more
+			default: // its reader has gone
 			}
 		}
 		return cmd.Wait()
@@ -208,7 +208,7 @@ func (s *service) end() error {
 	}
 }
 
-// stopAll ends everything that still runs. Errors are of no interest any more.
+// stopAll ends everything that still runs. Errors no longer matter.
 func (c *crew) stopAll() {
 	var group sync.WaitGroup
 	for _, s := range c.all {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// progress shows how far a run has come: one line that changes on a terminal, a
-// line a second elsewhere.
+// progress shows the progress of a run: on a terminal one line that changes, elsewhere a line a
+// second.
 type progress struct {
 	stage    *stage
 	began    time.Time
@@ -36,10 +36,10 @@ func showProgress(ctx context.Context, st *stage) *progress {
 	return p
 }
 
-// enter names what happens from now on.
+// enter names the current phase.
 func (p *progress) enter(phase string) { p.phase.Store(&phase) }
 
-// say prints a line of its own.
+// say prints a separate line.
 func (p *progress) say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, p.clear()+"%5.1fs  %s\n", time.Since(p.began).Seconds(), fmt.Sprintf(format, args...))
 }
@@ -60,7 +60,7 @@ func (p *progress) close() {
 	}
 }
 
-// show prints one line. What it cannot find out it leaves out.
+// show prints one line. Figures that it cannot read are left out.
 func (p *progress) show(ctx context.Context) {
 	var committed, effects int64
 	err := p.stage.producer.db.QueryRowContext(ctx, `SELECT count(*) FROM deliveries`).Scan(&committed)

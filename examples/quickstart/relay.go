@@ -30,7 +30,7 @@ func runRelay(ctx context.Context, s settings) error {
 	return carry(ctx, db.source, s.Brokers, logger, &relayBench{stop: ctx.Done(), settings: s})
 }
 
-// carry relays source to Kafka until ctx ends, then waits for what is under way.
+// carry relays source to Kafka until ctx ends, then waits for records in flight.
 func carry(ctx context.Context, source driver.Source, brokers []string, logger *slog.Logger, hooks ...outbox.Hook) (err error) {
 	sink, err := kafkasink.New(brokers, kafkasink.Config{Logger: logger})
 	if err != nil {
@@ -53,12 +53,12 @@ func carry(ctx context.Context, source driver.Source, brokers []string, logger *
 	return r.Run(ctx)
 }
 
-// report is what a relay tells the demo, a line of JSON on standard output.
+// report is a relay's report to the demo, a line of JSON on standard output.
 type report struct {
-	// Leading tells that the relay has got the lease.
+	// Leading is set if the relay has the lease.
 	Leading bool `json:",omitempty"`
-	// Sent counts the records that Kafka has acknowledged to the relay, Unsettled
-	// those of them that it has not settled in the outbox yet.
+	// Sent counts the records that Kafka has acknowledged to the relay. Unsettled counts those of them
+	// that it has not settled in the outbox yet.
 	Sent, Unsettled int `json:",omitempty"`
 }
 
@@ -66,23 +66,23 @@ func (r report) send() error {
 	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
-// relayBench tells the demo what a relay does, and stops one at its weakest
-// moment: Kafka has acknowledged records, and the outbox does not know it yet.
+// relayBench reports to the demo what a relay does, and stops one at its weakest moment: Kafka has
+// acknowledged records, and the outbox does not know it yet.
 type relayBench struct {
 	settings settings
 	stop     <-chan struct{}
 	sent     int
 }
 
-// OnRelayLease tells the demo who leads.
+// OnRelayLease reports which relay leads.
 func (b *relayBench) OnRelayLease(_ context.Context, e relay.LeaseEvent) {
 	if e.Held {
 		_ = report{Leading: true}.send()
 	}
 }
 
-// OnRelaySend counts. The first relay that has sent CrashAfter records does not get
-// out of it any more: the position stays where it is, and the demo kills it.
+// OnRelaySend counts. The first relay that has sent CrashAfter records never returns from it: the
+// position stays where it is, and the demo kills the relay.
 func (b *relayBench) OnRelaySend(_ context.Context, e relay.SendEvent) {
 	acked := 0
 	for _, r := range e.Results {
@@ -97,7 +97,7 @@ func (b *relayBench) OnRelaySend(_ context.Context, e relay.SendEvent) {
 	_ = report{Sent: b.sent, Unsettled: acked}.send()
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
-	for !b.settings.crashed() { // until another relay was killed in our stead
+	for !b.settings.crashed() { // until another relay was killed instead
 		select {
 		case <-ticker.C:
 		case <-b.stop:

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// run is what the services have seen of a run and no database knows.
+// run is what the services have observed of a run and no database has.
 type run struct {
 	// over counts webhooks that are not in flight any more, acked the deliveries that the consumer
 	// has acknowledged. storm is set when the calm phase is over.
@@ -19,11 +19,12 @@ type run struct {
 	effects map[string]bool // events whose delivery was acknowledged
 }
 
-// entries say how the transactions of webhooks ended, by id.
+// entries are the outcomes of the transactions of webhooks, by id.
 type entries struct {
 	// committedAt is when the commits returned.
 	committedAt map[string]time.Time
-	// calm are those of the calm phase that its latency is of, rolledBack what rolled back.
+	// calm are those of the calm phase that its latency is measured on, rolledBack those that rolled
+	// back.
 	calm, rolledBack map[string]bool
 }
 
@@ -61,7 +62,7 @@ func (r *run) acknowledged(id string) {
 	}
 }
 
-// doom reports whether a handler's first run for an event must fail, and sees to it if first.
+// doom reports whether a handler's first run for an event must fail, and makes it fail if first.
 func (r *run) doom(id string, first bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,12 +15,12 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// sabotage is a rule of the house that a run breaks, to show that the checker
-// would notice. The empty one breaks none.
+// sabotage is a rule that a run breaks, to show that the checker would notice. The empty one breaks
+// none.
 type sabotage string
 
 const (
-	// noInbox handles every delivery, repeats too.
+	// noInbox handles every delivery, including repeats.
 	noInbox sabotage = "no-inbox"
 	// ackBeforeCommit acknowledges before the handler's transaction has committed.
 	ackBeforeCommit sabotage = "ack-before-commit"
@@ -49,8 +49,7 @@ func parseSabotage(name string, on databaseName) (sabotage, error) {
 	return "", fmt.Errorf("%s=%s: want one of %s", envSabotage, name, strings.Trim(fmt.Sprint(sabotages()), "[]"))
 }
 
-// figure returns which of the verdict's figures the broken rule shows in, and its
-// name.
+// figure returns the verdict's figure in which the broken rule shows, and the name of the figure.
 func (s sabotage) figure(v *verdict) (name string, value int) {
 	switch s {
 	case noInbox:
@@ -64,14 +63,14 @@ func (s sabotage) figure(v *verdict) (name string, value int) {
 	}
 }
 
-// sparesRelay reports whether the relay has no part in the run, or is not leat's, so
-// that none is killed.
+// sparesRelay reports whether the relay has no part in the run, or is not leat's, so that none is
+// killed.
 func (s sabotage) sparesRelay() bool {
 	return s == idCursor || s == publishBeforeCommit
 }
 
-// sabotaged returns the middleware around the consumer's handler: the sound one, or what
-// SABOTAGE puts in its place.
+// sabotaged returns the middleware around the consumer's handler: the correct one, or its
+// replacement by SABOTAGE.
 func (c *consumer) sabotaged(sound message.HandlerMiddleware) message.HandlerMiddleware {
 	switch c.settings.Sabotage {
 	case noInbox:
@@ -83,16 +82,16 @@ func (c *consumer) sabotaged(sound message.HandlerMiddleware) message.HandlerMid
 	}
 }
 
-// handleAlways breaks the rule that a message is remembered together with its
-// effects: the handler has a transaction, and nothing tells a repeat.
+// handleAlways breaks the rule that a message is remembered together with its effects: the handler
+// has a transaction, and repeats are not detected.
 func (c *consumer) handleAlways(h message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) ([]*message.Message, error) {
 		return nil, c.handleInTransaction(msg, h)
 	}
 }
 
-// ackThenHandle breaks the rule that a message is acknowledged after the commit.
-// It does remember messages, so that this is the only rule that it breaks.
+// ackThenHandle breaks the rule that a message is acknowledged after the commit. It does remember
+// messages, so that it breaks only this rule.
 func (c *consumer) ackThenHandle(h message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) ([]*message.Message, error) {
 		msg.SetContext(context.WithoutCancel(msg.Context())) // which the ack would cancel
@@ -130,8 +129,8 @@ func (c *consumer) handleInTransaction(msg *message.Message, h message.HandlerFu
 	})
 }
 
-// publishInTransaction breaks the rule that nothing is announced before it is
-// committed: it publishes while the transaction can still roll back.
+// publishInTransaction breaks the rule that events are published only after the commit: it
+// publishes while the transaction can still roll back.
 func publishInTransaction(client *kgo.Client) func(context.Context, *sql.Tx, ...outbox.Message) error {
 	return func(ctx context.Context, _ *sql.Tx, msgs ...outbox.Message) error {
 		for _, m := range msgs {
@@ -157,14 +156,14 @@ func eventRecord(topic, key, id string, payload []byte) *kgo.Record {
 const (
 	// numberPage is how many events the relay by number reads at a time.
 	numberPage = 500
-	// numberPoll is how long it waits when there is nothing.
+	// numberPoll is how long it waits when there are no events.
 	numberPoll = 2 * time.Millisecond
 	// overtakeTimeout bounds the wait for it to pass an open transaction.
 	overtakeTimeout = 30 * time.Second
 )
 
-// relayByNumber breaks the rule that a number is not a position. Numbers are drawn
-// before the commit: what commits late has one that was passed already.
+// relayByNumber breaks the rule that a number is not a position. Numbers are drawn before the
+// commit, so a late commit can have a number that was already passed.
 func relayByNumber(ctx context.Context, s settings, db *store) error {
 	client, err := kgo.NewClient(kgo.SeedBrokers(s.Brokers...), kgo.ProducerLinger(0))
 	if err != nil {
@@ -186,7 +185,7 @@ func relayByNumber(ctx context.Context, s settings, db *store) error {
 	return nil
 }
 
-// pageByNumber sends what has a number above last, and moves last.
+// pageByNumber sends the events with a number above last, and moves last.
 func pageByNumber(ctx context.Context, topic string, db *store, client *kgo.Client, last *int64) (n int, err error) {
 	query, err := db.on.statement("id_cursor_page")
 	if err != nil {
@@ -218,8 +217,8 @@ func pageByNumber(ctx context.Context, topic string, db *store, client *kgo.Clie
 	})
 }
 
-// untilOvertaken keeps tx open until the relay by number has passed its event. A
-// transaction that is slow for a moment makes that likely, this makes it certain.
+// untilOvertaken keeps tx open until the relay by number has passed its event. A transaction that
+// is slow for a moment makes that likely; this makes it certain.
 func (p *performance) untilOvertaken(ctx context.Context, tx *sql.Tx, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, overtakeTimeout)
 	defer cancel()

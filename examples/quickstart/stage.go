@@ -15,15 +15,15 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// stage is what the services of one run stand on: two databases, two topics and a
-// directory, all removed in the end.
+// stage is the servers of one run: two databases, two topics and a directory, all removed at the
+// end.
 type stage struct {
 	settings        settings
 	env             *testenv.Env
 	producer, stats *store // the databases of the ingest service and of the consumer
 	kafka           *kgo.Client
 	group           string // of the consumer
-	counted         string // the topic of what the consumer makes of the webhooks
+	counted         string // the topic of the consumer's own events
 	undo            []func() error
 }
 
@@ -54,11 +54,10 @@ func openStage(ctx context.Context, s settings) (st *stage, err error) {
 	return st, st.openTopics(ctx)
 }
 
-// later has close call f.
+// later registers f to be called by close.
 func (st *stage) later(f func() error) { st.undo = append(st.undo, f) }
 
-// close removes what the run has made and stops what it started, last things
-// first.
+// close removes what the run has created and stops what it started, in reverse order.
 func (st *stage) close() error {
 	var errs []error
 	for _, f := range slices.Backward(st.undo) {
@@ -79,7 +78,7 @@ func (st *stage) openDatabase(ctx context.Context, name, schema string) (s *stor
 	return s, address, s.migrate(ctx, schema)
 }
 
-// create makes a file, or a database on a server, and returns the address of it.
+// create creates a file, or a database on a server, and returns its address.
 func (st *stage) create(ctx context.Context, name string) (string, error) {
 	switch st.settings.On {
 	case onPostgres:

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/leat-go/leat/inbox"
+	inboxdriver "github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/outbox"
@@ -26,7 +27,7 @@ import (
 //go:embed sql
 var statementFiles embed.FS
 
-// databaseName is what -on calls a database, and leat a dialect.
+// databaseName is the name of a database in -on, and of a dialect in leat.
 type databaseName string
 
 const (
@@ -74,10 +75,10 @@ func (n databaseName) slowFor() time.Duration {
 	return 200 * time.Millisecond
 }
 
-// maxConns is how many connections a service has: one a worker, and a few for a relay.
+// maxConns is how many connections a service has: one for each worker, and a few for a relay.
 const maxConns = 12
 
-// store is the database of a service, with the outbox and the inbox that are in it.
+// store is the database of a service, with its outbox and inbox.
 type store struct {
 	on databaseName
 	db *sql.DB
@@ -87,14 +88,15 @@ type store struct {
 		Migrate(ctx context.Context) error
 	}
 	stats func(ctx context.Context) (admin.Stats, error)
-	// enqueue is the outbox's, or what SABOTAGE puts in its place.
+	// enqueue is the outbox's, or its replacement by SABOTAGE.
 	enqueue func(ctx context.Context, tx *sql.Tx, msgs ...outbox.Message) error
-	// carry returns ctx with a transaction in it, tx takes it out.
+	// carry returns ctx with a transaction in it, tx returns the transaction of ctx.
 	carry  func(ctx context.Context, tx *sql.Tx) context.Context
 	tx     func(ctx context.Context) *sql.Tx
 	source driver.Source
 	inbox  interface {
 		inbox.Runner
+		inboxdriver.Marker
 		Migrate(ctx context.Context) error
 	}
 	// notify tells the relays of other processes of commits until ctx ends.
@@ -143,7 +145,7 @@ func (s *store) openPostgres(ctx context.Context, address string) error {
 	return err
 }
 
-// openSQL opens MySQL, MariaDB or SQLite. Relays in other processes look every few milliseconds.
+// openSQL opens MySQL, MariaDB or SQLite. Relays in other processes poll every few milliseconds.
 func (s *store) openSQL(address string) (err error) {
 	if s.db, err = sql.Open(s.on.driver(), address); err != nil {
 		return err
@@ -163,7 +165,7 @@ func (s *store) openSQL(address string) (err error) {
 	return err
 }
 
-// migrate makes leat's tables, and those of a service.
+// migrate creates leat's tables, and those of a service.
 func (s *store) migrate(ctx context.Context, schema string) error {
 	if err := errors.Join(s.outbox.Migrate(ctx), s.inbox.Migrate(ctx)); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// verdict is what the checker says. As JSON it is the last line of a run.
+// verdict is the result of the checker. As JSON it is the last line of a run.
 type verdict struct {
 	// Committed and RolledBack are the ingest service's transactions.
 	Committed  int `json:"committed"`
@@ -43,7 +43,7 @@ func (v *verdict) clean() bool {
 	return v.Lost == 0 && v.Double == 0 && v.Phantom == 0 && v.OutOfOrder == 0
 }
 
-// repeats tells the copies that the duplicator made from those of the relays.
+// repeats distinguishes the copies that the duplicator made from those of the relays.
 func (v *verdict) repeats(h history, published map[string]int) {
 	for id := range published {
 		if oneIn(copyShare, id) {
@@ -53,7 +53,7 @@ func (v *verdict) repeats(h history, published map[string]int) {
 	v.crashCopies = len(h.topic) - len(published) - v.meantCopies
 }
 
-// print writes a table for people and then the line of JSON.
+// print writes a table for human readers and then the line of JSON.
 func (v *verdict) print(w io.Writer) error {
 	var b strings.Builder
 	row := func(value, text string) { fmt.Fprintf(&b, "%11s  %s\n", value, text) }

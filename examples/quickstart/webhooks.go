@@ -21,7 +21,7 @@ type webhook struct {
 	Payload    []byte
 
 	index int
-	rare  bool // the only one in the file with its repository
+	rare  bool // the only one of its repository in the file
 }
 
 // webhookLines parses the file.
@@ -46,9 +46,8 @@ func webhookLines() ([]webhook, error) {
 	return lines, nil
 }
 
-// arrive returns number index of the webhooks: the file over and over, with new
-// ids. Two thirds of the file belong to one repository, so every other repeat
-// belongs to forks of its repositories.
+// arrive returns webhook number index: the file over and over, with new ids. Two thirds of the file
+// belong to one repository, so in every other repeat the repositories are replaced by forks.
 func arrive(lines []webhook, index int) (webhook, error) {
 	id, err := outbox.NewID()
 	if err != nil {

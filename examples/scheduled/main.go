@@ -1,6 +1,6 @@
-// Command scheduled is for services without a place for a long-running relay: a
-// job that a scheduler starts every minute, which sends what has committed and
-// ends. It must not run longer than its own deadline.
+// Command scheduled is for services that cannot run a relay permanently: a job that a scheduler
+// starts every minute sends the committed messages and ends. It must not run longer than its own
+// deadline.
 package main
 
 import (
@@ -48,7 +48,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 
-	// Each call is what one run of the job does; here three runs follow each other.
+	// Each call is one run of the job; here three runs follow each other.
 	for range 3 {
 		if err := job(ctx, s.Pool, s.Brokers); err != nil {
 			return err
@@ -59,7 +59,7 @@ func run(ctx context.Context) (err error) {
 	return err
 }
 
-// job is the whole main of a scheduled relay.
+// job is the whole main function of a scheduled relay.
 func job(ctx context.Context, pool *pgxpool.Pool, brokers []string) error {
 	ctx, cancel := context.WithTimeout(ctx, 50*time.Second)
 	defer cancel()

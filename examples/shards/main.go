@@ -1,5 +1,6 @@
-// Command shards is for a service that has outgrown one database. Its customers are divided among three, each with
-// an outbox, in the transaction of its rows; one process relays all of them; and a customer moves.
+// Command shards is for a service that has outgrown one database. Its customers are divided among three databases,
+// each with an outbox that shares the transactions of its rows. One process relays all of them, and a customer
+// moves.
 package main
 
 import (
@@ -68,7 +69,7 @@ func run(ctx context.Context) (err error) {
 	return err
 }
 
-// trade has three customers order, one of them from two shards.
+// trade makes three customers order, one of them from two shards.
 func trade(ctx context.Context, shop *shop) error {
 	for _, order := range []string{"ada-1", "ada-2", "bob-1", "eve-1", "bob-2", "eve-2"} {
 		if _, err := shop.place(ctx, order[:3], order); err != nil {

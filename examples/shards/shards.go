@@ -16,20 +16,21 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// shard is a database with some of the customers, and an outbox for what is told of them.
+// shard is a database with some of the customers, and an outbox for their events.
 type shard struct {
 	pool   *pgxpool.Pool
 	outbox *pgoutbox.Outbox
 }
 
-// shop divides its customers among shards: by a hash, unless one has moved. Where a customer has moved to
-// stands in the shard that it left.
+// shop divides its customers among shards: by a hash, unless a customer has moved. The shard that the
+// customer left has the name of the new one.
 type shop struct {
 	shards []shard
 	topic  string
 }
 
-// A customer's row is what its transactions lock, so that they come one after the other, in its shard.
+// Transactions of a customer lock the customer's row, so that they run one after the other, in its
+// shard.
 const tables = `
 	CREATE TABLE IF NOT EXISTS customers (id text PRIMARY KEY, orders bigint NOT NULL, moves bigint NOT NULL DEFAULT 0, moved_to int);
 	CREATE TABLE IF NOT EXISTS orders (id text PRIMARY KEY, customer text NOT NULL, no bigint NOT NULL)`
@@ -67,8 +68,8 @@ func (e movedError) Error() string { return fmt.Sprintf("the customer has moved 
 // errOnItsWay is returned while a customer moves.
 var errOnItsWay = errors.New("the customer is on its way to another shard: try again")
 
-// place writes an order and its event in one transaction, in the shard that has the customer. It returns the
-// number of the order among those of the customer.
+// place writes an order and its event in one transaction, in the customer's shard. It returns the number of
+// the order among the customer's orders.
 func (s *shop) place(ctx context.Context, customer, order string) (no int64, err error) {
 	at := s.home(customer)
 	for range s.shards {
@@ -82,7 +83,7 @@ func (s *shop) place(ctx context.Context, customer, order string) (no int64, err
 	return 0, errOnItsWay
 }
 
-// A customer who is new begins at home. Elsewhere it has a row once it has arrived.
+// A new customer begins at home. Elsewhere it has a row once it has arrived.
 const (
 	countAtHome = `
 		INSERT INTO customers AS c (id, orders) VALUES ($1, 1)
@@ -125,7 +126,7 @@ func (s *shop) relay(ctx context.Context, brokers []string, cfg relay.Config) er
 	ended := make(chan error, len(s.shards))
 	for _, at := range s.shards {
 		go func() {
-			defer stop() // one that ends by itself ends all: a supervisor starts them again
+			defer stop() // if one ends by itself, all end: a supervisor starts them again
 			ended <- at.relay(ctx, brokers, cfg)
 		}()
 	}
@@ -153,10 +154,10 @@ func (at shard) relay(ctx context.Context, brokers []string, cfg relay.Config) e
 	return r.Run(ctx)
 }
 
-// move moves a customer to another shard. Its order is kept, since its events of the old shard have all been
-// sent before it has a row in the new one. If it fails, it is to be called again, with the same shards.
+// move moves a customer to another shard. The order of its events is kept, since all events of the old shard
+// have been sent before it has a row in the new one. If move fails, call it again, with the same shards.
 func (s *shop) move(ctx context.Context, customer string, from, to int) error {
-	// From here on nobody places an order of the customer: the row is locked by those who do.
+	// From here on no order of the customer is placed: placing one locks the row.
 	var orders, moves int64
 	err := s.shards[from].pool.QueryRow(ctx, `
 		UPDATE customers SET moved_to = $2, moves = moves + (moved_to IS NULL)::int
@@ -175,14 +176,14 @@ func (s *shop) move(ctx context.Context, customer string, from, to int) error {
 	return err
 }
 
-// unsent asks whether some group has not sent, or has set aside, a message of a key; or whether nobody has ever
-// relayed anything.
+// unsent reports whether some group has not sent, or has set aside, a message of a key, or whether no group has
+// ever relayed anything.
 const unsent = `
 	SELECT EXISTS (SELECT FROM leat.outbox_pending WHERE key = $1)
 	    OR EXISTS (SELECT FROM leat.outbox_held WHERE key = $1)
 	    OR NOT EXISTS (SELECT FROM leat.outbox_positions)`
 
-// drained waits until all of a key is sent.
+// drained waits until all messages of a key are sent.
 func (at shard) drained(ctx context.Context, key string) error {
 	for {
 		var waits bool

@@ -39,7 +39,7 @@ type Store struct {
 	outbox  *pgoutbox.Outbox
 }
 
-// Work is what a unit of work may use. All of it commits, or nothing.
+// Work is what a unit of work may use. It commits as a whole, or not at all.
 type Work struct {
 	*db.Queries
 	// Enqueue stores messages that are sent after the commit.

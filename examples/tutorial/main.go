@@ -28,7 +28,7 @@ func main() {
 		OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 3},
 	}}))
 	sink := must(kafkasink.New([]string{"localhost:9092"}, kafkasink.Config{AllowAutoTopicCreation: true}))
-	orders := must(kafkasource.NewSubscriber([]string{"localhost:9092"}, "shop", kafkasource.Config{}))
+	orders := must(kafkasource.NewSubscriber([]string{"localhost:9092"}, "shop", kafkasource.Config{Marks: in}))
 	shop := must(leat.New(leat.Config{Outbox: ob, Inbox: in, Sink: sink}))
 
 	router := shop.Router(nil)

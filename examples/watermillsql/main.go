@@ -1,7 +1,6 @@
-// Command watermillsql is for services that already publish with watermill-sql in
-// their transaction. They have one publisher instead of one a transaction, and
-// the messages leave through the relay instead of a forwarder: under their own
-// topic and without an envelope.
+// Command watermillsql is for services that already publish with watermill-sql in their
+// transaction. They get one publisher instead of one for each transaction. The messages leave
+// through the relay instead of a forwarder, under their own topic and without an envelope.
 package main
 
 import (
@@ -71,9 +70,9 @@ type order struct {
 	cents int64
 }
 
-// placeOrder is the code that such a service has already. New are the publisher, which was
-// sql.NewPublisher(sql.TxFromPgx(tx), …), the transaction in the message's context, and the
-// key if messages are to stay in order.
+// placeOrder is the existing code of such a service. New are the publisher, which was
+// sql.NewPublisher(sql.TxFromPgx(tx), …), the transaction in the message's context, and the key if
+// messages must stay in order.
 func placeOrder(ctx context.Context, tx pgx.Tx, publisher message.Publisher, topic string, o order) error {
 	if _, err := tx.Exec(ctx, `INSERT INTO orders VALUES ($1, $2)`, o.id, o.cents); err != nil {
 		return err

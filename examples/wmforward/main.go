@@ -1,6 +1,5 @@
-// Command wmforward is for services that send through Watermill's forwarder. Their
-// producers stay as they are; a relay takes the forwarder's place where it stands,
-// and Kafka sees no difference.
+// Command wmforward is for services that send through Watermill's forwarder. Their producers stay
+// unchanged. A relay replaces the forwarder at its current position, and Kafka sees no difference.
 package main
 
 import (
@@ -62,7 +61,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 
-	// Today: a relay. What the forwarder has sent is not sent again.
+	// Today: a relay. Messages that the forwarder has sent are not sent again.
 	if err := errors.Join(place(ctx, s, topic, "o-3", 4500), place(ctx, s, topic, "o-4", 99)); err != nil {
 		return err
 	}
@@ -76,8 +75,8 @@ func run(ctx context.Context) (err error) {
 	return err
 }
 
-// takeOver is all that is new. A service calls Run in place of RunOnce, and has
-// stopped its forwarder or stops it afterwards.
+// takeOver is the only new code. A service calls Run instead of RunOnce, and stops its forwarder
+// before or after.
 func takeOver(ctx context.Context, s *servers.Servers) error {
 	source, err := wmforward.New(s.Pool, wmforward.Config{KeyFunc: orderID})
 	if err != nil {
@@ -86,10 +85,8 @@ func takeOver(ctx context.Context, s *servers.Servers) error {
 	if err := source.Migrate(ctx); err != nil {
 		return err
 	}
-	sink, err := kafkasink.New(s.Brokers, kafkasink.Config{
-		Format:      kafkasink.FormatWatermill, // the headers that consumers know
-		Partitioner: kafkasink.PartitionSarama, // the partitions that keys have
-	})
+	// The headers that consumers know, and the partitions that keys have.
+	sink, err := kafkasink.New(s.Brokers, kafkasink.Config{Format: kafkasink.FormatWatermill})
 	if err != nil {
 		return err
 	}
@@ -124,7 +121,7 @@ func place(ctx context.Context, s *servers.Servers, topic, id string, cents int)
 	})
 }
 
-// newForwarder is what the service runs until today.
+// newForwarder is what the service has run until today.
 func newForwarder(s *servers.Servers) (*forwarder.Forwarder, error) {
 	sub, err := sql.NewSubscriber(sql.BeginnerFromPgx(s.Pool), sql.SubscriberConfig{
 		SchemaAdapter:  sql.DefaultPostgreSQLSchema{},
@@ -143,11 +140,12 @@ func newForwarder(s *servers.Servers) (*forwarder.Forwarder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return forwarder.NewForwarder(sub, pub, nil, forwarder.Config{CloseTimeout: 10 * time.Second})
+	fwd, err := forwarder.NewForwarder(sub, pub, nil, forwarder.Config{CloseTimeout: 10 * time.Second})
+	return fwd, err
 }
 
-// runUntilSent runs the forwarder until it has stored that n messages are sent:
-// what it has sent and not stored would be sent again.
+// runUntilSent runs the forwarder until it has stored that n messages are sent: messages that it
+// has sent but not stored would be sent again.
 func runUntilSent(ctx context.Context, s *servers.Servers, fwd *forwarder.Forwarder, n int) error {
 	done := make(chan error, 1)
 	go func() { done <- fwd.Run(ctx) }()

@@ -14,8 +14,8 @@ type AttemptsQuery struct {
 	// Since selects messages whose last attempt began at this time or later, by the
 	// store's clock.
 	Since time.Time
-	// All selects messages as well that have not failed yet: the handler may be running
-	// for the first time, or has ended a moment ago. Defaults to false.
+	// All also selects messages that have not failed yet: the handler may be running for the
+	// first time, or may just have ended. Defaults to false.
 	All bool
 	// After is the ID of the last message of the page before.
 	// Defaults to the start.
@@ -31,13 +31,13 @@ func (q *AttemptsQuery) complete() error {
 	return errors.Join(required(field{"Consumer", q.Consumer}), err)
 }
 
-// Attempts is what is known of the attempts at one message that was neither processed nor
-// given up, as far as the store knows yet.
+// Attempts describes the attempts at one message that, as far as the store knows yet, was neither
+// processed nor given up.
 type Attempts struct {
 	// Consumer is whose message it is.
 	Consumer string
-	// ID is the id as it is stored: the message's own if that is a canonical UUID, else
-	// one that is made of it. Lookup takes both.
+	// ID is the id in stored form: the message's own if that is a canonical UUID, else one
+	// derived from it. Lookup accepts both.
 	ID string
 
 	driver.History

@@ -29,13 +29,14 @@ func (q *AuditQuery) complete() error {
 	return errors.Join(err, storableTexts(field{"Consumer", q.Consumer}, field{"Action", q.Action}))
 }
 
-// AuditEntry is who did what to which message or partition, and why.
+// AuditEntry records who did what to which message or partition, and why.
 type AuditEntry struct {
 	// No grows with each entry. It has gaps.
 	No int64
 	// At is the store's clock.
 	At time.Time
-	// Consumer is whose message or partition it was, empty for lower_floor, which is about all.
+	// Consumer is the consumer of the message or partition, empty for lower_floor, which concerns
+	// all consumers.
 	Consumer string
 	// Action is what was done: park or done (a redriven message took effect) for an inbox;
 	// redrive, skip_head, drop, lower_floor, set_watermark, remove_watermark, accept_source or
@@ -43,12 +44,12 @@ type AuditEntry struct {
 	Action string
 	// Actor is who did it: the consumer, or By.Actor.
 	Actor, Reason string
-	// ParkedNo is the message's No, 0 if the entry is about none. ID, Topic and Key are
-	// the message's.
+	// ParkedNo is the message's No, 0 if the entry is not about a parked message. ID, Topic and
+	// Key are the message's.
 	ParkedNo       int64
 	ID, Topic, Key string
-	// Details is a JSON object, or nil: the attempts and errors of a message that was
-	// dropped; source, partition, previous and next of a watermark; previous and to of a floor; as its member "by",
-	// By.Details of who asked.
+	// Details is a JSON object, or nil: the attempts and errors of a message that was dropped;
+	// source, partition, previous and next of a watermark; previous and to of a floor. Its member
+	// "by" holds the By.Details of the request.
 	Details json.RawMessage
 }

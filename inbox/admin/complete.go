@@ -7,7 +7,8 @@ import (
 )
 
 // Complete fills in the defaults of q, a query or a request of this package. The error wraps
-// ErrInvalidRequest if q makes no sense. Whoever implements Inbox begins each call with it.
+// ErrInvalidRequest if q is invalid. An implementation of Inbox must call it at the start of each
+// method.
 func Complete(q interface{ complete() error }) error { return q.complete() }
 
 // maxLimit bounds what one call lists or changes.
@@ -24,12 +25,12 @@ func limitOr(limit, byDefault int) (int, error) {
 	return limit, nil
 }
 
-// field is a text of a request, by the name of its field.
+// field is the name and the text of a field of a request.
 type field struct {
 	name, text string
 }
 
-// storableTexts returns an error for a text that no database takes. Ids and keys need no
+// storableTexts returns an error for a text that a database does not accept. Ids and keys need no
 // such check, since stores keep their bytes.
 func storableTexts(fields ...field) error {
 	for _, f := range fields {

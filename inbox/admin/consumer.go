@@ -23,42 +23,42 @@ func (q *ConsumersQuery) complete() error {
 
 // Consumer is a consumer of a store.
 type Consumer struct {
-	// Name is what the store remembers it by. Lists are in the order of its bytes.
+	// Name is its name in the store. Lists are in the order of its bytes.
 	Name string
-	// Since is when its first message came, by the store's clock.
+	// Since is when its first message arrived, by the store's clock.
 	Since time.Time
-	// Remembered is the number of ids that are remembered, those of parked messages
-	// included. Estimated is set if it is an estimate, as it is of many ids.
+	// Remembered is the number of remembered ids, including those of parked messages. Estimated
+	// is set if it is an estimate, as it is for large numbers.
 	Remembered int64
 	Estimated  bool
 	// Partitions is the number of partitions that have a remembered position.
 	Partitions int64
-	// Parked is the number of messages that wait for an operator, Redriving of those
-	// that RunRedrive is to run, Waiting of those that wait behind them.
+	// Parked is the number of messages that wait for an operator, Redriving of those that
+	// RunRedrive will run, and Waiting of those that wait behind them.
 	Parked, Redriving, Waiting int64
-	// Failing is the number of messages that have failed and are to be tried again.
+	// Failing is the number of messages that have failed and will be tried again.
 	Failing int64
-	// LastActivity is the latest time that is stored of anything the consumer did, by
-	// the store's clock or by the times in ids of version 7; zero if there is none, as
-	// with ids of other kinds that never fail.
+	// LastActivity is the latest stored time of anything the consumer did, by the store's clock
+	// or by the times in ids of version 7. It is zero if no time is stored, as for messages with
+	// other kinds of ids that never fail.
 	LastActivity time.Time
 }
 
-// Stats is figures of a whole store.
+// Stats holds figures of a whole store.
 type Stats struct {
 	// At is the store's clock.
 	At time.Time
 	// Consumers is the number of consumers.
 	Consumers int64
-	// Parked, Redriving, Waiting and Failing are those of all consumers.
+	// Parked, Redriving, Waiting and Failing are the sums over all consumers.
 	Parked, Redriving, Waiting, Failing int64
-	// Estimated is set if one of these is not exact: there are more than a store counts, 10,000
-	// of what is parked. They are then what was counted, so that there may be more, or as many of
-	// all as of those that were looked at, where the database knows how many there are.
+	// Estimated is set if one of these is not exact, because there are more than a store counts:
+	// 10,000 parked messages. The number then is a lower bound, or, if the database knows the
+	// total, is extrapolated from the messages that were counted.
 	Estimated bool
-	// OldestParked is when the first of Parked was parked, of those that were looked at; zero
-	// if there is none.
+	// OldestParked is when the first of Parked was parked, among those that were counted; zero if
+	// there is none.
 	OldestParked time.Time
-	// Bytes is what the store takes, indexes included; 0 if it cannot tell.
+	// Bytes is the size of the store, including indexes; 0 if unknown.
 	Bytes int64
 }

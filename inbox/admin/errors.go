@@ -12,16 +12,16 @@ var (
 	// itself. The text names the field.
 	ErrInvalidRequest = common.ErrInvalidRequest
 
-	// ErrNotParked is returned by Redrive, SkipHead and Drop if nothing of the key
-	// or id that was asked for is parked.
+	// ErrNotParked is returned by Redrive, SkipHead and Drop if no message with the given key or
+	// id is parked.
 	ErrNotParked = common.ErrNotParked
 
-	// ErrBeingRetried is returned by Redrive, SkipHead and Drop if what was asked
-	// for is redriven: it may be running just now, so nobody can drop it.
+	// ErrBeingRetried is returned by Redrive, SkipHead and Drop if a selected message is being
+	// redriven: it may be running right now, so it cannot be dropped.
 	ErrBeingRetried = errors.New("leat: is being retried")
 
-	// ErrUnknownConsumer is returned by what looks at a consumer, or changes what is
-	// stored of it, if the inbox has never had a message for one of that name. The
-	// text has the name, which is not registered.
+	// ErrUnknownConsumer is returned by methods that read or change the data of a consumer, if
+	// the inbox never had a message for a consumer of that name. The text contains the name,
+	// which is not registered by the call.
 	ErrUnknownConsumer = errors.New("leat: the inbox knows no such consumer")
 )

@@ -8,8 +8,7 @@ import (
 // FailuresQuery selects messages that wait for an operator, by all of its fields that are
 // set.
 type FailuresQuery struct {
-	// Consumer is whose messages they are.
-	// Defaults to all consumers.
+	// Consumer is the consumer of the messages. Defaults to all consumers.
 	Consumer string
 	// Topic must be equal.
 	Topic string
@@ -24,16 +23,17 @@ func (q *FailuresQuery) complete() error {
 	return errors.Join(err, storableTexts(field{"Consumer", q.Consumer}, field{"Topic", q.Topic}))
 }
 
-// FailureGroup is messages of a consumer and a topic that were parked for the same reason.
+// FailureGroup is a group of messages of one consumer and topic that were parked for the same
+// reason.
 type FailureGroup struct {
 	// Consumer and Topic are those of the messages.
 	Consumer, Topic string
-	// Fingerprint is what their reasons have in common, as Fingerprint of package outbox/admin
-	// has it. Selection.Fingerprint selects by it.
+	// Fingerprint is the common form of their reasons, as computed by Fingerprint of package
+	// outbox/admin. Selection.Fingerprint selects by it.
 	Fingerprint string
 	// Example is the reason of one of them.
 	Example string
-	// Count is the number of the messages, those that wait behind them aside.
+	// Count is the number of the messages, not counting those that wait behind them.
 	Count int64
 	// First and Last are when the first and the last of them were parked, by the store's
 	// clock.

@@ -55,8 +55,8 @@ type Inbox interface {
 	// recorded, so that redeliveries are duplicates. The audit keeps their ids and
 	// errors, nothing keeps their payloads.
 	//
-	// A key is dropped with all that waits. By ID, or by a filter, the parked messages
-	// themselves are dropped; if one was the first of its key, the next one is due.
+	// A key is dropped with all messages that wait behind it. By ID, or by a filter, only the
+	// selected messages are dropped; if one was the first of its key, the next one becomes due.
 	// Errors are those of Redrive.
 	Drop(ctx context.Context, r ChangeRequest) (Changed, error)
 }
@@ -69,42 +69,41 @@ type Auditor interface {
 
 // Retainer is an Inbox that forgets.
 type Retainer interface {
-	// Retention returns what is remembered, and what goes next.
+	// Retention returns what is remembered, and what is forgotten next.
 	Retention(ctx context.Context) (Retention, error)
 
-	// LowerFloor lowers the time below which messages are too old, and returns what it was. It is for
-	// a floor that clocks which were wrong have raised; it takes ids back that were forgotten, but
-	// not what was remembered of them. Messages that were parked meanwhile are to be redriven.
-	// It is audited. LowerFloorRequest.Check has its errors. After another error the
-	// floor may have been lowered for some messages only: call it again.
+	// LowerFloor lowers the time below which messages are too old, and returns the previous one.
+	// It is for a floor that wrong clocks have raised. Forgotten ids are accepted again, but what
+	// was remembered about them is lost. Messages that were parked because of the high floor must
+	// be redriven. It is audited. LowerFloorRequest.Check documents its errors. After another
+	// error the floor may have been lowered for some messages only: call it again.
 	LowerFloor(ctx context.Context, r LowerFloorRequest) (previous time.Time, err error)
 }
 
 // Watermarks is an Inbox whose consumers remember positions in logs. Each change is
 // audited in the transaction that makes it.
 type Watermarks interface {
-	// Partitions returns what is remembered for a consumer, by topic, source and
+	// Partitions returns the remembered positions of a consumer, ordered by topic, source and
 	// partition.
 	Partitions(ctx context.Context, q PartitionsQuery) ([]PartitionState, error)
 
-	// SetWatermark makes a partition go on at another offset, forwards or backwards, and
-	// returns the offset at which it would have gone on, or -1 if nothing was remembered.
-	// A session that is reading the partition gets driver.ErrGap or duplicates, and has
-	// to be assigned anew. It returns driver.ErrBusy while a handler runs for a message
-	// of the partition.
+	// SetWatermark makes a partition continue at another offset, forwards or backwards, and
+	// returns the offset at which it would have continued, or -1 if none was remembered. A
+	// session that is reading the partition gets driver.ErrGap or duplicates, and must be
+	// assigned anew. It returns driver.ErrBusy while a handler runs for a message of the
+	// partition.
 	SetWatermark(ctx context.Context, r SetWatermarkRequest) (previous int64, err error)
 
-	// RemoveWatermark forgets a partition, as if it had never been assigned, and with the
-	// last one of a source the source: for topics that are gone. It returns the offset at
-	// which it would have gone on. It returns ErrInvalidRequest if nothing is remembered,
-	// and driver.ErrBusy while a handler runs for a message of the partition.
+	// RemoveWatermark forgets a partition, as if it had never been assigned, and with the last
+	// partition of a source the source. It is for deleted topics. It returns the offset at which
+	// the partition would have continued. It returns ErrInvalidRequest if none is remembered, and
+	// driver.ErrBusy while a handler runs for a message of the partition.
 	RemoveWatermark(ctx context.Context, r RemoveWatermarkRequest) (previous int64, err error)
 
-	// AcceptSource makes a source the topic's current one, after driver.ErrSourceChanged,
-	// and returns the one that it was known by, empty for none. Its partitions begin at
-	// their start when they are assigned, so that nothing of a topic that was created
-	// again is lost. If the new log holds what the old one did, as after a move to
-	// another cluster, call SetWatermark for each partition first. What is remembered of
-	// the old source stays, in case it comes back.
+	// AcceptSource makes a source the topic's current one, after driver.ErrSourceChanged, and
+	// returns the previous one, empty for none. Its partitions begin at their start when they are
+	// assigned, so that no message of a topic that was created again is lost. If the new log
+	// holds the messages of the old one, as after a move to another cluster, call SetWatermark
+	// for each partition first. The positions in the old source stay, in case it comes back.
 	AcceptSource(ctx context.Context, r AcceptSourceRequest) (previous string, err error)
 }

@@ -12,8 +12,7 @@ import (
 type LookupQuery struct {
 	// ID is the message's id. Required.
 	ID string
-	// Consumer is who is asked.
-	// Defaults to all consumers.
+	// Consumer is the consumer to ask. Defaults to all consumers.
 	Consumer string
 }
 
@@ -34,10 +33,9 @@ const (
 	// Forgotten is a message that the consumer does not know, and which is older than
 	// what it remembers: it may have been processed.
 	Forgotten SightingState = "forgotten"
-	// Failing is a message that was attempted, and that no process has in hand
-	// at the moment.
+	// Failing is a message that was attempted, and that no process is handling at the moment.
 	Failing SightingState = "failing"
-	// Running is a message that a process has in hand.
+	// Running is a message that a process is handling.
 	Running SightingState = "running"
 	// Parked is a message that is parked, or waits behind one that is.
 	Parked SightingState = "parked"
@@ -48,17 +46,17 @@ const (
 
 // Sighting is what one consumer knows of a message.
 type Sighting struct {
-	// Consumer is who was asked.
+	// Consumer is the consumer that was asked.
 	Consumer string
-	// State is the first that fits of Parked, Processed, Running, Failing, Forgotten and
+	// State is the first matching one of Parked, Processed, Running, Failing, Forgotten and
 	// NotSeen.
 	State SightingState
-	// ProcessedAt is when it was processed or given up, by the store's clock, to the
-	// minute; zero if that is not stored, as of ids of version 7 that are in ranges.
+	// ProcessedAt is when it was processed or given up, by the store's clock, to the minute; zero
+	// if that is not stored, as for ids of version 7 that are in ranges.
 	ProcessedAt time.Time
-	// Note is what is kept beside the id, nil if nothing is.
+	// Note is the note kept with the id, nil if there is none.
 	Note *driver.Note
-	// History is what is known of its attempts, if it was not processed.
+	// History describes its attempts, if it was not processed.
 	History driver.History
 	// Parked are the numbers of the parked messages with this id, for Parked: more than
 	// one if a producer has used the id twice.

@@ -16,7 +16,7 @@ type ParkedState string
 const (
 	// StateParked is a message that waits for an operator.
 	StateParked ParkedState = "parked"
-	// StateRedrive is a message that RunRedrive is to run.
+	// StateRedrive is a message that RunRedrive will run.
 	StateRedrive ParkedState = "redrive"
 	// StateWait is a message that follows another one of its key.
 	StateWait ParkedState = "wait"
@@ -24,8 +24,7 @@ const (
 
 // ParkedQuery selects parked messages, by all of its fields that are set.
 type ParkedQuery struct {
-	// Consumer is whose messages they are. Required with Key.
-	// Defaults to all consumers.
+	// Consumer is the consumer of the messages. Required with Key. Defaults to all consumers.
 	Consumer string
 	// Topic must be equal. With Key it selects the messages of one key.
 	Topic, Key string
@@ -33,7 +32,7 @@ type ParkedQuery struct {
 	ID string
 	// State must be equal.
 	State ParkedState
-	// Fingerprint is that of the reason, as Inbox.Failures returns it.
+	// Fingerprint is the fingerprint of the reason, as returned by Inbox.Failures.
 	Fingerprint string
 	// Before selects messages that were parked before it, by the store's clock.
 	Before time.Time
@@ -65,7 +64,7 @@ func (q *ParkedQuery) complete() error {
 type ParkedMessage struct {
 	// No grows with each message that is parked. It has gaps.
 	No int64
-	// Consumer is whose message it is.
+	// Consumer is the consumer of the message.
 	Consumer string
 	// State is what it waits for.
 	State ParkedState
@@ -73,11 +72,11 @@ type ParkedMessage struct {
 	ID string
 	// Topic and Key order it.
 	Topic, Key string
-	// Message is the message as it came, without its payload if that was left out.
+	// Message is the message as it arrived, without its payload if OmitPayload was set.
 	Message *message.Message
 	// PayloadBytes is the length of the payload.
 	PayloadBytes int
-	// History is what is known of its attempts.
+	// History describes its attempts.
 	History driver.History
 	// Tries is the number of attempts since it was redriven.
 	Tries int

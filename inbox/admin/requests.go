@@ -10,8 +10,8 @@ import (
 // By is who asks for a change, and why: the same as for an outbox.
 type By = common.By
 
-// Changed is what a request has changed, or would have; IDs are in the order in which the
-// messages were parked.
+// Changed is what a request has changed, or with DryRun would have. IDs are in the order in which
+// the messages were parked.
 type Changed = common.Changed
 
 // ChangeRequest asks to try messages again (Inbox.Redrive), or to drop them (Inbox.Drop).
@@ -19,11 +19,11 @@ type ChangeRequest struct {
 	By
 	Selection
 
-	// Consumer is whose messages they are. Required.
+	// Consumer is the consumer of the messages. Required.
 	Consumer string
 
-	// DryRun makes the call return what it would change, and change nothing: it needs no
-	// more than looking does. Defaults to false.
+	// DryRun makes the call return what it would change, and change nothing: it needs only the
+	// privileges of reading. Defaults to false.
 	DryRun bool
 }
 
@@ -35,7 +35,7 @@ func (r *ChangeRequest) complete() error {
 type SkipHeadRequest struct {
 	By
 
-	// Consumer is whose message it is. Required.
+	// Consumer is the consumer of the message. Required.
 	Consumer string
 	// Topic and Key are those of the message. Key is required; Topic is empty for
 	// messages that did not come through a router.

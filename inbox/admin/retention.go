@@ -16,23 +16,23 @@ const (
 	RetainAll RetentionMode = "off"
 	// RetainPending forgets nothing yet: the store is being prepared for it.
 	RetainPending RetentionMode = "pending"
-	// RetainRanges forgets ids by ranges of time, each as a whole.
+	// RetainRanges forgets ids by time ranges, each range as a whole.
 	RetainRanges RetentionMode = "ranges"
 	// RetainDelete deletes ids one by one.
 	RetainDelete RetentionMode = "delete"
 )
 
-// Retention is what a store remembers, and what it forgets next.
+// Retention describes what a store remembers, and what it forgets next.
 type Retention struct {
 	// Mode is how it forgets.
 	Mode RetentionMode
 	// At is the store's clock.
 	At time.Time
-	// Floor is the time from which ids of version 7 are remembered for certain, by the
-	// time in them; zero if nothing was forgotten so far.
+	// Floor is the time from which ids of version 7, by the time in them, are remembered for
+	// certain; zero if nothing has been forgotten yet.
 	Floor time.Time
-	// Kept is how much is remembered now: At less Floor. It is 0 if nothing was
-	// forgotten so far.
+	// Kept is how much is remembered now: At less Floor. It is 0 if nothing has been forgotten
+	// yet.
 	Kept time.Duration
 	// Cutover is the time from which ids are in ranges; zero if all are, or none.
 	Cutover time.Time
@@ -40,21 +40,21 @@ type Retention struct {
 	Width time.Duration
 	// Ranges are the parts that are forgotten as a whole, by their times.
 	Ranges []RetentionRange
-	// NextDrop is when the oldest of Ranges is dropped at the latest, if maintenance goes
-	// on as it did; it may be one Width sooner. It is zero if nothing tells.
+	// NextDrop is when the oldest of Ranges is dropped at the latest, if maintenance continues as
+	// before; it may be one Width sooner. It is zero if unknown.
 	NextDrop time.Time
 }
 
 // RetentionRange is a part of a store that is forgotten as a whole.
 type RetentionRange struct {
-	// Name is that of its table.
+	// Name is the name of its table.
 	Name string
-	// From is the time of the first id in it, To that of the first one past it; zero if
-	// it has no end.
+	// From is the time of the first id in it. To is the time of the first id after it, zero if
+	// the range has no end.
 	From, To time.Time
-	// Bytes is what it takes, indexes included.
+	// Bytes is its size, including indexes.
 	Bytes int64
-	// Estimate is about how many ids it has, those of all consumers; -1 if nobody knows.
+	// Estimate is the approximate number of ids in it, of all consumers; -1 if unknown.
 	Estimate int64
 }
 
@@ -62,9 +62,9 @@ type RetentionRange struct {
 type LowerFloorRequest struct {
 	By
 
-	// To is the new floor: messages that were made from it on are accepted again.
-	// Defaults to the store's clock. What was made before that stays too old then, and nothing
-	// that was forgotten runs again.
+	// To is the new floor: messages that were made from it on are accepted again. Defaults to the
+	// store's clock. With the default, messages made before that stay too old, and no forgotten
+	// message runs again.
 	To time.Time
 	// MayRepeat lets To be before the store's clock. Messages that were made from To on, and took
 	// effect before the floor is lowered, may have been forgotten: such a message runs again if it is
@@ -79,10 +79,10 @@ type LowerFloorRequest struct {
 
 func (r *LowerFloorRequest) complete() error { return common.Complete(&r.By) }
 
-// Check returns the floor that r asks for, given the store's clock and the floor that there is.
-// Whoever implements LowerFloor calls it. It refuses while the clocks of the store and of
-// this process differ by more than an hour. Other errors wrap ErrInvalidRequest: the new floor is
-// not below the one that there is, or messages could run again and MayRepeat is not set.
+// Check returns the floor that r asks for, given the store's clock and the present floor. An
+// implementation of LowerFloor must call it. It returns an error while the clocks of the store
+// and of this process differ by more than an hour. Other errors wrap ErrInvalidRequest: the new
+// floor is not below the present one, or messages could run again and MayRepeat is not set.
 func (r *LowerFloorRequest) Check(at, floor time.Time) (to time.Time, err error) {
 	if err := clocks.Differ(at); err != nil {
 		return to, fmt.Errorf("leat: the floor is not lowered: %w", err)
@@ -103,7 +103,7 @@ func (r *LowerFloorRequest) Check(at, floor time.Time) (to time.Time, err error)
 	return to, nil
 }
 
-// floorName names a time for operators.
+// floorName formats a time for operators.
 func floorName(t time.Time) string {
 	if t.IsZero() {
 		return "not set"

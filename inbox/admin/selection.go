@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Selection selects parked messages in one of three ways: those of Topic and Key;
-// those with ID; or those that pass the filter of OfTopic, Fingerprint and Before.
-// Each part of the filter may be left out.
+// Selection selects parked messages in one of three ways: by Topic and Key; by ID; or by the
+// filter of OfTopic, Fingerprint and Before. Each part of the filter may be left out.
 type Selection struct {
 	// Topic and Key select the messages of one key. Topic is empty for messages that
 	// did not come through a router.
@@ -47,12 +46,12 @@ func completeSelection(s *Selection) error {
 	limit, err := limitOr(s.Limit, 1000)
 	s.Limit = limit
 	if s.Key != "" {
-		s.Limit = maxLimit // with all that waits
+		s.Limit = maxLimit // including all that wait
 	}
 	return errors.Join(err, storableTexts(field{"Topic", s.Topic}, field{"OfTopic", s.OfTopic}, field{"Fingerprint", s.Fingerprint}))
 }
 
-// String names what is selected.
+// String describes the selection.
 func (s Selection) String() string {
 	switch {
 	case s.ID != "":

@@ -31,7 +31,7 @@ func (p TopicPartition) String() string {
 
 // PartitionsQuery selects partitions.
 type PartitionsQuery struct {
-	// Consumer is whose partitions they are. Required.
+	// Consumer is the consumer of the partitions. Required.
 	Consumer string
 }
 
@@ -39,17 +39,17 @@ func (q *PartitionsQuery) complete() error {
 	return required(field{"Consumer", q.Consumer})
 }
 
-// PartitionState is what is remembered of a partition.
+// PartitionState is the remembered state of a partition.
 type PartitionState struct {
 	TopicPartition
 
 	// Next is the offset of the message to process next.
 	Next int64
-	// Current is set if the source is the one by which the topic is known.
+	// Current is set if the source is the topic's present one.
 	Current bool
 }
 
-// SetWatermarkRequest asks to go on at another offset.
+// SetWatermarkRequest asks to continue at another offset.
 type SetWatermarkRequest struct {
 	By
 	TopicPartition
@@ -91,14 +91,14 @@ func (r *RemoveWatermarkRequest) complete() error {
 	return errors.Join(common.Complete(&r.By), required(field{"Consumer", r.Consumer}), r.check())
 }
 
-// AcceptSourceRequest asks to take a topic for the log that it is now.
+// AcceptSourceRequest asks to accept the log that a topic now is.
 type AcceptSourceRequest struct {
 	By
 
-	// Consumer is who reads the topic. Required.
+	// Consumer is the consumer that reads the topic. Required.
 	Consumer string
-	// Topic is the topic's name, Source what it is known by from now on: the one
-	// that driver.ErrSourceChanged is about.
+	// Topic is the topic's name, and Source its id from now on: the one that
+	// driver.ErrSourceChanged reports.
 	Topic, Source string
 
 	// DryRun makes the call return what it would change, and change nothing.

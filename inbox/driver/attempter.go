@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// Attempter is a Store that counts attempts. What it notes is durable when the
-// call returns, apart from the transaction of any Unit: an attempt counts even if
-// nothing else is left of it. A Store tries once and returns its error.
+// Attempter is a Store that counts attempts. Its records are durable when the call returns,
+// independent of the transaction of any Unit: an attempt counts even if it leaves no other trace.
+// A Store tries once and returns its error.
 type Attempter interface {
 	Store
 
-	// Attempt notes that the handler is about to run for the message called id. It
-	// should not count if the message was processed, or is in progress; if it counts
-	// nevertheless, Withdraw or Settle follows.
+	// Attempt notes that the handler is about to run for the message called id. It should not
+	// count the attempt if the message was processed or is in progress; if it does, Withdraw or
+	// Settle follows.
 	Attempt(ctx context.Context, id string, key Key) (Attempt, error)
 
 	// Fail adds an error to the history of the message called id and returns it.
 	Fail(ctx context.Context, id string, failed AttemptError) (History, error)
 
-	// Withdraw takes the newest attempt back: it has said nothing about the message.
+	// Withdraw undoes the newest attempt, whose failure had nothing to do with the message.
 	Withdraw(ctx context.Context, id string) error
 
-	// Settle tells that the message called id needs no history any more. The Store
-	// forgets it when that is cheap. It neither waits nor fails.
+	// Settle reports that the history of the message called id is not needed any more. The Store
+	// forgets it when that is cheap. Settle neither waits nor fails.
 	Settle(id string)
 }
 
@@ -35,13 +35,13 @@ type Attempt struct {
 	KeyParked bool
 }
 
-// Key is what orders the messages of one consumer. A Key without a Name has no
-// order.
+// Key is the ordering key of messages of one consumer. Messages whose Key has no Name are not
+// ordered.
 type Key struct {
 	Topic, Name string
 }
 
-// History is what is known of the attempts at one message.
+// History describes the attempts at one message.
 type History struct {
 	// Attempts is how many attempts began.
 	Attempts int

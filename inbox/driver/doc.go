@@ -1,7 +1,8 @@
-// Package driver is what package inbox asks of a store, and what a store and a subscriber
-// tell each other. Users of an inbox need package inbox only; this one is for authors.
+// Package driver is the interface between package inbox and a store, and between a store and a
+// subscriber. Users of an inbox need only package inbox; this one is for authors of stores and
+// subscribers.
 //
-// A store is a Store, and as much of the rest as it can:
+// A store implements Store, and as many of the others as it can:
 //
 //	Store           claims a message in a transaction, a Unit
 //	Classifier      tells which errors say nothing about the message
@@ -15,8 +16,8 @@
 // a log asks it where to begin, and puts a Position into the context of each message.
 //
 // Errors live where they arise: those of a store and of positions here, those of
-// Processor.Process in package inbox. ErrBusy and ErrRollbackOnly are both, so package
-// inbox hands them on under the same names. Package inboxtest checks a store.
+// Processor.Process in package inbox. ErrBusy and ErrRollbackOnly are both, so package inbox
+// exports them under the same names. Package inboxtest checks a store.
 //
 // Stability: young, see docs/versions.md.
 package driver

@@ -9,9 +9,9 @@ func WithGivingUp(ctx context.Context) context.Context {
 	return context.WithValue(ctx, givingUpKey{}, true)
 }
 
-// GivingUp reports whether a claim with ctx is for giving a message up: in its
-// transaction nothing of the handler may happen. It matters to a Store that runs
-// statements of the handler with the claim.
+// GivingUp reports whether a claim with ctx is for giving a message up: its transaction must not
+// contain any of the handler's effects. It matters to a Store that runs statements of the handler
+// with the claim.
 func GivingUp(ctx context.Context) bool {
 	yes, _ := ctx.Value(givingUpKey{}).(bool)
 	return yes

@@ -2,8 +2,8 @@ package driver
 
 import "context"
 
-// Keeper is a Store that keeps a note beside the ids that it remembers, for
-// Config.Fingerprint and Config.KeepReplies of package inbox.
+// Keeper is a Store that keeps notes with the ids that it remembers, for Config.Fingerprint and
+// Config.KeepReplies of package inbox.
 type Keeper interface {
 	Store
 
@@ -11,7 +11,7 @@ type Keeper interface {
 	// carries, which is that of a Unit.
 	Keep(ctx context.Context, id string, n Note) error
 
-	// Kept returns the note of a message that was processed. It is false if none was
+	// Kept returns the note of a message that was processed. The result is false if none was
 	// kept.
 	Kept(ctx context.Context, id string) (Note, bool, error)
 }

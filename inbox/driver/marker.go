@@ -5,25 +5,26 @@ import (
 	"errors"
 )
 
-// ErrMarksMoved is returned by Marker.SetMarks if a mark is not as the session left it. The
-// database went back or is another server, or another session has the partition now.
+// ErrMarksMoved is returned by Marker.SetMarks if a mark is not as the session left it: the
+// database went back in time or is another server, or another session now has the partition.
 var ErrMarksMoved = errors.New("leat: the group's marks are not as this session left them: the database went back or is another server, or another member has the partition")
 
 // Marker notes how far consumer groups have come, in the database of an inbox: every message of a
 // partition below its mark was acknowledged. A subscriber moves the mark before it commits the
-// group's offset to the broker. So an offset beyond its mark shows that the database went back.
+// group's offset to the broker. So an offset beyond its mark shows that the database went back in
+// time.
 type Marker interface {
-	// Marks returns what is noted of a group's partitions of a topic.
+	// Marks returns the marks of a group's partitions of a topic.
 	Marks(ctx context.Context, of GroupTopic) (Marks, error)
 
 	// SetMarks moves marks, by partition, and returns their new Token. It returns ErrMarksMoved,
-	// and has moved none, if History is not the same or the Token of one of them is not that which
-	// was read or set last. Next may go back.
+	// and has moved none, if History is not the same or the Token of one of them is not the one
+	// that was read or set last. Next may be lower than before.
 	SetMarks(ctx context.Context, of GroupTopic, history string, marks map[int32]Mark) (token string, err error)
 }
 
 // GroupTopic is a topic that a consumer group reads. Source is the topic's id, as in Position: a
-// topic that was made again, or that of another cluster, is another one.
+// topic that was deleted and created again, or one of another cluster, is a different topic.
 type GroupTopic struct{ Group, Topic, Source string }
 
 // Marks are those of a GroupTopic.

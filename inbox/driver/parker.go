@@ -9,11 +9,10 @@ import (
 
 // Parker is a Store that keeps messages for an operator: inbox.Park.
 //
-// The parked messages of a key are a queue, in the order in which they were
-// stored. Its first message is parked, and waits for an operator; or is redriven, and
-// waits to be run; the others wait behind it. A message leaves the queue in the
-// transaction of its effects, so that it takes effect once however many processes
-// redrive.
+// The parked messages of a key are a queue, in the order in which they were stored. Its first
+// message is parked and waits for an operator, or is redriven and waits to be run. The others
+// wait behind it. A message leaves the queue in the transaction of its effects, so that it takes
+// effect once however many processes redrive.
 type Parker interface {
 	Attempter
 
@@ -22,24 +21,23 @@ type Parker interface {
 	// returns Claimed if the message is stored, Duplicate if its id was recorded before,
 	// Busy if it is in progress, or NotBehind.
 	//
-	// If req.Behind is set, the message is stored only if a message of its key
-	// is there. The answer must hold however a concurrent redrive goes on: either
-	// the message is in the queue and the redrive comes to it, or the queue has
-	// ended and nothing is stored.
+	// If req.Behind is set, the message is stored only if a message of its key is there. The
+	// answer must be right whatever a concurrent redrive does: either the message is in the queue
+	// and the redrive reaches it, or the queue has ended and nothing is stored.
 	Park(ctx context.Context, req ParkRequest) (Status, error)
 
-	// QueuedKeys returns the keys of messages that are stored, each once, of at most limit
-	// messages. all is set if these are all keys. It is for policies that count no attempts:
-	// a Processor asks once a second while messages arrive.
+	// QueuedKeys returns the keys of stored messages, each once, for at most limit messages. all
+	// is set if these are all keys. It is for policies that do not count attempts: a Processor
+	// asks once a second while messages arrive.
 	QueuedKeys(ctx context.Context, limit int) (keys []Key, all bool, err error)
 
-	// PickRedriven chooses a redriven message that is due, counts an attempt at it,
-	// and leaves it alone for a few seconds. It is false if none is due.
+	// PickRedriven picks a redriven message that is due, counts an attempt at it, and does not
+	// pick it again for a few seconds. The result is false if none is due.
 	PickRedriven(ctx context.Context) (Redriven, bool, error)
 
-	// ClaimRedriven opens a transaction and takes the message out of its queue in
-	// it. Unlike Claim, it is false if the message is not, or no more, as it was
-	// picked: another process has it.
+	// ClaimRedriven opens a transaction and removes the message from its queue in it. Unlike
+	// Claim, it returns false if the message has changed since it was picked: another process has
+	// it.
 	ClaimRedriven(ctx context.Context, r Redriven) (Unit, bool, error)
 
 	// FinishRedriven makes the next message of r's key due, after the transaction of
@@ -51,19 +49,20 @@ type Parker interface {
 	// or due after f.Retry.
 	FailRedriven(ctx context.Context, r Redriven, f RedriveFailure) error
 
-	// RecoverRedriven makes messages due whose predecessor has left the queue
-	// without FinishRedriven, and returns how many. It also makes due what is redriven, but not due within a
-	// time, nor within what the store leaves a picked message alone for: its time was set by a clock that was ahead.
+	// RecoverRedriven makes messages due whose predecessor has left the queue without
+	// FinishRedriven, and returns how many. It also makes due each redriven message that would be
+	// due neither within the given time nor within the time for which the store leaves a picked
+	// message alone: its due time was set by a clock that was ahead.
 	RecoverRedriven(ctx context.Context, within time.Duration) (int, error)
 }
 
-// NotBehind is a Parker's answer to a ParkRequest that is Behind, if nothing of its key is
-// parked any more.
+// NotBehind is a Parker's answer to a ParkRequest with Behind, if no message of its key is parked
+// any more.
 const NotBehind Status = -3
 
 // ParkRequest asks to store a message.
 type ParkRequest struct {
-	// ID is what to record, in the manner of Store.Claim.
+	// ID is the id to record, as by Store.Claim.
 	ID string
 	// MessageID is the message's id for operators, empty if it has none.
 	MessageID string
@@ -73,13 +72,13 @@ type ParkRequest struct {
 	Message *message.Message
 	// Behind is set if the message has not failed, but follows one of its key.
 	Behind bool
-	// Reason is why, for operators.
+	// Reason is the reason of parking, for operators.
 	Reason string
-	// History is what is known of its attempts.
+	// History describes its attempts.
 	History History
 }
 
-// Redriven is a message that an operator wants to be tried again.
+// Redriven is a message that an operator has redriven.
 type Redriven struct {
 	// No is its number in the Store, which grows with each message.
 	No int64
@@ -102,6 +101,6 @@ type RedriveFailure struct {
 	Reason string
 	// Retry is when the message is due again, if it is not parked.
 	Retry time.Duration
-	// Withdraw takes the attempt back: it has said nothing about the message.
+	// Withdraw undoes the attempt, whose failure had nothing to do with the message.
 	Withdraw bool
 }

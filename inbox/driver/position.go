@@ -6,8 +6,8 @@ import "context"
 // reads such a log puts it into the message's context with WithPosition; an inbox
 // that remembers positions instead of ids needs it.
 type Position struct {
-	// Source tells this log from every other, one of the same name that was
-	// created again included: the topic id of Kafka, as a canonical UUID.
+	// Source distinguishes this log from every other, including one of the same name that was
+	// created again: the topic id of Kafka, as a canonical UUID.
 	Source string
 	// Topic is the log's name, for operators.
 	Topic string
@@ -15,10 +15,9 @@ type Position struct {
 	Partition int32
 	// Offset is the message's place in the partition, from 0.
 	Offset int64
-	// Prev is the offset of the message that the session delivered before this
-	// one from the same partition, whatever became of it. Offsets may have gaps,
-	// so it need not be Offset − 1. For the first message of a session it is the
-	// offset at which reading began, less one.
+	// Prev is the offset of the message that the session delivered before this one from the same
+	// partition, whatever its outcome. Offsets may have gaps, so it need not be Offset − 1. For
+	// the first message of a session it is the offset at which reading began, less one.
 	Prev int64
 	// Serial is set if the session delivers the messages of a partition one at a
 	// time and in order, the next when this one is acknowledged.

@@ -38,21 +38,21 @@ func (s Status) String() string {
 	}
 }
 
-// Store remembers which messages one consumer has processed. It is driven by
-// inbox.Processor, which does all waiting; a Store tries once and returns its error.
-// Implementations are safe for concurrent use.
+// Store remembers which messages one consumer has processed. It is driven by inbox.Processor,
+// which does all the waiting; a Store tries once and returns its error. Implementations are safe
+// for concurrent use.
 type Store interface {
 	// Claim opens a transaction and records in it that the consumer has processed
 	// the message called id, which is not empty. It does not wait for other
 	// transactions: a message that another has claimed is Busy.
 	//
-	// The Unit is not nil exactly if the Status is Claimed and the error nil.
-	// Otherwise no transaction is left open and no connection is held. Duplicate
-	// is returned only if the claim of another transaction is durably committed.
+	// The Unit is non-nil exactly if the Status is Claimed and the error is nil. Otherwise no
+	// transaction is left open and no connection is held. Duplicate is returned only if the claim
+	// of another transaction is durably committed.
 	//
-	// An error that wraps one of inbox.Permanent refuses the message itself, such as one
-	// that is older than what the Store remembers: it is given up as Config.OnFailure
-	// says, with another id recorded in its place.
+	// An error that wraps one of inbox.Permanent refuses the message itself, such as one that is
+	// older than what the Store remembers: it is given up as Config.OnFailure says, and another
+	// id is recorded instead of its own.
 	//
 	// The end of ctx ends the claim, but not a Unit that was returned.
 	Claim(ctx context.Context, id string) (Unit, Status, error)
@@ -65,28 +65,26 @@ type Unit interface {
 	// Context returns a child of ctx that carries the transaction.
 	Context(ctx context.Context) context.Context
 
-	// Commit ends the Unit. An error means that it may have taken effect or not,
-	// save one that wraps ErrNotCommitted or ErrDuplicate: then it has not.
+	// Commit ends the Unit. After an error it may have taken effect or not, unless the error
+	// wraps ErrNotCommitted or ErrDuplicate: then it has not.
 	Commit(ctx context.Context) error
 
-	// Rollback ends the Unit. Whatever it returns, the transaction will not
-	// commit, and what the Unit held is released. It is not called after Commit.
+	// Rollback ends the Unit. Whatever it returns, the transaction will not commit, and the
+	// Unit's resources are released. It is not called after Commit.
 	Rollback(ctx context.Context) error
 }
 
-// Classifier is a Store that knows which errors of its database say nothing about the
-// message.
+// Classifier is a Store that knows which errors of its database are unrelated to the message.
 type Classifier interface {
 	Store
 
 	// Conflict reports whether err, of a claim, of a handler or of a commit, refuses the
-	// transaction because of others that ran at the same time, so that the whole of
-	// claim, handler and commit is worth repeating at once.
+	// transaction because of others that ran at the same time, so that it is worth repeating
+	// claim, handler and commit at once.
 	Conflict(err error) bool
 
-	// Outage reports whether err is an answer of a database that lacks what every
-	// message needs: disk, memory, connections, or that shuts down. The attempt is not
-	// counted. An answer that depends on what the statement does, such as a statement
-	// timeout, is not an outage.
+	// Outage reports whether err is an answer of a database that shuts down, or lacks something
+	// that every message needs: disk, memory, connections. The attempt is not counted. An answer
+	// that depends on what the statement does, such as a statement timeout, is not an outage.
 	Outage(err error) bool
 }

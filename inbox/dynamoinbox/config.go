@@ -13,17 +13,16 @@ const maxConsumerBytes = 255
 
 // Config tunes an Inbox. Only Table is required.
 type Config struct {
-	// Config is the engine's.
+	// Config is the configuration of the engine.
 	inbox.Config
 
 	// Table is the name or the ARN of the inbox's table, which nothing else should use.
 	// Required.
 	Table string
 
-	// Retention is how long a message is remembered after it was processed, by the clock of
-	// this process: longer than the oldest redelivery. DynamoDB deletes later than that, by
-	// days. At least 1 h.
-	// Defaults to 30 days.
+	// Retention is how long a message is remembered after it was processed, by the clock of this
+	// process. Make it longer than the oldest redelivery. DynamoDB deletes days later than that.
+	// At least 1 h. Defaults to 30 days.
 	Retention time.Duration
 }
 

@@ -3,12 +3,12 @@
 // its own, for the AWS SDK.
 //
 // A transaction of DynamoDB is one request, and nothing is locked before it. So copies of a
-// message run at the same time; one of them commits, and the others are told as they commit that
-// they are duplicates: everything that a handler does has to be in its transaction (Tx). A
+// message can run at the same time. One of them commits, and the commits of the others find that
+// they are duplicates. So everything that a handler does must be in its transaction (Tx). A
 // message that was processed before is recognised by a consistent read, and not run.
 //
-// Attempts are not counted and nothing is parked: a message whose handler fails comes again,
-// which is inbox.Block. Batches, replies and fingerprints are not there either.
+// Attempts are not counted and nothing is parked: a message whose handler fails is redelivered,
+// as with inbox.Block. Batches, replies and fingerprints are not supported either.
 //
 // Stability: young, see docs/versions.md.
 package dynamoinbox

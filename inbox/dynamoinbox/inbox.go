@@ -22,8 +22,8 @@ type Inbox struct {
 
 // New returns an inbox for the consumer called consumer, whose handlers write and enqueue in
 // transactions of ob (Tx). It does not connect: call Setup once, for example at start-up. The
-// name, at most 255 bytes, is what the inbox remembers messages by; see inbox.New. Errors wrap
-// outbox.ErrInvalidConfig.
+// inbox remembers messages under the name, which has at most 255 bytes; see inbox.New. Errors
+// wrap outbox.ErrInvalidConfig.
 func New(ob *dynamooutbox.Outbox, client *dynamodb.Client, consumer string, cfg Config) (*Inbox, error) {
 	switch {
 	case ob == nil:
@@ -45,9 +45,9 @@ func New(ob *dynamooutbox.Outbox, client *dynamodb.Client, consumer string, cfg 
 }
 
 // For returns the inbox of the handler called handler in Watermill's router, for
-// middleware.InboxConfig.For: another consumer in the same table, with the same Config, called
-// by in's name, a slash and the handler's. A handler that is renamed begins with an empty
-// memory. The result is an *Inbox. Errors wrap outbox.ErrInvalidConfig.
+// middleware.InboxConfig.For: another consumer in the same table, with the same Config, whose
+// name is in's name, a slash and the handler's name. A renamed handler remembers no messages. The
+// result is an *Inbox. Errors wrap outbox.ErrInvalidConfig.
 func (in *Inbox) For(handler string) (inbox.Runner, error) {
 	if handler == "" {
 		return nil, outbox.ConfigError("handler", `""`, "must not be empty")
@@ -59,7 +59,7 @@ func (in *Inbox) For(handler string) (inbox.Runner, error) {
 	return own, nil
 }
 
-// Tx returns the transaction that ctx carries: that of a handler. Add what the handler writes
-// with its Add; what others add and enqueue is in it, too. All together are at most
-// the 100 items of a transaction of dynamooutbox less one.
+// Tx returns the transaction that ctx carries: that of a handler. The handler adds its writes
+// with Add; the transaction also holds what other code adds and enqueues. Together these are at
+// most 99 items: one less than the 100 of a transaction of dynamooutbox.
 func Tx(ctx context.Context) (*dynamooutbox.Tx, bool) { return dynamooutbox.TxFrom(ctx) }

@@ -13,9 +13,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/dynamooutbox"
 	"github.com/leat-go/leat/outbox/dynamooutbox/dynamotable"
@@ -148,6 +150,38 @@ func TestI7_ClockThatIsBehind(t *testing.T) {
 
 func (in *Inbox) storeKey(id string) item { return (&store{consumer: in.Consumer()}).keyOf(id) }
 
+// TestI4_OutageOfTheServer: what DynamoDB answers if it has no capacity or does not work does not speak against the
+// message; another answer does.
+func TestI4_OutageOfTheServer(t *testing.T) {
+	t.Parallel()
+	in := newInbox(t, newSubject(t))
+	cancelled := func(codes ...string) error {
+		var reasons []types.CancellationReason
+		for _, code := range codes {
+			reasons = append(reasons, types.CancellationReason{Code: &code})
+		}
+		return &types.TransactionCanceledException{CancellationReasons: reasons}
+	}
+	for _, c := range []struct {
+		err     error
+		against bool
+	}{
+		{&types.ProvisionedThroughputExceededException{}, false},
+		{&types.InternalServerError{}, false},
+		{&smithy.GenericAPIError{Code: "ThrottlingException"}, false},
+		{&smithy.GenericAPIError{Code: "InvalidSignatureException", Message: "Signature expired"}, false},
+		{cancelled("None", "ThrottlingError"), false},
+		{&smithy.GenericAPIError{Code: "ValidationException", Fault: smithy.FaultClient}, true},
+		{cancelled("ConditionalCheckFailed", "ThrottlingError"), true},
+		{cancelled("TransactionConflict"), true},
+	} {
+		outcome, err := process(t, in, func(context.Context) error { return fmt.Errorf("handler: %w", c.err) })
+		require.Equal(t, inbox.OutcomeFailed, outcome)
+		require.ErrorIs(t, err, c.err)
+		require.Equal(t, c.against, inbox.ShouldPoison(err), err)
+	}
+}
+
 // TestFor: handlers of a router are consumers of their own.
 func TestFor(t *testing.T) {
 	t.Parallel()
@@ -226,4 +260,36 @@ func TestI1_NothingButTheIDIsStored(t *testing.T) {
 	outcome, err = in.Process(t.Context(), msg, func(context.Context) error { return errors.New("runs again") })
 	require.NoError(t, err)
 	require.Equal(t, inbox.OutcomeDuplicate, outcome)
+}
+
+// TestI14_MarksOfManyPartitions: one update moves a hundred marks at most. A token that is not the one
+// that was read moves none of the others either.
+func TestI14_MarksOfManyPartitions(t *testing.T) {
+	t.Parallel()
+	in := newInbox(t, newSubject(t))
+	of := driver.GroupTopic{Group: "g", Topic: "orders"}
+	seen, err := in.Marks(t.Context(), of)
+	require.NoError(t, err)
+	marks := map[int32]driver.Mark{}
+	for part := range int32(2*mostMarks + 1) {
+		marks[part] = driver.Mark{Next: int64(part) << 33}
+	}
+	token, err := in.SetMarks(t.Context(), of, seen.History, marks)
+	require.NoError(t, err)
+	now, err := in.Marks(t.Context(), of)
+	require.NoError(t, err)
+	for part, m := range now.Partitions {
+		require.Equal(t, driver.Mark{Next: int64(part) << 33, Token: token}, m)
+	}
+	require.Len(t, now.Partitions, len(marks))
+
+	for part := range now.Partitions {
+		now.Partitions[part] = driver.Mark{Next: 1, Token: token}
+	}
+	now.Partitions[2*mostMarks] = driver.Mark{Next: 1, Token: "another"}
+	_, err = in.SetMarks(t.Context(), of, now.History, now.Partitions)
+	require.ErrorIs(t, err, driver.ErrMarksMoved)
+	now, err = in.Marks(t.Context(), of)
+	require.NoError(t, err)
+	require.EqualValues(t, 1<<33, now.Partitions[1].Next)
 }

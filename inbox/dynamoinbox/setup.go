@@ -8,11 +8,12 @@ import (
 	"github.com/leat-go/leat/outbox/dynamooutbox/dynamotable"
 )
 
-// Setup makes the table unless it is there, with on-demand capacity, and has DynamoDB delete
-// what Retention is over for. It can be called again, and at once by many.
+// Setup creates the table if it does not exist, with on-demand capacity, and makes DynamoDB
+// delete items whose Retention is over. It can be called again, and by many processes at once.
 //
-// A table that was made by other means has the partition key pk (B), no sort key, and deletes
-// by the attribute ttl. One with other keys is refused with outbox.ErrInvalidConfig.
+// A table that was created by other means must have the partition key pk (B), no sort key, and
+// ttl as its time-to-live attribute. A table with other keys is refused with
+// outbox.ErrInvalidConfig.
 func (in *Inbox) Setup(ctx context.Context) error {
 	return dynamotable.Table{
 		Name: in.cfg.Table, Partition: dynamotable.Key{Name: attrKey, Type: types.ScalarAttributeTypeB}, Expires: attrExpires,

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/ids"
@@ -27,9 +28,9 @@ const (
 	attrID   = "id" // the id, for operators
 	attrDone = "at" // when it was processed, in microseconds since 1970
 	// attrExpires is when DynamoDB may delete it, in seconds. Nothing else depends on it: a
-	// message that is there was processed.
+	// message whose item exists was processed.
 	attrExpires = "ttl"
-	// attrIDs is where a consumer's ids come from, in an item of its own.
+	// attrIDs is the source of a consumer's ids, in an item of its own.
 	attrIDs = "ids"
 )
 
@@ -81,8 +82,8 @@ func (s *store) Claim(ctx context.Context, id string) (driver.Unit, driver.Statu
 	return &unit{tx: tx, ob: s.ob}, driver.Claimed, nil
 }
 
-// NameIDs implements driver.IDNamer. The item of the name has a key of 16 bytes, shorter than that
-// of any message. What is remembered of the consumer is not counted: that would read the table.
+// NameIDs implements driver.IDNamer. The item of the name has a key of 16 bytes, shorter than
+// that of any message. The consumer's messages are not counted: that would read the whole table.
 func (s *store) NameIDs(ctx context.Context, name string) (noted string, remembered int64, err error) {
 	stored, _ := ids.Map(s.consumer)
 	key := item{attrKey: &types.AttributeValueMemberB{Value: stored[:]}}
@@ -105,7 +106,43 @@ func (s *store) NameIDs(ctx context.Context, name string) (noted string, remembe
 	return "", 0, errors.New("leat: dynamodb: the note of where ids come from cannot be read")
 }
 
-// explain says what failed, nil for nothing.
+var _ driver.Classifier = (*store)(nil)
+
+// Conflict implements driver.Classifier: Commit has tried again itself.
+func (s *store) Conflict(error) bool { return false }
+
+// Outage implements driver.Classifier: DynamoDB has no capacity, does not work, or takes no request of ours.
+func (s *store) Outage(err error) bool {
+	if c, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+		return throttled(c.CancellationReasons)
+	}
+	api, ok := errors.AsType[smithy.APIError](err)
+	if !ok {
+		return false
+	}
+	switch api.ErrorCode() {
+	case "ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded",
+		"ExpiredTokenException", "InvalidSignatureException", "UnrecognizedClientException": // of credentials, or of our clock
+		return true
+	}
+	return api.ErrorFault() == smithy.FaultServer
+}
+
+// throttled reports whether a transaction was cancelled since it lacked capacity, and for nothing else.
+func throttled(reasons []types.CancellationReason) (lacks bool) {
+	for _, r := range reasons {
+		switch aws.ToString(r.Code) {
+		case "", "None", "TransactionConflict":
+		case "ThrottlingError", "ProvisionedThroughputExceeded":
+			lacks = true
+		default:
+			return false
+		}
+	}
+	return lacks
+}
+
+// explain adds to err which call failed; nil stays nil.
 func explain(what string, err error) error {
 	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
 		return fmt.Errorf("%w: call Setup: %w", outbox.ErrNotMigrated, err)

@@ -183,12 +183,17 @@ func (s *subject) Recorded(ctx context.Context, consumer, id string) (bool, erro
 	return err == nil && len(out.Item) > 0, err
 }
 
+// Marker implements inboxtest.MarkSubject.
+func (s *subject) Marker() (driver.Marker, error) {
+	return New(s.ob, s.client, "marks", s.config(inbox.Config{}))
+}
+
 // Outbox implements inboxtest.Subject.
 func (s *subject) Outbox() outbox.Enqueuer { return s.ob }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	inboxtest.Run(t, inboxtest.Features{
-		Optimistic: true, NoForget: true, NoSharedLocks: true, NoFailures: true, NoBatches: true, NoAudit: true, NoMarks: true,
+		Optimistic: true, NoForget: true, NoSharedLocks: true, NoFailures: true, NoBatches: true, NoAudit: true,
 	}, func(t *testing.T) inboxtest.Subject { t.Helper(); return newSubject(t) })
 }

@@ -52,7 +52,7 @@ func checkNoAck(ctx context.Context, s Subject) {
 	fail.IfAny(wantEffects(ctx, s, "before"), untilAcked(ctx, p, "a", writing(s, "a")), wantEffects(ctx, s, "before", "a"))
 }
 
-// checkCommittedWhenAcked looks at the moment of the ack what is committed.
+// checkCommittedWhenAcked checks at the moment of the ack that the effect is committed.
 func checkCommittedWhenAcked(ctx context.Context, s Subject) {
 	p := open(s)
 	msg := newMessage(ctx, "a")
@@ -153,7 +153,7 @@ func checkHandlersNack(ctx context.Context, s Subject) {
 }
 
 // checkTwoFunctions puts two handlers behind one inbox, without a router that names them:
-// the second must not take what the first has done for a repeat.
+// messages of the first must not count as duplicates for the second.
 func checkTwoFunctions(ctx context.Context, s Subject) {
 	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: open(s)})
 	fail.If(err)

@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/internal/fail"
 )
 
-// RunAdmin runs the checks of what operators see and do that f does not rule out, in
-// parallel, each on a new subject.
+// RunAdmin runs the checks of operators' views and changes that f does not rule out, in parallel,
+// each on a new subject.
 func RunAdmin(t *testing.T, f Features, newSubject func(t *testing.T) FailureSubject) {
 	t.Helper()
 	runAll(t, AdminChecks(f), newSubject)
@@ -30,9 +30,9 @@ func AdminChecks(f Features) []Check {
 	return all
 }
 
-// operated is a store with parked messages, and what operators see of it: a1, with a2 and a3
-// behind it, of key a; b1, and b2 behind it, of key b; n without a key. Those that wait for
-// an operator do so for the same reason, except numbers.
+// operated is a store with parked messages, and the operators' view of it: a1, with a2 and a3
+// behind it, of key a; b1, with b2 behind it, of key b; and n, without a key. Those that wait for
+// an operator have the same reason, apart from the numbers in it.
 type operated struct {
 	FailureSubject
 	redriver
@@ -43,7 +43,7 @@ type operated struct {
 // parkedOnes are the ids of the parked messages, in their order.
 func parkedOnes() []string { return []string{"a1", "b1", "a2", "n", "a3", "b2"} }
 
-// operating makes a run function of one that needs parked messages.
+// operating turns a function that needs parked messages into a run function.
 func operating(run func(ctx context.Context, c operated)) func(ctx context.Context, s Subject) {
 	return failing(func(ctx context.Context, s FailureSubject) {
 		p := openFor(s, parking())
@@ -62,7 +62,7 @@ func operating(run func(ctx context.Context, c operated)) func(ctx context.Conte
 	})
 }
 
-// state is all that can be seen of a store, as a text.
+// state returns everything that operators can see of a store, as a text.
 func (c operated) state(ctx context.Context) (string, error) {
 	parked, err1 := c.in.Parked(ctx, admin.ParkedQuery{})
 	consumers, err2 := c.in.Consumers(ctx, admin.ConsumersQuery{})
@@ -78,7 +78,8 @@ func (c operated) state(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%+v\n%+v\n%+v\n%+v", parked, consumers, attempts, audit), errors.Join(err1, err2, err3, err4)
 }
 
-// tallied returns how many keys messages with these ids have, and when the first was parked.
+// tallied returns the number of keys of the messages with these ids, and when the first was
+// parked.
 func tallied(parked []admin.ParkedMessage, ids []string) (int, time.Time) {
 	keys, oldest := map[driver.Key]bool{}, time.Time{}
 	for _, p := range parked {
@@ -95,7 +96,7 @@ func tallied(parked []admin.ParkedMessage, ids []string) (int, time.Time) {
 	return len(keys), oldest
 }
 
-// wantIDs compares the ids of what was changed.
+// wantIDs compares the ids of the changed messages.
 func wantIDs(got admin.Changed, err error, want ...string) error {
 	if err != nil {
 		return err

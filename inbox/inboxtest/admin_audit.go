@@ -52,7 +52,7 @@ func checkAudit(ctx context.Context, c operated) {
 	fail.If(err)
 }
 
-// lines are what was done, to which message, and by whom.
+// lines returns one line per entry: the action, the message and the actor.
 func lines(entries []admin.AuditEntry) (all []string) {
 	for _, e := range entries {
 		all = append(all, e.Action+" "+e.ID+" "+e.Actor)

@@ -81,8 +81,8 @@ func checkNotParked(ctx context.Context, c operated) {
 	fail.IfAny(wantError("skip of nothing", skipErr, admin.ErrNotParked), wantIDs(changed, filterErr))
 }
 
-// checkDryRun asks what would change, and finds that nothing did; then it changes the
-// same, to see that the answers were right.
+// checkDryRun makes dry runs, and checks that they changed nothing. Then it makes the same
+// changes, to check that the answers were right.
 func checkDryRun(ctx context.Context, c operated) {
 	_, err := c.redrive(ctx, admin.Selection{Key: "b"})
 	before, stateErr := c.state(ctx)

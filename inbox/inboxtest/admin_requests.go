@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/internal/fail"
 )
 
-// checkRequests asks for what makes no sense, and for what is not there.
+// checkRequests makes invalid requests, and requests for messages that do not exist.
 func checkRequests(ctx context.Context, c operated) {
 	before, err := c.state(ctx)
 	fail.If(err)

@@ -21,8 +21,8 @@ type WatermarkSubject interface {
 	// Open returns an inbox of positions that reads the topics.
 	Open(consumer string, topics ...string) (PositionProcessor, error)
 
-	// Watermarks returns what operators see of all inboxes, and do about them. It is an
-	// admin.Auditor as well, unless Features.NoAudit is set.
+	// Watermarks returns the operators' interface to all inboxes. It is an admin.Auditor as well,
+	// unless Features.NoAudit is set.
 	Watermarks() (admin.Watermarks, error)
 }
 
@@ -51,8 +51,8 @@ func (c WatermarkCheck) Run(ctx context.Context, s WatermarkSubject) error {
 	return nil
 }
 
-// RunWatermarks runs the checks of what operators see and do about positions that f does not
-// rule out, in parallel, each on a new subject, and logs a table of what is checked, as Claims has it.
+// RunWatermarks runs the checks of operators' views and changes of positions that f does not rule
+// out, in parallel, each on a new subject. It logs a table of what is checked, as Claims does.
 func RunWatermarks(t *testing.T, f Features, newSubject func(t *testing.T) WatermarkSubject) {
 	t.Helper()
 	runClaims(t, func(t *testing.T) (string, error) {

@@ -96,7 +96,7 @@ func checkInvisible(ctx context.Context, s Subject) {
 	)
 }
 
-// checkFailedCommit also tells an inbox that commits in more than one step.
+// checkFailedCommit also finds an inbox that commits in more than one step.
 func checkFailedCommit(ctx context.Context, s Subject) {
 	p := open(s)
 	fail.If(untilAcked(ctx, p, "before", writing(s, "before")))

@@ -67,8 +67,8 @@ func checkCountedElsewhere(ctx context.Context, s FailureSubject) {
 	fail.If(wantParked(ctx, s, "a"))
 }
 
-// checkPanicsCounted has attempts that never come to their end: the delivery after
-// the last of them gives the message up, and does not run it.
+// checkPanicsCounted makes attempts that end by a panic: the delivery after the last of them
+// gives the message up, and does not run it.
 func checkPanicsCounted(ctx context.Context, s FailureSubject) {
 	p := openFor(s, parking())
 	for range attempts {
@@ -98,7 +98,8 @@ func checkCancelledNotCounted(ctx context.Context, s FailureSubject) {
 	fail.IfAny(failTwice(ctx, p), untilAcked(ctx, p, "a", writing(s, "a")), wantEffects(ctx, s, "a"), wantParked(ctx, s))
 }
 
-// checkOutagesNotCounted has an outage as a message is delivered, and as it is redriven.
+// checkOutagesNotCounted simulates an outage while a message is delivered, and while it is
+// redriven.
 func checkOutagesNotCounted(ctx context.Context, s FailureSubject) {
 	p := openFor(s, parking())
 	outage := func(context.Context) error { return inbox.Outage(errHandler) }

@@ -92,8 +92,8 @@ func openBatch(s BatchSubject, maxBatch int) BatchProcessor {
 	return b
 }
 
-// keyedBatch returns deliveries of messages without a key, or with the one before a
-// slash: "k/a" is of the key k.
+// keyedBatch returns deliveries of messages. The part of an id before a slash is the key: "k/a"
+// has the key k, "a" has none.
 func keyedBatch(ctx context.Context, ids ...string) []*message.Message {
 	msgs := make([]*message.Message, len(ids))
 	for i, id := range ids {
@@ -114,8 +114,8 @@ func keyOf(id string) string {
 	return ""
 }
 
-// writingEach returns a handler that writes the id of each message, in the
-// message's own context, and then fails for those that failing says.
+// writingEach returns a handler that writes the id of each message, in the message's own context,
+// and then fails for those for which failing returns true.
 func writingEach(s Subject, failing func(i int, msg *message.Message) error) func(ctx context.Context, msgs []*message.Message) error {
 	return func(_ context.Context, msgs []*message.Message) error {
 		for i, msg := range msgs {

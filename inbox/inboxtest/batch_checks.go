@@ -46,7 +46,7 @@ func checkBatchShares(ctx context.Context, s BatchSubject) {
 
 func checkBatchCopies(ctx context.Context, s BatchSubject) {
 	b := openBatch(s, 3)
-	// The last is what "k/a" is stored as: to the inbox it is the same message.
+	// The last is the stored form of "k/a": to the inbox it is the same message.
 	stored, _ := ids.Map("k/a")
 	all := []string{"k/a", "k/a", "b", "k/a", "b", "c", "k/a", ids.Text(stored)}
 	for range 2 {
@@ -112,7 +112,7 @@ func checkBatchBusyHoldsBack(ctx context.Context, s BatchSubject) {
 	)
 }
 
-// checkBatchEarlyAck has somebody ack a message that the handler has in hand.
+// checkBatchEarlyAck acks a delivered message from outside while the handler runs.
 func checkBatchEarlyAck(ctx context.Context, s BatchSubject) {
 	b := openBatch(s, 100)
 	ids := []string{"a", "early", "b"}
@@ -165,7 +165,7 @@ func checkBatchHandlersAck(ctx context.Context, s BatchSubject) {
 func checkBatchAmbiguous(applied bool) func(ctx context.Context, s BatchSubject) {
 	return func(ctx context.Context, s BatchSubject) {
 		b := openBatch(s, 100)
-		// The first commits warm the connections up: only a commit is to break.
+		// The first commits warm the connections up, so that only a commit breaks.
 		fail.If(batchUntilAcked(ctx, b, writingEach(s, nil), "before", "before too"))
 		s.BreakCommit(applied)
 		ids, runs := []string{"a", "b", "a"}, 0
@@ -183,8 +183,8 @@ func checkBatchAmbiguous(applied bool) func(ctx context.Context, s BatchSubject)
 	}
 }
 
-// checkBatchLanes has lanes that process the same messages in batches of any
-// order. A fifth of the messages fail.
+// checkBatchLanes has several lanes process the same messages, in batches of random order. A
+// fifth of the messages fail.
 func checkBatchLanes(ctx context.Context, s BatchSubject) {
 	const lanes, messages, size = 8, 30, 9
 

@@ -88,8 +88,8 @@ func checkBatchOutage(ctx context.Context, s BatchSubject) {
 	fail.IfAny(batchUntilAcked(ctx, b, writingEach(s, nil), ids...), wantEffects(ctx, s, ids...))
 }
 
-// checkBatchCrash ends the handler's goroutine, which is as near to the end of a
-// process as a check can get. None of the messages is given up for it.
+// checkBatchCrash ends the handler's goroutine, which is the closest that a check can get to a
+// crash. No message is given up because of it.
 func checkBatchCrash(ctx context.Context, s BatchSubject) {
 	b := openParking(s)
 	ids, ended := []string{"a", "b", "c"}, make(chan struct{})

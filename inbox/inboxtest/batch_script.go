@@ -14,10 +14,9 @@ import (
 	"github.com/leat-go/leat/internal/fail"
 )
 
-// runBatchScripts delivers random messages in random batches: copies, messages
-// that were processed before, ones that another delivery holds, ones that fail in
-// any way. What comes out is compared with the messages processed one after the
-// other.
+// runBatchScripts delivers random messages in random batches: copies, messages that were
+// processed before, ones that another delivery holds, ones that fail in any way. The results are
+// compared with those of processing the messages one by one.
 func runBatchScripts(t *testing.T, f Features, s BatchSubject) {
 	t.Helper()
 	count := 0
@@ -65,8 +64,8 @@ func (script batchScript) run(ctx context.Context, s BatchSubject, prefix string
 type batchStep struct {
 	deliver []int
 	each    bool  // to a handler of single messages
-	held    []int // by another delivery meanwhile
-	commits bool  // that one, at last
+	held    []int // messages that another delivery holds during the step
+	commits bool  // whether that delivery commits in the end
 	failing map[int]failure
 }
 
@@ -90,7 +89,7 @@ func drawBatch(t *rapid.T, f Features) batchStep {
 		failing: map[int]failure{},
 	}
 	if f.OneWriter {
-		step.held = nil // all others wait for that one
+		step.held = nil // all others would wait for it
 	}
 	for _, n := range rapid.SliceOfNDistinct(number, 0, 4, rapid.ID).Draw(t, "failing") {
 		step.failing[n] = failure(rapid.IntRange(int(failsPlainly), int(marksRollbackOnly)).Draw(t, "how"))
@@ -98,7 +97,7 @@ func drawBatch(t *rapid.T, f Features) batchStep {
 	return step
 }
 
-// batchModel knows what must be done.
+// batchModel computes the expected results.
 type batchModel struct {
 	prefix        string
 	s             BatchSubject
@@ -123,7 +122,7 @@ func (m *batchModel) ids(numbers []int) []string {
 	return ids
 }
 
-// apart reports whether a message shares its lock with none of others, but itself.
+// apart reports whether a message shares its lock with none of others except itself.
 func (m *batchModel) apart(id string, others []int) bool {
 	collider, ok := m.s.(Collider)
 	for _, other := range m.ids(others) {
@@ -240,7 +239,7 @@ func (m *batchModel) handlerOfOne(failing map[string]failure) func(ctx context.C
 	return func(_ context.Context, msg *message.Message) error { return m.run(msg, failing[msg.UUID]) }
 }
 
-// run writes the message's id and fails as told.
+// run writes the message's id and fails in the way of how.
 func (m *batchModel) run(msg *message.Message, how failure) error {
 	m.runs = append(m.runs, msg.UUID)
 	if err := m.s.Write(msg.Context(), msg.UUID); err != nil {

@@ -33,9 +33,9 @@ func (c Check) Run(ctx context.Context, s Subject) error {
 	return nil
 }
 
-// Run runs every check that f does not rule out, in parallel, each on a new
-// subject, and logs the table of Claims. What happens to failures, what operators see,
-// and batches have suites of their own: RunFailures, RunAdmin and RunBatch.
+// Run runs every check that f does not rule out, in parallel, each on a new subject, and logs the
+// table of Claims. Failures, the operators' interface and batches have suites of their own:
+// RunFailures, RunAdmin and RunBatch.
 func Run(t *testing.T, f Features, newSubject func(t *testing.T) Subject) {
 	t.Helper()
 	runClaims(t, func(t *testing.T) (string, error) {
@@ -67,7 +67,7 @@ func Checks(f Features) []Check {
 	return all
 }
 
-// possible are the checks that f does not rule out.
+// possible returns the checks that f does not rule out.
 func possible(checks []Check, f Features) (all []Check) {
 	for _, c := range checks {
 		if c.skip == nil || !c.skip(f) {
@@ -77,7 +77,7 @@ func possible(checks []Check, f Features) (all []Check) {
 	return all
 }
 
-// Find returns the check of any suite of ids that is called name.
+// Find returns the check with this name from any suite of inboxes of ids.
 func Find(name string) (Check, bool) {
 	var f Features
 	for _, c := range slices.Concat(Checks(f), FailureChecks(f), AdminChecks(f), BatchChecks(f)) {

@@ -13,14 +13,15 @@ import (
 // ErrUnclaimed is wrapped by the errors of Claims.
 var ErrUnclaimed = errors.New("leat: the inbox can do what the Features of its test rule out")
 
-// Claims returns a table of what is checked of an inbox and what is not, and an error for
-// everything that f rules out although s has it, so that nobody leaves a promise unchecked
-// by claiming too little. No check may have used s before. The table shows of each feature:
+// Claims returns a table of the features of an inbox that are checked and those that are not. It
+// returns an error for every feature that f rules out although s has it, so that an adapter
+// cannot leave a promise unchecked by claiming too little. No check may have used s before. The
+// table shows for each feature:
 //
 //   - "checked": with the number of checks that would be left out without it, and the suite
 //     that has them if it is not Run.
-//   - "impossible": s was asked for it, and does not have it.
-//   - "not claimed": f rules it out, and s cannot be asked for it.
+//   - "impossible": s was tested for it, and does not have it.
+//   - "not claimed": f rules it out, and s cannot be tested for it.
 //   - "NOT CLAIMED": f rules it out, and s has it.
 //   - "LACKING": f does not rule it out, and s has no method for the checks.
 func Claims(ctx context.Context, f Features, s Subject) (table string, err error) {
@@ -52,7 +53,7 @@ func claims(ctx context.Context, f Features, features []feature) (table string, 
 	return text.String(), errors.Join(errs...)
 }
 
-// runClaims logs a table, and fails if something is not claimed that is there.
+// runClaims logs a table, and fails if a feature that is there is not claimed.
 func runClaims(t *testing.T, look func(t *testing.T) (string, error)) {
 	t.Helper()
 	t.Run("Features", func(t *testing.T) {
@@ -65,11 +66,11 @@ func runClaims(t *testing.T, look func(t *testing.T) (string, error)) {
 	})
 }
 
-// presence is what is known of a feature that Features rules out.
+// presence is whether a subject has a feature that Features rules out, as far as known.
 type presence int
 
 const (
-	unknown presence = iota // there is no way to ask
+	unknown presence = iota // there is no way to find out
 	absent
 	present
 )
@@ -92,9 +93,9 @@ type feature struct {
 	checks func(f Features) int
 	// suite has the checks, if it is not Run.
 	suite string
-	// there reports whether the subject has the methods that the checks need.
+	// there is set if the subject has the methods that the checks need.
 	there bool
-	// see looks for it in a subject whose Features rule it out.
+	// see looks for the feature in a subject whose Features rule it out.
 	see func(ctx context.Context) (presence, error)
 }
 
@@ -118,7 +119,7 @@ func (x feature) state(ctx context.Context, f Features) (string, error) {
 	}
 }
 
-// allChecks are those of Run, RunFailures, RunAdmin and RunBatch.
+// allChecks returns the checks of Run, RunFailures, RunAdmin and RunBatch.
 func allChecks(f Features) []Check {
 	return slices.Concat(Checks(f), FailureChecks(f), AdminChecks(f), BatchChecks(f))
 }

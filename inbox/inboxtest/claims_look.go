@@ -110,7 +110,7 @@ func seeBreaking(ctx context.Context, s Subject) (presence, error) {
 	return absent, err
 }
 
-// seeForgetting also asks operators' Retainer.
+// seeForgetting also looks for an admin.Retainer.
 func seeForgetting(ctx context.Context, s Subject) (presence, error) {
 	if _, is := s.(Forgetter); is {
 		return present, nil
@@ -124,11 +124,11 @@ func seeForgetting(ctx context.Context, s Subject) (presence, error) {
 	return found(kept.Mode != admin.RetainAll), err
 }
 
-// adminOf is nil if s has none.
+// adminOf returns the admin.Inbox of s, or nil if it has none.
 func adminOf(s Subject) (admin.Inbox, error) {
 	f, ok := s.(FailureSubject)
 	if !ok {
-		return nil, nil //nolint:nilnil // nobody operates it
+		return nil, nil //nolint:nilnil // s has no operators' interface
 	}
 	return f.Admin()
 }
@@ -161,7 +161,7 @@ func seeMarks(_ context.Context, s Subject) (presence, error) {
 	return found(is), err
 }
 
-// seeBatches also looks for an inbox.Processor, in whose store it finds what claims batches.
+// seeBatches also looks for an inbox.Processor, and for a BatchStore in it.
 func seeBatches(_ context.Context, s Subject) (presence, error) {
 	if _, is := s.(BatchSubject); is {
 		return present, nil

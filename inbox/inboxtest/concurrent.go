@@ -36,7 +36,7 @@ func checkBothCommit(ctx context.Context, s Subject) {
 	var (
 		group    sync.WaitGroup
 		firstIn  = make(chan struct{})
-		moveOn   = make(chan struct{}) // the second has entered the handler, or was turned away
+		moveOn   = make(chan struct{}) // closed when the second has entered the handler or was refused
 		inOnce   = sync.OnceFunc(func() { close(firstIn) })
 		moveOnce = sync.OnceFunc(func() { close(moveOn) })
 		errs     [2]error
@@ -75,8 +75,8 @@ func checkLoserReturns(ctx context.Context, s Subject) {
 	)
 }
 
-// checkLoserAtCommit has a copy of a message processed while the handler runs: the delivery
-// that comes later to its commit is a duplicate, acked, and nothing of it stays.
+// checkLoserAtCommit processes a copy of a message while the handler runs: the delivery that
+// commits later is a duplicate, is acked, and leaves nothing behind.
 func checkLoserAtCommit(ctx context.Context, s Subject) {
 	p := open(s)
 	for i := range 5 {
@@ -91,9 +91,8 @@ func checkLoserAtCommit(ctx context.Context, s Subject) {
 	fail.If(wantEffects(ctx, s, "0", "1", "2", "3", "4"))
 }
 
-// checkLoserHoldsNothing has more losers wait than there are connections, and
-// wants work on other messages to go on. The losers wait much longer than that
-// may take.
+// checkLoserHoldsNothing has more losers wait than there are connections, and checks that other
+// messages are still processed. The losers wait much longer than that may take.
 func checkLoserHoldsNothing(ctx context.Context, s Subject) {
 	const losers, others = 3 * Connections, 25
 
@@ -133,7 +132,7 @@ func checkLoserHoldsNothing(ctx context.Context, s Subject) {
 	fail.IfAny(err, wantEffects(ctx, s, want...))
 }
 
-// checkRelease counts on a claim that is free as soon as Process has returned.
+// checkRelease checks that a claim is free as soon as Process has returned.
 func checkRelease(ctx context.Context, s Subject) {
 	p := open(s)
 	for i := range 20 {

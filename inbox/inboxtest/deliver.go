@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// consumer is what checks use if one is enough.
+// consumer is the name that checks use if one consumer is enough.
 const consumer = "tester"
 
 // errHandler is what handlers fail with.
@@ -60,9 +60,8 @@ func untilAcked(ctx context.Context, p inbox.Runner, id string, handle func(ctx 
 	}
 }
 
-// probe runs look in the handler of a message called id that is delivered once,
-// and writes the id as the effect. It returns what look has found, whatever the
-// inbox makes of an error.
+// probe delivers the message called id once, to a handler that runs look and writes the id as the
+// effect. It returns the result of look, even if the inbox changes or hides the error.
 func probe(ctx context.Context, s Subject, p inbox.Runner, id string, look func() error) error {
 	var found error
 	_, err := deliver(ctx, p, newMessage(ctx, id), func(txCtx context.Context) error {

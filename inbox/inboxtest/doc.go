@@ -1,6 +1,5 @@
-// Package inboxtest is the conformance suite of leat's inboxes: what every
-// adapter must do, whatever it remembers messages in. An adapter's test wraps
-// the adapter in a Subject and hands it to Run:
+// Package inboxtest is the conformance suite of leat's inboxes: what every adapter must do,
+// whatever its database. An adapter's test wraps the adapter in a Subject and hands it to Run:
 //
 //	func TestInbox(t *testing.T) {
 //		t.Parallel()

@@ -13,9 +13,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Duplicator makes a stream of messages repeat itself, as brokers, relays and
-// rebalances do, for tests of consumers. What it makes of a stream depends on
-// Seed and the order of the messages alone.
+// Duplicator makes a stream of messages repeat itself, as brokers, relays and rebalances do, for
+// tests of consumers. Its output depends only on Seed and on the order of the messages.
 type Duplicator struct {
 	// Seed decides what is repeated. Defaults to 0, a seed like any other.
 	Seed uint64
@@ -27,9 +26,8 @@ type Duplicator struct {
 	// Most is the most repeats of a message. Defaults to 3.
 	Most int
 
-	// Late is how many other messages may come between a message and its repeat.
-	// What is still to be repeated when the stream ends is repeated then.
-	// Defaults to 0: right behind it.
+	// Late is how many other messages may come between a message and its repeat. Repeats that are
+	// still due when the stream ends come at its end. Defaults to 0: right behind it.
 	Late int
 
 	// Concurrent makes Subscriber hand repeats over while the message before is
@@ -73,7 +71,7 @@ func (d Duplicator) Subscriber(sub message.Subscriber) (message.Subscriber, erro
 	return newPump(sub, d.pump), nil
 }
 
-// repeats is what one stream has still to repeat.
+// repeats holds the messages that one stream must still repeat.
 type repeats struct {
 	cfg Duplicator
 	rng *rand.Rand
@@ -95,7 +93,7 @@ func (r *repeats) after(msg *message.Message) []*message.Message {
 	return now
 }
 
-// rest returns what is left to repeat.
+// rest returns the messages that are left to repeat.
 func (r *repeats) rest() []*message.Message {
 	left := slices.Concat(r.due...)
 	r.due = make([][]*message.Message, r.cfg.Late+1)
@@ -126,7 +124,7 @@ func (p *duplicatingPublisher) Publish(topic string, msgs ...*message.Message) e
 	return p.pub.Publish(topic, all...)
 }
 
-// Close publishes what is left to repeat, and closes.
+// Close publishes the messages that are left to repeat, and closes.
 func (p *duplicatingPublisher) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -43,7 +43,7 @@ func checkFailure(want error, end func(ctx context.Context, cancel context.Cance
 	}
 }
 
-// leftNothing reports whether the message called a is as good as new.
+// leftNothing returns an error if the failed message called a has left a trace.
 func leftNothing(ctx context.Context, s Subject, p inbox.Runner) error {
 	return errors.Join(
 		wantRecorded(ctx, s, "a", false),

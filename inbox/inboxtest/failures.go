@@ -19,8 +19,8 @@ import (
 type FailureSubject interface {
 	Subject
 
-	// Admin returns what operators see of all inboxes, and do about them. Like Effects
-	// it needs no connection of the inboxes.
+	// Admin returns the operators' interface to all inboxes. Like Effects it needs no connection
+	// of the inboxes.
 	Admin() (admin.Inbox, error)
 }
 
@@ -49,7 +49,7 @@ func FailureChecks(f Features) []Check {
 	return all
 }
 
-// failing makes a run function of one that needs a FailureSubject.
+// failing turns a function that needs a FailureSubject into a run function.
 func failing(run func(ctx context.Context, s FailureSubject)) func(ctx context.Context, s Subject) {
 	return func(ctx context.Context, s Subject) {
 		f, ok := s.(FailureSubject)
@@ -60,7 +60,7 @@ func failing(run func(ctx context.Context, s FailureSubject)) func(ctx context.C
 	}
 }
 
-// attempts is how many the suite's policies allow.
+// attempts is the number of attempts that the suite's policies allow.
 const attempts = 3
 
 // parking is a policy that does not keep the suite waiting.

@@ -5,8 +5,8 @@ import "errors"
 // ErrLacks is wrapped by an error if a subject lacks what its Features do not rule out.
 var ErrLacks = errors.New("leat: the subject cannot do what its Features do not rule out")
 
-// Features is what an inbox promises less than the whole contract. The zero
-// value is the whole. What is there must be claimed: see Claims.
+// Features lists the parts of the contract that an inbox does not promise. The zero value stands
+// for the whole contract. A feature that is there must be claimed: see Claims.
 type Features struct {
 	// NoOutbox is set if Outbox returns nil.
 	NoOutbox bool
@@ -14,13 +14,13 @@ type Features struct {
 	// NoBreakCommit is set if BreakCommit does nothing.
 	NoBreakCommit bool
 
-	// OneWriter is set if one delivery at a time has a transaction. Another one, of the
-	// same message or of any other, waits for it to end, or fails after a while: which of
-	// them are copies cannot be told, so none is Busy.
+	// OneWriter is set if only one delivery at a time has a transaction. Another delivery, of the
+	// same message or of any other, waits for its end, or fails after a while. Copies cannot be
+	// distinguished from other messages then, so none is Busy.
 	OneWriter bool
 
-	// Optimistic is set if copies of a message run at the same time, and none of them is
-	// Busy: one commits, and the others are told as they commit that they are duplicates.
+	// Optimistic is set if copies of a message run at the same time, and none of them is Busy:
+	// one commits, and the commits of the others find that they are duplicates.
 	Optimistic bool
 
 	// NoForget is set if the inbox remembers everything for ever. Without it the Subject
@@ -39,7 +39,7 @@ type Features struct {
 	// BatchSubject, and RunBatch checks it.
 	NoBatches bool
 
-	// NoAudit is set if what operators get of the store is not an admin.Auditor.
+	// NoAudit is set if the operators' interface of the store is not an admin.Auditor.
 	NoAudit bool
 
 	// NoMarks is set if the inbox notes no marks of consumer groups. Without it the Subject is a
@@ -65,7 +65,7 @@ func noAudit(f Features) bool          { return f.NoAudit }
 func noMarks(f Features) bool          { return f.NoMarks }
 func noLoss(f Features) bool           { return f.NoLoss }
 
-// unless rules out all of checks where lacks does, and what they rule out themselves.
+// unless adds lacks to the conditions that rule out each of checks.
 func unless(lacks func(f Features) bool, checks ...Check) []Check {
 	for i := range checks {
 		own := checks[i].skip

@@ -18,12 +18,11 @@ import (
 type Forgetter interface {
 	Subject
 
-	// Forget forgets the ids of version 7 that are older than age, as far as no delivery
-	// has them in hand.
+	// Forget forgets the ids of version 7 that are older than age, except those in delivery.
 	Forget(ctx context.Context, age time.Duration) error
 }
 
-// forgetChecks are about I7: what may have been forgotten never runs.
+// forgetChecks are about I7: a message that may have been forgotten never runs.
 func forgetChecks() []Check {
 	return unless(noForget, []Check{
 		{Name: "I7_ForgottenNeverRuns", run: forgetting(checkForgottenNeverRuns)},
@@ -44,7 +43,7 @@ func forgetting(run func(ctx context.Context, s Forgetter, p inbox.Runner)) func
 }
 
 const (
-	// kept is what the checks let a Forgetter keep.
+	// kept is the age up to which the checks let a Forgetter keep ids.
 	kept = 2 * time.Hour
 	// recent and ancient are younger and older than that.
 	recent, ancient = kept - time.Hour, kept + time.Hour
@@ -59,7 +58,8 @@ func madeAgo(age time.Duration) (string, error) {
 	return ids.Text(id), err
 }
 
-// checkForgottenNeverRuns takes it that a duplicate that is still there is one.
+// checkForgottenNeverRuns also accepts an id that is still remembered: its message is a
+// duplicate.
 func checkForgottenNeverRuns(ctx context.Context, s Forgetter, p inbox.Runner) {
 	old, err1 := madeAgo(ancient)
 	unseen, err2 := madeAgo(ancient)
@@ -114,7 +114,7 @@ func checkForgettingStorm(ctx context.Context, s Forgetter, p inbox.Runner) {
 		group.Go(func() { errs[i] = untilAcked(ctx, p, ids[i], writing(s, ids[i])) })
 	}
 	group.Wait()
-	// A copy is a duplicate, too old, or finds no place in the queue of a store with one writer.
+	// A copy is a duplicate, is too old, or fails because a store with one writer is occupied.
 	again := func(id string) { _, _ = deliver(ctx, p, newMessage(ctx, id), writing(s, id)) }
 	for _, id := range ids {
 		group.Go(func() {
@@ -131,8 +131,8 @@ func checkForgettingStorm(ctx context.Context, s Forgetter, p inbox.Runner) {
 	fail.IfAny(errors.Join(errs...), wantEffects(ctx, s, ids...))
 }
 
-// checkLoweredFloor lowers the floor below what was forgotten. Nothing is lowered before an operator has said that it may run
-// again; then what comes again runs, once.
+// checkLoweredFloor lowers the floor below forgotten messages. That is refused until an operator
+// has allowed messages to run again; then a redelivered message runs, once.
 func checkLoweredFloor(ctx context.Context, s Forgetter, p inbox.Runner) {
 	old, err1 := madeAgo(ancient)
 	unseen, err2 := madeAgo(ancient)

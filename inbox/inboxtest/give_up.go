@@ -31,8 +31,7 @@ func giveUpChecks() []Check {
 	}
 }
 
-// checkParkedWhenAcked looks at the moment of the ack whether the message is
-// stored.
+// checkParkedWhenAcked checks at the moment of the ack that the message is stored.
 func checkParkedWhenAcked(ctx context.Context, s FailureSubject) {
 	p := openFor(s, parking())
 	fail.If(failTwice(ctx, p))
@@ -67,7 +66,7 @@ func checkDeadLetter(ctx context.Context, s FailureSubject) {
 	)
 }
 
-// bounded is an outbox with the default bounds, whatever those of the subject's are.
+// bounded is an outbox with the default bounds instead of the subject's.
 type bounded struct{ outbox.Enqueuer }
 
 // EnqueueContext implements outbox.Enqueuer.
@@ -79,8 +78,8 @@ func (b bounded) EnqueueContext(ctx context.Context, msgs ...outbox.Message) err
 	return b.Enqueuer.EnqueueContext(ctx, prepared...)
 }
 
-// checkNoDeadLetter gives up messages that an outbox refuses: they would come again for
-// ever. Their key goes on. S5.
+// checkNoDeadLetter gives up messages that an outbox refuses and that would otherwise be
+// redelivered for ever. Later messages of their key continue. S5.
 func checkNoDeadLetter(ctx context.Context, s FailureSubject) {
 	p := openFor(s, inbox.Policy{
 		Action: inbox.DeadLetter, Attempts: 1, Delay: inbox.NoDelay, Topic: "dead", Outbox: bounded{s.Outbox()},

@@ -13,11 +13,12 @@ import (
 	"github.com/leat-go/leat/internal/fail"
 )
 
-// Mover is implemented by a Subject that can move the ground under what its inboxes, or caches
-// in front of them, remember.
+// Mover is implemented by a Subject that can change the facts on which the memory of its inboxes,
+// or of caches in front of them, rests.
 type Mover interface {
-	// Ground returns which store it is in the table of package internal/basis, and by the name of
-	// each fact there what changes it. What is remembered is lost.
+	// Ground returns the subject's store in the table of package internal/basis, and for each
+	// fact there, by its name, a function that changes it. What the inboxes remember is then
+	// lost.
 	Ground() (store string, moves map[string]func(ctx context.Context) error)
 }
 
@@ -28,7 +29,7 @@ type groundMoves struct {
 	place basis.Place
 }
 
-// groundOf are the checks of all facts of a store that a suite can change.
+// groundOf returns the checks of all facts of a store that a suite can change.
 func groundOf(store basis.Store) (all []groundMoves) {
 	for _, f := range basis.Facts() {
 		use, _ := f.In(store)
@@ -61,7 +62,8 @@ func groundChecks() (all []Check) {
 	return all
 }
 
-// run loses what was remembered: whoever remembers it must not be believed.
+// run makes the store lose its memory: an inbox or cache that still remembers must not be
+// trusted.
 func (m groundMoves) run(ctx context.Context, s Subject) {
 	mover, ok := s.(Mover)
 	if !ok {
@@ -93,8 +95,8 @@ func otherIDs() inbox.IDSource {
 	return inbox.IDSource{Name: "other", Find: func(msg *message.Message) (string, error) { return "other " + msg.UUID, nil }}
 }
 
-// runIDs begins with ids from elsewhere: what was processed must not run again, in any way of
-// processing that there is.
+// runIDs switches to another source of ids: processed messages must not run again, by any way of
+// processing.
 func (m groundMoves) runIDs(ctx context.Context, s Subject) {
 	in, cfg := open(s), inbox.Config{IDFrom: otherIDs(), OnFailure: inbox.Policy{Delay: time.Millisecond}}
 	other, err := s.Open(consumer, cfg)
@@ -114,7 +116,7 @@ func (m groundMoves) runIDs(ctx context.Context, s Subject) {
 			}
 		}
 	}
-	cfg.IDFrom.Name = inbox.DefaultIDSource().Name // which says that they are the same
+	cfg.IDFrom.Name = inbox.DefaultIDSource().Name // as if the ids were the same
 	same, err := s.Open(consumer, cfg)
 	fail.IfAny(
 		err,
@@ -151,8 +153,8 @@ func positionGroundChecks() (all []positionCheck) {
 	return all
 }
 
-// logMoves are what changes a fact, by its name: in what a subscriber says of a partition and in
-// the position of a message.
+// logMoves returns the functions that change a fact, by its name: in the Assignment of a
+// partition and in the position of a message.
 func logMoves() map[string]func(a *driver.Assignment, p *driver.Position) {
 	return map[string]func(a *driver.Assignment, p *driver.Position){
 		basis.ErrSourceChanged.Name: func(a *driver.Assignment, p *driver.Position) { a.Source, p.Source = madeAgain, madeAgain },
@@ -181,6 +183,6 @@ func (m groundMoves) runPositions(ctx context.Context, s PositionSubject) {
 	if !errors.Is(err, m.fact) {
 		fail.With("after %s has changed: error %w, want %w", m.fact.Name, orNone(err), m.fact)
 	}
-	sound.From = 2 // nothing is remembered of it yet
+	sound.From = 2 // the inbox does not know the partition yet
 	fail.IfAny(wantEffects(ctx, s, effectOf(0)), wantNext(ctx, in, sound, 2), wantNext(ctx, in, wholeLog(3), 1))
 }

@@ -19,8 +19,7 @@ func hostileChecks() []Check {
 	}
 }
 
-// noise is n bytes that no compression makes shorter, NUL and bytes that are not UTF-8
-// among them.
+// noise returns n incompressible bytes, including NUL and bytes that are not UTF-8.
 func noise(n int) string {
 	b := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(b) // which never fails

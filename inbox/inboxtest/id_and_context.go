@@ -9,8 +9,8 @@ import (
 	"github.com/leat-go/leat/internal/txctx"
 )
 
-// idAndContextChecks are about I11, an empty id is an error, and about what a delivery
-// must leave as it was.
+// idAndContextChecks are about I11, an empty id is an error, and about things that a delivery
+// must not change.
 func idAndContextChecks() []Check {
 	return []Check{
 		{Name: "I11_EmptyIDIsAnError", run: checkEmptyID},

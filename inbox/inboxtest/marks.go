@@ -12,11 +12,11 @@ import (
 type MarkSubject interface {
 	Subject
 
-	// Marker returns what notes it, as another process would have it.
+	// Marker returns the Marker of the inboxes, as another process would open it.
 	Marker() (driver.Marker, error)
 }
 
-// markChecks are about I14: a session moves only marks that are as it has left them.
+// markChecks are about I14: a session moves only marks that are unchanged since it wrote them.
 func markChecks() []Check {
 	return unless(noMarks,
 		Check{Name: "I14_MarksAreKept", run: onMarks(checkMarksAreKept)},
@@ -68,7 +68,7 @@ func (m marker) set(of driver.GroupTopic, next map[int32]int64) {
 	fail.If(err)
 }
 
-// from are marks at next, with the tokens of what was seen.
+// from returns marks at next, with the tokens of the marks in seen.
 func from(seen driver.Marks, next map[int32]int64) map[int32]driver.Mark {
 	marks := map[int32]driver.Mark{}
 	for part, n := range next {
@@ -110,7 +110,7 @@ func checkMarksAreKept(session func() marker) {
 	if marks := other.read(another); marks.Known || len(marks.Partitions) > 0 {
 		fail.With("another group has marks: %+v", marks)
 	}
-	other.set(orders(), map[int32]int64{0: 3, 1: 0}) // as after an operator has set the group back
+	other.set(orders(), map[int32]int64{0: 3, 1: 0}) // as after an operator has reset the group's offsets
 	other.set(returns(), map[int32]int64{0: 9})
 	m.want(orders(), map[int32]int64{0: 3, 1: 0, 7: 1 << 40})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/fail"
 )
 
-// noteChecks are about I10: what is kept beside the id.
+// noteChecks are about I10: the note that is kept with an id.
 func noteChecks() []Check {
 	return []Check{
 		{Name: "I10_MismatchIsNotAcked", run: failing(checkMismatch)},

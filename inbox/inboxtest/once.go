@@ -52,7 +52,7 @@ func checkAfterRollback(ctx context.Context, s Subject) {
 func checkAmbiguous(applied bool) func(ctx context.Context, s Subject) {
 	return func(ctx context.Context, s Subject) {
 		p := open(s)
-		// The first commits warm the connections up: only a commit is to break.
+		// The first commits warm the connections up, so that only a commit breaks.
 		fail.If(untilAcked(ctx, p, "before", writing(s, "before")))
 		runs := 0
 		handle := func(ctx context.Context) error {
@@ -95,8 +95,8 @@ func checkConsumers(ctx context.Context, s Subject) {
 	fail.If(wantEffects(ctx, s, names...))
 }
 
-// checkIDs uses ids of every kind: UUIDs, other texts, and what looks like one
-// and is the other.
+// checkIDs uses ids of every kind: UUIDs, other texts, and each in a form that looks like the
+// other.
 func checkIDs(ctx context.Context, s Subject) {
 	ids := []string{
 		"018f2a3b-4c5d-7e6f-8a9b-0c1d2e3f4a5b", "018f2a3b-4c5d-7e6f-8a9b-0c1d2e3f4a5c",

@@ -15,7 +15,7 @@ func someone() admin.By {
 	return admin.By{Actor: "suite", Reason: "it is fixed", Details: map[string]string{"address": "192.0.2.7", "mode": "basic"}}
 }
 
-// knows reports whether e has all that is known of someone.
+// knows reports whether e has all the details of someone.
 func knows(e admin.AuditEntry) bool {
 	var details struct {
 		By map[string]string `json:"by"`
@@ -23,7 +23,7 @@ func knows(e admin.AuditEntry) bool {
 	return json.Unmarshal(e.Details, &details) == nil && maps.Equal(details.By, someone().Details)
 }
 
-// everything selects all that waits for an operator.
+// everything selects all messages that wait for an operator.
 func everything() admin.Selection {
 	return admin.Selection{Before: time.Now().Add(24 * time.Hour)}
 }
@@ -51,7 +51,7 @@ func parkedIDs(ctx context.Context, s FailureSubject) (ids []string, err error) 
 	}
 	all, err := in.Parked(ctx, admin.ParkedQuery{Consumer: consumer})
 	if errors.Is(err, admin.ErrUnknownConsumer) {
-		return nil, nil // nothing has come yet
+		return nil, nil // no message has arrived yet
 	}
 	for _, p := range all {
 		ids = append(ids, p.ID)

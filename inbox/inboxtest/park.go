@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// parkChecks are about keys: what follows a parked message waits behind it.
+// parkChecks are about keys: later messages of a parked key wait.
 func parkChecks() []Check {
 	return []Check{
 		{Name: "I1_FollowersAreStoredBehindAParkedMessage", run: failing(checkFollowers)},
@@ -32,7 +32,7 @@ func park(ctx context.Context, p inbox.Runner, id, key string) error {
 	})
 }
 
-// redriveUntil redrives key and runs what is redriven until done returns nil.
+// redriveUntil redrives key and runs redriven messages until done returns nil.
 func redriveUntil(
 	ctx context.Context, s FailureSubject, p redriver, key string,
 	handle func(ctx context.Context, msg *message.Message) error, done func() error,

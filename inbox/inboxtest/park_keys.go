@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/internal/fail"
 )
 
-// checkLikeKeys parks a message, then delivers others of keys that a collation could take
-// for its key: they run, and what is redriven is that key alone.
+// checkLikeKeys parks a message, then delivers others of keys that a collation could take for its
+// key: they run, and a redrive affects only that key.
 func checkLikeKeys(ctx context.Context, s FailureSubject) {
 	p := openFor(s, parking())
 	keys := []string{"K", "k ", " k", "\u212a", "k\u0301"} // \u212a is the sign of Kelvin

@@ -16,14 +16,14 @@ const (
 	newSource            = "0d9c1b7e-52a4-4f0b-8f5e-3b1a6c2d4e5f"
 )
 
-// positions are an inbox of positions, and what operators see of it.
+// positions is an inbox of positions with its operators' interface.
 type positions struct {
 	PositionProcessor
 
 	in admin.Watermarks
 }
 
-// assign begins a session, and returns where it reads on.
+// assign begins a session, and returns the offset at which it continues.
 func (p positions) assign(ctx context.Context, source string) (int64, error) {
 	next, err := p.Assigned(ctx, []driver.Assignment{{Source: source, Topic: logTopic, End: 9, From: 3}})
 	if err != nil || len(next) != 1 {
@@ -32,7 +32,7 @@ func (p positions) assign(ctx context.Context, source string) (int64, error) {
 	return next[0], nil
 }
 
-// wantNext begins a session, and compares where it reads on.
+// wantNext begins a session, and compares the offset at which it continues.
 func (p positions) wantNext(ctx context.Context, source string, want int64) error {
 	got, err := p.assign(ctx, source)
 	if err == nil && got != want {
@@ -63,7 +63,7 @@ func (p positions) accept(ctx context.Context, source string, dryRun bool) (stri
 	})
 }
 
-// wantPartitions compares what is remembered.
+// wantPartitions compares the remembered positions.
 func (p positions) wantPartitions(ctx context.Context, want ...admin.PartitionState) error {
 	got, err := p.in.Partitions(ctx, admin.PartitionsQuery{Consumer: consumer})
 	if err == nil && !slices.Equal(got, want) {
@@ -80,7 +80,7 @@ func wantValue[T comparable](got T, err error, want T) error {
 	return err
 }
 
-// wantAudit compares what was done, the newest first, and by whom.
+// wantAudit compares the audited actions, the newest first, and their actors.
 func (p positions) wantAudit(ctx context.Context, want ...string) error {
 	auditor, ok := p.in.(admin.Auditor)
 	if !ok {

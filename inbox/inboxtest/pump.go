@@ -67,7 +67,7 @@ func (p *pump) receive(ctx context.Context, in <-chan *message.Message) (*messag
 	return nil, false
 }
 
-// send returns false when nobody takes it any more.
+// send returns false when msg has no receiver any more.
 func (p *pump) send(ctx context.Context, out chan<- *message.Message, msg *message.Message) bool {
 	select {
 	case out <- msg:
@@ -78,7 +78,7 @@ func (p *pump) send(ctx context.Context, out chan<- *message.Message, msg *messa
 	return false
 }
 
-// mirror waits for the fate of msg and gives it to orig, if there is one.
+// mirror waits until msg is acked or nacked and does the same to orig, if there is one.
 func (p *pump) mirror(ctx context.Context, msg, orig *message.Message) {
 	acked := false
 	select {

@@ -30,8 +30,8 @@ func collide(c Collider, id string) string {
 	}
 }
 
-// racerChecks are about deliveries that meet where a database's locks are, and about what a
-// claim that has failed leaves behind.
+// racerChecks are about deliveries that contend for the database's locks, and about traces of
+// failed claims.
 func racerChecks() []Check {
 	return []Check{
 		{Name: "I5_RacersAfterARollback", run: checkRacers, skip: nobodyIsBusy},
@@ -41,9 +41,9 @@ func racerChecks() []Check {
 	}
 }
 
-// checkRacers has three deliveries of one message at once. The first is rolled
-// back. The others are turned away while it runs, and by nothing but Busy: in an index
-// they would wait for it, and two of them end in a deadlock with its rollback.
+// checkRacers has three deliveries of one message at once. The first is rolled back. While it
+// runs the others must get Busy and nothing else: if they waited for it in an index, two of them
+// would deadlock with its rollback.
 func checkRacers(ctx context.Context, s Subject) {
 	const rounds = 10
 
@@ -78,8 +78,8 @@ func race(ctx context.Context, s Subject, p inbox.Runner, id string) error {
 	return errors.Join(err, losers[0], losers[1])
 }
 
-// checkFailedClaims lets claims fail by contexts that end in the middle of them, more often
-// than there are connections. Then all connections have to be there, and in no transaction.
+// checkFailedClaims makes claims fail by contexts that end in the middle of them, more often than
+// there are connections. Then all connections must be available, and in no transaction.
 func checkFailedClaims(ctx context.Context, s Subject) {
 	p := open(s)
 	fail.If(untilAcked(ctx, p, "before", writing(s, "before")))
@@ -103,9 +103,8 @@ func checkFailedClaims(ctx context.Context, s Subject) {
 	fail.IfAny(err, wantEffects(ctx, s, append(want, "a")...))
 }
 
-// checkCollision delivers a message while one with which it shares a lock is in progress,
-// and wants nothing of that to stay: it is run, by a redelivery at the latest, and is not
-// a duplicate.
+// checkCollision delivers a message while another that shares its lock is in progress. The
+// message must still run, by a redelivery at the latest, and must not count as a duplicate.
 func checkCollision(ctx context.Context, s Subject) {
 	collider, ok := s.(Collider)
 	if !ok {
@@ -138,9 +137,9 @@ func checkCollision(ctx context.Context, s Subject) {
 	)
 }
 
-// checkNotAckedMeanwhile delivers a copy and another message while a handler runs. A store
-// with one writer may fail both, for lack of time, but acks neither unless its effect is
-// committed; afterwards both come to their end.
+// checkNotAckedMeanwhile delivers a copy and another message while a handler runs. A store with
+// one writer may fail both, for lack of time, but must not ack either unless its effect is
+// committed; afterwards both are processed.
 func checkNotAckedMeanwhile(ctx context.Context, s Subject) {
 	p := open(s)
 	err := probe(ctx, s, p, "a", func() error {

@@ -13,8 +13,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Reorderer changes the order of a stream of messages, for tests of consumers.
-// It holds back up to Window of them and lets go of one at random.
+// Reorderer changes the order of a stream of messages, for tests of consumers. It holds back up
+// to Window of them and releases one at random.
 type Reorderer struct {
 	// Seed decides the order. Defaults to 0, a seed like any other.
 	Seed uint64
@@ -23,14 +23,14 @@ type Reorderer struct {
 	// than Window-1 places ahead. Defaults to 8.
 	Window int
 
-	// Key, if it is set, keeps the messages of one key in order, as a broker
-	// does: those of different keys alone change places. An empty key is not a key.
-	// Defaults to none: all change places.
+	// Key, if it is set, keeps the messages of one key in order, as a broker does: only those of
+	// different keys change places. An empty key is not a key. Defaults to none: all change
+	// places.
 	Key func(msg *message.Message) string
 
-	// Linger is how long Subscriber waits for one more message before it lets one
-	// go although the window is not full: it must be longer than the gaps in the
-	// stream, or the order depends on them. Defaults to 50 ms.
+	// Linger is how long Subscriber waits for one more message before it releases one although
+	// the window is not full. It must be longer than the gaps in the stream, or the order depends
+	// on them. Defaults to 50 ms.
 	Linger time.Duration
 }
 
@@ -47,9 +47,9 @@ func (r Reorderer) checked() (Reorderer, error) {
 	}
 }
 
-// Publisher is a message.PublisherDecorator. What is held back is published when
-// more comes, or with Close: Publish may return before. The order depends on Seed
-// and on what is published alone. Errors wrap outbox.ErrInvalidConfig.
+// Publisher is a message.PublisherDecorator. Messages that are held back are published when more
+// arrive, or by Close: Publish may return before. The order depends only on Seed and the
+// published messages. Errors wrap outbox.ErrInvalidConfig.
 func (r Reorderer) Publisher(pub message.Publisher) (message.Publisher, error) {
 	r, err := r.checked()
 	if err != nil {
@@ -69,7 +69,7 @@ func (r Reorderer) Subscriber(sub message.Subscriber) (message.Subscriber, error
 	return newPump(sub, r.pump), nil
 }
 
-// held is what is held back, in the order in which it came.
+// held holds the messages that are held back, in the order of their arrival.
 type held struct {
 	cfg  Reorderer
 	rng  *rand.Rand
@@ -123,7 +123,7 @@ func (p *reorderingPublisher) Publish(topic string, msgs ...*message.Message) er
 	return nil
 }
 
-// Close publishes what is held back, and closes.
+// Close publishes the messages that are held back, and closes.
 func (p *reorderingPublisher) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,8 +161,8 @@ func (r Reorderer) pump(ctx context.Context, p *pump, in <-chan *message.Message
 	}
 }
 
-// fill waits for one more message. It returns no channel when the stream has
-// ended, and not open when all is over.
+// fill waits for one more message. It returns a nil channel when the stream has ended, and open
+// as false when the subscription is over.
 func (r Reorderer) fill(
 	ctx context.Context, p *pump, h *held, in <-chan *message.Message,
 ) (next <-chan *message.Message, came, open bool) {

@@ -14,17 +14,17 @@ const Connections = 4
 // gets it, and used by that check alone. Its methods are safe for concurrent
 // use.
 type Subject interface {
-	// Open returns an inbox, which does what inbox.Processor tells, as another process would make it: all share what is
-	// stored, and nothing else but their connections. If there are connections, there
-	// are at least two and at most Connections.
+	// Open returns an inbox as another process would open it, with the contract of
+	// inbox.Processor. All inboxes share the stored data and the connections, and nothing else.
+	// If there are connections, there are at least two and at most Connections.
 	Open(consumer string, cfg inbox.Config) (inbox.Runner, error)
 
 	// Write stores effect in the transaction that ctx carries, in a place that
 	// accepts the same effect any number of times.
 	Write(ctx context.Context, effect string) error
 
-	// Effects returns the effects that are committed, in any order. It needs no
-	// connection of the inboxes, and neither do the other methods that read.
+	// Effects returns the effects that are committed, in any order. It needs no connection of the
+	// inboxes; the same holds for the other methods that read.
 	Effects(ctx context.Context) ([]string, error)
 
 	// Recorded reports whether it is committed that consumer has processed the

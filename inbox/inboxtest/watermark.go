@@ -24,8 +24,8 @@ type PositionProcessor interface {
 // PositionSubject is such an inbox under test with something to write in: empty when a
 // check gets it, and used by that check alone. Its methods are safe for concurrent use.
 type PositionSubject interface {
-	// Open returns an inbox for these topics, as another process would make it: all share
-	// what is stored.
+	// Open returns an inbox for these topics, as another process would open it: all share the
+	// stored data.
 	Open(consumer string, topics []string, cfg inbox.Config) (PositionProcessor, error)
 
 	// Write stores effect in the transaction that ctx carries, in a place that accepts
@@ -36,12 +36,11 @@ type PositionSubject interface {
 	Effects(ctx context.Context) ([]string, error)
 }
 
-// PositionForgetter is implemented by a PositionSubject that can go back, as a database does
-// after a failover to a server which did not have the last commits. Without it,
-// Features.NoLoss is set.
+// PositionForgetter is implemented by a PositionSubject that can go back in time, like a database
+// after a failover to a server that did not have the last commits. Without it, Features.NoLoss is
+// set.
 type PositionForgetter interface {
-	// Forget makes the next offset of every partition next, and the effects those of the
-	// given ones.
+	// Forget sets the next offset of every partition to next, and the effects to the given ones.
 	Forget(ctx context.Context, next int64, effects ...string) error
 }
 
@@ -65,8 +64,8 @@ func (c positionCheck) Run(ctx context.Context, s PositionSubject) error {
 	return nil
 }
 
-// RunPositions runs every check of positions that f does not rule out, in parallel, each on
-// a new subject, and logs a table of what is checked, as Claims has it.
+// RunPositions runs every check of positions that f does not rule out, in parallel, each on a new
+// subject. It logs a table of what is checked, as Claims does.
 func RunPositions(t *testing.T, f Features, newSubject func(t *testing.T) PositionSubject) {
 	t.Helper()
 	runClaims(t, func(t *testing.T) (string, error) {
@@ -152,7 +151,7 @@ func wantAt(
 	return nil
 }
 
-// wantNext asks where to read on and compares.
+// wantNext asks where to continue and compares.
 func wantNext(ctx context.Context, in driver.Assigner, a driver.Assignment, want int64) error {
 	next, err := in.Assigned(ctx, []driver.Assignment{a})
 	switch {
@@ -173,8 +172,8 @@ func wantEffectsTo(ctx context.Context, s PositionSubject, offset int64) error {
 	return wantEffects(ctx, s, want...)
 }
 
-// session reads from where the inbox says up to count, delivering each message until it is
-// acked, or until stop returns true, since the session is over.
+// session reads from the offset that the inbox returns up to count. It delivers each message
+// until it is acked, or until stop returns true, which ends the session.
 func session(
 	ctx context.Context, s PositionSubject, in PositionProcessor, count int64, stop, fails func() bool,
 ) (done bool, err error) {

@@ -86,7 +86,7 @@ func checkPositionAssigned(ctx context.Context, s PositionSubject) {
 	fresh.From, known.From = 4, 0
 	fail.IfAny(
 		wantNext(ctx, first, fresh, 4),
-		wantNext(ctx, second, known, 4), // what the group has committed counts for nothing any more
+		wantNext(ctx, second, known, 4), // the group's committed offset does not count any more
 		wantAt(ctx, s, first, inLog(4), inbox.OutcomeCommitted, nil),
 		wantNext(ctx, second, known, 5),
 		wantAt(ctx, s, second, inLog(5), inbox.OutcomeCommitted, nil),
@@ -121,8 +121,8 @@ func checkPositionZombie(ctx context.Context, s PositionSubject) {
 	fail.IfAny(found, wantEffectsTo(ctx, s, 2))
 }
 
-// checkPositionStorm has several sessions that all believe that the partition is theirs,
-// with handlers that fail and sessions that end at any time.
+// checkPositionStorm runs several sessions that all believe that they own the partition, with
+// handlers that fail and sessions that end at any time.
 func checkPositionStorm(ctx context.Context, s PositionSubject) {
 	const count, sessions = 40, 4
 	var group sync.WaitGroup
@@ -165,7 +165,7 @@ func checkPositionPartitions(ctx context.Context, s PositionSubject) {
 	)
 }
 
-// checkPositionUnsound names each refusal of a message. None runs the handler.
+// checkPositionUnsound checks the error of each refusal of a message. None runs the handler.
 func checkPositionUnsound(ctx context.Context, s PositionSubject) {
 	in := openLog(s, consumer)
 	fail.If(wantNext(ctx, in, wholeLog(1), 0))
@@ -215,7 +215,7 @@ func checkPositionAssignments(ctx context.Context, s PositionSubject) {
 			fail.With("%s: error %w, want %w", what, orNone(err), c.want)
 		}
 	}
-	sound.From = 2 // nothing is remembered of it yet
+	sound.From = 2 // the inbox does not know the partition yet
 	fail.IfAny(wantNext(ctx, in, sound, 2), wantNext(ctx, in, wholeLog(3), 1))
 }
 

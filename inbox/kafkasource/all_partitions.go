@@ -10,11 +10,10 @@ import (
 	"github.com/leat-go/leat/internal/jitter"
 )
 
-// A subscription without a group has nobody who assigns partitions to it and nobody to
-// tell how far it is: it reads all of them, finds new ones itself, and remembers its
-// place for as long as it lives.
+// A subscription without a group gets no assignments and commits no offsets: it reads all
+// partitions, finds new ones itself, and remembers its place for as long as it lives.
 
-// places is how far a subscription without a group has come, on all its clients.
+// places records how far a subscription without a group has read, on all its clients.
 type places struct {
 	mu     sync.Mutex
 	source string // the topic's id
@@ -31,10 +30,10 @@ func (p *places) leave(a *assignment) {
 	p.next[a.begin.Partition] = a.watermark()
 }
 
-// of returns where to begin in partitions of the topic with the id source: where an
-// earlier client came to, and else as StartNewest says for those that are there when the
-// subscription begins. Partitions and topics that come later are read from their start,
-// or what was written before they were noticed would be skipped.
+// of returns where to begin in partitions of the topic with the id source: where an earlier
+// client stopped, or else, for partitions that exist when the subscription begins, as StartNewest
+// says. Partitions and topics that are created later are read from their start; otherwise
+// messages written before they were noticed would be skipped.
 func (p *places) of(source string, partitions []int32) map[int32]kgo.Offset {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,7 +58,7 @@ func (p *places) began() {
 	p.begun = true
 }
 
-// takeAll opens all partitions of the topic, and those that it gains later.
+// takeAll opens all partitions of the topic, and those added later.
 func (m *member) takeAll(ctx context.Context) {
 	for m.remains(ctx) {
 		wait := m.cfg.heartbeatInterval()

@@ -10,9 +10,8 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 )
 
-// assignment is a partition for as long as this member has it. The poll loop
-// pushes records; the one goroutine that serves it takes them and reports how far
-// it is.
+// assignment is a partition for as long as this member has it. The poll loop pushes records; the
+// one goroutine that serves the assignment takes them and reports its progress.
 type assignment struct {
 	begin driver.Position // Offset is where reading begins
 
@@ -20,7 +19,7 @@ type assignment struct {
 	cancel   context.CancelCauseFunc
 	draining chan struct{} // closed: deliver nothing new
 	drain    func()
-	ended    chan struct{} // closed when nobody serves it any more
+	ended    chan struct{} // closed when its goroutine has ended
 	wake     chan struct{}
 	gate     gate
 	reread   func(cause error)
@@ -60,8 +59,8 @@ func newAssignment(ctx context.Context, begin driver.Position, cfg *Config, gate
 		next:     begin.Offset,
 		low:      begin.Offset,
 		lowEpoch: -1,
-		// So that the first commit stores where reading began: a partition on which
-		// nothing happens keeps its place, too.
+		// This makes the first commit store where reading began: an idle partition keeps its
+		// place, too.
 		committed: -1,
 		acked:     -1,
 	}
@@ -95,7 +94,7 @@ func (a *assignment) push(records []*kgo.Record) bool {
 	return true
 }
 
-// take returns what was pushed since it was called last.
+// take returns the records pushed since its last call.
 func (a *assignment) take() []*kgo.Record {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -104,7 +103,7 @@ func (a *assignment) take() []*kgo.Record {
 	return fetched
 }
 
-// settled notes that r need not be kept any longer, and how far the watermark is.
+// settled records that r need not be kept any longer, and the position of the watermark.
 func (a *assignment) settled(r *kgo.Record, w *window) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -119,7 +118,7 @@ func (a *assignment) settled(r *kgo.Record, w *window) {
 	}
 }
 
-// finish undoes what the assignment has done to the client.
+// finish undoes the assignment's changes to the client.
 func (a *assignment) finish() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -149,7 +148,7 @@ func (a *assignment) watermark() int64 {
 	return a.low
 }
 
-// position returns the position of r, after one at prev.
+// position returns the position of r, which was delivered after the record at prev.
 func (a *assignment) position(r *kgo.Record, prev int64, serial bool) driver.Position {
 	p := a.begin
 	p.Offset, p.Prev, p.Serial = r.Offset, prev, serial

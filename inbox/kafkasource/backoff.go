@@ -7,8 +7,8 @@ import (
 	"github.com/leat-go/leat/internal/jitter"
 )
 
-// redeliverAfter is the delay before the delivery that follows attempt failed
-// ones: doubled with each, bounded, and jittered by a quarter.
+// redeliverAfter returns the delay before the next delivery after attempt failed ones: doubled
+// with each, bounded, and jittered by a quarter.
 func (c Config) redeliverAfter(attempt int) time.Duration {
 	delay := c.RedeliverDelay
 	for range attempt - 1 {
@@ -21,9 +21,9 @@ func (c Config) redeliverAfter(attempt int) time.Duration {
 	return jitter.Around(delay, 0.25)
 }
 
-// maxRetryBackoff is the longest pause of a client between attempts to reach a broker.
-// The library's is 5 s, and the count of failures that leads there begins anew only
-// with a rebalance: from the second outage on, a member would always come back that late.
+// maxRetryBackoff is the longest pause of a client between attempts to reach a broker. The
+// library's default is 5 s, and its count of failures is reset only by a rebalance: from the
+// second outage on, a member would always come back that late.
 const maxRetryBackoff = time.Second
 
 // retryBackoff is the pause of a client after so many failures in a row.

@@ -13,19 +13,18 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
-// RunBatches joins the group as a member of its own and calls fn with up to
-// BatchSize messages of the topic at a time: as many as there are, it does not wait
-// for more. Of one partition one batch is in the hands of fn. Messages that fail
-// are given to fn again, after a delay that grows as RedeliverDelay does, and the
-// partition's later messages wait. Offsets are committed up to the first message
-// that is not done.
+// RunBatches joins the group as a member of its own and calls fn with up to BatchSize messages of
+// the topic at a time: as many as there are, without waiting for more. For each partition, fn has
+// one batch at a time. Messages that fail are passed to fn again, after a delay that grows like
+// RedeliverDelay, and the partition's later messages wait. Offsets are committed up to the first
+// message that is not done.
 //
-// Fn gets messages of one partition, in its order; there is at least one. It returns nil
-// if all of them are done, or one error a message, nil for those that are done; any other
-// number of errors fails them all. The context ends when the partition is given up: fn
-// must then return soon, since the group waits for it. It is called concurrently for
-// different partitions. It need not ack. A message's own context carries its
-// driver.Position. It is what Handle of an inbox.Batch returns.
+// Fn gets one or more messages of one partition, in order. It returns nil if all of them are
+// done, or one error per message, nil for those that are done; any other number of errors fails
+// them all. The context ends when the partition is given up: fn must then return soon, since the
+// group waits for it. It is called concurrently for different partitions. It need not ack. A
+// message's own context carries its driver.Position. Handle of an inbox.Batch returns such a
+// function.
 //
 // RunBatches returns nil when ctx has ended or Close was called and fn has returned,
 // outbox.ErrClosed after Close, and an error that wraps outbox.ErrInvalidConfig for a
@@ -49,7 +48,7 @@ type batches struct {
 	fn    inbox.BatchFunc
 }
 
-// batchFlow is what serves one assignment of batches.
+// batchFlow serves one assignment of batches.
 type batchFlow struct {
 	*batches
 	a      *assignment
@@ -57,7 +56,7 @@ type batchFlow struct {
 	prev   int64
 }
 
-// serve gives fn what a is pushed until it drains or its context ends.
+// serve passes the records pushed to a to fn, until a drains or its context ends.
 func (b *batches) serve(a *assignment) {
 	h := &batchFlow{batches: b, a: a, window: newWindow(a.begin.Offset), prev: a.begin.Offset - 1}
 	var queue []*item
@@ -100,8 +99,8 @@ func (h *batchFlow) batch(pending []*item) {
 	}
 }
 
-// call gives fn the messages of pending up to one that cannot be unmarshalled,
-// and returns what is left to do.
+// call passes fn the messages of pending up to one that cannot be unmarshalled, and returns those
+// that are left to do.
 func (h *batchFlow) call(pending []*item) (left []*item) {
 	msgs := make([]*message.Message, 0, len(pending))
 	for _, it := range pending {
@@ -139,7 +138,7 @@ func (h *batchFlow) call(pending []*item) (left []*item) {
 	return append(left, pending[len(msgs):]...)
 }
 
-// refused deals with a first record that cannot be unmarshalled.
+// refused handles a first record that cannot be unmarshalled.
 func (h *batchFlow) refused(pending []*item, err error) (left []*item) {
 	first := pending[0]
 	first.attempt++
@@ -153,7 +152,7 @@ func (h *batchFlow) refused(pending []*item, err error) (left []*item) {
 	return pending[1:]
 }
 
-// results returns one result a message.
+// results returns one result per message.
 func (h *batchFlow) results(n int, errs []error) []error {
 	if len(errs) == n {
 		return errs

@@ -9,14 +9,14 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// fetchMaxWait is how long a broker keeps a fetch for which it has nothing. A partition
-// that was paused, its buffer being full, is fetched again when the fetch of the others
-// returns: with the library's 5 s a backlog on one of several partitions is read at 200
-// messages a second.
+// fetchMaxWait is how long a broker holds a fetch for which it has no records. A partition that
+// was paused because its buffer was full is fetched again when the fetch of the others returns:
+// with the library's 5 s, a backlog on one of several partitions would be read at 200 messages a
+// second.
 const fetchMaxWait = 250 * time.Millisecond
 
-// options returns what every client is made of: defaults that Config.Options
-// may change, Config.Options, and what they may not.
+// options returns the options of every client: defaults that Config.Options may override,
+// Config.Options, and those that may not be overridden.
 func (m *member) options() []kgo.Opt {
 	cfg := m.cfg
 	opts := []kgo.Opt{
@@ -25,7 +25,7 @@ func (m *member) options() []kgo.Opt {
 		kgo.MetadataMinAge(250 * time.Millisecond),
 		kgo.FetchMaxWait(fetchMaxWait),
 		kgo.RetryBackoffFn(retryBackoff),
-		// Reading again what an inbox has seen is harmless, skipping is not.
+		// Reading messages again is harmless behind an inbox, skipping is not.
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 	}
 	opts = append(opts, cfg.Options...)
@@ -52,8 +52,8 @@ func (m *member) options() []kgo.Opt {
 	)
 }
 
-// refuse names the first of opts that would break the guarantees and that no
-// later option can undo.
+// refuse returns an error that names the first of opts that would break the guarantees and cannot
+// be overridden by a later option.
 func refuse(brokers []string, opts []kgo.Opt) error {
 	const field = "Options"
 	client, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(brokers...)}, opts...)...)

@@ -13,11 +13,11 @@ import (
 	"github.com/leat-go/leat/internal/jitter"
 )
 
-// commitTimeout bounds one commit, and the retries of the last one of a
-// partition. What is not committed is delivered again.
+// commitTimeout bounds one commit, and the retries of the last one of a partition. Messages
+// beyond the committed offset are delivered again.
 const commitTimeout = 5 * time.Second
 
-// commitLoop commits the low watermarks now and then.
+// commitLoop commits the low watermarks every CommitInterval.
 func (m *member) commitLoop(ctx context.Context) {
 	for {
 		pause(ctx, m.cfg.CommitInterval, m.gaveUp)
@@ -33,7 +33,7 @@ func (m *member) commitTick(ctx context.Context) {
 	defer m.committing.Unlock()
 	err := m.commit(ctx, m.parts())
 	if errors.Is(err, kerr.UnknownMemberID) {
-		m.giveUp(ErrSessionLost) // the client would just join again
+		m.giveUp(ErrSessionLost) // the client would simply join again
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, kerr.RebalanceInProgress) {
 		m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "offset commit failed, to be repeated",
@@ -41,8 +41,8 @@ func (m *member) commitTick(ctx context.Context) {
 	}
 }
 
-// commitFinally commits for parts that are given up, and tries again while a
-// rebalance is in the way. The caller holds committing.
+// commitFinally commits for parts that are given up, and retries while a rebalance prevents it.
+// The caller holds committing.
 func (m *member) commitFinally(ctx context.Context, parts []*assignment) {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// minSessionTimeout keeps the parts of a session timeout apart.
+// minSessionTimeout keeps the parts of a session timeout distinct.
 const minSessionTimeout = time.Second
 
 func (c Config) validate() error {
@@ -80,9 +80,8 @@ func (c Config) validateTimes() error {
 	return nil
 }
 
-// The parts of a session timeout. A member that is silent gives up before the
-// group gives its partitions away, and a rebalance ends before the member gives
-// up.
+// The parts of a session timeout. A silent member gives up before the group reassigns its
+// partitions, and a rebalance ends before the member gives up.
 func (c Config) heartbeatInterval() time.Duration { return c.SessionTimeout / 15 }
 func (c Config) rebalanceTimeout() time.Duration  { return c.SessionTimeout * 2 / 3 }
 func (c Config) fenceAfter() time.Duration        { return c.SessionTimeout * 4 / 5 }

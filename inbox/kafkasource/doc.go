@@ -4,12 +4,12 @@
 //	orders, err := kafkasource.NewSubscriber(brokers, "loyalty", kafkasource.Config{})
 //	router.AddConsumerHandler("points", "orders", orders, handle)
 //
-// A Subscriber is a message.Subscriber without the limit of one message in
-// flight a partition: messages with different keys are handled side by side,
-// messages of one key one after the other, in the partition's order, and so are those
-// without a key unless Config.KeylessConcurrent is set. The offset that is committed to
-// Kafka is the low watermark: all messages of the partition below it were acknowledged.
-// So a crash repeats messages, and loses none.
+// A Subscriber is a message.Subscriber without the limit of one message in flight per partition.
+// Messages with different keys are handled concurrently, messages of one key one after the other,
+// in the partition's order. The latter also holds for messages without a key, unless
+// Config.KeylessConcurrent is set. The offset that is committed to Kafka is the low watermark:
+// all messages of the partition below it were acknowledged. So a crash repeats messages, and
+// loses none.
 //
 //	poll ──▶ partition ──▶ lanes by key ──▶ out ──▶ handler ──▶ ack ──▶ low watermark ──▶ commit
 //	            ▲ paused while it holds      │  nack: later again; its key waits

@@ -4,12 +4,12 @@ package kafkasource
 const (
 	// OutcomeAcked means that the message was acknowledged.
 	OutcomeAcked = "acked"
-	// OutcomeNacked means that it is to be delivered again.
+	// OutcomeNacked means that it will be delivered again.
 	OutcomeNacked = "nacked"
 	// OutcomeMalformed means that it could not be unmarshalled.
 	OutcomeMalformed = "malformed"
-	// OutcomeAbandoned means that its context ended first. Whoever has the partition
-	// next delivers it again.
+	// OutcomeAbandoned means that its context ended first. The next owner of the partition
+	// delivers it again.
 	OutcomeAbandoned = "abandoned"
 )
 

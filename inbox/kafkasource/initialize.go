@@ -32,13 +32,12 @@ type NewTopic struct {
 
 var _ message.SubscribeInitializer = (*Subscriber)(nil)
 
-// SubscribeInitialize implements message.SubscribeInitializer: if the topic is missing,
-// it creates it with the settings of Config.NewTopic. It returns once every partition can
-// be read. A topic that exists stays as it is; then only the right to describe it is
-// needed. Components of Watermill such as the forwarder call it; Subscribe does not, and
-// waits for a missing topic. It takes 30 s at most. Errors wrap outbox.ErrInvalidConfig
-// for an empty topic, outbox.ErrClosed after Close, context.Canceled if Close is called
-// meanwhile, or are the cluster's.
+// SubscribeInitialize implements message.SubscribeInitializer: if the topic is missing, it
+// creates it with the settings of Config.NewTopic. It returns once every partition can be read. A
+// topic that exists is not changed; then only the right to describe it is needed. Components of
+// Watermill such as the forwarder call it; Subscribe does not, and waits for a missing topic. It
+// takes 30 s at most. Errors wrap outbox.ErrInvalidConfig for an empty topic, outbox.ErrClosed
+// after Close, context.Canceled if Close is called during the call, or are the cluster's.
 func (s *Subscriber) SubscribeInitialize(topic string) error {
 	if topic == "" {
 		return outbox.ConfigError("topic", strconv.Quote(topic), "must not be empty")

@@ -11,24 +11,24 @@ import (
 type item struct {
 	record  *kgo.Record
 	n       int   // its number in the window
-	prev    int64 // the offset delivered before it
+	prev    int64 // offset of the record delivered before it
 	attempt int   // deliveries so far
 	lane    *lane // nil: it follows nothing
 	due     time.Time
 }
 
-// lane is the queue of one key's records. The first of them is ready,
-// with a handler, or delayed; the others wait here.
+// lane is the queue of one key's records. The first of them is ready, in a handler, or delayed;
+// the others wait here.
 type lane struct {
 	key     string
 	waiting []*item
 }
 
-// lanes decides what may be delivered next: of each key the earliest record
-// that is not settled, of the keys the one whose record is the earliest.
+// lanes decides which record is delivered next: only the earliest unsettled record of each key is
+// eligible, and of these the earliest is delivered.
 type lanes struct {
 	serial  bool
-	keyless bool // records without a key follow nothing, else each other
+	keyless bool // records without a key are unordered, otherwise they follow each other
 	byKey   map[string]*lane
 	ready   items // by offset
 	delayed items // by due
@@ -77,7 +77,7 @@ func (l *lanes) take() {
 	heap.Pop(&l.ready)
 }
 
-// settle lets the next record of it's key come.
+// settle makes the next record of its key eligible.
 func (l *lanes) settle(it *item) {
 	if it.lane == nil {
 		return
@@ -91,13 +91,13 @@ func (l *lanes) settle(it *item) {
 	heap.Push(&l.ready, next)
 }
 
-// delay brings it again at a time. Its key waits.
+// delay makes the record ready again at due. Its key waits.
 func (l *lanes) delay(it *item, due time.Time) {
 	it.due = due
 	heap.Push(&l.delayed, it)
 }
 
-// wake makes ready what is due, and returns when the next record will be.
+// wake makes due records ready, and returns when the next one will be due.
 func (l *lanes) wake(now time.Time) (next time.Time, ok bool) {
 	for l.delayed.Len() > 0 {
 		if first := l.delayed.list[0]; first.due.After(now) {

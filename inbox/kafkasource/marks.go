@@ -13,29 +13,30 @@ import (
 )
 
 // The group's offsets are kept by the brokers, the effects of messages in a database. If the
-// database goes back, it forgets effects, and the group has passed their messages. So before each
-// commit of offsets a mark is written into the database: what the brokers know is never beyond
-// it, unless the database went back. Then whoever is assigned the partition goes back to the mark;
-// the inbox tells what of it was processed.
+// database goes back in time, effects are lost although the group has passed their messages. So
+// before each commit of offsets a mark is written into the database: the brokers' offset is never
+// beyond it, unless the database went back. In that case the member that is assigned the
+// partition goes back to the mark; the inbox knows which of the messages after it were processed.
 //
-// An operator may set the group's offset. Our commits are signed, and say since which offset there
-// are marks; an offset without that is an operator's, or of a time before Config.Marks, and counts.
-// A session compares what it has written last with what is there before it writes: so messages
-// that it has seen processed before the database went back are not marked in the new history.
+// An operator may set the group's offset. leat's commits are signed, and contain the offset from
+// which on there are marks. An offset without a signature was set by an operator, or before
+// Config.Marks was, and is used unchanged. Before a session writes marks, it checks that they are
+// as it has written them last. So messages that it has seen processed before the database went
+// back are not marked in the new history.
 
-// noted is what an assignment knows of its partition's mark.
+// noted is an assignment's knowledge of its partition's mark.
 type noted struct {
-	history, token string // as it was read or written last
-	next           int64  // as it was written last, -1 before
-	since          int64  // where the partition's marks began, -1 if that is now
+	history, token string // as last read or written
+	next           int64  // as last written, -1 before
+	since          int64  // offset from which on the partition has marks, -1 if from now on
 }
 
-// marked is what the marks are of.
+// marked returns the group and topic of the marks.
 func (m *member) marked(source string) driver.GroupTopic {
 	return driver.GroupTopic{Group: m.group, Topic: m.topic, Source: source}
 }
 
-// compare sets begins back to their marks.
+// compare moves begins back to their marks.
 func (m *member) compare(ctx context.Context, begins map[int32]*begin, source string, signed map[int32]signature) error {
 	for _, b := range begins {
 		b.mark = noted{next: -1, since: -1}
@@ -56,7 +57,7 @@ func (m *member) compare(ctx context.Context, begins map[int32]*begin, source st
 			continue
 		}
 		b.mark.since = s.since
-		to := s.since // the database went back behind the first mark
+		to := s.since // the database went back to before the first mark
 		switch {
 		case known:
 			to = there.Next
@@ -77,7 +78,7 @@ func (m *member) compare(ctx context.Context, begins map[int32]*begin, source st
 	return m.report(ctx, forgotten, back, messages)
 }
 
-// report says what compare has found.
+// report logs the findings of compare.
 func (m *member) report(ctx context.Context, forgotten, back int, messages int64) error {
 	does := "reading again from where the database stands"
 	if m.cfg.MarksReportOnly {
@@ -102,7 +103,8 @@ func (m *member) report(ctx context.Context, forgotten, back int, messages int64
 	return nil
 }
 
-// moveMarks notes the offsets that are about to be committed. The caller holds committing.
+// moveMarks writes the offsets that are about to be committed into the marks. The caller holds
+// committing.
 func (m *member) moveMarks(ctx context.Context, parts []*assignment, offsets map[int32]kgo.EpochOffset) error {
 	if m.cfg.Marks == nil {
 		return nil
@@ -135,8 +137,8 @@ func (m *member) moveMarks(ctx context.Context, parts []*assignment, offsets map
 	return nil
 }
 
-// checkMarks looks for marks that are not as this session has left them: the database may go back
-// while nothing is to be committed.
+// checkMarks looks for marks that this session did not write: the database may go back while
+// there is nothing to commit.
 func (m *member) checkMarks(ctx context.Context) {
 	m.committing.Lock()
 	defer m.committing.Unlock()

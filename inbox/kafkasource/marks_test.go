@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -375,5 +376,72 @@ func TestI14_MarksThatCannotWork(t *testing.T) {
 		_, err := kafkasource.NewSubscriber([]string{"127.0.0.1:1"}, group, cfg)
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 		require.ErrorContains(t, err, want)
+	}
+}
+
+// TestI14_FailoverThatLosesCommits: a standby that has not received the last commits is promoted,
+// once while nobody consumes and once under a session that is led to it.
+//
+//leat:level 4
+func TestI14_FailoverThatLosesCommits(t *testing.T) {
+	t.Parallel()
+	for _, running := range []bool{false, true} {
+		t.Run(strconv.FormatBool(running), func(t *testing.T) {
+			t.Parallel()
+			server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off"}})
+			standby := server.Standby(t)
+			db := server.Database(t)
+			prepare(t, db)
+			var there atomic.Pointer[string]
+			there.Store(new(server.Address()))
+			cfg, err := pgxpool.ParseConfig(db.URL)
+			require.NoError(t, err)
+			cfg.ConnConfig.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, network, *there.Load())
+			}
+			pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+			require.NoError(t, err)
+			t.Cleanup(pool.Close)
+			in, err := pginbox.New(pool, "marks", pginbox.Config{})
+			require.NoError(t, err)
+			env := testenv.RealKafka(t)
+			s := &shop{
+				env: env, pool: pool, topic: env.Topic(t, "failover", 1),
+				noted: &noted{Marker: in, next: map[int32]int64{}, changed: make(chan struct{})},
+			}
+			w := s.work(t, s.marked())
+			s.write(t, 0, 4)
+			w.ends.await(t, inbox.OutcomeCommitted, 4)
+			s.noted.await(t, 0, 4)
+			standby.Cut()
+			other := cfg.Copy()
+			other.ConnConfig.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, network, standby.Address())
+			}
+			follower, err := pgxpool.NewWithConfig(t.Context(), other)
+			require.NoError(t, err)
+			defer follower.Close()
+			s.write(t, 0, 6)
+			w.ends.await(t, inbox.OutcomeCommitted, 10)
+			s.noted.await(t, 0, 10)
+			if !running {
+				w.stop()
+			}
+			server.Stop("immediate")
+			_, err = follower.Exec(t.Context(), "SELECT pg_promote(true, 60)")
+			require.NoError(t, err)
+			require.Equal(t, [2]int{4, 4}, effects(t, follower), "the control: commits are lost")
+			there.Store(new(standby.Address()))
+			pool.Reset()
+			assigned, processed := 2, 16
+			if !running {
+				w, assigned, processed = s.work(t, s.marked()), 1, 6
+			}
+			begun := w.parts.await(t, kafkasource.Assigned, assigned)
+			require.Equal(t, [2]int64{4, 6}, [2]int64{begun.Offset, begun.WentBack})
+			w.ends.await(t, inbox.OutcomeCommitted, processed)
+			w.stop()
+			require.Equal(t, [2]int{10, 10}, effects(t, follower))
+		})
 	}
 }

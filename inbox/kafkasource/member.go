@@ -19,11 +19,11 @@ import (
 // pollRecords bounds one poll, so that a partition is paused in time.
 const pollRecords = 500
 
-// leaveTimeout bounds how long a member that stops tells the group so.
+// leaveTimeout bounds the time that a stopping member takes to leave the group.
 const leaveTimeout = 5 * time.Second
 
-// member is one membership in the group, on one client. When it is lost on our
-// side there is no way back into it: the next one has a client of its own.
+// member is one membership in the group, on one client. Once lost it cannot be resumed: the next
+// membership has a client of its own.
 type member struct {
 	*subscription
 
@@ -31,7 +31,7 @@ type member struct {
 	ready  chan struct{}   // closed when client is set
 	client *kgo.Client
 	pulse  pulse
-	name   atomic.Pointer[string] // by which the group knows it
+	name   atomic.Pointer[string] // member id in the group
 
 	// committing is held while offsets are committed. A partition leaves
 	// assignments under it, so that none is committed after it was given up.
@@ -53,7 +53,7 @@ type member struct {
 // member joins the group and serves what it is assigned until the subscription
 // ends, which is nil, or the membership does.
 func (s *subscription) member(ctx context.Context) error {
-	// What ends ctx begins a drain; it must end neither handlers nor the last commit.
+	// The end of ctx begins a drain; it must end neither handlers nor the last commit.
 	own := context.WithoutCancel(ctx)
 	m := &member{
 		subscription: s,
@@ -108,7 +108,7 @@ func (m *member) run(ctx context.Context, stop <-chan struct{}) (err error) {
 	case <-stop:
 	case <-m.closing:
 	case <-m.rereading:
-		if !errors.Is(m.rereadCause, driver.ErrMarksMoved) { // the marks know better
+		if !errors.Is(m.rereadCause, driver.ErrMarksMoved) { // the marks report it better
 			m.rewind(ctx)
 		}
 	case <-m.gaveUp:
@@ -123,7 +123,7 @@ func (m *member) run(ctx context.Context, stop <-chan struct{}) (err error) {
 	return err
 }
 
-// poll hands what the client fetches to the assignments.
+// poll passes fetched records to the assignments.
 func (m *member) poll(ctx context.Context) {
 	for m.remains(ctx) {
 		fetches := m.client.PollRecords(ctx, pollRecords)
@@ -144,13 +144,13 @@ func (m *member) poll(ctx context.Context) {
 			}
 		})
 		m.client.AllowRebalance()
-		if failed { // which some errors do again at once
+		if failed { // since some errors repeat at once
 			pause(ctx, jitter.Around(rejoinDelay, 0.25), m.gaveUp)
 		}
 	}
 }
 
-// remains reports whether the membership goes on.
+// remains reports whether the membership continues.
 func (m *member) remains(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
@@ -162,7 +162,7 @@ func (m *member) remains(ctx context.Context) bool {
 	}
 }
 
-// fetchError reports what the client goes on trying by itself.
+// fetchError logs an error after which the client retries by itself.
 func (m *member) fetchError(ctx context.Context, topic string, partition int32, err error) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, kgo.ErrClientClosed) {
 		return
@@ -181,9 +181,9 @@ func (m *member) fetchError(ctx context.Context, topic string, partition int32, 
 		slog.Int("partition", int(partition)), slog.Any("error", m.needs(err)))
 }
 
-// unread reports whether err tells that the client leaves out a partition that the group
-// has assigned to it, for as long as the assignment lasts: it was refused the group's
-// offset, as without the right to read the topic. Nobody would read the partition.
+// unread reports whether err means that the client skips an assigned partition for as long as the
+// assignment lasts, because the group's offset was refused to it, as without the right to read
+// the topic. No member would read the partition.
 func (m *member) unread(partition int32, err error) bool {
 	refused, ok := errors.AsType[*kerr.Error](err)
 	return ok && !refused.Retriable && !m.cfg.NoGroup && partition >= 0 && len(m.some([]int32{partition})) == 0
@@ -208,8 +208,8 @@ func (m *member) stop(ctx context.Context, err error) {
 	m.release(ctx, m.parts(), errClosed)
 }
 
-// leave closes the client, which tells the group. After an err that cannot be done,
-// and it is not waited for.
+// leave closes the client, which leaves the group. After an err that is not possible, and leave
+// does not wait for it.
 func (m *member) leave(kill func(), err error) {
 	if err != nil {
 		kill()

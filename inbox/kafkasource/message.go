@@ -10,11 +10,10 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Unmarshal is the default of Config.Unmarshal. The header
-// outbox.HeaderWatermillUUID is the message's UUID, and without it
-// outbox.HeaderEventID; a record with neither has an empty UUID, which an inbox
-// refuses unless its IDSource finds another id. All other headers become metadata,
-// the last of a name wins; the record's key, if it has one, becomes
+// Unmarshal is the default of Config.Unmarshal. The header outbox.HeaderWatermillUUID is the
+// message's UUID, and without it outbox.HeaderEventID; a record with neither has an empty UUID,
+// which an inbox refuses unless its IDSource finds another id. All other headers become metadata;
+// if a name repeats, the last value wins; the record's key, if it has one, becomes
 // outbox.HeaderKey. The message shares the record's value. The error is always nil.
 func Unmarshal(r *kgo.Record) (*message.Message, error) {
 	id, eventID := "", ""
@@ -40,14 +39,14 @@ func Unmarshal(r *kgo.Record) (*message.Message, error) {
 
 type recordKey struct{}
 
-// RecordFrom returns the record that the message with this context was made of:
-// its time, its headers with their order and repetitions. Do not change it.
+// RecordFrom returns the record from which the message with this context was made, with its time,
+// and its headers in their order and with repetitions. Do not change it.
 func RecordFrom(ctx context.Context) (*kgo.Record, bool) {
 	r, ok := ctx.Value(recordKey{}).(*kgo.Record)
 	return r, ok
 }
 
-// sizeOf is what a record counts for in MaxBufferedBytes.
+// sizeOf returns the size of a record for MaxBufferedBytes.
 func sizeOf(r *kgo.Record) int {
 	size := len(r.Key) + len(r.Value)
 	for _, h := range r.Headers {

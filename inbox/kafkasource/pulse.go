@@ -7,15 +7,15 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Kafka's keys of the requests that prove to the group that a member lives.
+// Kafka's keys of the requests that show the group that a member is alive.
 const (
 	keyHeartbeat = 12
 	keySyncGroup = 14
 )
 
-// pulse knows when the group last heard from this member: no later than an
-// answered request was sent. A member whose heartbeats get no answer cannot ask
-// the group whether it was replaced; it can only count.
+// pulse knows a time at which the group heard from this member for certain: when the last
+// answered request was sent. A member whose heartbeats get no answer cannot ask the group whether
+// it was replaced; it can only measure the time.
 type pulse struct {
 	born   time.Time
 	last   atomic.Int64 // since born
@@ -35,15 +35,15 @@ func (p *pulse) OnBrokerE2E(_ kgo.BrokerMetadata, key int16, e2e kgo.BrokerE2E) 
 	}
 }
 
-// silence is how long the group may have heard nothing.
+// silence returns how long the group may have heard nothing from this member.
 func (p *pulse) silence() time.Duration {
 	return time.Since(p.born) - time.Duration(p.last.Load())
 }
 
-// sameMember gives the session up when the group knows this client under a new
-// name. The client then was out of the group, where others may have had its
-// partitions, and has come back as if it had kept them: it tells of the loss only
-// if a heartbeat, and not a commit or a join, was the first to learn of it.
+// sameMember gives the session up when the group knows this client under a new member id. The
+// client was then out of the group, where others may have had its partitions, and has come back
+// as if it had kept them. It reports such a loss only if a heartbeat noticed it first, and not if
+// a commit or a join did.
 func (m *member) sameMember() {
 	select {
 	case <-m.ready:
@@ -56,8 +56,8 @@ func (m *member) sameMember() {
 	}
 }
 
-// watch gives the session up when the group has heard nothing for so long that
-// it will soon give our partitions away. It returns when stop is closed.
+// watch gives the session up when the group has heard nothing for so long that it will soon
+// reassign this member's partitions. It returns when stop is closed.
 // See design 16.2.
 func (m *member) watch(stop <-chan struct{}) {
 	limit := m.cfg.fenceAfter()
@@ -75,7 +75,7 @@ func (m *member) watch(stop <-chan struct{}) {
 				m.giveUp(ErrSessionLost)
 				return
 			}
-			left = limit // we have nothing that could be taken from us
+			left = limit // this member has no partitions to lose
 		}
 		timer.Reset(left)
 	}

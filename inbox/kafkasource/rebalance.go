@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 )
 
-// revoke is the client's callback before other members get partitions of ours.
-// Until it returns, they do not.
+// revoke is the client's callback before other members get partitions of this one. They do not
+// get them until it returns.
 func (m *member) revoke(ctx context.Context, _ *kgo.Client, revoked map[string][]int32) {
 	<-m.ready
 	if parts := m.some(revoked[m.topic]); len(parts) > 0 {
@@ -19,15 +19,15 @@ func (m *member) revoke(ctx context.Context, _ *kgo.Client, revoked map[string][
 	}
 }
 
-// lost is the client's callback when the group does not know us any more. Others
-// may have our partitions already.
+// lost is the client's callback when the group has removed this member. Others may already have
+// its partitions.
 func (m *member) lost(ctx context.Context, _ *kgo.Client, _ map[string][]int32) {
 	<-m.ready
 	m.loseAll(ctx, ErrSessionLost)
 }
 
-// release waits for handlers as long as it may, ends what is left, and commits
-// how far parts have come.
+// release waits for handlers as long as it may, ends the remaining ones, and commits the low
+// watermarks of parts.
 func (m *member) release(ctx context.Context, parts []*assignment, cause error) {
 	m.drainAll(parts, cause)
 	m.committing.Lock()
@@ -56,8 +56,8 @@ func (m *member) loseAll(ctx context.Context, cause error) {
 	m.forget(ctx, parts, Lost)
 }
 
-// drainAll ends parts: it lets handlers come to their end, for DrainTimeout at
-// most, and then ends their contexts.
+// drainAll ends parts: it lets handlers finish, for DrainTimeout at most, and then ends their
+// contexts.
 func (m *member) drainAll(parts []*assignment, cause error) {
 	for _, a := range parts {
 		a.drain()
@@ -85,7 +85,7 @@ func (m *member) drainAll(parts []*assignment, cause error) {
 	}
 }
 
-// some returns the assignments of partitions that there are.
+// some returns the existing assignments of partitions.
 func (m *member) some(partitions []int32) []*assignment {
 	m.mu.Lock()
 	defer m.mu.Unlock()

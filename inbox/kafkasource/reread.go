@@ -9,12 +9,11 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 )
 
-// A session can come to be ahead of the database that remembers its offsets: after a
-// failover that has lost commits, the offset that is next in the database lies
-// behind what the session has delivered and committed to the group. Where reading
-// begins is the database's word, so the member leaves the group, in order, and joins
-// again. What the group has committed counts for partitions that the database knows
-// nothing of any more; so it goes back to where the session began.
+// A session can get ahead of the database that remembers its offsets: after a failover that has
+// lost commits, the next offset in the database is below those that the session has delivered and
+// committed to the group. The database decides where reading begins, so the member leaves the
+// group, in order, and joins again. The group's committed offset is used for partitions that the
+// database does not know any more, so it is set back to where the session began.
 
 // reread ends the membership for cause. It returns at once.
 func (m *member) reread(cause error) {
@@ -38,7 +37,7 @@ func (m *member) rewind(ctx context.Context) {
 	}
 }
 
-// checkLoop asks Config.Check and looks at the marks now and then.
+// checkLoop calls Config.Check and checks the marks each fifteenth of SessionTimeout.
 func (m *member) checkLoop(ctx context.Context) {
 	if m.cfg.Check == nil && m.cfg.Marks == nil {
 		return
@@ -84,7 +83,7 @@ func (a *assignment) wasAcked(offset int64) {
 	a.acked = offset
 }
 
-// lastAcked returns the position that was acknowledged last, and false if nothing was.
+// lastAcked returns the position that was acknowledged last, and false if there is none.
 func (a *assignment) lastAcked() (driver.Position, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -93,7 +92,7 @@ func (a *assignment) lastAcked() (driver.Position, bool) {
 	return p, a.acked >= 0
 }
 
-// rewind stops the low watermark where reading began, whatever is settled from now on.
+// rewind keeps the low watermark where reading began, whatever is settled later.
 func (a *assignment) rewind() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

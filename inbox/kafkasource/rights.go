@@ -7,8 +7,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// needs says what to do if err means that this client lacks a right, or that others of its group
-// share partitions out in another way.
+// needs adds to err what to do, if it means that this client lacks a right, or that other members
+// use another way to assign partitions.
 func (s *subscription) needs(err error) error {
 	if errors.Is(err, kerr.InconsistentGroupProtocol) {
 		return fmt.Errorf("group %q has members that are not of this package, such as watermill-kafka's: while both run, set "+

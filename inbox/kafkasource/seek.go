@@ -39,17 +39,17 @@ func (m *member) assign(
 	return offsets, nil
 }
 
-// begin is where reading of a partition begins.
+// begin is the place where reading of a partition begins.
 type begin struct {
 	position driver.Position
-	epoch    int32 // of the record before, −1 if it is not known
+	epoch    int32 // of the record before, −1 if unknown
 	deleted  int64
 	mark     noted
 	wentBack int64
 }
 
-// begins finds where to begin: at the group's offset, else as StartNewest says, or as
-// Seek does; never below what the partition still holds.
+// begins finds where to begin: at the group's offset, or else as StartNewest says; or, if it is
+// set, as Seek says; never below the oldest record of the partition.
 func (m *member) begins(ctx context.Context, committed map[int32]kgo.Offset) (map[int32]*begin, error) {
 	source, err := m.topicID(ctx)
 	if err != nil {
@@ -183,7 +183,7 @@ func (m *member) describe(ctx context.Context) (source string, partitions []int3
 	return id.String(), partitions, nil
 }
 
-// open begins an assignment, in place of one from which nothing was read yet.
+// open begins an assignment. It replaces one from which nothing was read yet.
 func (m *member) open(ctx context.Context, b *begin) {
 	a := newAssignment(m.parent, b.position, &m.cfg, m, m.reread) //nolint:contextcheck // ctx ends with the assigning
 	a.mark = b.mark

@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/internal/hooks"
 )
 
-// stream delivers the messages of a subscription one by one, several at a time.
+// stream delivers the messages of a subscription one by one, with several in flight.
 type stream struct {
 	cfg   *Config
 	group string
@@ -22,7 +22,7 @@ type stream struct {
 	slots chan struct{} // MaxInFlight
 }
 
-// flow is what serves one assignment of a stream.
+// flow serves one assignment of a stream.
 type flow struct {
 	*stream
 	a        *assignment
@@ -37,11 +37,11 @@ type flow struct {
 type deliveryEnd struct {
 	it      *item
 	outcome string
-	settled bool // a malformed record that Config.Malformed has taken
+	settled bool // a malformed record that Config.Malformed has accepted
 }
 
-// serve delivers what a is pushed until it drains and nothing is in flight, or
-// its context ends.
+// serve delivers the records pushed to a until a drains and nothing is in flight, or its context
+// ends.
 func (s *stream) serve(a *assignment) {
 	f := &flow{
 		stream: s, a: a, window: newWindow(a.begin.Offset), lanes: newLanes(s.cfg.Concurrency == 1, s.cfg.KeylessConcurrent),
@@ -69,14 +69,14 @@ func (s *stream) serve(a *assignment) {
 			draining = nil
 		case <-a.ctx.Done():
 			draining = nil
-			for f.inFlight > 0 { // which end with the context
+			for f.inFlight > 0 { // these deliveries end with the context
 				f.ended(<-f.finished)
 			}
 		}
 	}
 }
 
-// launch begins as many deliveries as may be.
+// launch begins as many deliveries as the limits allow.
 func (f *flow) launch() {
 	for f.inFlight < f.cfg.Concurrency {
 		it := f.lanes.peek()
@@ -93,7 +93,7 @@ func (f *flow) launch() {
 	}
 }
 
-// ended does what follows from the end of a delivery.
+// ended handles the end of a delivery.
 func (f *flow) ended(l deliveryEnd) {
 	f.inFlight--
 	switch {
@@ -113,7 +113,7 @@ func (f *flow) ended(l deliveryEnd) {
 	}
 }
 
-// deliver hands the message out and waits for what happens to it.
+// deliver sends the message to the subscription's channel and waits for its end.
 func (f *flow) deliver(it *item) deliveryEnd {
 	select {
 	case f.slots <- struct{}{}:
@@ -147,8 +147,8 @@ func (f *flow) deliver(it *item) deliveryEnd {
 	return l
 }
 
-// hand gives msg to whoever reads the channel, who then has it until it is acked or
-// nacked or its context ends. While nobody has taken it, a drain takes it back.
+// hand sends msg to the reader of the channel, which then owns it until it is acked or nacked or
+// its context ends. Until the reader has received it, a drain takes it back.
 func (f *flow) hand(ctx context.Context, msg *message.Message, start *time.Time) (outcome string, handed bool) {
 	select {
 	case f.out <- msg:

@@ -28,7 +28,7 @@ type Subscriber struct {
 	closing chan struct{}
 	mu      sync.Mutex // guards what follows
 	closed  bool
-	topics  map[string]struct{} // that are subscribed to, in a group
+	topics  map[string]struct{} // subscribed topics, with a group
 	running sync.WaitGroup
 }
 
@@ -39,9 +39,9 @@ var _ message.Subscriber = (*Subscriber)(nil)
 // connect. The error wraps outbox.ErrInvalidConfig. The caller must Close the
 // Subscriber.
 //
-// The members of a group share the partitions of a topic. If each service wants every
-// message, give each a group of its own. If each instance wants every message, set
-// Config.NoGroup and pass an empty group.
+// The members of a group share the partitions of a topic. If each service needs every message,
+// give each its own group. If each instance needs every message, set Config.NoGroup and pass an
+// empty group.
 func NewSubscriber(brokers []string, group string, cfg Config) (*Subscriber, error) {
 	cfg = cfg.withDefaults()
 	if err := validateNames(brokers, group, cfg.NoGroup); err != nil {
@@ -58,20 +58,19 @@ func NewSubscriber(brokers []string, group string, cfg Config) (*Subscriber, err
 	}, nil
 }
 
-// Subscribe implements message.Subscriber. It joins the group as a member of its
-// own and returns at once; while the cluster or the topic is not there, it goes on
-// trying. The channel is closed when ctx has ended or Close was called.
+// Subscribe implements message.Subscriber. It joins the group as a member of its own and returns
+// at once. While the cluster or the topic is unavailable, the subscription keeps trying. The
+// channel is closed when ctx has ended or Close was called.
 //
-// The contexts of the messages have the values of ctx. They end when the message
-// was acked or nacked, and when its partition is given up (see ErrRevoked,
-// ErrSessionLost and outbox.ErrClosed, their causes). An ack that comes after that is too
-// late: the message is delivered again, here or elsewhere. The end of ctx does what
-// Close does, so handlers still get DrainTimeout: Watermill's router ends ctx as
-// soon as it is closed.
+// The contexts of the messages have the values of ctx. They end when the message was acked or
+// nacked, and when its partition is given up (see ErrRevoked, ErrSessionLost and
+// outbox.ErrClosed, their causes). An ack after that is too late: the message is delivered again,
+// here or elsewhere. The end of ctx has the same effect as Close, so handlers still get
+// DrainTimeout: Watermill's router ends ctx as soon as it is closed.
 //
-// It returns outbox.ErrClosed after Close, and an error that wraps
-// outbox.ErrInvalidConfig for an empty topic and for one that is subscribed to: each of two
-// handlers of a group would get the messages of some partitions, and neither all.
+// It returns outbox.ErrClosed after Close, and an error that wraps outbox.ErrInvalidConfig for an
+// empty topic and for one that already has a subscription: each of two handlers in a group would
+// get the messages of some partitions, and neither would get all.
 func (s *Subscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
 	out := make(chan *message.Message)
 	st := &stream{cfg: &s.cfg, group: s.group, out: out, slots: make(chan struct{}, s.cfg.MaxInFlight)}
@@ -88,9 +87,9 @@ func (s *Subscriber) Subscribe(ctx context.Context, topic string) (<-chan *messa
 	return out, nil
 }
 
-// Close ends all subscriptions and batches: no more is delivered, handlers get
-// DrainTimeout to end, then their contexts end, offsets are committed and the
-// group is left. It always returns nil; more calls wait for the first.
+// Close ends all subscriptions and batches. No more messages are delivered; handlers get
+// DrainTimeout to finish, then their contexts end; offsets are committed, and the members leave
+// the group. It always returns nil; further calls wait for the first.
 func (s *Subscriber) Close() error {
 	s.mu.Lock()
 	if !s.closed {
@@ -128,7 +127,7 @@ func (s *Subscriber) begin(topic string, serve func(*assignment), serial bool) (
 	}, nil
 }
 
-// release lets topic be subscribed to again.
+// release allows another subscription to topic.
 func (s *Subscriber) release(topic string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

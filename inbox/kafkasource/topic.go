@@ -12,21 +12,20 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// A topic that is deleted and created again begins at offset 0, under another id.
-// The client neither reads it nor always says so, and a commit that arrives after
-// the deletion leaves an offset of the old topic with the group, behind which the
-// new one's first messages would be skipped. So we look at the id, and each commit
-// carries that of its topic.
+// A topic that is deleted and created again begins at offset 0, under another id. The client does
+// not read it, and does not always report that. And a commit that arrives after the deletion
+// leaves an offset of the old topic in the group, so that the first messages of the new topic
+// would be skipped. So the session watches the topic's id, and each commit carries it.
 
-// The metadata of our commits: the topic's id, and for a group with marks the offset at which
+// The metadata of leat's commits: the topic's id, and for a group with marks the offset at which
 // its marks of the partition began.
 const (
 	committedTopic = "leat topic-id="
 	committedSince = "marks-since="
 )
 
-// watchTopic gives the session up when the topic was created again. While there is
-// nothing to read it tells why.
+// watchTopic gives the session up when the topic was created again. While the session has no
+// partitions it logs the reason.
 func (m *member) watchTopic(ctx context.Context) {
 	for told := ""; ; {
 		pause(ctx, m.cfg.heartbeatInterval(), m.gaveUp)
@@ -38,8 +37,7 @@ func (m *member) watchTopic(ctx context.Context) {
 			told = m.explainWait(ctx, told)
 			continue
 		}
-		// A cluster that does not answer is the business of pulse, and a topic that
-		// is not there may come back.
+		// A cluster that does not answer is left to pulse, and a missing topic may come back.
 		id, err := m.topicID(ctx)
 		if err == nil && id != "" && id != parts[0].begin.Source {
 			m.giveUp(errTopicReplaced)
@@ -47,9 +45,9 @@ func (m *member) watchTopic(ctx context.Context) {
 	}
 }
 
-// signature is what the metadata of a commit of ours says.
+// signature is the parsed metadata of one of leat's commits.
 type signature struct {
-	topic string // its id, "" if the brokers tell none
+	topic string // its id, "" if the brokers have none
 	since int64  // -1 without marks
 }
 
@@ -60,7 +58,7 @@ func (s signature) String() string {
 	return committedTopic + s.topic + " " + committedSince + strconv.FormatInt(s.since, 10)
 }
 
-// signatureOf returns what the metadata of a commit says, if the commit is ours.
+// signatureOf parses the metadata of a commit. ours is set if leat made the commit.
 func signatureOf(metadata string) (s signature, ours bool) {
 	rest, _ := strings.CutPrefix(metadata, committedTopic)
 	topic, since, marked := strings.Cut(rest, " "+committedSince)
@@ -71,7 +69,7 @@ func signatureOf(metadata string) (s signature, ours bool) {
 	return s, s.String() == metadata
 }
 
-// signed returns a context for commits of parts that say which topic they are of.
+// signed returns a context in which commits of parts carry their signatures.
 func (m *member) signed(ctx context.Context, parts []*assignment) context.Context {
 	texts := make(map[int32]string, len(parts))
 	for _, a := range parts {
@@ -96,7 +94,8 @@ func (m *member) signed(ctx context.Context, parts []*assignment) context.Contex
 	})
 }
 
-// signatures returns what the group's commits say, of the partitions whose commits are ours.
+// signatures returns the signatures of the group's commits, for the partitions that leat has
+// committed.
 func (m *member) signatures(ctx context.Context, admin *kadm.Client) (map[int32]signature, error) {
 	if m.cfg.NoGroup {
 		return nil, nil
@@ -114,8 +113,8 @@ func (m *member) signatures(ctx context.Context, admin *kadm.Client) (map[int32]
 	return signed, nil
 }
 
-// ofAnotherTopic reports whether a committed offset is of a topic of the same name that is
-// gone. An offset that others have committed is taken for this topic's.
+// ofAnotherTopic reports whether a committed offset belongs to a deleted topic of the same name.
+// An offset without a signature counts as one of this topic.
 func (m *member) ofAnotherTopic(ctx context.Context, s signature, source string, partition int32, offset int64) bool {
 	if source == "" || s.topic == "" || s.topic == source {
 		return false

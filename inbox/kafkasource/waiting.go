@@ -9,15 +9,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// isTimeout reports whether err says no more than that there was no answer in time.
+// isTimeout reports whether err only means that there was no answer in time.
 func isTimeout(err error) bool {
 	timeout, ok := errors.AsType[net.Error](err)
 	return ok && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded)
 }
 
-// explainWait tells an operator why a member that has no partitions gets none: the
-// client itself waits for a broker, and for a topic, without a word. It returns what was
-// told, so that it is told once.
+// explainWait logs why a member gets no partitions: the client itself waits silently for a broker
+// and for a topic. It returns the logged reason, so that each is logged only once.
 func (m *member) explainWait(ctx context.Context, told string) string {
 	asking, cancel := context.WithTimeout(ctx, m.cfg.SessionTimeout/5) // longer than it takes to log in to a busy broker
 	defer cancel()

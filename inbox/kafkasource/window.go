@@ -2,9 +2,9 @@ package kafkasource
 
 import "github.com/twmb/franz-go/pkg/kgo"
 
-// window follows the records of a partition from the first that is not settled
-// on. Its low watermark is the only offset that may be committed: with any
-// higher one, a crash would lose the records in between.
+// window tracks the records of a partition from the first unsettled one on. Its low watermark is
+// the only offset that may be committed: with any higher one, a crash would lose the records in
+// between.
 // See design 16.1.
 type window struct {
 	marks []mark
@@ -31,7 +31,7 @@ func (w *window) add(r *kgo.Record) int {
 	return w.first + len(w.marks) - 1
 }
 
-// settle notes that nothing remains to be done for record number n.
+// settle records that record number n is done.
 func (w *window) settle(n int) {
 	w.marks[n-w.first].settled = true
 	w.done++
@@ -49,8 +49,8 @@ func (w *window) settle(n int) {
 	w.done -= passed
 }
 
-// ahead is how many records are settled above one that is not.
+// ahead returns the number of settled records above the first unsettled one.
 func (w *window) ahead() int { return w.done }
 
-// lowest reports whether record number n is the one that holds the watermark.
+// lowest reports whether record number n is the one that holds back the watermark.
 func (w *window) lowest(n int) bool { return n == w.first }

@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/inbox/admin"
 )
 
-// operators is what NewAdmin returns.
+// operators is the admin.Inbox that NewAdmin returns.
 type operators struct {
 	store *Store
 }
@@ -20,8 +20,8 @@ var (
 	_ admin.Auditor = (*operators)(nil)
 )
 
-// NewAdmin returns what operators see of all consumers of store, and do about what is parked
-// there. It is also an admin.Auditor.
+// NewAdmin returns the operators' interface to all consumers of store and their parked messages.
+// It is also an admin.Auditor.
 func NewAdmin(store *Store) admin.Inbox {
 	return &operators{store: store}
 }
@@ -81,7 +81,7 @@ func (a *operators) Consumers(ctx context.Context, q admin.ConsumersQuery) (all 
 	return all, err
 }
 
-// consumer counts what is known of a consumer. The caller holds the lock.
+// consumer returns the figures of a consumer. The caller holds the lock.
 func (s *Store) consumer(name string) admin.Consumer {
 	c := admin.Consumer{Name: name, Since: s.consumers[name]}
 	for r, known := range s.rows {

@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/inbox/admin"
 )
 
-// details is what the audit keeps of a message that is dropped.
+// details returns what the audit keeps about a dropped message.
 func (p *parked) details() json.RawMessage {
 	type failure struct {
 		At    time.Time `json:"at"`

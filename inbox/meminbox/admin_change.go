@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/inbox/admin"
 )
 
-// change is what an operator wants of parked messages.
+// change is a change of parked messages that an operator requests.
 type change struct {
 	admin.By
 
@@ -17,7 +17,7 @@ type change struct {
 	selection admin.Selection
 	dryRun    bool
 	action    string
-	whole     bool                      // of the messages themselves, not of the first of their keys
+	whole     bool                      // change the selected messages themselves, not the first ones of their keys
 	can       func(p *parked) bool      // whether p can be changed
 	do        func(s *Store, p *parked) // changes it
 }
@@ -98,7 +98,7 @@ func (a *operators) change(ctx context.Context, c change) (changed admin.Changed
 	return changed, nil
 }
 
-// targets are the messages that c changes. The caller holds the lock.
+// targets returns the messages that c changes. The caller holds the lock.
 func (s *Store) targets(c change) (all []*parked, err error) {
 	for _, p := range page(s.selected(c.consumer, c.selection), c.selection.Limit) {
 		if queue := s.queue(c.consumer, p.key); !c.whole && len(queue) > 0 {
@@ -114,7 +114,8 @@ func (s *Store) targets(c change) (all []*parked, err error) {
 	return all, nil
 }
 
-// selected are the messages that sel names: by a filter those that wait for an operator.
+// selected returns the messages that sel selects; a filter selects only those that wait for an
+// operator.
 func (s *Store) selected(consumer string, sel admin.Selection) (all []*parked) {
 	q := admin.ParkedQuery{Consumer: consumer, Topic: sel.Topic, Key: sel.Key, ID: sel.ID, Before: sel.Before}
 	if sel.ID == "" && sel.Key == "" {

@@ -24,7 +24,7 @@ func (a *operators) Lookup(ctx context.Context, q admin.LookupQuery) (all []admi
 	return all, err
 }
 
-// sighting is what consumer knows of a message. The caller holds the lock.
+// sighting returns what consumer knows about a message. The caller holds the lock.
 func (s *Store) sighting(consumer, id string) admin.Sighting {
 	r := newRow(consumer, id)
 	known, found := s.rows[r]

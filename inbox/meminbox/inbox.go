@@ -7,8 +7,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Joined is a transaction in memory of another kind that commits with an inbox's,
-// first.
+// Joined is another transaction in memory that commits together with an inbox's, just before it.
 type Joined interface {
 	// Context returns a child of ctx that carries the transaction.
 	Context(ctx context.Context) context.Context
@@ -20,17 +19,16 @@ type Joined interface {
 
 // Config tunes an Inbox. The zero value is a good start.
 type Config struct {
-	// Config is the engine's.
+	// Config is the configuration of the engine.
 	inbox.Config
 
 	// Store is the memory, which inboxes can share.
 	// Defaults to one of the inbox's own.
 	Store *Store
 
-	// Join begins a transaction that commits together with each of the inbox's,
-	// such as one of memoutbox, for the messages that handlers return. One of the
-	// two commits a moment earlier: only a database does better.
-	// Defaults to none.
+	// Join begins a transaction that commits together with each of the inbox's, such as one of
+	// memoutbox, for the messages that handlers return. The two do not commit at exactly the same
+	// time: that takes a database. Defaults to none.
 	Join func(ctx context.Context) (Joined, error)
 }
 
@@ -42,9 +40,8 @@ type Inbox struct {
 }
 
 // For returns the inbox of the handler called handler in Watermill's router, for
-// middleware.InboxConfig.For: another consumer of the same Store, called by in's name, a
-// slash and the handler's. The result is an *Inbox. Errors wrap
-// outbox.ErrInvalidConfig.
+// middleware.InboxConfig.For: another consumer of the same Store, whose name is in's name, a
+// slash and the handler's name. The result is an *Inbox. Errors wrap outbox.ErrInvalidConfig.
 func (in *Inbox) For(handler string) (inbox.Runner, error) {
 	if handler == "" {
 		return nil, outbox.ConfigError("handler", `""`, "must not be empty")

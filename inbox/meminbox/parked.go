@@ -23,7 +23,7 @@ type parked struct {
 	history  driver.History
 	at       time.Time
 
-	waits   bool // for an earlier one of its key
+	waits   bool // behind an earlier message of its key
 	redrive bool
 	next    time.Time // when it is due, if it is redriven
 	tries   int
@@ -87,8 +87,7 @@ func (c claims) PickRedriven(context.Context) (driver.Redriven, bool, error) {
 	return driver.Redriven{}, false, nil
 }
 
-// find returns what r was picked from, if it is as it was. The caller holds the
-// lock.
+// find returns the message that r was picked from, if it is unchanged. The caller holds the lock.
 func (s *Store) find(r driver.Redriven) *parked {
 	for _, p := range s.parked {
 		if p.no == r.No && p.redrive && p.tries == r.Attempt && !p.running {
@@ -116,7 +115,7 @@ func (c claims) ClaimRedriven(ctx context.Context, r driver.Redriven) (driver.Un
 	return u, true, nil
 }
 
-// commitRedriven takes p out of its queue and makes what effects write visible.
+// commitRedriven removes p from its queue and makes the effects visible.
 func (s *Store) commitRedriven(p *parked, effects []func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +126,7 @@ func (s *Store) commitRedriven(p *parked, effects []func()) {
 	s.note(p, "done", admin.By{Actor: p.consumer}, nil)
 }
 
-// remove takes p out of its queue. The caller holds the lock.
+// remove removes p from its queue. The caller holds the lock.
 func (s *Store) remove(p *parked) {
 	s.parked = slices.DeleteFunc(s.parked, func(q *parked) bool { return q == p })
 }
@@ -146,8 +145,7 @@ func (c claims) FinishRedriven(_ context.Context, r driver.Redriven) error {
 	return nil
 }
 
-// promote makes the first message of a key due, if it waits for none. The caller holds
-// the lock.
+// promote makes the first message of a key due, if none is before it. The caller holds the lock.
 func (s *Store) promote(consumer string, key driver.Key) {
 	if queue := s.queue(consumer, key); len(queue) > 0 && queue[0].waits {
 		queue[0].waits, queue[0].redrive = false, true
@@ -194,8 +192,8 @@ func (c claims) QueuedKeys(_ context.Context, limit int) (keys []driver.Key, all
 	return keys, looked < limit, nil
 }
 
-// RecoverRedriven implements driver.Parker. Nothing is left in the middle: who
-// redrives ends with the memory, whose clock nobody sets.
+// RecoverRedriven implements driver.Parker. It has nothing to recover: the store ends with the
+// processes that redrive, and its clock is never set.
 func (c claims) RecoverRedriven(context.Context, time.Duration) (int, error) {
 	return 0, nil
 }

@@ -18,8 +18,8 @@ type Store struct {
 	mu   sync.Mutex
 	rows map[row]claimed
 
-	consumers map[string]time.Time // since when
-	ids       map[string]string    // where those of a consumer come from
+	consumers map[string]time.Time // times of their first messages
+	ids       map[string]string    // sources of the ids of consumers
 	attempts  map[row]*driver.History
 	notes     map[row]driver.Note
 	parked    []*parked // in the order in which they were parked
@@ -28,13 +28,13 @@ type Store struct {
 	marks     map[driver.GroupTopic]map[int32]driver.Mark
 }
 
-// claimed is what happened to a message that was claimed.
+// claimed is the state of a message that was claimed.
 type claimed struct {
 	committed bool
 	at        time.Time // when it was committed
 }
 
-// row is what an inbox remembers.
+// row identifies a message that an inbox remembers.
 type row struct {
 	consumer string
 	id       ids.UUID
@@ -53,7 +53,7 @@ func newRow(consumer, id string) row {
 	return row{consumer: consumer, id: stored}
 }
 
-// claim takes r for a transaction that is about to begin.
+// claim claims r for a transaction that is about to begin.
 func (s *Store) claim(r row) driver.Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +83,7 @@ func (s *Store) register(consumer string) {
 	s.consumers[consumer] = time.Now()
 }
 
-// record makes r one that took effect, or was given up. The caller holds the lock.
+// record records that r took effect or was given up. The caller holds the lock.
 func (s *Store) record(r row) {
 	if s.rows == nil {
 		s.rows = make(map[row]claimed)
@@ -91,8 +91,7 @@ func (s *Store) record(r row) {
 	s.rows[r] = claimed{committed: true, at: time.Now()}
 }
 
-// commit makes r and what effects write visible at once, to those who read under
-// the same mutex.
+// commit makes r and the effects visible at the same time, to readers under the same mutex.
 func (s *Store) commit(r row, effects []func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +130,7 @@ func (c claims) Claim(ctx context.Context, id string) (driver.Unit, driver.Statu
 	return u, driver.Claimed, nil
 }
 
-// take begins the transaction that u is to take along.
+// take begins the joined transaction of u.
 func (c claims) take(ctx context.Context, u *unit) error {
 	if c.join == nil {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// transaction is that of one delivery. It is safe for concurrent use.
+// transaction is the transaction of one delivery. It is safe for concurrent use.
 type transaction struct {
 	mu      sync.Mutex
 	effects []func()

@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/internal/txctx"
 )
 
-// unit is a transaction in the hands of the engine.
+// unit is a driver.Unit in memory.
 type unit struct {
 	store  *Store
 	row    row

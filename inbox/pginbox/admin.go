@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/inbox/pgwatermark"
 )
 
-// operators is what NewAdmin returns.
+// operators is the admin.Inbox that NewAdmin returns.
 type operators struct {
 	*pgpark.Admin
 	*pgview.View
@@ -30,19 +30,19 @@ var (
 	_ admin.Watermarks = (*operators)(nil)
 )
 
-// NewAdmin returns what operators see of all consumers of the tables that cfg names, those
-// with positions included, and do about what is parked there. It is also an admin.Auditor,
-// an admin.Retainer and an admin.Watermarks. It registers nobody.
+// NewAdmin returns the operators' interface to all consumers of the tables that cfg names,
+// including those with positions, and to their parked messages. It is also an admin.Auditor, an
+// admin.Retainer and an admin.Watermarks. It registers no consumer.
 //
 // The ids of a consumer are counted up to 10,000, and estimated by the planner beyond that.
-// Redrive changes each key in a transaction of its own, and Drop each message, the first one
-// of a key last. It works on a standby, too, where Lookup cannot see what a process has in
-// hand. The comment of the package has the privileges of each call. Row level security that
-// would hide rows is outbox.ErrRowSecurity, and tables that are not there are
-// outbox.ErrNotMigrated.
+// Redrive changes each key in a transaction of its own, and Drop each message, the first one of a
+// key last. It works on a standby, too, where Lookup cannot see which messages a process is
+// handling. The package comment lists the privileges for each call. Errors include
+// outbox.ErrRowSecurity if row level security would hide rows, and outbox.ErrNotMigrated if
+// tables are missing.
 //
 // Of cfg only Schema, Table and Logger matter. NewAdmin connects to nothing. Errors wrap
-// outbox.ErrInvalidConfig. The pool stays the caller's to close.
+// outbox.ErrInvalidConfig. The caller closes the pool.
 func NewAdmin(pool *pgxpool.Pool, cfg Config) (admin.Inbox, error) {
 	handle, err := pgclaim.FromPool(pool, "", nil)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/leat-go/leat/internal/sqlfile"
 )
 
-// retention is what operators see of what the inbox remembers.
+// retention is the operators' interface to the inbox's memory.
 type retention struct {
 	*ranges
 
@@ -79,7 +79,7 @@ func retentionOf(state rangeState, parts []rangePart, sizes map[string]rangeSize
 	for _, p := range parts {
 		size, there := sizes[p.table]
 		if !there {
-			size.rows = -1 // it is going just now
+			size.rows = -1 // it is being dropped right now
 		}
 		r := admin.RetentionRange{Name: p.table, From: madeFrom(p.from), Bytes: size.bytes, Estimate: size.rows}
 		if p.to.Valid {
@@ -93,7 +93,7 @@ func retentionOf(state rangeState, parts []rangePart, sizes map[string]rangeSize
 	return kept
 }
 
-// madeFrom is madeAt, and zero for an id that stands for the beginning of all times.
+// madeFrom is madeAt, but zero for the id that stands for the beginning of time.
 func madeFrom(id pgtype.UUID) time.Time {
 	if !id.Valid || id.Bytes == [16]byte{} {
 		return time.Time{}
@@ -125,9 +125,10 @@ func (r *retention) lowerFloor(ctx context.Context, req admin.LowerFloorRequest)
 	return previous, err
 }
 
-// lowerIn lowers the floor under the lock of its row. Maintenance may be at work, or asleep since yesterday. What it has
-// looked up before it does no harm with: it raises a floor, contracts, and deletes rows only if the floor was not lowered meanwhile,
-// and drops ranges by names, which those that go on have no longer.
+// lowerIn lowers the floor under the lock of its row. Maintenance may be running, or may have
+// paused since yesterday. Its outdated data does no harm: it raises a floor, contracts, and
+// deletes rows only if the floor was not lowered in between, and it drops ranges by their names,
+// which the surviving ranges have no longer.
 func (r *retention) lowerIn(ctx context.Context, tx pgx.Tx, req admin.LowerFloorRequest) (previous time.Time, err error) {
 	batch := &pgx.Batch{}
 	batch.Queue("SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'")
@@ -154,7 +155,8 @@ func (r *retention) lowerIn(ctx context.Context, tx pgx.Tx, req admin.LowerFloor
 	return previous, err
 }
 
-// rename gives the ranges that are above floor again other names. It waits for whoever detaches one, and for its handlers.
+// rename gives new names to the ranges that are above floor again. It waits for a process that is
+// detaching one, and for the handlers that use it.
 func (r *retention) rename(ctx context.Context, tx pgx.Tx, floor pgtype.UUID, was rangeState) error {
 	again := func() (again []rangePart, err error) {
 		all, err := r.parts(ctx, tx)
@@ -170,7 +172,7 @@ func (r *retention) rename(ctx context.Context, tx pgx.Tx, floor pgtype.UUID, wa
 		}
 	}
 	if err == nil {
-		parts, err = again() // with the locks of all, so that none is detached from now on
+		parts, err = again() // now with the locks of all, so that none can be detached
 	}
 	for _, p := range parts {
 		if err == nil && p.pending {

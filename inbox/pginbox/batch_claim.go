@@ -26,7 +26,7 @@ func (s *store) ClaimBatch(ctx context.Context, items []driver.BatchItem) (drive
 	return unit, statuses, nil
 }
 
-// claimBatchOn leaves conn to the unit, or to the caller if it returns none.
+// claimBatchOn leaves conn to the returned unit, or to the caller if it returns no unit.
 func (s *store) claimBatchOn(
 	ctx context.Context, conn pgclaim.Conn, items []driver.BatchItem,
 ) (driver.Unit, []driver.Status, error) {
@@ -56,8 +56,8 @@ func (s *store) claimBatchOn(
 	}
 }
 
-// claimFresh claims n messages if all of them are new, or else none: it returns no statuses
-// then.
+// claimFresh claims n messages if all of them are new. Otherwise it claims none and returns no
+// statuses.
 func (s *store) claimFresh(
 	ctx context.Context, conn pgclaim.Conn, claim string, args []any, n int,
 ) (driver.Unit, []driver.Status, error) {
@@ -77,7 +77,8 @@ func (s *store) claimFresh(
 	return nil, nil, errors.Join(err, ended)
 }
 
-// claimEach claims those of n messages that are ours to run. Without any it returns no Unit.
+// claimEach claims those of n messages that this process may run. If there are none it returns no
+// Unit.
 func (s *store) claimEach(
 	ctx context.Context, conn pgclaim.Conn, claim string, args []any, n int,
 ) (driver.Unit, []driver.Status, error) {
@@ -99,7 +100,7 @@ type batchAnswer struct {
 	refused, seen []int64
 }
 
-// statuses are those of n messages, and how many of them are ours.
+// statuses returns the statuses of n messages, and how many of them are claimed.
 func (a batchAnswer) statuses(n int) (statuses []driver.Status, claimed int) {
 	statuses = make([]driver.Status, n)
 	for i := range statuses {

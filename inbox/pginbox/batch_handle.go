@@ -10,18 +10,16 @@ import (
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 )
 
-// HandleBatchQueued is b's Handle for a handler that knows one message at a time
-// and needs no answer before it has asked all its questions: it queues its
-// statements, and those of all messages are sent in one round trip, in order. B must be
-// of an Inbox of New:
+// HandleBatchQueued is b's Handle for a handler of single messages that needs no result before it
+// has queued all its statements. The statements of all messages are sent in one round trip, in
+// order. B must be of an Inbox of New:
 //
 //	b, err := inbox.NewBatch(in.Processor, inbox.BatchConfig{})
 //	process := pginbox.HandleBatchQueued(b, handle)
 //
-// A statement's callback runs when its result is there, before the commit, and an
-// error of it undoes the message as one of the handler does. The batch is not the
-// handler's to send. Simple protocol mode is not supported: a server's error could
-// not be told which message it is about.
+// A statement's callback runs when its result arrives, before the commit. An error from it undoes
+// the message like an error from the handler. The handler must not send the batch. Simple
+// protocol mode is not supported: it would not show which message a server's error belongs to.
 func HandleBatchQueued(
 	b *inbox.Batch, handle func(ctx context.Context, queue *pgx.Batch, msg *message.Message) error,
 ) inbox.BatchFunc {
@@ -31,7 +29,7 @@ func HandleBatchQueued(
 			return pgclaim.ErrNoTx
 		}
 		queue := &pgx.Batch{}
-		ends := make([]int, len(msgs)) // of each message's statements
+		ends := make([]int, len(msgs)) // ends of each message's statements
 		for i, msg := range msgs {
 			if err := handle(msg.Context(), queue, msg); err != nil { //nolint:contextcheck // the message has one of its own
 				return about(i, len(msgs), err)
@@ -42,7 +40,7 @@ func HandleBatchQueued(
 	}))
 }
 
-// about names the message that err is about, if there are several.
+// about adds to err the message that it is about, if there are several.
 func about(i, n int, err error) error {
 	if n == 1 {
 		return err

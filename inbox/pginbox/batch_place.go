@@ -9,15 +9,16 @@ import (
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 )
 
-// batchPart is the part of a batch that is claimed as one: all of it in one place.
-// Messages of another place, and all of them if the inbox only observes, are claimed alone.
+// batchPart is the part of a batch that is claimed by one statement: all its ids are in one
+// place. Messages of another place, and all of them if the inbox only observes, are claimed
+// alone.
 type batchPart struct {
 	at    place
 	items []driver.BatchItem
-	alone []int // places of the items, from 0, that are not in the claim
+	alone []int // indexes of the items that are not in the claim
 }
 
-// choose returns the part of the place that most of items have, and the consumer's number.
+// choose returns the part for the place of most of the items, and the consumer's number.
 func (s *store) choose(ctx context.Context, conn pgclaim.Conn, items []driver.BatchItem) (number int16, b batchPart, err error) {
 	at := make([]place, len(items))
 	var count [places]int
@@ -49,8 +50,8 @@ func (s *store) choose(ctx context.Context, conn pgclaim.Conn, items []driver.Ba
 	return number, b, err
 }
 
-// statuses are those of all items, given those of b.items. Above a floor, a message that
-// was refused may be too old rather than busy, which a claim of it alone finds out.
+// statuses returns the statuses of all items, given those of b.items. Above a floor, a message
+// that was refused may be too old rather than busy, which a claim of it alone finds out.
 func (b batchPart) statuses(claimed []driver.Status) []driver.Status {
 	all := make([]driver.Status, 0, len(claimed)+len(b.alone))
 	alone := b.alone

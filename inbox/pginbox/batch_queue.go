@@ -8,9 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// sendQueued sends what the handlers of len(ends) messages have queued: the statements
-// of message i end at ends[i]. The error names the message if that is
-// known.
+// sendQueued sends the statements that the handlers of len(ends) messages have queued: those of
+// message i end at ends[i]. The error names the message if it is known.
 func sendQueued(ctx context.Context, tx pgx.Tx, queue *pgx.Batch, ends []int) error {
 	if queue.Len() == 0 {
 		return nil
@@ -21,7 +20,7 @@ func sendQueued(ctx context.Context, tx pgx.Tx, queue *pgx.Batch, ends []int) er
 		for ; statement < end; statement++ {
 			if _, err := receive(results, queue.QueuedQueries[statement]); err != nil {
 				forget(queue, statement+1)
-				_ = results.Close() // the same error, or one that follows from it
+				_ = results.Close() // the same error, or a consequence of it
 				if statement == 0 && !byServer(err) {
 					return err
 				}
@@ -32,8 +31,8 @@ func sendQueued(ctx context.Context, tx pgx.Tx, queue *pgx.Batch, ends []int) er
 	return results.Close()
 }
 
-// receive reads the result of a statement, as BatchResults.Close does. Where
-// there is a callback, the tag is its business.
+// receive reads the result of a statement, as BatchResults.Close does. If there is a callback, it
+// handles the tag.
 func receive(results pgx.BatchResults, statement *pgx.QueuedQuery) (pgconn.CommandTag, error) {
 	if statement.Fn != nil {
 		return pgconn.CommandTag{}, statement.Fn(results)
@@ -41,16 +40,16 @@ func receive(results pgx.BatchResults, statement *pgx.QueuedQuery) (pgconn.Comma
 	return results.Exec()
 }
 
-// forget drops the callbacks from a statement on: one before it has failed.
+// forget removes the callbacks from a statement on, after an earlier one has failed.
 func forget(queue *pgx.Batch, from int) {
 	for _, statement := range queue.QueuedQueries[from:] {
 		statement.Fn = nil
 	}
 }
 
-// byServer reports whether err is the server's about the statement whose result was
-// to be read. What goes wrong before anything is sent is reported there as well,
-// whichever statement it is about.
+// byServer reports whether err is the server's error for the statement whose result was read.
+// Errors that occur before anything is sent are reported at the same place, whatever their
+// statement.
 func byServer(err error) bool {
 	_, server := errors.AsType[*pgconn.PgError](err)
 	_, before := errors.AsType[pgx.ErrPreprocessingBatch](err)

@@ -17,11 +17,11 @@ import (
 	"github.com/leat-go/leat/internal/pgerr"
 )
 
-// claimTries bounds the claims of one delivery: one more than what can be wrong with
-// the first, which is where the connection looks and the range that is not there.
+// claimTries bounds the claims of one delivery. A claim may have to be repeated because the
+// connection looked in the wrong place, or because the range did not exist.
 const claimTries = 4
 
-// claims takes the ids of one consumer.
+// claims claims the ids of one consumer.
 type claims struct {
 	consumer
 	placer
@@ -29,7 +29,7 @@ type claims struct {
 	statements statements
 }
 
-// claimOn claims id on conn, which belongs to the unit then.
+// claimOn claims id on conn, which then belongs to the unit.
 func (c *claims) claimOn(ctx context.Context, conn pgclaim.Conn, messageID string) (driver.Unit, driver.Status, error) {
 	id := pgclaim.StoredID(messageID)
 	unit, status, err := c.claimAt(ctx, conn, id)
@@ -43,7 +43,7 @@ func (c *claims) claimOn(ctx context.Context, conn pgclaim.Conn, messageID strin
 	return unit, status, err
 }
 
-// claimAt claims id where conn believes that it lives.
+// claimAt claims id in the place where conn expects it.
 func (c *claims) claimAt(ctx context.Context, conn pgclaim.Conn, id pgtype.UUID) (driver.Unit, driver.Status, error) {
 	number, at, err := c.find(ctx, conn, id)
 	if err != nil {
@@ -65,7 +65,7 @@ func (c *claims) claimAt(ctx context.Context, conn pgclaim.Conn, id pgtype.UUID)
 
 // find returns the consumer's number, and where id is remembered.
 func (c *claims) find(ctx context.Context, conn pgclaim.Conn, id pgtype.UUID) (number int16, at place, err error) {
-	if conn, ok := conn.(*pgclaim.PgxConn); ok { // what follows allocates
+	if conn, ok := conn.(*pgclaim.PgxConn); ok { // the code below allocates
 		return c.findOn(ctx, conn.Conn, id)
 	}
 	return c.findUsing(ctx, conn, id)
@@ -92,9 +92,9 @@ func (c *claims) ranged(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (bo
 	return at != plain, err
 }
 
-// lookUp ends the transaction if there is one and asks, in the same round trip,
-// whether the message was processed. If it was not, the commit would not be durable, or
-// whoever had its lock has not committed.
+// lookUp ends the transaction, if there is one, and asks in the same round trip whether the
+// message was processed. If it was not, the claim failed because the commit would not be durable,
+// or because the holder of the message's lock has not committed.
 func (c *claims) lookUp(
 	ctx context.Context, conn pgclaim.Conn, at place, number int16, id pgtype.UUID,
 ) (status driver.Status, err error) {
@@ -132,7 +132,7 @@ func (c *claims) lookInPlain(ctx context.Context, conn *pgx.Conn, number int16, 
 	}
 }
 
-// lookInRange also tells whether the id is below the floor of an inbox that deletes.
+// lookInRange also returns an error if the id is below the floor of an inbox that deletes.
 func (c *claims) lookInRange(ctx context.Context, conn *pgx.Conn, number int16, id pgtype.UUID) (driver.Status, error) {
 	statement := strings.NewReplacer("$1", strconv.Itoa(int(number)), "$2", "'"+ids.Text(id.Bytes)+"'").Replace(c.statements.seenInRange)
 	if pgclaim.InTx(conn) {

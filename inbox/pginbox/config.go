@@ -15,16 +15,16 @@ import (
 
 // Config tunes an Inbox. The zero value is a good start.
 type Config struct {
-	// Config is the engine's. Its Hooks may also be an outbox.AlarmHook or an ObserveHook.
+	// Config is the configuration of the engine. Its Hooks may also be an outbox.AlarmHook or an
+	// ObserveHook.
 	inbox.Config
 
-	// Schema holds the inbox's tables. Quoted as it is, so any name will do.
-	// Defaults to "leat".
+	// Schema holds the inbox's tables. It is quoted unchanged, so any name is valid. Defaults to
+	// "leat".
 	Schema string
 
-	// Table is the name of the inbox, and the start of the names of the tables and
-	// the view beside it. At most 44 bytes.
-	// Defaults to "inbox".
+	// Table is the name of the inbox, and the prefix of the names of its other tables and its
+	// view. At most 44 bytes. Defaults to "inbox".
 	Table string
 
 	// Isolation is the isolation level of the handler's transaction. At repeatable
@@ -33,10 +33,9 @@ type Config struct {
 	// Defaults to the session's default_transaction_isolation.
 	Isolation pgx.TxIsoLevel
 
-	// SyncAttempts makes each attempt that is counted wait for the disk, so that it
-	// survives a crash of the server too. Without it a crash of the server forgets
-	// those of its last moments; a crash of the consumer never does. See
-	// OnFailure. Defaults to false.
+	// SyncAttempts makes each counted attempt wait for the disk, so that it also survives a crash
+	// of the server. Without it a crash of the server loses the latest attempts; a crash of the
+	// consumer never does. See OnFailure. Defaults to false.
 	SyncAttempts bool
 
 	// MigrateLockTimeout bounds each wait for a lock in Migrate, 1 ms or more.
@@ -48,15 +47,15 @@ type Config struct {
 	// Defaults to TooOldPark.
 	TooOld TooOldPolicy
 
-	// MaxAhead is how far ahead of the database's clock the time in an id of version 7
-	// may be. Beyond it, and beyond the ranges that there are, the message is refused
-	// with driver.ErrTooNew. Defaults to 1 h.
+	// MaxAhead is how far ahead of the database's clock the time in an id of version 7 may be. If
+	// the time is beyond that, and beyond the existing ranges, the message is refused with
+	// driver.ErrTooNew. Defaults to 1 h.
 	MaxAhead time.Duration
 
-	// Observe lets every delivery run, duplicates included, records the messages as
-	// ever, and reports to each ObserveHook what would not have run: to see what an inbox
-	// would do before it does it. The handler's effects and the record still share a
-	// transaction. Defaults to false.
+	// Observe lets every delivery run, including duplicates. It records the messages as usual,
+	// and reports to each ObserveHook the deliveries that would not have run, to show what an
+	// inbox would do before it is put into effect. The handler's effects and the record still
+	// share a transaction. Defaults to false.
 	Observe bool
 }
 

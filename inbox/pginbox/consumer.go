@@ -26,8 +26,8 @@ func newConsumer(names pgmigrate.Names, name string) (c consumer, err error) {
 	return c, err
 }
 
-// number returns the number that the consumer's name is stored as, registering
-// it the first time, and looks once a connection whether ids can be trusted.
+// number returns the number that the consumer's name is stored as, registering it the first time,
+// and checks once per connection whether ids can be trusted.
 func (c consumer) number(ctx context.Context, conn *pgx.Conn) (int16, error) {
 	return c.Remembered(conn, "inbox", func() (int16, error) {
 		if err := c.Visible(ctx, conn, false); err != nil {
@@ -41,9 +41,9 @@ func (c consumer) number(ctx context.Context, conn *pgx.Conn) (int16, error) {
 	})
 }
 
-// alone refuses a consumer that has an inbox of positions. A database in which
-// there can be none, since it is not migrated so far, is fine; so is a role that
-// was never allowed to look.
+// alone refuses a consumer that has an inbox of positions. A database without the tables of
+// positions, because it is not migrated that far, is fine; so is a role without the right to read
+// them.
 func (c consumer) alone(ctx context.Context, conn *pgx.Conn, number int16) error {
 	var used bool
 	err := conn.QueryRow(ctx, c.positions, number).Scan(&used)

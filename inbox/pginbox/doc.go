@@ -7,28 +7,25 @@
 //	once, err := middleware.NewInbox(middleware.InboxConfig{For: in.For, Outbox: ob})
 //	router.AddMiddleware(once)
 //
-// One inbox remembers the messages of one handler. For makes one for each handler
-// of a router, by its name; Handle and a handler's own AddMiddleware take the inbox
-// itself.
+// One inbox remembers the messages of one handler. For returns an inbox for each handler of a
+// router, by its name. With Handle, and with a handler's own AddMiddleware, use the inbox itself.
 //
-// A message costs one small row, and no round trip beyond those of the bare
-// transaction on pgx, since BEGIN and the claim travel together; with
-// database/sql it costs one. A duplicate costs two round trips and writes
-// nothing. Of two deliveries at the same time one is Busy at once: it neither
-// waits for the other nor holds a connection.
+// A message costs one small row. On pgx it costs no round trip beyond those of the bare
+// transaction, since BEGIN and the claim are sent together; with database/sql it costs one. A
+// duplicate costs two round trips and writes nothing. If two deliveries run at the same time, one
+// is Busy at once: it neither waits for the other nor holds a connection.
 //
 // Package pgwatermark is an inbox that remembers positions in a log instead of ids.
 //
-// What happens to messages whose handler fails is Config.OnFailure. Parked messages
-// are for operators: NewAdmin lists, redrives and drops them; RunRedrive runs what was
-// redriven.
+// Config.OnFailure decides what happens to messages whose handler fails. Parked messages wait for
+// operators: NewAdmin lists, redrives and drops them; RunRedrive runs the redriven ones.
 //
 // The role of a consumer needs USAGE on the schema and
 //
 //	SELECT, INSERT                  <table>, <table>_consumers, <table>_ranges
 //	SELECT                          <table>_retention
 //
-// With a policy other than Block it needs as well
+// With a policy other than Block it also needs
 //
 //	SELECT, INSERT, UPDATE, DELETE  <table>_attempts
 //	SELECT                          <table>_parked
@@ -42,7 +39,7 @@
 //
 //	SELECT, INSERT, UPDATE          <table>_notes
 //
-// To look, and for a dry run, an operator needs USAGE on the schema and SELECT on
+// To read, and for a dry run, an operator needs USAGE on the schema and SELECT on
 //
 //	Parked, Failures, dry runs      <table>_consumers, <table>_parked
 //	Audit                           <table>_consumers, <table>_audit
@@ -53,15 +50,15 @@
 //	Retention                       <table>_retention
 //	Partitions                      <table>_consumers, <table>_sources, <table>_watermarks
 //
-// Nothing is written, and a name that the inbox does not know is admin.ErrUnknownConsumer. To
-// change what is parked an operator needs
+// These calls write nothing, and an unknown consumer is admin.ErrUnknownConsumer. To change
+// parked messages an operator needs
 //
 //	SELECT                          <table>_consumers
 //	SELECT, UPDATE, DELETE          <table>_parked
 //	INSERT                          <table>_audit
 //
-// To make a range that is missing, a consumer must be a member of the tables' owner, have
-// UPDATE on <table>_retention, and may CREATE in the schema; maintenance does it too.
+// To create a missing range, a consumer must be a member of the tables' owner, and needs UPDATE
+// on <table>_retention and CREATE on the schema; maintenance creates ranges, too.
 //
 // A Maintenance with NoDDL needs
 //

@@ -5,25 +5,25 @@ import (
 	"sync/atomic"
 )
 
-// A claim that took its messages for new, and found one that was not, makes the next doubtFor claims look first. If one
-// as soon after that finds such a message again it is twice as many, up to mostDoubt.
+// If a claim assumed that its messages were new, and one was not, the next doubtFor claims look
+// first. If that happens again within as many claims, twice as many look first, up to mostDoubt.
 const (
 	doubtFor  = 100
 	mostDoubt = 64 * doubtFor
 )
 
-// fresh tells whether to take messages for new. That is the cheaper way if they are, and
-// costs a second claim and a line in the server's log if they are not. Duplicates come in
-// swarms, so that a swarm costs little. It is safe for concurrent use.
+// fresh decides whether to assume that messages are new. That is cheaper if they are, and costs a
+// second claim and a line in the server's log if they are not. Duplicates tend to come in bursts;
+// this way a burst costs little. It is safe for concurrent use.
 type fresh struct {
-	doubted atomic.Int64 // claims that are still to look first
-	trusted atomic.Int64 // claims that have not looked first, since the last doubt
+	doubted atomic.Int64 // number of claims that must still look first
+	trusted atomic.Int64 // number of claims since the last doubt that did not look first
 
 	mu   sync.Mutex
 	span int64 // of the last doubt
 }
 
-// expected reports whether to take the next messages for new, and counts.
+// expected reports whether to assume that the next messages are new, and counts the claim.
 func (f *fresh) expected() bool {
 	if f.doubted.Load() > 0 && f.doubted.Add(-1) >= 0 {
 		return false
@@ -37,7 +37,7 @@ func (f *fresh) doubt() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.doubted.Load() > 0 {
-		return // by a claim that was on its way at the same time
+		return // a concurrent claim has already doubted
 	}
 	if soon := f.trusted.Swap(0) <= f.span; soon {
 		f.span = min(2*f.span, mostDoubt)

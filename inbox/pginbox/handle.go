@@ -9,9 +9,9 @@ import (
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 )
 
-// Tx returns the transaction of the delivery whose handler got ctx, which is
-// msg.Context() in a Watermill handler. It is nil if ctx carries none, or one
-// of database/sql: outside the inbox, or with an Inbox of NewSQL.
+// Tx returns the transaction of the delivery whose handler got ctx, which is msg.Context() in a
+// Watermill handler. It is nil if ctx carries no transaction, as outside the inbox, or one of
+// database/sql, as with an Inbox of NewSQL.
 //
 // What is written in it commits together with the record of the message. Its
 // Commit returns an error; its Rollback makes the delivery fail; its

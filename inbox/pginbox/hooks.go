@@ -9,18 +9,17 @@ import (
 	outboxadmin "github.com/leat-go/leat/outbox/admin"
 )
 
-// ObserveHook sees what an inbox with Config.Observe has let run.
+// ObserveHook is called for deliveries that only Config.Observe has let run.
 type ObserveHook interface {
 	// OnPginboxObserve is called before the delivery runs, on its goroutine.
 	OnPginboxObserve(ctx context.Context, e ObserveEvent)
 }
 
-// ObserveEvent is a delivery that an inbox with Config.Observe has let run, and would
-// not have without.
+// ObserveEvent is a delivery that would not have run without Config.Observe.
 type ObserveEvent struct {
 	// Consumer and ID are the message.
 	Consumer, ID string
-	// Would is what the outcome would have been: OutcomeDuplicate, OutcomeBusy, or
+	// Would is the outcome that the delivery would have had: OutcomeDuplicate, OutcomeBusy, or
 	// OutcomeFailed for a message that is too old or from the future.
 	Would inbox.Outcome
 	// Err is driver.ErrTooOld or driver.ErrTooNew, or nil.
@@ -32,7 +31,7 @@ func (to alarms) tell(ctx context.Context, e outbox.AlarmEvent) {
 	hooks.Call(ctx, to.log, to.hooks, func(h outbox.AlarmHook) { h.OnOutboxAlarm(ctx, e) })
 }
 
-// alarmsEnded tells of alarms that are over.
+// alarmsEnded reports alarms that are over.
 func (to alarms) alarmsEnded(ctx context.Context, over []outbox.AlarmEvent) {
 	for _, a := range over {
 		a.Ended = true
@@ -40,7 +39,7 @@ func (to alarms) alarmsEnded(ctx context.Context, over []outbox.AlarmEvent) {
 	}
 }
 
-// alarm notes what the round has raised.
+// alarm raises an alarm and records it for the round.
 func (r *maintenanceRound) alarm(ctx context.Context, a outbox.AlarmEvent) {
 	if a.Kind == AlarmBusy || a.Kind == AlarmClock {
 		r.alarmed = append(r.alarmed, a)

@@ -24,18 +24,17 @@ type Inbox struct {
 	store    *store
 }
 
-// New returns an inbox for the consumer called consumer, whose handlers write in
-// a pgx transaction (Tx). It does not touch the database. The name is
-// what the inbox remembers messages by; see inbox.New. Errors wrap
-// outbox.ErrInvalidConfig.
+// New returns an inbox for the consumer called consumer, whose handlers write in a pgx
+// transaction (Tx). It does not touch the database. The inbox remembers messages under the name;
+// see inbox.New. Errors wrap outbox.ErrInvalidConfig.
 //
-// Each delivery takes a connection of pool from its claim to its commit. The
-// pool stays the caller's to close.
+// Each delivery takes a connection of pool from its claim to its commit. The caller closes the
+// pool.
 //
-// A delivery fails with outbox.ErrNotDurable while synchronous_commit is off in its session;
-// any other setting will do. It is looked at when a message is claimed: a handler must not
-// switch it off later in the transaction. Row level security that would hide rows is
-// outbox.ErrRowSecurity, looked at once a connection.
+// A delivery fails with outbox.ErrNotDurable while synchronous_commit is off in its session; any
+// other setting is fine. It is checked when a message is claimed: a handler must not switch it
+// off later in the transaction. If row level security would hide rows, the error is
+// outbox.ErrRowSecurity, which is checked once per connection.
 // See design 12.2.
 func New(pool *pgxpool.Pool, consumer string, cfg Config) (*Inbox, error) {
 	handle, err := pgclaim.FromPool(pool, cfg.Isolation, cfg.Logger)
@@ -46,10 +45,10 @@ func New(pool *pgxpool.Pool, consumer string, cfg Config) (*Inbox, error) {
 }
 
 // For returns the inbox of the handler called handler in Watermill's router, for
-// middleware.InboxConfig.For: another consumer in the same tables, with the same Config,
-// called by in's name, a slash and the handler's. A handler that is renamed begins
-// with an empty memory. An Admin knows a handler's messages as those of a consumer with
-// that name. The result is an *Inbox. Errors wrap outbox.ErrInvalidConfig.
+// middleware.InboxConfig.For: another consumer in the same tables, with the same Config, whose
+// name is in's name, a slash and the handler's name. A renamed handler remembers no messages. An
+// Admin shows a handler's messages under that consumer name. The result is an *Inbox. Errors wrap
+// outbox.ErrInvalidConfig.
 func (in *Inbox) For(handler string) (inbox.Runner, error) {
 	if handler == "" {
 		return nil, outbox.ConfigError("handler", `""`, "must not be empty")
@@ -65,8 +64,8 @@ func (in *Inbox) For(handler string) (inbox.Runner, error) {
 // The driver of db must be pgx's own, github.com/jackc/pgx/v5/stdlib:
 // others, and wrappers of it, are refused.
 //
-// A handler must not end the transaction: database/sql has no way to keep it
-// from doing so. Ended early, the messages that it returns are not enqueued.
+// A handler must not end the transaction: database/sql has no way to prevent that. If it does,
+// the messages that it returns are not enqueued.
 func NewSQL(db *sql.DB, consumer string, cfg Config) (*Inbox, error) {
 	handle, err := pgclaim.FromSQL(db, cfg.Isolation, cfg.Logger)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestPrivileges_AdvisoryLocks: with the advisory locks taken from all other roles, as
-// docs/operations.md shows, consumers work. S6.
+// docs/security.md shows, consumers work. S6.
 func TestPrivileges_AdvisoryLocks(t *testing.T) {
 	t.Parallel()
 	env := forgetting(t, pginbox.MaintenanceConfig{NoDDL: true})

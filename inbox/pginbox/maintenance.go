@@ -24,7 +24,7 @@ import (
 var (
 	// ErrNotEnabled is returned by maintenance of an inbox for which Enable was never
 	// called. Such an inbox remembers everything for ever.
-	ErrNotEnabled = errors.New("leat: the inbox forgets nothing yet: call Enable")
+	ErrNotEnabled = errors.New("leat: the inbox forgets nothing yet: enable its retention")
 
 	// errElsewhere is returned by RunOnce while another process works.
 	errElsewhere = fmt.Errorf("%w: maintenance of the inbox", outboxdriver.ErrLeaseHeld)
@@ -33,18 +33,18 @@ var (
 	errIDsAhead = errors.New("leat: the inbox holds an id that claims to be from the future; delete it once you know that it never comes again")
 )
 
-// Maintenance makes an inbox forget: it makes ranges ahead, and lets go of those that
-// are older than Retention, in a way that no message in them can run again unnoticed. Run
-// it in any number of processes; of all that run, one works at a time.
+// Maintenance makes an inbox forget: it creates ranges ahead, and drops those that are older than
+// Retention, in a way that no message in them can run again unnoticed. Run it in any number of
+// processes; one of them works at a time.
 //
-// It needs SELECT, INSERT, UPDATE and DELETE on the tables of the inbox; without
-// NoDDL its role is a member of the tables' owner and may CREATE in the schema. It
-// uses one connection of the pool at a time, which should not go through a pooler
-// in transaction mode: there it cannot bound its waits.
+// It needs SELECT, INSERT, UPDATE and DELETE on the tables of the inbox; without NoDDL its role
+// must be a member of the tables' owner and needs CREATE on the schema. It uses one connection of
+// the pool at a time, which should not go through a pooler in transaction mode: there it cannot
+// bound its waits.
 type Maintenance struct {
 	*ranges
 
-	pool       pgpin.Committed // the application's; single statements of SERIALIZABLE would end deliveries
+	pool       pgpin.Committed // the application's; single statements at SERIALIZABLE would abort deliveries
 	cfg        MaintenanceConfig
 	statements maintenanceStatements
 	owner      string
@@ -52,7 +52,7 @@ type Maintenance struct {
 	seen       seenState
 	clock      clocks.Watch
 
-	// What one round leaves for the next; only the running one uses it.
+	// State that one round leaves for the next; only the running round uses it.
 	swept    time.Time
 	pruned   time.Time
 	waiting  *raised
@@ -86,11 +86,10 @@ func newMaintenance(sessions pgpin.Sessions, cfg Config, m MaintenanceConfig) (*
 	return &Maintenance{ranges: r, pool: pgpin.NewCommitted(sessions), cfg: m, statements: statements, owner: owner}, err
 }
 
-// Run keeps the inbox in shape until ctx ends, and returns nil then. Of any number of
-// processes, one works at a time; another takes over within the lease. Only what
-// waiting does not fix ends Run before: a schema without ranges
-// (outbox.ErrNotMigrated), and ErrNotEnabled. All other errors are logged, and tried
-// again in the next round.
+// Run maintains the inbox until ctx ends, and then returns nil. Of any number of processes, one
+// works at a time; another takes over within the lease. Only problems that waiting does not fix
+// end Run earlier: a schema without ranges (outbox.ErrNotMigrated), and ErrNotEnabled. All other
+// errors are logged, and tried again in the next round.
 func (m *Maintenance) Run(ctx context.Context) error {
 	if !m.running.CompareAndSwap(false, true) {
 		return fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
@@ -115,7 +114,8 @@ func (m *Maintenance) Run(ctx context.Context) error {
 }
 
 // RunOnce does one round, for scheduled jobs and tests. While another process works the error
-// wraps outbox/driver.ErrLeaseHeld. After another error the report has what was done before it.
+// wraps outbox/driver.ErrLeaseHeld. After any other error the report covers the work done before
+// it.
 func (m *Maintenance) RunOnce(ctx context.Context) (outboxadmin.MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
 		return outboxadmin.MaintenanceReport{}, fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
@@ -124,7 +124,7 @@ func (m *Maintenance) RunOnce(ctx context.Context) (outboxadmin.MaintenanceRepor
 	return m.round(ctx)
 }
 
-// round does one round, and tells the hooks.
+// round does one round, and calls the hooks.
 func (m *Maintenance) round(ctx context.Context) (outboxadmin.MaintenanceReport, error) {
 	r, began := &maintenanceRound{Maintenance: m}, time.Now()
 	err := m.leased(ctx, r.all)
@@ -139,7 +139,7 @@ func (m *Maintenance) round(ctx context.Context) (outboxadmin.MaintenanceReport,
 	return r.report, err
 }
 
-// leased does work under the lease. The lease only saves work: each step is safe if two
+// leased does work under the lease. The lease only saves work: each step is safe if two processes
 // do it at once.
 func (m *Maintenance) leased(ctx context.Context, work func(context.Context) error) error {
 	if err := m.keep(ctx); err != nil {

@@ -16,9 +16,8 @@ import (
 // changeTries bounds the tries of one change in a round.
 const changeTries = 6
 
-// change runs fn in a READ COMMITTED transaction in which no wait for a lock exceeds
-// LockTimeout. Where one does, it backs off, so that claims go on, and tries again a
-// few times.
+// change runs fn in a READ COMMITTED transaction in which no wait for a lock exceeds LockTimeout.
+// If one does, it backs off, so that claims can continue, and tries again a few times.
 func (m *Maintenance) change(ctx context.Context, fn func(pgx.Tx) error) error {
 	pause := m.cfg.LockTimeout
 	for try := 1; ; try++ {

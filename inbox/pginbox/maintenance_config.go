@@ -13,46 +13,43 @@ import (
 // MaintenanceConfig tunes Maintenance. The zero value remembers two weeks in ranges
 // of a day.
 type MaintenanceConfig struct {
-	// Retention is how long ids of version 7 are remembered at least, by the time in
-	// them; at most one Width longer. Make it longer than anything can be redelivered:
-	// the retention of the topic, and what you might replay. At least one Width.
-	// Defaults to 14 days.
+	// Retention is how long ids of version 7 are remembered at least, by the time in them; at
+	// most one Width longer. Make it longer than the longest time after which a message can be
+	// redelivered, including the retention of the topic and replays. At least one Width. Defaults
+	// to 14 days.
 	Retention time.Duration
 
-	// Width is the time that a new range covers, 1 s to 366 days. Ranges that there are
-	// keep theirs.
+	// Width is the time that a new range covers, 1 s to 366 days. Existing ranges keep theirs.
 	// Defaults to 24 h.
 	Width time.Duration
 
-	// Ahead is the number of ranges that are kept ready beyond the present one, 1 to 100.
+	// Ahead is the number of ranges that are kept ready beyond the present one, 1 to 100. At least 30
+	// while a publication copies the inbox to another database.
 	// Defaults to 3.
 	Ahead int
 
-	// KeepOther is how long ids of other versions are remembered, by the time at which
-	// they came; 1 min or more. Such an id does not tell its age: a message that comes
-	// again later than that runs again, and nothing notices.
-	// Defaults to 0: for ever.
+	// KeepOther is how long ids of other versions are remembered after their arrival, 1 min or
+	// more. Such an id does not show its age: a message that is redelivered later than that runs
+	// again, unnoticed. Defaults to 0: for ever.
 	KeepOther time.Duration
 
-	// KeepAttempts is how long attempts are remembered at messages that failed and never came
-	// again, 1 h or more. Make it longer than the longest pause between two deliveries of a
-	// message: its attempts begin at 1 again.
-	// Defaults to Retention, 1 h at least.
+	// KeepAttempts is how long attempts at messages that failed and were not redelivered are
+	// remembered, 1 h or more. Make it longer than the longest pause between two deliveries of a
+	// message: after it, attempts are counted from 1 again. Defaults to Retention, 1 h at least.
 	KeepAttempts time.Duration
 
-	// KeepNotes is how long fingerprints and replies are kept, 1 h or more. A duplicate of such
-	// a message is a duplicate still; its fingerprint is not compared, and its reply is nil.
+	// KeepNotes is how long fingerprints and replies are kept, 1 h or more. After that a
+	// duplicate is still recognised, but its fingerprint is not compared, and its reply is nil.
 	// Defaults to 0: for ever.
 	KeepNotes time.Duration
 
-	// KeepAudit is how long rows of the audit are kept, of what operators and policies did
-	// with parked messages: at least 24 h.
-	// Defaults to 0: for ever.
+	// KeepAudit is how long rows of the audit, which records changes of parked messages by
+	// operators and policies, are kept: at least 24 h. Defaults to 0: for ever.
 	KeepAudit time.Duration
 
-	// NoDDL deletes old ids in chunks instead of dropping ranges, for databases whose
-	// role may not create and drop tables. Enable still needs that right, once. What
-	// Enable was called with stays: it cannot be changed later. Defaults to false.
+	// NoDDL deletes old ids in chunks instead of dropping ranges, for databases whose role may
+	// not create and drop tables. Enable still needs that right, once. The value at the time of
+	// Enable stays: it cannot be changed later. Defaults to false.
 	NoDDL bool
 
 	// Interval is the time between two rounds.
@@ -63,22 +60,21 @@ type MaintenanceConfig struct {
 	// At least 1 s. Defaults to 5 min.
 	Lease time.Duration
 
-	// LockTimeout bounds each wait for a lock that claims would queue behind. After some
-	// waits in vain the round goes on without, and the next one tries again.
-	// Defaults to 200 ms.
+	// LockTimeout bounds each wait for a lock that claims would queue behind. After several
+	// failed tries the round continues without it, and the next one tries again. Defaults to 200
+	// ms.
 	LockTimeout time.Duration
 
-	// DetachTimeout bounds the wait for transactions that use a range that goes. Nobody
-	// waits meanwhile. Cancelled, the next round finishes it.
-	// Defaults to 30 s.
+	// DetachTimeout bounds the wait for transactions that use a range to drop. Claims do not wait
+	// for it. If it is over, the next round finishes the work. Defaults to 30 s.
 	DetachTimeout time.Duration
 
 	// DeleteChunk is the number of rows that one DELETE looks for, 1 to 100,000.
 	// Defaults to 5,000.
 	DeleteChunk int
 
-	// Needs is what the inbox has to cover; Run warns if Retention is too short.
-	// Defaults to nothing.
+	// Needs is the time that the inbox must cover; Run warns if Retention is too short. Defaults
+	// to nothing.
 	Needs RetentionNeeds
 
 	// Hooks observe maintenance, by admin.MaintenanceHook and outbox.AlarmHook. Alarms are also logged.

@@ -14,29 +14,29 @@ import (
 )
 
 const (
-	// sweepEvery is the time between two passes over the plain table, and over those of attempts
-	// and notes, which have no index by age.
+	// sweepEvery is the time between two passes over the plain table, and over the tables of
+	// attempts and notes, which have no index by age.
 	sweepEvery = time.Hour
-	// sweepPages is the number of its pages that one statement looks at.
+	// sweepPages is the number of pages of the plain table that one statement reads.
 	sweepPages = 128
 	// drainPatience is how long a round waits for the transactions that were open
 	// when the floor was raised.
 	drainPatience = 2 * time.Second
 )
 
-// raised is a floor below which nothing may be deleted before the transactions have
-// ended that were open when it was raised.
+// raised is a floor that was raised. Nothing below it may be deleted until all transactions that
+// were open at that time have ended.
 type raised struct {
 	floor   pgtype.UUID
 	lowered int32
 	open    []string // virtual transactions
 }
 
-// deleteBelow deletes ids below the floor, for an inbox that does not drop ranges. There
-// each claim looks at the floor in the statement that inserts the id. But between its
-// snapshot, which may still see the former floor, and its insert, the row of a former
-// run could be deleted, and the message run again. So rows go only when every
-// transaction has ended that was open when the floor was raised.
+// deleteBelow deletes ids below the floor, for an inbox that does not drop ranges. In such an
+// inbox each claim reads the floor in the statement that inserts the id. But between its
+// snapshot, which may still see the former floor, and its insert, the row of an earlier run could
+// be deleted, and the message would run again. So rows are deleted only after every transaction
+// that was open when the floor was raised has ended.
 func (r *maintenanceRound) deleteBelow(ctx context.Context) error {
 	if r.state.mode != modeDelete {
 		return nil
@@ -92,8 +92,8 @@ func (r *maintenanceRound) deleteOf(ctx context.Context, consumer int16, below r
 	return r.inChunks(ctx, &r.report.Deleted, r.statements.deleteBelow, consumer, below.floor, below.lowered)
 }
 
-// inChunks repeats a statement whose last parameter is the number of rows it deletes
-// until it finds fewer, and rests as long as it has worked.
+// inChunks repeats a statement, whose last parameter is the number of rows to delete, until it
+// deletes fewer. After each it pauses for as long as the statement took.
 func (r *maintenanceRound) inChunks(ctx context.Context, deleted *int64, statement string, args ...any) error {
 	args = append(args, r.cfg.DeleteChunk)
 	for ctx.Err() == nil {
@@ -111,8 +111,8 @@ func (r *maintenanceRound) inChunks(ctx context.Context, deleted *int64, stateme
 	return ctx.Err()
 }
 
-// sweep walks the plain table for ids without a time that came before KeepOther, and
-// once after the contraction for those of version 7.
+// sweep walks the plain table for ids without a time that arrived before KeepOther, and once
+// after the contraction for those of version 7.
 func (r *maintenanceRound) sweep(ctx context.Context) error {
 	legacy := r.state.legacy && r.state.cutover == uuidAt(0)
 	if r.cfg.KeepOther == 0 && !legacy || time.Since(r.swept) < sweepEvery {
@@ -149,7 +149,7 @@ func (r *maintenanceRound) sweep(ctx context.Context) error {
 	return err
 }
 
-// prune deletes what is old beside the ids.
+// prune deletes old rows of the tables other than those of ids.
 func (r *maintenanceRound) prune(ctx context.Context) error {
 	if time.Since(r.pruned) < sweepEvery {
 		return nil
@@ -174,7 +174,7 @@ func (r *maintenanceRound) prune(ctx context.Context) error {
 	return nil
 }
 
-// tid is the place before the first row of a page.
+// tid returns the tuple id before the first row of a page.
 func tid(page int64) string {
 	return fmt.Sprintf("(%d,0)", page)
 }

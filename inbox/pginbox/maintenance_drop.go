@@ -9,14 +9,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// forget drops the ranges that are below the floor. A plain DROP would wait for every
-// open handler, and all claims behind it; so a range is detached first by a statement
-// that waits for handlers without anybody waiting for it.
+// forget drops the ranges that are below the floor. A plain DROP would wait for every open
+// handler, and all claims would wait behind it. So a range is first detached, by a statement that
+// waits for handlers but does not block claims.
 func (r *maintenanceRound) forget(ctx context.Context) error {
 	if r.state.mode != modeRanges {
 		return nil
 	}
-	// First the ranges, then the floor: if it was lowered since, it keeps them, and if it is lowered later, they have other names.
+	// The ranges are read first, then the floor: if it was lowered in between, it keeps them, and
+	// if it is lowered later, they get other names.
 	all, err1 := r.parts(ctx, r.pool)
 	now, err2 := r.load(ctx, r.pool)
 	if err := errors.Join(err1, err2); err != nil {
@@ -32,7 +33,7 @@ func (r *maintenanceRound) forget(ctx context.Context) error {
 		}
 		if err := r.drop(ctx, p); err != nil {
 			errs = append(errs, err)
-			break // only one can be half-way detached
+			break // only one can be partly detached
 		}
 		r.report.Dropped = append(r.report.Dropped, p.table)
 		r.log.InfoContext(ctx, "inbox range dropped", rangeAttr(p.rng()))
@@ -40,7 +41,7 @@ func (r *maintenanceRound) forget(ctx context.Context) error {
 	return errors.Join(append(errs, r.dropOrphans(ctx))...)
 }
 
-// drop detaches one range, or finishes a detaching that was cancelled, and drops it.
+// drop detaches one range, or finishes a cancelled detach, and drops it.
 func (r *maintenanceRound) drop(ctx context.Context, p rangePart) error {
 	how := " CONCURRENTLY"
 	if p.pending {
@@ -61,7 +62,7 @@ func (r *maintenanceRound) dropTable(ctx context.Context, table string) error {
 	})
 }
 
-// dropOrphans drops what a process had detached that died before it could drop it.
+// dropOrphans drops ranges that were detached by a process that died before it could drop them.
 func (r *maintenanceRound) dropOrphans(ctx context.Context) error {
 	prefix := r.names.Table + "_r"
 	rows, err := r.pool.Query(ctx, r.statements.orphans, prefix, r.names.Schema)
@@ -74,7 +75,7 @@ func (r *maintenanceRound) dropOrphans(ctx context.Context) error {
 	}
 	for _, table := range tables {
 		if strings.Compare(table, r.tableAt(r.state.floor, 0)) >= 0 {
-			continue // not one that was forgotten
+			continue // not a forgotten range
 		}
 		if err := r.dropTable(ctx, table); err != nil {
 			return err

@@ -15,29 +15,27 @@ import (
 	"github.com/leat-go/leat/internal/pgerr"
 )
 
-// lead is how far ahead the cut-over of an inbox with rows is, at least: longer than
-// Enable takes to read the table and than producers' clocks are ahead.
+// lead is the least time until the cut-over of an inbox with rows: longer than Enable takes to
+// read the table, and longer than producers' clocks are ahead.
 const lead = 2 * time.Hour
 
-// Enable makes the inbox able to forget; Migrate comes first. It is called once, at any
-// time, with consumers running, and does nothing when called again. An empty inbox
-// remembers ids of version 7 in ranges from now on. In one with rows those stay where
-// they are and so do all that are made before a cut-over some hours from now, until
-// the cut-over is older than Retention. Which place an id has is decided by the id
-// alone at any time, so none runs twice on the way.
+// Enable makes the inbox able to forget; Migrate comes first. It is called once, at any time,
+// with consumers running, and does nothing when called again. An empty inbox remembers ids of
+// version 7 in ranges from now on. In an inbox with rows, these stay where they are, and ids made
+// before a cut-over some hours from now join them, until the cut-over is older than Retention. At
+// any time the id alone decides its place, so no message runs twice on the way.
 //
-// A process of an older release goes on as well until the cut-over; then its claims
-// of newer ids are refused by a constraint (SQLSTATE 23514), so that their messages are
-// redelivered until a newer process takes them.
+// A process of an older release continues to work until the cut-over; then a constraint refuses
+// its claims of newer ids (SQLSTATE 23514), so that their messages are redelivered until a newer
+// process gets them.
 //
-// Enable needs the right to create tables, and for a moment the plain table to itself:
-// it waits no longer than LockTimeout at a time, and fails with SQLSTATE 55P03 after
-// several waits in vain. If it fails half-way it goes on when it is called again, or
-// with Maintenance; should that not happen before the cut-over, newer messages are
-// refused until it does.
+// Enable needs the right to create tables, and for a moment an exclusive lock on the plain table.
+// It waits for that no longer than LockTimeout at a time, and fails with SQLSTATE 55P03 after
+// several tries. If it fails half-way, another call of it, or Maintenance, finishes the work;
+// until then, messages newer than the cut-over are refused.
 //
 // With NoDDL, call it once more when the cut-over is older than Retention: from then on
-// maintenance deletes the older ids of the plain table too, which it keeps until then.
+// maintenance also deletes the older ids of the plain table, which it keeps until then.
 func (m *Maintenance) Enable(ctx context.Context) error {
 	if err := m.enable(ctx); err != nil {
 		return fmt.Errorf("leat: enable retention of the inbox: %w", pgclaim.Explain(err))
@@ -62,9 +60,9 @@ func (m *Maintenance) enable(ctx context.Context) error {
 	return err
 }
 
-// guard puts up the constraint that keeps newer ids out of the plain table. With the
-// lock that it takes there is no transaction open that has claimed anything there, and
-// whoever claims after it meets the constraint. An empty table needs nothing more.
+// guard adds the constraint that keeps newer ids out of the plain table. While it holds the lock,
+// no transaction with a claim there is open, and all later claims meet the constraint. An empty
+// table needs nothing more.
 func (m *Maintenance) guard(ctx context.Context, state rangeState) (rangeState, error) {
 	newest := pgtype.UUID{}
 	if err := m.pool.QueryRow(ctx, m.statements.newest).Scan(&newest); err != nil && !errors.Is(err, pgx.ErrNoRows) {
@@ -114,7 +112,7 @@ func (m *Maintenance) addGuard(ctx context.Context, tx pgx.Tx, cutover pgtype.UU
 	return err
 }
 
-// finish makes sure that no newer id had come before the constraint, and switches.
+// finish makes sure that no newer id was stored before the constraint, and switches.
 func (m *Maintenance) finish(ctx context.Context, state rangeState) error {
 	if _, err := m.pool.Exec(ctx, m.statements.guardCheck); err != nil {
 		if !pgerr.Is(err, pgerr.CheckViolation) {
@@ -138,7 +136,7 @@ func (m *Maintenance) finish(ctx context.Context, state rangeState) error {
 	})
 }
 
-// backOut leaves everything as it was.
+// backOut restores the former state.
 func (m *Maintenance) backOut(ctx context.Context, tx pgx.Tx) error {
 	if _, err := tx.Exec(ctx, m.statements.guardDrop); err != nil {
 		return err
@@ -154,7 +152,7 @@ func (m *Maintenance) mode() string {
 	return modeRanges
 }
 
-// makeWhole makes the one range of an inbox that deletes.
+// makeWhole creates the only range of an inbox that deletes.
 func (m *Maintenance) makeWhole(ctx context.Context, tx pgx.Tx) error {
 	if !m.cfg.NoDDL {
 		return nil

@@ -11,14 +11,21 @@ import (
 	"github.com/leat-go/leat/internal/pgerr"
 )
 
-// ahead makes the ranges of the present and of what comes.
+// ahead creates the range of the present and the next ones.
 func (r *maintenanceRound) ahead(ctx context.Context) error {
 	if r.state.mode != modeRanges {
 		return nil
 	}
 	return r.pool.Use(ctx, func(conn *pgx.Conn) error {
-		width := r.cfg.Width.Milliseconds()
-		for i := range int64(r.cfg.Ahead) + 1 {
+		width, ahead := r.cfg.Width.Milliseconds(), r.cfg.Ahead
+		var published bool
+		if err := conn.QueryRow(ctx, r.statements.published).Scan(&published); err != nil {
+			return err
+		}
+		if published {
+			ahead = max(ahead, aheadPublished)
+		}
+		for i := range int64(ahead) + 1 {
 			at := uuidAt(r.state.now + i*width)
 			if below(at, r.state.cutover) {
 				continue
@@ -26,7 +33,7 @@ func (r *maintenanceRound) ahead(ctx context.Context) error {
 			made, err := r.makeFor(ctx, conn, at)
 			switch {
 			case pgerr.Is(err, pgerr.DuplicateTable, pgerr.InvalidObjectDefinition):
-				continue // somebody else was quicker
+				continue // another process was faster
 			case err != nil:
 				return err
 			case made.Name != "":
@@ -38,15 +45,19 @@ func (r *maintenanceRound) ahead(ctx context.Context) error {
 	})
 }
 
-// raise lifts the floor to what is older than Retention. It is committed before
-// anything is forgotten.
+// aheadPublished is the least Ahead of an inbox that is copied to another database by publication: a
+// range that is made meanwhile is not there, and stops the copying.
+const aheadPublished = 30
+
+// raise lifts the floor to the time before Retention. That is committed before anything is
+// forgotten.
 //
-// With ranges no claim has to look at it. An id has one place, its range, until that
-// is gone; then its claim finds no range (23514), and only then is the floor read, by a
-// statement that begins after the raise was committed. So a claim either meets the row
-// of its former run, or finds no range and a floor above it: it is too old. A claim that
-// is under way in a range that is being detached holds a lock that the detaching waits
-// for; what it commits is forgotten with the rest, and too old when it comes again.
+// With ranges no claim has to read the floor. An id has one place, its range, until that is
+// dropped; then its claim finds no range (23514), and only then reads the floor, by a statement
+// that begins after the raise was committed. So a claim either meets the row of an earlier run,
+// or finds no range and a floor above the id: the message is too old. A claim in progress in a
+// range that is being detached holds a lock that the detach waits for; its id is forgotten with
+// the rest, and is too old when it is redelivered.
 func (r *maintenanceRound) raise(ctx context.Context) error {
 	at := r.clock.Limit(r.report.Floor, time.UnixMilli(r.state.now).Add(-r.cfg.Retention)).UnixMilli()
 	if r.state.mode == modeRanges {
@@ -76,12 +87,12 @@ func (r *maintenanceRound) setFloor(floor pgtype.UUID) {
 	}
 }
 
-// contract ends the time of the plain table: when the cut-over is below the floor, ids
-// of version 7 before it may be forgotten as well. First the constraint refuses all of
-// them there: with its lock no claim of one is under way. Then their rows can go, since
-// their messages are sent to the ranges, find none, and are too old.
+// contract ends the use of the plain table for ids of version 7: when the cut-over is below the
+// floor, those before it may be forgotten as well. First the constraint refuses all of them
+// there; while it takes its lock, no claim of one is in progress. Then their rows can be deleted,
+// since claims of their messages go to the ranges, find none, and are too old.
 //
-// It takes the right to alter tables, so if ranges are not dropped Enable does it.
+// It needs the right to alter tables, so without that right (NoDDL) Enable does it.
 func (r *maintenanceRound) contract(ctx context.Context) error {
 	if r.state.mode != modeRanges {
 		return nil
@@ -89,7 +100,7 @@ func (r *maintenanceRound) contract(ctx context.Context) error {
 	done, err := r.Maintenance.contract(ctx, r.state)
 	if done {
 		r.state.cutover = uuidAt(0)
-		r.swept = time.Time{} // their rows go in this round
+		r.swept = time.Time{} // so that this round deletes their rows
 	}
 	return err
 }

@@ -12,7 +12,7 @@ import (
 // Interval is the time between two rounds of m.
 func (m *Maintenance) Interval() time.Duration { return m.cfg.Interval }
 
-// State returns how m is. It is safe for concurrent use and asks no database.
+// State returns the state of m. It is safe for concurrent use and does not access the database.
 func (m *Maintenance) State() outboxadmin.MaintenanceState {
 	m.seen.mu.Lock()
 	defer m.seen.mu.Unlock()
@@ -22,13 +22,13 @@ func (m *Maintenance) State() outboxadmin.MaintenanceState {
 	return s
 }
 
-// seenState is what State returns, except whether it runs.
+// seenState is the result of State, except Running.
 type seenState struct {
 	mu    sync.Mutex
 	state outboxadmin.MaintenanceState
 }
 
-// round notes how a round has ended. That ctx ends is not a failure.
+// round records how a round has ended. The end of ctx is not a failure.
 func (s *seenState) round(ctx context.Context, report outboxadmin.MaintenanceReport, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,11 +19,10 @@ type maintenanceRound struct {
 
 	state   rangeState
 	report  outboxadmin.MaintenanceReport
-	alarmed []outbox.AlarmEvent // that may last
+	alarmed []outbox.AlarmEvent // alarms that may last
 }
 
-// all does all there is to do once. A step that fails does not keep the next from
-// being tried.
+// all runs every step once. A step that fails does not prevent the next.
 func (r *maintenanceRound) all(ctx context.Context) error {
 	if err := r.begin(ctx); err != nil {
 		return err
@@ -67,7 +66,7 @@ func (r *maintenanceRound) all(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// begin learns where things are, and finishes an Enable that did not.
+// begin reads the state, and finishes an Enable that was interrupted.
 func (r *maintenanceRound) begin(ctx context.Context) (err error) {
 	if r.state, err = r.load(ctx, r.pool); err != nil {
 		return pgclaim.Explain(err)

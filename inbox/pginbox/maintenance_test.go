@@ -127,6 +127,29 @@ func TestMaintenanceMakesRangesAhead(t *testing.T) {
 	}
 }
 
+// TestI1_PublishedInboxHasRangesAhead: a database that is copied to by logical replication lacks the
+// ranges that are made meanwhile.
+func TestI1_PublishedInboxHasRangesAhead(t *testing.T) {
+	t.Parallel()
+	for publication, added := range map[string]int{
+		"FOR TABLE leat.inbox_ranges WITH (publish_via_partition_root = true)": 27, "FOR TABLE leat.inbox_ranges": 27, "FOR TABLE leat.inbox": 0,
+	} {
+		t.Run(publication, func(t *testing.T) {
+			t.Parallel()
+			env := forgetting(t, pginbox.MaintenanceConfig{})
+			m := maintenance(t, env, pginbox.MaintenanceConfig{})
+			report, err := m.RunOnce(t.Context())
+			require.NoError(t, err)
+			require.Len(t, report.Added, 4)
+			_, err = env.Pool.Exec(t.Context(), "CREATE PUBLICATION p "+publication)
+			require.NoError(t, err)
+			report, err = m.RunOnce(t.Context())
+			require.NoError(t, err)
+			require.Len(t, report.Added, added)
+		})
+	}
+}
+
 // TestMaintenanceWithoutDDL: a role that may only read and write rows.
 func TestMaintenanceWithoutDDL(t *testing.T) {
 	t.Parallel()
@@ -262,7 +285,7 @@ func TestMaintenanceRuns(t *testing.T) {
 }
 
 // TestI7_ClockThatJumps: a database's clock that is ahead, by years or by less than an hour, makes no message too old and
-// deletes no id, whether it tells a time or not. A floor that was raised too far could never be lowered.
+// deletes no id, whether it tells a time or not, and nothing of the audit.
 func TestI7_ClockThatJumps(t *testing.T) {
 	t.Parallel()
 	for _, by := range []string{"10 years", "30 minutes", "-30 minutes"} {
@@ -291,12 +314,17 @@ func TestI7_ClockThatJumps(t *testing.T) {
 				require.NoError(t, err)
 				env.Pool.Reset() // plans were made with the other function
 			}
+			_, err = env.Pool.Exec(t.Context(), `INSERT INTO leat.inbox_audit (action, actor, reason, consumer, parked_no, topic) VALUES ('a', '', '', 0, 0, '')`)
+			require.NoError(t, err)
 			_, err = env.Pool.Exec(t.Context(), `ALTER FUNCTION pg_catalog.clock_timestamp() RENAME TO clock_that_is_right`)
 			require.NoError(t, err)
 			for _, by := range []string{by, "0"} {
 				clock(by)
 				report, err := m.RunOnce(t.Context())
 				require.NoError(t, err)
+				fresh, err := maintenance(t, env, pginbox.MaintenanceConfig{Width: time.Hour, Retention: 365 * day, KeepAudit: day}).RunOnce(t.Context())
+				require.NoError(t, err)
+				require.Zero(t, fresh.PrunedAudit)
 				if by != "0" {
 					require.Equal(t, before.Floor, report.Floor)
 				}

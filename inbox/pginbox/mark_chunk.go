@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// mark records the ids of chunk, and comes back to those that are in progress.
+// mark records the ids of chunk, and retries those that are in progress.
 func (in *Inbox) mark(ctx context.Context, chunk map[pgtype.UUID]struct{}, report *MarkReport) error {
 	left := make([]pgtype.UUID, 0, len(chunk))
 	for id := range chunk {
@@ -36,8 +36,8 @@ func (in *Inbox) mark(ctx context.Context, chunk map[pgtype.UUID]struct{}, repor
 	return nil
 }
 
-// markOn records ids and returns those that are in progress elsewhere. Ids of one
-// place go together, unless one of them has no range: then each goes alone.
+// markOn records ids and returns those that are in progress elsewhere. Ids of one place are
+// recorded together, unless one of them has no range: then each is recorded alone.
 func (in *Inbox) markOn(
 	ctx context.Context, conn *pgx.Conn, ids []pgtype.UUID, report *MarkReport,
 ) (busy []pgtype.UUID, err error) {
@@ -89,7 +89,7 @@ func (in *Inbox) markSingly(
 	return busy, nil
 }
 
-// markMoved finds out where id belongs, and leaves it for another try.
+// markMoved finds the place of id, and leaves it for another try.
 func (in *Inbox) markMoved(
 	ctx context.Context, conn *pgx.Conn, id pgtype.UUID, refusal error, report *MarkReport,
 ) ([]pgtype.UUID, error) {

@@ -11,27 +11,27 @@ import (
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 )
 
-// markChunk is how many ids are recorded in one transaction. Each has its lock until
-// then, in a table that the whole server shares.
+// markChunk is how many ids are recorded in one transaction. Each holds a lock until its end, in
+// a table that the whole server shares.
 const markChunk = 500
 
-// MarkReport is what happened to ids that were marked.
+// MarkReport counts the outcomes of marking ids.
 type MarkReport struct {
-	// Marked is the number of ids that are recorded now, Known of those that were before.
+	// Marked is the number of ids that were recorded by the call, and Known of those recorded
+	// before.
 	Marked, Known int64
 	// TooOld is the number of ids below what the inbox remembers. They are not recorded,
 	// and their messages do not run either.
 	TooOld int64
 }
 
-// MarkProcessed records messages that took effect without the inbox, so that a
-// redelivery is a duplicate: what another table of processed messages holds, or what
-// was read before a consumer group's committed offsets. Ids may come in any order, more
-// than once, and while the consumer runs: a message that is being processed meanwhile is
-// waited for, without keeping others waiting.
+// MarkProcessed records messages that took effect without the inbox, so that a redelivery is a
+// duplicate: for example those in another table of processed messages, or those before a consumer
+// group's committed offsets. Ids may come in any order, repeatedly, and while the consumer runs:
+// MarkProcessed waits for a message that is being processed, without blocking others.
 //
-// Each 500 ids are a transaction of their own. After an error, which the end of ctx is
-// as well, the report tells what was done; marking all of them again does no harm.
+// Each 500 ids are a transaction of their own. After an error, including the end of ctx, the
+// report counts what was done; marking all ids again does no harm.
 func (in *Inbox) MarkProcessed(ctx context.Context, ids ...string) (MarkReport, error) {
 	return in.MarkProcessedFrom(ctx, func(yield func(string, error) bool) {
 		for _, id := range ids {

@@ -15,7 +15,7 @@ import (
 
 var _ driver.Marker = (*Inbox)(nil)
 
-// markStatements are those of marks.
+// markStatements are the statements for marks.
 type markStatements struct{ read, set string }
 
 func newMarkStatements(names pgmigrate.Names) (s markStatements, err error) {
@@ -29,8 +29,8 @@ func newMarkStatements(names pgmigrate.Names) (s markStatements, err error) {
 	return s, err
 }
 
-// Marks implements driver.Marker, for kafkasource.Config. The marks are the group's, whatever
-// the consumer is called. On a standby it is an error.
+// Marks implements driver.Marker, for kafkasource.Config. The marks belong to the group, whatever
+// the consumer's name. On a standby it returns an error.
 func (in *Inbox) Marks(ctx context.Context, of driver.GroupTopic) (marks driver.Marks, err error) {
 	marks.Partitions = map[int32]driver.Mark{}
 	err = in.db.Use(ctx, func(conn *pgx.Conn) error {

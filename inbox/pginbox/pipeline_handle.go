@@ -14,28 +14,26 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// HandleQueued is Handle for a handler that queues its statements instead of
-// running them. They travel in one round trip with BEGIN, the claim and COMMIT, so
-// that a message costs one altogether. In must come from New.
+// HandleQueued is Handle for a handler that queues its statements instead of running them. They
+// are sent in one round trip with BEGIN, the claim and COMMIT, so that a message costs a single
+// round trip. In must come from New.
 //
-// The handler only queues: it is called before the message is claimed, for
-// duplicates as well, and perhaps more than once. There is no transaction in its
-// context, and MarkRollbackOnly has nothing to mark. To undo a message it returns
-// an error, or one of its statements does. Messages for an outbox are queued as
-// well (pgoutbox's QueueEnqueue). Where a statement has a callback
-// (pgx.QueuedQuery), COMMIT is held back until all callbacks have returned, at
-// the price of one more round trip; their errors undo the message. The batch is
-// not the handler's to send.
+// The handler only queues: it is called before the message is claimed, for duplicates as well,
+// and perhaps more than once. Its context carries no transaction, and MarkRollbackOnly has no
+// effect. A message is undone if the handler returns an error, or one of its statements fails.
+// Messages for an outbox are queued as well (pgoutbox's QueueEnqueue). If a statement has a
+// callback (pgx.QueuedQuery), COMMIT is held back until all callbacks have returned, which costs
+// one more round trip; their errors undo the message. The handler must not send the batch.
 //
-// In the one pipeline a message that is not to be run is turned away by an error,
-// which the server logs: a duplicate key, SQLSTATE 23505, or a division by zero, 22012,
-// if another delivery is at it. After each, the next hundred messages of the inbox are
-// claimed in a round trip of their own, where there is no such error, and more of them, up to
-// 6,400, if the next error comes soon. So duplicates, which come in swarms, cost few lines.
+// In the single pipeline a message that must not run is refused by an error, which the server
+// logs: a duplicate key, SQLSTATE 23505, or, if another delivery is in progress, a division by
+// zero, 22012. After such an error the next hundred messages of the inbox are claimed in a round
+// trip of their own, which needs no error; if the next error comes soon, more of them, up to
+// 6,400. So duplicates, which tend to come in bursts, cost few lines in the log.
 //
 // If the connection is lost before all answers are there, the outcome is unknown
-// (inbox.ErrCommitUnknown): COMMIT was on its way. With Fingerprint or KeepReplies,
-// and with an Inbox of NewSQL, the result returns an error for every message.
+// (inbox.ErrCommitUnknown): COMMIT was already sent. With Fingerprint or KeepReplies, and with an
+// Inbox of NewSQL, the result returns an error for every message.
 func HandleQueued(
 	in *Inbox, handle func(ctx context.Context, queue *pgx.Batch, msg *message.Message) error,
 ) message.NoPublishHandlerFunc {
@@ -54,7 +52,7 @@ func HandleQueued(
 		defer func() { q.own.Settle(false) }()
 		_, err := p.Process(context.WithValue(msg.Context(), queuedKey{}, q), msg, q.finish)
 		if q.committed {
-			// Whatever came up since, such as the end of the context.
+			// Ignore later errors, such as the end of the context.
 			err = nil
 		}
 		q.own.Settle(err == nil)
@@ -83,8 +81,8 @@ type queued struct {
 	own    lent.Message
 
 	unit      *pipeUnit
-	rest      *pgx.Batch // statements that are not sent yet
-	err       error      // that undoes the message
+	rest      *pgx.Batch // statements not sent yet
+	err       error      // undoes the message
 	committed bool
 }
 
@@ -103,7 +101,7 @@ func (q *queued) call(ctx context.Context) *pgx.Batch {
 	return statements
 }
 
-// finish is the handler that the engine sees, once the message is claimed.
+// finish is the handler that the engine runs once the message is claimed.
 func (q *queued) finish(ctx context.Context) error {
 	if q.err == nil && q.rest != nil && q.rest.Len() > 0 {
 		q.unit.send(ctx, q.rest)
@@ -111,7 +109,7 @@ func (q *queued) finish(ctx context.Context) error {
 	return q.err
 }
 
-// callbacks reports whether the handler wants to see a result before the commit.
+// callbacks reports whether a statement has a callback, which must run before the commit.
 func callbacks(statements *pgx.Batch) bool {
 	for _, s := range statements.QueuedQueries {
 		if s.Fn != nil {

@@ -15,7 +15,7 @@ type pipeStore struct {
 	*store
 
 	pool    *pgclaim.Pool
-	forgets atomic.Bool // the server has run a claim that inserted nothing, and none that has since
+	forgets atomic.Bool // the server has run a claim that inserted nothing, and none since that did
 }
 
 // Claim implements driver.Store.
@@ -24,11 +24,11 @@ func (s *pipeStore) Claim(ctx context.Context, id string) (driver.Unit, driver.S
 	if !ok || driver.GivingUp(ctx) {
 		return s.store.Claim(ctx, id)
 	}
-	statements := q.call(ctx) // before there is a connection to lose if it panics
+	statements := q.call(ctx) // before a connection is taken, since it may panic
 	return s.claimBy(ctx, queuedClaimer{s, q, statements}, id)
 }
 
-// claimQueued leaves conn to the unit, or to the caller if it returns none.
+// claimQueued leaves conn to the returned unit, or to the caller if it returns no unit.
 func (s *pipeStore) claimQueued(
 	ctx context.Context, conn *pgclaim.PgxConn, messageID string, q *queued, statements *pgx.Batch,
 ) (driver.Unit, driver.Status, error) {
@@ -64,13 +64,13 @@ func (s *pipeStore) claimQueued(
 	case pipeStopped:
 		pgclaim.Rollback(ctx, conn.Conn)
 	}
-	// Whatever it was, the plain claim finds out: another delivery, a commit that
-	// would not be durable, a schema that is not there. If it was a statement of the
-	// handler, the message is ours and the statement fails again.
+	// The plain claim finds out the reason: another delivery, a commit that would not be durable,
+	// a missing schema. If it was a statement of the handler, this delivery claims the message
+	// and the statement fails again.
 	return s.claimFirst(ctx, conn, messageID, q, statements)
 }
 
-// claimFirst claims the message and leaves the statements for when it is ours.
+// claimFirst claims the message first, and sends the statements only after that.
 func (s *pipeStore) claimFirst(
 	ctx context.Context, conn *pgclaim.PgxConn, messageID string, q *queued, statements *pgx.Batch,
 ) (driver.Unit, driver.Status, error) {
@@ -81,7 +81,7 @@ func (s *pipeStore) claimFirst(
 	return q.later(unit, statements), status, err
 }
 
-// later returns unit as one in which the statements are still to be sent, nil for nil.
+// later returns unit as one whose statements are not sent yet; nil stays nil.
 func (q *queued) later(unit driver.Unit, statements *pgx.Batch) driver.Unit {
 	opened, ok := unit.(*pgclaim.PgxUnit)
 	if !ok {

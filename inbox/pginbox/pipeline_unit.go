@@ -11,15 +11,15 @@ import (
 	"github.com/leat-go/leat/internal/pgerr"
 )
 
-// pipeOutcome is what came of a pipeline that starts with the claim.
+// pipeOutcome is the outcome of a pipeline that starts with the claim.
 type pipeOutcome int
 
 const (
-	pipeRan     pipeOutcome = iota + 1 // the message was ours, or nobody knows
-	pipeRefused                        // it was not, or would not have been durable
-	pipeStopped                        // nothing was run: something cannot be
+	pipeRan     pipeOutcome = iota + 1 // the message was claimed, or that is unknown
+	pipeRefused                        // the message was not claimed, or the commit would not have been durable
+	pipeStopped                        // nothing was run: a statement could not be sent
 	pipeLost                           // nothing was committed, and the connection is gone
-	pipeForgot                         // it was run, but the server has not inserted its id
+	pipeForgot                         // the claim was run, but the server has not inserted the id
 )
 
 // pipeUnit is a unit whose statements and COMMIT are sent ahead.
@@ -32,8 +32,7 @@ type pipeUnit struct {
 
 var _ driver.Unit = (*pipeUnit)(nil)
 
-// begin sends BEGIN, the claim, the statements, and COMMIT unless a callback is
-// to be asked before.
+// begin sends BEGIN, the claim, the statements, and COMMIT, unless a callback must run before it.
 func (u *pipeUnit) begin(
 	ctx context.Context, claim string, args []any, statements *pgx.Batch,
 ) (pipeOutcome, error) {
@@ -60,8 +59,8 @@ func (u *pipeUnit) begin(
 	case forgot:
 		return pipeForgot, pgclaim.ErrNotRemembered
 	case u.Conn.IsClosed() && commits:
-		// Perhaps nothing was sent. But pgconn.SafeToRetry says so as well of a
-		// connection that is lost while the first result is read.
+		// Perhaps nothing was sent. But pgconn.SafeToRetry is also true for a connection that is
+		// lost while the first result is read.
 		u.commitErr = err
 		return pipeRan, nil
 	case u.Conn.IsClosed():
@@ -73,15 +72,15 @@ func (u *pipeUnit) begin(
 	}
 }
 
-// send sends the statements, and COMMIT unless a callback is to be asked before.
+// send sends the statements, and COMMIT, unless a callback must run before it.
 func (u *pipeUnit) send(ctx context.Context, statements *pgx.Batch) {
 	batch := &pgx.Batch{}
 	commits := fill(batch, statements)
 	u.receive(u.Conn.SendBatch(ctx, batch), batch.QueuedQueries, commits)
 }
 
-// fill queues copies of the statements, since a query can be sent but once, and
-// COMMIT if nobody waits for a result.
+// fill queues copies of the statements, since a query can be sent only once, and COMMIT if there
+// are no callbacks.
 func fill(batch, statements *pgx.Batch) (commits bool) {
 	for _, s := range statements.QueuedQueries {
 		batch.Queue(s.SQL, s.Arguments...).Fn = s.Fn
@@ -93,10 +92,9 @@ func fill(batch, statements *pgx.Batch) (commits bool) {
 	return true
 }
 
-// receive reads the results of the statements. The last of them is COMMIT if
-// commits is set. What goes wrong on the way to a COMMIT that was sent leaves its
-// outcome unknown, unless the server says so: it skips what comes after a failed
-// statement.
+// receive reads the results of the statements. The last of them is COMMIT if commits is set. An
+// error before the result of a COMMIT that was sent leaves the outcome unknown, unless the error
+// is the server's: the server skips everything after a failed statement.
 func (u *pipeUnit) receive(results pgx.BatchResults, statements []*pgx.QueuedQuery, commits bool) {
 	var ended bool
 	last := len(statements) - 1
@@ -130,13 +128,13 @@ func (u *pipeUnit) receive(results pgx.BatchResults, statements []*pgx.QueuedQue
 	case ended:
 		u.commitErr = driver.ErrEnded
 	default:
-		u.q.committed = true // whatever became of the connection since
+		u.q.committed = true // even if the connection has failed since
 	}
 }
 
-// endsTransaction reports whether tag is that of a statement that ends the
-// transaction. ROLLBACK TO SAVEPOINT has the same: it is not worth telling apart,
-// since all that comes of it is another delivery.
+// endsTransaction reports whether tag is that of a statement that ends the transaction. ROLLBACK
+// TO SAVEPOINT has the same tag: it is not worth distinguishing, since the only consequence is
+// another delivery.
 func endsTransaction(tag pgconn.CommandTag) bool {
 	switch tag.String() {
 	case "COMMIT", "ROLLBACK", "PREPARE TRANSACTION":
@@ -146,8 +144,7 @@ func endsTransaction(tag pgconn.CommandTag) bool {
 	}
 }
 
-// Context implements driver.Unit. Nobody is to write in the transaction but with
-// the queued statements.
+// Context implements driver.Unit. Only the queued statements may write in the transaction.
 func (u *pipeUnit) Context(ctx context.Context) context.Context {
 	return ctx
 }
@@ -166,13 +163,13 @@ func (u *pipeUnit) Commit(ctx context.Context) error {
 	}
 }
 
-// Rollback implements driver.Unit. Where COMMIT was sent already there is nothing to
-// roll back: HandleQueued knows.
+// Rollback implements driver.Unit. If COMMIT was already sent there is nothing to roll back:
+// HandleQueued handles that.
 func (u *pipeUnit) Rollback(ctx context.Context) error {
 	if u.q.committed || u.commitErr != nil {
 		pgclaim.Rollback(ctx, u.Conn)
 		_ = u.Release()
-		return nil //nolint:nilerr // it is the commit's, and reported there
+		return nil //nolint:nilerr // the commit's error is reported there
 	}
 	return u.PgxUnit.Rollback(ctx)
 }

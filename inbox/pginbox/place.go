@@ -17,41 +17,41 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// place is where an id is remembered. There is one for each id at any time, or the
-// id could be in two places and run twice: the id and the stored cut-over decide.
+// place is where an id is remembered. At any time each id has exactly one place, decided by the
+// id and the stored cut-over. Otherwise an id could be in two places, and its message could run
+// twice.
 type place int
 
 const (
 	plain      place = iota // the plain table
 	inRange                 // a range, which is dropped as a whole
 	aboveFloor              // the one range of an inbox that deletes
-	places                  // how many there are
+	places                  // number of places
 )
 
-// placer tells where ids are remembered. Its answer may be old. It does no harm: what is
-// claimed in the wrong place meets a constraint or finds no range, and moved is called.
+// placer finds the places of ids. Its answer may be outdated. That does no harm: a claim in the
+// wrong place meets a constraint or finds no range, and moved is called.
 type placer interface {
 	// place returns where id is remembered, as far as conn knows.
 	place(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (place, error)
-	// moved returns nil if the claim of id, which a constraint has refused, is to be
-	// tried again: conn has learned where id lives, or its range was made. Otherwise it
-	// tells why id cannot be claimed; refusal is the server's word. Conn is in no
-	// transaction.
+	// moved returns nil if the claim of id, which a constraint has refused, must be tried again:
+	// conn has learned the place of id, or its range was created. Otherwise it returns why id
+	// cannot be claimed; refusal is the server's error. Conn is in no transaction.
 	moved(ctx context.Context, conn *pgx.Conn, id pgtype.UUID, refusal error) error
 }
 
 var (
-	// errSwitching is returned for a message whose place is just being moved: Enable
-	// began, and did not come to its end. Call it again, or let maintenance run.
+	// errSwitching is returned for a message whose place is being moved: Enable was interrupted.
+	// Call it again, or let maintenance run.
 	errSwitching = errors.New("leat: the inbox is being switched to ranges")
 
-	// errNoRange is returned if the range of a message is not there and could not be
-	// made, for want of a privilege or of a lock. Maintenance makes it.
+	// errNoRange is returned if the range of a message is missing and could not be created, for
+	// lack of a privilege or of a lock. Maintenance creates it.
 	errNoRange = errors.New("leat: the inbox has no range for the message")
 )
 
-// place implements placer. The connection knows the state rather than the process, for
-// the reason that pgclaim.Consumer gives.
+// place implements placer. The state is kept per connection, not per process, for the reason
+// given at pgclaim.Consumer.
 func (r *ranges) place(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (place, error) {
 	if !timed(id) {
 		return plain, nil
@@ -73,9 +73,9 @@ func (r *ranges) place(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (pla
 	}
 }
 
-// refresh makes the connection learn where ids live. A schema that has no ranges yet,
-// or a role that may not look, is one in which they are off: should they be on,
-// the constraint on the plain table says so.
+// refresh makes the connection read the state of the ranges. If the schema has no ranges yet, or
+// the role may not read the state, ranges count as off: if they are in fact on, the constraint on
+// the plain table refuses the claim.
 func (r *ranges) refresh(ctx context.Context, conn *pgx.Conn) (rangeState, error) {
 	state, err := r.load(ctx, conn)
 	if pgerr.Is(err, pgerr.UndefinedTable, pgerr.InsufficientPrivilege) {
@@ -87,14 +87,14 @@ func (r *ranges) refresh(ctx context.Context, conn *pgx.Conn) (rangeState, error
 	return state, err
 }
 
-// moved implements placer. Nothing is decided in silence.
+// moved implements placer. It decides nothing silently.
 func (r *ranges) moved(ctx context.Context, conn *pgx.Conn, id pgtype.UUID, refusal error) error {
 	state, err := r.refresh(ctx, conn)
 	switch {
 	case err != nil:
 		return pgclaim.Explain(err)
 	case !timed(id), state.mode == modeOff:
-		return refusal // a constraint that is not ours
+		return refusal // not a constraint of the inbox
 	case state.mode == modePending:
 		return fmt.Errorf("%w: %w", errSwitching, refusal)
 	case below(id, state.cutover):

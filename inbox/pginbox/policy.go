@@ -17,8 +17,8 @@ import (
 type TooOldPolicy string
 
 const (
-	// TooOldPark refuses it with driver.ErrTooOld: it is not run, and is given up at once
-	// as Config.OnFailure says: parked, dead-lettered, or, by default, not acknowledged.
+	// TooOldPark refuses it with driver.ErrTooOld. It is not run, and is given up at once as
+	// Config.OnFailure says: parked, dead-lettered, or, by default, not acknowledged.
 	TooOldPark TooOldPolicy = "park"
 	// TooOldProcess runs it without remembering it: it runs at least once, and again
 	// each time that it is delivered.
@@ -37,7 +37,7 @@ func (p TooOldPolicy) validate() error {
 	}
 }
 
-// policy is what happens to messages at the edge of the inbox's memory.
+// policy decides what happens to messages at the edge of the inbox's memory.
 type policy struct {
 	alarms
 
@@ -45,9 +45,9 @@ type policy struct {
 	observe bool
 }
 
-// observed lets a delivery run that the inbox would have suppressed, in a transaction
-// without a record, and reports it. Claimed messages are recorded as ever. An error
-// that says nothing about the message stays one.
+// observed lets a delivery run that the inbox would have suppressed, in a transaction without a
+// record, and reports it. Claimed messages are recorded as usual. Errors that are unrelated to
+// the message are returned.
 func (p policy) observed(
 	ctx context.Context, c claimer, id string, unit driver.Unit, status driver.Status, err error,
 ) (driver.Unit, driver.Status, error) {

@@ -13,7 +13,8 @@ import (
 	"github.com/leat-go/leat/internal/ids"
 )
 
-// tableAt is the name of the table of the range that begins at from, if the floor was lowered so often before.
+// tableAt returns the name of the table of the range that begins at from, after the floor was
+// lowered that many times.
 func (r *ranges) tableAt(from pgtype.UUID, lowered int32) string {
 	name := r.names.Table + "_r" + hex.EncodeToString(from.Bytes[:6])
 	if lowered == 0 {
@@ -22,8 +23,8 @@ func (r *ranges) tableAt(from pgtype.UUID, lowered int32) string {
 	return name + strconv.FormatInt(int64(lowered), 36)
 }
 
-// attach makes a table and then a range of it: PARTITION OF would wait for every
-// open handler, and all claims behind it.
+// attach creates a table and then attaches it as a range: PARTITION OF would wait for every open
+// handler, and all claims would wait behind it.
 func (r *ranges) attach(ctx context.Context, tx pgx.Tx, p rangePart) error {
 	parent, table := r.names.Qualified("_ranges"), r.qualified(p.table)
 	to := "MAXVALUE"
@@ -35,10 +36,10 @@ func (r *ranges) attach(ctx context.Context, tx pgx.Tx, p rangePart) error {
 	}
 	var owner string
 	switch err := tx.QueryRow(ctx, r.owner).Scan(&owner); {
-	case errors.Is(err, pgx.ErrNoRows): // it is ours
+	case errors.Is(err, pgx.ErrNoRows): // this role owns it
 	case err != nil:
 		return err
-	default: // or the owner could neither migrate nor drop it
+	default: // otherwise the owner could neither migrate nor drop it
 		if _, err := tx.Exec(ctx, "ALTER TABLE "+table+" OWNER TO "+pgx.Identifier{owner}.Sanitize()); err != nil {
 			return err
 		}
@@ -48,7 +49,7 @@ func (r *ranges) attach(ctx context.Context, tx pgx.Tx, p rangePart) error {
 	return err
 }
 
-// qualified is the quoted and qualified name of a table of the inbox's schema.
+// qualified returns the quoted and qualified name of a table in the inbox's schema.
 func (r *ranges) qualified(table string) string {
 	return pgx.Identifier{r.names.Schema, table}.Sanitize()
 }

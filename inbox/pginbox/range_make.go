@@ -18,11 +18,11 @@ import (
 // makeLockTimeout bounds the wait for the locks that a new range needs.
 const makeLockTimeout = "2s"
 
-// rangePart is a range as it is in the database.
+// rangePart is a range in the database.
 type rangePart struct {
 	table    string
-	from, to pgtype.UUID // to is not valid where it has no end
-	pending  bool        // half-way detached
+	from, to pgtype.UUID // to is not valid if there is no end
+	pending  bool        // partly detached
 }
 
 func (p rangePart) rng() admin.RetentionRange {
@@ -74,15 +74,15 @@ func parseBounds(bound string) (from, to pgtype.UUID, err error) {
 	return from, to, err
 }
 
-// makeFor makes the range that id lacks, in a transaction of its own, and returns
-// it; an empty one if it is there by now.
+// makeFor creates the missing range of id, in a transaction of its own, and returns it, or an
+// empty one if the range exists by now.
 //
-// The row of the floor is locked first. So the floor cannot rise past a range that
-// is being made: either the range was made before, and maintenance finds it below
-// the floor and drops it, or the floor was raised before, and this finds id below it
-// and makes nothing; the claim is then told that id is too old. A range that was
-// dropped is made again only after the floor was lowered, and has another name then: a round of
-// maintenance that has slept since drops none that it does not know.
+// The row of the floor is locked first. So the floor cannot rise past a range that is being
+// created. Either the range was created first, and maintenance finds it below the floor and drops
+// it; or the floor was raised first, and makeFor finds id below it and creates nothing, and the
+// claim finds that id is too old. A dropped range is created again only after the floor was
+// lowered, and then under another name: a round of maintenance that has paused since then drops
+// only ranges that it knows.
 func (r *ranges) makeFor(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (made admin.RetentionRange, err error) {
 	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
 	err = pgx.BeginTxFunc(ctx, conn, pgpin.TxOptions(opts), func(tx pgx.Tx) error {
@@ -110,8 +110,8 @@ func (r *ranges) makeFor(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (m
 	return made, err
 }
 
-// gap returns the bounds of the range around id: width long and aligned to it, but
-// not below the floor nor into a neighbour, which may be of another width.
+// gap returns the bounds of the range around id: of length width and aligned to it, but neither
+// below the floor nor into a neighbour, which may have another width.
 func gap(all []rangePart, id, floor pgtype.UUID, width int64) (from, to pgtype.UUID, there bool) {
 	start := ids.Millis(id.Bytes) / width * width
 	from, to = uuidAt(start), uuidAt(start+width)

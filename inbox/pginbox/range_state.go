@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/internal/ids"
 )
 
-// What the mode of the schema can be.
+// The modes of the schema.
 const (
 	modeOff     = "off"     // every id is in the plain table
 	modePending = "pending" // the same, while the switch is being prepared
@@ -17,14 +17,14 @@ const (
 	modeDelete  = "delete"  // they are in one range, and old rows are deleted
 )
 
-// rangeState is the row that tells where ids live.
+// rangeState is the row that decides the places of ids.
 type rangeState struct {
 	mode    string
 	cutover pgtype.UUID
 	floor   pgtype.UUID
 	legacy  bool
 	width   int64 // ms
-	lowered int32 // how often the floor was
+	lowered int32 // how often the floor was lowered
 	now     int64 // ms, by the database's clock
 }
 
@@ -38,18 +38,18 @@ func below(a, b pgtype.UUID) bool {
 	return bytes.Compare(a.Bytes[:], b.Bytes[:]) < 0
 }
 
-// timed reports whether id tells the time at which it was made.
+// timed reports whether id contains the time at which it was made.
 func timed(id pgtype.UUID) bool {
 	_, ok := ids.Time(id.Bytes)
 	return ok
 }
 
-// uuidAt is the lowest UUID of a time in milliseconds.
+// uuidAt returns the lowest UUID of a time in milliseconds.
 func uuidAt(ms int64) pgtype.UUID {
 	return pgtype.UUID{Bytes: ids.FromMillis(ms), Valid: true}
 }
 
-// madeAt is the time at which an id of version 7 was made, for operators.
+// madeAt returns the time at which an id of version 7 was made, for operators.
 func madeAt(id pgtype.UUID) time.Time {
 	return time.UnixMilli(ids.Millis(id.Bytes)).UTC()
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/internal/sqlfile"
 )
 
-// ranges are the parts of the inbox that are made and forgotten as a whole. They hold the
-// ids of version 7 from the cut-over on.
+// ranges are the parts of the inbox that are created and dropped as a whole. They hold the ids of
+// version 7 from the cut-over on.
 type ranges struct {
 	alarms
 
@@ -30,7 +30,7 @@ func newRanges(cfg Config, to alarms) (*ranges, error) {
 	})
 }
 
-// load reads the row that tells where ids live, by a connection or in a transaction.
+// load reads the row that decides the places of ids, on a connection or in a transaction.
 func (r *ranges) load(ctx context.Context, q interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 },

@@ -7,11 +7,10 @@ import (
 	outboxadmin "github.com/leat-go/leat/outbox/admin"
 )
 
-// Migrate creates or upgrades the inbox's schema. It is safe to call from many
-// processes at once and does nothing if everything is in place. No wait for
-// a lock exceeds Config.MigrateLockTimeout; when one does, the error has
-// SQLSTATE 55P03 and Migrate can be called again. Migrations only expand: the
-// previous release of the library goes on working.
+// Migrate creates or upgrades the inbox's schema. It is safe to call from many processes at once
+// and does nothing if everything is in place. No wait for a lock exceeds
+// Config.MigrateLockTimeout; if one would, the error has SQLSTATE 55P03 and Migrate can be called
+// again. Migrations only expand: the previous release of the library continues to work.
 func (in *Inbox) Migrate(ctx context.Context) error {
 	return in.cfg.schema().Migrate(ctx, in.db)
 }

@@ -13,19 +13,21 @@ import (
 //go:embed sql/*.sql
 var statementFiles embed.FS
 
-// statements are those of claims, by the place of the id.
+// statements are the statements of claims, by the place of the id.
 type statements struct {
 	claim, claimBatch       [places]string
-	claimOrFail, claimFresh [places]string // none above a floor: a message may be too old
+	claimOrFail, claimFresh [places]string // not used above a floor: a message may be too old
 	seen, seenInRange       string
 	mark, markInRange       string
 	claimNothing            string
 }
 
-// arrival is when a row of the plain table came, by the later of two clocks. Ranges tell it by their ids.
+// arrival is when a row of the plain table arrived, by the later of two clocks. In ranges the ids
+// show it.
 const arrival = "greatest((date_part('epoch', now()) / 60)::integer, $4::integer)"
 
-// args returns all with what claims in the plain table need beside: the process's clock, in minutes.
+// args returns all, and for claims in the plain table a further argument: the process's clock, in
+// minutes.
 func (at place) args(all ...any) []any {
 	if at != plain {
 		return all
@@ -50,7 +52,7 @@ func newStatements(names pgmigrate.Names) (s statements, err error) {
 		"claim": &s.claim[inRange], "claim_batch": &s.claimBatch[inRange], "claim_or_fail": &s.claimOrFail[inRange],
 		"claim_fresh": &s.claimFresh[inRange], "mark": &s.markInRange,
 	})
-	// An id below the floor is refused rather than found to be there.
+	// An id below the floor is refused, instead of counting as processed.
 	load(func(sql string) string {
 		return strings.ReplaceAll(inRanges(sql), "pg_try_advisory_xact_lock(h) AS ok",
 			"id >= (SELECT floor FROM @{_retention}) AND pg_try_advisory_xact_lock(h) AS ok")

@@ -18,7 +18,7 @@ type store struct {
 	policy
 
 	handle pgclaim.Handle
-	fresh  fresh // whether batches and queued messages are claimed as new
+	fresh  fresh // decides whether batches and queued messages are claimed as new
 	marks  markStatements
 }
 
@@ -56,12 +56,12 @@ type claimer interface {
 	// remember claims id, or returns an error that wraps one of driver.ErrTooOld and
 	// driver.ErrTooNew.
 	remember(ctx context.Context, id string) (driver.Unit, driver.Status, error)
-	// unrecorded begins a transaction that records no message. If lock is not nil it is
-	// Busy while another one holds it.
+	// unrecorded begins a transaction that records no message. If lock is not nil, the status is
+	// Busy while another transaction holds it.
 	unrecorded(ctx context.Context, lock *int64) (driver.Unit, driver.Status, error)
 }
 
-// claimBy claims id by c, and applies the policies if that cannot be.
+// claimBy claims id by c, and applies the policies if that is not possible.
 func (s *store) claimBy(ctx context.Context, c claimer, id string) (driver.Unit, driver.Status, error) {
 	unit, status, err := c.remember(ctx, id)
 	switch {
@@ -75,9 +75,9 @@ func (s *store) claimBy(ctx context.Context, c claimer, id string) (driver.Unit,
 	return unit, status, err
 }
 
-// old applies the policy to a message that may be forgotten. Its lock is tried in
-// any case: a delivery that began before the message became too old may still be
-// running, and whether that will commit is not known.
+// old applies the policy to a message that may have been forgotten. It tries the message's lock
+// in any case: a delivery that began before the message became too old may still be running, and
+// may commit.
 func (s *store) old(ctx context.Context, c claimer, id string, tooOld error) (driver.Unit, driver.Status, error) {
 	lock := s.Lock(pgclaim.StoredID(id))
 	unit, status, err := c.unrecorded(ctx, &lock)

@@ -10,15 +10,15 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
-// afterTrylock passes the point of failure at which the lock is held. Whatever
-// happens there, the unit is returned or has ended.
+// afterTrylock passes the failpoint at which the lock is held. In every case the unit is either
+// returned or has ended.
 func afterTrylock(ctx context.Context, unit driver.Unit) (_ driver.Unit, _ driver.Status, err error) {
 	passed := false
 	defer func() {
 		if !passed {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pgclaim.CleanUpTimeout)
 			defer cancel()
-			_ = unit.Rollback(ctx) // the point's own error is the one to report
+			_ = unit.Rollback(ctx) // the failpoint's error is the one to report
 		}
 	}()
 	if err := failpoint.Inject(ctx, failpoint.ConsumerAfterTrylock); err != nil {
@@ -43,7 +43,7 @@ func (s *store) ClaimRedriven(ctx context.Context, r driver.Redriven) (driver.Un
 	return s.open(ctx, claim, args...)
 }
 
-// open opens a transaction with a claim that needs no look at what it has not found.
+// open opens a transaction with a claim that needs no further query if it finds no row.
 func (s *store) open(ctx context.Context, claim string, args ...any) (unit driver.Unit, found bool, err error) {
 	conn, err := s.handle.Take(ctx)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/internal/pgpin"
 )
 
-// operators is what NewAdmin returns.
+// operators is the admin.Watermarks that NewAdmin returns.
 type operators struct {
 	base pgclaim.Admin
 	keys keys // of no consumer
@@ -22,12 +22,11 @@ type operators struct {
 
 var _ admin.Watermarks = (*operators)(nil)
 
-// NewAdmin returns what operators see of the positions of all consumers of the tables that cfg
-// names, and do about them. It registers nobody. pginbox.NewAdmin shows the rest of the same
-// tables as well.
+// NewAdmin returns the operators' interface to the positions of all consumers of the tables that
+// cfg names. It registers no consumer. pginbox.NewAdmin covers the rest of these tables as well.
 //
 // Of cfg only Schema, Table and Logger matter. NewAdmin connects to nothing. Errors wrap
-// outbox.ErrInvalidConfig. The pool stays the caller's to close.
+// outbox.ErrInvalidConfig. The caller closes the pool.
 func NewAdmin(pool *pgxpool.Pool, cfg Config) (admin.Watermarks, error) {
 	handle, err := pgclaim.FromPool(pool, "", nil)
 	if err != nil {

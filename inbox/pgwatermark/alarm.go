@@ -8,20 +8,19 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// The kinds of alarms. Assigned raises them, after its transaction has ended. They tell of what has
-// happened, and have no end. The attribute refused tells whether Assigned has returned an error.
+// The kinds of alarms. Assigned raises them, after its transaction has ended. They report events,
+// and have no end. The attribute refused is true if Assigned has returned an error.
 const (
-	// AlarmNewSource means that a topic is another log than the one that was
-	// remembered by its name.
+	// AlarmNewSource means that a topic is not the log that was remembered under its name.
 	AlarmNewSource outbox.AlarmKind = "new_source"
-	// AlarmBeyondEnd means that the offset to go on at is beyond the end of the log,
-	// which has lost its tail.
+	// AlarmBeyondEnd means that the remembered offset is beyond the end of the log, which has
+	// lost its tail.
 	AlarmBeyondEnd outbox.AlarmKind = "beyond_end"
 	// AlarmMissing means that the log has dropped offsets that were not processed.
 	AlarmMissing outbox.AlarmKind = "missing"
 )
 
-// raise tells the hooks and the log.
+// raise calls the hooks and logs the alarms.
 func (in *Inbox) raise(ctx context.Context, alarms []outbox.AlarmEvent) {
 	for _, a := range alarms {
 		a.Package, a.Consumer = "pgwatermark", in.Consumer()

@@ -13,20 +13,19 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Assigned implements driver.Assigner. What is remembered tells where to read on.
-// If nothing is remembered of a partition, it begins at its From and is
-// remembered from then on. What the broker stores of the group's offsets counts
-// for nothing after that.
+// Assigned implements driver.Assigner. Reading continues at the remembered offset. A partition
+// that is not remembered begins at its From and is remembered from then on. After that the
+// offsets that the broker stores for the group do not count.
 //
-// It returns driver.ErrSourceChanged, driver.ErrBeyondEnd and driver.ErrMissing,
-// after the hooks of alarms; inbox.ErrBusy if another session must end its transaction
-// first; driver.ErrWrongTopic, driver.ErrNoPosition, outbox.ErrNotDurable,
-// outbox.ErrNotMigrated; and an error for a consumer that is used with an inbox of ids as
-// well: neither knows what the other has processed. Nothing is changed then.
+// It returns driver.ErrSourceChanged, driver.ErrBeyondEnd and driver.ErrMissing, after the hooks
+// of alarms; inbox.ErrBusy if another session must end its transaction first;
+// driver.ErrWrongTopic, driver.ErrNoPosition, outbox.ErrNotDurable, outbox.ErrNotMigrated; and an
+// error for a consumer that is used with an inbox of ids as well: neither knows which messages
+// the other has processed. After an error nothing was changed.
 //
-// A log may grow between the reading of End and the call: another session that is
-// still at work on new messages can pass End, which is driver.ErrBeyondEnd. Begin
-// again with a new End.
+// A log may grow between the reading of End and the call: another session that is still
+// processing new messages can pass End, which gives driver.ErrBeyondEnd. Begin again with a new
+// End.
 func (in *Inbox) Assigned(ctx context.Context, parts []driver.Assignment) ([]int64, error) {
 	a := assigning{Inbox: in}
 	for _, p := range parts {
@@ -68,7 +67,7 @@ type part struct {
 	driver.Assignment
 
 	source  pgtype.UUID
-	isNew   bool // nothing was remembered
+	isNew   bool // the partition was not remembered
 	fromTop bool // its source has replaced another
 	next    int64
 }
@@ -104,7 +103,7 @@ func (a *assigning) alone(ctx context.Context, tx pgx.Tx, number int16) error {
 	return err
 }
 
-// recall reads what is remembered of the partitions.
+// recall reads the remembered positions of the partitions.
 func (a *assigning) recall(ctx context.Context, tx pgx.Tx, number int16) error {
 	type name struct {
 		source string

@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// setOffset makes next an offset that the log has, or will have, and stores it.
+// setOffset adjusts next to an offset that the log has, or will have, and stores it.
 func (a *assigning) setOffset(ctx context.Context, tx pgx.Tx, number int16, p *part) error {
 	alarm := func(kind outbox.AlarmKind, refused bool) {
 		a.alarms = append(a.alarms, outbox.AlarmEvent{Kind: kind, Topic: p.Topic, Attrs: []slog.Attr{
@@ -43,8 +43,8 @@ func (a *assigning) setOffset(ctx context.Context, tx pgx.Tx, number int16, p *p
 	}
 }
 
-// passOver moves a watermark to the start of the log, by the statement of a claim:
-// it does not wait for a handler, and moves nothing that has moved meanwhile.
+// passOver moves a watermark to the start of the log, by the statement of a claim: it does not
+// wait for a handler, and does not move a watermark that has moved in between.
 func (a *assigning) passOver(ctx context.Context, tx pgx.Tx, number int16, p part, remembered int64) error {
 	tag, err := tx.Exec(ctx, a.statements.claim, number, p.source, p.Partition,
 		p.next-1, a.lockOf(p.source, p.Partition), remembered-1)

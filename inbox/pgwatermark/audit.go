@@ -15,7 +15,7 @@ import (
 	common "github.com/leat-go/leat/outbox/admin"
 )
 
-// entry is who has changed what.
+// entry is an entry of the audit.
 type entry struct {
 	action  string
 	by      admin.By
@@ -61,10 +61,10 @@ func (e entry) log(ctx context.Context, to *slog.Logger, consumer string) {
 	}, e.details...)...)
 }
 
-// Skip passes over one message, as if it had been processed: for a message that
-// can never be, once it is stored elsewhere. The message must be the one that
-// its session has delivered last. Its errors are those of Process. It is audited in the
-// transaction that moves the watermark, so not again if the message was passed before.
+// Skip passes over one message, as if it had been processed. It is for a message that can never
+// be processed, after it was stored elsewhere. The message must be the one that its session has
+// delivered last. Skip returns the errors of Process. It is audited in the transaction that moves
+// the watermark, so it is not audited again if the message was passed before.
 //
 // A middleware outside the inbox that acknowledges a message which the inbox has
 // not processed leaves a gap, at which the partition stops. It has to call Skip

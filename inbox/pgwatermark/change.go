@@ -70,12 +70,12 @@ type rewriting struct {
 
 	// check refuses the change.
 	check func(known []knownSource, previous int64) error
-	// do makes it.
+	// do makes the change.
 	do func(k keys, tx pgx.Tx, number int16, source pgtype.UUID) error
 }
 
-// rewrite changes a watermark while no handler runs for its partition, and returns what
-// was remembered before, or -1.
+// rewrite changes a watermark while no handler runs for its partition, and returns the previous
+// offset, or -1.
 func (a *operators) rewrite(ctx context.Context, r rewriting) (previous int64, err error) {
 	p := r.partition
 	source, err := storedSource(p.Topic, p.Source, p.Partition)
@@ -122,8 +122,8 @@ func (a *operators) rewrite(ctx context.Context, r rewriting) (previous int64, e
 	return previous, nil
 }
 
-// run calls change in a transaction, one at a time of those of the consumer; or look
-// alone, for a dry run.
+// run calls change in a transaction, one at a time for each consumer; for a dry run it calls only
+// look.
 func (a *operators) run(
 	ctx context.Context, consumer string, dryRun bool,
 	look func(k keys, q querier, number int16) error, change func(k keys, tx pgx.Tx, number int16) error,
@@ -138,7 +138,7 @@ func (a *operators) run(
 	})
 }
 
-// next returns what is remembered of a partition, or -1.
+// next returns the remembered offset of a partition, or -1.
 func (k keys) next(ctx context.Context, q querier, number int16, source pgtype.UUID, p admin.TopicPartition) (int64, error) {
 	var next *int64
 	var current *string
@@ -149,9 +149,10 @@ func (k keys) next(ctx context.Context, q querier, number int16, source pgtype.U
 	return *next, nil
 }
 
-// inTurn runs fn in a transaction, one at a time of those of the consumer.
+// inTurn runs fn in a transaction, one at a time for each consumer.
 func (k keys) inTurn(ctx context.Context, conn *pgx.Conn, fn func(tx pgx.Tx) error) error {
-	// Lock, then look: at this level each statement sees what the lock has waited for.
+	// Lock, then look: at this level each statement sees what was committed before the lock was
+	// taken.
 	mode := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
 	err := pgx.BeginTxFunc(ctx, conn, pgpin.TxOptions(mode), func(tx pgx.Tx) error {
 		var setting string
@@ -163,18 +164,18 @@ func (k keys) inTurn(ctx context.Context, conn *pgx.Conn, fn func(tx pgx.Tx) err
 		}
 		return fn(tx)
 	})
-	if errors.Is(err, outbox.ErrNotDurable) { // else its pool would hand the session out again
+	if errors.Is(err, outbox.ErrNotDurable) { // otherwise its pool would hand the session out again
 		pgclaim.Close(ctx, conn)
 	}
 	return pgclaim.Explain(err)
 }
 
-// wrap names the consumer, and what was asked for.
+// wrap adds the consumer and the operation to err.
 func wrap(consumer, what string, err error) error {
 	return fmt.Errorf("leat: consumer %s: %s: %w", consumer, what, err)
 }
 
-// partitionName names a partition for operators.
+// partitionName formats a partition for operators.
 func partitionName(topic string, partition int32) string {
 	return admin.TopicPartition{Topic: topic, Partition: partition}.String()
 }

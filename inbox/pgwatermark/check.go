@@ -9,11 +9,11 @@ import (
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 )
 
-// Check looks whether the messages at acked, one a partition, are still remembered
-// as processed: a failover that lost commits, or SetWatermark of admin.Watermarks, may have
-// gone behind them. It reads one small table, writes nothing and waits for nobody. It returns
-// a driver.GapError for the first that is not, driver.ErrNotAssigned if nothing is remembered
-// of a partition, or the database's error; kafkasource.Config.Check is for it.
+// Check verifies that the messages at acked, one per partition, are still remembered as
+// processed: a failover that lost commits, or SetWatermark of admin.Watermarks, may have moved
+// watermarks back. It reads one small table, writes nothing and waits for no lock. It returns a
+// driver.GapError for the first message that is not remembered, driver.ErrNotAssigned if a
+// partition is not remembered, or the database's error. Use it as kafkasource.Config.Check.
 func (in *Inbox) Check(ctx context.Context, acked []driver.Position) error {
 	err := in.db.Use(ctx, func(conn *pgx.Conn) error {
 		for _, p := range acked {
@@ -31,7 +31,7 @@ func (in *Inbox) Check(ctx context.Context, acked []driver.Position) error {
 				continue
 			}
 			at := place{Position: p, source: source}
-			at.Prev = p.Offset // a mark that has not passed it is a gap behind it
+			at.Prev = p.Offset // a watermark that has not passed it gives a gap
 			at.Offset++
 			if _, err := at.verdict(next, current); err != nil {
 				return err

@@ -19,7 +19,15 @@ type store struct {
 	handle pgclaim.Handle
 }
 
-var _ driver.Store = (*store)(nil)
+var _ driver.Classifier = (*store)(nil)
+
+// Conflict implements driver.Classifier.
+func (s *store) Conflict(err error) bool {
+	return pgerr.Is(err, pgerr.SerializationFailure, pgerr.DeadlockDetected)
+}
+
+// Outage implements driver.Classifier.
+func (s *store) Outage(err error) bool { return pgerr.Outage(err) }
 
 // Claim implements driver.Store, by the position that ctx carries.
 func (s *store) Claim(ctx context.Context, _ string) (driver.Unit, driver.Status, error) {
@@ -38,7 +46,7 @@ func (s *store) Claim(ctx context.Context, _ string) (driver.Unit, driver.Status
 	return unit, status, nil
 }
 
-// claimOn leaves conn to the unit, or to the caller if it returns none.
+// claimOn leaves conn to the returned unit, or to the caller if it returns no unit.
 func (s *store) claimOn(ctx context.Context, conn pgclaim.Conn, at place) (driver.Unit, driver.Status, error) {
 	var number int16
 	err := conn.Use(func(conn *pgx.Conn) (err error) {
@@ -53,7 +61,7 @@ func (s *store) claimOn(ctx context.Context, conn pgclaim.Conn, at place) (drive
 	case err == nil:
 		return unit, driver.Claimed, nil
 	case errors.Is(err, sql.ErrNoRows), pgerr.Is(err, pgerr.SerializationFailure):
-		// The latter if the row has changed between the snapshot and the lock.
+		// A conflict means that the row has changed between the snapshot and the lock.
 		status, err := s.look(ctx, conn, number, at)
 		return nil, status, err
 	default:
@@ -61,8 +69,8 @@ func (s *store) claimOn(ctx context.Context, conn pgclaim.Conn, at place) (drive
 	}
 }
 
-// look ends the transaction if there is one and asks, in the same round trip,
-// what is remembered.
+// look ends the transaction, if there is one, and reads the remembered position in the same round
+// trip.
 func (s *store) look(ctx context.Context, conn pgclaim.Conn, number int16, at place) (driver.Status, error) {
 	var next *int64
 	var current *string

@@ -17,40 +17,38 @@ import (
 
 // Config tunes an Inbox. The zero value is a good start.
 type Config struct {
-	// Config is the engine's. Messages are known by their positions; IDFrom is only
-	// what logs and errors call them by, and defaults to inbox.DefaultIDSource and,
-	// if that finds none, the position. Hooks may also be an outbox.AlarmHook.
+	// Config is the configuration of the engine. Messages are recognised by their positions; the
+	// ids of IDFrom are only used in logs and errors. IDFrom defaults to inbox.DefaultIDSource
+	// and, if that finds none, the position. Hooks may also be an outbox.AlarmHook.
 	inbox.Config
 
-	// Schema holds the inbox's tables. Quoted as it is, so any name will do.
-	// Defaults to "leat".
+	// Schema holds the inbox's tables. It is quoted unchanged, so any name is valid. Defaults to
+	// "leat".
 	Schema string
 
-	// Table is the start of the names of the tables and the views, shared with
-	// inboxes of ids. At most 44 bytes.
-	// Defaults to "inbox".
+	// Table is the prefix of the names of the tables and the views, which are shared with inboxes
+	// of ids. At most 44 bytes. Defaults to "inbox".
 	Table string
 
-	// Isolation is the isolation level of the handler's transaction, as
-	// pginbox.Config.Isolation.
-	// Defaults to the session's default_transaction_isolation.
+	// Isolation is the isolation level of the handler's transaction, like
+	// pginbox.Config.Isolation. Defaults to the session's default_transaction_isolation.
 	Isolation pgx.TxIsoLevel
 
 	// MigrateLockTimeout bounds each wait for a lock in Migrate, 1 ms or more.
 	// Defaults to 5 s.
 	MigrateLockTimeout time.Duration
 
-	// FollowNewSource makes Assigned accept a topic that is another log than the one that is
-	// remembered by its name, and read all of it. Where it is a copy of the old one, all
-	// messages run again. Defaults to false: Assigned returns driver.ErrSourceChanged until
-	// AcceptSource of admin.Watermarks is called.
+	// FollowNewSource makes Assigned accept a topic that is not the log that is remembered under
+	// its name, and read all of it. If it is a copy of the old log, all messages run again.
+	// Defaults to false: Assigned returns driver.ErrSourceChanged until AcceptSource of
+	// admin.Watermarks is called.
 	FollowNewSource bool
 
-	// RefuseMissing makes Assigned return driver.ErrMissing if the log has dropped messages
-	// that were not processed, by retention or by an administrator, until SetWatermark of
-	// admin.Watermarks is called. Defaults to false: reading goes on at the oldest message
-	// that is left. The log does not tell whether messages were lost: the offsets may have
-	// been those of compacted records, or of the ends of transactions.
+	// RefuseMissing makes Assigned return driver.ErrMissing if the log has dropped messages that
+	// were not processed, by retention or by an administrator, until SetWatermark of
+	// admin.Watermarks is called. Defaults to false: reading continues at the oldest message that
+	// is left. The log does not show whether messages were lost: the offsets may have been those
+	// of compacted records, or of the ends of transactions.
 	RefuseMissing bool
 }
 
@@ -90,7 +88,7 @@ func topicSet(topics []string) (map[string]bool, error) {
 	return set, nil
 }
 
-// idFromPosition finds ids for messages that nobody has given an id.
+// idFromPosition finds ids for messages without an id.
 func idFromPosition(msg *message.Message) (string, error) {
 	at, ok := driver.PositionFrom(msg.Context())
 	if !ok {
@@ -99,7 +97,7 @@ func idFromPosition(msg *message.Message) (string, error) {
 	return describe(at), nil
 }
 
-// describe names a position for operators.
+// describe formats a position for operators.
 func describe(at driver.Position) string {
 	return at.Topic + "/" + strconv.Itoa(int(at.Partition)) + "@" + strconv.FormatInt(at.Offset, 10)
 }

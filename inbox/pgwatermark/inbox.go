@@ -14,10 +14,10 @@ import (
 	"github.com/leat-go/leat/internal/pgmigrate"
 )
 
-// Inbox is a Processor on PostgreSQL that remembers how far it has come in each partition
-// of a log, instead of the ids of messages. Messages need a driver.Position, which the
-// subscriber puts into their contexts, and the subscriber needs Assigned, which tells
-// where each partition is to be read on. It is safe for concurrent use.
+// Inbox is a Processor on PostgreSQL that remembers its position in each partition of a log,
+// instead of the ids of messages. Messages need a driver.Position, which the subscriber puts into
+// their contexts. The subscriber needs Assigned, which returns where to continue reading each
+// partition. It is safe for concurrent use.
 type Inbox struct {
 	*inbox.Processor
 	keys
@@ -28,15 +28,14 @@ type Inbox struct {
 
 var _ driver.Assigner = (*Inbox)(nil)
 
-// New returns an inbox of positions for the consumer called consumer,
-// whose handlers write in a pgx transaction (pginbox.Tx). It does not touch the
-// database. The name is what positions are remembered by; see inbox.New. Topics
-// are the names of all that the consumer reads: a message of another, such as
-// copies of failed messages in a retry topic, is refused. Errors wrap
+// New returns an inbox of positions for the consumer called consumer, whose handlers write in a
+// pgx transaction (pginbox.Tx). It does not touch the database. Positions are remembered under
+// the name; see inbox.New. Topics are the names of all topics that the consumer reads: messages
+// of other topics, such as copies of failed messages in a retry topic, are refused. Errors wrap
 // outbox.ErrInvalidConfig.
 //
-// Each delivery takes a connection of pool from its claim to its commit. The
-// pool stays the caller's to close.
+// Each delivery takes a connection of pool from its claim to its commit. The caller closes the
+// pool.
 func New(pool *pgxpool.Pool, consumer string, topics []string, cfg Config) (*Inbox, error) {
 	handle, err := pgclaim.FromPool(pool, cfg.Isolation, cfg.Logger)
 	if err != nil {
@@ -77,8 +76,7 @@ func newInbox(handle pgclaim.Handle, consumer string, topics []string, cfg Confi
 	return &Inbox{Processor: processor, keys: k, cfg: cfg, db: handle.DB()}, nil
 }
 
-// change runs fn in a transaction, one at a time of those of the consumer, which it
-// registers.
+// change runs fn in a transaction, one at a time for the consumer, which it registers.
 func (in *Inbox) change(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx, number int16) error) error {
 	return in.db.Use(ctx, func(conn *pgx.Conn) error {
 		number, err := in.number(ctx, conn)
@@ -89,7 +87,7 @@ func (in *Inbox) change(ctx context.Context, fn func(ctx context.Context, tx pgx
 	})
 }
 
-// wrap names the consumer, and what was asked for.
+// wrap adds the consumer and the operation to err.
 func (in *Inbox) wrap(what string, err error) error {
 	return wrap(in.Consumer(), what, err)
 }

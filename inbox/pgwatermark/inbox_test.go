@@ -1,6 +1,7 @@
 package pgwatermark_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -124,6 +125,27 @@ func TestNewWatermarkRefusesBadConfigurations(t *testing.T) {
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 	_, err = pgwatermark.NewSQL(nil, "c", []string{"t"}, pgwatermark.Config{})
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+}
+
+// TestI4_OutageOfTheServer: what the server answers if it has no disk does not speak against the message, nor does a conflict
+// with another transaction; a broken constraint does.
+func TestI4_OutageOfTheServer(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"pgx", "sql"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			w := newWatermark(t, testenv.Postgres(t, template), kind, pgwatermark.Config{})
+			assign(t, w, whole(1))
+			for code, against := range map[string]bool{"53100": false, "58030": false, "40P01": false, "23505": true} {
+				outcome, err := processAt(t.Context(), w, at(0), func(ctx context.Context) error {
+					return exec(ctx, `DO $$ BEGIN RAISE EXCEPTION 'on purpose' USING ERRCODE = '`+code+`'; END $$`)
+				})
+				require.Equal(t, inbox.OutcomeFailed, outcome)
+				require.ErrorContains(t, err, code)
+				require.Equal(t, against, inbox.ShouldPoison(err), err)
+			}
+		})
+	}
 }
 
 // TestB11_RefusedSessionLeavesThePool: another part of the service has changed the one session

@@ -57,7 +57,7 @@ func (k keys) lockOf(source pgtype.UUID, partition int32) int64 {
 	return keyhash.Lock("inbox watermark", k.consumer.Table, k.consumer.Name, string(source.Bytes[:]), strconv.Itoa(int(partition)))
 }
 
-// ordered is the advisory lock of what is remembered of the consumer's sources.
+// ordered returns the advisory lock of the consumer's sources.
 func (k keys) ordered() int64 {
 	return keyhash.Lock("inbox sources", k.consumer.Table, k.consumer.Name)
 }

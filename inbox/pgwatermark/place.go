@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/internal/ids"
 )
 
-// place is a position as it is stored.
+// place is the stored form of a position.
 type place struct {
 	driver.Position
 
@@ -18,7 +18,7 @@ type place struct {
 	lock   int64
 }
 
-// place finds the position of a delivery, or why it cannot be used.
+// place returns the position of a delivery, or an error if it cannot be used.
 func (k keys) place(ctx context.Context) (place, error) {
 	at, ok := driver.PositionFrom(ctx)
 	if !ok {
@@ -36,7 +36,7 @@ func (k keys) place(ctx context.Context) (place, error) {
 	return place{Position: at, source: source, lock: k.lockOf(source, at.Partition)}, nil
 }
 
-// sourceOf checks what names a partition that is read.
+// sourceOf checks the topic, source and number of a partition.
 func (k keys) sourceOf(topic, source string, partition int32) (pgtype.UUID, error) {
 	if !k.topics[topic] {
 		return pgtype.UUID{}, fmt.Errorf("%w: topic %.200q", driver.ErrWrongTopic, topic)
@@ -57,8 +57,8 @@ func storedSource(topic, source string, partition int32) (pgtype.UUID, error) {
 	return pgtype.UUID{Bytes: stored, Valid: true}, nil
 }
 
-// verdict is what it means that a claim found nothing to update. Next is what is
-// remembered of the partition, current the source of the topic, nil for nothing.
+// verdict returns the status of a claim that found nothing to update. next is the remembered
+// offset of the partition, and current the source of the topic; nil means none.
 func (at place) verdict(next *int64, current *string) (driver.Status, error) {
 	if next == nil && current != nil {
 		if err := sameSource(at.Topic, *current, at.Source); err != nil {

@@ -16,7 +16,7 @@ import (
 // knownSource is a row of the sources.
 type knownSource struct {
 	source, topic string
-	replaced      bool // another source of the topic
+	replaced      bool // another source is the topic's current one
 	retired       bool
 }
 
@@ -69,8 +69,8 @@ func (a *assigning) settleSources(ctx context.Context, tx pgx.Tx, number int16) 
 	return nil
 }
 
-// newSource remembers p's source for its topic, in place of known if there is one
-// and the policy lets it.
+// newSource remembers p's source for its topic. It replaces known, if there is one and the policy
+// allows it.
 func (a *assigning) newSource(ctx context.Context, tx pgx.Tx, number int16, p *part, known string) error {
 	if known != "" {
 		refused := !a.cfg.FollowNewSource
@@ -84,7 +84,7 @@ func (a *assigning) newSource(ctx context.Context, tx pgx.Tx, number int16, p *p
 	return a.replaceSource(ctx, tx, number, p.Topic, p.source, known)
 }
 
-// sameSource refuses a topic that is another log than the one which is known.
+// sameSource refuses a topic whose source is not the known one.
 func sameSource(topic, known, source string) error {
 	return basis.Same(basis.ErrSourceChanged, fmt.Sprintf("topic %.200q", topic), known, source)
 }

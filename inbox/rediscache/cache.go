@@ -1,10 +1,10 @@
 // Package rediscache is a twotier.Cache on Redis 6 or newer, or Valkey, which all
 // processes of a consumer share: standalone, sentinel or cluster.
 //
-// A message takes one string, its name and the scope: about 200 bytes and the
-// lengths of consumer and id, for Config.TTL. It is a cache: unlike a dedupe store
-// it may run with any maxmemory-policy, allkeys-lru is fine, and may be flushed or
-// restarted at any time. It must not be written to by others.
+// A message takes one string, with its name and the scope: about 200 bytes plus the lengths of
+// consumer and id, for Config.TTL. It is a cache: unlike a dedupe store it may run with any
+// maxmemory-policy, for example allkeys-lru, and may be flushed or restarted at any time. Other
+// programs must not write to its keys.
 //
 // Stability: young, see docs/versions.md.
 package rediscache
@@ -39,9 +39,9 @@ type cache struct {
 	cfg    Config
 }
 
-// New returns a cache on client, which stays the caller's. A look is one GET, a message that is
-// remembered one SET. It does not connect. A cluster client that reads from replicas is refused:
-// what is skipped must be known where it is written. Errors wrap outbox.ErrInvalidConfig.
+// New returns a cache on client, which the caller closes. A look is one GET, and remembering a
+// message is one SET. New does not connect. A cluster client that reads from replicas is refused:
+// reads must see what was written. Errors wrap outbox.ErrInvalidConfig.
 func New(client redis.UniversalClient, cfg Config) (twotier.Cache, error) {
 	cfg.Prefix = cmp.Or(cfg.Prefix, "leat:inbox:")
 	cfg.TTL = cmp.Or(cfg.TTL, time.Hour)
@@ -60,7 +60,8 @@ func New(client redis.UniversalClient, cfg Config) (twotier.Cache, error) {
 	return &cache{client: client, cfg: cfg}, nil
 }
 
-// key names the entry. The length keeps "a:b" and "c" apart from "a" and "b:c".
+// key returns the name of the entry. The length in it distinguishes "a:b" and "c" from "a" and
+// "b:c".
 func (c *cache) key(consumer, id string) string {
 	return c.cfg.Prefix + strconv.Itoa(len(consumer)) + ":" + consumer + ":" + id
 }

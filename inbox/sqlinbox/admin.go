@@ -13,7 +13,7 @@ import (
 // maxListed is the most that one query of package admin may list.
 const maxListed = 10_000
 
-// operators is what NewAdmin returns.
+// operators is the admin.Inbox that NewAdmin returns.
 type operators struct {
 	*tables
 }
@@ -24,12 +24,12 @@ var (
 	_ admin.Retainer = (*operators)(nil)
 )
 
-// NewAdmin returns what operators see of the inboxes that were made with db, dialect and cfg,
-// and do about what is parked there. It is also an admin.Auditor and an admin.Retainer. Of cfg
-// only Table matters. On SQLite Lookup cannot tell that a delivery runs.
+// NewAdmin returns the operators' interface to the inboxes that were made with db, dialect and
+// cfg, and to their parked messages. It is also an admin.Auditor and an admin.Retainer. Of cfg
+// only Table matters. On SQLite Lookup cannot see that a delivery runs.
 //
-// The ids of each consumer are counted. What is parked and what is being tried are counted up
-// to 10,000 each: if there are more, the figures of Stats are those of these.
+// The ids of each consumer are counted exactly. Parked messages and messages being tried are
+// counted up to 10,000 each: if there are more, the figures of Stats cover only these.
 //
 // It does not touch the database. Errors wrap outbox.ErrInvalidConfig.
 func NewAdmin(db *sql.DB, dialect outbox.Dialect, cfg Config) (admin.Inbox, error) {

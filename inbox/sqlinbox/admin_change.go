@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// change is what an operator wants of parked messages.
+// change is a change of parked messages that an operator requests.
 type change struct {
 	admin.By
 
@@ -22,10 +22,10 @@ type change struct {
 	selection admin.Selection
 	dryRun    bool
 	action    string
-	whole     bool // changes the messages that are selected, and not the first of their keys
+	whole     bool // changes the selected messages themselves, not the first ones of their keys
 }
 
-// target is a parked message that is to be changed. It has no number if there is none.
+// target is a parked message to change. Its number is 0 if there is none.
 type target struct {
 	no    int64
 	state admin.ParkedState
@@ -103,8 +103,8 @@ func (a *operators) change(ctx context.Context, c change) (changed admin.Changed
 	return changed, nil
 }
 
-// selected returns what is selected, in order. A filter selects what is parked itself, and
-// not what waits behind it.
+// selected returns the selected messages, in order. A filter selects only messages that are
+// parked themselves, not those that wait behind them.
 func (a *operators) selected(ctx context.Context, number int64, c change) ([]target, error) {
 	sel := c.selection
 	q := admin.ParkedQuery{
@@ -124,7 +124,7 @@ func (a *operators) selected(ctx context.Context, number int64, c change) ([]tar
 	return targets, err
 }
 
-// refuse returns an error if t is being redriven: it may be running just now.
+// refuse returns an error if t is being redriven: it may be running right now.
 func (c change) refuse(t target) error {
 	if t.state != admin.StateRedrive {
 		return nil
@@ -152,7 +152,7 @@ func (a *operators) changeMessage(ctx context.Context, number int64, c change, t
 		if err := a.lockKey(ctx, tx, k); err != nil {
 			return err
 		}
-		if err := pick(tx); err != nil || t.no == 0 { // the key has come to its end
+		if err := pick(tx); err != nil || t.no == 0 { // the key has no messages any more
 			return err
 		}
 		if done, err = a.apply(ctx, tx, number, c, t); err != nil {
@@ -163,7 +163,7 @@ func (a *operators) changeMessage(ctx context.Context, number int64, c change, t
 	return t, done && err == nil, err
 }
 
-// apply changes t and audits it, unless it has changed meanwhile.
+// apply changes t and audits it, unless t has changed since it was selected.
 func (a *operators) apply(ctx context.Context, tx *sql.Tx, number int64, c change, t target) (bool, error) {
 	e := audited{number: number, action: c.action, by: c.By, no: t.no, id: t.id, key: t.key}
 	if c.action == "redrive" {
@@ -216,7 +216,8 @@ func (t *tables) first(ctx context.Context, q sqlstore.Querier, number int64, k 
 // lowerWithin is for how long LowerFloor waits for deliveries to end.
 const lowerWithin = 10 * time.Second
 
-// LowerFloor implements admin.Retainer. It lowers the floors of some locks at a time, and is audited before it begins.
+// LowerFloor implements admin.Retainer. It lowers the floors of several locks at a time, and is
+// audited before it begins.
 func (a *operators) LowerFloor(ctx context.Context, r admin.LowerFloorRequest) (previous time.Time, err error) {
 	if err = admin.Complete(&r); err != nil {
 		return previous, err

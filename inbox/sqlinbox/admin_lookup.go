@@ -35,8 +35,8 @@ func (a *operators) Lookup(ctx context.Context, q admin.LookupQuery) (all []admi
 	return all, nil
 }
 
-// sightings are what the consumers have of a message, except what is parked, and their
-// numbers.
+// sightings returns what the consumers know about a message, except parked ones, and the
+// consumers' numbers.
 func (a *operators) sightings(ctx context.Context, number int64, id string) (all []admin.Sighting, numbers []int64, err error) {
 	stored := a.row("", id).id
 	var f sqlstore.Condition
@@ -72,11 +72,11 @@ func (a *operators) sightings(ctx context.Context, number int64, id string) (all
 	return all, numbers, err
 }
 
-// running are the consumers that have the message in hand, or have processed it: what they
-// have written is seen before it is committed. To try the lock would make a delivery Busy.
+// running returns the consumers that are processing or have processed the message: their writes
+// are visible before they are committed. Trying the lock would make a delivery Busy.
 func (a *operators) running(ctx context.Context, numbers []int64, id string) (map[int64]bool, error) {
 	found := map[int64]bool{}
-	if a.Dialect.OneWriter { // nothing is seen before it is committed, and a transaction waits for its turn
+	if a.Dialect.OneWriter { // uncommitted writes are not visible, and a transaction would wait for its turn
 		return found, nil
 	}
 	tx, err := a.DB.BeginTx(ctx, a.Options(sql.LevelReadUncommitted))
@@ -93,7 +93,7 @@ func (a *operators) running(ctx context.Context, numbers []int64, id string) (ma
 	return found, err
 }
 
-// complete adds what is parked, and what follows from the floor.
+// complete adds parked messages, and the state that follows from the floor.
 func (a *operators) complete(ctx context.Context, s *admin.Sighting, number int64, id string, running bool) error {
 	parked, err := a.parked(ctx, number, admin.ParkedQuery{Consumer: s.Consumer, ID: id, OmitPayload: true, Limit: maxListed})
 	if err != nil {

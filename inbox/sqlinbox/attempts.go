@@ -13,14 +13,14 @@ import (
 const (
 	// forgetAt is how many attempts are forgotten at a time.
 	forgetAt  = 128
-	forgetMax = 4 * forgetAt // beyond it they are left to Maintenance
+	forgetMax = 4 * forgetAt // beyond that they are left to Maintenance
 )
 
 // noErrors is an empty history.
 const noErrors = "[]"
 
-// Attempt implements driver.Attempter. It holds the lock of the message for as long as it
-// counts, so that one that is in progress is not counted.
+// Attempt implements driver.Attempter. It holds the message's lock while it counts, so that a
+// message in progress is not counted.
 func (s *store) Attempt(ctx context.Context, id string, key driver.Key) (a driver.Attempt, err error) {
 	number, err := s.ready(ctx)
 	if err != nil {
@@ -54,8 +54,8 @@ func (s *store) Attempt(ctx context.Context, id string, key driver.Key) (a drive
 	return a, err
 }
 
-// AttemptBatch implements driver.BatchAttempter. A message that another delivery has in
-// hand is to be run alone.
+// AttemptBatch implements driver.BatchAttempter. A message that another delivery is processing
+// must be run alone.
 func (s *store) AttemptBatch(ctx context.Context, items []driver.BatchItem) ([]bool, error) {
 	number, err := s.ready(ctx)
 	if err != nil {
@@ -130,7 +130,7 @@ func newest(errs []driver.AttemptError) []driver.AttemptError {
 	return errs[max(0, len(errs)-driver.MaxHistoryErrors):]
 }
 
-// scanHistory reads attempts, the first and the last of them, and errors.
+// scanHistory reads the number of attempts, the times of the first and the last, and the errors.
 func scanHistory(scan func(dest ...any) error) (h driver.History, err error) {
 	var (
 		first, last int64

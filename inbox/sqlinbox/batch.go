@@ -21,10 +21,10 @@ const (
 	maxList = 500
 )
 
-// ClaimBatch implements driver.BatchStore. What another delivery has the lock of is for
-// later, and what is too old is left to Claim. All others are inserted at once; if some of
-// them were there, it begins anew without them: a look at the ids in the transaction would
-// lock the gaps between them at SERIALIZABLE, and two batches would end in a deadlock.
+// ClaimBatch implements driver.BatchStore. Messages whose lock another delivery holds are Later,
+// and those that are too old are left to Claim. All others are inserted at once. If some of them
+// were already there, it begins again without them: reading the ids in the transaction would lock
+// the gaps between them at SERIALIZABLE, and two batches would deadlock.
 func (s *store) ClaimBatch(ctx context.Context, items []driver.BatchItem) (driver.Unit, []driver.Status, error) {
 	number, err := s.ready(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *store) ClaimBatch(ctx context.Context, items []driver.BatchItem) (drive
 	}
 }
 
-// batch is a ClaimBatch under way.
+// batch is one call of ClaimBatch.
 type batch struct {
 	*store
 
@@ -54,14 +54,15 @@ type batch struct {
 	statuses []driver.Status
 }
 
-// try claims all but known duplicates. It has missed if one of them was there.
+// try claims all messages except known duplicates. missed is set if one of them was already
+// there.
 func (b *batch) try(ctx context.Context) (_ driver.Unit, missed bool, err error) {
 	u, err := b.begin(ctx, b.isolation)
 	if err != nil {
 		return nil, false, err
 	}
 	settled := false
-	defer func() { // else a panic would keep the locks and the connection
+	defer func() { // otherwise a panic would keep the locks and the connection
 		if !settled {
 			_ = u.Rollback(ctx)
 		}
@@ -76,7 +77,7 @@ func (b *batch) try(ctx context.Context) (_ driver.Unit, missed bool, err error)
 		case !free:
 			b.statuses[i] = driver.Later
 		case floor > r.millis:
-			b.statuses[i] = driver.Alone // too old, which a claim says
+			b.statuses[i] = driver.Alone // too old: Claim reports that
 		default:
 			b.statuses[i], claimed = driver.Claimed, append(claimed, r)
 		}
@@ -97,9 +98,9 @@ func (b *batch) try(ctx context.Context) (_ driver.Unit, missed bool, err error)
 	return u, false, nil
 }
 
-// insert returns how many of rows were not there, and gives u its proof.
+// insert inserts rows, returns how many of them were new, and gives u its proof.
 func (b *batch) insert(ctx context.Context, u *unit, rows []row) (total int64, err error) {
-	token := rand.Int32() //nolint:gosec // tells two claims apart, and nothing else
+	token := rand.Int32() //nolint:gosec // only distinguishes two claims
 	u.proof = b.proof("claimed", sqldialect.Int(b.number), sqldialect.Bytes(rows[0].id), sqldialect.Int(int64(token)))
 	now := time.Now().UnixMicro()
 	for part := range slices.Chunk(rows, maxList) {
@@ -116,7 +117,7 @@ func (b *batch) insert(ctx context.Context, u *unit, rows []row) (total int64, e
 	return total, nil
 }
 
-// lock takes the locks of rows that nobody has, and returns them with their floors.
+// lock takes those locks of rows that are free, and returns them with their floors.
 func (t *tables) lock(ctx context.Context, tx *sql.Tx, rows []row) (map[int64]int64, error) {
 	var buckets []int64
 	for _, r := range rows {
@@ -138,7 +139,7 @@ func (t *tables) lock(ctx context.Context, tx *sql.Tx, rows []row) (map[int64]in
 	return taken, nil
 }
 
-// markSeen looks which were processed, outside of the transaction.
+// markSeen finds the processed messages, outside of the transaction.
 func (b *batch) markSeen(ctx context.Context) error {
 	var seen map[string]bool
 	err := b.Query(ctx, func(q sqlstore.Querier) (err error) {
@@ -156,7 +157,7 @@ func (b *batch) markSeen(ctx context.Context) error {
 	return b.fence(ctx, b.number)
 }
 
-// among returns those of the ids of rows that a statement with a list finds.
+// among returns those ids of rows that a statement with a list finds.
 func (t *tables) among(ctx context.Context, q sqlstore.Querier, name string, number int64, rows []row) (map[string]bool, error) {
 	found := map[string]bool{}
 	for part := range slices.Chunk(rows, maxList) {

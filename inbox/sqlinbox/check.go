@@ -10,19 +10,19 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// checkEvery is how long facts are believed. Those of SQLite are believed for good: they
-// are settings of the connections, and to look at them again would wait for the writer.
+// checkEvery is how long facts are trusted. Those of SQLite are trusted for good: they are
+// settings of the connections, and reading them again would wait for the writer.
 const checkEvery = time.Minute
 
-// checked are the facts as they were found last.
+// checked holds the facts that were read last.
 type checked struct {
-	turn  chan struct{} // of one: who looks; the others wait for no longer than they may
+	turn  chan struct{} // capacity 1: held by the reader; others wait within their contexts
 	facts sqlstore.Facts
 	until time.Time // when to look again
 	good  bool      // never look again
 }
 
-// check returns the facts, or why the database cannot hold the inbox.
+// check returns the facts, or an error if the database cannot hold the inbox.
 func (t *tables) check(ctx context.Context) (sqlstore.Facts, error) {
 	select {
 	case t.checked.turn <- struct{}{}:

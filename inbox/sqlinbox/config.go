@@ -16,19 +16,17 @@ const maxConsumerBytes = 255
 
 // Config tunes an Inbox. The zero value is a good start.
 type Config struct {
-	// Config is the engine's.
+	// Config is the configuration of the engine.
 	inbox.Config
 
-	// Table is the name of the inbox, and the start of the names of the tables beside
-	// it, in the database that connections of the pool begin in. ASCII letters, digits
-	// and underscores, at most 48.
-	// Defaults to "leat_inbox".
+	// Table is the name of the inbox, and the prefix of the names of its other tables, in the
+	// default database of the pool's connections. ASCII letters, digits and underscores, at most
+	// 48. Defaults to "leat_inbox".
 	Table string
 
-	// Isolation is the isolation level of the handler's transaction, not read
-	// uncommitted. If the database ends a transaction for a deadlock, the handler is
-	// called again; see ConflictRetries. SQLite has one level: leave it alone there.
-	// Defaults to the session's.
+	// Isolation is the isolation level of the handler's transaction, not read uncommitted. If the
+	// database aborts a transaction because of a deadlock, the handler is called again; see
+	// ConflictRetries. SQLite has one level: leave it unset there. Defaults to the session's.
 	Isolation sql.IsolationLevel
 }
 

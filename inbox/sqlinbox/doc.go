@@ -6,29 +6,29 @@
 //	once, err := middleware.NewInbox(middleware.InboxConfig{For: in.For, Outbox: ob})
 //	router.AddMiddleware(once)
 //
-// One inbox remembers the messages of one handler. For makes one for each handler of a
-// router, by its name; Handle and a handler's own AddMiddleware take the inbox itself.
+// One inbox remembers the messages of one handler. For returns an inbox for each handler of a
+// router, by its name. With Handle, and with a handler's own AddMiddleware, use the inbox itself.
 //
-// The pool is the caller's, and so is the driver: this package imports none. A message
-// costs one small row, and two round trips beyond those of the bare transaction: the
-// claim, and a look before COMMIT whether the transaction still is the same one. With
-// go-sql-driver/mysql, set interpolateParams=true: each statement costs two otherwise.
+// The caller provides the pool and the driver: this package imports none. A message costs one
+// small row, and two round trips beyond those of the bare transaction: the claim, and a check
+// before COMMIT that the transaction is still the same one. With go-sql-driver/mysql, set
+// interpolateParams=true: otherwise each statement costs two.
 //
 // On MySQL and MariaDB two deliveries of a message at the same time do not wait for each
 // other: one is Busy at once. Ids share 4,096 locks, so that now and then one of two
 // different messages is Busy, too, and is delivered again.
 //
-// SQLite has one writer at a time: deliveries follow one another, and each waits for those
-// before it for as long as the busy_timeout of the connections allows, not 0. If that passes, the
-// delivery fails with the driver's error and is to be delivered again. Transactions must
-// lock as they begin (_txlock=immediate in the driver modernc.org/sqlite), and be durable
+// SQLite has one writer at a time: deliveries follow one another, and each waits for those before
+// it for as long as the busy_timeout of the connections allows, not 0. If that passes, the
+// delivery fails with the driver's error and must be delivered again. Transactions must take the
+// lock when they begin (_txlock=immediate in the driver modernc.org/sqlite), and be durable
 // (synchronous FULL).
 //
-// A handler must return the errors of its statements. After some of them, such as a
-// deadlock, the database has rolled the transaction back, and what the handler writes next
-// commits by itself; the inbox notices that before COMMIT, and the message fails with
-// driver.ErrEnded, but cannot take back what was written. On MySQL and MariaDB, statements that
-// commit implicitly, such as CREATE TABLE, have no place in a handler.
+// A handler must return the errors of its statements. After some of them, such as a deadlock, the
+// database has rolled the transaction back, and the handler's next writes commit by themselves.
+// The inbox notices that before COMMIT, and the message fails with driver.ErrEnded, but the inbox
+// cannot undo these writes. On MySQL and MariaDB, a handler must not run statements that commit
+// implicitly, such as CREATE TABLE.
 //
 // Stability: stable, see docs/versions.md.
 package sqlinbox

@@ -17,11 +17,12 @@ import (
 var _ outboxdriver.Eraser = (*operators)(nil)
 
 const (
-	// eraseAtOnce is how many ids one statement has, and how many rows one transaction changes.
+	// eraseAtOnce is the most ids of one statement, and the most rows that one transaction
+	// changes.
 	eraseAtOnce = 500
 )
 
-// erasable is a parked message that is to be deleted.
+// erasable is a parked message to delete.
 type erasable struct {
 	no, number int64
 	consumer   string
@@ -29,14 +30,14 @@ type erasable struct {
 	key        driver.Key
 }
 
-// noted is a row with more of a message than its id.
+// noted is a row that holds more about a message than its id.
 type noted struct {
 	number int64
-	id     []byte // as it is stored
+	id     []byte // in stored form
 }
 
-// Erase implements outboxdriver.Eraser, for all consumers. The ids of messages stay, so that what comes again
-// is a duplicate.
+// Erase implements outboxdriver.Eraser, for all consumers. The ids of messages stay, so that
+// redeliveries are duplicates.
 func (a *operators) Erase(ctx context.Context, r outboxdriver.EraseRequest) (found outboxdriver.Erased, err error) {
 	if err := erase.Check(&r); err != nil {
 		return found, err
@@ -110,8 +111,8 @@ func (a *operators) eraseFound(ctx context.Context, r *outboxdriver.EraseRequest
 	return a.eraseAudited(ctx, entries)
 }
 
-// eraseParked deletes a message, in any state, under the lock of its key. Whoever runs it has its row
-// locked, and is waited for.
+// eraseParked deletes a message, in any state, under the lock of its key. A delivery that is
+// running the message has its row locked, and eraseParked waits for it.
 func (a *operators) eraseParked(ctx context.Context, p erasable, by admin.By) error {
 	k := a.key(p.consumer, p.key)
 	return a.Change(ctx, func(tx *sql.Tx) error {
@@ -134,7 +135,7 @@ func (a *operators) eraseParked(ctx context.Context, p erasable, by admin.By) er
 	})
 }
 
-// eachPart changes rows, some in one transaction.
+// eachPart changes rows in parts, each in one transaction.
 func eachPart[T any](ctx context.Context, a *operators, rows []T, change func(tx *sql.Tx, row T) error) error {
 	for part := range slices.Chunk(rows, eraseAtOnce) {
 		err := a.Change(ctx, func(tx *sql.Tx) error {
@@ -152,8 +153,8 @@ func eachPart[T any](ctx context.Context, a *operators, rows []T, change func(tx
 	return nil
 }
 
-// mayMatch is the condition of rows that may match r, by the column of their id: those that do are told
-// by r itself.
+// mayMatch returns the condition for rows that may match r, by the column of their id. r itself
+// then decides which of them match.
 func mayMatch(r *outboxdriver.EraseRequest, prefix string) (text string, args []any) {
 	if r.Header != "" || len(r.IDs) > eraseAtOnce {
 		return "1 = 1", nil
@@ -209,8 +210,8 @@ func (a *operators) findNoted(ctx context.Context, of []string, statement string
 	return all, nil
 }
 
-// findAudited returns the entries of the audit that tell more of what r selects than who did what to
-// which id.
+// findAudited returns the entries of the audit that hold data about the messages that r selects,
+// beyond who did what to which id.
 func (a *operators) findAudited(ctx context.Context, r *outboxdriver.EraseRequest) (all []int64, err error) {
 	text, args := mayMatch(r, "")
 	err = a.QueryEach(ctx, func(scan sqlstore.Scanner) error {

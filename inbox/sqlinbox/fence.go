@@ -5,22 +5,22 @@ import (
 	"sync"
 )
 
-// fences are commits of the inbox's own, one after the other. Those who ask while one is
-// under way share the next: it begins after they have seen what is to be durable.
+// fences are the inbox's own commits, one after the other. Callers that ask while one is in
+// progress share the next: it begins after they have seen the data that must be durable.
 type fences struct {
 	mu   sync.Mutex
-	next *fenced // the last one, if it has not begun
+	next *fenced // the last fence, if it has not begun
 	last *fenced
 }
 
-// fenced is a fence with those who wait for it.
+// fenced is a fence with its waiters.
 type fenced struct {
 	done chan struct{}
 	err  error
 }
 
-// wait returns when a fence that begins from now on has committed. No caller's context ends
-// it, since it is the others' as well.
+// wait returns when a fence that begins from now on has committed. The end of a caller's context
+// does not end it, since other callers share it.
 func (f *fences) wait(ctx context.Context, commit func(ctx context.Context) error) error {
 	f.mu.Lock()
 	one := f.next
@@ -52,9 +52,9 @@ func (f *fences) run(ctx context.Context, before, one *fenced, commit func(ctx c
 	close(one.done)
 }
 
-// fence returns when what was seen before is durable: InnoDB shows a commit before it is,
-// and an acknowledged duplicate must not be gone after a crash. Its log is sequential, so
-// the end of one more commit is the end of those before.
+// fence returns once everything that was visible before is durable: InnoDB makes a commit visible
+// before it is durable, and an acknowledged duplicate must survive a crash. Its log is
+// sequential, so once another commit is durable, all earlier ones are.
 func (s *store) fence(ctx context.Context, number int64) error {
 	facts, err := s.check(ctx)
 	if err != nil || !facts.Fence {

@@ -13,12 +13,12 @@ import (
 	"github.com/leat-go/leat/internal/sqlstore"
 )
 
-// sweepPages bounds how many pages of ids one call looks through for those that tell no
-// time: they may be anywhere.
+// sweepPages bounds how many pages of ids one call searches for ids that contain no time: they
+// may be anywhere.
 const sweepPages = 100
 
-// forget deletes ids: all that are old and begin with a time below the floor, and of the
-// others those that one call comes to.
+// forget deletes old ids: all that begin with a time below the floor, and of the others those
+// that one call reaches.
 func (m *Maintenance) forget(ctx context.Context, floor, before time.Time) (total int64, err error) {
 	numbers, err := m.numbers(ctx)
 	for _, number := range numbers {
@@ -32,7 +32,7 @@ func (m *Maintenance) forget(ctx context.Context, floor, before time.Time) (tota
 	return total, err
 }
 
-// numbers returns those of all consumers.
+// numbers returns the numbers of all consumers.
 func (m *Maintenance) numbers(ctx context.Context) (all []int64, err error) {
 	err = m.Query(ctx, func(q sqlstore.Querier) error {
 		all, err = sqlstore.Column[int64](ctx, q, m.SQL["consumer_ids"])
@@ -49,7 +49,7 @@ func (m *Maintenance) forgetOf(ctx context.Context, number int64, floor, before 
 		if err != nil {
 			return total, err
 		}
-		n, err1 := m.deleteIDs(ctx, number, timed, math.MaxInt64, floor) // they cannot come again
+		n, err1 := m.deleteIDs(ctx, number, timed, math.MaxInt64, floor) // new claims of these are refused
 		total += n
 		n, err2 := m.deleteIDs(ctx, number, untimed, before.UnixMicro(), time.Time{})
 		total += n
@@ -74,8 +74,8 @@ func (m *Maintenance) forgetOf(ctx context.Context, number int64, floor, before 
 	}
 }
 
-// page returns what is old of a page, ids that tell their time and others, and the last id
-// of it; nil at the end.
+// page returns the old ids of a page, those that contain a time and the others, and the last id
+// of the page; nil at the end.
 func (m *Maintenance) page(ctx context.Context, number int64, after []byte, floor, before time.Time) (timed, untimed [][]byte, last []byte, err error) {
 	err = m.QueryEach(ctx, func(scan sqlstore.Scanner) error {
 		var id []byte
@@ -95,8 +95,8 @@ func (m *Maintenance) page(ctx context.Context, number int64, after []byte, floo
 	return timed, untimed, last, err
 }
 
-// deleteIDs deletes ids that were processed before a time, and their notes, by name; none if the floor
-// is lower by now. It waits for no open delivery.
+// deleteIDs deletes listed ids that were processed before a time, and their notes; none if the
+// floor is lower by now. It waits for no open delivery.
 func (m *Maintenance) deleteIDs(ctx context.Context, number int64, all [][]byte, before int64, floor time.Time) (total int64, err error) {
 	for part := range slices.Chunk(all, maxList) {
 		var n int64
@@ -129,8 +129,8 @@ func (m *Maintenance) deleteIDs(ctx context.Context, number int64, all [][]byte,
 	return total, nil
 }
 
-// lowered reports whether the floor of any bucket is below floor, as it was not before. Asked with the locks of ids, it
-// sees the floor that each of them was claimed under.
+// lowered reports whether the floor of any bucket has sunk below floor. If the caller holds the
+// locks of ids, it sees the floor under which each of them was claimed.
 func (m *Maintenance) lowered(ctx context.Context, q sqlstore.Querier, floor time.Time) (bool, error) {
 	if floor.IsZero() {
 		return false, nil
@@ -140,7 +140,7 @@ func (m *Maintenance) lowered(ctx context.Context, q sqlstore.Querier, floor tim
 	return millis < floor.UnixMilli(), err
 }
 
-// pruneAttempts deletes attempts at messages that have not come for long.
+// pruneAttempts deletes attempts at messages that were not delivered for a long time.
 func (m *Maintenance) pruneAttempts(ctx context.Context, before time.Time) (total int64, err error) {
 	numbers, err := m.numbers(ctx)
 	for _, number := range numbers {

@@ -20,16 +20,15 @@ type Inbox struct {
 	store   *store
 }
 
-// New returns an inbox for the consumer called consumer, whose handlers write in a
-// transaction of db (Tx). It does not touch the database. The name, at most 255
-// bytes, is what the inbox remembers messages by; see inbox.New. Errors wrap
-// outbox.ErrInvalidConfig.
+// New returns an inbox for the consumer called consumer, whose handlers write in a transaction of
+// db (Tx). It does not touch the database. The inbox remembers messages under the name, which has
+// at most 255 bytes; see inbox.New. Errors wrap outbox.ErrInvalidConfig.
 //
-// Each delivery takes a connection of db from its claim to its commit. The pool stays the
-// caller's to close.
+// Each delivery takes a connection of db from its claim to its commit. The caller closes the
+// pool.
 //
 // A delivery fails with outbox.ErrNotDurable while innodb_flush_log_at_trx_commit is not 1, or
-// SQLite's synchronous is below FULL. It is looked at once a minute.
+// SQLite's synchronous is below FULL. This is checked once a minute.
 func New(db *sql.DB, dialect outbox.Dialect, consumer string, cfg Config) (*Inbox, error) {
 	cfg = cfg.withDefaults()
 	t, err := newTables(db, dialect, cfg)
@@ -48,9 +47,9 @@ func New(db *sql.DB, dialect outbox.Dialect, consumer string, cfg Config) (*Inbo
 }
 
 // For returns the inbox of the handler called handler in Watermill's router, for
-// middleware.InboxConfig.For: another consumer in the same tables, with the same Config,
-// called by in's name, a slash and the handler's. A handler that is renamed begins with
-// an empty memory. The result is an *Inbox. Errors wrap outbox.ErrInvalidConfig.
+// middleware.InboxConfig.For: another consumer in the same tables, with the same Config, whose
+// name is in's name, a slash and the handler's name. A renamed handler remembers no messages. The
+// result is an *Inbox. Errors wrap outbox.ErrInvalidConfig.
 func (in *Inbox) For(handler string) (inbox.Runner, error) {
 	if handler == "" {
 		return nil, outbox.ConfigError("handler", `""`, "must not be empty")
@@ -63,8 +62,8 @@ func (in *Inbox) For(handler string) (inbox.Runner, error) {
 }
 
 // Check returns an error if the database cannot hold the inbox: ErrUnsupported,
-// outbox.ErrNotDurable, outbox.ErrNotMigrated, or what kept it from being looked at. Each
-// delivery fails with the same error; call it at start-up to see it earlier.
+// outbox.ErrNotDurable, outbox.ErrNotMigrated, or the error of the check itself. Each delivery
+// fails with the same error; call it at start-up to see it earlier.
 func (in *Inbox) Check(ctx context.Context) error {
 	_, err := in.store.check(ctx)
 	return err

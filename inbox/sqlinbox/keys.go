@@ -9,20 +9,20 @@ import (
 	"github.com/leat-go/leat/internal/sqlstore"
 )
 
-// keyBuckets is how many locks the queues of keys share. They are other rows than those of
-// ids, which are held for as long as a handler runs.
+// keyBuckets returns how many locks the queues of keys share. They are separate from the lock
+// rows of ids, which are held while a handler runs.
 func (t *tables) keyBuckets() int64 {
 	if t.Dialect.OneWriter {
-		return 0 // nothing has to be locked
+		return 0 // locks are not needed
 	}
 	return 1024
 }
 
-// key is a driver.Key as it is stored.
+// key is the stored form of a driver.Key.
 type key struct {
 	driver.Key
 
-	hash        any // nil if the key has no name, and so no order
+	hash        any // nil if the key has no name, so that its messages are not ordered
 	topic, name []byte
 	bucket      int64
 }
@@ -42,8 +42,8 @@ func (t *tables) key(consumer string, k driver.Key) key {
 	return stored
 }
 
-// lockKey waits until nobody else changes the queue of k. A transaction locks one key, and
-// after its own message if at all, so that they cannot wait in a circle.
+// lockKey waits until no other transaction changes the queue of k. A transaction locks at most
+// one key, and only after its own message, so there are no cycles of waits.
 func (t *tables) lockKey(ctx context.Context, q sqlstore.Querier, k key) error {
 	if k.hash == nil || t.Dialect.OneWriter {
 		return nil
@@ -60,8 +60,8 @@ func (t *tables) isKeyParked(ctx context.Context, q sqlstore.Querier, number int
 	return q.QueryRowContext(ctx, t.SQL["key_parked"], number, k.hash, k.topic, k.name).Scan(parked)
 }
 
-// promote makes the first message of a key due, if it waits for none any more. The caller
-// has the key's lock. It touches no other message: a handler that runs has its row locked.
+// promote makes the first message of a key due, if none is before it any more. The caller holds
+// the key's lock. It touches no other message: a running handler has its row locked.
 func (t *tables) promote(ctx context.Context, q sqlstore.Querier, number int64, k key) error {
 	if k.hash == nil {
 		return nil

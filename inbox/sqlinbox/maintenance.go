@@ -25,17 +25,17 @@ type MaintenanceConfig struct {
 	// with driver.ErrTooOld if its id is of version 7, and runs again otherwise.
 	// Required.
 	Retention time.Duration
-	// KeepAttempts is how long attempts are remembered at messages that never came again,
+	// KeepAttempts is how long attempts at messages that were never redelivered are remembered,
 	// one hour or more. Defaults to Retention.
 	KeepAttempts time.Duration
-	// KeepAudit is how long entries of the audit are kept, 24 hours or more.
-	// Defaults to for ever.
+	// KeepAudit is how long entries of the audit are kept, 24 hours or more. Defaults to 0: for
+	// ever.
 	KeepAudit time.Duration
 	// Interval is the time between two rounds, one second or more. Defaults to 10 minutes.
 	Interval time.Duration
-	// Hooks observe maintenance, by admin.MaintenanceHook. Defaults to none.
+	// Hooks observe maintenance, by admin.MaintenanceHook and outbox.AlarmHook. Defaults to none.
 	Hooks []outbox.Hook
-	// Logger receives what went wrong. Defaults to slog.Default().
+	// Logger receives errors. Defaults to slog.Default().
 	Logger *slog.Logger
 }
 
@@ -57,22 +57,23 @@ func (c MaintenanceConfig) validate() error {
 	case c.Interval < time.Second:
 		return outbox.ConfigError("Interval", c.Interval, "must be 1s or more")
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "sqlinbox", hooks.Is[outboxadmin.MaintenanceHook]); reason != "" {
+	if field, hook, reason := hooks.Refuse(c.Hooks, "sqlinbox", hooks.Is[outboxadmin.MaintenanceHook], hooks.Is[outbox.AlarmHook]); reason != "" {
 		return outbox.ConfigError(field, hook, reason)
 	}
 	return nil
 }
 
-// Maintenance forgets what is old, of all consumers of a table. Any number of processes
-// may run one.
+// Maintenance deletes old data of all consumers of a table. Any number of processes may run one.
 type Maintenance struct {
 	*tables
 
 	cfg     MaintenanceConfig
 	running atomic.Bool
-	after   map[int64][]byte // where the look at ids that tell no time goes on, by consumer
+	after   map[int64][]byte // where the search for ids without a time continues, by consumer
 	seen    seenState
 	clock   clocks.Watch
+	// standing are the alarms that last. Only the running round uses it.
+	standing hooks.Standing[outbox.AlarmEvent]
 }
 
 // NewMaintenance returns the Maintenance of the inboxes that were made with db, dialect and
@@ -90,26 +91,27 @@ func NewMaintenance(db *sql.DB, dialect outbox.Dialect, cfg Config, m Maintenanc
 	return &Maintenance{tables: t, cfg: m, after: map[int64][]byte{}}, nil
 }
 
-// Run does what RunOnce does until ctx ends, and logs what goes wrong. It returns nil then,
-// or outbox.ErrAlreadyRunning at once.
+// Run repeats RunOnce until ctx ends, and logs errors. It then returns nil; it returns
+// outbox.ErrAlreadyRunning at once if another call is running.
 func (m *Maintenance) Run(ctx context.Context) error {
 	if !m.running.CompareAndSwap(false, true) {
 		return fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
+	defer func() { m.alarmsEnded(context.WithoutCancel(ctx), m.standing.End()) }()
 	for {
 		if _, err := m.once(ctx); err != nil && ctx.Err() == nil {
 			m.cfg.Logger.ErrorContext(ctx, "leat: maintenance of the inbox failed",
 				slog.String("table", m.Table), slog.Any("error", err))
 		}
 		if wait.For(ctx, m.cfg.Interval) != nil {
-			return nil // ctx has ended, as it was to
+			return nil // ctx has ended: the normal end
 		}
 	}
 }
 
-// RunOnce raises the floor, then deletes what is below it, a thousand rows at a time.
-// While another call of it or of Run is under way it returns outbox.ErrAlreadyRunning.
+// RunOnce raises the floor, then deletes what is below it, a thousand rows at a time. While
+// another call of it or of Run is in progress it returns outbox.ErrAlreadyRunning.
 func (m *Maintenance) RunOnce(ctx context.Context) (outboxadmin.MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
 		return outboxadmin.MaintenanceReport{}, fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
@@ -118,10 +120,11 @@ func (m *Maintenance) RunOnce(ctx context.Context) (outboxadmin.MaintenanceRepor
 	return m.once(ctx)
 }
 
-// once is a round that is observed.
+// once does one round and calls the hooks.
 func (m *Maintenance) once(ctx context.Context) (outboxadmin.MaintenanceReport, error) {
 	began := time.Now()
 	r, err := m.round(ctx)
+	r.Alarms = m.alarms(ctx, err)
 	m.seen.round(ctx, r, err)
 	e := outboxadmin.MaintenanceEvent{Report: r, Took: time.Since(began), Err: err}
 	hooks.Call(ctx, m.cfg.Logger, m.cfg.Hooks, func(h outboxadmin.MaintenanceHook) { h.OnAdminMaintenance(ctx, e) })
@@ -157,8 +160,9 @@ func (m *Maintenance) round(ctx context.Context) (r outboxadmin.MaintenanceRepor
 	return r, m.Describe(err)
 }
 
-// floor returns the database's clock, and the time below which every bucket may have been
-// forgotten (floor_lowest), or any may (floor_highest); zero for none.
+// floor returns the database's clock and a floor: the lowest of all buckets, below which ids in
+// every bucket may be forgotten (floor_lowest), or the highest, below which ids in some bucket
+// may be (floor_highest). It is zero if there is none.
 func (t *tables) floor(ctx context.Context, which string) (now, floor time.Time, err error) {
 	var micros, millis int64
 	err = t.Query(ctx, func(q sqlstore.Querier) error {
@@ -170,10 +174,10 @@ func (t *tables) floor(ctx context.Context, which string) (now, floor time.Time,
 	return sqlstore.Time(micros), floor, err
 }
 
-// move raises the floors that are below floor (floor_below), or lowers those above it (floor_above), of the buckets that no
-// delivery has in hand; the others stay for another call. One that is raised is committed before anything below it is
-// deleted, and under the lock that a claim reads it under: so a claim that finds an id gone finds the floor that is
-// above it.
+// move raises the floors that are below floor (floor_below), or lowers those above it
+// (floor_above), of the buckets that no delivery is using; the others are left for another call.
+// A raised floor is committed before anything below it is deleted, and under the lock under which
+// claims read it. So a claim that does not find a deleted id sees the floor above it.
 func (t *tables) move(ctx context.Context, which string, floor int64) error {
 	for past := int64(-1); ; {
 		var found []int64

@@ -11,8 +11,8 @@ import (
 
 var _ driver.Marker = (*Inbox)(nil)
 
-// Marks implements driver.Marker, for kafkasource.Config. The marks are the group's, whatever
-// the consumer is called.
+// Marks implements driver.Marker, for kafkasource.Config. The marks belong to the group, whatever
+// the consumer's name.
 func (in *Inbox) Marks(ctx context.Context, of driver.GroupTopic) (marks driver.Marks, err error) {
 	s := in.store
 	marks.Partitions = map[int32]driver.Mark{}

@@ -40,12 +40,12 @@ func (s *store) Park(ctx context.Context, req driver.ParkRequest) (driver.Status
 	return driver.Claimed, failpoint.Inject(ctx, failpoint.ConsumerCommitAmbiguous)
 }
 
-// cleanUpTimeout bounds what has to be done although the caller's context has ended.
+// cleanUpTimeout bounds work that must be done even if the caller's context has ended.
 const cleanUpTimeout = 5 * time.Second
 
-// parkIn stores the message in the transaction that has claimed it, unless it is to follow
-// one that is not there. Under the key's lock either whoever redrives the key comes to this
-// message, or has come to the end of the key.
+// parkIn stores the message in the transaction that has claimed it, unless it must follow a
+// message that is not there any more. Under the key's lock, either a redrive of the key will
+// reach this message, or it has already finished the key.
 func (s *store) parkIn(ctx context.Context, tx *sql.Tx, req driver.ParkRequest) (bool, error) {
 	number, k, follows := s.number.Load(), s.key(req.Key), false
 	err := s.lockKey(ctx, tx, k)
@@ -97,7 +97,7 @@ type audited struct {
 	details []byte // JSON, or nil
 }
 
-// note adds an entry to the audit, with what is known of who asked, and returns its number.
+// note adds an entry to the audit, with the details of the actor, and returns its number.
 func (t *tables) note(ctx context.Context, tx *sql.Tx, e audited) (int64, error) {
 	var details any
 	if annotated := e.by.Annotate(e.details); annotated != nil {
@@ -111,7 +111,7 @@ func (t *tables) note(ctx context.Context, tx *sql.Tx, e audited) (int64, error)
 	return result.LastInsertId()
 }
 
-// micros returns a time as it is stored, nil for none.
+// micros returns the stored form of a time, nil for none.
 func micros(t time.Time) any {
 	if t.IsZero() {
 		return nil

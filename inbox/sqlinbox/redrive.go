@@ -23,8 +23,8 @@ import (
 // locked it, or the process that picked it has ended.
 const pickedFor = 10 * time.Second
 
-// lookTakes is about how long PickRedriven has rows locked beside the one that it takes, as
-// MySQL and MariaDB do at the end of what they search.
+// lookTakes is approximately how long PickRedriven locks rows other than the one that it picks:
+// MySQL and MariaDB also lock the end of the range that they search.
 const lookTakes = 2 * time.Millisecond
 
 // PickRedriven implements driver.Parker.
@@ -41,7 +41,7 @@ func (s *store) PickRedriven(ctx context.Context) (r driver.Redriven, ok bool, e
 		if sqlstore.IsNoRows(err) {
 			return nil
 		}
-		if stored.payload == nil { // of SQLite, which has no other empty one
+		if stored.payload == nil { // from SQLite, which has no other empty payload
 			stored.payload = []byte{}
 		}
 		if err == nil {
@@ -56,7 +56,7 @@ func (s *store) PickRedriven(ctx context.Context) (r driver.Redriven, ok bool, e
 	return r, ok && err == nil, err
 }
 
-// storedMessage is a parked message as the table has it.
+// storedMessage is the stored form of a parked message.
 type storedMessage struct {
 	uuid, payload, metadata, raw []byte
 }
@@ -75,8 +75,9 @@ func (s storedMessage) message() (*message.Message, error) {
 	return msg, err
 }
 
-// ClaimRedriven implements driver.Parker. It tries again while only a look has the row locked:
-// to leave it would cost an attempt, and the time for which a picked message is left alone.
+// ClaimRedriven implements driver.Parker. It tries again while only another PickRedriven has the
+// row locked: giving up would cost an attempt, and the time for which a picked message is left
+// alone.
 func (s *store) ClaimRedriven(ctx context.Context, r driver.Redriven) (driver.Unit, bool, error) {
 	number, err := s.ready(ctx)
 	if err != nil {
@@ -95,8 +96,8 @@ func (s *store) ClaimRedriven(ctx context.Context, r driver.Redriven) (driver.Un
 	}
 }
 
-// isPicked reports whether the message is as r has been picked. If so, nobody has it in hand:
-// who does has counted it again before.
+// isPicked reports whether the message is unchanged since r was picked. If so, no other process
+// is running it: that process would have counted another attempt first.
 func (s *store) isPicked(ctx context.Context, r driver.Redriven) (picked bool, err error) {
 	err = s.Query(ctx, func(q sqlstore.Querier) error {
 		return q.QueryRowContext(ctx, s.SQL["redrive_picked"], r.No, r.Attempt).Scan(&picked)
@@ -104,7 +105,7 @@ func (s *store) isPicked(ctx context.Context, r driver.Redriven) (picked bool, e
 	return picked, err
 }
 
-// claimPicked makes one try. That the row is gone is the claim: it commits with the effects.
+// claimPicked makes one try. The deletion of the row is the claim: it commits with the effects.
 func (s *store) claimPicked(ctx context.Context, number int64, r driver.Redriven) (driver.Unit, bool, error) {
 	u, err := s.begin(ctx, s.isolation)
 	if err != nil {

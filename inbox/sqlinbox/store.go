@@ -40,10 +40,10 @@ var (
 	_ driver.IDNamer        = (*store)(nil)
 )
 
-// idBuckets is how many locks ids share, where there are more than one writer.
+// idBuckets is how many locks ids share in a database with concurrent writers.
 const idBuckets = 4096
 
-// buckets is how many locks ids share.
+// buckets returns how many locks ids share.
 func (t *tables) buckets() int64 {
 	if t.Dialect.OneWriter {
 		return 1
@@ -51,11 +51,11 @@ func (t *tables) buckets() int64 {
 	return idBuckets
 }
 
-// row is a message as it is stored.
+// row is the stored form of a message.
 type row struct {
 	id     []byte
 	bucket int64
-	millis int64 // of the time in the id, the end of all times if it has none
+	millis int64 // time in the id, the end of time if it has none
 }
 
 func (t *tables) row(consumer, id string) row {
@@ -71,8 +71,8 @@ func (t *tables) row(consumer, id string) row {
 
 func (s *store) row(id string) row { return s.tables.row(s.consumer, id) }
 
-// ready returns the consumer's number, registering it if need be, if the database can hold
-// the inbox.
+// ready returns the consumer's number, registering it if necessary. It returns an error if the
+// database cannot hold the inbox.
 func (s *store) ready(ctx context.Context) (int64, error) {
 	if _, err := s.check(ctx); err != nil {
 		return 0, err
@@ -101,8 +101,8 @@ func (t *tables) find(ctx context.Context, consumer string) (n int64, err error)
 	return n, err
 }
 
-// write runs one statement in a transaction: a session whose autocommit is off would keep
-// it, with its locks.
+// write runs one statement in a transaction: with autocommit off, the session would keep the
+// statement's transaction open, with its locks.
 func (t *tables) write(ctx context.Context, name string, args ...any) error {
 	return t.Change(ctx, func(tx *sql.Tx) error {
 		_, err := t.Exec(ctx, tx, name, args...)
@@ -139,12 +139,12 @@ func (s *store) claim(ctx context.Context, level sql.IsolationLevel, id string) 
 		return nil, 0, s.Describe(err)
 	}
 	settled := false
-	defer func() { // else a panic would keep the lock and the connection
+	defer func() { // otherwise a panic would keep the lock and the connection
 		if !settled {
 			_ = u.Rollback(ctx)
 		}
 	}()
-	token := rand.Int32() //nolint:gosec // tells two claims apart, and nothing else
+	token := rand.Int32() //nolint:gosec // only distinguishes two claims
 	who, which, by := sqldialect.Int(number), sqldialect.Bytes(r.id), sqldialect.Int(int64(token))
 	n, err := sqlstore.Written(ctx, u.tx,
 		sqldialect.Inline(s.SQL["claim"], who, which, sqldialect.Int(time.Now().UnixMicro()), by, sqldialect.Int(r.bucket), sqldialect.Int(r.millis)))
@@ -169,8 +169,8 @@ func (s *store) claim(ctx context.Context, level sql.IsolationLevel, id string) 
 	return nil, status, err
 }
 
-// unclaimed returns why a claim found nothing to insert. A message that is not there is
-// Busy: another delivery has it in hand, or had a moment ago, or one of the same bucket.
+// unclaimed returns why a claim found nothing to insert. A message that was not processed is
+// Busy: another delivery of it, or of one in the same bucket, is in progress or was a moment ago.
 func (s *store) unclaimed(ctx context.Context, number int64, r row) (driver.Status, error) {
 	var (
 		there bool

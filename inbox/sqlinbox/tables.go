@@ -14,7 +14,7 @@ import (
 //go:embed sql/*.sql migrations/*/*.sql
 var files embed.FS
 
-// tables is an inbox's place in a database, with the statements on it by their names.
+// tables are the tables of an inbox in a database, with the statements on them by name.
 type tables struct {
 	*sqlstore.Store
 
@@ -29,7 +29,7 @@ func newTables(db *sql.DB, dialect outbox.Dialect, cfg Config) (*tables, error) 
 	return renderTables(db, dialect, cfg)
 }
 
-// renderTables needs no database.
+// renderTables renders the statements. It does not access the database.
 func renderTables(db *sql.DB, dialect outbox.Dialect, cfg Config) (*tables, error) {
 	d, err := sqldialect.Of(dialect)
 	if err != nil {

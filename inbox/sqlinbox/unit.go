@@ -13,14 +13,14 @@ import (
 	"github.com/leat-go/leat/internal/txctx"
 )
 
-// unit is a driver.Unit: a transaction that outlives the context that it was begun with.
-// database/sql would roll it back with that context, even while it is being committed.
+// unit is a driver.Unit: a transaction that outlives the context with which it was begun.
+// Otherwise database/sql would roll it back when that context ends, even during the commit.
 type unit struct {
 	conn   *sql.Conn
 	tx     *sql.Tx
-	ctx    context.Context //nolint:containedctx // what the transaction hangs on
+	ctx    context.Context //nolint:containedctx // the transaction's lifetime
 	cancel context.CancelFunc
-	stop   func() bool // keeps the transaction although the claim's context ends
+	stop   func() bool // detaches the transaction from the claim's context
 
 	watch fullpool.SQL
 
@@ -47,7 +47,7 @@ func (t *tables) begin(ctx context.Context, level sql.IsolationLevel) (*unit, er
 	return nil, t.Describe(err)
 }
 
-// detach keeps the transaction although ctx ends, unless it has ended already.
+// detach makes the transaction outlive ctx, unless ctx has already ended.
 func (u *unit) detach(ctx context.Context) error {
 	if !u.stop() {
 		return context.Cause(ctx)
@@ -82,7 +82,7 @@ func (u *unit) Commit(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	u.discard() // which rolls back what was refused
+	u.discard() // which rolls the refused transaction back
 	if sqldialect.CommitRefused(err) {
 		return fmt.Errorf("%w: %w", driver.ErrNotCommitted, err)
 	}
@@ -100,8 +100,8 @@ func (u *unit) Rollback(ctx context.Context) error {
 	return err
 }
 
-// fail rolls back after a claim that has failed for err, or found nothing. A session that
-// takes no claims is closed: the pool would hand it to the next delivery.
+// fail rolls back after a claim that has failed for err, or found nothing. A session that accepts
+// no claims is closed: otherwise the pool would hand it to the next delivery.
 func (u *unit) fail(ctx context.Context, err error) error {
 	if sqlstore.Unfit(err) {
 		u.discard()
@@ -109,9 +109,9 @@ func (u *unit) fail(ctx context.Context, err error) error {
 	return errors.Join(err, u.Rollback(ctx))
 }
 
-// within ends the transaction if ctx ends before its COMMIT or ROLLBACK has begun, and
-// returns what gives the connection back. Those two themselves are bounded by nothing but
-// the time-outs of the driver's connections, since database/sql gives them no context.
+// within ends the transaction if ctx ends before its COMMIT or ROLLBACK has begun. It returns the
+// function that returns the connection to the pool. Those two statements themselves are bounded
+// only by the timeouts of the driver's connections, since database/sql gives them no context.
 func (u *unit) within(ctx context.Context) func() {
 	u.stop()
 	stop := context.AfterFunc(ctx, u.cancel)
@@ -122,7 +122,7 @@ func (u *unit) within(ctx context.Context) func() {
 }
 
 func (u *unit) release() {
-	_ = u.watch.End(func() error { // without an error: it is broken, or discarded
+	_ = u.watch.End(func() error { // an error only means that the connection is broken or discarded
 		u.cancel()
 		if u.conn != nil {
 			_ = u.conn.Close()
@@ -131,7 +131,7 @@ func (u *unit) release() {
 	})
 }
 
-// discard closes the connection: the server rolls back what is open on it.
+// discard closes the connection: the server rolls back its open transaction.
 func (u *unit) discard() {
 	_ = u.tx.Rollback()
 	sqlstore.Discard(u.conn)

@@ -13,25 +13,26 @@ import (
 
 // Config tunes the caches. Scope is required.
 type Config struct {
-	// Scope returns the name of the history that the inbox's commits belong to. It must
-	// read it each time from the database that the inbox writes to. pginbox's Inbox has
-	// such a method. A read that takes longer than a second counts as not known. Required.
+	// Scope returns the name of the history that the inbox's commits belong to. It must read the
+	// name each time from the database that the inbox writes to. pginbox's Inbox has such a
+	// method. A read that takes longer than a second counts as unknown. Required.
 	Scope func(ctx context.Context) (string, error)
 
-	// Memory is how many messages are remembered in this process, those longest unused
-	// forgotten first. Each takes about 250 bytes and its id. A negative value means none.
+	// Memory is how many messages are remembered in this process; the least recently used are
+	// forgotten first. Each takes about 250 bytes plus its id. A negative value means none.
 	// Defaults to 65,536.
 	Memory int
 
-	// MemoryTTL is how long they are remembered, 1 ms or more. Defaults to 10 min.
+	// MemoryTTL is how long messages are remembered in this process, 1 ms or more. Defaults to 10
+	// min.
 	MemoryTTL time.Duration
 
-	// Shared is a cache that processes share, such as package rediscache's. It is asked
-	// about what this process does not remember. Defaults to none.
+	// Shared is a cache that processes share, such as package rediscache's. It is asked about
+	// messages that this process does not remember. Defaults to none.
 	Shared Cache
 
-	// CacheTimeout bounds each call of a cache. What takes longer counts as not known, and
-	// the inbox is asked. Defaults to 50 ms.
+	// CacheTimeout bounds each call of a cache. A message whose call takes longer counts as
+	// unknown, and the inbox is asked. Defaults to 50 ms.
 	CacheTimeout time.Duration
 
 	// RetryAfter is how long a cache that failed is not asked, so that a cache that is

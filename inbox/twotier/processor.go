@@ -23,7 +23,7 @@ type processor struct {
 	tiers  []*tier
 }
 
-// tier is a cache and when to leave it alone.
+// tier is a cache, and until when not to ask it.
 type tier struct {
 	Cache
 
@@ -31,12 +31,12 @@ type tier struct {
 }
 
 // New returns a Runner that asks the caches of cfg before in, such as the Processor of a
-// pginbox.Inbox. Messages are compared by their ids alone: if the inbox compares contents or
-// keeps replies, it does neither for messages that a cache knows. If inbox.OutcomeDuplicate
-// comes from a cache, the inbox and its hooks have not seen the message.
+// pginbox.Inbox. Messages are compared only by their ids: for messages that a cache knows, the
+// inbox neither compares contents nor returns kept replies. If inbox.OutcomeDuplicate comes from
+// a cache, the inbox and its hooks have not seen the message.
 //
-// The Runner is safe for concurrent use. It owns no goroutines and needs no Close; inbox and
-// caches are the caller's. Errors wrap outbox.ErrInvalidConfig.
+// The Runner is safe for concurrent use. It owns no goroutines and needs no Close; the caller
+// owns inbox and caches. Errors wrap outbox.ErrInvalidConfig.
 func New(in *inbox.Processor, cfg Config) (inbox.Runner, error) {
 	if in == nil {
 		return nil, outbox.ConfigError("in", nil, "must not be nil")
@@ -55,7 +55,7 @@ func New(in *inbox.Processor, cfg Config) (inbox.Runner, error) {
 	return p, nil
 }
 
-// OneHandler is the inbox's, for the middleware.
+// OneHandler calls that of the inbox, for the middleware.
 func (p *processor) OneHandler(name string) error { return p.in.OneHandler(name) }
 
 // Process implements inbox.Runner.
@@ -67,13 +67,13 @@ func (p *processor) Process(
 	}
 	id, err := p.in.MessageID(msg) //nolint:contextcheck // asks in the context of the message
 	if err != nil || id == "" {
-		return p.in.Process(ctx, msg, handle) // which knows what to say
+		return p.in.Process(ctx, msg, handle) // which returns the right error
 	}
 	if p.skip(ctx, id) {
 		return inbox.OutcomeDuplicate, nil
 	}
-	// The scope is one from before the commit. If it is over by then, it never
-	// comes back, and what is remembered under it is of no use, and no harm.
+	// The scope is from before the commit. If it has ended by then, it never comes back, and an
+	// entry remembered under it is useless but harmless.
 	scope, scopeErr := p.scopes.known(ctx)
 	outcome, err := p.in.Process(ctx, msg, handle)
 	if err == nil && scopeErr == nil && (outcome == inbox.OutcomeCommitted || outcome == inbox.OutcomeDuplicate) {
@@ -82,8 +82,7 @@ func (p *processor) Process(
 	return outcome, err
 }
 
-// skip reports whether the message called id is known to be committed in the scope
-// that is current.
+// skip reports whether the message called id is known to be committed in the current scope.
 func (p *processor) skip(ctx context.Context, id string) bool {
 	e := LookEvent{Consumer: p.in.Consumer(), ID: id}
 	for i, t := range p.tiers {
@@ -128,8 +127,8 @@ func (p *processor) remember(ctx context.Context, tiers []*tier, id, scope strin
 	}
 }
 
-// call calls a cache, unless it failed a moment ago. It goes on when the
-// delivery's context has ended: what is committed is worth remembering.
+// call calls a cache, unless it failed a moment ago. It continues when the delivery's context has
+// ended: a commit is worth remembering.
 func (p *processor) call(ctx context.Context, t *tier, what string, f func(ctx context.Context) error) {
 	if until := t.until.Load(); until != 0 && int64(clocks.Passed()) < until {
 		return

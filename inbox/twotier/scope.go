@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// errReader is what those get who wait for a read that panicked.
+// errReader is returned to the waiters of a read that panicked.
 var errReader = errors.New("leat: the read of the scope did not return")
 
 // scopes reads the scope. Each caller gets a read that has begun after
@@ -20,7 +20,7 @@ type scopes struct {
 	mu      sync.Mutex
 	last    string // of the last read that went well
 	reading bool
-	next    *read // has not begun; nil while nobody waits
+	next    *read // has not begun; nil while there are no waiters
 }
 
 // read is one read of the scope.
@@ -31,8 +31,8 @@ type read struct {
 	err   error
 }
 
-// known returns a scope that was current at some time before the call, reading it
-// if there is none yet.
+// known returns a scope that was current at some time before the call. It reads the scope if none
+// was read yet.
 func (s *scopes) known(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	last := s.last
@@ -43,7 +43,7 @@ func (s *scopes) known(ctx context.Context) (string, error) {
 	return s.now(ctx)
 }
 
-// now returns what a read has found that began after the call.
+// now returns the result of a read that began after the call.
 func (s *scopes) now(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	if s.next == nil {
@@ -64,8 +64,8 @@ func (s *scopes) now(ctx context.Context) (string, error) {
 	return r.scope, r.err
 }
 
-// run does the reading. It goes on when ctx has ended, since others wait for it,
-// for no longer than the timeout.
+// run does the read. It continues when ctx has ended, since others wait for it, but no longer
+// than the timeout.
 func (s *scopes) run(ctx context.Context, r *read) {
 	s.mu.Lock()
 	s.reading, s.next = true, nil

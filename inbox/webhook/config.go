@@ -14,26 +14,26 @@ import (
 
 // Config tunes New. The zero value is a good start.
 type Config struct {
-	// Tolerance is how far the time that a request was signed at may be from now, before
-	// and after, 1 s to 24 h. Senders sign each attempt anew. Defaults to 5 m.
+	// Tolerance is how far the time that a request was signed at may be from now, before and
+	// after, 1 s to 24 h. Senders sign each attempt again. Defaults to 5 m.
 	Tolerance time.Duration
 
 	// MaxBodyBytes bounds the body, which is read into memory, 1 byte to 100 MiB; larger
 	// ones are answered with 413. GitHub sends up to 25 MB. Defaults to 1 MiB.
 	MaxBodyBytes int64
 
-	// MaxConcurrent is the number of verified requests that are worked on at the same
-	// time, 1 to 10,000; more are answered with 503 and Retry-After. Set it to what the pool of
-	// the inbox's database can serve. Defaults to 64.
+	// MaxConcurrent is the most verified requests that are processed at the same time, 1 to
+	// 10,000; further ones are answered with 503 and Retry-After. Set it to the number that the
+	// pool of the inbox's database can serve. Defaults to 64.
 	MaxConcurrent int
 
-	// Headers are names of the request's headers that become metadata of the message,
-	// under the names as they are here. Signatures do not cover them. Defaults to none.
+	// Headers are names of the request's headers that become metadata of the message, under the
+	// names as given here. Signatures do not cover them. Defaults to none.
 	Headers []string
 
 	// LeatHeaders restores the type, the key, the time and the headers of a message that
-	// outbox/httpsink has sent, as metadata. Signatures do not cover them: set it if you
-	// trust whoever is between the sender and you, as with TLS. Defaults to false.
+	// outbox/httpsink has sent, as metadata. Signatures do not cover them: set it only if no
+	// untrusted party is between the sender and you, as with TLS. Defaults to false.
 	LeatHeaders bool
 
 	// AfterCommit is called after each commit, before the request is answered; it should

@@ -13,9 +13,9 @@ import (
 // Enqueue returns a function for New that puts each event into ob, in the transaction of the
 // inbox, which must be one of ob's database. Give Config.AfterCommit ob.Wake.
 //
-// Convert makes a message of an event. A nil one takes outbox.FromWatermill, for topic. The
-// message gets an id of its own, unless convert gives it one that is not the event's: ids
-// of two senders may be the same. metadata "webhook-id" has the event's.
+// Convert converts an event to a message. If it is nil, outbox.FromWatermill is used, with topic.
+// The message gets a new id, unless convert sets one other than the event's: ids of two senders
+// may be the same. Metadata "webhook-id" has the event's id.
 //
 // Topic must not be empty if convert is nil. Errors wrap outbox.ErrInvalidConfig.
 func Enqueue(

@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// GitHub returns the Scheme of GitHub's webhooks. The id is the header X-GitHub-Delivery,
-// the type X-GitHub-Event. Secrets are 1 to 8 that may have signed, of 8 bytes or more.
+// GitHub returns the Scheme of GitHub's webhooks. The id is the header X-GitHub-Delivery, the
+// type X-GitHub-Event. Secrets are the 1 to 8 secrets that may have signed, of 8 bytes or more.
 // Errors wrap outbox.ErrInvalidConfig.
 //
-// GitHub signs the body alone, not the id, and no time. So somebody who has seen a
-// delivery can send its body again under another id, at any time, and it takes effect
-// again. Only TLS protects from that. (The body is not an id: GitHub sends events that are
-// equal byte for byte.)
+// GitHub signs only the body, not the id, and no time. So an attacker who has seen a delivery can
+// send its body again under another id, at any time, and it takes effect again. Only TLS protects
+// from that. (The body is not an id: GitHub sends events that are equal byte for byte.)
 func GitHub(secrets ...string) (Scheme, error) {
 	keys, err := keysOf(secrets)
 	if err != nil {

@@ -27,22 +27,21 @@ type handler struct {
 	slots  chan struct{}
 
 	unverified atomic.Int64 // since the last line of the log
-	logged     atomic.Int64 // when that was, by clocks.Passed
+	logged     atomic.Int64 // time of the last line, by clocks.Passed
 }
 
 // New returns a handler of the webhooks of one sender, which is safe for concurrent use. It
-// verifies requests by scheme and runs handle once for each event, in a transaction of in,
-// which ctx and msg.Context() carry. If handle returns an error nothing of it is left, and the
+// verifies requests by scheme and runs handle once for each event, in a transaction of in, which
+// ctx and msg.Context() carry. If handle returns an error the transaction is rolled back, and the
 // sender sends the event again. Errors wrap outbox.ErrInvalidConfig.
 //
-// The UUID of msg is the event's id, its payload the body, byte for byte. Its metadata has
-// the event's id as "webhook-id", outbox.HeaderEventType if the event has a type,
-// "content-type", and what Config.Headers and Config.LeatHeaders add.
+// The UUID of msg is the event's id, and its payload is the body, byte for byte. Its metadata has
+// the event's id as "webhook-id", outbox.HeaderEventType if the event has a type, "content-type",
+// and the headers of Config.Headers and Config.LeatHeaders.
 //
-// In should have inbox.NoDelay as its BusyDelay and as its Policy's Delay: the sender
-// waits before it sends again, so the answer need not. And its Policy should be one other
-// than Block, or an event that can never be handled comes for as long as its sender
-// repeats it, and may hold up others.
+// In should have inbox.NoDelay as its BusyDelay and as its Policy's Delay: the sender itself
+// waits before it sends again. And its Policy should not be Block: otherwise an event that can
+// never be handled arrives again for as long as its sender repeats it, and may hold up others.
 //
 // The handler answers with
 //
@@ -56,8 +55,8 @@ type handler struct {
 //	500  if the handler fails
 //	503  if there is no room, the inbox cannot be asked, or the commit got no answer
 //
-// 409 and 503 have Retry-After, a second. No answer says more than its status: the reason is in the
-// log, and for hooks.
+// 409 and 503 have Retry-After, one second. Answers contain only the status: the reason goes to
+// the log and to hooks.
 func New(
 	scheme Scheme, in inbox.Runner, handle func(ctx context.Context, msg *message.Message) error, cfg Config,
 ) (http.Handler, error) {
@@ -91,7 +90,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(e.Status)
 }
 
-// serve does all but answer, and notes in e what happened.
+// serve does everything except answering, and records the outcome in e.
 func (h *handler) serve(w http.ResponseWriter, r *http.Request, e *RequestEvent) {
 	event, body, status, err := h.verify(w, r)
 	if err != nil {
@@ -127,10 +126,10 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, e *RequestEvent)
 // errFull is the reason of a 503.
 var errFull = errors.New("leat: too many webhooks at the same time")
 
-// event is what a Scheme has found.
+// event is the result of a Scheme.
 type event struct{ id, kind string }
 
-// verify reads and verifies a request. status is for an error.
+// verify reads and verifies a request. status is the status to answer with after an error.
 func (h *handler) verify(w http.ResponseWriter, r *http.Request) (event event, body []byte, status int, err error) {
 	if r.Method != http.MethodPost {
 		return event, nil, http.StatusMethodNotAllowed, fmt.Errorf("%w: method %.20q", ErrMalformed, r.Method)
@@ -153,12 +152,12 @@ func (h *handler) verify(w http.ResponseWriter, r *http.Request) (event event, b
 		return event, body, 0, nil
 	case errors.Is(err, ErrMalformed):
 		return event, nil, http.StatusBadRequest, err
-	default: // a scheme that does not say what it found has not verified anything
+	default: // a scheme that returns no id has not verified anything
 		return event, nil, http.StatusUnauthorized, err
 	}
 }
 
-// statusOf returns the status for what an inbox has returned.
+// statusOf returns the status for an error of the inbox.
 func statusOf(err error) int {
 	switch {
 	case err == nil:

@@ -11,29 +11,28 @@ import (
 	"github.com/leat-go/leat/internal/hooks"
 )
 
-// RequestHook sees each request.
+// RequestHook is called for each request.
 type RequestHook interface {
-	// OnWebhookRequest is called when a request has been worked on, just before it is
-	// answered.
+	// OnWebhookRequest is called when a request was processed, just before it is answered.
 	OnWebhookRequest(ctx context.Context, e RequestEvent)
 }
 
-// RequestEvent is a request and what happened to it.
+// RequestEvent is a request and its outcome.
 type RequestEvent struct {
 	// ID is the event's id and Type its type, if it was verified.
 	ID, Type string
 	// Status is the status of the answer.
 	Status int
-	// Outcome is that of the inbox, if it was asked.
+	// Outcome is the outcome of the inbox, if it was asked.
 	Outcome inbox.Outcome
-	// Took is the time from the beginning of the request.
+	// Took is the time since the beginning of the request.
 	Took time.Duration
 	// Err is the reason if Status is not 200.
 	Err error
 }
 
-// quiet is the time between two lines about requests that are not verified:
-// anybody can send such requests.
+// quiet is the least time between two log lines about unverified requests: anyone can send such
+// requests.
 const quiet = 10 * time.Second
 
 func (h *handler) observe(ctx context.Context, began time.Time, e *RequestEvent) {

@@ -12,10 +12,10 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// metadataID is the metadata that has the id under which the event came.
+// metadataID is the metadata that holds the id with which the event arrived.
 const metadataID = "webhook-id"
 
-// message returns an event as a message.
+// message converts an event to a message.
 func (h *handler) message(r *http.Request, event event, body []byte) (*message.Message, error) {
 	msg := message.NewMessage(event.id, body)
 	if h.cfg.LeatHeaders {
@@ -23,8 +23,8 @@ func (h *handler) message(r *http.Request, event event, body []byte) (*message.M
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 		}
-		// The id that the message has at home is believed only if it is the one that was
-		// signed: HTTP, or the specification, does not take every id.
+		// The id that the message has at its sender is trusted only if it matches the signed one:
+		// HTTP, or the specification, does not allow every id.
 		if id := headers[outbox.HeaderEventID]; id != "" && webhooks.IDOf(id) == event.id {
 			msg.UUID = id
 		}

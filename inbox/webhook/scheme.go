@@ -18,22 +18,22 @@ var (
 	// the secrets, or whose time is too far from now. It is answered with 401.
 	ErrUnverified = errors.New("leat: webhook is not verified")
 
-	// ErrMalformed is wrapped by the error of a request that is none of its scheme. It is
+	// ErrMalformed is wrapped by the error of a request that does not follow its scheme. It is
 	// answered with 400.
 	ErrMalformed = errors.New("leat: webhook is malformed")
 )
 
-// Scheme is how a sender signs its webhooks, and where it puts their ids. It is safe for
+// Scheme knows how a sender signs its webhooks, and where it puts their ids. It is safe for
 // concurrent use.
 type Scheme interface {
-	// Verify returns the id of the event of a request, which is the same in all repeats of
-	// the event, and in no other event of the sender, and its type, empty if the sender has
-	// none. The error wraps ErrUnverified or ErrMalformed. Nothing of the body may be looked at before its signature was
-	// verified, in constant time (hmac.Equal).
+	// Verify returns the id and the type of the event of a request. The id is the same in all
+	// repeats of the event, and in no other event of the sender; the type is empty if the sender
+	// has none. The error wraps ErrUnverified or ErrMalformed. Verify must not interpret the body
+	// before it has verified its signature, in constant time (hmac.Equal).
 	Verify(r Request) (id, kind string, err error)
 }
 
-// Request is what a Scheme verifies. It must not change it.
+// Request is a request to verify. A Scheme must not change it.
 type Request struct {
 	// Header are the headers of the request.
 	Header http.Header
@@ -45,9 +45,8 @@ type Request struct {
 	Tolerance time.Duration
 }
 
-// CheckTime returns an error that wraps ErrUnverified if t, which the sender has signed, is
-// more than Tolerance before or after At. Beyond it a request that somebody has recorded
-// is of no use to them.
+// CheckTime returns an error that wraps ErrUnverified if t, which the sender has signed, is more
+// than Tolerance before or after At. So an attacker cannot use a recorded request after that.
 func (r Request) CheckTime(t time.Time) error {
 	if d := r.At.Sub(t).Abs(); d > r.Tolerance {
 		return fmt.Errorf("%w: its time is %s, %s from now", ErrUnverified, t.UTC().Format(time.RFC3339), d.Round(time.Second))
@@ -67,7 +66,7 @@ func (r Request) single(name string) (string, error) {
 // maxSecrets bounds the secrets of a scheme: each costs an HMAC of the body.
 const maxSecrets = 8
 
-// keysOf returns secrets as keys.
+// keysOf converts secrets to keys.
 func keysOf(secrets []string) ([][]byte, error) {
 	if len(secrets) < 1 || len(secrets) > maxSecrets {
 		return nil, outbox.ConfigError("secrets", strconv.Itoa(len(secrets))+" secrets", fmt.Sprintf("must be 1 to %d", maxSecrets))
@@ -85,8 +84,8 @@ func keysOf(secrets []string) ([][]byte, error) {
 // minSecretBytes refuses secrets that can be guessed.
 const minSecretBytes = 8
 
-// signed reports whether one of signatures, in hexadecimal, is the HMAC-SHA256 of parts by
-// one of keys. It takes the same time whichever it is.
+// signed reports whether one of signatures, in hexadecimal, is the HMAC-SHA256 of parts by one of
+// keys. It takes the same time whichever matches.
 func signed(keys [][]byte, signatures []string, parts ...[]byte) bool {
 	found := false
 	for _, key := range keys {

@@ -9,13 +9,13 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Standard returns the Scheme of the specification Standard Webhooks, which
-// outbox/httpsink and many others send. The id is the header webhook-id. Senders that are
-// older than the specification call the headers svix-id, svix-timestamp and
-// svix-signature: these are taken if webhook-id is missing. Secrets are
-// 1 to 8 that may have signed, as "whsec_" and base64: while a secret is replaced, the old
-// and the new one. Signatures are those of version v1; v1a, by a key pair, is not verified.
-// Errors wrap outbox.ErrInvalidConfig and show no secret.
+// Standard returns the Scheme of the specification Standard Webhooks, which outbox/httpsink and
+// many others send. The id is the header webhook-id. Senders that are older than the
+// specification use the headers svix-id, svix-timestamp and svix-signature: these are used if
+// webhook-id is missing. Secrets are the 1 to 8 secrets that may have signed, as "whsec_" and
+// base64: while a secret is replaced, both the old and the new one. Signatures are those of
+// version v1; v1a, by a key pair, is not verified. Errors wrap outbox.ErrInvalidConfig and show
+// no secret.
 func Standard(secrets ...string) (Scheme, error) {
 	if _, err := keysOf(secrets); err != nil {
 		return nil, err
@@ -49,8 +49,8 @@ func (s standard) Verify(r Request) (id, kind string, err error) {
 	case !ok:
 		return "", "", fmt.Errorf("%w: header %s is not a time", ErrMalformed, names.timestamp)
 	case strings.Contains(id, "."):
-		// A part of it could be the timestamp that was signed, and the one that is given
-		// the beginning of the body.
+		// Otherwise a part of the id could pass for the signed timestamp, and the given timestamp
+		// for the beginning of the body.
 		return "", "", fmt.Errorf("%w: header %s has a full stop", ErrMalformed, names.id)
 	}
 	signatures := strings.Join(r.Header.Values(names.signature), " ")
@@ -63,7 +63,7 @@ func (s standard) Verify(r Request) (id, kind string, err error) {
 	return id, "", nil
 }
 
-// names are the headers of a request.
+// names are the names of the headers.
 type names struct{ id, timestamp, signature string }
 
 // headersOf returns the names that the sender uses. All three are of one kind.

@@ -8,9 +8,9 @@ import (
 	"github.com/leat-go/leat/internal/webhooks"
 )
 
-// Stripe returns the Scheme of Stripe's webhooks. Id and type of the event are in the
-// body, which is signed together with the time. Secrets are 1 to 8 that may have signed,
-// as Stripe shows them, of 8 bytes or more. Errors wrap outbox.ErrInvalidConfig.
+// Stripe returns the Scheme of Stripe's webhooks. The id and type of the event are in the body,
+// which is signed together with the time. Secrets are the 1 to 8 secrets that may have signed, as
+// Stripe shows them, of 8 bytes or more. Errors wrap outbox.ErrInvalidConfig.
 func Stripe(secrets ...string) (Scheme, error) {
 	keys, err := keysOf(secrets)
 	if err != nil {
@@ -59,10 +59,10 @@ func stripeEvent(body []byte) (id, kind string, err error) {
 	return e.ID, e.Type, nil
 }
 
-// maxStripe bounds the signatures that are looked at.
+// maxStripe bounds the signatures that are checked.
 const maxStripe = 16
 
-// parseStripe reads "t=1492774577,v1=5257…,v1=…,v0=…". Schemes other than v1 are passed over.
+// parseStripe reads "t=1492774577,v1=5257…,v1=…,v0=…". Schemes other than v1 are ignored.
 func parseStripe(text string) (timestamp string, signatures []string, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		name, value, ok := strings.Cut(strings.TrimSpace(part), "=")

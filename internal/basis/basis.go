@@ -1,9 +1,9 @@
-// Package basis compares what a stored position, or the memory of an inbox, rests on with what
-// is there now: the cluster, the log, its numbers. It knows no database: stores keep and read
-// the facts.
+// Package basis compares the facts that a stored position, or the memory of an inbox, depends on
+// with the current ones: the cluster, the log and its numbers. It knows no database: stores keep
+// and read the facts.
 //
 // A fact is declared once, in facts.go, with its class, its text and the ways on. What it is
-// called in an error, in the suite and in docs/moved.md is made from there.
+// called in an error, in the suite and in docs/internals/moved.md is made from there.
 // See design 2.14.
 package basis
 
@@ -13,38 +13,39 @@ import (
 	"fmt"
 )
 
-// Class says which change of a fact is refused.
+// Class says which kind of change is refused.
 type Class string
 
 const (
-	// Identity is of a fact that must be the same.
+	// Identity marks a fact that must stay the same.
 	Identity Class = "identity"
-	// Monotone is of a fact that must not go back.
+	// Monotone marks a fact that must not go back.
 	Monotone Class = "monotone"
-	// Meaning is of a fact that whoever configures a relay decides. A change that loses
-	// nothing is logged, one that leaves messages behind is refused with their number.
+	// Meaning marks a fact that the operator who configures a relay decides. A change that loses
+	// nothing is logged. One that leaves messages behind is refused, with their number.
 	Meaning Class = "meaning"
 )
 
-// FactError is a fact, and the error of one that has changed: errors.Is finds it in what
+// FactError is a fact, and also the error reported when it has changed: errors.Is finds it in what
 // Same, Reached and Refuse return.
 type FactError struct {
 	// Name is unique. The suite's checks are named by it.
 	Name string
-	// Class says which change is refused.
+	// Class says which kind of change is refused.
 	Class Class
-	// Says is what is wrong once it has changed.
+	// Says describes the fault once the fact has changed.
 	Says string
-	// Do is what an operator does then.
+	// Do says what an operator does then.
 	Do string
-	// Uses are the stores that have it.
+	// Uses are the stores that have this fact.
 	Uses []Use
 }
 
-// Error returns what is wrong.
+// Error returns the description of the fault.
 func (f *FactError) Error() string { return "leat: " + f.Says }
 
-// Same refuses a fact that is another one now. what is compared, in a few words.
+// Same refuses a fact that differs from the stored one. what names the compared thing in a few
+// words.
 func Same[T comparable](f *FactError, what string, then, now T) error {
 	if then == now {
 		return nil
@@ -52,7 +53,7 @@ func Same[T comparable](f *FactError, what string, then, now T) error {
 	return Refuse(f, fmt.Sprintf("%s was %s and is %s", what, text(then), text(now)))
 }
 
-// Reached refuses a fact that went back behind then.
+// Reached refuses a fact that is now behind then.
 func Reached[T cmp.Ordered](f *FactError, what string, then, now T) error {
 	if now >= then {
 		return nil
@@ -68,11 +69,11 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Refuse returns the error of a change, with what has shown it, and what to do.
+// Refuse returns the error of a change, with the evidence and what to do.
 func Refuse(f *FactError, what string) error { return fmt.Errorf("%w: %s: %s", f, what, f.Do) }
 
-// IsMoved reports whether err is about a fact that has changed: whoever tries again by
-// itself would lose messages.
+// IsMoved reports whether err is about a fact that has changed. A caller that retried automatically
+// would lose messages.
 func IsMoved(err error) bool {
 	_, moved := errors.AsType[*FactError](err)
 	return moved

@@ -9,11 +9,12 @@ import (
 // Use is a fact in a store.
 type Use struct {
 	Store Store
-	// Noted is where the fact of then is kept, Seen where that of now is read.
+	// Noted is where the earlier fact is kept, Seen where the current one is read.
 	Noted, Seen string
-	// At are the places at which they are compared.
+	// At lists the places at which they are compared.
 	At []Place
-	// Test notices a change that no suite makes from the table. Empty if one does.
+	// Test names the test that notices the change if no suite derives one from the table. Empty
+	// otherwise.
 	Test string
 }
 
@@ -33,11 +34,11 @@ const (
 	Memory Store = "memory"
 	// Watermarks is pgwatermark.
 	Watermarks Store = "offsets of an inbox in PostgreSQL"
-	// Inboxes are those that remember ids.
+	// Inboxes are the inboxes that remember ids.
 	Inboxes Store = "inboxes that remember ids"
-	// Records are those of dedupe.
+	// Records are the records of dedupe.
 	Records Store = "records of dedupe"
-	// Caches are those of twotier, in front of pginbox.
+	// Caches are the caches of twotier, in front of pginbox.
 	Caches Store = "caches in front of an inbox in PostgreSQL"
 )
 
@@ -45,19 +46,19 @@ const (
 type Place string
 
 const (
-	// Begin is the start of a relay and of each of its terms, or a partition that is assigned.
+	// Begin is the start of a relay and of each of its terms, or the assignment of a partition.
 	Begin Place = "begin"
-	// Page is a page or a window that is opened, by a statement that is run anyway.
+	// Page is the opening of a page or a window, checked by a statement that runs anyway.
 	Page Place = "page"
-	// Claim is a message that an inbox claims, by a statement that is run anyway.
+	// Claim is the claim of a message by an inbox, checked by a statement that runs anyway.
 	Claim Place = "claim"
 	// Sink is a position that a sink has kept.
 	Sink Place = "sink"
 	// Replay is the start of a replay, and its new connections.
 	Replay Place = "replay"
-	// Retention is what deletes.
+	// Retention is a deletion by retention.
 	Retention Place = "retention"
-	// Rebase is an operator's answer to a change, of which a part can be wrong, too.
+	// Rebase is an operator's answer to a change. The answer can be wrong in part, too.
 	Rebase Place = "rebase"
 	// Status is what operators look at: status and doctor.
 	Status Place = "status"
@@ -65,8 +66,8 @@ const (
 
 // The facts, in the order in which they are compared.
 var (
-	// ErrOtherCluster is a position of another cluster: xids and snapshots of one mean
-	// nothing in another.
+	// ErrOtherCluster is a position of another cluster: xids and snapshots of one mean nothing in
+	// another.
 	ErrOtherCluster = &FactError{
 		Name: "Cluster", Class: Identity,
 		Says: "the stored position belongs to another database cluster",
@@ -87,7 +88,7 @@ var (
 			{SQL, "the meta table", "`DATABASE()`, not on SQLite", []Place{Begin, Page, Replay, Retention, Status}, "TestO2_CopyInAnotherDatabaseIsRefused"},
 		},
 	}
-	// ErrLogRestarted is a position of a log that is not the one which is there.
+	// ErrLogRestarted is a position of another log than the current one.
 	ErrLogRestarted = &FactError{
 		Name: "Log", Class: Identity,
 		Says: "the log was truncated, restored or replaced since the position was stored, so that its numbers begin anew",
@@ -107,7 +108,7 @@ var (
 			{SQL, "the position", "the highest number, the floor of retention", []Place{Begin, Page, Status}, ""},
 		},
 	}
-	// ErrNumberedTwice is a log that has given out numbers again which a position has passed.
+	// ErrNumberedTwice is a log that has reused numbers which a position has already passed.
 	ErrNumberedTwice = &FactError{
 		Name: "Rows", Class: Monotone,
 		Says: "the log has given out numbers again that the stored position has passed",
@@ -117,8 +118,7 @@ var (
 			{SQL, "the session", "the id of the row that was read last", []Place{Page}, ""},
 		},
 	}
-	// ErrBehindSink is a database that has lost what it had, under a sink that keeps the
-	// positions itself.
+	// ErrBehindSink is a database that has lost data, under a sink that keeps the positions itself.
 	ErrBehindSink = &FactError{
 		Name: "Sent", Class: Monotone,
 		Says: "the database went back behind what was sent (a failover that lost commits, a restored backup)",
@@ -128,7 +128,7 @@ var (
 			{Memory, "the sink", "the position", []Place{Sink}, "O2_SeekRefusesWhatWasLost"},
 		},
 	}
-	// ErrSinkWentBack is a sink that has lost what it had.
+	// ErrSinkWentBack is a sink that has lost data.
 	ErrSinkWentBack = &FactError{
 		Name: "Sink", Class: Monotone,
 		Says: "the sink's position is behind the stored one: the group was relayed through another sink since, or the sink has lost records",
@@ -149,7 +149,7 @@ var (
 			{Forwarder, "–", "`pg_subscription_rel`", []Place{Begin}, "TestO2_TargetOfASubscriptionIsRefused"},
 		},
 	}
-	// ErrSourceChanged is a topic that is another log than the one that an inbox has read.
+	// ErrSourceChanged is a topic whose log is not the one that an inbox has read.
 	ErrSourceChanged = &FactError{
 		Name: "Topic", Class: Identity,
 		Says: "the topic is not the one that is remembered",
@@ -184,7 +184,7 @@ var (
 		Do:   "nothing: the subscriber reads again from where the database stands; find out what else the database has lost",
 		Uses: []Use{{Inboxes, "each partition", "the group's offset", []Place{Begin}, "TestI14_DatabaseThatWentBack"}},
 	}
-	// ErrNoMarks is a consumer group that has had marks, in a database that has none of it.
+	// ErrNoMarks is a consumer group that once had marks, in a database that has none of them.
 	ErrNoMarks = &FactError{
 		Name: "Marks", Class: Identity,
 		Says: "the database knows nothing of the consumer group, which has noted its offsets in one: it may be another database, or its inbox began anew",
@@ -201,8 +201,7 @@ var (
 	}
 )
 
-// ErrOtherTopics is a group that is to read other topics, while messages of the former ones
-// wait.
+// ErrOtherTopics is a group that will read other topics while messages of the former ones wait.
 var ErrOtherTopics = &FactError{
 	Name: "Topics", Class: Meaning,
 	Says: "messages wait of topics that the group does not read any more",
@@ -213,8 +212,8 @@ var ErrOtherTopics = &FactError{
 	},
 }
 
-// ErrRenamed is a group whose position has gone on under another name: one that began anew would
-// send again, or leave out.
+// ErrRenamed is a group whose position has moved on under another name. A group that started from
+// the beginning would send messages again, or leave some out.
 var ErrRenamed = &FactError{
 	Name: "Group", Class: Meaning,
 	Says: "the group has another name now",
@@ -226,7 +225,7 @@ var ErrRenamed = &FactError{
 	},
 }
 
-// ErrOtherIDs is a consumer whose ids come from another source than those that are remembered.
+// ErrOtherIDs is a consumer whose ids come from another source than the remembered ids.
 var ErrOtherIDs = &FactError{
 	Name: "IDs", Class: Meaning,
 	Says: "ids come from another source than those that are remembered, so that what was processed would run again",
@@ -238,8 +237,8 @@ var ErrOtherIDs = &FactError{
 	},
 }
 
-// OtherIDs refuses ids of another source. How many are remembered is not known if remembered
-// is negative.
+// OtherIDs refuses ids of another source. A negative remembered means that the number of remembered
+// ids is unknown.
 func OtherIDs(then, now string, remembered int64) error {
 	what := fmt.Sprintf("the source was %.200q and is %.200q", then, now)
 	if remembered >= 0 {
@@ -248,11 +247,11 @@ func OtherIDs(then, now string, remembered int64) error {
 	return Refuse(ErrOtherIDs, what)
 }
 
-// ErrUnexpected is an outbox elsewhere than whoever configures a relay says.
+// ErrUnexpected is an outbox elsewhere than the operator has configured.
 var ErrUnexpected = &FactError{
 	Name: "Place", Class: Identity,
 	Says: "the database is not the one that is expected",
-	Do:   "check the address: this may be a copy, whose original sends all of it; if the database was moved, state the new place (expect in the file, Config.Expect of the relay)",
+	Do:   "check the address: this may be a copy, whose original sends all of it; if the database was moved, state the new place in expect",
 	Uses: []Use{
 		{PostgreSQL, "`relay.Config.Expect`", "address, `current_database()`, `pg_control_system()`", []Place{Begin}, "TestO2_UnexpectedPlaceIsRefused"},
 		{Forwarder, "`relay.Config.Expect`", "address, `current_database()`, `pg_control_system()`", []Place{Begin}, "TestO2_PlaceOfASource"},
@@ -270,7 +269,7 @@ func Facts() []*FactError {
 	}
 }
 
-// Find returns the fact that a text is about: what is wrong as status has it, or an error.
+// Find returns the fact that a text is about. The text is the description in status, or an error.
 func Find(text string) (*FactError, bool) {
 	for _, f := range Facts() {
 		if strings.Contains(text, f.Says) {
@@ -280,7 +279,7 @@ func Find(text string) (*FactError, bool) {
 	return nil, false
 }
 
-// Check returns what the suites' checks of the fact are called in a store, before the place.
+// Check returns the name of the fact's check in a store's suite, without the place.
 func (f *FactError) Check(s Store) string {
 	rule := cmp.Or(map[Store]string{Watermarks: "I8", Caches: "I9", Inboxes: "I1"}[s], "O2")
 	return rule + "_Moved" + f.Name

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 )
 
-// Renamed refuses a group that has another name now, which is empty if it has not.
+// Renamed refuses a group whose name has changed to now. now is empty if it has not.
 func Renamed(group, now string) error {
 	if now == "" {
 		return nil
@@ -14,8 +14,9 @@ func Renamed(group, now string) error {
 	return Refuse(ErrRenamed, fmt.Sprintf("group %.100q is %.100q", group, now))
 }
 
-// LogBeside notes before a new group begins behind them that messages wait for another one. It has a
-// line for each of them: what a logger is given beforehand tells causes apart.
+// LogBeside logs, before a new group starts behind them, that messages wait for another group. Each
+// such group gets its own line, since a logger tells causes apart by the attributes that it was
+// given beforehand.
 func LogBeside(ctx context.Context, log *slog.Logger, group, other string, waiting int64) {
 	if waiting == 0 {
 		return
@@ -23,4 +24,12 @@ func LogBeside(ctx context.Context, log *slog.Logger, group, other string, waiti
 	log.With(slog.String("group", group), slog.String("other", other)).LogAttrs(ctx, slog.LevelWarn, "a new group begins behind messages that wait for another one, and does not send them; "+
 		"if it is that group by another name, stop both, remove the new one, and call leat groups rename",
 		slog.Int64("waiting", waiting))
+}
+
+// LogEmpty says that a new group begins in an outbox that has never had a message. Whether there was
+// a full one in another database nobody can know here: sinks do not remember it, unless they keep
+// positions, which are compared.
+func LogEmpty(ctx context.Context, log *slog.Logger, group string) {
+	log.LogAttrs(ctx, slog.LevelInfo, "the group begins in an outbox that has never had a message: if the database was moved here without leat's tables, "+
+		"what waited, was delayed or parked there is not here (docs/moves.md)", slog.String("group", group))
 }

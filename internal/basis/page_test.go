@@ -12,13 +12,13 @@ import (
 	"github.com/leat-go/leat/internal/basis"
 )
 
-var update = flag.Bool("update", false, "write the tables of docs/moved.md again")
+var update = flag.Bool("update", false, "write the tables of docs/internals/moved.md again")
 
-// TestPage: the tables of docs/moved.md are those of the code. To write them again:
+// TestPage: the tables of docs/internals/moved.md are those of the code. To write them again:
 // go test ./internal/basis -run TestPage -update.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	const file, begin, end = "../../docs/moved.md", "<!-- tables -->\n", "<!-- end -->"
+	const file, begin, end = "../../docs/internals/moved.md", "<!-- tables -->\n", "<!-- end -->"
 	raw, err := os.ReadFile(file)
 	require.NoError(t, err)
 	before, rest, ok := strings.Cut(string(raw), begin)

@@ -11,24 +11,24 @@ import (
 	"github.com/leat-go/leat/internal/topics"
 )
 
-// Policy is what a relay does with records that it cannot deliver, as relays write it down beside their group.
+// Policy is what a relay does with records that it cannot deliver, as relays store it next to their group.
 type Policy struct {
 	Topics   string `json:"topics"`
 	Action   string `json:"action"`
 	Attempts int    `json:"attempts"`
 }
 
-// RelayPolicies are the policies of one relay, the first that matches a topic first, and until when they count: by the
-// database's clock, in microseconds.
+// RelayPolicies are the policies of one relay and the time until which they count, in microseconds of the database's
+// clock. The first policy that matches a topic applies.
 type RelayPolicies struct {
 	Policies []Policy `json:"policies"`
 	Until    int64    `json:"until"`
 }
 
-// Policies are those of the relays of a group, by a name of each relay.
+// Policies are the policies of a group's relays, by the name of the relay.
 type Policies map[string]RelayPolicies
 
-// ParsePolicies reads a note. One that it does not understand is taken for an empty one, and written anew by its relays.
+// ParsePolicies reads a note. One that it does not understand counts as empty; its relays write it again.
 func ParsePolicies(note string) Policies {
 	var p Policies
 	if json.Unmarshal([]byte(note), &p) != nil {
@@ -46,11 +46,11 @@ func (p Policies) Note() string {
 	return string(raw)
 }
 
-// Keep returns p after a relay has said at now that it lives for ttl. With a ttl of 0 it is gone.
+// Keep returns p after a relay has reported at now that it lives for another ttl. A ttl of 0 removes the relay.
 //
-// What has run out is dropped, unless that of the relay itself has run out as well: it was to renew it long before, so that the
-// clock was set ahead, or the relay was unable to. The others then have the time to say that they live. No time is kept that
-// lies further ahead than ttl: the clock was set back.
+// Expired entries are dropped, unless the entry of the relay itself has expired as well. It should have been renewed
+// long before, so either the clock was set ahead or the relay was unable to renew. The other relays then get the time
+// to report that they live. No expiry is kept that lies further ahead than ttl: the clock was set back.
 func (p Policies) Keep(relay string, own []Policy, now time.Time, ttl time.Duration) Policies {
 	all := make(Policies)
 	for name, other := range p.Alive(relay, now) {
@@ -66,7 +66,7 @@ func (p Policies) Keep(relay string, own []Policy, now time.Time, ttl time.Durat
 	return all
 }
 
-// Alive returns those of p that count at now, to a relay: all of them if its own have run out.
+// Alive returns those of p that a relay counts at now: all of them if its own have expired.
 func (p Policies) Alive(relay string, now time.Time) Policies {
 	own, known := p[relay]
 	all := make(Policies)
@@ -78,8 +78,8 @@ func (p Policies) Alive(relay string, now time.Time) Policies {
 	return all
 }
 
-// LeastLosing returns the policy that counts for a topic: of all relays the one that loses least, and of those that lose as much
-// the one with the most attempts.
+// LeastLosing returns the policy that applies to a topic: of all relays' policies the one that loses least, and among
+// equals the one with the most attempts.
 func (p Policies) LeastLosing(topic string) (least Policy, known bool) {
 	for _, relay := range p {
 		at := slices.IndexFunc(relay.Policies, func(o Policy) bool { return topics.Match(o.Topics, topic) })
@@ -98,13 +98,14 @@ func (p Policy) losesLess(other Policy) bool {
 	return cmp.Or(cmp.Compare(p.loss(), other.loss()), cmp.Compare(other.Attempts, p.Attempts)) < 0
 }
 
-// loss orders actions: what is tried again, what waits for an operator, what is set aside for good, and what is gone. An action
-// that is not known is one of a later release. Nothing is lost by it.
+// loss orders actions: retry, wait for an operator, set aside for good, discard. An unknown action belongs to a later
+// release; it is taken to lose nothing.
 func (p Policy) loss() int {
 	return max(0, slices.Index([]string{"block", "park", "dead_letter", "skip"}, p.Action))
 }
 
-// Texts returns for operators what there is of policies, each once. There is one text if all relays are configured alike.
+// Texts returns the policies for operators, each distinct text once. There is one text if all relays are configured
+// alike.
 func (p Policies) Texts() (texts []string) {
 	for _, relay := range p {
 		texts = append(texts, PoliciesText(relay.Policies))

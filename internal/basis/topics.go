@@ -14,9 +14,9 @@ type Topics struct {
 	Group string
 	// Then and Now are patterns, nil for all topics.
 	Then, Now []string
-	// Left is how many messages wait that only Then wants.
+	// Left is the number of waiting messages that only Then selects.
 	Left int64
-	// Passed is how many of the newest messages the position has passed that only Now wants.
+	// Passed is how many of the newest messages that only Now selects lie behind the position.
 	Passed int64
 }
 
@@ -33,12 +33,12 @@ func AllTopics(patterns []string) []string {
 	return slices.Compact(sorted)
 }
 
-// Leaves reports whether a message of topic is of those that Left counts.
+// Leaves reports whether Left counts a message of topic.
 func (c *Topics) Leaves(topic string) bool {
 	return topics.MatchAny(c.Then, topic) && !topics.MatchAny(c.Now, topic)
 }
 
-// Passes reports whether a message of topic is of those that Passed counts.
+// Passes reports whether Passed counts a message of topic.
 func (c *Topics) Passes(topic string) bool {
 	return topics.MatchAny(c.Now, topic) && !topics.MatchAny(c.Then, topic)
 }
@@ -63,7 +63,7 @@ func (c *Topics) Log(ctx context.Context, log *slog.Logger) {
 		reads, former, slog.Int64("passed", c.Passed))
 }
 
-// LogStandby notes at a start that the relays which lead the group read other topics.
+// LogStandby logs at a start that the relays which lead the group read other topics.
 func (c *Topics) LogStandby(ctx context.Context, log *slog.Logger) {
 	log.With(slog.String("group", c.Group)).LogAttrs(ctx, slog.LevelWarn, "the relays that lead the group read other topics, which count until they stop",
 		slog.Any("reads", AllTopics(c.Now)), slog.Any("former", AllTopics(c.Then)))

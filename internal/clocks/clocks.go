@@ -1,6 +1,6 @@
-// Package clocks decides whether the clock of a database may be trusted with what cannot be
-// undone: to drop, to delete, to exempt and to forget by age. Clocks jump: by a wrong time server, a
-// restored virtual machine, a host after sleep.
+// Package clocks decides whether the clock of a database may be trusted for operations that cannot
+// be undone: drop, delete, exempt, and forget by age. Clocks jump, because of a wrong time server, a
+// restored virtual machine, or a host that slept.
 package clocks
 
 import (
@@ -12,30 +12,30 @@ import (
 )
 
 const (
-	// apart is by how much the clocks of a database and of this process may differ.
+	// apart is the most by which the clocks of a database and of this process may differ.
 	apart = time.Hour
-	// probation is for how long a clock must go evenly after a jump before it is trusted again.
+	// probation is how long a clock must run evenly after a jump before it is trusted again.
 	probation = time.Hour
-	// grace is by how much two looks may disagree with the time between them, plus half of that time: a
+	// grace is how much two looks may disagree with the time between them, plus half of that time: a
 	// clock that is slewed is not a jump.
 	grace = time.Minute
-	// catchUp is how much faster than time a limit may rise, and headStart by how much it may
-	// rise at once.
+	// catchUp is how much faster than time a limit may rise, and headStart is how much it may rise at
+	// once.
 	catchUp   = 24
 	headStart = time.Hour
-	// maxMarks bounds what is remembered of numbers: a mark for each tenth of an age, from a minute to a year.
+	// maxMarks bounds the remembered numbers: a mark for each tenth of an age, from a minute to a year.
 	maxMarks = 128
 )
 
-// Watch compares what a clock says from look to look with the time that has passed meanwhile by the
-// monotonic clock of this process. The zero Watch is ready. It is safe for concurrent use.
+// Watch compares how far a database's clock has moved between two looks with the time that this
+// process's monotonic clock has measured. The zero Watch is ready. It is safe for concurrent use.
 type Watch struct {
 	mu      sync.Mutex
 	trusted look      // the last that was trusted
 	jumped  look      // the last that was not; zero if there is none since trusted
-	since   time.Time // of our clock: when jumped was first seen, from which on it goes evenly
+	since   time.Time // of our clock: when jumped was first seen; it has run evenly since
 	risen   time.Time // of our clock: the last call of Limit
-	reached time.Time // what Limit has returned then
+	reached time.Time // what Limit returned then
 	marks   []mark    // ascending in both
 }
 
@@ -45,13 +45,18 @@ type mark struct {
 	at   time.Time
 }
 
-// look is what a clock has said, and what ours has, with its monotonic reading.
+// look is a reading of the database's clock and of ours, with its monotonic reading.
 type look struct{ theirs, ours time.Time }
 
-// doubt begins the text of a clock that is not trusted.
-const doubt = "leat: nothing is dropped, deleted or forgotten by age: "
+// Doubt is the error of a clock that is not trusted with what cannot be undone, or of a limit that is ahead of it.
+type Doubt string
 
-// Look tells the watch that theirs is what the database's clock says now. It returns an error if the clock is
+func (d Doubt) Error() string { return string(d) }
+
+// postponed begins the text of a clock that is not trusted.
+const postponed = "leat: nothing is dropped, deleted or forgotten by age: "
+
+// Look tells the watch that theirs is what the database's clock says now. It returns a Doubt if the clock is
 // not to be trusted: it differs from ours by more than an hour, or it has jumped. After a jump, it is trusted
 // again as soon as it is back, or has gone evenly for an hour.
 func (w *Watch) Look(theirs time.Time) error {
@@ -60,7 +65,7 @@ func (w *Watch) Look(theirs time.Time) error {
 	now := look{theirs, time.Now()}
 	if err := Differ(theirs); err != nil {
 		w.note(now)
-		return fmt.Errorf(doubt+"%w", err)
+		return Doubt(postponed + err.Error())
 	}
 	if w.trusted == (look{}) || w.trusted.leadsTo(now) {
 		w.trusted, w.jumped = now, look{}
@@ -72,11 +77,11 @@ func (w *Watch) Look(theirs time.Time) error {
 		return nil
 	}
 	d := theirs.Sub(w.trusted.theirs) - now.ours.Sub(w.trusted.ours)
-	return fmt.Errorf(doubt+"the database's clock has jumped by %s: it is trusted when it is back, or in %s if it is right now",
-		d.Round(time.Second), (probation - now.ours.Sub(w.since)).Round(time.Second))
+	return Doubt(fmt.Sprintf(postponed+"the database's clock has jumped by %s: it is trusted when it is back, or in %s if it is right now",
+		d.Round(time.Second), (probation - now.ours.Sub(w.since)).Round(time.Second)))
 }
 
-// Differ returns an error if theirs, which is what the database's clock says now, is more than an hour off ours.
+// Differ returns an error if theirs, the current reading of the database's clock, is more than an hour off ours.
 func Differ(theirs time.Time) error {
 	if d := time.Until(theirs).Abs(); d > apart {
 		return fmt.Errorf("the clocks of database and process differ by %s: set them right", d.Round(time.Second))
@@ -84,17 +89,17 @@ func Differ(theirs time.Time) error {
 	return nil
 }
 
-// Ahead returns an error if the time below which an inbox has forgotten is ahead of theirs, which is what the database's
+// Ahead returns a Doubt if the time below which an inbox has forgotten is ahead of theirs, which is what the database's
 // clock says now: clocks have been wrong together, and whatever is made until that time comes is too old.
 func Ahead(floor, theirs time.Time) error {
 	if !floor.After(theirs) {
 		return nil
 	}
-	return fmt.Errorf("leat: the floor of the inbox is ahead of the database's clock by %s, and messages that are made before %s are too old: "+
-		"lower it by leat inbox retention lower", floor.Sub(theirs).Round(time.Second), floor.UTC().Format(time.RFC3339))
+	return Doubt(fmt.Sprintf("leat: the floor of the inbox is ahead of the database's clock by %s, and messages that are made before %s are too old: "+
+		"lower it by leat inbox retention lower", floor.Sub(theirs).Round(time.Second), floor.UTC().Format(time.RFC3339)))
 }
 
-// note notes a look that is not trusted. The caller holds mu.
+// note records a look that is not trusted. The caller holds mu.
 func (w *Watch) note(now look) {
 	if w.jumped == (look{}) || !w.jumped.leadsTo(now) {
 		w.since = now.ours
@@ -102,16 +107,16 @@ func (w *Watch) note(now look) {
 	w.jumped = now
 }
 
-// leadsTo reports whether the clock has gone evenly from l to now.
+// leadsTo reports whether the clock has run evenly from l to now.
 func (l look) leadsTo(now look) bool {
 	passed := now.ours.Sub(l.ours)
 	return (now.theirs.Sub(l.theirs) - passed).Abs() <= min(grace+passed/2, apart)
 }
 
-// Limit bounds a limit that follows the clock, such as the time below which an inbox has forgotten: it may rise
-// from where it is by an hour at first, and then 24 times as fast as time passes. So clocks of database
-// and process that are wrong together take little along, and a limit that is far behind, since nobody has raised it
-// for long, catches up. A limit that is not set yet is free. What the caller rounds off is not lost.
+// Limit bounds a limit that follows the clock, such as the time below which an inbox has forgotten. The limit may
+// rise by an hour at first, and then 24 times as fast as time passes. If the clocks of the database and the process
+// are both wrong, little is lost, and a limit that is far behind because it was not raised for long catches up. A
+// limit that is not set yet is free. What the caller rounds off is not lost.
 func (w *Watch) Limit(from, to time.Time) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,7 +137,7 @@ func (w *Watch) Limit(from, to time.Time) time.Time {
 	return to
 }
 
-// Number tells the watch that last is the greatest number of a log that has been drawn so far.
+// Number records last, the greatest number of a log that has been drawn so far.
 func (w *Watch) Number(last int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,8 +166,9 @@ func (w *Watch) thin(now time.Time) {
 	w.marks = slices.Delete(w.marks, drop, drop+1)
 }
 
-// Younger returns a number above which all have been drawn less than age ago, by the monotonic clock and whatever time the
-// database's clock has put beside them: it may have been behind. It is the greatest one if nothing is known.
+// Younger returns a number above which all have been drawn less than age ago, by the monotonic clock, whatever times
+// the database's clock has stored with them: it may have been behind. If nothing is known, it returns the greatest
+// number.
 func (w *Watch) Younger(age time.Duration) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -177,17 +183,17 @@ func (w *Watch) Younger(age time.Duration) int64 {
 // began is when this process has begun.
 var began = time.Now() //nolint:gochecknoglobals // a process begins once
 
-// Come returns a time that has come for certain by this process: what its clock says, and no later than what a
-// monotonic clock says has passed since it began. What is to be remembered for a while is forgotten once a database's
-// clock and this one are past its end, and stored with an end that is the later by both: so it takes two clocks to
-// forget too early. A machine that sleeps makes it later.
+// Come returns a time that this process knows to have passed: what its clock says, but no later than what a monotonic
+// clock says has passed since it began. A memory with an end is forgotten once a database's clock and this one are
+// past that end, and the stored end is the later by both clocks. So both clocks must be wrong to forget too early. A
+// machine that sleeps makes it later.
 func Come() time.Time {
 	now := time.Now()
 	return came(began.Round(0), now.Round(0), now.Sub(began))
 }
 
-// Passed returns how much time has passed by a monotonic clock since this process began: what is to be compared later, and
-// is not to be changed by a clock that somebody sets, where a time.Time cannot be kept.
+// Passed returns how much time has passed by a monotonic clock since this process began. It is for readings that are
+// compared later and must not change when the clock is set, where a time.Time cannot be kept.
 func Passed() time.Duration { return time.Since(began) }
 
 func came(began, now time.Time, passed time.Duration) time.Time {

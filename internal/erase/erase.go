@@ -1,4 +1,4 @@
-// Package erase is what stores do alike to delete what they store of a person (S19).
+// Package erase holds what the stores share to delete the data of a person (S19).
 package erase
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Places where a message is stored, or what is known of it.
+// Places where a message, or a trace of it, is stored.
 const (
 	Log      = "log"
 	Held     = "held"
@@ -21,15 +21,15 @@ const (
 	Parked   = "parked"
 	Notes    = "notes"
 	Attempts = "attempts"
-	// Counters are the numbers that keys of DynamoDB have.
+	// Counters are the numeric attributes in keys of DynamoDB.
 	Counters = "counters"
 )
 
-// Reason stands in the audit where a reason or an error stood.
+// Reason replaces a reason or an error in the audit.
 const Reason = "erased"
 
-// Check refuses a request that selects nothing, has no actor or reason, or whose reason names who is
-// erased: it stays in the audit.
+// Check refuses a request that selects nothing, has no actor or reason, or whose reason names the
+// person who is erased: the reason stays in the audit.
 func Check(r *driver.EraseRequest) error {
 	if r.Key == "" && len(r.IDs) == 0 && r.Header == "" || r.Topic != "" && r.Key == "" || r.Header != "" && r.Value == "" {
 		return fmt.Errorf("%w: select by Key, by IDs, or by Header and Value; a Topic needs a Key", admin.ErrInvalidRequest)
@@ -65,7 +65,7 @@ func With(r driver.EraseRequest, ids []string) driver.EraseRequest {
 	return r
 }
 
-// Walked tells how far the log was looked through.
+// Walked records how far the log was searched.
 func Walked(r *driver.EraseRequest, done, total int64) {
 	if r.Progress != nil {
 		r.Progress(done, total)
@@ -94,7 +94,7 @@ func Count(f *driver.Erased, place string, rows int) {
 	}
 }
 
-// Merge adds what another look has found.
+// Merge adds the findings of another look.
 func Merge(f *driver.Erased, other driver.Erased) {
 	for place, n := range other.Rows {
 		Count(f, place, n)

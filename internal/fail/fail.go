@@ -1,6 +1,6 @@
 // Package fail ends a check of a conformance suite, or a side of an exhibit, by a panic, so that its
-// steps need not pass errors on. Call it on the goroutine that Caught runs the check on. On any other
-// goroutine nobody recovers the panic: return an error there, or call Caught there as well.
+// steps need not pass errors on. Call it on the goroutine on which Caught runs the check. On any
+// other goroutine nothing recovers the panic: return an error there, or call Caught there as well.
 package fail
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// failure is what a check panics with.
+// failure is the value that a check panics with.
 type failure struct{ error }
 
 // If ends the check with err, unless that is nil. The error begins with the words of where.

@@ -5,14 +5,14 @@ import (
 	"sync/atomic"
 )
 
-// Hook does what is armed at a point, and returns what [Inject] is to return.
+// Hook performs the action that is armed at a point, and returns what [Inject] shall return.
 type Hook func(ctx context.Context, name Name) error
 
 //nolint:gochecknoglobals // one program, one hook
 var hook atomic.Pointer[Hook]
 
-// Inject does what is armed at the point, and returns nil if nothing is. In a program
-// without a hook, such as all that users build, it is one load and one comparison.
+// Inject performs the action that is armed at the point, and returns nil if there is none. In a
+// program without a hook, as users build it, it costs one load and one comparison.
 func Inject(ctx context.Context, name Name) error {
 	if hook.Load() == nil {
 		return nil
@@ -21,7 +21,7 @@ func Inject(ctx context.Context, name Name) error {
 	return call(ctx, name)
 }
 
-// call is apart, so that [Inject] is small enough to be inlined.
+// call is separate, so that [Inject] is small enough to be inlined.
 //
 //go:noinline
 func call(ctx context.Context, name Name) error { return (*hook.Load())(ctx, name) }

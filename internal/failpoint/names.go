@@ -1,6 +1,6 @@
 package failpoint
 
-// Name names a point. The part before the slash names who reaches it.
+// Name names a point. The part before the slash names the component that reaches it.
 type Name string
 
 // Points of a producer.
@@ -92,8 +92,8 @@ const (
 	ConsumerRebalanceMidHandler Name = "consumer/rebalance_mid_handler"
 )
 
-// Points of a run under a lease. Those that are called after what may be lost are
-// where a test loses it.
+// Points of a run under a lease. Those that are reached after a claim or a completion are where a
+// test loses it.
 const (
 	// DedupeClaimReplyLost is after a claim, for an answer that never arrives.
 	DedupeClaimReplyLost Name = "dedupe/claim_reply_lost"

@@ -28,7 +28,7 @@ const (
 	CutAfter      // the server has committed, and its answer is lost
 )
 
-// Arm lets the next COMMIT be cut.
+// Arm arms a cut of the next COMMIT.
 func (c *Commits) Arm(cut Cut) { c.next.Store(int32(cut)) }
 
 // Cuts returns how many connections have been cut.
@@ -73,9 +73,9 @@ func (c *commitConn) Write(b []byte) (int, error) {
 	}
 }
 
-// IsCommit reports whether what a client has written runs a COMMIT: pgx sends one alone, as a simple
-// query, or in a pipeline, where its text is parsed for this once, or bound by the name under which
-// it was prepared before.
+// IsCommit reports whether the bytes that a client has written run a COMMIT. pgx sends one alone, as
+// a simple query, or in a pipeline, where its text is parsed for this once, or bound by the name
+// under which it was prepared before.
 func IsCommit(b []byte) bool {
 	alone := len(b) > 5 && b[0] == 'Q' && strings.EqualFold(string(b[5:]), "commit\x00")
 	text, name := []byte("\x00commit\x00"), preparedCommit()
@@ -83,7 +83,7 @@ func IsCommit(b []byte) bool {
 	return alone || parsed || bytes.Contains(b, []byte("\x00"+name+"\x00"))
 }
 
-// preparedCommit is how pgx calls the statement that its cache has for COMMIT.
+// preparedCommit is pgx's name for the statement that its cache has for COMMIT.
 func preparedCommit() string {
 	digest := sha256.Sum256([]byte("commit"))
 	return "stmtcache_" + hex.EncodeToString(digest[:24])
@@ -96,8 +96,8 @@ func IsMySQLCommit(b []byte) bool {
 	return len(b) > head && b[head] == query && strings.EqualFold(string(b[head+1:]), "commit")
 }
 
-// swallowAnswer waits for the server's ReadyForQuery, so that the commit is
-// done, and cuts.
+// swallowAnswer waits for the server's ReadyForQuery, so that the commit is done, and then cuts the
+// connection.
 func (c *commitConn) swallowAnswer() error {
 	var answer []byte
 	buf := make([]byte, 1024)

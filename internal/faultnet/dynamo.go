@@ -14,29 +14,28 @@ type Doer interface {
 	Do(r *http.Request) (*http.Response, error)
 }
 
-// ErrCut is what a client gets in place of an answer that was cut.
+// ErrCut is what a client gets instead of an answer that was cut.
 var ErrCut = errors.New("faultnet: the answer was cut")
 
-// Dynamo stands between a client of DynamoDB and the server, as the client's HTTPClient, and does
-// what the service does and DynamoDB Local does not. Its fields are set before it is used. It is
+// Dynamo stands between a client of DynamoDB and the server, as the client's HTTPClient. It behaves
+// as the service does where DynamoDB Local does not. Its fields are set before it is used. It is
 // safe for concurrent use.
 type Dynamo struct {
 	// Client sends the requests.
 	Client Doer
 
-	// Each of these is 0, or one in so many requests that it can strike: 1 strikes all.
+	// Each of these is 0, or n to strike one in n of the requests that it can strike: 1 strikes all.
 	//
-	// Conflict cancels transactions, unread, because another is under way with an item.
-	// Throttle refuses requests for want of capacity. Cut loses answers to writes, and Fail
-	// answers 500, both after their effect. Partial lets batches do half of their work and
-	// return the rest.
+	// Conflict cancels transactions, unread, as if another transaction were writing an item. Throttle
+	// refuses requests for lack of capacity. Cut loses answers to writes, and Fail answers 500, both
+	// after their effect. Partial makes batches do half of their work and return the rest.
 	Conflict, Throttle, Cut, Fail, Partial int
 
-	// Hide hides each second message from the first Query that meets it, as a Query may see
-	// the later of two transactions and not yet the earlier.
+	// Hide hides every second message from the first Query that would return it: a Query may see the
+	// later of two transactions before the earlier.
 	Hide bool
 
-	// Forget removes an attribute from what a Query returns, for controls.
+	// Forget removes an attribute from the results of a Query, for controls.
 	Forget string
 
 	// Seen, if set, is called with each request before it is sent.
@@ -65,7 +64,7 @@ func (d *Dynamo) Struck(fault string) int {
 	return d.struck[fault]
 }
 
-// strikes reports whether a fault that strikes one in so many requests strikes this one.
+// strikes reports whether a fault that strikes one in n requests strikes this one.
 func (d *Dynamo) strikes(fault string, oneIn int) bool {
 	if oneIn < 1 {
 		return false
@@ -124,7 +123,7 @@ func (d *Dynamo) refuse(operation string, body []byte) (*http.Response, error) {
 	return nil, nil //nolint:nilnil // not refused
 }
 
-// spoil returns what happens to an answer on its way.
+// spoil returns what happens to an answer on its way back.
 func (d *Dynamo) spoil(operation string, answer *http.Response) (*http.Response, error) {
 	writes := operation == "TransactWriteItems" || operation == "PutItem" || operation == "UpdateItem" || operation == "BatchWriteItem"
 	switch {

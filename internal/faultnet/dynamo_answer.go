@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// DynamoAnswer returns an answer of DynamoDB that refuses a request with an error of that code.
+// DynamoAnswer returns an answer of DynamoDB that refuses a request with the given error code.
 func DynamoAnswer(status int, code string) *http.Response {
 	return dynamoAnswer(status, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#" + code, "message": code + " by faultnet"})
 }
@@ -37,7 +37,7 @@ func dynamoAnswer(status int, out map[string]any) *http.Response {
 	}
 }
 
-// conflict cancels a transaction for its first item's sake.
+// conflict cancels a transaction because of its first item.
 func conflict(body []byte) (*http.Response, error) {
 	var in struct{ TransactItems []json.RawMessage }
 	if err := json.Unmarshal(body, &in); err != nil {
@@ -51,13 +51,13 @@ func conflict(body []byte) (*http.Response, error) {
 	return DynamoCancelled(codes...), nil
 }
 
-// unprocessed is what a batch leaves undone.
+// unprocessed is the part of a batch that is left undone.
 type unprocessed struct {
 	kind     string // Items or Keys
 	requests map[string]any
 }
 
-// halve returns the half of a batch that is done, and the rest, nil for none.
+// halve returns the half of a batch to carry out, and the rest, nil if there is none.
 func (d *Dynamo) halve(operation string, body []byte) ([]byte, *unprocessed, error) {
 	kind := map[string]string{"BatchWriteItem": "Items", "BatchGetItem": "Keys"}[operation]
 	if kind == "" || d.Partial < 1 {
@@ -88,7 +88,7 @@ func (d *Dynamo) halve(operation string, body []byte) ([]byte, *unprocessed, err
 	return body, rest, err
 }
 
-// show takes from what a Query returns what it hides or forgets.
+// show removes what it hides or forgets from the results of a Query.
 func (d *Dynamo) show(out map[string]any) {
 	shown := []any{}
 	items, _ := out["Items"].([]any)
@@ -104,7 +104,7 @@ func (d *Dynamo) show(out map[string]any) {
 	out["Items"] = shown
 }
 
-// hides reports whether an item is met for the first time and is one of each two.
+// hides reports whether an item is met for the first time and is every second one.
 func (d *Dynamo) hides(item string) bool {
 	d.mu.Lock()
 	met := d.met[item]

@@ -8,12 +8,11 @@ import (
 	"sync/atomic"
 )
 
-// Frail are connections. Now and then one of them breaks when an answer arrives. They
-// hold until they are armed. The zero value is ready for use, by any number of
-// goroutines.
+// Frail dials connections that break now and then, when an answer arrives. They hold until they are
+// armed. The zero value is ready for use, by any number of goroutines.
 type Frail struct{ oneIn atomic.Int64 }
 
-// Arm lets one read in so many break its connection.
+// Arm makes one read in n break its connection.
 func (f *Frail) Arm(oneIn int64) { f.oneIn.Store(oneIn) }
 
 // Dial dials a connection that breaks.

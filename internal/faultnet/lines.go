@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Lines are a client's connections, to be cut all at once. The zero value is ready for
-// use, by any number of goroutines.
+// Lines are a client's connections, which can be cut all at once. The zero value is ready for use,
+// by any number of goroutines.
 type Lines struct {
 	mu    sync.Mutex
 	conns []net.Conn
@@ -24,7 +24,7 @@ func (l *Lines) Dial(ctx context.Context, network, address string) (net.Conn, er
 	return conn, err
 }
 
-// Cut cuts all connections that there are and returns how many those were.
+// Cut cuts all open connections and returns their number.
 func (l *Lines) Cut() (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,16 +11,16 @@ import (
 	"testing"
 )
 
-// Rewriter stands before a PostgreSQL server and makes it another one, which lacks something: it changes
-// the statements on their way. It is for clients that ask for no TLS.
+// Rewriter stands before a PostgreSQL server and makes it look like a server that lacks a feature: it
+// changes statements on their way. It is for clients that ask for no TLS.
 type Rewriter struct {
 	// Server is host:port.
 	Server string
-	// Replace has texts of statements in pairs, as of [strings.NewReplacer].
+	// Replace has texts of statements in pairs, as for [strings.NewReplacer].
 	Replace []string
-	// Keep leaves a session open on the server when its client has gone, until the test ends.
+	// Keep leaves a session open on the server after its client has gone, until the test ends.
 	Keep bool
-	// Apart makes a transaction of its own of each statement of a batch.
+	// Apart runs each statement of a batch in its own transaction.
 	Apart bool
 }
 
@@ -53,7 +53,7 @@ func (r Rewriter) serve(ctx context.Context, lines *Lines, client net.Conn) erro
 	return err
 }
 
-// statements passes on what the client sends.
+// statements forwards what the client sends.
 func (r Rewriter) statements(server io.Writer, client io.Reader, ours *atomic.Int64) error {
 	replace := strings.NewReplacer(r.Replace...)
 	for {
@@ -80,7 +80,7 @@ func (r Rewriter) statements(server io.Writer, client io.Reader, ours *atomic.In
 	}
 }
 
-// answers passes on what the server says, until it ends.
+// answers forwards what the server sends, until it ends.
 func (r Rewriter) answers(client io.WriteCloser, server io.Reader, ours *atomic.Int64) {
 	defer func() { _ = client.Close() }()
 	for {

@@ -3,19 +3,24 @@ package faultnet
 import (
 	"context"
 	"io"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
-// MySQLRewriter is [Rewriter] before a MySQL or MariaDB server. It is for clients as of [MySQLSplitter].
+// MySQLRewriter is [Rewriter] before a MySQL or MariaDB server. It is for the same clients as
+// [MySQLSplitter].
 type MySQLRewriter struct {
 	// Server is host:port.
 	Server string
-	// Replace has texts of statements in pairs, as of [strings.NewReplacer].
+	// Replace has texts of statements in pairs, as for [strings.NewReplacer].
 	Replace []string
-	// Keep leaves a session open on the server when its client has gone, until the test ends.
+	// Late is a text: a statement that has it is handed on up to a fifth of a second later, each after a time of its own.
+	Late string
+	// Keep leaves a session open on the server after its client has gone, until the test ends.
 	Keep bool
 }
 
@@ -40,7 +45,7 @@ func (r MySQLRewriter) serve(ctx context.Context, lines *Lines, client net.Conn)
 		_ = client.Close()
 		_, _ = io.Copy(io.Discard, server) // a client that has gone does not end the session
 	})
-	err = r.statements(server, client)
+	err = r.statements(ctx, server, client)
 	if !r.Keep {
 		_ = server.Close()
 	}
@@ -48,7 +53,7 @@ func (r MySQLRewriter) serve(ctx context.Context, lines *Lines, client net.Conn)
 	return err
 }
 
-// introduce passes on how a client and a server get to know each other.
+// introduce forwards the handshake of a client and a server.
 func introduce(server, client net.Conn) error {
 	greeting, err := readPacket(server)
 	if err == nil {
@@ -68,7 +73,7 @@ func introduce(server, client net.Conn) error {
 }
 
 // statements passes on what the client sends. What is too large for one packet stays as it is.
-func (r MySQLRewriter) statements(server io.Writer, client io.Reader) error {
+func (r MySQLRewriter) statements(ctx context.Context, server io.Writer, client io.Reader) error {
 	replace := strings.NewReplacer(r.Replace...)
 	for {
 		packet, err := readPacket(client)
@@ -78,6 +83,13 @@ func (r MySQLRewriter) statements(server io.Writer, client io.Reader) error {
 		if len(packet) > 5 && len(packet) < 1<<20 && packet[4] == commandQuery {
 			sql := replace.Replace(string(packet[5:]))
 			n := len(sql) + 1
+			if r.Late != "" && strings.Contains(sql, r.Late) {
+				select {
+				case <-time.After(rand.N(200 * time.Millisecond)): //nolint:gosec // any will do
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
 			packet = append([]byte{byte(n), byte(n >> 8), byte(n >> 16), packet[3], commandQuery}, sql...) //nolint:gosec // three bytes of a length below 1<<24
 		}
 		if _, err := server.Write(packet); err != nil {

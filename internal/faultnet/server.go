@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Server is a server of a test's own that does not do what it should. Its methods are safe for concurrent use.
+// Server is a test's own server that misbehaves. Its methods are safe for concurrent use.
 type Server struct {
 	listener net.Listener
 	end      context.CancelFunc
 	serving  sync.WaitGroup
 }
 
-// Serve returns a server on 127.0.0.1 that calls speak for each connection, which is closed when
-// speak returns. The end of ctx, which Close brings about, closes all of them. The error is that of listening.
+// Serve returns a server on 127.0.0.1 that calls speak for each connection. A connection is closed when speak
+// returns. All of them are closed when ctx ends or Close is called. The error is that of listening.
 func Serve(speak func(ctx context.Context, conn net.Conn)) (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // returns at once
 	if err != nil {
@@ -51,8 +51,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Drip says text over and over, a byte every few milliseconds, until the connection or ctx has ended. Without a
-// text it is silent.
+// Drip sends text over and over, a byte every few milliseconds, until the connection or ctx has ended. With an
+// empty text it sends nothing.
 func Drip(ctx context.Context, conn net.Conn, text string) {
 	if text == "" {
 		<-ctx.Done()
@@ -74,9 +74,9 @@ func Drip(ctx context.Context, conn net.Conn, text string) {
 
 var errGoesOn = errors.New("faultnet: the call goes on without its context")
 
-// Endless makes a call to a server that says the same again and again, a byte at a time, or
-// nothing at all, and returns an error if the call outlives its context by seconds. Open
-// returns the call.
+// Endless makes a call to a server that repeats the same text forever, a byte at a time, or sends
+// nothing at all. It returns an error if the call outlives its context by seconds. Open returns the
+// call.
 func Endless(ctx context.Context, says string, open func(address string) (call func(ctx context.Context))) error {
 	server, err := Serve(func(ctx context.Context, conn net.Conn) { Drip(ctx, conn, says) }) //nolint:contextcheck // Close ends it
 	if err != nil {

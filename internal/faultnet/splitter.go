@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// Splitter is a read/write splitter before a PostgreSQL primary and its standby: what is outside of
-// a transaction, only reads and may go to the standby goes there. It is for clients that name no
-// prepared statement (default_query_exec_mode=cache_describe) and ask for no TLS.
+// Splitter is a read/write splitter before a PostgreSQL primary and its standby. A statement
+// outside of a transaction that only reads goes to the standby if Away allows it. It is for clients
+// that name no prepared statement (default_query_exec_mode=cache_describe) and ask for no TLS.
 type Splitter struct {
 	// Primary and Standby are host:port.
 	Primary, Standby string
@@ -24,8 +24,8 @@ type Splitter struct {
 	Away func(sql string) bool
 }
 
-// ByFunctions is a [Splitter.Away] as pgpool-II decides: what calls a volatile function stays on
-// the primary.
+// ByFunctions is a [Splitter.Away] that decides as pgpool-II does: statements that call a volatile
+// function stay on the primary.
 func ByFunctions(sql string) bool { return !volatile.MatchString(sql) }
 
 // ByText is a [Splitter.Away] that sends every SELECT to the standby.
@@ -43,7 +43,7 @@ func (s Splitter) Listen(tb testing.TB) (address string) {
 	return listen(tb, s.serve)
 }
 
-// listen is open for as long as the test runs.
+// listen keeps the splitter open while the test runs.
 func listen(tb testing.TB, serve serve) (address string) {
 	tb.Helper()
 	address, closeAll, err := open(tb.Context(), serve)
@@ -54,15 +54,15 @@ func listen(tb testing.TB, serve serve) (address string) {
 	return address
 }
 
-// Open returns the splitter's host and port, and what ends it and all its sessions.
+// Open returns the splitter's host and port, and a function that ends it and all its sessions.
 func (s Splitter) Open(ctx context.Context) (address string, closeAll func(), err error) {
 	return open(ctx, s.serve)
 }
 
-// serve serves a client by lines to the servers.
+// serve serves a client over connections to the servers.
 type serve func(ctx context.Context, lines *Lines, client net.Conn) error
 
-// open serves each client until closeAll is called, which cuts the lines to the servers.
+// open serves each client until closeAll is called, which cuts the connections to the servers.
 func open(ctx context.Context, serve serve) (address string, closeAll func(), err error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -133,8 +133,8 @@ func (s Splitter) serve(ctx context.Context, lines *Lines, client net.Conn) erro
 	return err
 }
 
-// batch reads what the client sends until it waits for an answer, and reports whether all of it may
-// go to the standby.
+// batch reads from the client until the client waits for an answer, and reports whether the whole
+// batch may go to the standby.
 func (s Splitter) batch(client io.Reader) (batch []byte, away bool, err error) {
 	away = true
 	for {
@@ -166,7 +166,7 @@ func (s Splitter) away(sql string) bool {
 	return selects.MatchString(sql) && !writes.MatchString(sql) && s.Away(sql)
 }
 
-// answer copies what a server says until it is ready, and returns the state of its transaction.
+// answer copies what a server sends until it is ready, and returns the state of its transaction.
 func answer(client io.Writer, server io.Reader) (state byte, err error) {
 	for {
 		frame, err := readFrame(server, 1)
@@ -182,7 +182,8 @@ func answer(client io.Writer, server io.Reader) (state byte, err error) {
 	}
 }
 
-// readFrame reads a message of PostgreSQL's protocol, whose length follows so many bytes of its kind.
+// readFrame reads a message of PostgreSQL's protocol, whose length follows the given number of bytes
+// of its kind.
 func readFrame(from io.Reader, kind int) ([]byte, error) {
 	frame := make([]byte, kind+4)
 	if _, err := io.ReadFull(from, frame); err != nil {

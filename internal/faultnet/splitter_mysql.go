@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-// MySQLSplitter is a read/write splitter before two servers that speak MySQL's protocol, as
-// ProxySQL and MaxScale are: what is outside of a transaction and only reads may go to the
-// reader. It is for clients whose user has no password, that prepare nothing
-// (interpolateParams) and ask for no TLS.
+// MySQLSplitter is a read/write splitter before two servers that speak MySQL's protocol, like
+// ProxySQL and MaxScale. A statement outside of a transaction that only reads may go to the reader.
+// It is for clients whose user has no password, that prepare nothing (interpolateParams) and ask
+// for no TLS.
 type MySQLSplitter struct {
 	// Writer and Reader are host:port.
 	Writer, Reader string
@@ -35,7 +35,12 @@ func (s MySQLSplitter) Listen(tb testing.TB) (address string) {
 	return listen(tb, s.serve)
 }
 
-// Bytes that tell packets of MySQL's protocol apart.
+// Open returns the splitter's host and port, and what ends it and all its sessions.
+func (s MySQLSplitter) Open(ctx context.Context) (address string, closeAll func(), err error) {
+	return open(ctx, s.serve)
+}
+
+// Bytes that distinguish packets of MySQL's protocol.
 const (
 	packetOK      = 0x00
 	packetSwitch  = 0xfe // to another way to log in; also the end of rows
@@ -82,7 +87,7 @@ func (s MySQLSplitter) serve(ctx context.Context, lines *Lines, client net.Conn)
 		return err
 	}
 	var answers sync.WaitGroup
-	for _, server := range []net.Conn{writer, reader} { // one of them has something to say at a time
+	for _, server := range []net.Conn{writer, reader} { // only one of them sends at a time
 		answers.Go(func() {
 			_, _ = io.Copy(client, server)
 			_ = client.Close()
@@ -124,8 +129,8 @@ func (s MySQLSplitter) route(client io.Reader, writer, reader io.Writer) error {
 	}
 }
 
-// logIn goes on with a log-in until the server has taken it. Without a client, it is
-// answered with an empty password.
+// logIn continues a log-in until the server has accepted it. Without a client, it answers with an
+// empty password.
 func logIn(server, client io.ReadWriter) error {
 	for {
 		packet, err := readPacket(server)

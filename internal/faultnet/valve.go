@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Valve is between a client and its server: it loses or delays what passes through the
-// connections that there are. Those that are dialled later are not concerned. The zero value is
-// ready for use, by any number of goroutines.
+// Valve sits between a client and its server. It loses or delays the bytes of the connections that
+// are open; connections dialled later are not affected. The zero value is ready for use, by any
+// number of goroutines.
 type Valve struct {
 	mu    sync.Mutex
 	conns []*valveConn
@@ -29,7 +29,7 @@ func (v *Valve) Dial(ctx context.Context, network, address string) (net.Conn, er
 	return c, nil
 }
 
-// Mute withholds what the server says, until release is called: it comes then, unless the client
+// Mute withholds what the server sends until release is called. Then it arrives, unless the client
 // has closed the connection.
 func (v *Valve) Mute() (release func()) {
 	all := v.open()
@@ -40,8 +40,8 @@ func (v *Valve) Mute() (release func()) {
 	return sync.OnceFunc(func() { close(heard) })
 }
 
-// Stall keeps what the client says to itself, until release is called: it comes then, unless the
-// client has closed the connection, which drops it.
+// Stall withholds what the client sends until release is called. Then it is sent, unless the client
+// has closed the connection, which drops it.
 func (v *Valve) Stall() (release func()) {
 	all := v.open()
 	for _, c := range all {
@@ -54,7 +54,7 @@ func (v *Valve) Stall() (release func()) {
 	})
 }
 
-// open returns the connections that there are.
+// open returns the open connections.
 func (v *Valve) open() []*valveConn {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -102,7 +102,7 @@ func (c *valveConn) stall(on bool) {
 	case <-c.gone:
 	default:
 		if len(kept) > 0 {
-			_, _ = c.Conn.Write(kept) // what the client wrote; it hears of failures when it reads
+			_, _ = c.Conn.Write(kept) // the client has written it; the client hears of failures when it reads
 		}
 	}
 }
@@ -145,7 +145,7 @@ func (c *valveConn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// expect sets the deadline of a Read, also of one that waits.
+// expect sets the deadline of Reads, including one that is waiting.
 func (c *valveConn) expect(t time.Time) {
 	c.reading.Lock()
 	defer c.reading.Unlock()

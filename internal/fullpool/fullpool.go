@@ -1,6 +1,6 @@
-// Package fullpool looks after a pool whose connections deliveries can take to the last one.
-// A handler that uses the pool instead of its transaction then waits for a connection that
-// another such handler holds. It warns of that, and leaves connections for such handlers.
+// Package fullpool looks after a pool whose connections deliveries can exhaust. A handler that uses
+// the pool instead of its transaction then waits for a connection that another such handler holds.
+// The package warns of that, and leaves connections for such handlers.
 package fullpool
 
 import (
@@ -18,7 +18,7 @@ import (
 const (
 	// wait is how long a claim waits for a connection.
 	wait = 30 * time.Second
-	// long is how long a delivery has its connection before the pool is looked at.
+	// long is how long a delivery has its connection before the pool is checked.
 	long = 10 * time.Second
 	// room is how long a claim leaves the last connection to handlers while no delivery ends.
 	room = 2 * time.Second
@@ -27,12 +27,11 @@ const (
 // errWaited is the cause of the end of a claim's wait.
 var errWaited = errors.New("leat: no connection became free")
 
-// Size is how many connections of a pool are taken, and how many there are at most, 0 for any
-// number.
+// Size is how many connections of a pool are in use, and the maximum, 0 if there is none.
 type Size struct{ Taken, Most int }
 
-// Pool is what is known of a pool, and who of the deliveries has a connection of it. It is
-// safe for concurrent use. See design 12.11.
+// Pool tracks a pool and the deliveries that have a connection of it. It is safe for concurrent
+// use. See design 12.11.
 type Pool struct {
 	// Wait, Long and Room replace the times above in tests.
 	Wait, Long, Room time.Duration
@@ -44,19 +43,19 @@ type Pool struct {
 
 	mu      sync.Mutex
 	held    int             // deliveries that have a connection, or are about to take one
-	waiting []chan struct{} // claims, the first one first; closed with a place that is theirs
+	waiting []chan struct{} // waiting claims, the first one first; closed when they get a place
 	wary    bool            // a handler may want the pool: the last connection is left to it
 	ended   time.Time       // when a delivery ended last, or a claim did not wait for that
 	grown   time.Time       // when the pool got another connection last
 }
 
-// New returns a Pool whose size is set by setting. Most is Size.Most, at less cost.
+// New returns a Pool whose size is set by setting. Most is Size.Most, but cheaper to read.
 func New(setting string, size func() Size, most func() int, log *slog.Logger) *Pool {
 	return &Pool{Wait: wait, Long: long, Room: room, setting: setting, size: size, most: most, log: logger.Or(log)}
 }
 
-// Take calls take, which takes a connection, and bounds the wait for it. If the wait ends,
-// the error says how large the pool is. Whoever has taken a connection calls Watch, or Leave.
+// Take calls take, which takes a connection, and bounds the wait for it. If the wait ends, the
+// error states the size of the pool. The caller then calls Watch, or Leave, if it got a connection.
 func (p *Pool) Take(ctx context.Context, take func(ctx context.Context) error) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, p.Wait, errWaited)
 	defer cancel()
@@ -115,9 +114,9 @@ func (p *Pool) enter(ctx context.Context) error {
 	}
 }
 
-// goOn lets the first claim take the connection that is left to handlers once no delivery has
-// ended for Room. Handlers may not want it, or one of them waits for this claim. It returns
-// when to ask again.
+// goOn gives the first claim the connection that is reserved for handlers once no delivery has
+// ended for Room. Handlers may not need it, or one of them may wait for this claim. It returns when
+// to ask again.
 func (p *Pool) goOn(place chan struct{}) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,7 +167,7 @@ func (p *Pool) left() {
 	}
 }
 
-// Grower gives a pool one connection more, until End of the Watch on a delivery.
+// Grower adds one connection to a pool until the Watch on a delivery ends.
 type Grower interface {
 	// Grow reports whether the pool has grown.
 	Grow() bool
@@ -183,10 +182,10 @@ type Watch struct {
 	timer *time.Timer
 }
 
-// Watch begins the watch w over a delivery that has taken a connection. Whenever it has had
-// the connection for Long, w looks at the pool. If the pool is full it warns, and from then on
-// the last connection is left to handlers. For those that wait for each other already it calls
-// more, at most once in Long and for each delivery.
+// Watch begins the watch w over a delivery that has taken a connection. Each time the delivery has
+// had the connection for another Long, w checks the pool. If the pool is full it warns, and from
+// then on the last connection is left to handlers. For handlers that already wait for each other it
+// calls more, at most once in Long and for each delivery.
 func (p *Pool) Watch(w *Watch, more Grower) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -194,8 +193,8 @@ func (p *Pool) Watch(w *Watch, more Grower) {
 	w.timer = time.AfterFunc(p.Long, w.look)
 }
 
-// End ends the watch. It calls give, which gives the connection back and shrinks the pool if it
-// has grown, which it does not after that.
+// End ends the watch. It calls give, which returns the connection and shrinks the pool if it has
+// grown. The pool does not grow after that.
 func (w *Watch) End(give func() error) error {
 	w.mu.Lock()
 	watched := w.timer != nil

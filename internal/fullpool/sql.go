@@ -17,11 +17,10 @@ func OfSQL(db *sql.DB, log *slog.Logger) *Pool {
 	return New("SetMaxOpenConns", size, func() int { return db.Stats().MaxOpenConnections }, log)
 }
 
-// openTimeout bounds the making of a connection.
+// openTimeout bounds the opening of a connection.
 const openTimeout = 5 * time.Second
 
-// resizing is held while a pool of database/sql is given another size. Several inboxes can be
-// on a pool.
+// resizing is held while a database/sql pool is resized. Several inboxes can share a pool.
 var resizing sync.Mutex //nolint:gochecknoglobals // the pool is the caller's, and holds nothing of ours
 
 // SQL is the Watch on a delivery that has a connection of a pool of database/sql.
@@ -50,7 +49,7 @@ func (s *SQL) End(give func() error) error {
 }
 
 // Grow implements Grower. The new size alone opens no connection for those that wait: the pool
-// hands them one that is given back.
+// hands them a connection that is returned.
 func (s *SQL) Grow() bool {
 	if s.grown = s.resize(1); s.grown {
 		ctx, cancel := context.WithTimeout(context.Background(), openTimeout)

@@ -16,9 +16,8 @@ import (
 // module is the path of leat's packages, in all of its modules.
 const module = "github.com/leat-go/leat/"
 
-// arms are the functions that change what a program does at its failure points and in its
-// waits, by their packages. These packages may import no more than is listed: nothing that
-// reads the environment, a flag or a file.
+// arms are the functions, by package, that arm failure points or replace the source of waits. These
+// packages may import only what is listed: nothing that reads the environment, a flag or a file.
 //
 //nolint:gochecknoglobals // a table
 var arms = map[string]struct {
@@ -29,7 +28,7 @@ var arms = map[string]struct {
 	"internal/jitter":    {"SetSource", []string{"math", "math/rand/v2", "time"}},
 }
 
-// mayArm are the directories of packages that tests and test programs alone link.
+// mayArm are the directories of packages that only tests and test programs link.
 //
 //nolint:gochecknoglobals // a table
 var mayArm = []string{"internal/failpoint/failpointtest", "internal/proof"}
@@ -59,10 +58,10 @@ func Armed(tree fs.FS) ([]string, error) {
 	return a.wrong, err
 }
 
-// armed is what is known of a tree's packages.
+// armed is what is known about a tree's packages.
 type armed struct {
 	importers map[string][]string // of a package
-	why       map[string]string   // a package links what arms
+	why       map[string]string   // a package links code that arms
 	wrong     []string
 }
 
@@ -115,7 +114,7 @@ func names(file *ast.File, spec *ast.ImportSpec, function string) (found bool) {
 	return found
 }
 
-// spread adds all that import what is known to arm.
+// spread adds every package that imports one that is known to arm.
 func (a *armed) spread() {
 	todo := slices.Collect(maps.Keys(a.why))
 	for len(todo) > 0 {

@@ -13,8 +13,8 @@ const (
 	entryPage  = "CONTRIBUTING.md"
 )
 
-// Check returns what does not fit between the pages and the sources of a tree, one finding
-// a string. An error means that the tree cannot be read.
+// Check returns the contradictions between the pages and the sources of a tree, one finding a
+// string. An error means that the tree cannot be read.
 func Check(tree fs.FS) ([]string, error) {
 	src, err := read(tree)
 	if err != nil {

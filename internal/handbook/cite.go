@@ -10,12 +10,12 @@ var (
 	ruleName = regexp.MustCompile(`\b[A-Z][0-9]{1,2}[a-z]?\b`)
 	// onlyRule is a part of a test's name that is a rule.
 	onlyRule = regexp.MustCompile(`^[A-Z][0-9]{1,2}[a-z]?$`)
-	// decisions are what a text rests on: "design 2.7", "Decisions 2.1 to 2.5, 8.2".
+	// decisions are citations of the design: "design 2.7", "Decisions 2.1 to 2.5, 8.2".
 	decisions = regexp.MustCompile(`(?i)\b(?:design|decisions?)\s+([0-9]+\.[0-9]+(?:(?:,\s+|\s+and\s+|\s+to\s+)[0-9]+\.[0-9]+)*)`)
 	number    = regexp.MustCompile(`[0-9]+\.[0-9]+`)
 )
 
-// noRule reports whether a word that looks like a rule is none: a percentile, or a value
+// noRule reports whether a word that looks like a rule is something else: a percentile, or a value
 // that a proof in a comment names.
 func noRule(word string) bool {
 	switch word {

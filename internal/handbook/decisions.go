@@ -10,8 +10,7 @@ import (
 // heading matches the heading of a numbered topic or decision.
 var heading = regexp.MustCompile(`^(##|###) ([0-9]+)(?:\.([0-9]+))?\.? `)
 
-// checkDecisions looks whether topics and decisions are numbered in order, and whether
-// those that are cited are there.
+// checkDecisions checks that topics and decisions are numbered in order, and that cited ones exist.
 func checkDecisions(src *sources) []string {
 	var wrong []string
 	there := map[string]struct{}{}

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// phrases are what a native engineer would not write, and what to write.
+// phrases are phrases that a native engineer would not write, with what to write instead.
 //
 //nolint:gochecknoglobals // a table
 var phrases = []struct {
@@ -30,7 +30,7 @@ var phrases = []struct {
 	{" away", regexp.MustCompile(`(?i)\b(?:is|are|was|were|be) away\b`), "is unavailable"},
 }
 
-// allowed are sound uses: what follows "is no", and whole phrases that end there.
+// allowed are sound uses: words that may follow "is no", and whole phrases that end there.
 //
 //nolint:gochecknoglobals // a table
 var (
@@ -38,7 +38,7 @@ var (
 	allowedBefore = regexp.MustCompile(`(?i)\bthere\W+$`)
 )
 
-// inCode matches what a sentence only quotes.
+// inCode matches text that a sentence only quotes.
 var inCode = regexp.MustCompile("`[^`]*`")
 
 // English returns the phrases of a tree that a native engineer would not write, one finding a
@@ -129,7 +129,7 @@ func textsOfGo(name, source string) ([]text, error) {
 	var texts []text
 	for _, group := range file.Comments {
 		texts = append(texts, text{files.Position(group.Pos()).Line, group.Text()})
-		for _, comment := range group.List { // of a directive Text knows nothing
+		for _, comment := range group.List { // Text does not return directives
 			if _, why, ok := strings.Cut(comment.Text, "//nolint:"); ok {
 				texts = append(texts, text{files.Position(comment.Pos()).Line, why})
 			}

@@ -12,7 +12,7 @@ import (
 // suiteCheck is the name of a check of a conformance suite.
 var suiteCheck = regexp.MustCompile(`^(Relay_)?([A-Z][0-9]{1,2}_)+[A-Za-z0-9]+$`)
 
-// readGo notes what a file declares and cites.
+// readGo records the declarations and citations of a file.
 func (s *sources) readGo(name, text string) error {
 	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *sources) readFunc(file string, f *ast.FuncDecl) {
 	}
 }
 
-// readTypes notes the methods of interfaces.
+// readTypes records the methods of interfaces.
 func (s *sources) readTypes(file string, d *ast.GenDecl) {
 	for _, spec := range d.Specs {
 		t, ok := spec.(*ast.TypeSpec)

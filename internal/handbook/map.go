@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// mapHead begins the part of the page that is the map.
+// mapHead begins the part of the page with the map.
 const mapHead = "## The map"
 
-// checkMap compares the map with the packages that there are. In a row of its tables, the
-// first cell names packages, and the files of the row are those of the first of them.
+// checkMap compares the map with the existing packages. In a row of its tables, the first cell
+// names packages, and the files of the row are those of the first of them.
 func checkMap(src *sources) []string {
 	var wrong []string
 	listed := map[string]int{}

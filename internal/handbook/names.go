@@ -52,7 +52,7 @@ func checkNames(src *sources) []string {
 	return wrong
 }
 
-// missing returns what is wrong with a name in code, behind that of a file.
+// missing describes what is wrong with a name in code that follows the name of a file.
 func (s *sources) missing(file, name string) []string {
 	if found := funcName.FindStringSubmatch(name); found != nil {
 		return s.missingFunc(file, found[1])
@@ -69,7 +69,7 @@ func (s *sources) missing(file, name string) []string {
 	return nil
 }
 
-// absent returns that a name is not in a set, in words.
+// absent describes a name that is not in a set.
 func absent(from map[string]struct{}, name, words string) []string {
 	if _, ok := from[name]; ok {
 		return nil
@@ -87,7 +87,7 @@ func (s *sources) isOurs(word string) bool {
 	return ours
 }
 
-// missingFunc looks for a function in a file; where the line has named none, anywhere.
+// missingFunc looks for a function in a file, or in all files if the line has named none.
 func (s *sources) missingFunc(file, name string) []string {
 	if slices.Contains(s.declared[file], name) {
 		return nil

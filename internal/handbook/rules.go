@@ -11,8 +11,8 @@ import (
 // ruleRow defines a rule: a row of a table that begins with its name.
 var ruleRow = regexp.MustCompile(`(?m)^\| \*\*([A-Z][0-9]{1,2}[a-z]?)\*\* \|(.*)\|$`)
 
-// checkRules compares what is cited with what docs/internals/rules.md defines, and the promises of the
-// pages for users with both.
+// checkRules compares the cited rules with those that docs/internals/rules.md defines, and the
+// promises of the pages for users with both.
 func checkRules(src *sources) []string {
 	var wrong []string
 	defined := map[string]bool{} // whether it is cited

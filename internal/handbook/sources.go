@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// sources is what the checks need to know of a tree.
+// sources holds the facts about a tree that the checks need.
 type sources struct {
 	paths    map[string]struct{} // of all files and directories
 	packages map[string]struct{} // directories that hold Go files
@@ -47,7 +47,7 @@ func read(tree fs.FS) (*sources, error) {
 	return src, err
 }
 
-// isHidden reports whether a directory is somebody's own, such as .git or .idea.
+// isHidden reports whether a directory is private to a tool, such as .git or .idea.
 func isHidden(name string) bool {
 	return strings.HasPrefix(name, ".") && name != "." && name != ".ci"
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // NamesPage has the names that users see outside Go.
-const NamesPage = "docs/names.md"
+const NamesPage = "docs/internals/names.md"
 
 // schema is a migration with the heading and the default name of its tables.
 type schema struct{ file, heading, table string }
@@ -41,8 +41,8 @@ var (
 	column    = regexp.MustCompile(`(?m)^ +([a-z_]+) +"?[a-zA-Z]`)
 )
 
-// TablesOf returns the part of NamesPage that is made from the migrations: for each schema
-// its tables, views and the functions that callers name, with what the files say of them.
+// TablesOf returns the part of NamesPage that is generated from the migrations: for each schema its
+// tables, views and the functions that callers name, with the descriptions from the files.
 func TablesOf(tree fs.FS) (string, error) {
 	var page strings.Builder
 	for _, schema := range schemas() {
@@ -125,7 +125,7 @@ func Visible(tree fs.FS) (wrong []string, looked int, err error) {
 	return wrong, len(attributes) + len(headers), err
 }
 
-// runsAtUsers reports whether what is in a directory runs in programs of users.
+// runsAtUsers reports whether the code in a directory runs in users' programs.
 func runsAtUsers(dir string) bool {
 	return !slices.Contains([]string{"examples", "benchmarks", "docs", "internal/proof", "internal/testenv", "internal/handbook"}, dir) &&
 		!strings.HasSuffix(path.Base(dir), "test") && path.Base(dir) != "testdata" && !strings.HasPrefix(path.Base(dir), ".")

@@ -12,9 +12,9 @@ import (
 	"github.com/leat-go/leat/internal/handbook"
 )
 
-var update = flag.Bool("update", false, "write the tables of docs/names.md again")
+var update = flag.Bool("update", false, "write the tables of docs/internals/names.md again")
 
-// TestNames_Tables: the tables of docs/names.md are those of the migrations. To write them
+// TestNames_Tables: the tables of docs/internals/names.md are those of the migrations. To write them
 // again: go test ./internal/handbook -run TestNames -update.
 func TestNames_Tables(t *testing.T) {
 	t.Parallel()
@@ -52,15 +52,15 @@ func TestNames_AttributesAndHeaders(t *testing.T) {
 func TestNames_Convicts(t *testing.T) {
 	t.Parallel()
 	wrong, looked, err := handbook.Visible(fstest.MapFS{
-		"docs/names.md": {Data: []byte("## Headers\n\n| `old` | |\n\n## Log attributes\n\n| `topic` `gone` | |\n\n## Else\n\n| `x` | |\n")},
+		"docs/internals/names.md": {Data: []byte("## Headers\n\n| `old` | |\n\n## Log attributes\n\n| `topic` `gone` | |\n\n## Else\n\n| `x` | |\n")},
 		"box/box.go": {Data: []byte("package box\n\nconst HeaderNew = \"new\"\n\n" +
 			"func f() { slog.String(\"topic\", \"\"); slog.Int(\"more\", 1); slog.New(nil) }\n")},
 	})
 	require.NoError(t, err)
 	require.Equal(t, 3, looked)
 	require.Equal(t, []string{
-		"docs/names.md: attribute more is not on the page", "docs/names.md: attribute gone is not in the sources",
-		"docs/names.md: header new is not on the page", "docs/names.md: header old is not in the sources",
+		"docs/internals/names.md: attribute more is not on the page", "docs/internals/names.md: attribute gone is not in the sources",
+		"docs/internals/names.md: header new is not on the page", "docs/internals/names.md: header old is not in the sources",
 	}, wrong)
 	_, _, err = handbook.Visible(fstest.MapFS{})
 	require.Error(t, err)

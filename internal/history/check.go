@@ -54,17 +54,17 @@ func Check(ctx context.Context, dir string, options Options) (Verdict, error) {
 	return v, explain(ctx, dir, options, x, cases, v.Checks)
 }
 
-// inquiry is a check under way.
+// inquiry is a check in progress.
 type inquiry struct {
 	finding Finding
-	// rank orders the violations; that of the lowest is the first.
+	// rank orders the violations. The one of the lowest rank is reported first.
 	rank    int64
 	first   suspicion
 	allowed int
 }
 
-// suspicion is a violation whose words are still to be found. The args that are
-// [ref] become the ids of the events.
+// suspicion is a violation whose message is not complete yet. The args that are [ref] become the
+// ids of the events.
 type suspicion struct {
 	format string
 	args   []any
@@ -81,7 +81,7 @@ func (q *inquiry) violate(rank int64, format string, args ...any) {
 	q.finding.Violations++
 }
 
-// refs returns the events that the violation is about.
+// refs returns the events of the violation.
 func (s suspicion) refs() []uint32 {
 	var refs []uint32
 	for _, a := range s.args {
@@ -92,7 +92,7 @@ func (s suspicion) refs() []uint32 {
 	return refs
 }
 
-// judge makes all checks.
+// judge runs all checks.
 func (x *index) judge(options Options) []*inquiry {
 	x.sort()
 	all := []struct {

@@ -9,8 +9,8 @@ import (
 // account is a key in a book.
 type account struct{ book, key uint32 }
 
-// checkBooks is the conservation: in every book, each account holds what it held at
-// the beginning and what the rows of the ledger, or of the effects, have moved.
+// checkBooks is the conservation: in every book, each account holds its initial amount plus what
+// the rows of the ledger, or of the effects, have moved.
 func (x *index) checkBooks(q *inquiry) {
 	if !x.ended[Balance] {
 		q.finding.Unjudged = "there is no dump of balances"
@@ -52,14 +52,14 @@ func (x *index) checkBooks(q *inquiry) {
 	}
 }
 
-// uncertain reports whether some outcomes are unresolved, and with them what the
-// producer's accounts should hold.
+// uncertain reports whether some outcomes are unresolved and, if so, what the producer's accounts
+// should hold.
 func (x *index) uncertain() bool {
 	return !x.ended[Ledger] && slices.ContainsFunc(x.events, func(e event) bool { return x.outcome(&e) == unresolved })
 }
 
-// moves yields what the ledger, or the producer's word where there is none, and the
-// effects have moved.
+// moves yields what has been moved by the ledger, or by what the producer was told if there is no
+// ledger, and by the effects.
 func (x *index) moves(yield func(book, key, to uint32, amount int64)) {
 	for i := range x.events {
 		if e := &x.events[i]; x.outcome(e) == committed {

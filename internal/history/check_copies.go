@@ -46,13 +46,13 @@ func (x *index) checkCopies(q *inquiry) {
 	}
 }
 
-// differ reports whether two fingerprints that are both known are unlike.
+// differ reports whether two fingerprints differ, if both are known.
 func differ(a, b uint64) bool { return a != 0 && b != 0 && a != b }
 
-// checkRepeats is O10: no more copies of an event than one, and one for each fault
-// between its intent and its last copy. That a database went back is a fault of its own
-// beside the one that took it away: what was sent behind the state that is back is sent
-// again. It is the only check that looks at clocks.
+// checkRepeats is O10: at most one copy of an event, plus one for each fault between its intent and
+// its last copy. A database that went back counts as a further fault, in addition to the one that
+// took it away: what was sent after the restored state is sent again. It is the only check that
+// looks at clocks.
 func (x *index) checkRepeats(reach time.Duration) func(*inquiry) {
 	return func(q *inquiry) {
 		if !x.ended[Record] {
@@ -74,8 +74,8 @@ func (x *index) checkRepeats(reach time.Duration) func(*inquiry) {
 	}
 }
 
-// lastOf returns when the last copy was sent, or the end of time if it isn't known of
-// each.
+// lastOf returns when the last copy was sent, or the end of time if that is not known for every
+// copy.
 func lastOf(e *event, copies []record) int64 {
 	last := e.sent
 	for _, c := range copies {
@@ -87,7 +87,7 @@ func lastOf(e *event, copies []record) int64 {
 	return last
 }
 
-// intentOf returns when the event was intended, or that which has caused it.
+// intentOf returns when the event, or the event that has caused it, was intended.
 func (x *index) intentOf(e *event, r record) int64 {
 	if e.at == 0 {
 		return x.events[r.cause].at
@@ -109,7 +109,7 @@ func newSpans(faults []Line, rewinds []rewind, reach time.Duration) spans {
 	for _, f := range faults {
 		add(f.At, f.Until)
 	}
-	back := map[rewind]bool{} // several databases may have gone back as one
+	back := map[rewind]bool{} // several databases may have gone back together
 	for _, r := range rewinds {
 		r.book = 0
 		if !back[r] {

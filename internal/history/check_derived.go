@@ -1,7 +1,7 @@
 package history
 
-// checkDerived: the events that effects have produced are on the broker or wait, and
-// those on the broker that name a cause are of an effect of just that.
+// checkDerived: the events that effects have produced are on the broker or wait, and each event on
+// the broker that names a cause was produced by the effect of that cause.
 func (x *index) checkDerived(q *inquiry) {
 	switch {
 	case !x.ended[EffectRow] || !x.ended[Record]:

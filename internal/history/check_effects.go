@@ -27,8 +27,8 @@ func (x *index) checkDoubles(q *inquiry) {
 	}
 }
 
-// checkGhosts is I2: every effect has a message that was committed and is on the
-// broker, and does what the message says.
+// checkGhosts is I2: every effect has a message that was committed and is on the broker, and the
+// effect matches the message.
 func (x *index) checkGhosts(q *inquiry) {
 	if !x.ended[EffectRow] {
 		q.finding.Unjudged = "there is no dump of effects"
@@ -57,8 +57,8 @@ func (e *event) contradicts(f effect) bool {
 		f.amount != 0 && f.amount != e.amount || f.to != 0 && f.to != e.to
 }
 
-// checkEffects is I3: every message of a topic has its effect at those who read the
-// topic, or is kept there; and an effect that a consumer has told of is still there.
+// checkEffects is I3: every message of a topic has its effect at each consumer that reads the
+// topic, or is kept there; and an effect that a consumer has reported still exists.
 func (x *index) checkEffects(q *inquiry) {
 	if !x.ended[EffectRow] {
 		q.finding.Unjudged = "there is no dump of effects"
@@ -87,7 +87,7 @@ func (x *index) checkEffects(q *inquiry) {
 	}
 }
 
-// readers returns who reads each topic.
+// readers returns the consumers of each topic.
 func (x *index) readers() map[uint32]consumers {
 	readers := map[uint32]consumers{}
 	for _, s := range x.subscriptions {

@@ -36,7 +36,7 @@ func (x *index) firstCopies() []record {
 				continue
 			}
 			if c.key != 0 && c.key != e.key {
-				continue // of another key than the effect: no order is known
+				continue // of another key than the effect: the order is unknown
 			}
 			c.key = e.key
 			firsts = append(firsts, c)

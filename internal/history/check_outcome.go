@@ -1,7 +1,7 @@
 package history
 
-// checkExistence is O1: what the producer was told agrees with the ledger, what the
-// outbox holds with both, and nothing exists that nobody has made.
+// checkExistence is O1: what the producer was told agrees with the ledger, the outbox agrees with
+// both, and every message has an event that produced it.
 func (x *index) checkExistence(q *inquiry) {
 	for i := range x.events {
 		e := &x.events[i]
@@ -23,7 +23,7 @@ func (x *index) checkExistence(q *inquiry) {
 	}
 }
 
-// checkLoss is O2: what is committed is on the broker or waits, and so is what the
+// checkLoss is O2: every committed event is on the broker or waits, and so is everything that the
 // broker has acknowledged.
 func (x *index) checkLoss(q *inquiry) {
 	if !x.ended[Record] {
@@ -48,7 +48,7 @@ func (x *index) checkLoss(q *inquiry) {
 	}
 }
 
-// checkPhantoms is O3: what was rolled back is neither on the broker nor was it sent.
+// checkPhantoms is O3: an event that was rolled back is not on the broker and was not sent.
 func (x *index) checkPhantoms(q *inquiry) {
 	if !x.ended[Record] {
 		q.finding.Unjudged = "there is no dump of topics"

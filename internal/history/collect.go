@@ -1,6 +1,6 @@
 package history
 
-// add takes a line into the index, or says why it can't.
+// add puts a line into the index, or returns why it cannot.
 func (x *index) add(at place, l *Line) error {
 	if l == nil {
 		return x.endFile(at)
@@ -31,7 +31,7 @@ func (x *index) add(at place, l *Line) error {
 	}
 }
 
-// addEvent takes a line about the event with the number i.
+// addEvent indexes a line about the event with the number i.
 func (x *index) addEvent(at place, l *Line, i uint32) error {
 	e := &x.events[i]
 	switch l.Type {
@@ -87,7 +87,7 @@ func (x *index) describe(l *Line, e *event) {
 	e.version, e.amount = l.Version, l.Amount
 }
 
-// tell notes the outcome that the producer was told.
+// tell records the outcome that the producer was told.
 func tell(at place, l *Line, e *event) error {
 	switch l.Type {
 	case Committed:
@@ -104,7 +104,7 @@ func tell(at place, l *Line, e *event) error {
 	return nil
 }
 
-// consume notes what a consumer tells of.
+// consume records a consumer's line.
 func (x *index) consume(at place, l *Line, e *event) error {
 	book, err := x.book(at, l.Consumer)
 	if err != nil {
@@ -173,7 +173,7 @@ func (x *index) effect(at place, l *Line, i uint32) error {
 	return nil
 }
 
-// bear notes an event of an effect. Its key's order is that of the effects.
+// bear records the event that an effect has produced. The order of its key is that of the effects.
 func (x *index) bear(c *event, f effect) {
 	x.causes = true
 	if !c.is(child) || f.row < c.version {

@@ -2,13 +2,11 @@
 // by the logs that its processes have kept and by what its databases and topics hold
 // in the end. It knows nothing of how the system works, so that it can judge any.
 //
-// A history is a directory of files of JSON Lines, one for each process and role;
-// docs/internals/history-format.md describes them for those who want to write them in another
-// language. [Writer] appends to such a file, [Check] reads a directory and returns the
-// [Verdict].
+// A history is a directory of files of JSON Lines, one for each process and role.
+// docs/internals/history-format.md describes them for writers in other languages. [Writer] appends
+// to such a file, [Check] reads a directory and returns the [Verdict].
 //
-// No verdict rests on a clock but that of O10, and no check on a constraint of the
-// system under test: its table of effects has none, so that an effect that was had
-// twice is there twice.
-// See design 18.6.
+// Only the verdict of O10 depends on a clock. No check depends on a constraint of the system under
+// test: its table of effects has none, so that an effect that happened twice is there twice. See
+// design 18.6.
 package history

@@ -27,7 +27,7 @@ func (x *index) endDump(at place, l *Line) error {
 	return nil
 }
 
-// endFile checks that no dump of the file lacks its end.
+// endFile checks that every dump in the file is complete.
 func (x *index) endFile(at place) error {
 	for _, of := range slices.Sorted(maps.Keys(x.open)) {
 		return unusable(at, "the dump of %s has no end", of)
@@ -35,7 +35,7 @@ func (x *index) endFile(at place) error {
 	return nil
 }
 
-// usable reports whether there is enough to judge anything.
+// usable reports whether there is enough data to judge anything.
 func (x *index) usable(dir string) error {
 	switch {
 	case len(x.events) == 0:

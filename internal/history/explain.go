@@ -10,17 +10,17 @@ import (
 // keyRef is the number of a key among the args of a [suspicion].
 type keyRef uint32
 
-// witness collects the lines about one violation.
+// witness collects the lines about a violation.
 type witness struct {
-	ids  map[digest]uint32 // the events that it is about
+	ids  map[digest]uint32 // the events of the violation
 	keys map[string]bool   // the accounts
 	text map[uint32]string // the ids of the events
 	seen []testimony
-	// missed is how many lines there were beyond maxSeen.
+	// missed is the number of lines beyond maxSeen.
 	missed int
 }
 
-// testimony is a line and where it stands.
+// testimony is a line and its place.
 type testimony struct {
 	at   place
 	line Line
@@ -85,16 +85,16 @@ func (x *index) witnesses(cases []*inquiry) map[int]*witness {
 	return all
 }
 
-// maxSeen is how many lines a witness keeps, of an account for instance.
+// maxSeen is how many lines a witness keeps, for example about an account.
 const maxSeen = 10_000
 
-// named is an id that a line names.
+// named is an id in a line.
 type named struct {
 	digest digest
 	text   string
 }
 
-// idsOf returns the ids that the line names.
+// idsOf returns the ids in the line.
 func idsOf(l *Line) []named {
 	var ids []named
 	for _, id := range []string{l.ID, l.Child, l.Cause} {
@@ -124,8 +124,8 @@ func (w *witness) hear(at place, l *Line, ids []named) {
 	}
 }
 
-// offence returns what was heard, by time, with the faults of that time; what has no
-// time, as the rows of dumps, at the end. If it is too much, the middle is left out.
+// offence returns the lines, by time, with the faults of that time. Lines without a time, such as
+// the rows of dumps, come last. If there are too many, the middle is left out.
 func (w *witness) offence(faults []Line, options Options) *Offence {
 	all := slices.Concat(w.seen, w.meanwhile(faults, options))
 	slices.SortStableFunc(all, func(a, b testimony) int {
@@ -146,8 +146,8 @@ func (w *witness) offence(faults []Line, options Options) *Offence {
 	return o
 }
 
-// meanwhile returns the last faults of the time that the lines span; there is room for
-// some only.
+// meanwhile returns the last faults within the time of the lines. There is room for only some of
+// them.
 func (w *witness) meanwhile(faults []Line, options Options) []testimony {
 	var first, last int64
 	for _, t := range w.seen {

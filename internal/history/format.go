@@ -11,15 +11,15 @@ const (
 	// torn by the end of the process before.
 	Start Type = "start"
 
-	// Intent is written before a transaction commits: ID, Key, Version, Amount, and
-	// To, Topic and Digest where there are any.
+	// Intent is written before a transaction commits: ID, Key, Version, Amount, and To, Topic and
+	// Digest if there are any.
 	Intent Type = "intent"
 	// Committed is written when the commit has returned: ID.
 	Committed Type = "committed"
 	// Aborted is written when the transaction was certainly rolled back: ID.
 	Aborted Type = "aborted"
-	// Unknown is written when it can't be told, as after a connection that broke in
-	// the commit: ID. An intent without an outcome is one as well.
+	// Unknown is written when the outcome cannot be known, as after a connection that broke during the
+	// commit: ID. An intent without an outcome counts as unknown as well.
 	Unknown Type = "unknown"
 
 	// Sent is written by a relay before it hands an event to the broker: ID. Optional.
@@ -33,39 +33,39 @@ const (
 	// Consumer. Optional.
 	Effect Type = "effect"
 
-	// Fault is written by who injects them: Point, Kind, At, Until, Inflight,
-	// Consequence, Target.
+	// Fault is written by the injector of a fault: Point, Kind, At, Until, Inflight, Consequence,
+	// Target.
 	Fault Type = "fault"
 
-	// Rewound is written by who makes a database go back to an earlier state, as a
-	// failover does that loses commits, or a backup that is restored: At is the moment
-	// of that state, Until the moment at which the later one was given up, and Consumer
-	// whose database it is, empty for the producer's. What was committed between the
-	// two may be gone without anybody's fault but the database's.
+	// Rewound is written by the process that makes a database go back to an earlier state, like a
+	// failover that loses commits, or a restored backup. At is the moment of that state and Until the
+	// moment at which the later state was discarded. Consumer is the owner of the database, empty for
+	// the producer's. Commits between the two moments may be missing, and only the database is at
+	// fault.
 	Rewound Type = "rewound"
 )
 
-// Lines of dumps, which are taken when all is quiet at the end.
+// Lines of dumps, which are taken at the end, when all processes are quiet.
 const (
-	// Ledger is a row of the producer's own table, written in the transaction of the
-	// intent: ID, Key, Version, Amount, To. It decides what happened to the unknown.
+	// Ledger is a row of the producer's own table, written in the transaction of the intent: ID, Key,
+	// Version, Amount, To. It decides the unknown outcomes.
 	Ledger Type = "ledger"
 	// Outbox is a row of the outbox, where it keeps them: ID.
 	Outbox Type = "outbox"
-	// Waiting is a message that is kept for later or for operators: ID, Where, and
-	// Consumer where it is the consumer that keeps it.
+	// Waiting is a message that is kept for later or for operators: ID, Where, and Consumer if the
+	// consumer keeps it.
 	Waiting Type = "waiting"
-	// Record is a record of a topic: Topic, Partition, Offset, ID, Key, and Cause,
-	// Digest and At (of its arrival) where they are known.
+	// Record is a record of a topic: Topic, Partition, Offset, ID, Key, and Cause, Digest and At (of
+	// its arrival) if they are known.
 	Record Type = "record"
-	// EffectRow is a row of the table of effects: ID, Key, Version, Amount, To, Consumer, Row,
-	// and Child where the effect has produced an event of its own.
+	// EffectRow is a row of the table of effects: ID, Key, Version, Amount, To, Consumer, Row, and
+	// Child if the effect has produced an event of its own.
 	EffectRow Type = "effect_row"
-	// Balance is an account at the end: Key, Amount, Opening, and Consumer where it
-	// is the consumer's book, not the producer's.
+	// Balance is an account at the end: Key, Amount, Opening, and Consumer if the account is in the
+	// consumer's book, not the producer's.
 	Balance Type = "balance"
-	// DumpEnd ends a dump: Of and Rows, and for effects Topic and Consumer. A dump
-	// without one isn't used, since it may lack rows.
+	// DumpEnd ends a dump: Of and Rows, and for effects Topic and Consumer. A dump without one is not
+	// used, since it may lack rows.
 	DumpEnd Type = "dump"
 )
 
@@ -79,8 +79,8 @@ const (
 	Dead = "dead"
 )
 
-// Line is a line of a history. Which fields a line has, its type says; fields that
-// are zero are left out.
+// Line is a line of a history. Its type determines the fields that it has; zero fields are left
+// out.
 type Line struct {
 	// Type is what the line is about.
 	Type Type `json:"type"`
@@ -91,11 +91,11 @@ type Line struct {
 	ID string `json:"id,omitempty"`
 	// Key is the aggregate or account that the event is of; its events have an order.
 	Key string `json:"key,omitempty"`
-	// Version numbers the committed events of a key, ascending in the order of their
-	// commits. Gaps are allowed, and so is a number again that was rolled back.
+	// Version numbers the committed events of a key, ascending in the order of their commits. There may
+	// be gaps, and a number that was rolled back may be used again.
 	Version int64 `json:"version,omitempty"`
-	// Amount is what moves from Key to To, or onto Key where there is no To. In a
-	// [Balance] it is what the account holds.
+	// Amount is what moves from Key to To, or onto Key if To is empty. In a [Balance] it is what the
+	// account holds.
 	Amount int64 `json:"amount,omitempty"`
 	// To is the account that receives the amount.
 	To string `json:"to,omitempty"`
@@ -108,11 +108,11 @@ type Line struct {
 	Partition int32 `json:"partition,omitempty"`
 	// Offset is the record's number in its partition.
 	Offset int64 `json:"offset,omitempty"`
-	// Cause is the id of the event whose effect has produced this record. Such a
-	// record has no intent: it is judged by the effects.
+	// Cause is the id of the event whose effect has produced this record. Such a record has no intent:
+	// it is judged by the effects.
 	Cause string `json:"cause,omitempty"`
 
-	// Consumer is whose delivery, effect, row or book it is.
+	// Consumer is the owner of the delivery, effect, row or book.
 	Consumer string `json:"consumer,omitempty"`
 	// Row numbers the effects, ascending in each key in the order of their commits.
 	Row int64 `json:"row,omitempty"`
@@ -120,21 +120,21 @@ type Line struct {
 	Child string `json:"child,omitempty"`
 	// Opening is what an account held at the beginning.
 	Opening int64 `json:"opening,omitempty"`
-	// Where says where a message waits: Pending, Parked or Dead.
+	// Where is the place in which a message waits: Pending, Parked or Dead.
 	Where string `json:"where,omitempty"`
 
 	// Of is the type of the lines of the dump that ends here.
 	Of Type `json:"of,omitempty"`
 	// Rows is how many of them there are.
 	Rows int64 `json:"rows,omitempty"`
-	// AtLeastOnce says of a consumer's effects that repeats are allowed.
+	// AtLeastOnce marks a consumer's effects that may repeat.
 	AtLeastOnce bool `json:"at_least_once,omitempty"`
-	// Unordered says of a consumer's effects that they follow no order.
+	// Unordered marks a consumer's effects that follow no order.
 	Unordered bool `json:"unordered,omitempty"`
 
-	// Role is what the process does, in a start.
+	// Role is what the process does. It is set in a start.
 	Role string `json:"role,omitempty"`
-	// Process names it, in a start.
+	// Process names the process. It is set in a start.
 	Process string `json:"process,omitempty"`
 
 	// Point is where the fault strikes, such as a failpoint's name.

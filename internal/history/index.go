@@ -1,7 +1,7 @@
 package history
 
-// index is what is kept of a history: a few dozen bytes for each event, record and
-// effect, in the order in which they were read.
+// index is the condensed history: a few dozen bytes for each event, record and effect, in the order
+// in which they were read.
 type index struct {
 	ids    map[digest]uint32
 	events []event
@@ -27,7 +27,7 @@ type index struct {
 	open map[Type]int64
 }
 
-// mark is something that is known of an event.
+// mark is a fact about an event.
 type mark uint16
 
 const (
@@ -45,12 +45,12 @@ const (
 	caused
 )
 
-// event is what is known of an id.
+// event holds what is known about an id.
 type event struct {
 	at     int64 // of the intent
 	sent   int64 // when a relay last sent it, or had it acknowledged
-	toldAt int64 // when the producer was told of its outcome, or not told
-	// consumedAt is when a consumer last had it delivered, or told of its effect.
+	toldAt int64 // when the producer learned its outcome, or that it is unknown
+	// consumedAt is when a consumer last had it delivered, or reported its effect.
 	consumedAt int64
 
 	version int64
@@ -60,16 +60,16 @@ type event struct {
 	topic   uint32
 	marks   mark
 
-	delivered consumers // to whom
-	told      consumers // who has told of an effect
-	keeps     consumers // who keeps it for people
-	had       consumers // who has a row of its effect
-	parent    uint32    // the event of the effect that has produced it
+	delivered consumers // the consumers that had it delivered
+	told      consumers // the consumers that have reported an effect
+	keeps     consumers // the consumers that keep it for operators
+	had       consumers // the consumers that have a row of its effect
+	parent    uint32    // the event whose effect has produced it
 }
 
 func (e *event) is(m mark) bool { return e.marks&m != 0 }
 
-// consumers is a set of them.
+// consumers is a set of consumers.
 type consumers uint16
 
 // maxConsumers is how many a history can have.
@@ -83,7 +83,7 @@ type record struct {
 	at        int64
 	digest    uint64
 	event     uint32
-	cause     uint32 // an event; itself where there is none
+	cause     uint32 // an event; the record's own if there is none
 	topic     uint32
 	partition int32
 	key       uint32
@@ -95,7 +95,7 @@ type effect struct {
 	version int64
 	amount  int64
 	event   uint32
-	child   uint32 // an event; the effect's where there is none
+	child   uint32 // an event; the effect's own if there is none
 	book    uint32
 	key, to uint32
 }

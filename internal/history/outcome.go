@@ -1,23 +1,22 @@
 package history
 
-// outcome is what happened to the transaction that an event was to come from.
+// outcome is what happened to the transaction of an event.
 type outcome int
 
 const (
-	// unheard events are named by nobody who could have made them.
+	// unheard events are known only from places that cannot have produced them.
 	unheard outcome = iota
-	// derived ones come from an effect, or say so.
+	// derived events come from an effect, or claim to.
 	derived
 	committed
 	rolledBack
-	// forgotten ones were committed, as far as anybody knows, in a time that the
-	// database has lost since.
+	// forgotten events were committed, as far as is known, in a time that the database has lost since.
 	forgotten
-	// unresolved ones were told to nobody, and there is no ledger.
+	// unresolved outcomes were never reported, and there is no ledger.
 	unresolved
 )
 
-// outcome decides what happened to the event. The ledger knows best.
+// outcome decides what happened to the event. The ledger takes precedence.
 func (x *index) outcome(e *event) outcome {
 	switch {
 	case e.is(inLedger):
@@ -52,7 +51,7 @@ func (x *index) rightful(e *event) bool {
 	}
 }
 
-// count fills in the figures that are of events.
+// count fills in the figures about events.
 func (x *index) count() Figures {
 	f := x.figures
 	f.Records, f.Effects = len(x.records), len(x.effects)

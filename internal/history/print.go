@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// longWord is a text that no reader wants to see whole, such as an id of kilobytes.
+// longWord is a text too long to show in full, such as an id of kilobytes.
 var longWord = regexp.MustCompile(`(\S{80})\S{40,}`)
 
 func legible(line string) string { return longWord.ReplaceAllString(line, "$1…") }

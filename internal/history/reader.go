@@ -15,11 +15,11 @@ import (
 	"strings"
 )
 
-// ErrUnusable is returned when a history can't be judged: there is none, a line in its
-// midst is broken, a dump is cut short, or it contradicts itself.
+// ErrUnusable is returned when a history cannot be judged: it is empty, a line in the middle is
+// broken, a dump is incomplete, or it contradicts itself.
 var ErrUnusable = errors.New("history: unusable")
 
-// place is where a line stands.
+// place is the position of a line.
 type place struct {
 	file   string
 	number int
@@ -27,7 +27,7 @@ type place struct {
 
 func (p place) String() string { return fmt.Sprintf("%s:%d", p.file, p.number) }
 
-// unusable wraps [ErrUnusable] with the place and what is wrong there.
+// unusable wraps [ErrUnusable] with the place and the problem there.
 func unusable(at place, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %s", ErrUnusable, at, fmt.Sprintf(format, args...))
 }
@@ -110,12 +110,12 @@ type lines struct {
 	in     *Input
 	visit  func(place, *Line) error
 	buf    Line
-	// broken is why the line before couldn't be read; it may turn out to be torn.
+	// broken is why the line before could not be read; it may turn out to be torn.
 	broken error
 }
 
-// line takes the next line. One that is broken is torn if the file ends after it, or a
-// process begins; otherwise someone else has damaged the file.
+// line takes the next line. A broken line is torn if the file ends after it, or a process starts
+// there. Otherwise the file was damaged by something else.
 func (l *lines) line(raw []byte) error {
 	l.at = l.at.next()
 	if len(raw) == 0 {

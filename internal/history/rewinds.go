@@ -2,18 +2,17 @@ package history
 
 import "cmp"
 
-// rewind is a time that a database has lost: what was committed between the two moments
-// is known to it no more.
+// rewind is a period that a database has lost: commits between the two moments are gone from it.
 type rewind struct {
 	from, until int64
-	book        uint32 // whose database it is; 0 is the producer's
+	book        uint32 // the owner of the database; 0 is the producer
 }
 
-// outcomeWithin is how long after its intent a transaction can still commit whose
-// producer was killed before it wrote down what it was told, in microseconds.
+// outcomeWithin is how long after its intent a transaction can still commit if its producer was
+// killed before it recorded the outcome, in microseconds.
 const outcomeWithin = 10_000_000
 
-// rewind takes a line about a database that went back.
+// rewind records a line about a database that went back.
 func (x *index) rewind(at place, l *Line) error {
 	if l.At == 0 || l.Until < l.At {
 		return unusable(at, "a rewind from %d to %d needs at and until, in this order", l.Until, l.At)
@@ -23,9 +22,9 @@ func (x *index) rewind(at place, l *Line) error {
 	return err
 }
 
-// forgot reports whether the commit of the event may have been in a time that the
-// producer's database has lost. What the producer was told before that time is not
-// excused, nor what it has tried after it, nor what was rolled back.
+// forgot reports whether the event may have committed in a period that the producer's database has
+// lost. Commits that the producer learned of before that period are not excused, nor attempts after
+// it, nor rollbacks.
 func (x *index) forgot(e *event) bool {
 	if e.is(toldAborted) || !e.is(intended) {
 		return false
@@ -40,7 +39,7 @@ func (x *index) forgot(e *event) bool {
 	return false
 }
 
-// lost are the consumers whose databases have lost the time of the event's last delivery.
+// lost are the consumers whose databases have lost the period of the event's last delivery.
 func (x *index) lost(e *event) (all consumers) {
 	for _, r := range x.rewinds {
 		if r.book != 0 && r.from <= e.consumedAt && e.consumedAt <= r.until {
@@ -50,8 +49,8 @@ func (x *index) lost(e *event) (all consumers) {
 	return all
 }
 
-// lostOutside are those of them whose effects are not part of what remembers the message,
-// so that the message is not had again. All others must have it again.
+// lostOutside are those of them whose effects are stored apart from the memory of the message, so
+// that the message is not processed again. All others must process it again.
 func (x *index) lostOutside(e *event) consumers {
 	lost := x.lost(e)
 	if lost == 0 {

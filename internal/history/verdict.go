@@ -50,24 +50,24 @@ type Figures struct {
 	Committed  int `json:"committed"`
 	RolledBack int `json:"rolled_back"`
 	Unresolved int `json:"unresolved"`
-	// Forgotten are those whose commit the database has lost when it went back.
+	// Forgotten are the events whose commit the database has lost when it went back.
 	Forgotten int `json:"forgotten,omitempty"`
-	// Unknown outcomes were not told to the producer, or not by it.
+	// Unknown outcomes were not reported to the producer, or not recorded by it.
 	Unknown int `json:"unknown"`
-	// Records are those of the topics, Repeats those of them that are not the first
-	// of their id, DerivedEvents the ids among them that an effect has produced.
+	// Records are the records of the topics. Repeats are the records that are not the first of their
+	// id. DerivedEvents are the ids that an effect has produced.
 	Records       int `json:"records"`
 	Repeats       int `json:"repeats"`
 	DerivedEvents int `json:"derived_events"`
 	// Waiting are messages that are pending, parked or dead.
 	Waiting int `json:"waiting"`
-	// Deliveries to consumers, and Redeliveries, those of them that are not the
-	// first of their id.
+	// Deliveries are deliveries to consumers. Redeliveries are the deliveries that are not the first of
+	// their id.
 	Deliveries   int `json:"deliveries"`
 	Redeliveries int `json:"redeliveries"`
 	// Effects are the rows of the table of effects.
 	Effects int `json:"effects"`
-	// AllowedRepeats are effects that were had again where that is allowed.
+	// AllowedRepeats are repeated effects where repeats are allowed.
 	AllowedRepeats int `json:"allowed_repeats"`
 }
 
@@ -90,7 +90,7 @@ type Finding struct {
 	Name string `json:"name"`
 	// Promise is what must hold.
 	Promise string `json:"promise"`
-	// Unjudged says why the check could not be made; empty where it was.
+	// Unjudged is the reason why the check could not be made. Empty if it was made.
 	Unjudged string `json:"unjudged,omitempty"`
 	// Checked is how many things were looked at.
 	Checked int `json:"checked"`
@@ -102,11 +102,11 @@ type Finding struct {
 
 // Offence is a violation with its history.
 type Offence struct {
-	// Summary is what is wrong.
+	// Summary describes the violation.
 	Summary string `json:"summary"`
-	// Lines are those of the history about it, by time, ready to be read.
+	// Lines are the lines of the history about it, by time, ready to be read.
 	Lines []string `json:"lines,omitempty"`
-	// Omitted is how many more there are.
+	// Omitted is how many lines are left out.
 	Omitted int `json:"omitted,omitempty"`
 }
 
@@ -126,7 +126,7 @@ func (v Verdict) Violated() []string {
 	return names
 }
 
-// Finding returns that of the name, and whether there is one.
+// Finding returns the finding of the given check, and whether there is one.
 func (v Verdict) Finding(name string) (Finding, bool) {
 	i := slices.IndexFunc(v.Checks, func(f Finding) bool { return f.Name == name })
 	if i < 0 {

@@ -16,14 +16,13 @@ import (
 type Writer struct {
 	mu   sync.Mutex
 	file *os.File
-	buf  *bufio.Writer // of a dump; nil where each line is written at once
+	buf  *bufio.Writer // of a dump; nil if each line is written at once
 	rows map[Type]int64
 }
 
-// Append opens the file at path, or makes it, for a process with the role. A line
-// that a process before has left torn is ended, and the process's start is noted. Every
-// line is one write, which the end of the process leaves whole or tears, but never
-// holds back.
+// Append opens or creates the file at path for a process with the role. It ends a line that an
+// earlier process left torn, and records the start of this process. Every line is one write: if the
+// process ends, the line is whole or torn, but never delayed.
 func Append(path, role string) (*Writer, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600) //nolint:gosec // the caller chooses it
 	if err != nil {
@@ -40,7 +39,7 @@ func Append(path, role string) (*Writer, error) {
 	return w, nil
 }
 
-// endTorn ends the last line of the file where it has no end.
+// endTorn ends the last line of the file if it is not ended.
 func endTorn(file *os.File) error {
 	info, err := file.Stat()
 	if err != nil {
@@ -62,8 +61,8 @@ func endTorn(file *os.File) error {
 	return nil
 }
 
-// Dump makes the file at path for the dumps that are taken at the end. Its lines are
-// collected; Close writes the last of them.
+// Dump creates the file at path for the dumps that are taken at the end. Its lines are buffered;
+// Close writes the last of them.
 func Dump(path string) (*Writer, error) {
 	file, err := os.Create(path) //nolint:gosec // the caller chooses it
 	if err != nil {
@@ -72,8 +71,8 @@ func Dump(path string) (*Writer, error) {
 	return &Writer{file: file, buf: bufio.NewWriterSize(file, 1<<16), rows: map[Type]int64{}}, nil
 }
 
-// Write appends a line. Where its time is zero it is now, but in a dump, whose lines
-// have the time that they are given.
+// Write appends a line. A zero time is replaced by the current time, except in a dump, whose lines
+// keep the time that they are given.
 func (w *Writer) Write(line Line) error {
 	if line.At == 0 && w.buf == nil {
 		line.At = time.Now().UnixMicro()
@@ -101,7 +100,7 @@ func (w *Writer) End(end Line) error {
 	return w.Write(end)
 }
 
-// Close writes what is collected and closes the file.
+// Close writes the buffered lines and closes the file.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

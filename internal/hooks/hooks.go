@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// Call calls f with each of hooks that is a K, one after the other. If one panics, the
-// panic is logged as an error, and the others are called all the same: what is observed
-// goes on as if nobody looked.
+// Call calls f with each of hooks that is a K, one after the other. If one panics, the panic is
+// logged as an error, and the others are still called: the observed work goes on as if there were
+// no hooks.
 func Call[K, H any](ctx context.Context, log *slog.Logger, hooks []H, f func(hook K)) {
 	for _, h := range hooks {
 		if k, ok := any(h).(K); ok {
@@ -48,9 +48,9 @@ func Only[H any](hooks []H, kinds ...func(hook any) bool) []H {
 	return some
 }
 
-// Refuse looks for a hook that is of none of kinds, which are those of the package called
-// pkg, as nil is. It returns what an error of the configuration says of the first one:
-// field, value and reason, or nothing.
+// Refuse looks for a hook that is of none of kinds, which are the hook types of the package pkg;
+// nil is of none. It returns the parts of a configuration error about the first one, field, value
+// and reason, or nothing.
 func Refuse[H any](hooks []H, pkg string, kinds ...func(hook any) bool) (field, value, reason string) {
 	i := slices.IndexFunc(hooks, func(h H) bool { return !isOne(h, kinds) })
 	if i < 0 {

@@ -1,4 +1,4 @@
-// Package hostport looks at addresses that a configuration names.
+// Package hostport checks addresses in a configuration.
 package hostport
 
 import (
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Refuse returns the first of addresses that nothing can be reached by, and why. An address is
-// host:port, or a host alone.
+// Refuse returns the first address that cannot be used, and why. An address is host:port, or a host
+// alone.
 func Refuse(addresses []string) (address, reason string, refused bool) {
 	for _, a := range addresses {
 		host, port := a, "9092"

@@ -24,8 +24,8 @@ var namespace = uuid.UUID{
 	0x9d, 0x1c, 0x5f, 0x42, 0x7a, 0x0b, 0x33, 0xd1,
 }
 
-// New returns a new UUIDv7 as canonical text. Ids made in one process ascend.
-// The error is the operating system's, where it has no random bytes to give.
+// New returns a new UUIDv7 as canonical text. Ids made in one process ascend. The error is the
+// operating system's, if it has no random bytes to give.
 func New() (string, error) {
 	u, err := uuid.NewV7()
 	if err != nil {
@@ -44,10 +44,10 @@ func Map(id string) (u UUID, canonical bool) {
 	return uuid.NewSHA1(namespace, []byte(id)), false
 }
 
-// Child returns the id of what consumer makes out of the message called parent,
-// told apart by name. It must never change, like the namespace: so the texts are
-// quoted in ASCII, since what else prints differs from one version of Unicode, and so
-// of Go, to the next.
+// Child returns the id of the message that consumer makes out of the message called parent. name
+// distinguishes several of them. The result must never change, like the namespace. The texts are
+// therefore quoted in ASCII: which other characters print depends on the version of Unicode, and so
+// of Go.
 func Child(parent, consumer, name string) string {
 	id, _ := Map("child " + strconv.QuoteToASCII(parent) + " " + strconv.QuoteToASCII(consumer) + " " + strconv.QuoteToASCII(name))
 	return Text(id)

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Time returns the time in u, to the millisecond, if u is of version 7 and of the
-// variant that RFC 9562 describes. Both have to be looked at: a 7 in that place
-// alone says nothing in an id of another variant.
+// Time returns the time in u, to the millisecond, if u is of version 7 and of the variant that RFC
+// 9562 describes. Both must be checked: in an id of another variant, a 7 in that place means
+// nothing.
 func Time(u UUID) (time.Time, bool) {
 	if u[6]>>4 != 7 || u[8]>>6 != 2 {
 		return time.Time{}, false
@@ -23,8 +23,8 @@ func Millis(u UUID) int64 {
 	return int64(binary.BigEndian.Uint64(wide[:])) //nolint:gosec // 48 bits fit
 }
 
-// FromMillis returns the lowest UUID whose first 48 bits are ms. It is of no
-// version, and below every UUID of version 7 of that time and above those before.
+// FromMillis returns the lowest UUID whose first 48 bits are ms. It has no version, and sorts below
+// every UUID of version 7 of that time and above those of earlier times.
 func FromMillis(ms int64) (u UUID) {
 	var wide [8]byte
 	binary.BigEndian.PutUint64(wide[:], uint64(min(max(ms, 0), MaxMillis)))

@@ -22,13 +22,13 @@ type Backoff struct {
 	last     time.Duration
 }
 
-// Next returns how long to wait now: up to half is taken off by chance.
+// Next returns how long to wait now: a random part of up to half is subtracted.
 func (b *Backoff) Next() time.Duration {
 	b.last = min(max(b.last*2, b.Min), b.Max)
 	return Below(b.last, 0.5)
 }
 
-// Reset lets the next wait be Min again.
+// Reset makes the next wait Min again.
 func (b *Backoff) Reset() {
 	b.last = 0
 }

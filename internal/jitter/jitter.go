@@ -1,5 +1,4 @@
-// Package jitter makes waits differ by chance, so that those who wait alike do not
-// march in step.
+// Package jitter randomizes waits, so that processes with equal waits do not run in step.
 package jitter
 
 import (
@@ -11,15 +10,15 @@ import (
 //nolint:gochecknoglobals // one program, one source, one step
 var (
 	chance = rand.Float64
-	phase  = rand.N(Tick) //nolint:gosec // spreads processes, and nothing else
+	phase  = rand.N(Tick) //nolint:gosec // spreads processes; not for secrets
 )
 
-// SetSource has all waits of this program take their chance, a number in [0, 1), from
-// source, which is called concurrently. Only the simulation calls it, before main begins:
-// its waits must come out the same again.
+// SetSource makes all waits of this program take their randomness, a number in [0, 1), from source,
+// which is called concurrently. Only the simulation calls it, before main begins: its waits must be
+// reproducible.
 func SetSource(source func() float64) { chance, phase = source, 0 }
 
-// Around returns d, give or take as much as part of it, 0 to 1.
+// Around returns d, plus or minus a random share of at most part, 0 to 1.
 func Around(d time.Duration, part float64) time.Duration {
 	f := float64(d) * (1 - part + 2*part*chance())
 	if f >= math.MaxInt64 {
@@ -28,17 +27,17 @@ func Around(d time.Duration, part float64) time.Duration {
 	return time.Duration(f)
 }
 
-// Below returns d less as much as part of it, 0 to 1.
+// Below returns d, less a random share of at most part, 0 to 1.
 func Below(d time.Duration, part float64) time.Duration {
 	return d - time.Duration(chance()*part*float64(d))
 }
 
-// Tick is how far apart waits that Together has shortened end, in one process.
+// Tick is the distance between the ends of waits that Together has shortened, in one process.
 const Tick = 100 * time.Millisecond
 
-// Together returns d less up to a Tick, so that what idles in one process wakes at the same
-// moments, which are others in another process: with many outboxes most of the processor time went
-// into waking, not into what is done then. A d below two Ticks stays as it is.
+// Together returns d less up to a Tick, so that idle loops in one process wake at the same moments,
+// which differ between processes. With many outboxes, most of the processor time went into waking,
+// not into the work after it. A d below two Ticks stays as it is.
 func Together(d time.Duration, now time.Time) time.Duration {
 	if d < 2*Tick {
 		return d

@@ -1,6 +1,6 @@
-// Package lent gives a handler a message of its own in place of one that somebody else
-// settles. A router acks after the commit; a handler that acks before it, which costs
-// nothing in plain Watermill, would have its message acknowledged and its effects undone.
+// Package lent gives a handler a copy of a message that the router or subscriber settles. A router
+// acks after the commit. A handler that acks before it, which does no harm in plain Watermill,
+// would have its message acknowledged and its effects undone.
 package lent
 
 import (
@@ -13,8 +13,8 @@ import (
 // Err is inbox.ErrAckedBeforeCommit.
 var Err = errors.New("leat: message was acked or nacked before the commit")
 
-// Message is a message and what a handler gets in its place. One goroutine uses it.
-// See rule B4.
+// Message is a message and the copy that a handler gets instead. One goroutine uses it. See rule
+// B4.
 type Message struct {
 	theirs, own *message.Message
 }
@@ -23,7 +23,7 @@ type Message struct {
 func Of(msg *message.Message) Message { return Message{theirs: msg} }
 
 // Lend returns the handler's own message, with ctx. It shares the UUID, the payload and the
-// metadata with the other one. Its Ack and its Nack reach nobody.
+// metadata with the original. Its Ack and its Nack have no effect on the original.
 func (m *Message) Lend(ctx context.Context) *message.Message {
 	if m.own == nil {
 		m.own = message.NewMessage("", nil)
@@ -33,12 +33,12 @@ func (m *Message) Lend(ctx context.Context) *message.Message {
 	return m.own
 }
 
-// Return gives the other message what the handler has changed: middlewares look at it.
+// Return copies the handler's changes back to the original, since middlewares look at it.
 func (m *Message) Return() {
 	m.theirs.UUID, m.theirs.Metadata, m.theirs.Payload = m.own.UUID, m.own.Metadata, m.own.Payload
 }
 
-// Nacked returns Err if the handler has nacked its message: it is not done, whatever the
+// Nacked returns Err if the handler has nacked its message: the message is not done, whatever the
 // handler returns.
 func (m *Message) Nacked() error { return Nacked(m.own) }
 
@@ -62,8 +62,9 @@ func (m *Message) To(ctx context.Context, handle func(own *message.Message) erro
 	return m.Nacked()
 }
 
-// Settle acks the handler's own message if done is true, and else nacks it, for those who
-// wait for that. Only the first call counts, and a handler's own ack or nack before it.
+// Settle acks the handler's own message if done is true, and nacks it otherwise, for goroutines
+// that wait for that. Only the first call counts, and it has no effect after a handler's own ack or
+// nack.
 func (m *Message) Settle(done bool) {
 	switch {
 	case m.own == nil:

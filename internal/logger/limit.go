@@ -11,24 +11,23 @@ import (
 const (
 	// window is how long a warning stands for others of the same cause.
 	window = time.Minute
-	// maxCauses bounds the causes of one message that have lines of their own at a time.
+	// maxCauses bounds the causes of one message that have their own lines at a time.
 	maxCauses = 8
-	// maxCauseBytes bounds what is remembered of a cause.
+	// maxCauseBytes bounds the remembered text of a cause.
 	maxCauseBytes = 256
 )
 
-// limited passes warnings and errors on, one for a cause and a minute.
+// limited passes on warnings and errors, one for each cause and minute.
 //
-// The cause of a line is its message, what it says of the operation, and its error, in
-// which all numbers count as one; a line without an error has its topic and its reason in
-// place of that. The first line of a cause is passed on at once. Of those that follow
-// within the minute, the last is passed on at its end, with the number of all in
-// "repeated". If a message has more than maxCauses causes at a time, the last line of the
-// further ones is passed on with their number in "others". When a cause that was repeated
-// has not come for a minute, a line says so.
+// The cause of a line is its message, its attributes about the operation, and its error, in which
+// all numbers count as one. A line without an error has its topic and its reason instead. The first
+// line of a cause is passed on at once. Of those that follow within the minute, the last is passed
+// on at its end, with the number of all in "repeated". If a message has more than maxCauses causes
+// at a time, the last line of the further ones is passed on with their number in "others". When a
+// repeated cause has not occurred for a minute, a line says so.
 //
-// Lines below warnings are not limited: who asks for them wants each. Nor are those that
-// name an actor: what operators have changed is logged each time.
+// Lines below warnings are not limited: a logger at that level is meant to get each. Lines that
+// name an actor are not limited either: each change by an operator is logged.
 type limited struct {
 	slog.Handler
 
@@ -71,7 +70,7 @@ func (l *limited) WithGroup(name string) slog.Handler {
 	return &next
 }
 
-// causes are those of the last minute. They are safe for concurrent use.
+// causes are the causes of the last minute. They are safe for concurrent use.
 type causes struct {
 	mu    sync.Mutex
 	open  map[string]*cause
@@ -160,7 +159,7 @@ func (c *causes) end(k *cause) {
 	}
 }
 
-// over forgets all causes of a message, and says nothing of them any more.
+// over forgets all causes of a message, and logs nothing more about them.
 func (c *causes) over(message string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,7 +181,7 @@ func (c *causes) forget(k *cause) {
 	}
 }
 
-// causeOf returns what tells the cause of r apart from others of its message. It reports
+// causeOf returns the key that distinguishes the cause of r from others of its message. It returns
 // false if each such line is logged.
 func causeOf(r slog.Record) (why string, repeats bool) {
 	repeats = true

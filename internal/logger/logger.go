@@ -1,6 +1,6 @@
-// Package logger gives every Config its logger: the default one if none is set, so that
-// nothing is lost that an operator must know, and one line for a cause and a minute, so
-// that a broker which is unavailable for a night does not fill a disk.
+// Package logger gives every Config its logger: the default one if none is set, so that an operator
+// misses nothing important, and one line for each cause and minute, so that a broker that is
+// unavailable for a night does not fill a disk.
 package logger
 
 import (
@@ -23,8 +23,8 @@ func Or(l *slog.Logger) *slog.Logger {
 	return slog.New(limit(l.Handler(), math.MinInt))
 }
 
-// Over logs at level Info that what the warning of has said is over, to loggers as Or
-// returns them, the default one included. It ends the count of repeated lines of it.
+// Over logs text at level Info when the condition of the warning "of" has ended, to loggers as Or
+// returns them, the default one included. It ends the count of the warning's repeated lines.
 func Over(ctx context.Context, l *slog.Logger, of, text string, attrs ...slog.Attr) {
 	h := l.Handler()
 	if limited, ok := h.(*limited); ok {
@@ -34,8 +34,8 @@ func Over(ctx context.Context, l *slog.Logger, of, text string, attrs ...slog.At
 	info(ctx, h, text, attrs)
 }
 
-// Tell logs at level Info that something works that an operator waits for, to loggers as Or
-// returns them, the default one included.
+// Tell logs at level Info that something that an operator waits for works, to loggers as Or returns
+// them, the default one included.
 func Tell(ctx context.Context, l *slog.Logger, text string, attrs ...slog.Attr) {
 	if limited, ok := l.Handler().(*limited); ok {
 		info(ctx, limited.Handler, text, attrs)
@@ -53,6 +53,6 @@ func info(ctx context.Context, h slog.Handler, text string, attrs []slog.Attr) {
 	_ = h.Handle(ctx, r)
 }
 
-// Silent returns a logger for a library that returns its errors, too, so that each is
-// logged once, and not in the library's words.
+// Silent returns a logger for a library that also returns its errors. So each is logged once, and
+// not in the library's words.
 func Silent() *slog.Logger { return slog.New(slog.DiscardHandler) }

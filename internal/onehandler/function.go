@@ -13,7 +13,7 @@ const (
 	batch  = "batch func "
 )
 
-// Function is the name of a handler that no router names: that of its function. Functions
+// Function is the name of a handler without a router's name: the name of its function. Functions
 // that one line of code makes have one name.
 func Function(handle any) string { return single + nameOf(handle) }
 
@@ -30,7 +30,7 @@ func nameOf(handle any) string {
 
 type nameKey struct{}
 
-// named is the name of a handler of what owner runs.
+// named is the name of the handler that owner runs.
 type named struct {
 	owner any
 	name  string

@@ -1,5 +1,5 @@
-// Package onehandler notices that two handlers share one memory of what
-// was processed. Behind it, the second would take each message for a duplicate.
+// Package onehandler detects two handlers that share one memory of processed messages. The second
+// handler would take each message for a duplicate.
 package onehandler
 
 import (
@@ -23,11 +23,10 @@ type Guard struct {
 // later.
 type handlers struct{ first, second string }
 
-// Check returns an error that wraps Err if a handler of another name has been here.
-// It does so for every name from then on, the first one included: which of them
-// came first is chance, and another one may after a restart. The name is that of a
-// router's handler, or what Function or BatchFunction returns; handlers of one kind are
-// compared with each other. An empty name is let through.
+// Check returns an error that wraps Err if a handler of another name has called it. From then on it
+// does so for every name, the first one included: which of them came first is chance, and may
+// differ after a restart. The name is that of a router's handler, or what Function or BatchFunction
+// returns; handlers of one kind are compared with each other. An empty name is accepted.
 func (g *Guard) Check(handler string) error {
 	kind := &g.routed
 	switch {

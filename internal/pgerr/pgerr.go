@@ -61,7 +61,7 @@ func Is(err error, codes ...string) bool {
 	return ok && slices.Contains(codes, answer.SQLState())
 }
 
-// Class returns the class of the server's answer that err is, by whatever driver, or "" if it is
+// Class returns the class of the server's answer in err, by whatever driver, or "" if there is
 // none.
 func Class(err error) string {
 	answer, ok := errors.AsType[sqlStater](err)
@@ -71,9 +71,10 @@ func Class(err error) string {
 	return answer.SQLState()[:2]
 }
 
-// Outage reports whether err is an answer of a server that lacks disk, memory or connections, that
-// shuts down or cannot read its files. A statement that was cancelled, such as by statement_timeout,
-// or that has used up its own temporary files is not that: it depends on what the statement does.
+// Outage reports whether err is an answer of a server that lacks disk, memory or connections, shuts
+// down, or cannot read its files. A statement that was cancelled, for example by statement_timeout,
+// or that has used up its own temporary files does not count: that depends on what the statement
+// does.
 func Outage(err error) bool {
 	switch Class(err) {
 	case InsufficientResources, OperatorIntervention, SystemError:
@@ -82,14 +83,15 @@ func Outage(err error) bool {
 	return false
 }
 
-// Refused reports whether an answer of the server, with its severity as it is not translated and its
-// code, means that the statement has done nothing. It does not if the session has ended, which may
-// happen at any point of a statement, such as a COMMIT. Poolers report the end of theirs in class 08.
+// Refused reports whether an answer of the server, with its untranslated severity and its code, means
+// that the statement has done nothing. If the session has ended, the statement may have taken effect:
+// a session can end at any point of a statement, including a COMMIT. Poolers report the end of theirs
+// in class 08.
 func Refused(severity, code string) bool {
 	return severity == "ERROR" && !strings.HasPrefix(code, ConnectionException) && !strings.HasPrefix(code, OperatorIntervention+"P")
 }
 
-// MissingObject reports whether a schema, a table or a column does not exist, by err.
+// MissingObject reports whether err says that a schema, a table or a column does not exist.
 func MissingObject(err error) bool {
 	return Is(err, InvalidSchemaName, UndefinedTable, UndefinedColumn)
 }

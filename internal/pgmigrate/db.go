@@ -12,13 +12,13 @@ import (
 	"github.com/leat-go/leat/internal/pgpin"
 )
 
-// DB lends a connection. The zero DB lends none and says so.
+// DB lends a connection. The zero DB lends none and returns an error.
 type DB struct {
 	lend func(ctx context.Context, use func(*pgx.Conn) error) error
 }
 
-// FromPool returns a DB that takes connections from pool. One whose session takes no writes,
-// though it was asked to, is closed.
+// FromPool returns a DB that takes connections from pool. A connection whose session takes no
+// writes, though it was asked to, is closed.
 func FromPool(pool *pgxpool.Pool) DB { return FromSessions(pgpin.Of(pool)) }
 
 // FromSessions is FromPool for other sessions of the application.
@@ -28,7 +28,7 @@ func FromSessions(s pgpin.Sessions) DB {
 	}}
 }
 
-// pooled is use, after which a session that is unfit for it does not go back to its pool.
+// pooled is use, after which a session that is unfit does not return to its pool.
 func pooled(ctx context.Context, conn *pgx.Conn, use func(*pgx.Conn) error) error {
 	err := use(conn)
 	if pgerr.Unfit(err) {
@@ -37,8 +37,8 @@ func pooled(ctx context.Context, conn *pgx.Conn, use func(*pgx.Conn) error) erro
 	return err
 }
 
-// FromConn returns a DB that uses conn, which must not be in a transaction and
-// not be used by others meanwhile.
+// FromConn returns a DB that uses conn. The connection must not be in a transaction and must not be
+// used by others during a call.
 func FromConn(conn *pgx.Conn) DB {
 	return DB{lend: func(_ context.Context, use func(*pgx.Conn) error) error { return use(conn) }}
 }

@@ -10,8 +10,8 @@ import (
 // ErrEncoding is returned for a database or a session in which texts are not UTF-8.
 var ErrEncoding = errors.New("leat: texts of messages need UTF-8")
 
-// CheckEncoding returns an error that wraps ErrEncoding unless the database of conn and its
-// session are in UTF-8. It asks nobody: the server has reported both. Where a pooler reports
+// CheckEncoding returns an error that wraps ErrEncoding unless the database of conn and its session
+// are in UTF-8. It sends no query: the server has reported both at connect. If a pooler reports
 // neither, it returns nil.
 func CheckEncoding(conn *pgconn.PgConn) error {
 	if server := conn.ParameterStatus("server_encoding"); server != "" && server != "UTF8" {

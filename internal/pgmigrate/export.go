@@ -37,8 +37,8 @@ func (s Set) Export() (fs.FS, error) {
 	return files, nil
 }
 
-// pinPath sets the search path for a file, as Migrate does, and freePath brings the tool's back:
-// it records its own version in the same transaction.
+// pinPath sets the search path for a file, as Migrate does, and freePath restores the tool's own:
+// the tool records its version in the same transaction.
 const (
 	pinPath = `SELECT pg_catalog.set_config('leat.search_path', pg_catalog.current_setting('search_path'), true),
        pg_catalog.set_config('search_path', '` + pgpin.SearchPath + `', true);

@@ -25,12 +25,11 @@ type Options struct {
 	Target int
 }
 
-// Migrate applies the migrations that are missing, one transaction each, and
-// creates the schema if there is none. Called again it does nothing; called by
-// many processes at once, they wait for each other, as long as ctx allows. A
-// schema that is newer than the set stays as it is. Where everything is in
-// place, no privilege beyond reading is needed. Where something is missing, the error wraps
-// ErrEncoding unless the database and the session are in UTF-8.
+// Migrate applies the missing migrations, one transaction each, and creates the schema if there is
+// none. Called again it does nothing. Concurrent calls by several processes wait for each other, as
+// long as ctx allows. A schema that is newer than the set stays as it is. If nothing is missing,
+// only read privileges are needed. If something is missing, the error wraps ErrEncoding unless the
+// database and the session are in UTF-8.
 func (s Set) Migrate(ctx context.Context, db DB, opts Options) error {
 	all, err := s.load()
 	if err != nil {
@@ -63,9 +62,9 @@ func (s Set) Migrate(ctx context.Context, db DB, opts Options) error {
 	})
 }
 
-// prepare makes the schema and the version table, each only where it is
-// missing: IF NOT EXISTS asks for the privilege to create either way. Somebody
-// who creates the same schema without our lock makes us look again.
+// prepare creates the schema and the version table, each only if it is missing: IF NOT EXISTS asks
+// for the privilege to create either way. If another client creates the same schema without our
+// lock, prepare looks again.
 func (s Set) prepare(ctx context.Context, conn *pgx.Conn, opts Options) error {
 	const attempts = 3
 
@@ -104,7 +103,7 @@ func (s Set) versionTable() string {
 		` (version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`
 }
 
-// apply runs m unless somebody else has by the time that the lock is ours.
+// apply runs m unless another process has run it by the time that the lock is ours.
 func (s Set) apply(ctx context.Context, conn *pgx.Conn, m migration, opts Options) error {
 	return s.locked(ctx, conn, opts, func(tx pgx.Tx) error {
 		current, err := s.current(ctx, tx)
@@ -119,12 +118,11 @@ func (s Set) apply(ctx context.Context, conn *pgx.Conn, m migration, opts Option
 	})
 }
 
-// locked runs fn in a transaction that holds the migration lock of the schema.
-// Lock, then look: fn's first statement takes its snapshot after the lock was
-// granted, which takes READ COMMITTED whatever the session's default is. The
-// wait for the lock itself is bounded by ctx alone, since another process may
-// rightly be long at it. The search path is leat's own, since views and defaults keep what
-// was found by it.
+// locked runs fn in a transaction that holds the migration lock of the schema. fn's first statement
+// must take its snapshot after the lock was granted, which requires READ COMMITTED whatever the
+// session's default is. The wait for the lock is bounded only by ctx, since another process may
+// rightly hold it for long. The search path is leat's own, since views and defaults keep what they
+// resolved with it.
 func (s Set) locked(ctx context.Context, conn *pgx.Conn, opts Options, fn func(tx pgx.Tx) error) error {
 	mode := pgpin.TxOptions(pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite})
 	return pgx.BeginTxFunc(ctx, conn, mode, func(tx pgx.Tx) error {

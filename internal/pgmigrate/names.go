@@ -13,15 +13,15 @@ import (
 	"github.com/leat-go/leat/internal/sqlfile"
 )
 
-// maxNameBytes is PostgreSQL's bound on an identifier; longer ones are cut
-// silently, and two that differ only beyond it are one.
+// maxNameBytes is PostgreSQL's bound on an identifier. Longer names are cut silently, and two that
+// differ only beyond it become one.
 const maxNameBytes = 63
 
-// versionSuffix ends the name of the table that records what was applied.
+// versionSuffix ends the name of the table that records the applied migrations.
 const versionSuffix = "_migrations"
 
-// bodyQuote is what the bodies of functions are quoted by in SQL files, and nothing else is,
-// so that no name can end one.
+// bodyQuote quotes the bodies of functions in SQL files, and nothing else, so that no name can end
+// a body.
 const bodyQuote = "$leat$"
 
 // ErrInvalidName is returned for names of schemas and tables that cannot be
@@ -51,9 +51,9 @@ func (n Names) Literal(suffix string) string {
 	return literal(n.Qualified(suffix))
 }
 
-// Validate returns an error that wraps ErrInvalidName where the schema, the
-// table or the table with one of the suffixes cannot be a name: empty, longer
-// than 63 bytes, not UTF-8, or with characters that do not print.
+// Validate returns an error that wraps ErrInvalidName if the schema, the table or the table with
+// one of the suffixes cannot be a name: empty, longer than 63 bytes, not UTF-8, or with characters
+// that do not print.
 func (n Names) Validate(suffixes ...string) error {
 	if err := validateName("schema", n.Schema); err != nil {
 		return err
@@ -145,7 +145,7 @@ func suffixes(sql string) []string {
 	return found
 }
 
-// literal quotes s as an SQL string; names hold no backslash trouble, since
+// literal quotes s as an SQL string. Backslashes in names are harmless, since
 // standard_conforming_strings is on wherever pgx connects.
 func literal(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'"

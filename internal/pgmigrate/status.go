@@ -14,8 +14,8 @@ import (
 // ErrBehind is returned by Require when the schema is missing or too old.
 var ErrBehind = errors.New("leat: schema is missing or too old")
 
-// behindError says how old a schema is, and what to do. It is an ErrBehind, and does not say so
-// again: callers wrap it in outbox.ErrNotMigrated.
+// behindError reports how old a schema is, and what to do. It matches ErrBehind, but does not
+// repeat its text: callers wrap it in outbox.ErrNotMigrated.
 type behindError string
 
 func (e behindError) Error() string { return string(e) }
@@ -23,10 +23,9 @@ func (e behindError) Error() string { return string(e) }
 // Is reports whether target is ErrBehind.
 func (behindError) Is(target error) bool { return target == ErrBehind }
 
-// Status is how far a schema is.
+// Status is the state of a schema.
 type Status struct {
-	// Current is the version of the schema, 0 where there is none. It may exceed
-	// Latest.
+	// Current is the version of the schema, 0 if there is none. It may exceed Latest.
 	Current int
 	// Latest is the newest version that this library knows.
 	Latest int
@@ -34,8 +33,7 @@ type Status struct {
 	Pending []string
 }
 
-// Status looks which migrations were applied. A missing schema is version 0 and
-// no error.
+// Status returns which migrations were applied. A missing schema has version 0 and is not an error.
 func (s Set) Status(ctx context.Context, db DB) (Status, error) {
 	all, err := s.load()
 	if err != nil {
@@ -49,8 +47,8 @@ func (s Set) Status(ctx context.Context, db DB) (Status, error) {
 	return status, err
 }
 
-// Require returns an error that wraps ErrBehind where the schema's version is
-// below oldest, and one that wraps ErrEncoding where texts are not UTF-8.
+// Require returns an error that wraps ErrBehind if the schema's version is below oldest, and one
+// that wraps ErrEncoding if texts are not UTF-8.
 func (s Set) Require(ctx context.Context, db DB, oldest int) error {
 	if err := db.run(ctx, func(conn *pgx.Conn) error { return CheckEncoding(conn.PgConn()) }); err != nil {
 		return s.wrap("check the encoding", err)

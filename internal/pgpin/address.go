@@ -13,17 +13,17 @@ import (
 	"github.com/leat-go/leat/internal/pgerr"
 )
 
-// Address opens connections beside those of the application, as the application would: with
-// the password of the moment.
+// Address opens connections in addition to the application's, as the application would: with the
+// current password.
 type Address interface {
-	// Dial calls connect with the configuration of a connection to be opened now, which is
-	// connect's to change. After an error it may call it again with another password.
+	// Dial calls connect with the configuration for a new connection, which connect may change. After
+	// an error it may call it again with another password.
 	Dial(ctx context.Context, connect func(cfg *pgx.ConnConfig) error) error
 
 	// Ready prepares a new connection as the application prepares its own.
 	Ready(ctx context.Context, conn *pgx.Conn) error
 
-	// Same reports whether a connection with cfg is to the same database for certain.
+	// Same reports whether a connection with cfg certainly leads to the same database.
 	Same(cfg *pgx.ConnConfig) bool
 }
 
@@ -58,15 +58,15 @@ func (a pgxAddress) Same(cfg *pgx.ConnConfig) bool {
 }
 
 // learnTimeout bounds the wait for a connection of db to learn from. It is shorter than the waits for
-// connections beside db, so that its error is seen.
+// additional connections, so that its error is seen.
 const learnTimeout = 4 * time.Second
 
 // errFull is the error of a db that lends no connection.
 var errFull = errors.New("leat: no connection of the *sql.DB became free to learn its address and password from: " +
 	"give it one more (SetMaxOpenConns), or call Migrate at start")
 
-// Dial implements Address. database/sql does not show how it connects, but each connection
-// shows with what it was opened. That is remembered until the server refuses it.
+// Dial implements Address. database/sql does not show how it connects, but each open connection
+// shows its configuration. That is remembered until the server refuses it.
 func (s *SQL) Dial(ctx context.Context, connect func(cfg *pgx.ConnConfig) error) error {
 	var refused []string
 	for {
@@ -87,8 +87,9 @@ func (s *SQL) Dial(ctx context.Context, connect func(cfg *pgx.ConnConfig) error)
 	}
 }
 
-// learn returns the configuration of a connection of db whose password is not in refused. If
-// idle ones have only those, db opens another one meanwhile, with its password of the moment.
+// learn returns the configuration of a connection of db whose password is not in refused. If the
+// idle connections have only refused passwords, they are held while db opens another one, with its
+// current password.
 func (s *SQL) learn(ctx context.Context, refused []string) (*pgx.ConnConfig, error) {
 	if last := s.last.Load(); last != nil && !slices.Contains(refused, last.Password) {
 		return last.Copy(), nil
@@ -122,7 +123,7 @@ func (s *SQL) learn(ctx context.Context, refused []string) (*pgx.ConnConfig, err
 	}
 }
 
-// Ready implements Address. What stdlib.OptionAfterConnect does is not known here.
+// Ready implements Address. The effect of stdlib.OptionAfterConnect is not known here.
 func (*SQL) Ready(context.Context, *pgx.Conn) error { return nil }
 
 // Same implements Address. The address is not known before the first connection.

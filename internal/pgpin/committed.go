@@ -7,9 +7,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Committed is a Pool whose single statements are READ COMMITTED transactions of their own,
-// whatever the default of the sessions is. That is for maintenance: at SERIALIZABLE, what it
-// reads and deletes would make the server end transactions of others, whose handlers run.
+// Committed is a Pool whose single statements run as READ COMMITTED transactions, whatever the
+// default of the sessions is. It is for maintenance: at SERIALIZABLE, its reads and deletes would
+// make the server abort transactions of running handlers.
 type Committed struct {
 	Pool
 }
@@ -28,8 +28,8 @@ func (c Committed) Exec(ctx context.Context, sql string, args ...any) (tag pgcon
 	return tag, err
 }
 
-// Query runs a statement that returns rows. Its transaction ends after the last row, or with
-// Close. An error of its commit is that of Rows.Err.
+// Query runs a statement that returns rows. Its transaction ends after the last row, or with Close.
+// Rows.Err returns an error of its commit.
 func (c Committed) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	tx, err := c.BeginTx(ctx, readCommitted())
 	if err != nil {
@@ -48,13 +48,13 @@ func (c Committed) Query(ctx context.Context, sql string, args ...any) (pgx.Rows
 	}}, nil
 }
 
-// QueryRow runs a statement that returns a row. Its errors are those of Row.Scan.
+// QueryRow runs a statement that returns a row. Row.Scan returns its errors.
 func (c Committed) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	all, err := c.Query(ctx, sql, args...)
 	return first{all, err}
 }
 
-// first is the first of rows, or why there are none.
+// first is the first of rows, or the error that prevented them.
 type first struct {
 	rows pgx.Rows
 	err  error

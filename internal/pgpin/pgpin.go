@@ -1,11 +1,11 @@
-// Package pgpin runs leat's statements on sessions of the application with settings of
-// leat's own: what a role, a database or the application has set for itself must not decide
-// what a statement means, or how its result is read.
+// Package pgpin runs leat's statements on sessions of the application with leat's own settings.
+// Settings of a role, a database or the application must not change the meaning of a statement, or
+// how its result is read.
 //
 // A session of leat's own is set up once, when it is opened. A transaction of leat's own on a
-// session of the application begins with TxOptions, a statement alone goes through On. Pool
-// does both. What runs in a transaction of the application, such as Enqueue and the claims of
-// inboxes, changes no setting.
+// session of the application begins with TxOptions, and a single statement goes through On. Pool
+// does both. Statements that run in a transaction of the application, such as Enqueue and the
+// claims of inboxes, change no setting.
 package pgpin
 
 import (
@@ -16,12 +16,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// SearchPath is the search path of sessions of leat's own: what others create in a schema of
-// the application's path is not called (rule S12). leat's own names are always qualified.
+// SearchPath is the search path of leat's own sessions. Functions that others create in a schema of
+// the application's path are not called (rule S12). leat's own names are always qualified.
 const SearchPath = "pg_catalog, pg_temp"
 
-// Settings pins, until the end of the transaction, the search path, and how times and bytes are
-// written: pgx reads no other form of them where results travel as text (QueryExecModeExec and
+// Settings pins, until the end of the transaction, the search path and the text formats of times
+// and bytes: pgx reads no other format where results travel as text (QueryExecModeExec and
 // QueryExecModeSimpleProtocol).
 const Settings = `SELECT pg_catalog.set_config('search_path', '` + SearchPath + `', true), ` +
 	`pg_catalog.set_config('DateStyle', 'ISO', true), pg_catalog.set_config('bytea_output', 'hex', true)`
@@ -31,8 +31,8 @@ type Sender interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// On runs statements on DB, each with Settings in an implicit transaction of its own, in one
-// round trip. It is as safe for concurrent use as DB is.
+// On runs statements on DB, each with Settings in its own implicit transaction, in one round trip.
+// It is as safe for concurrent use as DB is.
 type On struct {
 	DB Sender
 }
@@ -50,7 +50,7 @@ func (o On) send(ctx context.Context, sql string, args []any) (pgx.BatchResults,
 	return results, nil
 }
 
-// Query runs a statement that returns rows. An error of its commit is that of Rows.Err.
+// Query runs a statement that returns rows. Rows.Err returns an error of its commit.
 func (o On) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	results, err := o.send(ctx, sql, args)
 	if err != nil {
@@ -77,7 +77,7 @@ func (o On) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTa
 	return tag, err
 }
 
-// QueryRow runs a statement that returns a row. Its errors are those of Row.Scan.
+// QueryRow runs a statement that returns a row. Row.Scan returns its errors.
 func (o On) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	results, err := o.send(ctx, sql, args)
 	return row{results: results, err: err}
@@ -154,23 +154,23 @@ func TxOptions(opts pgx.TxOptions) pgx.TxOptions {
 	return pgx.TxOptions{BeginQuery: begin + "; " + Settings, CommitQuery: opts.CommitQuery}
 }
 
-// Pool is the application's sessions as leat uses them for itself: every statement and
-// transaction has Settings. Those that Sessions and Use lend are as the application left them.
+// Pool runs leat's own work on the application's sessions: every statement and transaction has
+// Settings. Sessions that Sessions and Use lend are as the application left them.
 type Pool struct {
 	Sessions
 }
 
-// Query is that of On.
+// Query is On.Query.
 func (p Pool) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	return On{p.Sessions}.Query(ctx, sql, args...)
 }
 
-// QueryRow is that of On.
+// QueryRow is On.QueryRow.
 func (p Pool) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	return On{p.Sessions}.QueryRow(ctx, sql, args...)
 }
 
-// Exec is that of On.
+// Exec is On.Exec.
 func (p Pool) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
 	return On{p.Sessions}.Exec(ctx, sql, args...)
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// ByPool knows what the stores of this process have in common that are on one pool, for as long as
-// one of them uses it. The zero value is ready.
+// ByPool holds what the stores of this process that use the same pool share, for as long as one of
+// them uses it. The zero value is ready.
 type ByPool[T any] struct {
 	mu sync.Mutex
 	of map[any]weak.Pointer[T]
 }
 
-// Of returns what is common on the pool that key is the weak pointer of, which create makes if
-// nobody uses it yet.
+// Of returns the shared value of the pool whose weak pointer is key. create makes it if no store
+// uses it yet.
 func (b *ByPool[T]) Of(key any, create func() *T) *T {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -40,7 +40,7 @@ func (b *ByPool[T]) forget(key any) {
 	}
 }
 
-// rooms are of the whole process: stores that know nothing of each other are on one pool.
+// rooms are of the whole process: stores that do not know of each other share a pool.
 var rooms ByPool[Room] //nolint:gochecknoglobals // see above
 
 // RoomOf returns the room of a pool.
@@ -48,8 +48,8 @@ func RoomOf(pool *pgxpool.Pool) *Room {
 	return rooms.Of(weak.Make(pool), func() *Room { return &Room{} })
 }
 
-// Room bounds the connections that relays on one pool take beside those that they cannot do
-// without. It has no bound until one is set.
+// Room bounds the additional connections that relays on one pool take, beyond those that they
+// cannot do without. It has no bound until one is set.
 type Room struct {
 	mu      sync.Mutex
 	limited bool
@@ -64,7 +64,7 @@ func (r *Room) Limit(most int) {
 	r.limited, r.most = true, most
 }
 
-// Take reports whether there is room for one more, which GiveBack ends.
+// Take reports whether there is room for one more connection, and counts it until GiveBack.
 func (r *Room) Take() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,7 +75,7 @@ func (r *Room) Take() bool {
 	return true
 }
 
-// GiveBack ends the use of one.
+// GiveBack ends the use of a connection.
 func (r *Room) GiveBack() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -23,7 +23,7 @@ type SQL struct {
 // OfSQL returns the sessions of db, whose driver is pgx's.
 func OfSQL(db *sql.DB) *SQL { return &SQL{db: db} }
 
-// giveBackTimeout bounds the close of a session that is unfit for others.
+// giveBackTimeout bounds the close of a session that is unfit for reuse.
 const giveBackTimeout = 5 * time.Second
 
 // held is a session that db lends.
@@ -33,8 +33,8 @@ type held struct {
 	ended chan struct{} // closed when it has
 }
 
-// hold takes a session out of the pool of db. A goroutine waits in Raw until it is released:
-// outside of Raw the connection below is not ours to use.
+// hold takes a session out of the pool of db. A goroutine waits in Raw until it is released: the
+// underlying connection may be used only inside Raw.
 func (s *SQL) hold(ctx context.Context) (*held, error) {
 	pooled, err := s.db.Conn(ctx)
 	if err != nil {
@@ -66,7 +66,8 @@ func (s *SQL) hold(ctx context.Context) (*held, error) {
 	return h, nil
 }
 
-// fit closes a session that is not as it was lent, and keeps the pool from lending it again.
+// fit closes a session that was changed since it was lent, and keeps the pool from lending it
+// again.
 func fit(ctx context.Context, conn *pgx.Conn) error {
 	if !conn.IsClosed() && !conn.PgConn().IsBusy() && conn.PgConn().TxStatus() == 'I' {
 		return nil

@@ -55,7 +55,7 @@ func (u *Unit) Sends(ctx context.Context) bool {
 	return u.tx != nil && ctx.Err() == nil && !u.conn.IsClosed() && len(u.kept) == 0
 }
 
-// FlushUnlessWhole writes what is kept, unless it may go with COMMIT.
+// FlushUnlessWhole writes the kept statements, unless they may go with COMMIT.
 func (u *Unit) FlushUnlessWhole(ctx context.Context) error {
 	if len(u.kept) == 0 || u.mayGoWithCommit() {
 		return nil
@@ -63,8 +63,8 @@ func (u *Unit) FlushUnlessWhole(ctx context.Context) error {
 	return u.flush(ctx)
 }
 
-// mayGoWithCommit reports whether what is kept can go with COMMIT, in a transaction that is in
-// order.
+// mayGoWithCommit reports whether the kept statements can go with COMMIT, in a transaction without
+// an error.
 func (u *Unit) mayGoWithCommit() bool {
 	conn := u.conn.PgConn()
 	inOrder := u.tx == nil && conn.TxStatus() == 'I' || u.tx != nil && conn.TxStatus() == 'T'
@@ -72,7 +72,7 @@ func (u *Unit) mayGoWithCommit() bool {
 		!slices.ContainsFunc(u.kept, func(k Kept) bool { return !k.Whole(u.conn) })
 }
 
-// commitWith writes what is kept and commits, in one round trip.
+// commitWith writes the kept statements and commits, in one round trip.
 func (u *Unit) commitWith(ctx context.Context) (err error) {
 	kept := u.kept
 	u.kept = nil
@@ -116,15 +116,15 @@ func (u *Unit) commitWith(ctx context.Context) (err error) {
 	}
 }
 
-// isAnswer reports whether err is the server's word that it has not committed.
+// isAnswer reports whether err is the server's answer that it has not committed.
 func isAnswer(err error) bool {
 	answer, answered := errors.AsType[*pgconn.PgError](err)
 	return answered && pgerr.Refused(answer.SeverityUnlocalized, answer.Code)
 }
 
-// answer sends b and waits for its answer. If ctx ends meanwhile, the server is asked to cancel,
-// and its answer still counts: a connection that is closed instead could commit later, when the
-// key that it waits for is free.
+// answer sends b and waits for its answer. If ctx ends first, the server is asked to cancel, and
+// its answer still counts: if the connection were closed instead, the commit could happen later,
+// when the key that it waits for is free.
 func (u *Unit) answer(ctx context.Context, b *pgx.Batch) (tag pgconn.CommandTag, err error) {
 	if ctx.Done() == nil {
 		return u.send(ctx, b)
@@ -147,7 +147,7 @@ func (u *Unit) answer(ctx context.Context, b *pgx.Batch) (tag pgconn.CommandTag,
 	close(answered)
 	if !stop() {
 		<-cancelled
-		// The request may arrive only now, and would end somebody else's statement.
+		// The request may arrive only now, and would cancel another client's statement.
 		if !pgerr.Is(err, pgerr.QueryCanceled) && !u.conn.IsClosed() {
 			bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTimeout)
 			defer cancel()

@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// last is a statement that goes with COMMIT, and whose result nobody needs.
+// last is a statement that goes with COMMIT and whose result is not needed.
 type last struct {
 	sql     string
 	args    []any
@@ -15,7 +15,7 @@ type last struct {
 
 var _ Kept = (*last)(nil)
 
-// Last runs a statement in tx. If nothing follows it goes with COMMIT, and explain is given its
+// Last runs a statement in tx. If no statement follows, it goes with COMMIT. explain is given its
 // error, or that of COMMIT.
 func Last(ctx context.Context, tx pgx.Tx, explain func(error) error, sql string, args ...any) error {
 	l := &last{sql: sql, args: args, explain: explain}
@@ -26,7 +26,7 @@ func Last(ctx context.Context, tx pgx.Tx, explain func(error) error, sql string,
 	return explain(l.Write(ctx, tx))
 }
 
-// MayRead implements Kept: nothing follows that reads.
+// MayRead implements Kept: no reading statement follows.
 func (*last) MayRead(string) bool { return false }
 
 // Whole implements Kept.

@@ -47,8 +47,8 @@ func (u *Unit) travels(args []any) bool {
 	}
 }
 
-// sendFirst sends BEGIN with sql, and returns the results that follow BEGIN's. They are nil if
-// nothing has begun.
+// sendFirst sends BEGIN with sql, and returns the results after BEGIN's. They are nil if the
+// transaction has not begun.
 func (u *Unit) sendFirst(ctx context.Context, sql string, args []any) (pgx.BatchResults, error) {
 	var b pgx.Batch
 	b.BeginTx(pgx.TxOptions{})
@@ -65,8 +65,8 @@ func (u *Unit) sendFirst(ctx context.Context, sql string, args []any) (pgx.Batch
 	return results, nil
 }
 
-// untouched reports whether a batch has left the connection as it was: the statement could not be
-// prepared or encoded, and is run again behind a BEGIN of its own, which has the usual effects.
+// untouched reports whether a batch has left the connection as it was. The statement could not be
+// prepared or encoded then, and is run again after a separate BEGIN, which has the usual effects.
 func (u *Unit) untouched() bool {
 	return !u.conn.IsClosed() && u.conn.PgConn().TxStatus() == 'I'
 }
@@ -96,15 +96,15 @@ func (u *Unit) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, er
 	return u.tx.Query(ctx, sql, args...)
 }
 
-// queryFirst is Query for a statement that travels with BEGIN. It returns nothing if nothing has
-// begun.
+// queryFirst is Query for a statement that travels with BEGIN. It returns nil if the transaction
+// has not begun.
 func (u *Unit) queryFirst(ctx context.Context, sql string, args []any) (pgx.Rows, error) {
 	first, err := u.sendFirst(ctx, sql, args)
 	if err != nil {
 		return noRows{err: err}, err
 	}
 	if first == nil {
-		return nil, nil //nolint:nilnil // nothing has begun
+		return nil, nil //nolint:nilnil // the transaction has not begun
 	}
 	rows, err := first.Query()
 	if err != nil {
@@ -186,8 +186,8 @@ func (u *Unit) Conn() *pgx.Conn {
 	return u.conn
 }
 
-// settleOrClose is settle for those who cannot return its error: nothing may run on the connection
-// outside of a transaction then.
+// settleOrClose is settle for callers that cannot return its error: after an error, nothing may run
+// on the connection outside of a transaction.
 func (u *Unit) settleOrClose() {
 	if u.plain {
 		return

@@ -1,6 +1,6 @@
-// Package pgunit is the transaction that leat lends to a function and commits by itself. It spares
-// round trips: BEGIN travels with the first statement, and what is kept for it with COMMIT.
-// See design 3.9.
+// Package pgunit is the transaction that leat lends to a function and commits itself. It saves
+// round trips: BEGIN travels with the first statement, and kept statements travel with COMMIT. See
+// design 3.9.
 package pgunit
 
 import (
@@ -16,14 +16,14 @@ import (
 // answerTimeout bounds the wait for the answer to a COMMIT whose caller has gone.
 const answerTimeout = 5 * time.Second
 
-// Kept is what a Unit keeps for its COMMIT.
+// Kept is work that a Unit keeps for its COMMIT.
 type Kept interface {
 	// MayRead reports whether a statement, in lower case, may read what is kept.
 	MayRead(sql string) bool
-	// Whole reports whether Queue can be called: nothing has to be asked on conn, or looked at, before
+	// Whole reports whether Queue can be called: nothing must be queried on conn, or checked, before
 	// the COMMIT.
 	Whole(conn *pgx.Conn) bool
-	// Queue queues statements that write it or fail. Done is called with what has come of them and
+	// Queue queues the statements that write it or fail. Done is called with their results and that of
 	// COMMIT, and returns the error to report.
 	Queue(ctx context.Context, conn *pgx.Conn, b *pgx.Batch) (done func(error) error, err error)
 	// Write writes it in tx now.
@@ -32,17 +32,17 @@ type Kept interface {
 	Waits(ctx context.Context, conn *pgx.Conn) bool
 }
 
-// Unit is the transaction. What sparing trips could change for the function is not spared: before
-// a statement that could see what is kept, or end the transaction or a part of it, that is
-// written, and whoever takes the connection, a savepoint or a COPY has a transaction as that of
-// pgx from then on. Like every pgx.Tx it is not safe for concurrent use.
+// Unit is the transaction. It never saves a round trip that could change what the function sees.
+// Kept statements are written before a statement that could see them, or could end the transaction
+// or a part of it. Once the function takes the connection, a savepoint or a COPY, the unit behaves
+// like a transaction of pgx. Like every pgx.Tx it is not safe for concurrent use.
 type Unit struct {
 	conn   *pgx.Conn
 	ctx    context.Context //nolint:containedctx // of the lender, for the methods of pgx.Tx that take none
 	tx     pgx.Tx          // nil until it has begun
 	joins  func() bool     // whether a first statement may travel with BEGIN; nil if it has begun
 	lost   func(error) error
-	plain  bool // nothing is spared any more
+	plain  bool // no round trip is saved any more
 	ended  bool
 	failed error // of a method that cannot return it
 	kept   []Kept
@@ -50,7 +50,7 @@ type Unit struct {
 
 var _ pgx.Tx = (*Unit)(nil)
 
-// errTakenAway ends a unit whose connection was asked for and could not begin.
+// errTakenAway ends a unit whose connection was requested and could not begin.
 var errTakenAway = errors.New("leat: the transaction could not begin")
 
 // New returns a Unit on conn, which is in no transaction. Joins reports whether a first statement
@@ -108,7 +108,7 @@ func (u *Unit) begin(ctx context.Context) (err error) {
 	return err
 }
 
-// Settle makes the unit a transaction as any other: it has begun, what is kept is written, and
+// Settle makes the unit an ordinary transaction: it has begun, kept statements are written, and
 // nothing is kept from now on.
 func (u *Unit) Settle(ctx context.Context) error {
 	if err := u.begin(ctx); err != nil {
@@ -118,7 +118,7 @@ func (u *Unit) Settle(ctx context.Context) error {
 	return u.flush(ctx)
 }
 
-// Takes reports whether the unit keeps something for its COMMIT.
+// Takes reports whether the unit can keep work for its COMMIT.
 func (u *Unit) Takes() bool {
 	return !u.plain && !u.ended && u.failed == nil &&
 		!u.conn.PgConn().IsBusy() && (u.tx == nil || u.conn.PgConn().TxStatus() == 'T')
@@ -142,8 +142,8 @@ func KeptFor[K Kept](tx pgx.Tx, one func(K) bool) (k K, ok bool) {
 // Keeps reports whether anything is kept.
 func (u *Unit) Keeps() bool { return len(u.kept) > 0 }
 
-// Waits returns a function that reports whether another transaction keeps waiting what is kept now,
-// once Commit writes it. It is safe for concurrent use.
+// Waits returns a function that reports whether another transaction blocks the statements that are
+// kept now, once Commit writes them. It is safe for concurrent use.
 func (u *Unit) Waits() func(ctx context.Context) bool {
 	kept := u.kept
 	return func(ctx context.Context) bool {
@@ -151,7 +151,7 @@ func (u *Unit) Waits() func(ctx context.Context) bool {
 	}
 }
 
-// flush writes what is kept.
+// flush writes the kept statements.
 func (u *Unit) flush(ctx context.Context) error {
 	if len(u.kept) == 0 {
 		return nil
@@ -172,7 +172,7 @@ func (u *Unit) flush(ctx context.Context) error {
 	return nil
 }
 
-// before settles the unit if one of the statements could tell.
+// before settles the unit if one of the statements could notice that something is kept.
 func (u *Unit) before(ctx context.Context, statements ...string) error {
 	if u.plain || !slices.ContainsFunc(statements, u.couldTell) {
 		return nil
@@ -180,8 +180,8 @@ func (u *Unit) before(ctx context.Context, statements ...string) error {
 	return u.Settle(ctx)
 }
 
-// couldTell reports whether sql may read what is kept, now or once more is, or end the transaction or
-// a part of it. It errs on the side of yes.
+// couldTell reports whether sql may read what is kept, now or after more is kept, or end the
+// transaction or a part of it. It errs on the side of yes.
 func (u *Unit) couldTell(sql string) bool {
 	if len(u.kept) > 0 {
 		lower := strings.ToLower(sql)
@@ -211,11 +211,12 @@ func (u *Unit) couldTell(sql string) bool {
 	return ends && (!inCase || strings.Contains(sql, ";"))
 }
 
-// inWord reports whether c is in a word. Letters beyond ASCII are not: around them a name falls into parts, of which one
-// more may be taken for a word that ends the transaction, and none less.
+// inWord reports whether c is part of a word. Letters beyond ASCII are not: they split a name into parts. A part may
+// be taken for a word that ends the transaction, but no such word is missed.
 func inWord(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_'
 }
 
-// telling are words of statements that end the transaction or a part of it, or whose own statement runs later.
+// telling are words of statements that end the transaction or a part of it, or that run a statement of their
+// own later.
 var telling = []string{"savepoint", "rollback", "release", "commit", "abort", "transaction", "prepare"} //nolint:gochecknoglobals // never changed

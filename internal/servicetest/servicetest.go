@@ -24,27 +24,27 @@ import (
 	"github.com/leat-go/leat/outbox/wmsink"
 )
 
-// Store is a database of a test's own.
+// Store is a test's own database.
 type Store struct {
-	// Outbox and Inbox return what one process of the service "shop" has.
+	// Outbox and Inbox return those of one process of the service "shop".
 	Outbox func(t *testing.T) leat.Outbox
 	Inbox  func(t *testing.T, policy inbox.Policy) leat.Inbox
 
-	// Publish enqueues messages in a transaction of its own.
+	// Publish enqueues messages in its own transaction.
 	Publish func(ctx context.Context, ob leat.Outbox, msgs ...outbox.Message) error
 	// Write adds an effect in the transaction that ctx carries.
 	Write func(ctx context.Context, effect string) error
 	// Effects returns the effects that are committed, in any order.
 	Effects func(ctx context.Context) ([]string, error)
 
-	// Redrive has the parked messages of a consumer tried again. It is nil where messages
-	// cannot be parked.
+	// Redrive makes the parked messages of a consumer run again. It is nil if the store cannot park
+	// messages.
 	Redrive func(ctx context.Context, consumer string) (int, error)
-	// NoDelay is set where messages cannot be delayed.
+	// NoDelay is set if the store cannot delay messages.
 	NoDelay bool
 }
 
-// Run runs all checks, each on a store of its own. One that the store cannot pass does nothing.
+// Run runs all checks, each on its own store. A check that the store cannot pass is skipped.
 func Run(t *testing.T, open func(t *testing.T) Store) {
 	t.Helper()
 	for name, check := range map[string]func(t *testing.T, s Store){
@@ -68,8 +68,8 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 // patience bounds the wait for something that must happen.
 const patience = 30 * time.Second
 
-// pubsub is a broker in memory that gives every message to every subscriber, and outlives
-// the routers that close it.
+// pubsub is a broker in memory that gives every message to every subscriber. It outlives the
+// routers that close it.
 type pubsub struct{ *gochannel.GoChannel }
 
 func broker(t *testing.T) pubsub {
@@ -124,7 +124,7 @@ func start(t *testing.T, s *leat.Service, parts ...leat.Runner) *running {
 	return r
 }
 
-// ended is what Run returned.
+// ended is the return value of Run.
 func (r *running) ended() error {
 	r.t.Helper()
 	select {
@@ -136,7 +136,7 @@ func (r *running) ended() error {
 	}
 }
 
-// end stops the service, which must end well.
+// end stops the service, which must end without an error.
 func (r *running) end() {
 	r.t.Helper()
 	r.stop()
@@ -179,8 +179,8 @@ func order(n int) outbox.Message {
 	return outbox.Message{Topic: "orders", Key: "k" + strconv.Itoa(n%3), Payload: []byte(strconv.Itoa(n))}
 }
 
-// twoInstances: two processes share the work, and one of them goes. Each subscriber gets
-// every message, so that each message comes twice at least.
+// twoInstances: two processes share the work, and one of them stops. Each subscriber gets every
+// message, so that each message arrives at least twice.
 func twoInstances(t *testing.T, s Store) {
 	t.Helper()
 	b := broker(t)
@@ -209,7 +209,7 @@ func twoInstances(t *testing.T, s Store) {
 	awaitEffects(t, s, want...)
 }
 
-// delayedIsSent: nobody but Run does the upkeep.
+// delayedIsSent: only Run does the upkeep.
 func delayedIsSent(t *testing.T, s Store) {
 	t.Helper()
 	if s.NoDelay {
@@ -264,7 +264,7 @@ func onlyPublishes(t *testing.T, s Store) {
 	relays.end()
 }
 
-// redrivenRuns: what an operator has redriven passes the handler and the inner
+// redrivenRuns: a message that an operator has redriven passes the handler and the inner
 // middlewares, and what the handler returns is sent.
 func redrivenRuns(t *testing.T, s Store) {
 	t.Helper()
@@ -327,7 +327,7 @@ func partFails(t *testing.T, s Store) {
 	require.Error(t, service.Ready(t.Context()))
 }
 
-// routerIsClosed: somebody else closes the router.
+// routerIsClosed: the router is closed from outside.
 func routerIsClosed(t *testing.T, s Store) {
 	t.Helper()
 	b := broker(t)
@@ -339,7 +339,7 @@ func routerIsClosed(t *testing.T, s Store) {
 	require.NoError(t, run.ended())
 }
 
-// handlerMayFinish: the handler that is at work at the end commits.
+// handlerMayFinish: the handler that is running at the end commits.
 func handlerMayFinish(t *testing.T, s Store) {
 	t.Helper()
 	b := one{message.NewMessage(watermill.NewUUID(), []byte("1"))}

@@ -44,6 +44,7 @@ var imports = map[string]string{
 	leat + "outbox": "", leat + "outbox/admin": "outboxadmin", leat + "outbox/driver": "outboxdriver", leat + "outbox/kafkasink": "", leat + "outbox/pgoutbox": "", leat + "outbox/redissink": "", leat + "outbox/relay": "",
 	leat + "outbox/wmforward": "", leat + "outbox/sqlforward": "", leat + "outbox/sqloutbox": "", leat + "outbox/wmoutbox": "", leat + "outbox/wmsink": "", leat + "outbox/httpsink": "", leat + "inbox/webhook": "",
 	leat + "outbox/adopt": "", leat + "outbox/debezium": "",
+	"github.com/leat-go/leat": "", leat + "inbox/inboxtest": "", leat + "inbox/meminbox": "", leat + "outbox/memoutbox": "", leat + "outbox/outboxtest": "",
 	leat + "middleware/content/registry": "", "github.com/twmb/franz-go/pkg/sr": "",
 }
 

@@ -1,5 +1,5 @@
-// Package sqldialect has what the databases behind database/sql do differently, for the
-// stores that work on any of them. It imports no driver.
+// Package sqldialect describes how the databases behind database/sql differ, for the stores that
+// work on any of them. It imports no driver.
 package sqldialect
 
 import (
@@ -19,10 +19,10 @@ const (
 	SQLite Name = "sqlite"
 )
 
-// ErrUnknown is returned by Of for a name that is none of those above.
+// ErrUnknown is returned by Of for an unknown name.
 var ErrUnknown = errors.New("leat: unknown dialect")
 
-// Dialect is how a database says things. It is a value and never changes.
+// Dialect is a database's syntax. It is a value and never changes.
 type Dialect struct {
 	Name Name
 
@@ -33,12 +33,11 @@ type Dialect struct {
 	// Later is a function of two numbers: the greater one.
 	Later string
 
-	// ForUpdate, SkipLocked and NoWait end a SELECT whose rows are locked until the
-	// transaction ends: it waits for locked rows, leaves them out, or fails. Empty if
-	// OneWriter.
+	// ForUpdate, SkipLocked and NoWait end a SELECT that locks its rows until the transaction ends: it
+	// waits for locked rows, skips them, or fails. Empty if OneWriter.
 	ForUpdate, SkipLocked, NoWait string
 
-	// InsertIgnore begins an INSERT that passes over rows whose key is there.
+	// InsertIgnore begins an INSERT that skips rows whose key exists.
 	InsertIgnore string
 	// Database is the name of the database that a session is in; '' on SQLite, whose files may
 	// be moved.
@@ -57,7 +56,8 @@ type Dialect struct {
 	Folder string
 }
 
-// server names a MySQL or MariaDB: of two that a connection reaches, at least one part differs.
+// server identifies a MySQL or MariaDB server: if a connection reaches two servers, at least one
+// part differs.
 const server = "CONCAT(@@hostname, ':', @@port, ' (server_id ', @@server_id, ')')"
 
 // Of returns the dialect of a name, which may be an outbox.Dialect. The error wraps ErrUnknown.
@@ -75,7 +75,7 @@ func Of[N ~string](of N) (Dialect, error) {
 	case SQLite:
 		return Dialect{
 			Name: name,
-			// Milliseconds are all that SQLite's clock has.
+			// SQLite's clock has only milliseconds.
 			Now:          "(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000)",
 			Later:        "MAX",
 			InsertIgnore: "INSERT OR IGNORE INTO", Database: "''", OneWriter: true, Folder: "sqlite",

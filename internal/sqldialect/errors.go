@@ -11,7 +11,7 @@ import (
 const (
 	LockWaitTimeout = 1205 // also MariaDB's answer to NOWAIT
 	Deadlock        = 1213
-	ChangedSince    = 1020 // MariaDB: a row has changed since the transaction began to look
+	ChangedSince    = 1020 // MariaDB: a row has changed since the transaction's first read
 	GroupConflict   = 3101 // of a group replication: another member has changed the row
 	SeveralRows     = 1242 // of a subquery that must have one, see Dialect.SameServer
 	LockNowait      = 3572 // MySQL's answer to NOWAIT
@@ -54,10 +54,9 @@ var (
 	deadlockAtCommit = regexp.MustCompile(`Got error 149\b`)
 )
 
-// Number returns the number of a database's error, of SQLite the primary one; 0 if there
-// is none. Drivers are told apart by what their errors have in common, since none is
-// imported: a method Code that returns an int, or the text. The error may be any of those
-// that err wraps, and of several it is the first.
+// Number returns the number of a database's error, of SQLite the primary one; 0 if there is none.
+// No driver is imported: an error is read by its method Code, which returns an int, or by its text.
+// The error may be any of those that err wraps, and of several it is the first.
 func Number(err error) int {
 	if coded, ok := errors.AsType[interface {
 		error
@@ -110,7 +109,7 @@ func textNumber(text string) int {
 	return 0
 }
 
-// Locked reports whether a statement failed because somebody else has a lock: it can be
+// Locked reports whether a statement failed because another transaction holds a lock. It can be
 // tried again, in a new transaction.
 func Locked(err error) bool {
 	switch Number(err) {
@@ -121,8 +120,8 @@ func Locked(err error) bool {
 	}
 }
 
-// ReadOnly reports whether a statement failed because its session, or the server that it
-// leads to, takes no writes. Another session may.
+// ReadOnly reports whether a statement failed because its session, or the server that the session
+// leads to, takes no writes. Another session may take them.
 func ReadOnly(err error) bool {
 	switch Number(err) {
 	case PreventedBy, ReadOnlySession, ReadOnlyMode, SQLiteReadOnly:
@@ -145,9 +144,9 @@ func Outage(err error) bool {
 	}
 }
 
-// Conflict reports whether the database has rolled a transaction back for the sake of another
-// one: the same transaction may succeed if it runs again. SQLITE_BUSY is not a conflict: the
-// driver has waited already.
+// Conflict reports whether the database has rolled a transaction back because of another one: the
+// same transaction may succeed if it runs again. SQLITE_BUSY is not a conflict: the driver has
+// waited already.
 func Conflict(err error) bool {
 	switch Number(err) {
 	case Deadlock, ChangedSince, GroupConflict:
@@ -159,8 +158,8 @@ func Conflict(err error) bool {
 	}
 }
 
-// CommitRefused reports whether a COMMIT failed by an answer of the database that it has not
-// happened. After other answers, such as of a server that is shut down, it may have.
+// CommitRefused reports whether the database has answered that a COMMIT did not happen. After other
+// answers, such as from a server that is shut down, it may have happened.
 func CommitRefused(err error) bool {
 	switch Number(err) {
 	case SQLiteBusy, SQLiteFull:
@@ -170,7 +169,7 @@ func CommitRefused(err error) bool {
 	}
 }
 
-// MissingTable reports whether a statement failed because a table is not there.
+// MissingTable reports whether a statement failed because a table does not exist.
 func MissingTable(err error) bool {
 	return err != nil && (Number(err) == NoSuchTable || noTableText.MatchString(err.Error()))
 }

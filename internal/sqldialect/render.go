@@ -11,8 +11,8 @@ import (
 	"github.com/leat-go/leat/internal/sqlfile"
 )
 
-// MaxTableBytes bounds the name that the names of a store's tables begin with: MySQL's
-// bound of 64 characters, less the longest suffix.
+// MaxTableBytes bounds the common prefix of a store's table names: MySQL's bound of 64 characters,
+// less the longest suffix.
 const MaxTableBytes = 48
 
 // ErrTable is wrapped by the errors of CheckTable.
@@ -20,8 +20,8 @@ var ErrTable = errors.New("leat: invalid table name")
 
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// CheckTable refuses what cannot begin the names of tables: it must be ASCII letters,
-// digits and underscores, not beginning with a digit, of at most MaxTableBytes.
+// CheckTable refuses an invalid prefix of table names: it must be ASCII letters, digits and
+// underscores, not beginning with a digit, of at most MaxTableBytes.
 func CheckTable(table string) error {
 	if len(table) > MaxTableBytes || !plainName.MatchString(table) {
 		return fmt.Errorf("%w: %.100q: must be letters, digits and underscores, at most %d", ErrTable, table, MaxTableBytes)
@@ -58,7 +58,7 @@ func (d Dialect) Render(table, sql string) (string, error) {
 	})
 }
 
-// Literal is a value as it stands in a statement.
+// Literal is a value in SQL syntax.
 type Literal string
 
 // Int is the literal of a whole number.
@@ -67,8 +67,8 @@ func Int(n int64) Literal { return Literal(strconv.FormatInt(n, 10)) }
 // Bytes is the literal of bytes.
 func Bytes(b []byte) Literal { return Literal("x'" + hex.EncodeToString(b) + "'") }
 
-// Inline returns query with literals in the place of its parameters, as many as it has. A driver that
-// does not do so itself prepares a statement with parameters before it runs it, which costs a round trip.
+// Inline returns query with literals instead of its parameters, one for each. A driver that does not do
+// so itself prepares a statement with parameters before it runs it, which costs a round trip.
 func Inline(query string, literals ...Literal) string {
 	text := make([]byte, 0, len(query)+128)
 	for _, l := range literals {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Load sets each target to the statement of the file sql/<name>.sql, as render returns
-// it. The comment that a file begins with is for readers, and is not sent to the server.
+// Load sets each target to the statement of the file sql/<name>.sql, as render returns it. The
+// comment at the start of a file is for readers, and is not sent to the server.
 func Load(files fs.FS, render func(sql string) (string, error), targets map[string]*string) error {
 	for name, target := range targets {
 		sql, err := read(files, name)

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Replace returns sql with each token @{name} replaced by what word returns for the name. It
-// returns an error for a token that word does not know, so that a misspelt one does not reach
-// the server.
+// Replace returns sql with each token @{name} replaced by word(name). It returns an error for a
+// token that word does not know, so that a misspelt one does not reach the server.
 func Replace(sql string, word func(name string) (string, bool)) (string, error) {
 	var out strings.Builder
 	for {
@@ -26,8 +25,8 @@ func Replace(sql string, word func(name string) (string, bool)) (string, error) 
 	}
 }
 
-// IsSuffix reports whether name ends the name of a table: nothing, or an underscore with lower-case
-// letters, digits and underscores behind it.
+// IsSuffix reports whether name is the suffix of a table's name: empty, or an underscore followed
+// by lower-case letters, digits and underscores.
 func IsSuffix(name string) bool {
 	const plain = "abcdefghijklmnopqrstuvwxyz0123456789_"
 	return name == "" || name[0] == '_' && strings.Trim(name, plain) == ""

@@ -15,8 +15,8 @@ import (
 // ErrBehind is wrapped by the error of Require if the schema is missing or too old.
 var ErrBehind = errors.New("leat: schema is missing or too old")
 
-// behindError says how old a schema is, and what to do. It is an ErrBehind, and does not say so
-// again: callers wrap it in outbox.ErrNotMigrated.
+// behindError reports how old a schema is, and what to do. It matches ErrBehind, but does not
+// repeat its text: callers wrap it in outbox.ErrNotMigrated.
 type behindError string
 
 func (e behindError) Error() string { return string(e) }
@@ -27,9 +27,9 @@ func (behindError) Is(target error) bool { return target == ErrBehind }
 // lockSeconds bounds the wait for another process that migrates.
 const lockSeconds = 60
 
-// Migrate applies what is missing. Any number of processes may call it at once. On MySQL
-// and MariaDB each statement commits by itself, so that the files of a migration must do
-// nothing if they run again; on SQLite all is one transaction.
+// Migrate applies the missing migrations. Any number of processes may call it at once. On MySQL and
+// MariaDB each statement commits by itself, so running the files of a migration again must do
+// nothing. On SQLite everything is one transaction.
 func (s Set) Migrate(ctx context.Context, db *sql.DB) error {
 	all, err := s.load()
 	if err != nil {
@@ -57,8 +57,8 @@ func (s Set) Migrate(ctx context.Context, db *sql.DB) error {
 	return s.wrap(err)
 }
 
-// lock takes a lock that ends with the connection. Its name is hashed here: it has room
-// for 64 bytes, and not all servers have the same hash functions.
+// lock takes a lock that ends with the connection. Its name is hashed here: it has room for 64
+// bytes, and not all servers have the same hash functions.
 func (s Set) lock(ctx context.Context, conn *sql.Conn) error {
 	var database string
 	if err := conn.QueryRowContext(ctx, "SELECT DATABASE()").Scan(&database); err != nil {
@@ -136,7 +136,7 @@ func (s Set) wrap(err error) error {
 	return fmt.Errorf("leat: migrate %s %s: %w", s.Component, s.Table, err)
 }
 
-// discard closes conn for good: a lock, a transaction or a setting of it ends.
+// discard closes conn for good, which ends its lock, transaction and settings.
 func discard(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = conn.Close()

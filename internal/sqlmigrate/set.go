@@ -39,9 +39,9 @@ func (s Set) Latest() (int, error) {
 	return len(all), err
 }
 
-// Export returns the migrations as files by name, for teams that keep all their schema
-// changes in one tool: goose runs them as they are. Each records its version in the
-// table that Migrate looks at, so that both agree, and does nothing where Migrate has run.
+// Export returns the migrations as files by name, for teams that keep all their schema changes in
+// one tool: goose runs them as they are. Each file records its version in the table that Migrate
+// reads, so that both agree, and does nothing if Migrate has run it.
 func (s Set) Export() (sqlfile.Files, error) {
 	all, err := s.load()
 	files := make(sqlfile.Files, len(all))

@@ -9,18 +9,18 @@ import (
 	"github.com/leat-go/leat/internal/sqldialect"
 )
 
-// Needs is what a component demands of a database.
+// Needs is what a component requires of a database.
 type Needs struct {
-	// Schema is the oldest version that does.
+	// Schema is the oldest sufficient version of the schema.
 	Schema int
 	// Locks is how many rows the table _locks has, 0 if there is none.
 	Locks int64
-	// Tables are those that must be InnoDB's, by the ends of their names.
+	// Tables are the tables that must be InnoDB's, by the ends of their names.
 	Tables []string
-	// Probe is the name of a statement that would write, and changes nothing.
+	// Probe is the name of a statement that tries a write, and changes nothing.
 	Probe string
-	// RowLock is the name of a statement that locks a row, and passes over it if another
-	// transaction has. Empty if that is not tried.
+	// RowLock is the name of a statement that locks a row, and skips it if another transaction holds
+	// it. Empty if that is not tried.
 	RowLock string
 
 	// Numbers is set if numbers of rows must follow each other, OwnSessions if
@@ -32,30 +32,30 @@ type Needs struct {
 	AsyncCommit bool
 }
 
-// SetupError is returned for a database that is not set up as a component needs it.
+// SetupError is returned for a database that is not set up as a component requires.
 type SetupError struct {
 	What  string
 	Value any
 	Rule  string
 	// Durability is set if commits can be lost.
 	Durability bool
-	// OfSession is set if it is a setting of the connection, or of the server that it leads
-	// to: another one of the pool may do.
+	// OfSession is set if the cause is a setting of the connection, or of the server that it leads to:
+	// another connection of the pool may work.
 	OfSession bool
 }
 
 // Error implements error.
 func (e *SetupError) Error() string { return fmt.Sprintf("%s = %v: %s", e.What, e.Value, e.Rule) }
 
-// Facts is what a component has to know of its database.
+// Facts is what a component must know of its database.
 type Facts struct {
-	// Fence is set if a commit can be seen before it is durable. Then a commit of one's own
-	// makes durable what was seen before it, since the log of the database is sequential.
+	// Fence is set if a commit can be seen before it is durable. A commit of one's own then makes
+	// durable everything that was seen before it, since the log of the database is sequential.
 	Fence bool
 }
 
-// Check returns the facts, or why the database does not do: a *SetupError, an error about
-// the schema, or what kept it from being looked at.
+// Check returns the facts, or why the database cannot be used: a *SetupError, an error about the
+// schema, or an error that prevented the check.
 func (s *Store) Check(ctx context.Context, n Needs) (facts Facts, err error) {
 	if err := s.RequireSchema(ctx, n.Schema); err != nil {
 		return facts, err
@@ -74,18 +74,19 @@ func (s *Store) Check(ctx context.Context, n Needs) (facts Facts, err error) {
 	return facts, s.Describe(err)
 }
 
-// tryTimeout bounds the wait for the connections of a try.
+// tryTimeout bounds the wait for the connections of the trial.
 const tryTimeout = 5 * time.Second
 
-// tryRowLock refuses a server by what it does, and not by its name: two transactions must not get one
-// row that both of them lock. It refuses nothing if it cannot try, such as without the privilege.
+// tryRowLock judges a server by its behavior, not by its name: two transactions must not get the same
+// row if both of them lock it. If it cannot try, for example without the privilege, it refuses
+// nothing.
 func (s *Store) tryRowLock(ctx context.Context, statement string) error {
 	trying, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	opts := s.Options(sql.LevelReadCommitted)
 	err := onTx(trying, s.DB, opts, func(mine *sql.Tx) error {
 		locked, err := Column[int64](trying, mine, statement)
-		if err != nil || len(locked) == 0 { // another one has it
+		if err != nil || len(locked) == 0 { // another transaction has it
 			return err
 		}
 		return onTx(trying, s.DB, opts, func(other *sql.Tx) error {
@@ -105,8 +106,7 @@ func (s *Store) tryRowLock(ctx context.Context, statement string) error {
 	return err
 }
 
-// checkTables counts the rows that are there to be locked, and refuses tables without
-// transactions.
+// checkTables counts the rows of the table of locks, and refuses tables without transactions.
 func (s *Store) checkTables(ctx context.Context, q Querier, n Needs) error {
 	if n.Locks > 0 {
 		var rows int64

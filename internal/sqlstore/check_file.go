@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/internal/sqldialect"
 )
 
-// pragma is a setting of SQLite that has values that are refused.
+// pragma is a setting of SQLite, with the values to refuse.
 type pragma struct {
 	name, rule string
 	bad        []string
@@ -16,8 +16,8 @@ type pragma struct {
 	ofSession  bool // of the connection, and not of the file
 }
 
-// place are the pragmas of a database that is lost with its last connection, or that has room
-// for one connection.
+// place are the pragmas of a database that is lost with its last connection, or that allows only
+// one connection.
 func place() []pragma {
 	return []pragma{
 		{"journal_mode", "must be wal, or one that survives a crash, of a file: use _pragma=journal_mode(WAL)", []string{"memory", "off"}, false, false},
@@ -25,20 +25,20 @@ func place() []pragma {
 	}
 }
 
-// CheckPlace refuses a database of SQLite in memory, with a shared cache as well, and an
-// exclusive one, by a *SetupError: migrations would pass, and all that comes later fail or wait.
+// CheckPlace refuses, by a *SetupError, a SQLite database in memory, also with a shared cache, and
+// an exclusive one: migrations would pass, and everything later would fail or wait.
 func CheckPlace(ctx context.Context, db *sql.DB) error {
 	return refuse(ctx, db, Needs{}, place()...)
 }
 
-// readsUncommitted matters if connections share a cache: one would read what another has not
-// committed.
+// readsUncommitted matters if connections share a cache: one would read uncommitted changes of
+// another.
 func readsUncommitted() pragma {
 	return pragma{"read_uncommitted", "must be off", []string{"1"}, false, true}
 }
 
-// checkFile looks at the settings of a connection to SQLite, which are those of all of the
-// pool, unless somebody has changed them.
+// checkFile checks the settings of one connection to SQLite. All connections of the pool have the
+// same, unless the application has changed them.
 func (s *Store) checkFile(ctx context.Context, n Needs) error {
 	return s.use(ctx, func(conn *sql.Conn) error {
 		err := refuse(ctx, conn, n, append(place(),
@@ -68,9 +68,9 @@ func refuse(ctx context.Context, q Querier, n Needs, pragmas ...pragma) error {
 	return nil
 }
 
-// checkImmediate refuses transactions that do not lock as they begin: one that reads first,
-// and writes after another has written, would fail at once. A checkpoint tells: it is
-// refused on a connection that is in a transaction already, whoever else writes.
+// checkImmediate refuses transactions that do not lock when they begin: one that reads first, and
+// writes after another has written, would fail at once. A checkpoint shows it: it is refused on a
+// connection that is in a transaction already, whichever other connection writes.
 func (s *Store) checkImmediate(ctx context.Context, conn *sql.Conn, probe string) error {
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {

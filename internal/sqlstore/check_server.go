@@ -11,9 +11,9 @@ import (
 	"github.com/leat-go/leat/internal/sqldialect"
 )
 
-// checkServer looks at the settings of MySQL or MariaDB, those of one session among them.
-// Other sessions of the pool may be set otherwise: no statement may depend on them. The check
-// finds a pool whose sessions are all set wrong.
+// checkServer checks the settings of MySQL or MariaDB, including those of one session. Other
+// sessions of the pool may have other settings: no statement may depend on them. The check finds a
+// pool whose sessions are all set wrong.
 func (s *Store) checkServer(ctx context.Context, n Needs) (Facts, error) {
 	v := variables{}
 	err := s.use(ctx, func(conn *sql.Conn) error {
@@ -30,8 +30,8 @@ func (s *Store) checkServer(ctx context.Context, n Needs) (Facts, error) {
 	return Facts{Fence: v.fence()}, err
 }
 
-// returnsAll refuses a session that cuts off what a statement without a LIMIT finds: the list
-// of the variables would be the first to be short.
+// returnsAll refuses a session that limits the rows of a statement without a LIMIT: the list of the
+// variables would be the first to be cut.
 func (s *Store) returnsAll(ctx context.Context, conn *sql.Conn) error {
 	var most uint64
 	if err := conn.QueryRowContext(ctx, s.SQL["select_limit"]).Scan(&most); err != nil {
@@ -46,7 +46,7 @@ func (s *Store) returnsAll(ctx context.Context, conn *sql.Conn) error {
 // variables are the settings of a server, by their names, in capitals.
 type variables map[string]string
 
-// read adds what a statement lists.
+// read adds the variables that a statement lists.
 func (v variables) read(ctx context.Context, q Querier, statement string) error {
 	return Each(ctx, q, func(scan Scanner) error {
 		var name, value string
@@ -59,7 +59,7 @@ func (v variables) read(ctx context.Context, q Querier, statement string) error 
 // on reports whether a switch is on. Vitess shows it as a number.
 func (v variables) on(name string) bool { return v[name] == "ON" || v[name] == "1" }
 
-// off reports whether a switch is there and off.
+// off reports whether a switch exists and is off.
 func (v variables) off(name string) bool { return v[name] == "OFF" || v[name] == "0" }
 
 func (v variables) check(dialect sqldialect.Name, n Needs) error {
@@ -100,7 +100,7 @@ const (
 	notReadOnly     = "must be OFF: the server must be one that can be written"
 )
 
-// Why the members of a cluster are refused.
+// The reasons for refusing members of a cluster.
 const (
 	NotGalera  = "must be OFF: the nodes of a Galera cluster do not see each other's row locks, on which order and claims rest"
 	OnePrimary = "must be ON: the primaries of a group replication do not see each other's row locks, on which order and claims rest"
@@ -109,8 +109,7 @@ const (
 // fence: with the binary log synced at each commit, what is visible is durable.
 func (v variables) fence() bool { return !v.on("log_bin") || v["sync_binlog"] != "1" }
 
-// checkVersion refuses servers that cannot pass over locked rows, and those of a family
-// that was not asked for.
+// checkVersion refuses servers that cannot skip locked rows, and servers of the other family.
 func (v variables) checkVersion(dialect sqldialect.Name) error {
 	version := v["version"]
 	is, oldest := sqldialect.MySQL, [3]int{8, 0, 1}

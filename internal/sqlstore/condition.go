@@ -6,7 +6,7 @@ import (
 	"github.com/leat-go/leat/internal/sqldialect"
 )
 
-// Condition is a WHERE that grows: all that was added holds. The zero value holds always.
+// Condition is a WHERE that grows: all added parts must hold. The zero value always holds.
 type Condition struct {
 	Args []any
 
@@ -22,7 +22,7 @@ func (c *Condition) And(text string, args ...any) {
 	c.Args = append(c.Args, args...)
 }
 
-// If adds text if it is asked for.
+// If adds text if asked is set.
 func (c *Condition) If(asked bool, text string, args ...any) {
 	if asked {
 		c.And(text, args...)
@@ -36,7 +36,7 @@ func (c *Condition) Texts(equations map[string]string) {
 	}
 }
 
-// In adds that column is one of values. If values is empty, nothing is selected.
+// In adds that column is one of values. If values is empty, no row is selected.
 func (c *Condition) In(column string, values []any) {
 	if len(values) == 0 {
 		c.And("1 = 0")

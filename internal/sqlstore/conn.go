@@ -11,8 +11,8 @@ import (
 	"github.com/leat-go/leat/internal/sqlfile"
 )
 
-// Conn is a connection of the pool that one user has, with settings of its own. One caller
-// at a time. The zero value is closed.
+// Conn is a connection that is taken out of the pool for one user, with its own settings. It is for
+// one caller at a time. The zero value is closed.
 type Conn struct {
 	mu   sync.Mutex
 	conn *sql.Conn
@@ -21,9 +21,9 @@ type Conn struct {
 // ErrConnClosed is returned by Use if the connection is closed.
 var ErrConnClosed = errors.New("leat: the session has ended")
 
-// SetUp makes a session of MySQL or MariaDB see each commit at once, whatever the server or the
-// pool has set for it: a statement is a transaction, may take any time, and returns all of its
-// rows. The session may be idle for hours. It must not go back to the pool.
+// SetUp makes a session of MySQL or MariaDB see each commit at once, whatever the settings of the
+// server or the pool are. Each statement is a transaction, has no time limit, and returns all of
+// its rows. The session may be idle for hours. It must not go back to the pool.
 func SetUp(ctx context.Context, conn *sql.Conn, dialect sqldialect.Name) error {
 	names := []string{"set_session", "set_isolation", "set_statement_time_" + string(dialect)}
 	statements, err := sqlfile.LoadAll(ownFiles, func(sql string) (string, error) { return sql, nil }, names...)
@@ -35,8 +35,8 @@ func SetUp(ctx context.Context, conn *sql.Conn, dialect sqldialect.Name) error {
 	return err
 }
 
-// Open takes a connection and sets it up. A statement waits for locks no longer than a moment.
-// Close it even after an error.
+// Open takes a connection and sets it up. A statement waits for locks only for a moment. Call Close
+// even after an error.
 func (c *Conn) Open(ctx context.Context, s *Store) error {
 	conn, err := s.DB.Conn(ctx)
 	if err != nil {

@@ -6,20 +6,20 @@ import (
 	"os"
 )
 
-// FileLock is a lock on a file, which the operating system gives back when the process ends.
+// FileLock is a lock on a file. The operating system releases it when the process ends.
 type FileLock struct{ file *os.File }
 
-// errFileLocked is returned by LockFile while another one has the lock.
+// errFileLocked is returned by LockFile while another process or caller has the lock.
 var errFileLocked = errors.New("leat: file is locked")
 
-// LockFile locks the file called name, which it makes with the rights of the file beside. It does
-// not wait. Two of one process exclude each other, too.
+// LockFile locks the file called name, which it creates with the permissions of the database file
+// next to it. It does not wait. Two locks of one process exclude each other, too.
 func LockFile(name, beside string) (*FileLock, error) {
 	info, err := os.Stat(beside)
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, info.Mode().Perm()) //nolint:gosec // beside the database
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, info.Mode().Perm()) //nolint:gosec // next to the database
 	if err != nil {
 		return nil, err
 	}
@@ -30,13 +30,13 @@ func LockFile(name, beside string) (*FileLock, error) {
 	return l, nil
 }
 
-// Held reports whether the lock is there, and takes it again if it is free.
+// Held reports whether the lock is still held, and takes it again if it is free.
 func (l *FileLock) Held() bool { return lockFile(l.file) == nil }
 
-// Unlock gives the lock back. A nil FileLock has none. The file stays.
+// Unlock releases the lock. A nil FileLock has none. The file stays.
 func (l *FileLock) Unlock() {
 	if l != nil {
-		_ = l.file.Close() // the lock goes in any case
+		_ = l.file.Close() // the lock is released in any case
 	}
 }
 

@@ -22,7 +22,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 // Files returns the migrations as files in the root of a file system.
 func (s *Store) Files() (fs.FS, error) { return s.migrations.Export() }
 
-// Schema returns the version of the schema that is there, and the newest one.
+// Schema returns the current version of the schema, and the newest one.
 func (s *Store) Schema(ctx context.Context) (current, latest int, err error) {
 	if latest, err = s.migrations.Latest(); err != nil {
 		return 0, 0, err

@@ -15,14 +15,14 @@ import (
 
 // Errors of CheckPrimary and RefuseReplica.
 var (
-	// ErrReplica is wrapped where the server applies what another one has written.
+	// ErrReplica is wrapped if the server is applying another server's changes.
 	ErrReplica = errors.New("leat: the server is a replica: what is open on its source locks nothing here")
-	// ErrReplicaUnknown is wrapped where this user may not ask.
+	// ErrReplicaUnknown is wrapped if this user may not query the state of replication.
 	ErrReplicaUnknown = errors.New("leat: whether the server is a replica is not known: GRANT REPLICATION CLIENT ON *.* to this user")
 )
 
-// ErrOtherServer is wrapped by the error of a statement that a session has sent to its server,
-// and that another one has answered (rule R14).
+// ErrOtherServer is wrapped by the error of a statement that was sent on a session to its server,
+// but answered by another server (rule R14).
 var ErrOtherServer = errors.New("leat: answered by another server than the session began on: connect leat to the primary itself, past the read/write splitter")
 
 // Answered adds ErrOtherServer to the error of a statement with @{same_server}.
@@ -33,19 +33,19 @@ func Answered(err error) error {
 	return err
 }
 
-// primaryStatements are those that name no table.
+// primaryStatements are the statements that name no table.
 func primaryStatements(d sqldialect.Dialect) (map[string]string, error) {
 	return sqlfile.LoadAll(ownFiles, func(sql string) (string, error) { return d.Render("", sql) }, "who", "replica_mysql", "replica_mariadb")
 }
 
-// asks is how often one connection asks which server it has reached, outside of a
-// transaction: a splitter may send only some of the statements elsewhere.
+// asks is how often one connection asks which server it has reached, outside of a transaction: a
+// splitter may send only some of the statements elsewhere.
 const asks = 8
 
-// CheckPrimary refuses a connection that reaches several servers, by a *SetupError, and a
-// server that applies what another one has written, by ErrReplica: a number that is missing
-// there may be of a transaction that is open on the source. On SQLite it does nothing. An
-// error that wraps ErrReplicaUnknown refuses nothing.
+// CheckPrimary refuses a connection that reaches several servers, by a *SetupError, and a server
+// that applies another server's changes, by ErrReplica: a number that is missing there may belong
+// to a transaction that is open on the source. On SQLite it does nothing. If the error wraps
+// ErrReplicaUnknown, nothing is refused.
 func CheckPrimary(ctx context.Context, db *sql.DB, d sqldialect.Dialect) error {
 	if d.OneWriter {
 		return nil
@@ -99,8 +99,8 @@ func within(ctx context.Context, conn *sql.Conn, readOnly bool, look func(q Quer
 	return look(tx)
 }
 
-// RefuseReplica returns ErrReplica if the server applies what another one has written at
-// this moment, and an error that wraps ErrReplicaUnknown if it does not answer the question.
+// RefuseReplica returns ErrReplica if the server is currently applying another server's changes,
+// and an error that wraps ErrReplicaUnknown if the server does not answer the question.
 func RefuseReplica(ctx context.Context, q Querier, d sqldialect.Dialect) error {
 	if d.OneWriter {
 		return nil
@@ -127,9 +127,9 @@ func RefuseReplica(ctx context.Context, q Querier, d sqldialect.Dialect) error {
 // channel is a row about replication, by the names of its columns in lower case.
 type channel map[string]string
 
-// applies reports whether it runs, or waits for an operator after an error while it still
-// receives. One that was stopped is of a server that was promoted. The channels of a group
-// are not a replica's: the group sets read_only on the servers that may not be written.
+// applies reports whether replication runs, or still receives while it waits for an operator after
+// an error. A stopped channel belongs to a server that was promoted. The channels of a group do not
+// count: the group sets read_only on the servers that must not be written.
 func (c channel) applies() bool {
 	if applier, ok := c["replica_sql_running"]; ok {
 		stopped := strings.EqualFold(applier, "No") && strings.EqualFold(c["replica_io_running"], "No")

@@ -9,9 +9,9 @@ import (
 	"github.com/leat-go/leat/internal/sqldialect"
 )
 
-// Begin begins a transaction on a connection of its own, which the caller closes after it.
-// txCtx is the context of the transaction, ctx that of the wait for a connection. A
-// connection that has broken in the pool is passed over, as sql.DB does it.
+// Begin begins a transaction on its own connection, which the caller closes after it. txCtx is the
+// context of the transaction, ctx that of the wait for a connection. A connection that has broken
+// in the pool is skipped, as sql.DB does.
 func (s *Store) Begin(ctx, txCtx context.Context, opts *sql.TxOptions) (*sql.Conn, *sql.Tx, error) {
 	return begin(ctx, txCtx, s.DB, opts)
 }
@@ -39,14 +39,14 @@ func begin(ctx, txCtx context.Context, db *sql.DB, opts *sql.TxOptions) (*sql.Co
 	}
 }
 
-// Discard closes a connection for good, so that the pool does not hand it out again. What is
-// open on it is rolled back by the server.
+// Discard closes a connection for good, so that the pool does not hand it out again. The server
+// rolls back what is open on it.
 func Discard(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 }
 
-// use calls f with a connection of the pool, and again if it has broken. It is closed if f
-// finds that it is set in a way that is refused: the next one may be set otherwise.
+// use calls f with a connection of the pool, and again with another one if it is broken. If f finds
+// refused settings, the connection is closed: the next one may be set differently.
 func (s *Store) use(ctx context.Context, f func(conn *sql.Conn) error) error {
 	for try := 1; ; try++ {
 		conn, err := s.DB.Conn(ctx)
@@ -64,9 +64,9 @@ func (s *Store) use(ctx context.Context, f func(conn *sql.Conn) error) error {
 	}
 }
 
-// Unfit reports whether err is about the session that it was met in: it is set in a way that
-// is refused, or takes no writes. Such a session is to be discarded. The pool would hand it
-// out for ever, and sooner than others, since it is free as soon as it has been refused.
+// Unfit reports whether err is about the session: its settings are refused, or it takes no writes.
+// Discard such a session. The pool would hand it out again and again, and sooner than others, since
+// it is free as soon as it has been refused.
 func Unfit(err error) bool {
 	if setup, ok := errors.AsType[*SetupError](err); ok {
 		return setup.OfSession
@@ -101,10 +101,9 @@ func onTx(ctx context.Context, db *sql.DB, opts *sql.TxOptions, work func(tx *sq
 	return err
 }
 
-// Query runs one query that decides something by what it finds, or does not find. It reads
-// what is committed and nothing else, whatever the session was set to, and whether or not
-// its autocommit is on. On SQLite it takes no transaction: drivers may begin even one that
-// only reads in the turn of a writer.
+// Query runs one query whose result, or lack of one, decides something. It reads only committed
+// rows, whatever the settings of the session are, and whether or not its autocommit is on. On
+// SQLite it uses no transaction: some drivers take the writer's lock even for one that only reads.
 func (s *Store) Query(ctx context.Context, query func(q Querier) error) error {
 	if !s.Dialect.OneWriter {
 		return s.Look(ctx, query)
@@ -117,7 +116,7 @@ func (s *Store) Query(ctx context.Context, query func(q Querier) error) error {
 	}))
 }
 
-// QueryEach is Query for one whose rows f gets, as Each has it.
+// QueryEach is Query that calls f for each row, as Each does.
 func (s *Store) QueryEach(ctx context.Context, f func(scan Scanner) error, query string, args ...any) error {
 	return s.Query(ctx, func(q Querier) error { return Each(ctx, q, f, query, args...) })
 }

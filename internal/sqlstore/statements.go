@@ -15,8 +15,8 @@ import (
 //go:embed sql/*.sql
 var ownFiles embed.FS
 
-// Statements are those of sql/, by their names, rendered. {list} in one stands for a list
-// that is as long as it has to be, or for conditions.
+// Statements are the statements of sql/, by their names, rendered. {list} in a statement stands for
+// a list of variable length, or for conditions.
 type Statements map[string]string
 
 func load(d sqldialect.Dialect, table string, all []fs.FS) (Statements, error) {
@@ -49,7 +49,7 @@ func (s Statements) List(name string, n int) string {
 	return s.With(name, sqldialect.Places(n))
 }
 
-// Rows returns an INSERT of n rows: what follows VALUES is repeated.
+// Rows returns an INSERT of n rows: the part after VALUES is repeated.
 func (s Statements) Rows(name string, n int) string {
 	head, row, _ := strings.Cut(s[name], "VALUES ")
 	return head + "VALUES " + strings.TrimSuffix(strings.Repeat(row+", ", n), ", ")

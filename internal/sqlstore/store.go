@@ -1,5 +1,5 @@
-// Package sqlstore is what the stores on database/sql have in common: their statements,
-// their transactions, and what they demand of a database.
+// Package sqlstore is what the stores on database/sql have in common: their statements, their
+// transactions, and their requirements on a database.
 package sqlstore
 
 import (
@@ -24,9 +24,9 @@ type Store struct {
 	migrations  sqlmigrate.Set
 }
 
-// Component is what has tables of its own.
+// Component is a component with its own tables.
 type Component struct {
-	// Name is that in errors, such as "outbox".
+	// Name is its name in errors, such as "outbox".
 	Name string
 	// Statements have the files sql/*.sql, Migrations the files migrations/*/*.sql.
 	Statements []fs.FS
@@ -36,7 +36,7 @@ type Component struct {
 }
 
 // New returns the store of c in tables whose names begin with table, which has passed
-// sqldialect.CheckTable. db may be nil for what needs no database.
+// sqldialect.CheckTable. db may be nil for uses that need no database.
 func New(db *sql.DB, d sqldialect.Dialect, table string, c Component) (*Store, error) {
 	s := &Store{
 		DB: db, Dialect: d, Table: table, notMigrated: c.NotMigrated,
@@ -47,10 +47,10 @@ func New(db *sql.DB, d sqldialect.Dialect, table string, c Component) (*Store, e
 	return s, err
 }
 
-// Look runs work on one view of the database. A transaction, so that a connection whose
-// autocommit is off shows what is there now; of a level at which reading locks nothing,
-// whatever the pool's connections are told to do otherwise. Not READ ONLY on a server: read/write
-// splitters send such transactions to replicas (rule R14).
+// Look runs work on one view of the database. It is a transaction, so that a connection whose
+// autocommit is off shows the current rows. At its isolation level reading locks nothing, whatever
+// the settings of the pool's connections are. It is not READ ONLY on a server: read/write splitters
+// send such transactions to replicas (rule R14).
 func (s *Store) Look(ctx context.Context, work func(q Querier) error) error {
 	opts := s.Options(sql.LevelRepeatableRead)
 	opts.ReadOnly = s.Dialect.OneWriter
@@ -64,8 +64,8 @@ func (s *Store) Look(ctx context.Context, work func(q Querier) error) error {
 	}))
 }
 
-// Change runs work in a transaction and commits it if work returns nil. Each statement
-// sees what is committed when it begins, and locks no more than it finds.
+// Change runs work in a transaction and commits it if work returns nil. Each statement sees what is
+// committed when it begins, and locks only the rows that it finds.
 func (s *Store) Change(ctx context.Context, work func(tx *sql.Tx) error) error {
 	return s.Describe(Transact(ctx, s.DB, s.Options(sql.LevelReadCommitted), work))
 }
@@ -83,7 +83,7 @@ func (s *Store) ChangeOn(ctx context.Context, on *sql.Conn, work func(tx *sql.Tx
 	return s.Describe(tx.Commit())
 }
 
-// Options are those of a transaction. SQLite knows no levels.
+// Options are the options of a transaction. SQLite has no isolation levels.
 func (s *Store) Options(level sql.IsolationLevel) *sql.TxOptions {
 	if s.Dialect.OneWriter {
 		level = sql.LevelDefault
@@ -91,10 +91,10 @@ func (s *Store) Options(level sql.IsolationLevel) *sql.TxOptions {
 	return &sql.TxOptions{Isolation: level}
 }
 
-// errFileBusy explains SQLite's answer to whoever has waited.
+// errFileBusy explains SQLite's answer after a wait.
 var errFileBusy = errors.New("leat: another transaction has kept the database file for longer than busy_timeout: try again")
 
-// Describe adds what a database's error means for the component, if it is known.
+// Describe adds the meaning of a database's error for the component, if it is known.
 func (s *Store) Describe(err error) error {
 	if sqldialect.MissingTable(err) && !errors.Is(err, s.notMigrated) {
 		return fmt.Errorf("%w: table %s: %w", s.notMigrated, s.Table, err)

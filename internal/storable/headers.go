@@ -2,9 +2,9 @@ package storable
 
 import "encoding/json"
 
-// Headers reads headers that are stored as JSON. A row that was inserted by hand may
-// hold values other than texts: those become their JSON. A JSON value that is not an object
-// becomes one header, called headers. A relay that stopped at them would stop for good.
+// Headers reads headers that are stored as JSON. A row that was inserted by hand may hold values
+// other than texts: those become their JSON. A JSON value that is not an object becomes one header,
+// called headers. If a relay stopped at such a row, it would stop for good.
 func Headers(raw []byte) map[string]string {
 	var texts map[string]string
 	if json.Unmarshal(raw, &texts) == nil {

@@ -1,5 +1,5 @@
-// Package storable makes texts of others, such as the errors of a broker, fit to be
-// stored, logged and shown.
+// Package storable makes foreign texts, such as the errors of a broker, fit to be stored, logged
+// and shown.
 package storable
 
 import (
@@ -10,14 +10,13 @@ import (
 // replacement stands for what cannot be stored.
 const replacement = string(utf8.RuneError)
 
-// Text returns s as any database can store it: valid UTF-8 without NUL. What is neither
-// becomes U+FFFD.
+// Text returns s as any database can store it: valid UTF-8 without NUL. Other bytes become U+FFFD.
 func Text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, replacement), "\x00", replacement)
 }
 
-// AtMost returns the beginning of Text(s), limit bytes at most, and no part of a
-// character. What lies far behind the limit costs nothing.
+// AtMost returns the beginning of Text(s), limit bytes at most, without splitting a character. Text
+// far beyond the limit costs nothing.
 func AtMost(s string, limit int) string {
 	for n := limit + utf8.UTFMax; n < len(s); n *= 2 {
 		// A character that is cut at n ends the text, and counts as a replacement.

@@ -25,8 +25,8 @@ type RegistryEnv struct {
 	Namespace string
 }
 
-// Registry returns a namespace on the shared server. Without one the test is skipped, in CI it
-// fails.
+// Registry returns a namespace on the shared server. If there is no server the test is skipped; in
+// CI it fails.
 func Registry(tb testing.TB) *RegistryEnv {
 	tb.Helper()
 	service, err := shared.service(context.Background(), KindApicurio)
@@ -35,14 +35,14 @@ func Registry(tb testing.TB) *RegistryEnv {
 	return &RegistryEnv{URL: service.Address, Namespace: "leat_test_" + uniqueName()}
 }
 
-// RegistryServer is an Apicurio Registry of a test's own, which forgets everything when it ends.
+// RegistryServer is a test's own Apicurio Registry, which forgets everything when it ends.
 type RegistryServer struct {
 	private
 	URL string // of Confluent's API; it stays the same across restarts
 }
 
-// PrivateRegistry starts a server of the test's own. It takes some ten seconds. Where there is
-// none to be started the test is skipped, in CI it fails.
+// PrivateRegistry starts a server of the test's own. It takes some ten seconds. If none can be
+// started the test is skipped; in CI it fails.
 func PrivateRegistry(tb testing.TB) *RegistryServer {
 	tb.Helper()
 	s := startPrivate(tb, "Apicurio Registry", func(ctx context.Context) (*Own, error) {
@@ -72,7 +72,7 @@ func (s *RegistryServer) Pause() (resume func()) {
 	return func() { _ = s.own.Signal(syscall.SIGCONT) }
 }
 
-// resolveApicurio goes through the places where Apicurio Registry may come from. Nothing plays it.
+// resolveApicurio tries the sources of Apicurio Registry in order. There is no substitute.
 func resolveApicurio(ctx context.Context) (Service, error) {
 	if url := os.Getenv(EnvRegistry); url != "" {
 		return Service{Kind: KindApicurio, Address: url, Version: apicurioVersion, Origin: "address in " + EnvRegistry, Real: true}, nil
@@ -85,7 +85,7 @@ func resolveApicurio(ctx context.Context) (Service, error) {
 	return service, err
 }
 
-// apicurioVersion is the Apicurio Registry that is fetched.
+// apicurioVersion is the version of Apicurio Registry that is fetched.
 const apicurioVersion = "3.0.9"
 
 //go:embed sums/apicurio.sha256
@@ -104,8 +104,8 @@ func (s apicurioServer) plan(_ string, port int) (plan, error) {
 	}, nil
 }
 
-// probe asks whether the server is ready. If another Apicurio Registry has taken the port
-// meanwhile, ours has ended: tests have namespaces of their own, so the other one will do.
+// probe asks whether the server is ready. If another Apicurio Registry has taken the port, ours has
+// ended. The other one will do, since tests have namespaces of their own.
 func (s apicurioServer) probe(ctx context.Context, _ string, port int) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -146,7 +146,7 @@ func startOwnApicurio(ctx context.Context) (Service, *server, error) {
 	}, s, nil
 }
 
-// findApicurio has Maven fetch the archive once, and unpacks it.
+// findApicurio makes Maven fetch the archive once, and unpacks it.
 func findApicurio(ctx context.Context) (s apicurioServer, err error) {
 	if s.java, _, err = findJava(ctx); err != nil {
 		return s, err

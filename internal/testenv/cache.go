@@ -20,8 +20,8 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// cacheDir is where fetched binaries are kept between runs. Root's lies where the
-// account that the servers run as can read it.
+// cacheDir is where fetched binaries are kept between runs. For root it lies where the account that
+// the servers run as can read it.
 func cacheDir() (string, error) {
 	dir := os.Getenv(EnvCache)
 	switch {
@@ -42,8 +42,8 @@ func cacheDir() (string, error) {
 	return dir, nil
 }
 
-// once fills a directory of the cache unless it is there. It appears whole or
-// not at all; processes that want it at the same time wait for the first.
+// once fills a directory of the cache unless it exists. The directory appears whole or not at all.
+// Processes that want it at the same time wait for the first.
 func once(ctx context.Context, dir string, fill func(dir string) error) (err error) {
 	unlock, err := lockFile(ctx, dir+".lock")
 	if err != nil {
@@ -71,7 +71,7 @@ func once(ctx context.Context, dir string, fill func(dir string) error) (err err
 	return nil
 }
 
-// lockFile takes an advisory lock, which the kernel gives back if we die.
+// lockFile takes an advisory lock, which the kernel releases if we die.
 func lockFile(ctx context.Context, path string) (unlock func() error, err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -91,11 +91,11 @@ func lockFile(ctx context.Context, path string) (unlock func() error, err error)
 	}
 }
 
-// errSum is returned for a file that is not the one that we know. The server that it
-// came from vouches for it, too, but only for what it has today.
+// errSum is returned for a file that differs from the known one. The server of origin vouches for a
+// file, too, but only for its current content.
 var errSum = errors.New("testenv: fetched file is not the pinned one")
 
-// sums are the SHA-256 of files by their names, from a table that sha256sum writes.
+// sums are the SHA-256 of files by name, from a table that sha256sum writes.
 type sums map[string]string
 
 // parseSums reads a table. Each line is a sum in hexadecimal and a file.
@@ -164,12 +164,12 @@ func (s sums) checkFile(path string) (err error) {
 	return s.check(filepath.Base(path), file)
 }
 
-// memoryRoot is a file system in memory, where Linux has one. Creating and removing
-// files is what tests cost a disk most: each database is four hundred of them.
+// memoryRoot is a file system in memory, on Linux. Creating and removing files is the most
+// expensive work of tests on a disk: each database is four hundred of them.
 const memoryRoot = "/dev/shm"
 
-// memoryRoom is how much has to be free, in bytes, so that a server's data goes into
-// memory. All servers of `make test` together take less than half of it.
+// memoryRoom is how much memory must be free, in bytes, for a server's data to go into memory. All
+// servers of `make test` together take less than half of it.
 const memoryRoom = 6 << 30
 
 // inMemory is set by InMemory.
@@ -177,9 +177,9 @@ const memoryRoom = 6 << 30
 //nolint:gochecknoglobals // it is about this process: servers are started in many places
 var inMemory atomic.Bool
 
-// InMemory has servers that this process starts from now on keep their data in memory,
-// if the machine has plenty of it; otherwise it stays on disk. Tests do so. Programs
-// that measure, or whose data is wanted on a disk for other reasons, do not.
+// InMemory makes servers that this process starts from now on keep their data in memory, if the
+// machine has plenty of it; otherwise it stays on disk. Tests call it. Programs that measure, or
+// need their data on a disk for other reasons, do not.
 func InMemory() { inMemory.Store(true) }
 
 // workRoot is where the servers' directories go. An unprivileged account must be
@@ -205,7 +205,7 @@ func diskRoot() string {
 // isInMemory reports whether dir was made below memoryRoot.
 func isInMemory(dir string) bool { return strings.HasPrefix(dir, memoryRoot+"/") }
 
-// whereData adds to the origin of a server whose directory is dir that it is in memory.
+// whereData adds to origin that the data of a server whose directory is dir is in memory.
 func whereData(dir string) string {
 	if isInMemory(dir) {
 		return ", data in memory"
@@ -214,8 +214,7 @@ func whereData(dir string) string {
 	return ""
 }
 
-// roomIn returns how many bytes are free in the file system of dir, 0 if it is not one
-// in memory.
+// roomIn returns how many bytes are free in the file system of dir, 0 if it is not in memory.
 func roomIn(dir string) uint64 {
 	const tmpfs = 0x01021994
 
@@ -227,8 +226,8 @@ func roomIn(dir string) uint64 {
 	return fs.Bavail * uint64(fs.Bsize)
 }
 
-// availableMemory returns how many bytes of memory the machine and the container that
-// we may be in can still give, 0 if that is not known.
+// availableMemory returns how many bytes of memory are available on the machine and in the
+// container that this process may run in, 0 if that is not known.
 func availableMemory() uint64 {
 	free := machineMemory()
 	for limit, used := range map[string]string{
@@ -245,7 +244,7 @@ func availableMemory() uint64 {
 	return free
 }
 
-// number returns what a file holds if that is a number: no limit is "max".
+// number returns the number in a file. "max" is the absence of a limit.
 func number(path string) (uint64, bool) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -256,7 +255,7 @@ func number(path string) (uint64, bool) {
 	return n, err == nil
 }
 
-// machineMemory is what the kernel reckons that new programs could have.
+// machineMemory is the kernel's estimate of the memory available to new programs.
 func machineMemory() uint64 {
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {

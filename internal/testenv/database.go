@@ -12,9 +12,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// CreateDatabase makes a database of its own, cloned from the templates if there
-// are any, and returns its address. The name is only a hint: what is created is
-// called leat_test_<unique>_<name>. Close drops it.
+// CreateDatabase creates a database, cloned from the templates if there are any, and returns its
+// address. The name is only a hint: the database is called leat_test_<unique>_<name>. Close drops
+// it.
 func (e *Env) CreateDatabase(ctx context.Context, name string, templates ...Template) (url string, err error) {
 	service, err := e.service(ctx, KindPostgres)
 	if err != nil {
@@ -79,7 +79,7 @@ func (e *Env) drop(ctx context.Context, databases []string) error {
 	})
 }
 
-// dropDatabase drops a database of ours, its connections included.
+// dropDatabase drops one of our databases and cuts its connections.
 func dropDatabase(ctx context.Context, conn *pgx.Conn, name string) error {
 	if !strings.HasPrefix(name, databasePrefix) {
 		return fmt.Errorf("testenv: refusing to drop %q: not one of ours", name)
@@ -92,12 +92,12 @@ func dropDatabase(ctx context.Context, conn *pgx.Conn, name string) error {
 	return nil
 }
 
-// sweepAge is how old a database of ours must be, and without connections, to be
-// taken for the leftover of a killed run.
+// sweepAge is how old a database of ours must be, and without connections, to count as the leftover
+// of a killed run.
 const sweepAge = 6 * time.Hour
 
-// sweepDatabases removes what killed runs have left on a server that outlives
-// them. It is best effort: a database that somebody uses stays.
+// sweepDatabases removes what killed runs have left on a server that outlives them. It is best
+// effort: a database with connections stays.
 func sweepDatabases(ctx context.Context, address string) (err error) {
 	conn, err := connectPostgres(ctx, address)
 	if err != nil {
@@ -125,8 +125,8 @@ func sweepDatabases(ctx context.Context, address string) (err error) {
 	return nil
 }
 
-// maintenance are connections to a server's maintenance database, on which databases are
-// made and dropped. They are kept: each would cost the server a process, twice a test.
+// maintenance are connections to a server's maintenance database, on which databases are created
+// and dropped. They are kept open: each new one would cost the server a process, twice a test.
 type maintenance struct {
 	none bool // keeps none
 
@@ -134,7 +134,7 @@ type maintenance struct {
 	idle []*pgx.Conn
 }
 
-// use calls do with a connection that nobody else has.
+// use calls do with a connection that no other caller has.
 func (m *maintenance) use(ctx context.Context, address string, do func(conn *pgx.Conn) error) error {
 	conn, err := m.take(ctx, address)
 	if err != nil {
@@ -175,7 +175,7 @@ func (m *maintenance) pop() *pgx.Conn {
 	return conn
 }
 
-// close ends the connections that are kept.
+// close closes the connections that are kept.
 func (m *maintenance) close(ctx context.Context) error {
 	var errs []error
 	for conn := m.pop(); conn != nil; conn = m.pop() {

@@ -16,17 +16,17 @@ type debianPackage struct {
 	suite, name string
 }
 
-// unpacked is a package and what it depends on, its C library included, unpacked
-// into a directory. Its programs are run by its own loader, so nothing is installed
-// and the machine's libraries do not matter.
+// unpacked is a package and its dependencies, including its C library, unpacked into a directory.
+// Its own loader runs its programs, so nothing is installed and the machine's libraries do not
+// matter.
 type unpacked struct {
 	root string
 	// version is the package's.
 	version string
 }
 
-// fetch returns the package, fetched once and kept in the cache: what a moving suite
-// had on that day stays until the directory is removed. apt checks the signatures.
+// fetch returns the package, fetched once and kept in the cache: the versions of a moving suite
+// stay those of that day until the directory is removed. apt checks the signatures.
 func (p debianPackage) fetch(ctx context.Context) (unpacked, error) {
 	cache, err := cacheDir()
 	if err != nil {
@@ -76,7 +76,7 @@ func (p debianPackage) unpackInto(ctx context.Context, dir string) error {
 	return apt.remove()
 }
 
-// command is what runs a program of the package, without its arguments.
+// command is the command that runs a program of the package, without its arguments.
 func (u unpacked) command(program string) ([]string, error) {
 	loaders, _ := filepath.Glob(filepath.Join(u.root, "lib*", "ld-linux*"))
 	more, _ := filepath.Glob(filepath.Join(u.root, "usr", "lib*", "ld-linux*"))
@@ -109,15 +109,15 @@ func runFetch(ctx context.Context, env []string, argv ...string) (string, error)
 	return string(output), nil
 }
 
-// debianKeyring is what Debian's suites are checked against. Other distributions
-// have it in their package debian-archive-keyring.
+// debianKeyring is the keyring that Debian's suites are checked against. Other distributions have
+// it in their package debian-archive-keyring.
 const debianKeyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 // debianMirror serves where the machine has no other mirror of Debian.
 const debianMirror = "http://deb.debian.org/debian/"
 
-// privateApt is apt-get with a configuration, lists and a database of packages of its
-// own: it believes that nothing is installed, and touches nothing of the machine's.
+// privateApt is apt-get with its own configuration, lists and database of packages: it believes
+// that nothing is installed, and touches nothing of the machine's.
 type privateApt struct {
 	dir string
 	env []string
@@ -146,7 +146,7 @@ func newPrivateApt(ctx context.Context, dir, suite string) (privateApt, error) {
 	return a, err
 }
 
-// aptConf leaves of the machine's configuration what it says about proxies.
+// aptConf keeps only the proxies of the machine's configuration.
 func aptConf(dir string) string {
 	var b strings.Builder
 	for name, value := range map[string]string{
@@ -177,7 +177,7 @@ func findMirror(ctx context.Context) string {
 	return debianMirror
 }
 
-// download fetches a package and all that it depends on.
+// download fetches a package and all its dependencies.
 func (a privateApt) download(ctx context.Context, name string) (archives []string, err error) {
 	_, err = runFetch(ctx, a.env, "apt-get", "-qq", "-y", "install", "--download-only", "--no-install-recommends", name)
 	if err != nil {
@@ -191,7 +191,7 @@ func (a privateApt) download(ctx context.Context, name string) (archives []strin
 	return archives, err
 }
 
-// remove removes the lists and archives, which are larger than what was unpacked.
+// remove removes the lists and archives, which are larger than the unpacked files.
 func (a privateApt) remove() error { return os.RemoveAll(a.dir) }
 
 // mayInstall reports whether a missing package can be installed: as root, on
@@ -208,8 +208,7 @@ func mayInstall() bool {
 	return err == nil
 }
 
-// install installs Debian packages without starting what is in them. Runs that
-// want to do so at the same time take turns.
+// install installs Debian packages without starting their servers. Concurrent runs take turns.
 func install(ctx context.Context, packages ...string) (err error) {
 	cache, err := cacheDir()
 	if err != nil {
@@ -245,14 +244,14 @@ func apt(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// forbidDaemons keeps packages from starting their servers while they are being
-// installed: we want the binaries, not a cluster on the standard port.
+// forbidDaemons keeps packages from starting their servers while they are being installed: we want
+// the binaries, not a cluster on the standard port.
 func forbidDaemons() (allow func() error, err error) {
 	const policy = "/usr/sbin/policy-rc.d"
 
 	file, err := os.OpenFile(policy, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
 	if errors.Is(err, os.ErrExist) {
-		return func() error { return nil }, nil // somebody else's policy stays
+		return func() error { return nil }, nil // another policy stays
 	}
 	if err != nil {
 		return nil, fmt.Errorf("testenv: %w", err)

@@ -1,6 +1,6 @@
-// Package testenv finds or starts the servers that tests, benchmarks, examples
-// and the demo run on, and gives each test its own corner of them: a database
-// cloned from a migrated template, a Kafka topic prefix, a Redis key prefix.
+// Package testenv finds or starts the servers that tests, benchmarks, examples and the demo run on,
+// and gives each test its own part of them: a database cloned from a migrated template, a Kafka
+// topic prefix, a Redis key prefix.
 //
 // A server is looked for in this order, service by service:
 //
@@ -24,12 +24,11 @@
 // database: an installed one, or, for root on Debian, installed by the run. A test of
 // alert rules gets Prometheus's promtool in the same way.
 //
-// What the servers of tests hold is in memory if there is plenty of it, see [InMemory].
+// The data of test servers is in memory if there is plenty of it, see [InMemory].
 //
-// Servers run under a supervisor, which is this very program executed again
-// (see [Supervise]). It holds one end of a pipe; when the other end closes,
-// for whatever reason, SIGKILL included, it stops the server and removes its
-// directory. Nothing outlives the run.
+// Servers run under a supervisor, which is the same program executed again (see [Supervise]). It
+// holds one end of a pipe; when the other end closes, for whatever reason, SIGKILL included, it
+// stops the server and removes its directory. Nothing outlives the run.
 //
 // On a server that it did not start, the package creates nothing but databases
 // whose names start with leat_test_, topics that start with leat-test- and keys

@@ -29,7 +29,7 @@ type DynamoEnv struct {
 	Version string
 }
 
-// Dynamo returns a prefix on the shared server. Without one the test is skipped, in CI it
+// Dynamo returns a prefix on the shared server. If there is no server the test is skipped; in CI it
 // fails.
 func Dynamo(tb testing.TB) *DynamoEnv {
 	tb.Helper()
@@ -58,7 +58,7 @@ func (e *DynamoEnv) deleteTables(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// resolveDynamo goes through the places where DynamoDB Local may come from. Nothing plays it.
+// resolveDynamo tries the sources of DynamoDB Local in order. There is no substitute.
 func resolveDynamo(ctx context.Context) (Service, error) {
 	if url := os.Getenv(EnvDynamo); url != "" {
 		return dynamoAt(ctx, url, "address in "+EnvDynamo)
@@ -84,8 +84,8 @@ func dynamoAt(ctx context.Context, url, origin string) (Service, error) {
 	return Service{Kind: KindDynamo, Address: url, Version: "Local", Origin: origin, Real: true}, nil
 }
 
-// dynamoVersion is the DynamoDB Local that is fetched; dynamo_pom.xml says the same. It does
-// not tell its version.
+// dynamoVersion is the version of DynamoDB Local that is fetched, as in dynamo_pom.xml. The server
+// does not report its version.
 const dynamoVersion = "2.6.1"
 
 //go:embed dynamo_pom.xml
@@ -94,8 +94,8 @@ var dynamoPOM []byte
 //go:embed sums/dynamodb.sha256
 var dynamoSums []byte
 
-// dynamoServer runs DynamoDB Local from jars. Its tables are in memory, and all credentials
-// and regions see the same.
+// dynamoServer runs DynamoDB Local from jars. Its tables are in memory, and all credentials and
+// regions see the same tables.
 type dynamoServer struct {
 	javaBinaries
 }
@@ -112,8 +112,8 @@ func (s dynamoServer) plan(_ string, port int) (plan, error) {
 	}, nil
 }
 
-// probe lists the tables. If another DynamoDB Local has taken the port meanwhile, it answers in
-// place of ours, which has ended then: tables have names that no other test has, so it will do.
+// probe lists the tables. If another DynamoDB Local has taken the port, it answers instead of ours,
+// which has ended then. It will do, since tables have names that no other test uses.
 func (s dynamoServer) probe(ctx context.Context, _ string, port int) (string, error) {
 	_, err := dynamoTables(ctx, "http://"+localAddress(port), "")
 
@@ -148,11 +148,11 @@ func startOwnDynamo(ctx context.Context) (Service, *server, error) {
 	}, s, nil
 }
 
-// errDynamoReply is returned for answers that are not DynamoDB's, and for its refusals.
+// errDynamoReply is returned for answers that do not come from DynamoDB, and for its refusals.
 var errDynamoReply = errors.New("testenv: reply of DynamoDB")
 
-// dynamoCall makes a request in DynamoDB's own JSON: the demo links this package, and so no
-// client library. DynamoDB Local wants a signature and does not look at it.
+// dynamoCall makes a request in DynamoDB's own JSON. The demo links this package, so the package
+// uses no client library. DynamoDB Local requires a signature but does not check it.
 func dynamoCall(ctx context.Context, url, operation string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

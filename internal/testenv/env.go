@@ -14,14 +14,13 @@ import (
 	"time"
 )
 
-// startTimeout bounds the search for one service, a package installation or a
-// download included.
+// startTimeout bounds the search for one service, including a package installation or a download.
 const startTimeout = 8 * time.Minute
 
-// ErrUnavailable is returned when a service is needed and can be had nowhere.
+// ErrUnavailable is returned when a service is needed and cannot be found or started.
 var ErrUnavailable = errors.New("testenv: service unavailable")
 
-// Needs is the services that a program wants to have.
+// Needs is the services that a program asks for.
 type Needs struct {
 	// Postgres asks for PostgreSQL. Defaults to false.
 	Postgres bool
@@ -48,7 +47,7 @@ func kinds() []Kind {
 	return []Kind{KindPostgres, KindKafka, KindRedis, KindRabbit, KindMySQL, KindMariaDB, KindDynamo, KindApicurio}
 }
 
-// kinds lists what is asked for.
+// kinds lists the services that were asked for.
 func (n Needs) kinds() []Kind {
 	var kinds []Kind
 	if n.Postgres {
@@ -113,7 +112,7 @@ type Env struct {
 	maintenance maintenance
 }
 
-// slot holds a service from the moment that somebody asks for it.
+// slot holds a service from the first request for it.
 type slot struct {
 	once     sync.Once
 	announce sync.Once
@@ -145,7 +144,7 @@ func Start(ctx context.Context, needs Needs) (*Env, error) {
 
 func newEnv() *Env { return &Env{slots: map[Kind]*slot{}} }
 
-// publish copies what was found into the exported fields.
+// publish copies the found services into the exported fields.
 func (e *Env) publish() {
 	for _, s := range e.Services() {
 		switch s.Kind {
@@ -169,12 +168,12 @@ func (e *Env) publish() {
 	}
 }
 
-// service returns a service, finding or starting it the first time. A failure is
-// remembered: a machine that has no broker is asked once.
+// service returns a service, and finds or starts it the first time. A failure is remembered: a
+// machine without a broker is asked only once.
 func (e *Env) service(ctx context.Context, kind Kind) (Service, error) {
 	s := e.slot(kind)
 	s.once.Do(func() {
-		// One test's deadline must not spoil the server for the others.
+		// One test's deadline must not affect the server of the others.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTimeout)
 		defer cancel()
 		s.service, s.err = resolve(ctx, kind)
@@ -220,8 +219,7 @@ func (e *Env) Services() []Service {
 	return found
 }
 
-// Describe says in one line a service which version is used and where it came
-// from.
+// Describe returns a line for each service with its version and its origin.
 func (e *Env) Describe() string { return Describe(e.Services()) }
 
 // Environ returns the addresses as entries of a process's environment, for tests
@@ -235,9 +233,9 @@ func (e *Env) Environ() []string {
 	return environ
 }
 
-// Close drops the databases that were made through e, deletes the topics and groups
-// named by it, and stops the servers that e started; servers that were there before
-// stay. It waits until they are gone.
+// Close drops the databases that were created through e, deletes the topics and groups named by it,
+// and stops the servers that e started. Servers that were running before stay. It waits until the
+// stopped ones have ended.
 func (e *Env) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -277,21 +275,21 @@ func resolve(ctx context.Context, kind Kind) (Service, error) {
 	}
 }
 
-// The variables of the environment that this package reads.
+// The environment variables that this package reads.
 const (
-	// EnvPostgres is the URL of a PostgreSQL server that we may create databases on.
+	// EnvPostgres is the URL of a PostgreSQL server on which we may create databases.
 	EnvPostgres = "LEAT_POSTGRES_URL"
 	// EnvKafka is a comma-separated list of brokers, or "fake" for kfake.
 	EnvKafka = "LEAT_KAFKA_BROKERS"
 	// EnvRedis is host:port of a Redis server, or "fake" for miniredis.
 	EnvRedis = "LEAT_REDIS_ADDR"
-	// EnvRedisServer is "valkey" if Redis is to be a Valkey 9 that we start, whatever runs
-	// already, fetched once as packages of Debian, and "redis" or empty if not. [EnvRedis] takes precedence.
+	// EnvRedisServer is "valkey" to start a Valkey 9 as Redis, whatever is already running, fetched once as
+	// packages of Debian. "redis" or empty means Redis. [EnvRedis] takes precedence.
 	EnvRedisServer = "LEAT_REDIS_SERVER"
 	// EnvRabbit is the URL of a RabbitMQ server with its management, whose port is in the
 	// parameter management unless it is 15672: amqp://guest:guest@127.0.0.1:5672/.
 	EnvRabbit = "LEAT_RABBITMQ_URL"
-	// EnvMySQL is the URL of a MySQL server that we may create databases on, such as
+	// EnvMySQL is the URL of a MySQL server on which we may create databases, such as
 	// mysql://root@127.0.0.1:3306/.
 	EnvMySQL = "LEAT_MYSQL_URL"
 	// EnvMariaDB is the URL of a MariaDB server, likewise.
@@ -305,12 +303,11 @@ const (
 	EnvPostgresVersion = "LEAT_PG_VERSION"
 	// EnvPostgresBin is a directory that holds postgres and initdb.
 	EnvPostgresBin = "LEAT_PG_BIN"
-	// EnvCache is the directory that keeps what was fetched and where the detached
-	// set is found.
+	// EnvCache is the directory for fetched files and for the socket of the detached set.
 	EnvCache = "LEAT_CACHE"
 )
 
-// fake is the address that asks for the in-process substitute.
+// fake is the address that selects the in-process substitute.
 const fake = "fake"
 
 // inCI reports whether a missing server fails the run instead of being replaced
@@ -321,9 +318,8 @@ func inCI() bool {
 	return err == nil && yes
 }
 
-// uniqueName is a name that no other test has, on this server or another. Its
-// first part is the time, so that what a killed run left behind can be told from
-// what is in use.
+// uniqueName returns a name that no other test has, on this server or another. Its first part is
+// the time, which distinguishes the leftovers of killed runs from names in use.
 func uniqueName() string {
 	var b [5]byte
 	_, _ = rand.Read(b[:])
@@ -331,7 +327,7 @@ func uniqueName() string {
 	return strconv.FormatInt(time.Now().Unix(), 36) + "_" + hex.EncodeToString(b[:])
 }
 
-// nameAge returns how long ago uniqueName made the name, false if it did not.
+// nameAge returns how long ago uniqueName made the name, false if it did not make it.
 func nameAge(name string) (time.Duration, bool) {
 	stamp, _, ok := strings.Cut(name, "_")
 	if !ok {
@@ -345,7 +341,7 @@ func nameAge(name string) (time.Duration, bool) {
 	return time.Since(time.Unix(seconds, 0)), true
 }
 
-// redact hides the password of a URL, and what may hold one where there is no telling.
+// redact hides the password of a URL, and any part that may hold one if the URL cannot be parsed.
 func redact(address string) string {
 	u, err := url.Parse(address)
 	switch {
@@ -375,14 +371,14 @@ const (
 
 // Service is one server that a run uses.
 type Service struct {
-	// Kind is which of the services this is.
+	// Kind is the kind of service.
 	Kind Kind
 	// Address is a URL for databases, DynamoDB, Apicurio Registry and RabbitMQ, a comma-separated broker
 	// list for Kafka and host:port for Redis.
 	Address string
 	// Version is the version that the server reports.
 	Version string
-	// Origin says in words where the server came from.
+	// Origin describes where the server came from.
 	Origin string
 	// Real is false for kfake and miniredis.
 	Real bool
@@ -398,8 +394,8 @@ func (s Service) line() string {
 	return fmt.Sprintf("%-9s %-8s %s, at %s", s.Kind, s.Version, s.Origin, redact(s.Address))
 }
 
-// Assignment is the service's address as an entry of a process's environment. A
-// substitute lives in its own process only, so others are told to play their own.
+// Assignment is the service's address as an entry of a process's environment. A substitute lives
+// only in its own process, so other processes are told to start theirs.
 func (s Service) Assignment() string {
 	address := s.Address
 	if !s.Real {
@@ -423,7 +419,7 @@ func (s Service) Assignment() string {
 	}
 }
 
-// Describe says in one line a service which version it is and where it came from.
+// Describe returns a line with the version of a service and its origin.
 func Describe(services []Service) string {
 	var b strings.Builder
 	for _, s := range services {

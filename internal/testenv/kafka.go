@@ -19,8 +19,8 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// defaultPartitions is the number of partitions of a topic that is created by
-// use, on the brokers that we start.
+// defaultPartitions is the number of partitions of a topic that is created by use, on the brokers
+// that we start.
 const defaultPartitions = 8
 
 // KafkaEnv is a test's own part of a Kafka cluster: topics and consumer groups
@@ -36,15 +36,15 @@ type KafkaEnv struct {
 	Version string
 }
 
-// Kafka returns a part of the shared cluster, which is real where it can be.
+// Kafka returns a part of the shared cluster, which is real if possible.
 func Kafka(tb testing.TB) *KafkaEnv {
 	tb.Helper()
 
 	return newKafkaEnv(tb, use(tb, KindKafka))
 }
 
-// RealKafka is [Kafka] for tests that only a real broker can serve. Where there
-// is none the test is skipped, in CI it fails.
+// RealKafka is [Kafka] for tests that need a real broker. If there is none the test is skipped; in
+// CI it fails.
 func RealKafka(tb testing.TB) *KafkaEnv {
 	tb.Helper()
 	service := use(tb, KindKafka)
@@ -103,18 +103,18 @@ func (k *KafkaEnv) Topic(tb testing.TB, name string, partitions int) string {
 // Name returns Prefix+name, for topics that are created by use and for groups.
 func (k *KafkaEnv) Name(name string) string { return k.Prefix + name }
 
-// fakeClusterID marks our in-process clusters, so that a test that is handed the
-// address of one knows that it is not real.
+// fakeClusterID marks our in-process clusters, so that a test that is given the address of one
+// knows that it is not real.
 const fakeClusterID = "leat-kfake"
 
-// kafkaCluster is what a cluster says about itself.
+// kafkaCluster is a cluster's description of itself.
 type kafkaCluster struct {
 	version string
 	cluster string
 }
 
-// inspectKafka connects, with opts where it takes more than an address, and asks the
-// cluster who it is.
+// inspectKafka connects, with opts if more than an address is needed, and asks the cluster for its
+// description.
 func inspectKafka(ctx context.Context, brokers []string, opts ...kgo.Opt) (kafkaCluster, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -177,9 +177,8 @@ func newKfake(reason string) (Service, error) {
 	}, nil
 }
 
-// KafkaServer is a real broker of a test's own, to be stopped, killed and started
-// again. It is gone when the test ends. Its methods fail the test when they fail,
-// so they are called from the test's goroutine.
+// KafkaServer is a test's own real broker, to be stopped, killed and started again. It is removed
+// when the test ends. Its methods fail the test on errors, so call them from the test's goroutine.
 type KafkaServer struct {
 	private
 
@@ -187,8 +186,8 @@ type KafkaServer struct {
 	Brokers []string
 }
 
-// PrivateKafka starts a broker of the test's own. It takes some five seconds.
-// Without Java the test is skipped, and in CI it fails.
+// PrivateKafka starts a broker of the test's own. It takes some five seconds. Without Java the test
+// is skipped; in CI it fails.
 func PrivateKafka(tb testing.TB) *KafkaServer {
 	tb.Helper()
 	s := startPrivate(tb, "a real Kafka broker", OwnKafka)
@@ -202,16 +201,16 @@ func (s *KafkaServer) Stop() {
 	s.end(syscall.SIGTERM)
 }
 
-// Kill ends the broker with SIGKILL and waits until it has gone.
+// Kill ends the broker with SIGKILL and waits until it has exited.
 func (s *KafkaServer) Kill() {
 	s.tb.Helper()
 	s.end(syscall.SIGKILL)
 }
 
-// errExited is returned when a server ends before it has answered.
+// errExited is returned when a server ends before its first answer.
 var errExited = errors.New("testenv: the server exited")
 
-// resolveKafka goes through the places where Kafka may come from.
+// resolveKafka tries the sources of Kafka in order.
 func resolveKafka(ctx context.Context) (Service, error) {
 	address := os.Getenv(EnvKafka)
 	switch {
@@ -258,7 +257,7 @@ func kafkaAt(ctx context.Context, address, origin string) (Service, error) {
 	return Service{Kind: KindKafka, Address: address, Version: found.version, Origin: origin, Real: isReal}, nil
 }
 
-// firstLine is the beginning of an error, for a place where there is only a line.
+// firstLine is the beginning of an error, for output of a single line.
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 
@@ -268,14 +267,13 @@ func firstLine(err error) string {
 // kafkaPrefix starts the name of every topic and group that we make.
 const kafkaPrefix = "leat-test-"
 
-// newKafkaPrefix is a fresh start of names of topics and groups.
+// newKafkaPrefix returns a new prefix for topics and groups.
 func newKafkaPrefix() string {
 	return kafkaPrefix + strings.ReplaceAll(uniqueName(), "_", "-") + "-"
 }
 
 // KafkaName returns a name for a topic or a consumer group that no other run has:
-// leat-test-<unique>-<name>, the same each time. Close deletes what got such a
-// name.
+// leat-test-<unique>-<name>, the same each time. Close deletes topics and groups with such a name.
 func (e *Env) KafkaName(name string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -298,7 +296,7 @@ func (e *Env) CreateTopic(ctx context.Context, name string, partitions int) (top
 	return topic, createTopic(ctx, service.brokers(), topic, partitions)
 }
 
-// dropTopics deletes what was created under names of [Env.KafkaName].
+// dropTopics deletes the topics and groups that were created under names of [Env.KafkaName].
 func (e *Env) dropTopics(ctx context.Context) error {
 	e.mu.Lock()
 	prefix := e.kafkaPrefix
@@ -314,8 +312,8 @@ func (e *Env) dropTopics(ctx context.Context) error {
 	return nil
 }
 
-// connectAdmin returns a client that does not keep what it knows of topics for
-// long. The caller must close it.
+// connectAdmin returns a client that caches metadata of topics only briefly. The caller must close
+// it.
 func connectAdmin(brokers []string) (*kadm.Client, error) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.MetadataMinAge(50*time.Millisecond))
 	if err != nil {
@@ -351,8 +349,8 @@ func createTopic(ctx context.Context, brokers []string, topic string, partitions
 	}
 }
 
-// clearKafka deletes the topics and groups whose names start with prefix, those
-// created by use too. Groups that still have members die with their topics.
+// clearKafka deletes the topics and groups whose names start with prefix, including those created
+// by use. Groups that still have members go with their topics.
 func clearKafka(ctx context.Context, brokers []string, prefix string) error {
 	admin, err := connectAdmin(brokers)
 	if err != nil {

@@ -25,14 +25,14 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// kafkaAdmin is the user of a secured broker that may do everything.
+// kafkaAdmin is the user of a secured broker with all rights.
 const kafkaAdmin = "admin"
 
 //go:embed kafka_secured.properties
 var kafkaSecuredProperties string
 
-// kafkaSecurity makes a broker speak TLS only, ask for a password (SCRAM-SHA-512) and
-// allow what its ACLs say.
+// kafkaSecurity makes a broker speak only TLS, require a password (SCRAM-SHA-512), and allow only
+// what its ACLs grant.
 type kafkaSecurity struct {
 	certificate
 	password string // of kafkaAdmin
@@ -47,7 +47,7 @@ func newKafkaSecurity() (*kafkaSecurity, error) {
 	return &kafkaSecurity{certificate: c, password: rand.Text()}, nil
 }
 
-// files are what the properties name.
+// files are the files that the properties name.
 func (s *kafkaSecurity) files() map[string]string {
 	return map[string]string{"broker.pem": s.keyAndChain, "authority.pem": s.authority}
 }
@@ -59,12 +59,12 @@ func (s *kafkaSecurity) properties(dir string) string {
 	).Replace(kafkaSecuredProperties)
 }
 
-// format are the arguments with which the first user is made.
+// format are the arguments that create the first user.
 func (s *kafkaSecurity) format() []string {
 	return []string{"--add-scram", "SCRAM-SHA-512=[name=" + kafkaAdmin + ",password=" + s.password + "]"}
 }
 
-// options are those of a client that signs in as user.
+// options are the options of a client that signs in as user.
 func (s *kafkaSecurity) options(user, password string) []kgo.Opt {
 	return []kgo.Opt{
 		kgo.DialTLSConfig(&tls.Config{RootCAs: s.pool(), MinVersion: tls.VersionTLS12}),
@@ -72,7 +72,7 @@ func (s *kafkaSecurity) options(user, password string) []kgo.Opt {
 	}
 }
 
-// adminOptions are none where there is no security.
+// adminOptions are empty without security.
 func (s *kafkaSecurity) adminOptions() []kgo.Opt {
 	if s == nil {
 		return nil
@@ -100,7 +100,7 @@ type ACL struct {
 // String is what an operator grants.
 func (a ACL) String() string { return a.Operation.String() + " on " + a.Resource + " " + a.Name }
 
-// Allow gives user what acls say. On return the broker allows it.
+// Allow grants acls to user. On return the broker has applied them.
 func (s *SecuredServer) Allow(tb testing.TB, user string, acls ...ACL) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
@@ -117,7 +117,7 @@ func (s *SecuredServer) Allow(tb testing.TB, user string, acls ...ACL) {
 	}
 }
 
-// Withdraw takes what acls say from user. On return the broker does not allow it any more.
+// Withdraw revokes acls from user. On return the broker has applied the change.
 func (s *SecuredServer) Withdraw(tb testing.TB, user string, acls ...ACL) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
@@ -134,7 +134,7 @@ func (s *SecuredServer) Withdraw(tb testing.TB, user string, acls ...ACL) {
 	}
 }
 
-// awaitACL waits until the broker has heard that user is allowed what a says, or is not.
+// awaitACL waits until the broker has applied the grant of a to user, or its withdrawal.
 func (s *SecuredServer) awaitACL(ctx context.Context, tb testing.TB, user string, a ACL, want bool) {
 	tb.Helper()
 	for allowed := !want; allowed != want; {
@@ -165,8 +165,8 @@ func (a ACL) builder() *kadm.ACLBuilder {
 	}
 }
 
-// DocumentedACLs returns what the commands of a section of docs/kafka-security.md allow,
-// with other names for those of the document. A section begins with "### " and its title.
+// DocumentedACLs returns the ACLs that the commands of a section of docs/kafka-security.md grant,
+// with other names replacing those of the document. A section begins with "### " and its title.
 func DocumentedACLs(tb testing.TB, section string, names map[string]string) []ACL {
 	tb.Helper()
 	_, here, _, _ := runtime.Caller(0)
@@ -231,18 +231,18 @@ func parseACLs(words []string, names map[string]string) ([]ACL, error) {
 	return acls, nil
 }
 
-// SecuredUser is a user of a secured broker who lacks a right, or none.
+// SecuredUser is a user of a secured broker who lacks one right at most.
 type SecuredUser struct {
 	Name string
-	// Options are those of a client that signs in as the user.
+	// Options are the options of a client that signs in as the user.
 	Options []kgo.Opt
 	// Lacks is nil for a user who has all rights.
 	Lacks *ACL
 }
 
-// EachRight runs test for a user with all rights that sections document, and for one
-// without each of them; see [DocumentedACLs]. The users are called name and a number, and
-// names returns a user's names for those of the document.
+// EachRight runs test for a user with all rights that sections document, and for one without each
+// of them; see [DocumentedACLs]. The users are called name and a number, and names returns a user's
+// names for those of the document.
 func (s *SecuredServer) EachRight(
 	t *testing.T, name string, sections []string, names func(user string) map[string]string, test func(t *testing.T, u *SecuredUser),
 ) {
@@ -271,9 +271,9 @@ func (s *SecuredServer) EachRight(
 	}
 }
 
-// SecuredServer is a real broker of a test's own that speaks TLS only, asks for a
-// password (SCRAM-SHA-512), and allows nobody anything but its super user. Its methods
-// may be called concurrently, except for those of [KafkaServer].
+// SecuredServer is a test's own real broker that speaks only TLS, requires a password
+// (SCRAM-SHA-512), and allows only its super user anything by default. Its methods may be called
+// concurrently, except for those of [KafkaServer].
 type SecuredServer struct {
 	*KafkaServer
 
@@ -281,8 +281,8 @@ type SecuredServer struct {
 	admin    *kadm.Client
 }
 
-// SecuredKafka starts one. It takes some five seconds, so the tests of a file share it.
-// Without Java the test is skipped, and in CI it fails.
+// SecuredKafka starts one. It takes some five seconds, so the tests of a file share it. Without
+// Java the test is skipped; in CI it fails.
 func SecuredKafka(tb testing.TB) *SecuredServer {
 	tb.Helper()
 	security, err := newKafkaSecurity()
@@ -321,7 +321,7 @@ func (s *SecuredServer) As(user, password string) []kgo.Opt {
 	return s.security.options(user, password)
 }
 
-// User makes a user that may sign in and nothing else, and returns a password for
+// User creates a user that may sign in and nothing else, and returns a password for
 // [SecuredServer.As].
 func (s *SecuredServer) User(tb testing.TB, user string) (password string) {
 	tb.Helper()
@@ -342,7 +342,7 @@ func (s *SecuredServer) User(tb testing.TB, user string) (password string) {
 		tb.Fatal(err)
 	}
 	defer client.Close()
-	for client.Ping(ctx) != nil { // the broker has yet to hear of the user
+	for client.Ping(ctx) != nil { // the broker does not know the user yet
 		if err := wait.For(ctx, time.Millisecond); err != nil {
 			tb.Fatalf("make user %s: %v", user, err)
 		}
@@ -351,7 +351,7 @@ func (s *SecuredServer) User(tb testing.TB, user string) (password string) {
 	return password
 }
 
-// Topic creates a topic of one partition; configs are its settings, nil for none.
+// Topic creates a topic of one partition; configs are its settings, nil for defaults.
 func (s *SecuredServer) Topic(tb testing.TB, name string, configs map[string]*string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)

@@ -19,27 +19,27 @@ import (
 	"time"
 )
 
-// kafkaProfile is how a broker is tuned.
+// kafkaProfile is the tuning of a broker.
 type kafkaProfile struct {
 	// heap is the memory of the JVM.
 	heap string
-	// session is how long the broker may go unheard of before it counts as gone.
+	// session is how long the broker may be silent before it counts as gone.
 	session time.Duration
-	// jvm are more options of the JVM.
+	// jvm are further options of the JVM.
 	jvm []string
-	// archive holds Kafka's classes; "" where there is none.
+	// archive holds Kafka's classes; "" if there is none.
 	archive string
-	// exitArchive is where an archive is written in the end; "" for none.
+	// exitArchive is the path to which an archive is written on exit; "" for none.
 	exitArchive string
-	// security is nil where everybody may do everything.
+	// security is nil if every client may do everything.
 	security *kafkaSecurity
 }
 
 // sharedBroker serves many tests on a busy machine; it is never killed.
 func sharedBroker() kafkaProfile { return kafkaProfile{heap: "1g", session: 18 * time.Second} }
 
-// privateBroker is killed by its test, which waits for its return. Without the second
-// compiler it is back in half the processor time: on a busy machine, in half a minute less.
+// privateBroker is killed by its test, which waits for its return. Without the second compiler it
+// returns in half the processor time: on a busy machine, half a minute sooner.
 func privateBroker() kafkaProfile {
 	return kafkaProfile{heap: "512m", session: 3 * time.Second, jvm: []string{"-XX:TieredStopAtLevel=1"}}
 }
@@ -144,16 +144,16 @@ func startKafka(ctx context.Context, profile kafkaProfile) (Service, *server, er
 	}, s, nil
 }
 
-// archiveName is the file of an archive's directory.
+// archiveName is the name of the archive in its directory.
 const archiveName = "kafka.jsa"
 
-// archiveTimeout bounds the making of an archive, a broker's start included.
+// archiveTimeout bounds the creation of an archive, including a broker's start.
 const archiveTimeout = 2 * time.Minute
 
-// kafkaArchive returns the path of an archive of the classes that a broker loads (class
-// data sharing), with which it starts in half the processor time. It is made once for
-// each Java, by a broker that does nothing else. Without one, "", a broker only takes
-// longer to start, and so it does if the archive turns out to be another Java's.
+// kafkaArchive returns the path of an archive of the classes that a broker loads (class data
+// sharing), with which it starts in half the processor time. The archive is made once for each
+// Java, by a broker that does nothing else. Without an archive, "", or with one of another Java, a
+// broker only takes longer to start.
 func kafkaArchive(ctx context.Context, b javaBinaries) string {
 	sum := sha256.Sum256([]byte(b.java + b.build))
 	dir := b.libs + "-classes-" + hex.EncodeToString(sum[:])[:10]
@@ -163,7 +163,7 @@ func kafkaArchive(ctx context.Context, b javaBinaries) string {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		// What stays is an empty directory, so that nobody tries again.
+		// An empty directory remains, so that no other run tries again.
 		return errors.Join(os.RemoveAll(partial), os.Mkdir(partial, 0o755))
 	}); err != nil {
 		return ""
@@ -175,7 +175,7 @@ func kafkaArchive(ctx context.Context, b javaBinaries) string {
 	return path
 }
 
-// archiveClasses has a broker write the archive when it is told to stop.
+// archiveClasses makes a broker write the archive when it is stopped.
 func archiveClasses(ctx context.Context, b javaBinaries, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, archiveTimeout)
 	defer cancel()
@@ -193,7 +193,7 @@ func archiveClasses(ctx context.Context, b javaBinaries, path string) error {
 	return checkArchive(ctx, b, path)
 }
 
-// checkArchive starts Java with the archive, which would end each broker if it were torn.
+// checkArchive starts Java with the archive: a torn archive would end every broker.
 func checkArchive(ctx context.Context, b javaBinaries, path string) error {
 	cmd := exec.CommandContext(ctx, b.java, "-cp", filepath.Join(b.libs, "*"),
 		"-XX:SharedArchiveFile="+path, "-XX:+VerifySharedSpaces", "-XX:ErrorFile=/dev/null", "-version")
@@ -204,8 +204,7 @@ func checkArchive(ctx context.Context, b javaBinaries, path string) error {
 	return nil
 }
 
-// kafkaVersion is the broker that is fetched; kafka_pom.xml and compose.yaml say
-// the same.
+// kafkaVersion is the version of the broker that is fetched, as in kafka_pom.xml and compose.yaml.
 const kafkaVersion = "4.1.1"
 
 //go:embed kafka_pom.xml
@@ -214,34 +213,33 @@ var kafkaPOM []byte
 //go:embed sums/kafka.sha256
 var kafkaSums []byte
 
-// findKafka returns what a broker of our own is started from.
+// findKafka returns the Java runtime and the jars for a broker of our own.
 func findKafka(ctx context.Context) (javaBinaries, error) {
 	return findJars(ctx, "kafka-"+kafkaVersion, kafkaPOM, kafkaSums)
 }
 
-// oldestJava is the oldest version of Java that what is fetched runs on.
+// oldestJava is the oldest version of Java that the fetched programs run on.
 const oldestJava = 17
 
 // javaBinaries are a Java runtime and a directory of jars.
 type javaBinaries struct {
 	java, libs string
-	build      string // what java says of its version
+	build      string // the output of java -version
 	installed  bool
 }
 
-// Jars returns a Java runtime and a directory with the jars that a Maven POM asks
-// for, for programs such as Kafka Connect. They are fetched once and kept under the
-// name, which should have their version. Sums is a table of the SHA-256 of each jar, as
-// sha256sum writes it; other jars are not used. Where that is possible, what is missing
-// for it is installed.
+// Jars returns a Java runtime and a directory with the jars that a Maven POM lists, for programs
+// such as Kafka Connect. The jars are fetched once and kept under name, which should contain their
+// version. Sums is a table of the SHA-256 of each jar, as sha256sum writes it; other jars are
+// refused. Missing tools are installed if possible.
 func Jars(ctx context.Context, name string, pom, sums []byte) (java, libs string, err error) {
 	b, err := findJars(ctx, name, pom, sums)
 
 	return b.java, b.libs, err
 }
 
-// findJars returns what a Java program is started from, fetched or, where that is
-// possible, installed if need be.
+// findJars returns the runtime and the jars of a Java program, fetched if need be. Missing tools
+// are installed if possible.
 func findJars(ctx context.Context, name string, pom, table []byte) (javaBinaries, error) {
 	b, err := localJars(ctx, name, pom, table)
 	if err == nil || !mayInstall() {
@@ -285,7 +283,7 @@ func localJars(ctx context.Context, name string, pom, table []byte) (javaBinarie
 	return javaBinaries{java: java, libs: libs, build: build}, nil
 }
 
-// copyJars has Maven copy what the POM asks for and what that needs into dir.
+// copyJars makes Maven copy the artifacts of the POM and their dependencies into dir.
 func copyJars(ctx context.Context, dir, name string, pom []byte) error {
 	if _, err := exec.LookPath("mvn"); err != nil {
 		return fmt.Errorf("%w: jars are fetched with Maven: %w", ErrUnavailable, err)
@@ -303,8 +301,8 @@ func copyJars(ctx context.Context, dir, name string, pom []byte) error {
 	return nil
 }
 
-// findJava returns the Java runtime of JAVA_HOME or PATH if it is new enough, and what it
-// says of its version.
+// findJava returns the Java runtime of JAVA_HOME or PATH if it is new enough, and the version that
+// it reports.
 func findJava(ctx context.Context) (path, build string, err error) {
 	java := "java"
 	if home := os.Getenv("JAVA_HOME"); home != "" {
@@ -325,7 +323,7 @@ func findJava(ctx context.Context) (path, build string, err error) {
 	return path, string(output), nil
 }
 
-// javaMajor reads the answer to java -version, whose first line looks like
+// javaMajor reads the output of java -version, whose first line looks like
 //
 //	openjdk version "17.0.15" 2025-04-15
 func javaMajor(answer string) int {

@@ -11,8 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/oauth"
 )
 
-// KafkaToken returns a token of OAUTHBEARER for user, which nobody has signed and which is good
-// for a time. A [SecuredServer] takes it.
+// KafkaToken returns an unsigned token of OAUTHBEARER for user, which expires after a while. A
+// [SecuredServer] accepts it.
 func KafkaToken(user string, good time.Duration) string {
 	now := time.Now()
 	claims := fmt.Sprintf(`{"sub":%q,"iat":%d,"exp":%d}`, user, min(now.Unix(), now.Add(good).Unix()), now.Add(good).Unix())
@@ -20,7 +20,8 @@ func KafkaToken(user string, good time.Duration) string {
 	return encode([]byte(`{"alg":"none"}`)) + "." + encode([]byte(claims)) + "."
 }
 
-// Bearing returns the options of a client that signs in by tokens, and again before each one ends.
+// Bearing returns the options of a client that signs in with tokens, and again before each one
+// expires.
 func (s *SecuredServer) Bearing(token func() string) []kgo.Opt {
 	return []kgo.Opt{
 		kgo.DialTLSConfig(&tls.Config{RootCAs: s.security.pool(), MinVersion: tls.VersionTLS12}),

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,17 +21,17 @@ import (
 // mysqlFlavor is one of the two families of servers that speak MySQL's protocol.
 type mysqlFlavor struct {
 	kind Kind
-	// name is the family's in words.
+	// name is the name of the family.
 	name string
 	// env is the variable that holds an address.
 	env string
-	// fetched is the package that a server comes from if none is installed.
+	// fetched is the package to fetch if no server is installed.
 	fetched debianPackage
-	// programs are the server's names, best first.
+	// programs are the server's names, in order of preference.
 	programs []string
 	// initialize returns the commands that fill a data directory.
 	initialize func(b mysqlBinaries, data string) [][]string
-	// settings are what servers of the family need beyond those of both.
+	// settings are the family's settings in addition to the common ones.
 	settings map[string]string
 }
 
@@ -67,8 +68,8 @@ func mariadb() mysqlFlavor {
 	}
 }
 
-// MySQLServer is a server that tests share. Each test makes databases of its own on
-// it, whose names start with [DatabasePrefix], and drops them.
+// MySQLServer is a server that tests share. Each test creates its own databases on it, whose names
+// start with [DatabasePrefix], and drops them.
 type MySQLServer struct {
 	// URL is its address, such as mysql://root@127.0.0.1:3306/.
 	URL string
@@ -76,11 +77,10 @@ type MySQLServer struct {
 	Version string
 }
 
-// DatabasePrefix starts the names of databases that tests make.
+// DatabasePrefix starts the names of databases that tests create.
 const DatabasePrefix = databasePrefix
 
-// MySQL returns the shared server. If there is none the test is skipped, in CI it
-// fails.
+// MySQL returns the shared server. If there is none the test is skipped; in CI it fails.
 func MySQL(tb testing.TB) MySQLServer {
 	tb.Helper()
 
@@ -107,7 +107,7 @@ func useMySQL(tb testing.TB, kind Kind) MySQLServer {
 // NewDatabaseName returns a name for a database that no other test has.
 func NewDatabaseName(hint string) string { return newDatabaseName(hint) }
 
-// resolveMySQL goes through the places where a server of the family may come from.
+// resolveMySQL tries the sources of a server of the family in order.
 func resolveMySQL(ctx context.Context, f mysqlFlavor) (Service, error) {
 	if address := os.Getenv(f.env); address != "" {
 		s, err := f.at(ctx, address, "address in "+f.env)
@@ -125,8 +125,8 @@ func resolveMySQL(ctx context.Context, f mysqlFlavor) (Service, error) {
 	return s, err
 }
 
-// running uses the detached set, else a server on the standard port of this machine
-// that lets us in.
+// running uses the detached set, or a server on the standard port of this machine that accepts our
+// login.
 func (f mysqlFlavor) running(ctx context.Context) (Service, bool) {
 	if s, ok := detached(ctx, f.kind); ok {
 		if s, err := f.at(ctx, s.Address, "detached set"); err == nil {
@@ -138,8 +138,8 @@ func (f mysqlFlavor) running(ctx context.Context) (Service, bool) {
 	return s, err == nil
 }
 
-// at describes the server at an address. Whether a password is right is for the tests
-// to see: they have a driver.
+// at describes the server at an address. It does not check the password: tests have a driver for
+// that.
 func (f mysqlFlavor) at(ctx context.Context, address, origin string) (Service, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "mysql" || u.User == nil || u.Port() == "" {
@@ -171,18 +171,17 @@ func (f mysqlFlavor) inspect(ctx context.Context, u *url.URL) (version string, e
 	return plainMySQLVersion(conn.version), err
 }
 
-// PrivateMySQLServer is a real MySQL or MariaDB of a test's own, to be killed and
-// started again. It is gone when the test ends. Its methods fail the test when they
-// fail, so they are called from the test's goroutine.
+// PrivateMySQLServer is a test's own real MySQL or MariaDB, to be killed and started again. It is
+// removed when the test ends. Its methods fail the test on errors, so call them from the test's
+// goroutine.
 type PrivateMySQLServer struct {
 	private
 
 	MySQLServer
 }
 
-// PrivateMySQL starts a server of the test's own with settings such as
-// {"skip-log-bin": ""}. It takes some ten seconds. If there is no MySQL the test is
-// skipped, in CI it fails.
+// PrivateMySQL starts a server of the test's own with settings such as {"skip-log-bin": ""}. It
+// takes some ten seconds. If there is no MySQL the test is skipped; in CI it fails.
 func PrivateMySQL(tb testing.TB, settings map[string]string) *PrivateMySQLServer {
 	tb.Helper()
 
@@ -197,6 +196,18 @@ func PrivateMariaDB(tb testing.TB, settings map[string]string) *PrivateMySQLServ
 	return privateMySQL(tb, "MariaDB", OwnMariaDB, settings)
 }
 
+// Galera returns what a server of [PrivateMariaDB] takes as {"wsrep-provider": …} to be a node of a cluster. If it
+// cannot be fetched the test is skipped, in CI it fails.
+func Galera(tb testing.TB) (provider string) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	u, err := debianPackage{suite: "bookworm", name: "galera-4"}.fetch(ctx)
+	Available(tb, err)
+
+	return filepath.Join(u.root, "usr", "lib", "galera", "libgalera_smm.so")
+}
+
 func privateMySQL(
 	tb testing.TB, name string, start func(context.Context, map[string]string) (*Own, error), settings map[string]string,
 ) *PrivateMySQLServer {
@@ -206,13 +217,13 @@ func privateMySQL(
 	return &PrivateMySQLServer{private: s, MySQLServer: MySQLServer{URL: s.own.Address, Version: s.own.Version}}
 }
 
-// Kill ends the server with SIGKILL and waits until it has gone.
+// Kill ends the server with SIGKILL and waits until it has exited.
 func (s *PrivateMySQLServer) Kill() {
 	s.tb.Helper()
 	s.end(syscall.SIGKILL)
 }
 
-// Stop asks the server to stop and waits until it has gone.
+// Stop asks the server to stop and waits until it has exited.
 func (s *PrivateMySQLServer) Stop() {
 	s.tb.Helper()
 	s.end(syscall.SIGTERM)
@@ -237,18 +248,18 @@ func ownMySQL(ctx context.Context, f mysqlFlavor, settings map[string]string) (*
 	return newOwn(service, s), nil
 }
 
-// mysqlConn is as much of a client as it takes to see that a server answers, and that
-// it is ours. Tests have a driver; this module is to do without one.
+// mysqlConn is a minimal client that checks that a server answers, and that it is ours. Tests have
+// a driver; this module does without one.
 type mysqlConn struct {
 	conn     net.Conn
 	in       *bufio.Reader
 	sequence byte
-	// version is what the server greeted with, such as
-	// "5.5.5-10.11.18-MariaDB-0+deb12u1".
+	// version is the version in the server's greeting, such as "5.5.5-10.11.18-MariaDB-0+deb12u1".
 	version string
 }
 
-// errMySQL is returned for an answer that is an error, or none that this client knows.
+// errMySQL is returned for an error from the server, and for an answer that this client does not
+// understand.
 var errMySQL = errors.New("testenv: MySQL protocol")
 
 // dialMySQL connects and waits for the greeting.
@@ -287,7 +298,7 @@ func (c *mysqlConn) login(user string) error {
 	b = binary.LittleEndian.AppendUint32(b, 1<<24-1)
 	b = append(append(b, 45), make([]byte, 23)...)       // utf8mb4, reserved
 	b = append(append(b, user...), 0, 0)                 // a password of no bytes
-	b = append(append(b, "mysql_native_password"...), 0) // the server names another one if it likes
+	b = append(append(b, "mysql_native_password"...), 0) // the server may name another one
 	if err := c.write(b); err != nil {
 		return err
 	}
@@ -298,9 +309,9 @@ func (c *mysqlConn) login(user string) error {
 			return fmt.Errorf("log in as %s: %w", user, err)
 		case answer[0] == 0:
 			return nil
-		case answer[0] == 0xfe: // by another method, whose answer is empty, too
+		case answer[0] == 0xfe: // another method, whose answer is empty, too
 			err = c.write(nil)
-		case answer[0] != 1: // 1 has more to come
+		case answer[0] != 1: // 1 has more data to follow
 			err = fmt.Errorf("%w: answer %q to a login", errMySQL, answer)
 		}
 		if err != nil {
@@ -357,8 +368,7 @@ func (c *mysqlConn) write(packet []byte) error {
 	return nil
 }
 
-// plainMySQLVersion is the number in a version: MariaDB calls itself 5.5.5 first,
-// for the sake of old clients.
+// plainMySQLVersion is the number in a version. MariaDB puts 5.5.5 before it for old clients.
 func plainMySQLVersion(version string) string {
 	version, _, _ = strings.Cut(strings.TrimPrefix(version, "5.5.5-"), "-")
 

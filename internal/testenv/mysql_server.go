@@ -22,14 +22,14 @@ type mysqlServer struct {
 	disk     bool
 }
 
-// onDisk: of a log in memory, MariaDB's buffer is the file itself, so that nothing is ever
-// lost with the server's process.
+// onDisk reports whether the log must not be in memory: MariaDB's buffer would be the file itself, so
+// that nothing would ever be lost with the server's process.
 func (s mysqlServer) onDisk() bool { return s.disk }
 
-// sharedMySQLSettings suit a server that many tests share and nobody keeps: it does
-// not wait for the disk, and writes no second log. A killed server loses nothing, as
-// the operating system has what it wrote. Lock waits, isolation and the modes of
-// AUTO_INCREMENT are the server's defaults: tests are about them.
+// sharedMySQLSettings suit a server that many tests share and whose data may be lost: it does not
+// wait for the disk, and writes no second log. A killed server loses nothing, since the operating
+// system has its writes. Lock waits, isolation and the modes of AUTO_INCREMENT are the server's
+// defaults: tests are about them.
 func sharedMySQLSettings() map[string]string {
 	return map[string]string{
 		"max-connections":         "1000",
@@ -66,7 +66,7 @@ func (s mysqlServer) plan(dir string, port int) (plan, error) {
 	argv = append(argv, "--datadir="+data, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(port),
 		// No socket: its path would be too long below some temporary directories.
 		"--socket=", "--pid-file="+filepath.Join(dir, "pid"), "--secure-file-priv="+dir,
-		// A server that starts removes the temporary tables of others that use the same directory.
+		// A starting server removes the temporary tables of other servers that use the same directory.
 		"--tmpdir="+dir)
 	settings := maps.Clone(s.settings)
 	maps.Copy(settings, s.flavor.settings)
@@ -105,7 +105,7 @@ func (s mysqlServer) probe(ctx context.Context, dir string, port int) (version s
 	return plainMySQLVersion(conn.version), nil
 }
 
-// mysqlURL is the address of a server of ours.
+// mysqlURL is the address of one of our servers.
 func mysqlURL(port int) string { return "mysql://root@" + localAddress(port) + "/" }
 
 // start runs a server from the binaries that binaries finds.
@@ -132,7 +132,7 @@ func (f mysqlFlavor) start(ctx context.Context, settings map[string]string, disk
 
 // mysqlBinaries is a server that can be started.
 type mysqlBinaries struct {
-	// command is what runs the server, without its arguments.
+	// command is the command that runs the server, without its arguments.
 	command []string
 	// prefix is the directory that has share/mysql, and lib/mysql/plugin, in it.
 	prefix string
@@ -142,8 +142,8 @@ type mysqlBinaries struct {
 // share is the directory of messages, character sets and scripts.
 func (b mysqlBinaries) share() string { return filepath.Join(b.prefix, "share", "mysql") }
 
-// places are the arguments that tell the server where its files are: what was
-// unpacked looks for them below /usr.
+// places are the arguments that give the server the paths of its files: an unpacked server looks
+// for them below /usr.
 func (b mysqlBinaries) places() []string {
 	return []string{
 		"--no-defaults", "--basedir=" + b.prefix,
@@ -153,7 +153,7 @@ func (b mysqlBinaries) places() []string {
 	}
 }
 
-// binaries returns a server that is installed, else the one that Debian has.
+// binaries returns an installed server, or else Debian's.
 func (f mysqlFlavor) binaries(ctx context.Context) (mysqlBinaries, error) {
 	if b, ok := f.installed(ctx); ok {
 		return b, nil
@@ -174,8 +174,8 @@ func (f mysqlFlavor) binaries(ctx context.Context) (mysqlBinaries, error) {
 	}, nil
 }
 
-// installed looks for a server on this machine, in PATH and where the packages of
-// distributions put it.
+// installed looks for a server on this machine, in PATH and where the packages of distributions put
+// it.
 func (f mysqlFlavor) installed(ctx context.Context) (mysqlBinaries, bool) {
 	for _, program := range f.programs {
 		for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/usr/local/sbin") {
@@ -189,8 +189,8 @@ func (f mysqlFlavor) installed(ctx context.Context) (mysqlBinaries, bool) {
 	return mysqlBinaries{}, false
 }
 
-// usable reports whether a program is a server of this family: mysqld is a name that
-// MariaDB's server has, too.
+// usable reports whether a program is a server of this family: MariaDB's server can be called
+// mysqld, too.
 func (f mysqlFlavor) usable(ctx context.Context, path string) bool {
 	if _, err := os.Stat(path); err != nil {
 		return false
@@ -202,15 +202,15 @@ func (f mysqlFlavor) usable(ctx context.Context, path string) bool {
 
 func isMariaDB(version string) bool { return strings.Contains(version, "MariaDB") }
 
-// initializeMySQL has the server make its own tables, and root without a password.
+// initializeMySQL makes the server create its own tables, and root without a password.
 func initializeMySQL(b mysqlBinaries, data string) [][]string {
 	argv := append(append([]string{}, b.command...), b.places()...)
 
 	return [][]string{append(argv, "--datadir="+data, "--tmpdir="+filepath.Dir(data), "--initialize-insecure", "--innodb-flush-method=nosync", "--skip-log-bin")}
 }
 
-// initializeMariaDB feeds the server the statements that mariadb-install-db feeds it.
-// That script itself wants a program of another package.
+// initializeMariaDB feeds the server the statements that mariadb-install-db feeds it. That script
+// itself needs a program of another package.
 func initializeMariaDB(b mysqlBinaries, data string) [][]string {
 	script := fmt.Sprintf(`mkdir %q; (echo 'CREATE DATABASE mysql;'; echo 'USE mysql;'; echo 'SET @auth_root_socket=NULL;'; `+
 		`cat %[2]q/mysql_system_tables.sql %[2]q/mysql_performance_tables.sql %[2]q/mysql_system_tables_data.sql) | "$@"`,

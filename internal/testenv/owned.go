@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// Own is a real server of a program's own, to be stopped, killed and started again.
-// Tests have [PrivatePostgres], [PrivateKafka], [PrivateRedis], [PrivateRabbit], [PrivateMySQL]
-// and [PrivateMariaDB], which are made of it. The caller must Close it, and must have called
+// Own is a program's own real server, to be stopped, killed and started again. Tests have
+// [PrivatePostgres], [PrivateKafka], [PrivateRedis], [PrivateRabbit], [PrivateMySQL] and
+// [PrivateMariaDB], which are built on it. The caller must Close it, and must have called
 // [Supervise] first thing in main. Its methods must not be called concurrently.
 type Own struct {
-	// Address is the server's: a URL for databases and RabbitMQ, host:port for the others. It
+	// Address is the server's address: a URL for databases and RabbitMQ, host:port for the others. It
 	// stays the same across restarts.
 	Address string
 	// HostPort is where it listens.
@@ -63,8 +63,8 @@ func newOwn(service Service, s *server) *Own {
 	return &Own{Address: service.Address, HostPort: s.address(), Version: service.Version, server: s}
 }
 
-// End sends the server a signal and waits until it has exited. To PostgreSQL,
-// SIGQUIT is an immediate stop and so a crash.
+// End sends the server a signal and waits until it has exited. For PostgreSQL, SIGQUIT is an
+// immediate stop and so a crash.
 func (o *Own) End(ctx context.Context, sig syscall.Signal) error {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
@@ -82,7 +82,7 @@ func (o *Own) Signal(sig syscall.Signal) error { return o.server.proc.signal(sig
 // answers.
 func (o *Own) Start(ctx context.Context) error { return o.server.start(ctx) }
 
-// Close stops the server for good and waits until it is gone.
+// Close stops the server for good and waits until it has exited.
 func (o *Own) Close() error { return o.server.close(context.Background()) }
 
 // OwnRabbit starts RabbitMQ with further lines of rabbitmq.conf.
@@ -95,8 +95,8 @@ func OwnRabbit(ctx context.Context, conf string) (*Own, error) {
 	return newOwn(service, s), nil
 }
 
-// OwnDynamo starts DynamoDB Local with tables in memory: unlike DynamoDB it forgets the tokens of
-// requests when it ends, so that it is not a server to be killed.
+// OwnDynamo starts DynamoDB Local with tables in memory. Do not use it to test crashes: unlike
+// DynamoDB, it forgets the tokens of requests when it ends.
 func OwnDynamo(ctx context.Context) (*Own, error) {
 	service, s, err := startOwnDynamo(ctx)
 	if err != nil {
@@ -106,19 +106,19 @@ func OwnDynamo(ctx context.Context) (*Own, error) {
 	return newOwn(service, s), nil
 }
 
-// Program is a server that this package does not know of itself.
+// Program is a server that this package does not know itself.
 type Program struct {
-	// Name is what the name of its directory has in it.
+	// Name is a part of the name of its directory.
 	Name string
-	// Plan returns the files to write into its directory, by name, and its command
-	// line. It runs in dir, which is removed in the end, and is to listen on port.
+	// Plan returns the files to write into its directory, by name, and its command line. The command
+	// runs in dir, which is removed at the end, and must listen on port.
 	Plan func(dir string, port int) (files map[string]string, argv []string)
 	// Probe returns the version of the server at address, and an error until it
 	// answers.
 	Probe func(ctx context.Context, address string) (version string, err error)
 }
 
-// OwnProgram starts a program and waits until it answers. It ends with us, like the
+// OwnProgram starts a program and waits until it answers. It ends with this process, like the
 // servers that this package knows.
 func OwnProgram(ctx context.Context, p Program) (*Own, error) {
 	s, err := serve(ctx, p.Name, programServer{p})
@@ -129,7 +129,7 @@ func OwnProgram(ctx context.Context, p Program) (*Own, error) {
 	return newOwn(Service{Address: s.address(), Version: s.version}, s), nil
 }
 
-// Log is the end of what the server has printed, for an error.
+// Log is the end of the server's output, for an error.
 func (o *Own) Log() string { return o.server.proc.tail(errorTail) }
 
 // programServer runs a program.
@@ -147,15 +147,15 @@ func (s programServer) probe(ctx context.Context, _ string, port int) (string, e
 	return s.program.Probe(ctx, localAddress(port))
 }
 
-// private is a server of a test's own: an [Own] that fails the test when it fails, and
-// is gone when the test ends.
+// private is a test's own server: an [Own] that fails the test on errors, and is removed when the
+// test ends.
 type private struct {
 	tb  testing.TB
 	own *Own
 }
 
-// startPrivate starts one. Where there is none to be started and needs says what for,
-// the test is skipped, in CI it fails.
+// startPrivate starts one. If none can be started and needs names the missing software, the test is
+// skipped; in CI it fails.
 func startPrivate(tb testing.TB, needs string, start func(context.Context) (*Own, error)) private {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)

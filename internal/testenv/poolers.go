@@ -17,24 +17,23 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// PoolMode says when a pooler gives a client another server connection.
+// PoolMode is when a pooler gives a client another server connection.
 type PoolMode string
 
 // The modes of PgBouncer.
 const (
 	// PoolSession keeps the server connection until the client disconnects.
 	PoolSession PoolMode = "session"
-	// PoolTransaction gives it away after each transaction: settings, LISTEN and
-	// session locks are lost, and show up with somebody else.
+	// PoolTransaction releases it after each transaction: settings, LISTEN and session locks are lost,
+	// and appear in another client's session.
 	PoolTransaction PoolMode = "transaction"
-	// PoolStatement gives it away after each statement, and refuses transactions.
+	// PoolStatement releases it after each statement, and refuses transactions.
 	PoolStatement PoolMode = "statement"
 )
 
-// PgBouncer starts a PgBouncer of the test's own in front of db and returns the
-// database as it is seen through it; the pool's query mode works
-// through poolers. The pooler is gone when the test ends. Where there is none and it
-// cannot be installed, the test fails in CI and is skipped elsewhere.
+// PgBouncer starts a PgBouncer of the test's own in front of db and returns the database as seen
+// through it. The pool's query mode works through poolers. The pooler is removed when the test
+// ends. If it is missing and cannot be installed, the test fails in CI and is skipped elsewhere.
 func PgBouncer(tb testing.TB, db *Database, mode PoolMode) *Database {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
@@ -85,7 +84,7 @@ func (s pgBouncerServer) plan(dir string, port int) (plan, error) {
 	}, nil
 }
 
-// config lets everybody in as the user of the target.
+// config accepts every client as the user of the target.
 func (s pgBouncerServer) config(port int) string {
 	login := "user=" + quoteLiteral(s.target.User)
 	if s.target.Password != "" { // an empty one is a syntax error
@@ -163,8 +162,7 @@ func findPgBouncer(ctx context.Context) (string, error) {
 	return localPgBouncer()
 }
 
-// localPgBouncer looks in PATH and where Debian puts it, which is not in every
-// user's PATH.
+// localPgBouncer looks in PATH and where Debian puts it, which is not in every user's PATH.
 func localPgBouncer() (string, error) {
 	var errs []error
 	for _, name := range []string{"pgbouncer", "/usr/sbin/pgbouncer"} {
@@ -178,8 +176,8 @@ func localPgBouncer() (string, error) {
 	return "", fmt.Errorf("%w: %w", ErrUnavailable, errors.Join(errs...))
 }
 
-// PgPool starts a pgpool-II of the test's own, which sends to the standby what it takes for a
-// read, and returns the primary's database as it is seen through it. It is gone when the test
+// PgPool starts a pgpool-II of the test's own, which sends statements that it takes for reads to
+// the standby, and returns the primary's database as seen through it. It is removed when the test
 // ends. If it cannot be installed, the test fails in CI and is skipped elsewhere.
 func PgPool(tb testing.TB, db *Database, primary *PostgresServer, standby *PostgresStandby) *Database {
 	tb.Helper()
@@ -223,7 +221,7 @@ func (s pgPoolServer) plan(dir string, port int) (plan, error) {
 	if err != nil {
 		return plan{}, err
 	}
-	// The primary has weight 0: everything that may be read on the standby is.
+	// The primary has weight 0: every read that may go to the standby goes there.
 	config := fmt.Sprintf(`backend_clustering_mode = 'streaming_replication'
 listen_addresses = '127.0.0.1'
 port = %d

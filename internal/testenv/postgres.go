@@ -18,22 +18,21 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// poolSize is the number of connections of a test's pool; the shared server has
-// room for some twenty such tests at a time.
+// poolSize is the number of connections of a test's pool; the shared server has room for some
+// twenty such tests at a time.
 const poolSize = 16
 
-// cleanupTimeout bounds what a test does after it has ended.
+// cleanupTimeout bounds the cleanup after a test.
 const cleanupTimeout = 90 * time.Second
 
 // poolCloseTimeout bounds the wait for connections that a test still uses.
 const poolCloseTimeout = 10 * time.Second
 
-// Database is a test's own database. It is dropped when the test ends, the
-// connections to it cut.
+// Database is a test's own database. When the test ends it is dropped, and its connections are cut.
 type Database struct {
 	// Name is the database's name on the server.
 	Name string
-	// URL is its address, for connections of one's own.
+	// URL is its address, for the test's own connections.
 	URL string
 	// Pool is closed when the test ends.
 	Pool *pgxpool.Pool
@@ -41,9 +40,9 @@ type Database struct {
 	ServerVersion string
 }
 
-// Postgres returns a database of its own, cloned from the templates applied in
-// order, or empty without templates. The server is shared with other tests and
-// must not be reconfigured or stopped: see [PrivatePostgres] for that.
+// Postgres returns a test's own database, cloned from the templates applied in order, or empty
+// without templates. The server is shared with other tests and must not be reconfigured or stopped:
+// see [PrivatePostgres] for that.
 func Postgres(tb testing.TB, templates ...Template) *Database {
 	tb.Helper()
 	service := use(tb, KindPostgres)
@@ -67,8 +66,8 @@ func Postgres(tb testing.TB, templates ...Template) *Database {
 	return db
 }
 
-// closePool closes pool, unless the test keeps one of its connections: a test
-// that has failed inside a transaction must not hang for good.
+// closePool closes pool, but does not wait for good for connections that the test keeps: a test
+// that has failed inside a transaction must not hang.
 func closePool(tb testing.TB, pool *pgxpool.Pool) {
 	tb.Helper()
 	closed := make(chan struct{})
@@ -82,7 +81,7 @@ func closePool(tb testing.TB, pool *pgxpool.Pool) {
 	}
 }
 
-// openDatabase makes the pool; closing it is left to the caller.
+// openDatabase opens the pool; the caller must close it.
 func openDatabase(tb testing.TB, url string) *Database {
 	tb.Helper()
 	config, err := pgxpool.ParseConfig(url)
@@ -132,7 +131,7 @@ func (d *Database) Connect(tb testing.TB) *pgx.Conn {
 	return conn
 }
 
-// resolvePostgres goes through the places where PostgreSQL may come from.
+// resolvePostgres tries the sources of PostgreSQL in order.
 func resolvePostgres(ctx context.Context) (Service, error) {
 	if s, ok, err := postgresFromEnvironment(ctx); ok || err != nil {
 		return s, err
@@ -149,9 +148,8 @@ func resolvePostgres(ctx context.Context) (Service, error) {
 	return s, err
 }
 
-// postgresFromEnvironment uses the address that was given. One that cannot be
-// reached is an error, never a reason to look elsewhere; one of another version
-// than was asked for is passed over.
+// postgresFromEnvironment uses the given address. An unreachable address is an error, never a
+// reason to look elsewhere. A server of another version than requested is skipped.
 func postgresFromEnvironment(ctx context.Context) (Service, bool, error) {
 	address := os.Getenv(EnvPostgres)
 	if address == "" {
@@ -168,8 +166,8 @@ func postgresFromEnvironment(ctx context.Context) (Service, bool, error) {
 	return s, true, nil
 }
 
-// postgresRunning uses the detached set, else a server on the standard port of
-// this machine that lets us in and is fit for it.
+// postgresRunning uses the detached set, or a server on the standard port of this machine that
+// accepts our login and is fit for it.
 func postgresRunning(ctx context.Context) (Service, bool) {
 	if s, ok := detached(ctx, KindPostgres); ok {
 		if s, err := postgresAt(ctx, s.Address, "detached set"); err == nil {
@@ -186,7 +184,7 @@ func postgresRunning(ctx context.Context) (Service, bool) {
 	return Service{}, false
 }
 
-// errOtherVersion is returned for a server of another version than was asked for.
+// errOtherVersion is returned for a server of another version than requested.
 var errOtherVersion = errors.New("testenv: another version was asked for")
 
 // postgresAt describes the server at an address.
@@ -198,8 +196,7 @@ func postgresAt(ctx context.Context, address, origin string) (Service, error) {
 	if want := os.Getenv(EnvPostgresVersion); want != "" && majorOf(version) != majorOf(want) {
 		return Service{}, errOtherVersion
 	}
-	// What killed runs left on a server that outlives them. It can wait for another
-	// run if it fails.
+	// The leftovers of killed runs on a server that outlives them. If this fails, another run does it.
 	_ = sweepDatabases(ctx, address)
 
 	return Service{Kind: KindPostgres, Address: address, Version: version, Origin: origin, Real: true}, nil
@@ -208,8 +205,7 @@ func postgresAt(ctx context.Context, address, origin string) (Service, error) {
 // connectTimeout bounds one attempt to reach a server.
 const connectTimeout = 5 * time.Second
 
-// inspectPostgres connects, checks that the server is fit for us, and returns its
-// version.
+// inspectPostgres connects, checks that the server is fit for use, and returns its version.
 func inspectPostgres(ctx context.Context, address string) (version string, err error) {
 	conn, err := connectPostgres(ctx, address)
 	if err != nil {
@@ -271,10 +267,9 @@ func majorOf(version string) string {
 	return version
 }
 
-// PostgresOptions describes a server of a test's own.
+// PostgresOptions describes a test's own server.
 type PostgresOptions struct {
-	// Version is a major version, 14 to 18. Defaults to the one that the other
-	// servers of the run have.
+	// Version is a major version, 14 to 18. Defaults to the version of the run's other servers.
 	Version string
 	// Settings are added to the server's configuration, such as
 	// {"wal_level": "logical"}. Defaults to a durable server with prepared
@@ -282,22 +277,22 @@ type PostgresOptions struct {
 	Settings map[string]string
 }
 
-// PostgresServer is a PostgreSQL server of a test's own, to be crashed, restarted
-// and reconfigured. It is gone when the test ends. Its methods fail the test when
-// they fail, so they are called from the test's goroutine.
+// PostgresServer is a test's own PostgreSQL server, to be crashed, restarted and reconfigured. It
+// is removed when the test ends. Its methods fail the test on errors, so call them from the test's
+// goroutine.
 type PostgresServer struct {
 	private
 
 	env *Env
 }
 
-// PrivatePostgres starts a server of the test's own. It takes two to three
-// seconds; tests that only need a database use [Postgres].
+// PrivatePostgres starts a server of the test's own. It takes two to three seconds; tests that need
+// only a database use [Postgres].
 func PrivatePostgres(tb testing.TB, o PostgresOptions) *PostgresServer {
 	tb.Helper()
 	s := startPrivate(tb, "", func(ctx context.Context) (*Own, error) { return OwnPostgres(ctx, o) })
 	env := newEnv()
-	env.maintenance.none = true // a smart stop waits until all have left
+	env.maintenance.none = true // a smart stop waits until all clients have left
 	env.adopt(Service{Kind: KindPostgres, Address: s.own.Address, Version: s.own.Version, Real: true})
 
 	return &PostgresServer{private: s, env: env}
@@ -310,9 +305,9 @@ func (s *PostgresServer) URL() string { return s.own.Address }
 // Version is the version that the server reports.
 func (s *PostgresServer) Version() string { return s.own.Version }
 
-// Database returns a database on this server, cloned from the templates applied
-// in order, or empty without templates. It goes with the server; its pool is
-// closed when tb ends, which may be a part of the server's test.
+// Database returns a database on this server, cloned from the templates applied in order, or empty
+// without templates. It ends with the server. Its pool is closed when tb ends, which may be a
+// subtest of the server's test.
 func (s *PostgresServer) Database(tb testing.TB, templates ...Template) *Database {
 	tb.Helper()
 	url, err := s.env.CreateDatabase(context.Background(), tb.Name(), templates...)
@@ -326,8 +321,8 @@ func (s *PostgresServer) Database(tb testing.TB, templates ...Template) *Databas
 	return db
 }
 
-// SignIn makes role the owner of db, and a password its only way in. Each call of change gives it
-// another password, and ends its sessions.
+// SignIn makes role the owner of db, which can log in only with a password. Each call of change
+// gives it another password, and ends its sessions.
 func (s *PostgresServer) SignIn(tb testing.TB, db *Database, role string) (change func(password string)) {
 	tb.Helper()
 	run := func(sql string) {
@@ -355,8 +350,8 @@ func (s *PostgresServer) SignIn(tb testing.TB, db *Database, role string) (chang
 	}
 }
 
-// Standby starts a standby that follows the server. It restarts the server, so that a test calls it
-// before it connects.
+// Standby starts a standby that follows the server. It restarts the server, so call it before the
+// test connects.
 func (s *PostgresServer) Standby(tb testing.TB) *PostgresStandby {
 	tb.Helper()
 	p := startPrivate(tb, "", func(ctx context.Context) (*Own, error) { return OwnStandby(ctx, s.own, nil) })
@@ -364,9 +359,8 @@ func (s *PostgresServer) Standby(tb testing.TB) *PostgresStandby {
 	return &PostgresStandby{private: p, primary: s}
 }
 
-// Stop stops the server and waits until it has exited. The mode is "smart",
-// "fast" or "immediate". The last is a crash without the loss of the
-// operating system's cache.
+// Stop stops the server and waits until it has exited. The mode is "smart", "fast" or "immediate".
+// The last is a crash in which the operating system's cache is not lost.
 func (s *PostgresServer) Stop(mode string) {
 	s.tb.Helper()
 	sig, err := stopSignal(mode)
@@ -397,7 +391,7 @@ func stopSignal(mode string) (syscall.Signal, error) {
 	}
 }
 
-// PostgresStandby is a standby of a server of a test's own. It is gone when the test ends.
+// PostgresStandby is a standby of a test's own server. It is removed when the test ends.
 type PostgresStandby struct {
 	private
 
@@ -414,13 +408,37 @@ func (s *PostgresServer) Address() string { return s.own.HostPort }
 // applying more until [PostgresStandby.Resume].
 func (s *PostgresStandby) Pause() {
 	s.tb.Helper()
-	end := askOne[string](s.tb, s.primary.URL(), "SELECT pg_current_wal_insert_lsn()::text")
-	s.await("SELECT pg_last_wal_replay_lsn() >= $1::text::pg_lsn", end)
+	s.catchUp()
 	s.run("SELECT pg_wal_replay_pause()")
 	s.await("SELECT pg_get_wal_replay_pause_state() = 'paused'")
 }
 
-// Resume lets the standby go on.
+// Cut waits until the standby has applied all that the primary has written. It receives nothing more
+// then, so that its promotion loses what is committed later. A standby that is paused would not end
+// its receiving.
+func (s *PostgresStandby) Cut() {
+	s.tb.Helper()
+	s.catchUp()
+	conn, err := connectPostgres(s.tb.Context(), s.own.Address)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	_, err = conn.Exec(s.tb.Context(), "ALTER SYSTEM SET primary_conninfo = ''")
+	if err := errors.Join(err, conn.Close(s.tb.Context())); err != nil {
+		s.tb.Fatal(err)
+	}
+	s.run("SELECT pg_reload_conf()")
+	s.await("SELECT NOT EXISTS (SELECT FROM pg_stat_wal_receiver)")
+}
+
+// catchUp waits until the standby has applied all that the primary has written.
+func (s *PostgresStandby) catchUp() {
+	s.tb.Helper()
+	end := askOne[string](s.tb, s.primary.URL(), "SELECT pg_current_wal_insert_lsn()::text")
+	s.await("SELECT pg_last_wal_replay_lsn() >= $1::text::pg_lsn", end)
+}
+
+// Resume makes the standby apply again.
 func (s *PostgresStandby) Resume() {
 	s.tb.Helper()
 	s.run("SELECT pg_wal_replay_resume()")

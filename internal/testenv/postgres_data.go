@@ -21,20 +21,20 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// Dir is the directory of the server, which is gone when the server is closed. Its data
-// is in data.
+// Dir is the directory of the server, which is removed when the server is closed. Its data is in
+// data.
 func (o *Own) Dir() string { return o.server.dir }
 
 func (o *Own) data() string { return filepath.Join(o.server.dir, "data") }
 
-// CopyData copies the data of a server that is stopped to a path that is not there, or
-// holds a former copy.
+// CopyData copies the data of a stopped server to a path that does not exist, or holds a former
+// copy.
 func (o *Own) CopyData(ctx context.Context, to string) error { return copyDir(ctx, o.data(), to) }
 
-// TakeData gives a server that is stopped the data of a copy in place of its own.
+// TakeData replaces the data of a stopped server with a copy.
 func (o *Own) TakeData(ctx context.Context, from string) error { return copyDir(ctx, from, o.data()) }
 
-// copyDir copies a directory with its owners and modes in place of another.
+// copyDir replaces a directory with a copy of another, with its owners and modes.
 func copyDir(ctx context.Context, from, to string) error {
 	if err := os.RemoveAll(to); err != nil {
 		return fmt.Errorf("testenv: make room for a copy: %w", err)
@@ -46,8 +46,8 @@ func copyDir(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// NewCluster gives a server that is stopped the data that it was first started with: for
-// PostgreSQL another cluster, without databases.
+// NewCluster resets the data of a stopped server to that of its first start: for PostgreSQL that is
+// another cluster, without databases.
 func (o *Own) NewCluster(ctx context.Context) error {
 	if err := os.RemoveAll(o.data()); err != nil {
 		return fmt.Errorf("testenv: remove the cluster: %w", err)
@@ -79,13 +79,13 @@ func (o *Own) Program(name string) (string, error) {
 	return path, nil
 }
 
-// Age sets the counters of transactions and multixacts of a server that is stopped forward to
-// n, as years of work would: what is in its databases is that old then. Start it with a long
-// autovacuum_naptime, or autovacuum makes all of it young again within seconds.
+// Age advances the counters of transactions and multixacts of a stopped server to n, as years of
+// work would. The contents of its databases are that old then. Start it with a long
+// autovacuum_naptime, or autovacuum makes everything young again within seconds.
 func (s *PostgresServer) Age(n int64) {
 	s.tb.Helper()
-	// What the server looks into when it starts: pages of the states of transactions, four
-	// to a byte, and of the offsets of multixacts, four bytes each.
+	// The files that the server reads when it starts: pages of the states of transactions, four to a
+	// byte, and of the offsets of multixacts, four bytes each.
 	const segment = 32 * 8192
 	s.blank("pg_xact", n/(segment*4), segment)
 	s.blank("pg_multixact/offsets", n/(segment/4), segment)
@@ -93,7 +93,7 @@ func (s *PostgresServer) Age(n int64) {
 	s.program("pg_resetwal", "-x", next, "-m", next+",1", s.own.data())
 }
 
-// BecomeStandby makes a server that is stopped start as a standby, of nobody.
+// BecomeStandby makes a stopped server start as a standby without a primary.
 func (s *PostgresServer) BecomeStandby() {
 	s.tb.Helper()
 	s.write(filepath.Join(s.own.data(), "standby.signal"), nil)
@@ -118,7 +118,7 @@ func (s *PostgresServer) write(path string, content []byte) {
 	}
 }
 
-// program runs a program of the server's as who it runs as.
+// program runs a program of the server's as the user that it runs as.
 func (s *PostgresServer) program(name string, args ...string) {
 	s.tb.Helper()
 	path, err := s.own.Program(name)
@@ -132,8 +132,8 @@ func (s *PostgresServer) program(name string, args ...string) {
 	}
 }
 
-// LockTable keeps all others from table until release is called. The function waits
-// returns once somebody waits for it.
+// LockTable locks table against all other sessions until release is called. The function waits
+// returns once another session waits for it.
 func (d *Database) LockTable(ctx context.Context, table string) (waits func(ctx context.Context) error, release func(), err error) {
 	conn, err := pgx.Connect(ctx, d.URL)
 	if err != nil {
@@ -162,8 +162,8 @@ func (d *Database) awaitLock(ctx context.Context, table string) error {
 	}
 }
 
-// Unusual are settings of a database that change how texts are written, and what a statement
-// may do. All of leat works with them, in every mode of pgx.
+// Unusual are settings of a database that change how texts are written, and what a statement may
+// do. leat works with them, in every mode of pgx.
 func Unusual() []string {
 	return []string{
 		"DateStyle = 'SQL, DMY'", "IntervalStyle = 'sql_standard'", "TimeZone = 'Asia/Kathmandu'", "bytea_output = 'escape'",
@@ -172,8 +172,8 @@ func Unusual() []string {
 	}
 }
 
-// Set makes settings, such as "jit = off", those of all new sessions of the database. The
-// connections of the pool that are not in use are opened again.
+// Set makes settings, such as "jit = off", apply to all new sessions of the database. Idle
+// connections of the pool are opened again.
 func (d *Database) Set(tb testing.TB, settings ...string) {
 	tb.Helper()
 	for _, setting := range settings {
@@ -184,8 +184,8 @@ func (d *Database) Set(tb testing.TB, settings ...string) {
 	d.Pool.Reset()
 }
 
-// ClockOff returns a pool of sessions whose clock is off by an interval, such as "30 days". Defaults of columns and views
-// go by the right one.
+// ClockOff returns a pool of sessions whose clock is off by an interval, such as "30 days". Defaults of columns and
+// views use the right clock.
 func (d *Database) ClockOff(tb testing.TB, by string) *pgxpool.Pool {
 	tb.Helper()
 	config := d.Pool.Config()
@@ -208,9 +208,9 @@ func (d *Database) ClockOff(tb testing.TB, by string) *pgxpool.Pool {
 	return pool
 }
 
-// strangers are objects of a role that may CREATE in the schema public and nothing else. All of
-// them match some arguments better than what PostgreSQL has under the same name. A function
-// notes that it was called, an aggregate that a view was made with it.
+// strangers are objects of a role that may only CREATE in the schema public. All of them match some
+// arguments better than PostgreSQL's objects of the same name. A function records that it was
+// called, an aggregate that a view was made with it.
 const strangers = `
 CREATE TABLE public.loot (what text);
 GRANT ALL ON public.loot TO public;
@@ -244,7 +244,7 @@ BEGIN
     CREATE OPERATOR public.* (LEFTARG = numeric, RIGHTARG = integer, FUNCTION = public.times);
 END $do$`
 
-// Strangers makes objects in the schema public of db that take the place of PostgreSQL's own
+// Strangers creates objects in the schema public of db that are used instead of PostgreSQL's own
 // wherever a statement is not careful.
 func Strangers(tb testing.TB, db *Database) {
 	tb.Helper()
@@ -253,8 +253,8 @@ func Strangers(tb testing.TB, db *Database) {
 	}
 }
 
-// RequireNotCalled fails tb if anybody has called what Strangers made, or has made a view or a
-// default that would.
+// RequireNotCalled fails tb if an object that Strangers created was called, or if a view or a
+// default uses one.
 func RequireNotCalled(tb testing.TB, db *Database) {
 	tb.Helper()
 	var called []string
@@ -274,12 +274,12 @@ func RequireNotCalled(tb testing.TB, db *Database) {
 }
 
 // LockDown takes the advisory locks of db from every role but those of roles, by the
-// statements that docs/operations.md shows to operators.
+// statements that docs/security.md shows to operators.
 func LockDown(tb testing.TB, db *Database, roles ...string) {
 	tb.Helper()
 	_, file, _, ok := runtime.Caller(0)
 	require.True(tb, ok)
-	raw, err := os.ReadFile(filepath.Join(filepath.Dir(file), "../../docs/operations.md"))
+	raw, err := os.ReadFile(filepath.Join(filepath.Dir(file), "../../docs/security.md"))
 	require.NoError(tb, err)
 	_, section, ok := strings.Cut(string(raw), "## Who may lock\n")
 	require.True(tb, ok)
@@ -295,9 +295,8 @@ func LockDown(tb testing.TB, db *Database, roles ...string) {
 	require.NoError(tb, err)
 }
 
-// OnDatabase runs an example on a database of its own, in which setUp has been executed:
-// an Example has no testing.TB to hand to Postgres. The database is dropped when run
-// returns.
+// OnDatabase runs an example on its own database, in which setUp has been executed: an Example has
+// no testing.TB to pass to Postgres. The database is dropped when run returns.
 func OnDatabase(setUp string, run func(ctx context.Context, pool *pgxpool.Pool) error) (err error) {
 	ctx := context.Background()
 	env, err := Start(ctx, Needs{Postgres: true})
@@ -320,8 +319,8 @@ func OnDatabase(setUp string, run func(ctx context.Context, pool *pgxpool.Pool) 
 	return run(ctx, pool)
 }
 
-// rollbackPrepared ends the prepared transactions of a database, which no force
-// cuts when it is dropped. It can only be done from inside.
+// rollbackPrepared ends the prepared transactions of a database: even a forced drop does not end
+// them. It can only be done from inside the database.
 func rollbackPrepared(ctx context.Context, maintenance *pgx.Conn, address, database string) (err error) {
 	var held bool
 	err = maintenance.QueryRow(ctx,

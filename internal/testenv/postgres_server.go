@@ -29,19 +29,19 @@ import (
 type postgresServer struct {
 	bin      string // the directory of postgres and initdb
 	settings map[string]string
-	primary  *Own // that it follows, stopped at the start; nil if it is a primary itself
+	primary  *Own // the primary that it follows, stopped at the start; nil if the server is a primary itself
 }
 
-// roomyWAL lets a shared server go on without checkpoints but those of new databases, and
-// memoryWAL does so where the log takes memory.
+// roomyWAL lets a shared server run without checkpoints except those of new databases, and
+// memoryWAL does so if the log takes memory.
 const (
 	roomyWAL  = "4GB"
 	memoryWAL = "1GB"
 )
 
-// sharedSettings suit a server that many tests share and nobody keeps: it may
-// lose everything in a crash of the machine, so it does not wait for the disk.
-// Commits stay synchronous, since leat checks that they are.
+// sharedSettings suit a server that many tests share and whose data may be lost: it may lose
+// everything in a crash of the machine, so it does not wait for the disk. Commits stay synchronous,
+// since leat checks that they are.
 func sharedSettings() map[string]string {
 	return map[string]string{
 		"fsync":                     "off",
@@ -92,8 +92,13 @@ func (s postgresServer) plan(dir string, port int) (plan, error) {
 		"-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions",
 	}}
 	if p := s.primary; p != nil {
-		prepare = [][]string{{"cp", "-a", p.data(), data}, {"touch", filepath.Join(data, "standby.signal")}}
-		argv = append(argv, "-c", fmt.Sprintf("primary_conninfo=host=127.0.0.1 port=%d user=postgres", p.server.port), "-c", "wal_retrieve_retry_interval=50ms")
+		// In the file, where ALTER SYSTEM can change it: see [PostgresStandby.Cut].
+		follow := fmt.Sprintf(`printf "primary_conninfo = 'host=127.0.0.1 port=%d user=postgres'\n" >> "$0"`, p.server.port)
+		prepare = [][]string{
+			{"cp", "-a", p.data(), data}, {"touch", filepath.Join(data, "standby.signal")},
+			{"sh", "-c", follow, filepath.Join(data, "postgresql.auto.conf")},
+		}
+		argv = append(argv, "-c", "wal_retrieve_retry_interval=50ms")
 	}
 
 	return plan{
@@ -128,7 +133,7 @@ func (s postgresServer) probe(ctx context.Context, dir string, port int) (versio
 	return version, nil
 }
 
-// postgresURL is the address of the maintenance database of a server of ours.
+// postgresURL is the address of the maintenance database of one of our servers.
 func postgresURL(port int) string {
 	return "postgres://postgres@" + localAddress(port) + "/postgres?sslmode=disable"
 }
@@ -150,8 +155,8 @@ func startPostgres(ctx context.Context, b postgresBinaries, settings map[string]
 	}, s, nil
 }
 
-// OwnStandby starts a standby that follows primary by streaming replication, with settings of its
-// own. It restarts primary to copy its data.
+// OwnStandby starts a standby that follows primary by streaming replication, with its own settings.
+// It restarts primary to copy its data.
 func OwnStandby(ctx context.Context, primary *Own, settings map[string]string) (*Own, error) {
 	if err := primary.End(ctx, syscall.SIGINT); err != nil {
 		return nil, err
@@ -180,8 +185,8 @@ type postgresBinaries struct {
 // oldestPostgres is the oldest major version that leat supports.
 const oldestPostgres = 14
 
-// localPostgres looks for binaries on this machine: where the environment says,
-// where Debian puts them, the newest first, then in PATH.
+// localPostgres looks for binaries on this machine: where the environment names them, where Debian
+// puts them, the newest first, then in PATH.
 func localPostgres(ctx context.Context) (postgresBinaries, bool) {
 	if dir := os.Getenv(EnvPostgresBin); dir != "" {
 		return postgresBinaries{dir: dir, origin: dir + " (" + EnvPostgresBin + ")"}, true
@@ -195,7 +200,7 @@ func localPostgres(ctx context.Context) (postgresBinaries, bool) {
 	return postgresBinaries{}, false
 }
 
-// postgresDirs are the directories worth a look, best first.
+// postgresDirs are the candidate directories, in order of preference.
 func postgresDirs() []string {
 	dirs, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
 	slices.SortFunc(dirs, func(a, b string) int { return debianMajor(b) - debianMajor(a) })
@@ -217,8 +222,8 @@ func debianMajor(bin string) int {
 	return major
 }
 
-// usablePostgres reports whether both programs are there and new enough. The
-// client packages alone bring pg_ctl's directory without them.
+// usablePostgres reports whether both programs exist and are new enough. The client packages alone
+// have pg_ctl's directory without them.
 func usablePostgres(ctx context.Context, dir string) bool {
 	if _, err := os.Stat(filepath.Join(dir, "initdb")); err != nil {
 		return false
@@ -241,9 +246,8 @@ func versionedPostgres(ctx context.Context, major string) (postgresBinaries, err
 	return fetchPostgres(ctx, major)
 }
 
-// wantedPostgres returns the binaries that a server of our own is started from:
-// those of the version asked for, else what is on the machine, installed or
-// fetched if need be.
+// wantedPostgres returns the binaries for our own servers: those of the requested version, or else
+// the machine's, installed or fetched if need be.
 func wantedPostgres(ctx context.Context, version string) (postgresBinaries, error) {
 	if version == "" {
 		version = os.Getenv(EnvPostgresVersion)
@@ -270,7 +274,7 @@ func wantedPostgres(ctx context.Context, version string) (postgresBinaries, erro
 	return fetchPostgres(ctx, newestPostgres)
 }
 
-// newestPostgres is fetched when any version will do.
+// newestPostgres is fetched if any version will do.
 const newestPostgres = "18"
 
 //go:embed postgres_pom.xml
@@ -297,8 +301,8 @@ func postgresRelease(major string) (string, error) {
 	}
 }
 
-// fetchPostgres returns the binaries of a major version, fetched once with Maven and
-// kept in the cache.
+// fetchPostgres returns the binaries of a major version, fetched once with Maven and kept in the
+// cache.
 func fetchPostgres(ctx context.Context, major string) (postgresBinaries, error) {
 	release, err := postgresRelease(major)
 	if err != nil {
@@ -327,8 +331,8 @@ func fetchPostgres(ctx context.Context, major string) (postgresBinaries, error) 
 	}, nil
 }
 
-// postgresJar returns what the project embedded-postgres-binaries publishes for this
-// machine, if it is what was pinned.
+// postgresJar returns the jar that the project embedded-postgres-binaries publishes for this
+// machine, if it matches the pinned sum.
 func postgresJar(ctx context.Context, release string) ([]byte, error) {
 	artifact := "embedded-postgres-binaries-" + runtime.GOOS + "-" + runtime.GOARCH
 	if runtime.GOARCH == "arm64" {
@@ -357,7 +361,7 @@ func postgresJar(ctx context.Context, release string) ([]byte, error) {
 	return jar, nil
 }
 
-// unpackPostgres unpacks what is in the one .txz of a jar into dir.
+// unpackPostgres unpacks the only .txz of a jar into dir.
 func unpackPostgres(jar []byte, dir string) error {
 	archive, err := zip.NewReader(bytes.NewReader(jar), int64(len(jar)))
 	if err != nil {
@@ -391,7 +395,7 @@ func unpackFile(file *zip.File, dir string) (err error) {
 	return unpackTar(plain, dir)
 }
 
-// unpackTar writes what an archive has into dir.
+// unpackTar writes the files of an archive into dir.
 func unpackTar(plain io.Reader, dir string) (err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -17,8 +17,7 @@ import (
 	"time"
 )
 
-// errUnsupervised is returned when the program did not turn into a supervisor
-// when it was asked to.
+// errUnsupervised is returned when the program did not turn into a supervisor when asked to.
 var errUnsupervised = errors.New(
 	"testenv: main must call testenv.Supervise first, or TestMain testenv.Main, before a server can be started")
 
@@ -39,7 +38,7 @@ type process struct {
 	gone chan struct{} // closed while the server is not running
 }
 
-// launch starts a supervisor and has it prepare the plan.
+// launch starts a supervisor and makes it prepare the plan.
 func launch(ctx context.Context, p plan) (*process, error) {
 	if os.Getenv(envSupervisor) != "" {
 		return nil, errUnsupervised
@@ -74,7 +73,7 @@ func launch(ctx context.Context, p plan) (*process, error) {
 	return proc, nil
 }
 
-// prepare greets the supervisor and hands it the plan.
+// prepare greets the supervisor and sends it the plan.
 func (p *process) prepare(ctx context.Context) error {
 	if err := p.await(ctx, eventHello); err != nil {
 		return errors.Join(errUnsupervised, err)
@@ -86,8 +85,8 @@ func (p *process) prepare(ctx context.Context) error {
 	return p.await(ctx, eventPrepared)
 }
 
-// read forwards what the supervisor says, except for the server's exit, which
-// comes whenever it likes.
+// read forwards the supervisor's messages, except for the server's exit, which can come at any
+// time.
 func (p *process) read(out io.Reader) {
 	defer close(p.replies)
 	events := json.NewDecoder(out)
@@ -101,7 +100,7 @@ func (p *process) read(out io.Reader) {
 		}
 		if e.Name == eventExited {
 			if !p.ending.Load() {
-				// The tests that are under way only say that they cannot connect.
+				// The tests that are running report only that they cannot connect.
 				fmt.Fprintf(os.Stderr, "testenv: %s has ended by itself (%s)\n%s\n", p.plan.Argv[0], e.Error, p.tail(crashTail))
 			}
 			p.left()
@@ -130,7 +129,7 @@ func (p *process) left() {
 	}
 }
 
-// await returns the next reply, which must be the one expected.
+// await returns the next reply, which must be the expected one.
 func (p *process) await(ctx context.Context, name string) error {
 	select {
 	case e, ok := <-p.replies:
@@ -147,8 +146,7 @@ func (p *process) await(ctx context.Context, name string) error {
 	}
 }
 
-// start starts the server, for the first time or again, without waiting until it
-// answers.
+// start starts the server, for the first time or again, without waiting until it answers.
 func (p *process) start(ctx context.Context) error {
 	p.ending.Store(false)
 	if err := p.requests.Encode(request{Start: true}); err != nil {
@@ -215,13 +213,13 @@ func (p *process) close(ctx context.Context) error {
 	}
 }
 
-// How much of what a server has printed an error shows, and the report of a crash, which may have a backtrace.
+// How much of a server's output an error shows, and how much of a crash report, which may have a backtrace.
 const (
 	errorTail = 2000
 	crashTail = 12_000
 )
 
-// tail is the end of what the server has printed.
+// tail is the end of the server's output.
 func (p *process) tail(most int) string {
 	b, err := os.ReadFile(filepath.Join(p.plan.Dir, logName))
 	if err != nil {
@@ -234,14 +232,14 @@ func (p *process) tail(most int) string {
 // closeTimeout bounds the stop of one server.
 const closeTimeout = 45 * time.Second
 
-// logName is the file in a server's directory that holds what it printed.
+// logName is the file in a server's directory with its output.
 const logName = "server.log"
 
 // plan is how a server is run. It goes to the supervisor as JSON.
 type plan struct {
-	// Dir belongs to the server and is removed in the end.
+	// Dir belongs to the server and is removed at the end.
 	Dir string
-	// User is who the server runs as, nil for whoever runs us.
+	// User is the user that the server runs as, nil for our own.
 	User *account
 	// Files are written into Dir before anything is run.
 	Files map[string]string
@@ -251,14 +249,13 @@ type plan struct {
 	Argv []string
 	// Env is added to the environment.
 	Env []string
-	// Finish are commands that run after the server's end. Their failures count for nothing.
+	// Finish are commands that run after the server's end. Their failures are ignored.
 	Finish [][]string
-	// Stop are the signals that end the server, in the order of growing rudeness.
-	// SIGKILL follows by itself.
+	// Stop are the signals that end the server, the gentlest first. SIGKILL follows automatically.
 	Stop []stopStep
 }
 
-// stopStep is a signal and how long it is given to work.
+// stopStep is a signal and the time that it has to take effect.
 type stopStep struct {
 	Signal int
 	Wait   time.Duration
@@ -270,7 +267,7 @@ type request struct {
 	Signal int  `json:",omitempty"`
 }
 
-// event is what the supervisor answers.
+// event is a message of the supervisor.
 type event struct {
 	Name  string
 	PID   int    `json:",omitempty"`
@@ -290,8 +287,8 @@ type account struct {
 	UID, GID uint32
 }
 
-// unprivileged returns the account that a server which refuses root runs as: nil,
-// that is ourselves, unless we are root.
+// unprivileged returns the account for a server that refuses to run as root: nil, our own account,
+// unless we are root.
 func unprivileged() (*account, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil //nolint:nilnil // nil is a valid account: our own
@@ -327,7 +324,7 @@ func (a *account) credential() *syscall.Credential {
 	return &syscall.Credential{Uid: a.UID, Gid: a.GID}
 }
 
-// own hands a file or directory over to the account.
+// own gives a file or directory to the account.
 func (a *account) own(path string) error {
 	if err := os.Chown(path, int(a.UID), int(a.GID)); err != nil {
 		return fmt.Errorf("testenv: %w", err)

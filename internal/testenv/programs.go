@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// Chromium returns the path of Chromium, which tests of pages drive without a screen. Root on
-// Debian installs it if it is missing. If that is not possible, the test fails in CI and is
-// skipped elsewhere.
+// Chromium returns the path of Chromium, which tests of pages run headless. Root on Debian installs
+// it if it is missing. If that is not possible, the test fails in CI and is skipped elsewhere.
 func Chromium(tb testing.TB) string {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
@@ -40,9 +39,9 @@ func localChromium() (string, error) {
 	return "", fmt.Errorf("%w: no chromium in PATH", ErrUnavailable)
 }
 
-// Promtool returns the path of Prometheus's promtool, which checks rules and plays them
-// against series of a test. Root on Debian installs it if it is missing. If that is not
-// possible, the test fails in CI and is skipped elsewhere.
+// Promtool returns the path of Prometheus's promtool, which checks rules and evaluates them on a
+// test's series. Root on Debian installs it if it is missing. If that is not possible, the test
+// fails in CI and is skipped elsewhere.
 func Promtool(tb testing.TB) string {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
@@ -58,13 +57,13 @@ func Promtool(tb testing.TB) string {
 	return path
 }
 
-// Prometheus returns the path of Prometheus. Root on Debian installs it if it is missing; what is
-// neither there nor to be had is an error that wraps [ErrUnavailable].
+// Prometheus returns the path of Prometheus. Root on Debian installs it if it is missing. If it
+// cannot be installed, the error wraps [ErrUnavailable].
 func Prometheus(ctx context.Context) (string, error) { return findOfPrometheus(ctx, "prometheus") }
 
 func findPromtool(ctx context.Context) (string, error) { return findOfPrometheus(ctx, "promtool") }
 
-// findOfPrometheus looks for a program of Debian's package.
+// findOfPrometheus looks for a program of Debian's package prometheus.
 func findOfPrometheus(ctx context.Context, program string) (string, error) {
 	if path, err := localProgram(program); err == nil || !mayInstall() {
 		return path, err
@@ -114,7 +113,7 @@ func findPython(ctx context.Context, module string) (string, error) {
 	return localPython(ctx, module)
 }
 
-// localPython prefers Debian's own, for which Debian's packages are.
+// localPython prefers Debian's own Python, which Debian's packages are for.
 func localPython(ctx context.Context, module string) (string, error) {
 	err := ErrUnavailable
 	for _, name := range []string{"/usr/bin/python3", "python3"} {
@@ -133,9 +132,9 @@ func localPython(ctx context.Context, module string) (string, error) {
 	return "", err
 }
 
-// PythonWith returns the path of a Python 3 that has the packages which requirements, a file for
-// pip, lists. It is made once and kept. If that is not possible, the test fails in CI and is
-// skipped elsewhere.
+// PythonWith returns the path of a Python 3 with the packages that requirements, a file for pip,
+// lists. It is made once and kept. If that is not possible, the test fails in CI and is skipped
+// elsewhere.
 func PythonWith(tb testing.TB, requirements string) string {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)

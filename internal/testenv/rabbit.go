@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// RabbitEnv is a test's own part of a RabbitMQ server: a virtual host, deleted with all that is
-// in it when the test ends.
+// RabbitEnv is a test's own part of a RabbitMQ server: a virtual host, deleted with its contents
+// when the test ends.
 type RabbitEnv struct {
 	// URL is the address of the virtual host.
 	URL string
@@ -24,8 +24,8 @@ type RabbitEnv struct {
 	api rabbitAPI
 }
 
-// Rabbit returns a virtual host on the shared broker. Without one the test is skipped, in CI it
-// fails.
+// Rabbit returns a virtual host on the shared broker. If there is no broker the test is skipped; in
+// CI it fails.
 func Rabbit(tb testing.TB) *RabbitEnv {
 	tb.Helper()
 	service, err := shared.service(context.Background(), KindRabbit)
@@ -59,9 +59,8 @@ func rabbitVHost(tb testing.TB, address, version string) *RabbitEnv {
 	return &RabbitEnv{URL: u.String(), VHost: name, Version: version, api: api}
 }
 
-// RabbitServer is a broker of a test's own, to be killed, restarted and starved. It is gone when
-// the test ends. Its methods fail the test when they fail, so they are called from the test's
-// goroutine.
+// RabbitServer is a test's own broker, to be killed, restarted and starved. It is removed when the
+// test ends. Its methods fail the test on errors, so call them from the test's goroutine.
 type RabbitServer struct {
 	private
 
@@ -72,8 +71,8 @@ type RabbitServer struct {
 }
 
 // PrivateRabbit starts a broker of the test's own, with further lines of rabbitmq.conf such as
-// "max_message_size = 1000". It takes some ten seconds. Without RabbitMQ the test is skipped, in
-// CI it fails.
+// "max_message_size = 1000". It takes some ten seconds. Without RabbitMQ the test is skipped; in CI
+// it fails.
 func PrivateRabbit(tb testing.TB, conf string) *RabbitServer {
 	tb.Helper()
 	s := startPrivate(tb, "RabbitMQ", func(ctx context.Context) (*Own, error) { return OwnRabbit(ctx, conf) })
@@ -86,21 +85,20 @@ func PrivateRabbit(tb testing.TB, conf string) *RabbitServer {
 	return &RabbitServer{private: s, URL: u.String(), Version: s.own.Version}
 }
 
-// Kill ends the broker with SIGKILL and waits until it has gone.
+// Kill ends the broker with SIGKILL and waits until it has exited.
 func (s *RabbitServer) Kill() {
 	s.tb.Helper()
 	s.end(syscall.SIGKILL)
 }
 
-// Starve makes the broker believe that its memory is full, so that it blocks who publishes, and
-// Feed ends it.
+// Starve makes the broker believe that its memory is full, so that it blocks publishers until Feed.
 func (s *RabbitServer) Starve() { s.watermark("0.0000001") }
 
-// Feed ends what Starve has begun.
+// Feed ends the effect of Starve.
 func (s *RabbitServer) Feed() { s.watermark("0.4") }
 
-// Sync has the broker write to disk what it keeps in tables of its own, the names of quorum queues among it: Ra,
-// which has them, as of RabbitMQ 3.10 does not wait for that when a queue is declared.
+// Sync makes the broker write its internal tables to disk, including the names of quorum queues. As of RabbitMQ
+// 3.10 Ra, which stores them, does not wait for that when a queue is declared.
 func (s *RabbitServer) Sync() {
 	s.tb.Helper()
 	s.control("eval", "[dets:sync(T) || T <- dets:all()].")
@@ -152,7 +150,8 @@ func (e *RabbitEnv) User(tb testing.TB, permissions string) (address string) {
 	return u.String()
 }
 
-// Topics lets the user that User has made write to a topic exchange with the routing keys of a pattern only.
+// Topics restricts the user that User has created to routing keys that match a pattern when it writes to a
+// topic exchange.
 func (e *RabbitEnv) Topics(tb testing.TB, exchange, pattern string) {
 	tb.Helper()
 	rights := fmt.Sprintf(`{"exchange":%q,"write":%q,"read":""}`, exchange, pattern)
@@ -162,7 +161,7 @@ func (e *RabbitEnv) Topics(tb testing.TB, exchange, pattern string) {
 	}
 }
 
-// resolveRabbit goes through the places where RabbitMQ may come from. Nothing plays it.
+// resolveRabbit tries the sources of RabbitMQ in order. There is no substitute.
 func resolveRabbit(ctx context.Context) (Service, error) {
 	if address := os.Getenv(EnvRabbit); address != "" {
 		return rabbitAt(ctx, address, "address in "+EnvRabbit)
@@ -180,7 +179,7 @@ func resolveRabbit(ctx context.Context) (Service, error) {
 	return s, err
 }
 
-// rabbitAt describes the broker at an address that lets us in and has its management.
+// rabbitAt describes the broker at an address that accepts our login and has its management.
 func rabbitAt(ctx context.Context, address, origin string) (Service, error) {
 	api, u, err := rabbitAPIOf(address)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// rabbitServer runs RabbitMQ from the scripts on this machine, as a node of its own: its name,
-// its directory and its Erlang port mapper are no other's.
+// rabbitServer runs RabbitMQ from the scripts on this machine, as a separate node with its own
+// name, directory and Erlang port mapper.
 type rabbitServer struct {
 	scripts string // the directory of rabbitmq-server and rabbitmqctl
 	conf    string // lines that override ours
@@ -35,7 +35,7 @@ const (
 	rabbitPlugins = "enabled_plugins"
 )
 
-// newRabbitServer chooses the ports that a node has beside the one for AMQP.
+// newRabbitServer chooses the ports that a node has in addition to the AMQP port.
 func newRabbitServer(scripts, conf string) (s rabbitServer, err error) {
 	s = rabbitServer{scripts: scripts, conf: conf}
 	for _, port := range []*int{&s.management, &s.mapper, &s.dist} {
@@ -61,11 +61,12 @@ vm_memory_high_watermark.absolute = 1GB
 `, port, s.management, s.conf)
 
 	return plan{
-		// Two processes of the script would race to make the cookie, and one reads it before it is private.
+		// Two processes of the script would race to create the cookie, and one reads it before it is
+		// private.
 		Files: map[string]string{rabbitConf: conf, rabbitPlugins: "[rabbitmq_management].\n", ".erlang.cookie": rand.Text()},
 		Argv:  []string{filepath.Join(s.scripts, "rabbitmq-server")},
 		Env:   s.env(dir),
-		// The virtual machine is the leader of its process group: it ends in order at SIGTERM.
+		// The virtual machine is the leader of its process group: it shuts down cleanly at SIGTERM.
 		Stop:   []stopStep{{Signal: int(syscall.SIGTERM), Wait: 15 * time.Second}},
 		Finish: [][]string{{"epmd", "-port", strconv.Itoa(s.mapper), "-kill"}},
 	}, nil
@@ -90,12 +91,12 @@ func (s rabbitServer) env(dir string) []string {
 		"ERL_EPMD_ADDRESS=127.0.0.1",
 		// Its threads do not spin while they wait for work: tests share the machine.
 		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=+sbwt none +sbwtdcpu none +sbwtdio none",
-		// The script then becomes the virtual machine and is none that stays beside it.
+		// The script then becomes the virtual machine instead of staying next to it.
 		"detached=1",
 	}
 }
 
-// nodeOf is the name of the node in a directory.
+// nodeOf is the name of the node of a directory.
 func nodeOf(dir string) string { return filepath.Base(dir) + "@localhost" }
 
 func (s rabbitServer) probe(ctx context.Context, dir string, port int) (string, error) {
@@ -162,8 +163,8 @@ func findRabbit(ctx context.Context) (scripts, origin string, err error) {
 	return scripts, scripts + ", installed by this run", err
 }
 
-// localRabbit looks for the scripts themselves: what is in the PATH on Debian switches to the
-// account of the system's own node.
+// localRabbit looks for the scripts themselves: Debian's wrappers in PATH switch to the account of
+// the system's own node.
 func localRabbit() (string, error) {
 	var errs []error
 	for _, name := range []string{"/usr/lib/rabbitmq/bin/rabbitmq-server", "rabbitmq-server"} {
@@ -177,11 +178,11 @@ func localRabbit() (string, error) {
 	return "", fmt.Errorf("%w: %w", ErrUnavailable, errors.Join(errs...))
 }
 
-// errRabbitReply is returned for answers that are not a broker's, and for its refusals.
+// errRabbitReply is returned for answers that do not come from a broker, and for its refusals.
 var errRabbitReply = errors.New("testenv: reply of RabbitMQ")
 
-// inspectRabbit says hello and returns the broker's version and the name of its cluster, which
-// are in its first frame. The demo links this package, and so no client library.
+// inspectRabbit starts a handshake and returns the broker's version and the name of its cluster,
+// which are in its first frame. The demo links this package, so the package uses no client library.
 func inspectRabbit(ctx context.Context, address string) (version, cluster string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -229,8 +230,8 @@ type rabbitAPI struct {
 	user *url.Userinfo
 }
 
-// rabbitAPIOf returns the management of the broker at address: on the port that its parameter
-// management names, or else where it is by default.
+// rabbitAPIOf returns the management of the broker at address, on the port in its parameter
+// management, or else on the default port.
 func rabbitAPIOf(address string) (rabbitAPI, *url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -248,7 +249,7 @@ func rabbitAPIOf(address string) (rabbitAPI, *url.URL, error) {
 	return rabbitAPI{base: "http://" + net.JoinHostPort(u.Hostname(), port), user: user}, u, nil
 }
 
-// do asks for something, and returns an error unless it is granted.
+// do sends a request, and returns an error unless it succeeds.
 func (a rabbitAPI) do(ctx context.Context, method, path, body string) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

@@ -27,8 +27,8 @@ type RedisEnv struct {
 	Version string
 }
 
-// Redis returns a part of the shared server, which is real where it can be. TestMain
-// says by [PlayRedis] what it is where it cannot.
+// Redis returns a part of the shared server, which is real if possible. TestMain sets the
+// substitute with [PlayRedis].
 func Redis(tb testing.TB) *RedisEnv {
 	tb.Helper()
 	service := use(tb, KindRedis)
@@ -73,9 +73,8 @@ func (r *RedisEnv) clear(ctx context.Context) error {
 	}
 }
 
-// RedisServer is a real Redis of a test's own, to be killed, restarted and
-// filled. It is gone when the test ends. Its methods fail the test when they fail,
-// so they are called from the test's goroutine.
+// RedisServer is a test's own real Redis, to be killed, restarted and filled. It is removed when
+// the test ends. Its methods fail the test on errors, so call them from the test's goroutine.
 type RedisServer struct {
 	private
 
@@ -85,9 +84,8 @@ type RedisServer struct {
 	Version string
 }
 
-// PrivateRedis starts a server of the test's own, with settings such as
-// {"maxmemory": "2mb"} or {"appendonly": "yes"}. It takes a moment. Where there is no Redis the test is
-// skipped, in CI it fails.
+// PrivateRedis starts a server of the test's own, with settings such as {"maxmemory": "2mb"} or
+// {"appendonly": "yes"}. It takes a moment. If there is no Redis the test is skipped; in CI it fails.
 func PrivateRedis(tb testing.TB, settings map[string]string) *RedisServer {
 	tb.Helper()
 	s := startPrivate(tb, "a real Redis", func(ctx context.Context) (*Own, error) { return OwnRedis(ctx, settings) })
@@ -95,13 +93,13 @@ func PrivateRedis(tb testing.TB, settings map[string]string) *RedisServer {
 	return &RedisServer{private: s, Addr: s.own.Address, Version: s.own.Version}
 }
 
-// Kill ends the server with SIGKILL and waits until it has gone.
+// Kill ends the server with SIGKILL and waits until it has exited.
 func (s *RedisServer) Kill() {
 	s.tb.Helper()
 	s.end(syscall.SIGKILL)
 }
 
-// resolveRedis goes through the places where Redis may come from.
+// resolveRedis tries the sources of Redis in order.
 func resolveRedis(ctx context.Context) (Service, error) {
 	address := os.Getenv(EnvRedis)
 	switch {
@@ -125,8 +123,8 @@ func resolveRedis(ctx context.Context) (Service, error) {
 	return s, err
 }
 
-// redisRunning uses the detached set, else a server on the standard port of this
-// machine that lets us in.
+// redisRunning uses the detached set, or a server on the standard port of this machine that accepts
+// our login.
 func redisRunning(ctx context.Context) (Service, bool) {
 	if s, ok := detached(ctx, KindRedis); ok {
 		if s, err := redisAt(ctx, s.Address, "detached set"); err == nil {
@@ -165,7 +163,7 @@ func inspectRedis(ctx context.Context, address string) (version string, err erro
 	for line := range strings.Lines(strings.Join(info, "")) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		switch name {
-		case "valkey_version": // comes after the version of Redis that it stands in for
+		case "valkey_version": // comes after the version of the Redis that it replaces
 			return "valkey " + value, nil
 		case "redis_version":
 			version = value
@@ -178,19 +176,19 @@ func inspectRedis(ctx context.Context, address string) (version string, err erro
 	return version, nil
 }
 
-// player plays Redis in this process, until stop is called.
+// player runs the substitute for Redis in this process, until stop is called.
 type player func() (address string, stop func(), err error)
 
-// redisPlayer is what PlayRedis was given.
+// redisPlayer is the function that PlayRedis was given.
 //
 //nolint:gochecknoglobals // like shared, which uses it: tests of a package have nothing else in common
 var redisPlayer player
 
-// PlayRedis makes play, which is fakeredis.Start, the substitute for Redis. Programs
-// that need none do not link one. It is called first thing in main or in TestMain.
+// PlayRedis sets play, which is fakeredis.Start, as the substitute for Redis. Programs that need
+// none do not link one. Call it first thing in main or in TestMain.
 func PlayRedis(play func() (address string, stop func(), err error)) { redisPlayer = play }
 
-// startSubstitute plays Redis in this process.
+// startSubstitute starts the substitute for Redis in this process.
 func startSubstitute(reason string) (Service, error) {
 	if inCI() {
 		return Service{}, fmt.Errorf("%w: CI needs a real Redis: %s", ErrUnavailable, reason)
@@ -233,7 +231,7 @@ func ownValkey(ctx context.Context, settings map[string]string) (*Own, error) {
 	return newOwn(service, s), nil
 }
 
-// wantsValkey reports whether Redis is to be Valkey, of our own.
+// wantsValkey reports whether Redis must be a Valkey that we start.
 func wantsValkey() (bool, error) {
 	switch server := os.Getenv(EnvRedisServer); server {
 	case "", "redis":
@@ -245,7 +243,7 @@ func wantsValkey() (bool, error) {
 	}
 }
 
-// fetchValkey returns what runs Valkey 9, which stable releases of Debian do not have.
+// fetchValkey returns the command that runs Valkey 9, which stable releases of Debian do not have.
 func fetchValkey(ctx context.Context) (command []string, origin string, err error) {
 	u, err := debianPackage{suite: "sid", name: "valkey-server"}.fetch(ctx)
 	if err != nil {

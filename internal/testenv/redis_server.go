@@ -19,7 +19,7 @@ import (
 
 // redisServer runs Redis or Valkey.
 type redisServer struct {
-	command []string // what runs it, without its arguments
+	command []string // the command that runs it, without its arguments
 	extra   []string // arguments that override ours
 }
 
@@ -56,8 +56,8 @@ func (s redisServer) probe(ctx context.Context, dir string, port int) (string, e
 	return version, nil
 }
 
-// startRedis runs a server with settings such as {"maxmemory": "2mb"}, installing it
-// first where that is possible.
+// startRedis runs a server with settings such as {"maxmemory": "2mb"}, installing it first if that
+// is possible.
 func startRedis(ctx context.Context, settings map[string]string) (Service, *server, error) {
 	command, origin, err := findRedis(ctx)
 	if err != nil {
@@ -120,18 +120,18 @@ func localRedis() (string, error) {
 	return "", fmt.Errorf("%w: %w", ErrUnavailable, errors.Join(errs...))
 }
 
-// errRedisReply is returned for errors of the server and for what it must not say.
+// errRedisReply is returned for errors of the server and for unexpected replies.
 var errRedisReply = errors.New("testenv: reply of Redis")
 
-// redisConn speaks as much of Redis's protocol as this package needs. The demo links
-// this package, and so no client library.
+// redisConn speaks the part of Redis's protocol that this package needs. The demo links this
+// package, so the package uses no client library.
 type redisConn struct {
 	conn net.Conn
 	in   *bufio.Reader
 }
 
-// dialRedis connects to the server at address. What is asked of it must be answered
-// before ctx ends, or in connectTimeout.
+// dialRedis connects to the server at address. Its commands must be answered before ctx ends, or
+// within connectTimeout.
 func dialRedis(ctx context.Context, address string) (*redisConn, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", address)

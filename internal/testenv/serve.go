@@ -24,16 +24,16 @@ import (
 // readyTimeout bounds the time from a server's start to its first answer.
 const readyTimeout = 3 * time.Minute
 
-// serverKind is how servers of a kind are run.
+// serverKind is the way to run a kind of server.
 type serverKind interface {
 	// plan returns how to run a server that listens on port and lives in dir.
 	plan(dir string, port int) (plan, error)
-	// probe returns the server's version if the one on port answers and is ours:
-	// another run may have taken the port in the meantime.
+	// probe returns the server's version if the one on port answers and is ours: another run may have
+	// taken the port.
 	probe(ctx context.Context, dir string, port int) (version string, err error)
 }
 
-// server is a running server of ours.
+// server is one of our servers that is running.
 type server struct {
 	kind    serverKind
 	proc    *process
@@ -42,12 +42,11 @@ type server struct {
 	version string
 }
 
-// errNotOurs is returned by a probe that reached somebody else's server.
+// errNotOurs is returned by a probe that reached another run's server.
 var errNotOurs = errors.New("testenv: another server has the port")
 
-// serve starts a server on a free port. The port may be taken between the moment
-// that we see it free and the moment that the server binds it; then another one
-// is tried.
+// serve starts a server on a free port. Another process may take the port before the server binds
+// it. Then another port is tried.
 func serve(ctx context.Context, name string, kind serverKind) (*server, error) {
 	const attempts = 4
 
@@ -138,7 +137,7 @@ func localAddress(port int) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }
 
-// freePort returns a port that nobody listens on at this moment.
+// freePort returns a port on which no process listens at this moment.
 func freePort() (int, error) {
 	listener, err := net.Listen("tcp", localAddress(0))
 	if err != nil {
@@ -149,8 +148,8 @@ func freePort() (int, error) {
 	return port, listener.Close()
 }
 
-// certificate is of a server on 127.0.0.1, with the authority that has signed it, both
-// in PEM. Nobody keeps the authority's key.
+// certificate is the certificate of a server on 127.0.0.1, with the authority that has signed it,
+// both in PEM. The authority's key is discarded.
 type certificate struct {
 	keyAndChain, authority string
 }
@@ -164,7 +163,7 @@ func newCertificate() (certificate, error) {
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "127.0.0.1"},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		KeyUsage:    x509.KeyUsageDigitalSignature,
-		// A broker is a client of its own, too.
+		// A broker acts as a client of its own, too.
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	rootKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -18,15 +18,15 @@ import (
 	"go.uber.org/goleak"
 )
 
-// shared is the environment of a test binary. Its servers start when the first
-// test asks and stop in Main.
+// shared is the environment of a test binary. Its servers start when a test first needs them, and
+// stop in Main.
 //
 //nolint:gochecknoglobals // tests of a package have nothing else in common that could carry it
 var shared = newEnv()
 
-// Main runs a package's tests, stops the servers that they started, and fails
-// the package when goroutines are left over. What servers hold is in memory if
-// there is plenty of it, see [InMemory]:
+// Main runs a package's tests, stops the servers that they started, and fails the package when
+// goroutines are left over. The data of servers is in memory if there is plenty of it, see
+// [InMemory]:
 //
 //	func TestMain(m *testing.M) { testenv.Main(m) }
 //
@@ -48,15 +48,15 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// SideBySide has at least four tests of a package run at a time, if -test.parallel does
-// not say how many: those that wait for servers most of the time leave two processors
-// idle otherwise. It is called before [Main], which it leaves to the caller.
+// SideBySide runs at least four tests of a package at a time, unless -test.parallel is set: tests
+// that wait for servers most of the time leave two processors idle otherwise. It is called before
+// [Main], which the caller calls.
 func SideBySide() error {
 	return unlessGiven("test.parallel", max(4, runtime.GOMAXPROCS(0)))
 }
 
-// RapidChecks makes rapid try n cases of each property of a package, if -rapid.checks does
-// not say how many: it tries a hundred otherwise. It is called before [Main].
+// RapidChecks makes rapid try n cases of each property of a package, unless -rapid.checks is set:
+// it tries a hundred otherwise. It is called before [Main].
 func RapidChecks(n int) error {
 	return unlessGiven("rapid.checks", n)
 }
@@ -75,7 +75,7 @@ func unlessGiven(name string, value int) error {
 	return f.Value.Set(strconv.Itoa(value))
 }
 
-// leftOver waits for goroutines that end by themselves, as some of other packages do that sleep
+// leftOver waits for goroutines that end by themselves. Some goroutines of other packages sleep
 // before they see that they are closed: watermill-redisstream's reader for half a second. goleak
 // alone waits for less than that.
 func leftOver() (err error) {
@@ -87,22 +87,22 @@ func leftOver() (err error) {
 	return err
 }
 
-// residents are goroutines of packages of others that live as long as the
-// process, whatever one closes.
+// residents are goroutines of third-party packages that live as long as the process, whatever is
+// closed.
 func residents() []goleak.Option {
 	return []goleak.Option{
 		// sarama's metrics: one meter for the process, by way of watermill-kafka.
 		goleak.IgnoreAnyFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"),
-		// Watermill's suite for Pub/Subs: what stays of subscribers that it closes unread.
+		// Watermill's suite for Pub/Subs: goroutines of subscribers that it closes unread.
 		goleak.IgnoreAnyFunction("github.com/ThreeDotsLabs/watermill/internal/subscriber.(*multiplier).Subscribe.func2"),
 		goleak.IgnoreAnyFunction("github.com/ThreeDotsLabs/watermill/internal/subscriber.(*multiplier).Subscribe.func3"),
-		// Watermill's Deduplicator, which benchmarks have as a rival, and which has no Close.
+		// Watermill's Deduplicator, a rival in benchmarks, which has no Close.
 		goleak.IgnoreAnyFunction("github.com/ThreeDotsLabs/watermill/message/router/middleware.(*mapExpiringKeyRepository).cleanOutLoop"),
 		// OpenCensus, by way of Google's clients: one worker for the process.
 		goleak.IgnoreAnyFunction("go.opencensus.io/stats/view.(*worker).start"),
 		// gorm's cache of prepared statements, which has no Close.
 		goleak.IgnoreAnyFunction("gorm.io/gorm/internal/lru.NewLRU[...].func1"),
-		// toxiproxy: what has no reader any more, once a connection broke with bytes on the way.
+		// toxiproxy: goroutines without a reader, after a connection broke with bytes on the way.
 		goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run"),
 		goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2.(*ToxicLink).read"),
 	}
@@ -121,8 +121,8 @@ func use(tb testing.TB, kind Kind) Service {
 	return service
 }
 
-// Long marks a test that is left out with -short, and says why. With CI=true
-// nothing may be left out: there the test fails instead.
+// Long skips a test with -short, with a reason. With CI=true nothing may be skipped: there the test
+// fails instead.
 func Long(tb testing.TB, reason string) {
 	tb.Helper()
 	if testing.Short() {
@@ -130,8 +130,8 @@ func Long(tb testing.TB, reason string) {
 	}
 }
 
-// Available fails a test whose server could not be started. Where there is none to be
-// started, err being [ErrUnavailable], the test is left out; with CI=true it fails.
+// Available fails a test whose server could not be started. If none can be started, err being
+// [ErrUnavailable], the test is skipped; with CI=true it fails.
 func Available(tb testing.TB, err error) {
 	tb.Helper()
 	if errors.Is(err, ErrUnavailable) {
@@ -190,7 +190,7 @@ func (l *Log) Forget() {
 	l.text.Reset()
 }
 
-// Await waits for a line that has all of parts.
+// Await waits for a line that contains all of parts.
 func (l *Log) Await(tb testing.TB, parts ...string) {
 	tb.Helper()
 	for late := time.After(logPatience); ; {

@@ -16,16 +16,16 @@ import (
 // envSupervisor marks a process as a supervisor.
 const envSupervisor = "LEAT_TESTENV_SUPERVISOR"
 
-// Supervise turns this process into the supervisor of one server, and does not
-// return, if the environment shows that it was started as one. Programs that
-// use [Start] call it first thing in main; test binaries get it with [Main].
+// Supervise turns this process into the supervisor of one server, and does not return, if the
+// environment shows that it was started as one. Programs that use [Start] call it first thing in
+// main; for test binaries [Main] calls it.
 func Supervise() {
 	if os.Getenv(envSupervisor) == "" {
 		return
 	}
-	// A Ctrl-C at the terminal is meant for the run. The run ends, the pipe closes,
-	// and then it is our turn. Notify rather than Ignore: an ignored signal would
-	// stay ignored in the server. SIGPIPE is what a reply to a dead run would raise.
+	// A Ctrl-C at the terminal is meant for the run. The run ends, the pipe closes, and then the
+	// supervisor stops. Notify rather than Ignore: an ignored signal would stay ignored in the server.
+	// SIGPIPE comes from a reply to a run that has died.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	if err := superviseOne(os.Stdin, os.Stdout); err != nil {
 		os.Exit(1)
@@ -109,8 +109,8 @@ func (s *supervisor) handle(r request) {
 	}
 }
 
-// prepare makes the directory with its files and runs the commands that come
-// before the first start.
+// prepare creates the directory with its files and runs the commands that come before the first
+// start.
 func (s *supervisor) prepare() error {
 	if err := os.MkdirAll(s.plan.Dir, 0o700); err != nil {
 		return fmt.Errorf("testenv: %w", err)
@@ -170,7 +170,7 @@ func (s *supervisor) start() error {
 	return nil
 }
 
-// gone notes that the server has exited.
+// gone records that the server has exited.
 func (s *supervisor) gone(err error) {
 	s.cmd, s.exited = nil, nil
 	e := event{Name: eventExited}
@@ -180,7 +180,7 @@ func (s *supervisor) gone(err error) {
 	s.reply(e)
 }
 
-// stop ends the server, the polite way first.
+// stop ends the server, with the gentlest signal first.
 func (s *supervisor) stop() {
 	if s.cmd == nil {
 		return
@@ -197,8 +197,8 @@ func (s *supervisor) stop() {
 	}
 }
 
-// remove deletes the directory. A process of the server may still be writing its
-// last file, so it is tried more than once.
+// remove deletes the directory. A process of the server may still be writing its last file, so
+// remove tries more than once.
 func (s *supervisor) remove() {
 	for range 50 {
 		if err := os.RemoveAll(s.plan.Dir); err == nil || errors.Is(err, os.ErrNotExist) {
@@ -208,5 +208,5 @@ func (s *supervisor) remove() {
 	}
 }
 
-// reply tells the other side, if it is still there.
+// reply answers the other side, if it still exists.
 func (s *supervisor) reply(e event) { _ = s.out.Encode(e) }

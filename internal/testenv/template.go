@@ -17,30 +17,30 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// Names of what we create on a PostgreSQL server. Nothing else is ever dropped.
+// Names of the objects that we create on a PostgreSQL server. Nothing else is ever dropped.
 const (
 	databasePrefix = "leat_test_"
 	templatePrefix = databasePrefix + "tpl_"
 )
 
-// templateKeep is how long a template on a server that outlives the run waits
-// for another run before it is dropped.
+// templateKeep is how long a template on a server that outlives the run is kept for another run
+// before it is dropped.
 const templateKeep = 24 * time.Hour
 
-// Template is a migrated database that tests are cloned from. It is made once a
-// server, by whichever process comes first, and shared by all.
+// Template is a migrated database that tests are cloned from. It is created once for each server,
+// by the first process, and shared by all.
 type Template struct {
-	// Name is what the template holds, such as "pgoutbox". Required.
+	// Name names the contents of the template, such as "pgoutbox". Required.
 	Name string
-	// Version changes whenever Apply would do something else: a hash or a number of
-	// the migrations. Defaults to "".
+	// Version changes whenever the effect of Apply changes: a hash or a number of the migrations.
+	// Defaults to "".
 	Version string
 	// Apply migrates the empty database at url and leaves no connection open.
 	// Required.
 	Apply func(ctx context.Context, url string) error
 }
 
-// templateName is the database that holds all the templates together.
+// templateName is the name of the database with all the templates together.
 func templateName(templates []Template) string {
 	h := sha256.New()
 	names := make([]string, len(templates))
@@ -61,9 +61,9 @@ func nameRune(r rune) rune {
 	return '_'
 }
 
-// ensureTemplate makes the template unless it is there. Processes that share a
-// server take turns under an advisory lock; a template counts as made when it is
-// marked as one, which is the last thing that happens to it.
+// ensureTemplate creates the template unless it exists. Processes that share a server take turns
+// under an advisory lock. A template counts as complete when it is marked as a template, which is
+// the last step.
 func ensureTemplate(ctx context.Context, conn *pgx.Conn, address string, templates []Template) (err error) {
 	name := templateName(templates)
 	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock(hashtextextended($1, 0))`, name); err != nil {
@@ -115,9 +115,8 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, address, name string, tem
 	return nil
 }
 
-// copyStrategy asks for the copying of files where the server would write each
-// page to its log instead, which takes five times as long on a server that does
-// not wait for its disk.
+// copyStrategy selects copying of files if the server would otherwise write each page to its log,
+// which takes five times as long on a server that does not wait for its disk.
 func copyStrategy(conn *pgx.Conn) string {
 	major, _, _ := strings.Cut(conn.PgConn().ParameterStatus("server_version"), ".")
 	if n, err := strconv.Atoi(major); err != nil || n < 15 {
@@ -139,7 +138,7 @@ func cloneTemplate(ctx context.Context, conn *pgx.Conn, address, name string, te
 
 	return retryClone(ctx, func() error {
 		_, err := conn.Exec(ctx, statement)
-		if pgerr.Is(err, pgerr.InvalidCatalogName) { // swept by another run's tidying up
+		if pgerr.Is(err, pgerr.InvalidCatalogName) { // swept by another run
 			return errors.Join(err, ensureTemplate(ctx, conn, address, templates))
 		}
 
@@ -147,8 +146,8 @@ func cloneTemplate(ctx context.Context, conn *pgx.Conn, address, name string, te
 	})
 }
 
-// retryClone repeats a clone that ran into somebody else's connection to the
-// template, such as an autovacuum worker's.
+// retryClone repeats a clone that met another connection to the template, such as an autovacuum
+// worker's.
 func retryClone(ctx context.Context, clone func() error) error {
 	const attempts = 20
 
@@ -169,9 +168,9 @@ func retryClone(ctx context.Context, clone func() error) error {
 	return nil
 }
 
-// VersionOf returns a Template's Version that changes with files, such as migrations. It
-// takes what a function that returns them does. An error becomes the version: whoever
-// applies the files will come to it again.
+// VersionOf returns a Template's Version that changes with files, such as migrations. Its arguments
+// are the results of the function that returns them. An error becomes the version: Apply will meet
+// it again.
 func VersionOf(files fs.FS, err error) string {
 	if err != nil {
 		return err.Error()

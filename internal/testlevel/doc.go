@@ -8,8 +8,8 @@
 //	//leat:level 2
 //	func TestConformance_Serializable(t *testing.T) {
 //
-// The directive above TestMain is the default of its package. A package with tests and
-// without that default is an error, so that every test has a level:
+// The directive above TestMain is the default of its package. A package that has tests but no
+// default is an error, so that every test has a level:
 //
 //	0  in memory: engines, machines, simulation, suites on memory twins
 //	1  each suite once a store in its usual configuration, on real servers

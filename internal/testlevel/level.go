@@ -35,16 +35,15 @@ func ParseLevel(text string) (Level, error) {
 	return Level(n), nil
 }
 
-// Choice is which tests run: those of some levels, or a slice of a level. The zero value
-// chooses none.
+// Choice selects the tests to run: those of some levels, or a slice of a level. The zero value
+// selects none.
 type Choice struct {
-	slices map[Level]int // in how many slices a level is cut; 1 chooses all of it
+	slices map[Level]int // into how many slices a level is cut; 1 selects all of it
 	commit int           // which slice
 }
 
-// ParseChoice reads levels, separated by commas, such as 0,1,2/6: all of levels 0 and 1, and
-// a sixth of level 2. Commit chooses the slice: numbers that follow one another choose all
-// slices in turn.
+// ParseChoice reads levels, separated by commas, such as 0,1,2/6: all of levels 0 and 1, and a
+// sixth of level 2. Commit selects the slice: successive numbers select all slices in turn.
 func ParseChoice(text string, commit int) (Choice, error) {
 	c := Choice{slices: map[Level]int{}, commit: commit}
 	for part := range strings.SplitSeq(text, ",") {
@@ -64,7 +63,7 @@ func ParseChoice(text string, commit int) (Choice, error) {
 	return c, nil
 }
 
-// Takes reports whether the test of a package runs.
+// Takes reports whether the test of a package is selected.
 func (c Choice) Takes(p *Package, t Test) bool {
 	n := c.slices[t.Level]
 	if n < 2 {

@@ -18,7 +18,7 @@ import (
 var (
 	// ErrNoLevel is returned for a package whose tests have no level.
 	ErrNoLevel = errors.New("testlevel: a package has no default level")
-	// ErrDirective is returned for a directive that cannot be obeyed.
+	// ErrDirective is returned for an invalid directive.
 	ErrDirective = errors.New("testlevel: a directive cannot be obeyed")
 )
 
@@ -44,8 +44,8 @@ func (p *Package) Level(name string) (Level, bool) {
 	return p.Tests[i].Level, true
 }
 
-// Scan returns all packages of a tree that have tests, of all its modules, by directory. It
-// reads every test file, whatever its build constraints. Its error names all that is wrong.
+// Scan returns all packages of a tree that have tests, of all its modules, by directory. It reads
+// every test file, whatever its build constraints. Its error lists every problem.
 func Scan(tree fs.FS) ([]*Package, error) {
 	var packages []*Package
 	var wrong []error
@@ -147,7 +147,7 @@ func (s *scan) file(file *ast.File) error {
 	return nil
 }
 
-// function notes a test with its directive, or the default of the package.
+// function records a test with its directive, or the default of the package.
 func (s *scan) function(f *ast.FuncDecl) error {
 	level, err := s.directives(f)
 	if err != nil {
@@ -174,7 +174,7 @@ func (s *scan) function(f *ast.FuncDecl) error {
 	return nil
 }
 
-// directives returns the level that stands above f, or nil.
+// directives returns the level in the comment of f, or nil.
 func (s *scan) directives(f *ast.FuncDecl) (*Level, error) {
 	if f.Doc == nil {
 		return nil, nil //nolint:nilnil // most tests have the level of their package

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Selection is what go test has to be told for some tests: the packages, and for each of
-// them which of its tests are left out.
+// Selection is the arguments of go test for some tests: the packages, and for each of them the
+// tests to skip.
 type Selection struct {
 	// Packages are the directories from the root whose tests run, in the order of Scan.
 	Packages []string
 	// Skip has the argument of -skip for each package that runs a part of its tests.
 	Skip map[string]string
-	// Chosen and Left count tests by level, sub-tests apart. Left are those that do not run.
+	// Chosen and Left count tests by level, without sub-tests. Left are those that do not run.
 	Chosen, Left map[Level]int
 }
 

@@ -3,8 +3,8 @@ package topics
 
 import "strings"
 
-// Match reports whether topic matches pattern, in which * stands for any run of
-// characters, also none, and everything else for itself.
+// Match reports whether topic matches pattern, in which * stands for any run of characters,
+// including an empty one, and every other character for itself.
 func Match(pattern, topic string) bool {
 	head, rest, wild := strings.Cut(pattern, "*")
 	if !wild {

@@ -1,6 +1,5 @@
-// Package txctx carries a database transaction in a context. It is the only
-// place where a transaction is an any: adapters put in and take out their own
-// type and give users typed accessors.
+// Package txctx carries a database transaction in a context. It is the only place where a
+// transaction is an any: adapters store and retrieve their own type and give users typed accessors.
 package txctx
 
 import "context"

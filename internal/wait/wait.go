@@ -1,4 +1,4 @@
-// Package wait waits for time to pass, and no longer than the caller's context.
+// Package wait waits for a duration, and no longer than the caller's context.
 package wait
 
 import (
@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// For returns after d, which may be 0 or less, or as soon as ctx has ended, with its
-// cause.
+// For returns nil after d, which may be 0 or less, or the context's cause as soon as ctx has ended.
 func For(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return context.Cause(ctx)

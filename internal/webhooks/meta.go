@@ -22,7 +22,7 @@ const (
 	headerKey = metaPrefix + "Key"
 )
 
-// errMeta is returned if the headers of a request are none that Encode has written.
+// errMeta is returned if the headers of a request were not written by Encode.
 var errMeta = errors.New("headers of the message cannot be read")
 
 // keyName is outbox.HeaderKey, which proxies would drop for its underscore.
@@ -61,8 +61,8 @@ func Encode(h http.Header, headers map[string]string) error {
 	return nil
 }
 
-// isPlainName reports whether a name arrives as it was sent: HTTP makes no difference
-// between capitals and others, and proxies drop what has more than letters and digits.
+// isPlainName reports whether a name arrives as it was sent: HTTP ignores the case of letters, and
+// proxies drop names with characters other than letters and digits.
 func isPlainName(name string) bool {
 	if name == "" || name == "headers" || name == "key" || isTrace(name) {
 		return false
@@ -85,7 +85,7 @@ func Decode(h http.Header) (map[string]string, error) {
 	for name, values := range h {
 		lower := strings.ToLower(name)
 		if isTrace(lower) && len(values) == 1 && isPlainValue(values[0]) {
-			headers[lower] = values[0] // others on the way set them, too, so nothing is wrong if it is odd
+			headers[lower] = values[0] // others on the way set them, too, so an odd value is not an error
 		}
 		rest, meta := strings.CutPrefix(lower, strings.ToLower(metaPrefix))
 		if !meta || name == headerBundle {

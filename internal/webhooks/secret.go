@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// prefix marks a secret of Standard Webhooks, so that it can be told from other tokens.
+// prefix marks a secret of Standard Webhooks, to distinguish it from other tokens.
 const prefix = "whsec_"
 
-// Bounds of a secret, in bytes. The specification asks for 24 and recommends no more than
-// 64; what other senders have chosen is taken, too.
+// Bounds of a secret, in bytes. The specification asks for 24 and recommends no more than 64;
+// longer ones of other senders are accepted, too.
 const (
 	minSecret = 24
 	maxSecret = 512
 )
 
-// errSecret never has the secret itself in its text.
+// errSecret never contains the secret.
 var errSecret = errors.New("is not a secret")
 
 // Secret is a key that signs. It prints as "whsec_…".
@@ -45,7 +45,7 @@ func NewSecret() string {
 	return prefix + base64.StdEncoding.EncodeToString(key)
 }
 
-// Equal reports whether two secrets are the same. Its time depends on them, so it is for
+// Equal reports whether two secrets are the same. It does not take constant time, so use it for
 // configurations only.
 func (s Secret) Equal(other Secret) bool { return bytes.Equal(s.key, other.key) }
 

@@ -19,10 +19,10 @@ const (
 	HeaderSignature = "Webhook-Signature"
 )
 
-// version marks signatures by a secret that both ends know.
+// version marks signatures by a shared secret.
 const version = "v1,"
 
-// maxSignatures bounds what a receiver looks at.
+// maxSignatures bounds the signatures that a receiver checks.
 const maxSignatures = 32
 
 // Timestamp returns t as a request carries it: whole seconds since 1970.
@@ -30,8 +30,8 @@ func Timestamp(t time.Time) string {
 	return strconv.FormatInt(t.Unix(), 10)
 }
 
-// ParseTimestamp reads what Timestamp has written. Only digits are a time: the text is
-// part of what was signed, and there is one spelling of it.
+// ParseTimestamp reads what Timestamp has written. It accepts only digits: the text is part of what
+// was signed, and there is one spelling of it.
 func ParseTimestamp(text string) (time.Time, bool) {
 	if len(text) == 0 || len(text) > 11 {
 		return time.Time{}, false
@@ -69,9 +69,8 @@ func Sign(secrets []Secret, id, timestamp string, body []byte) string {
 	return text.String()
 }
 
-// Verify reports whether one of the signatures in header was made by one of secrets.
-// Signatures of other versions are passed over. A proxy may have joined several headers by a
-// comma and a blank.
+// Verify reports whether one of the signatures in header was made by one of secrets. Signatures of
+// other versions are skipped. A proxy may have joined several headers with a comma and a space.
 func Verify(secrets []Secret, id, timestamp string, body []byte, header string) bool {
 	var given [][]byte
 	for text := range strings.FieldsSeq(header) {

@@ -27,20 +27,20 @@ const (
 	defaultMax  = 100 << 20
 )
 
-// Blobs keeps large payloads, such as a bucket of S3 or a directory does. It is safe for
+// Blobs keeps large payloads, for example in an S3 bucket or a directory. It must be safe for
 // concurrent use.
 type Blobs interface {
-	// Put keeps data under key, durably. It is called with the same key for the same data
-	// alone. The error fails the transaction.
+	// Put keeps data under key, durably. It is called again with the same key only for the same
+	// data. An error fails the transaction.
 	Put(ctx context.Context, key string, data []byte) error
 
-	// Get returns what Put was given, or ErrGone if nothing is there. Any other error means
-	// that the store cannot be reached: it counts as inbox.Outage, unless it is
-	// marked by inbox.Permanent.
+	// Get returns the data stored under key, or ErrGone if there is none. Any other error means
+	// that the store cannot be reached: it counts as inbox.Outage, unless it is marked by
+	// inbox.Permanent.
 	Get(ctx context.Context, key string) ([]byte, error)
 }
 
-// Claim keeps large payloads in Blobs and sends a reference of 200 bytes in their place. The
+// Claim keeps large payloads in Blobs and sends a reference of 200 bytes instead of them. The
 // payload is put first: a transaction that then rolls back leaves it behind.
 //
 // leat deletes nothing. Keys begin with the day, as in 2006/01/02/, so that the store can
@@ -50,12 +50,11 @@ type Claim struct {
 	// Blobs keeps the payloads. Required.
 	Blobs Blobs
 
-	// Over is the number of bytes that a message carries itself at most. Defaults to 512 KiB,
+	// Over is the largest payload in bytes that a message carries itself. Defaults to 512 KiB,
 	// which is below outbox.DefaultMaxPayloadBytes even in an envelope.
 	Over int
 
-	// Max is the number of bytes of the largest payload that is put, and got. Defaults
-	// to 100 MiB.
+	// Max is the largest payload in bytes that is put or got. Defaults to 100 MiB.
 	Max int64
 }
 
@@ -63,7 +62,7 @@ func (c *Claim) complete() {
 	c.Over, c.Max = cmp.Or(c.Over, defaultOver), cmp.Or(c.Max, defaultMax)
 }
 
-// reference is the payload of a message whose payload is kept elsewhere.
+// reference is the payload of a message whose real payload is in Blobs.
 type reference struct {
 	Claim string `json:"claim"` // the day, and the SHA-256 of the payload
 	Bytes int64  `json:"bytes"`
@@ -120,7 +119,8 @@ func (c *Claim) get(ctx context.Context, msg *message.Message, most int64) error
 	return nil
 }
 
-// parseReference refuses keys that put does not make: a store of files must not be led to others.
+// parseReference refuses keys that put does not make: they must not lead a file store to other
+// files.
 func parseReference(payload []byte) (reference, error) {
 	var ref reference
 	if err := json.Unmarshal(payload, &ref); err != nil {

@@ -142,7 +142,7 @@ func TestC32_BadReferences(t *testing.T) {
 	m := encode(t, c, personal("1"))
 	m.Headers["content-claim"] = "1"
 	_, err := open(t, c, deliver(t, m))
-	require.ErrorContains(t, err, "Config.Claim is not set")
+	require.ErrorContains(t, err, "the store of large payloads is not set")
 }
 
 // TestC32_SealedBeforeItIsPut: what is kept beside the outbox is sealed as well, and an

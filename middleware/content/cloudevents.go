@@ -23,24 +23,25 @@ const (
 	structuredType  = "application/cloudevents+json"
 )
 
-// CloudEvents makes messages events of CloudEvents 1.0. The id is Message.ID, the type
-// Message.Type, which is required; the version of the type is the attribute eventversion.
+// CloudEvents turns messages into CloudEvents 1.0. The id is Message.ID, the type Message.Type,
+// which is required; the version of the type is the attribute eventversion.
 //
-// Messages that are read may be in either mode. One that is not a CloudEvent is left as it
-// is. Handlers find the attributes in the metadata as in binary mode, and the type, the
-// version and the content type under leat's names. An inbox knows events by
-// inbox.IDFromCloudEvent if they come from several sources.
+// Messages that are read may be in either mode. A message that is not a CloudEvent is left
+// unchanged. Handlers find the attributes in the metadata as in binary mode, and the type, the
+// version and the content type under leat's names. If events come from several sources, use
+// inbox.IDFromCloudEvent in the inbox.
 type CloudEvents struct {
 	// Source is the attribute source, a URI reference. Required.
 	Source string
 
-	// Structured puts all into one JSON document, which every transport carries. It is the one
-	// for HTTP. Defaults to false, the binary mode: attributes are headers, the payload stays.
+	// Structured puts everything into one JSON document, which every transport can carry. Use it
+	// for HTTP. Defaults to false, the binary mode: attributes are headers, and the payload is
+	// unchanged.
 	Structured bool
 
-	// Prefix begins the headers of binary mode: "ce_" on Kafka, "cloudEvents_" or
-	// "cloudEvents:" on AMQP, "ce-" on NATS. A message's own headers that begin with it are
-	// further attributes. Defaults to "ce_".
+	// Prefix begins the headers of binary mode: "ce_" on Kafka, "cloudEvents_" or "cloudEvents:"
+	// on AMQP, "ce-" on NATS. Headers of the message that begin with it are further attributes.
+	// Defaults to "ce_".
 	Prefix string
 
 	// Subject returns the attribute subject, or "". It must not change the message. Defaults
@@ -50,7 +51,7 @@ type CloudEvents struct {
 
 func (c *CloudEvents) complete() { c.Prefix = cmp.Or(c.Prefix, "ce_") }
 
-// shared are the attributes that have a header of leat's, which handlers look for.
+// shared returns the attributes that correspond to a header of leat's, which handlers read.
 func shared() [5]struct{ attribute, header string } {
 	return [...]struct{ attribute, header string }{
 		{"type", outbox.HeaderEventType},
@@ -61,7 +62,8 @@ func shared() [5]struct{ attribute, header string } {
 	}
 }
 
-// wrap makes m a CloudEvent. If m was one that was opened, its attributes are the other's.
+// wrap turns m into a CloudEvent. If m is an opened CloudEvent, its attributes are those of the
+// former event.
 func (c *CloudEvents) wrap(m *outbox.Message, opened bool) error {
 	if c == nil {
 		return nil
@@ -114,8 +116,8 @@ func attributeName(name string) bool {
 	return name != "" && name != "data" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
-// envelope returns the document of structured mode. JSON stands in it byte for byte, without the
-// spaces around it.
+// envelope returns the document of structured mode. JSON data is included byte for byte, without
+// surrounding spaces.
 func envelope(event map[string]string, data []byte) []byte {
 	names := make([]string, 0, len(event))
 	for name := range event {
@@ -124,7 +126,7 @@ func envelope(event map[string]string, data []byte) []byte {
 	slices.Sort(names)
 	out := make([]byte, 0, 512+len(data)*4/3)
 	for _, name := range names {
-		value, _ := json.Marshal(event[name]) // a string always can be
+		value, _ := json.Marshal(event[name]) // a string can always be marshalled
 		out = fmt.Appendf(out, "%c%q:%s", separator(out), name, value)
 	}
 	switch {
@@ -147,7 +149,7 @@ func separator(out []byte) byte {
 
 func isNull(data []byte) bool { return string(bytes.TrimSpace(data)) == "null" }
 
-// isJSON reports whether a content type is JSON, as data is that has none.
+// isJSON reports whether a content type is JSON. Data without a content type is JSON, too.
 func isJSON(contentType string) bool {
 	kind := mediaType(contentType)
 	return contentType == "" || kind == "application/json" || kind == "text/json" || strings.HasSuffix(kind, "+json")
@@ -158,8 +160,8 @@ func mediaType(contentType string) string {
 	return kind
 }
 
-// unwrap takes the CloudEvent out of msg. The mode is told by headers, then by the payload:
-// some producers call a document of structured mode plain JSON.
+// unwrap extracts the CloudEvent from msg. The mode is found from the headers, then from the
+// payload: some producers declare a document of structured mode as plain JSON.
 func (c *CloudEvents) unwrap(msg *message.Message) error {
 	if c == nil {
 		return nil
@@ -194,11 +196,11 @@ func parse(payload []byte) (event map[string]json.RawMessage, err error) {
 	return event, err
 }
 
-// take makes of structured mode what binary mode has.
+// take converts structured mode to binary mode.
 func (c *CloudEvents) take(msg *message.Message, event map[string]json.RawMessage, err error) error {
 	var data []byte
 	if err == nil {
-		for _, s := range shared() { // what the envelope lacks has no value
+		for _, s := range shared() { // attributes that the envelope lacks must have no value
 			delete(msg.Metadata, s.header)
 		}
 		err = c.attributes(msg, event)
@@ -258,7 +260,7 @@ func dataOf(event map[string]json.RawMessage, contentType string) ([]byte, error
 	}
 }
 
-// check looks for what an event must have, and puts what leat has names for under them.
+// check requires the mandatory attributes, and also sets leat's own headers from the attributes.
 func (c *CloudEvents) check(msg *message.Message) error {
 	if version := msg.Metadata[c.Prefix+"specversion"]; version != "1.0" {
 		return inbox.Permanent(faultf(nil, "message %.200q: CloudEvents %.20q are not supported", msg.UUID, version))

@@ -9,13 +9,13 @@ import (
 // Codec turns the values of one event type into bytes and back. It is safe for concurrent
 // use.
 type Codec interface {
-	// Encode returns the bytes of what v, a pointer, points to. It is called in the business
-	// transaction, which its error fails.
+	// Encode returns the bytes of the value that v points to. It is called in the business
+	// transaction, which fails if Encode returns an error.
 	Encode(v any) ([]byte, error)
 
-	// Decode stores in v, a pointer to a zero value, what payload holds. The error is marked
-	// by inbox.Permanent if these bytes can never be read, and by inbox.Outage if something
-	// does not answer that every message needs.
+	// Decode decodes payload into v, a pointer to a zero value. The error is marked by
+	// inbox.Permanent if these bytes can never be read, and by inbox.Outage if something that
+	// every message needs does not answer.
 	Decode(payload []byte, v any) error
 
 	// ContentType returns the media type of the bytes, such as application/json.

@@ -17,15 +17,15 @@ const (
 	headerDeadID = "leat_dead_id" // inbox.Policy's
 )
 
-// Config tells what a Content does to messages. On the way out it does so from top to
-// bottom, and on the way in from bottom to top: what is sealed may be large, and both may be
-// the data of a CloudEvent. At least one is required.
+// Config lists the steps that a Content applies to messages: from top to bottom on the way out,
+// and from bottom to top on the way in. A sealed payload may be large, and both may be the data
+// of a CloudEvent. At least one step is required.
 type Config struct {
 	// Seal encrypts payloads. Defaults to none.
 	Seal *Seal
-	// Claim keeps large payloads beside the outbox. Defaults to none.
+	// Claim keeps large payloads outside of the outbox. Defaults to none.
 	Claim *Claim
-	// CloudEvents makes messages CloudEvents. Defaults to none.
+	// CloudEvents turns messages into CloudEvents. Defaults to none.
 	CloudEvents *CloudEvents
 }
 
@@ -76,12 +76,12 @@ func New(cfg Config) (*Content, error) {
 	return &Content{cfg: cfg}, nil
 }
 
-// Enqueuer returns an Enqueuer that encodes messages and enqueues them in ob. Give it to
-// publishers, to middleware.NewInbox and to inbox.Policy in place of ob.
+// Enqueuer returns an Enqueuer that encodes messages and enqueues them in ob. Pass it to
+// publishers, to middleware.NewInbox and to inbox.Policy instead of ob.
 //
-// A dead letter, which has the header leat_dead_id, goes into ob as it was read. Another
-// message that is encoded already is refused (outbox.ErrInvalidMessage): what forwards
-// messages opens them first. A message that Middleware has opened is encoded again.
+// A dead letter, which has the header leat_dead_id, goes into ob unchanged. Any other message
+// that is already encoded is refused (outbox.ErrInvalidMessage): code that forwards messages must
+// open them first. A message that Middleware has opened is encoded again.
 func (c *Content) Enqueuer(ob outbox.Enqueuer) outbox.Enqueuer { return enqueuer{c, ob} }
 
 type enqueuer struct {
@@ -98,10 +98,10 @@ func (e enqueuer) EnqueueContext(ctx context.Context, msgs ...outbox.Message) er
 	return e.Enqueuer.EnqueueContext(ctx, encoded...)
 }
 
-// Encode returns msgs as Enqueuer enqueues them, with their ids; msgs and their maps are not
-// changed. It needs no transaction. Call it for large payloads before the transaction
-// begins, so that locks do not wait for Blobs, and enqueue the result in the outbox itself.
-// All messages are encoded, or none; the error names the one that was not.
+// Encode returns msgs in the form in which Enqueuer enqueues them, with their ids; msgs and their
+// maps are not changed. It needs no transaction. For large payloads call it before the
+// transaction begins, so that locks are not held while Blobs works, and enqueue the result in the
+// outbox itself. Either all messages are encoded or none; the error names the one that failed.
 func (c *Content) Encode(ctx context.Context, msgs ...outbox.Message) ([]outbox.Message, error) {
 	out := slices.Clone(msgs)
 	for i := range out {

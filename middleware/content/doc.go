@@ -1,8 +1,9 @@
-// Package content decides what the payloads of messages are: types with versions, sealed
-// text, large payloads beside the outbox, CloudEvents. All of it happens in the business
-// transaction, so that an event that nobody can read never commits. The relay sends bytes.
+// Package content decides the form of messages' payloads: types with versions, encrypted
+// payloads, large payloads outside of the outbox, CloudEvents. All of it happens in the business
+// transaction, so that an event that no consumer can read never commits. The relay only sends
+// bytes.
 //
-// There are two parts, and each is useful without the other.
+// The package has two parts, and each is useful without the other.
 //
 // A Marshaler turns the values of event types into bytes by a Codec. It is a marshaler of
 // Watermill's package cqrs:
@@ -21,19 +22,19 @@
 //
 // # Inside the inbox
 //
-// What the inbox stores of a message that failed is what stands outside of Middleware,
-// Handle and Batch: the sealed bytes and the reference. Opened outside of the inbox, a
-// message would be parked in clear text.
+// For a failed message, the inbox stores the form outside of Middleware, Handle and Batch: the
+// sealed bytes and the reference. If a message were opened outside of the inbox, it would be
+// parked in clear text.
 //
 // # Headers
 //
 //   - event-version: the version of the type, 1 if there is none
-//   - content-key: the name of the key by which the payload is sealed
-//   - content-claim: 1, if the payload is a reference to what a Blobs store keeps
+//   - content-key: the name of the key that seals the payload
+//   - content-claim: 1, if the payload is a reference into a Blobs store
 //   - leat_opened: set in the metadata of a message that is open, and removed by Enqueuer
 //
 // The header content-type is the type of the payload as a handler sees it. With Structured
-// CloudEvents it is that of the envelope, which has the other.
+// CloudEvents it is the type of the envelope, which contains the other.
 //
 // Stability: young, see docs/versions.md.
 package content

@@ -13,16 +13,16 @@ var (
 	// version. Policy.Attempts should outlast the deployment.
 	ErrFutureVersion = errors.New("leat: the version is newer than this process knows")
 
-	// ErrForgotten is returned by Keys for a key that was deleted, or never was. Messages
-	// that it sealed can be read by nobody. For a message the error is permanent.
+	// ErrForgotten is returned by Keys for a key that was deleted or never existed. Messages that
+	// it sealed cannot be read any more. For a message the error is permanent.
 	ErrForgotten = errors.New("leat: the key is deleted")
 
-	// ErrGone is returned by Blobs for a payload that is not there. For a message the error
-	// is permanent.
+	// ErrGone is returned by Blobs for a payload that does not exist. For a message the error is
+	// permanent.
 	ErrGone = errors.New("leat: the payload is deleted")
 )
 
-// fault is an error whose own text quotes no payload, so that it may be stored.
+// fault is an error whose own text does not quote the payload, so that it may be stored.
 type fault struct {
 	what string
 	err  error
@@ -43,8 +43,8 @@ func (f *fault) Error() string {
 // Unwrap returns the cause.
 func (f *fault) Unwrap() error { return f.err }
 
-// withheld stands for an error whose text may quote what was sealed. What looks for causes
-// still finds them.
+// withheld replaces the text of an error that may quote sealed data. errors.Is and errors.As
+// still find its causes.
 type withheld struct {
 	text string
 	err  error
@@ -56,14 +56,15 @@ func (w *withheld) Error() string { return w.text }
 // Unwrap returns the cause.
 func (w *withheld) Unwrap() error { return w.err }
 
-// call runs a handler of opened messages. What it says is replaced by types, as Seal tells.
+// call runs a handler of opened messages. The texts of its errors are replaced by types, see
+// Seal.ShowErrors.
 func (c *Content) call(handle func() error) error {
 	if c.cfg.Seal == nil || c.cfg.Seal.ShowErrors {
 		return handle()
 	}
 	err, panicked := recovered(handle)
 	if panicked {
-		panic(err) // here, so that nothing prints the first panic
+		panic(err) // panic again here, so that the first panic is not printed
 	}
 	if err == nil {
 		return nil
@@ -84,7 +85,7 @@ func recovered(handle func() error) (err error, panicked bool) {
 	return handle(), false
 }
 
-// types names the types of err and its causes, and the texts that are ours.
+// types returns the types of err and its causes, and the texts of leat's own errors.
 func types(err error) string {
 	text := fmt.Sprintf("%T", err)
 	if f, ok := err.(*fault); ok { //nolint:errorlint // this one, not its causes

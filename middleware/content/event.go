@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Event is an event type in its current version, and what makes it of older ones. Of
+// Event is an event type in its current version, with the conversions from older versions. Of
 // returns it.
 type Event struct {
 	name    string
@@ -26,20 +26,19 @@ type Older struct {
 	up       func(old any) (any, error)
 }
 
-// Of returns the event type of T, under the name that messages carry. Version counts from
-// 1. A change that readers of the former version can read keeps the version; another one
-// raises it, and older gets what the type was. The name stays the same: consumers of an
-// unknown name are often told to acknowledge.
+// Of returns the event type of T, under the name that messages carry. Version counts from 1. A
+// change that readers of the former version can still read keeps the version. Any other change
+// raises it, and the former type is added to older. The name stays the same: consumers are often
+// configured to acknowledge unknown names.
 func Of[T any](name string, version int, codec Codec, older ...Older) Event {
 	older = slices.Clone(older)
 	slices.SortStableFunc(older, func(a, b Older) int { return a.version - b.version })
 	return Event{name: name, version: version, typ: reflect.TypeFor[T](), codec: codec, older: older}
 }
 
-// From returns the version of an event type whose values were of type Old, and up, which
-// makes the next version's value of one. Up should depend on nothing else: it runs each
-// time that such a message is read. Its error is the message's; mark it by inbox.Permanent
-// if it is final.
+// From returns the version of an event type whose values were of type Old, with up, which
+// converts such a value to the next version. Up should depend on nothing else: it runs each time
+// such a message is read. Its error fails the message; mark it by inbox.Permanent if it is final.
 func From[Old, New any](version int, codec Codec, up func(Old) (New, error)) Older {
 	o := Older{version: version, from: reflect.TypeFor[Old](), to: reflect.TypeFor[New]()}
 	if codec == nil || up == nil {
@@ -62,7 +61,7 @@ func From[Old, New any](version int, codec Codec, up func(Old) (New, error)) Old
 	return o
 }
 
-// base is what a pointer points to.
+// base returns the type that a pointer type points to.
 func base(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		return t.Elem()
@@ -70,7 +69,7 @@ func base(t reflect.Type) reflect.Type {
 	return t
 }
 
-// oldest is the first version that can be read.
+// oldest returns the oldest version that can be read.
 func (e Event) oldest() int { return e.version - len(e.older) }
 
 func (e Event) validate() error {
@@ -101,7 +100,7 @@ func (e Event) validate() error {
 	return nil
 }
 
-// decode stores payload, which is of a version of e, in target: a pointer to e's base type.
+// decode decodes payload, of the given version of e, into target, a pointer to e's base type.
 func (e Event) decode(version int, payload []byte, target any) error {
 	if version == e.version {
 		return e.codec.Decode(payload, target)

@@ -24,8 +24,8 @@ type Marshaler struct {
 	byType map[reflect.Type]Event
 }
 
-// NewMarshaler returns a Marshaler of events. Names and types must differ, older versions
-// must follow each other, and each must make the type of the next one. Errors wrap
+// NewMarshaler returns a Marshaler of events. Names and types must differ, older versions must be
+// consecutive, and each must convert to the type of the next one. Errors wrap
 // outbox.ErrInvalidConfig.
 func NewMarshaler(events ...Event) (*Marshaler, error) {
 	m := &Marshaler{byType: make(map[reflect.Type]Event, len(events))}
@@ -42,7 +42,7 @@ func NewMarshaler(events ...Event) (*Marshaler, error) {
 	return m, nil
 }
 
-// Message returns v as a message for topic and key. Its id is given by Enqueue.
+// Message returns v as a message for topic and key. Enqueue sets its id.
 func (m *Marshaler) Message(topic, key string, v any) (outbox.Message, error) {
 	e, payload, err := m.encode(v)
 	return outbox.Message{Topic: topic, Key: key, Type: e.name, Payload: payload, Headers: e.headers()}, err
@@ -64,8 +64,8 @@ func (m *Marshaler) Marshal(v any) (*message.Message, error) {
 	return msg, nil
 }
 
-// headers are what every message of e has. Consumers with another marshaler of package cqrs
-// look for the name under "name".
+// headers returns the headers of every message of e. Consumers with another marshaler of package
+// cqrs look for the name under "name".
 func (e Event) headers() map[string]string {
 	if e.codec == nil {
 		return nil
@@ -91,7 +91,7 @@ func (m *Marshaler) encode(v any) (Event, []byte, error) {
 	return e, payload, nil
 }
 
-// of returns the event whose values v is one of.
+// of returns the event of the value v.
 func (m *Marshaler) of(v any) (Event, bool) {
 	if v == nil {
 		return Event{}, false
@@ -100,9 +100,9 @@ func (m *Marshaler) of(v any) (Event, bool) {
 	return e, known
 }
 
-// Unmarshal stores in v, a pointer, what msg holds, brought to the current version. A
-// version that is newer than that is ErrFutureVersion. One that is older than all of them,
-// another type and a payload that cannot be read are permanent errors.
+// Unmarshal decodes msg into v, a pointer, converted to the current version. A newer version is
+// ErrFutureVersion. A version older than all known ones, another type, and an unreadable payload
+// are permanent errors.
 func (m *Marshaler) Unmarshal(msg *message.Message, v any) error {
 	e, known := m.of(v)
 	if !known || reflect.ValueOf(v).Kind() != reflect.Pointer || reflect.ValueOf(v).IsNil() {
@@ -129,7 +129,7 @@ func (m *Marshaler) Unmarshal(msg *message.Message, v any) error {
 	return nil
 }
 
-// versionOf is the version that headers give. Producers that know of none are at the first.
+// versionOf returns the version in headers. Without one it is the first.
 func versionOf(headers map[string]string) string {
 	if version := headers[headerVersion]; version != "" {
 		return version
@@ -137,8 +137,8 @@ func versionOf(headers map[string]string) string {
 	return "1"
 }
 
-// Name returns the name of the event whose value v is. For other types it is that of the Go
-// type, which no message has.
+// Name returns the name of the event of the value v. For other types it is the name of the Go
+// type, which messages never have.
 func (m *Marshaler) Name(v any) string {
 	if e, known := m.of(v); known {
 		return e.name

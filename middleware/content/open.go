@@ -14,10 +14,10 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Middleware opens each message for h. It belongs inside the inbox, after it in
-// AddMiddleware, and around the Handler of middleware.RedriveConfig. When h has returned,
-// payload and metadata are again what they were, and what h has changed in them is gone. A
-// message that h returns although it is the one it got is a copy, still open.
+// Middleware opens each message for h. It belongs inside the inbox, after it in AddMiddleware,
+// and around the Handler of middleware.RedriveConfig. When h has returned, payload and metadata
+// are restored, and changes by h are lost. If h returns the message that it got, the caller gets
+// a copy, which is still open.
 func (c *Content) Middleware(h message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) (produced []*message.Message, err error) {
 		err = c.with(msg.Context(), msg, func() error {
@@ -36,8 +36,8 @@ func (c *Content) Middleware(h message.HandlerFunc) message.HandlerFunc {
 	}
 }
 
-// Handle is Middleware for the handlers that inboxes call Handle: those of single messages
-// without a router, of HandleEach and of RunRedrive. Call it inside of them:
+// Handle is Middleware for handlers without a router: those of an inbox's Handle, HandleEach and
+// RunRedrive. Call it inside of them:
 //
 //	in.Handle(c.Handle(handle))
 func (c *Content) Handle(h func(ctx context.Context, msg *message.Message) error) func(ctx context.Context, msg *message.Message) error {
@@ -47,8 +47,8 @@ func (c *Content) Handle(h func(ctx context.Context, msg *message.Message) error
 }
 
 // Batch is Middleware for a handler of several messages, such as that of inbox.Batch. All
-// messages of a call are open at the same time. The index of an inbox.MessageError that h
-// returns counts what h was given, and becomes that of what the caller gave.
+// messages of a call are open at the same time. The index in an inbox.MessageError that h returns
+// is converted from h's slice to that of the caller.
 func (c *Content) Batch(h func(ctx context.Context, msgs []*message.Message) error) func(ctx context.Context, msgs []*message.Message) error {
 	return func(ctx context.Context, msgs []*message.Message) error {
 		open, places := make([]*message.Message, 0, len(msgs)), make([]int, 0, len(msgs))
@@ -73,7 +73,7 @@ func (c *Content) Batch(h func(ctx context.Context, msgs []*message.Message) err
 		}
 		err := c.call(func() error { return h(ctx, open) })
 		if named, ok := errors.AsType[*inbox.MessageError](err); ok {
-			place := -1 // h named a message that it does not have: nobody's
+			place := -1 // h named an index out of range: it belongs to no message
 			if named.Index >= 0 && named.Index < len(places) {
 				place = places[named.Index]
 			}
@@ -101,8 +101,7 @@ func (c *Content) skips(err error) bool {
 	return c.cfg.Seal != nil && c.cfg.Seal.SkipForgotten && errors.Is(err, ErrForgotten)
 }
 
-// open puts into msg what it holds, until back is called. It reads large payloads of most
-// bytes.
+// open opens msg, until back is called. It reads payloads of at most most bytes from Blobs.
 func (c *Content) open(ctx context.Context, msg *message.Message, most int64) (back func(), err error) {
 	payload, metadata := msg.Payload, msg.Metadata
 	back = func() { msg.Payload, msg.Metadata = payload, metadata }
@@ -124,11 +123,11 @@ func (c *Content) decode(ctx context.Context, msg *message.Message, most int64) 
 	key, claim := msg.Metadata.Get(headerKeyName), msg.Metadata.Get(headerClaim)
 	switch {
 	case key != "" && c.cfg.Seal == nil:
-		return faultf(nil, "message %.200q is sealed by key %.200q, and Config.Seal is not set", msg.UUID, key)
+		return faultf(nil, "message %.200q is sealed by key %.200q, and its keyring is not set here", msg.UUID, key)
 	case key == "" && c.cfg.Seal != nil:
 		return inbox.Permanent(faultf(nil, "message %.200q is not sealed, and must be", msg.UUID))
 	case claim != "" && c.cfg.Claim == nil:
-		return faultf(nil, "message %.200q is a reference to a large payload, and Config.Claim is not set", msg.UUID)
+		return faultf(nil, "message %.200q is a reference to a large payload, and the store of large payloads is not set here", msg.UUID)
 	}
 	if err := c.cfg.Claim.get(ctx, msg, most); err != nil {
 		return err
@@ -141,10 +140,10 @@ const (
 	showBytes   = 10 << 20
 )
 
-// Show returns the payload of a message as a handler sees it, for those who may see it. It
-// fits dashboard.Decoder. Headers must have event-id and event-type, as the metadata of
-// outbox.ToWatermill has; a message that was sealed is opened by its id. Topic is not
-// looked at. Show takes five seconds at most, and fetches payloads of 10 MiB at most.
+// Show returns the payload of a message as a handler sees it, for people who may see it. It fits
+// dashboard.Decoder. Headers must have event-id and event-type, like the metadata of
+// outbox.ToWatermill; a sealed message is opened by its id. Topic is ignored. Show takes at most
+// five seconds, and fetches payloads of at most 10 MiB.
 func (c *Content) Show(_ string, headers map[string]string, payload []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), showTimeout)
 	defer cancel()

@@ -24,11 +24,11 @@ type AEAD interface {
 	Decrypt(ciphertext, associated []byte) ([]byte, error)
 }
 
-// Keys finds keys by their names. A message carries the name of its key, so that keys can
-// be replaced: an old one stays until all that it sealed is gone. To delete the keys of a
-// subject makes its messages unreadable wherever they are. Keys is called in transactions,
-// so it should have a cache. A cache must let a deleted key go within a time that
-// you promise. It is safe for concurrent use.
+// Keys finds keys by their names. A message carries the name of its key, so that keys can be
+// replaced: keep an old one until all messages that it sealed are gone. Deleting the keys of a
+// subject makes its messages unreadable everywhere. Keys is called in transactions, so it should
+// have a cache, which must drop a deleted key within a time that you promise. It must be safe for
+// concurrent use.
 type Keys interface {
 	// Current returns the key that seals new messages of subject. The error fails the
 	// transaction. It is ErrForgotten for a subject whose key was deleted.
@@ -40,29 +40,29 @@ type Keys interface {
 	Key(ctx context.Context, name string) (AEAD, error)
 }
 
-// Seal encrypts payloads. Their ids, types, versions and content types are not secret; they
-// are authenticated, so that a payload fits no other message. Topics, keys and other headers
-// are neither.
+// Seal encrypts payloads. The ids, types, versions and content types of messages are not secret,
+// but they are authenticated, so that a payload cannot be moved to another message. Topics, keys
+// and other headers are neither secret nor authenticated.
 type Seal struct {
 	// Keys finds keys. Required.
 	Keys Keys
 
-	// Subject returns whose key seals a message, such as a customer's. It must not change the
-	// message. Defaults to Message.Key.
+	// Subject returns the subject, such as a customer, whose key seals a message. It must not
+	// change the message. Defaults to Message.Key.
 	Subject func(*outbox.Message) string
 
 	// ID finds the id that the message had when it was sealed. It should be the IDFrom of the
-	// inbox: otherwise a copy under another id would take effect again. A consumer of dead
-	// letters takes inbox.IDFromHeader("leat_dead_id"). Defaults to inbox.DefaultIDSource.
+	// inbox: otherwise a copy under another id would take effect again. For a consumer of dead
+	// letters use inbox.IDFromHeader("leat_dead_id"). Defaults to inbox.DefaultIDSource.
 	ID inbox.IDSource
 
 	// SkipForgotten counts a message whose key is deleted as processed, without its handler.
 	// Defaults to false: it is a permanent error.
 	SkipForgotten bool
 
-	// ShowErrors lets errors of handlers pass as they are. Their texts may quote payloads, and
-	// are stored and logged. Defaults to false: the texts are replaced by the types of the
-	// errors, and so are panics.
+	// ShowErrors passes errors of handlers unchanged. Their texts may quote payloads, and are
+	// stored and logged. Defaults to false: the texts are replaced by the types of the errors,
+	// and so are panics.
 	ShowErrors bool
 }
 
@@ -123,7 +123,7 @@ func (s *Seal) open(ctx context.Context, msg *message.Message) error {
 	return nil
 }
 
-// away is the error of something that every message needs.
+// away returns the error for an outage of something that every message needs.
 func away(err error, format string, args ...any) error {
 	err = faultf(err, format, args...)
 	if inbox.IsPermanent(err) {
@@ -132,7 +132,7 @@ func away(err error, format string, args ...any) error {
 	return inbox.Outage(err)
 }
 
-// associated is what a payload is bound to. Lengths keep neighbours apart.
+// associated returns the data that a payload is bound to. Lengths separate neighbouring fields.
 func associated(fields ...string) []byte {
 	size := 0
 	for _, f := range fields {

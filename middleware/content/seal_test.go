@@ -61,7 +61,7 @@ func TestC26_UnsealedIsRefused(t *testing.T) {
 	plain := newContent(t, content.Config{Claim: &content.Claim{Blobs: newBlobs()}})
 	sealed := deliver(t, encode(t, c, personal("1")))
 	_, err = open(t, plain, sealed)
-	require.ErrorContains(t, err, `is sealed by key "ada/0", and Config.Seal is not set`)
+	require.ErrorContains(t, err, `is sealed by key "ada/0", and its keyring is not set`)
 	require.False(t, inbox.IsPermanent(err))
 	first, _, _ := marshalers(t)
 	err = first.Unmarshal(sealed, &placed1{})

@@ -11,15 +11,16 @@ import (
 
 // alarm is something that an operator should look at.
 type alarm struct {
-	// Severity is fail for what wakes somebody, warn for what waits for the morning, or note.
+	// Severity is fail for alarms that page an operator, warn for those that can wait until
+	// morning, or note.
 	Severity string `json:"severity"`
 	Store    string `json:"store"`
 	Group    string `json:"group,omitempty"`
-	// Title says what is wrong, Text why and what follows.
+	// Title states the problem, and Text its cause and consequences.
 	Title string    `json:"title"`
 	Text  string    `json:"text"`
 	Since time.Time `json:"since,omitzero"`
-	// Runbook is the address of what to do.
+	// Runbook is the address of the runbook.
 	Runbook string `json:"runbook,omitempty"`
 
 	page  string
@@ -32,23 +33,23 @@ const (
 	severityNote   = "note"
 )
 
-// Tone is how an alarm looks, Word what its severity is called.
+// Tone returns the CSS class of an alarm.
 func (a alarm) Tone() string {
 	return map[string]string{severityPage: "bad", severityTicket: "warn"}[a.Severity]
 }
 
-// Word is what the severity is called in the runbooks.
+// Word returns the name of the severity in the runbooks.
 func (a alarm) Word() string {
 	return map[string]string{severityPage: "Page", severityTicket: "Ticket", severityNote: "Note"}[a.Severity]
 }
 
-// Page is the page with more about it.
+// Page returns the page with more details.
 func (a alarm) Page() string { return a.page }
 
 // OfInbox reports whether Store is an inbox.
 func (a alarm) OfInbox() bool { return a.inbox }
 
-// runbook is the address of what to do about an alert.
+// runbook returns the address of the runbook for an alert.
 func runbook(alert string) string {
 	return "https://github.com/leat-go/leat/blob/main/docs/operations.md#" + strings.ToLower(alert)
 }
@@ -56,7 +57,7 @@ func runbook(alert string) string {
 // lateAfter is the lag from which a group is late: the objective of the alerts.
 const lateAfter = 10 * time.Second
 
-// alarms are what is wrong now, by the figures alone, the worst first.
+// alarms returns the current problems, by the figures only, the worst first.
 func alarms(st status) (all []alarm) {
 	for _, o := range st.Outboxes {
 		for _, a := range o.alarms(st.At) {
@@ -100,7 +101,7 @@ func (i inboxStatus) alarms() (all []alarm) {
 	return all
 }
 
-// behind says what waits for what is parked.
+// behind describes the messages that wait behind parked ones.
 func (i inboxStatus) behind() string {
 	text := "Their consumers go on without them."
 	if i.Waiting > 0 {
@@ -198,7 +199,7 @@ func (g groupStatus) alarms(name string, now time.Time) (all []alarm) {
 	return all
 }
 
-// alone is how many slots nobody leads.
+// alone returns the number of slots without a leader.
 func (g groupStatus) alone() (n int) {
 	for _, s := range g.Slots {
 		if s.LeaseLeft == 0 {
@@ -208,7 +209,8 @@ func (g groupStatus) alone() (n int) {
 	return n
 }
 
-// leaderless returns which slots of the group nobody leads, and how bad that is. There is no title if all have a leader.
+// leaderless describes the slots of the group without a leader, with the severity. The title is
+// empty if all have a leader.
 func (g groupStatus) leaderless(name string) (title, text, severity string) {
 	alone := g.alone()
 	switch {
@@ -227,7 +229,7 @@ func (g groupStatus) leaderless(name string) (title, text, severity string) {
 	return title, count(g.Backlog, "message waits", "messages wait") + ".", severityPage
 }
 
-// late says where the oldest message waits.
+// late describes where the oldest message waits.
 func (g groupStatus) late() string {
 	where := "in the log"
 	switch g.Oldest() {
@@ -239,23 +241,44 @@ func (g groupStatus) late() string {
 	return fmt.Sprintf("The oldest message waits %s for %s.", where, duration(g.Oldest()))
 }
 
-// outage is destinations of a group that are out for the same reason.
+// outage is a set of destinations of a group that are out for the same reason.
 type outage struct {
 	cause, text string
 	since       time.Time
 	topics      []string
+	more        int // topics that nobody has listed
 	waiting     int
 }
 
-// outages groups destinations by why they are out: one that does not answer takes all of its topics along.
+// moreOut is how many topics a row without a topic stands for: a relay lists so many, and counts the others.
+func moreOut(row outageRow) (n int) {
+	if row.Topic == "" {
+		_, _ = fmt.Sscanf(row.Error, "%d more topics are out", &n)
+	}
+	return n
+}
+
+// errorAlone is the error without the topic, of which sinks name the first 200 characters.
+func (o outageRow) errorAlone() string {
+	text := strings.ReplaceAll(o.Error, o.Topic, "")
+	return strings.ReplaceAll(text, fmt.Sprintf("%.200s", o.Topic), "")
+}
+
+// outages groups destinations by the reason of their outage: a broker that does not answer
+// affects all of its topics.
 func outages(rows []outageRow) (all []outage) {
+	unlisted := 0
 	for _, row := range rows {
-		kind := admin.Fingerprint(strings.ReplaceAll(row.Error, row.Topic, ""))
+		if n := moreOut(row); n > 0 {
+			unlisted += n
+			continue
+		}
+		kind := admin.Fingerprint(row.errorAlone())
 		i := slices.IndexFunc(all, func(o outage) bool {
 			return o.cause == row.Cause && (row.Cause == "outage" || admin.Fingerprint(o.text) == kind)
 		})
 		if i < 0 {
-			all = append(all, outage{cause: row.Cause, text: strings.ReplaceAll(row.Error, row.Topic, ""), since: row.Since})
+			all = append(all, outage{cause: row.Cause, text: row.errorAlone(), since: row.Since})
 			i = len(all) - 1
 		}
 		o := &all[i]
@@ -266,6 +289,9 @@ func outages(rows []outageRow) (all []outage) {
 		}
 	}
 	for i := range all {
+		if i == 0 {
+			all[i].more = unlisted
+		}
 		for _, row := range rows {
 			if row.Topic == all[i].topics[0] {
 				all[i].text = row.Error
@@ -275,9 +301,9 @@ func outages(rows []outageRow) (all []outage) {
 	return all
 }
 
-// told is what an outage is called, and what is known of it.
+// told returns the title and the text of an outage.
 func (o outage) told(name string) (title, text string) {
-	topics := count(len(o.topics), "topic", "topics")
+	topics := count(len(o.topics)+o.more, "topic", "topics")
 	switch o.cause {
 	case "outage":
 		title = fmt.Sprintf("The destination of %s does not answer: %s", name, topics)
@@ -288,8 +314,8 @@ func (o outage) told(name string) (title, text string) {
 	}
 	named := o.topics[:min(3, len(o.topics))]
 	text = strings.Join(named, ", ")
-	if more := len(o.topics) - len(named); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+	if more := len(o.topics) - len(named) + o.more; more > 0 {
+		text += " and " + grouped(more) + " more"
 	}
 	if o.waiting > 0 {
 		text += ": " + count(o.waiting, "record is tried again", "records are tried again")

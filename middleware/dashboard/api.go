@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// apiRoutes are those that look.
+// apiRoutes returns the routes that only read.
 func (d *Dashboard) apiRoutes() []route {
 	get := func(path string, serve func(c *call) error) route {
 		return route{"GET " + apiPath + path, RoleViewer, serve}
@@ -47,7 +47,7 @@ func (d *Dashboard) apiRoutes() []route {
 	}
 }
 
-// changeRoutes are those that change something.
+// changeRoutes returns the routes that change something.
 func (d *Dashboard) changeRoutes() (all []route) {
 	for _, a := range d.actions {
 		all = append(all, route{"POST " + apiPath + a.name, a.role, func(c *call) error {
@@ -68,7 +68,7 @@ func (d *Dashboard) changeRoutes() (all []route) {
 	return all
 }
 
-// answers makes a route of a function that returns what is sent as JSON.
+// answers turns a function into a route that sends the function's result as JSON.
 func answers[T any](look func(c *call) (T, error)) func(c *call) error {
 	return func(c *call) error {
 		v, err := look(c)
@@ -79,7 +79,7 @@ func answers[T any](look func(c *call) (T, error)) func(c *call) error {
 	}
 }
 
-// meRow is who asks, and what may be asked for.
+// meRow is the identity of the caller, with what it may request.
 type meRow struct {
 	Actor    string   `json:"actor"`
 	Roles    []Role   `json:"roles"`
@@ -111,15 +111,15 @@ type call struct {
 	r   *http.Request
 	who Identity
 	q   *params
-	// left is how many bytes of rows the answer still takes.
+	// left is how many bytes of rows still fit into the answer.
 	left int
-	// at is the place that the page is about, if its address does not name it.
+	// at is the scope of the page, if its address does not name it.
 	at place
 }
 
 func (c *call) ctx() context.Context { return c.r.Context() }
 
-// apiPath is where the API is, below Config.Base.
+// apiPath is the path of the API, below Config.Base.
 const apiPath = "/api/v1/"
 
 // forAPI reports whether the answer is JSON.
@@ -128,7 +128,7 @@ func (c *call) forAPI() bool {
 	return strings.HasPrefix(strings.TrimPrefix(c.r.URL.Path, base), apiPath)
 }
 
-// json answers with v, or returns why it cannot. What cannot be sent any more is the client's loss.
+// json answers with v, or returns an error if it cannot encode v. Errors of sending are ignored.
 func (c *call) json(status int, kind string, v any) error {
 	body := bounded{most: c.d.mostAnswer()}
 	if err := json.NewEncoder(&body).Encode(v); err != nil {
@@ -139,7 +139,7 @@ func (c *call) json(status int, kind string, v any) error {
 	return nil
 }
 
-// names are those of stores, ascending.
+// names returns the names of stores, ascending.
 func names[S any](stores map[string]S) []string {
 	all := slices.Sorted(maps.Keys(stores))
 	return append([]string{}, all...)
@@ -167,7 +167,7 @@ func (c *call) inbox() (string, inboxadmin.Inbox, error) {
 	return named(c, "inbox", c.d.cfg.Inboxes)
 }
 
-// able returns what store is beyond an outbox or an inbox.
+// able returns store as an optional interface of an outbox or an inbox.
 func able[T any](store any, what string) (T, error) {
 	capable, ok := store.(T)
 	if !ok {
@@ -215,7 +215,7 @@ func (c *call) stream() error {
 		if err != nil || len(body) > c.d.mostAnswer() {
 			return nil
 		}
-		_ = rc.SetWriteDeadline(time.Now().Add(streamPatience)) // in place of the server's, which is for whole answers
+		_ = rc.SetWriteDeadline(time.Now().Add(streamPatience)) // instead of the server's, which is for whole answers
 		if _, err := fmt.Fprintf(c.w, "event: sample\ndata: %s\n\n", body); err != nil || rc.Flush() != nil {
 			return nil
 		}

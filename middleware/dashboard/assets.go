@@ -23,7 +23,7 @@ var staticFiles embed.FS
 //go:embed openapi.yaml
 var openAPI string
 
-// title is that of a page.
+// title returns the title of a page.
 func title(name string) string {
 	return map[string]string{
 		"overview": "Overview", "groups": "Groups", "parked": "Parked", "retried": "Retried", "dead": "Dead", "delayed": "Delayed",
@@ -32,7 +32,8 @@ func title(name string) string {
 	}[name]
 }
 
-// parsePages returns the templates of all pages, each with the layout around it, by how they show times.
+// parsePages returns the templates of all pages, each with the layout around it, by their format
+// of times.
 func parsePages() (map[string]map[string]*template.Template, error) {
 	all := map[string]map[string]*template.Template{}
 	for clock, when := range map[string]func(time.Time) template.HTML{"ago": relative, "utc": utc, "local": utc} {
@@ -105,7 +106,7 @@ func serveStatic(w http.ResponseWriter, r *http.Request) {
 	http.NotFound(w, r)
 }
 
-// etag names a content, so that browsers need not load it again.
+// etag returns the ETag of a body, so that browsers need not load it again.
 func etag(body []byte) string {
 	sum := sha256.Sum256(body)
 	return `W/"` + hex.EncodeToString(sum[:8]) + `"`

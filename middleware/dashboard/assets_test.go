@@ -42,3 +42,15 @@ func TestDuration(t *testing.T) {
 		require.Equal(t, c.want, dashboard.Duration(c.of.Seconds()), c.of)
 	}
 }
+
+// The owner of a lease is known by its host and process; the rest is its title.
+func TestHolder(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"shop-7f9c/1/0190c6e2-0000-7000-8000-000000000000/4": "shop-7f9c/1", "shop-7f9c/1/0190c6e2-0000-7000-8000-000000000000": "shop-7f9c/1",
+		"leat-1": "leat-1", "": "", "0190c6e2-0000-7000-8000-000000000000": "0190c6e2-0000-7000-8000-000000000000",
+		"a-name-that-somebody-has-given-and-that-nobody-would-ever-read": "a-name-that-somebody-has-gi…body-would-ever-read",
+	} {
+		require.Equal(t, want, dashboard.Holder(name))
+	}
+}

@@ -43,7 +43,7 @@ func (c *call) ranges() (list[rangeRow], error) {
 	}, nil), err
 }
 
-// auditRow is who did what, of an outbox or of an inbox.
+// auditRow is an entry of the audit of an outbox or of an inbox.
 type auditRow struct {
 	No       int64           `json:"no"`
 	At       time.Time       `json:"at"`
@@ -59,7 +59,7 @@ type auditRow struct {
 	Details  json.RawMessage `json:"details,omitempty"`
 }
 
-// audit answers for an outbox, or for an inbox if that is named, the newest first.
+// audit answers with the audit of an outbox, or of an inbox if one is named, the newest first.
 func (c *call) audit() (list[auditRow], error) {
 	if _, ok := c.q.values["inbox"]; ok && c.q.values.Get("inbox") != "" {
 		return c.inboxAudit()
@@ -152,7 +152,7 @@ func (c *call) auditCSV() error {
 	return w.Error()
 }
 
-// harmless keeps a spreadsheet from taking a text for a formula.
+// harmless escapes a text that a spreadsheet would take for a formula.
 func harmless(text string) string {
 	if strings.ContainsAny(text[:min(1, len(text))], "=+-@\t\r") {
 		return "'" + text

@@ -12,16 +12,16 @@ import (
 	"github.com/leat-go/leat/internal/storable"
 )
 
-// All bounds of what a request may ask for and gets (rule S14). What a form or a change may say is bounded
-// in change.go and change_body.go.
+// All bounds of requests and answers (rule S14). Forms and changes are bounded in change.go and
+// change_body.go.
 const (
 	// mostRows bounds the rows of an answer of the API in bytes, mostPageRows those of each list
-	// of a page: a byte takes up to six as JSON, and up to five as HTML. A list that is cut goes on
-	// at its next.
+	// of a page: a byte takes up to six as JSON, and up to five as HTML. A list that is cut
+	// continues at its Next.
 	mostRows     = 4 << 20
 	mostPageRows = 1 << 20
-	// mostAnswer bounds an answer in bytes, ten for each of Config.MaxShown aside: that is what
-	// a byte in hexadecimal takes at most as HTML.
+	// mostAnswer bounds an answer in bytes, in addition to ten for each byte of Config.MaxShown,
+	// which is the most that a byte in hexadecimal takes as HTML.
 	mostAnswer = 32 << 20
 	// mostRow bounds a row of a list. In a larger one, each text is cut to mostText.
 	mostRow  = 64 << 10
@@ -38,7 +38,7 @@ const (
 	mostStreams = 50
 )
 
-// turns lets some do something at a time.
+// turns bounds the number of concurrent holders.
 type turns struct {
 	taken   chan struct{}
 	waiting atomic.Int64
@@ -75,7 +75,7 @@ func (t *turns) take(ctx context.Context) error {
 
 func (t *turns) end() { <-t.taken }
 
-// turnsOf returns turns for each role.
+// turnsOf returns turns for each role, with at most most holders.
 func turnsOf(most int) map[Role]*turns {
 	all := map[Role]*turns{}
 	for _, role := range Roles() {
@@ -84,8 +84,8 @@ func turnsOf(most int) map[Role]*turns {
 	return all
 }
 
-// class is the role that counts for the bounds of i: the one that may most. So many viewers
-// keep no operator out.
+// class returns the role that counts for the bounds of i: the most powerful one. So viewers,
+// however many, do not lock operators out.
 func (i Identity) class() Role {
 	for _, role := range []Role{RoleAdmin, RoleOperator, RolePayload} {
 		if i.Has(role) {
@@ -98,15 +98,15 @@ func (i Identity) class() Role {
 // answerError is the error of an answer that is larger than it may be.
 type answerError struct{ most int }
 
-// Error implements error: which limit was reached, and what to do.
+// Error names the limit that was reached, and what to do.
 func (e *answerError) Error() string {
 	return fmt.Sprintf("leat: the answer is larger than %d bytes: ask for less, by a filter or a limit", e.most)
 }
 
-// mostAnswer is what an answer may take.
+// mostAnswer returns the most bytes of an answer.
 func (d *Dashboard) mostAnswer() int { return mostAnswer + 10*d.cfg.MaxShown }
 
-// bounded is a buffer that takes no more than most bytes.
+// bounded is a buffer of at most most bytes.
 type bounded struct {
 	bytes.Buffer
 
@@ -121,10 +121,10 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// list is the answer of a request for many things.
+// list is the answer of a request for a list.
 type list[T any] struct {
 	Items []T `json:"items"`
-	// Next is the parameter after of the next page, "" at the end.
+	// Next is the parameter "after" of the next page, "" at the end.
 	Next string `json:"next,omitempty"`
 	// Truncated is set if there are more, and no next page: a filter finds them.
 	Truncated bool `json:"truncated,omitempty"`
@@ -132,7 +132,7 @@ type list[T any] struct {
 	bytes int
 }
 
-// room is how many bytes of rows an answer may have.
+// room returns how many bytes of rows an answer may have.
 func (c *call) room() int {
 	if c.forAPI() {
 		return mostRows
@@ -140,7 +140,8 @@ func (c *call) room() int {
 	return mostPageRows
 }
 
-// add appends a row unless the answer is full then. One row it always takes.
+// add appends a row, unless that would exceed the room of the answer. It always accepts the first
+// row.
 func (l *list[T]) add(c *call, row T) bool {
 	size := weigh(reflect.ValueOf(row))
 	if size > mostRow {
@@ -156,7 +157,7 @@ func (l *list[T]) add(c *call, row T) bool {
 	return true
 }
 
-// weigh is about what v takes as JSON, if nothing in its texts has to be escaped.
+// weigh returns the approximate size of v as JSON, if its texts need no escapes.
 func weigh(v reflect.Value) (n int) {
 	switch v.Kind() {
 	case reflect.String:
@@ -232,15 +233,15 @@ func listOf[F, T any](c *call, items []F, limit int, convert func(F) T, next fun
 	return l
 }
 
-// defaultLimit is how many rows a list has if nobody says.
+// defaultLimit is how many rows a list has if the request does not set a limit.
 const defaultLimit = 100
 
-// paging is how a store is asked for a list in several steps.
+// paging asks a store for a list in several steps.
 type paging[F, T, C any] struct {
-	// limit is how many rows are wanted, 0 for the default; step how many are asked for first,
-	// 0 for firstStep.
+	// limit is the number of rows to return, 0 for the default; step is the number to ask for
+	// first, 0 for firstStep.
 	limit, step int
-	// after is the row that the list begins behind.
+	// after is the row after which the list begins.
 	after   C
 	ask     func(after C, n int) ([]F, error)
 	convert func(F) T
@@ -248,8 +249,8 @@ type paging[F, T, C any] struct {
 	text    func(C) string
 }
 
-// list asks for rows until there are enough, or they fill an answer: what one request takes from
-// a store at a time is bounded whatever it asks for.
+// list asks for rows until there are enough, or they fill an answer. So the number of rows that a
+// request reads from a store at a time is bounded.
 func (p paging[F, T, C]) list(c *call) (list[T], error) {
 	l := list[T]{Items: []T{}}
 	p.limit = cmp.Or(p.limit, defaultLimit)

@@ -21,20 +21,20 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// change is what a request asks to change.
+// change is a requested change.
 type change struct {
 	Outbox    string    `json:"outbox,omitempty"`
 	Inbox     string    `json:"inbox,omitempty"`
 	Group     string    `json:"group,omitempty"`
 	Consumer  string    `json:"consumer,omitempty"`
 	Selection selection `json:"selection,omitzero"`
-	// Picks are selections of one key or id each, which a form may have in place of Selection.
+	// Picks are selections of one key or id each, which a form may have instead of Selection.
 	Picks []selection `json:"-"`
-	// First has a form redrive one record of the selection, and Rest is that selection once the one was chosen: what the
-	// page that follows offers.
+	// First makes a form redrive only one record of the selection. Rest is then the whole
+	// selection, which the next page offers.
 	First bool   `json:"-"`
 	Rest  string `json:"-"`
-	// Topics are those that are paused or resumed.
+	// Topics are the topics to pause or resume.
 	Topics []string `json:"topics,omitempty"`
 	MaxLag float64  `json:"max_lag_seconds,omitempty"`
 
@@ -43,7 +43,7 @@ type change struct {
 	Token  string `json:"token,omitempty"`
 }
 
-// selection is admin.Selection; of an inbox, Topics is one topic.
+// selection is admin.Selection; for an inbox, Topics is one topic.
 type selection struct {
 	Topic       string    `json:"topic,omitempty"`
 	Key         string    `json:"key,omitempty"`
@@ -54,23 +54,23 @@ type selection struct {
 	Before      time.Time `json:"before,omitzero"`
 }
 
-// filters reports whether it selects by what records have in common.
+// filters reports whether it selects by a filter, not by a key or an id.
 func (s selection) filters() bool { return s.Key == "" && s.ID == "" }
 
-// changed is the answer: what was changed, or what would be, with the token that lets it be.
+// changed is the answer: what was changed, or what would be, with the token that confirms it.
 type changed struct {
 	Action string `json:"action"`
 	DryRun bool   `json:"dry_run"`
 	Count  int    `json:"count"`
 	// IDs are the first hundred ids.
 	IDs []string `json:"ids"`
-	// Keys is how many keys the records have, Oldest when the first of them was set aside.
+	// Keys is the number of keys of the records, and Oldest when the first of them was set aside.
 	Keys   int       `json:"keys"`
 	Oldest time.Time `json:"oldest,omitzero"`
-	// Others is how many of those that were changed the preview did not have: they came
-	// between the two.
+	// Others is the number of changed records that the preview did not have, since they appeared
+	// after it.
 	Others int `json:"others,omitempty"`
-	// Unread is how many messages a group that is removed has not read and never sends.
+	// Unread is the number of messages that a removed group has not read and will never send.
 	Unread int64  `json:"unread,omitempty"`
 	Token  string `json:"token,omitempty"`
 }
@@ -82,11 +82,11 @@ const (
 	mostReason = 2000
 )
 
-// perform does what is asked. In a dry run it returns what it would do.
+// perform performs a change. In a dry run it returns what it would do.
 //
-// A change of records needs the token of a preview, which names what was asked for and what
-// the preview has found. If something else is found now, nothing is changed: an operator who
-// has seen twelve records does not drop thirteen.
+// A change of records needs the token of a preview, which identifies the request and the records
+// found by the preview. If other records are found now, nothing is changed: an operator who has
+// seen twelve records does not drop thirteen.
 func (c *call) perform(a action, ch change) (changed, error) {
 	if err := a.heeds(ch); err != nil {
 		return changed{}, err
@@ -139,7 +139,7 @@ func (c *call) perform(a action, ch change) (changed, error) {
 	return what, err
 }
 
-// others is how many of done are not in planned, 0 if planned does not have all ids.
+// others returns how many of done are not in planned, or 0 if planned does not list all ids.
 func others(planned, done admin.Changed) (n int) {
 	if len(planned.IDs) < planned.Count {
 		return 0
@@ -156,7 +156,7 @@ func others(planned, done admin.Changed) (n int) {
 	return n
 }
 
-// performWhole does what is about a group, and has no records to count.
+// performWhole performs a change of a group, which has no records to count.
 func (c *call) performWhole(a action, ch change, by admin.By) (changed, error) {
 	if ch.DryRun {
 		return answer(a, true, admin.Changed{}, ""), nil
@@ -165,8 +165,8 @@ func (c *call) performWhole(a action, ch change, by admin.By) (changed, error) {
 	return answer(a, false, admin.Changed{}, ""), err
 }
 
-// chunks changes as many as were planned and no more: what fails again meanwhile is parked
-// again, and would be changed without an end.
+// chunks changes as many records as were planned and no more: records that fail again during the
+// change are parked again, and it would never end.
 func (c *call) chunks(a action, ch change, by admin.By, planned int) (done admin.Changed, err error) {
 	chunk := a.chunk
 	switch {
@@ -188,7 +188,7 @@ func (c *call) chunks(a action, ch change, by admin.By, planned int) (done admin
 	return done, nil
 }
 
-// each carries an order out, for each of its picks if it has some.
+// each executes an order, once for each of its picks if it has some.
 func (c *call) each(a action, o order) (all admin.Changed, err error) {
 	if len(o.Picks) == 0 {
 		return a.do(c, o)
@@ -216,8 +216,8 @@ func answer(a action, dry bool, what admin.Changed, token string) changed {
 	return changed{Action: a.name, DryRun: dry, Count: what.Count, IDs: ids, Keys: what.Keys, Oldest: what.Oldest, Unread: what.Unread, Token: token}
 }
 
-// token names what was asked for and what was found. It is not a secret: who may ask for a
-// preview may ask for the change. So it is the same in every replica.
+// token identifies the request and the records found. It is not a secret: a user who may request
+// a preview may request the change. It is the same in every replica.
 func (ch change) token(a action, found admin.Changed) string {
 	ch.Reason, ch.DryRun, ch.Token = "", false, ""
 	text, _ := json.Marshal(struct { // texts, numbers and times
@@ -230,7 +230,7 @@ func (ch change) token(a action, found admin.Changed) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// by is who asks: who has signed in, and never a field of the request.
+// by returns the actor for the audit: the signed-in user, never a field of the request.
 func (c *call) by(reason string) admin.By {
 	details := map[string]string{"via": "dashboard", "address": c.r.RemoteAddr}
 	if c.who.Mode != "" {
@@ -244,15 +244,16 @@ func (c *call) by(reason string) admin.By {
 
 // action is a way to change something.
 type action struct {
-	// name is that of the route, such as parked:redrive, page where a form goes back to.
+	// name is the name of the route, such as parked:redrive, and page the page to which a form
+	// returns.
 	name, page string
 	role       Role
 	// counts is set if it changes records, so that it needs a preview.
 	counts bool
-	// most is how many records a preview looks at, chunk how many one transaction changes.
-	// Both are 0 for what has no limit: the first record of a key, an id, a group.
+	// most is how many records a preview reads, chunk how many one transaction changes. Both are
+	// 0 for actions without a limit: on the first record of a key, an id, or a group.
 	most, chunk int
-	// fields are those of a change that it heeds, separated by spaces.
+	// fields are the fields of a change that it uses, separated by spaces.
 	fields string
 	do     doing
 }
@@ -262,7 +263,7 @@ const (
 	inboxMost, inboxChunk   = 10_000, 1_000
 )
 
-// What an action heeds, except the store, the reason and the token.
+// The fields that actions use, except the store, the reason and the token.
 const (
 	ofKey        = "selection.topic selection.key "
 	ofID         = "selection.id "
@@ -271,17 +272,17 @@ const (
 	inboxFields  = "consumer " + ofKey + ofID + ofFilter
 )
 
-// words are how an action is named to people.
+// words are the texts that describe an action to users.
 type words struct {
-	// verb is what it does, on its button; done what it has done.
+	// verb is the text of its button; done describes the completed action.
 	verb, done string
-	// effects say what happens to the records, and to those behind them.
+	// effects describe what happens to the records, and to those behind them.
 	effects []string
-	// gone is set if what is selected is lost by it.
+	// gone is set if the selected records are lost by it.
 	gone bool
 }
 
-// words are those of a.
+// words returns the texts for a.
 func (a action) words() words {
 	kept := "The audit keeps who, when, why and the ids."
 	again := words{"Redrive", "redriven", []string{
@@ -348,8 +349,8 @@ func actions() []action {
 // ofInbox reports whether a changes an inbox.
 func (a action) ofInbox() bool { return a.page == "inboxes" }
 
-// heeds refuses a change with a field that a does nothing with: what is shown, and not done,
-// would be taken for done.
+// heeds refuses a change with a field that a does not use: otherwise users would believe that it
+// had an effect.
 func (a action) heeds(ch change) error {
 	heeded := append(strings.Fields(a.fields), "outbox")
 	if a.ofInbox() {
@@ -385,7 +386,7 @@ func (a action) heeds(ch change) error {
 	return nil
 }
 
-// inStore returns ch with the name of the store that it is about, for forms that name none.
+// inStore returns ch with the name of its store, for forms that name none.
 func (c *call) inStore(a action, ch change) (change, error) {
 	var err error
 	if a.ofInbox() {
@@ -431,7 +432,7 @@ func isJSON(kind string) bool {
 	return err == nil && parsed == "application/json"
 }
 
-// order is a change that is carried out, or previewed.
+// order is a change to execute or to preview.
 type order struct {
 	change
 
@@ -440,10 +441,10 @@ type order struct {
 	dry   bool
 }
 
-// doing carries out an order in the store that it names.
+// doing executes an order in the store that it names.
 type doing = func(c *call, o order) (admin.Changed, error)
 
-// inOutbox returns a doing that has do work on the outbox that the order names.
+// inOutbox returns a doing that calls do with the outbox that the order names.
 func inOutbox(do func(context.Context, admin.Outbox, order) (admin.Changed, error)) doing {
 	return func(c *call, o order) (admin.Changed, error) {
 		c.q = newParams(map[string][]string{"outbox": {o.Outbox}})
@@ -455,7 +456,7 @@ func inOutbox(do func(context.Context, admin.Outbox, order) (admin.Changed, erro
 	}
 }
 
-// inAble is inOutbox for what not every outbox can. what names what it would keep.
+// inAble is inOutbox for an optional interface of outboxes. what describes it for the error.
 func inAble[T any](what string, do func(context.Context, T, order) (admin.Changed, error)) doing {
 	return inOutbox(func(ctx context.Context, ob admin.Outbox, o order) (admin.Changed, error) {
 		store, err := able[T](ob, what)
@@ -466,7 +467,7 @@ func inAble[T any](what string, do func(context.Context, T, order) (admin.Change
 	})
 }
 
-// inInbox returns a doing that has do work on the inbox that the order names.
+// inInbox returns a doing that calls do with the inbox that the order names.
 func inInbox(do func(context.Context, inboxadmin.Inbox, order) (admin.Changed, error)) doing {
 	return func(c *call, o order) (admin.Changed, error) {
 		c.q = newParams(map[string][]string{"inbox": {o.Inbox}})
@@ -517,7 +518,7 @@ func pause(do func(admin.Manager, context.Context, admin.PauseRequest) error) fu
 	}
 }
 
-// mostLag is the greatest limit of a lag: what a duration holds.
+// mostLag is the greatest limit of a lag, in seconds, which fits a time.Duration.
 const mostLag = 1e9
 
 func setMaxLag(ctx context.Context, manager admin.Manager, o order) (admin.Changed, error) {

@@ -18,34 +18,35 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// Config tells what is shown, and to whom. At least one outbox or inbox, and Authorize, are
+// Config decides what is shown, and to whom. At least one outbox or inbox, and Authorize, are
 // required.
 type Config struct {
 	// Outboxes and Inboxes are the stores, by names of your choice of up to 100 bytes.
 	Outboxes map[string]admin.Outbox
 	Inboxes  map[string]inboxadmin.Inbox
 
-	// Authorize returns who has sent a request. It is called for every request but those of
-	// static files, from any goroutine. An error refuses the request, see SignInError.
+	// Authorize returns the identity of the sender of a request. It is called for every request
+	// except those for static files, from any goroutine. An error refuses the request, see
+	// SignInError.
 	Authorize func(r *http.Request) (Identity, error)
 
 	// Base is the path under which it is mounted, such as "/ops/leat/".
 	// Defaults to "/".
 	Base string
 
-	// Hosts are the names by which browsers may reach it, without a port. Requests for others
-	// are refused: a foreign page whose name was made to resolve to this server reads nothing.
-	// "*" allows any, for servers whose sign-in is bound to a name, such as cookies.
-	// Defaults to localhost and addresses of the loopback interface.
+	// Hosts are the names by which browsers may reach it, without a port. Requests for other
+	// hosts are refused, so that a foreign page whose name was made to resolve to this server
+	// cannot read anything. "*" allows any host, for servers whose sign-in is bound to a name, as
+	// with cookies. Defaults to localhost and addresses of the loopback interface.
 	Hosts []string
 
 	// ReadOnly leaves all changes out: their routes do not exist.
 	// Defaults to false.
 	ReadOnly bool
 
-	// Breakers returns the destinations that relays of this process hold back from, of a group
-	// of an outbox: State().Out of its relay. Those of other processes are not known here. It is
-	// called for what is shown of groups, from any goroutine, and should be quick.
+	// Breakers returns the destinations to which relays of this process currently do not send,
+	// for a group of an outbox: State().Out of its relay. Those of other processes are not known
+	// here. It is called whenever groups are shown, from any goroutine, and should be fast.
 	// Defaults to none.
 	Breakers func(outbox, group string) []relay.BreakerState
 
@@ -53,8 +54,8 @@ type Config struct {
 	// Defaults to none: JSON, text and hex are shown.
 	Decoders []Decoder
 
-	// Redact is what nobody sees.
-	// Defaults to headers that carry secrets, see DefaultRedaction.
+	// Redact lists the data that no user sees. Defaults to headers that carry secrets, see
+	// DefaultRedaction.
 	Redact *Redaction
 
 	// TraceURL is the address of a trace in a viewer of traces, https or http, with {id} for the id of the trace:
@@ -62,18 +63,17 @@ type Config struct {
 	// Defaults to none.
 	TraceURL string
 
-	// OnView is called before a payload is shown or sent as a file, for those who have to keep
-	// who saw what: looking writes nothing into a store. It is called from any goroutine, with
+	// OnView is called before a payload is shown or sent as a file, for services that must record
+	// who saw what: viewing writes nothing into a store. It is called from any goroutine, with
 	// the request's context. Its error is logged, and nothing is shown: the answer is 500.
-	// Defaults to none: Logger is told.
+	// Defaults to none: views are logged.
 	OnView func(ctx context.Context, v View) error
 
-	// MaxShown is how many bytes of a payload a page shows, 1 to 10 MiB. A download has all.
-	// Defaults to 64 KiB.
+	// MaxShown is how many bytes of a payload a page shows, 1 to 10 MiB. A download contains all
+	// of it. Defaults to 64 KiB.
 	MaxShown int
 
-	// Timeout bounds each request but the stream of figures. At least 1 ms.
-	// Defaults to 30 s.
+	// Timeout bounds each request except the stream of figures. At least 1 ms. Defaults to 30 s.
 	Timeout time.Duration
 
 	// Logger receives errors of stores and refused requests as warnings, changes and views of payloads as Info.

@@ -17,17 +17,17 @@ type Dashboard struct {
 	handler http.Handler
 	hosts   map[string]bool
 	sampler *sampler
-	// pages are the templates of all pages, by how they show times.
+	// pages are the templates of all pages, by their format of times.
 	pages   map[string]map[string]*template.Template
 	actions []action
-	// requests and streams bound what is answered at a time, by Identity.class.
+	// requests and streams bound the concurrent requests and streams, by Identity.class.
 	requests, streams map[Role]*turns
 }
 
 var _ http.Handler = (*Dashboard)(nil)
 
-// New returns a Dashboard, which asks no store before its first request or Run. Errors wrap
-// outbox.ErrInvalidConfig.
+// New returns a Dashboard. It does not access any store before its first request or Run. Errors
+// wrap outbox.ErrInvalidConfig.
 func New(cfg Config) (*Dashboard, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -46,13 +46,13 @@ func New(cfg Config) (*Dashboard, error) {
 }
 
 // ServeHTTP implements http.Handler. Streams of figures end with the context of their request:
-// let http.Server.BaseContext return one that ends when the server is to shut down.
+// let http.Server.BaseContext return one that ends when the server shuts down.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.handler.ServeHTTP(w, r)
 }
 
 // Run samples figures every 10 s until ctx ends, and returns nil then. Without it they are
-// sampled only while somebody looks, and the charts begin then. It may run once at a time.
+// sampled only while a page is open, and the charts begin then. It may run once at a time.
 func (d *Dashboard) Run(ctx context.Context) error { return d.sampler.run(ctx) }
 
 // route is a route of the API or of a page. A route that changes something needs a role beyond
@@ -66,7 +66,7 @@ type route struct {
 // changes reports whether the route changes something.
 func (r route) changes() bool { return strings.HasPrefix(r.pattern, "POST ") }
 
-// routes are all of the API and the pages.
+// routes returns all routes of the API and the pages.
 func (d *Dashboard) routes() []route {
 	return slices.Concat(d.apiRoutes(), d.changeRoutes(), d.pageRoutes())
 }
@@ -88,7 +88,7 @@ func (d *Dashboard) mux() *http.ServeMux {
 }
 
 // cleaned redirects to the plain form of a path, below Config.Base: a ServeMux would redirect to
-// the path that it is given, without what was stripped.
+// the path that it sees, without the stripped prefix.
 func (d *Dashboard) cleaned(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given := r.URL.EscapedPath()
@@ -108,7 +108,7 @@ func (d *Dashboard) cleaned(next http.Handler) http.Handler {
 	})
 }
 
-// serve identifies who asks, before anything else is done for the request.
+// serve identifies the sender before anything else is done for the request.
 func (d *Dashboard) serve(rt route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := &call{d: d, w: w, r: r}
@@ -147,7 +147,7 @@ func (d *Dashboard) serve(rt route) http.HandlerFunc {
 	}
 }
 
-// refuse answers a request of somebody unknown.
+// refuse answers a request whose sender could not be identified.
 func (d *Dashboard) refuse(ctx context.Context, c *call, err error) {
 	d.cfg.Logger.WarnContext(ctx, "request was refused",
 		slog.String("path", c.r.URL.Path), slog.String("address", c.r.RemoteAddr), slog.Any("error", err))

@@ -17,6 +17,7 @@ func (d *Dashboard) Routes() (all []RouteOf) {
 // Indent, OpenAPI and Vendored are for tests.
 var (
 	Indent   = indent
+	Holder   = holder
 	Duration = duration
 	OpenAPI  = openAPI
 	Vendored = staticFiles

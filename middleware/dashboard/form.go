@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// readForm reads what a form asks for.
+// readForm reads the change that a form requests.
 func readForm(p *params) (ch change, confirmed bool, err error) {
 	ch = change{
 		Outbox: p.text("outbox"), Inbox: p.text("inbox"), Group: p.text("group"), Consumer: p.text("consumer"),
@@ -42,10 +42,10 @@ func readForm(p *params) (ch change, confirmed bool, err error) {
 	return ch, confirmed, p.done()
 }
 
-// mostPicks bounds what is ticked of a list: a page has no more.
+// mostPicks bounds the ticked rows of a list: a page has no more.
 const mostPicks = 100
 
-// picks reads what was ticked: each value is a query with topic and key, or with id.
+// picks reads the ticked rows: each value is a query with topic and key, or with id.
 func (p *params) picks() (all []selection) {
 	p.read["pick"] = true
 	if len(p.values["pick"]) > mostPicks {
@@ -80,30 +80,30 @@ func (p *params) seconds(name string) float64 {
 	return d.Seconds()
 }
 
-// confirmData is what a form is about to do.
+// confirmData is the change to confirm.
 type confirmData struct {
 	Action  action
 	Change  change
 	Preview changed
-	// Keys are the first ones that are changed.
+	// Keys are the first keys that are changed.
 	Keys []keyRow
-	// Problem is why it was not done.
+	// Problem is why the change was not made.
 	Problem string
 }
 
-// Name is the action's, Back the page that the form is on.
+// Name returns the name of the action.
 func (d confirmData) Name() string { return d.Action.name }
 
-// Back is the page that the form is on.
+// Back returns the page of the form.
 func (d confirmData) Back() string { return d.Action.page }
 
 // Counts reports whether records are counted.
 func (d confirmData) Counts() bool { return d.Action.counts }
 
-// Gone reports whether what is selected is lost by it.
+// Gone reports whether the selected records are lost by it.
 func (d confirmData) Gone() bool { return d.Action.words().gone }
 
-// Effects say what happens.
+// Effects describes what happens to the records.
 func (d confirmData) Effects() []string { return d.Action.words().effects }
 
 // MayTryOne reports whether one of several records can be redriven first.
@@ -111,10 +111,10 @@ func (d confirmData) MayTryOne() bool {
 	return d.Action.redrives() && d.Preview.Count > 1 && d.Change.Selection.filters() && len(d.Change.Picks) == 0
 }
 
-// Typed reports whether the number has to be typed: for what is lost, if it is more than one.
+// Typed reports whether the user must type the number of records: if more than one would be lost.
 func (d confirmData) Typed() bool { return d.Gone() && d.Preview.Count > 1 }
 
-// Does is what the button says, and the question above it.
+// Does returns the text of the button, which is also used in the question above it.
 func (d confirmData) Does() string {
 	verb := d.Action.words().verb
 	switch {
@@ -131,7 +131,7 @@ func (d confirmData) Does() string {
 
 func (d confirmData) docTitle() string { return d.Does() + "?" }
 
-// Pick is a selection of a key or an id as the value of a field.
+// Pick returns a selection of a key or an id as the value of a field.
 func (s selection) Pick() string {
 	q := url.Values{}
 	for name, value := range map[string]string{"topic": s.Topic, "key": s.Key, "id": s.ID} {
@@ -142,7 +142,8 @@ func (s selection) Pick() string {
 	return q.Encode()
 }
 
-// form shows what a form would do, and does it when it is sent again with a reason.
+// form shows a preview of a form's change, and makes the change when the form is sent again with
+// a reason.
 func (c *call) form(a action) error {
 	c.r.Body = http.MaxBytesReader(c.w, c.r.Body, mostBody)
 	if err := c.r.ParseForm(); err != nil {
@@ -178,7 +179,7 @@ func (c *call) form(a action) error {
 	}
 }
 
-// confirm asks for a reason, after what was wrong with the last attempt.
+// confirm asks for a reason, and shows the problem of the last attempt.
 func (c *call) confirm(status int, a action, ch change, problem string) error {
 	data := confirmData{Action: a, Change: ch, Problem: problem}
 	ch.DryRun, ch.Reason, ch.Token = true, "", ""
@@ -193,7 +194,7 @@ func (c *call) confirm(status int, a action, ch change, problem string) error {
 	return nil
 }
 
-// firstOf has a change be about the first record of what it selects.
+// firstOf limits a change to the first record that it selects.
 func (c *call) firstOf(a action, ch change) (change, error) {
 	if !a.redrives() || !ch.Selection.filters() || len(ch.Picks) > 0 {
 		return ch, wrong("first", "true", "is for redriving by a filter")
@@ -209,10 +210,10 @@ func (c *call) firstOf(a action, ch change) (change, error) {
 	return ch, nil
 }
 
-// redrives reports whether a tries again what is set aside.
+// redrives reports whether a redrives records.
 func (a action) redrives() bool { return strings.HasSuffix(a.name, ":redrive") }
 
-// rest is a filter as parameters.
+// rest returns the filter as parameters.
 func (ch change) rest() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{
@@ -229,13 +230,13 @@ func (ch change) rest() url.Values {
 	return q
 }
 
-// offer is what a page offers after one record of a cause was redriven: all of it.
+// offer is the offer, after one record of a cause was redriven, to redrive all of them.
 type offer struct {
 	Action string
 	Fields map[string]string
 }
 
-// Rest is the offer of the page, nil if it has none.
+// Rest returns the offer of the page, nil if it has none.
 func (p page) Rest() *offer {
 	name := p.Query.Get("did")
 	q, err := parseQuery(p.Query.Get("rest"))
@@ -249,10 +250,11 @@ func (p page) Rest() *offer {
 	return o
 }
 
-// mostSample is how many keys a confirmation names.
+// mostSample is how many keys a confirmation shows.
 const mostSample = 5
 
-// sample returns the first keys that a change of parked records is about: what an operator recognises.
+// sample returns the first keys that a change of parked records affects, which an operator may
+// recognise.
 func (c *call) sample(a action, ch change, ids []string) (all []keyRow, err error) {
 	if a.page != "parked" {
 		return nil, nil
@@ -273,7 +275,8 @@ func (c *call) sample(a action, ch change, ids []string) (all []keyRow, err erro
 	return all, nil
 }
 
-// back is the address of the page that a form was on, or of the one record, with what was done.
+// back returns the address of the page of a form, or of the one record, with the result as
+// parameters.
 func (c *call) back(a action, ch change, done changed, one int64) string {
 	q := url.Values{"did": {a.name}, "n": {strconv.Itoa(done.Count)}}
 	if done.Others > 0 {
@@ -298,7 +301,8 @@ func (c *call) back(a action, ch change, done changed, one int64) string {
 	return c.d.cfg.Base + target + "?" + q.Encode()
 }
 
-// numberOf is the number of the record that a change by its id is about, 0 if it is not found among the first ones.
+// numberOf returns the number of the record that a change by id selects, 0 if it is not found
+// among the first ones.
 func (c *call) numberOf(a action, ch change) int64 {
 	if ch.Rest == "" || a.ofInbox() {
 		return 0
@@ -312,7 +316,7 @@ func (c *call) numberOf(a action, ch change) int64 {
 	}
 	held, err := also(c.apart(), look, query)
 	if err != nil {
-		return 0 // the page that follows is the list
+		return 0 // the next page is then the list
 	}
 	i := slices.IndexFunc(held.Items, func(h heldRow) bool { return h.ID == ch.Selection.ID })
 	if i < 0 {

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// dict returns names and values, in turns, as a map.
+// dict returns alternating names and values as a map.
 func dict(pairs ...any) (map[string]any, error) {
 	all := map[string]any{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -40,10 +40,10 @@ func relative(at time.Time) template.HTML {
 	return timeOf(at, age(away)+" ago")
 }
 
-// precise formats a time to the millisecond, for what happened close together.
+// precise formats a time to the millisecond, for events close together.
 func precise(at time.Time) template.HTML { return timeOf(at, at.UTC().Format("15:04:05.000")) }
 
-// timeOf returns an element with the text of a time, and with all of it as its title.
+// timeOf returns an element with text, and with the full time as its title.
 func timeOf(at time.Time, text string) template.HTML {
 	if at.IsZero() {
 		return "–"
@@ -137,7 +137,7 @@ func thousands(digits string) string {
 	return sign + digits
 }
 
-// count formats how many there are of something, by its name for one and for several.
+// count formats a number of things, with the singular and plural of their name.
 func count(n any, one, several string) string {
 	if text := grouped(n); text != "1" {
 		return text + " " + several
@@ -145,7 +145,8 @@ func count(n any, one, several string) string {
 	return "1 " + one
 }
 
-// causeOf is a text of an error without what leat has put in front of it, which stands beside it in words.
+// causeOf returns the text of an error without leat's prefix, which the page shows separately in
+// words.
 func causeOf(text string) string {
 	if _, kind, ok := strings.Cut(text, "leat: delivery failed ("); ok && strings.HasPrefix(text, "leat: ") {
 		if _, rest, ok := strings.Cut(kind, "): "); ok {
@@ -155,7 +156,7 @@ func causeOf(text string) string {
 	return strings.TrimPrefix(text, "leat: ")
 }
 
-// middle shortens a text in its middle: the ends of keys and names tell them apart.
+// middle shortens a text in its middle, since keys and names differ at their ends.
 func middle(text string) string {
 	const head, tail = 27, 20
 	if utf8.RuneCountInString(text) <= head+tail+1 {
@@ -177,7 +178,8 @@ func holder(name string) string {
 }
 
 const (
-	// mostTree bounds what is shown as a tree, in bytes and levels. What is larger is shown as it is.
+	// mostTree bounds the values that are shown as trees, in bytes and levels. Larger ones are
+	// shown as text.
 	mostTree   = 64 << 10
 	mostLevels = 40
 )
@@ -235,7 +237,7 @@ func (t *treeWriter) value(label string, level int) error {
 	return nil
 }
 
-// members writes what is in an object or an array, and reads its end.
+// members writes the members of an object or an array, and reads its end.
 func (t *treeWriter) members(object bool, level int) error {
 	for t.in.More() {
 		label := ""
@@ -273,7 +275,8 @@ func scalar(token json.Token) string {
 	}
 }
 
-// quote returns a text as JSON has it, without what json.Marshal escapes for HTML alone.
+// quote returns a text as a JSON string, without the escapes that json.Marshal adds only for
+// HTML.
 func quote(text string) string {
 	var out strings.Builder
 	enc := json.NewEncoder(&out)
@@ -282,8 +285,8 @@ func quote(text string) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// indent returns valid JSON with a member a line, about as much of it as fits in most bytes.
-// json.Indent makes gigabytes of a megabyte of brackets.
+// indent returns valid JSON with one member per line, approximately as much as fits in most
+// bytes. json.Indent would turn a megabyte of brackets into gigabytes.
 func indent(body []byte, most int) []byte {
 	in := indenter{}
 	for i := 0; i < len(body) && in.out.Len() < most; i++ {
@@ -292,12 +295,12 @@ func indent(body []byte, most int) []byte {
 	return in.out.Bytes()
 }
 
-// indenter is between two bytes of a JSON value.
+// indenter is the state between two bytes of a JSON value.
 type indenter struct {
 	out             bytes.Buffer
 	depth           int
 	quoted, escaped bool
-	opened          bool // nothing is in the object or array yet
+	opened          bool // the object or array has no members yet
 }
 
 func (in *indenter) add(b byte) {
@@ -319,7 +322,7 @@ func (in *indenter) token(b byte) {
 	if closes {
 		in.depth--
 	}
-	if empty != closes { // the first member, or the end of some
+	if empty != closes { // the first member, or the end after some members
 		in.line()
 	}
 	in.out.WriteByte(b)

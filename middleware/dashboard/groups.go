@@ -7,7 +7,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// groupRow is a relay group, and who relays for it.
+// groupRow is a relay group, with the relays that work for it.
 type groupRow struct {
 	Name      string      `json:"name"`
 	Topics    []string    `json:"topics,omitempty"`
@@ -19,17 +19,21 @@ type groupRow struct {
 	CreatedAt time.Time   `json:"created_at,omitzero"`
 	Leases    int         `json:"leases"`
 	Members   []memberRow `json:"members"`
-	// Breakers are those of relays in this process that are open.
-	Breakers []breakerRow `json:"breakers"`
+	// Breakers are the open breakers of relays in this process, at most mostBreakers. MoreBreakers are not shown.
+	Breakers     []breakerRow `json:"breakers"`
+	MoreBreakers int          `json:"more_breakers,omitempty"`
 }
 
-// breakerRow is a destination that a relay holds back from.
+// mostBreakers bounds the destinations that are shown of a group: whoever may enqueue chooses topics.
+const mostBreakers = 100
+
+// breakerRow is a destination to which a relay currently does not send.
 type breakerRow struct {
 	Topic string    `json:"topic"`
 	Since time.Time `json:"since,omitzero"`
 	// NextProbe is when it is tried again.
 	NextProbe time.Time `json:"next_probe,omitzero"`
-	// Unavailable is set if the destination answers, and does not take the topic.
+	// Unavailable is set if the destination answers, but does not accept the topic.
 	Unavailable bool   `json:"unavailable,omitempty"`
 	Error       string `json:"error,omitempty"`
 }
@@ -62,8 +66,9 @@ func (c *call) groups() (list[groupRow], error) {
 		}
 		row := groupRow{
 			Name: g.Name, Topics: g.Topics, MaxLag: g.MaxLag.Seconds(), Paused: g.Paused, Policies: g.Policies, Slots: g.Slots, NextSlots: g.NextSlots,
-			CreatedAt: g.CreatedAt, Leases: g.Leases, Members: []memberRow{}, Breakers: c.breakers(name, g.Name),
+			CreatedAt: g.CreatedAt, Leases: g.Leases, Members: []memberRow{},
 		}
+		row.Breakers, row.MoreBreakers = c.breakers(name, g.Name)
 		for _, m := range members {
 			row.Members = append(row.Members, memberRow{m.Name, append([]int{}, m.Slots...), m.WantedSlots, m.Since, m.Until})
 		}
@@ -75,14 +80,18 @@ func (c *call) groups() (list[groupRow], error) {
 	return none, nil
 }
 
-// breakers are those of a group that are open, as far as this process knows.
-func (c *call) breakers(outbox, group string) []breakerRow {
-	rows := []breakerRow{}
+// breakers returns the open breakers of a group, as far as this process knows, and how many more there are.
+func (c *call) breakers(outbox, group string) (rows []breakerRow, more int) {
+	rows = []breakerRow{}
 	if c.d.cfg.Breakers == nil {
-		return rows
+		return rows, 0
 	}
 	for _, b := range c.d.cfg.Breakers(outbox, group) {
 		if !b.Open {
+			continue
+		}
+		if len(rows) == mostBreakers {
+			more++
 			continue
 		}
 		row := breakerRow{Topic: b.Topic, Since: b.Since, NextProbe: b.NextProbe, Unavailable: b.Unavailable}
@@ -91,5 +100,5 @@ func (c *call) breakers(outbox, group string) []breakerRow {
 		}
 		rows = append(rows, row)
 	}
-	return rows
+	return rows, more
 }

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// policy allows what the dashboard's own pages need, and nothing inline or of others.
+// policy allows only what the dashboard's own pages need, and nothing inline or from other sites.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// guard refuses requests that come from elsewhere, and says to browsers what pages may do.
+// guard refuses requests from other sites, and sets the headers that restrict pages in browsers.
 func (d *Dashboard) guard(next http.Handler) http.Handler {
 	origin := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -21,7 +21,7 @@ func (d *Dashboard) guard(next http.Handler) http.Handler {
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		// With no-referrer, forms would be sent with the origin "null", and be refused.
+		// With no-referrer, browsers would send forms with the origin "null", which is refused.
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		c := &call{d: d, w: w, r: r}
@@ -37,7 +37,7 @@ func (d *Dashboard) guard(next http.Handler) http.Handler {
 	})
 }
 
-// ownHost reports whether a browser that asks for host means this server.
+// ownHost reports whether host is a name of this server.
 func (d *Dashboard) ownHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -58,14 +58,14 @@ func heldOf(h admin.HeldRecord) heldRow {
 	return row
 }
 
-// heldQuery reads what both lists of records share.
+// heldQuery reads the parameters that both lists of records share.
 func (c *call) heldQuery() admin.HeldQuery {
 	return admin.HeldQuery{
 		Group: c.q.text("group"), Topic: c.q.text("topic"), Key: c.q.text("key"), After: c.q.number("after"), Limit: c.q.limit(), OmitPayload: true,
 	}
 }
 
-// parked lists records that are held, those that are tried again included if state says so.
+// parked lists held records, including retried ones if state asks for them.
 func (c *call) parked() (list[heldRow], error) {
 	q := c.heldQuery()
 	q.State = admin.HeldState(c.q.text("state"))
@@ -103,7 +103,7 @@ func heldList(c *call, q admin.HeldQuery, look func(context.Context, admin.HeldQ
 	}.list(c)
 }
 
-// decimal is a number as a parameter.
+// decimal returns a number as a parameter.
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
 // keyRow is a parked key.
@@ -142,7 +142,7 @@ func (c *call) parkedKeys() (list[keyRow], error) {
 	}.list(c)
 }
 
-// failuresRow is one way in which records have failed.
+// failuresRow is one cause of failed records.
 type failuresRow struct {
 	Topic       string    `json:"topic"`
 	Kind        string    `json:"kind"`
@@ -151,7 +151,7 @@ type failuresRow struct {
 	Records     int       `json:"records"`
 	First       time.Time `json:"first"`
 	Last        time.Time `json:"last"`
-	// Again is how many of the records were redriven and have failed again.
+	// Again is how many of the records were redriven and failed again.
 	Again int `json:"again,omitempty"`
 }
 
@@ -201,8 +201,8 @@ func (p *params) afterDelayed() *admin.DelayedMessage {
 	return last
 }
 
-// mostDelayed bounds a page of delayed messages, delayedStep what is asked of a store at a time:
-// they are read with their payloads.
+// mostDelayed bounds a page of delayed messages, and delayedStep how many are read from a store
+// at a time, since they are read with their payloads.
 const (
 	mostDelayed = 100
 	delayedStep = 20
@@ -228,7 +228,7 @@ func (c *call) delayed() (list[delayedRow], error) {
 			return scheduler.Delayed(c.ctx(), q)
 		},
 		cursor: func(m admin.DelayedMessage) *admin.DelayedMessage {
-			last := &admin.DelayedMessage{No: m.No} // and not the payload
+			last := &admin.DelayedMessage{No: m.No} // without the payload
 			last.NotBefore = m.NotBefore
 			return last
 		},

@@ -7,31 +7,31 @@ import (
 	"slices"
 )
 
-// Role is what somebody may see or do. Whoever has one of them is a viewer, too.
+// Role decides what a user may see or do. Every other role includes RoleViewer.
 type Role string
 
 const (
-	// RoleViewer sees everything but payloads, headers and the notes of inboxes.
+	// RoleViewer sees everything except payloads, headers and the notes of inboxes.
 	RoleViewer Role = "viewer"
 	// RolePayload sees payloads and headers, as far as Config.Redact leaves them.
 	RolePayload Role = "payload"
 	// RoleOperator redrives, skips, pauses and resumes.
 	RoleOperator Role = "operator"
-	// RoleAdmin does all that, drops, cancels, removes groups, and sets limits. It does not
-	// include RolePayload.
+	// RoleAdmin does everything that RoleOperator does, and also drops, cancels, removes groups,
+	// and sets limits. It does not include RolePayload.
 	RoleAdmin Role = "admin"
 )
 
 // Roles returns all roles.
 func Roles() []Role { return []Role{RoleViewer, RolePayload, RoleOperator, RoleAdmin} }
 
-// Identity is who asks.
+// Identity is the sender of a request.
 type Identity struct {
-	// Actor is the name that the audit has. Required.
+	// Actor is the name for the audit. Required.
 	Actor string
-	// Roles are what they may do. With none, nothing is shown.
+	// Roles are the roles of the user. Without any, nothing is shown.
 	Roles []Role
-	// Mode is how they have signed in, such as "basic". The audit has it in its details.
+	// Mode is how the user has signed in, such as "basic". The audit stores it in its details.
 	// Defaults to "".
 	Mode string
 }
@@ -50,13 +50,13 @@ func (i Identity) Has(role Role) bool {
 	}
 }
 
-// ErrBusy is what Config.Authorize returns if it cannot tell now who asks: the answer is 503, to
-// be asked again after a while.
+// ErrBusy is returned by Config.Authorize if it currently cannot identify the sender: the answer
+// is 503, and the client can retry.
 var ErrBusy = errors.New("leat: too many sign in at once")
 
-// SignInError is what Config.Authorize returns for a request without a valid sign-in: the
-// answer is 401 with Challenge as WWW-Authenticate. Any other error is answered with 403, and
-// its text is logged and not shown.
+// SignInError is returned by Config.Authorize for a request without a valid sign-in: the answer
+// is 401 with Challenge as WWW-Authenticate. Any other error is answered with 403, and its text
+// is logged and not shown.
 type SignInError struct {
 	// Challenge is the value of WWW-Authenticate, such as `Basic realm="leat"`; empty for none.
 	Challenge string
@@ -70,7 +70,7 @@ func (e *SignInError) Error() string { return fmt.Sprintf("leat: not signed in: 
 // Unwrap returns the reason.
 func (e *SignInError) Unwrap() error { return e.Err }
 
-// identify returns who has sent r.
+// identify returns the identity of the sender of r.
 func (d *Dashboard) identify(r *http.Request) (Identity, error) {
 	who, err := d.cfg.Authorize(r)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// inboxRow is an inbox: figures, and what it forgets.
+// inboxRow is an inbox, with its figures and its retention.
 type inboxRow struct {
 	Inbox     string                `json:"inbox"`
 	Consumers list[consumerRow]     `json:"consumers"`
@@ -107,7 +107,7 @@ func (c *call) inboxes() (inboxRow, error) {
 	return row, nil
 }
 
-// asIs is a text as a parameter.
+// asIs returns a text as a parameter.
 func asIs(text string) string { return text }
 
 func retentionOf(c *call, r inboxadmin.Retention) *retentionRow {
@@ -183,7 +183,7 @@ func (c *call) inboxMessage() (inboxMessageRow, error) {
 	return row, nil
 }
 
-// received returns what a decoder gets of a message: its metadata, with its id.
+// received returns the headers of a message for a decoder: its metadata, with its id.
 func received(msg *message.Message) map[string]string {
 	if msg.UUID == "" {
 		return msg.Metadata
@@ -260,7 +260,7 @@ func (c *call) inboxAttempts() (list[attemptRow], error) {
 	}.list(c)
 }
 
-// partitionRow is what a consumer remembers of a partition.
+// partitionRow is a consumer's position in a partition.
 type partitionRow struct {
 	Topic     string `json:"topic"`
 	Source    string `json:"source"`
@@ -269,7 +269,8 @@ type partitionRow struct {
 	Current   bool   `json:"current"`
 }
 
-// watermarks answers with the positions of a consumer; of an inbox that keeps none, with none.
+// watermarks answers with the positions of a consumer, or an empty list for an inbox that keeps
+// none.
 func (c *call) watermarks() (list[partitionRow], error) {
 	none := list[partitionRow]{Items: []partitionRow{}}
 	q := inboxadmin.PartitionsQuery{Consumer: c.q.text("consumer")}

@@ -28,8 +28,8 @@ func recordOf(r outbox.Record) recordRow {
 	return recordRow{r.Seq, r.ID, r.Topic, r.Key, r.Type, r.OccurredAt, r.CreatedAt}
 }
 
-// pageScan is how many messages a page looks at in each log: more would take longer than people wait. It says how far it
-// has looked, and goes on.
+// pageScan is how many messages a page scans in each log: more would take longer than users wait.
+// The page shows how far it has scanned, and can continue.
 const pageScan = 50_000
 
 // messages searches the log.
@@ -61,7 +61,7 @@ func (c *call) messages() (list[recordRow], error) {
 	return l, err
 }
 
-// messageRow is a message with all that is known of it.
+// messageRow is a message with everything known about it.
 type messageRow struct {
 	recordRow
 
@@ -72,8 +72,8 @@ type messageRow struct {
 	Trace   *traceRow         `json:"trace,omitempty"`
 }
 
-// record returns the record with the number in the path: of the log, or else among those that
-// a group has set aside, for stores that cannot be searched.
+// record returns the record with the number in the path: from the log, or, for stores that cannot
+// be searched, from the records that a group has set aside.
 func (c *call) record() (outbox.Record, string, error) {
 	name, ob, err := c.outbox()
 	group := c.q.text("group")
@@ -94,7 +94,8 @@ func (c *call) record() (outbox.Record, string, error) {
 	return r, name, err
 }
 
-// atNumber returns the record with a number, of the log or among those that a group has set aside.
+// atNumber returns the record with a number, from the log or from the records that a group has
+// set aside.
 func (c *call) atNumber(ob admin.Outbox, group string, seq int64) (outbox.Record, error) {
 	if searcher, ok := ob.(admin.Manager); ok {
 		page, err := searcher.Search(c.ctx(), admin.MessageQuery{After: seq - 1, Limit: 1, Scan: 1})
@@ -125,7 +126,7 @@ func first[T any](all []T) (one T) {
 	return one
 }
 
-// message answers with a record and what happened to it.
+// message answers with a record and its state in the groups.
 func (c *call) message() (messageRow, error) {
 	r, name, err := c.record()
 	if err != nil {
@@ -145,7 +146,7 @@ func (c *call) message() (messageRow, error) {
 	return row, nil
 }
 
-// disclose shows what a message says to those who may see it, and tells that it did.
+// disclose adds headers and payload to row for users who may see them, and reports the view.
 func (c *call) disclose(row *messageRow, r *outbox.Record) error {
 	if !c.who.Has(RolePayload) {
 		return nil
@@ -158,7 +159,7 @@ func (c *call) disclose(row *messageRow, r *outbox.Record) error {
 	return nil
 }
 
-// payload answers with a payload as it was stored, except what is redacted.
+// payload answers with the stored payload, with the redactions applied.
 func (c *call) payload() error {
 	r, name, err := c.record()
 	if err == nil {
@@ -170,7 +171,7 @@ func (c *call) payload() error {
 	return c.download("message-"+strconv.FormatInt(r.Seq, 10), r.Topic, outbox.ToWatermill(&r).Metadata, r.Payload)
 }
 
-// download sends a payload as a file that no browser opens as a page.
+// download sends a payload as a file that browsers do not open as a page.
 func (c *call) download(name, topic string, headers map[string]string, payload []byte) error {
 	content := c.d.content(topic, headers, payload)
 	switch {
@@ -189,17 +190,17 @@ func (c *call) download(name, topic string, headers map[string]string, payload [
 	return nil
 }
 
-// View is a look of somebody at the payload and the headers of a message.
+// View describes that a user looks at the payload and the headers of a message.
 type View struct {
-	// Actor is who looks, Mode how they have signed in, Address where the request came from.
+	// Actor is the user, Mode how they have signed in, and Address where the request came from.
 	Actor, Mode, Address string
 	// Outbox or Inbox is the store's name, Topic and ID are the message's.
 	Outbox, Inbox, Topic, ID string
-	// Download is set if all of the payload is sent, as a file.
+	// Download is set if the whole payload is sent, as a file.
 	Download bool
 }
 
-// viewed tells of a look before anything is shown. An error refuses it.
+// viewed reports a view before anything is shown. An error refuses the view.
 func (c *call) viewed(v View) error {
 	v.Actor, v.Mode, v.Address = c.who.Actor, c.who.Mode, c.r.RemoteAddr
 	c.d.cfg.Logger.InfoContext(c.ctx(), "payload was viewed", slog.String("actor", v.Actor), slog.String("address", v.Address),

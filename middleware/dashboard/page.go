@@ -15,34 +15,34 @@ import (
 	"strings"
 )
 
-// page is what every template is given.
+// page is the data of every template.
 type page struct {
 	Name, Title string
-	// path is that of the page below Base, "" for the answer to a form.
+	// path is the path of the page below Base, "" for the answer to a form.
 	path     string
 	Base     string
 	Who      Identity
 	ReadOnly bool
 	Outboxes []string
 	Inboxes  []string
-	// Query is what was asked for, by name.
+	// Query holds the parameters of the request.
 	Query url.Values
-	// In is the outbox and the group that all pages are about, as far as one was chosen.
+	// In is the scope of all pages: the chosen outbox and group, if any.
 	In place
-	// Status is how all stores are, if it is known.
+	// Status is the state of all stores, if known.
 	Status status
-	// View is how the visitor wants pages to look.
+	// View is the visitor's choice of how pages look.
 	View view
-	// Data is what the page is about.
+	// Data is the page's own data.
 	Data any
-	// Notice is what was done a moment ago.
+	// Notice is the message about a change that was just made.
 	Notice string
 
 	actions  []action
 	traceURL string
 }
 
-// place is an outbox, or one of its groups. The zero value is all of them.
+// place is an outbox, or one of its groups. The zero value stands for all outboxes.
 type place struct{ Outbox, Group string }
 
 // String returns the names of p.
@@ -62,7 +62,7 @@ func (p place) within(scope place) bool {
 	return (scope.Outbox == "" || scope.Outbox == p.Outbox) && (scope.Group == "" || scope.Group == p.Group)
 }
 
-// query is p as parameters.
+// query returns p as parameters.
 func (p place) query() url.Values {
 	q := url.Values{}
 	if p.Outbox != "" {
@@ -74,16 +74,16 @@ func (p place) query() url.Values {
 	return q
 }
 
-// May reports whether the visitor may do what needs role, for forms.
+// May reports whether the visitor may make changes that need role, for forms.
 func (p page) May(role string) bool { return !p.ReadOnly && p.Who.Has(Role(role)) }
 
 // Has reports whether the visitor has role.
 func (p page) Has(role string) bool { return p.Who.Has(Role(role)) }
 
-// Outbox is the outbox that the page is about.
+// Outbox returns the outbox of the page.
 func (p page) Outbox() string { return p.orFirst("outbox", p.Outboxes) }
 
-// Inbox is the inbox that the page is about.
+// Inbox returns the inbox of the page.
 func (p page) Inbox() string { return p.orFirst("inbox", p.Inboxes) }
 
 func (p page) orFirst(name string, all []string) string {
@@ -93,10 +93,10 @@ func (p page) orFirst(name string, all []string) string {
 	return all[0]
 }
 
-// Group is the relay group that the page is about.
+// Group returns the relay group of the page.
 func (p page) Group() string { return cmp.Or(p.Query.Get("group"), "default") }
 
-// link is the address of a page with parameters.
+// link returns the address of a page with parameters.
 func (p page) link(name string, q url.Values) string {
 	target := p.Base + strings.TrimPrefix(name, "overview")
 	if len(q) > 0 {
@@ -105,12 +105,13 @@ func (p page) link(name string, q url.Values) string {
 	return target
 }
 
-// To is the address of a page in the scope of this one, with more parameters, by name and value in turns.
+// To returns the address of a page in the scope of this one, with more parameters as alternating
+// names and values.
 func (p page) To(name string, more ...string) string {
 	return p.At(p.In.Outbox, p.In.Group, name, more...)
 }
 
-// At is the address of a page about an outbox and a group.
+// At returns the address of a page about an outbox and a group.
 func (p page) At(outbox, group, name string, more ...string) string {
 	q := place{outbox, group}.query()
 	for i := 0; i+1 < len(more); i += 2 {
@@ -121,7 +122,8 @@ func (p page) At(outbox, group, name string, more ...string) string {
 	return p.link(name, q)
 }
 
-// Rescoped is the address of this page in another scope, or of the overview if it is about one thing.
+// Rescoped returns the address of this page in another scope, or of the overview if the page
+// shows a single item.
 func (p page) Rescoped(outbox, group string) string {
 	name := p.Name
 	switch {
@@ -133,13 +135,13 @@ func (p page) Rescoped(outbox, group string) string {
 	return p.At(outbox, group, name)
 }
 
-// IsIn reports whether the scope is just this.
+// IsIn reports whether the scope is exactly this outbox and group.
 func (p page) IsIn(outbox, group string) bool { return p.In == place{outbox, group} }
 
-// Next is the address of the next page of a list.
+// Next returns the address of the next page of a list.
 func (p page) Next(cursor string) string { return nextPage(p.Query, cursor) }
 
-// nextPage is the address of the next page of a list that was asked for by query.
+// nextPage returns the address of the next page of a list that was requested with query.
 func nextPage(query url.Values, cursor string) string {
 	q := url.Values{}
 	maps.Copy(q, query)
@@ -147,7 +149,7 @@ func nextPage(query url.Values, cursor string) string {
 	return "?" + q.Encode()
 }
 
-// NextIn is the address of the next page of the part of a list that is about one outbox.
+// NextIn returns the address of the next page of one outbox's part of a list.
 func (p page) NextIn(outbox, cursor string) string {
 	q := url.Values{}
 	maps.Copy(q, p.Query)
@@ -155,7 +157,7 @@ func (p page) NextIn(outbox, cursor string) string {
 	return nextPage(q, cursor)
 }
 
-// Spark is the line of a group, nil if nothing is known.
+// Spark returns the backlog line of a group, nil if unknown.
 func (page) Spark(all map[place]spark, outbox, group string) *spark {
 	line, ok := all[place{outbox, group}]
 	if !ok {
@@ -164,7 +166,7 @@ func (page) Spark(all map[place]spark, outbox, group string) *spark {
 	return &line
 }
 
-// Groups are the groups within the scope, with their figures.
+// Groups returns the number of groups within the scope.
 func (p page) Groups() (n int) {
 	for range p.Status.within(p.In) {
 		n++
@@ -172,7 +174,7 @@ func (p page) Groups() (n int) {
 	return n
 }
 
-// Count is the number that a tab shows, -1 for a tab without.
+// Count returns the number that a tab shows, -1 for a tab without one.
 func (p page) Count(name string) int {
 	n := 0
 	switch name {
@@ -198,7 +200,7 @@ func (p page) Count(name string) int {
 	return n
 }
 
-// Kinds is what the number of a tab counts.
+// Kinds returns the name of the things that the number of a tab counts.
 func (page) Kinds(name string) string {
 	return map[string]string{
 		"groups": "groups", "parked": "parked records", "retried": "records that are tried again", "dead": "records that were given up",
@@ -206,7 +208,7 @@ func (page) Kinds(name string) string {
 	}[name]
 }
 
-// MayDo reports whether the visitor may do what an action is called.
+// MayDo reports whether the visitor may perform the action with this name.
 func (p page) MayDo(name string) bool {
 	for _, a := range p.actions {
 		if a.name == name {
@@ -216,10 +218,10 @@ func (p page) MayDo(name string) bool {
 	return false
 }
 
-// told are the parameters that tell what was done a moment ago.
+// told are the parameters that describe a change that was just made.
 var told = []string{"did", "n", "others", "rest"} //nolint:gochecknoglobals // a constant
 
-// Self is the address of the page, for refreshing it.
+// Self returns the address of the page, for refreshing it.
 func (p page) Self() string {
 	q := url.Values{}
 	maps.Copy(q, p.Query)
@@ -229,16 +231,18 @@ func (p page) Self() string {
 	return p.link(p.path, q)
 }
 
-// Again is the address of the page with what was done a moment ago.
+// Again returns the address of the page, including the parameters about the change that was just
+// made.
 func (p page) Again() string { return p.link(p.path, p.Query) }
 
-// Here is where the visitor is, below Base, for going back to it.
+// Here returns the address of the page below Base, for returning to it.
 func (p page) Here() string { return strings.TrimPrefix(p.Self(), p.Base) }
 
-// traceparent is what the header of W3C's trace context looks like, with the id of the trace.
+// traceparent matches the header of W3C's trace context, and captures the id of the trace.
 var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}`)
 
-// TraceLink is the address of the trace that a header names, "" if it names none or nobody has said where traces are.
+// TraceLink returns the address of the trace that a header names, "" if it names none or
+// Config.TraceURL is not set.
 func (p page) TraceLink(name, value string) string {
 	found := traceparent.FindStringSubmatch(value)
 	if p.traceURL == "" || found == nil || !strings.EqualFold(name, "traceparent") {
@@ -247,7 +251,8 @@ func (p page) TraceLink(name, value string) string {
 	return strings.ReplaceAll(p.traceURL, traceID, found[1])
 }
 
-// DocTitle is the title of the window: what is wrong or how many there are, of what, where.
+// DocTitle returns the title of the window: the problem or the number of items, the page, and the
+// scope.
 func (p page) DocTitle() string {
 	parts := []string{p.Title}
 	if titled, ok := p.Data.(interface{ docTitle() string }); ok {
@@ -292,19 +297,20 @@ func (c *call) render(ctx context.Context, status int, name string, data any) {
 	send(c.w, c.r, status, body.Bytes(), sameSite(c.r))
 }
 
-// sameSite reports whether a browser says that its visitor has asked, or a page of the dashboard. What the page of
-// another site asks for is not compressed: its length would tell what it has in common with the address.
+// sameSite reports whether, by the browser's headers, the visitor or a page of the dashboard made
+// the request. Answers to pages of other sites are not compressed: the length would reveal what
+// the answer has in common with the address.
 func sameSite(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site == "same-origin" || site == "none"
 }
 
-// send answers with a body, compressed if it may be and the client takes it.
+// send answers with a body, compressed if that is allowed and the client accepts it.
 func send(w http.ResponseWriter, r *http.Request, status int, body []byte, may bool) {
 	w.Header().Add("Vary", "Accept-Encoding, Sec-Fetch-Site")
 	if !may || !takesGzip(r) || len(body) < 1000 {
 		w.WriteHeader(status)
-		_, _ = w.Write(body) //nolint:gosec // of html/template, JSON with nosniff, or an asset
+		_, _ = w.Write(body) //nolint:gosec // it comes from html/template, is JSON with nosniff, or is an asset
 		return
 	}
 	w.Header().Set("Content-Encoding", "gzip")
@@ -314,7 +320,7 @@ func send(w http.ResponseWriter, r *http.Request, status int, body []byte, may b
 	_ = zip.Close()
 }
 
-// takesGzip reports whether the client names gzip, and does not refuse it.
+// takesGzip reports whether the client accepts gzip.
 func takesGzip(r *http.Request) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		coding, weight, _ := strings.Cut(strings.ReplaceAll(part, " ", ""), ";")
@@ -325,17 +331,17 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
-// view is how a visitor wants pages to look. The zero value is how they look by default.
+// view is a visitor's choice of how pages look. The zero value is the default look.
 type view struct{ Theme, Density, Clock string }
 
-// viewChoices are what a visitor may choose, the default first.
+// viewChoices returns the choices of a visitor, the default first.
 func viewChoices() [3][]string {
 	return [3][]string{{"auto", "light", "dark"}, {"comfortable", "compact"}, {"ago", "utc", "local"}}
 }
 
 const viewCookie = "leat_view"
 
-// viewOf reads what the visitor has chosen.
+// viewOf reads the visitor's choices.
 func viewOf(r *http.Request) view {
 	var chosen []string
 	if cookie, err := r.Cookie(viewCookie); err == nil {
@@ -344,7 +350,7 @@ func viewOf(r *http.Request) view {
 	return chosenView(chosen)
 }
 
-// chosenView returns a view of what was chosen, and of the defaults for what was not.
+// chosenView returns a view of the chosen values, with defaults for the others.
 func chosenView(chosen []string) view {
 	var v [3]string
 	for i, choices := range viewChoices() {
@@ -356,8 +362,8 @@ func chosenView(chosen []string) view {
 	return view{v[0], v[1], v[2]}
 }
 
-// keepView keeps how the visitor wants pages to look, in a cookie of the browser. It changes nothing else, and
-// tells nothing: nobody has to sign in for it, and a dashboard that is read only has it.
+// keepView stores the visitor's view in a cookie of the browser. It changes nothing else, and
+// reveals nothing: it needs no sign-in, and a read-only dashboard has it, too.
 func (d *Dashboard) keepView(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, mostBody)
 	if err := r.ParseForm(); err != nil {
@@ -365,7 +371,7 @@ func (d *Dashboard) keepView(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := chosenView([]string{r.PostForm.Get("theme"), r.PostForm.Get("density"), r.PostForm.Get("clock")})
-	http.SetCookie(w, &http.Cookie{ //nolint:gosec // it is secure where the dashboard is, and tells nothing
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // it is secure if the dashboard is, and holds no secret
 		Name: viewCookie, Value: strings.Join([]string{v.Theme, v.Density, v.Clock}, "."), Path: d.cfg.Base,
 		MaxAge: 365 * 24 * 60 * 60, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode,
 	})

@@ -13,13 +13,14 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// tabs are the pages that every page leads to.
+// tabs returns the pages in the navigation.
 func tabs() []string {
 	return []string{"overview", "groups", "parked", "retried", "dead", "delayed", "inboxes", "retention", "audit"}
 }
 
-// pageRoutes are the pages. Each shows what one or several routes of the API answer. All of them take a scope, which
-// their links keep, whether they heed it or not.
+// pageRoutes returns the routes of the pages. Each page shows the answers of one or several
+// routes of the API. All of them accept a scope, which their links keep, even if the page does
+// not use it.
 func (d *Dashboard) pageRoutes() []route {
 	get := func(path, name string, look func(c *call) (any, error)) route {
 		return route{"GET /" + path, RoleViewer, func(c *call) error {
@@ -52,7 +53,7 @@ func (d *Dashboard) pageRoutes() []route {
 	}
 }
 
-// scope is the place that a page is about.
+// scope returns the scope of a page.
 func (c *call) scope() place {
 	if c.at != (place{}) {
 		return c.at
@@ -65,7 +66,7 @@ func (c *call) scope() place {
 	return at
 }
 
-// outboxes are those within the scope.
+// outboxes returns the names of the outboxes within the scope.
 func (c *call) outboxes() ([]string, error) {
 	all := names(c.d.cfg.Outboxes)
 	in := c.scope()
@@ -78,10 +79,11 @@ func (c *call) outboxes() ([]string, error) {
 	return []string{in.Outbox}, nil
 }
 
-// mostPlaces bounds the groups that one page shows lists of.
+// mostPlaces bounds the groups whose lists one page shows.
 const mostPlaces = 20
 
-// places are the groups within the scope of which has is true. A group that was chosen is always among them.
+// places returns the groups within the scope for which has is true. A chosen group is always
+// among them.
 func (c *call) places(has func(g groupStatus) bool) (all []place, more bool, err error) {
 	if _, err := c.outboxes(); err != nil {
 		return nil, false, err
@@ -106,7 +108,8 @@ func (c *call) places(has func(g groupStatus) bool) (all []place, more bool, err
 	return all, false, nil
 }
 
-// also answers another request with other parameters. What it takes of the room for rows is gone for those that follow.
+// also answers another request with other parameters. Its rows use up the room of the requests
+// that follow.
 func also[T any](c *call, look func(c *call) (T, error), query url.Values) (T, error) {
 	other := *c
 	other.q = newParams(query)
@@ -127,7 +130,7 @@ func (c *call) apart() *call {
 	return &other
 }
 
-// pick returns those parameters of a request that are named.
+// pick returns the named parameters of a request.
 func (c *call) pick(names ...string) url.Values {
 	picked := url.Values{}
 	for _, name := range names {
@@ -153,7 +156,7 @@ type delayedPart struct {
 	Rows   list[delayedRow]
 }
 
-// delayedPage shows what each outbox is to send later.
+// delayedPage shows the delayed messages of each outbox.
 func (c *call) delayedPage() (any, error) {
 	query, after := c.pick("topic", "key", "id"), c.pick("after")
 	if err := c.q.done(); err != nil {
@@ -241,7 +244,7 @@ func (c *call) consumerPage() (any, error) {
 	data.Attempts, errs[0] = also(c, (*call).inboxAttempts, query)
 	data.Parked, errs[1] = also(c, (*call).inboxParked, merged(query, after))
 	data.Watermarks, errs[2] = also(c, (*call).watermarks, query)
-	return data, cmp.Or(errs[:]...) // one alone: the text of another may be for the log only
+	return data, cmp.Or(errs[:]...) // only one: the text of another may be for the log only
 }
 
 type retentionData struct {
@@ -249,14 +252,14 @@ type retentionData struct {
 	Inboxes []inboxRow
 }
 
-// rangesPart is the ranges of an outbox. None is set if its store has no ranges.
+// rangesPart holds the ranges of an outbox. None is set if its store has no ranges.
 type rangesPart struct {
 	Outbox string
 	Ranges list[rangeRow]
 	None   bool
 }
 
-// retentionPage shows the ranges of each outbox that has some, and what each inbox forgets.
+// retentionPage shows the ranges of each outbox that has some, and the retention of each inbox.
 func (c *call) retentionPage() (any, error) {
 	if err := c.q.done(); err != nil {
 		return nil, err
@@ -286,7 +289,7 @@ func (c *call) retentionPage() (any, error) {
 	return data, nil
 }
 
-// auditPart is the audit of an outbox, or of an inbox.
+// auditPart holds the audit of an outbox, or of an inbox.
 type auditPart struct {
 	Outbox, Inbox string
 	Rows          list[auditRow]
@@ -326,8 +329,8 @@ func (c *call) auditPage() (any, error) {
 	return data, nil
 }
 
-// notice is the text about what a form has done. It is our own, since an address could hold
-// any.
+// notice returns the text about a form's change. It is made from fixed texts, since an address
+// could contain any text.
 func notice(actions []action, q url.Values) string {
 	n, err := strconv.Atoi(q.Get("n"))
 	for _, a := range actions {
@@ -349,13 +352,13 @@ func notice(actions []action, q url.Values) string {
 type traceData struct {
 	traceRow
 
-	// Problem is why nothing was looked for.
+	// Problem is why no search was made.
 	Problem string
 }
 
 func (traceData) docTitle() string { return "Trace" }
 
-// tracePage keeps the form where the id alone does not tell since when to look.
+// tracePage keeps showing the form if the id does not contain the time from which to search.
 func (c *call) tracePage() (any, error) {
 	query := c.pick("outbox", "id", "since")
 	if err := c.q.done(); err != nil {

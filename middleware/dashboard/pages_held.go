@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// causeRow is one way in which records of a group have failed, of any topics.
+// causeRow is one cause of failed records of a group, over all topics.
 type causeRow struct {
 	place
 	failuresRow
@@ -16,7 +16,7 @@ type causeRow struct {
 	Topics []string
 }
 
-// Sentence says plainly what a kind of failure means.
+// Sentence returns a plain description of a kind of failure.
 func (r causeRow) Sentence() string { return sentence(r.Kind) }
 
 func sentence(kind string) string {
@@ -40,7 +40,7 @@ func (r causeRow) Pattern() string {
 	return "*"
 }
 
-// causesOf merges failures that differ in their topics only.
+// causesOf merges failures that differ only in their topics.
 func causesOf(at place, failures []failuresRow) (all []causeRow) {
 	for _, f := range failures {
 		i := slices.IndexFunc(all, func(r causeRow) bool { return r.Kind == f.Kind && r.Fingerprint == f.Fingerprint })
@@ -62,7 +62,7 @@ func causesOf(at place, failures []failuresRow) (all []causeRow) {
 	return all
 }
 
-// causes are those of all places, the most records first.
+// causes returns the causes of all places, those with the most records first.
 func (c *call) causes(places []place, filter url.Values) (all []causeRow, err error) {
 	room := c.apart()
 	for _, at := range places {
@@ -76,7 +76,7 @@ func (c *call) causes(places []place, filter url.Values) (all []causeRow, err er
 	return all, nil
 }
 
-// placesOf are the groups of causes.
+// placesOf returns the groups of causes.
 func placesOf(rows []causeRow) (all []place) {
 	for _, row := range rows {
 		if !slices.Contains(all, row.place) {
@@ -86,7 +86,7 @@ func placesOf(rows []causeRow) (all []place) {
 	return all
 }
 
-// keysPart is the parked keys of a group, recordsPart its records.
+// keysPart holds the parked keys of a group, recordsPart its records.
 type keysPart struct {
 	place
 	Keys list[keyRow]
@@ -95,19 +95,19 @@ type keysPart struct {
 type recordsPart struct {
 	place
 	Records list[heldRow]
-	Out     []outRow
+	Out     outRows
 }
 
 type parkedData struct {
 	Causes []causeRow
 	Parts  []keysPart
-	// Records are those of a key that was asked for.
+	// Records are the records of the requested key.
 	Records *recordsPart
 	// More is set if more groups have parked records than are shown.
 	More bool
 }
 
-// each is how many rows of each of several groups a page shows.
+// each returns the limit of rows for each of several groups on a page.
 func each(places []place) url.Values {
 	if len(places) > 1 {
 		return url.Values{"limit": {"10"}}
@@ -115,7 +115,7 @@ func each(places []place) url.Values {
 	return nil
 }
 
-// parkedPage shows what is parked by cause, by key, and, of a key, by record.
+// parkedPage shows parked records by cause, by key, and, for a chosen key, each record.
 func (c *call) parkedPage() (any, error) {
 	topic, after, key := c.pick("topic"), c.pick("after"), c.pick("topic", "key", "state")
 	if err := c.q.done(); err != nil {
@@ -176,7 +176,7 @@ func (c *call) records(places []place, look func(c *call) (list[heldRow], error)
 	return all, nil
 }
 
-// retriedPage shows which destinations are out, and what is tried again.
+// retriedPage shows the destinations that are out, and the retried records.
 func (c *call) retriedPage() (any, error) {
 	query, after := c.pick("topic", "key"), c.pick("after")
 	if err := c.q.done(); err != nil {
@@ -197,7 +197,8 @@ func (c *call) retriedPage() (any, error) {
 	for _, g := range c.d.status(s).within(c.scope()) {
 		for i := range data.Parts {
 			if data.Parts[i].place == g.place {
-				data.Parts[i].Out = outOf(g.Out, c.breakers(g.Outbox, g.Group))
+				here, _ := c.breakers(g.Outbox, g.Group)
+				data.Parts[i].Out = outOf(g.Out, here)
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// overviewData is the state of what is in the scope.
+// overviewData is the state of everything in the scope.
 type overviewData struct {
 	status
 
@@ -38,7 +38,7 @@ func (o overviewData) docTitle() string {
 	return strings.Join(parts, ", ") + " · Overview"
 }
 
-// Groups is how many groups there are.
+// Groups returns the number of groups.
 func (o overviewData) Groups() (n int) {
 	for _, ob := range o.Outboxes {
 		n += len(ob.Groups)
@@ -46,7 +46,7 @@ func (o overviewData) Groups() (n int) {
 	return n
 }
 
-// Enqueued is how many messages are enqueued in a second.
+// Enqueued returns the number of messages enqueued per second.
 func (o overviewData) Enqueued() (n float64) {
 	for _, ob := range o.Outboxes {
 		n += ob.Rate
@@ -54,7 +54,7 @@ func (o overviewData) Enqueued() (n float64) {
 	return n
 }
 
-// Settled is how many records all groups settle in a second.
+// Settled returns the number of records that all groups settle per second.
 func (o overviewData) Settled() (n float64) {
 	for _, ob := range o.Outboxes {
 		for _, g := range ob.Groups {
@@ -102,10 +102,10 @@ func (c *call) overview() (overviewData, error) {
 type groupData struct {
 	overviewData
 
-	// One is the group that was chosen.
+	// One is the chosen group.
 	One *groupAt
 	Row groupRow
-	Out []outRow
+	Out outRows
 }
 
 func (d groupData) docTitle() string {
@@ -116,7 +116,7 @@ func (d groupData) docTitle() string {
 	return word + " · Group"
 }
 
-// Overview is what the table of groups shows.
+// Overview returns the data of the table of groups.
 func (d groupData) Overview() overviewData { return d.overviewData }
 
 func (c *call) groupsPage() (any, error) {
@@ -146,14 +146,26 @@ func (c *call) groupsPage() (any, error) {
 	return data, nil
 }
 
-// outRow is a destination that is out, as the leader of its slot has stored it, and as a relay of this process knows it.
+// outRow is a destination that is out, by the record of its slot's leader and by the relays of
+// this process.
 type outRow struct {
 	outageRow
 
 	NextProbe time.Time
 }
 
-// Why says plainly why the destination is out.
+// outRows are destinations of a group that are out.
+type outRows []outRow
+
+// Count is how many there are, with those that are not listed.
+func (all outRows) Count() (n int) {
+	for _, o := range all {
+		n += max(1, moreOut(o.outageRow))
+	}
+	return n
+}
+
+// Why returns a plain description of why the destination is out.
 func (o outRow) Why() string {
 	switch o.Cause {
 	case "outage":
@@ -165,13 +177,18 @@ func (o outRow) Why() string {
 	}
 }
 
-// outOf merges what is known of destinations that are out, by topic.
-func outOf(stored []outageRow, here []breakerRow) (all []outRow) {
+// outOf merges the stored outages with those known in this process, by topic.
+func outOf(stored []outageRow, here []breakerRow) (all outRows) {
+	listed := true
 	for _, o := range stored {
 		all = append(all, outRow{outageRow: o})
+		listed = listed && moreOut(o) == 0
 	}
 	for _, b := range here {
 		i := slices.IndexFunc(all, func(o outRow) bool { return o.Topic == b.Topic })
+		if i < 0 && !listed {
+			continue // it is one of those that are counted only
+		}
 		if i < 0 {
 			cause := "outage"
 			if b.Unavailable {

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// params are the values of a request, by name. What is not read, or given twice, is an error.
+// params are the values of a request, by name. A parameter that is not read, or is given twice,
+// is an error.
 type params struct {
 	values url.Values
 	read   map[string]bool
@@ -44,7 +45,7 @@ func (p *params) text(name string) string {
 	return p.values.Get(name)
 }
 
-// number is 0 if it is not given.
+// number returns 0 if the parameter is not given.
 func (p *params) number(name string) int64 {
 	text := p.text(name)
 	if text == "" {
@@ -79,7 +80,7 @@ func (p *params) flag(name string) bool {
 	}
 }
 
-// moments are how a time may be written: in RFC 3339, or as forms have it, in UTC.
+// moments are the accepted formats of a time: RFC 3339, or the format of forms, in UTC.
 var moments = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", time.DateOnly} //nolint:gochecknoglobals // a constant
 
 func moment(text string) (time.Time, error) {
@@ -91,7 +92,7 @@ func moment(text string) (time.Time, error) {
 	return time.Time{}, errors.New("must be a time such as 2006-01-02T15:04:05Z")
 }
 
-// time is zero if it is not given.
+// time returns the zero Time if the parameter is not given.
 func (p *params) time(name string) time.Time {
 	text := p.text(name)
 	if text == "" {
@@ -104,7 +105,7 @@ func (p *params) time(name string) time.Time {
 	return at
 }
 
-// done returns what is wrong with the values, and refuses those that nobody has read.
+// done returns the error of invalid values, and refuses values that were not read.
 func (p *params) done() error {
 	for _, name := range slices.Sorted(maps.Keys(p.values)) {
 		if !p.read[name] {

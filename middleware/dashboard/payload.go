@@ -18,15 +18,16 @@ type Decoder struct {
 	// Topics is a pattern of topics, in which * stands for any run of characters. Required.
 	Topics string
 	// Decode returns a payload as JSON, or as text. Headers are those of the message, with its
-	// event-id and event-type, so that Content.Show of middleware/content can open it. It must not change its arguments, is
-	// called from any goroutine, and is bounded by nothing: it should be quick. Its error, or
-	// panic, is shown in place of the payload, and logged if the payload is withheld. Required.
+	// event-id and event-type, so that Content.Show of middleware/content can open it. It must
+	// not change its arguments. It is called from any goroutine and without a time limit, so it
+	// should be fast. Its error, or panic, is shown instead of the payload, and logged if the
+	// payload is withheld. Required.
 	Decode func(topic string, headers map[string]string, payload []byte) ([]byte, error)
 }
 
-// payloadView is a payload as a page shows it.
+// payloadView is the form in which a page shows a payload.
 type payloadView struct {
-	// Bytes is the length of the payload as it is stored.
+	// Bytes is the length of the stored payload.
 	Bytes int `json:"bytes"`
 	// Form is json, text, hex or withheld.
 	Form string `json:"form"`
@@ -35,11 +36,12 @@ type payloadView struct {
 	Truncated bool   `json:"truncated,omitempty"`
 	// Decoded is set if a Decoder has made it readable.
 	Decoded bool `json:"decoded,omitempty"`
-	// Error is why it could not be decoded. If the payload is withheld, only the log has why.
+	// Error is why it could not be decoded. If the payload is withheld, only the log has the
+	// reason.
 	Error string `json:"error,omitempty"`
 }
 
-// What a payload is shown as.
+// The forms in which a payload is shown.
 const (
 	formJSON     = "json"
 	formText     = "text"
@@ -88,7 +90,7 @@ func (d *Dashboard) content(topic string, headers map[string]string, payload []b
 	return c
 }
 
-// decode calls a decoder of the user's.
+// decode calls a user's Decoder.
 func decode(decoder Decoder, topic string, headers map[string]string, payload []byte) (body []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -17,7 +17,7 @@ type problem struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail,omitempty"`
-	// Changed is how many records a change has changed before it failed.
+	// Changed is how many records were changed before the change failed.
 	Changed int `json:"changed,omitempty"`
 }
 
@@ -34,7 +34,7 @@ var (
 	errTooMany     = errors.New("leat: too many requests of this role are under way: ask again in a while")
 )
 
-// roleError is the error of somebody who lacks a role.
+// roleError is the error of a user who lacks a role.
 type roleError struct{ role Role }
 
 // Error names the role.
@@ -45,10 +45,11 @@ type hostError struct{ host string }
 
 // Error names the host.
 func (e *hostError) Error() string {
-	return fmt.Sprintf("leat: %.100q is not in Config.Hosts, the names by which this server is reached", e.host)
+	return fmt.Sprintf("leat: %.100q is not in hosts, the names by which this server is reached", e.host)
 }
 
-// partialError is the error of a change that was done in part: it says so whatever the cause.
+// partialError is the error of a change that was made in part: its text states that, whatever the
+// cause.
 type partialError struct {
 	n   int
 	err error
@@ -128,8 +129,8 @@ func statusOfType(err error) (status int, shown bool) {
 	return http.StatusInternalServerError, false
 }
 
-// fail answers with what went wrong, as a page or as JSON. What a store says is logged, and
-// not shown: it may name servers and users.
+// fail answers with an error, as a page or as JSON. Errors of stores are logged and not shown,
+// since they may name servers and users.
 func (d *Dashboard) fail(ctx context.Context, c *call, err error) {
 	status, shown := statusOf(err)
 	if status == http.StatusServiceUnavailable {

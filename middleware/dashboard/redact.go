@@ -13,20 +13,21 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Redaction is what nobody sees. It is left out on the server, of pages, answers and downloads.
+// Redaction lists the data that no user sees. The server removes it from pages, answers and
+// downloads.
 type Redaction struct {
 	// Headers are patterns of names, in which * stands for any run of characters. Case does
 	// not matter. Their values are replaced.
 	Headers []string
 	// Paths name members of payloads in JSON, such as "customer.email", "cards.*.number" or
 	// "**.password": * is any member or element, ** any number of levels. Case does not matter.
-	// Their values are replaced, whatever they are. What is in a text, such as JSON in JSON, is
-	// not looked at. A payload that is not JSON, and that no Decoder turns into JSON, may
-	// have such members: it is withheld as a whole.
+	// Their values are replaced, whatever their type. The contents of texts, such as JSON within
+	// JSON, are not searched. A payload that is not JSON, and that no Decoder turns into JSON,
+	// might have such members: it is withheld as a whole.
 	Paths []string
 }
 
-// DefaultRedaction hides headers that carry secrets, and nothing of payloads.
+// DefaultRedaction hides headers that carry secrets, and leaves payloads unchanged.
 func DefaultRedaction() Redaction {
 	return Redaction{Headers: []string{
 		"authorization", "*-authorization", "*cookie*", "*token*", "*jwt*", "*secret*", "*password*", "*passwd*", "*passphrase*", "*pwd*",
@@ -34,7 +35,7 @@ func DefaultRedaction() Redaction {
 	}}
 }
 
-// redacted stands for what is not shown.
+// redacted replaces hidden values.
 const redacted = "***"
 
 func (r *Redaction) validate() error {
@@ -52,7 +53,7 @@ func (r *Redaction) validate() error {
 	return nil
 }
 
-// headers returns a copy without the values that nobody sees.
+// headers returns a copy with hidden values replaced.
 func (r *Redaction) headers(all map[string]string) map[string]string {
 	if len(all) == 0 {
 		return nil
@@ -69,8 +70,8 @@ func (r *Redaction) headers(all map[string]string) map[string]string {
 	return shown
 }
 
-// json returns body, which is valid JSON, without what nobody sees. Numbers, the order of
-// members and those that are there twice stay; if nothing is left out, all bytes do.
+// json returns body, which is valid JSON, with hidden values replaced. Numbers, the order of
+// members and duplicate members are preserved; if nothing is replaced, all bytes are.
 func (r *Redaction) json(body []byte) ([]byte, error) {
 	if len(r.Paths) == 0 {
 		return body, nil
@@ -168,13 +169,14 @@ func (w *rewriter) member(name string, at []int) error {
 	return w.scalar(redacted)
 }
 
-// rules are paths as one automaton: a state for each part of each path, which has still to be
-// matched. What a member costs is bounded by the number of states, however deep it is.
+// rules are paths compiled to one automaton, with a state for each part of each path that must
+// still be matched. The cost per member is bounded by the number of states, however deep the
+// member is.
 type rules struct {
 	parts []string
 	// last is set for the last part of a path.
 	last []bool
-	// seen is the number of the step that has entered a state last.
+	// seen is, for each state, the number of the step that entered it last.
 	seen  []int
 	steps int
 }
@@ -197,8 +199,8 @@ func (r *rules) compile(paths []string) (start []int) {
 	return start
 }
 
-// enter appends a state, and those that follow it without a member: ** is any number of levels,
-// also none. Each is appended once a step.
+// enter appends a state, and the states that follow it without a member: ** is any number of
+// levels, including none. Each is appended once per step.
 func (r *rules) enter(states []int, state int) []int {
 	for ; r.seen[state] != r.steps; state++ {
 		r.seen[state] = r.steps

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -102,7 +103,9 @@ func TestRates(t *testing.T) {
 		enqueued, settled = rates()
 		require.InDelta(t, 2, enqueued, 0.05)
 		require.InDelta(t, 1, settled, 0.05, "for half of the time")
-		require.Contains(t, s.get("/").Body.String(), `data-l="Settled /s">1</td>`)
+		page := s.get("/").Body.String()
+		require.Contains(t, page, `data-l="Settled /s">1</td>`)
+		require.Len(t, regexp.MustCompile(`<svg class="spark[^>]+aria-label="Backlog of the last 30 minutes: between 0 and \d+"><polygon`).FindAllString(page, -1), 2, "a line for each group")
 		var history struct {
 			At     []int64
 			Groups []struct {

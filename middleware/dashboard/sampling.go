@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// watchedAge is how old figures are at most while somebody looks, idleAge while nobody does.
+	// watchedAge is the greatest age of figures while a page is open, idleAge while none is.
 	watchedAge = 2 * time.Second
 	idleAge    = 10 * time.Second
 	// sampleTimeout bounds the calls of one store in one sample.
@@ -26,15 +26,15 @@ const (
 	keptFor = 30 * time.Minute
 )
 
-// errRunning is returned by Run if it runs already.
+// errRunning is returned by Run if it is already running.
 var errRunning = errors.New("leat: the dashboard is running already")
 
-// outboxSample is what an outbox has answered last.
+// outboxSample is the last answer of an outbox.
 type outboxSample struct {
 	at     time.Time
 	stats  admin.Stats
 	groups []admin.Group
-	// failed is why it did not answer since; what it has answered before stays.
+	// failed is the error since then; the last answer stays.
 	failed error
 }
 
@@ -51,16 +51,15 @@ type sample struct {
 	inboxes  map[string]inboxSample
 }
 
-// sampler asks all stores at once, side by side, for whoever wants to know: many tabs cost
-// what one does.
+// sampler asks all stores concurrently, once for all callers: many tabs cost no more than one.
 type sampler struct {
 	cfg    Config
-	asking chan struct{} // holds a token while nobody asks
+	asking chan struct{} // holds a token while no caller asks
 
 	mu      sync.Mutex
 	running bool
 	last    sample
-	// stale is set if an operator has changed something since.
+	// stale is set if an operator has changed something since the last sample.
 	stale   bool
 	history []sample
 }
@@ -92,7 +91,8 @@ func (s *sampler) run(ctx context.Context) error {
 	return nil
 }
 
-// get returns figures that are at most as old as said. One caller asks, others wait for it.
+// get returns figures that are not older than most. One caller asks the stores, others wait for
+// it.
 func (s *sampler) get(ctx context.Context, most time.Duration) (sample, error) {
 	if last, ok := s.fresh(most); ok {
 		return last, nil
@@ -106,7 +106,7 @@ func (s *sampler) get(ctx context.Context, most time.Duration) (sample, error) {
 	if last, ok := s.fresh(most); ok {
 		return last, nil
 	}
-	// For all who wait, not only for who asks: a tab that is closed must not fail the others.
+	// The sample is for all waiting callers: a closed tab must not fail the others.
 	next := s.ask(context.WithoutCancel(ctx))
 	s.keep(next)
 	return next, nil
@@ -118,14 +118,15 @@ func (s *sampler) fresh(most time.Duration) (sample, bool) {
 	return s.last, !s.stale && !s.last.at.IsZero() && time.Since(s.last.at) < most
 }
 
-// expire has the next caller ask anew: who has changed something wants to see it.
+// expire makes the next caller ask the stores again, so that an operator sees the result of a
+// change.
 func (s *sampler) expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stale = true
 }
 
-// keep keeps a sample, and one of ten seconds for the charts.
+// keep stores a sample, and one every ten seconds for the charts.
 func (s *sampler) keep(next sample) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,7 +214,7 @@ func (s *sampler) askInbox(ctx context.Context, in inboxadmin.Inbox) (i inboxSam
 	return i, err
 }
 
-// history is the figures of an outbox over the last half hour, a column a list.
+// history holds the figures of an outbox over the last half hour, one list per column.
 type history struct {
 	Outbox string `json:"outbox"`
 	// At are the times, in seconds since 1970.
@@ -222,7 +223,7 @@ type history struct {
 	Groups []groupsHistory `json:"groups"`
 }
 
-// groupsHistory is that of a group; null before it was known.
+// groupsHistory is the history of a group; null before the group was known.
 type groupsHistory struct {
 	Name    string     `json:"name"`
 	Lag     []*float64 `json:"lag_seconds"`
@@ -263,7 +264,7 @@ func historyOf(name string, past []sample) history {
 		}
 		for j := range h.Groups {
 			if len(h.Groups[j].Lag) <= i {
-				h.Groups[j].add(nil, nil, nil) // it is gone
+				h.Groups[j].add(nil, nil, nil) // the group is gone
 			}
 		}
 	}
@@ -274,8 +275,8 @@ func (g *groupsHistory) add(lag *float64, backlog *int64, settled *float64) {
 	g.Lag, g.Backlog, g.Settled = append(g.Lag, lag), append(g.Backlog, backlog), append(g.Settled, settled)
 }
 
-// fillRates fills in what was enqueued and settled in a second, over about the last minute. Both
-// count numbers of the log, which have gaps: they are a little more than what there was.
+// fillRates fills in the rates of enqueued and settled messages per second, over approximately
+// the last minute. Both count numbers of the log, which have gaps, so they are slightly too high.
 func fillRates(o *outboxStatus, name string, past []sample, now sample) {
 	last := now.outboxes[name]
 	for _, s := range past {
@@ -297,8 +298,8 @@ func fillRates(o *outboxStatus, name string, past []sample, now sample) {
 	}
 }
 
-// settled is how far a group has come: the numbers of the log that are behind it in all slots.
-// It is not known before a relay has begun.
+// settled returns the progress of a group: the count of log numbers that it has passed in all
+// slots. It is unknown before a relay has begun.
 func settled(s admin.Stats, group string) (n int64, known bool) {
 	for _, g := range s.Groups {
 		if g.Name != group || len(g.Slots) == 0 {
@@ -316,9 +317,10 @@ func settled(s admin.Stats, group string) (n int64, known bool) {
 // errNoStore is returned for a store that the dashboard does not have.
 var errNoStore = errors.New("leat: the dashboard has no such store")
 
-// OutboxStats returns Stats of the outbox called name, at most ten seconds old: of the sample
-// that all pages share, so that who asks as well, such as a sampler of metrics in the same
-// process, costs its database nothing. It returns the error of the store if it did not answer.
+// OutboxStats returns Stats of the outbox called name, at most ten seconds old. They come from
+// the sample that all pages share, so that another user of them, such as a sampler of metrics in
+// the same process, does not load the database. It returns the error of the store if it did not
+// answer.
 func (d *Dashboard) OutboxStats(ctx context.Context, name string) (admin.Stats, error) {
 	s, err := d.sampler.get(ctx, idleAge)
 	if err != nil {

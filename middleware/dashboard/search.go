@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// How a text in the search box is read.
+// The ways in which a text in the search box is read.
 const (
 	asNumber = "number"
 	asID     = "id"
@@ -20,10 +20,10 @@ const (
 	asKey    = "key"
 )
 
-// uuid is what an id of leat's own looks like.
+// uuid matches ids of leat's own.
 var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// readAs returns how a text in the search box is read, and what of it is looked for.
+// readAs returns how a text in the search box is read, and what to search for.
 func readAs(text string) (as, what string) {
 	text = strings.TrimSpace(text)
 	for _, prefix := range []string{asNumber, asID, asTopic, asKey} {
@@ -45,27 +45,29 @@ func readAs(text string) (as, what string) {
 	}
 }
 
-// foundRow is a message that was found, and in which outbox.
+// foundRow is a found message with its outbox.
 type foundRow struct {
 	recordRow
 
 	Outbox string
 }
 
-// messagesData is what a search has found.
+// messagesData is the result of a search.
 type messagesData struct {
-	// Asked is set if anything was looked for. As is how the text was read, What what was looked for.
+	// Asked is set if a search was made. As is how the text was read, and What the searched
+	// value.
 	Asked    bool
 	Text     string
 	As, What string
-	// Exact are the messages with the number, or the ids.
+	// Exact are the messages with the number or the id.
 	Exact []foundRow
 	Parts []foundPart
-	// Problem is why not all could be looked at.
+	// Problem is why the search is incomplete.
 	Problem string
 }
 
-// foundPart is what was found in an outbox, of which the numbers From to To were looked at, and Last is the last one.
+// foundPart is the result in an outbox. The numbers From to To were searched; Last is the last
+// number of the log.
 type foundPart struct {
 	Outbox         string
 	Rows           list[recordRow]
@@ -73,7 +75,7 @@ type foundPart struct {
 	Oldest         bool
 }
 
-// looked fills in what was looked at.
+// looked fills in the searched range.
 func (f *foundPart) looked(st status, q url.Values) {
 	f.Oldest = q.Get("oldest") == "true"
 	for _, o := range st.Outboxes {
@@ -81,7 +83,7 @@ func (f *foundPart) looked(st status, q url.Values) {
 			f.Last = o.LastSeq
 		}
 	}
-	f.To, _ = strconv.ParseInt(f.Rows.Next, 10, 64) // of a number, or 0
+	f.To, _ = strconv.ParseInt(f.Rows.Next, 10, 64) // the number of the cursor, or 0
 	f.Last = max(f.Last, f.To)
 	f.From, _ = strconv.ParseInt(q.Get("after"), 10, 64)
 	if f.From == 0 && !f.Oldest {
@@ -96,7 +98,7 @@ func (d messagesData) docTitle() string {
 	return "Search for " + middle(d.Text)
 }
 
-// Found is how many messages the page shows.
+// Found returns how many messages the page shows.
 func (d messagesData) Found() int {
 	n := len(d.Exact)
 	for _, part := range d.Parts {
@@ -105,7 +107,7 @@ func (d messagesData) Found() int {
 	return n
 }
 
-// Readings are the ways in which a text can be read.
+// Readings returns the ways in which a text can be read.
 func (messagesData) Readings() []string { return []string{asKey, asNumber, asID, asTopic} }
 
 // messagesPage searches the outboxes in the scope, by the search box or by a form.
@@ -170,7 +172,7 @@ func (c *call) findNumber(data messagesData, outboxes []string) (any, error) {
 	seq, err := strconv.ParseInt(data.What, 10, 64)
 	if err != nil || seq < 1 {
 		data.Problem = "That is not the number of a record."
-		return data, nil //nolint:nilerr // the page tells it
+		return data, nil //nolint:nilerr // the page shows it
 	}
 	for _, name := range outboxes {
 		r, err := c.atNumber(c.d.cfg.Outboxes[name], c.scope().Group, seq)
@@ -218,19 +220,22 @@ func (c *call) findID(data messagesData, outboxes []string) (any, error) {
 	return data, nil
 }
 
-// messageData is a message, and what an operator can do about it.
+// messageData is a message, with its records for the operator's actions.
 type messageData struct {
 	messageRow
 
-	// Held is the record as the group that is looked at has set it aside, or another one; Dead is set if it was given up.
+	// Held is the record as the chosen group, or another one, has set it aside. Dead is set if it
+	// was given up.
 	Held *heldRow
 	Dead bool
-	// Order is the records of its key that the group holds: the first ones, and those behind this one.
+	// Order holds the records of its key that the group holds: the first ones, and those behind
+	// this one.
 	Order []heldRow
-	// Behind is how many records of the key wait behind it.
+	// Behind is the number of records of the key that wait behind it.
 	Behind int
 
-	// before and after are the messages of its key around it in the log, 0 if none is near.
+	// before and after are the numbers of the neighbouring messages of its key in the log, 0 if
+	// none is near.
 	before, after int64
 }
 
@@ -238,7 +243,7 @@ func (d messageData) docTitle() string {
 	return strings.TrimSpace("#" + grouped(d.Seq) + " " + d.State())
 }
 
-// State is what is worst about the message.
+// State returns the worst state of the message.
 func (d messageData) State() string {
 	switch {
 	case d.Held == nil:
@@ -254,7 +259,7 @@ func (d messageData) State() string {
 	}
 }
 
-// Page is the page that lists records of the state.
+// Page returns the page that lists records in this state.
 func (d messageData) Page() string {
 	switch {
 	case d.Dead:
@@ -266,7 +271,7 @@ func (d messageData) Page() string {
 	}
 }
 
-// Tone is the tone of State.
+// Tone returns the CSS class of State.
 func (d messageData) Tone() string {
 	switch d.State() {
 	case "parked", "dead":
@@ -276,16 +281,17 @@ func (d messageData) Tone() string {
 	}
 }
 
-// neighbour is a record before or behind another one of its key. State is "" if it is not held.
+// neighbour is a record directly before or behind another one of its key. State is "" if it is
+// not held.
 type neighbour struct {
 	Seq   int64
 	State string
 }
 
-// Previous is the record before it of its key, if it is known: one that is held, or else one of the log.
+// Previous returns the record before it in its key, if known: a held one, or else one of the log.
 func (d messageData) Previous() *neighbour { return d.neighbour(-1, d.before) }
 
-// Next is the one behind it.
+// Next returns the record behind it in its key.
 func (d messageData) Next() *neighbour { return d.neighbour(1, d.after) }
 
 func (d messageData) neighbour(step int, inLog int64) *neighbour {
@@ -303,7 +309,7 @@ func (d messageData) neighbour(step int, inLog int64) *neighbour {
 	return &neighbour{inLog, ""}
 }
 
-// mostAround is how many messages of the log are looked at for the one before and the one behind another.
+// mostAround is how many messages of the log are searched for the neighbours of a message.
 const mostAround = 5_000
 
 // around looks for the messages of the key before and behind a message in the log, 0 for none.
@@ -327,7 +333,7 @@ func (c *call) around(row recordRow, ob admin.Outbox) (before, after int64, err 
 	return before, after, err
 }
 
-// mostOrder is how many records of a key are shown on each side of one.
+// mostOrder is how many records of a key are shown before and behind a record.
 const mostOrder = 5
 
 // messagePage shows a message, and the group's records of its key if it is set aside.
@@ -382,7 +388,7 @@ func (c *call) messagePage() (any, error) {
 	return data, nil
 }
 
-// worst picks the record of the group that was asked for, or else of one in which it is worst off.
+// worst picks the record of the requested group, or else of the group where its state is worst.
 func (d messageData) worst(group string) (held *heldRow, dead bool) {
 	if d.Trace == nil {
 		return nil, false
@@ -404,7 +410,7 @@ func (d messageData) worst(group string) (held *heldRow, dead bool) {
 	return held, dead
 }
 
-// trouble ranks how a group has set a record aside: what is parked is worst.
+// trouble ranks the ways in which a group has set a record aside: parked is worst.
 func trouble(h heldRow, dead bool) int {
 	switch {
 	case dead:

@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// status is how all stores are.
+// status is the state of all stores.
 type status struct {
 	V        int            `json:"v"`
 	At       time.Time      `json:"at"`
@@ -19,7 +19,7 @@ type status struct {
 	Alarms   []alarm        `json:"alarms"`
 }
 
-// outboxStatus is how an outbox is. If Failed is set, the figures are those of At.
+// outboxStatus is the state of an outbox. If Failed is set, the figures are from the time At.
 type outboxStatus struct {
 	Name       string        `json:"name"`
 	At         time.Time     `json:"at,omitzero"`
@@ -35,8 +35,8 @@ type outboxStatus struct {
 	Groups     []groupStatus `json:"groups"`
 }
 
-// groupStatus is how a relay group is: Lag and Backlog are those of its slots, the greatest
-// and the sum.
+// groupStatus is the state of a relay group. Lag is the greatest of its slots, and Backlog the
+// sum.
 type groupStatus struct {
 	Name          string       `json:"name"`
 	Paused        []string     `json:"paused,omitempty"`
@@ -78,7 +78,7 @@ type outageRow struct {
 	Error   string    `json:"error"`
 }
 
-// inboxStatus is how an inbox is. If Failed is set, the figures are those of At.
+// inboxStatus is the state of an inbox. If Failed is set, the figures are from the time At.
 type inboxStatus struct {
 	Name         string    `json:"name"`
 	At           time.Time `json:"at,omitzero"`
@@ -124,13 +124,13 @@ func (d *Dashboard) status(s sample) status {
 	return st
 }
 
-// groupAt is a group and where it is.
+// groupAt is a group with its place.
 type groupAt struct {
 	place
 	groupStatus
 }
 
-// within are the groups in a scope.
+// within returns the groups in a scope.
 func (st status) within(scope place) (all []groupAt) {
 	for _, o := range st.Outboxes {
 		for _, g := range o.Groups {
@@ -142,7 +142,7 @@ func (st status) within(scope place) (all []groupAt) {
 	return all
 }
 
-// in is what st says of a scope. Inboxes are in all of them.
+// in returns the part of st in a scope. Inboxes belong to every scope.
 func (st status) in(scope place) status {
 	if scope == (place{}) {
 		return st
@@ -169,18 +169,18 @@ func (st status) in(scope place) status {
 	return part
 }
 
-// Moves reports whether anything is enqueued, sent, or waits.
+// Moves reports whether messages are enqueued, sent, or waiting.
 func (o outboxStatus) Moves() bool {
 	return o.Rate > 0 || slices.ContainsFunc(o.Groups, func(g groupStatus) bool { return g.Backlog > 0 || g.Settled > 0 })
 }
 
-// Oldest is the age of the oldest message that is not sent, wherever it waits, in seconds.
+// Oldest returns the age of the oldest unsent message, wherever it waits, in seconds.
 func (g groupStatus) Oldest() float64 { return max(g.Lag, g.OldestRetried, g.OldestWaiting) }
 
 // Late reports whether that is more than the objective of the alerts.
 func (g groupStatus) Late() bool { return g.Oldest() > lateAfter.Seconds() }
 
-// State is how a group is, in a word and the tone that goes with it.
+// State returns the state of a group as a word and its CSS class.
 func (g groupStatus) State() (word, tone string) {
 	led := 0
 	for _, s := range g.Slots {
@@ -213,28 +213,30 @@ func (g groupStatus) State() (word, tone string) {
 	}
 }
 
-// Word and Tone are the parts of State, for templates.
+// Word returns the word of State, for templates.
 func (g groupStatus) Word() string { word, _ := g.State(); return word }
 
-// Tone is the tone of State.
+// Tone returns the CSS class of State.
 func (g groupStatus) Tone() string { _, tone := g.State(); return tone }
 
 // spark is the backlog of a group over the last half hour, as a line.
 type spark struct {
-	// Line are the points of the line, Area those of what is below it. Flat is set if nothing moved.
+	// Line holds the points of the line, and Area those of the area below it. Flat is set if the
+	// backlog did not change.
 	Line, Area string
 	Flat       bool
-	// Text says what the line shows.
+	// Text describes the line in words.
 	Text string
 }
 
 const (
 	sparkWidth, sparkHeight = 96, 20
-	// mostPoints is how many points a line has, leastScale the backlog that fills its height at least.
+	// mostPoints is how many points a line has, and leastScale the least backlog that its height
+	// stands for.
 	mostPoints, leastScale = 24, 250
 )
 
-// sparks are those of all groups.
+// sparks returns the lines of all groups.
 func sparks(past []sample) map[place]spark {
 	all := map[place][]int64{}
 	if len(past) > mostPoints {

@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// traceRow is what is known of the messages with an id.
+// traceRow is everything known about the messages with an id.
 type traceRow struct {
 	ID        string        `json:"id"`
 	Messages  []tracedRow   `json:"messages"`
@@ -20,11 +20,11 @@ type traceRow struct {
 	Held      []heldRow     `json:"held"`
 	Dead      []heldRow     `json:"dead"`
 	Sightings []sightingRow `json:"sightings"`
-	// Timeline is all that has a time, the oldest first.
+	// Timeline holds all events with a time, the oldest first.
 	Timeline []eventRow `json:"timeline"`
 }
 
-// tracedRow is a message of the log, and how far each group has come with it.
+// tracedRow is a message of the log, with its progress in each group.
 type tracedRow struct {
 	recordRow
 
@@ -36,18 +36,18 @@ type groupTraceRow struct {
 	State string `json:"state"`
 }
 
-// Word says how far a group has come.
+// Word returns the progress of a group.
 func (g groupTraceRow) Word() string {
 	words := map[string]string{"pending": "waits", "unknown": "not known", "held": "set aside", "filtered": "does not read it"}
 	return cmp.Or(words[g.State], g.State)
 }
 
-// Tone is how the word looks.
+// Tone returns the CSS class of the word.
 func (g groupTraceRow) Tone() string {
 	return cmp.Or(map[string]string{"sent": "good", "held": "bad", "dead": "bad", "dropped": "bad", "pending": "warn"}[g.State], "quiet")
 }
 
-// sightingRow is what one consumer knows of the id.
+// sightingRow is what one consumer knows about the id.
 type sightingRow struct {
 	Inbox       string       `json:"inbox"`
 	Consumer    string       `json:"consumer"`
@@ -58,12 +58,12 @@ type sightingRow struct {
 	Parked      []int64      `json:"parked,omitempty"`
 }
 
-// Tone is how the state looks.
+// Tone returns the CSS class of the state.
 func (s sightingRow) Tone() string {
 	return cmp.Or(map[string]string{"processed": "good", "failing": "warn", "parked": "bad"}[s.State], "quiet")
 }
 
-// eventRow is something that has happened.
+// eventRow is an event of the timeline.
 type eventRow struct {
 	At    time.Time `json:"at"`
 	Where string    `json:"where"`
@@ -71,7 +71,7 @@ type eventRow struct {
 	Text  string    `json:"text,omitempty"`
 }
 
-// Tone is how an event looks.
+// Tone returns the CSS class of an event.
 func (e eventRow) Tone() string {
 	switch {
 	case strings.HasSuffix(e.What, " failed"):
@@ -85,7 +85,7 @@ func (e eventRow) Tone() string {
 	}
 }
 
-// Title says what happened, and where.
+// Title describes the event and its place.
 func (e eventRow) Title() string {
 	what, by, audited := strings.Cut(e.What, " by ")
 	if audited {
@@ -100,7 +100,8 @@ func (e eventRow) Title() string {
 	return strings.ToUpper(what[:1]) + what[1:] + " in " + e.Where
 }
 
-// trace answers for an id, which is a parameter since it may be any text, such as "..".
+// trace answers for an id. The id is a parameter and not part of the path, since it may be any
+// text, such as "..".
 func (c *call) trace() (traceRow, error) {
 	q := admin.TraceQuery{ID: c.q.text("id"), Since: c.q.time("since")}
 	name, _, err := c.outbox()
@@ -143,7 +144,7 @@ func (c *call) traceOf(name string, q admin.TraceQuery) (traceRow, error) {
 	return row, nil
 }
 
-// sightings asks all inboxes of the id.
+// sightings asks all inboxes about the id.
 func (c *call) sightings(row *traceRow, id string) error {
 	sightings := list[sightingRow]{Items: row.Sightings}
 	for _, name := range slices.Sorted(maps.Keys(c.d.cfg.Inboxes)) {
@@ -164,7 +165,7 @@ func (c *call) sightings(row *traceRow, id string) error {
 	return nil
 }
 
-// timeline collects all that has a time.
+// timeline collects all events with a time.
 func (row *traceRow) timeline(c *call, audit []admin.AuditEntry) {
 	var events list[eventRow]
 	add := func(at time.Time, where, what, text string) {

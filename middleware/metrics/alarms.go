@@ -10,8 +10,8 @@ type alarms struct {
 	active map[string]map[string]struct{} // by kind and what they are about
 }
 
-// note takes an alarm into account. It is about something, which tells it from others of
-// its kind; one that has no end is always new.
+// note records an alarm. about distinguishes it from others of its kind; an
+// alarm without an end is always new.
 func (a *alarms) note(kind, about string, ends, ended bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -33,7 +33,7 @@ func (a *alarms) note(kind, about string, ends, ended bool) {
 	a.raised.of(kind).Add(1)
 }
 
-// kinds shows which kinds last.
+// kinds shows which kinds of alarms are active.
 func (a *alarms) kinds(row id, name string, show func(reading)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -1,16 +1,16 @@
 package metrics
 
 // Backend makes series for a monitoring system. The values of labels are in the order of
-// Definition.Labels, and valid UTF-8. Metrics asks once for each counter and histogram with
-// its values, and keeps what it got. A Backend is safe for concurrent use.
+// Definition.Labels, and valid UTF-8. Metrics asks once for each counter and histogram with its
+// values, and keeps the result. A Backend is safe for concurrent use.
 type Backend interface {
 	// Counter returns a counter, which is shown from now on, at 0.
 	Counter(d Definition, values ...string) Counter
 	// Histogram returns a histogram, which is shown from now on, with no values.
 	Histogram(d Definition, values ...string) Histogram
-	// Gauges hands over the function that reads all gauges. It is called once, by New;
-	// read may be called at any time from any goroutine, is cheap, and gives each series
-	// once. The error is New's.
+	// Gauges passes the function that reads all gauges. It is called once, by New, which returns
+	// its error. read may be called at any time from any goroutine, is cheap, and shows each
+	// series once.
 	Gauges(read func(show func(d Definition, value float64, values ...string))) error
 }
 
@@ -24,6 +24,7 @@ type Counter interface {
 type Histogram interface {
 	// Observe counts a value.
 	Observe(value float64)
-	// ObserveAll counts many, which costs less than one by one. They are not kept.
+	// ObserveAll counts many values, which costs less than counting one by one. It does not keep
+	// the slice.
 	ObserveAll(values []float64)
 }

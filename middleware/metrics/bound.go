@@ -6,7 +6,7 @@ import (
 	"github.com/leat-go/leat/internal/storable"
 )
 
-// bound lets a label have so many values, and no more. It is safe for concurrent use.
+// bound limits the number of values of a label. It is safe for concurrent use.
 type bound struct {
 	limit int
 
@@ -16,8 +16,8 @@ type bound struct {
 
 func newBound(limit int) *bound { return &bound{limit: limit, seen: map[string]struct{}{}} }
 
-// fit returns v as the value of a label: fit to be shown, at most 255 bytes, and Other if
-// there are too many.
+// fit returns v as a valid value of a label, of at most 255 bytes, or Other if there are too many
+// values.
 func (b *bound) fit(v string) string {
 	v = storable.AtMost(v, 255)
 	b.mu.Lock()

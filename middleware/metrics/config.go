@@ -14,14 +14,14 @@ const Other = "_other"
 
 // Config tunes Metrics. The zero value is a good start.
 type Config struct {
-	// Topics are topics that are known to be used: each outbox and relay shows their
-	// counters from its start, at 0, so that a rate sees the first message, too. Series of
-	// other topics begin with their first message. Defaults to none.
+	// Topics are the topics that are known in advance: each outbox and relay shows their counters
+	// from its start, at 0, so that a rate includes the first message. Series of other topics
+	// begin with their first message. Defaults to none.
 	Topics []string
 
-	// MaxValues bounds how many values each of the labels "topic", "consumer",
-	// "consumer_group", "handler" and "kind" may have, in this Metrics. The first ones have
-	// series of their own, all others share Other. 1 to 10,000. Defaults to 200.
+	// MaxValues bounds how many values each of the labels "topic", "consumer", "consumer_group",
+	// "handler" and "kind" may have, in this Metrics. The first ones have their own series, all
+	// others share Other. 1 to 10,000. Defaults to 200.
 	MaxValues int
 }
 
@@ -42,7 +42,7 @@ func (c Config) complete() (Config, error) {
 	return c, nil
 }
 
-// validName refuses what cannot be the value of a label that tells things apart.
+// validName refuses names that cannot be the value of a distinguishing label.
 func validName(field, name string) error {
 	switch {
 	case name == "":

@@ -11,9 +11,9 @@ import (
 	"github.com/leat-go/leat/inbox/twotier"
 )
 
-// Consumers observes inboxes, deduplicators and the caches in front of inboxes, all of
-// them together: give it to their Config.Hooks. Its Middleware observes handlers. It is
-// safe for concurrent use.
+// Consumers observes inboxes, deduplicators and the caches in front of inboxes; one value serves
+// all of them: give it to their Config.Hooks. Its Middleware observes handlers. It is safe for
+// concurrent use.
 type Consumers struct {
 	inboxes         *series[inboxSeries]
 	dedupes, caches *series[map[string]Counter]
@@ -32,8 +32,8 @@ var (
 	_ twotier.LookHook    = (*Consumers)(nil)
 )
 
-// Consumers returns an observer. inboxes are names of consumers that are known: they are
-// shown from the start.
+// Consumers returns an observer. inboxes are names of consumers that are known in advance: they
+// are shown from the start.
 func (m *Metrics) Consumers(inboxes ...string) *Consumers {
 	c := &Consumers{}
 	c.inboxes = newSeries(m.consumers, func(consumer string) inboxSeries {
@@ -58,7 +58,7 @@ func (m *Metrics) Consumers(inboxes ...string) *Consumers {
 	return c
 }
 
-// names are those of the outcomes from first to last.
+// names returns the names of the outcomes from first to last.
 func names[T interface {
 	~int
 	String() string
@@ -70,7 +70,7 @@ func names[T interface {
 	return all
 }
 
-// count adds 1 to the counter of an outcome that is known.
+// count adds 1 to the counter of a known outcome.
 func count(all map[string]Counter, outcome string) {
 	if c, ok := all[outcome]; ok {
 		c.Add(1)
@@ -104,7 +104,7 @@ func (c *Consumers) OnTwotierLook(_ context.Context, e twotier.LookEvent) {
 	count(c.caches.of(e.Consumer), outcome)
 }
 
-// Middleware measures how long h takes, and how it ends: well, with an error, or in a
+// Middleware measures how long h takes, and how it ends: successfully, with an error, or in a
 // panic. It is a middleware for Watermill's router.
 func (c *Consumers) Middleware(h message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) (produced []*message.Message, err error) {

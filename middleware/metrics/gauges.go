@@ -25,8 +25,8 @@ func (m *Metrics) show(read func(show func(r reading))) (stop func()) {
 	}
 }
 
-// read reads all gauges. If two observers show one series, such as two relays of a group
-// in one process, it has the greatest of their values.
+// read reads all gauges. If two observers show the same series, such as two relays of a group in
+// one process, it shows the greatest of their values.
 func (m *Metrics) read(show func(d Definition, value float64, values ...string)) {
 	type name struct {
 		row    id
@@ -53,7 +53,7 @@ func (m *Metrics) read(show func(d Definition, value float64, values ...string))
 	}
 }
 
-// yes is 1 if it is so.
+// yes returns 1 for true and 0 for false.
 func yes(so bool) float64 {
 	if so {
 		return 1

@@ -9,9 +9,9 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Maintenance observes what keeps the tables of an outbox or an inbox in shape: give it to the
-// Hooks of a MaintenanceConfig, and that of an inbox also to those of pginbox.Config and
-// pgwatermark.Config, whose alarms it counts. It is safe for concurrent use.
+// Maintenance observes the maintenance of an outbox or an inbox: give it to the Hooks of a
+// MaintenanceConfig, and that of an inbox also to those of pginbox.Config and pgwatermark.Config,
+// whose alarms it counts. It is safe for concurrent use.
 type Maintenance struct {
 	ok, failed Counter
 	last       atomic.Pointer[time.Time]
@@ -43,7 +43,7 @@ func (o *Outbox) Maintenance() *Maintenance {
 }
 
 // InboxMaintenance returns an observer of the maintenance of an inbox's tables, with a name of
-// your choice, which is the label "inbox": the one that a Sampler has for the same tables.
+// your choice, which is the label "inbox": use the same name as a Sampler of these tables.
 // Consumers observes the deliveries. Errors wrap outbox.ErrInvalidConfig.
 func (m *Metrics) InboxMaintenance(inbox string) (*Maintenance, error) {
 	if err := validName("inbox", inbox); err != nil {
@@ -76,7 +76,7 @@ func (m *Metrics) maintenance(name string, rows maintenanceRows, kinds []string)
 }
 
 // OnAdminMaintenance implements admin.MaintenanceHook. Delayed messages that were moved between
-// two rounds do not show that the rounds go on.
+// two rounds do not count as a round.
 func (w *Maintenance) OnAdminMaintenance(ctx context.Context, e admin.MaintenanceEvent) {
 	switch {
 	case e.Err != nil && ctx.Err() != nil: // it was stopped

@@ -7,21 +7,21 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Metrics makes observers that all show what they see by one Backend. Make one for a
-// process. It is safe for concurrent use.
+// Metrics creates observers that all report to one Backend. Create one per process. It is safe
+// for concurrent use.
 type Metrics struct {
 	cfg     Config
 	backend Backend
 	table   []Definition
-	// topics, consumers, … bound what users name.
+	// topics, consumers, … bound the values that users choose.
 	topics, consumers, groups, handlers, kinds *bound
 
 	mu     sync.Mutex
 	gauges map[*gauges]struct{}
 }
 
-// New returns a Metrics that shows by backend. Packages promleat and otelleat call it for
-// their users. Errors wrap outbox.ErrInvalidConfig, or are the backend's.
+// New returns a Metrics that reports to backend. Packages promleat and otelleat call it for their
+// users. Errors wrap outbox.ErrInvalidConfig, or are the backend's.
 func New(backend Backend, cfg Config) (*Metrics, error) {
 	if backend == nil {
 		return nil, outbox.ConfigError("backend", nil, "must not be nil")

@@ -2,7 +2,7 @@ package metrics
 
 import "strings"
 
-// otelName returns the name in OpenTelemetry, which has the unit and the kind beside the
+// otelName returns the name in OpenTelemetry, where the unit and the kind are not part of the
 // name: "leat_relay_sent_bytes_total" is "leat.relay.sent", a counter of bytes.
 func otelName(d *Definition) string {
 	name := strings.TrimSuffix(d.Name, "_total")

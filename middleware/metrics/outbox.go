@@ -6,8 +6,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Outbox observes those who enqueue into one outbox. It is an outbox.EnqueueHook: give it
-// to the outbox's Config.Hooks. It is safe for concurrent use.
+// Outbox observes the producers of one outbox. It is an outbox.EnqueueHook: give it to the
+// outbox's Config.Hooks. It is safe for concurrent use.
 type Outbox struct {
 	m    *Metrics
 	name string
@@ -20,7 +20,7 @@ type Outbox struct {
 var _ outbox.EnqueueHook = (*Outbox)(nil)
 
 // Outbox returns an observer of the outbox with a name of your choice, which is the label
-// "outbox" of all that belongs to it. Errors wrap outbox.ErrInvalidConfig.
+// "outbox" of all its series. Errors wrap outbox.ErrInvalidConfig.
 func (m *Metrics) Outbox(name string) (*Outbox, error) {
 	if err := validName("name", name); err != nil {
 		return nil, err

@@ -55,6 +55,12 @@ func labelsOf(series string) (labels []string, d *metrics.Definition, ok bool) {
 // parse takes an expression apart, and returns what is wrong with its names and labels by
 // the table. promtool checks the grammar.
 func parse(expr string) (q query, wrong []string) {
+	if one, other, ok := strings.Cut(expr, "\nor "); ok { // each has labels of its own
+		q, wrong = parse(one)
+		more, alsoWrong := parse(other)
+		q.labels, q.metrics = append(q.labels, more.labels...), append(q.metrics, more.metrics...)
+		return q, append(wrong, alsoWrong...)
+	}
 	for _, m := range sums.FindAllStringSubmatch(expr, -1) {
 		if _, d, ok := labelsOf(m[2]); ok && (d == nil || d.Kind == metrics.KindGauge) {
 			wrong = append(wrong, fmt.Sprintf("%s of %s counts each replica: take the max first", m[1], m[2]))

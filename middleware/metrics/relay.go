@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// Relay observes the relays of one group in this process. Give it to relay.Config.Hooks,
-// and the relay to Watch. It is safe for concurrent use.
+// Relay observes the relays of one group in this process. Give it to relay.Config.Hooks, and pass
+// the relay to Watch. It is safe for concurrent use.
 type Relay struct {
 	m             *Metrics
 	outbox, group string
@@ -38,8 +38,8 @@ var (
 	_ outbox.AlarmHook   = (*Relay)(nil)
 )
 
-// Relay returns an observer of the relays of a group of the outbox: "default" if you have
-// not named it. Errors wrap outbox.ErrInvalidConfig.
+// Relay returns an observer of the relays of a group of the outbox. The group is "default" unless
+// you have named one. Errors wrap outbox.ErrInvalidConfig.
 func (o *Outbox) Relay(group string) (*Relay, error) {
 	if err := validName("group", group); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (o *Outbox) Relay(group string) (*Relay, error) {
 	return r, nil
 }
 
-// operations are those of relay.ErrorEvent.
+// operations returns the operations of relay.ErrorEvent.
 func operations() []string {
 	return []string{
 		"check", "share", "acquire", "held_keys", "read", "send", "check_topics", "advance", "hold", "due", "resolve",

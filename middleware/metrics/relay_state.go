@@ -8,18 +8,18 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// Watched has a relay's state: *relay.Relay does.
+// Watched is something with a relay's state, such as *relay.Relay.
 type Watched interface {
 	State() relay.State
 }
 
-// Watch shows the state of a relay of the group, as it is whenever metrics are collected.
-// Call stop when the relay is not used any more. It calls no server.
+// Watch shows the state of a relay of the group, read whenever metrics are collected, without
+// calling a server. Call stop when the relay is not used any more.
 func (r *Relay) Watch(w Watched) (stop func()) {
 	return r.m.show(func(show func(reading)) { r.state(w.State(), show) })
 }
 
-// state shows what is, and 0 for what was or could be.
+// state shows the gauges of the present state, and 0 for past or possible states.
 func (r *Relay) state(s relay.State, show func(reading)) {
 	set := func(row id, label string, value float64) {
 		show(reading{row, [3]string{r.outbox, r.group, label}, value})

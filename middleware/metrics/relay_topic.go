@@ -10,7 +10,7 @@ import (
 
 // The outcomes of a record that was sent: delivered, or the kind of its failure.
 const (
-	delivered    = int(outbox.FailureNotSent) + 1 // failures come first, as they are numbered
+	delivered    = int(outbox.FailureNotSent) + 1 // the failures come first, with their own numbers
 	sentOutcomes = delivered + 1
 	fates        = int(driver.FateDelivered) + 1
 )
@@ -51,7 +51,7 @@ type tally struct {
 	topic *relayTopic
 	sent  [sentOutcomes]int
 	bytes int
-	// ages are those of the delivered ones, in seconds.
+	// ages are the ages of the delivered records, in seconds.
 	ages []float64
 }
 

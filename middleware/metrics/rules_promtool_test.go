@@ -130,6 +130,10 @@ var broken = []struct{ alert, old, wrong string }{
 	{"LeatClockOff", "> 1", "> 3"},
 	{"LeatClockOff", "> 1", ">= 1"},
 	{"LeatClockOff", "abs(leat_relay_clock_offset_seconds)", "leat_relay_clock_offset_seconds"},
+	{"LeatClockOff", "== 1", "== 2"},
+	{"LeatClockOff", `active{kind="clock"}`, `active{kind="busy"}`},
+	{"LeatClockOff", "> 0", "> 10"},
+	{"LeatClockOff", "[1h]", "[1m]"},
 	{"LeatInboxParked", "> 0", "> 3"},
 	{"LeatInboxParked", "> 0", ">= 0"},
 	{"LeatOffsetsDeleted", "[1h]", "[1m]"},
@@ -221,7 +225,7 @@ func breakRule(t *testing.T, file, alert, old, wrong string) {
 var panelVariables = strings.NewReplacer("$__rate_interval", "1m", "$__range", "1h", "${outbox}", "main", "$outbox", "main", "${group}", "default", "$group", "default")
 
 // TestDashboard_Grammar: Prometheus takes the query of each panel, as Grafana asks it. Names and labels are
-// looked at by TestDashboard, and make watch asks a Prometheus that has scraped leat.
+// looked at by TestDashboard, and TestWatch of make watch asks a Prometheus that has scraped leat.
 //
 //leat:level 2
 func TestDashboard_Grammar(t *testing.T) {

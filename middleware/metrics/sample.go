@@ -11,13 +11,13 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// sample is what a store has answered.
+// sample is the answer of a store.
 type sample struct {
 	at       time.Time
 	readings []reading
 }
 
-// store is an outbox or an inbox that is asked.
+// store is an outbox or an inbox to sample.
 type store struct {
 	name   string
 	ask    func(ctx context.Context) ([]reading, error)
@@ -40,7 +40,7 @@ func (s *store) sample(ctx context.Context, timeout time.Duration) error {
 	return nil
 }
 
-// fresh returns what was answered, unless it is too old.
+// fresh returns the last answer, unless it is too old.
 func (s *store) fresh(most time.Duration) []reading {
 	last := s.last.Load()
 	if last == nil || time.Since(last.at) > most {

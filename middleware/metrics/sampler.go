@@ -21,13 +21,13 @@ import (
 
 // SamplerConfig tunes a Sampler. At least one outbox or inbox is required.
 type SamplerConfig struct {
-	// Outboxes and Inboxes are the stores to ask, by the names that are their labels
-	// "outbox" and "inbox".
+	// Outboxes and Inboxes are the stores to sample, by the values of their labels "outbox" and
+	// "inbox".
 	Outboxes map[string]admin.Outbox
 	Inboxes  map[string]inboxadmin.Inbox
 
-	// Interval is the time between two samples of a store, give or take a tenth; at least
-	// 1 s. Defaults to 15 s.
+	// Interval is the time between two samples of a store, jittered by a tenth; at least 1 s.
+	// Defaults to 15 s.
 	Interval time.Duration
 
 	// Timeout bounds the calls of one store in one sample. Defaults to 5 s.
@@ -38,11 +38,11 @@ type SamplerConfig struct {
 	Logger *slog.Logger
 }
 
-// Sampler asks stores for their Stats from time to time, each in its own time, so that
-// they do not ask a database all at once, and one that does not answer keeps no other from being shown. Scrapes show the latest figures and ask nobody.
-// Figures of a store that cannot be asked are shown until they are three intervals old, and then
-// no more: what is not known is absent. Every process that samples a store shows the same figures, so take their
-// maximum, and never their sum.
+// Sampler asks stores for their Stats at intervals, each store on its own schedule. So a database
+// is not asked for all of them at once, and a store that does not answer does not hide the
+// others. Scrapes show the latest figures and do not ask the stores. Figures of a store that does
+// not answer are shown until they are three intervals old; after that they are absent. Every
+// process that samples a store shows the same figures, so use their maximum, never their sum.
 //
 // It is safe for concurrent use.
 type Sampler struct {
@@ -54,7 +54,7 @@ type Sampler struct {
 	running bool
 }
 
-// NewSampler returns a Sampler, which asks nobody before Run or Sample. Errors wrap
+// NewSampler returns a Sampler. It does not access any store before Run or Sample. Errors wrap
 // outbox.ErrInvalidConfig.
 func (m *Metrics) NewSampler(cfg SamplerConfig) (*Sampler, error) {
 	cfg, err := cfg.complete()
@@ -103,8 +103,8 @@ func (c SamplerConfig) complete() (SamplerConfig, error) {
 	return c, nil
 }
 
-// Run samples until ctx ends, and returns nil then; figures are not shown any more. It
-// returns outbox.ErrAlreadyRunning if it is running already.
+// Run samples until ctx ends, and then returns nil; after that no figures are shown. It returns
+// outbox.ErrAlreadyRunning if it is running already.
 func (s *Sampler) Run(ctx context.Context) error {
 	s.mu.Lock()
 	if s.running {
@@ -125,11 +125,12 @@ func (s *Sampler) Run(ctx context.Context) error {
 	return nil
 }
 
-// stagger is the time between the first samples of two stores, at most: those that share a database
-// do not ask it all at once.
+// stagger is the most time between the first samples of two stores: stores that share a database
+// do not all ask it at once.
 const stagger = 100 * time.Millisecond
 
-// keepAsking samples a store until ctx ends. It says once that it cannot, and once that it can again.
+// keepAsking samples a store until ctx ends. It logs the first failure, and the first success
+// after it.
 func (s *Sampler) keepAsking(ctx context.Context, st *store) {
 	failed := false
 	for ctx.Err() == nil {
@@ -156,8 +157,8 @@ func (s *Sampler) end() {
 	s.running = false
 }
 
-// Sample asks each store once, for programs with a clock of their own. It returns the errors
-// of those that could not be asked, which are counted.
+// Sample asks each store once, for programs with their own schedule. It returns the errors of
+// stores that did not answer; they are also counted.
 func (s *Sampler) Sample(ctx context.Context) error {
 	errs := make([]error, len(s.stores))
 	var asking sync.WaitGroup

@@ -6,14 +6,14 @@ import (
 	"sync/atomic"
 )
 
-// series are what is shown for each value of a bounded label. To find those of a value
-// that was seen before takes no lock and allocates nothing.
+// series holds the series for each value of a bounded label. Finding those of a known value takes
+// no lock and allocates nothing.
 type series[T any] struct {
 	bound *bound
 	make  func(value string) T
 
-	found atomic.Pointer[map[string]T] // by what was asked for; never changed, but replaced
-	mu    sync.Mutex                   // who replaces it
+	found atomic.Pointer[map[string]T] // by the requested value; replaced, never changed
+	mu    sync.Mutex                   // held to replace found
 }
 
 func newSeries[T any](b *bound, makes func(value string) T, known ...string) *series[T] {
@@ -45,7 +45,7 @@ func (s *series[T]) add(value string) T {
 	if !ok {
 		t = s.make(fit)
 	} else if fit == Other || fit != value {
-		return t // it must not grow with what is beyond the bound
+		return t // the map must not grow with values beyond the bound
 	}
 	grown := maps.Clone(found)
 	grown[fit] = t
@@ -53,5 +53,5 @@ func (s *series[T]) add(value string) T {
 	return t
 }
 
-// values are the values that have series.
+// values returns the values that have series.
 func (s *series[T]) values() map[string]T { return *s.found.Load() }

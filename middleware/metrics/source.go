@@ -7,13 +7,13 @@ import (
 	inboxdriver "github.com/leat-go/leat/inbox/driver"
 )
 
-// Source observes what reads from a broker, for one consumer group after another. It is safe
-// for concurrent use.
+// Source observes subscribers that read from a broker, of any number of consumer groups. It is
+// safe for concurrent use.
 type Source struct {
 	m *Metrics
 
 	mu     sync.Mutex
-	groups map[string]*series[sourceTopic] // by what the label says
+	groups map[string]*series[sourceTopic] // by the value of the label
 }
 
 var _ inboxdriver.SourceHook = (*Source)(nil)
@@ -50,10 +50,9 @@ func (s *Source) of(group, topic string) sourceTopic {
 	return topics.of(topic)
 }
 
-// OnDriverSource implements driver.SourceHook of inboxes. It counts deliveries by how they ended,
-// the offsets that the broker has deleted before the group has read them, and those that its database
-// has lost. The series of a
-// topic begin at 0 when a partition of it is assigned.
+// OnDriverSource implements driver.SourceHook of inboxes. It counts deliveries by outcome, the
+// offsets that the broker deleted before the group had read them, and those that the group's
+// database has lost. The series of a topic begin at 0 when a partition of it is assigned.
 func (s *Source) OnDriverSource(_ context.Context, e inboxdriver.SourceEvent) {
 	switch topic := s.of(e.Group, e.Topic); e.Kind {
 	case "assigned":

@@ -9,7 +9,7 @@ type Kind string
 const (
 	// KindCounter only grows, from 0 at the start of the process.
 	KindCounter Kind = "counter"
-	// KindGauge is what is true at the moment.
+	// KindGauge is a value at the moment.
 	KindGauge Kind = "gauge"
 	// KindHistogram counts values by size.
 	KindHistogram Kind = "histogram"
@@ -23,8 +23,8 @@ type Definition struct {
 	OTel string
 	// Kind is how its values behave.
 	Kind Kind
-	// Unit is what is counted or measured, as UCUM and OpenTelemetry write it: "s", "By",
-	// "1", or a thing in braces.
+	// Unit is the unit in the notation of UCUM and OpenTelemetry: "s", "By", "1", or a counted
+	// thing in braces.
 	Unit string
 	// Labels are the names of its labels, in the order in which values are given.
 	Labels []string
@@ -107,7 +107,8 @@ const (
 	cacheLooks
 )
 
-// quick are bounds for what takes milliseconds, slow those for what may take an hour.
+// quick returns bounds for durations of milliseconds; slow returns those for durations of up to
+// an hour.
 func quick() []float64 {
 	return []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 }

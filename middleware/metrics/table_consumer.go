@@ -1,6 +1,6 @@
 package metrics
 
-// consumerRows are the metrics of inboxes and of what stands around handlers.
+// consumerRows returns the metrics of inboxes and of the middlewares around handlers.
 func consumerRows() []Definition {
 	inbox, consumer := []string{"inbox"}, []string{"consumer", "outcome"}
 	return []Definition{
@@ -11,11 +11,11 @@ func consumerRows() []Definition {
 		{
 			id: inboxDuration, Name: "leat_inbox_delivery_duration_seconds", OTel: "messaging.process.duration", Kind: KindHistogram, Unit: "s",
 			Labels: []string{"consumer"}, Buckets: quick(),
-			Help: "Time of deliveries to inboxes, from the claim to the end of the transaction.",
+			Help: "Time of deliveries to inboxes, from claim to commit or rollback.",
 		},
 		{
 			id: inboxEndToEnd, Name: "leat_inbox_end_to_end_seconds", Kind: KindHistogram, Unit: "s", Labels: []string{"consumer"}, Buckets: slow(),
-			Help: "Age of events when their effect was committed, by the producer's time of the event and the clock of this machine; events without a time are left out.",
+			Help: "Age of events when their effect was committed, by this machine's clock; events without a time are left out.",
 		},
 		{
 			id: inboxParked, Name: "leat_inbox_parked_messages", Kind: KindGauge, Unit: "{message}", Labels: inbox,
@@ -23,7 +23,7 @@ func consumerRows() []Definition {
 		},
 		{
 			id: inboxFailing, Name: "leat_inbox_failing_messages", Kind: KindGauge, Unit: "{message}", Labels: inbox,
-			Help: "Messages of all consumers that have failed and are to be tried again.",
+			Help: "Messages of all consumers that failed and are tried again.",
 		},
 		{
 			id: inboxStatsErrors, Name: "leat_inbox_stats_errors_total", Kind: KindCounter, Unit: "{call}", Labels: inbox,
@@ -35,7 +35,7 @@ func consumerRows() []Definition {
 		},
 		{
 			id: inboxLastRound, Name: "leat_inbox_maintenance_last_success_timestamp_seconds", Kind: KindGauge, Unit: "s", Labels: inbox,
-			Help: "When a round of the inbox's maintenance last succeeded in this process, in seconds since 1970; 0 if never.",
+			Help: "When a round of the inbox's maintenance last succeeded in this process; 0 if never.",
 		},
 		{
 			id: inboxAlarms, Name: "leat_inbox_alarms_total", Kind: KindCounter, Unit: "{alarm}", Labels: []string{"inbox", "kind"},
@@ -47,15 +47,15 @@ func consumerRows() []Definition {
 		},
 		{
 			id: sourceDeleted, Name: "leat_source_deleted_offsets_total", Kind: KindCounter, Unit: "{offset}", Labels: []string{"consumer_group", "topic"},
-			Help: "Offsets that the broker has deleted before the group has read them.",
+			Help: "Offsets that the broker deleted before the group read them.",
 		},
 		{
 			id: sourceWentBack, Name: "leat_source_went_back_offsets_total", Kind: KindCounter, Unit: "{offset}", Labels: []string{"consumer_group", "topic"},
-			Help: "Offsets of the group that its database has lost, so that they are read again.",
+			Help: "Offsets that the group reads again, since its database lost them.",
 		},
 		{
 			id: handlerDuration, Name: "leat_handler_duration_seconds", Kind: KindHistogram, Unit: "s", Labels: []string{"handler", "outcome"}, Buckets: quick(),
-			Help: "Time that handlers took, with what stands inside: ok, failed or panicked.",
+			Help: "Time that handlers took: ok, failed or panicked.",
 		},
 		{
 			id: dedupeDeliveries, Name: "leat_dedupe_deliveries_total", Kind: KindCounter, Unit: "{delivery}", Labels: consumer,
@@ -63,7 +63,7 @@ func consumerRows() []Definition {
 		},
 		{
 			id: cacheLooks, Name: "leat_cache_looks_total", Kind: KindCounter, Unit: "{look}", Labels: consumer,
-			Help: "Looks into the caches in front of inboxes, by what came of them.",
+			Help: "Looks into caches in front of inboxes, by result.",
 		},
 	}
 }

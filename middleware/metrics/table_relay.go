@@ -1,13 +1,13 @@
 package metrics
 
-// relayRows are the metrics of relays.
+// relayRows returns the metrics of relays.
 func relayRows() []Definition {
 	group, slot, topic := []string{"outbox", "group"}, []string{"outbox", "group", "slot"}, []string{"outbox", "group", "topic"}
 	return []Definition{
 		{
 			id: relaySent, Name: "leat_relay_sent_messages_total", OTel: "messaging.client.sent.messages", Kind: KindCounter, Unit: "{message}",
 			Labels: []string{"outbox", "group", "topic", "outcome"},
-			Help:   "Answers of the destination, one a record that was sent: delivered, or the kind of failure.",
+			Help:   "Records that were sent: delivered, or the kind of failure.",
 		},
 		{
 			id: relaySentBytes, Name: "leat_relay_sent_bytes_total", Kind: KindCounter, Unit: "By", Labels: topic,
@@ -15,16 +15,16 @@ func relayRows() []Definition {
 		},
 		{
 			id: relayReadDuration, Name: "leat_relay_read_duration_seconds", Kind: KindHistogram, Unit: "s", Labels: group, Buckets: quick(),
-			Help: "Time that looks into the log took, failed ones included.",
+			Help: "Time of looks into the log, failed ones included.",
 		},
 		{
 			id: relayPublishDuration, Name: "leat_relay_publish_duration_seconds", OTel: "messaging.client.operation.duration", Kind: KindHistogram, Unit: "s",
 			Labels: group, Buckets: quick(),
-			Help: "Time that calls of the sink took, each with a page or a part of it.",
+			Help: "Time of calls of the sink, each with a page or a part of it.",
 		},
 		{
 			id: relayDispatchLatency, Name: "leat_relay_dispatch_latency_seconds", Kind: KindHistogram, Unit: "s", Labels: topic, Buckets: slow(),
-			Help: "Age of records as they were delivered, by the clock of this machine.",
+			Help: "Age of records at delivery, by this machine's clock.",
 		},
 		{
 			id: relaySettled, Name: "leat_relay_settled_messages_total", Kind: KindCounter, Unit: "{message}", Labels: slot,
@@ -52,23 +52,23 @@ func relayRows() []Definition {
 		},
 		{
 			id: relayBreakerOpen, Name: "leat_relay_breaker_open", Kind: KindGauge, Unit: "1", Labels: topic,
-			Help: "1 if the destination of the topic is out, as the relay of this process sees it.",
+			Help: "1 if the topic's destination is out, as this process sees it.",
 		},
 		{
 			id: relayLastAck, Name: "leat_relay_last_ack_timestamp_seconds", Kind: KindGauge, Unit: "s", Labels: group,
-			Help: "When the destination last acknowledged a record, in seconds since 1970; 0 if never.",
+			Help: "When the destination last acknowledged a record; 0 if never.",
 		},
 		{
 			id: clockOffset, Name: "leat_relay_clock_offset_seconds", Kind: KindGauge, Unit: "s", Labels: group,
-			Help: "By how much this machine's clock is ahead of the database's, as the relay measures it once a minute; absent if it is not known.",
+			Help: "How far this machine's clock is ahead of the database's, measured once a minute; absent if unknown.",
 		},
 		{
 			id: relayReplacements, Name: "leat_relay_client_replacements_total", Kind: KindCounter, Unit: "{client}", Labels: group,
-			Help: "Clients of the destination that were replaced after a failure.",
+			Help: "Clients of the destination replaced after a failure.",
 		},
 		{
 			id: relayTail, Name: "leat_relay_tail_follows", Kind: KindGauge, Unit: "1", Labels: group,
-			Help: "1 while the relay's tail follows the log over logical replication, 0 while it does without; absent without a tail.",
+			Help: "1 while the relay's tail follows the log, else 0; absent without a tail.",
 		},
 	}
 }

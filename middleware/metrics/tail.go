@@ -13,8 +13,8 @@ type Tail struct{ follows atomic.Bool }
 
 var _ driver.TailHook = (*Tail)(nil)
 
-// Tail returns an observer of a tail of the group's source. Call it if there is one: it is shown
-// from then on.
+// Tail returns an observer of a tail of the group's source. Call it only if there is a tail: it
+// is shown from then on.
 func (r *Relay) Tail() *Tail {
 	t := &Tail{}
 	r.m.show(func(show func(reading)) {

@@ -11,20 +11,20 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// errPanicked is what the spans of a handler end with that panicked.
+// errPanicked is the error on the spans of a handler that panicked.
 var errPanicked = errors.New("handler panicked")
 
-// delivery is what Inside tells the Middleware around it.
+// delivery carries data from Inside to the Middleware around it.
 type delivery struct {
 	began  time.Time
-	inside bool // Inside was reached, and is over since:
+	inside bool // Inside was reached, and ended at:
 	over   time.Time
 }
 
 type deliveryKey struct{}
 
-// Middleware makes a span of each delivery, in the trace of the message's producer. It
-// stands just outside of middleware.NewInbox's, so that each try is a span of its own.
+// Middleware creates a span for each delivery, in the trace of the message's producer. Add it
+// just outside of middleware.NewInbox's, so that each try has its own span.
 func (t *Tracer) Middleware(h message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) (produced []*message.Message, err error) {
 		orig := msg.Context()
@@ -41,7 +41,7 @@ func (t *Tracer) Middleware(h message.HandlerFunc) message.HandlerFunc {
 				t.past(ctx, "commit", d.over, now, cause)
 			}
 			end(now, cause)
-			msg.SetContext(orig) // what stands outside is not inside the span
+			msg.SetContext(orig) // middlewares outside are not in the span
 		}()
 		produced, err = h(msg)
 		cause = err
@@ -49,8 +49,8 @@ func (t *Tracer) Middleware(h message.HandlerFunc) message.HandlerFunc {
 	}
 }
 
-// Inside splits the span of a delivery into claim, handle and commit. It stands just
-// inside of middleware.NewInbox's. Without Middleware outside, it does nothing.
+// Inside splits the span of a delivery into claim, handle and commit. Add it just inside of
+// middleware.NewInbox's. Without Middleware outside, it does nothing.
 func (t *Tracer) Inside(h message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) (produced []*message.Message, err error) {
 		orig := msg.Context()
@@ -74,14 +74,13 @@ func (t *Tracer) Inside(h message.HandlerFunc) message.HandlerFunc {
 	}
 }
 
-// past makes a span that is over.
+// past creates a span that has ended.
 func (t *Tracer) past(ctx context.Context, name string, began, over time.Time, err error) {
 	_, end := t.begin(ctx, name, began)
 	end(over, err)
 }
 
-// attributes are those of OpenTelemetry's conventions for messaging, where there
-// are any.
+// attributes returns the attributes of OpenTelemetry's conventions for messaging that apply.
 func attributes(msg *message.Message, topic string) []attribute.KeyValue {
 	kv := []attribute.KeyValue{attribute.String("messaging.operation.type", "process")}
 	for _, a := range [...][2]string{

@@ -20,9 +20,9 @@ type MetricsConfig struct {
 	System string
 }
 
-// NewMetrics returns a Metrics whose instruments are provider's. Make one for a provider: the API
-// does not tell if there is another one, and two of them show one series twice. Errors wrap
-// outbox.ErrInvalidConfig, or are the provider's.
+// NewMetrics returns a Metrics whose instruments belong to provider. Create only one per
+// provider: the API does not show whether there is another one, and two of them show each series
+// twice. Errors wrap outbox.ErrInvalidConfig, or are the provider's.
 func NewMetrics(provider metric.MeterProvider, cfg MetricsConfig) (*metrics.Metrics, error) {
 	if provider == nil {
 		return nil, outbox.ConfigError("provider", nil, "must not be nil")
@@ -100,8 +100,8 @@ type counter struct {
 	options    []metric.AddOption
 }
 
-// Add implements metrics.Counter. What is measured has no context of its own: exemplars
-// would need that of a delivery, which ends before a page does.
+// Add implements metrics.Counter. Measurements have no context: exemplars would need that of a
+// delivery, which ends before its page does.
 func (c counter) Add(n float64) { c.instrument.Add(context.Background(), int64(n), c.options...) }
 
 // histogram is a histogram with its attributes.

@@ -21,8 +21,8 @@ func operation(d metrics.Definition) string {
 	}
 }
 
-// attributes are the labels of a series, and what the conventions ask for beside them:
-// there the topic is the destination.
+// attributes returns the labels of a series, and the further attributes that the conventions
+// require: there the topic is the destination.
 func (b *backend) attributes(d metrics.Definition, values []string) attribute.Set {
 	kv := make([]attribute.KeyValue, 0, len(values)+2)
 	convention := operation(d)

@@ -15,16 +15,16 @@ import (
 // waitKey is the attribute with the time that a record has waited in the outbox.
 const waitKey = "leat.wait"
 
-// Publishing returns a hook that makes a span of each attempt of a relay to deliver a
-// record: a child of the span that was current when the message was enqueued. Give it to
-// relay.Config.Hooks. The record is sent as it was enqueued, so the span of a delivery is
-// beside that of the attempt and not below it. The hook is safe for concurrent use.
+// Publishing returns a hook that creates a span for each attempt of a relay to deliver a record,
+// as a child of the span that was current when the message was enqueued. Give it to
+// relay.Config.Hooks. The record is sent unchanged, so the span of a delivery is a sibling of the
+// attempt's span and not its child. The hook is safe for concurrent use.
 //
-// The span lasts as long as the call of the sink, which may have carried other records.
-// Its attribute leat.wait is the time in seconds from when the message was stored, by the
-// database's clock, to the call, by this machine's; 0 if the clocks disagree by more. A
-// record without a trace in its headers gets no span, nor one that the sink has not tried
-// (outbox.FailureNotSent).
+// The span lasts as long as the call of the sink, which may have carried other records. Its
+// attribute leat.wait is the time in seconds from the storing of the message, by the database's
+// clock, to the call, by this machine's clock. It is 0 if that would be negative because the
+// clocks differ. A record without a trace in its headers gets no span, and neither does a record
+// that the sink has not tried (outbox.FailureNotSent).
 func (t *Tracer) Publishing() relay.SendHook { return publishing{t} }
 
 type publishing struct{ tracer *Tracer }
@@ -42,7 +42,7 @@ func (p publishing) OnRelaySend(ctx context.Context, e relay.SendEvent) {
 	}
 }
 
-// span makes the span of one record, if it was tried and has a trace.
+// span creates the span of one record, if it was tried and has a trace.
 func (p publishing) span(ctx context.Context, r *outbox.Record, err error, began, over time.Time) {
 	if err != nil && outbox.KindOf(err) == outbox.FailureNotSent {
 		return

@@ -12,29 +12,29 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// scope names what spans and metrics come from.
+// scope is the name of the instrumentation scope of spans and metrics.
 const scope = "github.com/leat-go/leat/middleware/otelleat"
 
 // TracerConfig tunes a Tracer. The zero value is a good start.
 type TracerConfig struct {
-	// Propagator reads the producer's trace from the headers of a message.
-	// Defaults to propagation.TraceContext, that of W3C.
+	// Propagator reads the producer's trace from the headers of a message. Defaults to
+	// propagation.TraceContext, the W3C format.
 	Propagator propagation.TextMapPropagator
 
-	// NewTrace begins a trace of its own for each delivery, and for each attempt to
-	// publish, that links to the producer's. Defaults to false: the producer's goes on, which with many
-	// consumers, or a replay, becomes large.
+	// NewTrace begins a new trace for each delivery, and for each attempt to publish, with a link
+	// to the producer's trace. Defaults to false: the producer's trace continues, and becomes
+	// large with many consumers or a replay.
 	NewTrace bool
 }
 
-// Tracer makes spans of deliveries, by Middleware and Inside, and of what relays publish, by
+// Tracer creates spans for deliveries, by Middleware and Inside, and for publishing by relays, by
 // Publishing. It is safe for concurrent use.
 type Tracer struct {
 	tracer trace.Tracer
 	cfg    TracerConfig
 }
 
-// NewTracer returns a Tracer that makes its spans by provider. Errors wrap
+// NewTracer returns a Tracer that creates its spans by provider. Errors wrap
 // outbox.ErrInvalidConfig.
 func NewTracer(provider trace.TracerProvider, cfg TracerConfig) (*Tracer, error) {
 	if provider == nil {
@@ -46,8 +46,8 @@ func NewTracer(provider trace.TracerProvider, cfg TracerConfig) (*Tracer, error)
 	return &Tracer{tracer: provider.Tracer(scope), cfg: cfg}, nil
 }
 
-// begin begins a span as a child of ctx's. The context that it returns carries it; end is
-// called once.
+// begin begins a span as a child of the span in ctx. The returned context carries it; call end
+// once.
 func (t *Tracer) begin(ctx context.Context, name string, began time.Time, opts ...trace.SpanStartOption) (context.Context, func(at time.Time, err error)) {
 	ctx, span := t.tracer.Start(ctx, name, append(opts, trace.WithTimestamp(began))...)
 	return ctx, func(at time.Time, err error) {
@@ -59,8 +59,9 @@ func (t *Tracer) begin(ctx context.Context, name string, began time.Time, opts .
 	}
 }
 
-// follow returns what a span needs that continues the trace in the headers of a message,
-// or begins one that links to it; no options if there is none.
+// follow returns the context and the options for a span that continues the trace in the headers
+// of a message, or begins a new one that links to it. There are no options if the headers have no
+// trace.
 func (t *Tracer) follow(ctx context.Context, headers map[string]string) (context.Context, []trace.SpanStartOption) {
 	remote := t.cfg.Propagator.Extract(context.WithoutCancel(ctx), carrier(headers))
 	producer := trace.SpanContextFromContext(remote)
@@ -74,7 +75,7 @@ func (t *Tracer) follow(ctx context.Context, headers map[string]string) (context
 	return trace.ContextWithRemoteSpanContext(ctx, producer), opts
 }
 
-// carrier reads headers, and writes none.
+// carrier is a read-only carrier on headers.
 type carrier map[string]string
 
 var _ propagation.TextMapCarrier = carrier(nil)

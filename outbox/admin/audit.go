@@ -11,8 +11,8 @@ type AuditQuery struct {
 	Group, Action, Topic, Key, ID string
 	// Since is the earliest time, by the database's clock.
 	Since time.Time
-	// After is the No of the last entry of the page before. Entries may become visible in
-	// another order than that of their numbers.
+	// After is the No of the last entry of the page before. Entries may become visible out of the
+	// order of their numbers.
 	After int64
 	// Newest returns the newest entries first.
 	// Defaults to false: the oldest first.
@@ -46,7 +46,7 @@ type AuditEntry struct {
 	// Seq, ID, Topic and Key are the record's, if the entry is about one.
 	Seq            int64
 	ID, Topic, Key string
-	// Details is a JSON object, or nil. Its member "by" is By.Details of who asked, if there
-	// were any.
+	// Details is a JSON object, or nil. Its member "by" is By.Details of the request, if it had
+	// any.
 	Details json.RawMessage
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Complete fills in the defaults of q, a query or a request of this package. The error wraps
-// ErrInvalidRequest if q makes no sense. Whoever implements Outbox begins each call with it.
+// ErrInvalidRequest if q makes no sense. Implementations of Outbox call it first in each method.
 func Complete(q interface{ complete() error }) error { return q.complete() }
 
 // By is who asks for a change, and why. All of it is stored in the audit, and must be
@@ -16,10 +16,9 @@ func Complete(q interface{ complete() error }) error { return q.complete() }
 type By struct {
 	// Actor and Reason are required.
 	Actor, Reason string
-	// Details is what else is known of who asks, such as the address of the client and how
-	// it has signed in: at most 20 texts of up to 1,000 bytes, by names of 1 to 100 bytes.
-	// In an AuditEntry it is the member "by" of Details.
-	// Defaults to nothing.
+	// Details is further information about the requester, such as the client's address and how it
+	// signed in: at most 20 texts of up to 1,000 bytes, by names of 1 to 100 bytes. In an
+	// AuditEntry it is the member "by" of Details. Defaults to nothing.
 	Details map[string]string
 }
 

@@ -25,8 +25,8 @@ type DelayedQuery struct {
 	// Default to any.
 	ID, Topic, Key string
 
-	// After is the last message of the page before; of it, NotBefore and No count.
-	// Defaults to none: the first page.
+	// After is the last message of the page before; only its NotBefore and No are used. Defaults
+	// to none: the first page.
 	After *DelayedMessage
 
 	// Limit bounds the page, 1 to 10,000.
@@ -46,8 +46,8 @@ func (q *DelayedQuery) complete() error {
 type CancelRequest struct {
 	By
 
-	// ID is the message's. If several were enqueued by that id, all of them are taken
-	// back. Required.
+	// ID is the message's. If several were enqueued with that id, all of them are taken back.
+	// Required.
 	ID string
 	// DryRun returns what would be taken back, and changes nothing.
 	DryRun bool

@@ -1,5 +1,5 @@
-// Package admin is what an operator sees of an outbox and asks of it, the same for every
-// store: the interface Outbox, what a store may do beyond it, and the words of both.
+// Package admin is the operator's interface to an outbox, the same for every store: Outbox, its
+// optional extensions, and the types of their requests and answers.
 //
 // Stability: young, see docs/versions.md.
 package admin

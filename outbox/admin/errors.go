@@ -8,18 +8,18 @@ var (
 	// names the field. Nothing was changed.
 	ErrInvalidRequest = errors.New("leat: invalid request")
 
-	// ErrNotParked is returned if the key or id that was asked for is neither set aside nor
-	// dead. Nothing was changed.
+	// ErrNotParked is returned if the requested key or id is neither set aside nor dead. Nothing
+	// was changed.
 	ErrNotParked = errors.New("leat: not parked")
 
-	// ErrNotFirst is returned if the first record of a key is not the one that was to be
-	// skipped. The text names both. Nothing was changed.
+	// ErrNotFirst is returned if the record to skip is not the first one of its key. The text
+	// names both. Nothing was changed.
 	ErrNotFirst = errors.New("leat: not the first record of its key")
 
 	// ErrNoSuchGroup is returned for a relay group that the outbox does not know.
 	ErrNoSuchGroup = errors.New("leat: no such relay group")
 
-	// ErrGroupActive is returned if a group cannot be removed because one of its relays
-	// lives. The text names it.
+	// ErrGroupActive is returned if a group cannot be removed because one of its relays is alive.
+	// The text names it.
 	ErrGroupActive = errors.New("leat: the relay group is active")
 )

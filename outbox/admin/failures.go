@@ -7,7 +7,7 @@ import (
 	"github.com/leat-go/leat/internal/storable"
 )
 
-// FailuresQuery selects what parked or dead records have failed of. The zero value is
+// FailuresQuery selects the failures of parked or dead records to summarise. The zero value is
 // about the parked records of the default group.
 type FailuresQuery struct {
 	// Group is the relay group that has set them aside.
@@ -39,8 +39,8 @@ type FailureGroup struct {
 	// Kind is the kind of their last error, as outbox.FailureKind.String has it; empty
 	// for records that were parked without one.
 	Kind string
-	// Fingerprint is what their last errors, or the reasons if there were none, have in
-	// common. Selection.Fingerprint selects by it.
+	// Fingerprint is the common form of their last errors, or of the reasons if there were none.
+	// Selection.Fingerprint selects by it.
 	Fingerprint string
 	// Example is the text of one of them.
 	Example string
@@ -48,7 +48,8 @@ type FailureGroup struct {
 	// of them were set aside, by the database's clock.
 	Records     int
 	First, Last time.Time
-	// Again is how many of them were redriven and have failed again. Of dead records it is not known: 0.
+	// Again is how many of them were redriven and have failed again. 0 for dead records, for
+	// which it is not known.
 	Again int
 }
 
@@ -57,9 +58,8 @@ const maxFingerprint = 200
 
 var wordWithDigit = regexp.MustCompile(`[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]*`)
 
-// Fingerprint returns what texts of errors have in common that differ only in numbers,
-// ids and addresses: the text with # for each word that has a digit, at most 200
-// characters.
+// Fingerprint returns the form that is common to error texts that differ only in numbers, ids and
+// addresses: the text with # for each word that has a digit, at most 200 characters.
 func Fingerprint(text string) string {
 	runes := []rune(storable.Text(wordWithDigit.ReplaceAllString(text, "#")))
 	return string(runes[:min(len(runes), maxFingerprint)])

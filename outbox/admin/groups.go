@@ -11,8 +11,8 @@ import (
 // Group is a relay group: an independent reader of the outbox.
 type Group struct {
 	Name string
-	// Slots is the number of its slots, NextSlots the number they are being changed
-	// to; 0 if they are not.
+	// Slots is the number of its slots, NextSlots the number it is being changed to; 0 if it is
+	// not being changed.
 	Slots, NextSlots int
 	// Topics are the patterns of the topics that it reads; nil: all.
 	Topics []string
@@ -21,14 +21,15 @@ type Group struct {
 	MaxLag time.Duration
 	// Paused are the patterns of the topics that are paused, * for all; nil: none.
 	Paused []string
-	// Policies are what its relays do with records that cannot be delivered, each once; nil: that is not known. If
-	// there are several, relays that live are configured differently, and the one that loses less counts.
+	// Policies are what its relays do with records that cannot be delivered, each once; nil if
+	// not known. If there are several, the live relays are configured differently, and the one
+	// that loses less applies.
 	Policies []string
-	// CreatedAt is when it was first seen, by the database's clock; zero for a group that
-	// has not been written down.
+	// CreatedAt is when it was first seen, by the database's clock; zero for a group that is not
+	// stored yet.
 	CreatedAt time.Time
-	// Leases is the number of its slots that a relay holds now, Relays the number of
-	// relays that are known to live.
+	// Leases is the number of its slots that a relay holds now, Relays the number of relays that
+	// are known to be alive.
 	Leases, Relays int
 }
 
@@ -38,18 +39,17 @@ type Member struct {
 	Name string
 	// Slots are the numbers of the slots that it leads, ascending; none for a standby.
 	Slots []int
-	// WantedSlots is the number of slots that it was configured with; 0 if it has not
-	// said so. A standby of a group that keeps to one slot says nothing and is not
-	// known.
+	// WantedSlots is the number of slots that it was configured with; 0 if it has not announced
+	// it. A standby of a group with a fixed single slot announces nothing and is not known.
 	WantedSlots int
-	// Since is when it joined or last changed its mind, by the database's clock; zero if
-	// it has not said so.
+	// Since is when it joined or last changed WantedSlots, by the database's clock; zero if not
+	// announced.
 	Since time.Time
-	// Until is when the others take it for gone if it says no more.
+	// Until is when the other relays consider it gone unless it is heard of again.
 	Until time.Time
 }
 
-// GroupRequest asks to remove a relay group, to rename it, or to have it read other topics.
+// GroupRequest asks to remove a relay group, to rename it, or to change the topics that it reads.
 type GroupRequest struct {
 	By
 
@@ -59,7 +59,7 @@ type GroupRequest struct {
 	// 1,000: those with which the group's relays are configured from now on. Only for
 	// SetTopics. Defaults to all topics.
 	Topics []string
-	// Name is what the group is called from now on. Required for RenameGroup, and only for it.
+	// Name is the group's new name. Required for RenameGroup, and only for it.
 	Name string
 	// DryRun returns what would be dropped, moved and left behind, and changes nothing.
 	DryRun bool
@@ -92,7 +92,7 @@ func (r GroupRequest) Fits(action string) error {
 	return nil
 }
 
-// MaxLagRequest asks to limit how far a relay group may fall behind and still hold
+// MaxLagRequest asks to limit how far a relay group may fall behind before it no longer holds
 // history back.
 type MaxLagRequest struct {
 	By
@@ -121,22 +121,22 @@ func checkGroup(name string) error {
 	return checkTexts(map[string]string{"Group": name})
 }
 
-// PauseRequest asks to pause a relay group, or topics of it, or to go on with them.
+// PauseRequest asks to pause a relay group, or topics of it, or to resume them.
 type PauseRequest struct {
 	By
 
 	// Group is its name. Required.
 	Group string
-	// Topics are patterns of topics, in which * stands for any run of characters, at most
-	// 1,000. To go on, they must be patterns that are paused.
-	// Defaults to the whole group, or to all that is paused.
+	// Topics are patterns of topics, in which * stands for any run of characters, at most 1,000.
+	// To resume, they must be patterns that are paused. Defaults to the whole group, or to all
+	// that is paused.
 	Topics []string
 }
 
 // pauseAll is the pattern of a group that is paused as a whole.
 const pauseAll = "*"
 
-// maxPaused bounds the patterns that are paused of a group.
+// maxPaused bounds the paused patterns of a group.
 const maxPaused = 1000
 
 func (r PauseRequest) complete() error {
@@ -153,9 +153,9 @@ func (r PauseRequest) complete() error {
 	return errors.Join(errs...)
 }
 
-// Pause returns the patterns that are paused after r, which is complete, if those in
-// paused are before; ascending, each once. The error wraps ErrInvalidRequest if they are
-// too many.
+// Pause returns the patterns that are paused after r, given those that are paused before it;
+// ascending, each once. r must be complete. The error wraps ErrInvalidRequest if there are too
+// many.
 func (r PauseRequest) Pause(paused []string) ([]string, error) {
 	all := append(slices.Clone(paused), r.Topics...)
 	if len(r.Topics) == 0 {
@@ -168,7 +168,7 @@ func (r PauseRequest) Pause(paused []string) ([]string, error) {
 	return all, nil
 }
 
-// Resume returns the patterns that stay paused after r, which is complete. The error wraps
+// Resume returns the patterns that stay paused after r, which must be complete. The error wraps
 // ErrInvalidRequest if one of Topics is not paused.
 func (r PauseRequest) Resume(paused []string) ([]string, error) {
 	if len(r.Topics) == 0 {

@@ -7,13 +7,13 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// HeldState is what happens to a held record, or to those of its key that it waits for.
+// HeldState is the state of a held record, or of the earlier record of its key that it waits for.
 type HeldState string
 
 const (
-	// HeldRetrying is tried again at its time, or waits behind one that is.
+	// HeldRetrying is tried again at its time, or waits behind a record that is.
 	HeldRetrying HeldState = "retrying"
-	// HeldParked waits for an operator, or waits behind one that does.
+	// HeldParked waits for an operator, or behind a record that does.
 	HeldParked HeldState = "parked"
 )
 

@@ -17,9 +17,9 @@ type SchemaStatus struct {
 
 // MaintenanceHook sees what the maintenance of an outbox or an inbox does.
 type MaintenanceHook interface {
-	// OnAdminMaintenance is called after each round of a Maintenance. That of an outbox also
-	// calls it whenever it has moved delayed messages into the log between two rounds, or could
-	// not. While another process works there are no rounds.
+	// OnAdminMaintenance is called after each round of a Maintenance. An outbox's Maintenance
+	// also calls it whenever it has moved delayed messages into the log between two rounds, or
+	// failed to. There are no rounds while another process does the work.
 	OnAdminMaintenance(ctx context.Context, e MaintenanceEvent)
 }
 
@@ -31,25 +31,26 @@ type MaintenanceEvent struct {
 	Report MaintenanceReport
 	// Took is the time that it took.
 	Took time.Duration
-	// Err is what could not be done, nil if nothing. It is that of ctx if Run was stopped.
+	// Err is the error of what could not be done, nil if all was done. It is ctx's error if Run
+	// was stopped.
 	Err error
 }
 
-// MaintenanceReport is what one round of a Maintenance has done. Fields that mean nothing
-// to a store are zero.
+// MaintenanceReport is what one round of a Maintenance has done. Fields that do not apply to a
+// store are zero.
 type MaintenanceReport struct {
-	// Added and Dropped are the tables of ranges that the round has made and removed.
-	// Closed are ranges of an outbox that were in use and had become old or large enough:
-	// the sequence goes on in the next one.
+	// Added and Dropped are the range tables that the round has created and removed. Closed are
+	// ranges of an outbox that were in use and had become old or large enough: the sequence goes
+	// on in the next one.
 	Added, Dropped, Closed []string
 	// Deleted is the number of messages, or of an inbox's ids, that were deleted row by row.
 	Deleted int64
-	// Pruned… are the numbers of rows that were deleted of the audit, of dead records, of
-	// attempts, and of fingerprints and replies.
+	// Pruned… are the numbers of rows deleted from the audit, dead records, attempts, and
+	// fingerprints and replies.
 	PrunedAudit, PrunedDead, PrunedAttempts, PrunedNotes int64
 	// Promoted is the number of delayed messages that were moved into the log.
 	Promoted int64
-	// Gaps is the number of numbers of the log that the round has made sure nobody uses, on
+	// Gaps is the number of sequence numbers that the round has made sure will never be used, on
 	// MySQL, MariaDB and SQLite.
 	Gaps int64
 	// PinnedBy are the groups that have not settled what is old enough to be deleted, on
@@ -58,19 +59,19 @@ type MaintenanceReport struct {
 	// Floor is the time from which an inbox remembers ids of version 7 for certain, for all
 	// consumers; zero if it has never forgotten any. It stays behind while deliveries run.
 	Floor time.Time
-	// Busy is set if a lock was not to be had for as long as the round had patience. The
-	// next one tries again.
+	// Busy is set if a lock could not be acquired in the time that the round waits. The next
+	// round tries again.
 	Busy bool
-	// Alarms are what an operator should see to.
+	// Alarms are the problems that need an operator's attention.
 	Alarms []outbox.AlarmEvent
 }
 
-// MaintenanceState is how a Maintenance is, for readiness and metrics. A standby is as ready
-// as a leader.
+// MaintenanceState is the state of a Maintenance, for readiness and metrics. A standby is as
+// ready as a leader.
 type MaintenanceState struct {
 	// Running is set while Run or RunOnce is under way.
 	Running bool
-	// Rounds is about the rounds, Delayed about moving what was delayed into the log. In
+	// Rounds is the state of the rounds, Delayed that of moving delayed messages into the log. In
 	// pgoutbox each has a lease of its own, so that two processes may share them.
 	Rounds, Delayed TaskState
 	// Report is that of the last round of this process. It must not be changed. Empty while
@@ -78,28 +79,28 @@ type MaintenanceState struct {
 	Report MaintenanceReport
 }
 
-// TaskState is how one task of a Maintenance is. Times are by this process' clock, zero if
+// TaskState is the state of one task of a Maintenance. Times are by this process' clock, zero if
 // there was none.
 type TaskState struct {
-	// Leads is set while this process does the task. On MySQL, MariaDB and SQLite that is
-	// any number of processes, which divide the work.
+	// Leads is set while this process does the task. On MySQL, MariaDB and SQLite any number of
+	// processes may lead, and divide the work.
 	Leads bool
 	// LeadsSince is when this process last won the lease of the task, if there is one.
 	LeadsSince time.Time
-	// Leader is the process that held the lease when this one last asked for it. "" if this
-	// one leads or has not asked, and for an inbox.
+	// Leader is the process that held the lease when this process last asked for it. "" if this
+	// process leads or has not asked, and for an inbox.
 	Leader string
-	// LastRun is when this process last did the task, or tried to and failed. LastErr is
-	// what went wrong then, nil if nothing, and nil while another process leads.
+	// LastRun is when this process last did the task, or tried to and failed. LastErr is the
+	// error of that run, nil if there was none, and nil while another process leads.
 	LastRun time.Time
 	LastErr error
-	// LastSuccess is when this process last did all of the task: without an error, and
-	// without others in its way.
+	// LastSuccess is when this process last did all of the task: without an error, and without
+	// being blocked by others.
 	LastSuccess time.Time
 }
 
-// Ended notes that the task was done, for those who implement a store: err is what went
-// wrong, and all is set if nobody was in the way.
+// Ended records that the task was done, for implementations of a store: err is the error, and all
+// is set if nothing stood in the way.
 func (t *TaskState) Ended(err error, all bool) {
 	t.LastRun, t.LastErr = time.Now(), err
 	if err == nil && all {

@@ -6,7 +6,7 @@ import "math"
 type Range struct {
 	// Table is the name of the table that holds it, without its schema.
 	Table string
-	// From is its first sequence number, To the one past its last: math.MaxInt64 if it is
+	// From is its first sequence number. To is one past its last: math.MaxInt64 if it is
 	// open-ended.
 	From, To int64
 	// Bytes is its size with its indexes, 0 if that is not known.

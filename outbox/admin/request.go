@@ -16,11 +16,11 @@ type ChangeRequest struct {
 	// Group is the relay group that has set them aside.
 	// Defaults to "default".
 	Group string
-	// Stop lets Redrive do the opposite: it parks what is selected and being tried again, whoever has
-	// asked for that, so that nothing more of it goes out. What follows in a key waits. A record that a
-	// relay has under way at that moment may have been sent all the same; tried again it is a repeat with
-	// the same id. ErrNotParked if a key or an id was named of which nothing is tried again. Drop does
-	// not know it.
+	// Stop makes Redrive do the opposite: it parks the selected records that are being tried
+	// again, whatever caused that, so that no more of them are sent. Later records of the key
+	// wait. A record that a relay has in flight at that moment may be sent all the same; tried
+	// again it is a repeat with the same id. ErrNotParked if a key or an id was named and none of
+	// its records is being tried again. Drop ignores it.
 	Stop bool
 	// DryRun returns what would be changed, and changes nothing.
 	DryRun bool
@@ -44,9 +44,8 @@ type SkipHeadRequest struct {
 	Group string
 	// Key is the key. Required.
 	Key driver.Key
-	// ID is that of the record which the operator means. If the key's first record is
-	// another one by then, nothing is dropped and the error wraps ErrNotFirst.
-	// Defaults to whichever record is the first.
+	// ID is that of the record to skip. If it is no longer the key's first record, nothing is
+	// dropped and the error wraps ErrNotFirst. Defaults to whichever record is first.
 	ID string
 	// DryRun returns what would be dropped, and changes nothing.
 	DryRun bool
@@ -61,8 +60,8 @@ func (r *SkipHeadRequest) complete() error {
 	return errors.Join(r.By.complete(), err)
 }
 
-// CheckFirst returns an error that wraps ErrNotFirst if r names another record than the
-// one with the id, which is the first of the key. Stores call it.
+// CheckFirst returns an error that wraps ErrNotFirst if r names a record other than id, the first
+// of the key. Stores call it.
 func (r *SkipHeadRequest) CheckFirst(id string) error {
 	if r.ID == "" || r.ID == id {
 		return nil
@@ -76,19 +75,19 @@ type Changed struct {
 	Count int
 	IDs   []string
 	// Unread is the number of messages that a group has not settled: after RemoveGroup and
-	// SetTopics it never sends them. Held records are not among them.
+	// SetTopics they are never sent. It does not include held records.
 	Unread int64
-	// Keys is how many keys the records have. Those without a key are not among them.
+	// Keys is the number of different keys of the records, not counting records without a key.
 	Keys int
-	// Oldest is when the first of them was set aside. It is zero if none was, and for
-	// delayed messages and groups.
+	// Oldest is when the first of them was set aside. It is zero if none was, and for delayed
+	// messages and groups.
 	Oldest time.Time
 
 	keys map[driver.Key]bool
 }
 
-// Add counts a record that was set aside at a time, for those who implement Outbox. Its key is
-// empty if it has none. It is not safe for concurrent use.
+// Add counts a record and the time at which it was set aside, for implementations of Outbox. Its
+// key is empty if it has none. It is not safe for concurrent use.
 func (c *Changed) Add(id, topic, key string, since time.Time) {
 	c.Count++
 	c.IDs = append(c.IDs, id)

@@ -15,13 +15,12 @@ type MessageQuery struct {
 	// must be equal, and KeyPrefix the beginning of the key.
 	// Default to any.
 	Topic, Key, KeyPrefix, Type string
-	// From and To bound the time of enqueueing, by the database's clock: from From on, and
-	// to before To.
-	// Default to everything.
+	// From and To bound the time of enqueueing, by the database's clock: From inclusive, To
+	// exclusive. Default to everything.
 	From, To time.Time
-	// After is MessagePage.Next of the page before. Messages that were enqueued before it
-	// and are committed after it are not found by going on.
-	// Defaults to 0: the start, or the end if Newest is set.
+	// After is MessagePage.Next of the page before. Messages that were enqueued before that point
+	// and commit later are not found on the next pages. Defaults to 0: the start, or the end if
+	// Newest is set.
 	After int64
 	// Newest returns the newest messages first.
 	// Defaults to false: the oldest first.
@@ -56,9 +55,9 @@ func (q *MessageQuery) complete() error {
 
 // MessagePage is a part of what a MessageQuery selects.
 type MessagePage struct {
-	// Records are in the order that was asked for.
+	// Records are in the requested order.
 	Records []outbox.Record
-	// Next is where the search goes on (MessageQuery.After); 0 at the end. A page may be
-	// empty and yet not the last.
+	// Next is where the search goes on (MessageQuery.After); 0 at the end. An empty page is not
+	// necessarily the last one.
 	Next int64
 }

@@ -32,10 +32,9 @@ type Selection struct {
 	// Defaults to false.
 	Dead bool
 
-	// Limit bounds the records that are changed, in one transaction during which the
-	// relays of the group set nothing aside: 1 to 100,000. Call again until nothing is
-	// changed.
-	// Defaults to 10,000.
+	// Limit bounds the records that one call changes, 1 to 100,000. They are changed in one
+	// transaction, during which the relays of the group set nothing aside. Call again until
+	// nothing is changed. Defaults to 10,000.
 	Limit int
 }
 
@@ -64,8 +63,8 @@ func completeSelection(s *Selection) error {
 	return checkTexts(map[string]string{"Topic": s.Topic, "Key": s.Key, "ID": s.ID, "Topics": s.Topics, "Fingerprint": s.Fingerprint})
 }
 
-// kinds are those of the errors that set a record aside: what a sink has not sent is not
-// an attempt.
+// kinds are those of errors that set a record aside. A record that a sink did not send has not
+// been attempted.
 func kinds() []string {
 	return []string{outbox.FailureUnknown.String(), outbox.FailureOutage.String(), outbox.FailurePermanent.String()}
 }

@@ -12,12 +12,11 @@ import (
 type TraceQuery struct {
 	// ID is the message's. Required.
 	ID string
-	// Since is the earliest time at which it may have been enqueued, by the database's
-	// clock. The log is looked at from there on: the longer ago, the longer it takes.
-	// Defaults to an hour before the time in ID, if that is a UUID of version 7, as
-	// leat's own are; required otherwise. By default the two hours from there on are looked
-	// at first, and what follows only if nothing is in them: set Since to find a message
-	// that was enqueued again later, too.
+	// Since is the earliest time at which it may have been enqueued, by the database's clock. The
+	// log is read from there on: the longer ago, the longer it takes. Defaults to an hour before
+	// the time in ID, if that is a UUID of version 7, as leat's own are; required otherwise. By
+	// default the two hours from there on are read first, and the rest only if they contain
+	// nothing. Set Since to also find a message that was enqueued again later.
 	Since time.Time
 }
 
@@ -40,37 +39,36 @@ func (q *TraceQuery) complete() error {
 
 // Trace is what is known of the messages with one id.
 type Trace struct {
-	// Messages are those that the log retains, ascending in Seq, the first hundred at most. As
-	// a rule there is one; several if it was enqueued again.
+	// Messages are those that the log retains, ascending in Seq, the first hundred at most.
+	// Usually there is one; several if it was enqueued again.
 	Messages []TracedMessage
 	// Delayed are those that are not due yet, the first hundred at most.
 	Delayed []DelayedMessage
-	// Held and Dead are those that relays of any group have set aside: of each group the first
-	// hundred at most, and those of Messages. Group is set.
+	// Held and Dead are the records that relays of any group have set aside: at most the first
+	// hundred of each group, and those that are in Messages. Group is set.
 	Held, Dead []HeldRecord
 	// Audit are the newest hundred entries about the id, the oldest first.
 	Audit []AuditEntry
 }
 
-// TracedMessage is a message of the log, and what each relay group has done with it.
+// TracedMessage is a message of the log, with its state in each relay group.
 type TracedMessage struct {
 	outbox.Record
 
 	Groups []GroupTrace
 }
 
-// TraceState is how far a relay group has come with a message.
+// TraceState is the state of a message in a relay group.
 type TraceState string
 
 const (
 	// TracePending means that the group has not settled the message yet.
 	TracePending TraceState = "pending"
-	// TraceSent means that the destination has acknowledged the message, as far as the
-	// tables tell: the position is past it, and nothing else is known of it, also not from
-	// Trace.Audit.
+	// TraceSent means that the destination has acknowledged the message, as far as the tables
+	// show: the position is past it, and there is no other trace of it, including in Trace.Audit.
 	TraceSent TraceState = "sent"
-	// TraceUnknown means that the position is past the message, and that the group may have begun
-	// behind it: nobody knows whether it has sent it.
+	// TraceUnknown means that the position is past the message, but the group may have begun
+	// after it, so it is unknown whether the message was sent.
 	TraceUnknown TraceState = "unknown"
 	// TraceHeld means that the message is held, see Trace.Held.
 	TraceHeld TraceState = "held"
@@ -83,7 +81,7 @@ const (
 	TraceFiltered TraceState = "filtered"
 )
 
-// GroupTrace is how far one relay group has come with a message.
+// GroupTrace is the state of a message in one relay group.
 type GroupTrace struct {
 	Group string
 	State TraceState

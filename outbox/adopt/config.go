@@ -11,12 +11,12 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Config says how a message is made of a row of a table, and which outbox it goes to.
+// Config describes how to make a message from a row of a table, and the outbox it goes to.
 //
 // The fields from ID to Headers are the name of a column, or an expression in SQL over the row,
-// whose columns are NEW.column: "lower(NEW.event_type)". A fixed text is an expression as well: "'orders'".
-// An expression must give the same value each time for a row. On PostgreSQL it is evaluated with an empty
-// search_path: qualify functions of your own with their schema.
+// whose columns are NEW.column: "lower(NEW.event_type)". A fixed text is an expression as well:
+// "'orders'". An expression must always yield the same value for a row. On PostgreSQL it is
+// evaluated with an empty search_path: qualify functions of your own with their schema.
 type Config struct {
 	// Schema and Table are the name of the table.
 	// Schema defaults to "public" on PostgreSQL. On MySQL and MariaDB it must be empty: the table is in the
@@ -41,24 +41,22 @@ type Config struct {
 	// NotBefore delays the message until then: a timestamp, like Time.
 	// Defaults to no delay.
 	NotBefore string
-	// HeadersJSON is an object in JSON, whose members are headers. What is not text becomes its JSON, and
-	// null is not a header.
-	// Defaults to none.
+	// HeadersJSON is a JSON object whose members are headers. A value that is not text is sent as
+	// its JSON, and a null is skipped. Defaults to none.
 	HeadersJSON string
-	// Headers are further headers by their names. NULL is not a header.
-	// Defaults to none.
+	// Headers are further headers by their names. A NULL is skipped. Defaults to none.
 	Headers map[string]string
 
-	// Pending is the condition of rows that have not been sent, such as "status = 'pending'". Adopt passes those rows on,
-	// before all that are inserted later.
-	// Defaults to none: rows that are there stay with the old worker.
+	// Pending is the condition of rows that have not been sent, such as "status = 'pending'".
+	// Adopt passes those rows on, before all that are inserted later. Defaults to none: existing
+	// rows are left to the old worker.
 	Pending string
-	// Order is the order of rows that are pending, as in ORDER BY.
-	// Defaults to ID.
+	// Order is the order of the pending rows, as in ORDER BY. Defaults to ID.
 	Order string
-	// Done is what the old worker sets in a row that it has sent, as in UPDATE … SET. Release does so to all rows that are pending,
-	// since leat has them. It needs Pending.
-	// Defaults to none: a worker that is started after Release sends them again, with the same ids.
+	// Done is the assignment that the old worker makes to a row that it has sent, as in UPDATE …
+	// SET. Release applies it to all pending rows, since leat has them. It needs Pending.
+	// Defaults to none: a worker that is started after Release sends them again, with the same
+	// ids.
 	Done string
 
 	// LeatSchema and Outbox are the schema and the table of leat's outbox.
@@ -102,7 +100,7 @@ func (c Config) validate() error {
 	}
 }
 
-// complete refuses what is half a Config, which Recognize may complete.
+// complete refuses a Config that is only half filled in; Recognize may complete it.
 func (c Config) complete() error {
 	if c.Done != "" && c.Pending == "" {
 		return outbox.ConfigError("Done", strconv.Quote(c.Done), "needs Pending: rows that Adopt has not passed on would be lost")
@@ -115,7 +113,7 @@ func storable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsRune(s, 0) && !strings.Contains(s, "$leat$")
 }
 
-// own refuses leat's own outbox.
+// own refuses to adopt leat's own outbox.
 func own(table string) error {
 	return outbox.ConfigError("Table", strconv.Quote(table), "is leat's own outbox, which a relay reads without triggers")
 }

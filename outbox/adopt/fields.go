@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// expression is a part of a message as Config has it.
+// expression is one field of a message, as in Config.
 type expression struct {
 	field string // of Config
 	token string // in the files of sql, "" for a header
@@ -20,7 +20,7 @@ type expression struct {
 	sql   string
 }
 
-// kind is what an expression must give.
+// kind is the type that an expression must have.
 type kind int
 
 const (
@@ -30,7 +30,7 @@ const (
 	times
 )
 
-// expressions are all that are set. Topic, ID and Payload are among them even if they are not.
+// expressions are all that are set, and always Topic, ID and Payload.
 func (c Config) expressions() []expression {
 	all := []expression{
 		{"ID", "id", texts, c.ID},
@@ -60,7 +60,7 @@ type column struct {
 	nullable bool
 }
 
-// word is a text that could be meant as a column or a topic, and is not SQL that gives anything.
+// word is a text that could be meant as a column or a topic, and is not a valid SQL expression.
 var word = regexp.MustCompile(`^[\pL_][\pL\d_$.-]*$`)
 
 // over returns an expression over the row NEW: quoted if it is a column.
@@ -77,7 +77,7 @@ func (e expression) over(table string, columns []column, quote func(string) stri
 	}
 }
 
-// source names an expression in the errors of producers.
+// source is the name of an expression in errors that producers see.
 func (e expression) source() string {
 	const most = 40
 	short := []rune(e.sql)
@@ -87,14 +87,14 @@ func (e expression) source() string {
 	return string(short)
 }
 
-// mark tells the functions and triggers of this table from those of others.
+// mark distinguishes the functions and triggers of this table from those of others.
 func mark(table string) string {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(table))
 	return fmt.Sprintf("%016x", sum.Sum64())
 }
 
-// literal quotes a text for any setting of standard_conforming_strings.
+// literal quotes a text in a way that works with any setting of standard_conforming_strings.
 func literal(s string) string {
 	quoted := "'" + strings.ReplaceAll(s, "'", "''") + "'"
 	if strings.Contains(s, `\`) {

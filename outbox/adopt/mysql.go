@@ -19,15 +19,16 @@ import (
 	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
-// mysqlServer adopts a table on MySQL or MariaDB. CREATE TRIGGER commits: what is to be done in
-// one step is done under LOCK TABLES, and in an order in which a crash leads to repeats.
+// mysqlServer adopts a table on MySQL or MariaDB. CREATE TRIGGER commits, so steps that belong
+// together are done under LOCK TABLES, in an order in which a crash causes repeats and not
+// losses.
 type mysqlServer struct {
 	db      *sql.DB
 	dialect sqldialect.Dialect
 	cfg     Config
 	// sql are the files of sql, by their names.
 	sql map[string]string
-	// trigger passes rows on; all does as well, and those that were pending have been passed on.
+	// trigger passes rows on. all does too, and shows that the pending rows have been passed on.
 	trigger, all string
 }
 
@@ -70,7 +71,7 @@ func (m *mysqlServer) columns(ctx context.Context) (found []column, err error) {
 	return found, err
 }
 
-// has is which of its triggers the table has, "" for none.
+// has is which of its triggers the table has, "" if it has none.
 func (m *mysqlServer) has(ctx context.Context, q sqlstore.Querier) (string, error) {
 	names, err := sqlstore.Column[string](ctx, q, m.sql["triggers_mysql"], m.trigger, m.all)
 	if err != nil || len(names) == 0 {
@@ -84,11 +85,11 @@ func (m *mysqlServer) adopted(ctx context.Context) (bool, error) {
 	return name != "", err
 }
 
-// fields are the typed expressions of a row NEW by their tokens, and what they are made of by
-// their tokens with _source.
+// fields are the typed expressions of a row NEW by their tokens, and their sources by the tokens
+// with _source.
 type fields map[string]string
 
-// evaluate asks for the type of each expression, and refuses one that the table cannot give.
+// evaluate asks for the type of each expression, and refuses one that the table cannot evaluate.
 func (m *mysqlServer) evaluate(ctx context.Context, q sqlstore.Querier) (fields, error) {
 	columns, err := m.columns(ctx)
 	if err != nil {
@@ -146,8 +147,8 @@ func (m *mysqlServer) kind(ctx context.Context, q sqlstore.Querier, expression s
 	return types[0].DatabaseTypeName(), rows.Err()
 }
 
-// typedMySQL returns the expression as the type that a message has there: bytes in UTF-8, or
-// microseconds since 1970.
+// typedMySQL returns the expression converted to the type of its message field: bytes in UTF-8,
+// or microseconds since 1970.
 func (x expression) typedMySQL(sql, kind string) (string, error) {
 	binary := strings.HasSuffix(kind, "BLOB") || strings.HasSuffix(kind, "BINARY")
 	switch {
@@ -160,7 +161,7 @@ func (x expression) typedMySQL(sql, kind string) (string, error) {
 		return sql, nil
 	case x.kind == objects:
 		return "CONVERT(" + sql + " USING utf8mb4)", nil
-	case kind == "TIMESTAMP": // UNIX_TIMESTAMP has its value whatever the time zone of the session
+	case kind == "TIMESTAMP": // UNIX_TIMESTAMP does not depend on the time zone of the session
 		return "CAST(UNIX_TIMESTAMP(" + sql + ") * 1000000 AS SIGNED)", nil
 	case kind == "DATETIME":
 		return "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', " + sql + ")", nil
@@ -169,7 +170,7 @@ func (x expression) typedMySQL(sql, kind string) (string, error) {
 	}
 }
 
-// headers sets the expressions of an object of headers, and of what is wrong with it.
+// headers sets the expressions of an object of headers, and of its errors.
 func (f fields) headers(pairs []string) {
 	f["headers"], f["headers_problem"] = "NULL", "NULL"
 	var parts []string
@@ -198,7 +199,7 @@ func literalMySQL(s string) string {
 	return "'" + strings.NewReplacer("'", "''", `\`, `\\`).Replace(s) + "'"
 }
 
-// modeOfTrigger is the sql_mode that the trigger keeps, whatever that of its producers is: what
+// modeOfTrigger is the sql_mode that the trigger keeps, whatever its producers use: a value that
 // does not fit is an error.
 const modeOfTrigger = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO'"
 
@@ -214,7 +215,7 @@ func (m *mysqlServer) lock(more string) string {
 	return strings.NewReplacer("{table}", m.name(), "{more}", more).Replace(m.sql["lock_mysql"])
 }
 
-// toOutbox are the locks of Adopt beside those of the table.
+// toOutbox are the locks of Adopt in addition to those of the table.
 func (m *mysqlServer) toOutbox() string {
 	return ", " + backticked(m.cfg.Outbox) + " WRITE, " + backticked(m.cfg.Outbox+"_delayed") + " WRITE"
 }
@@ -262,10 +263,10 @@ func (m *mysqlServer) plan(ctx context.Context) (plan Plan, err error) {
 	return plan, m.describe(err)
 }
 
-// adopt locks the table, writes what is pending, and makes the trigger, which commits both. If it
-// ends in between, the next call writes what is pending again: it is repeated, and not lost.
-// A trigger that is there is dropped first, since it cannot be replaced: if it ends in between, what is inserted before
-// the next call is pending.
+// adopt locks the table, writes the pending rows, and creates the trigger, which commits both. If
+// it ends in between, the next call writes the pending rows again: they are repeated, and not
+// lost. An existing trigger is dropped first, since it cannot be replaced: if adopt ends in
+// between, rows inserted before the next call are pending.
 func (m *mysqlServer) adopt(ctx context.Context) error {
 	return m.describe(m.session(ctx, func(conn *sql.Conn) error {
 		f, err := m.evaluate(ctx, conn)
@@ -298,8 +299,8 @@ func (m *mysqlServer) adopt(ctx context.Context) error {
 	}))
 }
 
-// take writes the rows that are pending into the outbox, whose tables are locked. They are committed
-// by what comes next.
+// take writes the rows that are pending into the outbox, whose tables are locked. The next
+// statement commits them.
 func (m *mysqlServer) take(ctx context.Context, conn *sql.Conn, f fields) error {
 	var now, later []outbox.Message
 	var clock int64
@@ -342,7 +343,7 @@ func (m *mysqlServer) take(ctx context.Context, conn *sql.Conn, f fields) error 
 	return nil
 }
 
-// release marks rows that are pending, if all are in the outbox, and drops the trigger.
+// release marks the pending rows, if all are in the outbox, and drops the trigger.
 func (m *mysqlServer) release(ctx context.Context) error {
 	return m.describe(m.session(ctx, func(conn *sql.Conn) error {
 		if _, err := conn.ExecContext(ctx, m.lock("")); err != nil {
@@ -366,7 +367,7 @@ func (m *mysqlServer) release(ctx context.Context) error {
 	}))
 }
 
-// session calls do with a connection that nobody else gets afterwards: its locks go with it.
+// session calls do with a connection that is not reused afterwards: its locks go with it.
 func (m *mysqlServer) session(ctx context.Context, do func(conn *sql.Conn) error) error {
 	conn, err := m.db.Conn(ctx)
 	if err != nil {
@@ -385,7 +386,7 @@ func (m *mysqlServer) session(ctx context.Context, do func(conn *sql.Conn) error
 	return do(conn)
 }
 
-// pending calls f with the message of each row that is pending, and refuses one that cannot be sent.
+// pending calls f with the message of each pending row, and refuses one that cannot be sent.
 func (m *mysqlServer) pending(ctx context.Context, q sqlstore.Querier, f fields, do func(outbox.Message) error) error {
 	order := m.cfg.Order
 	if order == m.cfg.ID {
@@ -408,7 +409,7 @@ func (m *mysqlServer) pending(ctx context.Context, q sqlstore.Querier, f fields,
 	})
 }
 
-// messages calls do with the messages of rows, and what is wrong with their headers.
+// messages calls do with the messages of rows, and the errors of their headers.
 func (m *mysqlServer) messages(ctx context.Context, q sqlstore.Querier, f fields, rest string, do func(outbox.Message, string) error) error {
 	parts := make([]string, 0, 9)
 	for _, token := range []string{"id", "topic", "key", "type", "payload", "headers", "headers_problem", "time", "not_before"} {
@@ -431,7 +432,8 @@ func (m *mysqlServer) messages(ctx context.Context, q sqlstore.Querier, f fields
 	}, query)
 }
 
-// texted are the members of an object. What is not text becomes its JSON, as a relay reads it.
+// texted are the members of an object as texts. A value that is not text becomes its JSON, as a
+// relay reads it.
 func texted(object []byte) map[string]string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(object, &members) != nil || len(members) == 0 {
@@ -448,7 +450,7 @@ func texted(object []byte) map[string]string {
 	return all
 }
 
-// describe adds what a database error means here.
+// describe adds what a database error means in this context.
 func (m *mysqlServer) describe(err error) error {
 	switch sqldialect.Number(err) {
 	case sqldialect.NoSuchTable:

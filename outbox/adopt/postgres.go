@@ -25,7 +25,7 @@ var sqlFiles embed.FS
 
 // postgres adopts a table on PostgreSQL.
 type postgres struct {
-	pool   pgpin.Pool // the application's, with settings of ours
+	pool   pgpin.Pool // the application's pool, with our settings
 	cfg    Config
 	table  pgmigrate.Names
 	outbox pgmigrate.Names
@@ -113,7 +113,7 @@ func (p *postgres) exec(ctx context.Context, script string) error {
 	return describe(err)
 }
 
-// describe adds what a database error means here.
+// describe adds what a database error means in this context.
 func describe(err error) error {
 	switch {
 	case pgerr.MissingObject(err) || pgerr.Is(err, pgerr.UndefinedFunction):
@@ -125,8 +125,7 @@ func describe(err error) error {
 	}
 }
 
-// look calls do in a transaction that only reads, with the expressions as the triggers
-// evaluate them.
+// look calls do in a read-only transaction, with the expressions as the triggers evaluate them.
 func (p *postgres) look(ctx context.Context, do func(tx pgx.Tx, e evaluated) error) error {
 	columns, err := p.columns(ctx)
 	if err != nil {
@@ -144,14 +143,14 @@ func (p *postgres) look(ctx context.Context, do func(tx pgx.Tx, e evaluated) err
 	})
 }
 
-// evaluated are the typed expressions of a row NEW, by their tokens, and what they are made of.
+// evaluated are the typed expressions of a row NEW, by their tokens, and their sources.
 type evaluated struct {
 	sql     map[string]string
 	sources []string
 	order   string // by the id
 }
 
-// evaluate asks for the type of each expression, and refuses one that the table cannot give.
+// evaluate asks for the type of each expression, and refuses one that the table cannot evaluate.
 func (p *postgres) evaluate(ctx context.Context, tx pgx.Tx, columns []column) (evaluated, error) {
 	e := evaluated{sql: map[string]string{
 		"key": "NULL::text", "type": "NULL::text", "time": "NULL::timestamptz", "not_before": "NULL::timestamptz", "headers": "NULL::jsonb",
@@ -191,7 +190,7 @@ func (p *postgres) evaluate(ctx context.Context, tx pgx.Tx, columns []column) (e
 	return e, nil
 }
 
-// typed returns the expression as the type that a message has there.
+// typed returns the expression converted to the type of its message field.
 func (x expression) typed(sql string, oid uint32) (string, error) {
 	switch {
 	case x.kind == texts:
@@ -215,8 +214,8 @@ func (x expression) typed(sql string, oid uint32) (string, error) {
 	}
 }
 
-// headers is the expression of a jsonb object of texts: those of an object, then others. What
-// is not an object stays, to be refused.
+// headers is the expression of a jsonb object of texts: first the members of an object, then
+// other headers. A value that is not an object is passed on, and refused later.
 func headers(object string, pairs []string) string {
 	all := ""
 	if object != "" {
@@ -319,14 +318,14 @@ func (p *postgres) messages(ctx context.Context, tx pgx.Tx, sql string) ([]outbo
 		m.ID, m.Topic, m.Key, m.Type = or(id), or(topic), or(key), or(kind)
 		m.OccurredAt, m.NotBefore = or(at), or(notBefore)
 		if headers != nil {
-			// Those of a row that would be refused are not shown.
+			// Messages of a row that would be refused are not shown.
 			_ = json.Unmarshal([]byte(*headers), &m.Headers)
 		}
 		return m, nil
 	})
 }
 
-// or is what p points to, or the zero value.
+// or returns what p points to, or the zero value.
 func or[T any](p *T) (v T) {
 	if p != nil {
 		v = *p

@@ -5,15 +5,16 @@ import (
 	"slices"
 )
 
-// shape is how tables of a kind look, and how messages are made of their rows.
+// shape describes a kind of table, and how to make messages from its rows.
 type shape struct {
 	name    string
 	columns []string // that all of them have
 	cfg     Config
 }
 
-// shapes are those that are known, the more special ones first. Two with the same columns are told
-// apart by the database. What the old worker sends is known of each, except a topic that is not in the table.
+// shapes are the known ones, more specific ones first. The database tells apart two with the same
+// columns. For each it is known what the old worker sends, except a topic that is not in the
+// table.
 func shapes() []shape {
 	const at = `rtrim(rtrim(to_char(NEW.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), '0'), '.') || 'Z'`
 	return []shape{
@@ -87,7 +88,7 @@ func member(name string) string {
 	return "JSON_UNQUOTE(JSON_EXTRACT(CONVERT(NEW.data USING utf8mb4), '$." + name + "'))"
 }
 
-// guesses are the names that columns often have, by the field, the likelier ones first.
+// guesses are the usual names of columns, by field, more likely ones first.
 func guesses() map[string][]string {
 	return map[string][]string{
 		"ID":          {"event_id", "message_id", "uuid", "id"},
@@ -100,7 +101,7 @@ func guesses() map[string][]string {
 	}
 }
 
-// recognize fills in what cfg leaves empty.
+// recognize fills in the fields that cfg leaves empty.
 func recognize(columns []column, cfg Config) (Config, string) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(columns, func(c column) bool { return c.name == name })
@@ -129,7 +130,7 @@ func recognize(columns []column, cfg Config) (Config, string) {
 	return cfg.over(proposal), ""
 }
 
-// over returns c with what it leaves empty from the proposal.
+// over returns c with its empty fields filled in from the proposal.
 func (c Config) over(proposal Config) Config {
 	if c.Order == c.ID {
 		c.Order = "" // a default

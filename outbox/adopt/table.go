@@ -13,11 +13,11 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// errTableBusy is returned by Adopt and Release if transactions that have used the table did
-// not end within Config.LockTimeout. Nothing has changed: call again.
+// errTableBusy is returned by Adopt and Release if transactions that use the table did not end
+// within Config.LockTimeout. Nothing has changed: call again.
 var errTableBusy = errors.New("leat: the table's writers did not end within the time to wait for locks: try again, or wait longer")
 
-// Table is an outbox table of a service's own. It is safe for concurrent use.
+// Table is a service's own outbox table. It is safe for concurrent use.
 type Table struct {
 	cfg Config
 	db  database
@@ -35,15 +35,15 @@ type database interface {
 
 // Plan is what Adopt would do.
 type Plan struct {
-	// Adopted is set if the table is adopted already: rows that are pending have been passed on.
+	// Adopted is set if the table is adopted already: its pending rows have been passed on.
 	Adopted bool
 	// Pending is the number of rows that would be passed on.
 	Pending int64
-	// First are the first of their messages, at most three. If no row is pending, they are made of any rows, to
-	// show what would be sent.
+	// First are the first of their messages, at most three. If there are no pending rows, they
+	// are made from any rows, to show what would be sent.
 	First []outbox.Message
-	// SQL is what Adopt runs. On PostgreSQL it can be run by another tool, in one transaction. It depends on the
-	// types of the columns.
+	// SQL is the script that Adopt runs. On PostgreSQL another tool can run it, in one
+	// transaction. It depends on the types of the columns.
 	SQL string
 }
 
@@ -84,16 +84,18 @@ func NewSQL(db *sql.DB, dialect outbox.Dialect, cfg Config) (*Table, error) {
 	return &Table{cfg: cfg, db: server}, nil
 }
 
-// Adopt passes on the rows that are pending, and has each row that is inserted from now on written into leat's outbox,
-// by triggers. It waits for the transactions that have written to the table: when it returns, each
-// one that did not go through the triggers has ended. Without Config.Pending, rows that were there before are
-// left to the old worker. It is safe to call again: then it brings the triggers up to the Config.
+// Adopt passes on the pending rows, and installs triggers that write each row inserted from now
+// on to leat's outbox. It waits for the transactions that have written to the table: when it
+// returns, every transaction that bypassed the triggers has ended. Without Config.Pending,
+// existing rows are left to the old worker. It is safe to call again: then it updates the
+// triggers to the Config.
 //
-// It fails and changes nothing if one of the rows that are pending cannot be sent. On PostgreSQL it needs the role
-// that owns the table and leat's schema, or a superuser; on MySQL and MariaDB the rights TRIGGER and LOCK TABLES, and
-// with a binary log log_bin_trust_function_creators=1 or SUPER. There it holds the rows that are pending in memory.
-// The error wraps outbox.ErrInvalidConfig if the table does not have a column or has it with another type,
-// and outbox.ErrNotMigrated if the outbox's schema is missing.
+// It fails and changes nothing if a pending row cannot be sent. On PostgreSQL it needs the role
+// that owns the table and leat's schema, or a superuser; on MySQL and MariaDB the rights TRIGGER
+// and LOCK TABLES, and with a binary log log_bin_trust_function_creators=1 or SUPER. There it
+// holds the pending rows in memory. The error wraps outbox.ErrInvalidConfig if the table lacks a
+// column or has it with another type, and outbox.ErrNotMigrated if the outbox's schema is
+// missing.
 func (t *Table) Adopt(ctx context.Context) error {
 	if err := t.cfg.complete(); err != nil {
 		return err
@@ -101,9 +103,9 @@ func (t *Table) Adopt(ctx context.Context) error {
 	return t.db.adopt(ctx)
 }
 
-// Release removes what Adopt has made. Rows that are inserted from then on are the old worker's
-// alone. What was inserted before is in leat's outbox: let a relay send it before the old worker
-// is started. With Config.Done, rows that are pending are marked in the same moment.
+// Release removes what Adopt has created. Rows inserted from then on are the old worker's alone.
+// Rows inserted before are in leat's outbox: wait until a relay has sent them before you start
+// the old worker. With Config.Done, pending rows are marked at the same moment.
 func (t *Table) Release(ctx context.Context) error {
 	if err := t.cfg.complete(); err != nil {
 		return err
@@ -111,7 +113,7 @@ func (t *Table) Release(ctx context.Context) error {
 	return t.db.release(ctx)
 }
 
-// Adopted reports whether the triggers are there.
+// Adopted reports whether the triggers exist.
 func (t *Table) Adopted(ctx context.Context) (bool, error) { return t.db.adopted(ctx) }
 
 // Plan returns what Adopt would do, and what it would refuse. It changes nothing.
@@ -125,9 +127,9 @@ func (t *Table) Plan(ctx context.Context) (Plan, error) {
 // Name is the qualified name of the table, quoted.
 func (t *Table) Name() string { return t.db.name() }
 
-// Recognize proposes a Config by the columns of the table, and returns the name of the shape that
-// they have, or "" if they are like none that is known. Fields that are set are kept. What cannot be
-// known is left empty, such as a topic that is not in the table.
+// Recognize proposes a Config based on the columns of the table, and returns the name of the
+// shape that they match, or "" if they match no known shape. Fields that are set are kept. What
+// cannot be derived is left empty, such as a topic that is not in the table.
 func (t *Table) Recognize(ctx context.Context) (Config, string, error) {
 	columns, err := t.db.columns(ctx)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 
 var errUnanswered = errors.New("leat: RabbitMQ has not answered in time")
 
-// lost returns why a link is over, and learns from it what the next call has to know: if the
-// broker has closed the channel because of one record, which holds up all others, that one is
-// recognised. If it is not, the next call has one record under way at a time, and sees which it is.
+// lost returns why a link is over, and records for the next call whether the broker closed the
+// channel because of one record, which holds up all others. If that record cannot be identified,
+// the next call has one record in flight at a time, and so finds it.
 func (s *Sink) lost(ctx context.Context, l *link, c *call, err error) error {
 	said := l.said()
 	l.cut()
@@ -43,7 +43,8 @@ func (s *Sink) lost(ctx context.Context, l *link, c *call, err error) error {
 	return err
 }
 
-// out names the brokers in err, which is of all of them: not of the topic whose record meets it.
+// out adds the names of the brokers to err, which affects all of them and not only the topic
+// whose record failed.
 func (s *Sink) out(err error) error {
 	verb := "does not answer"
 	if said, ok := errors.AsType[*amqp.Error](err); ok && (said.Code == amqp.AccessRefused || said.Code == amqp.NotAllowed) {
@@ -52,7 +53,7 @@ func (s *Sink) out(err error) error {
 	return fmt.Errorf("leat: rabbitmq at %v %s: %w", s.hosts, verb, err)
 }
 
-// hostsOf returns the addresses in URLs, without what is secret in them.
+// hostsOf returns the addresses in URLs, without their secrets.
 func hostsOf(urls []string) []string {
 	hosts := make([]string, len(urls))
 	for i, u := range urls {
@@ -62,8 +63,8 @@ func hostsOf(urls []string) []string {
 	return hosts
 }
 
-// blame fails the record that is under way, if it is the only one: it has made the broker close the channel, for
-// the reason err.
+// blame fails the record in flight, if it is the only one: it made the broker close the channel,
+// for the reason err.
 func (c *call) blame(err error) {
 	if len(c.flying) == 1 {
 		place := c.flying[0].place
@@ -72,7 +73,7 @@ func (c *call) blame(err error) {
 	}
 }
 
-// confirmed settles what was acknowledged before the link was over.
+// confirmed settles the records that were acknowledged before the link was over.
 func (c *call) confirmed(l *link) {
 	c.collect(l)
 	rest := c.flying[:0]
@@ -86,7 +87,7 @@ func (c *call) confirmed(l *link) {
 	c.flying = rest
 }
 
-// asError returns e as an error that is nil if e is.
+// asError returns e as an error; nil stays nil.
 func asError(e *amqp.Error) error {
 	if e == nil {
 		return nil

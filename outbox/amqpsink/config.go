@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// defaultMaxMessageBytes is the largest body that RabbitMQ 4 takes unless it is
-	// configured otherwise. Earlier ones take 128 MiB.
+	// defaultMaxMessageBytes is the largest body that RabbitMQ 4 accepts by default. Earlier
+	// versions accept 128 MiB.
 	defaultMaxMessageBytes = 16 << 20
 
 	maxMessageBytes    = 512 << 20 // of every RabbitMQ
@@ -26,13 +26,14 @@ const (
 	maxShort           = 255 // bytes of a routing key, and of a header's name
 )
 
-// Config tunes a Sink. The zero value sends each record to the exchange called like its topic.
+// Config tunes a Sink. The zero value sends each record to the exchange with the name of its
+// topic.
 type Config struct {
-	// Exchange takes the records of all topics. Defaults to the exchange that is called
-	// like the record's topic.
+	// Exchange takes the records of all topics. Defaults to the exchange with the name of the
+	// record's topic.
 	Exchange string
 
-	// Queues sends each record to the queue called like its topic, through the default
+	// Queues sends each record to the queue with the name of its topic, through the default
 	// exchange. It excludes Exchange and RoutingKey. Defaults to false.
 	Queues bool
 
@@ -40,14 +41,14 @@ type Config struct {
 	// goroutine at a time, and must not change the record or keep it. Defaults to the topic.
 	RoutingKey func(r *outbox.Record) string
 
-	// Declare makes what the records of a topic need: exchange, queues and bindings. It is called
-	// before the first record of a topic on each connection, on a channel of its own, and again
-	// when no queue takes a record. What is there already in the same form stays as it is. While
-	// it returns an error the topic is out. Defaults to none: others declare.
+	// Declare declares what the records of a topic need: exchange, queues and bindings. It is
+	// called before the first record of a topic on each connection, on a channel of its own, and
+	// again when no queue takes a record. Declarations that exist in the same form do nothing.
+	// While it returns an error the topic is out. Defaults to none: they are declared elsewhere.
 	Declare func(channel *amqp.Channel, topic string) error
 
 	// UnroutableIsPermanent makes a record that no queue takes fail for good, so that it is
-	// parked. Defaults to false: it is an outage of its topic until a queue is bound, for
+	// parked. Defaults to false: it is an outage of its topic until a queue is bound, since
 	// consumers are often deployed after producers.
 	UnroutableIsPermanent bool
 
@@ -55,13 +56,13 @@ type Config struct {
 	// Defaults to none.
 	ContentType string
 
-	// MaxMessageBytes bounds the body of a message, 1 to 536,870,912: a larger one is
-	// refused for good. It should be the max_message_size of the brokers; a smaller one
-	// is learned from their answer, for a minute. Defaults to 16 MiB, the limit of RabbitMQ 4.
+	// MaxMessageBytes bounds the body of a message, 1 to 536,870,912: a larger one is refused for
+	// good. It should be the max_message_size of the brokers. If theirs is smaller, the sink
+	// learns it from their answer, for a minute. Defaults to 16 MiB, the limit of RabbitMQ 4.
 	MaxMessageBytes int
 
-	// MaxUnconfirmed is the number of records that are under way at a time, 1 to 10,000, each
-	// of another key. Defaults to 1,000.
+	// MaxUnconfirmed is the number of records in flight at a time, 1 to 10,000, each with a
+	// different key. Defaults to 1,000.
 	MaxUnconfirmed int
 
 	// TLS is for URLs that begin with amqps. It is cloned. Defaults to the system's
@@ -69,15 +70,15 @@ type Config struct {
 	TLS *tls.Config
 
 	// Dial makes the connections to host:port. They should have the method SetLinger of a
-	// net.TCPConn: without the reset that it allows, a broker that was blocked may take
-	// what was given up as unanswered, as a repeat. Defaults to a net.Dialer.
+	// net.TCPConn: without it the connection cannot be reset, and a broker that was blocked may
+	// later take records that the sink has given up on, as repeats. Defaults to a net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// ConnectionName is shown in RabbitMQ's management. Defaults to "leat".
 	ConnectionName string
 
-	// Logger receives what an operator should know. Defaults to slog.Default() as of New,
-	// warnings and errors only; slog.New(slog.DiscardHandler) silences it.
+	// Logger receives messages for operators. Defaults to slog.Default() as of New, warnings and
+	// errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 
@@ -96,7 +97,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate is called before withDefaults.
+// validate must be called before withDefaults.
 func (c Config) validate() error {
 	switch {
 	case c.Queues && c.Exchange != "":
@@ -115,8 +116,9 @@ func (c Config) validate() error {
 	return nil
 }
 
-// checkURLs returns an error unless each of urls is a URL of AMQP. The error has no part of a password, and so
-// not the parser's text: the parser takes a password with a slash for a port, and quotes it.
+// checkURLs returns an error unless each of urls is a URL of AMQP. The error must not contain any
+// part of a password. So it leaves out the parser's text: the parser mistakes a password with a
+// slash for a port, and quotes it.
 func checkURLs(urls []string) error {
 	if len(urls) == 0 {
 		return outbox.ConfigError("urls", urls, "must name at least one broker")

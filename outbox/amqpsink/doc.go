@@ -3,14 +3,16 @@
 //	sink, err := amqpsink.New([]string{"amqp://localhost"}, amqpsink.Config{Exchange: "events"})
 //	r, err := relay.New(source, sink, relay.Config{})
 //
-// Records are published as persistent and mandatory, and the broker confirms each. Of a topic
-// and key one record is under way at a time, the next one only after its confirm: a broker
-// that refuses one record of a pipeline, as a queue with a length limit and reject-publish does,
-// takes the later ones. Records of different keys go side by side.
+// Records are published as persistent and mandatory, and the broker confirms each. At most one
+// record per topic and key is in flight, and the next one is published only after its confirm.
+// Otherwise a broker that refuses one record of a pipeline, as a queue with a length limit and
+// reject-publish does, would take the later ones. Records of different keys are published
+// concurrently.
 //
-// If it stays unknown what happened to a record, the connection is reset before Send returns, so that
-// what the broker has not read is dropped as a rule. What it has read, or what a proxy or a connection that cannot
-// be reset keeps for it, may still arrive, as a repeat, even behind what is sent next.
+// If the fate of a record stays unknown, the connection is reset before Send returns, which
+// usually drops what the broker has not read yet. What the broker has read, or a proxy or a
+// connection that cannot be reset has buffered, may still arrive as a repeat, even after what is
+// sent next.
 //
 // A record that no queue takes is an outage of its topic and not a success: RabbitMQ confirms
 // it all the same. So are a missing exchange, a refused login and a broker that blocks its

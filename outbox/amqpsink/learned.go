@@ -11,12 +11,12 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// learnedFor is how long the sink believes what the broker has said when it closed a channel. After it a
-// record shows whether that has changed; if not, it costs one more channel.
+// learnedFor is how long the sink relies on the reason for which the broker closed a channel.
+// Then the next record shows whether it still holds; if so, that costs one more channel.
 const learnedFor = time.Minute
 
-// learned is what the broker has said of what it does not take. It expires, so that a right that is granted or
-// a limit that is raised helps without a restart.
+// learned is what the broker is known to refuse. It expires, so that a right that is granted or a
+// limit that is raised takes effect without a restart.
 type learned struct {
 	now     func() time.Time
 	refused map[target]refusal
@@ -25,7 +25,7 @@ type learned struct {
 	limitUntil time.Time
 }
 
-// target is what a user may not write to: an exchange with a routing key, or as a whole.
+// target is what a user may not write to: an exchange with a routing key, or the whole exchange.
 type target struct {
 	exchange, key string
 	whole         bool
@@ -38,7 +38,7 @@ type refusal struct {
 
 var errNoRight = errors.New("leat: RabbitMQ lets the user not write")
 
-// refusal returns why the broker does not take what goes to t, or nil.
+// refusal returns why the broker refuses what goes to t, or nil.
 func (k *learned) refusal(t target) error {
 	if r, ok := k.refused[t]; ok && k.now().Before(r.until) {
 		return r.err
@@ -46,7 +46,7 @@ func (k *learned) refusal(t target) error {
 	return nil
 }
 
-// maxBody returns the largest body that is known to be taken, at most configured.
+// maxBody returns the largest body that the broker is known to accept, at most configured.
 func (k *learned) maxBody(configured int) int {
 	if k.now().Before(k.limitUntil) {
 		return min(configured, k.limit)
@@ -54,8 +54,8 @@ func (k *learned) maxBody(configured int) int {
 	return configured
 }
 
-// learn takes what said tells of the record that has made the broker close the channel, and reports whether it
-// tells enough for the next call to spare the others.
+// learn records what said reveals about the record that made the broker close the channel, and
+// reports whether that is enough for the next call to spare the other records.
 func (k *learned) learn(said *amqp.Error) bool {
 	switch said.Code {
 	case amqp.NotFound:
@@ -79,7 +79,7 @@ func (k *learned) learn(said *amqp.Error) bool {
 
 func (k *learned) learnRefusal(said *amqp.Error) bool {
 	t := target{whole: true}
-	// Of a topic's right it says "access to topic 'key' in exchange topic 'name' in vhost".
+	// For the right to a topic it says "access to topic 'key' in exchange topic 'name' in vhost".
 	if found := match(`access to topic '(.*)' in exchange (?:topic )?'(.*)' in vhost '`, said.Reason); found != nil {
 		t = target{key: found[1], exchange: found[2]}
 	} else if found := match(`exchange '(.*)' in vhost '`, said.Reason); found != nil {

@@ -16,11 +16,11 @@ type link struct {
 
 	over    chan *amqp.Error // of the connection
 	failed  chan *amqp.Error // of the channel
-	returns chan amqp.Return // as many as can be under way
+	returns chan amqp.Return // as many as can be in flight
 	blocks  chan amqp.Blocking
 	blocked atomic.Pointer[string] // why the broker does not read
 
-	known    map[string]struct{} // exchanges and queues that are there
+	known    map[string]struct{} // exchanges and queues known to exist
 	declared map[string]struct{} // topics whose Config.Declare has succeeded
 }
 
@@ -87,9 +87,9 @@ func (l *link) open(unconfirmed int) (err error) {
 
 func (l *link) alive() bool { return !l.conn.IsClosed() && !l.channel.IsClosed() }
 
-// said waits for why the broker has closed the channel, if it has: the library notes that the channel is
-// closed before it passes the reason on, and whoever cuts the connection in between may lose it.
-// The end of the connection ends it, and so the end of the call's ctx.
+// said waits for the broker's reason for closing the channel, if it has. The library marks the
+// channel as closed before it passes the reason on, and cutting the connection in between may
+// lose it. The end of the connection ends the wait, and so does the end of the call's ctx.
 func (l *link) said() *amqp.Error {
 	if l.conn.IsClosed() || !l.channel.IsClosed() {
 		return nil
@@ -97,11 +97,11 @@ func (l *link) said() *amqp.Error {
 	return <-l.failed
 }
 
-// cut closes the connection without a farewell, by a reset if it can be.
+// cut closes the connection without the closing handshake, by a reset if possible.
 //
-// A broker that is blocked when it happens reads on later. After a reset RabbitMQ 3.10 on Linux did not take
-// what it had not read by then; after an orderly close it took it, as repeats. TCP promises
-// neither, so a repeat may come behind what is sent on the next connection.
+// A broker that is blocked at that moment reads on later. After a reset, RabbitMQ 3.10 on Linux
+// did not take what it had not read by then; after an orderly close it took it, as repeats. TCP
+// guarantees neither, so a repeat may arrive after what is sent on the next connection.
 func (l *link) cut() {
 	if tcp, ok := l.net.(interface{ SetLinger(seconds int) error }); ok {
 		_ = tcp.SetLinger(0)

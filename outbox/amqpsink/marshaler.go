@@ -12,10 +12,10 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Marshaler is a Marshaler of watermill-amqp that reads messages whatever the types of their
-// headers are. The one that watermill-amqp has refuses all but strings, and so every message that
-// RabbitMQ has dead-lettered: the subscriber cannot read it, and gets it again and again. The zero
-// value is ready for use, by any number of goroutines.
+// Marshaler is a Marshaler of watermill-amqp that reads messages with headers of any type.
+// watermill-amqp's own refuses all types except strings, and so every message that RabbitMQ has
+// dead-lettered: the subscriber cannot read it, and receives it again and again. The zero value
+// is ready for use, by any number of goroutines.
 type Marshaler struct{}
 
 // Marshal returns msg as a persistent message with its metadata as headers.
@@ -31,9 +31,9 @@ func (Marshaler) Marshal(msg *message.Message) (amqp.Publishing, error) {
 	}, nil
 }
 
-// Unmarshal returns d as a message. Its UUID is that of a Watermill publisher or of leat, or else the
-// message id. Headers that are texts become metadata as they are, numbers, booleans and times in
-// their usual form, times as RFC 3339, and tables and lists as JSON. It never returns an error.
+// Unmarshal returns d as a message. Its UUID is that of a Watermill publisher or of leat, or else
+// the message id. Text headers become metadata as they are, numbers and booleans in their usual
+// form, times as RFC 3339, and tables and lists as JSON. It never returns an error.
 func (Marshaler) Unmarshal(d amqp.Delivery) (*message.Message, error) {
 	id := d.MessageId
 	for _, name := range [...]string{outbox.HeaderWatermillUUID, outbox.HeaderEventID} {

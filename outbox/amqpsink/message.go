@@ -16,13 +16,13 @@ var (
 	errRouting    = errors.New("leat: RabbitMQ routes by the header and takes no text for it")
 )
 
-// headerContentType is the message's own header that becomes its content type, too.
+// headerContentType is the message's own header that is also sent as its content type.
 const headerContentType = "content-type"
 
-// frameOverhead is the most that a frame of properties has beside its texts.
+// frameOverhead is the most that a frame of properties takes in addition to its texts.
 const frameOverhead = 64
 
-// message returns r as it is published, or why it cannot be.
+// message returns r in the form in which it is published, or why it cannot be.
 func (s *Sink) message(r *outbox.Record, frame int) (amqp.Publishing, error) {
 	if limit := s.learned.maxBody(s.cfg.MaxMessageBytes); len(r.Payload) > limit {
 		return amqp.Publishing{}, fmt.Errorf("%w: the payload of %.100q has %d bytes, the broker takes %d", errTooLarge, r.ID, len(r.Payload), limit)
@@ -33,7 +33,7 @@ func (s *Sink) message(r *outbox.Record, frame int) (amqp.Publishing, error) {
 		if len(name) > maxShort {
 			return amqp.Publishing{}, fmt.Errorf("%w: %.100q of %.100q", errHeaderName, name, r.ID)
 		}
-		if name == "CC" || name == "BCC" { // no other spelling is one
+		if name == "CC" || name == "BCC" { // other spellings do not count
 			return amqp.Publishing{}, fmt.Errorf("%w: %q of %.100q", errRouting, name, r.ID)
 		}
 		headers[name] = value

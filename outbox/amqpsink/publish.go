@@ -15,8 +15,8 @@ var (
 	errUnroutable = errors.New("leat: no queue takes the message")
 )
 
-// deliver publishes what is ready and waits for confirms, until all is settled. An error means that the
-// link is over.
+// deliver publishes ready records and waits for confirms, until all are settled. An error means
+// that the link is over.
 func (c *call) deliver(ctx context.Context, l *link) error {
 	most, begun := c.s.cfg.MaxUnconfirmed, false
 	if c.s.careful {
@@ -52,8 +52,8 @@ func (c *call) deliver(ctx context.Context, l *link) error {
 	return nil
 }
 
-// publish sends the record at place, unless it can be seen that it will fail. An error means that the link
-// is over.
+// publish sends the record at place, unless it is known to fail. An error means that the link is
+// over.
 func (c *call) publish(l *link, place int32) error {
 	r, s := &c.records[place], c.s
 	f := flight{place: place, route: route{exchange: s.exchange(r.Topic), key: s.cfg.RoutingKey(r), id: r.ID}}
@@ -91,7 +91,8 @@ func (c *call) publish(l *link, place int32) error {
 	return nil
 }
 
-// collect takes what the broker has returned. A return comes before the confirm of its message.
+// collect takes the messages that the broker has returned. A return comes before the confirm of
+// its message.
 func (c *call) collect(l *link) {
 	for {
 		select {
@@ -107,9 +108,8 @@ func (c *call) collect(l *link) {
 	}
 }
 
-// answer returns what the broker has said of f. The confirms of the library's deferred kind are used,
-// since its listeners are told of an ack if a nack is followed by an ack of several messages
-// around it.
+// answer returns the broker's answer to f. It uses the library's deferred confirms, because its
+// listeners see an ack if a nack is followed by an ack of several messages around it.
 func (c *call) answer(f flight) outbox.Result {
 	if !f.confirm.Acked() {
 		return outbox.Failed(outbox.FailureUnknown, fmt.Errorf("%w: exchange %q, routing key %q", errNacked, f.route.exchange, f.route.key))

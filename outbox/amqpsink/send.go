@@ -17,21 +17,21 @@ type call struct {
 	results []outbox.Result
 	done    []bool  // settled, by a result
 	behind  []int32 // the next record of the same key, or 0
-	ready   []int32 // what can be published: no record of its key is under way or before it
+	ready   []int32 // what can be published: none of its key is in flight or before it
 	flying  []flight
-	unbound map[route]int // returned by the broker, and not confirmed yet
+	unbound map[route]int // returned by the broker, not confirmed yet
 	missing map[string]error
 	blamed  bool // the broker has closed the channel because of a record, which has failed for it
 }
 
-// flight is a record that is under way.
+// flight is a record in flight.
 type flight struct {
 	place   int32
 	route   route
 	confirm *amqp.DeferredConfirmation
 }
 
-// route is how a message that was returned is recognised.
+// route is how a returned message is recognised.
 type route struct {
 	exchange, key, id string
 }
@@ -39,15 +39,16 @@ type route struct {
 // Send implements driver.Sink. It returns when the broker has answered for every record, or soon after
 // ctx has ended: then the connection is closed.
 //
-// Records that cannot be sent as they are fail as outbox.FailurePermanent, those of a topic that
-// the broker does not have as outbox.FailureOutage with outbox.ErrTopicUnavailable, before they
-// are published; what is nacked as outbox.FailureUnknown. Each holds back the later records of
-// its key. If the connection is lost, what is under way fails as an outage and the rest is not
-// sent. So it is if the broker closes the channel because of a record that the sink cannot tell; then
-// the next call has one record under way at a time, and that record fails as outbox.FailureUnknown.
+// Records that cannot be sent as they are fail as outbox.FailurePermanent. Those of a topic that
+// the broker does not have fail before they are published, as outbox.FailureOutage with
+// outbox.ErrTopicUnavailable. What is nacked fails as outbox.FailureUnknown. Each failure holds
+// back the later records of its key. If the connection is lost, the records in flight fail as an
+// outage and the rest is not sent. The same happens if the broker closes the channel because of a
+// record that the sink cannot identify; then the next call has one record in flight at a time,
+// and that record fails as outbox.FailureUnknown.
 //
-// It is safe for concurrent use; calls take turns, for there is one connection: two of them take as long as one
-// after the other, and the time that a call waits for its turn counts for its ctx.
+// It is safe for concurrent use. Calls take turns, for there is one connection, and the time that
+// a call waits for its turn counts towards its ctx.
 func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
 	c := &call{s: s, records: records, results: make([]outbox.Result, len(records))}
 	if len(records) == 0 {
@@ -66,8 +67,8 @@ func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 	c.queue()
 	if err := c.deliver(ctx, l); err != nil {
 		s.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "RabbitMQ delivery failed, the connection is replaced", slog.Any("error", err))
-		// Before Send returns: what is under way should not come later, and no later call should
-		// find a connection that has not noticed yet that it is closed.
+		// Before Send returns: what is in flight should not arrive later, and a later call should
+		// not find a connection that has not yet noticed that it is closed.
 		s.drop()
 		return c.end(err)
 	}
@@ -94,8 +95,8 @@ func (c *call) queue() {
 	}
 }
 
-// settle stores the result of a record. If it has failed, the later records of its key are not
-// sent; if not, the next one is ready.
+// settle stores the result of a record. If it failed, the later records of its key are not sent;
+// otherwise the next one becomes ready.
 func (c *call) settle(place int32, result outbox.Result) {
 	c.results[place], c.done[place] = result, true
 	next := c.behind[place]
@@ -110,8 +111,8 @@ func (c *call) settle(place int32, result outbox.Result) {
 	}
 }
 
-// end fails what is under way as an outage for the reason err; if nothing is, the first record that
-// is not settled. All others were not sent.
+// end fails the records in flight as an outage for the reason err, or the first record that is
+// not settled if none is in flight. All others were not sent.
 func (c *call) end(err error) []outbox.Result {
 	outage := outbox.Failed(outbox.FailureOutage, err)
 	if c.done == nil {

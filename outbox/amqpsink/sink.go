@@ -15,10 +15,10 @@ import (
 var errClosed = fmt.Errorf("%w: the AMQP sink", outbox.ErrClosed)
 
 const (
-	// closeTimeout bounds the farewell to the broker.
+	// closeTimeout bounds the closing handshake with the broker.
 	closeTimeout = 2 * time.Second
 
-	// dialTimeout bounds a connect where the context has no deadline.
+	// dialTimeout bounds connecting if the context has no deadline.
 	dialTimeout = 30 * time.Second
 )
 
@@ -29,7 +29,7 @@ type Sink struct {
 	hosts  []string // in errors
 	cfg    Config
 	closed atomic.Bool
-	taken  chan struct{} // held by every method; guards what follows
+	taken  chan struct{} // locked by every method; guards what follows
 
 	link    *link // nil after a failure
 	next    int   // the URL to try
@@ -44,8 +44,9 @@ var (
 )
 
 // New returns a Sink on the brokers of one cluster, such as amqp://user:password@host:5672/vhost.
-// They are tried in turns, each for its share of the time that is left. It does not connect: Check
-// does, or the first Send. The error wraps outbox.ErrInvalidConfig. The caller must Close the Sink.
+// They are tried in turn, each for its share of the remaining time. It does not connect: Check
+// does, or the first Send. The error wraps outbox.ErrInvalidConfig. The caller must Close the
+// Sink.
 func New(urls []string, cfg Config) (*Sink, error) {
 	if err := errors.Join(checkURLs(urls), cfg.validate()); err != nil {
 		return nil, err
@@ -77,8 +78,9 @@ func (s *Sink) take(ctx context.Context) error {
 
 func (s *Sink) free() { <-s.taken }
 
-// Check connects to a broker and returns why that fails, if it does, or that there is no
-// Config.Exchange, unless Config.Declare makes it. It is for the start of a program and for health checks.
+// Check connects to a broker and returns an error if that fails, or if Config.Exchange does not
+// exist, unless Config.Declare declares it. It is for the start of a program and for health
+// checks.
 func (s *Sink) Check(ctx context.Context) error {
 	if err := s.take(ctx); err != nil {
 		return err
@@ -96,9 +98,10 @@ func (s *Sink) Check(ctx context.Context) error {
 }
 
 // CheckTopics implements driver.TopicChecker: it returns the topics whose exchange, or queue with
-// Config.Queues, is there, or which Config.Declare has made. It cannot ask whether something is bound to an exchange, nor
-// whether it may write to it: sending a record shows that. If ctx ends or the connection is lost after
-// it has found some, it returns those, and no error.
+// Config.Queues, exists or was declared by Config.Declare. It cannot find out whether something
+// is bound to an exchange, nor whether the sink may write to it: only sending a record shows
+// that. If ctx ends or the connection is lost after it has found some, it returns those, and no
+// error.
 func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []string, err error) {
 	if err := s.take(ctx); err != nil {
 		return nil, err
@@ -110,7 +113,7 @@ func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []st
 	}
 	defer s.guard(ctx, l)()
 	for _, topic := range topics {
-		// Only a record can show whether that has changed.
+		// Only a record can show whether this has changed.
 		delete(s.learned.refused, target{exchange: s.exchange(topic), whole: true})
 		question := s.missing
 		name := s.exchange(topic)
@@ -137,8 +140,8 @@ func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []st
 	return available, nil
 }
 
-// Close waits for a Send that is under way, which its context bounds, and closes the connection.
-// It always returns nil; more calls do nothing.
+// Close waits for a running Send, which its context bounds, and closes the connection. It always
+// returns nil; more calls do nothing.
 func (s *Sink) Close() error {
 	s.closed.Store(true)
 	s.taken <- struct{}{}
@@ -150,7 +153,8 @@ func (s *Sink) Close() error {
 	return nil
 }
 
-// drop closes the connection, so that as little as can be of what was written to it arrives later.
+// drop closes the connection, so that as little as possible of what was written to it arrives
+// later.
 func (s *Sink) drop() {
 	if s.link != nil {
 		s.link.cut()
@@ -159,7 +163,7 @@ func (s *Sink) drop() {
 	}
 }
 
-// connect makes sure of a connection.
+// connect ensures that there is a connection.
 func (s *Sink) connect(ctx context.Context) (*link, error) {
 	if s.link != nil && !s.link.alive() {
 		s.drop()
@@ -178,7 +182,7 @@ func (s *Sink) connect(ctx context.Context) (*link, error) {
 			err = fmt.Errorf("%w; %w", failed, err)
 		}
 		failed = err
-		s.next = (s.next + 1) % len(s.urls) // even if ctx has ended: the next call begins with another one
+		s.next = (s.next + 1) % len(s.urls) // even if ctx has ended: the next call starts with another broker
 	}
 	if failed == nil {
 		failed = context.Cause(ctx)
@@ -186,8 +190,8 @@ func (s *Sink) connect(ctx context.Context) (*link, error) {
 	return nil, s.out(failed)
 }
 
-// dialNext connects to the broker whose turn it is. A silent one takes its share of the time only, if left
-// brokers are to be tried.
+// dialNext connects to the next broker in turn. A silent broker only takes its share of the time,
+// if others are left to try.
 func (s *Sink) dialNext(ctx context.Context, left int) (*link, error) {
 	share := dialTimeout
 	if end, ok := ctx.Deadline(); ok {
@@ -198,7 +202,7 @@ func (s *Sink) dialNext(ctx context.Context, left int) (*link, error) {
 	return dial(ctx, s.urls[s.next], &s.cfg)
 }
 
-// guard cuts l if ctx ends before the result is called.
+// guard cuts l if ctx ends before the returned function is called.
 func (s *Sink) guard(ctx context.Context, l *link) (done func()) {
 	stop := context.AfterFunc(ctx, l.cut)
 	return func() {

@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// declare makes what the records of topic need, once a connection.
+// declare declares what the records of topic need, once per connection.
 func (s *Sink) declare(l *link, topic string) error {
 	if _, ok := l.declared[topic]; ok || s.cfg.Declare == nil {
 		return nil
@@ -26,8 +26,8 @@ func (s *Sink) declare(l *link, topic string) error {
 	return nil
 }
 
-// missingTopic reports whether the broker does not take records of topic with the routing key, with the reason.
-// An error without it means that nothing is known.
+// missingTopic reports whether the broker refuses records of topic with the routing key, with the
+// reason. An error with false means that it is not known.
 func (c *call) missingTopic(l *link, topic, key string) (missing bool, err error) {
 	exchange := c.s.exchange(topic)
 	for _, t := range [...]target{{exchange: exchange, whole: true}, {exchange: exchange, key: key}} {
@@ -48,10 +48,10 @@ func (c *call) missingTopic(l *link, topic, key string) (missing bool, err error
 	return missing, err
 }
 
-// missingQueue reports whether the broker has no queue called name.
+// missingQueue reports whether the queue name does not exist.
 func (s *Sink) missingQueue(l *link, name string) (missing bool, err error) {
 	missing, err = ask(l, func(probe *amqp.Channel) error {
-		// What the queue is like is not looked at if it is passive.
+		// The properties of the queue are not compared if it is passive.
 		_, err := probe.QueueDeclarePassive(name, true, false, false, false, nil)
 		return err
 	})
@@ -61,7 +61,7 @@ func (s *Sink) missingQueue(l *link, name string) (missing bool, err error) {
 	return missing, err
 }
 
-// What makes that which is missing, as its error names it.
+// What declares the missing exchange or queue, as the error says.
 func declareQueue(name string) string {
 	return fmt.Sprintf("declare a durable queue %q (in Go: channel.QueueDeclare(%[1]q, true, false, false, false, nil))", name) //nolint:dupword // Go
 }
@@ -74,15 +74,15 @@ func bindQueue(exchange, key string) string {
 	return fmt.Sprintf("bind one to exchange %q, with routing key %q (in Go: channel.QueueBind(queue, %[2]q, %[1]q, false, nil))", exchange, key)
 }
 
-// missing reports whether the broker has no exchange called name. It asks once a connection, on a
-// channel of its own, for the answer closes it. If records were published without asking, it
-// would be theirs, with all that is under way.
+// missing reports whether the exchange name does not exist. It asks once per connection, on a
+// separate channel, since the answer closes it. Publishing without asking would close the
+// records' own channel, with all records in flight.
 func (s *Sink) missing(l *link, name string) (missing bool, err error) {
 	if _, ok := l.known[name]; ok {
 		return false, nil
 	}
 	missing, err = ask(l, func(probe *amqp.Channel) error {
-		// The kind and the rest are not looked at if it is passive.
+		// The kind and the rest are not compared if it is passive.
 		return probe.ExchangeDeclarePassive(name, amqp.ExchangeTopic, true, false, false, false, nil)
 	})
 	switch {
@@ -94,7 +94,7 @@ func (s *Sink) missing(l *link, name string) (missing bool, err error) {
 	return missing, err
 }
 
-// ask asks for something on a channel of its own, and reports whether the broker does not have it.
+// ask declares something passively on a separate channel, and reports whether it does not exist.
 func ask(l *link, question func(probe *amqp.Channel) error) (missing bool, err error) {
 	probe, err := l.conn.Channel()
 	if err != nil {

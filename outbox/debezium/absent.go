@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// absent is what is known of a connector that does not use its slot. While nobody does, what is
-// left up to a position cannot change, so that the log is walked once.
+// absent watches a connector that does not use its slot. While the slot is unused, the number of
+// rows left up to a position cannot change, so the log is read only once.
 type absent struct {
 	confirmed string // when it was counted; empty until then
 	rows      int64  // left
 	since     time.Time
 }
 
-// look reports whether the connector has sent all up to position. It refuses one that has not,
-// and that has been away for patience.
+// look reports whether the connector has sent everything up to position. It returns an error if
+// it has not, and has been away for patience.
 func (a *absent) look(ctx context.Context, slot *Slot, position string, patience time.Duration) (bool, error) {
 	st, err := slot.state(ctx, position)
 	if err != nil || st.reached {

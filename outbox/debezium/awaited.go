@@ -2,18 +2,18 @@ package debezium
 
 import "github.com/leat-go/leat/outbox/admin"
 
-// awaited are the slots that have not settled yet all that had committed at the first look,
-// each with the window that was open then. A slot that has done so once stays done, whatever
-// is written afterwards.
+// awaited are the slots that have not yet settled all that had committed at the first look, each
+// with the window that was open then. A slot that has done so stays done, whatever is written
+// afterwards.
 //
-// The window that was open may not see all of it, but the next one does, and it is settled
-// once a further one is opened. An idle relay opens none, and has no backlog.
+// The window that was open may not cover all of it, but the next one does, and is settled once a
+// further one is opened. An idle relay opens none, and has no backlog.
 type awaited struct {
 	windows map[int]int64
 	slots   int
 }
 
-// awaiting begins with the first look.
+// awaiting starts from the first look.
 func awaiting(group admin.GroupStats) awaited {
 	a := awaited{windows: map[int]int64{}, slots: len(group.Slots)}
 	for _, s := range group.Slots {
@@ -22,8 +22,8 @@ func awaiting(group admin.GroupStats) awaited {
 	return a
 }
 
-// look takes note of a later look, and reports whether all slots are done. A group without
-// slots, or with another number of them, cannot be told from one that begins anew.
+// look takes a later look into account, and reports whether all slots are done. A group without
+// slots, or with another number of them, cannot be told from a group that begins anew.
 func (a awaited) look(group admin.GroupStats) bool {
 	if a.slots == 0 || len(group.Slots) != a.slots {
 		return false

@@ -16,14 +16,14 @@ import (
 // headerID is the header that the router sends the id in.
 const headerID = "id"
 
-// router is the transformation whose place leat takes.
+// router is the transformation that leat replaces.
 const router = "io.debezium.transforms.outbox.EventRouter"
 
 // FromConnector reads the table and the slot of a connector from its configuration, as Kafka
-// Connect has it. The table is the only one of table.include.list, and may be leat's own. Adopted, its
-// messages are those that the router sends. It returns an error that
-// wraps outbox.ErrInvalidConfig, with the name of the option, if there is no outbox event
-// router, or it is configured to do what leat does not.
+// Connect has it. The table is the only one of table.include.list, and may be leat's own. Once
+// adopted, its messages are those that the router sends. It returns an error that wraps
+// outbox.ErrInvalidConfig, with the name of the option, if there is no outbox event router, or it
+// is configured to do what leat does not.
 func FromConnector(config map[string]string) (adopt.Config, SlotConfig, error) {
 	slot := SlotConfig{Slot: config["slot.name"], Publication: config["publication.name"], SnapshotMode: config["snapshot.mode"]}
 	if err := sendsAsLeat(config); err != nil {
@@ -53,7 +53,7 @@ func FromConnector(config map[string]string) (adopt.Config, SlotConfig, error) {
 	return c, slot, err
 }
 
-// routedByValue stands in route.topic.replacement for the value of the column; $1 does as well.
+// routedByValue in route.topic.replacement stands for the value of the column; $1 does as well.
 const routedByValue = "${routedByValue}"
 
 // topic is the expression of the topic; NULL, which is refused, if the column is NULL.
@@ -65,7 +65,7 @@ func topic(replacement, column string) string {
 	return strings.Join(parts, " || NEW."+pgx.Identifier{column}.Sanitize()+"::text || ")
 }
 
-// literal quotes a text for any setting of standard_conforming_strings.
+// literal quotes a text in a way that works with any setting of standard_conforming_strings.
 func literal(s string) string {
 	quoted := "'" + strings.ReplaceAll(s, "'", "''") + "'"
 	if strings.Contains(s, `\`) {
@@ -107,8 +107,8 @@ func routerOf(config map[string]string) (prefix string, err error) {
 	return prefix, nil
 }
 
-// sendsAsLeat refuses a connector that reads the log by another plugin than Slot can, or
-// sends other bytes than leat. A converter that is not named is the worker's.
+// sendsAsLeat refuses a connector that reads the log with a plugin that Slot does not support, or
+// that sends other bytes than leat. A converter that is not named is the worker's.
 func sendsAsLeat(config map[string]string) error {
 	const (
 		text   = "org.apache.kafka.connect.storage.StringConverter"
@@ -133,8 +133,8 @@ func sendsAsLeat(config map[string]string) error {
 	return sendsAll(config)
 }
 
-// sendsAll refuses a connector that changes values or leaves rows out, and one that does with its
-// slot what the steps of a Handoff do not expect.
+// sendsAll refuses a connector that changes values or leaves rows out, and one that handles its
+// slot in a way that the steps of a Handoff do not expect.
 func sendsAll(config map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(config)) {
 		value := config[name]
@@ -154,7 +154,7 @@ func sendsAll(config map[string]string) error {
 	return nil
 }
 
-// skips reports whether an operation is in a list with commas.
+// skips reports whether an operation is in a comma-separated list.
 func skips(list, operation string) bool {
 	for o := range strings.SplitSeq(list, ",") {
 		if strings.TrimSpace(o) == operation {
@@ -164,9 +164,9 @@ func skips(list, operation string) bool {
 	return false
 }
 
-// place reads what is placed where: column:header or column:header:alias, separated by
-// commas. The column of outbox.HeaderEventType is that of the message's type, and that of
-// outbox.HeaderEventTime that of its time. What leat sets itself is not a header. The header "id" is
+// place reads the placement of columns: column:header or column:header:alias, separated by
+// commas. The column of outbox.HeaderEventType is the message's type, and that of
+// outbox.HeaderEventTime its time. What leat sets itself is not a header. The header "id" is
 // always sent, with the id of the event, as the router sends it.
 func place(c adopt.Config, config map[string]string, name string) (adopt.Config, error) {
 	c.Headers = map[string]string{headerID: c.ID}

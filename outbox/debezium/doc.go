@@ -1,12 +1,12 @@
-// Package debezium takes the place of Debezium's outbox event router on PostgreSQL, and
-// gives it back: docs/debezium.md has the procedures.
+// Package debezium replaces Debezium's outbox event router on PostgreSQL, and can switch back:
+// docs/debezium.md has the procedures.
 //
 // The connector's table is taken over by package adopt, whose producers stay as they are:
-// FromConnector says how. Triggers and the write-ahead log are all that see a row that is deleted right after
-// it was inserted.
+// FromConnector says how. Only triggers and the write-ahead log see a row that is deleted right
+// after it was inserted.
 //
-// A Slot is the replication slot of a connector: where it stands, and what it has not sent
-// yet. Handoff does the steps between a connector and a relay.
+// A Slot is the replication slot of a connector, with its position and what it has not sent yet.
+// Handoff performs the steps between a connector and a relay.
 //
 // Stability: young, see docs/versions.md.
 package debezium

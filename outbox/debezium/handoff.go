@@ -18,11 +18,10 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// HandoffConfig says between which relay and which connector.
+// HandoffConfig names the relay and the connector of a Handoff.
 type HandoffConfig struct {
-	// Source is that of the relay, so that its group begins as the relay expects. Start
-	// is looked at with a Table alone, for what else is in the outbox; it defaults to
-	// Now.
+	// Source is the relay's, so that its group begins as the relay expects. Start is only used
+	// with a Table, for the other messages of the outbox; it defaults to Now.
 	Source pgoutbox.SourceConfig
 	// Table is the connector's table, whose rows producers insert themselves, without Pending.
 	// Defaults to nil: the connector reads leat's own table.
@@ -33,18 +32,17 @@ type HandoffConfig struct {
 	// Poll is the time between two looks.
 	// Defaults to 200 ms.
 	Poll time.Duration
-	// Restart is how long AwaitConnector waits for a connector that has rows left and does not use its
-	// slot, so that one may be restarted meanwhile.
-	// Defaults to 1 min.
+	// Restart is how long AwaitConnector waits for a connector that has rows left and does not
+	// use its slot, so that it may be restarted in between. Defaults to 1 min.
 	Restart time.Duration
-	// Actor and Reason are noted in the audit of the group. Required.
+	// Actor and Reason are stored in the audit of the group. Required.
 	Actor, Reason string
 }
 
-// Handoff takes a connector's place with a relay, or gives it back. No message is lost, none
-// is sent with another id, and the first that is sent of each is in the order of its key; what
-// commits in between is sent by both. Its methods are the steps. Each can be
-// repeated; they must not be called concurrently.
+// Handoff replaces a connector by a relay, or switches back. No message is lost, none is sent
+// with another id, and the first copy of each message is sent in the order of its key; what
+// commits in between is sent by both. Its methods are the steps. Each can be repeated; they must
+// not be called concurrently.
 type Handoff struct {
 	ob   *pgoutbox.Outbox
 	slot *Slot
@@ -76,12 +74,13 @@ func NewHandoff(ob *pgoutbox.Outbox, slot *Slot, cfg HandoffConfig) (*Handoff, e
 	return &Handoff{ob: ob, slot: slot, cfg: cfg}, nil
 }
 
-// Prepare is the first step from a connector to a relay, while the connector works and the
-// relay does not. It has the relay's group begin, a table of the connector's adopted, and returns a
-// position of the connector's behind that: what the relay will not send is before it. A
-// group that exists is kept as it is if there is a Table, whose rows it has not seen, or else it
-// begins anew, see LeavesOut. It fails if the connector is stopped and has not sent all, if a relay of the
-// group works, if records of the group are held, or if there is no slot; errors may be those of adopt.Table.Adopt.
+// Prepare is the first step from a connector to a relay, while the connector runs and the relay
+// does not. It starts the relay's group, adopts the connector's table if there is one, and
+// returns a log position of the connector after both: what the relay will not send is before it.
+// With a Table, a group that exists is kept as it is, since it has not seen the rows; without one
+// it begins anew, see LeavesOut. Prepare fails if the connector is stopped and has not sent
+// everything, if a relay of the group runs, if records of the group are held, or if there is no
+// slot; errors may be those of adopt.Table.Adopt.
 func (h *Handoff) Prepare(ctx context.Context) (position string, err error) {
 	known, err := h.MayPrepare(ctx)
 	if err != nil {
@@ -102,8 +101,8 @@ func (h *Handoff) Prepare(ctx context.Context) (position string, err error) {
 	return h.slot.Mark(ctx)
 }
 
-// MayPrepare returns what Prepare would refuse, and changes nothing. It reports whether
-// the group is known.
+// MayPrepare returns what Prepare would refuse, and changes nothing. It reports whether the group
+// exists.
 func (h *Handoff) MayPrepare(ctx context.Context) (known bool, err error) {
 	if _, err := h.slot.State(ctx); err != nil {
 		return false, err
@@ -130,9 +129,9 @@ func (h *Handoff) MayPrepare(ctx context.Context) (known bool, err error) {
 	return true, err
 }
 
-// LeavesOut returns how many messages Prepare would leave out: those that a group which begins anew
-// has not sent. It is right if the connector has sent them, or will; they are lost if they
-// are of another group. It reads all of the log once, and changes nothing.
+// LeavesOut returns how many messages Prepare would leave out: those that a group which begins
+// anew has not sent. That is correct if the connector has sent them, or will; they are lost if
+// they belong to another group. It reads the whole log once, and changes nothing.
 func (h *Handoff) LeavesOut(ctx context.Context) (int64, error) {
 	if h.cfg.Table != nil {
 		return 0, nil
@@ -148,18 +147,19 @@ func (h *Handoff) LeavesOut(ctx context.Context) (int64, error) {
 	return plan.LeavesOut, err
 }
 
-// anew has the group begin with what commits from now on: the connector sends what is left out.
+// anew starts the group at what commits from now on: the connector sends the rest.
 func (h *Handoff) anew() pgoutbox.RebaseRequest {
 	return pgoutbox.RebaseRequest{
 		Group: h.cfg.Source.Group, Start: driver.Start{Now: true}, LeaveOut: math.MaxInt64, Actor: h.cfg.Actor, Reason: h.cfg.Reason,
 	}
 }
 
-// AwaitConnector is the second step from a connector to a relay: it waits until the
-// connector has sent all that had committed at the position that Prepare returned. Then stop the
-// connector, start the relay, and drop the slot. An idle connector confirms nothing: if it
-// does not return, stop the connector. It fails if a relay has been started already, if nobody has used the
-// slot for HandoffConfig.Restart and rows are left, if there is no slot, or if the slot has lost its log.
+// AwaitConnector is the second step from a connector to a relay: it waits until the connector has
+// sent everything up to the position that Prepare returned. Then stop the connector, start the
+// relay, and drop the slot. An idle connector confirms nothing: if AwaitConnector does not
+// return, stop the connector. It fails if a relay has been started already, if the slot has been
+// unused for HandoffConfig.Restart and rows are left, if there is no slot, or if the slot has
+// lost its log.
 func (h *Handoff) AwaitConnector(ctx context.Context, position string) error {
 	var connector absent
 	return h.until(ctx, func() (bool, error) {
@@ -174,11 +174,11 @@ func (h *Handoff) AwaitConnector(ctx context.Context, position string) error {
 	})
 }
 
-// PrepareConnector is the first step from a relay to a connector, while the relay works and
-// the connector does not. It makes the publication unless it is there, and the slot, and has a table of the
-// connector's released. A slot that is there is kept. It fails if records are held or if the slot is older than
-// the publication. Errors wrap outbox.ErrInvalidConfig if the connector would make a snapshot or the publication has not all
-// rows, and those of adopt.Table.Release.
+// PrepareConnector is the first step from a relay to a connector, while the relay runs and the
+// connector does not. It creates the publication and the slot unless they exist, and releases the
+// connector's table if there is one. It fails if records are held or if the slot is older than
+// the publication. Errors wrap outbox.ErrInvalidConfig if the connector would make a snapshot or
+// the publication does not include all rows, and those of adopt.Table.Release.
 func (h *Handoff) PrepareConnector(ctx context.Context) error {
 	if err := h.MayPrepareConnector(ctx); err != nil {
 		return err
@@ -227,7 +227,7 @@ func (h *Handoff) AwaitRelay(ctx context.Context) error {
 	})
 }
 
-// until looks again and again until done reports true.
+// until polls until done reports true.
 func (h *Handoff) until(ctx context.Context, done func() (bool, error)) error {
 	for {
 		ok, err := done()
@@ -240,7 +240,7 @@ func (h *Handoff) until(ctx context.Context, done func() (bool, error)) error {
 	}
 }
 
-// begin makes the group, as its relay would.
+// begin creates the group, as its relay would.
 func (h *Handoff) begin(ctx context.Context) error {
 	source, err := h.ob.Source(h.cfg.Source)
 	if err != nil {
@@ -253,10 +253,10 @@ func (h *Handoff) begin(ctx context.Context) error {
 	return session.Release(ctx)
 }
 
-// beginLease is longer than making a group takes.
+// beginLease is longer than creating a group takes.
 const beginLease = 10 * time.Second
 
-// group returns how the relay's group is. Errors wrap admin.ErrNoSuchGroup.
+// group returns the state of the relay's group. Errors wrap admin.ErrNoSuchGroup.
 func (h *Handoff) group(ctx context.Context) (admin.GroupStats, error) {
 	stats, err := h.ob.Admin().Stats(ctx)
 	if err != nil {
@@ -269,7 +269,7 @@ func (h *Handoff) group(ctx context.Context) (admin.GroupStats, error) {
 	return stats.Groups[i], nil
 }
 
-// noRelay refuses a group that a relay of works.
+// noRelay returns an error if a relay of the group runs.
 func noRelay(group admin.GroupStats) error {
 	for _, s := range group.Slots {
 		if s.LeaseLeft > 0 {

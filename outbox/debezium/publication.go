@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// publish makes the publication of a table, unless there is one of that name. Table is a
-// qualified name, quoted where need be.
+// publish creates the publication of a table, unless it exists. Table is a qualified name, quoted
+// where needed.
 func (s *Slot) publish(ctx context.Context, table string) error {
 	sql := strings.NewReplacer("{name}", literal(s.cfg.Publication), "{publication}", pgx.Identifier{s.cfg.Publication}.Sanitize(),
 		"{table}", table).Replace(s.sql.publish)
@@ -24,7 +24,7 @@ func (s *Slot) publish(ctx context.Context, table string) error {
 	return err
 }
 
-// published reports whether there is the publication, and refuses one that would not bring all
+// published reports whether the publication exists, and refuses one that does not include all
 // rows of the table: a connector would never send the others.
 func (s *Slot) published(ctx context.Context, table string) (bool, error) {
 	var problem *string
@@ -39,8 +39,8 @@ func (s *Slot) published(ctx context.Context, table string) (bool, error) {
 	}
 }
 
-// mayGoOn refuses what a connector would begin with badly: a snapshot, a publication without rows,
-// and a slot without its publication.
+// mayGoOn refuses a configuration with which a connector would start badly: a snapshot, a
+// publication without rows, or a slot without its publication.
 func (s *Slot) mayGoOn(ctx context.Context, table string) error {
 	// Its former name is "never".
 	if mode := s.cfg.SnapshotMode; mode != "no_data" && mode != "never" {

@@ -29,14 +29,15 @@ type SlotConfig struct {
 	SnapshotMode string
 }
 
-// SlotState is where a connector stands.
+// SlotState is the progress of a connector.
 type SlotState struct {
 	// Active reports whether a connector uses the slot.
 	Active bool
-	// Confirmed is the position in the write-ahead log up to which it has sent all and
-	// said so. A connector says so every offset.flush.interval.ms, a minute by default.
+	// Confirmed is the position in the write-ahead log up to which it has confirmed that
+	// everything was sent. A connector confirms every offset.flush.interval.ms, a minute by
+	// default.
 	Confirmed string
-	// BehindBytes is how much was written since; the server keeps it.
+	// BehindBytes is the size of the log written since then, which the server retains.
 	BehindBytes int64
 
 	lost, reached bool
@@ -49,7 +50,7 @@ type Slot struct {
 	sql  statements
 }
 
-// slotName is what PostgreSQL takes for the name of a slot.
+// slotName matches what PostgreSQL accepts as the name of a slot.
 var slotName = regexp.MustCompile(`^[a-z0-9_]{1,63}$`)
 
 // NewSlot returns the slot that cfg names, in the database of pool. It connects to
@@ -81,11 +82,12 @@ func quotable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsRune(s, 0) && !strings.Contains(s, "$leat$")
 }
 
-// State returns where the connector stands. It fails if there is no slot, or if the
-// server has removed log that it needs. Errors wrap outbox.ErrInvalidConfig if the slot has another plugin than pgoutput.
+// State returns the progress of the connector. It fails if there is no slot, or if the server has
+// removed log that it needs. Errors wrap outbox.ErrInvalidConfig if the slot has a plugin other
+// than pgoutput.
 func (s *Slot) State(ctx context.Context) (SlotState, error) { return s.state(ctx, "0/0") }
 
-// state also tells whether the slot has reached a position.
+// state also returns whether the slot has reached a position.
 func (s *Slot) state(ctx context.Context, position string) (st SlotState, err error) {
 	var plugin string
 	err = s.pool.QueryRow(ctx, s.sql.slot, s.cfg.Slot, position).
@@ -102,20 +104,20 @@ func (s *Slot) state(ctx context.Context, position string) (st SlotState, err er
 	}
 }
 
-// Mark returns a position in the write-ahead log that is behind all that has committed.
+// Mark returns a position in the write-ahead log that is after everything that has committed.
 func (s *Slot) Mark(ctx context.Context) (position string, err error) {
 	err = s.pool.QueryRow(ctx, s.sql.mark).Scan(&position)
 	return position, err
 }
 
-// Pending returns how many rows that had committed at a position the connector has not
-// confirmed. It walks the log, and fails while the slot is in use.
+// Pending returns the number of rows that had committed at a position and that the connector has
+// not confirmed. It reads the log, and fails while the slot is in use.
 func (s *Slot) Pending(ctx context.Context, position string) (rows int64, err error) {
 	err = s.pool.QueryRow(ctx, s.sql.pending, s.cfg.Slot, position, pgx.Identifier{s.cfg.Publication}.Sanitize()).Scan(&rows)
 	return rows, s.describe(err)
 }
 
-// mayCatchUp refuses a connector that is stopped and would be waited for in vain.
+// mayCatchUp returns an error if the connector is stopped, so that waiting for it is pointless.
 func (s *Slot) mayCatchUp(ctx context.Context) error {
 	st, err := s.State(ctx)
 	if err != nil || st.Active {
@@ -136,16 +138,16 @@ func (s *Slot) mayCatchUp(ctx context.Context) error {
 	}
 }
 
-// Create makes the slot, and returns the position from which it has all that commits. The
-// publication must be older. It waits for all transactions of the cluster that have
-// written something and are open.
+// Create creates the slot, and returns the position from which it contains every commit. The
+// publication must be older. It waits for all open transactions of the cluster that have written
+// something.
 func (s *Slot) Create(ctx context.Context) (position string, err error) {
 	err = s.pool.QueryRow(ctx, s.sql.createSlot, s.cfg.Slot).Scan(&position)
 	return position, err
 }
 
-// Drop drops the slot, after which the server keeps no log for it. What its connector has
-// not sent is not sent by it any more. It fails while the slot is in use.
+// Drop drops the slot, after which the server keeps no log for it. What its connector has not
+// sent by then, it never sends. It fails while the slot is in use.
 func (s *Slot) Drop(ctx context.Context) error {
 	if _, err := s.State(ctx); err != nil && !errors.Is(err, errSlotLost) {
 		return err

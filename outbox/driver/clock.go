@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// Clocked is a Source that has a clock of its own, by which its leases and its records'
-// times go.
+// Clocked is a Source with a clock of its own, which its leases and the times of its records use.
 type Clocked interface {
 	Source
 
-	// Now returns what the clock shows. A relay asks a few times a minute, to tell how far
-	// its machine's clock is off.
+	// Now returns the time of that clock. A relay calls it a few times a minute, to measure how
+	// far its machine's clock is off.
 	Now(ctx context.Context) (time.Time, error)
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Key is what records are ordered by. Where Key is empty, the record is
-// unordered.
+// Key is what records are ordered by. If the field Key is empty, the record is unordered.
 type Key struct {
 	Topic, Key string
 }
@@ -19,7 +18,7 @@ type Fate int
 const (
 	// FateRetry holds the record until it is tried again.
 	FateRetry Fate = iota
-	// FateWait holds the record behind an earlier one of its key that is held.
+	// FateWait holds the record behind an earlier held record of its key.
 	FateWait
 	// FatePark holds the record, and all behind it of its key, until an operator
 	// redrives it.
@@ -71,9 +70,9 @@ type Holding struct {
 	// Attempts are the deliveries that have failed so far and count against the
 	// policy. A record that waits, or whose destination is unavailable, has none.
 	Attempts []Attempt
-	// RetryIn is when to try again, where Fate is FateRetry.
+	// RetryIn is when to try again, if Fate is FateRetry.
 	RetryIn time.Duration
-	// Reason is for operators, where Fate is FatePark, FateDead or FateSkip.
+	// Reason is for operators, if Fate is FatePark, FateDead or FateSkip.
 	Reason string
 }
 
@@ -94,9 +93,9 @@ type Verdict struct {
 	Fate Fate
 	// Attempts are the deliveries that have failed since Due.
 	Attempts []Attempt
-	// RetryIn is when to try again, where Fate is FateRetry.
+	// RetryIn is when to try again, if Fate is FateRetry.
 	RetryIn time.Duration
-	// Reason is for operators, where Fate is FatePark, FateDead or FateSkip.
+	// Reason is for operators, if Fate is FatePark, FateDead or FateSkip.
 	Reason string
 }
 
@@ -105,42 +104,41 @@ type Verdict struct {
 // the goroutine that calls Advance. Without it, a record that cannot be
 // delivered holds back everything behind it.
 //
-// Every write is fenced: it changes nothing and returns ErrLeaseLost where the
-// lease is no longer ours (invariant O9).
+// Every write is fenced: it changes nothing and returns ErrLeaseLost if the session has lost its
+// lease (invariant O9).
 type Holder interface {
 	Session
 
-	// HeldKeys returns the keys that have a held record, in any state. Records
-	// without a key are not among them. Called once a session.
+	// HeldKeys returns the keys that have a held record, in any state. Records without a key are
+	// not among them. Called once per session.
 	HeldKeys(ctx context.Context) ([]Key, error)
 
-	// Hold settles the first n records of p, as Advance does, and in the same
-	// transaction sets those of h aside, which lie among them; the others have been
-	// acknowledged. It is stored when it returns. A record with FateWait whose key has no held record any
-	// more, since an operator has dropped it meanwhile, becomes due at once.
-	// Called again with the same arguments it changes nothing.
+	// Hold settles the first n records of p, as Advance does, and in the same transaction sets
+	// aside those in h, which are among the n; the others have been acknowledged. The change is
+	// stored when Hold returns. A record with FateWait whose key has no held record any more,
+	// because an operator has dropped it, becomes due at once. Calling it again with the same
+	// arguments changes nothing.
 	Hold(ctx context.Context, p Page, n int, h []Holding) error
 
-	// Due returns held records that are to be sent now, ascending in Seq: those
-	// of FateRetry whose time has come, each followed by those of its key that wait
-	// behind it; at most limit, and none of the topics in except. Fewer where they are
-	// large: a Holder bounds the bytes before it fetches them, on what Renew does not
-	// wait for, and returns at least one record if any is due (pgoutbox: 4 MiB and one
-	// record). Empty when nothing is due. Parked records are never due.
+	// Due returns held records to send now, ascending in Seq: those of FateRetry whose time has
+	// come, each followed by those of its key that wait behind it; at most limit, and none of the
+	// topics in except. It returns fewer if they are large: a Holder bounds the bytes before it
+	// fetches them, without delaying Renew, and returns at least one record if any is due
+	// (pgoutbox: 4 MiB and one record). Empty when nothing is due. Parked records are never due.
 	Due(ctx context.Context, limit int, except []string) ([]Held, error)
 
-	// Hasten makes due what is to be retried, but not within a time: its time was set by a clock that was ahead. Called when
-	// a session begins, and when records that should be due are not. It is idempotent, and need not be fenced.
+	// Hasten makes records due whose retry is more than within away: that time was set by a clock
+	// that was ahead. Called when a session begins, and when records that should be due are not.
+	// It is idempotent, and need not be fenced.
 	Hasten(ctx context.Context, within time.Duration) error
 
-	// Resolve stores what happened to records that Due has returned; those it is not
-	// told of stay as they are. Where the first record of a key leaves, the next one
-	// is due at once; where it is parked, all behind it wait. It returns the
-	// keys that have no held record any more.
+	// Resolve stores what happened to records that Due has returned; records without a verdict
+	// stay as they are. If the first record of a key leaves, the next one is due at once; if it
+	// is parked, all behind it wait. It returns the keys that have no held record any more.
 	Resolve(ctx context.Context, v []Verdict) (free []Key, err error)
 
-	// CountHeld returns the number of records that are held, in any state. If
-	// Config.MaxHeld is reached, a relay asks it now and then, since an operator may have
-	// dropped records: a relay learns of that from no other call.
+	// CountHeld returns the number of records that are held, in any state. If Config.MaxHeld is
+	// reached, a relay asks it now and then, since an operator may have dropped records, which no
+	// other call shows.
 	CountHeld(ctx context.Context) (int, error)
 }

@@ -2,8 +2,8 @@ package driver
 
 import "context"
 
-// ReplaceHook sees a sink's clients go. A sink that replaces its client often has a destination
-// that fails often, and gives up what the client knew of it each time.
+// ReplaceHook sees a sink replace its client. A sink that does so often has a destination that
+// fails often, and each time it loses what the client knew of it.
 type ReplaceHook interface {
 	// OnDriverReplace is called when a delivery has failed and its client was closed, or will be in
 	// this call. The next delivery makes another one.

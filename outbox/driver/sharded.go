@@ -6,20 +6,19 @@ import (
 	"time"
 )
 
-// ErrSlotClosed is returned by Session.Read when the slot has come to its end,
-// since the number of slots is being changed. All pages are settled by then.
-// Relay gives the lease up and acquires anew.
+// ErrSlotClosed is returned by Session.Read when the slot has ended because the number of slots
+// is being changed. All pages are settled by then. Relay releases the lease and acquires anew.
 var ErrSlotClosed = errors.New("leat: slot is closed, the slots are being changed")
 
-// Share is how the slots of a source are divided among the relays that live.
+// Share is how the slots of a source are divided among the live relays.
 type Share struct {
-	// Slots is the number of slots there are.
+	// Slots is the number of slots.
 	Slots int
 	// Fair is the number that this relay should hold at most, 1 to Slots: the slots
 	// divided by the relays, rounded up.
 	Fair int
 	// Retry is how soon to ask again while this relay holds its fair share, if the Source notices
-	// at once that another relay has died. 0: it does not.
+	// at once that another relay has died; 0 if it does not.
 	Retry time.Duration
 }
 
@@ -29,12 +28,11 @@ type Share struct {
 type Sharded interface {
 	Source
 
-	// Share notes that this relay lives for another ttl, and returns how the slots are
-	// to be shared. Relay calls it at least three times a ttl.
+	// Share registers this relay as alive for another ttl, and returns how to share the slots.
+	// Relay calls it at least three times per ttl.
 	Share(ctx context.Context, ttl time.Duration) (Share, error)
 
-	// Leave notes that this relay is gone, so that others need not wait for the end of
-	// its ttl.
+	// Leave unregisters this relay, so that others need not wait for the end of its ttl.
 	Leave(ctx context.Context) error
 }
 

@@ -17,10 +17,9 @@ var (
 	// taken over or has expired. The session is over.
 	ErrLeaseLost = errors.New("leat: lease is lost")
 
-	// ErrSourceUnusable is wrapped by errors of a Source that trying again cannot
-	// fix and that could lose records if they were ignored: a sequence that went
-	// back, another database cluster behind the same address, a missing schema, a
-	// standby at start-up. It ends Run.
+	// ErrSourceUnusable is wrapped by errors of a Source that trying again cannot fix and that
+	// could lose records if they were ignored: a sequence that moved back, a different database
+	// cluster at the same address, a missing schema, a standby at start-up. It ends Run.
 	ErrSourceUnusable = errors.New("leat: source is unusable")
 )
 
@@ -32,15 +31,14 @@ type Source interface {
 	// calls it once at start-up. Errors that wrap ErrSourceUnusable end Run.
 	Check(ctx context.Context) error
 
-	// Acquire claims the lease for ttl and starts a session at the stored
-	// position, or at the oldest record that is retained where none is stored. While another holds it, it returns ErrLeaseHeld (as a
-	// *LeaseHeldError where the remaining time is known). It does not wait.
+	// Acquire claims the lease for ttl and starts a session at the stored position, or at the
+	// oldest retained record if none is stored. While another process holds it, it returns
+	// ErrLeaseHeld (as a *LeaseHeldError if the remaining time is known). It does not wait.
 	Acquire(ctx context.Context, ttl time.Duration) (Session, error)
 
-	// Wakes returns a channel that receives after a commit in this process was
-	// announced, coalesced; nil where the source has no such thing. Missing a
-	// wake costs at most one poll interval. Each call returns a new subscription,
-	// which ends with ctx.
+	// Wakes returns a channel that receives after a commit in this process was announced,
+	// coalesced; nil if the source does not support wakes. Missing a wake costs at most one poll
+	// interval. Each call returns a new subscription, which ends with ctx.
 	Wakes(ctx context.Context) <-chan struct{}
 }
 
@@ -51,15 +49,14 @@ type Session interface {
 	// Epoch returns the lease's number, which grows with every acquisition.
 	Epoch() int64
 
-	// Read returns the next records after those that this session has read, at
-	// most limit of them, ascending in Seq; in a page that is Early, within each key. An
-	// empty page means that nothing can
-	// be read now: nothing new has committed, or, where Page.Waiting is set,
-	// pages that were read must be settled by Advance first.
+	// Read returns the next records after those that this session has read, at most limit of
+	// them, ascending in Seq; in a page that is Early, within each key. An empty page means that
+	// nothing can be read now: nothing new has committed, or, if Page.Waiting is set, Advance
+	// must first settle pages that were read.
 	//
-	// A record that was committed before Read was called, and that every earlier
-	// page is settled of, is never missed by an empty page that is not Waiting, unless
-	// the session is a Tailed that follows.
+	// An empty page that is not Waiting never misses a record that was committed before Read was
+	// called and whose earlier pages are all settled, unless the session is a Tailed that
+	// follows.
 	Read(ctx context.Context, limit int) (Page, error)
 
 	// Advance settles the first n records of p, 1 to all, which the sink has
@@ -70,23 +67,23 @@ type Session interface {
 	// a lost lease. Advance with the same n again changes nothing.
 	Advance(ctx context.Context, p Page, n int) error
 
-	// Renew makes the lease end ttl from now, later or sooner. It returns ErrLeaseLost where the
-	// lease is no longer ours.
+	// Renew makes the lease end ttl from now, later or sooner. It returns ErrLeaseLost if the
+	// session has lost its lease.
 	Renew(ctx context.Context, ttl time.Duration) error
 
-	// Release stores the position and gives up the lease, so that another relay
-	// can take it at once. Releasing a lost lease is not an error.
+	// Release stores the position and releases the lease, so that another relay can take it at
+	// once. Releasing a lost lease is not an error.
 	Release(ctx context.Context) error
 }
 
-// Watched is a Session that notices when it is over, although nobody asks the source.
+// Watched is a Session that notices the loss of its lease without a request to the source.
 type Watched interface {
 	Session
 
-	// Lost returns an error that wraps ErrLeaseLost if another one may have taken the lease
-	// before its time: what told others that this session lives is gone. It asks nobody and
-	// does not wait. Relay calls it before each call of the sink, so that one that was taken for
-	// dead ends one call at most.
+	// Lost returns an error that wraps ErrLeaseLost if another session may have taken the lease
+	// before its time, because the sign of life of this session is gone. It makes no request and
+	// does not wait. Relay calls it before each call of the sink, so that a session that was
+	// taken for dead completes one call at most.
 	Lost() error
 }
 
@@ -94,8 +91,9 @@ type Watched interface {
 type Recycler interface {
 	Session
 
-	// Recycle gives back the memory of p, all of which is settled. Nobody looks at its records and
-	// their payloads any more. It may be called at the same time as any other method.
+	// Recycle hands the memory of p back to the session. All of p is settled, and its records and
+	// their payloads are not used any more. It may be called at the same time as any other
+	// method.
 	Recycle(p Page)
 }
 
@@ -106,20 +104,21 @@ type Page struct {
 	// Waiting is set if the page is empty only because earlier pages are not settled
 	// yet.
 	Waiting bool
-	// Round counts the times that the session has looked anew at what is committed:
-	// records of round 2 and later were not needed to relay all that was committed
-	// before round 1. A Source that does not count leaves it 0.
+	// Round counts the session's looks at what is committed. Records of round 2 and later are not
+	// needed to relay everything that was committed before round 1. A Source that does not count
+	// leaves it 0.
 	Round int
 	// Early is set if the position cannot pass the page yet. See Tailed.
 	Early bool
-	// Idle is what the look at the log has shown beside it, if the page is empty. It saves the
-	// questions that it answers. Nil: nothing.
+	// Idle is what the read of an empty page has found out in addition, which saves separate
+	// requests. Nil: nothing.
 	Idle *Idle
 	// Cursor is the Source's own note of where the page ends.
 	Cursor any
 }
 
-// Idle is what a Read that has found nothing knows besides, as of a moment after it was called.
+// Idle is the additional information of a Read that has found nothing, as of a moment after it
+// was called.
 type Idle struct {
 	// NoneHeld is set if the group has nothing set aside, so that nothing is due. A Source that
 	// does not know leaves it false.
@@ -134,8 +133,8 @@ type LeaseHeldError struct {
 	Owner string
 	// Remaining is how long the lease still runs if it is not renewed.
 	Remaining time.Duration
-	// Retry is how soon to ask again, if the Source notices at once that a holder has died.
-	// 0: it does not, and the lease counts.
+	// Retry is how soon to ask again, if the Source notices at once that a holder has died; 0 if
+	// it does not, and the lease must expire.
 	Retry time.Duration
 }
 

@@ -6,19 +6,19 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Start is where a new group begins to read: one of its fields is set. The zero value states
-// nothing, which is an error for every new group but "default", since a wrong guess would
-// repeat the history or leave it out.
+// Start is where a new group begins to read: one of its fields is set. The zero value is an error
+// for every new group except "default", since a wrong guess would repeat the history or leave it
+// out.
 type Start struct {
 	// Oldest begins at the oldest message that is retained.
 	Oldest bool
 
 	// Now begins with the messages that are committed after the first relay of the group has
-	// started. No message is left out whose transaction was still open then.
+	// started. Messages whose transaction was still open then are included.
 	Now bool
 
-	// At begins at the first message that was enqueued at that time or later, by the clock of
-	// the database; if there is none, as Now does. Messages whose transaction was still open
+	// At begins at the first message that was enqueued at that time or later, by the clock of the
+	// database; if there is none, it acts like Now. Messages whose transaction was still open
 	// when the first relay of the group started are read whenever they were enqueued.
 	At time.Time
 }

@@ -2,10 +2,11 @@ package driver
 
 import "context"
 
-// TailHook sees when a tail begins and ends: what lets a source follow its log without asking for it.
+// TailHook sees when a tail begins and ends. A tail follows the log of a source without polling
+// it.
 type TailHook interface {
 	// OnDriverTail is called when a tail begins to follow, and when it has ended or could not
-	// begin. A relay goes on without.
+	// begin. A relay carries on without it.
 	OnDriverTail(ctx context.Context, e TailEvent)
 }
 

@@ -13,39 +13,39 @@ import (
 type TransactionalSink interface {
 	Sink
 
-	// Fence ends every earlier incarnation of slot at the destination, once the
-	// slot's lease is held, and returns the position that was stored last; nil where
-	// the slot has never stored one. An error means that nothing may be sent.
+	// Fence ends every earlier incarnation of slot at the destination, once the slot's lease is
+	// held, and returns the position that was stored last; nil if the slot has never stored one.
+	// An error means that nothing may be sent.
 	Fence(ctx context.Context, slot string) (position []byte, err error)
 
-	// SendWith delivers all of records, which may be none, together with the position
-	// that holds once they are delivered, or nothing. It returns nil only if the destination has
-	// committed both. After a *PrefixError nothing was committed, because of one
-	// record. After any other error the term is over: whether they were committed is
-	// for the next Fence to say.
+	// SendWith delivers all of records, which may be none, together with the position after them,
+	// or nothing. It returns nil only if the destination has committed both. After a *PrefixError
+	// nothing was committed, because of one record. After any other error the term is over, and
+	// the next Fence shows whether they were committed.
 	SendWith(ctx context.Context, slot string, records []outbox.Record, position []byte) error
 }
 
-// Positioned is a Session whose position can be kept by the sink.
+// Positioned is a Session whose position the sink can store.
 type Positioned interface {
 	Session
 
-	// SlotName names the group and the slot: what Fence and SendWith are given. It
-	// ends in a slash and the slot's number from 0, as in "default/0".
+	// SlotName names the group and the slot. It is passed to Fence and SendWith. It ends in a
+	// slash and the slot's number from 0, as in "default/0".
 	SlotName() string
 
 	// Position returns the position at which the first n records of p are settled; for
 	// an empty Page, before the first Read, that at which the session begins.
 	Position(p Page, n int) ([]byte, error)
 
-	// Seek moves the session to position, which a former session of the slot has
-	// made, before the first Read. A position behind the stored one is an error that wraps
-	// ErrSourceUnusable. What lies between the two counts: a position at the end of
-	// one window is not behind the start of the next, since a session may look for
-	// more, and store that, without anything to deliver.
+	// Seek moves the session to position, which an earlier session of the slot has returned,
+	// before the first Read. A position behind the stored one is an error that wraps
+	// ErrSourceUnusable. Only records in between count: the end of one window is not behind the
+	// start of the next, because a session may look for more, and store that, without anything to
+	// deliver.
 	//
-	// The position is nil if the sink has never stored one. If the slot has been read
-	// from before, that is an error that wraps ErrSourceUnusable: the sink has lost it, or the group was relayed without it (Config.AdoptPosition).
+	// The position is nil if the sink has never stored one. If the slot has been read before,
+	// that is an error that wraps ErrSourceUnusable: the sink has lost it, or the group was
+	// relayed without it (Config.AdoptPosition).
 	Seek(ctx context.Context, position []byte) error
 }
 

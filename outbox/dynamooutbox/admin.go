@@ -7,24 +7,24 @@ import (
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
 )
 
-// Admin returns the outbox as operators see it. It has one group, once a relay has begun.
+// Admin returns the operators' view of the outbox. It has one group, once a relay has begun.
 //
-// More than some ninety records are redriven or dropped in several transactions, of a key the
-// last first. Stats counts pending messages up to a thousand a bucket, and reads the held records
-// without their payloads; LastSeq is that of the last message that was counted, Bytes and Rows
-// are not known. Members leaves out relays that stand by. Audit reads the entries one after
+// More than about ninety records are redriven or dropped in several transactions, the last of a
+// key first. Stats counts pending messages up to a thousand per bucket, and reads the held
+// records without their payloads; LastSeq is that of the last message that was counted, Bytes and
+// Rows are not known. Members leaves out standby relays. Audit reads the entries one after
 // another until it has enough.
 func (o *Outbox) Admin() admin.Outbox {
 	return operator{o, heldqueue.Operators{Store: heldStore{o}}}
 }
 
-// operator is the outbox as operators see it.
+// operator is the operators' view of the outbox.
 type operator struct {
 	*Outbox
 	heldqueue.Operators
 }
 
-// heldStore lets operators' requests take turns with relays.
+// heldStore serialises operators' requests with relays.
 type heldStore struct{ ob *Outbox }
 
 var _ heldqueue.Store = heldStore{}

@@ -13,7 +13,8 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// mostDetails bounds the details of an entry, in bytes: without them rather than not at all.
+// mostDetails bounds the details of an entry, in bytes. An entry with larger ones is written
+// without them.
 const mostDetails = 300_000
 
 // auditPut is the item of an entry, under a number of its own.

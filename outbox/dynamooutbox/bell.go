@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// bell tells the relays of this process that something was committed.
+// bell wakes the relays of this process when something was committed.
 type bell struct {
 	mu   sync.Mutex
 	ears map[chan struct{}]struct{}
 }
 
-// Wake tells the relays of this process that a transaction has committed. It never blocks. RunBell
-// calls it for the transactions of other processes.
+// Wake notifies the relays of this process that a transaction has committed. It never blocks.
+// RunBell calls it for the transactions of other processes.
 func (o *Outbox) Wake() {
 	o.bell.mu.Lock()
 	defer o.bell.mu.Unlock()

@@ -20,9 +20,8 @@ import (
 
 // BellConfig tunes Outbox.RunBell.
 type BellConfig struct {
-	// Interval is the pause between two looks at the stream. AWS allows five looks at a shard in a
-	// second. 1 ms to 1 minute.
-	// Defaults to 250 ms.
+	// Interval is the pause between two reads of the stream. AWS allows five reads of a shard per
+	// second. 1 ms to 1 minute. Defaults to 250 ms.
 	Interval time.Duration
 }
 
@@ -41,8 +40,8 @@ func (c BellConfig) validate(streams *dynamodbstreams.Client) error {
 	return nil
 }
 
-// bellRetry is the pause after an error, and standbyPause how often is looked whether this
-// process leads.
+// bellRetry is the pause after an error, and standbyPause the time between two checks whether
+// this process leads.
 const (
 	bellRetry    = 5 * time.Second
 	standbyPause = time.Second
@@ -52,10 +51,10 @@ const (
 // reads the table's stream for as long as a relay of o leads. The stream must be switched on; any
 // view will do, KEYS_ONLY is the smallest.
 //
-// It is a doorbell and nothing more: what a stream loses costs a relay at most one poll. So it
-// remembers no position, and begins with what comes. Errors are logged, and it begins anew.
+// It only wakes relays: what a stream loses costs a relay at most one poll. So it remembers no
+// position, and starts with what comes next. Errors are logged, and it starts anew.
 //
-// It returns an error only if cfg cannot work, one that wraps outbox.ErrInvalidConfig.
+// It returns an error only if cfg is invalid, which wraps outbox.ErrInvalidConfig.
 func (o *Outbox) RunBell(ctx context.Context, streams *dynamodbstreams.Client, cfg BellConfig) error {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(streams); err != nil {
@@ -86,10 +85,10 @@ type streamBell struct {
 	ob      *Outbox
 	streams *dynamodbstreams.Client
 	arn     string
-	shards  map[string]*string // the iterators of shards that were seen; nil of one that has ended
+	shards  map[string]*string // iterators of the known shards; nil if the shard has ended
 }
 
-// run rings until this process does not lead any more.
+// run rings until this process no longer leads.
 func (b *streamBell) run(ctx context.Context, interval time.Duration) error {
 	table, err := b.ob.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &b.ob.cfg.Table})
 	if err != nil {
@@ -101,11 +100,12 @@ func (b *streamBell) run(ctx context.Context, interval time.Duration) error {
 	if err := b.discover(ctx, types.ShardIteratorTypeLatest); err != nil {
 		return err
 	}
-	b.ob.Wake() // for what has come before
+	b.ob.Wake() // for what was committed before
 	for b.ob.leads(ctx) {
 		ended, err := b.look(ctx)
 		if err == nil && ended {
-			// What follows a shard is read from its beginning: it has begun without us.
+			// A shard that follows another is read from its start: it was created while we were
+			// not looking.
 			err = b.discover(ctx, types.ShardIteratorTypeTrimHorizon)
 		}
 		if err == nil {
@@ -120,7 +120,7 @@ func (b *streamBell) run(ctx context.Context, interval time.Duration) error {
 
 var errNoStream = errors.New("switch it on, with any view")
 
-// discover begins to read the open shards that are new.
+// discover starts to read the new open shards.
 func (b *streamBell) discover(ctx context.Context, from types.ShardIteratorType) error {
 	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &b.arn}
 	for {
@@ -145,7 +145,7 @@ func (b *streamBell) open(ctx context.Context, shard types.Shard, from types.Sha
 		return nil
 	}
 	if r := shard.SequenceNumberRange; from == types.ShardIteratorTypeLatest && r != nil && r.EndingSequenceNumber != nil {
-		b.shards[id] = nil // it had ended before us
+		b.shards[id] = nil // it ended before we started
 		return nil
 	}
 	out, err := b.streams.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{StreamArn: &b.arn, ShardId: &id, ShardIteratorType: from})
@@ -179,7 +179,8 @@ func (b *streamBell) look(ctx context.Context) (ended bool, err error) {
 	return ended, nil
 }
 
-// isMessage reports whether a record of the stream is a message that has come. Most others are a relay's own.
+// isMessage reports whether a record of the stream is a new message. Most others are a relay's
+// own writes.
 func isMessage(r *types.Record) bool {
 	if r.EventName != types.OperationTypeInsert || r.Dynamodb == nil {
 		return false

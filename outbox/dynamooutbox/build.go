@@ -17,7 +17,7 @@ type built struct {
 	items []types.TransactWriteItem
 	msgs  int
 	keys  []driver.Key
-	last  map[driver.Key]int64 // the numbers that the keys will have
+	last  map[driver.Key]int64 // the numbers that the keys will get
 }
 
 // keysOf returns the keys of messages, each once, in their order.
@@ -33,8 +33,8 @@ func keysOf(msgs []outbox.Message) []driver.Key {
 	return keys
 }
 
-// build numbers the messages. Each message of a key has the number of the one before, and the
-// counter of the key moves from the number that we have seen to the last of ours.
+// build numbers the messages. Each message of a key has the number of the one before it, and the
+// counter of the key moves from the number that we have seen to that of the last message.
 func (o *Outbox) build(ctx context.Context, msgs []outbox.Message) (built, error) {
 	b := built{msgs: len(msgs), keys: keysOf(msgs), last: make(map[driver.Key]int64)}
 	if len(msgs) == 0 {
@@ -72,8 +72,8 @@ func (o *Outbox) build(ctx context.Context, msgs []outbox.Message) (built, error
 	return b, nil
 }
 
-// learn takes over the counters that were others than we have thought. It returns false if
-// the transaction was refused for another reason, which trying again does not fix.
+// learn takes over the counters that differed from what we expected. It returns false if the
+// transaction was refused for another reason, which trying again does not fix.
 func (b *built) learn(c *counters, reasons []types.CancellationReason) bool {
 	for i, r := range reasons {
 		switch {

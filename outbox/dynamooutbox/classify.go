@@ -13,14 +13,14 @@ type outcome int
 
 const (
 	outcomeDone      outcome = iota
-	outcomeCancelled         // it was looked at: nothing was written, and will not be
-	outcomeRefused           // this try was not looked at, and another would not be
+	outcomeCancelled         // it was processed: nothing was written, and nothing will be
+	outcomeRefused           // this try was not processed, and another would not be either
 	outcomeUnsent            // this try had no credentials or no connection
-	outcomeBusy              // this try has written nothing, others are in the way
+	outcomeBusy              // this try has written nothing, because of a conflict
 	outcomeUnknown           // it may have been written, or be written soon
 )
 
-// classify returns what an error tells of a request that was sent.
+// classify returns what an error says about a request that was sent.
 func classify(err error) outcome {
 	if c, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
 		return classifyReasons(c.CancellationReasons)
@@ -51,7 +51,7 @@ func isClientCode(code string) bool {
 	return false
 }
 
-// classifyReasons: a condition that has failed decides, whoever else is in the way.
+// classifyReasons: a failed condition takes precedence over conflicts.
 func classifyReasons(reasons []types.CancellationReason) outcome {
 	for _, r := range reasons {
 		switch aws.ToString(r.Code) {

@@ -14,15 +14,15 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// RefusedError is the error of a transaction in which an item of the caller was refused:
-// mostly, its condition has failed. Nothing was written.
+// RefusedError is the error of a transaction in which an item of the caller was refused, usually
+// because its condition failed. Nothing was written.
 type RefusedError struct {
 	// Reasons has one entry for each item that was added, in the order of Add.
 	Reasons []types.CancellationReason
 	err     error
 }
 
-// Error returns what DynamoDB has said.
+// Error returns DynamoDB's message.
 func (e *RefusedError) Error() string { return "leat: transaction refused: " + e.err.Error() }
 
 // Unwrap returns the SDK's error.
@@ -31,13 +31,13 @@ func (e *RefusedError) Unwrap() error { return e.err }
 // Commit sends the items and messages in one TransactWriteItems and ends tx. It does not wake
 // the relays. If nothing was added, it is a no-op.
 //
-// If others are in the way, in the order of a key or by writing the same items, it tries again
+// On a conflict, about the order of a key or because others write the same items, it tries again
 // with the caller's items as they are, for a minute at most. It returns
 // outbox.ErrNotInTransaction if tx has ended already, and a *RefusedError if an item of the
-// caller was refused. While an answer is missing it asks again, the same and for nine minutes at
-// most: give ctx a deadline. If ctx ends before, or DynamoDB does not let it ask any more, the error
-// wraps outbox.ErrCommitUnknown: check whether it was committed before you try again. After any
-// other error it was not.
+// caller was refused. If an answer is missing it sends the same request again, for nine minutes
+// at most: give ctx a deadline. If ctx ends before, or DynamoDB does not accept the repeat any
+// more, the error wraps outbox.ErrCommitUnknown: check whether it was committed before you try
+// again. After any other error it was not.
 func (tx *Tx) Commit(ctx context.Context) error {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()

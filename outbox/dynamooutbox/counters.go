@@ -13,14 +13,14 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// attrCounter is the number that was given to the key last.
+// attrCounter is the last number that was given to the key.
 const attrCounter = "n"
 
 // mostCounters bounds the counters that are remembered.
 const mostCounters = 10_000
 
-// counters remembers what the counters of keys were, so that a busy key need not be read. What
-// it says may be old: the condition of the transaction finds out, and its answer has the truth.
+// counters remembers the counters of keys, so that a busy key need not be read. A counter may be
+// out of date: then the condition of the transaction fails, and the answer has the current value.
 type counters struct {
 	mu   sync.Mutex
 	last map[driver.Key]int64
@@ -45,7 +45,7 @@ func (c *counters) forget(last map[driver.Key]int64) {
 	}
 }
 
-// load returns the counters of keys, 0 of a new one.
+// load returns the counters of keys, 0 for a new key.
 func (c *counters) load(ctx context.Context, o *Outbox, keys []driver.Key) (map[driver.Key]int64, error) {
 	found := make(map[driver.Key]int64, len(keys))
 	var missing []item
@@ -68,7 +68,7 @@ func (c *counters) load(ctx context.Context, o *Outbox, keys []driver.Key) (map[
 	return found, err
 }
 
-// getAll reads items, consistently. Those that are not there are left out.
+// getAll reads items, consistently. Missing items are left out.
 func (o *Outbox) getAll(ctx context.Context, keys []item) ([]item, error) {
 	var found []item
 	for try := 0; len(keys) > 0; try++ {

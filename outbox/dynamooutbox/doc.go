@@ -13,19 +13,19 @@
 //
 // A transaction is one TransactWriteItems: the caller's items, one for each message, and one for
 // each key. Relays read the table, consistently, and delete what was acknowledged. The table's
-// stream carries nothing: it may ring a bell (Outbox.RunBell). AWS promises its order for an item,
-// and not for a transaction; and it forgets after a day.
+// stream carries no messages, and is only used to wake relays (Outbox.RunBell). AWS guarantees
+// its order for an item and not for a transaction, and it keeps records for a day only.
 //
-// Messages are spread over buckets, whose number is in the table. A process remembers it for a minute. In a table
-// that was made again with another number a producer may use buckets that a relay does not poll: so
-// a relay looks at all 64 that there can be when it begins, and once a minute.
+// Messages are spread over buckets, whose number is in the table. A process remembers it for a
+// minute. If a table was recreated with another number, a producer may use buckets that a relay
+// does not poll. So a relay reads all 64 possible buckets when it begins, and once a minute.
 //
-// A counter for each key gives out its numbers. It is moved by the transaction that has read it,
-// and by no other; whoever comes second tries again, which Commit does. Each message names the
-// number before its own, and a relay does not send it before that one: a Query can see the later
-// of two transactions and not yet the earlier.
+// A counter for each key assigns its numbers. Only the transaction that has read a counter moves
+// it; a transaction that comes second tries again, which Commit does. Each message names the
+// number of the message before it, and a relay does not send it before that one: a Query can see
+// the later of two transactions and not yet the earlier.
 //
-// # What is not there
+// # Limitations
 //
 // One group of relays reads an outbox: fan out behind the broker. There are no slots, no delayed
 // messages, no history and no replay. A transaction has at most 100 items and 4 MB, a message at

@@ -17,9 +17,9 @@ import (
 // Enqueue adds msgs to tx: all of them, or none, and then the error names the one at fault.
 // They are published after tx has committed, and only then.
 //
-// Order: messages of the same topic and key are published in the order of the commits. Nobody
-// waits: Commit gives out the numbers, and if another transaction of the key was faster, it
-// tries again with what that has left.
+// Order: messages of the same topic and key are published in the order of the commits. No
+// transaction waits: Commit assigns the numbers, and if another transaction of the key was
+// faster, it tries again with the numbers after that.
 //
 // Errors: outbox.ErrNotInTransaction if tx is nil or has ended, outbox.ErrWrongDatabase if it
 // is another Outbox's, an *outbox.InvalidMessageError for a message that cannot be stored, and
@@ -45,7 +45,7 @@ func (o *Outbox) EnqueueContext(ctx context.Context, msgs ...outbox.Message) err
 	return o.Enqueue(ctx, tx, msgs...)
 }
 
-// enqueue returns the messages as they were added, or were about to be.
+// enqueue returns the messages as they were added or, after an error, as they would have been.
 func (o *Outbox) enqueue(ctx context.Context, tx *Tx, msgs []outbox.Message) ([]outbox.Message, error) {
 	if tx == nil {
 		return nil, outbox.ErrNotInTransaction
@@ -84,7 +84,8 @@ func (o *Outbox) prepare(ctx context.Context, msgs []outbox.Message) ([]outbox.M
 	return ready, nil
 }
 
-// maxItemBytes bounds an item with all that a relay may add if it sets the record aside.
+// maxItemBytes bounds an item together with everything that a relay may add when it sets the
+// record aside.
 const maxItemBytes = 380_000
 
 // refuse returns an error for a message that an item cannot hold.

@@ -19,7 +19,7 @@ import (
 
 var _ driver.Eraser = operator{}
 
-// eraseChunk is how many messages one transaction deletes, each with a note.
+// eraseChunk is the number of messages that one transaction deletes, each with a note.
 const eraseChunk = 40
 
 // erasable is what was found in the table.
@@ -28,14 +28,14 @@ type erasable struct {
 	held    []int64
 	group   string
 	audited []int64
-	// counters are those of the key, in topics that match.
+	// counters are those of the key, in matching topics.
 	counters []item
 }
 
-// Erase implements driver.Eraser. It reads all of the table: there are no indexes.
+// Erase implements driver.Eraser. It reads the whole table: there are no indexes.
 //
-// By a key, the counters of the key go, too: their names have the key. A message that is enqueued
-// meanwhile keeps its counter: erase again.
+// If the request selects a key, its counters are deleted, too, since their names contain the key.
+// A message that is enqueued at the same time keeps its counter: erase again.
 func (o operator) Erase(ctx context.Context, r driver.EraseRequest) (found driver.Erased, err error) {
 	if err := erase.Check(&r); err != nil {
 		return found, err
@@ -72,7 +72,7 @@ func (o operator) Erase(ctx context.Context, r driver.EraseRequest) (found drive
 	return found, err
 }
 
-// findErasable returns what r selects, and r with the ids of it.
+// findErasable returns what r selects, and r with the ids of what it has found.
 func (o operator) findErasable(ctx context.Context, r *driver.EraseRequest, found *driver.Erased) (all driver.EraseRequest, rows erasable, err error) {
 	l, err := o.readLease(ctx)
 	if err != nil {
@@ -153,7 +153,8 @@ func (o *Outbox) findHeld(ctx context.Context, group string, r *driver.EraseRequ
 	return seqs, err
 }
 
-// findAudited returns the entries that tell more of what r selects than who did what to which id.
+// findAudited returns the entries about what r selects that contain more than who did what to
+// which id.
 func (o *Outbox) findAudited(ctx context.Context, r *driver.EraseRequest) (nos []int64, err error) {
 	err = o.each(ctx, "A", func(i item) {
 		e := auditOf(i)
@@ -180,7 +181,8 @@ func (o *Outbox) eraseAudited(ctx context.Context, nos []int64) error {
 	return nil
 }
 
-// erasePending deletes messages with a note of each. One that is gone was sent or set aside meanwhile.
+// erasePending deletes messages, each with a note. A message that is gone was sent or set aside
+// in the meantime.
 func (o *Outbox) erasePending(ctx context.Context, group string, records []outbox.Record, by admin.By) error {
 	var items []types.TransactWriteItem
 	for i := range records {
@@ -210,7 +212,7 @@ func (o *Outbox) findCounters(ctx context.Context, r *driver.EraseRequest, found
 	if r.Key == "" {
 		return nil, nil
 	}
-	for topic := range found.Topics { // of a long name, there is a hash alone
+	for topic := range found.Topics { // a long name is stored only as a hash
 		i, err := o.get(ctx, counterAt(driver.Key{Topic: topic, Key: r.Key}))
 		if err != nil {
 			return nil, err
@@ -239,8 +241,9 @@ func (o *Outbox) findCounters(ctx context.Context, r *driver.EraseRequest, found
 	return all, nil
 }
 
-// eraseCounters deletes counters. The next message of the key begins anew: that is in order once those
-// before it are gone, so one whose last message is pending stays, as does one that has moved.
+// eraseCounters deletes counters. The next message of the key starts a new counter. That keeps
+// the order once the messages before it are gone, so a counter whose last message is pending
+// stays, and so does one that has moved.
 func (o *Outbox) eraseCounters(ctx context.Context, counters []item) error {
 	for _, i := range counters {
 		last := numberOf(i, attrCounter)

@@ -12,15 +12,16 @@ import (
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
 )
 
-// errStale is returned if another has written held records of the group meanwhile.
+// errStale is returned if another writer has changed held records of the group in the meantime.
 var errStale = errors.New("leat: held records have changed meanwhile")
 
-// change runs work on the held records of the group and writes what it has changed, with the
-// items of extra; if the records have changed meanwhile, once more. A fence is a
-// condition on the lease, nil for operators.
+// change runs work on the held records of the group and writes its changes, with the items of
+// extra. If the records have changed in the meantime, it runs work again. A fence is a condition
+// on the lease, nil for operators.
 //
-// More than fits into one transaction is written in several, in the order of heldTx.writes, and
-// extra at the end: a message is pending for as long as its row may be missing.
+// Changes that do not fit into one transaction are written in several, in the order of
+// heldTx.writes, with extra at the end: a message stays pending for as long as its row may be
+// missing.
 func (c *heldCache) change(
 	ctx context.Context, o *Outbox, fence *types.TransactWriteItem, extra []types.TransactWriteItem, work func(tx heldqueue.Tx) error,
 ) error {
@@ -71,8 +72,8 @@ func (c *heldCache) write(ctx context.Context, o *Outbox, fence *types.TransactW
 	return nil
 }
 
-// whyCancelled: the version and the fence alone have conditions. Whoever holds both is the only
-// one who writes held records or takes messages away.
+// whyCancelled: only the version and the fence have conditions. The writer that holds both is the
+// only one that writes held records or removes messages.
 func whyCancelled(c *cancelled, fenced bool) error {
 	failed := func(i int) bool { return i < len(c.reasons) && conditionFailed(c.reasons[i]) }
 	switch {
@@ -97,7 +98,7 @@ func (o *Outbox) versionUpdate(group, from, to string) types.TransactWriteItem {
 	return types.TransactWriteItem{Update: u}
 }
 
-// fitting returns how many of items go into one transaction that has room for most.
+// fitting returns how many of items go into one transaction that has room for most of them.
 func fitting(items []types.TransactWriteItem, most int) int {
 	n, bytes := 0, 0
 	for n < len(items) && n < most {
@@ -115,7 +116,7 @@ func fitting(items []types.TransactWriteItem, most int) int {
 	return n
 }
 
-// bytesIn is about the size of an item.
+// bytesIn is the approximate size of an item.
 func bytesIn(i item) int {
 	n := 0
 	for name, value := range i {

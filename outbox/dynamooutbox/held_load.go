@@ -12,9 +12,9 @@ import (
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
 )
 
-// heldCache are the held and dead records of a group as they were at a version, without their
-// payloads. Every write of them makes a new version, and has the old one as its condition: so
-// writers take turns, and what is remembered is known to be true when it is used.
+// heldCache are the held and dead records of a group at a version, without their payloads. Every
+// write of them makes a new version, conditional on the old one: so writes are serialised, and a
+// cached state that a write succeeds with was current.
 type heldCache struct {
 	group   string
 	version string
@@ -24,7 +24,7 @@ type heldCache struct {
 // attrVersion is that of a group's held records, on the item with the number 0.
 const attrVersion = "rv"
 
-// refresh loads the records unless they are those that are remembered.
+// refresh loads the records unless the cached ones are current.
 func (c *heldCache) refresh(ctx context.Context, o *Outbox) error {
 	for {
 		version, err := o.heldVersion(ctx, c.group)
@@ -35,11 +35,11 @@ func (c *heldCache) refresh(ctx context.Context, o *Outbox) error {
 		if err := o.loadHeld(ctx, c.group, c.rows); err != nil {
 			c.rows = nil
 			return err
-		} // and look again: it may have changed meanwhile
+		} // and check again: it may have changed in the meantime
 	}
 }
 
-// clock has the precision that rows are stored with.
+// clock has the precision with which rows are stored.
 func clock() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 func (o *Outbox) heldVersion(ctx context.Context, group string) (string, error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
 )
 
-// The attributes that a held record has beside those of its message. Times are microseconds
-// since 1970.
+// The attributes that a held record has in addition to those of its message. Times are
+// microseconds since 1970.
 const (
 	attrState    = "st"
 	attrNext     = "nx"

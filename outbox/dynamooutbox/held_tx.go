@@ -13,8 +13,8 @@ import (
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
 )
 
-// heldTx is a transaction about a group's held records: reads see what is remembered and what
-// was changed, and the changes are collected.
+// heldTx is a transaction on a group's held records: reads see the cached records with the
+// changes so far, and the changes are collected.
 type heldTx struct {
 	*heldqueue.Memory
 
@@ -75,7 +75,7 @@ func (t *heldTx) Note(_ context.Context, entries []admin.AuditEntry) error {
 	return nil
 }
 
-// Records implements heldqueue.Reader: payloads are in the table alone.
+// Records implements heldqueue.Reader: payloads are only in the table.
 func (t *heldTx) Records(ctx context.Context, rows []heldqueue.Row) ([]outbox.Record, error) {
 	keys := make([]item, len(rows))
 	for i := range rows {
@@ -90,9 +90,9 @@ func (t *heldTx) Records(ctx context.Context, rows []heldqueue.Row) ([]outbox.Re
 	return records, err
 }
 
-// writes returns the items of all changes. Of a line that is dropped the last goes first, so
-// that nothing of it is sent if not all fits into one transaction; then rows that come or
-// change, the first of a line first, which holds the others back.
+// writes returns the items of all changes. First come those of a dropped line, from its end, so
+// that nothing of it is sent if not all fits into one transaction; then new and changed rows, the
+// first of a line first, which holds the others back.
 func (t *heldTx) writes() []types.TransactWriteItem {
 	changes := make([]*heldChange, 0, len(t.dirty))
 	for _, c := range t.dirty {

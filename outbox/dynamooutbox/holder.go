@@ -14,15 +14,15 @@ import (
 
 var _ driver.Holder = (*session)(nil)
 
-// partSize is how many records are set aside, or resolved, in one transaction: each can take
-// its row, its message, a note, and the row of one that follows.
+// partSize is the number of records that are set aside, or resolved, in one transaction: each can
+// take its row, its message, a note, and the row of a record that follows.
 const partSize = 20
 
 func (s *session) relay() heldqueue.Relay {
 	return heldqueue.Relay{Owner: s.lease.owner, Epoch: s.epoch}
 }
 
-// look runs work on the held records as they are now.
+// look runs work on the current held records.
 func (s *session) look(ctx context.Context, work func(r heldqueue.Reader) error) error {
 	if err := s.alive(ctx); err != nil {
 		return err
@@ -80,7 +80,8 @@ func (s *session) Hasten(ctx context.Context, within time.Duration) error {
 }
 
 // Hold implements driver.Holder, in as many transactions as it needs, in the order of the page:
-// what is not set aside yet is still pending, and the first of a key holds the others back.
+// records that are not set aside yet are still pending, and the first of a key holds the others
+// back.
 func (s *session) Hold(ctx context.Context, p driver.Page, n int, h []driver.Holding) error {
 	c, err := s.check(ctx, p, n)
 	if err != nil {
@@ -119,7 +120,7 @@ func (s *session) Hold(ctx context.Context, p driver.Page, n int, h []driver.Hol
 	return nil
 }
 
-// partOf returns how many of h are set aside together.
+// partOf returns how many of h to set aside in one transaction.
 func partOf(records []outbox.Record, h []driver.Holding) int {
 	n, bytes := 0, 0
 	for n < len(h) && n < partSize {

@@ -38,7 +38,7 @@ func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// textOf returns a text, or what others have written in its place, as a text.
+// textOf returns a text, or any other type that is stored in its place, as a text.
 func textOf(i item, name string) string {
 	if s, ok := i[name].(*types.AttributeValueMemberS); ok {
 		return s.Value
@@ -46,9 +46,9 @@ func textOf(i item, name string) string {
 	return string(bytesOf(i, name))
 }
 
-// bytesOf returns bytes. An item that was written by others may have a value of another type in
-// their place: a text or a number is its characters, anything else its JSON. What has been read as
-// nothing would be sent as nothing.
+// bytesOf returns bytes. An item that was written by another program may have a value of another
+// type: a text or a number becomes its characters, anything else its JSON. A value that is read
+// as empty would be sent as empty.
 func bytesOf(i item, name string) []byte {
 	switch v := i[name].(type) {
 	case nil:
@@ -133,7 +133,7 @@ func heldPartition(group string) string { return "H#" + group }
 
 func keyOf(m *outbox.Message) driver.Key { return driver.Key{Topic: m.Topic, Key: m.Key} }
 
-// bucketFor returns the bucket of a message among n.
+// bucketFor returns the bucket of a message, out of n.
 func bucketFor(m *outbox.Message, n int) int {
 	name := m.Key
 	name = cmp.Or(name, m.ID)

@@ -13,31 +13,31 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// lap is one way through the buckets, by number. Messages that commit behind the cursor meanwhile are
-// read in the next lap. A lap ends although messages are added all the time: a bucket is done
-// at the first number that was drawn after the lap had begun to read.
+// lap is one pass through the buckets, by number. Messages that commit behind the cursor during
+// the pass are read in the next one. A lap ends although messages are added all the time: a
+// bucket is done at the first number that was drawn after the lap started to read.
 //
-// The first lap and one in a minute go through all buckets that there can be: a producer may
-// still divide by the number of buckets of a table that was there before. Once something was found there,
+// The first lap and one lap per minute go through all possible buckets: a producer may still use
+// the number of buckets of an earlier table of the same name. Once something was found there,
 // every lap does.
 type lap struct {
 	s       *session
 	bound   int64     // 0 until the lap reads
 	count   int       // of buckets
-	wide    time.Time // when a lap has gone through all that there can be
+	wide    time.Time // when a lap last went through all possible buckets
 	buckets [maxBuckets]bucket
-	sent    map[driver.Key]int64 // the last number of a key that this session has passed on
+	sent    map[driver.Key]int64 // the last number of a key that this session has returned
 	stopped map[driver.Key]bool  // keys with a message in this lap that must wait for an earlier one
 }
 
 // bucket is how far the lap has come in one bucket.
 type bucket struct {
 	after int64
-	ready []item // read and not handed out
+	ready []item // read and not returned yet
 	done  bool
 }
 
-// mostSent bounds what is remembered of keys. Without it a message is looked for.
+// mostSent bounds the number of keys that are remembered. Otherwise a message is looked up.
 const mostSent = 100_000
 
 func newLap(s *session, buckets int) *lap {
@@ -60,7 +60,7 @@ func (l *lap) next(ctx context.Context, limit int) ([]outbox.Record, error) {
 	for len(page) < limit {
 		if err := l.fill(ctx, limit); err != nil {
 			if len(page) > 0 {
-				return page, nil // what was taken must be handed out: others may follow it
+				return page, nil // what was taken must be returned: others may follow it
 			}
 			return nil, err
 		}
@@ -80,8 +80,8 @@ func (l *lap) next(ctx context.Context, limit int) ([]outbox.Record, error) {
 	return page, nil
 }
 
-// fill reads on in the buckets that have nothing left, side by side. If one fails, nothing
-// has changed but that others are ahead.
+// fill reads on, concurrently, in the buckets that have nothing left. If one fails, nothing has
+// changed except that others are further ahead.
 func (l *lap) fill(ctx context.Context, limit int) error {
 	if l.bound == 0 {
 		l.bound = l.s.ob.numbers.bound()
@@ -132,14 +132,15 @@ func (l *lap) fill(ctx context.Context, limit int) error {
 	}
 }
 
-// stray notes that there are messages in a bucket, or that one there is waited for.
+// stray notes that a bucket beyond the current number has messages, or that another message waits
+// for one there.
 func (l *lap) stray(b int) {
 	if b >= l.count {
 		l.count = maxBuckets
 	}
 }
 
-// query reads from a bucket, and returns how far that was.
+// query reads from a bucket, and returns how far it got.
 func (l *lap) query(ctx context.Context, b, limit int) ([]item, bucket, error) {
 	out, err := l.s.ob.db.Query(ctx, &dynamodb.QueryInput{
 		TableName: &l.s.ob.cfg.Table, ConsistentRead: aws.Bool(true), Limit: aws.Int32(int32(min(limit, 1000))), //nolint:gosec // bounded

@@ -18,8 +18,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// lease is who may read. Each write of it has a nonce of its own: whoever looks sees by it
-// whether the holder lives, and whoever has written sees whether it was itself.
+// lease is the right to read. Each write of it has its own nonce: by the nonce a reader sees
+// whether the holder is alive, and a writer whether the write was its own.
 type lease struct {
 	group, owner string // owner is empty if the lease was given up
 	epoch        int64
@@ -29,8 +29,8 @@ type lease struct {
 	server       time.Time // DynamoDB's clock when the lease was read, earlier rather than later
 }
 
-// serverGrain is what a time of DynamoDB's may be off: it has whole seconds, and another server
-// answers each time.
+// serverGrain is the possible error of DynamoDB's clock: it has whole seconds, and each answer
+// may come from another server.
 const serverGrain = 2 * time.Second
 
 func leaseOf(i item) lease {
@@ -55,7 +55,7 @@ func (o *Outbox) readLease(ctx context.Context) (lease, error) {
 // taken returns the lease after l, with a new owner.
 func (l lease) taken(group string, ttl time.Duration) (lease, error) {
 	id, err := ids.New()
-	host, _ := os.Hostname() // for operators: without it the id has to do
+	host, _ := os.Hostname() // for operators: without it they have only the id
 	next := lease{group: group, owner: host + "/" + strconv.Itoa(os.Getpid()) + "/" + id, epoch: l.epoch + 1, server: l.server}
 	return next.renewed(ttl), err
 }
@@ -69,8 +69,8 @@ func (l lease) renewed(ttl time.Duration) lease {
 	return l
 }
 
-// writeLease writes next if the lease still is before, and returns what is there then: next,
-// even if the answer to an earlier try was lost, or what another has written.
+// writeLease writes next if the lease is still before, and returns the stored lease: next, even
+// if the answer to an earlier try was lost, or what another process has written.
 func (o *Outbox) writeLease(ctx context.Context, before, next lease) (lease, error) {
 	put := at("L", 0)
 	put["g"], put["ow"], put["ep"], put["rv"] = text(next.group), text(next.owner), number(next.epoch), text(next.nonce)
@@ -101,23 +101,23 @@ func (o *Outbox) fence(l lease) types.TransactWriteItem {
 	}}
 }
 
-// observations are when this process has seen a lease as it is now for the first time.
+// observations are the times at which this process first saw a lease in its current form.
 type observations struct {
 	mu    sync.Mutex
 	nonce string
 	since time.Time
 }
 
-// note notes that l is there since a time.
+// note notes that l has been seen since a time.
 func (s *observations) note(l lease, since time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.nonce, s.since = l.nonce, since
 }
 
-// left returns how long the lease is held yet if it is not renewed: until it has been seen for
-// its time, by this process's own clock, or is past its end by DynamoDB's. The latter is for
-// processes that do not live long enough to see anything.
+// left returns how long the lease is still held if it is not renewed. It is free once this
+// process has seen it unchanged for its ttl, by its own clock, or once DynamoDB's clock is past
+// its end. The latter is for processes that do not run long enough to observe it.
 func (s *observations) left(l lease) time.Duration {
 	if l.owner == "" || !l.server.IsZero() && l.server.After(l.until) {
 		return 0

@@ -8,8 +8,8 @@ import (
 
 // A number is, from its highest bit, 41 bits of milliseconds since 2020, 16 bits that begin at
 // random in each millisecond, and 6 bits of the bucket. So numbers of all processes are unique
-// within a bucket in practice, and where they are not, the message is refused and numbered
-// anew; of two buckets they differ always. A number tells where its item is.
+// within a bucket in practice; if not, the message is refused and numbered anew. Numbers of two
+// buckets always differ. The location of an item follows from its number.
 const (
 	bucketBits = 6
 	randomBits = 16
@@ -25,7 +25,7 @@ type numbers struct {
 	last int64 // without its bucket
 }
 
-// next returns a number that is greater than all that were drawn before, and than after.
+// next returns a number that is greater than all that were drawn before, and greater than after.
 func (n *numbers) next(bucket int, after int64) int64 {
 	//nolint:gosec // not a secret: it keeps the numbers of processes apart
 	now := (time.Now().UnixMilli()-epochMillis)<<randomBits | rand.Int64N(1<<(randomBits-1))
@@ -35,7 +35,7 @@ func (n *numbers) next(bucket int, after int64) int64 {
 	return n.last<<bucketBits | int64(bucket)
 }
 
-// bound returns a number that those drawn later by this clock exceed.
+// bound returns a number that is less than all numbers that this clock yields later.
 func (n *numbers) bound() int64 {
 	return n.next(0, 0)
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// inOrder returns of what was read in the buckets what may be handed out now.
+// inOrder returns the messages, of those that were read in the buckets, that may be returned now.
 //
 // A Query may see the message of a transaction and not yet that of an earlier one. So a message
-// of a key is handed out only if the one before it, which it names, was handed out by this
-// session or is gone. Otherwise it and what follows it stop until the next lap. What is before it may still come in
-// this one, from another bucket.
+// of a key is returned only if the one before it, which it names, was returned by this session or
+// is gone. Otherwise it and the messages after it wait for the next lap. The one before it may
+// still come in this lap, from another bucket.
 func (l *lap) inOrder(ctx context.Context, read [][]item) ([][]item, error) {
 	gone, err := l.gone(ctx, l.doubtful(read))
 	if err != nil {
@@ -55,8 +55,8 @@ func (l *lap) admit(i item, gone map[int64]bool) bool {
 	return true
 }
 
-// doubtful returns the numbers of messages that others follow and this session has not handed
-// out.
+// doubtful returns the numbers of messages that others follow and that this session has not
+// returned.
 func (l *lap) doubtful(read [][]item) []int64 {
 	var all []int64
 	for _, items := range read {
@@ -75,12 +75,13 @@ func (l *lap) doubtful(read [][]item) []int64 {
 	return all
 }
 
-// mostLarge is how many messages have 4 MB together at most, which a transaction may read. That
-// counts whole items, whatever is asked of them. Most that are asked for are gone, so more are tried first.
+// mostLarge is the number of messages that have at most 4 MB together, which a transaction may
+// read. That limit counts whole items, whichever attributes are read. Most of the requested ones
+// are gone, so more are tried first.
 const mostLarge = 10
 
-// gone returns those of the numbers whose messages are not there, and will not come: in a
-// transaction a read is refused as long as another transaction is under way with an item.
+// gone returns those numbers whose messages do not exist and will not appear: in a transaction a
+// read is refused while another transaction on the item is running.
 func (l *lap) gone(ctx context.Context, seqs []int64) (map[int64]bool, error) {
 	gone := make(map[int64]bool, len(seqs))
 	for most := maxItems; len(seqs) > 0; {
@@ -94,7 +95,7 @@ func (l *lap) gone(ctx context.Context, seqs []int64) (map[int64]bool, error) {
 		out, err := l.s.ob.db.TransactGetItems(ctx, &dynamodb.TransactGetItemsInput{TransactItems: gets})
 		if c, ok := errors.AsType[*types.TransactionCanceledException](err); ok && classifyReasons(c.CancellationReasons) == outcomeBusy {
 			seqs = seqs[len(part):]
-			continue // not known yet: the keys stop
+			continue // not known yet: the keys wait
 		}
 		if tooLarge := err != nil && len(part) > mostLarge && classify(err) != outcomeUnknown; tooLarge {
 			most = mostLarge

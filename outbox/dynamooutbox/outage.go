@@ -13,7 +13,7 @@ import (
 var _ driver.OutageKeeper = (*session)(nil)
 
 // KeepOutages implements driver.OutageKeeper, with one item. A session whose lease is lost may
-// write it still: what it says has an epoch that nobody goes by.
+// still write it, but with an epoch that readers ignore.
 func (s *session) KeepOutages(ctx context.Context, all []driver.Outage) error {
 	if err := s.alive(ctx); err != nil {
 		return err
@@ -30,7 +30,7 @@ func (s *session) KeepOutages(ctx context.Context, all []driver.Outage) error {
 	return err
 }
 
-// outages returns what the holder of l has stored as out.
+// outages returns the outages that the holder of l has stored.
 func (o *Outbox) outages(ctx context.Context, l lease, waiting func(topic string) int) ([]driver.Outage, error) {
 	i, err := o.get(ctx, at("O", 0))
 	if err != nil || i == nil || numberOf(i, "ep") != l.epoch {

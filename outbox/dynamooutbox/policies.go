@@ -45,7 +45,7 @@ func (s *source) KeepPolicies(ctx context.Context, change func(note string, now 
 	}
 }
 
-// readPolicies returns what relays have noted, and the clock of DynamoDB.
+// readPolicies returns the relays' note, and the clock of DynamoDB.
 func (o *Outbox) readPolicies(ctx context.Context) (note string, now time.Time, err error) {
 	out, err := o.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &o.cfg.Table, Key: at("P", 0), ConsistentRead: aws.Bool(true)})
 	if err != nil {

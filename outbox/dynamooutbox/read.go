@@ -15,23 +15,23 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// cursor is the note on a page. The goroutine of Advance alone uses it.
+// cursor is the note on a page. Only the goroutine of Advance uses it.
 type cursor struct {
 	s       *session
 	settled int
 }
 
 // stopPause is how long Read waits for a message that another one follows and that a Query does
-// not see yet.
+// not return yet.
 const stopPause = 5 * time.Millisecond
 
-// Read implements driver.Session. An empty page comes at the end of a lap that was begun when
-// all pages were settled, and during this call.
+// Read implements driver.Session. It returns an empty page at the end of a lap that started
+// during this call, with all pages settled.
 func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 	if limit < 1 {
 		return driver.Page{}, outbox.ConfigError("limit", limit, "must be positive")
 	}
-	// Nothing of a lap that has not begun to read can have been left out.
+	// A lap that has not started to read cannot have left anything out.
 	for begun := s.lap.bound == 0 && s.underWay() == 0; ; {
 		if err := s.alive(ctx); err != nil {
 			return driver.Page{}, err
@@ -80,8 +80,8 @@ func (s *session) isUnsettled(seq int64) bool {
 	return s.unsettled[seq]
 }
 
-// Advance implements driver.Session: it deletes what was acknowledged. That needs no fence,
-// since it stays acknowledged whoever leads.
+// Advance implements driver.Session: it deletes the acknowledged messages. That needs no fence,
+// since they stay acknowledged whichever relay leads.
 func (s *session) Advance(ctx context.Context, p driver.Page, n int) error {
 	c, err := s.check(ctx, p, n)
 	if err != nil || n <= c.settled {
@@ -111,7 +111,7 @@ func (s *session) check(ctx context.Context, p driver.Page, n int) (*cursor, err
 	return c, nil
 }
 
-// settle notes that the first n records of a page are not pending any more.
+// settle notes that the first n records of a page are no longer pending.
 func (s *session) settle(c *cursor, p driver.Page, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +121,7 @@ func (s *session) settle(c *cursor, p driver.Page, n int) {
 }
 
 const (
-	batchSize     = 25 // items that BatchWriteItem takes
+	batchSize     = 25 // the most items that BatchWriteItem takes
 	batchesAtOnce = 4
 )
 

@@ -18,12 +18,12 @@ const (
 	attrType     = "y"
 	attrPayload  = "p"
 	attrHeaders  = "h"
-	attrOccurred = "o" // microseconds since 1970, if the producer has said so
+	attrOccurred = "o" // microseconds since 1970, if the producer has set it
 	attrCreated  = "c" // the same
-	attrPrevious = "v" // the number that the key had before, 0 for none
+	attrPrevious = "v" // the previous number of the key, 0 for none
 )
 
-// encode adds the attributes of a record to i. What is empty is left out.
+// encode adds the attributes of a record to i. Empty attributes are left out.
 func encode(i item, r *outbox.Record) item {
 	i[attrID], i[attrTopic], i[attrCreated] = text(r.ID), text(r.Topic), number(r.CreatedAt.UnixMicro())
 	if r.Key != "" {
@@ -64,7 +64,7 @@ func decode(i item) outbox.Record {
 		for name := range headers.Value {
 			r.Headers[name] = textOf(headers.Value, name)
 		}
-	default: // of others
+	default: // written by other programs
 		r.Headers = storable.Headers(bytesOf(i, attrHeaders))
 	}
 	if i[attrOccurred] != nil {
@@ -81,7 +81,7 @@ func shardOf(m *outbox.Message) int16 {
 	return keyhash.Shard([]byte(m.ID))
 }
 
-// sizeOf is about what an item of the message takes, in bytes.
+// sizeOf is the approximate size of an item of the message, in bytes.
 func sizeOf(m *outbox.Message) int {
 	n := 200 + len(m.ID) + len(m.Topic) + len(m.Key) + len(m.Type) + len(m.Payload)
 	for name, value := range m.Headers {

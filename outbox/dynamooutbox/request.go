@@ -20,11 +20,11 @@ import (
 	"github.com/leat-go/leat/internal/ids"
 )
 
-// answerFor is how long a try waits for its answer.
+// answerFor is the time that a try waits for its answer.
 const answerFor = 10 * time.Second
 
-// request is one TransactWriteItems. Each try sends the same bytes: the SDK writes maps in
-// another order each time, and AWS does not say that a token goes with these, too.
+// request is one TransactWriteItems. Each try sends the same bytes: the SDK writes maps in a
+// different order each time, and AWS does not promise that a token accepts that.
 type request struct {
 	items []types.TransactWriteItem
 	token string
@@ -39,7 +39,7 @@ func newRequest(items []types.TransactWriteItem) (*request, error) {
 	return &request{items: items, token: token}, nil
 }
 
-// send tries once, and returns what is known after that.
+// send tries once, and returns the outcome.
 func (r *request) send(ctx context.Context, db *dynamodb.Client) (outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerFor)
 	defer cancel()
@@ -59,8 +59,8 @@ func (r *request) send(ctx context.Context, db *dynamodb.Client) (outcome, error
 	return classify(err), err
 }
 
-// keepBody adds a step to the SDK's that puts the bytes of the first try in place of this one's,
-// before they are signed.
+// keepBody adds a step to the SDK that replaces the body with the bytes of the first try, before
+// it is signed.
 func (r *request) keepBody(stack *middleware.Stack) error {
 	return stack.Build.Add(middleware.BuildMiddlewareFunc("leatKeepBody", func(
 		ctx context.Context, in middleware.BuildInput, next middleware.BuildHandler,
@@ -87,11 +87,11 @@ func (r *request) keepBody(stack *middleware.Stack) error {
 
 var errNoHTTP = errors.New("leat: the SDK has made no request of HTTP")
 
-// way is how far a request has come.
+// way is how far a request has got.
 type way struct {
-	handed     atomic.Bool // to the client of HTTP
-	connecting atomic.Bool // the client looks for a connection: it is one of net/http
-	connected  atomic.Bool // it has one
+	handed     atomic.Bool // handed to the HTTP client
+	connecting atomic.Bool // the client is getting a connection: it is that of net/http
+	connected  atomic.Bool // it has got a connection
 }
 
 func (w *way) trace(ctx context.Context) context.Context {
@@ -101,7 +101,7 @@ func (w *way) trace(ctx context.Context) context.Context {
 	})
 }
 
-// watch adds the last step before the client of HTTP.
+// watch adds the last step before the HTTP client.
 func (w *way) watch(stack *middleware.Stack) error {
 	return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("leatWatch", func(
 		ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler,

@@ -9,20 +9,20 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// session reads the pending messages, lap after lap through all buckets, and deletes those that
-// were acknowledged.
+// session reads the pending messages, in laps through all buckets, and deletes those that were
+// acknowledged.
 type session struct {
 	ob    *Outbox
 	src   *source
 	epoch int64
-	lap   *lap // of Read alone
+	lap   *lap // only used by Read
 	held  heldCache
 
 	mu        sync.Mutex
 	lease     lease
-	until     time.Time // by our own clock, from before the lease was written
+	until     time.Time // by our own clock, taken before the lease was written
 	over      bool
-	unsettled map[int64]bool // numbers of the pages that are under way
+	unsettled map[int64]bool // numbers of the pages in flight
 }
 
 func newSession(s *source, l lease, began time.Time, buckets int) *session {
@@ -36,8 +36,8 @@ func newSession(s *source, l lease, began time.Time, buckets int) *session {
 // Epoch implements driver.Session.
 func (s *session) Epoch() int64 { return s.epoch }
 
-// alive returns driver.ErrLeaseLost if the lease has run out by our own clock: nobody takes it
-// before.
+// alive returns driver.ErrLeaseLost if the lease has expired by our own clock: no other process
+// takes it before that.
 func (s *session) alive(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

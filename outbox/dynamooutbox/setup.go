@@ -15,20 +15,20 @@ import (
 	"github.com/leat-go/leat/outbox/dynamooutbox/dynamotable"
 )
 
-// defaultBuckets is the number of buckets that Setup takes for 0.
+// defaultBuckets is the number of buckets that Setup uses for 0.
 const defaultBuckets = 16
 
-// Setup makes the table unless it is there, with on-demand capacity, and settles the number of
-// buckets, 1 to 64, for good; 0 is 16. Pending messages are spread over the buckets.
-// Each bucket takes about 500 transactions a second, and costs an idle relay one request a poll.
+// Setup creates the table unless it exists, with on-demand capacity, and fixes the number of
+// buckets, 1 to 64, for good; 0 means 16. Pending messages are spread over the buckets. Each
+// bucket takes about 500 transactions a second, and costs an idle relay one request per poll.
 // Setup can be called again. A number of buckets that differs from the first one is
 // outbox.ErrInvalidConfig.
 //
-// A table that was made by other means has the partition key pk (S) and the sort key sk (N). One
-// with other keys is refused with outbox.ErrInvalidConfig, and nothing is written to it.
+// A table that was created by other means needs the partition key pk (S) and the sort key sk (N).
+// One with other keys is refused with outbox.ErrInvalidConfig, and nothing is written to it.
 //
-// If a table is deleted and made again, with any number of buckets, processes that live on learn of it within
-// a minute, and what they enqueue meanwhile is sent.
+// If a table is deleted and created again, with any number of buckets, running processes notice
+// within a minute, and what they enqueue until then is sent.
 func (o *Outbox) Setup(ctx context.Context, buckets int) error {
 	buckets = cmp.Or(buckets, defaultBuckets)
 	if buckets < 1 || buckets > maxBuckets {
@@ -57,7 +57,8 @@ func (o *Outbox) Setup(ctx context.Context, buckets int) error {
 	return err
 }
 
-// recount is how long a number of buckets is believed: the table may have been made again, with another one.
+// recount is how long a number of buckets is trusted: the table may have been created again, with
+// another one.
 const recount = time.Minute
 
 // counted is the number of buckets as it was read.
@@ -66,7 +67,7 @@ type counted struct {
 	at time.Time
 }
 
-// buckets returns the number of buckets, as it was a minute ago at the earliest or as DynamoDB has told last, or
+// buckets returns the number of buckets, at most a minute old or as DynamoDB reported it last, or
 // outbox.ErrNotMigrated.
 func (o *Outbox) buckets(ctx context.Context) (int, error) {
 	known := o.count.Load()

@@ -64,7 +64,7 @@ func (s *source) Place(ctx context.Context) (driver.Place, error) {
 		return driver.Place{}, fmt.Errorf("leat: where is %s: %w", s.ob.cfg.Table, err)
 	}
 	p := driver.Place{Database: s.ob.cfg.Table, Instance: aws.ToString(is.Table.TableId)}
-	if p.Instance == "" { // what speaks the protocol of DynamoDB gives no ids
+	if p.Instance == "" { // servers that imitate DynamoDB may have no ids
 		p.Instance = aws.ToTime(is.Table.CreationDateTime).UTC().Format(time.RFC3339Nano)
 	}
 	if in, err := arn.Parse(aws.ToString(is.Table.TableArn)); err == nil {
@@ -99,7 +99,7 @@ func (s *source) ours(l lease) error {
 }
 
 // Acquire implements driver.Source. A lease whose holder has died is free once it has not been
-// renewed for its time: as this process has seen it, or by the clock of DynamoDB.
+// renewed for its ttl, as observed by this process or by the clock of DynamoDB.
 func (s *source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	if ttl <= 0 {
 		return nil, outbox.ConfigError("ttl", ttl, "must be positive")
@@ -121,7 +121,7 @@ func (s *source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 	if err != nil {
 		return nil, err
 	}
-	// Not the number that this process remembers: the table may have been made again.
+	// Not the number that this process remembers: the table may have been created again.
 	buckets, err := s.ob.readBuckets(ctx)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (s *source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 	if err != nil {
 		return nil, err
 	}
-	if there.nonce != next.nonce { // another was faster
+	if there.nonce != next.nonce { // another process was faster
 		return nil, &driver.LeaseHeldError{Owner: there.owner, Remaining: max(s.ob.seen.left(there), time.Millisecond)}
 	}
 	s.ob.seen.note(next, began)

@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// mostBacklog bounds what is counted of a bucket.
+// mostBacklog bounds what is counted per bucket.
 const mostBacklog = 1000
 
 // Stats implements admin.Outbox.

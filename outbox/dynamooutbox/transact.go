@@ -16,15 +16,15 @@ import (
 const (
 	// busyFor is how long conflicts and throttling are tried again.
 	busyFor = time.Minute
-	// tokenLife is how long DynamoDB knows the token of a request, less a minute.
+	// tokenLife is how long DynamoDB remembers the token of a request, less a minute.
 	tokenLife = 9 * time.Minute
-	// unsentTries is how many times credentials and a connection are looked for, as the SDK does.
+	// unsentTries is the number of tries to get credentials and a connection, as in the SDK.
 	unsentTries = 3
 )
 
 // cancelled is the answer to a transaction that has written nothing.
 type cancelled struct {
-	// reasons has one entry for each item; Code is "None" of those that are not at fault.
+	// reasons has one entry for each item; Code is "None" for those that are not at fault.
 	reasons []types.CancellationReason
 	err     error
 }
@@ -32,13 +32,14 @@ type cancelled struct {
 func (c *cancelled) Error() string { return "leat: transaction cancelled: " + c.err.Error() }
 func (c *cancelled) Unwrap() error { return c.err }
 
-// transact writes items, all or none. It returns nil, a *cancelled if a condition has failed,
-// or another error after which it may have been written only if that says so.
+// transact writes items, all or none. It returns nil, a *cancelled if a condition has failed, or
+// another error. After that, the items may have been written only if the error says so.
 //
-// The SDK must not repeat the request: it does not tell whether an answer was lost before, and
-// then a conflict is that with ourselves. So an unknown outcome is asked about with the same
-// bytes and the same token until it is known. What was refused for others' sake is sent again
-// as it is, with a new token: its conditions show whether it still fits.
+// The SDK must not repeat the request: it does not report whether an earlier answer was lost, and
+// then a conflict is one with ourselves. So a request with an unknown outcome is repeated with
+// the same bytes and the same token until the outcome is known. What was refused because of a
+// conflict is sent again as it is, with a new token: its conditions show whether it still
+// applies.
 func (o *Outbox) transact(ctx context.Context, items []types.TransactWriteItem) error {
 	var r *request
 	var unknown error // why the outcome of an earlier try of r is not known
@@ -71,7 +72,7 @@ func (o *Outbox) transact(ctx context.Context, items []types.TransactWriteItem) 
 	}
 }
 
-// again reports whether another try may tell more.
+// again reports whether another try may give a better answer.
 func again(kind outcome, try int, unknown bool, since time.Duration) bool {
 	switch {
 	case kind == outcomeRefused:
@@ -87,7 +88,7 @@ func again(kind outcome, try int, unknown bool, since time.Duration) bool {
 // pauseAfter returns how long to wait before the next try.
 func pauseAfter(try int) time.Duration {
 	most := min(500*time.Millisecond, 4*time.Millisecond<<min(try, 10))
-	return rand.N(most) + time.Millisecond //nolint:gosec // spreads writers, no secret
+	return rand.N(most) + time.Millisecond //nolint:gosec // spreads writers; not a secret
 }
 
 func cancellation(err error) error {

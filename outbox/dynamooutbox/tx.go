@@ -106,8 +106,8 @@ func (tx *Tx) enqueue(msgs []outbox.Message) error {
 // maxTxBytes bounds the messages of a transaction, which may have 4 MB with the caller's items.
 const maxTxBytes = 3_900_000
 
-// room returns an error if a transaction with so many items of the caller and these messages
-// is too large.
+// room returns an error if a transaction with n items of the caller and these messages is too
+// large.
 func room(items int, msgs []outbox.Message, bytes int) error {
 	if n := items + len(msgs) + len(keysOf(msgs)); n > maxItems {
 		return fmt.Errorf("%w: %d items: the caller's, one for each message and one for each key; must be at most %d", errFull, n, maxItems)

@@ -11,6 +11,10 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
+// apart is by how much the clocks of an endpoint and of this process may differ for a refusal to be the record's fault. Requests
+// are signed with the time, and receivers take what is signed five minutes off for a replay.
+const apart = 5 * time.Minute
+
 // judge returns what an answer means.
 func (s *Sink) judge(ctx context.Context, e *endpoint, t *target, answer *http.Response, body []byte) outbox.Result {
 	status := answer.StatusCode
@@ -28,8 +32,13 @@ func (s *Sink) judge(ctx context.Context, e *endpoint, t *target, answer *http.R
 	if kind != outbox.FailureOutage && kind != outbox.FailurePermanent {
 		return outbox.Failed(outbox.FailureUnknown, err)
 	}
+	clock, off := clockOf(answer)
+	if kind == outbox.FailurePermanent && off.Abs() > apart {
+		kind = outbox.FailureOutage
+		err = fmt.Errorf("%w: its clock is off this process's by %s, and what is signed with a wrong time is refused: set both right", err, off)
+	}
 	if kind == outbox.FailureOutage {
-		if wait, ok := retryAfter(answer.Header.Get("Retry-After"), time.Now()); ok {
+		if wait, ok := retryAfter(answer.Header.Get("Retry-After"), clock); ok {
 			e.rest(min(wait, s.cfg.MaxRetryAfter))
 		}
 		if refuses(status) {
@@ -39,7 +48,18 @@ func (s *Sink) judge(ctx context.Context, e *endpoint, t *target, answer *http.R
 	return outbox.Failed(kind, err)
 }
 
-// detail is what an error says beside the status.
+// clockOf returns what the endpoint's clock says, and by how much it is off ours. An answer without a date counts as if it
+// were right.
+func clockOf(answer *http.Response) (clock time.Time, off time.Duration) {
+	now := time.Now()
+	clock, err := http.ParseTime(answer.Header.Get("Date"))
+	if err != nil {
+		return now, 0
+	}
+	return clock, clock.Sub(now).Round(time.Second)
+}
+
+// detail is what an error contains in addition to the status.
 func detail(answer *http.Response, body []byte) string {
 	var text strings.Builder
 	if to := answer.Header.Get("Location"); to != "" && answer.StatusCode/100 == 3 {
@@ -54,16 +74,16 @@ func detail(answer *http.Response, body []byte) string {
 	return text.String()
 }
 
-// DefaultClassify returns FailurePermanent for a status that is about the record: 4xx
-// apart from those that follow. FailureUnknown for 409 and 425, which ask for another
-// attempt at the record. FailureOutage for all else: 401, 403, 404, 405, 407 and 421 are
-// about the endpoint, whatever the record; 408 and 429 are about its load; 3xx must not be
-// followed; and of 5xx nobody knows whether the record is to blame.
+// DefaultClassify returns FailurePermanent for a status that is about the record: 4xx apart from
+// those that follow. FailureUnknown for 409 and 425, which ask for another attempt at the record.
+// FailureOutage for all else: 401, 403, 404, 405, 407 and 421 are about the endpoint, whatever
+// the record; 408 and 429 are about its load; 3xx must not be followed; and 5xx does not show
+// whether the record is to blame.
 //
-// An endpoint that answers 500 for one record only, always, is thereby out for all
-// records, until it is fixed or an operator drops the record. If you send to endpoints of
-// strangers, let Config.Classify return FailureUnknown for 500: the relay then sets that
-// record and its key aside, and takes the endpoint for out if several keys fail.
+// An endpoint that answers 500 for one record only, always, is therefore out for all records,
+// until it is fixed or an operator drops the record. If you send to third-party endpoints, make
+// Config.Classify return FailureUnknown for 500: the relay then sets that record and its key
+// aside, and considers the endpoint out if several keys fail.
 func DefaultClassify(status int) outbox.FailureKind {
 	switch status {
 	case http.StatusConflict, http.StatusTooEarly:
@@ -77,8 +97,8 @@ func DefaultClassify(status int) outbox.FailureKind {
 	return outbox.FailureOutage
 }
 
-// refuses reports whether the endpoint takes no records at all, by its status: it is not
-// there, or the sender may not call it.
+// refuses reports whether the endpoint takes no records at all, by its status: it does not exist,
+// or the sender may not call it.
 func refuses(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusProxyAuthRequired:
@@ -88,8 +108,8 @@ func refuses(status int) bool {
 	}
 }
 
-// retryAfter reads the header Retry-After: seconds, or a date of HTTP. It is false if there
-// is none, or one that cannot be read. A time that has passed is not a wait.
+// retryAfter reads the header Retry-After: seconds, or a date of HTTP. It is false if there is
+// none, or an invalid one. A time in the past means no wait.
 func retryAfter(text string, now time.Time) (time.Duration, bool) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -103,7 +123,7 @@ func retryAfter(text string, now time.Time) (time.Duration, bool) {
 			break
 		}
 		if seconds = seconds*10 + int64(c-'0'); seconds > int64(most/time.Second) {
-			seconds = int64(most / time.Second) // and stays there: more digits make it larger
+			seconds = int64(most / time.Second) // and stays there: more digits only make it larger
 		}
 	}
 	if digits {
@@ -116,7 +136,7 @@ func retryAfter(text string, now time.Time) (time.Duration, bool) {
 	return max(at.Sub(now), 0), true
 }
 
-// left tells that an endpoint has answered 410.
+// left logs that an endpoint has answered 410.
 func (s *Sink) left(ctx context.Context, name, url string) {
 	s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "endpoint has answered 410, it gets nothing more: switch it off",
 		slog.String("endpoint", name))

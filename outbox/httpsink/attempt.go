@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// maxDrained bounds what is read of an answer, in bytes, so that its connection can be
-	// used again. A connection with a longer answer is closed.
+	// maxDrained bounds what is read of an answer, in bytes, to make its connection reusable. A
+	// connection with a longer answer is closed.
 	maxDrained = 64 << 10
-	// drainTimeout bounds the time that reading it takes: the headers are what counts.
+	// drainTimeout bounds the time that reading it takes: only the headers matter.
 	drainTimeout = time.Second
 	// maxShown bounds what an error quotes of an answer, in bytes.
 	maxShown = 200
@@ -51,7 +51,8 @@ func (s *Sink) attempt(ctx context.Context, e *endpoint, t *target, r *outbox.Re
 	return s.judge(ctx, e, t, answer, drain(request.Context(), answer, finish)) //nolint:contextcheck // it is bounded from ctx
 }
 
-// silent names the server of u in err: it is not a topic that is out. The rest of u can be secret.
+// silent adds the server of u to err: it is not just the topic that is out. The rest of u can be
+// secret.
 func silent(u *url.URL, err error) error {
 	if errors.Is(err, errAddress) {
 		return err
@@ -65,8 +66,8 @@ func bounded(r *http.Request, timeout time.Duration) (_ *http.Request, finish fu
 	return r.WithContext(ctx), cancel
 }
 
-// request returns the request for r at the time now. The body is a copy: a transport may
-// read it after it has answered, and r is then not the sink's any more.
+// request returns the request for r at the time now. The body is a copy: a transport may read it
+// after it has answered, when r no longer belongs to the sink.
 func (s *Sink) request(ctx context.Context, t *target, r *outbox.Record, now time.Time) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(bytes.Clone(r.Payload)))
 	if err != nil {
@@ -104,17 +105,17 @@ func drain(ctx context.Context, answer *http.Response, finish func()) []byte {
 	closed := sync.OnceFunc(func() { _ = answer.Body.Close() })
 	defer closed()
 	if answer.StatusCode == http.StatusSwitchingProtocols {
-		return nil // what follows is not an answer, but the connection itself, which nothing else would end
+		return nil // what follows is not an answer but the raw connection, which nothing else would close
 	}
 	defer time.AfterFunc(drainTimeout, finish).Stop()
 	defer context.AfterFunc(ctx, closed)()
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, maxShown))
-	// One byte more than a connection may be kept for.
+	// One byte more than the limit up to which a connection is kept.
 	_, _ = io.CopyN(io.Discard, answer.Body, maxDrained-maxShown+1)
 	return body
 }
 
-// shown is what an error quotes of an answer.
+// shown is the part of an answer that an error quotes.
 func shown(body []byte) string {
 	return storable.AtMost(string(body), maxShown)
 }

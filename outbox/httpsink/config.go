@@ -17,10 +17,10 @@ import (
 
 // Config tunes a Sink. The zero value is a good start.
 type Config struct {
-	// Timeout bounds one request, up to the end of the answer's headers, 10 ms to 10 m. The end of
-	// the call of Send ends it sooner: that is relay.Config.PublishTimeout, 5 s by default. No
-	// request begins in its last third. Receivers often need more: set PublishTimeout to
-	// one and a half times Timeout. Defaults to 15 s.
+	// Timeout bounds one request, up to the end of the answer's headers, 10 ms to 10 m. It ends
+	// earlier if the call of Send ends: after relay.Config.PublishTimeout, 5 s by default. No
+	// request begins in the last third of that time. Receivers often need more: set
+	// PublishTimeout to one and a half times Timeout. Defaults to 15 s.
 	Timeout time.Duration
 
 	// MaxConcurrent is the number of requests that the Sink makes at the same time for
@@ -35,26 +35,26 @@ type Config struct {
 	// more. Defaults to 1 h.
 	MaxRetryAfter time.Duration
 
-	// AllowHTTP allows URLs that begin with http://, whose requests anybody on the way can
-	// read. Defaults to false.
+	// AllowHTTP allows URLs that begin with http://, whose requests can be read on the network.
+	// Defaults to false.
 	AllowHTTP bool
 
-	// AllowNetworks are networks that may be connected to although they are private, local
-	// or reserved, such as 10.1.0.0/16 for services of your own. Defaults to none.
+	// AllowNetworks are networks that may be connected to although they are private, local or
+	// reserved, such as 10.1.0.0/16 for your own services. Defaults to none.
 	AllowNetworks []netip.Prefix
 
-	// Proxy is a proxy that makes all connections: http, https or socks5. It resolves names, so it is
-	// for the proxy to refuse private networks, as egress proxies do; the Sink refuses only
-	// addresses that stand in a URL. The environment's proxy is never used.
-	// Defaults to none.
+	// Proxy is a proxy through which all connections are made: http, https or socks5. It resolves
+	// names, so the proxy must refuse private networks, as egress proxies do; the Sink only
+	// refuses addresses written in a URL. The environment's proxy is never used. Defaults to
+	// none.
 	Proxy *url.URL
 
-	// TLS is for certificates of clients, and authorities. It is cloned.
-	// Defaults to that of crypto/tls.
+	// TLS is for client certificates and certificate authorities. It is cloned. Defaults to that
+	// of crypto/tls.
 	TLS *tls.Config
 
-	// Wrap returns what makes the requests, around what would make them, for example to
-	// trace them. It must not follow redirects. Defaults to none.
+	// Wrap wraps the transport that makes the requests, for example to trace them. It must not
+	// follow redirects. Defaults to none.
 	Wrap func(http.RoundTripper) http.RoundTripper
 
 	// ContentType is that of messages without a header "content-type".
@@ -64,14 +64,14 @@ type Config struct {
 	// UserAgent names the sender. Defaults to "leat".
 	UserAgent string
 
-	// Classify returns what an answer with this status, which is no 2xx and not 410, means.
-	// FailureOutage stops the endpoint, FailurePermanent gives the record up, and any
-	// other kind is an attempt at the record, which is tried again while its key waits.
-	// It is called from many goroutines. Defaults to DefaultClassify.
+	// Classify returns what an answer with this status means, other than 2xx and 410.
+	// FailureOutage stops the endpoint, FailurePermanent gives the record up, and any other kind
+	// counts as a failed attempt at the record, which is tried again while its key waits. It is
+	// called from many goroutines. Defaults to DefaultClassify.
 	Classify func(status int) outbox.FailureKind
 
-	// Logger receives what an operator should know. Defaults to slog.Default() as of New,
-	// warnings and errors only; slog.New(slog.DiscardHandler) silences it.
+	// Logger receives messages for operators. Defaults to slog.Default() as of New, warnings and
+	// errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 
 	// Hooks observe the Sink, by RequestHook and GoneHook. Defaults to none.

@@ -32,41 +32,39 @@ type Endpoint struct {
 	// or a fragment. Required.
 	URL string
 
-	// Secrets sign each request, all of them, so that a receiver that knows one of them
-	// accepts it: to replace a secret, put the new one beside the old one until all
-	// receivers know it. 1 to 8, as NewSecret makes them: "whsec_" and 24 to 512 bytes in
-	// base64. No two endpoints should share one. Required.
+	// Secrets sign each request, all of them, so that a receiver that knows one of them accepts
+	// it: to replace a secret, add the new one to the old one until all receivers know it. 1 to
+	// 8, as NewSecret makes them: "whsec_" and 24 to 512 bytes in base64. No two endpoints should
+	// share one. Required.
 	Secrets []string
 
-	// Off switches the endpoint off: its records fail for good, with ErrOff. With a
-	// relay.Policy of DeadLetter or Skip for its topic they hold up nothing.
-	// Defaults to false.
+	// Off switches the endpoint off: its records fail for good, with ErrOff. With a relay.Policy
+	// of DeadLetter or Skip for its topic they do not hold up anything. Defaults to false.
 	Off bool
 
-	// Header is sent with each request, for example Authorization. It must not have what
-	// the sink sets itself. Defaults to none.
+	// Header is sent with each request, for example Authorization. It must not contain headers
+	// that the sink sets itself. Defaults to none.
 	Header http.Header
 
-	// StandardOnly sends no header of the message but its Content-Type: its key, type, time
-	// and headers are not for this receiver. Defaults to false: they are sent as headers
-	// that begin with "leat-", and those of a trace by their own names.
+	// StandardOnly sends no header of the message but its Content-Type: its key, type, time and
+	// headers are withheld from this receiver. Defaults to false: they are sent as headers that
+	// begin with "leat-", and those of a trace by their own names.
 	StandardOnly bool
 
 	// Concurrency is the number of requests that a Sink makes at the same time, 1 to 64.
 	// Records of one key are sent one at a time in any case. Defaults to 8.
 	Concurrency int
 
-	// Rate bounds the requests a second that a Sink begins, evenly spaced; 0.001 or more.
-	// Other processes have a rate of their own. Defaults to none.
+	// Rate bounds the requests per second that a Sink begins, evenly spaced; 0.001 or more. Other
+	// processes have a rate of their own. Defaults to none.
 	Rate float64
 }
 
-// Endpoints knows endpoints by their names, which are topics. It is safe for concurrent
-// use.
+// Endpoints looks up endpoints by their names, which are topics. It is safe for concurrent use.
 type Endpoints interface {
-	// Endpoint returns the endpoint called name. An error that wraps ErrNoEndpoint says
-	// that there is none; any other one counts as an outage of the endpoint. What it
-	// returns is used for Config.LookupEvery, and must not be changed.
+	// Endpoint returns the endpoint called name. An error that wraps ErrNoEndpoint means that
+	// there is none; any other error counts as an outage of the endpoint. The result is used for
+	// Config.LookupEvery, and must not be changed.
 	Endpoint(ctx context.Context, name string) (Endpoint, error)
 }
 

@@ -13,8 +13,8 @@ import (
 // not be connected to: private, local or reserved, and not in Config.AllowNetworks.
 var errAddress = errors.New("leat: address is not allowed")
 
-// reservedNetworks are those that netip has no question for, and those of global addresses
-// behind which there is no public host.
+// reservedNetworks are those that netip has no method for, and networks of global addresses
+// without public hosts.
 //
 //nolint:gochecknoglobals // a table
 var reservedNetworks = []netip.Prefix{
@@ -33,7 +33,7 @@ var reservedNetworks = []netip.Prefix{
 	netip.MustParsePrefix("2002::/16"),       // 6to4, which has any address of IPv4 within
 }
 
-// globalIPv6 is all that is routed in public, and wellKnownNAT64 leads to IPv4.
+// globalIPv6 is everything that is routed publicly, and wellKnownNAT64 leads to IPv4.
 //
 //nolint:gochecknoglobals // constants that Go cannot express as such
 var (
@@ -60,8 +60,8 @@ func (c Config) refuse(addr netip.Addr) error {
 	return nil
 }
 
-// control looks at each address just before a connection to it is made. So a name that
-// resolves to one address when somebody checks it and to another one later gains nothing.
+// control looks at each address just before a connection to it is made. So a name that resolves
+// to a different address after it was checked gains nothing.
 func (c Config) control(_, address string, _ syscall.RawConn) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -19,15 +19,15 @@ type RequestEvent struct {
 	Endpoint, ID string
 	// Status is the status of the answer, 0 if there was none.
 	Status int
-	// Took is the time from the begin of the request to the end of the answer.
+	// Took is the time from the start of the request to the end of the answer.
 	Took time.Duration
 	// Err is nil if the record was delivered.
 	Err error
 }
 
-// GoneHook sees endpoints that want nothing more. The Sink remembers that as long as it
-// lives and the URL stays; note it where Endpoints looks, as Endpoint.Off, so that others
-// and later ones know it, too.
+// GoneHook sees endpoints that have answered 410 and take nothing more. The Sink remembers that
+// for its own lifetime, and until the URL changes. Store it where Endpoints finds it, as
+// Endpoint.Off, for other processes and later runs.
 type GoneHook interface {
 	// OnHttpsinkGone is called when an endpoint has answered 410, once for each URL.
 	OnHttpsinkGone(ctx context.Context, e GoneEvent)
@@ -35,7 +35,7 @@ type GoneHook interface {
 
 // GoneEvent is an endpoint that has answered 410.
 type GoneEvent struct {
-	// Endpoint is the endpoint's name, and URL where it was.
+	// Endpoint is the endpoint's name, and URL its address.
 	Endpoint, URL string
 }
 

@@ -12,16 +12,16 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// endpoint is what the Sink knows of an endpoint.
+// endpoint is the Sink's state of an endpoint.
 type endpoint struct {
 	name string
 
 	mu        sync.Mutex
 	target    *target
-	until     time.Time     // when target has to be looked up again
-	turns     chan struct{} // one for each request under way, target.Concurrency at most
+	until     time.Time     // when target must be looked up again
+	turns     chan struct{} // one for each request in flight, target.Concurrency at most
 	next      time.Time     // when the next request may begin, by target.Rate
-	notBefore time.Time     // when the endpoint wants to be asked again
+	notBefore time.Time     // when the endpoint asked to be called again
 	gone      string        // the URL that has answered 410
 }
 
@@ -54,8 +54,7 @@ func (s *Sink) find(ctx context.Context, name string) (*endpoint, *target, error
 	return e, t, nil
 }
 
-// ask asks Endpoints. What does not exist is not remembered: topics are as many as
-// producers like.
+// ask asks Endpoints. Unknown names are not remembered: producers can use any number of topics.
 func (s *Sink) ask(ctx context.Context, name string) (t *target, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -82,7 +81,7 @@ func (s *Sink) panicked(ctx context.Context, name string, p any) error {
 	return fmt.Errorf("%w: endpoint %.200q: %v", errPanic, name, p)
 }
 
-// current returns the target, or nil if it has to be looked up.
+// current returns the target, or nil if it must be looked up.
 func (e *endpoint) current() *target {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -92,8 +91,8 @@ func (e *endpoint) current() *target {
 	return nil
 }
 
-// renew takes in a target that was looked up. An endpoint that was gone stays off until it
-// has another URL.
+// renew stores a target that was looked up. An endpoint that was gone stays off until it has
+// another URL.
 func (e *endpoint) renew(t *target, every time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -131,7 +130,7 @@ func (e *endpoint) leave(t *target) bool {
 	return true
 }
 
-// rest lets the endpoint rest for wait from now.
+// rest makes the endpoint rest for wait from now.
 func (e *endpoint) rest(wait time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -140,7 +139,7 @@ func (e *endpoint) rest(wait time.Duration) {
 	}
 }
 
-// resting returns an error while the endpoint wants to be left alone.
+// resting returns an error while the endpoint asked not to be called.
 func (e *endpoint) resting() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -150,8 +149,8 @@ func (e *endpoint) resting() error {
 	return nil
 }
 
-// reserve returns when a request may begin, by the rate, and takes that time. It is false
-// if that would be after late, which is zero for never.
+// reserve returns when the rate allows the next request to begin, and takes that slot. It is
+// false if that would be after late; a zero late means no limit.
 func (e *endpoint) reserve(rate float64, late time.Time) (time.Time, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

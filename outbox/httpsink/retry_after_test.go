@@ -22,13 +22,15 @@ func TestRetryAfter_IsKept(t *testing.T) {
 		status int
 		header func() string
 		want   time.Duration
+		off    time.Duration // the endpoint's clock
 	}{
-		"seconds":       {503, func() string { return "90" }, 90 * time.Second},
-		"date":          {429, func() string { return time.Now().Add(2 * time.Minute).UTC().Format(http.TimeFormat) }, 2 * time.Minute},
-		"bounded":       {503, func() string { return "99999999999999999999999" }, time.Hour},
-		"nonsense":      {503, func() string { return "soon" }, 0},
-		"in the past":   {503, func() string { return "Fri, 01 Jan 1999 15:04:05 GMT" }, 0},
-		"of the record": {422, func() string { return "90" }, 0},
+		"seconds":           {503, func() string { return "90" }, 90 * time.Second, 0},
+		"date":              {429, func() string { return dated(2 * time.Minute) }, 2 * time.Minute, 0},
+		"date, other clock": {429, func() string { return dated(32 * time.Minute) }, 2 * time.Minute, 30 * time.Minute},
+		"bounded":           {503, func() string { return "99999999999999999999999" }, time.Hour, 0},
+		"nonsense":          {503, func() string { return "soon" }, 0, 0},
+		"in the past":       {503, func() string { return "Fri, 01 Jan 1999 15:04:05 GMT" }, 0, 0},
+		"of the record":     {422, func() string { return "90" }, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -37,7 +39,7 @@ func TestRetryAfter_IsKept(t *testing.T) {
 				s := fake(t, httpsink.Endpoint{}, httpsink.Config{}, func(*http.Request) (*http.Response, error) {
 					calls = append(calls, time.Now())
 					if len(calls) == 1 {
-						return answered(c.status, http.Header{"Retry-After": {c.header()}}), nil
+						return answered(c.status, http.Header{"Retry-After": {c.header()}, "Date": {dated(c.off)}}), nil
 					}
 					return answered(200, nil), nil
 				})
@@ -58,6 +60,34 @@ func TestRetryAfter_IsKept(t *testing.T) {
 			})
 		})
 	}
+}
+
+// dated is a date of HTTP, so long from now.
+func dated(from time.Duration) string { return time.Now().Add(from).UTC().Format(http.TimeFormat) }
+
+// TestO8_ClocksThatDiffer: an endpoint refuses what is signed with another time than its own. That is not the record's fault.
+func TestO8_ClocksThatDiffer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var header http.Header
+		s := fake(t, httpsink.Endpoint{}, httpsink.Config{}, func(*http.Request) (*http.Response, error) {
+			return answered(http.StatusBadRequest, header), nil
+		})
+		for off, want := range map[time.Duration]outbox.FailureKind{
+			0: outbox.FailurePermanent, 4 * time.Minute: outbox.FailurePermanent,
+			-time.Hour: outbox.FailureOutage, 30 * 24 * time.Hour: outbox.FailureOutage,
+		} {
+			header = http.Header{"Date": {dated(off)}}
+			err := s.Send(t.Context(), []outbox.Record{record(1, "a")})[0].Err
+			require.Equal(t, want, outbox.KindOf(err), off)
+			if want == outbox.FailureOutage {
+				require.ErrorContains(t, err, "its clock is off this process's by")
+			}
+		}
+		header = nil
+		err := s.Send(t.Context(), []outbox.Record{record(1, "a")})[0].Err
+		require.Equal(t, outbox.FailurePermanent, outbox.KindOf(err), "it does not say what its clock says")
+	})
 }
 
 func TestRetryAfter(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 // errNoTurn is the failure of an endpoint if no request to it could begin in time.
 var errNoTurn = errors.New("leat: no request could begin in time: the bounds on rate or concurrency are too low")
 
-// Send implements driver.Sink. In the last third of the time that ctx leaves, no request
-// begins, so that only one that takes longer than a third is cut short.
+// Send implements driver.Sink. No request begins in the last third of the time that ctx leaves,
+// so that only a request that takes longer than that is cut short.
 //
 // A record that fails holds back the later records of its topic and key; if its failure
 // is an outage, all later records of its topic. A request that was cut short by the end of
@@ -30,7 +30,7 @@ func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 		results[i] = notSent
 		places[records[i].Topic] = append(places[records[i].Topic], i)
 	}
-	begin, late := ctx, time.Time{} // begin ends when no request may begin any more
+	begin, late := ctx, time.Time{} // begin ends when requests may no longer begin
 	if deadline, ok := ctx.Deadline(); ok {
 		late = deadline.Add(-time.Until(deadline) / 3)
 		var cancel context.CancelFunc
@@ -48,7 +48,7 @@ func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 	return results
 }
 
-// delivery is what one call of Send does for one endpoint.
+// delivery is the part of one call of Send that concerns one endpoint.
 type delivery struct {
 	sink    *Sink
 	records []outbox.Record
@@ -58,7 +58,7 @@ type delivery struct {
 	endpoint *endpoint
 	target   *target
 	out      atomic.Bool // nothing more is to be sent
-	told     atomic.Bool // a result other than that of a record that was not sent is there
+	told     atomic.Bool // there is a result other than that of a record that was not sent
 }
 
 // run sends the records at places, in lanes.
@@ -142,7 +142,7 @@ func (d *delivery) inTurn(ctx, begin context.Context, r *outbox.Record) outbox.R
 	}
 	defer release()
 	if d.out.Load() {
-		return outbox.NotSent() // it was another one's turn first, and that has failed
+		return outbox.NotSent() // the lane waited for another record's turn, and that record has failed
 	}
 	if err := d.endpoint.off(d.target); err != nil {
 		return outbox.Failed(outbox.FailurePermanent, err)
@@ -150,8 +150,8 @@ func (d *delivery) inTurn(ctx, begin context.Context, r *outbox.Record) outbox.R
 	return d.sink.attempt(ctx, d.endpoint, d.target, r)
 }
 
-// turn waits until a request may begin: the endpoint does not rest, fewer than its
-// Concurrency and than MaxConcurrent are under way, and its Rate allows it.
+// turn waits until a request may begin: the endpoint is not resting, its Concurrency and
+// MaxConcurrent are not reached, and its Rate allows it.
 func (d *delivery) turn(begin context.Context) (release func(), err error) {
 	if err := d.endpoint.resting(); err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (d *delivery) turn(begin context.Context) (release func(), err error) {
 	return release, nil
 }
 
-// enter takes a place in places, when there is one.
+// enter takes a place in places, waiting until there is one.
 func enter(ctx context.Context, places chan struct{}) error {
 	if err := context.Cause(ctx); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// errPanic is wrapped by the error of a record for which something of yours has panicked:
+// errPanic is wrapped by the error of a record for which code of the caller has panicked:
 // Endpoints, Config.Classify, or the transport of Config.Wrap.
 var errPanic = errors.New("leat: a function of the sink's configuration has panicked")
 
@@ -28,7 +28,7 @@ type Sink struct {
 	lookup Endpoints
 	plain  *http.Transport
 	client http.RoundTripper
-	slots  chan struct{} // one for each request under way
+	slots  chan struct{} // one for each request in flight
 	closed atomic.Bool
 
 	mu        sync.Mutex
@@ -75,15 +75,14 @@ func newSink(endpoints Endpoints, cfg Config, resolver *net.Resolver) (*Sink, er
 	return s, nil
 }
 
-// Check implements driver.Checker. Endpoints have nothing in common: that one is unavailable
-// says nothing about others, so that the relay may look for their records behind it.
+// Check implements driver.Checker. Endpoints are independent: an unavailable one says nothing
+// about others, so the relay may go on with their records.
 func (s *Sink) Check(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// Refresh forgets what was looked up of the endpoints called names, of all if there are
-// none. Endpoints that have answered 410 are on again, until they answer so again, and
-// waits that were asked for are over.
+// Refresh forgets the looked-up endpoints called names, or all if there are no names. Endpoints
+// that have answered 410 are on again until they answer 410 again, and requested waits end.
 func (s *Sink) Refresh(names ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,8 +94,8 @@ func (s *Sink) Refresh(names ...string) {
 	}
 }
 
-// Close closes idle connections. Requests that are under way go on; records that come
-// later fail by an outage with outbox.ErrClosed. It always returns nil.
+// Close closes idle connections. Requests in flight go on; later records fail as an outage with
+// outbox.ErrClosed. It always returns nil.
 func (s *Sink) Close() error {
 	s.closed.Store(true)
 	s.plain.CloseIdleConnections()

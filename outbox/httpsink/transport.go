@@ -19,8 +19,8 @@ const (
 	maxAnswerHeaders = 64 << 10
 )
 
-// newTransport returns what makes requests. It has no client around it, which would
-// follow redirects. resolver is nil for that of the system.
+// newTransport returns the transport of requests. It has no client around it, which would follow
+// redirects. A nil resolver is the system's.
 func newTransport(c *Config, resolver *net.Resolver) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: idleTimeout, Resolver: resolver}
 	if c.Proxy == nil {
@@ -34,11 +34,10 @@ func newTransport(c *Config, resolver *net.Resolver) *http.Transport {
 		MaxIdleConns:           max(maxIdle, c.MaxConcurrent),
 		MaxIdleConnsPerHost:    maxConcurrency,
 		MaxResponseHeaderBytes: maxAnswerHeaders,
-		DisableCompression:     true, // an answer is read to its end, and not looked at
+		DisableCompression:     true, // an answer is drained without using its content
 	}
-	// Not HTTP/2: a request that is cut short must not arrive later, behind others of its
-	// key. In HTTP/1.1 its connection is closed, with all that is on its way.
-	// See design 6.5.
+	// Not HTTP/2: a request that is cut short must not arrive later, behind others of its key.
+	// With HTTP/1.1 its connection is closed, with everything in flight on it. See design 6.5.
 	t.Protocols.SetHTTP1(true)
 	if c.Proxy != nil {
 		t.Proxy = http.ProxyURL(c.Proxy)

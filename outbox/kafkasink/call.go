@@ -2,8 +2,7 @@ package kafkasink
 
 import "github.com/leat-go/leat/outbox"
 
-// call is one Send: its records, their results, and the keys that may not go
-// on.
+// call is one Send: its records, their results, and the keys that are held back.
 type call struct {
 	records []outbox.Record
 	results []outbox.Result

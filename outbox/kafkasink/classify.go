@@ -68,8 +68,8 @@ func isTLS(err error) bool {
 	return header || verify || authority || alert
 }
 
-// isBroker reports whether a broker has said that it, its cluster or the topic
-// cannot serve us now, or has forgotten our producer id: the next client has another one.
+// isBroker reports whether a broker has answered that it, its cluster or the topic cannot serve
+// us now, or has forgotten our producer id: the next client has another one.
 func isBroker(err error) bool {
 	return isAny(err,
 		kerr.BrokerNotAvailable,

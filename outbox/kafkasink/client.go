@@ -18,9 +18,8 @@ import (
 // The library's own 5 s would use up a whole publish timeout.
 const metadataMinAge = 250 * time.Millisecond
 
-// options returns what every client is made of: defaults that Config.Options
-// may change, Config.Options, and what they may not.
-// See design 6.1.
+// options returns the options of every client: defaults that Config.Options may change,
+// Config.Options, and those that they may not change. See design 6.1.
 func (s *Sink) options() []kgo.Opt {
 	opts := []kgo.Opt{
 		kgo.ClientID("leat"),
@@ -35,7 +34,7 @@ func (s *Sink) options() []kgo.Opt {
 	opts = append(opts, s.transaction...)
 	return append(opts,
 		kgo.SeedBrokers(s.brokers...),
-		// Closing would wait up to a second for a last report to the cluster.
+		// Otherwise closing would wait up to a second for a last report to the cluster.
 		kgo.DisableClientMetrics(),
 		kgo.WithHooks(&s.conn, &s.placing),
 		kgo.RequiredAcks(kgo.AllISRAcks()),
@@ -85,7 +84,7 @@ func refuse(client *kgo.Client) error {
 	return nil
 }
 
-// open makes a client if there is none. It does not connect yet.
+// open creates a client if there is none. It does not connect yet.
 func (s *Sink) open() error {
 	if s.client != nil && !s.ended.Load() {
 		return nil
@@ -104,8 +103,9 @@ func (s *Sink) open() error {
 	return nil
 }
 
-// guard closes the client if ctx ends before done is called: a request does not end with its context while
-// the client waits for the first answers of a broker. open makes another client then.
+// guard closes the client if ctx ends before done is called: a request does not end with its
+// context while the client waits for the first answers of a broker. open then creates another
+// client.
 func (s *Sink) guard(ctx context.Context) (done func()) {
 	end := s.end
 	stop := context.AfterFunc(ctx, end)
@@ -116,8 +116,7 @@ func (s *Sink) guard(ctx context.Context) (done func()) {
 	}
 }
 
-// drop closes the client with all that it holds. What was learned about topics
-// is asked again.
+// drop closes the client with all that it holds. The cluster is asked about topics again.
 func (s *Sink) drop() {
 	if s.client == nil {
 		return
@@ -128,8 +127,8 @@ func (s *Sink) drop() {
 	s.page = page{format: s.cfg.Format, untimely: s.page.untimely}
 }
 
-// connErrors remembers why connections fail, which the errors of records do
-// not say: the client retries until it is closed.
+// connErrors remembers why connections fail. The errors of records do not show it, since the
+// client retries until it is closed.
 type connErrors struct {
 	last atomic.Pointer[error]
 }
@@ -160,8 +159,8 @@ func (c *connErrors) note(err error) {
 	c.last.Store(&err)
 }
 
-// unreachable names the cluster in err if its brokers cannot be connected to: it is not the topic
-// that is out then.
+// unreachable adds the name of the cluster to err if its brokers cannot be reached: then it is
+// not just the topic that is out.
 func (s *Sink) unreachable(err error) error {
 	if s.conn.last.Load() == nil {
 		return err

@@ -15,8 +15,8 @@ import (
 
 // Bounds on the size of a batch, in bytes before compression.
 const (
-	// defaultMaxMessageBytes is assumed of a topic whose limit the cluster does
-	// not tell. It is Kafka's own default for max.message.bytes.
+	// defaultMaxMessageBytes is assumed for a topic whose limit the cluster does not report. It
+	// is Kafka's own default for max.message.bytes.
 	defaultMaxMessageBytes = 1_048_588
 
 	minMessageBytes = 512
@@ -44,30 +44,28 @@ const (
 
 // Config tunes a Sink. The zero value is a good start.
 type Config struct {
-	// Options are applied to every client that the Sink makes, one after the
-	// other: TLS, SASL, client id, dialer, hooks, logger. They are used again
-	// after a failure, so they must not hold what can be used once only. Options
-	// that the guarantees rest on (acks, retries, flushing, batch sizes) are
-	// overridden; those that cannot be, such as a transactional id or a consumer
-	// group, are refused. Hooks of the client must not keep a record: its memory is
-	// used again. Defaults to none.
+	// Options are applied to every client that the Sink creates: TLS, SASL, client id, dialer,
+	// hooks, logger. They are used again after a failure, so they must not contain anything that
+	// can be used only once. Options that the guarantees rest on (acks, retries, flushing, batch
+	// sizes) are overridden; those that cannot be, such as a transactional id or a consumer
+	// group, are refused. Hooks of the client must not keep a record: its memory is reused.
+	// Defaults to none.
 	Options []kgo.Opt
 
-	// Partitioner chooses the partition of records that have a key. Records
-	// without one stay with a partition for 64 KiB and then move to the next. In a topic
-	// that watermill-kafka writes as well, only PartitionSarama keeps a key in one
-	// partition. Defaults to PartitionByFormat.
+	// Partitioner chooses the partition of records that have a key. Records without one stay with
+	// a partition for 64 KiB and then move to the next. In a topic that watermill-kafka also
+	// writes to, only PartitionSarama keeps a key in one partition. Defaults to
+	// PartitionByFormat.
 	Partitioner Partitioner
 
 	// Format is the form of records. Defaults to FormatLeat.
 	Format Format
 
-	// MaxMessageBytes bounds a batch of one partition, and so a single record, in
-	// bytes before compression; 512 to 104,792,064. A topic's max.message.bytes
-	// wins if it is smaller. If the cluster does not report that limit (it needs
-	// DESCRIBE_CONFIGS on the topic), only this bound counts, and should not be larger.
-	// Defaults to the topic's max.message.bytes, and without that to Kafka's own
-	// default, 1,048,588.
+	// MaxMessageBytes bounds a batch of one partition, and so a single record, in bytes before
+	// compression; 512 to 104,792,064. A topic's max.message.bytes wins if it is smaller. If the
+	// cluster does not report that limit (it needs DESCRIBE_CONFIGS on the topic), only this
+	// bound applies, and it should not exceed the topic's. Defaults to the topic's
+	// max.message.bytes, and without that to Kafka's own default, 1,048,588.
 	MaxMessageBytes int
 
 	// Compression of batches. Defaults to none.
@@ -79,17 +77,16 @@ type Config struct {
 	// not a new topic.
 	AllowAutoTopicCreation bool
 
-	// TopicTimeout is how long a Send waits for a topic that the cluster does not
-	// know, the first time: a new topic reaches the brokers one by one. The page's
-	// other topics wait with it. After that its records fail as
-	// outbox.FailureOutage, with outbox.ErrTopicUnavailable, until the cluster has it.
-	// If more than eight topics are missing at once, Send waits for none of them, unless
-	// AllowAutoTopicCreation is set. After a wait in vain it waits for no other topic for
-	// nine times as long. Defaults to 1 s.
+	// TopicTimeout is how long a Send waits for a topic that the cluster does not know, the first
+	// time: a new topic reaches the brokers one by one. The page's other topics wait with it.
+	// After that its records fail as outbox.FailureOutage, with outbox.ErrTopicUnavailable, until
+	// the cluster has it. If more than eight topics are missing at once, Send waits for none of
+	// them, unless AllowAutoTopicCreation is set. After a wait without success, it does not wait
+	// for any other topic for nine times as long. Defaults to 1 s.
 	TopicTimeout time.Duration
 
-	// Logger receives what an operator should know. Defaults to slog.Default() as of
-	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
+	// Logger receives messages for operators. Defaults to slog.Default() as of New, warnings and
+	// errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 
 	// Hooks observe the sink, by driver.ReplaceHook. Defaults to none.

@@ -6,17 +6,17 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Format is the form of a record in Kafka, apart from its topic, key and time.
+// Format is the form of a record in Kafka, except for its topic, key and time.
 type Format int
 
 const (
 	// FormatLeat is the form that the package comment describes.
 	FormatLeat Format = iota
 	// FormatWatermill is that of watermill-kafka's DefaultMarshaler: the header
-	// outbox.HeaderWatermillUUID, then the message's own headers, sorted by name,
-	// and none of leat's. A nil payload is a null value, as it is there. It is for
-	// consumers that expect what a Watermill publisher sends. Keys choose partitions as
-	// there, unless Config.Partitioner names another way.
+	// outbox.HeaderWatermillUUID, then the message's own headers, sorted by name, and none of
+	// leat's. A nil payload is a null value, as in watermill-kafka. It is for consumers that
+	// expect what a Watermill publisher sends. Keys choose partitions as in watermill-kafka,
+	// unless Config.Partitioner is set.
 	FormatWatermill
 )
 

@@ -17,13 +17,13 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// ClusterFacts are what an operator should know of a cluster before records go there.
+// ClusterFacts are facts about a cluster for operators to check before records are sent to it.
 type ClusterFacts struct {
-	// ID is the cluster's, "" if it does not tell.
+	// ID is the cluster's, "" if it does not report one.
 	ID string
-	// Brokers are those that are up, ascending in ID.
+	// Brokers are the live brokers, ascending in ID.
 	Brokers []BrokerFacts
-	// Topics are in the order in which they were asked for.
+	// Topics are in the order of the request.
 	Topics []TopicFacts
 }
 
@@ -36,7 +36,7 @@ type BrokerFacts struct {
 	Rack string
 }
 
-// TopicFacts are those of one topic. Of a setting that is in Unknown the value is zero.
+// TopicFacts are those of one topic. The value of a setting that is in Unknown is zero.
 type TopicFacts struct {
 	Name string
 	// Err is why nothing is known of the topic; it wraps outbox.ErrTopicUnavailable if there
@@ -44,8 +44,8 @@ type TopicFacts struct {
 	Err error
 	// Partitions is the number of partitions, Leaderless how many of them have no leader.
 	Partitions, Leaderless int
-	// ReplicationFactor is the number of replicas of a partition, InSync the number of those
-	// that are in sync; the least of all partitions.
+	// ReplicationFactor is the number of replicas of a partition, InSync the number of those that
+	// are in sync; both are the minimum over all partitions.
 	ReplicationFactor, InSync int
 
 	// MinInSyncReplicas is min.insync.replicas.
@@ -58,22 +58,22 @@ type TopicFacts struct {
 	CleanupPolicy []string
 	// UncleanLeaderElection is unclean.leader.election.enable.
 	UncleanLeaderElection bool
-	// MaxTimestampAge is message.timestamp.before.max.ms: records whose event is longer ago
-	// are refused. Brokers before 3.6 do not know it.
+	// MaxTimestampAge is message.timestamp.before.max.ms: records with an older event time are
+	// refused. Brokers before 3.6 do not know it.
 	MaxTimestampAge time.Duration
 
-	// Unknown are the settings that the cluster did not tell, by Kafka's names. UnknownErr is
-	// why, if it has said so: then they are all of them.
+	// Unknown are the settings that the cluster did not report, by Kafka's names. UnknownErr is
+	// the reason, if the cluster gave one: then Unknown has all settings.
 	Unknown    []string
 	UnknownErr error
 }
 
-// inspectChunk is how many topics one request is about.
+// inspectChunk is the number of topics per request.
 const inspectChunk = 1000
 
 // Inspect asks the cluster for its brokers, and for topics and their settings; it changes
-// nothing, and creates no topic. It connects anew, so that no Send waits for it. To read
-// settings, it needs DESCRIBE_CONFIGS on the topics. An error means that the cluster did not
+// nothing, and creates no topic. It makes its own connection, so that no Send waits for it. To
+// read settings, it needs DESCRIBE_CONFIGS on the topics. An error means that the cluster did not
 // answer; it wraps outbox.ErrClosed after Close.
 func (s *Sink) Inspect(ctx context.Context, topics ...string) (ClusterFacts, error) {
 	s.mu.Lock()
@@ -164,7 +164,7 @@ func (f *ClusterFacts) describe(resp *kmsg.MetadataResponse) {
 	slices.SortFunc(f.Brokers, func(a, b BrokerFacts) int { return int(a.ID) - int(b.ID) })
 }
 
-// partitions takes in what the cluster says of the topic's partitions.
+// partitions reads the topic's partitions from the cluster's answer.
 func (t *TopicFacts) partitions(answer *kmsg.MetadataResponseTopic) {
 	err := kerr.ErrorForCode(answer.ErrorCode)
 	if err == nil && !writable(answer.AuthorizedOperations) {

@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// settings are what the cluster has told of a topic's settings.
+// settings are a topic's settings as the cluster has reported them.
 type settings struct {
 	values map[string]string
 	err    error
@@ -24,7 +24,7 @@ type setting struct {
 	read func(t *TopicFacts, value string) bool
 }
 
-// inspected are the settings that are asked for.
+// inspected are the requested settings.
 func inspected() []setting {
 	return []setting{
 		{"min.insync.replicas", func(t *TopicFacts, v string) bool { return number(v, &t.MinInSyncReplicas) }},
@@ -49,7 +49,7 @@ func number(value string, to *int) bool {
 	return err == nil
 }
 
-// millis reads milliseconds; more than a Duration holds is the longest one.
+// millis reads milliseconds; a value that overflows a Duration is the longest one.
 func millis(value string, to *time.Duration) bool {
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil {
@@ -65,7 +65,7 @@ func millis(value string, to *time.Duration) bool {
 	return true
 }
 
-// readSettings asks for the settings of topics.
+// readSettings requests the settings of topics.
 func readSettings(ctx context.Context, client *kgo.Client, topics []string) (map[string]settings, error) {
 	if len(topics) == 0 {
 		return nil, nil
@@ -102,7 +102,7 @@ func readSettings(ctx context.Context, client *kgo.Client, topics []string) (map
 	return all, nil
 }
 
-// settings takes in what the cluster has told.
+// settings reads the cluster's answer.
 func (t *TopicFacts) settings(of settings) {
 	t.UnknownErr = of.err
 	for _, s := range inspected() {

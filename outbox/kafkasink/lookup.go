@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// lookupPause is the wait between two looks for a new topic.
+	// lookupPause is the wait between two lookups of a new topic.
 	lookupPause = 50 * time.Millisecond
 
 	maxMessageBytesConfig = "max.message.bytes"
@@ -26,8 +26,8 @@ var (
 	errNoAnswer  = errors.New("leat: kafka did not answer for the topic")
 )
 
-// learn asks the cluster about the topics of names that are not known to be
-// usable, and notes in each of them whether it is.
+// learn asks the cluster about the topics of names that are not known to be usable, and records
+// in each of them whether it is.
 func (s *Sink) learn(ctx context.Context, names []string) {
 	if len(names) == 0 {
 		return
@@ -38,14 +38,14 @@ func (s *Sink) learn(ctx context.Context, names []string) {
 	}
 }
 
-// mostAwaited bounds the topics that a Send waits for together. That more are missing at
-// once is not a matter of moments; if the cluster may create topics, it is.
+// mostAwaited bounds the number of topics that a Send waits for together. If more are missing at
+// once, waiting a moment does not help, unless the cluster may create topics.
 const mostAwaited = 8
 
-// find looks names up and returns those that can take records. For a few topics that
-// it has never missed before it waits for up to TopicTimeout, and after a wait in vain for
-// no others for nine times as long, so that pages that each miss other topics wait a
-// tenth of the time at most.
+// find looks names up and returns those that can take records. If a few topics are missing for
+// the first time, it waits for up to TopicTimeout. After a wait without success it does not wait
+// for others for nine times as long, so that pages that each miss other topics spend at most a
+// tenth of the time waiting.
 func (s *Sink) find(ctx context.Context, names []string) []string {
 	timeout := time.NewTimer(s.cfg.TopicTimeout)
 	defer timeout.Stop()
@@ -70,8 +70,8 @@ func (s *Sink) find(ctx context.Context, names []string) []string {
 	}
 }
 
-// missing notes that a Send does not wait again for the topics of names that are not
-// there, in one line of the log.
+// missing records that a Send does not wait again for the missing topics of names, and logs that
+// in one line.
 func (s *Sink) missing(ctx context.Context, names []string) {
 	var first *topic
 	count, example := 0, ""
@@ -114,8 +114,8 @@ func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []st
 	return found, err
 }
 
-// look asks once. It returns the names that can take records, and the number of those
-// that may be about to, and that no Send has waited for.
+// look asks once. It returns the names that can take records, and the number of those that may
+// soon be able to and that no Send has waited for.
 func (s *Sink) look(ctx context.Context, names []string) (found []string, late int, err error) {
 	req := kmsg.NewPtrMetadataRequest()
 	req.AllowAutoTopicCreation = s.cfg.AllowAutoTopicCreation
@@ -156,8 +156,7 @@ func (t *topic) fail(kind outbox.FailureKind, err error) {
 	t.known, t.kind, t.err, t.cause = false, kind, err, err
 }
 
-// read takes in the cluster's answer and reports whether the topic can take
-// records.
+// read evaluates the cluster's answer and reports whether the topic can take records.
 func (t *topic) read(name string, answer *kmsg.MetadataResponseTopic) bool {
 	err := kerr.ErrorForCode(answer.ErrorCode)
 	if err == nil && len(answer.Partitions) == 0 {
@@ -179,9 +178,8 @@ func (t *topic) read(name string, answer *kmsg.MetadataResponseTopic) bool {
 	return true
 }
 
-// explainTopic returns an error with what to do about a topic that cannot take records. If
-// the cluster itself has answered that it takes none, the error wraps
-// outbox.ErrTopicUnavailable.
+// explainTopic returns an error with what to do about a topic that cannot take records. If that
+// is the cluster's own answer, the error wraps outbox.ErrTopicUnavailable.
 func explainTopic(name string, err error) error {
 	switch {
 	case errors.Is(err, kerr.UnknownTopicOrPartition):
@@ -194,8 +192,8 @@ func explainTopic(name string, err error) error {
 	}
 }
 
-// readLimits reads max.message.bytes of names. It leaves their limits at what
-// the configuration says if the cluster does not tell.
+// readLimits reads max.message.bytes of names. If the cluster does not report it, their limits
+// stay at the configured value.
 func (s *Sink) readLimits(ctx context.Context, names []string) (grown bool) {
 	req := kmsg.NewPtrDescribeConfigsRequest()
 	for _, name := range names {

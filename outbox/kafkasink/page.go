@@ -9,11 +9,10 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// page is the Kafka form of one call's records, in memory that is used again by
-// the next call: at hundreds of thousands of records a second their garbage
-// would cost more than their delivery.
+// page is the Kafka form of one call's records, in memory that the next call reuses: at hundreds
+// of thousands of records a second their garbage would cost more than their delivery.
 type page struct {
-	// records is what will be produced, and index the place in the call of each.
+	// records are the records to produce, and index the place of each in the call.
 	records []kgo.Record
 	index   []int32
 
@@ -26,11 +25,11 @@ type page struct {
 	untimely map[string]struct{}
 }
 
-// maxUntimely bounds page.untimely. What is forgotten is refused once more.
+// maxUntimely bounds page.untimely. An id that was forgotten is refused once more.
 const maxUntimely = 10_000
 
-// refusedTime notes that a broker has refused the time of r, which was sent with the time of its
-// event or, if again is true, of now.
+// refusedTime records that a broker has refused the time of r, which was sent with the time of
+// its event or, if again is true, the current time.
 func (p *page) refusedTime(r *kgo.Record) (again bool) {
 	id := recordID(r)
 	if _, again = p.untimely[id]; again {
@@ -62,7 +61,7 @@ func (p *page) reset(n int) {
 	p.bytes = slices.Grow(p.bytes[:0], 1)
 }
 
-// release lets go of the caller's payloads and headers.
+// release drops the references to the caller's payloads and headers.
 func (p *page) release() {
 	clear(p.records)
 	clear(p.headers)
@@ -72,7 +71,7 @@ func (p *page) release() {
 
 // add appends record i of the call and returns its Kafka form.
 func (p *page) add(i int, r *outbox.Record) *kgo.Record {
-	p.index = append(p.index, int32(i)) //nolint:gosec // a page is far smaller
+	p.index = append(p.index, int32(i)) //nolint:gosec // a page is far smaller than this
 	p.records = append(p.records, kgo.Record{
 		Topic:     r.Topic,
 		Key:       p.key(r.Key),
@@ -137,8 +136,8 @@ func (p *page) key(key string) []byte {
 	return p.text(key)
 }
 
-// text returns s as bytes that are never nil. Bytes handed out before stay valid
-// when the memory behind them is left for a larger one.
+// text returns s as bytes that are never nil. Bytes that were returned before stay valid when the
+// memory is replaced by a larger block.
 func (p *page) text(s string) []byte {
 	start := len(p.bytes)
 	p.bytes = append(p.bytes, s...)
@@ -152,9 +151,9 @@ func (p *page) time(t time.Time) []byte {
 	return p.bytes[start:len(p.bytes):len(p.bytes)]
 }
 
-// value returns the payload as a value that is never null, except for a tombstone and in FormatWatermill: to
-// Kafka a null is a tombstone, which a message whose nil and empty payloads are
-// the same cannot mean without saying so.
+// value returns the payload as a value that is never null, except for a tombstone and in
+// FormatWatermill: in Kafka a null is a tombstone, which a message must request explicitly, since
+// its nil and empty payloads are the same.
 func (p *page) value(r *outbox.Record) []byte {
 	switch {
 	case tombstone(r):
@@ -171,8 +170,8 @@ func tombstone(r *outbox.Record) bool {
 	return asked && len(r.Payload) == 0
 }
 
-// timestamp is the time of the event, and of now if a broker has refused that: a time is the fault
-// of a clock, and not of the message.
+// timestamp is the time of the event, or the current time if a broker has refused that: a wrong
+// time is the fault of a clock, and not of the message.
 func (p *page) timestamp(r *outbox.Record) time.Time {
 	if len(p.untimely) > 0 {
 		if _, refused := p.untimely[r.ID]; refused {
@@ -182,9 +181,9 @@ func (p *page) timestamp(r *outbox.Record) time.Time {
 	return recordTime(r)
 }
 
-// recordTime is the time of the event, and if Kafka cannot say that (before
-// 1970; past what the client can count) the time at which it was stored. The
-// header carries it in any case.
+// recordTime is the time of the event. If Kafka cannot represent it (before 1970, or beyond the
+// range of the client), it is the time at which the record was stored. The header carries the
+// time of the event in any case.
 func recordTime(r *outbox.Record) time.Time {
 	const latestYear = 2261
 	if t := r.EventTime(); t.Unix() >= 0 && t.Year() <= latestYear {

@@ -11,15 +11,14 @@ import (
 // before the next.
 const stickyBytes = 64 << 10
 
-// partitioner places records with a key by its hash and the others in turns. It
-// keeps the number of partitions that it saw first for the whole of a call: if
-// a topic grew in between, a key's records would travel in two partitions at
-// once, and the failure of one would not hold back the other.
+// partitioner places records with a key by its hash and the others in turns. For a whole call it
+// keeps the number of partitions that it saw first: if a topic grew in between, a key's records
+// would go to two partitions at once, and a failure in one would not hold back the other.
 type partitioner struct {
 	keyed kgo.Partitioner
 	round atomic.Uint64
 
-	// fixed: all records of this topic go to partition at. Empty: none does.
+	// fixed: all records of this topic go to partition at. Empty for none.
 	fixed string
 	at    int
 }
@@ -71,8 +70,8 @@ type topicPartitioner struct {
 	bytes int
 }
 
-// RequiresConsistency implements kgo.TopicPartitioner: a key's partition does
-// not depend on which partitions can be written.
+// RequiresConsistency implements kgo.TopicPartitioner: a key's partition does not depend on which
+// partitions are writable.
 func (t *topicPartitioner) RequiresConsistency(r *kgo.Record) bool {
 	return r.Key != nil
 }
@@ -91,7 +90,7 @@ func (t *topicPartitioner) Partition(r *kgo.Record, n int) int {
 func (t *topicPartitioner) sticky(size, n int) int {
 	switch {
 	case t.at < 0:
-		t.at = rand.IntN(n) //nolint:gosec // spreads load, guards nothing
+		t.at = rand.IntN(n) //nolint:gosec // spreads load, not for security
 	case t.bytes >= stickyBytes:
 		t.at, t.bytes = t.at+1, 0
 	}

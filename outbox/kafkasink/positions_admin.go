@@ -21,13 +21,13 @@ import (
 type SlotPosition struct {
 	// Slot is the group, a slash and the number of the slot, as in "default/0".
 	Slot string
-	// Position is how far the slot has delivered, in the form of its source; nil if it
-	// has delivered nothing, or nothing since its position was removed.
+	// Position is how far the slot has delivered, in the format of its source; nil if it has
+	// delivered nothing, or nothing since its position was removed.
 	Position []byte
 	// At is the time of the record, by the clock of the relay that has written it.
 	At time.Time
-	// RemovedBy is who removed the position that was there, and Reason is why; "" if
-	// nobody has.
+	// RemovedBy is the actor that removed the previous position, and Reason is the reason; "" if
+	// it was not removed.
 	RemovedBy, Reason string
 }
 
@@ -35,7 +35,7 @@ type SlotPosition struct {
 type RemoveRequest struct {
 	// Group is the relay group. Defaults to "default".
 	Group string
-	// Actor and Reason are kept in the topic. Required.
+	// Actor and Reason are stored in the topic. Required.
 	Actor, Reason string
 }
 
@@ -54,9 +54,8 @@ func (r RemoveRequest) validate() error {
 	return nil
 }
 
-// Positions lists the newest committed position of every slot in PositionTopic, in the
-// order of their numbers. It fences nobody and changes nothing. A topic that does not
-// exist holds none.
+// Positions lists the newest committed position of every slot in PositionTopic, in the order of
+// their numbers. It fences no relay and changes nothing. A topic that does not exist has none.
 func (t *Transactional) Positions(ctx context.Context) ([]SlotPosition, error) {
 	s, err := New(t.brokers, t.cfg.Config)
 	if err != nil {
@@ -121,17 +120,16 @@ func (l *txLane) committed(ctx context.Context) (*storedPosition, error) {
 	return l.last(ctx, offsets{start: start, end: end})
 }
 
-// RemovePositions sets every slot of a group back to a state in which it has delivered
-// nothing, and returns what was removed. Use it if relays refuse to start, with an error
-// that wraps driver.ErrSourceUnusable, because the position in Kafka is ahead of a
-// database that went back, or because it is missing. It changes nothing in the database:
-// see pgoutbox.Outbox.Rebase.
+// RemovePositions resets every slot of a group to the state in which it has delivered nothing,
+// and returns what was removed. Use it if relays refuse to start, with an error that wraps
+// driver.ErrSourceUnusable, because the position in Kafka is missing or ahead of a database that
+// moved back. It changes nothing in the database: see pgoutbox.Outbox.Rebase.
 //
-// Stop the group's relays first. Each slot is fenced: a relay that still runs ends its
-// term, and then refuses to go on. A second call removes what is left. Errors: one that
-// wraps outbox.ErrInvalidConfig if the request has no actor or no reason, or if the topic
-// holds positions of another group; one that wraps driver.ErrSourceUnusable if others
-// have written to the topic; otherwise the cluster's.
+// Stop the group's relays first. Each slot is fenced: a relay that is still running ends its
+// term, and then refuses to go on. A second call removes the rest. Errors: one that wraps
+// outbox.ErrInvalidConfig if the request has no actor or no reason, or if the topic holds
+// positions of another group; one that wraps driver.ErrSourceUnusable if another program has
+// written to the topic; otherwise the cluster's.
 func (t *Transactional) RemovePositions(ctx context.Context, r RemoveRequest) (removed []SlotPosition, err error) {
 	r = r.withDefaults()
 	if err := r.validate(); err != nil {
@@ -176,7 +174,7 @@ func (t *Transactional) remove(ctx context.Context, slot string, r RemoveRequest
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	defer l.drop() // whoever delivers next fences anew
+	defer l.drop() // the next to deliver fences anew
 	found, err := l.forget(ctx, r)
 	if err != nil || found == nil {
 		return nil, err
@@ -184,8 +182,8 @@ func (t *Transactional) remove(ctx context.Context, slot string, r RemoveRequest
 	return &SlotPosition{Slot: slot, Position: found.position, At: found.at}, nil
 }
 
-// forget fences the slot and commits that it has delivered nothing. It returns what was
-// there before, nil for nothing. A position that is missing was there once.
+// forget fences the slot and commits that it has delivered nothing. It returns the previous
+// position, nil if there was none. If the position was lost, it returns an empty one.
 func (l *txLane) forget(ctx context.Context, r RemoveRequest) (*storedPosition, error) {
 	l.drop()
 	if err := l.sink.ready(ctx); err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// firstTail is how far before the end of the partition the search for the
-	// position begins, and tailGrowth by what it then grows.
+	// firstTail is how far before the end of the partition the search for the position begins,
+	// and tailGrowth is the factor by which that grows.
 	firstTail  = 64
 	tailGrowth = 16
 
@@ -19,9 +19,8 @@ const (
 	fetchBytes      = 8 << 20
 )
 
-// last returns the newest committed record of the slot's partition, nil if there
-// is none. It looks from the end, since a topic that is compacted seldom can hold
-// very many.
+// last returns the newest committed record of the slot's partition, nil if there is none. It
+// searches from the end, since a topic that is rarely compacted can hold very many.
 func (l *txLane) last(ctx context.Context, within offsets) (*storedPosition, error) {
 	for tail := int64(firstTail); ; tail *= tailGrowth {
 		from := max(within.end-tail, within.start)
@@ -32,8 +31,7 @@ func (l *txLane) last(ctx context.Context, within offsets) (*storedPosition, err
 	}
 }
 
-// scan reads all committed records of a stretch of the partition and returns the
-// last.
+// scan reads all committed records of a range of the partition and returns the last.
 func (l *txLane) scan(ctx context.Context, within offsets) (*storedPosition, error) {
 	var found *storedPosition
 	for at := within.start; at < within.end; {
@@ -54,9 +52,8 @@ func (l *txLane) scan(ctx context.Context, within offsets) (*storedPosition, err
 	return found, nil
 }
 
-// fetch reads committed records from offset at, and where to go on. A group of
-// consumers would not tell when it has come to the end behind aborted records and
-// the marks of transactions.
+// fetch reads committed records from offset at, and returns where to continue. A consumer group
+// would not show when it has reached the end, after aborted records and transaction markers.
 func (l *txLane) fetch(ctx context.Context, at int64) (records []*kgo.Record, next int64, err error) {
 	topics, err := kadm.NewClient(l.sink.client).ListTopics(ctx, l.cfg.PositionTopic)
 	if err != nil {

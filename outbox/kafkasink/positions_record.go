@@ -11,21 +11,20 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Headers of a record in the topic of positions. Its key is the slot's name, its
-// value the position as the source has made it, never null: to a compacted topic
-// that would be a deletion.
+// Headers of a record in the topic of positions. Its key is the slot's name, its value the
+// position in the source's format, never null: in a compacted topic that would be a deletion.
 const (
 	headerPositionFormat = "leat_format"
 	headerPositionState  = "leat_state"
-	headerPositionActor  = "leat_actor" // who has removed a position, and why
+	headerPositionActor  = "leat_actor" // the actor that has removed a position, and why
 	headerPositionReason = "leat_reason"
 
 	positionFormat  = "1"
-	positionInitial = "initial" // the slot has come here and has delivered nothing
+	positionInitial = "initial" // the slot has started and has delivered nothing
 	positionStored  = "stored"
 )
 
-// storedPosition is what the topic says of a slot.
+// storedPosition is the state of a slot in the topic.
 type storedPosition struct {
 	initial       bool
 	position      []byte
@@ -42,7 +41,7 @@ func (l *txLane) initialRecord() kgo.Record {
 	return l.stateRecord(positionInitial, nil)
 }
 
-// removedRecord puts the slot back to where it has delivered nothing.
+// removedRecord resets the slot to the state in which it has delivered nothing.
 func (l *txLane) removedRecord(actor, reason string) kgo.Record {
 	r := l.initialRecord()
 	r.Headers = append(r.Headers,
@@ -63,8 +62,8 @@ func (l *txLane) stateRecord(state string, position []byte) kgo.Record {
 	}
 }
 
-// readPosition reads a record of the slot's partition. Whatever is not the slot's
-// own has no place there.
+// readPosition reads a record of the slot's partition. A record that is not the slot's own is an
+// error.
 func (l *txLane) readPosition(r *kgo.Record) (*storedPosition, error) {
 	if !l.owns(r) || !r.Attrs.IsTransactional() || r.Value == nil {
 		return nil, fmt.Errorf("%w: partition %d of topic %q is not slot %q's alone: record %d has key %.100q",
@@ -89,8 +88,8 @@ func (l *txLane) readPosition(r *kgo.Record) (*storedPosition, error) {
 	}, nil
 }
 
-// owns reports whether the key of r is that of the slot; of a lane that only reads,
-// whose slot is "", that of any slot whose place the partition is.
+// owns reports whether r belongs to the slot. A read-only lane (slot "") owns every slot that is
+// stored in its partition.
 func (l *txLane) owns(r *kgo.Record) bool {
 	if l.slot != "" {
 		return string(r.Key) == l.slot

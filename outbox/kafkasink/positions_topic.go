@@ -21,8 +21,8 @@ const (
 // positions, or the slot's partition of it, is missing or has no leader yet.
 var errNoPartition = errors.New("leat: topic of positions has no such partition")
 
-// ensureTopic makes sure that the slot has its partition in a topic that is
-// compacted and nothing else, and that the sink knows how large a record it takes.
+// ensureTopic makes sure that the slot has its partition in a topic that is only compacted, and
+// learns the largest record that it takes.
 func (l *txLane) ensureTopic(ctx context.Context) error {
 	pause := time.NewTicker(lookupPause)
 	defer pause.Stop()
@@ -47,8 +47,8 @@ func (l *txLane) ensureTopic(ctx context.Context) error {
 	return l.sink.topics.get(l.cfg.PositionTopic).err
 }
 
-// preparePartition reports whether the slot's partition has a leader, and creates it
-// if it is missing and may be created.
+// preparePartition reports whether the slot's partition has a leader, and creates it if it is
+// missing and the configuration allows that.
 func (l *txLane) preparePartition(ctx context.Context) (bool, error) {
 	admin, name := kadm.NewClient(l.sink.client), l.cfg.PositionTopic
 	topics, err := admin.ListTopics(ctx, name)
@@ -95,14 +95,14 @@ func (l *txLane) createPartitions(ctx context.Context, admin *kadm.Client) error
 	if err == nil {
 		err = responses.Error()
 	}
-	// Another slot may have been quicker, which the next look tells.
+	// Another slot may have been faster, which the next look shows.
 	if err != nil && !errors.Is(err, kerr.InvalidPartitions) && !errors.Is(err, kerr.ReassignmentInProgress) {
 		return fmt.Errorf("create partition %d of topic %q: %w", l.partition, name, needs(err, "ALTER", name))
 	}
 	return nil
 }
 
-// requireCompaction refuses a topic that would delete the position of an idle slot.
+// requireCompaction refuses a topic whose policy would delete the position of an idle slot.
 func (l *txLane) requireCompaction(ctx context.Context) error {
 	name := l.cfg.PositionTopic
 	described, err := kadm.NewClient(l.sink.client).DescribeTopicConfigs(ctx, name)

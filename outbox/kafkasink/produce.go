@@ -18,22 +18,20 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// firstFlush and longestFlush bound the waits between two looks at a flush.
+// firstFlush and longestFlush bound the wait between two checks of a flush.
 const (
 	firstFlush   = 20 * time.Millisecond
 	longestFlush = time.Second
 )
 
-// round is one hand-over of records to the client, from the first Produce to the
-// last promise.
+// round is one handover of records to the client, from the first Produce to the last promise.
 type round struct {
-	// unplaced counts records that have no partition yet; placed is closed when
-	// there are none left.
+	// unplaced counts records that have no partition yet; placed is closed when none are left.
 	unplaced atomic.Int64
 	placed   chan struct{}
 
-	// pending counts records without an answer. The client resolves promises from
-	// one goroutine at a time; failed is closed at the first that failed.
+	// pending counts records without an answer. The client resolves promises from one goroutine
+	// at a time; failed is closed at the first failure.
 	pending  sync.WaitGroup
 	failed   chan struct{}
 	failures map[*kgo.Record]error
@@ -77,22 +75,20 @@ func (p *placing) OnProduceRecordPartitioned(*kgo.Record, int32) {
 	}
 }
 
-// produce hands all records to the client, waits until each is in the buffer of
-// its partition, flushes, and waits until the client has answered for every one.
-// If there was a failure, the client is closed on return: what it would send
-// next could pass what it has failed.
+// produce hands all records to the client, waits until each is in the buffer of its partition,
+// flushes, and waits until the client has answered for every one. If there was a failure, the
+// client is closed on return: what it sends next could overtake what has failed.
 //
-// The wait before the flush matters as much. A client that does not know a topic
-// yet takes records aside and places them one by one once it does. If it were
-// flushing then, a batch could be rejected half-way, and the records placed
-// after that would be sent.
-// See rule R11 and design 6.2.
+// The wait before the flush matters as much. A client that does not know a topic yet sets records
+// aside and places them one by one once it does. If it were flushing at that time, a batch could
+// be rejected half-way, and the records placed after that would be sent. See rule R11 and design
+// 6.2.
 func (s *Sink) produce(ctx context.Context, records []kgo.Record) map[*kgo.Record]error {
 	r := newRound(len(records))
 	s.placing.round.Store(r)
 	defer s.placing.round.Store(nil)
-	// Ending the context of a single record fails its partition at a moment that
-	// the client chooses; ours ends all of them at once, by closing the client.
+	// Ending the context of a single record fails its partition at a moment that the client
+	// chooses. Our context ends all of them at once, by closing the client.
 	own := context.WithoutCancel(ctx)
 	resolve := r.resolve
 	for i := range records {
@@ -117,10 +113,10 @@ func (s *Sink) produce(ctx context.Context, records []kgo.Record) map[*kgo.Recor
 
 // flush waits until the client has answered for all records.
 //
-// Once is not enough. A client that has just learned of a topic places the
-// records that waited for it before it publishes the topic's partitions; a flush
-// in between finds no partition to start, and waits for records that nobody
-// sends. The next one starts them, and does nothing if they are on their way.
+// Once is not enough. A client that has just learned of a topic places the records that waited
+// for it before it publishes the topic's partitions; a flush in between finds no partition to
+// start, and waits for records that are not being sent. The next one starts them, and does
+// nothing if they are being sent already.
 func (s *Sink) flush(ctx context.Context) error {
 	for wait := firstFlush; ; wait = min(2*wait, longestFlush) {
 		part, cancel := context.WithTimeout(ctx, wait)
@@ -132,14 +128,14 @@ func (s *Sink) flush(ctx context.Context) error {
 	}
 }
 
-// partition is what fails together.
+// partition is the unit that fails together.
 type partition struct {
 	topic  string
 	number int32
 }
 
-// settle writes the results of a round that failed. In a partition the first
-// failed record stands for all of them: behind it nothing was delivered.
+// settle writes the results of a round that failed. In a partition the first failed record stands
+// for all of them: nothing after it was delivered.
 func (s *Sink) settle(ctx context.Context, c *call, records []kgo.Record, index []int32, failures map[*kgo.Record]error) {
 	together := make(map[partition]int)
 	for i := range records {
@@ -168,7 +164,7 @@ func (s *Sink) settle(ctx context.Context, c *call, records []kgo.Record, index 
 		case again:
 			err = fmt.Errorf("%w: %w", errUntimely, err)
 		case untimely:
-			kind = outbox.FailureUnknown // the next call sends it with the time of now
+			kind = outbox.FailureUnknown // the next call sends it with the current time
 		}
 		if first == nil {
 			first = err
@@ -180,9 +176,8 @@ func (s *Sink) settle(ctx context.Context, c *call, records []kgo.Record, index 
 	s.replaced(ctx, "", len(failures), first)
 }
 
-// verdict classifies err, which has failed count records of a partition
-// together. A rejected batch says nothing of its records unless it held one.
-// See design 6.3.
+// verdict classifies err, which has failed count records of a partition together. A rejected
+// batch shows nothing about its records unless it held only one. See design 6.3.
 func (s *Sink) verdict(ctx context.Context, name string, count int, err error) (outbox.FailureKind, error) {
 	if errors.Is(err, kgo.ErrClientClosed) && ctx.Err() != nil {
 		err = fmt.Errorf("leat: kafka has not acknowledged in time: %w", context.Cause(ctx))

@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// needs tells what to grant if err means that this client lacks a right.
+// needs adds the right to grant to err if it means that this client lacks one.
 func needs(err error, right, topic string) error {
 	if !errors.Is(err, kerr.TopicAuthorizationFailed) {
 		return err
@@ -25,8 +25,8 @@ func (l *txLane) needsID(err error) error {
 	return fmt.Errorf("allow this client WRITE on transactional id %q: %w", l.cfg.TransactionalIDPrefix+l.slot, err)
 }
 
-// needsProducerID is needs for a producer without a transactional id. Brokers give it a
-// producer id if it may write to any topic, old ones (before 2.8) ask for more.
+// needsProducerID is needs for a producer without a transactional id. Brokers give it a producer
+// id if it may write to any topic; old ones (before 2.8) require more.
 func needsProducerID(err error, topic string) error {
 	if !errors.Is(err, kerr.ClusterAuthorizationFailed) {
 		return err
@@ -35,9 +35,9 @@ func needsProducerID(err error, topic string) error {
 		topic, err)
 }
 
-// writable reports whether a client with the rights of granted, a bit for each
-// operation, may write to the topic, as far as the cluster tells. Who may look a topic up
-// may describe it; a cluster that does not say even that does not tell.
+// writable reports whether a client with the rights in granted, one bit per operation, may write
+// to the topic, as far as the cluster reports it. Any client that sees a topic may describe it,
+// so without that bit the cluster does not report rights.
 func writable(granted int32) bool {
 	const describe, write = 1 << kmsg.ACLOperationDescribe, 1 << kmsg.ACLOperationWrite
 	return granted == math.MinInt32 || granted&describe == 0 || granted&write != 0

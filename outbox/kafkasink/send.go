@@ -9,17 +9,16 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Send implements driver.Sink. It returns when the brokers have answered for
-// every record, or shortly after ctx has ended; a context without an end lets
-// it wait for ever, for the client never gives up by itself. On any failure
-// that Kafka reports the client is closed before Send returns.
+// Send implements driver.Sink. It returns when the brokers have answered for every record, or
+// shortly after ctx has ended; with a context that never ends it may wait for ever, since the
+// client never gives up by itself. On any failure that Kafka reports the client is closed before
+// Send returns.
 //
-// Before anything is produced, records of a topic that cannot exist and records
-// larger than their topic takes fail as outbox.FailurePermanent, records of a
-// topic that the cluster does not know as outbox.FailureOutage; each holds back
-// the later records of its key only. When the brokers reject a batch, the
-// records of that partition fail as outbox.FailureUnknown, and the next call
-// sends them one by one, to find the one at fault.
+// Before anything is produced, records of a topic that cannot exist and records that are too
+// large for their topic fail as outbox.FailurePermanent, and records of a topic that the cluster
+// does not know as outbox.FailureOutage. Each holds back only the later records of its key. When
+// the brokers reject a batch, the records of that partition fail as outbox.FailureUnknown, and
+// the next call sends them one by one, to find the one at fault.
 //
 // It is safe for concurrent use; calls wait for each other.
 func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
@@ -50,7 +49,7 @@ func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 	return c.results
 }
 
-// ready makes sure of a client.
+// ready ensures that there is a client.
 func (s *Sink) ready(ctx context.Context) error {
 	if s.closed {
 		return errClosed
@@ -61,7 +60,7 @@ func (s *Sink) ready(ctx context.Context) error {
 	return s.open()
 }
 
-// unknown returns the topics of records that the cluster has to be asked about.
+// unknown returns the topics of records that the cluster must be asked about.
 func (s *Sink) unknown(records []outbox.Record) []string {
 	var ask []string
 	seen, last := map[string]struct{}(nil), ""
@@ -120,8 +119,8 @@ func (s *Sink) build(ctx context.Context, c *call) (careful []int) {
 	return careful
 }
 
-// fit reports whether the topic takes r. Before it says no it asks the cluster, once
-// a call, whether the topic takes more by now.
+// fit reports whether the topic takes r. Before it returns false it asks the cluster, once per
+// call, whether the topic takes more by now.
 func (s *Sink) fit(ctx context.Context, t *topic, r *kgo.Record) bool {
 	if fits(r, t.limit) {
 		return true
@@ -129,8 +128,8 @@ func (s *Sink) fit(ctx context.Context, t *topic, r *kgo.Record) bool {
 	if round := s.partitioner.round.Load(); t.asked != round && s.open() == nil {
 		t.asked = round
 		if s.readLimits(ctx, []string{r.Topic}) {
-			// The client has asked for its bound already, and asks once. It holds
-			// nothing yet.
+			// The client has already asked for its bound, and asks only once. It holds nothing
+			// yet.
 			s.end()
 			s.client = nil
 		}
@@ -138,7 +137,7 @@ func (s *Sink) fit(ctx context.Context, t *topic, r *kgo.Record) bool {
 	return fits(r, t.limit)
 }
 
-// oneByOne delivers the records of places in batches of their own.
+// oneByOne delivers the records at places, each in its own batch.
 func (s *Sink) oneByOne(ctx context.Context, c *call, places []int) {
 	for n, i := range places {
 		if c.isHeld(i) {

@@ -9,13 +9,13 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl"
 )
 
-// errSignIn is what a mechanism of SASL fails with on this side: no credentials, or an answer of
-// the broker that it takes for a refusal, as that of OAUTHBEARER to a token that has ended. It
-// is of the connection, and says nothing of the records that wait for it.
+// errSignIn is a failure of a SASL mechanism on the client's side: there are no credentials, or
+// the broker's answer counts as a refusal, such as OAUTHBEARER's answer to an expired token. It
+// concerns the connection, and not the records that wait for it.
 var errSignIn = errors.New("leat: kafka: sign in")
 
-// signIn makes the mechanisms of client say that it is they who have failed. The option goes
-// before those that have set them: a client takes the first that the broker supports.
+// signIn wraps the SASL mechanisms of client so that their errors are marked. The option goes
+// before those that have set them: a client uses the first mechanism that the broker supports.
 func signIn(client *kgo.Client) []kgo.Opt {
 	mechanisms, _ := client.OptValue(kgo.SASL).([]sasl.Mechanism)
 	opts := make([]kgo.Opt, len(mechanisms))

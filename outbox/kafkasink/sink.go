@@ -36,7 +36,7 @@ type Sink struct {
 	conn        connErrors
 	placing     placing
 
-	mu     sync.Mutex // held by every method; guards what follows
+	mu     sync.Mutex // locked by every method; guards what follows
 	closed bool
 	client *kgo.Client // nil after a failure
 	end    func()      // closes the client, once
@@ -44,7 +44,7 @@ type Sink struct {
 	topics *topics
 	page   page
 
-	awaitFrom time.Time // before this no Send waits for a topic that is missing
+	awaitFrom time.Time // until then no Send waits for a missing topic
 }
 
 var (
@@ -54,8 +54,8 @@ var (
 	_ driver.TopicChecker = (*Sink)(nil)
 )
 
-// Borrows implements driver.Borrower: when the client has answered for a record, it is in Kafka, and
-// the client has let go of it.
+// Borrows implements driver.Borrower: when the client has answered for a record, it is in Kafka,
+// and the client no longer uses it.
 func (*Sink) Borrows() {}
 
 // New returns a Sink that finds its cluster through brokers, which are host:port.
@@ -99,8 +99,8 @@ func New(brokers []string, cfg Config) (*Sink, error) {
 	return s, nil
 }
 
-// Check connects to the cluster and returns why that fails, if it does. It is
-// for the start of a program and for health checks.
+// Check connects to the cluster and returns an error if that fails. It is for the start of a
+// program and for health checks.
 func (s *Sink) Check(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,8 +114,8 @@ func (s *Sink) Check(ctx context.Context) error {
 	return nil
 }
 
-// Close waits for a Send that is under way, which its context bounds, and closes
-// all connections. It always returns nil; more calls do nothing.
+// Close waits for a running Send, which its context bounds, and closes all connections. It always
+// returns nil; more calls do nothing.
 func (s *Sink) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,17 +6,16 @@ import (
 )
 
 const (
-	// batchOverhead is a record batch without its records, and the length in
-	// front of it, which the client counts and the broker does not.
+	// batchOverhead is the size of a record batch without its records, plus the length in front
+	// of it, which the client counts and the broker does not.
 	batchOverhead = 61 + 5
 
 	// varintMax is the longest encoding of a 32-bit length.
 	varintMax = 5
 )
 
-// fits reports whether r alone makes a batch of at most limit bytes. It is never
-// laxer than the client and the broker: a record that they refuse alone would
-// let later ones pass.
+// fits reports whether r alone makes a batch of at most limit bytes. It is at least as strict as
+// the client and the broker: if they refused a record, later ones could overtake it.
 func fits(r *kgo.Record, limit int) bool {
 	rough := batchOverhead + 8 + 3*varintMax + len(r.Key) + len(r.Value)
 	for i := range r.Headers {

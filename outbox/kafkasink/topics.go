@@ -6,31 +6,31 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// topic is what the Sink knows of a destination.
+// topic is the Sink's knowledge of a destination.
 type topic struct {
-	// known is set if the cluster was asked since the client was made; err, with
-	// its kind, that it cannot take records now.
+	// known is set if the cluster was asked since the client was created. err, with its kind, is
+	// set if the topic cannot take records now.
 	known bool
 	err   error
 	kind  outbox.FailureKind
-	cause error // of err, as the cluster has said it
-	// absent is set if a Send has already waited for the topic in vain.
+	cause error // of err, as answered by the cluster
+	// absent is set if a Send has already waited for the topic without success.
 	absent bool
 
-	// asked is the round in which the limit was last asked for out of turn.
+	// asked is the round in which the limit was last requested out of turn.
 	asked uint64
 
 	// limit bounds a batch; told is set if it came from the cluster.
 	limit int
 	told  bool
 
-	// careful counts the records to be sent in batches of their own, since the
-	// broker has rejected a batch without saying which record it was.
+	// careful counts the records to send in separate batches, because the broker has rejected a
+	// batch without naming the record.
 	careful int
 }
 
-// topics holds the topics of a Sink. Only Send uses them, except for batchBytes,
-// which the client calls from a goroutine of its own.
+// topics holds the topics of a Sink. Only Send uses them, except for batchBytes, which the client
+// calls from its own goroutine.
 type topics struct {
 	most int
 
@@ -42,7 +42,7 @@ func newTopics(maxMessageBytes int) *topics {
 	return &topics{most: maxMessageBytes, byName: make(map[string]*topic)}
 }
 
-// get returns the topic called name, which is new if it was never seen.
+// get returns the topic called name, and creates it if it is new.
 func (t *topics) get(name string) *topic {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -54,11 +54,11 @@ func (t *topics) get(name string) *topic {
 	return found
 }
 
-// mostTopics bounds what is remembered of topics that cannot take records.
+// mostTopics bounds the number of remembered topics that cannot take records.
 const mostTopics = 50_000
 
-// prune forgets the topics that cannot take records if they are too many: names come
-// from messages, and there may be any number of them.
+// prune forgets the topics that cannot take records if there are too many: names come from
+// messages, and there may be any number of them.
 func (t *topics) prune() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,22 +81,22 @@ func (t *topics) forget() {
 	}
 }
 
-// setLimit stores the topic's max.message.bytes, 0 if the cluster did not
-// tell, and reports whether its limit has grown.
+// setLimit stores the topic's max.message.bytes, 0 if the cluster did not report it, and reports
+// whether its limit has grown.
 func (t *topics) setLimit(of *topic, told int) (grown bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := of.limit
 	of.limit, of.told = t.bound(told), told > 0
 	if of.limit < before {
-		// Rejected batches were larger than this; what is left fits.
+		// Rejected batches were larger than this; the rest fits.
 		of.careful = 0
 	}
 	return of.limit > before
 }
 
-// bound returns the limit of a topic. told is its max.message.bytes if the cluster has
-// told it, else 0.
+// bound returns the limit of a topic. told is its max.message.bytes if the cluster has reported
+// it, else 0.
 func (t *topics) bound(told int) int {
 	switch {
 	case told == 0 && t.most == 0:
@@ -122,7 +122,7 @@ func (t *topics) batchBytes(name string) int32 {
 	return int32(max(limit, minMessageBytes)) //nolint:gosec // at most maxMessageBytes
 }
 
-// legal reports whether name can be a topic of Kafka.
+// legal reports whether name is a valid Kafka topic.
 func legal(name string) bool {
 	const longest = 249
 	if name == "" || name == "." || name == ".." || len(name) > longest {

@@ -13,23 +13,23 @@ import (
 )
 
 var (
-	// errNotFenced is returned by Transactional.SendWith for a slot that Fence was
-	// not called for, or not again since a call failed.
+	// errNotFenced is returned by Transactional.SendWith for a slot for which Fence was not
+	// called, or not again after a call failed.
 	errNotFenced = errors.New("leat: slot is not fenced")
 
 	errNeedsPosition = errors.New("leat: a transactional sink takes records with their position only")
 )
 
-// Transactional delivers records and the position behind them to Kafka in one
-// transaction, so that readers of committed records (isolation.level
-// read_committed) see every record once, whatever becomes of relays, brokers and
-// the network between them. Give it to relay.New like any other sink.
+// Transactional delivers records and the position behind them to Kafka in one transaction, so
+// that readers of committed records (isolation.level read_committed) see every record once,
+// despite failures of relays, brokers and the network between them. Give it to relay.New like any
+// other sink.
 //
-// The position of a slot is a record in a compacted topic. A relay that takes over
-// first makes a producer of its own with the slot's transactional id, which ends
-// whatever an earlier one has left open and fences it off, and only then reads the
-// position. Nothing is ever retried within a transaction: after an error the client
-// is closed, and what the cluster has made of it is for the next Fence to find.
+// The position of a slot is a record in a compacted topic. A relay that takes over first creates
+// its own producer with the slot's transactional id, which ends any transaction that an earlier
+// producer left open and fences that producer off. Only then does it read the position. Nothing
+// is ever retried within a transaction: after an error the client is closed, and the next Fence
+// finds out whether the cluster has committed.
 //
 // It is safe for concurrent use; calls for one slot wait for each other.
 type Transactional struct {
@@ -61,13 +61,13 @@ func NewTransactional(brokers []string, cfg TransactionalConfig) (*Transactional
 	return t, trial.Close()
 }
 
-// TransactionTimeout returns that of the configuration.
+// TransactionTimeout returns the configured timeout.
 func (t *Transactional) TransactionTimeout() time.Duration {
 	return t.cfg.TransactionTimeout
 }
 
-// Check connects to the cluster and returns why that fails, if it does. It fences
-// nobody. It is for the start of a program and for health checks.
+// Check connects to the cluster and returns an error if that fails. It fences no relay. It is for
+// the start of a program and for health checks.
 func (t *Transactional) Check(ctx context.Context) error {
 	s, err := New(t.brokers, t.cfg.Config)
 	if err != nil {
@@ -77,8 +77,8 @@ func (t *Transactional) Check(ctx context.Context) error {
 	return s.Check(ctx)
 }
 
-// Send implements driver.Sink and delivers nothing: records without a position
-// would be delivered again by whoever reads the position.
+// Send implements driver.Sink and delivers nothing: records without a position would be delivered
+// again by the relay that reads the position.
 func (t *Transactional) Send(_ context.Context, records []outbox.Record) []outbox.Result {
 	results := make([]outbox.Result, len(records))
 	for i := range results {
@@ -87,13 +87,12 @@ func (t *Transactional) Send(_ context.Context, records []outbox.Record) []outbo
 	return results
 }
 
-// Fence implements driver.TransactionalSink. Call it only under the slot's lease:
-// it cuts off whoever else relays the slot. On return nothing of the slot is under
-// way at the cluster.
+// Fence implements driver.TransactionalSink. Call it only under the slot's lease: it cuts off
+// every other relay of the slot. On return the cluster has nothing of the slot in progress.
 //
-// Errors that wrap driver.ErrSourceUnusable need an operator: a position that has been
-// there before is missing (RemovePositions is the way out), the topic of positions has
-// the wrong cleanup.policy, or another writer.
+// Errors that wrap driver.ErrSourceUnusable need an operator: a position that existed before is
+// missing (RemovePositions resolves that), or the topic of positions has the wrong cleanup.policy
+// or another writer.
 func (t *Transactional) Fence(ctx context.Context, slot string) (position []byte, err error) {
 	l, err := t.lane(slot)
 	if err != nil {
@@ -108,15 +107,14 @@ func (t *Transactional) Fence(ctx context.Context, slot string) (position []byte
 	return position, nil
 }
 
-// SendWith implements driver.TransactionalSink: it begins a transaction, produces
-// records and position, reads the cluster's answer to every one of them, and
-// commits. It returns shortly after ctx has ended, which must have an end.
+// SendWith implements driver.TransactionalSink: it begins a transaction, produces records and
+// position, reads the cluster's answer to every one of them, and commits. It returns shortly
+// after ctx has ended; ctx must have a deadline or be cancelled.
 //
-// A *driver.PrefixError names a record that was recognised before anything was
-// produced, as one that Kafka cannot take (outbox.FailurePermanent) or whose topic
-// it does not know (outbox.FailureOutage), or that the cluster has rejected; then
-// the transaction is aborted for certain. After every other error SendWith fails until
-// the next Fence.
+// A *driver.PrefixError names a record that Kafka cannot take (outbox.FailurePermanent), whose
+// topic it does not know (outbox.FailureOutage), or that the cluster has rejected. The first two
+// are recognised before anything is produced; in the last case the transaction is certainly
+// aborted. After every other error SendWith fails until the next Fence.
 func (t *Transactional) SendWith(ctx context.Context, slot string, records []outbox.Record, position []byte) error {
 	l, err := t.lane(slot)
 	if err != nil {
@@ -137,9 +135,8 @@ func (t *Transactional) SendWith(ctx context.Context, slot string, records []out
 	return fmt.Errorf("leat: transaction of slot %q: %w", slot, l.needsID(err))
 }
 
-// Close waits for calls that are under way and closes all connections. It always
-// returns nil; more calls do nothing. A transaction that is open stays so until
-// the next Fence, or TransactionTimeout.
+// Close waits for running calls and closes all connections. It always returns nil; more calls do
+// nothing. An open transaction stays open until the next Fence, or TransactionTimeout.
 func (t *Transactional) Close() error {
 	t.mu.Lock()
 	t.closed = true
@@ -152,7 +149,7 @@ func (t *Transactional) Close() error {
 	return nil
 }
 
-// lane returns that of slot, which is new if there is none.
+// lane returns that of slot, and creates it if there is none.
 func (t *Transactional) lane(slot string) (*txLane, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

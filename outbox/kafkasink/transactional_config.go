@@ -19,30 +19,28 @@ type TransactionalConfig struct {
 	// Config is that of the Sink. A transactional id among its Options is refused.
 	Config
 
-	// TransactionalIDPrefix starts the transactional ids of the clients; the name of
-	// the slot follows. All replicas of a relay must have the same prefix, and nobody
-	// else: whoever uses the same id is fenced. If the cluster has ACLs, they must allow
-	// Write and Describe on it. Required.
+	// TransactionalIDPrefix starts the transactional ids of the clients; the name of the slot
+	// follows. All replicas of a relay must have the same prefix, and no other program may use
+	// it: a client with the same id is fenced. If the cluster has ACLs, they must allow Write and
+	// Describe on it. Required.
 	TransactionalIDPrefix string
 
-	// PositionTopic holds the positions, one partition a slot, and nothing else
-	// may write to it. Each relay group needs its own. Its cleanup.policy must
-	// be "compact", since deletion by time or size would delete the position of a
-	// slot that is idle. Required.
+	// PositionTopic holds the positions, one partition per slot, and nothing else may write to
+	// it. Each relay group needs its own. Its cleanup.policy must be "compact", since deletion by
+	// time or size would delete the position of a slot that is idle. Required.
 	PositionTopic string
 
-	// CreatePositionTopic creates PositionTopic, and a partition for each new slot.
-	// Otherwise both must be there. Defaults to false.
+	// CreatePositionTopic creates PositionTopic, and a partition for each new slot. Otherwise
+	// both must exist. Defaults to false.
 	CreatePositionTopic bool
 
-	// PositionReplicas is the replication factor of a topic that is created, as many
-	// as its data can stand losing. Defaults to the cluster's own default.
+	// PositionReplicas is the replication factor of a topic that is created; choose it by how
+	// safe the positions must be. Defaults to the cluster's own default.
 	PositionReplicas int16
 
-	// TransactionTimeout is how long the cluster keeps a transaction open whose relay
-	// has died, and so how long it can hold up readers of committed records while no
-	// other relay takes over; 10 s to 40 s. It must exceed the relay's
-	// PublishTimeout. Defaults to 15 s.
+	// TransactionTimeout is how long the cluster keeps the transaction of a dead relay open, and
+	// so how long that can hold up readers of committed records while no other relay takes over;
+	// 10 s to 40 s. It must exceed the relay's PublishTimeout. Defaults to 15 s.
 	TransactionTimeout time.Duration
 }
 

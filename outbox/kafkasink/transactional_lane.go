@@ -14,11 +14,11 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// stablePause is the wait between two looks whether the cluster has ended all
-// transactions of a partition.
+// stablePause is the wait between two checks whether the cluster has ended all transactions of a
+// partition.
 const stablePause = 20 * time.Millisecond
 
-// errNoProducerID is returned if the cluster has given none: it knows no transactions.
+// errNoProducerID is returned if the cluster gave none: it does not support transactions.
 var errNoProducerID = errors.New("leat: kafka gives no producer id, it is too old for transactions")
 
 // txLane delivers the records of one slot. Its Sink makes the clients, which carry the
@@ -27,13 +27,13 @@ var errNoProducerID = errors.New("leat: kafka gives no producer id, it is too ol
 type txLane struct {
 	cfg  *TransactionalConfig
 	slot string
-	// partition of the topic of positions that is the slot's alone.
+	// the slot's own partition in the topic of positions.
 	partition int32
 
-	mu     sync.Mutex // held by every method; guards what follows
+	mu     sync.Mutex // locked by every method; guards what follows
 	sink   *Sink
-	fenced bool // the client is the newest producer of the slot, for all we know
-	stored bool // a position is in the topic
+	fenced bool // the client is the newest producer of the slot, as far as we know
+	stored bool // there is a position in the topic
 }
 
 func newTxLane(t *Transactional, slot string) (*txLane, error) {
@@ -61,7 +61,7 @@ func (l *txLane) close() {
 	_ = l.sink.Close() // it always returns nil
 }
 
-// drop closes the client. What it has begun stays open until the next fence.
+// drop closes the client. A transaction that it has begun stays open until the next fence.
 func (l *txLane) drop() {
 	l.fenced = false
 	l.sink.drop()
@@ -92,9 +92,9 @@ func (l *txLane) fence(ctx context.Context) ([]byte, error) {
 	return position, nil
 }
 
-// newProducer asks for a producer id. When the cluster has given it, it has ended
-// the transaction of every earlier producer, as those have decided or else by
-// aborting it, and refuses whatever they send from now on.
+// newProducer requests a producer id. By the time the cluster has answered, it has ended the
+// transaction of every earlier producer, by its pending decision or else by aborting it, and it
+// refuses everything that they send from then on.
 func (l *txLane) newProducer(ctx context.Context) error {
 	id, _, err := l.sink.client.ProducerID(ctx)
 	if err != nil {
@@ -130,8 +130,8 @@ func (l *txLane) restore(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// initialise stores that the slot has been here, so that an empty topic can be told
-// from one that was emptied.
+// initialise stores that the slot has started, so that an empty topic can be distinguished from
+// one that was emptied.
 func (l *txLane) initialise(ctx context.Context) error {
 	if err := l.transact(ctx, []kgo.Record{l.initialRecord()}); err != nil {
 		return fmt.Errorf("start the slot: %w", err)
@@ -140,7 +140,7 @@ func (l *txLane) initialise(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.last(ctx, span) // another slot may have come to the same partition
+	_, err = l.last(ctx, span) // another slot may have taken the same partition
 	return err
 }
 
@@ -159,7 +159,7 @@ func (l *txLane) stable(ctx context.Context) (offsets, error) {
 		if err != nil {
 			return offsets{}, err
 		}
-		// Later than the end: what it counts as stable was there by then.
+		// Read after the end: everything below the end is stable by then.
 		stable, err := l.offset(ctx, admin.ListCommittedOffsets)
 		if err != nil {
 			return offsets{}, err

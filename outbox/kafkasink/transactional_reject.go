@@ -15,7 +15,7 @@ import (
 // rejection is the error of batches that the cluster has refused. Their transaction was not
 // committed.
 type rejection struct {
-	places []int // in the transaction, of the records of those batches; ascending
+	places []int // the places of the records of those batches in the transaction; ascending
 	err    error
 }
 
@@ -24,7 +24,7 @@ func (r *rejection) Error() string {
 	return fmt.Sprintf("kafka has rejected a batch: %v", r.err)
 }
 
-// Unwrap returns it.
+// Unwrap returns the first error.
 func (r *rejection) Unwrap() error {
 	return r.err
 }
@@ -59,10 +59,10 @@ func (l *txLane) judge(ctx context.Context, records []kgo.Record, failures map[*
 	return l.sink.conn.explain(fmt.Errorf("%d records failed: %w", len(failures), first))
 }
 
-// findCulprit looks for the first record that the cluster refuses: it names no
-// record of a batch. It sends ever fewer of them, in transactions that are never
-// committed, and returns a *driver.PrefixError once one is refused alone. On return
-// all is aborted, or the error is another one.
+// findCulprit looks for the first record that the cluster refuses, since the cluster does not
+// name the record of a batch. It sends fewer and fewer records, in transactions that are never
+// committed, and returns a *driver.PrefixError once one is refused alone. On return everything is
+// aborted, or the error is of another kind.
 func (l *txLane) findCulprit(ctx context.Context, records []outbox.Record, refused *rejection) error {
 	l.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "kafka has rejected a batch, looking for the record",
 		slog.String("slot", l.slot), slog.Int("records", len(refused.places)), slog.Any("error", refused.err))
@@ -86,7 +86,7 @@ func (l *txLane) findCulprit(ctx context.Context, records []outbox.Record, refus
 	}
 	err := l.try(ctx, records, suspects)
 	if err == nil {
-		return refused // not alone, then: the next term tries again
+		return refused // so it is not refused alone: the next term tries again
 	}
 	culprit, ok := errors.AsType[*rejection](err)
 	if !ok {
@@ -98,8 +98,8 @@ func (l *txLane) findCulprit(ctx context.Context, records []outbox.Record, refus
 	return prefixError(suspects[0], outbox.FailurePermanent, culprit.err)
 }
 
-// try sends the records of places in a transaction that it leaves open: the next
-// producer aborts it.
+// try sends the records of places in a transaction that it leaves open for the next producer to
+// abort.
 func (l *txLane) try(ctx context.Context, records []outbox.Record, places []int) error {
 	if err := l.renew(ctx); err != nil {
 		return err

@@ -12,11 +12,11 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// errPositionTopic is about a record that would be taken for a position.
+// errPositionTopic is returned for a record whose topic is that of the positions.
 var errPositionTopic = errors.New("leat: topic holds the positions of the relay, nothing else can be sent to it")
 
-// send delivers records and position in one transaction, or nothing. After an
-// error other than a *driver.PrefixError the client is of no more use.
+// send delivers records and position in one transaction, or nothing. After an error other than a
+// *driver.PrefixError the client must not be used any more.
 func (l *txLane) send(ctx context.Context, records []outbox.Record, position []byte) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -27,7 +27,7 @@ func (l *txLane) send(ctx context.Context, records []outbox.Record, position []b
 	if err := ctx.Err(); err != nil {
 		return err // the client may have been closed
 	}
-	if l.sink.client == nil { // learning of a larger limit takes a new client
+	if l.sink.client == nil { // learning a larger limit requires a new client
 		if err := l.renew(ctx); err != nil {
 			return err
 		}
@@ -76,10 +76,10 @@ func prefixError(n int, kind outbox.FailureKind, err error) error {
 	return &driver.PrefixError{N: n, Err: outbox.Failed(kind, err).Err}
 }
 
-// transact delivers records in a transaction of their own. It returns nil only
-// if the cluster has committed it, and a *rejection if it was not asked to, since
-// it has refused a batch. Nothing is tried again: what the client answers after an
-// error does not tell what the cluster has done.
+// transact delivers records in a transaction of their own. It returns nil only if the cluster has
+// committed it, and a *rejection if the cluster has refused a batch, after which the commit is
+// not requested. Nothing is retried: the client's answer after an error does not show what the
+// cluster has done.
 func (l *txLane) transact(ctx context.Context, records []kgo.Record) error {
 	client := l.sink.client
 	if err := client.BeginTransaction(); err != nil {
@@ -88,8 +88,7 @@ func (l *txLane) transact(ctx context.Context, records []kgo.Record) error {
 	if err := failpoint.Inject(ctx, failpoint.RelayTransactionBegun); err != nil {
 		return err
 	}
-	// One failed record is enough, whichever: asked to commit, the cluster would
-	// commit the others.
+	// One failed record is enough: if asked to commit, the cluster would commit the others.
 	if failures := l.sink.produce(ctx, records); len(failures) > 0 {
 		return l.judge(ctx, records, failures)
 	}
@@ -105,9 +104,9 @@ func (l *txLane) transact(ctx context.Context, records []kgo.Record) error {
 	return nil
 }
 
-// renew replaces the client by a newer producer of the slot, which aborts what the
-// old one has open: it has not asked to commit. The lease is the caller's, as for
-// every call of SendWith.
+// renew replaces the client by a newer producer of the slot, which aborts the open transaction of
+// the old one, whose commit was not requested. The caller holds the lease, as for every call of
+// SendWith.
 func (l *txLane) renew(ctx context.Context) error {
 	l.sink.drop()
 	if err := l.sink.ready(ctx); err != nil {

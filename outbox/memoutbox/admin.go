@@ -7,16 +7,16 @@ import (
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
 )
 
-// Admin returns the outbox as operators see it. The bytes of Stats are those of the payloads.
-// Members has each lease as a relay of its own. A greatest lag is only kept, since nothing is
-// ever dropped from memory.
+// Admin returns the operators' view of the outbox. The bytes of Stats are those of the payloads.
+// Members lists each lease as a relay. A greatest lag is only stored, since nothing is ever
+// dropped from memory.
 func (ob *Outbox) Admin() interface {
 	admin.Manager
 } {
 	return operator{ob, heldqueue.Operators{Store: heldStore{ob}}}
 }
 
-// operator is the outbox as operators see it.
+// operator is the operators' view of the outbox.
 type operator struct {
 	*Outbox
 	heldqueue.Operators
@@ -32,7 +32,7 @@ func (ob operator) Audit(ctx context.Context, q admin.AuditQuery) ([]admin.Audit
 	return ob.audit.List(q)
 }
 
-// heldStore lets operators' requests take turns with relays.
+// heldStore serialises operators' requests with relays.
 type heldStore struct{ ob *Outbox }
 
 var _ heldqueue.Store = heldStore{}

@@ -13,9 +13,9 @@ type Config struct {
 	// Defaults to outbox.DefaultMaxPayloadBytes.
 	MaxPayloadBytes int
 
-	// UnorderedKeys lets writers of one key pass one another, so that the order of
-	// a key is not that of the commits where their transactions overlap.
-	// Defaults to false: a key is held until its transaction ends.
+	// UnorderedKeys lets writers of one key overtake one another: where their transactions
+	// overlap, the order of the key is not that of the commits. Defaults to false: a key is held
+	// until its transaction ends.
 	UnorderedKeys bool
 
 	// Injector adds trace headers to messages that have none. Defaults to none.

@@ -47,6 +47,15 @@ func brokenGroups() []negative {
 			"O2_TopicsOfTheLeaderCount":           "want the topics of the one that leads",
 			"Admin_TopicsAreSet":                  "acquire after a dry run",
 		}},
+		{"topics are compared in the first slot alone", func(c *control) {
+			moved(c, func(s *source, h *sharing, _ *group) {
+				if h.slots > 1 {
+					s.ob.setTopics(s.slotOf(1), s.topics)
+				}
+			})
+		}, map[string]string{
+			"O2_NarrowerTopicsOfEachSlot": "acquire of slot 1 for fewer topics",
+		}},
 		{"a group begins anew with other topics", beginsAnewWithTopics, map[string]string{
 			"O12_TopicsChangeFromWhereTheGroupStands": "after b was added",
 			"O12_PositionPassesOtherTopics":           "after 4 records of other topics were passed",

@@ -67,7 +67,7 @@ func brokenHolders() []negative { //nolint:revive // one table
 			"O9_StaleEpochResolvesNothing": "resolve under a lost lease",
 		}},
 		{"a relay writes over the policies of others", overwrites, map[string]string{
-			"O6_NotesOfPoliciesTakeTurns": "its note has it",
+			"O6_NotesOfPoliciesTakeTurns": `after it has read [""]: the note is "slow "`,
 		}},
 		{"a relay reads its own policies alone", selfish, map[string]string{
 			"Relay_O6_LeastLosingPolicyCounts": "want 2 policies",
@@ -105,17 +105,23 @@ func brokenHolders() []negative { //nolint:revive // one table
 
 // overwrites has each source go by what it has written itself.
 func overwrites(c *control) {
-	seen := make(map[*source]string) // guarded by ob.mu
 	c.keep = func(s *source, change func(note string, now time.Time) string) {
-		seen[s] = change(seen[s], time.Now())
-		s.ob.notes[s.group] = seen[s]
+		note, _ := s.note()
+		s.store(change(note, time.Now()))
 	}
 }
 
 func selfish(c *control) {
 	c.keep = func(s *source, change func(note string, now time.Time) string) {
-		s.ob.notes[s.group] = change("", time.Now())
+		s.store(change("", time.Now()))
 	}
+}
+
+// store stores a note, whatever is there.
+func (s *source) store(note string) {
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
+	s.ob.notes[s.group] = note
 }
 
 // holder has the sessions of a control be what change makes of them.

@@ -36,6 +36,9 @@ func brokenSlots() []negative {
 			"Relay_O5_RelaysChangeSlots": "the relays lead [1 1] of 3 slots",
 			"O14_SlotsAreShared":         "source 1 of 3",
 		}},
+		{"one relay decides how many slots there are", decidesAlone, map[string]string{
+			"O14_SlotsThatDisagreeStay": "one of two relays wants what there is",
+		}},
 		{"a change does not wait for every slot", hastyChange, map[string]string{
 			"O5_ChangeOfSlotsWaitsForEverySlot": "an earlier record of the key is not settled",
 		}},
@@ -106,6 +109,10 @@ func oneSlotEach(c *control) {
 		share.Fair = 1
 		return share
 	}
+}
+
+func decidesAlone(c *control) {
+	c.alone = true
 }
 
 // badChange gives a group its new number of slots when ready says

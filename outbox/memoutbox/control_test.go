@@ -31,6 +31,7 @@ type control struct {
 	leave   func() error
 	keep    func(s *source, change func(note string, now time.Time) string)
 	share   func(share driver.Share) driver.Share
+	alone   bool // who asks for its share knows of no other relay
 	wake    func()
 	promote func(ctx context.Context)
 	cancel  func(req admin.CancelRequest) admin.Changed
@@ -132,8 +133,6 @@ func (s controlSource) KeepPolicies(ctx context.Context, change func(note string
 	if s.c.keep == nil {
 		return s.source.KeepPolicies(ctx, change)
 	}
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
 	s.c.keep(s.source, change)
 	return true, ctx.Err()
 }
@@ -146,6 +145,15 @@ func (s controlSource) Leave(ctx context.Context) error {
 }
 
 func (s controlSource) Share(ctx context.Context, ttl time.Duration) (driver.Share, error) {
+	if s.c.alone {
+		s.c.mu.Lock()
+		for other := range s.sharing().members {
+			if other != s.source {
+				delete(s.sharing().members, other)
+			}
+		}
+		s.c.mu.Unlock()
+	}
 	share, err := s.source.Share(ctx, ttl)
 	if err == nil && s.c.share != nil {
 		share = s.c.share(share)

@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// byDue orders messages that are not due.
+// byDue orders messages that are not due yet.
 func byDue(a, b outbox.Record) int {
 	return cmp.Or(a.NotBefore.Compare(b.NotBefore), cmp.Compare(a.Seq, b.Seq))
 }
@@ -19,10 +19,10 @@ func (ob *Outbox) draw() int64 {
 	return ob.seq
 }
 
-// promote moves messages whose time has come into the log, in the order of their
-// times, as a transaction of its own would. The messages of a key that an open
-// transaction holds stay, since that one's numbers are drawn already. It is called
-// whenever somebody looks; a relay does so by polling. The caller holds ob.mu.
+// promote moves messages whose time has come into the log, in the order of their times, as a
+// separate transaction would. Messages whose key an open transaction holds stay, since that
+// transaction has drawn its numbers already. It is called on each access; a relay's polling is
+// one. The caller holds ob.mu.
 func (ob *Outbox) promote() {
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	slices.SortFunc(ob.later, byDue)

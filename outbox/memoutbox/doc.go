@@ -4,8 +4,8 @@
 // messages late although their numbers are low, writers of one key wait for one
 // another, and a relay needs a lease that expires.
 //
-// It is the reference that the conformance suite of package outboxtest is
-// proved on, and a fake for the tests of services that enqueue:
+// It is the reference implementation for the conformance suite of package outboxtest, and a fake
+// for the tests of services that enqueue:
 //
 //	ob, err := memoutbox.New(memoutbox.Config{})
 //	err = ob.InTx(ctx, func(ctx context.Context, tx *memoutbox.Tx) error {
@@ -13,9 +13,8 @@
 //	})
 //	msgs := ob.Messages()
 //
-// It waits on channels and reads the time with time.Now only, so that it can be
-// used inside a bubble of testing/synctest. Nothing is ever removed: memory
-// grows with every message.
+// It only waits on channels and only reads the time with time.Now, so that it can be used inside
+// a bubble of testing/synctest. Nothing is ever removed: memory grows with every message.
 //
 // Stability: young, see docs/versions.md.
 package memoutbox

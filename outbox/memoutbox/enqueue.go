@@ -13,19 +13,16 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Enqueue stores msgs in tx: all of them, or none, and then the error names the one
-// at fault. No message is a no-op. The messages can be read once tx has
-// committed, and never if it rolls back; those with a NotBefore that lies ahead once
-// it has come.
+// Enqueue stores msgs in tx: all of them, or none, and then the error names the one at fault. A
+// call without messages does nothing. The messages can be read once tx has committed, and never
+// if it rolls back; those with a NotBefore in the future can be read from then on.
 //
-// Where another open transaction has enqueued one of the keys, Enqueue waits
-// until that ends (Config.UnorderedKeys); two transactions that enqueue the same keys in opposite
-// orders wait for one another until ctx ends. A wait that ctx cut short leaves
-// tx fit for Rollback only.
+// If another open transaction has enqueued one of the keys, Enqueue waits until that ends
+// (Config.UnorderedKeys); two transactions that enqueue the same keys in opposite orders wait for
+// one another until ctx ends. After a wait that ctx cut short, tx can only be rolled back.
 //
-// It returns outbox.ErrNotInTransaction where tx is nil or has ended,
-// outbox.ErrWrongDatabase where tx was begun on another Outbox, and an
-// *outbox.InvalidMessageError where a message cannot be stored.
+// It returns outbox.ErrNotInTransaction if tx is nil or has ended, outbox.ErrWrongDatabase if tx
+// was begun on another Outbox, and an *outbox.InvalidMessageError if a message cannot be stored.
 func (ob *Outbox) Enqueue(ctx context.Context, tx *Tx, msgs ...outbox.Message) error {
 	start := time.Now()
 	ready, err := ob.enqueue(ctx, tx, msgs)
@@ -36,15 +33,14 @@ func (ob *Outbox) Enqueue(ctx context.Context, tx *Tx, msgs ...outbox.Message) e
 	return err
 }
 
-// EnqueueContext is Enqueue in the transaction that ctx carries (see
-// ContextWithTx and InTx). It returns outbox.ErrNotInTransaction where ctx
-// carries none of this package.
+// EnqueueContext is Enqueue in the transaction that ctx carries (see ContextWithTx and InTx). It
+// returns outbox.ErrNotInTransaction if ctx carries none of this package.
 func (ob *Outbox) EnqueueContext(ctx context.Context, msgs ...outbox.Message) error {
 	tx, _ := txctx.As[*Tx](ctx)
 	return ob.Enqueue(ctx, tx, msgs...)
 }
 
-// enqueue returns the messages as they were stored, or were about to be.
+// enqueue returns the messages as they were stored or, after an error, as they would have been.
 func (ob *Outbox) enqueue(ctx context.Context, tx *Tx, msgs []outbox.Message) ([]outbox.Message, error) {
 	switch {
 	case tx == nil:
@@ -64,14 +60,14 @@ func (ob *Outbox) enqueue(ctx context.Context, tx *Tx, msgs []outbox.Message) ([
 	return ready, tx.insert(ready)
 }
 
-// insert draws the numbers and stores the rows where only tx sees them.
+// insert draws the numbers and stores the rows so that only tx sees them.
 func (tx *Tx) insert(msgs []outbox.Message) error {
 	tx.ob.mu.Lock()
 	defer tx.ob.mu.Unlock()
 	if err := tx.usable(); err != nil {
 		return err
 	}
-	// Rows keep what a PostgreSQL timestamptz keeps.
+	// Rows have the precision of a PostgreSQL timestamptz.
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	for i := range msgs {
 		m := clone(&msgs[i])

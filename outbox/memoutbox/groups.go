@@ -16,8 +16,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// slots returns the slots that the groups have, by group and number. The caller holds
-// ob.mu.
+// slots returns the slots of all groups, by group and number. The caller holds ob.mu.
 func (ob *Outbox) slots() []*group {
 	all := slices.SortedFunc(maps.Values(ob.groups), func(a, b *group) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.slot, b.slot))
@@ -25,11 +24,12 @@ func (ob *Outbox) slots() []*group {
 	return slices.DeleteFunc(all, func(g *group) bool { return g.slot >= ob.shares[g.name].slots })
 }
 
-// unsettled returns what a slot has not settled, window by window. The caller holds ob.mu.
+// unsettled returns the records that a slot has not settled, window by window. The caller holds
+// ob.mu.
 func (ob *Outbox) unsettled(g *group) iter.Seq[*outbox.Record] {
 	s := &session{ob: ob, slot: g.slot, slots: ob.shares[g.name].slots, topics: g.topics}
 	return func(yield func(*outbox.Record) bool) {
-		if g.pos.done < g.pos.to-g.pos.from { // what belongs to the slot may be settled, and the rest not
+		if g.pos.done < g.pos.to-g.pos.from { // the slot's records may be settled, and the others not
 			window := s.part(ob.window(g.pos))
 			for i := g.pos.done; i < len(window); i++ {
 				if !yield(&window[i]) {
@@ -91,7 +91,8 @@ func (ob *Outbox) known(name string) error {
 	return nil
 }
 
-// idle is known, and returns an error for a group that is read now. The caller holds ob.mu.
+// idle is known, and also returns an error for a group that is being read. The caller holds
+// ob.mu.
 func (ob *Outbox) idle(name string) error {
 	for _, g := range ob.slots() {
 		if g.name == name && g.leased() {
@@ -166,7 +167,7 @@ func (ob operator) RenameGroup(ctx context.Context, req admin.GroupRequest) (cha
 	return changed, ctx.Err()
 }
 
-// rename lets a group go on under another name. The caller holds ob.mu.
+// rename gives a group another name. The caller holds ob.mu.
 func (ob *Outbox) rename(group, name string) {
 	for at, g := range ob.groups {
 		if g.name == group {
@@ -191,7 +192,7 @@ func (ob *Outbox) rename(group, name string) {
 	delete(ob.former, name)
 }
 
-// move gives what is in all under one name another one.
+// move moves the entry of a name in all to another name.
 func move[T any](all map[string]T, from, to string) {
 	if v, ok := all[from]; ok {
 		all[to] = v
@@ -239,7 +240,7 @@ func (ob operator) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error
 	return ctx.Err()
 }
 
-// note writes down what an operator has done with a group or a message that is not held.
+// note adds to the audit what an operator has done with a group or a message that is not held.
 // The caller holds ob.mu.
 func (ob *Outbox) note(e admin.AuditEntry, by admin.By, details map[string]any) {
 	e.At, e.Actor, e.Reason = clock(), by.Actor, by.Reason

@@ -12,7 +12,7 @@ import (
 
 var _ driver.Holder = (*session)(nil)
 
-// heldOf returns what the relays of a group have set aside. The caller holds ob.mu.
+// heldOf returns the records that the relays of a group have set aside. The caller holds ob.mu.
 func (ob *Outbox) heldOf(group string) *heldqueue.Memory {
 	h := ob.held[group]
 	if h == nil {
@@ -22,13 +22,13 @@ func (ob *Outbox) heldOf(group string) *heldqueue.Memory {
 	return h
 }
 
-// clock is not cut to what PostgreSQL keeps: a relay that waits for a time that it knows
-// would look before that of the record had come.
+// clock is not truncated to PostgreSQL's precision: otherwise a relay that waits for a known time
+// would look before the record's time had come.
 func clock() time.Time {
 	return time.Now().UTC()
 }
 
-// held returns what the session's group has set aside. The caller holds ob.mu.
+// held returns the records that the session's group has set aside. The caller holds ob.mu.
 func (s *session) held() *heldqueue.Memory {
 	return s.ob.heldOf(s.name)
 }
@@ -41,7 +41,7 @@ func (s *session) relay() heldqueue.Relay {
 	return heldqueue.Relay{Owner: ownerOf(s.name, s.epoch), Epoch: s.epoch}
 }
 
-// ownerOf names the holder of a lease.
+// ownerOf returns the name of the holder of a lease.
 func ownerOf(group string, epoch int64) string {
 	return "session " + strconv.FormatInt(epoch, 10) + " of group " + group
 }
@@ -82,7 +82,7 @@ func (s *session) Hold(ctx context.Context, p driver.Page, n int, holdings []dri
 	}
 	var fresh []driver.Holding
 	for _, h := range holdings {
-		if h.Index >= before { // else it is an earlier call's, whose answer was lost
+		if h.Index >= before { // otherwise it belongs to an earlier call whose answer was lost
 			fresh = append(fresh, h)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// HistoryConfig selects what is replayed. The zero value is everything.
+// HistoryConfig selects the records to replay. The zero value selects everything.
 type HistoryConfig struct {
 	// FromSeq and ToSeq bound outbox.Record.Seq, both included; 0 means unbounded.
 	// Default to 0.
@@ -31,7 +31,7 @@ type history struct {
 	cfg HistoryConfig
 }
 
-// Begin implements driver.History. In the audit no group is named.
+// Begin implements driver.History. Its audit entries have no group.
 func (h *history) Begin(ctx context.Context, order driver.ReplayOrder) (driver.Playback, error) {
 	h.ob.mu.Lock()
 	defer h.ob.mu.Unlock()
@@ -61,7 +61,7 @@ var _ driver.Playback = (*playback)(nil)
 type playback struct {
 	ob      *Outbox
 	by      admin.By
-	size    int // of the log, which is what it sees
+	size    int // a length of the log, up to which it reads
 	last    int64
 	records []outbox.Record
 }

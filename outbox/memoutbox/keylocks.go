@@ -7,14 +7,13 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// keyLocks holds, for every key that an open transaction has enqueued, that
-// transaction. A key stays locked until its transaction ends, so that the
-// numbers of a key ascend in the order of the commits.
+// keyLocks maps every key that an open transaction has enqueued to that transaction. A key stays
+// locked until its transaction ends, so that the numbers of a key ascend in the order of the
+// commits.
 type keyLocks map[string]*Tx
 
-// lockKeys takes the lock of every key among msgs before a number is drawn. It
-// goes through them in sorted order, as two calls that met in opposite orders
-// would wait for one another for ever.
+// lockKeys takes the lock of every key among msgs before a number is drawn. It locks them in
+// sorted order, since two calls with opposite orders would wait for each other for ever.
 func (tx *Tx) lockKeys(ctx context.Context, msgs []outbox.Message) error {
 	keys := make([]string, 0, len(msgs))
 	for i := range msgs {
@@ -39,7 +38,7 @@ func (tx *Tx) lockKey(ctx context.Context, key string) error {
 		}
 		select {
 		case <-holder.ended:
-		case <-tx.ended: // by another goroutine; the next look says so
+		case <-tx.ended: // ended by another goroutine; the next check finds out
 		case <-ctx.Done():
 			tx.abort()
 			return ctx.Err()
@@ -61,7 +60,7 @@ func (tx *Tx) tryLock(key string) (holder *Tx, err error) {
 	return nil, nil
 }
 
-// release gives up all locks of tx.
+// release releases all locks of tx.
 func (l keyLocks) release(tx *Tx) {
 	for key, holder := range l {
 		if holder == tx {

@@ -11,7 +11,7 @@ import (
 
 var _ driver.OutageKeeper = (*session)(nil)
 
-// outages are what the leader with an epoch has stored as out.
+// outages are those that the leader with an epoch has stored.
 type outages struct {
 	epoch int64
 	all   []driver.Outage
@@ -28,7 +28,7 @@ func (s *session) KeepOutages(ctx context.Context, all []driver.Outage) error {
 	return nil
 }
 
-// addOutages adds what the leader of a slot has stored as out. The caller holds ob.mu.
+// addOutages adds the outages that the leader of a slot has stored. The caller holds ob.mu.
 func (ob *Outbox) addOutages(to *admin.GroupStats, g *group) {
 	if g.out.epoch != g.epoch {
 		return // a leader before

@@ -14,19 +14,19 @@ var _ outbox.Enqueuer = (*Outbox)(nil)
 type Outbox struct {
 	cfg      Config
 	preparer outbox.Preparer
-	id       string // in positions that a sink keeps, to tell those of others
+	id       string // part of positions that a sink keeps, to recognise those of other outboxes
 
 	// mu guards everything below, and the state of every Tx and session.
 	mu sync.Mutex
-	// seq is the number that was drawn last. Numbers are drawn by Enqueue, so
-	// that their order is not that of the commits.
+	// seq is the last number that was drawn. Enqueue draws the numbers, so their order is not
+	// that of the commits.
 	seq int64
 	// log holds what has committed, in the order of the commits; the rows of one
 	// transaction are neighbours. A snapshot is therefore a length of log, and a
 	// window the stretch between two of them.
 	log []outbox.Record
-	// later holds what has committed and is not due. Its Seq is that of laterNo, which
-	// was drawn last.
+	// later holds committed messages that are not due yet. Their Seq comes from laterNo, the last
+	// number drawn for them.
 	later   []outbox.Record
 	laterNo int64
 	locks   keyLocks
@@ -35,14 +35,14 @@ type Outbox struct {
 	paused  map[string][]string      // by group
 	notes   map[string]string        // of policies, by group
 	shares  map[string]*sharing
-	former  map[string]string            // names that groups had, and have now
+	former  map[string]string            // former names of groups, and their present ones
 	held    map[string]*heldqueue.Memory // by group
 	audit   heldqueue.AuditLog
 	wakes   map[chan struct{}]struct{}
 }
 
-// New returns an empty outbox. It returns an error that wraps
-// outbox.ErrInvalidConfig where cfg cannot work.
+// New returns an empty outbox. It returns an error that wraps outbox.ErrInvalidConfig if cfg is
+// invalid.
 func New(cfg Config) (*Outbox, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {

@@ -22,13 +22,33 @@ var _ driver.PolicyKeeper = (*source)(nil)
 
 // KeepPolicies implements driver.PolicyKeeper.
 func (s *source) KeepPolicies(ctx context.Context, change func(note string, now time.Time) string) (bool, error) {
+	for {
+		before, known := s.note()
+		if !known {
+			return false, ctx.Err()
+		}
+		if s.keepNote(before, change(before, time.Now())) {
+			return true, ctx.Err()
+		}
+	}
+}
+
+// note returns what is kept beside the group, if anybody has had a lease of it.
+func (s *source) note() (note string, known bool) {
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
-	if s.ob.known(s.group) != nil {
-		return false, ctx.Err()
+	return s.ob.notes[s.group], s.ob.known(s.group) == nil
+}
+
+// keepNote stores a note in place of the one that was read, unless another one is there by now.
+func (s *source) keepNote(before, note string) bool {
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
+	if s.ob.notes[s.group] != before {
+		return false
 	}
-	s.ob.notes[s.group] = change(s.ob.notes[s.group], time.Now())
-	return true, ctx.Err()
+	s.ob.notes[s.group] = note
+	return true
 }
 
 // Pause implements admin.Manager.

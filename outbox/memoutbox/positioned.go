@@ -15,11 +15,11 @@ import (
 
 var _ driver.Positioned = (*session)(nil)
 
-// errPosition is wrapped by errors about a position that a sink has kept.
+// errPosition is wrapped by errors about a position that a sink has stored.
 var errPosition = errors.New("leat: position of the sink")
 
-// keptPosition is a position in the form in which a sink keeps it. All of log[:From] is
-// settled, and of log[From:To] what is not above Last in Seq.
+// keptPosition is a position in the form in which a sink stores it. All of log[:From] is settled,
+// and in log[From:To] the records with a Seq up to Last.
 type keptPosition struct {
 	Format int      `json:"format"`
 	Outbox string   `json:"outbox"`
@@ -52,7 +52,7 @@ func (s *session) Position(p driver.Page, n int) ([]byte, error) {
 	return json.Marshal(s.kept(position{from: c.from, to: c.to, done: c.first + n}))
 }
 
-// kept returns p as a sink keeps it. The caller holds ob.mu.
+// kept returns p in the form in which a sink stores it. The caller holds ob.mu.
 func (s *session) kept(p position) keptPosition {
 	return keptPosition{
 		Format: positionFormat, Outbox: s.ob.id, Slot: s.SlotName(), Slots: s.slots, Topics: s.topics,
@@ -60,8 +60,8 @@ func (s *session) kept(p position) keptPosition {
 	}
 }
 
-// lastOf returns the Seq of the last record of the window that is settled at p, 0 if
-// none is. The caller holds ob.mu.
+// lastOf returns the Seq of the last record of the window that is settled at p, 0 if there is
+// none. The caller holds ob.mu.
 func (s *session) lastOf(p position) int64 {
 	if p.done == 0 {
 		return 0
@@ -102,7 +102,7 @@ func (s *session) Seek(ctx context.Context, kept []byte) error {
 	case behind > 0:
 		return unusable(basis.Refuse(basis.ErrSinkWentBack, fmt.Sprintf("%+v is %d records behind the stored %+v", k, behind, s.pos)))
 	case ahead == 0:
-		return nil // another window was opened, and nothing of it delivered
+		return nil // another window was opened, and none of it delivered
 	}
 	s.pos = position{from: k.From, to: k.To}
 	s.pos.done = s.countTo(s.pos, k.Last)
@@ -112,9 +112,9 @@ func (s *session) Seek(ctx context.Context, kept []byte) error {
 	return nil
 }
 
-// compare counts the slot's records that are settled at the stored position and not at
-// k, and the other way round. It looks at those only that were the slot's when k was made,
-// too. The caller holds ob.mu.
+// compare counts the slot's records that are settled at the stored position and not at k, and the
+// other way round. It only counts records that belonged to the slot when k was made. The caller
+// holds ob.mu.
 func (s *session) compare(k keptPosition) (behind, ahead int) {
 	stored, former := s.kept(s.pos), &session{slot: s.slot, slots: k.Slots}
 	for i := range s.ob.log[:max(k.To, stored.To)] {

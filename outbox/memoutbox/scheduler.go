@@ -21,7 +21,7 @@ func (ob operator) Delayed(ctx context.Context, q admin.DelayedQuery) ([]admin.D
 	return ob.delayed(q), ctx.Err()
 }
 
-// delayed returns what a complete query selects. The caller holds ob.mu.
+// delayed returns the messages that a complete query selects. The caller holds ob.mu.
 func (ob *Outbox) delayed(q admin.DelayedQuery) []admin.DelayedMessage {
 	slices.SortFunc(ob.later, byDue)
 	var found []admin.DelayedMessage

@@ -46,7 +46,7 @@ func (ob operator) Search(ctx context.Context, q admin.MessageQuery) (admin.Mess
 	return page, ctx.Err()
 }
 
-// selects reports whether r is what q asks for.
+// selects reports whether q selects r.
 func selects(q *admin.MessageQuery, r *outbox.Record) bool {
 	switch {
 	case q.Topic != "" && !topics.Match(q.Topic, r.Topic), q.Type != "" && !topics.Match(q.Type, r.Type):

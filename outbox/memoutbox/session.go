@@ -11,9 +11,9 @@ import (
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
 )
 
-// session reads window after window. A window is opened when the one before is
-// settled to its end, with everything that has committed since: what a
-// transaction with low numbers commits late is simply in a later window.
+// session reads window after window. A window is opened when the previous one is completely
+// settled, and contains everything that has committed since: a transaction with low numbers that
+// commits late is simply in a later window.
 type session struct {
 	ob      *Outbox
 	name    string // of the group
@@ -24,8 +24,8 @@ type session struct {
 	group   *group   // of the slot
 	epoch   int64
 
-	// Guarded by ob.mu. pos is the window that is open, with what is settled of
-	// it; read counts the records of it that were handed out.
+	// Guarded by ob.mu. pos is the open window, with what is settled of it; read counts its
+	// records that were returned.
 	pos    position
 	window []outbox.Record
 	read   int
@@ -87,7 +87,7 @@ func (s *session) open() {
 	s.group.pos = s.pos
 }
 
-// Advance implements driver.Session. The position is stored at once.
+// Advance implements driver.Session. It stores the position at once.
 func (s *session) Advance(ctx context.Context, p driver.Page, n int) error {
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
@@ -98,8 +98,8 @@ func (s *session) Advance(ctx context.Context, p driver.Page, n int) error {
 	return err
 }
 
-// settle moves the position over the first n records of p and returns how many
-// of them it was past before. The caller holds ob.mu.
+// settle moves the position past the first n records of p and returns how many of them it was
+// past already. The caller holds ob.mu.
 func (s *session) settle(p driver.Page, n int) (before int, err error) {
 	c, ok := p.Cursor.(cursor)
 	switch {
@@ -110,7 +110,7 @@ func (s *session) settle(p driver.Page, n int) (before int, err error) {
 	case !ok:
 		return 0, fmt.Errorf("leat: advance: page with a foreign cursor %T", p.Cursor)
 	case c.from != s.pos.from || c.to != s.pos.to:
-		return n, nil // of a window that is settled already
+		return n, nil // of a window that is already settled
 	}
 	before = s.pos.done - c.first
 	s.pos.done = max(s.pos.done, c.first+n)
@@ -145,7 +145,7 @@ func (s *session) Release(ctx context.Context) error {
 	return nil
 }
 
-// alive reports whether the lease is this session's still. The caller holds ob.mu.
+// alive reports whether the session still holds the lease. The caller holds ob.mu.
 func (s *session) alive(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -15,27 +15,26 @@ var (
 	_ driver.Slotted = (*session)(nil)
 )
 
-// sharing is how the slots of a group are divided among the sources that live.
-// Outbox.mu guards it.
+// sharing is how the slots of a group are divided among the live sources. Outbox.mu guards it.
 type sharing struct {
 	slots   int
 	members map[*source]member
-	// started is set once the group has begun to read, at begin: a length of the log.
+	// started is set once the group has begun to read; begin is where, a length of the log.
 	started bool
 	begin   int
-	// next is the number of slots that the group is being changed to, 0 if it is not.
-	// The slots that it has end at marker then, a length of the log.
+	// next is the number of slots that the group is being changed to, 0 if it is not. Its present
+	// slots then end at marker, a length of the log.
 	next, marker int
 }
 
-// member is a source that lives.
+// member is a live source.
 type member struct {
-	slots        int // that it wants
+	slots        int // the number that it wants
 	since, until time.Time
 }
 
-// sharing returns that of the group, whose number of slots the first source
-// decides. The caller holds ob.mu.
+// sharing returns the sharing of the group, whose number of slots the first source decides. The
+// caller holds ob.mu.
 func (s *source) sharing() *sharing {
 	h := s.ob.shares[s.group]
 	if h == nil {
@@ -45,9 +44,9 @@ func (s *source) sharing() *sharing {
 	return h
 }
 
-// Share implements driver.Sharded. A Source stands for one relay. It also asks for
-// another number of slots if SourceConfig.Slots is not that of the group, once all
-// sources of the group that live agree and s has wanted it for ttl.
+// Share implements driver.Sharded. A Source stands for one relay. If SourceConfig.Slots is not
+// the group's number of slots, it also requests the change, once all live sources of the group
+// agree and s has wanted it for ttl.
 func (s *source) Share(ctx context.Context, ttl time.Duration) (driver.Share, error) {
 	if err := ctx.Err(); err != nil {
 		return driver.Share{}, err

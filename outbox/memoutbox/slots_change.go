@@ -2,23 +2,23 @@ package memoutbox
 
 import "time"
 
-// switchPoll is how soon a source that finds nothing to acquire looks again while the
-// slots are being changed: it waits for the end of a slot, not of a lease.
+// switchPoll is how soon a source that finds nothing to acquire tries again while the slots are
+// being changed: it waits for the end of a slot, not of a lease.
 const switchPoll = 100 * time.Millisecond
 
-// start notes where a group begins that has never read. The caller holds ob.mu.
+// start records where a new group begins. The caller holds ob.mu.
 func (s *source) start(h *sharing) {
 	if h.started {
 		return
 	}
-	if h.next > 0 { // nobody has read by the other number
+	if h.next > 0 { // nothing has been read with the other number
 		h.slots, h.next = h.next, 0
 	}
 	h.started, h.begin = true, s.ob.outset(s.begin)
 }
 
-// change gives the group its new number of slots once every slot that it has is at the
-// marker and free: from there on a key may be another slot's. The caller holds ob.mu.
+// change gives the group its new number of slots once all present slots are at the marker and
+// free: from there on a key may belong to another slot. The caller holds ob.mu.
 func (s *source) change(h *sharing) {
 	if h.next == 0 {
 		return
@@ -34,12 +34,12 @@ func (s *source) change(h *sharing) {
 	}
 }
 
-// ends reports whether a slot at pos has come to its end. The caller holds ob.mu.
+// ends reports whether a slot at pos has ended. The caller holds ob.mu.
 func (h *sharing) ends(pos position) bool {
 	return h.next > 0 && pos.from >= h.marker
 }
 
-// end is where a window ends that is opened now. The caller holds ob.mu.
+// end is where a window that is opened now ends. The caller holds ob.mu.
 func (h *sharing) end(log int) int {
 	if h.next > 0 {
 		return min(h.marker, log)
@@ -47,7 +47,7 @@ func (h *sharing) end(log int) int {
 	return log
 }
 
-// leased reports whether somebody holds the lease. The caller holds ob.mu.
+// leased reports whether the lease is held. The caller holds ob.mu.
 func (g *group) leased() bool {
 	return g.held && time.Until(g.until) > 0
 }

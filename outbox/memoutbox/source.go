@@ -28,19 +28,19 @@ type SourceConfig struct {
 	// Defaults to "default".
 	Group string
 
-	// Slots is the number of readers that share the group, 1 to 64, each with the
-	// keys of some shards. A running group is changed to another number once all of its
-	// sources that live want it. Defaults to 1.
+	// Slots is the number of readers that share the group, 1 to 64, each with the keys of some
+	// shards. A running group is changed to another number once all of its live sources want it.
+	// Defaults to 1.
 	Slots int
 
-	// Start is where the group begins if it has never read before, else ignored.
+	// Start is where the group begins if it has never read before; otherwise it is ignored.
 	// Defaults to Oldest.
 	Start driver.Start
 
-	// Topics are patterns of the topics that the group reads, in which * stands for any
-	// run of characters. A group whose patterns change reads by the new ones from where
-	// it stands. Acquire refuses if messages wait that would then never be sent
-	// (admin.Manager.SetTopics). Defaults to all topics.
+	// Topics are patterns of the topics that the group reads, in which * stands for any run of
+	// characters. A group whose patterns change uses the new ones from its current position.
+	// Acquire refuses if waiting messages would then never be sent (admin.Manager.SetTopics).
+	// Defaults to all topics.
 	Topics []string
 }
 
@@ -53,7 +53,7 @@ type source struct {
 	topics []string
 }
 
-// Source returns a source of a group. Sources of one group that are configured alike are
+// Source returns a source of a group. Sources of one group with the same configuration are
 // equivalent.
 func (ob *Outbox) Source(cfg SourceConfig) driver.Source {
 	cfg.Group = cmp.Or(cfg.Group, "default")
@@ -74,11 +74,11 @@ type group struct {
 	held   bool
 	until  time.Time
 	pos    position
-	topics []string // by which pos was counted
+	topics []string // the topics with which pos was counted
 	out    outages
 }
 
-// slotName tells the slots of all groups apart.
+// slotName identifies a slot among those of all groups.
 type slotName struct {
 	group string
 	slot  int
@@ -90,8 +90,8 @@ type position struct {
 	from, to, done int
 }
 
-// Check returns an error that wraps driver.ErrSourceUnusable if the number of slots or the
-// start cannot be.
+// Check returns an error that wraps driver.ErrSourceUnusable if the number of slots or the start
+// is invalid.
 func (s *source) Check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -143,8 +143,8 @@ func (s *source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 	return nil, taken
 }
 
-// heldBy returns the error about a slot that is taken, or about the other one if that
-// is free sooner. The caller holds ob.mu.
+// heldBy returns the error about a slot that is taken, or before if that slot is free sooner. The
+// caller holds ob.mu.
 func (s *source) heldBy(g *group, other *driver.LeaseHeldError) *driver.LeaseHeldError {
 	left := time.Until(g.until)
 	if other != nil && other.Remaining <= left {
@@ -153,7 +153,7 @@ func (s *source) heldBy(g *group, other *driver.LeaseHeldError) *driver.LeaseHel
 	return &driver.LeaseHeldError{Owner: ownerOf(s.group, g.epoch), Remaining: left}
 }
 
-// open begins a session of a slot that is free. The caller holds ob.mu.
+// open begins a session of a free slot. The caller holds ob.mu.
 func (s *source) open(g *group, h *sharing, slot int, ttl time.Duration) (driver.Session, error) {
 	if err := s.ob.changeOf(g, s.topics).Err(); err != nil {
 		return nil, errors.Join(driver.ErrSourceUnusable, err)
@@ -170,8 +170,8 @@ func (s *source) open(g *group, h *sharing, slot int, ttl time.Duration) (driver
 	return n, nil
 }
 
-// changeOf returns what it means for a slot that its group reads other topics. The caller
-// holds ob.mu.
+// changeOf returns the effect on a slot of a change of its group's topics. The caller holds
+// ob.mu.
 func (ob *Outbox) changeOf(g *group, now []string) *basis.Topics {
 	c := &basis.Topics{Group: g.name, Then: g.topics, Now: now}
 	if basis.SameTopics(g.topics, now) {
@@ -185,8 +185,8 @@ func (ob *Outbox) changeOf(g *group, now []string) *basis.Topics {
 	return c
 }
 
-// setTopics has a slot read other topics, and counts anew what is settled of its window. The
-// caller holds ob.mu.
+// setTopics changes the topics of a slot, and recounts what is settled of its window. The caller
+// holds ob.mu.
 func (ob *Outbox) setTopics(g *group, now []string) {
 	if slices.Equal(g.topics, now) {
 		return
@@ -219,8 +219,8 @@ func (ob *Outbox) window(pos position) []outbox.Record {
 
 func bySeq(a, b outbox.Record) int { return cmp.Compare(a.Seq, b.Seq) }
 
-// retained returns the log in the order of its numbers, as a rule the log itself: it must not be changed. The caller
-// holds ob.mu.
+// retained returns the log in the order of its numbers. It is usually the log itself, and must
+// not be changed. The caller holds ob.mu.
 func (ob *Outbox) retained() []outbox.Record {
 	if slices.IsSortedFunc(ob.log, bySeq) {
 		return ob.log

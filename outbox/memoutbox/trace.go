@@ -31,7 +31,7 @@ func (ob operator) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, 
 	}
 	for _, g := range slots {
 		if g.slot > 0 {
-			continue // what is set aside is that of all slots
+			continue // the records set aside are those of all slots
 		}
 		held, dead, err := heldqueue.ByID(ctx, ob.heldOf(g.name), g.name, q.ID, trace.Most, seqs)
 		if err != nil {

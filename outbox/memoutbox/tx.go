@@ -19,9 +19,9 @@ var (
 	ErrTxAborted = errors.New("leat: transaction was aborted by an earlier error")
 )
 
-// Tx is a transaction. Each must be ended by Commit or Rollback: until then it
-// holds the keys that it has enqueued. It is safe for concurrent use, although
-// a transaction has but one user as a rule.
+// Tx is a transaction. Each must be ended by Commit or Rollback: until then it holds the keys
+// that it has enqueued. It is safe for concurrent use, although a transaction usually has only
+// one user.
 type Tx struct {
 	ob *Outbox
 	// ended is closed when the transaction ends.
@@ -43,9 +43,8 @@ func (ob *Outbox) Begin(ctx context.Context) (*Tx, error) {
 	return &Tx{ob: ob, ended: make(chan struct{})}, nil
 }
 
-// Commit makes all messages of the transaction readable at once. It wakes no
-// relay: call Outbox.Wake, or use InTx. Where ctx has ended it rolls back and
-// returns the error of ctx.
+// Commit makes all messages of the transaction readable at once. It wakes no relay: call
+// Outbox.Wake, or use InTx. If ctx has ended, it rolls back and returns the error of ctx.
 func (tx *Tx) Commit(ctx context.Context) error {
 	tx.ob.mu.Lock()
 	defer tx.ob.mu.Unlock()
@@ -64,8 +63,8 @@ func (tx *Tx) Commit(ctx context.Context) error {
 	return nil
 }
 
-// Rollback forgets the messages of the transaction. It succeeds with a ctx that
-// has ended, and returns ErrTxEnded where there is nothing left to roll back.
+// Rollback discards the messages of the transaction. It succeeds with a ctx that has ended, and
+// returns ErrTxEnded if the transaction has ended.
 func (tx *Tx) Rollback(context.Context) error {
 	tx.ob.mu.Lock()
 	defer tx.ob.mu.Unlock()
@@ -84,7 +83,7 @@ func (ob *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx *Tx)
 	if err != nil {
 		return fmt.Errorf("leat: begin: %w", err)
 	}
-	defer func() { _ = tx.Rollback(ctx) }() // has ended already where Commit was reached
+	defer func() { _ = tx.Rollback(ctx) }() // has ended already if Commit was reached
 	if err := fn(ContextWithTx(ctx, tx), tx); err != nil {
 		return err
 	}
@@ -124,8 +123,7 @@ func (tx *Tx) abort() {
 	tx.aborted = true
 }
 
-// end closes the transaction and lets those go on who wait for its keys. The
-// caller holds ob.mu.
+// end closes the transaction and unblocks those that wait for its keys. The caller holds ob.mu.
 func (tx *Tx) end() {
 	tx.closed = true
 	tx.rows, tx.later = nil, nil

@@ -2,8 +2,7 @@ package memoutbox
 
 import "context"
 
-// Wake tells the relays on this outbox that a transaction has committed. It
-// never blocks.
+// Wake notifies the relays on this outbox that a transaction has committed. It never blocks.
 func (ob *Outbox) Wake() {
 	ob.mu.Lock()
 	defer ob.mu.Unlock()

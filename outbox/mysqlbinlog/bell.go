@@ -12,17 +12,17 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Bell rings when a transaction that has inserted into one of its tables commits. It is
-// safe for concurrent use, owns no goroutines but those of Run, and needs no Close.
+// Bell rings when a transaction that has inserted into one of its tables commits. It is safe for
+// concurrent use, owns no goroutines except those of Run, and needs no Close.
 type Bell struct {
 	ring   func()
 	cfg    Config
 	server *mysql.Config
 }
 
-// New returns a Bell that calls ring, which must not block: Wake of a sqloutbox.Outbox or
-// of a sqlforward.Forwarder. It returns an error that wraps outbox.ErrInvalidConfig if ring
-// is nil or cfg cannot work, and connects to nothing.
+// New returns a Bell that calls ring, which must not block: Wake of a sqloutbox.Outbox or of a
+// sqlforward.Forwarder. It returns an error that wraps outbox.ErrInvalidConfig if ring is nil or
+// cfg is invalid, and connects to nothing.
 func New(ring func(), cfg Config) (*Bell, error) {
 	if ring == nil {
 		return nil, outbox.ConfigError("ring", nil, "must not be nil")
@@ -38,17 +38,16 @@ func New(ring func(), cfg Config) (*Bell, error) {
 	return &Bell{ring: ring, cfg: cfg, server: server}, nil
 }
 
-// The waits between two attempts to connect.
+// Bounds of the wait between two attempts to connect.
 const (
 	firstWait = 100 * time.Millisecond
 	lastWait  = time.Minute
 )
 
-// Run rings until ctx ends, and then returns. It takes one connection, over which the
-// server sends all that it writes to its binary log, also of other databases. What goes
-// wrong is logged, and Run connects again, with waits that grow up to a minute until a
-// connection has lived for as long. It rings
-// once when it has connected, for what was committed meanwhile.
+// Run rings until ctx ends, and then returns. It takes one connection, over which the server
+// sends its whole binary log, including that of other databases. Errors are logged, and Run
+// reconnects, with waits that grow up to a minute until a connection has lasted that long. It
+// rings once when it has connected, for what was committed in the meantime.
 //
 // Run it in each process that runs a relay. Each of them is sent the whole log.
 func (b *Bell) Run(ctx context.Context) {

@@ -12,23 +12,23 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// Check reports whether the server has a binary log of rows that the user may read. Run
-// looks for itself each time that it connects; call Check where a start shall fail rather
-// than poll.
+// Check reports whether the server has a binary log of rows that the user may read. Run checks
+// this each time that it connects; call Check if the program should fail at the start rather than
+// poll.
 func (b *Bell) Check(ctx context.Context) error {
 	_, err := b.look(ctx)
 	return err
 }
 
-// start is where a connection begins to read, and what it looks for.
+// start is where a connection begins to read, and the tables that it looks for.
 type start struct {
 	tables map[table]bool
 	flavor string
-	gtid   gomysql.GTIDSet  // on MariaDB, where it can be read without a right
+	gtid   gomysql.GTIDSet  // on MariaDB, where it can be read without privileges
 	file   gomysql.Position // on MySQL
 }
 
-// lookTimeout bounds a look: a server can accept a connection and say nothing.
+// lookTimeout bounds a look: a server can accept a connection and never answer.
 const lookTimeout = 30 * time.Second
 
 // look checks the server, and returns the end of its binary log.
@@ -64,7 +64,7 @@ func (b *Bell) look(ctx context.Context) (*start, error) {
 }
 
 // known returns the tables as the server writes them, which can differ from Tables by case
-// (lower_case_table_names). It reports the first that the user cannot see.
+// (lower_case_table_names). It returns an error for the first one that the user cannot see.
 func (b *Bell) known(ctx context.Context, db *sql.DB) (map[table]bool, error) {
 	all := make(map[table]bool, len(b.cfg.Tables))
 	for _, name := range b.cfg.Tables {
@@ -95,7 +95,7 @@ func (s *start) mariaDB(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// mySQL asks for a place in a file: there are GTIDs only if gtid_mode is ON.
+// mySQL asks for a position in a file: GTIDs only exist if gtid_mode is ON.
 func (s *start) mySQL(ctx context.Context, db *sql.DB) error {
 	rows, err := db.QueryContext(ctx, "SHOW BINARY LOG STATUS")
 	if old := new(mysql.MySQLError); errors.As(err, &old) && old.Number == gomysql.ER_PARSE_ERROR {

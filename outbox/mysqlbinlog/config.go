@@ -16,31 +16,29 @@ import (
 
 // Config tunes a Bell. DSN is required.
 type Config struct {
-	// DSN says where the server is, and as who to connect, as the driver
-	// github.com/go-sql-driver/mysql has it: user:password@tcp(host:3306)/shop. It names
-	// the database that Tables are in. TLS and the timeout to connect are those of the
-	// DSN. The user needs REPLICATION SLAVE, and on MySQL REPLICATION CLIENT, too.
+	// DSN is the address of the server and the user, in the format of the driver
+	// github.com/go-sql-driver/mysql: user:password@tcp(host:3306)/shop. It names the database
+	// that Tables are in. TLS and the timeout to connect are those of the DSN. The user needs
+	// REPLICATION SLAVE, and on MySQL REPLICATION CLIENT, too.
 	DSN string
 
-	// Tables are the tables that ring, without the database: sqloutbox.Config.Table, or
-	// tables of Watermill. At most 1,000.
-	// Defaults to "leat_outbox".
+	// Tables are the tables that ring the bell, without the database: sqloutbox.Config.Table, or
+	// tables of Watermill. At most 1,000. Defaults to "leat_outbox".
 	Tables []string
 
-	// ServerID is the number of the Bell among all that read the server's binary log. It
-	// must differ from the server's, from those of its replicas and from those of other
-	// Bells: a server ends the older one of two readers with the same number.
-	// Defaults to a random number from 2³¹ on, a new one for each connection.
+	// ServerID is the number of the Bell among all readers of the server's binary log. It must
+	// differ from those of the server, its replicas and other Bells: if two readers have the same
+	// number, the server ends the older one. Defaults to a random number from 2³¹ on, a new one
+	// for each connection.
 	ServerID uint32
 
-	// Heartbeat is how often the server shows that it is there while it writes nothing,
-	// 100 ms to an hour. A connection that is silent for three times as long is given up.
-	// Defaults to 10 s.
+	// Heartbeat is how often the server sends a sign of life while it writes nothing, 100 ms to
+	// an hour. A connection that is silent for three times as long is closed. Defaults to 10 s.
 	Heartbeat time.Duration
 
-	// Logger receives what an operator should know: why there is no bell, once a reason,
-	// and that there is one again.
-	// Defaults to slog.Default() as of New; slog.New(slog.DiscardHandler) silences it.
+	// Logger receives messages for operators: why there is no bell, once per reason, and that
+	// there is one again. Defaults to slog.Default() as of New; slog.New(slog.DiscardHandler)
+	// silences it.
 	Logger *slog.Logger
 }
 
@@ -73,7 +71,7 @@ func (c Config) validate() error {
 	return nil
 }
 
-// server returns what DSN says. Errors do not quote it, since it holds a password.
+// server returns the contents of DSN. Errors do not quote it, since it contains a password.
 func (c Config) server() (*mysql.Config, error) {
 	if c.DSN == "" {
 		return nil, outbox.ConfigError("DSN", `""`, "must not be empty")

@@ -37,7 +37,7 @@ func (b *Bell) listen(ctx context.Context, connected func()) error {
 		if err != nil {
 			return err
 		}
-		if first { // the name of the file, which comes whether or not anything is written
+		if first { // the name of the file, which is sent whether or not anything is written
 			connected()
 		}
 		if t.committed(event) {
@@ -46,7 +46,7 @@ func (b *Bell) listen(ctx context.Context, connected func()) error {
 	}
 }
 
-// from begins to read. An error can also come with the first event.
+// from starts reading. An error can also come with the first event.
 func (s *start) from(syncer *replication.BinlogSyncer) (*replication.BinlogStreamer, error) {
 	if s.gtid != nil {
 		return syncer.StartSyncGTID(s.gtid)
@@ -54,9 +54,9 @@ func (s *start) from(syncer *replication.BinlogSyncer) (*replication.BinlogStrea
 	return syncer.StartSync(s.file)
 }
 
-// dialer connects, until it refuses to. The syncer ends its session by its number, over
-// a new connection. After an error another server may answer, and the number be that of
-// somebody else's session.
+// dialer connects, until it refuses to. The syncer ends its session by its number, over a new
+// connection. After an error another server may answer, on which that number may belong to an
+// unrelated session.
 type dialer struct {
 	net.Dialer
 
@@ -91,8 +91,8 @@ func (b *Bell) syncer(flavor string, dial client.Dialer) replication.BinlogSynce
 		ServerID: id, Flavor: flavor, Localhost: "leat",
 		Host: b.server.Addr, User: b.server.User, Password: b.server.Passwd, TLSConfig: b.server.TLS, Dialer: dial,
 		HeartbeatPeriod: b.cfg.Heartbeat, ReadTimeout: 3 * b.cfg.Heartbeat,
-		// Two replicas of one number would end each other for ever, and it would begin
-		// where it was: a bell begins at the end.
+		// Two replicas with the same number would end each other for ever, and the syncer would
+		// resume where it was, while a bell starts at the end.
 		DisableRetrySync: true, DiscardGTIDSet: true,
 		EventCacheCount: 64, Logger: logger.Silent(),
 		RowsEventDecodeFunc:            headerOnly,
@@ -100,7 +100,7 @@ func (b *Bell) syncer(flavor string, dial client.Dialer) replication.BinlogSynce
 	}
 }
 
-// headerOnly leaves rows undecoded: their table is all that a bell needs.
+// headerOnly leaves rows undecoded: a bell only needs their table.
 func headerOnly(e *replication.RowsEvent, data []byte) error {
 	_, err := e.DecodeHeader(data)
 	return err

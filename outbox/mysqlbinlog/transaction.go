@@ -7,18 +7,18 @@ import (
 	"github.com/go-mysql-org/go-mysql/replication"
 )
 
-// transaction follows the events of one transaction after the other: a binary log does not
-// mix them.
+// transaction follows the events of one transaction after another: a binary log does not
+// interleave them.
 type transaction struct {
 	tables  map[table]bool
-	touched bool // it has inserted into one of tables
+	touched bool // it has inserted into one of the tables
 }
 
-// table is a table as the server writes it.
+// table is a table with the names that the server writes.
 type table struct{ database, name string }
 
-// committed reports whether event is the end of a transaction that has touched the tables,
-// or may be.
+// committed reports whether event is the end of a transaction that has, or may have, touched the
+// tables.
 func (t *transaction) committed(event *replication.BinlogEvent) bool {
 	switch e := event.Event.(type) {
 	case *replication.GTIDEvent, *replication.MariadbGTIDEvent:
@@ -26,14 +26,14 @@ func (t *transaction) committed(event *replication.BinlogEvent) bool {
 	case *replication.RowsEvent:
 		t.touched = t.touched || t.inserted(e)
 	case *replication.TransactionPayloadEvent:
-		// All events of a compressed transaction, its end included.
+		// All events of a compressed transaction, including its end.
 		return slices.ContainsFunc(e.Events, t.committed)
 	case *replication.XIDEvent:
 		return t.end()
 	case *replication.QueryEvent:
 		return t.query(e.Query)
 	}
-	// XA COMMIT … ONE PHASE ends so, too.
+	// XA COMMIT … ONE PHASE ends with this, too.
 	return event.Header.EventType == replication.XA_PREPARE_LOG_EVENT && t.end()
 }
 
@@ -43,11 +43,11 @@ func (t *transaction) end() bool {
 	return touched
 }
 
-// query is told of statements. XA COMMIT comes in a transaction of its own, long after the
-// rows perhaps, and does not say which they were.
+// query handles statements. XA COMMIT comes in a separate transaction, perhaps long after the
+// rows, and does not name them.
 func (t *transaction) query(statement []byte) bool {
 	switch {
-	case bytes.Equal(statement, []byte("COMMIT")): // of tables that are not InnoDB's
+	case bytes.Equal(statement, []byte("COMMIT")): // of tables that are not in InnoDB
 		return t.end()
 	case bytes.HasPrefix(statement, []byte("XA COMMIT")):
 		return true

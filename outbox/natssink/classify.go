@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Codes of JetStream's errors, as its server has them in errors.json.
+// Codes of JetStream's errors, from its server's errors.json.
 const (
 	codeClusterNotAvailable   = 10008
 	codeInsufficientResources = 10023
@@ -24,7 +24,8 @@ const (
 	codeStreamOffline         = 10118
 )
 
-// out names the servers in err, which is of all subjects: not of the one whose record meets it.
+// out adds the names of the servers to err, which concerns all subjects: not just that of the
+// record that failed.
 func out(hosts []string, err error) error {
 	verb := "does not answer"
 	if _, said := errors.AsType[*jetstream.APIError](err); said || errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrJetStreamNotEnabled) {
@@ -33,7 +34,7 @@ func out(hosts []string, err error) error {
 	return fmt.Errorf("leat: nats at %v %s: %w", hosts, verb, err)
 }
 
-// hostsOf returns the addresses in URLs, without what is secret in them.
+// hostsOf returns the addresses in URLs, without their secrets.
 func hostsOf(urls string) (hosts []string) {
 	for u := range strings.SplitSeq(urls, ",") {
 		if _, rest, ok := strings.Cut(u, "://"); ok {
@@ -45,25 +46,25 @@ func hostsOf(urls string) (hosts []string) {
 	return hosts
 }
 
-// classify says what a refusal is about: the record, its topic, or all of JetStream.
+// classify returns what a refusal is about: the record, its topic, or all of JetStream.
 func classify(err error) (kind outbox.FailureKind, ofTopic bool) {
 	if errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders) {
 		return outbox.FailureOutage, true // no stream has the subject
 	}
 	if errors.Is(err, jetstream.ErrInvalidJSAck) {
-		return outbox.FailureOutage, true // not of JetStream: somebody else listens on the subject, and answers
+		return outbox.FailureOutage, true // not from JetStream: another subscriber of the subject has answered
 	}
 	refused, ok := errors.AsType[*jetstream.APIError](err)
 	if !ok {
 		return outbox.FailureOutage, false
 	}
 	if refused.ErrorCode == 0 {
-		return outbox.FailureOutage, true // the same: errors of JetStream have a number
+		return outbox.FailureOutage, true // also not: errors of JetStream have a number
 	}
 	switch refused.ErrorCode {
 	case codeStreamTooLarge, codeHeaderTooLarge:
 		return outbox.FailurePermanent, false
-	case codeStoreFailed, codeStreamSealed, codeStreamOffline: // it is full, or takes no more
+	case codeStoreFailed, codeStreamSealed, codeStreamOffline: // it is full, or accepts no more
 		return outbox.FailureOutage, true
 	case codeClusterNotAvailable, codeInsufficientResources, codeNotEnabled, codeNotEnabledForAccount:
 		return outbox.FailureOutage, false

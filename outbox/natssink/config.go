@@ -19,20 +19,20 @@ const (
 
 // Config tunes a Sink. The zero value is a good start.
 type Config struct {
-	// MaxUnacked is the number of records that are under way at a time, 1 to 10,000, each of another
+	// MaxUnacked is the number of records in flight at a time, 1 to 10,000, each with a different
 	// key. Defaults to 256.
 	MaxUnacked int
 
-	// Options are the client's, such as nats.UserCredentials or nats.Secure. What concerns connecting again,
-	// dialling and callbacks is the sink's. Defaults to none.
+	// Options are the client's, such as nats.UserCredentials or nats.Secure. The sink sets those
+	// for reconnecting, dialling and callbacks. Defaults to none.
 	Options []nats.Option
 
 	// Dial makes the connections to host:port. They should have the method SetLinger of a net.TCPConn, which
 	// resets them. Defaults to a net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// Logger receives what an operator should know. Defaults to slog.Default() as of New,
-	// warnings and errors only; slog.New(slog.DiscardHandler) silences it.
+	// Logger receives messages for operators. Defaults to slog.Default() as of New, warnings and
+	// errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 
@@ -45,7 +45,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate is called before withDefaults.
+// validate must be called before withDefaults.
 func (c Config) validate() error {
 	if c.MaxUnacked < 0 || c.MaxUnacked > maxUnacked {
 		return outbox.ConfigError("MaxUnacked", c.MaxUnacked, "must be 1 to 10000")

@@ -13,14 +13,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// connectTimeout bounds a connect if the context does not.
+// connectTimeout bounds connecting if the context does not.
 const connectTimeout = 5 * time.Second
 
 // link is a connection.
 type link struct {
 	js     jetstream.JetStream
 	closed chan struct{} // when the connection has ended
-	denied chan string   // subjects that may not be written to
+	denied chan string   // subjects that we may not write to
 
 	mu   sync.Mutex
 	conn *nats.Conn
@@ -89,7 +89,8 @@ func (l *link) dial(
 	return conn, nil
 }
 
-// refused hears what the server says beside its answers: a subject that may not be written to has none.
+// refused handles what the server reports outside of its answers: a publish to a subject without
+// permission has no answer.
 func (l *link) refused(_ *nats.Conn, _ *nats.Subscription, err error) {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return
@@ -98,7 +99,7 @@ func (l *link) refused(_ *nats.Conn, _ *nats.Subscription, err error) {
 		subject, _, _ := strings.Cut(rest, `"`)
 		select {
 		case l.denied <- subject:
-		default: // as many as can be under way are told of already
+		default: // as many as can be in flight are reported already
 		}
 	}
 }
@@ -115,7 +116,8 @@ func (l *link) over() bool {
 	}
 }
 
-// cut closes the connection at once, by a reset if it can be: the server drops what it has not read.
+// cut closes the connection at once, by a reset if possible: then the server drops what it has
+// not read.
 func (l *link) cut() {
 	l.mu.Lock()
 	l.off = true

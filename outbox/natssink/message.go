@@ -42,23 +42,26 @@ func messageOf(r *outbox.Record) (*nats.Msg, error) {
 	return m, nil
 }
 
-// identity is what a stream compares to drop repeats. A duplicate's acknowledgement acknowledges r only if
-// no other record has the same identity. The id is not enough. It may be another record's on another subject of the stream or
-// on the same one, and a replay is to arrive although the stream has the record.
+// identity is what a stream compares to drop repeats. A duplicate's acknowledgement acknowledges
+// r only if no other record has the same identity. The id is not enough: another record may have
+// the same id, on this or another subject of the stream, and a replay must arrive although the
+// stream has the record.
 func identity(r *outbox.Record) string {
 	replay := cmp.Or(r.Replay, "-")
 	return fmt.Sprintf("%s %d %d %s %s", r.Topic, r.Seq, r.CreatedAt.UnixMicro(), replay, r.ID)
 }
 
-// commands reports whether a producer's header would do something: Nats-Rollup purges a stream, for example, and
-// clients take a message without a payload for one of the server's by its Status. Nats-Msg-Id is the sink's, whoever sets it.
+// commands reports whether a producer's header would have an effect: Nats-Rollup purges a stream,
+// for example, and clients take a message without a payload for a server message because of its
+// Status. The sink always sets Nats-Msg-Id itself.
 func commands(name string, payload []byte) bool {
 	const prefix = "Nats-"
 	return len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix) && name != nats.MsgIdHdr ||
 		name == "Status" && len(payload) == 0
 }
 
-// system are beginnings of the subjects of the server and its clients. A record on $JS.API.STREAM.DELETE.x would delete x.
+// system are prefixes of the subjects of the server and its clients. A record on
+// $JS.API.STREAM.DELETE.x would delete x.
 var system = [...]string{"$", "_INBOX", "_R_", "_GR_"} //nolint:gochecknoglobals // constants
 
 func checkSubject(topic string) error {
@@ -75,7 +78,8 @@ func checkSubject(topic string) error {
 	return nil
 }
 
-// validName reports whether a name arrives as it is: the client leaves out others, in silence.
+// validName reports whether a header name arrives unchanged: the client silently leaves out
+// others.
 func validName(name string) bool {
 	for _, c := range []byte(name) {
 		if c <= ' ' || c > '~' || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
@@ -85,7 +89,8 @@ func validName(name string) bool {
 	return name != ""
 }
 
-// validValue reports whether a value arrives as it is: the client changes line breaks, and blanks at the ends.
+// validValue reports whether a header value arrives unchanged: the client changes line breaks,
+// and spaces at the ends.
 func validValue(value string) bool {
 	return !strings.ContainsAny(value, "\r\n") && strings.TrimSpace(value) == value
 }

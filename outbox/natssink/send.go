@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// errClosed is why records have no answer if the connection has ended.
+// errClosed is the reason why records have no answer if the connection has ended.
 var errClosed = errors.New("the connection has ended before an answer")
 
 // call sends the records of one Send.
@@ -21,8 +21,8 @@ type call struct {
 	at      []string // the servers, in errors
 	records []outbox.Record
 	results []outbox.Result
-	most    int                 // records under way
-	failed  map[driver.Key]bool // keys, and with an empty Key whole topics
+	most    int                 // records in flight
+	failed  map[driver.Key]bool // failed keys and, with an empty Key, whole topics
 }
 
 // newCall returns a call that has sent nothing yet.
@@ -41,8 +41,8 @@ type underway struct {
 	answer jetstream.PubAckFuture
 }
 
-// deliver sends round after round: of each key its first record that is left. An error means that the
-// connection is to be replaced.
+// deliver sends in rounds: the first remaining record of each key. An error means that the
+// connection must be replaced.
 func (c *call) deliver(ctx context.Context, l *link) error {
 	left := make([]int, len(c.records))
 	for i := range left {
@@ -59,7 +59,7 @@ func (c *call) deliver(ctx context.Context, l *link) error {
 	return nil
 }
 
-// round divides the places that are left: those of the next round, and those of later ones.
+// round divides the remaining places into those of the next round and the others.
 func (c *call) round(left []int) (round, later []int) {
 	taken := make(map[driver.Key]bool)
 	for _, i := range left {
@@ -106,7 +106,7 @@ func (c *call) publish(ctx context.Context, l *link, round []int) (sent []underw
 	return sent, nil
 }
 
-// await settles what was sent.
+// await settles the records that were sent.
 func (c *call) await(ctx context.Context, l *link, sent []underway) error {
 	if err := failpoint.Inject(ctx, failpoint.RelayMidBatch); err != nil {
 		return c.unknown(sent, err)
@@ -137,7 +137,7 @@ func (c *call) await(ctx context.Context, l *link, sent []underway) error {
 	return nil
 }
 
-// judge settles a record that was refused. An error means that nothing more is to be sent.
+// judge settles a record that was refused. An error means that nothing more should be sent.
 func (c *call) judge(place int, err error) error {
 	kind, ofTopic := classify(err)
 	if ofTopic {
@@ -151,7 +151,7 @@ func (c *call) judge(place int, err error) error {
 	return nil
 }
 
-// deny fails the records of a subject that may not be written to: they have no answer.
+// deny fails the records of a subject that we may not write to: they have no answer.
 func (c *call) deny(subject string, sent []underway) {
 	for i := range sent {
 		if c.records[sent[i].place].Topic == subject {
@@ -161,7 +161,7 @@ func (c *call) deny(subject string, sent []underway) {
 	}
 }
 
-// unknown fails what was sent and has no answer.
+// unknown fails the records that were sent and have no answer.
 func (c *call) unknown(sent []underway, err error) error {
 	for _, u := range sent {
 		if u.answer != nil {
@@ -177,7 +177,7 @@ func (c *call) failTopic(place int, err error) {
 	c.failed[driver.Key{Topic: topic}] = true
 }
 
-// fail settles a record, and holds back what is behind it of its key.
+// fail settles a record, and holds back the later records of its key.
 func (c *call) fail(place int, kind outbox.FailureKind, err error) {
 	if kind == outbox.FailureOutage && !errors.Is(err, outbox.ErrTopicUnavailable) {
 		err = out(c.at, err)

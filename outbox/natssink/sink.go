@@ -21,7 +21,7 @@ type Sink struct {
 	hosts []string // in errors
 	cfg   Config
 
-	turn   chan struct{} // holds a token while nobody has the link
+	turn   chan struct{} // holds a token while the link is not in use
 	link   *link         // nil if there is none
 	closed bool
 }
@@ -32,9 +32,9 @@ var (
 	_ driver.TopicChecker = (*Sink)(nil)
 )
 
-// New returns a Sink on the servers at url, as nats.Connect takes it: one URL, or several with commas.
-// It does not connect: Check does, or the first Send. The error wraps outbox.ErrInvalidConfig. The caller must
-// Close the Sink.
+// New returns a Sink on the servers at url, in the format of nats.Connect: one URL, or several
+// separated by commas. It does not connect: Check does, or the first Send. The error wraps
+// outbox.ErrInvalidConfig. The caller must Close the Sink.
 func New(url string, cfg Config) (*Sink, error) {
 	if url == "" {
 		return nil, outbox.ConfigError("url", `""`, "must be the URL of a server")
@@ -47,7 +47,8 @@ func New(url string, cfg Config) (*Sink, error) {
 	return s, nil
 }
 
-// take returns the link when it is this call's turn. The caller gives it back, unless there was an error.
+// take returns the link when it is this call's turn. The caller must return it, unless there was
+// an error.
 func (s *Sink) take(ctx context.Context) (*link, error) {
 	select {
 	case <-s.turn:
@@ -93,8 +94,9 @@ func (s *Sink) Check(ctx context.Context) error {
 	return nil
 }
 
-// CheckTopics implements driver.TopicChecker: it returns the topics that some stream has. It cannot ask for
-// the right to write, nor whether a stream is full: sending a record shows that.
+// CheckTopics implements driver.TopicChecker: it returns the topics that some stream has. It
+// cannot check the right to write, nor whether a stream is full: only sending a record shows
+// that.
 func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []string, err error) {
 	l, err := s.take(ctx)
 	if err != nil {
@@ -131,7 +133,7 @@ func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 	whole := false
 	defer func() {
 		if !whole {
-			s.drop() // before Send returns: what is under way must not come later
+			s.drop() // before Send returns: what is in flight must not arrive later
 		}
 	}()
 	if err := c.deliver(ctx, l); err != nil {
@@ -142,8 +144,8 @@ func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 	return c.results
 }
 
-// Close waits for the calls that are under way, which their contexts bound, and closes the connection. It
-// always returns nil; more calls do nothing.
+// Close waits for running calls, which their contexts bound, and closes the connection. It always
+// returns nil; more calls do nothing.
 func (s *Sink) Close() error {
 	<-s.turn
 	defer s.give()

@@ -102,7 +102,7 @@ func statsCount(ctx context.Context, tr *trial) {
 	fail.In("after stats", func() { s.reader.expectPage(ctx, 10, "i", "j") })
 }
 
-// statsWithAges returns the statistics of testGroup, once time has passed since records
+// statsWithAges returns the statistics of testGroup, after some time has passed since records
 // were enqueued.
 func (s *setAside) statsWithAges(ctx context.Context) (admin.Stats, admin.GroupStats) {
 	for {
@@ -120,7 +120,7 @@ func (s *setAside) statsWithAges(ctx context.Context) (admin.Stats, admin.GroupS
 	}
 }
 
-// listed pages through what q selects, two a page, and returns payloads or ids.
+// listed pages through what q selects, two per page, and returns payloads or ids.
 func (s *setAside) listed(ctx context.Context, list func(context.Context, admin.HeldQuery) ([]admin.HeldRecord, error), q admin.HeldQuery) ([]admin.HeldRecord, error) {
 	var all []admin.HeldRecord
 	for q.Limit = 2; ; {
@@ -341,7 +341,7 @@ func traceTells(ctx context.Context, tr *trial) {
 	traceByTime(ctx, tr, searcher)
 }
 
-// traceByTime follows a message whose id tells no time.
+// traceByTime traces a message whose id contains no time.
 func traceByTime(ctx context.Context, tr *trial, searcher admin.Manager) {
 	msgs := named("x")
 	msgs[0].ID = "invoice 7"
@@ -361,10 +361,10 @@ func traceByTime(ctx context.Context, tr *trial, searcher admin.Manager) {
 	}
 }
 
-// mostTraced is how many messages of an id a trace has at most.
+// mostTraced is the largest number of messages in a trace.
 const mostTraced = 100
 
-// traceIsBounded traces an id that more messages have: whoever enqueues chooses ids.
+// traceIsBounded traces an id that more messages have: any producer can choose ids.
 func traceIsBounded(ctx context.Context, tr *trial) {
 	searcher, ok := tr.Subject.(admin.Manager)
 	if !ok {
@@ -430,15 +430,15 @@ func traceBoundsWhatIsSetAside(ctx context.Context, tr *trial) {
 	}
 }
 
-// mostListed is the most that an Admin lists in one answer.
+// mostListed is the largest number of entries in one answer of an Admin.
 const mostListed = 10_000
 
-// operator asks for changes of what relays of testGroup have set aside.
+// operator requests changes to the records that relays of testGroup have set aside.
 type operator struct {
 	admin.Outbox
 }
 
-// operator returns one of the subject.
+// operator returns an operator of the subject.
 func (tr *trial) operator() operator {
 	a, ok := tr.Subject.(admin.Outbox)
 	if !ok {
@@ -447,7 +447,7 @@ func (tr *trial) operator() operator {
 	return operator{a}
 }
 
-// by is who asks, and why.
+// by is the requester and the reason.
 func by() admin.By {
 	return admin.By{Actor: "ann", Reason: "the topic exists now"}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// parkedAgainIsNew: a record that was redriven and has failed again is parked since then, and so
-// are the times of its failure, which counts it.
+// parkedAgainIsNew: a record that was redriven and has failed again counts as parked from then
+// on. So do the times of its failure, which counts it as Again.
 func parkedAgainIsNew(ctx context.Context, tr *trial) {
 	s := ward(ctx, tr)
 	before := s.parkedSince(ctx)
@@ -38,7 +38,7 @@ func parkedAgainIsNew(ctx context.Context, tr *trial) {
 	s.expectAgain(ctx, 1)
 }
 
-// expectAgain fails unless so many of the two records of one failure have failed again.
+// expectAgain fails unless again of the two records of one failure have failed again.
 func (s *setAside) expectAgain(ctx context.Context, want int) {
 	all, err := s.op.Failures(ctx, admin.FailuresQuery{})
 	fail.If(err, "failures")
@@ -53,7 +53,7 @@ func (s *setAside) expectAgain(ctx context.Context, want int) {
 	}
 }
 
-// parkedSince is when the record of key l was parked, by its key and by its failure.
+// parkedSince is when the record of key l was parked, according to its key and to its failure.
 func (s *setAside) parkedSince(ctx context.Context) time.Time {
 	held, err := s.op.Held(ctx, admin.HeldQuery{Topic: testTopic, Key: "l", State: admin.HeldParked})
 	if err != nil || len(held) != 1 {
@@ -69,8 +69,8 @@ func (s *setAside) parkedSince(ctx context.Context) time.Time {
 	return held[0].Since
 }
 
-// redriveIsStopped: what is tried again is parked, with what follows it, although a relay has it under
-// way; and is tried again when it is redriven.
+// redriveIsStopped: a record that is being tried again is parked, with those that follow it,
+// although a relay has it in flight. It is tried again when it is redriven.
 func redriveIsStopped(ctx context.Context, tr *trial) {
 	s := ward(ctx, tr)
 	ids := s.ids(ctx)
@@ -96,7 +96,7 @@ func redriveIsStopped(ctx context.Context, tr *trial) {
 	}
 	for i := range due {
 		if due[i].ID == ids["e"] {
-			continue // a relay has got no answer about it
+			continue // a relay is waiting for an answer about it
 		}
 		_, err := s.Resolve(ctx, []driver.Verdict{{Record: &due[i].Record, Fate: driver.FateDelivered}})
 		fail.If(err, "resolve")

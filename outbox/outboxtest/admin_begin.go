@@ -11,8 +11,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// traceKnowsBegin traces a message that one group has sent and that another one, which has
-// begun now, has left out: nobody may say that it was sent.
+// traceKnowsBegin traces a message that one group has sent and that another one, which has just
+// begun, has left out: the trace must not claim that it was sent.
 func traceKnowsBegin(ctx context.Context, tr *trial) {
 	searcher, ok := tr.Subject.(admin.Manager)
 	if !ok {

@@ -18,7 +18,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// seen is all that an operator sees.
+// seen is everything that an operator sees.
 type seen struct {
 	Held, Dead []admin.HeldRecord
 	Audit      []admin.AuditEntry
@@ -33,7 +33,7 @@ func (s *setAside) look(ctx context.Context) (all seen) {
 	return all
 }
 
-// ids returns the ids of what is set aside, by payload.
+// ids returns the ids of records that are set aside, by payload.
 func (s *setAside) ids(ctx context.Context) map[string]string {
 	all, ids := s.look(ctx), make(map[string]string)
 	for _, h := range append(all.Held, all.Dead...) {
@@ -75,8 +75,7 @@ func dryRunChangesNothing(ctx context.Context, tr *trial) {
 	}
 }
 
-// tryThenChange expects a dry run to change nothing, and the change to be what it said: of
-// one record.
+// tryThenChange expects a dry run to change nothing, and the change to match it: of one record.
 func (s *setAside) tryThenChange(ctx context.Context, what string, sel admin.Selection, id string) {
 	before := s.look(ctx)
 	dry, err := s.change(ctx, what, sel, true)
@@ -199,7 +198,7 @@ func (s *setAside) auditNewestFirst(ctx context.Context, all []admin.AuditEntry)
 	}
 }
 
-// auditIsSelected expects to find the only entry about a skip, which is of record id.
+// auditIsSelected expects to find the only entry about a skip, which is about record id.
 func (s *setAside) auditIsSelected(ctx context.Context, id string) {
 	for _, q := range []admin.AuditQuery{
 		{Action: "skip_head"}, {Key: "k", Group: testGroup, Topic: testTopic, Action: "skip_head"}, {ID: id, Action: "skip_head"},
@@ -215,15 +214,15 @@ func (s *setAside) auditIsSelected(ctx context.Context, id string) {
 	}
 }
 
-// byDetails is by, with all that can be known of who asks.
+// byDetails is by with everything that can be known about the requester.
 func byDetails() admin.By {
 	b := by()
 	b.Details = map[string]string{"address": "192.0.2.7", "mode": `basic "é\` + "\n", "empty": ""}
 	return b
 }
 
-// auditKeepsWhoAsked makes every change that there is, and looks whether the audit knows
-// all of who has asked for it.
+// auditKeepsWhoAsked makes every possible change, and checks that the audit has all details of
+// the requester.
 func auditKeepsWhoAsked(ctx context.Context, tr *trial) {
 	s := ward(ctx, tr)
 	held := func(key string) admin.Selection { return admin.Selection{Topic: testTopic, Key: key} }
@@ -255,7 +254,7 @@ func auditKeepsWhoAsked(ctx context.Context, tr *trial) {
 	}
 }
 
-// changeMore changes what only some stores can change, and returns how many changes it made.
+// changeMore makes the changes that only some stores support, and returns their number.
 func changeMore(ctx context.Context, tr *trial) (changes int) {
 	manager, ok := tr.Subject.(admin.Manager)
 	if !ok {
@@ -275,7 +274,7 @@ func changeMore(ctx context.Context, tr *trial) (changes int) {
 	return 4
 }
 
-// longDetailsAreRefused asks with details that cannot be kept.
+// longDetailsAreRefused makes requests with details that cannot be stored.
 func (s *setAside) longDetailsAreRefused(ctx context.Context) {
 	many := map[string]string{}
 	for i := range 21 {
@@ -343,7 +342,7 @@ func groupIsRemoved(ctx context.Context, tr *trial) {
 	tr.acquire(ctx).expectPage(ctx, 20, "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k")
 }
 
-// renamedGroupGoesOn renames a group that has set records aside, and back.
+// renamedGroupGoesOn renames a group that has set records aside, and renames it back.
 func renamedGroupGoesOn(ctx context.Context, tr *trial) {
 	const name, other = "renamed", "other"
 	s := ward(ctx, tr)
@@ -391,7 +390,7 @@ func renamedGroupGoesOn(ctx context.Context, tr *trial) {
 	fail.In("under its first name again", func() { tr.acquire(ctx).expectDrain(ctx, 10, "l") })
 }
 
-// expectRenamed expects that nobody can begin a group that has another name now.
+// expectRenamed expects that a group under its former name cannot begin.
 func (tr *trial) expectRenamed(ctx context.Context, group string) {
 	_, err := tr.Source(group).Acquire(ctx, longTTL)
 	expectError("acquire of a group that has another name", err, driver.ErrSourceUnusable)
@@ -466,7 +465,7 @@ func groupIsPaused(ctx context.Context, tr *trial) {
 	if err != nil || len(entries) != 3 {
 		fail.With("audit: %+v, want 3 pauses: %w", entries, errors.Join(err, errWrongAnswer))
 	}
-	s.reader.expectPage(ctx, 10, "i") // a session reads on: it is the relay that pauses
+	s.reader.expectPage(ctx, 10, "i") // a session reads on: only the relay pauses
 }
 
 var errNotPausable = errors.New("the outbox is an admin.Manager, and its source no driver.Pausable")
@@ -508,7 +507,7 @@ func expectDelayed(ctx context.Context, scheduler admin.Manager, q admin.Delayed
 	}
 }
 
-// cancelIt cancels a delayed message: not in a dry run, once, and then in vain.
+// cancelIt cancels a delayed message: not in a dry run, then once, and then without effect.
 func cancelIt(ctx context.Context, scheduler admin.Manager, id string) {
 	cancel := admin.CancelRequest{By: by(), ID: id, DryRun: true}
 	for _, want := range []int{1, 1, 0} {

@@ -11,8 +11,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// outagesAreSeen: what the leader has stored as out is seen, with what waits for it, until it
-// stores something else or another one leads.
+// outagesAreSeen: the outages that the leader has stored are visible, with the number of waiting
+// records, until it stores others or another session leads.
 func outagesAreSeen(ctx context.Context, tr *trial) {
 	s := ward(ctx, tr)
 	keeper, ok := s.Holder.(driver.OutageKeeper)

@@ -12,9 +12,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Broker is a destination in memory: a log of everything that was delivered to
-// it, duplicates and all. Any number of sinks may deliver to one Broker. It is
-// safe for concurrent use.
+// Broker is a destination in memory: a log of everything that was delivered to it, including
+// duplicates. Any number of sinks may deliver to one Broker. It is safe for concurrent use.
 type Broker struct {
 	mu      sync.Mutex
 	log     []outbox.Record
@@ -26,8 +25,8 @@ func NewBroker() *Broker {
 	return &Broker{changed: make(chan struct{})}
 }
 
-// Log returns the records in the order in which they were delivered. They are
-// copies and share nothing with those that the sink was given.
+// Log returns the records in the order in which they were delivered. They are copies and share
+// nothing with those passed to the sink.
 func (b *Broker) Log() []outbox.Record {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -84,29 +83,25 @@ func (b *Broker) deliver(records []outbox.Record) {
 
 var _ driver.Sink = (*recordingSink)(nil)
 
-// errInjected is the cause of a failure that a fault asked for without naming
-// one.
+// errInjected is the cause of an injected failure whose fault does not set Err.
 var errInjected = errors.New("leat: injected fault")
 
-// everything as Fault.After delivers the whole call.
+// everything, as Fault.After, delivers the whole call.
 const everything = math.MaxInt
 
-// fault is what goes wrong in one call of recordingSink.Send. In order: the
-// first After records are delivered; then the call stalls, if it is to; then
-// the records from After on fail.
+// fault is a failure injected into one call of recordingSink.Send. In this order: the first After
+// records are delivered, the call stalls if Stall is set, and the records from After on fail.
 type fault struct {
-	// After is the number of records that are delivered and acknowledged.
-	// everything, or any number not below that of the call, makes no record fail.
+	// After is the number of records that are delivered and acknowledged. With everything, or any
+	// number not below that of the call, no record fails.
 	After int
 
-	// AckLost delivers the records from After on as well, and still reports them
-	// as failed.
+	// AckLost delivers the records from After on as well, but still reports them as failed.
 	AckLost bool
 
-	// Stall holds the call up, after the first After records, until it is closed
-	// or the context of the call has ended. In the latter case nothing more is
-	// delivered, and the records from After on fail as an outage with the error
-	// of the context. Nil does not stall.
+	// Stall delays the call, after the first After records, until it is closed or the context of
+	// the call has ended. In the latter case nothing more is delivered, and the records from
+	// After on fail as an outage with the error of the context. Nil does not stall.
 	Stall <-chan struct{}
 
 	// Kind and Err classify the failure. Err defaults to errInjected.
@@ -114,7 +109,7 @@ type fault struct {
 	Err  error
 }
 
-// pass is a fault that lets one call of Send succeed.
+// pass is a fault that makes one call of Send succeed.
 func pass() fault {
 	return fault{After: everything}
 }
@@ -225,8 +220,8 @@ func stall(ctx context.Context, until <-chan struct{}) error {
 
 var _ driver.Sink = (*pickySink)(nil)
 
-// pickySink delivers to a Broker whatever it does not refuse. Within a call it
-// stops a topic and key at its first failure. It is safe for concurrent use.
+// pickySink delivers every record that it does not refuse to a Broker. Within a call it stops a
+// topic and key at its first failure. It is safe for concurrent use.
 type pickySink struct {
 	broker *Broker
 
@@ -235,14 +230,13 @@ type pickySink struct {
 	calls  int
 }
 
-// picky returns a new sink that delivers to b the records for which refuse
-// returns nil. Its error is the record's Result; a kind is given by
-// outbox.Failed.
+// picky returns a new sink that delivers to b the records for which refuse returns nil. Its error
+// is the record's Result; use outbox.Failed to set a kind.
 func (b *Broker) picky(refuse func(r *outbox.Record) error) *pickySink {
 	return &pickySink{broker: b, refuse: refuse}
 }
 
-// Refuse replaces what is refused.
+// Refuse replaces the function that refuses records.
 func (s *pickySink) Refuse(refuse func(r *outbox.Record) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -290,7 +284,7 @@ func (s *pickySink) Send(ctx context.Context, records []outbox.Record) []outbox.
 // takesAll refuses nothing.
 func takesAll(*outbox.Record) error { return nil }
 
-// refuses turns the records with these names away.
+// refuses refuses the records with these names.
 func refuses(kind outbox.FailureKind, names ...string) func(r *outbox.Record) error {
 	return func(r *outbox.Record) error {
 		if slices.Contains(names, string(r.Payload)) {
@@ -300,8 +294,7 @@ func refuses(kind outbox.FailureKind, names ...string) func(r *outbox.Record) er
 	}
 }
 
-// away refuses the records of a topic, and of every one where it is empty, as if
-// it were out.
+// away refuses the records of a topic, or of every topic if it is empty, as if it were out.
 func away(topic string) func(r *outbox.Record) error {
 	return func(r *outbox.Record) error {
 		if topic == "" || r.Topic == topic {

@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/internal/fail"
 )
 
-// checkTimeout bounds one check, so that an outbox that hangs fails.
+// checkTimeout bounds one check, so that a hanging outbox fails.
 const checkTimeout = 2 * time.Minute
 
 // Check is one case of the suite.
@@ -23,8 +23,8 @@ type Check struct {
 	skip func(f Features) bool                // nil: never
 }
 
-// Run runs the check on s, which no other check may have used, and returns what
-// is wrong with it. It is bounded by ctx and by two minutes.
+// Run runs the check on s, which no other check may have used, and returns the violation if there
+// is one. It is bounded by ctx and by two minutes.
 func (c Check) Run(ctx context.Context, f Features, s Subject) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -44,8 +44,8 @@ func Run(t *testing.T, f Features, newSubject func(t *testing.T) Subject) {
 	runAll(t, Checks(f), f, newSubject)
 }
 
-// RunClaims logs what is checked of the outbox and what is not, and fails if f rules
-// something out that is there; see Claims.
+// RunClaims logs what is checked of the outbox and what is not, and fails if f rules out a
+// feature that the outbox has; see Claims.
 func RunClaims(t *testing.T, f Features, newSubject func(t *testing.T) Subject) {
 	t.Helper()
 	t.Run("Features", func(t *testing.T) {
@@ -104,7 +104,7 @@ func relayChecks() []Check {
 	)
 }
 
-// Find returns the check of the suite that is called name.
+// Find returns the check of the suite with a name.
 func Find(name string) (Check, bool) {
 	for _, c := range slices.Concat(outboxChecks(), relayChecks(), tailChecks()) {
 		if c.Name == name {
@@ -132,7 +132,7 @@ type trial struct {
 	cleanups []func()
 }
 
-// end rolls back what a failed check has left open, in reverse.
+// end rolls back the transactions that a failed check has left open, in reverse.
 func (tr *trial) end() {
 	for _, cleanup := range slices.Backward(tr.cleanups) {
 		cleanup()

@@ -67,8 +67,8 @@ func allBytes() []byte {
 	return b
 }
 
-// everyCopyIsIdentical reads the same records under three leases: two that end
-// without settling anything, by expiry and by release.
+// everyCopyIsIdentical reads the same records under three leases. Two of them end without
+// settling anything, by expiry and by release.
 func everyCopyIsIdentical(ctx context.Context, tr *trial) {
 	want := tricky()
 	tr.commit(ctx, want...)
@@ -106,8 +106,8 @@ func sameAsEnqueued(got []outbox.Record, want []outbox.Message) {
 	}
 }
 
-// callerMayReuseItsSlices changes payload and headers between Enqueue and
-// Commit, and enqueues a time with more digits than are kept.
+// callerMayReuseItsSlices changes payload and headers between Enqueue and Commit, and enqueues a
+// time with more digits than are stored.
 func callerMayReuseItsSlices(ctx context.Context, tr *trial) {
 	m := outbox.Message{
 		ID: "reused", Topic: testTopic, Payload: []byte("before"), Headers: map[string]string{"h": "before"},

@@ -9,8 +9,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// counterChecks set the counter of a CounterSetter back. They check nothing on other
-// Subjects.
+// counterChecks set the counter of a CounterSetter back. They do nothing on other Subjects.
 func counterChecks() []Check {
 	return []Check{
 		{Name: "O2_CounterSetBackByAsManyAsCome", run: counterSetBack{come: counterGap}.run},
@@ -28,7 +27,7 @@ func counterChecks() []Check {
 	}
 }
 
-// counterGap is how many numbers are rolled back, and given out once more.
+// counterGap is how many numbers are rolled back, and assigned once more.
 const counterGap = 12
 
 // counterSetBack is a check with a counter that is set back behind numbers that were rolled
@@ -65,7 +64,7 @@ func (c counterSetBack) run(ctx context.Context, tr *trial) {
 		tr.commit(ctx, keyed("come", name)...)
 		want = append(want, name)
 	}
-	if c.backlog > 0 { // an operator notices the numbers that are there already
+	if c.backlog > 0 { // an operator notices the numbers that exist already
 		fail.If(setter.SetCounter(ctx, last+2*counterGap+int64(c.backlog)), "set the counter forward")
 	}
 	got, refused := readOn(ctx, src, readers, max(c.slots, 1))
@@ -77,7 +76,7 @@ func (c counterSetBack) run(ctx context.Context, tr *trial) {
 	tr.staysRefused(ctx, src)
 }
 
-// passGap has the readers settle what is committed, and pass a gap of numbers behind it that
+// passGap makes the readers settle what is committed, and pass a gap of numbers after it that
 // were rolled back. It returns the number before the gap.
 func (tr *trial) passGap(ctx context.Context, readers []*reader) (last int64) {
 	tr.commit(ctx, named("before")...)
@@ -88,7 +87,7 @@ func (tr *trial) passGap(ctx context.Context, readers []*reader) (last int64) {
 	}
 	for range counterGap {
 		fail.If(tr.finish(ctx, false, named("rolled back")...))
-		drainSlots(ctx, readers, 10) // a position may come to the gap's end by a few reads
+		drainSlots(ctx, readers, 10) // a position may reach the end of the gap by a few reads
 	}
 	return last
 }
@@ -102,8 +101,8 @@ func acquireSome(ctx context.Context, src driver.Source, n int) []*reader {
 	return readers
 }
 
-// readOn reads to the end in readers, or in slots new sessions if there are none. It stops
-// at an error that trying again does not fix, and returns that.
+// readOn reads to the end in readers, or in new sessions of the given number of slots if there
+// are none. It stops at an error that trying again does not fix, and returns it.
 func readOn(ctx context.Context, src driver.Source, readers []*reader, slots int) (got []outbox.Record, refused error) {
 	if readers == nil {
 		for range slots {
@@ -133,8 +132,8 @@ func readOn(ctx context.Context, src driver.Source, readers []*reader, slots int
 	return got, nil
 }
 
-// staysRefused has the counter come further than it ever was: the records with the numbers
-// that were given out twice are still not read.
+// staysRefused moves the counter further than it ever was: the records with the numbers that were
+// assigned twice are still not read.
 func (tr *trial) staysRefused(ctx context.Context, src driver.Source) {
 	for range 3 * counterGap {
 		tr.commit(ctx, named("later")...)

@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// soon is the delay of messages for which a check waits.
+// soon is the delay of messages that a check waits for.
 const soon = 400 * time.Millisecond
 
 func delayChecks() []Check {
@@ -38,7 +38,7 @@ func delayChecks() []Check {
 
 func noDelay(f Features) bool { return f.NoDelay }
 
-// delayedExistsIffCommitted also has the time come before the transaction ends.
+// delayedExistsIffCommitted includes messages whose time comes before the transaction ends.
 func delayedExistsIffCommitted(ctx context.Context, tr *trial) {
 	d := tr.delayed()
 	at := d.in(ctx, soon)
@@ -53,7 +53,7 @@ func delayedExistsIffCommitted(ctx context.Context, tr *trial) {
 	d.expectArrivals(ctx, r, "late")
 }
 
-// delayedIsNeverEarly waits for one message, and sees another one that is due in an hour.
+// delayedIsNeverEarly waits for one message while another one is due in an hour.
 func delayedIsNeverEarly(ctx context.Context, tr *trial) {
 	d := tr.delayed()
 	r := tr.acquire(ctx)
@@ -75,7 +75,7 @@ func delayedIsNeverEarly(ctx context.Context, tr *trial) {
 	d.expectArrivals(ctx, r)
 }
 
-// delayedSurvivesItsPromoter ends sessions by expiry, and calls of Promote in the middle.
+// delayedSurvivesItsPromoter ends sessions by expiry, and calls of Promote half-way.
 func delayedSurvivesItsPromoter(ctx context.Context, tr *trial) {
 	const n = 60
 	d := tr.delayed()
@@ -86,7 +86,7 @@ func delayedSurvivesItsPromoter(ctx context.Context, tr *trial) {
 	d.await(ctx, at)
 	for cut := range 10 {
 		short, cancel := context.WithTimeout(ctx, time.Duration(cut)*200*time.Microsecond)
-		_ = d.Promote(short) // with whatever error: nobody asks a process that was killed
+		_ = d.Promote(short) // any error will do: a killed process returns none
 		cancel()
 		r = tr.takeOver(ctx, r)
 	}
@@ -97,7 +97,7 @@ func delayedSurvivesItsPromoter(ctx context.Context, tr *trial) {
 	tr.expectNumbered(got)
 }
 
-// delayedKeepsEveryField also looks at the time of the event, which is that of the Enqueue.
+// delayedKeepsEveryField also checks the time of the event, which is that of the Enqueue.
 func delayedKeepsEveryField(ctx context.Context, tr *trial) {
 	d := tr.delayed()
 	at := d.in(ctx, soon)
@@ -124,8 +124,8 @@ func delayedKeepsEveryField(ctx context.Context, tr *trial) {
 	}
 }
 
-// delayedTakesItsPlace enqueues messages of a key in another order than that of their
-// times, and one that is not delayed last.
+// delayedTakesItsPlace enqueues messages of a key in an order other than that of their times,
+// with one last that is not delayed.
 func delayedTakesItsPlace(ctx context.Context, tr *trial) {
 	d := tr.delayed()
 	r := tr.acquire(ctx)
@@ -144,8 +144,8 @@ func delayedTakesItsPlace(ctx context.Context, tr *trial) {
 	r.expectDrain(ctx, 10, "last")
 }
 
-// delayedWaitsForItsKey has messages become due while a transaction holds their key: they
-// stay, nothing waits for that transaction, and those of other keys go.
+// delayedWaitsForItsKey lets messages become due while a transaction holds their key: they stay,
+// nothing waits for that transaction, and those of other keys are read.
 func delayedWaitsForItsKey(ctx context.Context, tr *trial) {
 	d := tr.delayed()
 	r := tr.acquire(ctx)
@@ -209,8 +209,8 @@ func (tr *trial) expectNumbered(got []outbox.Record) {
 	}
 }
 
-// cancelledIsNeverSent takes messages back, if the subject can: before their time, again,
-// and when they are in the log.
+// cancelledIsNeverSent cancels messages, if the subject can: before their time, once more, and
+// when they are in the log.
 func cancelledIsNeverSent(ctx context.Context, tr *trial) {
 	d := tr.delayed()
 	canceller, ok := tr.Subject.(admin.Manager)
@@ -274,8 +274,9 @@ func (d delayed) in(ctx context.Context, delay time.Duration) time.Time {
 	return now.Add(delay).Truncate(time.Microsecond)
 }
 
-// ahead lets commit store n messages while at lies ahead, and returns at. On a machine that is slow,
-// that time may have come meanwhile: then r reads them, and it does so again with more time.
+// ahead calls commit to store n messages while at is in the future, and returns at. On a slow
+// machine that time may have passed by then: if so, r reads the messages, and ahead starts over
+// with more time.
 func (d delayed) ahead(ctx context.Context, r *reader, n int, commit func(at time.Time)) time.Time {
 	for delay := soon; ; delay *= 2 {
 		at := d.in(ctx, delay)
@@ -298,7 +299,7 @@ func until(at time.Time, msgs ...outbox.Message) []outbox.Message {
 	return msgs
 }
 
-// await returns when the clock has come to at.
+// await returns when the clock has reached at.
 func (d delayed) await(ctx context.Context, at time.Time) {
 	for {
 		now, err := d.Now(ctx)
@@ -310,7 +311,7 @@ func (d delayed) await(ctx context.Context, at time.Time) {
 	}
 }
 
-// arrive promotes and drains until n records have come.
+// arrive promotes and drains until n records have arrived.
 func (d delayed) arrive(ctx context.Context, r *reader, n int) []outbox.Record {
 	var got []outbox.Record
 	for {

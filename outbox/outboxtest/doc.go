@@ -13,14 +13,14 @@
 //		outboxtest.RunRelay(t, outboxtest.Features{}, newSubject)
 //	}
 //
-// What an outbox need not have is optional, and has checks of its own: delayed messages,
-// groups with slots, stated starts and topics, positions that a sink keeps, replay. An
-// adapter that has it implements the interface for it on its Subject (Grouper, Delayer,
-// Replayer and so on); one that has not says so in Features. Run logs a table of what was
-// checked, and fails an adapter that rules out what it has.
+// Optional features have checks of their own: delayed messages, groups with slots, stated starts
+// and topics, positions that a sink keeps, replay. An adapter that has a feature implements its
+// interface on its Subject (Grouper, Delayer, Replayer and so on); an adapter without it sets the
+// field in Features. Run logs a table of what was checked, and fails an adapter that rules out a
+// feature that it has.
 //
-// Sessions that follow a change log beside the table (driver.Tailed) have a suite of their
-// own, RunTail.
+// Sessions that follow a change log next to the table (driver.Tailed) have a separate suite,
+// RunTail.
 //
 // Checks are named after the invariants of docs/guarantees.md. Check.Run returns an error, so
 // that an adapter can also show that a broken variant of itself is caught: see Checks,
@@ -52,8 +52,8 @@
 //	relay_poison.go  Relay_: O6 to O9
 //	relay_stop.go    Relay_: O13 and O14
 //
-// The others are what the checks share: reader.go reads, write.go and storm.go write,
-// expect.go compares, features.go looks for what an outbox has.
+// The other files are shared by the checks: reader.go reads, write.go and storm.go write,
+// expect.go compares, features.go finds out what an outbox has.
 //
 // Stability: young, see docs/versions.md.
 package outboxtest

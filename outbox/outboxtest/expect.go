@@ -75,7 +75,7 @@ func expectSet(got []outbox.Record, want []string) {
 	fail.With("read %d records, want %d: lost %v, twice or never committed %v", len(got), len(want), lost, extra)
 }
 
-// sameRecord says where two copies of a record differ.
+// sameRecord returns an error if two copies of a record differ.
 func sameRecord(a, b *outbox.Record) error {
 	var errs []error
 	if a.Seq != b.Seq {
@@ -91,7 +91,7 @@ func sameRecord(a, b *outbox.Record) error {
 	return errors.Join(errs...)
 }
 
-// sameMessage says where two messages differ. Nil and empty are the same.
+// sameMessage returns an error if two messages differ. Nil and empty are the same.
 func sameMessage(a, b *outbox.Message) error {
 	var errs []error
 	for _, f := range [...]struct{ name, a, b string }{
@@ -116,7 +116,7 @@ func sameMessage(a, b *outbox.Message) error {
 	return errors.Join(errs...)
 }
 
-// unexpected is the complaint about an operation that should have failed with want.
+// unexpected is the error about an operation that should have failed with want.
 func unexpected(operation string, got, want error) error {
 	if got == nil {
 		return fmt.Errorf("%s: no error, want %w", operation, want)

@@ -26,14 +26,14 @@ type Features struct {
 	// of a key is not that of the commits.
 	NoKeyOrder bool
 
-	// OptimisticKeys is set if writers of one key do not wait for one another, and the
-	// order of a key is that of the commits all the same: Commit draws the numbers.
+	// OptimisticKeys is set if writers of one key do not wait for one another, but the order of a
+	// key is still that of the commits: Commit draws the numbers.
 	OptimisticKeys bool
 
 	// NoGroups is set if there is only one relay group.
 	NoGroups bool
 
-	// MaxMessages is how many messages a transaction takes. Defaults to 0: any number.
+	// MaxMessages is the largest number of messages in a transaction. Defaults to 0: any number.
 	MaxMessages int
 
 	// NoDelay is set if a message with a NotBefore is refused.
@@ -42,8 +42,8 @@ type Features struct {
 	// NoWakes is set if Source.Wakes returns nil.
 	NoWakes bool
 
-	// LazyAdvance is set if Session.Advance may only note the position. Then Advance need
-	// not notice that the lease is lost, and after a crash of a session a page may be
+	// LazyAdvance is set if Session.Advance may only record the position in memory. Then Advance
+	// need not notice that the lease is lost, and after a crash of a session a page may be
 	// repeated although it was settled, unless an empty page or Release came after it.
 	LazyAdvance bool
 
@@ -74,12 +74,12 @@ type Features struct {
 	// group that begins later then need not see it.
 	NoHistory bool
 
-	// NoRetention is set if nothing deletes what groups have settled, but their settling it.
-	// If something does, the Subject must be a Retainer.
+	// NoRetention is set if records are deleted only because all groups have settled them, and
+	// not by a separate retention. If there is a retention, the Subject must be a Retainer.
 	NoRetention bool
 
-	// NoTakeover is set if the lease of a holder that has died counts until it runs out. If it
-	// is taken at once, the Subject must be a Mortal.
+	// NoTakeover is set if the lease of a holder that has died lasts until it expires. If it is
+	// taken over at once, the Subject must be a Mortal.
 	NoTakeover bool
 
 	// NoReplay is set if there is no driver.History. If there is one, the Subject must be a
@@ -105,7 +105,7 @@ func (f Features) withDefaults() Features {
 // oneWriter skips checks that hold a transaction open while others work.
 func oneWriter(f Features) bool { return f.OneWriter }
 
-// unless returns checks that are skipped if lacks returns true, beside their own reasons.
+// unless returns checks that are also skipped if lacks returns true.
 func unless(lacks func(f Features) bool, checks ...Check) []Check {
 	for i := range checks {
 		own := checks[i].skip
@@ -117,13 +117,13 @@ func unless(lacks func(f Features) bool, checks ...Check) []Check {
 // ErrUnclaimed is wrapped by the errors of Claims.
 var ErrUnclaimed = errors.New("leat: the outbox can do what the Features of its test rule out")
 
-// Claims returns a table of what is checked of an outbox and what is not, and an error for
-// everything that f rules out although s has it, so that nobody leaves a promise unchecked
-// by claiming too little. No check may have used s before. The table shows of each feature:
+// Claims returns a table of what is checked of an outbox and what is not. It returns an error for
+// every feature that f rules out although s has it, so that a promise is not left unchecked by
+// claiming too little. No check may have used s before. The table shows for each feature:
 //
 //   - "checked": with the number of checks that would be left out without it.
-//   - "impossible": s was asked for it, and does not have it.
-//   - "not claimed": f rules it out, and s cannot be asked for it.
+//   - "impossible": s was tested for it, and does not have it.
+//   - "not claimed": f rules it out, and s cannot be tested for it.
 //   - "NOT CLAIMED": f rules it out, and s has it.
 func Claims(ctx context.Context, f Features, s Subject) (table string, err error) {
 	tr := &trial{Subject: s, features: f.withDefaults()}
@@ -141,33 +141,33 @@ func Claims(ctx context.Context, f Features, s Subject) (table string, err error
 			state, err = feature.look(ctx, tr)
 			errs = append(errs, err)
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\n", feature.name, state) // a Builder takes everything
+		_, _ = fmt.Fprintf(w, "%s\t%s\n", feature.name, state) // a Builder accepts everything
 	}
 	_ = w.Flush()
 	return text.String(), errors.Join(errs...)
 }
 
-// presence is what is known of a feature that Features rules out.
+// presence is what was found out about a feature that Features rules out.
 type presence int
 
 const (
-	unknown presence = iota // there is no way to ask
+	unknown presence = iota // it cannot be tested
 	absent
 	present
 )
 
-// feature is a feature of Features.
+// feature is one of Features.
 type feature struct {
 	name string
-	// without is the Features that rules out this one and nothing else.
+	// without is the Features that rules out only this one.
 	without Features
 	// lacks reports whether f rules it out.
 	lacks func(f Features) bool
-	// see looks for it in a Subject whose Features rule it out.
+	// see tests for it in a Subject whose Features rule it out.
 	see func(ctx context.Context, tr *trial) presence
 }
 
-// checks counts the checks that are left out without it.
+// checks counts the checks that are skipped without it.
 func (x feature) checks() int {
 	n := 0
 	for _, c := range append(outboxChecks(), relayChecks()...) {
@@ -225,7 +225,7 @@ func found(is bool) presence {
 
 func seeNothing(context.Context, *trial) presence { return unknown }
 
-// seeSecond tries to enqueue msgs while a transaction is open that has enqueued them, too.
+// seeSecond tries to enqueue msgs while a transaction is open that has also enqueued them.
 func (tr *trial) seeSecond(ctx context.Context, msgs []outbox.Message) (waited bool) {
 	first := tr.open(ctx, msgs...)
 	short, cancel := context.WithTimeout(ctx, blockedFor)
@@ -247,7 +247,7 @@ func seeWriters(ctx context.Context, tr *trial) presence {
 	return found(!tr.seeSecond(ctx, named("claims")))
 }
 
-// seeKeyOrder cannot tell why the second writer waits where all do.
+// seeKeyOrder cannot find out why the second writer waits if all writers wait.
 func seeKeyOrder(ctx context.Context, tr *trial) presence {
 	if tr.features.OneWriter {
 		return unknown
@@ -279,7 +279,7 @@ func seeWakes(ctx context.Context, tr *trial) presence {
 	return found(tr.Source(testGroup).Wakes(ctx) != nil)
 }
 
-// seeSession looks at a session of testGroup.
+// seeSession examines a session of testGroup.
 func seeSession[T any](ctx context.Context, tr *trial) presence {
 	r := tr.acquire(ctx)
 	_, is := r.Session.(T)
@@ -300,7 +300,7 @@ func seeSlots(_ context.Context, tr *trial) presence {
 	return found(is)
 }
 
-// seeSlotChange asks for another number of slots for a while.
+// seeSlotChange requests another number of slots for a while.
 func seeSlotChange(ctx context.Context, tr *trial) presence {
 	if tr.features.NoSlots {
 		return absent
@@ -322,7 +322,7 @@ func seeTopics(_ context.Context, tr *trial) presence {
 	return tr.seeGroup(GroupConfig{Name: "claims", Topics: []string{testTopic}})
 }
 
-// seeGroup asks a Grouper for a group that is as cfg says.
+// seeGroup requests a group with cfg from a Grouper.
 func (tr *trial) seeGroup(cfg GroupConfig) presence {
 	g, ok := tr.Subject.(Grouper)
 	if !ok {
@@ -352,8 +352,8 @@ func seeRetention(_ context.Context, tr *trial) presence {
 
 func noTakeover(f Features) bool { return f.NoTakeover }
 
-// seeTakeover asks for a lease that another one holds: whoever notices the dead says when to ask
-// again.
+// seeTakeover requests a lease that another session holds: a source that notices dead holders
+// returns when to ask again.
 func seeTakeover(ctx context.Context, tr *trial) presence {
 	r := tr.acquire(ctx)
 	_, err := tr.Source(testGroup).Acquire(ctx, longTTL)
@@ -364,7 +364,7 @@ func seeTakeover(ctx context.Context, tr *trial) presence {
 	return unknown
 }
 
-// seeReplay looks for a method of the subject, such as of an outbox that it embeds, that
+// seeReplay looks for a method of the subject, such as one of an outbox that it embeds, that
 // returns a driver.History.
 func seeReplay(_ context.Context, tr *trial) presence {
 	if _, is := tr.Subject.(Replayer); is {

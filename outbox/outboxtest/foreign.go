@@ -12,15 +12,14 @@ import (
 // ForeignWriter is implemented by a Subject whose rows can be written without the library:
 // by statements in other languages, or by hand.
 type ForeignWriter interface {
-	// WriteForeign commits rows without a key that Enqueue would not have written, such as
-	// with headers that are not an object of texts, each as far from it as the database lets
-	// anybody write it. It returns their payloads, which differ, in the order of their
-	// numbers.
+	// WriteForeign commits rows without a key that Enqueue would not have written, such as with
+	// headers that are not an object of texts, each as wrong as the database permits. It returns
+	// their payloads, which differ, in the order of their numbers.
 	WriteForeign(ctx context.Context) (payloads []string, err error)
 }
 
-// foreignRowsAreRecords has rows of others among those of Enqueue. Each is handed out with
-// its payload, can be set aside as it is, and keeps nothing behind it.
+// foreignRowsAreRecords has foreign rows among those of Enqueue. Each is returned with its
+// payload, can be set aside as it is, and holds up nothing behind it.
 func foreignRowsAreRecords(ctx context.Context, tr *trial) {
 	writer, ok := tr.Subject.(ForeignWriter)
 	if !ok {

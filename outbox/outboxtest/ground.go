@@ -9,9 +9,9 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// groundChecks are made from the table of facts: each that the suite can change, between two
-// terms and under one. They check nothing on a Subject that is not a Mover, or whose store
-// does not have the fact.
+// groundChecks are made from the table of facts: one check for each fact that the suite can
+// change, between two terms and within one. They do nothing on a Subject that is not a Mover, or
+// whose store does not have the fact.
 func groundChecks() (all []Check) {
 	for _, f := range basis.Facts() {
 		for _, m := range []groundMoves{{f, basis.Begin}, {f, basis.Page}} {
@@ -36,7 +36,7 @@ func (m groundMoves) name() string {
 	return checkOf(m.fact) + "UnderATerm"
 }
 
-// checkOf is what checks of the fact are called, for the stores of outboxes.
+// checkOf is the base name of the checks of the fact, for the stores of outboxes.
 func checkOf(f *basis.FactError) string { return f.Check(basis.PostgreSQL) }
 
 // among reports whether u is compared at the place, in a store of an outbox, and the suite can

@@ -20,8 +20,8 @@ func groupChecks() []Check {
 	return []Check{{Name: "O12_GroupsAreIndependent", run: groupsAreIndependent, skip: func(f Features) bool { return f.NoGroups }}}
 }
 
-// groupsAreIndependent holds the leases of two groups at once, lets one read
-// ahead of the other, and starts a third when the log is old.
+// groupsAreIndependent holds the leases of two groups at once, reads in one ahead of the other,
+// and starts a third when the log is old.
 func groupsAreIndependent(ctx context.Context, tr *trial) {
 	a := acquireFrom(ctx, tr.Source("group-a"))
 	var b *reader
@@ -38,8 +38,8 @@ func groupsAreIndependent(ctx context.Context, tr *trial) {
 	}
 }
 
-// expectFromTheStart expects a new group to read these records, which all others have
-// settled. If history is not kept, it may read what is left of them.
+// expectFromTheStart expects a new group to read these records, which all others have settled. If
+// history is not kept, it may read any remaining ones.
 func (tr *trial) expectFromTheStart(ctx context.Context, r *reader, names ...string) {
 	if !tr.features.NoHistory {
 		r.expectDrain(ctx, 2, names...)
@@ -67,8 +67,8 @@ type begun struct {
 	want []string
 }
 
-// startIsWhereItSays begins groups at the oldest record, now and at times. What had not
-// committed when a group began lies ahead of it in any case.
+// startIsWhereItSays begins groups at the oldest record, now and at times. What had not committed
+// when a group began is ahead of it in any case.
 func startIsWhereItSays(slots int) func(context.Context, *trial) {
 	return func(ctx context.Context, tr *trial) {
 		tr.commit(ctx, keyed("k", "old")...)
@@ -81,7 +81,7 @@ func startIsWhereItSays(slots int) func(context.Context, *trial) {
 			{GroupConfig{Name: "at", Slots: slots, Start: driver.Start{At: at}}, []string{"new"}},
 		}
 		if tr.features.NoHistory {
-			groups = groups[:2] // the group that told the time has settled what the others would read
+			groups = groups[:2] // the group that found out the time has settled what the others would read
 		}
 		for _, g := range groups {
 			fail.In(fmt.Sprintf("new group %q", g.cfg.Name), func() { tr.expectGroup(ctx, g.cfg, g.want...) })
@@ -93,8 +93,8 @@ func startIsWhereItSays(slots int) func(context.Context, *trial) {
 	}
 }
 
-// commitLater commits msgs when the clock has moved on, and returns the time at which the
-// first of them was enqueued.
+// commitLater commits msgs when the clock has advanced, and returns the time at which the first
+// of them was enqueued.
 func (tr *trial) commitLater(ctx context.Context, msgs ...outbox.Message) time.Time {
 	r := acquireFrom(ctx, tr.Source("clock"))
 	before := r.drain(ctx, 10)
@@ -126,7 +126,7 @@ func (tr *trial) expectGroup(ctx context.Context, cfg GroupConfig, names ...stri
 	expect(got, names...)
 }
 
-// startIsForNewGroups states another start for a group that has read.
+// startIsForNewGroups sets another start for a group that has already read.
 func startIsForNewGroups(ctx context.Context, tr *trial) {
 	tr.commit(ctx, keyed("k", numbered("m", 3)...)...)
 	r := tr.acquireGroup(ctx, GroupConfig{Name: "old"})
@@ -149,13 +149,17 @@ func topicChecks() []Check {
 		Check{Name: "O12_PositionPassesOtherTopics", run: positionPassesOtherTopics},
 		Check{Name: "O12_TopicsChangeFromWhereTheGroupStands", run: topicsChangeWhereTheGroupStands},
 		Check{Name: "O2_NarrowerTopicsLeaveNothingBehind", run: narrowerTopicsLeaveNothingBehind},
+		Check{
+			Name: "O2_NarrowerTopicsOfEachSlot", run: narrowerTopicsOfEachSlot,
+			skip: func(f Features) bool { return f.NoSlots },
+		},
 		Check{Name: "O2_TopicsOfTheLeaderCount", run: topicsOfTheLeaderCount},
 		Check{Name: "Admin_TopicsAreSet", run: topicsAreSet},
 	)
 }
 
-// groupReadsItsTopics reads through patterns with every character that one could take for
-// a wildcard, also what commits late.
+// groupReadsItsTopics reads through patterns with every character that could be taken for a
+// wildcard, including late commits.
 func groupReadsItsTopics(ctx context.Context, tr *trial) {
 	orders := tr.acquireGroup(ctx, GroupConfig{Name: "orders", Topics: []string{"orders.*", `100%_\*`}})
 	both := tr.acquireGroup(ctx, GroupConfig{Name: "both", Topics: []string{"orders.*", "bills"}})
@@ -177,7 +181,7 @@ func groupReadsItsTopics(ctx context.Context, tr *trial) {
 	releaseAll(ctx, []*reader{orders, both, all})
 }
 
-// slotReadsItsTopics has both filters at once.
+// slotReadsItsTopics uses both filters at once.
 func slotReadsItsTopics(ctx context.Context, tr *trial) {
 	_, readers := tr.slots(ctx, GroupConfig{Name: "plain", Slots: 2})
 	keys := tr.keysOfSlots(ctx, readers)
@@ -196,9 +200,9 @@ func slotReadsItsTopics(ctx context.Context, tr *trial) {
 	releaseAll(ctx, readers)
 }
 
-// positionPassesOtherTopics gives a group nothing of its own for a while. What its position
-// has passed is not read when the group reads all topics later; the last of it may be, since
-// a position may end with what was read.
+// positionPassesOtherTopics commits nothing for a group for a while. What its position has passed
+// is not read when the group reads all topics later, except perhaps the last record, since a
+// position may end with what was read.
 func positionPassesOtherTopics(ctx context.Context, tr *trial) {
 	const rounds = 4
 	r := tr.acquireGroup(ctx, GroupConfig{Name: "mine", Topics: []string{"mine"}})
@@ -244,8 +248,8 @@ func topicsChangeWhereTheGroupStands(ctx context.Context, tr *trial) {
 func narrow() GroupConfig { return GroupConfig{Name: "g", Topics: []string{"a"}} }
 func wide() GroupConfig   { return GroupConfig{Name: "g", Topics: []string{"a", "b*"}} }
 
-// narrowerTopicsLeaveNothingBehind takes a topic away while one of its messages waits, that was
-// read and not settled, and one that was not read.
+// narrowerTopicsLeaveNothingBehind removes a topic while one of its messages is read and not
+// settled, and another one is not read.
 func narrowerTopicsLeaveNothingBehind(ctx context.Context, tr *trial) {
 	tr.commit(ctx, about("a", "b1")...)
 	r := tr.acquireGroup(ctx, wide())
@@ -265,7 +269,38 @@ func narrowerTopicsLeaveNothingBehind(ctx context.Context, tr *trial) {
 	fail.In("once nothing of the others waits", func() { expect(tr.drainGroup(ctx, narrow()), "a") })
 }
 
-// topicsOfTheLeaderCount has a source with fewer topics stand by.
+// narrowerTopicsOfEachSlot takes a topic away in a rolling deploy, slot by slot, while one of its messages waits in the second.
+func narrowerTopicsOfEachSlot(ctx context.Context, tr *trial) {
+	_, readers := tr.slots(ctx, GroupConfig{Name: "plain", Slots: 2})
+	keys := tr.keysOfSlots(ctx, readers)
+	old, next := wide(), narrow()
+	old.Slots, next.Slots = 2, 2
+	_, readers = tr.slots(ctx, old)
+	tr.commit(ctx, outbox.Message{Topic: "b1", Key: keys[1], Payload: []byte("waits in slot 1")})
+	fail.If(readers[0].Release(ctx), "release of slot 0")
+	first := tr.acquireGroup(ctx, next)
+	if slot := slotOf(first); slot != 0 {
+		fail.With("acquire for fewer topics: slot %d while only 0 is free", slot)
+	}
+	fail.If(readers[1].Release(ctx), "release of slot 1")
+	_, err := tr.group(next).Acquire(ctx, longTTL)
+	expectError("acquire of slot 1 for fewer topics, while a message of the others waits in it", err, basis.ErrOtherTopics)
+	if !strings.Contains(err.Error(), "1 wait") {
+		fail.With("the error does not say that 1 message waits: %w", err)
+	}
+	last := tr.acquireGroup(ctx, old)
+	last.expectDrain(ctx, 10, "waits in slot 1")
+	fail.If(last.Release(ctx), "release of slot 1")
+	second := tr.acquireGroup(ctx, next)
+	for slot, key := range keys {
+		tr.commit(ctx, outbox.Message{Topic: "a", Key: key, Payload: fmt.Appendf(nil, "a in slot %d", slot)})
+	}
+	first.expectDrain(ctx, 10, "a in slot 0")
+	second.expectDrain(ctx, 10, "a in slot 1")
+	releaseAll(ctx, []*reader{first, second})
+}
+
+// topicsOfTheLeaderCount has a standby source with fewer topics.
 func topicsOfTheLeaderCount(ctx context.Context, tr *trial) {
 	r := tr.acquireGroup(ctx, wide())
 	_, err := tr.group(narrow()).Acquire(ctx, longTTL)
@@ -282,7 +317,7 @@ func topicsOfTheLeaderCount(ctx context.Context, tr *trial) {
 	}
 }
 
-// topicsAreSet takes a topic away whose message is then never sent.
+// topicsAreSet removes a topic with a message that is then never sent.
 func topicsAreSet(ctx context.Context, tr *trial) {
 	manager, ok := tr.Subject.(admin.Manager)
 	if !ok {
@@ -322,7 +357,7 @@ func topicsAreSet(ctx context.Context, tr *trial) {
 	}
 }
 
-// drainGroup reads everything that the group has not settled yet, in a session of its own.
+// drainGroup reads everything that the group has not settled yet, in a separate session.
 func (tr *trial) drainGroup(ctx context.Context, cfg GroupConfig) []outbox.Record {
 	r := tr.acquireGroup(ctx, cfg)
 	got := r.drain(ctx, 10)
@@ -401,7 +436,7 @@ func drainSlots(ctx context.Context, readers []*reader, limit int) [][]outbox.Re
 	return all
 }
 
-// keysOfSlots writes records of many keys, drains them, and returns a key of each slot.
+// keysOfSlots writes records of many keys, drains them, and returns one key per slot.
 func (tr *trial) keysOfSlots(ctx context.Context, readers []*reader) []string {
 	const most = 64
 	for i := range most {

@@ -48,8 +48,8 @@ func holdStoresThePosition(ctx context.Context, tr *trial) {
 	s.expectParked(ctx, "a")
 }
 
-// holdTwiceIsHoldOnce repeats a call as after a lost answer, before and after
-// what it has held was dealt with.
+// holdTwiceIsHoldOnce repeats a call as after a lost answer, before and after the held records
+// were resolved.
 func holdTwiceIsHoldOnce(ctx context.Context, tr *trial) {
 	tr.commit(ctx, append(keyed("k", "a", "b"), named("c", "d", "e")...)...)
 	s := tr.holder(ctx)
@@ -93,8 +93,8 @@ func heldCopiesAreIdentical(ctx context.Context, tr *trial) {
 	}
 }
 
-// followersWait holds a key behind its first record, delivers that, and then the
-// rest; other keys are none of its business.
+// followersWait holds a key behind its first record, delivers that, and then the rest; other keys
+// are not affected.
 func followersWait(ctx context.Context, tr *trial) {
 	tr.commit(ctx, append(keyed("k", "a", "b", "c"), keyed("l", "x")...)...)
 	s := tr.holder(ctx)
@@ -166,7 +166,7 @@ func retryAfterClockSetBack(ctx context.Context, tr *trial) {
 	fail.In("hastened", func() { s.expectDue(ctx, "a", "b", "c") })
 }
 
-// topicsThatAreOutAreNotDue holds two topics.
+// topicsThatAreOutAreNotDue holds records of two topics.
 func topicsThatAreOutAreNotDue(ctx context.Context, tr *trial) {
 	other := outbox.Message{Topic: "other", Key: "k", Payload: []byte("o")}
 	tr.commit(ctx, append(keyed("k", "a", "b"), other)...)
@@ -213,8 +213,8 @@ func staleEpochResolvesNothing(ctx context.Context, tr *trial) {
 	}
 }
 
-// keysAreBytes parks one of several keys that a collation could take for the same. Records
-// of the others that are to wait have nothing to wait for.
+// keysAreBytes parks one of several keys that a collation could consider equal. Records of the
+// others have nothing to wait for.
 func keysAreBytes(ctx context.Context, tr *trial) {
 	others := likeK()
 	tr.commit(ctx, keyed("k", "parked")...)
@@ -261,7 +261,7 @@ func (tr *trial) holdLarge(ctx context.Context) (s *setAside, held []int64) {
 	for i := range msgs {
 		msgs[i] = outbox.Message{Topic: testTopic, Payload: slices.Repeat([]byte(strconv.Itoa(i%10)), size)}
 	}
-	for i := range msgs { // a transaction may have a bound below that of them all
+	for i := range msgs { // a transaction may have a limit below the size of all of them
 		tr.commit(ctx, msgs[i])
 	}
 	s = tr.holder(ctx)
@@ -338,7 +338,7 @@ var (
 	errNoHolder = errors.New("the session is not a driver.Holder; say Features.NoHolder")
 )
 
-// setAside is a session that sets records aside, with what an operator sees of it.
+// setAside is a session that sets records aside, with an operator's view of it.
 type setAside struct {
 	driver.Holder
 
@@ -360,7 +360,7 @@ func (tr *trial) asHolder(r *reader) *setAside {
 	return &setAside{Holder: h, reader: r, op: op}
 }
 
-// next is a takeover of the session after its lease has run out.
+// next is a session that takes over after the lease has expired.
 func (tr *trial) next(ctx context.Context, old *setAside) *setAside {
 	return tr.asHolder(tr.takeOver(ctx, old.reader))
 }
@@ -369,7 +369,7 @@ func (tr *trial) next(ctx context.Context, old *setAside) *setAside {
 // those that are Delivered were acknowledged.
 func (s *setAside) hold(ctx context.Context, fates map[string]driver.Holding, names ...string) {
 	p := s.reader.expectPage(ctx, len(names)+1, names...)
-	if p.Early { // it cannot be held: a relay takes it back
+	if p.Early { // it cannot be held: a relay withdraws it
 		tailed := s.reader.Session.(driver.Tailed)
 		tailed.Withdraw(p, nil)
 		tailed.Follow(false)
@@ -410,8 +410,8 @@ func recordsOf(due []driver.Held) []outbox.Record {
 	return records
 }
 
-// resolve gives the first of due, as many as there are fates, their fate, and
-// expects these keys to be free.
+// resolve gives the first of due their fates, in order, and expects these keys to have no held
+// record afterwards.
 func (s *setAside) resolve(ctx context.Context, due []driver.Held, fates []driver.Verdict, free ...driver.Key) {
 	for i := range fates {
 		fates[i].Record = &due[i].Record

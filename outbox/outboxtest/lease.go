@@ -24,8 +24,8 @@ func leaseChecks() []Check {
 	}, unless(noTakeover, Check{Name: "O14_DeadHolderIsReplaced", run: deadHolderIsReplaced})...)
 }
 
-// oneHolder has many ask for the lease at the same time, again and again: a source that looks
-// first and takes then lets two in only if they look before either takes.
+// oneHolder has many sessions request the lease at the same time, again and again: a source that
+// checks first and takes later only admits two if both check before either takes.
 func oneHolder(ctx context.Context, tr *trial) {
 	const rounds = 8
 	src := tr.Source(testGroup)
@@ -36,7 +36,7 @@ func oneHolder(ctx context.Context, tr *trial) {
 	}
 }
 
-// oneOf returns the session of who got the lease that several ask for.
+// oneOf returns the session that got the lease that several request.
 func oneOf(ctx context.Context, tr *trial) (holder driver.Session) {
 	type answer struct {
 		s   driver.Session
@@ -87,7 +87,7 @@ func (tr *trial) expectHeld(ctx context.Context) {
 	fail.If(heldBy(err))
 }
 
-// renewKeepsTheLease outlives the first term of a lease that was renewed.
+// renewKeepsTheLease outlasts the first term of a lease that was renewed.
 func renewKeepsTheLease(ctx context.Context, tr *trial) {
 	const short = 2 * time.Second
 	r := tr.acquire(ctx)
@@ -117,8 +117,8 @@ func expiredLeaseIsTakenOver(ctx context.Context, tr *trial) {
 	r.expectDrain(ctx, 10, "a", "b")
 }
 
-// clockSetBack has a lease that was given by a clock which was ahead by more than any lease lasts. It counts no longer
-// than any other.
+// clockSetBack has a lease that was granted by a clock which was ahead by more than any lease
+// lasts. It lasts no longer than any other.
 func clockSetBack(ctx context.Context, tr *trial) {
 	setter, ok := tr.Subject.(ClockSetter)
 	if !ok {
@@ -138,11 +138,11 @@ func clockSetBack(ctx context.Context, tr *trial) {
 	next.expectDrain(ctx, 10, "a", "b")
 }
 
-// replaceTime bounds how long a dead holder keeps its lease. It is far below longTTL.
+// replaceTime bounds how long a dead holder may keep its lease. It is far below longTTL.
 const replaceTime = 10 * time.Second
 
-// deadHolderIsReplaced lets a session die without a word. Its lease is taken at once. The dead one,
-// if it is a zombie, knows, and can change nothing.
+// deadHolderIsReplaced ends a session without a release. Its lease is taken over at once. If the
+// dead session still runs, it finds out, and can change nothing.
 func deadHolderIsReplaced(ctx context.Context, tr *trial) {
 	m, ok := tr.Subject.(Mortal)
 	if !ok {
@@ -185,7 +185,7 @@ func deadHolderIsReplaced(ctx context.Context, tr *trial) {
 	next.expectDrain(ctx, 10, "a", "b")
 }
 
-// lostLeaseIsFenced lets a session go on after its lease was taken over.
+// lostLeaseIsFenced uses a session after its lease was taken over.
 func lostLeaseIsFenced(ctx context.Context, tr *trial) {
 	tr.commit(ctx, named(numbered("m", 6)...)...)
 	zombie := tr.acquire(ctx)
@@ -209,7 +209,7 @@ func (tr *trial) expectFenced(ctx context.Context, zombie *reader, p driver.Page
 	expectError("advance under a lost lease", err, driver.ErrLeaseLost)
 }
 
-// noRepeatsAcrossCleanStops reads a log under many leases, a page each.
+// noRepeatsAcrossCleanStops reads a log under many leases, one page each.
 func noRepeatsAcrossCleanStops(ctx context.Context, tr *trial) {
 	want := numbered("m", 40)
 	for i := 0; i < len(want); i += 8 {
@@ -265,7 +265,7 @@ func (r *reader) renewInTime(ctx context.Context) error {
 	}
 }
 
-// keepRenewing renews the lease until stop is called, which returns what went wrong.
+// keepRenewing renews the lease until stop is called, which returns the error.
 func (r *reader) keepRenewing(ctx context.Context) (stop func() error) {
 	end, ended := make(chan struct{}), make(chan error, 1)
 	go func() {

@@ -124,8 +124,8 @@ func noRetention(f Features) bool { return f.NoRetention }
 
 var errNoRetainer = errors.New("the subject is not a Retainer; say Features.NoRetention")
 
-// manyRollbacksLoseNothing has more transactions roll back between those that commit than
-// an outbox may care to remember one by one, and one that is older than all commit last.
+// manyRollbacksLoseNothing has more transactions roll back between commits than an outbox may
+// want to remember one by one, and commits last a transaction that is older than all others.
 func manyRollbacksLoseNothing(ctx context.Context, tr *trial) {
 	commitLate := tr.openLate(ctx, named(numbered("late", 3)...)...)
 	r := tr.acquire(ctx)
@@ -148,8 +148,8 @@ func manyRollbacksLoseNothing(ctx context.Context, tr *trial) {
 	fail.If(r.Release(ctx))
 }
 
-// cutReadsLoseNothing cancels Reads at one moment after another. What a Read that fails may
-// have read comes again, in the same session or, if that is broken, in the next one.
+// cutReadsLoseNothing cancels Reads at one moment after another. What a failed Read may have read
+// comes again, in the same session or, if that is broken, in the next one.
 func cutReadsLoseNothing(ctx context.Context, tr *trial) {
 	var want []string
 	c := cutting{trial: tr, unsettled: make(map[string]bool)}
@@ -167,7 +167,7 @@ func cutReadsLoseNothing(ctx context.Context, tr *trial) {
 	fail.If(r.Release(ctx))
 }
 
-// cutting is a group whose Reads are cut off.
+// cutting is a group whose Reads are interrupted.
 type cutting struct {
 	*trial
 
@@ -176,7 +176,7 @@ type cutting struct {
 	unsettled map[string]bool // payloads whose Advance failed
 }
 
-// round cuts a Read off. A session that goes on after that reads once more.
+// round interrupts a Read. A session that survives it reads once more.
 func (c *cutting) round(ctx context.Context, round int) {
 	if c.r == nil {
 		c.r = c.acquireSoon(ctx)
@@ -191,7 +191,7 @@ func (c *cutting) round(ctx context.Context, round int) {
 		err = c.read(ctx, ctx)
 	}
 	if err != nil {
-		_ = c.r.Release(ctx) // it is broken; its lease may have to run out
+		_ = c.r.Release(ctx) // it is broken; its lease may have to expire
 		c.r = nil
 	}
 }
@@ -219,8 +219,8 @@ func (c *cutting) release(ctx context.Context) {
 	fail.If(c.r.Release(ctx))
 }
 
-// firsts returns what was read without what may have come again: records whose Advance
-// failed, and, if Advance only notes the position, those of a session that broke.
+// firsts returns what was read, without records that may have come again: records whose Advance
+// failed and, if Advance only records the position, those of a session that broke.
 func (c *cutting) firsts() []outbox.Record {
 	seen := make(map[string]bool)
 	return slices.DeleteFunc(slices.Clone(c.got), func(r outbox.Record) bool {
@@ -296,8 +296,8 @@ func concurrentWriters(ordered bool) func(context.Context, *trial) {
 	}
 }
 
-// follow reads until writers is closed and nothing is left. It reads up to three
-// pages ahead of what it settles, and passes the lease on now and then.
+// follow reads until writers is closed and nothing is left. It reads up to three pages ahead of
+// what it settles, and hands over the lease now and then.
 func (tr *trial) follow(ctx context.Context, writers <-chan struct{}) []outbox.Record {
 	r := tr.acquire(ctx)
 	var got []outbox.Record
@@ -346,9 +346,9 @@ func (r *reader) settleAll(ctx context.Context, pages []driver.Page, keep int) [
 	return pages
 }
 
-// openTransactionDelaysNothing reads window after window while a transaction
-// that wrote to the outbox before all of them stays open, and, where the
-// subject can, one that has nothing to do with it.
+// openTransactionDelaysNothing reads window after window while a transaction stays open that
+// wrote to the outbox before all of them and, if the subject supports it, one that has nothing to
+// do with the outbox.
 func openTransactionDelaysNothing(ctx context.Context, tr *trial) {
 	if holder, ok := tr.Subject.(ForeignHolder); ok {
 		release, err := holder.HoldForeign(ctx)

@@ -59,7 +59,7 @@ func keyIsHeldUntilTheEnd(ctx context.Context, tr *trial) {
 	r.expectDrain(ctx, 10, "first", "no key", "third")
 }
 
-// overtaken shows what comes of a key that was not held.
+// overtaken shows the effect of a key that was not held.
 func overtaken(ctx context.Context, r *reader, first, second Tx) {
 	fail.If(second.Commit(ctx))
 	got := r.drain(ctx, 10)
@@ -84,9 +84,9 @@ func waitingWriterGoesOn(ctx context.Context, tr *trial) {
 	tr.expectAll(ctx, "first-0", "second-0", "second-1")
 }
 
-// keysDoNotDeadlock has writers enqueue the same keys in one call each, in
-// opposite orders. A transaction that holds the key in the middle lets all of them get in line
-// first: whoever locks in the order of its messages has then locked what others want.
+// keysDoNotDeadlock has writers enqueue the same keys in one call each, in opposite orders. A
+// transaction that holds the middle key makes all of them queue up first: a writer that locks in
+// the order of its messages has then locked keys that others want.
 func keysDoNotDeadlock(ctx context.Context, tr *trial) {
 	const writers, rounds, keys = 4, 10, 5
 	middle := tr.open(ctx, keyed(fmt.Sprintf("key%d", keys/2), "middle")...)
@@ -121,25 +121,24 @@ func keysDoNotDeadlock(ctx context.Context, tr *trial) {
 	expectOrder(got)
 }
 
-// earlyTransactionLateKey has a transaction write first, and write the key only
-// after another that began later has committed it. Sorted by transaction, the
-// key comes out inverted.
+// earlyTransactionLateKey has a transaction write first, and write the key only after another
+// that began later has committed it. Sorted by transaction, the key would be out of order.
 func earlyTransactionLateKey(ctx context.Context, tr *trial) {
 	early := tr.open(ctx, named("early")...)
 	tr.commit(ctx, keyed("k", "k-1")...)
 	fail.IfAny(early.Enqueue(ctx, keyed("k", "k-2")...), early.Commit(ctx))
 	tr.commit(ctx, keyed("k", "k-3")...)
 	r := tr.acquire(ctx)
-	if tr.features.OptimisticKeys { // numbers are drawn by Commit
+	if tr.features.OptimisticKeys { // Commit draws the numbers
 		r.expectDrain(ctx, 1, "k-1", "early", "k-2", "k-3")
 		return
 	}
 	r.expectDrain(ctx, 1, "early", "k-1", "k-2", "k-3")
 }
 
-// numberIsDrawnUnderTheLock has the holder of a key enqueue it again while another writer
-// waits for it. If that one has drawn its number before it waited, its message has a lower
-// number than the holder's last, although it commits later.
+// numberIsDrawnUnderTheLock has the holder of a key enqueue it again while another writer waits
+// for it. If the waiting writer drew its number before the wait, its message has a lower number
+// than the holder's last, although it commits later.
 func numberIsDrawnUnderTheLock(ctx context.Context, tr *trial) {
 	for _, n := range []int{1, 3} {
 		holder := tr.open(ctx, keyed("k", "first")...)
@@ -163,8 +162,8 @@ func numberIsDrawnUnderTheLock(ctx context.Context, tr *trial) {
 const crossedWait = 3 * time.Second
 
 // failedEnqueueIsNotCommitted has two transactions wait for each other's keys, so that the
-// Enqueue of one fails at least. Whoever commits that transaction all the same must be told:
-// else it has its first message, and whatever else it wrote, without the second.
+// Enqueue of at least one fails. Committing that transaction nevertheless must return an error:
+// otherwise it has its first message, and whatever else it wrote, without the second.
 func failedEnqueueIsNotCommitted(ctx context.Context, tr *trial) {
 	type result struct {
 		name                string
@@ -178,7 +177,7 @@ func failedEnqueueIsNotCommitted(ctx context.Context, tr *trial) {
 	results := make(chan result, len(txs))
 	for i, tx := range txs {
 		go func() {
-			// One gives up first, so that the other goes on.
+			// One times out first, so that the other continues.
 			short, cancel := context.WithTimeout(ctx, crossedWait*time.Duration(i+1))
 			defer cancel()
 			r := result{name: keys[i]}
@@ -208,13 +207,13 @@ func failedEnqueueIsNotCommitted(ctx context.Context, tr *trial) {
 	tr.expectAll(ctx, want...)
 }
 
-// likeK returns keys that a collation could take for "k". The fourth is the sign of Kelvin.
+// likeK returns keys that a collation could consider equal to "k". The fourth is the Kelvin sign.
 func likeK() []string {
 	return []string{"K", "k ", " k", "\u212a", "k\u0301"}
 }
 
-// otherKeysGoOn has writers of keys that a collation could take for one commit while the
-// transaction of that one is open. Each record is read, with its own key.
+// otherKeysGoOn has writers commit keys that a collation could consider equal to one key, while a
+// transaction of that key is open. Each record is read, with its own key.
 func otherKeysGoOn(ctx context.Context, tr *trial) {
 	commit := tr.openLate(ctx, keyed("k", "k")...)
 	for _, key := range likeK() {

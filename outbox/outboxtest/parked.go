@@ -28,8 +28,7 @@ func parkedChecks() []Check {
 	)
 }
 
-// parkKey commits a, b and c of key k, parks a after two failures and lets the
-// others wait behind it.
+// parkKey commits a, b and c of key k, parks a after two failures and holds the others behind it.
 func parkKey(ctx context.Context, tr *trial) *setAside {
 	tr.commit(ctx, keyed("k", "a", "b", "c")...)
 	s := tr.holder(ctx)
@@ -51,7 +50,7 @@ func parkedIsNeverDue(ctx context.Context, tr *trial) {
 		!slices.Equal(errorsOf(&first), []string{"error 1", "error 2"}) || second.Attempts != 0 {
 		fail.With("parked: %+v and %+v behind it", first, second)
 	}
-	// What comes later queues up behind it.
+	// Later records queue up behind it.
 	tr.commit(ctx, keyed("k", "d")...)
 	s.hold(ctx, map[string]driver.Holding{"d": {Fate: driver.FateWait}}, "d")
 	fail.In("while the key is parked", func() { s.expectDue(ctx) })
@@ -82,7 +81,7 @@ func redriveKeepsTheOrder(ctx context.Context, tr *trial) {
 	s.deliver(ctx, due, testKey("k"))
 }
 
-// parkedAfterRetries parks the first of a key that was to be tried again.
+// parkedAfterRetries parks the first of a key that was being retried.
 func parkedAfterRetries(ctx context.Context, tr *trial) {
 	tr.commit(ctx, keyed("k", "a", "b")...)
 	s := tr.holder(ctx)
@@ -90,7 +89,7 @@ func parkedAfterRetries(ctx context.Context, tr *trial) {
 		"a": {Fate: driver.FateRetry, Attempts: failed(2)}, "b": {Fate: driver.FateWait},
 	}, "a", "b")
 	due := s.expectDue(ctx, "a", "b")
-	// The first is delivered, the one behind it is not: it is the first now.
+	// The first is delivered, the one behind it is not, and is the first now.
 	fates := []driver.Verdict{{Fate: driver.FateDelivered}, {Fate: driver.FatePark, Attempts: failed(3), Reason: "no"}}
 	s.resolve(ctx, due, fates)
 	s.expectDue(ctx)
@@ -101,8 +100,7 @@ func parkedAfterRetries(ctx context.Context, tr *trial) {
 	s.expectHeld(ctx, testKey("k"))
 }
 
-// unorderedIsHeldAlone parks one record without a key, holds another, and lets
-// the third pass.
+// unorderedIsHeldAlone parks one record without a key, holds another, and delivers the third.
 func unorderedIsHeldAlone(ctx context.Context, tr *trial) {
 	tr.commit(ctx, named("a", "b", "c")...)
 	s := tr.holder(ctx)
@@ -119,8 +117,8 @@ func unorderedIsHeldAlone(ctx context.Context, tr *trial) {
 	s.deliver(ctx, due)
 }
 
-// droppedKeyHealsItself drops a key behind the relay's back, which goes on to
-// hold its later records.
+// droppedKeyHealsItself drops a key without the relay's knowledge, which goes on to hold its
+// later records.
 func droppedKeyHealsItself(ctx context.Context, tr *trial) {
 	s := parkKey(ctx, tr)
 	fail.If(s.op.drop(ctx, ofKey(testKey("k"))), "drop")
@@ -143,8 +141,9 @@ func skipHeadGoesOn(ctx context.Context, tr *trial) {
 	s.deliver(ctx, due, testKey("k"))
 }
 
-// retriedIsChanged redrives, skips and drops what is to be tried again in an hour, while a relay has it under way and while
-// none has. What is redriven is due at once, what is dropped does not come back, and the order stays.
+// retriedIsChanged redrives, skips and drops records whose retry is an hour away, while a relay
+// has them in flight and while none has. What is redriven is due at once, what is dropped does
+// not come back, and the order stays.
 func retriedIsChanged(ctx context.Context, tr *trial) {
 	tr.commit(ctx, append(keyed("k", "a", "b", "c", "d"), named("u")...)...)
 	s := tr.holder(ctx)
@@ -165,7 +164,7 @@ func retriedIsChanged(ctx context.Context, tr *trial) {
 	fail.If(s.op.redrive(ctx, admin.Selection{ID: ids["c"]}), "redrive of a record behind one that is retried")
 	fail.In("redriven by what waits", func() { due = s.expectDue(ctx, "a", "b", "c", "d", "u") })
 
-	// From here on a relay has them under way.
+	// From here on a relay has them in flight.
 	fail.If(s.op.skipHead(ctx, testKey("k")), "skip of the first, which is retried")
 	fail.If(s.op.drop(ctx, admin.Selection{ID: ids["c"]}), "drop of a record behind one that is retried")
 	fail.If(s.op.drop(ctx, admin.Selection{ID: ids["u"]}), "drop of a record without a key that is retried")
@@ -186,7 +185,7 @@ func retriedIsChanged(ctx context.Context, tr *trial) {
 	s.deliver(ctx, due, testKey("k"))
 }
 
-// expectFrom expects the audit to tell where records were when an operator dropped them.
+// expectFrom expects the audit to record where records were when an operator dropped them.
 func expectFrom(ctx context.Context, s *setAside, want, ids map[string]string) {
 	for name, from := range want {
 		entries, err := s.op.Audit(ctx, admin.AuditQuery{ID: ids[name]})
@@ -230,9 +229,9 @@ func deadAndSkippedGoOn(ctx context.Context, tr *trial) {
 	s.deliver(ctx, due, testKey("k"), testKey("l"))
 }
 
-// skipHeadSparesOthers asks to skip a record that is not the first of its key any more, as
-// an operator does who was shown what another one has dealt with since, and then the one
-// that is.
+// skipHeadSparesOthers requests to skip a record that is no longer the first of its key, as
+// happens if another operator has dealt with records since the list was shown, and then the first
+// one.
 func skipHeadSparesOthers(ctx context.Context, tr *trial) {
 	s := parkKey(ctx, tr)
 	all, err := s.op.Held(ctx, admin.HeldQuery{Group: testGroup})
@@ -261,8 +260,8 @@ func skipHeadSparesOthers(ctx context.Context, tr *trial) {
 	s.deliver(ctx, due, testKey("k"))
 }
 
-// idleReadKnowsWhatIsHeld reads while there is nothing to be read, and compares what the page tells
-// besides with what is set aside and paused.
+// idleReadKnowsWhatIsHeld reads while there is nothing to be read, and compares the additional
+// information of the page with what is set aside and paused.
 func idleReadKnowsWhatIsHeld(ctx context.Context, tr *trial) {
 	s := tr.holder(ctx)
 	fail.In("at first", func() { s.expectIdle(ctx, false) })
@@ -285,8 +284,8 @@ func idleReadKnowsWhatIsHeld(ctx context.Context, tr *trial) {
 	fail.In("resumed", func() { s.expectIdle(ctx, false) })
 }
 
-// expectIdle reads nothing. The page must not say that nothing is set aside if something is, and
-// what is paused, if it tells of that at all.
+// expectIdle reads an empty page. The page must not claim that nothing is set aside if something
+// is. If it reports what is paused, that must be right.
 func (s *setAside) expectIdle(ctx context.Context, held bool, paused ...string) {
 	p := s.reader.page(ctx, 10)
 	expect(p.Records)

@@ -13,10 +13,12 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// notesOfPoliciesTakeTurns has relays write beside their group at the same time, and operators rename and remove it.
+// notesOfPoliciesTakeTurns has relays write their group's note at the same time, while operators
+// rename and remove the group.
 func notesOfPoliciesTakeTurns(ctx context.Context, tr *trial) {
 	const relays, times = 4, 5
 	fail.If(tr.acquire(ctx).Release(ctx))
+	tr.writesBetween(ctx)
 	var all sync.WaitGroup
 	errs := make([]error, relays)
 	for i := range relays {
@@ -57,11 +59,28 @@ func notesOfPoliciesTakeTurns(ctx context.Context, tr *trial) {
 	}
 }
 
-// noteOf returns what is kept beside a group, by the store's clock.
+// writesBetween has a relay write while another one has read the note and not written its own yet.
+func (tr *trial) writesBetween(ctx context.Context) {
+	slow, fast := keeperOf(tr.Source(testGroup)), keeperOf(tr.Source(testGroup))
+	var seen []string
+	var between error
+	_, err := slow.KeepPolicies(ctx, func(note string, _ time.Time) string {
+		if seen = append(seen, note); len(seen) == 1 {
+			_, between = fast.KeepPolicies(ctx, func(note string, _ time.Time) string { return note + "fast " })
+		}
+		return note + "slow "
+	})
+	fail.If(errors.Join(err, between), "keep policies")
+	if note := tr.noteOf(ctx, testGroup); note != "fast slow " {
+		fail.With("two relays have written in turn, one of them after it has read %q: the note is %q", seen, note)
+	}
+}
+
+// noteOf returns the note of a group, by the store's clock.
 func (tr *trial) noteOf(ctx context.Context, group string) (kept string) {
 	began := time.Now()
 	_, err := keeperOf(tr.Source(group)).KeepPolicies(ctx, func(note string, now time.Time) string {
-		if off := now.Sub(began).Abs(); off > time.Hour { // servers of tests are on this machine
+		if off := now.Sub(began).Abs(); off > time.Hour { // test servers are on this machine
 			fail.With("the clock of the source is off by %s", off)
 		}
 		kept = note

@@ -72,8 +72,8 @@ func releaseKeepsTheExactPosition(ctx context.Context, tr *trial) {
 	}
 }
 
-// crashNeverSkips ends sessions by expiry: what was settled may be repeated
-// where the subject stores positions late, but nothing else may be missing.
+// crashNeverSkips ends sessions by expiry: what was settled may be repeated if the subject stores
+// positions late, but nothing else may be missing.
 func crashNeverSkips(ctx context.Context, tr *trial) {
 	for _, s := range partial() {
 		r, pages := tr.ten(ctx)
@@ -95,7 +95,7 @@ func readIsNotSettled(ctx context.Context, tr *trial) {
 	r, _ := tr.ten(ctx)
 	for _, next := range []func(context.Context, *reader) *reader{tr.hand, tr.takeOver, tr.hand} {
 		p := r.page(ctx, 10)
-		if len(p.Records) > 0 { // settled by nobody: a source may also read on only after Advance
+		if len(p.Records) > 0 { // not settled: a source may also read on only after Advance
 			fail.With("read: %s twice in one session", describe(p.Records))
 		}
 		r = next(ctx, r)
@@ -103,8 +103,7 @@ func readIsNotSettled(ctx context.Context, tr *trial) {
 	}
 }
 
-// emptyReadStoresThePosition loses no settled position in a crash that comes
-// after a Read that found nothing.
+// emptyReadStoresThePosition: a crash after a Read that found nothing loses no settled position.
 func emptyReadStoresThePosition(ctx context.Context, tr *trial) {
 	for round := range 3 {
 		tr.commit(ctx, named(numbered("m", 5)...)...)
@@ -116,8 +115,8 @@ func emptyReadStoresThePosition(ctx context.Context, tr *trial) {
 	}
 }
 
-// positionNeverGoesBack has a lost session store its old position after another
-// has settled more.
+// positionNeverGoesBack has a lost session store its old position after another one has settled
+// more.
 func positionNeverGoesBack(ctx context.Context, tr *trial) {
 	zombie, pages := tr.ten(ctx)
 	zombie.settle(ctx, pages[0], 2)

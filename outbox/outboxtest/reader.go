@@ -15,13 +15,12 @@ import (
 const (
 	testGroup = "default"
 	longTTL   = time.Minute
-	// mostRecords bounds what a check reads, so that a source that repeats itself
-	// for ever is caught.
+	// mostRecords bounds what a check reads, to catch a source that repeats itself for ever.
 	mostRecords = 20_000
 )
 
 var (
-	// errWaitingIdle is what a Waiting page is when all pages have been settled.
+	// errWaitingIdle is returned for a Waiting page when all pages have been settled.
 	errWaitingIdle = errors.New("read: page is Waiting although every page was settled")
 
 	errNoEnd = fmt.Errorf("read: no end after %d records", mostRecords)
@@ -43,7 +42,7 @@ func acquireFrom(ctx context.Context, src driver.Source) *reader {
 	return &reader{Session: s}
 }
 
-// takeOver lets the lease of old run out and starts a session in its place.
+// takeOver waits until the lease of old has expired and starts a session in its place.
 func (tr *trial) takeOver(ctx context.Context, old *reader) *reader {
 	return takeOverFrom(ctx, tr.Source(testGroup), old)
 }

@@ -115,8 +115,8 @@ func relayIsNotDelayed(ctx context.Context, tr *trial) {
 	tr.expectOnce(ctx, broker.Sink(), 1)
 }
 
-// wakeReplacesPolling polls once an hour, and commits only when the relay has
-// begun to wait for that.
+// wakeReplacesPolling polls once an hour, and commits only when the relay has begun to wait for
+// the next poll.
 func wakeReplacesPolling(ctx context.Context, tr *trial) {
 	cfg := smallPages()
 	cfg.PollMin, cfg.PollMax = time.Hour, time.Hour
@@ -144,9 +144,9 @@ func relaySlotChecks() []Check {
 	)
 }
 
-// relaysShareSlots runs two relays as users do: they share the slots, change their number
-// when they are replaced one after the other, and leave nothing behind. Nothing fails, so
-// each record is sent once.
+// relaysShareSlots runs two relays as users do: they share the slots, change the number of slots
+// when they are replaced one after the other, and leave nothing behind. Nothing fails, so each
+// record is sent once.
 func relaysShareSlots(counts ...int) func(context.Context, *trial) {
 	return func(ctx context.Context, tr *trial) {
 		const keys = 11
@@ -184,7 +184,7 @@ func relaysShareSlots(counts ...int) func(context.Context, *trial) {
 	}
 }
 
-// replace stops relay i, if it runs, and starts another one that wants so many slots.
+// replace stops relay i, if it runs, and starts another one that wants slots slots.
 func (tr *trial) replace(ctx context.Context, runs []*running, i, slots int, broker *Broker) {
 	if runs[i] != nil {
 		runs[i].stop()
@@ -192,7 +192,7 @@ func (tr *trial) replace(ctx context.Context, runs []*running, i, slots int, bro
 	runs[i] = tr.start(ctx, tr.group(GroupConfig{Slots: slots}), broker.Sink(), shortLease())
 }
 
-// awaitSlots waits until the relays lead all slots, and none more than its share.
+// awaitSlots waits until the relays lead all slots, and no relay leads more than its share.
 func awaitSlots(ctx context.Context, runs []*running, slots int) {
 	fair := (slots + len(runs) - 1) / len(runs)
 	for {
@@ -210,19 +210,19 @@ func awaitSlots(ctx context.Context, runs []*running, slots int) {
 	}
 }
 
-// smallPages makes a few records many pages, and retries quickly.
+// smallPages spreads a few records over many pages, and retries quickly.
 func smallPages() relay.Config {
 	return relay.Config{PageSize: 5, BackoffMin: time.Millisecond, BackoffMax: 10 * time.Millisecond}
 }
 
-// blocking is smallPages that gives no record up.
+// blocking is smallPages that never gives a record up.
 func blocking() relay.Config {
 	cfg := smallPages()
 	cfg.Policies = []relay.Policy{{Action: relay.Block}}
 	return cfg
 }
 
-// shortLease is smallPages with a lease that a test can see run out.
+// shortLease is smallPages with a lease short enough for a test to watch it expire.
 func shortLease() relay.Config {
 	cfg := smallPages()
 	cfg.Lease = 2 * time.Second
@@ -231,7 +231,7 @@ func shortLease() relay.Config {
 	return cfg
 }
 
-// running is a Relay whose Run is under way.
+// running is a Relay whose Run is in progress.
 type running struct {
 	relay  *relay.Relay
 	cancel context.CancelFunc
@@ -239,7 +239,7 @@ type running struct {
 	err    error
 }
 
-// start runs a relay until it is stopped, by the end of the check at the latest.
+// start starts a relay, which is stopped at the end of the check at the latest.
 func (tr *trial) start(ctx context.Context, source driver.Source, sink driver.Sink, cfg relay.Config) *running {
 	r, err := relay.New(source, sink, cfg)
 	fail.If(err)
@@ -272,7 +272,7 @@ func (b *Broker) await(ctx context.Context, n int, where ...string) {
 }
 
 // awaitSet waits until as many different records were delivered as want has. If they do not
-// come, the error names those that are missing.
+// arrive, the error names the missing ones.
 func (b *Broker) awaitSet(ctx context.Context, want []string) {
 	log, err := b.AwaitDistinct(ctx, len(want))
 	if err != nil {

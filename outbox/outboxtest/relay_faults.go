@@ -24,8 +24,8 @@ func relayFaultChecks() []Check {
 	}
 }
 
-// faultsLoseNothing relays while a storm writes and the sink fails in every way
-// it knows. Copies beyond the first come from lost acknowledgements alone.
+// faultsLoseNothing relays while a storm writes and the sink fails in every possible way. Only
+// lost acknowledgements cause additional copies.
 func faultsLoseNothing(ctx context.Context, tr *trial) {
 	stalled := make(chan struct{})
 	close(stalled)
@@ -85,8 +85,8 @@ func positionStopsAtTheFailure(ctx context.Context, tr *trial) {
 	expect(broker.Log(), want...)
 }
 
-// killedRelayLosesNothing runs two relays, cuts the one that leads off in the
-// middle of a page while a storm writes, and lets the other take over.
+// killedRelayLosesNothing runs two relays, cuts off the leading one in the middle of a page while
+// a storm writes, and expects the other to take over.
 func killedRelayLosesNothing(ctx context.Context, tr *trial) {
 	broker := NewBroker()
 	// The third page of the first relay is delivered in part; its answer never
@@ -101,7 +101,7 @@ func killedRelayLosesNothing(ctx context.Context, tr *trial) {
 	done := writers.start(ctx, 4)
 	victim.sever()
 	first.cancel()
-	<-first.done // with whatever error: nobody asks a process that was killed
+	<-first.done // any error will do: a killed process returns none
 	<-done
 	fail.If(writers.err())
 	want := append(writers.names(), numbered("seed", 20)...)
@@ -125,7 +125,7 @@ func killedBetweenAckAndAdvance(ctx context.Context, tr *trial) {
 	victim.sever()
 	close(acks)
 	run.cancel()
-	<-run.done // with whatever error: nobody asks a process that was killed
+	<-run.done // any error will do: a killed process returns none
 	next := tr.start(ctx, tr.Source(testGroup), broker.Sink(), shortLease())
 	broker.await(ctx, len(want), "after the kill")
 	next.stop()
@@ -144,8 +144,8 @@ func relayExactlyOnceChecks() []Check {
 	)
 }
 
-// exactlyOnceThroughLostAnswers has every third transaction commit without an answer, and
-// every fifth fail, while a storm writes.
+// exactlyOnceThroughLostAnswers loses the answer to every third commit, and fails every fifth
+// transaction, while a storm writes.
 func exactlyOnceThroughLostAnswers(ctx context.Context, tr *trial) {
 	broker := newExactBroker()
 	src := tr.group(GroupConfig{Positions: true})
@@ -168,8 +168,8 @@ func exactlyOnceThroughLostAnswers(ctx context.Context, tr *trial) {
 	tr.verify(broker.Log(), want)
 }
 
-// exactlyOnceThroughAKill kills a relay between the commit of a transaction and its answer,
-// and lets the next one go on.
+// exactlyOnceThroughAKill kills a relay between the commit of a transaction and its answer, and
+// starts the next one.
 func exactlyOnceThroughAKill(ctx context.Context, tr *trial) {
 	want := numbered("m", 23)
 	for i := 0; i < len(want); i += 4 {
@@ -195,7 +195,7 @@ func exactlyOnceThroughAKill(ctx context.Context, tr *trial) {
 		fail.With("the third transaction did not come: %w", ctx.Err())
 	}
 	first.cancel()
-	<-first.done // with whatever error: nobody asks a process that was killed
+	<-first.done // any error will do: a killed process returns none
 	src = tr.group(GroupConfig{Positions: true})
 	second := tr.start(ctx, src, broker.answers(alwaysCommits), shortLease())
 	broker.await(ctx, len(want), "after the kill")
@@ -203,12 +203,11 @@ func exactlyOnceThroughAKill(ctx context.Context, tr *trial) {
 	expect(broker.Log(), want...)
 }
 
-// errSevered is what a severed source answers.
+// errSevered is the error of a severed source.
 var errSevered = errors.New("leat: connection is cut")
 
-// severable is a Source that can be cut off from its database, as a process is
-// that was killed: whatever its sessions have in memory is never stored, and
-// their lease is not released but runs out.
+// severable is a Source that can be cut off from its database, like a process that was killed:
+// what its sessions have in memory is never stored, and their lease is not released but expires.
 type severable struct {
 	driver.Source
 
@@ -273,7 +272,7 @@ func (s *severedSession) Release(ctx context.Context) error {
 	return s.Session.Release(ctx)
 }
 
-// severedPositioned is a severedSession whose position a sink can keep.
+// severedPositioned is a severedSession whose position a sink can store.
 type severedPositioned struct {
 	*severedSession
 
@@ -304,29 +303,29 @@ var (
 	errFenced = errors.New("leat: another sink has fenced this one")
 )
 
-// exactBroker is a Broker that keeps a position of each slot together with what was
-// delivered.
+// exactBroker is a Broker that stores the position of each slot together with the delivered
+// records.
 type exactBroker struct {
 	*Broker
 
 	mu        sync.Mutex
 	positions map[string][]byte
-	holders   map[string]*exactSink // who has fenced the slot last
+	holders   map[string]*exactSink // the sink that fenced the slot last
 }
 
 func newExactBroker() *exactBroker {
 	return &exactBroker{Broker: NewBroker(), positions: make(map[string][]byte), holders: make(map[string]*exactSink)}
 }
 
-// exactSink delivers to an exactBroker in transactions. answer says of the calls that
-// deliver records, from 1, whether the transaction commits and which error is returned.
+// exactSink delivers to an exactBroker in transactions. For each call that delivers records,
+// counted from 1, answer returns whether the transaction commits and the error of the call.
 type exactSink struct {
 	broker *exactBroker
 	answer func(call int) (commit bool, err error)
 	calls  int // guarded by broker.mu
 }
 
-// answers returns a sink that commits everything, unless answer says else.
+// answers returns a sink that commits everything, unless answer decides otherwise.
 func (b *exactBroker) answers(answer func(call int) (commit bool, err error)) *exactSink {
 	return &exactSink{broker: b, answer: answer}
 }

@@ -30,8 +30,7 @@ func relayPoisonChecks() []Check {
 	)
 }
 
-// patient is smallPages with a policy, and quick looks for what an operator has
-// redriven.
+// patient is smallPages with a policy, and quick notices redriven records soon.
 func patient(p relay.Policy) relay.Config {
 	cfg := smallPages()
 	cfg.PollMax = 50 * time.Millisecond
@@ -61,8 +60,8 @@ func payloadsOf(log []outbox.Record, key string) []string {
 	return names(slices.DeleteFunc(slices.Clone(log), func(r outbox.Record) bool { return r.Key != key }))
 }
 
-// parkedKeyWaitsForRedrive parks a key, lets another relay take over, and sends
-// the key on when an operator has redriven it.
+// parkedKeyWaitsForRedrive parks a key, has another relay take over, and expects the key to be
+// sent once an operator has redriven it.
 func parkedKeyWaitsForRedrive(ctx context.Context, tr *trial) {
 	op := tr.operator()
 	tr.commit(ctx, append(keyed("k", "a", "b", "c"), keyed("l", "x", "y")...)...)
@@ -108,7 +107,8 @@ func deadRecordLetsItsKeyGo(ctx context.Context, tr *trial) {
 	tr.verify(broker.Log(), []string{"b", "c", "x", "z"})
 }
 
-// leastLosingPolicyCounts has a relay lead that skips records, while one lives that parks them, and then alone.
+// leastLosingPolicyCounts has a relay lead that skips records, first while another live one parks
+// them, and then alone.
 func leastLosingPolicyCounts(ctx context.Context, tr *trial) {
 	op, broker := tr.operator(), NewBroker()
 	poison := refuses(outbox.FailurePermanent, "a", "d")
@@ -134,7 +134,7 @@ func leastLosingPolicyCounts(ctx context.Context, tr *trial) {
 	tr.verify(broker.Log(), []string{"first", "c", "e"})
 }
 
-// awaitPolicies waits until so many different ones are noted of relays that live.
+// awaitPolicies waits until n different policies of live relays are stored.
 func (tr *trial) awaitPolicies(ctx context.Context, n int) {
 	for {
 		groups, err := tr.operator().Groups(ctx)
@@ -182,8 +182,8 @@ func inTopic(topic, key string, names ...string) []outbox.Message {
 	return msgs
 }
 
-// outageDelaysNoOtherTopic writes to two topics. One of them is out, and whole pages
-// are for that one alone.
+// outageDelaysNoOtherTopic writes to two topics. One of them is out, and has whole pages to
+// itself.
 func outageDelaysNoOtherTopic(ctx context.Context, tr *trial) {
 	broker := NewBroker()
 	sink := broker.picky(away("out"))
@@ -204,7 +204,8 @@ func outageDelaysNoOtherTopic(ctx context.Context, tr *trial) {
 	tr.verify(broker.Log(), append(up, out...))
 }
 
-// retriedAfterClockSetBack sets the clock back while a record is to be tried again. It is sent soon all the same.
+// retriedAfterClockSetBack sets the clock back while a record waits to be tried again. It is
+// still sent soon.
 func retriedAfterClockSetBack(ctx context.Context, tr *trial) {
 	setter, ok := tr.Subject.(ClockSetter)
 	if !ok {
@@ -213,7 +214,7 @@ func retriedAfterClockSetBack(ctx context.Context, tr *trial) {
 	op, broker := tr.operator(), NewBroker()
 	sink := broker.picky(refuses(outbox.FailureUnknown, "a"))
 	cfg := patient(relay.Policy{Action: relay.Block})
-	cfg.BackoffMin, cfg.BackoffMax = time.Second, time.Second // so that the record waits as the clock is set
+	cfg.BackoffMin, cfg.BackoffMax = time.Second, time.Second // so that the record is waiting when the clock is set
 	run := tr.start(ctx, tr.Source(testGroup), sink, cfg)
 	tr.commit(ctx, keyed("k", "a", "b")...)
 	for retrying := 0; retrying == 0; {
@@ -243,8 +244,8 @@ func (tr *trial) nothingAside(ctx context.Context) {
 	}
 }
 
-// outageCountsNothing lets everything be out for many calls, under a policy that
-// parks a record at its first failed attempt.
+// outageCountsNothing keeps everything out for many calls, under a policy that parks a record at
+// its first failed attempt.
 func outageCountsNothing(ctx context.Context, tr *trial) {
 	want := numbered("m", 23)
 	msgs := append(keyed("k", want[:10]...), named(want[10:]...)...)
@@ -266,7 +267,7 @@ func outageCountsNothing(ctx context.Context, tr *trial) {
 	tr.verify(broker.Log(), want)
 }
 
-// deafSource is a source. Its sessions believe that they have renewed their lease.
+// deafSource is a source whose sessions believe that they have renewed their lease.
 type deafSource struct {
 	driver.Source
 }
@@ -291,8 +292,8 @@ func (s deafSource) Acquire(ctx context.Context, ttl time.Duration) (driver.Sess
 	return deafSession{h}, nil
 }
 
-// zombieParksNothing lets a relay that has lost its lease without noticing learn
-// that a record can never be delivered, when another has delivered it.
+// zombieParksNothing: a relay that has lost its lease without noticing learns that a record can
+// never be delivered, after another one has delivered it.
 func zombieParksNothing(ctx context.Context, tr *trial) {
 	tr.commit(ctx, keyed("k", "a", "b")...)
 	broker := NewBroker()

@@ -83,7 +83,7 @@ func replaySelects(ctx context.Context, tr *trial) {
 	}
 }
 
-// replayResumes stops behind each record, and also before the first.
+// replayResumes stops after each record, and also before the first.
 func replayResumes(ctx context.Context, tr *trial) {
 	want := numbered("m", 6)
 	for _, name := range want {
@@ -112,8 +112,8 @@ func replayResumes(ctx context.Context, tr *trial) {
 	}
 }
 
-// replayIsOfOneMoment commits under a replay, also a low number: neither is part of it,
-// nor of what it is resumed as.
+// replayIsOfOneMoment commits during a replay, including a low number: none of it is part of the
+// replay, nor of the resumed one.
 func replayIsOfOneMoment(ctx context.Context, tr *trial) {
 	tr.commit(ctx, keyed("k", numbered("m", 3)...)...)
 	commitSlow := tr.openLate(ctx, keyed("slow", "slow")...)
@@ -144,8 +144,8 @@ func replayRefusesPositions(ctx context.Context, tr *trial) {
 	}
 }
 
-// replayDisturbsNobody replays while a relay runs: it delivers what comes, once, and what
-// it has settled stays settled.
+// replayDisturbsNobody replays while a relay runs: it delivers new records once, and what it has
+// settled stays settled.
 func replayDisturbsNobody(ctx context.Context, tr *trial) {
 	want := numbered("m", 12)
 	tr.commit(ctx, keyed("k", want...)...)
@@ -175,8 +175,8 @@ func replayDisturbsNobody(ctx context.Context, tr *trial) {
 	expect(relayed.Log(), want...)
 }
 
-// dropper commits and settles records of these names, and returns their numbers with what
-// drops the first two thirds of them; nil if the subject cannot.
+// dropper commits and settles records of these names, and returns their numbers and a function
+// that drops the first two thirds of them; nil if the subject cannot.
 func (tr *trial) dropper(ctx context.Context, names []string) (drop func(), seqs []int64) {
 	d, ok := tr.Subject.(HistoryDropper)
 	if !ok {
@@ -193,8 +193,8 @@ func (tr *trial) dropper(ctx context.Context, names []string) (drop func(), seqs
 	return func() { fail.If(d.DropHistory(ctx, seqs[len(seqs)*2/3-1]), "drop") }, seqs
 }
 
-// replayTellsOfGaps drops two thirds of history, if the subject can, under a replay that
-// has sent its first page.
+// replayTellsOfGaps drops two thirds of history, if the subject can, during a replay that has
+// sent its first page.
 func replayTellsOfGaps(ctx context.Context, tr *trial) {
 	names := numbered("m", 30)
 	drop, seqs := tr.dropper(ctx, names)
@@ -237,8 +237,8 @@ func expectGap(err error, first, last, retained int64) {
 	}
 }
 
-// replayOfWhatIsRetained begins behind what was dropped, which is not a gap: nobody has asked
-// for it by its number.
+// replayOfWhatIsRetained begins after what was dropped, which is not a gap, since it was not
+// requested by number.
 func replayOfWhatIsRetained(ctx context.Context, tr *trial) {
 	names := numbered("m", 9)
 	drop, _ := tr.dropper(ctx, names)
@@ -249,8 +249,8 @@ func replayOfWhatIsRetained(ctx context.Context, tr *trial) {
 	expect(tr.replayed(ctx, Selection{}, "", 2), names[6:]...)
 }
 
-// replayHasBounds replays parts of the log, and expects that a replay which tells its
-// bounds keeps within them, and that they are those that were asked for.
+// replayHasBounds replays parts of the log, and expects that a replay with bounds keeps within
+// them, and that they match the request.
 func replayHasBounds(ctx context.Context, tr *trial) {
 	for _, name := range numbered("m", 5) {
 		tr.commit(ctx, keyed("k", name)...)
@@ -259,7 +259,7 @@ func replayHasBounds(ctx context.Context, tr *trial) {
 	expect(all, numbered("m", 5)...)
 	for _, c := range []struct {
 		s           Selection
-		first, last int64 // 0: any that hold all of the records
+		first, last int64 // 0: any bounds that contain all records
 		sent        int64
 	}{
 		{Selection{FromSeq: all[1].Seq, ToSeq: all[3].Seq}, all[1].Seq, all[3].Seq, 3},
@@ -289,7 +289,7 @@ func (tr *trial) replayBounded(ctx context.Context, s Selection) relay.ReplayRep
 	return report
 }
 
-// replayIsAudited replays until a record that is refused, and then behind it.
+// replayIsAudited replays until a record is refused, and then after it.
 func replayIsAudited(ctx context.Context, tr *trial) {
 	op := tr.operator()
 	if tr.features.NoHolder {
@@ -314,7 +314,7 @@ func replayIsAudited(ctx context.Context, tr *trial) {
 	}
 }
 
-// endOfReplay is what the audit keeps of the end of a replay.
+// endOfReplay is the audit entry of the end of a replay.
 type endOfReplay struct {
 	Sent, Skipped   int64
 	Position, Error string
@@ -342,7 +342,7 @@ func (want endOfReplay) check(e admin.AuditEntry, end bool) {
 	}
 }
 
-// refusing is a sink that never takes the record called name.
+// refusing is a sink that never accepts the record called name.
 type refusing string
 
 // Send implements driver.Sink.

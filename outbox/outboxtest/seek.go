@@ -33,7 +33,7 @@ func seekChecks() []Check {
 
 func noPositions(f Features) bool { return f.NoPositions }
 
-// seekGoesToTheSinksPosition delivers one record a session, with its position, and crashes
+// seekGoesToTheSinksPosition delivers one record per session, with its position, and crashes
 // before the session stores anything.
 func seekGoesToTheSinksPosition(ctx context.Context, tr *trial) {
 	commitLate := tr.openLate(ctx, keyed("late", numbered("late", 2)...)...)
@@ -61,8 +61,8 @@ func seekGoesToTheSinksPosition(ctx context.Context, tr *trial) {
 	expectOrder(got)
 }
 
-// seekWhereNothingWas has the session come further than the sink, through windows in which
-// it had nothing to send.
+// seekWhereNothingWas: the session has got further than the sink, through windows in which it had
+// nothing to send.
 func seekWhereNothingWas(ctx context.Context, tr *trial) {
 	s := tr.placed(ctx)
 	tr.commit(ctx, keyed("k", "a", "b")...)
@@ -79,8 +79,8 @@ func seekWhereNothingWas(ctx context.Context, tr *trial) {
 	s.reader.expectDrain(ctx, 10, "c")
 }
 
-// seekAfterTheSlotsHaveChanged seeks with positions of before the change, at which each
-// slot had settled all that it had.
+// seekAfterTheSlotsHaveChanged seeks with positions from before the change, at which each slot
+// had settled everything.
 func seekAfterTheSlotsHaveChanged(ctx context.Context, tr *trial) {
 	s := tr.placed(ctx)
 	tr.commit(ctx, keyed("k", "a", "b")...)
@@ -100,8 +100,8 @@ func seekAfterTheSlotsHaveChanged(ctx context.Context, tr *trial) {
 	expect(f.got, "c")
 }
 
-// seekBeforeTheFirstRecord goes to the position at which a session begins, which is what a
-// sink gets before anything is read, and with none to where nothing was settled.
+// seekBeforeTheFirstRecord seeks to the position at which a session begins, which is what a sink
+// gets before anything is read, and, if nothing was settled, with none.
 func seekBeforeTheFirstRecord(ctx context.Context, tr *trial) {
 	tr.commit(ctx, named("a", "b")...)
 	s := tr.placed(ctx)
@@ -112,8 +112,8 @@ func seekBeforeTheFirstRecord(ctx context.Context, tr *trial) {
 	s.reader.expectDrain(ctx, 10, "a", "b")
 }
 
-// seekOfALostLease: what a session knows is of the moment when it acquired its lease. If another one has
-// led since, the sink has come further, and the database has lost nothing.
+// seekOfALostLease: a session knows the state at the moment when it acquired its lease. If
+// another one has led since, the sink has got further, and the database has lost nothing.
 func seekOfALostLease(ctx context.Context, tr *trial) {
 	lost := tr.placed(ctx)
 	next := tr.crashed(ctx, lost)
@@ -154,7 +154,7 @@ func slotNamesDiffer(ctx context.Context, tr *trial) {
 	}
 }
 
-// refuse expects the position not to be taken, since fact has changed if it is not nil.
+// refuse expects the position to be refused, because fact has changed if it is not nil.
 func (tr *trial) refuse(ctx context.Context, s *placed, what string, position []byte, fact *basis.FactError) {
 	tr.expectMoved("seek to "+what, s.Seek(ctx, position), fact)
 }
@@ -169,8 +169,7 @@ func (tr *trial) three(ctx context.Context, s *placed) (first, second []byte) {
 	return first, second
 }
 
-// seekRefusesWhatIsBehind has the sink come back with less than was settled: it has lost
-// records.
+// seekRefusesWhatIsBehind has the sink return with less than was settled: it has lost records.
 func seekRefusesWhatIsBehind(ctx context.Context, tr *trial) {
 	s := tr.placed(ctx)
 	first, second := tr.three(ctx, s)
@@ -181,8 +180,8 @@ func seekRefusesWhatIsBehind(ctx context.Context, tr *trial) {
 	s.reader.expectDrain(ctx, 10, "m-3")
 }
 
-// seekRefusesOtherPositions tries what is not a position, and those of another group, slot and
-// outbox.
+// seekRefusesOtherPositions tries values that are not positions, and positions of another group,
+// slot and outbox.
 func seekRefusesOtherPositions(ctx context.Context, tr *trial) {
 	s := tr.placed(ctx)
 	_, second := tr.three(ctx, s)
@@ -225,8 +224,8 @@ func (tr *trial) lastPosition(ctx context.Context, cfg GroupConfig) []byte {
 	return last.at(driver.Page{}, 0)
 }
 
-// seekRefusesWhatWasLost has the outbox go back behind what the sink has: what was sent
-// since is unknown to it. That stays so, whatever is committed later.
+// seekRefusesWhatWasLost has the outbox move back behind the sink: it does not know what was sent
+// since. That stays so, whatever is committed later.
 func seekRefusesWhatWasLost(ctx context.Context, tr *trial) {
 	loser, ok := tr.Subject.(PositionLoser)
 	if !ok {
@@ -246,7 +245,7 @@ func seekRefusesWhatWasLost(ctx context.Context, tr *trial) {
 
 var errNoPositioned = errors.New("the session is not a driver.Positioned; say Features.NoPositions")
 
-// placed is a session whose position a sink keeps.
+// placed is a session whose position a sink stores.
 type placed struct {
 	driver.Positioned
 
@@ -266,19 +265,19 @@ func (tr *trial) placed(ctx context.Context) *placed {
 	return asPlaced(tr.acquireGroup(ctx, GroupConfig{Positions: true}))
 }
 
-// crashed lets the lease of old run out and starts a session in its place.
+// crashed waits until the lease of old has expired and starts a session in its place.
 func (tr *trial) crashed(ctx context.Context, old *placed) *placed {
 	src := tr.group(GroupConfig{Positions: true})
 	return asPlaced(takeOverFrom(ctx, src, old.reader))
 }
 
-// released gives the lease of old up and starts a session in its place.
+// released releases the lease of old and starts a session in its place.
 func (tr *trial) released(ctx context.Context, old *placed) *placed {
 	fail.If(old.reader.Release(ctx), "release")
 	return tr.placed(ctx)
 }
 
-// at returns the position behind the first n records of p.
+// at returns the position after the first n records of p.
 func (s *placed) at(p driver.Page, n int) []byte {
 	position, err := s.Position(p, n)
 	switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 )
 
@@ -52,7 +53,7 @@ func keyInOneSlot(ctx context.Context, tr *trial) {
 	expectOrder(got)
 }
 
-// oneHome notes the slot of each key, and that no slot has all of them.
+// oneHome records the slot of each key, and checks that no slot has all of them.
 func oneHome(home map[string]int, slot int, records []outbox.Record) {
 	own := make(map[string]bool)
 	for i := range records {
@@ -70,13 +71,13 @@ func oneHome(home map[string]int, slot int, records []outbox.Record) {
 	}
 }
 
-// oneHolderASlot has many ask for three slots at the same time, lets one of the leases
-// run out, and the session that has lost it go on.
+// oneHolderASlot has many sessions request three slots at the same time, waits until one of the
+// leases has expired, and uses the session that has lost it.
 func oneHolderASlot(ctx context.Context, tr *trial) {
 	const slots, askers = 3, 8
 	src := tr.group(GroupConfig{Slots: slots})
 	holders := tr.askForSlots(ctx, slots, askers)
-	var owners []*reader // a session that nobody knows any more may end
+	var owners []*reader // a session that is no longer known may end
 	for slot, zombie := range holders {
 		owner := takeOverFrom(ctx, src, zombie)
 		owners = append(owners, owner)
@@ -93,7 +94,7 @@ func oneHolderASlot(ctx context.Context, tr *trial) {
 	releaseAll(ctx, owners)
 }
 
-// slotsKeepTheirOwnPositions settles a part in one slot and all in the other.
+// slotsKeepTheirOwnPositions settles a part in one slot and everything in the other.
 func slotsKeepTheirOwnPositions(ctx context.Context, tr *trial) {
 	src, readers := tr.slots(ctx, GroupConfig{Slots: 2})
 	keys := tr.keysOfSlots(ctx, readers)
@@ -110,8 +111,8 @@ func slotsKeepTheirOwnPositions(ctx context.Context, tr *trial) {
 	releaseAll(ctx, readers)
 }
 
-// slotsUnderConcurrentWriters reads through three slots, whose leases are passed on now and
-// then, while a storm writes and one transaction stays open.
+// slotsUnderConcurrentWriters reads through three slots, whose leases change hands now and then,
+// while a storm writes and one transaction stays open.
 func slotsUnderConcurrentWriters(ctx context.Context, tr *trial) {
 	commitLate := tr.openLate(ctx, keyed("late", numbered("late", 3)...)...)
 	writers := newStorm(tr)
@@ -125,7 +126,7 @@ func slotsUnderConcurrentWriters(ctx context.Context, tr *trial) {
 	tr.verify(f.got, append(writers.names(), numbered("late", 3)...))
 }
 
-// slotsAreShared divides five slots among sources that come, leave and die.
+// slotsAreShared divides five slots among sources that join, leave and die.
 func slotsAreShared(ctx context.Context, tr *trial) {
 	var sources []driver.Sharded
 	for range 3 {
@@ -136,7 +137,7 @@ func slotsAreShared(ctx context.Context, tr *trial) {
 		}
 		sources = append(sources, sharded)
 	}
-	r := acquireFrom(ctx, sources[0]) // so that the group is there
+	r := acquireFrom(ctx, sources[0]) // so that the group exists
 	for i, fair := range []int{5, 3, 2} {
 		fail.If(checkShare(ctx, sources[i], longTTL, fair), fmt.Sprintf("source %d of 3 that have come", i+1))
 	}
@@ -171,6 +172,7 @@ func slotChangeChecks() []Check {
 	return unless(noSlotChange,
 		Check{Name: "O2_ChangeOfSlotsLosesNothing", run: changeOfSlotsLosesNothing},
 		Check{Name: "O5_ChangeOfSlotsWaitsForEverySlot", run: changeWaitsForEverySlot},
+		Check{Name: "O14_SlotsThatDisagreeStay", run: slotsThatDisagreeStay},
 	)
 }
 
@@ -202,9 +204,9 @@ func changeOfSlotsLosesNothing(ctx context.Context, tr *trial) {
 	tr.verify(f.got, append(writers.names(), want...))
 }
 
-// changeWaitsForEverySlot changes two slots to one while the second has read the first
-// record of a key and not settled it. The second record of the key is committed when the
-// first slot has come to its end.
+// changeWaitsForEverySlot changes two slots to one while the second has read the first record of
+// a key and not settled it. The second record of the key is committed when the first slot has
+// ended.
 func changeWaitsForEverySlot(ctx context.Context, tr *trial) {
 	_, readers := tr.slots(ctx, GroupConfig{Slots: 2})
 	keys := tr.keysOfSlots(ctx, readers)
@@ -222,8 +224,54 @@ func changeWaitsForEverySlot(ctx context.Context, tr *trial) {
 	expect(f.got, "second")
 }
 
-// closeSlot asks for one slot until r is closed, and releases it. It returns the source
-// that wants one slot.
+// slotsThatDisagreeStay has two relays of a group want different numbers of slots. Nothing is asked for, however long they do, and
+// operators see so, until both want the same. A group whose only relay wants as much tells when it is long enough.
+func slotsThatDisagreeStay(ctx context.Context, tr *trial) {
+	manager, ok := tr.Subject.(admin.Manager)
+	if !ok {
+		return
+	}
+	asks := func(group string, slots int) driver.Sharded {
+		src, ok := tr.group(GroupConfig{Name: group, Slots: slots}).(driver.Sharded)
+		if !ok {
+			fail.Now(errNoSharded)
+		}
+		return src
+	}
+	share := func(src driver.Sharded, ttl time.Duration) {
+		_, err := src.Share(ctx, ttl)
+		fail.If(err, "share")
+	}
+	next := func(group string) int {
+		groups, err := manager.Groups(ctx)
+		fail.If(err, "groups")
+		at := slices.IndexFunc(groups, func(g admin.Group) bool { return g.Name == group })
+		if at < 0 || groups[at].Slots != 1 {
+			fail.With("groups: %+v, want %q with one slot", groups, group)
+		}
+		return groups[at].NextSlots
+	}
+	stays, deployed, alone := asks("torn", 1), asks("torn", 3), asks("alone", 3)
+	for _, group := range []string{"torn", "alone"} {
+		fail.If(tr.acquireGroup(ctx, GroupConfig{Name: group}).Release(ctx))
+	}
+	share(deployed, longTTL) // so that it lives when the other one says what it wants
+	for share(stays, longTTL); next("alone") == 0; fail.If(pause(ctx), "the only relay wants 3 slots, and they are not asked for") {
+		share(deployed, changeTTL)
+		share(alone, changeTTL)
+		if n := next("torn"); n != 0 {
+			fail.With("%d slots are asked for, while one of two relays wants what there is", n)
+		}
+	}
+	fail.If(stays.Leave(ctx), "leave")
+	for next("torn") != 3 {
+		share(deployed, changeTTL)
+		fail.If(pause(ctx), "all relays want 3 slots, and they are not asked for")
+	}
+}
+
+// closeSlot requests one slot until r is closed, and releases it. It returns the source that
+// wants one slot.
 func (tr *trial) closeSlot(ctx context.Context, r *reader) driver.Sharded {
 	src := tr.group(GroupConfig{Slots: 1})
 	wants, ok := src.(driver.Sharded)
@@ -247,7 +295,7 @@ func (tr *trial) closeSlot(ctx context.Context, r *reader) driver.Sharded {
 	}
 }
 
-// expectNoOvertaking expects that nobody reads on while a slot has not come to its end.
+// expectNoOvertaking expects that reading does not continue while a slot has not ended.
 func expectNoOvertaking(ctx context.Context, src driver.Source) {
 	s, err := src.Acquire(ctx, longTTL)
 	if errors.Is(err, driver.ErrLeaseHeld) {
@@ -265,7 +313,7 @@ func expectNoOvertaking(ctx context.Context, src driver.Source) {
 	fail.If(r.Release(ctx))
 }
 
-// askForSlots has askers ask for a slot each, at the same time, and returns the sessions
+// askForSlots has several askers request a slot each, at the same time, and returns the sessions
 // by their slots.
 func (tr *trial) askForSlots(ctx context.Context, slots, askers int) []*reader {
 	type answer struct {
@@ -307,17 +355,17 @@ func (tr *trial) askForSlots(ctx context.Context, slots, askers int) []*reader {
 // changeTTL is how long a source must want another number of slots.
 const changeTTL = 300 * time.Millisecond
 
-// pause lets others work. Its only error is that of ctx.
+// pause yields to other goroutines. Its only error is that of ctx.
 func pause(ctx context.Context) error {
 	return wait.For(ctx, 2*time.Millisecond)
 }
 
-// fleet reads all slots of testGroup, as relays do that share them.
+// fleet reads all slots of testGroup, like relays that share them.
 type fleet struct {
 	tr        *trial
 	slots     int
-	positions bool   // a sink keeps them
-	meanwhile func() // called again and again by change
+	positions bool   // a sink stores them
+	meanwhile func() // change calls it repeatedly
 	readers   map[int]*reader
 	got       []outbox.Record
 }
@@ -371,8 +419,8 @@ func (f *fleet) round(ctx context.Context) int {
 	return len(f.got) - before
 }
 
-// follow reads until writers is closed and nothing is left, and passes the leases on in
-// turn. It holds none in the end.
+// follow reads until writers is closed and nothing is left, and hands over the leases in turn. It
+// holds none in the end.
 func (f *fleet) follow(ctx context.Context, writers <-chan struct{}) {
 	src := f.tr.group(GroupConfig{Slots: f.slots, Positions: f.positions})
 	for turn := 0; ; turn++ {
@@ -400,8 +448,8 @@ func (f *fleet) release(ctx context.Context) {
 	}
 }
 
-// change has the group changed to another number of slots, reads what comes meanwhile,
-// and returns when all of the new slots are held.
+// change changes the group to another number of slots, reads what arrives in the meantime, and
+// returns when all new slots are held.
 func (f *fleet) change(ctx context.Context, slots int) {
 	src := f.tr.group(GroupConfig{Slots: slots, Positions: f.positions})
 	wants, ok := src.(driver.Sharded)

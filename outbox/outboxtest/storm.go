@@ -26,9 +26,9 @@ type storm struct {
 	mu        sync.Mutex
 	failed    error
 	committed []string
-	// commits counts the committed transactions of a key. A writer reads and
-	// raises it while its transaction holds the key, so that the number it stores
-	// is its place in the order of the commits.
+	// commits counts the committed transactions of a key. A writer reads and increments it while
+	// its transaction holds the key, so that the number it stores is its place in the order of
+	// the commits.
 	commits map[string]int
 	spans   map[string]span // of the committed transactions with a key, by name
 }
@@ -37,8 +37,8 @@ func newStorm(tr *trial) *storm {
 	return &storm{tr: tr, commits: make(map[string]int), spans: make(map[string]span)}
 }
 
-// start lets the writers go. The channel is closed when all are done; the check
-// waits for that in any case.
+// start starts the writers. The channel is closed when all are done; the check waits for that in
+// any case.
 func (s *storm) start(ctx context.Context, seed uint64) <-chan struct{} {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -58,7 +58,7 @@ func (s *storm) start(ctx context.Context, seed uint64) <-chan struct{} {
 }
 
 func (s *storm) writeAll(ctx context.Context, seed uint64, writer int) {
-	rng := rand.New(rand.NewPCG(seed, uint64(writer))) //nolint:gosec // a test's dice, no secret
+	rng := rand.New(rand.NewPCG(seed, uint64(writer))) //nolint:gosec // for a test; not a secret
 	for i := range stormTxs {
 		fail.In(fmt.Sprintf("writer %d", writer), func() { s.write(ctx, rng, fmt.Sprintf("w%d-t%d", writer, i)) })
 	}
@@ -103,9 +103,9 @@ func (s *storm) write(ctx context.Context, rng *rand.Rand, name string) {
 	}
 }
 
-// enqueueKeyed enqueues one message of key, which makes the transaction hold
-// the key, and then another that carries the transaction's place among the
-// commits of the key, unless the order is that of Commit.
+// enqueueKeyed enqueues one message of key, so that the transaction holds the key, and then
+// another with the transaction's place among the commits of the key, unless Commit decides the
+// order.
 func (s *storm) enqueueKeyed(ctx context.Context, tx Tx, key, name string, commit bool) ([]string, error) {
 	if err := tx.Enqueue(ctx, keyed(key, name)...); err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
@@ -149,9 +149,8 @@ func commitPlace(key string, place int) string {
 	return key + "/" + strconv.Itoa(place)
 }
 
-// expectOrder checks what was read, or published, in that order: of each topic
-// and key the first occurrences ascend in Seq, and the commits of a storm come
-// in the order 1, 2, 3….
+// expectOrder checks what was read, or published, in that order: the first occurrences of each
+// topic and key ascend in Seq, and the commits of a storm come in the order 1, 2, 3….
 func expectOrder(got []outbox.Record) {
 	type lane struct{ topic, key string }
 	last := make(map[lane]int64)
@@ -176,18 +175,19 @@ func expectOrder(got []outbox.Record) {
 	}
 }
 
-// span is when a transaction of a storm was committed: between two times.
+// span is the time in which a transaction of a storm was committed: between two instants.
 type span struct {
 	key      string
 	from, to time.Time
 }
 
-// inCommitOrder checks of what was read, or published, in that order: if a transaction had
-// committed before another one of the same key was asked to, its record comes first.
+// inCommitOrder checks records in the order in which they were read or published: if a
+// transaction had committed before the commit of another one of the same key began, its record
+// comes first.
 func (s *storm) inCommitOrder(got []outbox.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	later := make(map[string]span) // of each key, that of the records so far which was begun last
+	later := make(map[string]span) // for each key, the span that began last among those so far
 	seen := make(map[string]bool)
 	for i := range got {
 		name := string(got[i].Payload)
@@ -205,7 +205,7 @@ func (s *storm) inCommitOrder(got []outbox.Record) {
 	}
 }
 
-// noteSpan notes that the transaction of names has committed since from.
+// noteSpan records that the transaction of names has committed since from.
 func (s *storm) noteSpan(key string, names []string, from time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,13 +25,13 @@ func tailChecks() []Check {
 	}
 }
 
-// tailBringsWhatRingsNoBell: what is committed comes without a look into the log, once,
-// and a session that is released has passed it.
+// tailBringsWhatRingsNoBell: what is committed arrives without a look into the log, once, and a
+// session that is released has passed it.
 func tailBringsWhatRingsNoBell(ctx context.Context, tr *trial) {
 	f := tr.followed(ctx)
 	for round := range 5 {
 		batch := numbered(fmt.Sprintf("round%d", round), 3)
-		select { // of the round before
+		select { // from the previous round
 		case <-f.wakes:
 		default:
 		}
@@ -51,8 +51,8 @@ const (
 	seamPace = seamLook / 10
 )
 
-// keysKeepTheirOrderAtTheSeam reads early pages and others in turns, beside a transaction
-// that is older than the tail and commits late.
+// keysKeepTheirOrderAtTheSeam alternates between early pages and others, while a transaction is
+// open that is older than the tail and commits late.
 func keysKeepTheirOrderAtTheSeam(ctx context.Context, tr *trial) {
 	commitLate := tr.openLate(ctx, keyed("late", "late-1")...)
 	f := tr.following(ctx, seamLook)
@@ -80,14 +80,14 @@ type seam struct {
 	want   map[string][]string // by key
 	got    []outbox.Record
 	early  int // pages
-	looked int // pages of windows behind the first early one
+	looked int // pages of windows after the first early one
 }
 
-// crossed reports whether enough has come on both ways, in turns.
+// crossed reports whether enough has arrived on both ways, alternately.
 func (s *seam) crossed() bool { return s.early >= 20 && s.looked >= 20 && s.want["late"] != nil }
 
-// round writes a few messages and reads some: what is left of a window, at times, when
-// others come early.
+// round writes a few messages and reads some: at times the rest of a window, when others arrive
+// early.
 func (s *seam) round(ctx context.Context, round int) {
 	key := fmt.Sprintf("key%d", round%2)
 	names := numbered(fmt.Sprintf("round%d", round), 3)
@@ -125,8 +125,8 @@ func (s *seam) check(got []outbox.Record) {
 	}
 }
 
-// tailBeginsInTheBackground: transactions that are older than the tail may keep it from
-// beginning, and keep nothing from being read.
+// tailBeginsInTheBackground: transactions that are older than the tail may prevent it from
+// beginning, but hold up no reads.
 func tailBeginsInTheBackground(ctx context.Context, tr *trial) {
 	release := func() {}
 	if holder, ok := tr.Subject.(ForeignHolder); ok {
@@ -149,7 +149,7 @@ func tailBeginsInTheBackground(ctx context.Context, tr *trial) {
 	fail.If(f.Release(ctx))
 }
 
-// earlyThenCrash: a session that ends without a word has lost nothing of what it has read
+// earlyThenCrash: a session that ends without a release has lost nothing of what it has read
 // early. What it has settled may come again, in its order.
 func earlyThenCrash(ctx context.Context, tr *trial) {
 	f := tr.followed(ctx)
@@ -168,7 +168,7 @@ func earlyThenCrash(ctx context.Context, tr *trial) {
 	fail.If(r.Release(ctx))
 }
 
-// earlyPassesNoLateCommit: a transaction that commits behind what came early is read,
+// earlyPassesNoLateCommit: a transaction that commits after later ones arrived early is read,
 // whether the session was released or has crashed.
 func earlyPassesNoLateCommit(ctx context.Context, tr *trial) {
 	for _, next := range []func(context.Context, *reader) *reader{tr.hand, tr.takeOver} {
@@ -187,8 +187,8 @@ func earlyPassesNoLateCommit(ctx context.Context, tr *trial) {
 	}
 }
 
-// withdrawnComesAgain: what is taken back comes again with those behind it, in pages that
-// can be held, except what was acknowledged.
+// withdrawnComesAgain: a withdrawn page comes again with the pages after it, in pages that can be
+// held, without the records that were acknowledged.
 func withdrawnComesAgain(ctx context.Context, tr *trial) {
 	f := tr.followed(ctx)
 	var pages []driver.Page
@@ -203,7 +203,7 @@ func withdrawnComesAgain(ctx context.Context, tr *trial) {
 		pages = append(pages, p)
 	}
 	f.tailed.Withdraw(pages[0], []int{1})
-	f.tailed.Follow(false) // as a relay does that is disturbed
+	f.tailed.Follow(false) // like a relay that is interrupted
 	for _, p := range pages {
 		if f.tailed.Current(p) {
 			fail.With("%s is still to be sent after it was withdrawn", describe(p.Records))
@@ -238,7 +238,7 @@ type Follower interface {
 	Subject
 
 	// Following returns a source of the group whose sessions are driver.Tailed. While they
-	// follow they look into the log itself once a look.
+	// follow, they read the log itself only once per look.
 	Following(group string, look time.Duration) driver.Source
 }
 
@@ -264,7 +264,7 @@ type follower struct {
 	trial  *trial
 	tailed driver.Tailed
 	wakes  <-chan struct{}
-	joined bool // early pages come, and a wake tells of each
+	joined bool // early pages arrive, and a wake announces each
 }
 
 // following starts a session of testGroup that follows.
@@ -285,7 +285,7 @@ func (tr *trial) following(ctx context.Context, look time.Duration) *follower {
 	return &follower{reader: r, trial: tr, tailed: tailed, wakes: wakes}
 }
 
-// followed is following until pages come early. From then on nothing but its wakes tells of
+// followed is following, and waits until pages arrive early. From then on only its wakes announce
 // messages.
 func (tr *trial) followed(ctx context.Context) *follower {
 	f := tr.following(ctx, longTTL)
@@ -293,7 +293,7 @@ func (tr *trial) followed(ctx context.Context) *follower {
 	return f
 }
 
-// join commits messages until one comes early.
+// join commits messages until one arrives early.
 func (f *follower) join(ctx context.Context) {
 	for range mostRecords {
 		f.trial.commit(ctx, named("join")...)
@@ -317,7 +317,7 @@ func (f *follower) next(ctx context.Context, limit int) driver.Page {
 	}
 }
 
-// pause waits for a wake or, while pages do not come early, for a moment.
+// pause waits for a wake or, while pages do not arrive early, for a moment.
 func (f *follower) pause(ctx context.Context) error {
 	if !f.joined {
 		return wait.For(ctx, 2*time.Millisecond)

@@ -16,8 +16,8 @@ func wakeChecks() []Check {
 	}}
 }
 
-// wakeReachesEverySubscriber also rings more often than anybody listens, which
-// must not block.
+// wakeReachesEverySubscriber also wakes more often than subscribers receive, which must not
+// block.
 func wakeReachesEverySubscriber(ctx context.Context, tr *trial) {
 	src := tr.Source(testGroup)
 	ended, cancel := context.WithCancel(ctx)
@@ -37,7 +37,7 @@ func wakeReachesEverySubscriber(ctx context.Context, tr *trial) {
 			case <-ctx.Done():
 				fail.With("round %d: subscription %d was not woken: %w", round, i, ctx.Err())
 			}
-			select { // one may have been on its way while the first was taken
+			select { // one may have been pending while the first was taken
 			case <-wakes:
 			default:
 			}
@@ -45,11 +45,11 @@ func wakeReachesEverySubscriber(ctx context.Context, tr *trial) {
 	}
 }
 
-// idleSource tells when a relay has read to the end and is about to wait.
+// idleSource signals when a relay has read to the end and is about to wait.
 type idleSource struct {
 	driver.Source
 
-	idle chan struct{} // holds one note
+	idle chan struct{} // buffers one signal
 }
 
 func newIdleSource(src driver.Source) *idleSource {

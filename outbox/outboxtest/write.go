@@ -49,7 +49,7 @@ func (tr *trial) begin(ctx context.Context) Tx {
 	tx, err := tr.Begin(ctx)
 	fail.If(err, "begin")
 	clean := context.WithoutCancel(ctx)
-	tr.cleanup(func() { _ = tx.Rollback(clean) }) // an error where it has ended already
+	tr.cleanup(func() { _ = tx.Rollback(clean) }) // an error if it has ended already
 	return tx
 }
 
@@ -60,8 +60,8 @@ func (tr *trial) open(ctx context.Context, msgs ...outbox.Message) Tx {
 	return tx
 }
 
-// openLate enqueues msgs in a transaction that stays open until commit is called. If
-// there can be one writer only, commit does all of it.
+// openLate enqueues msgs in a transaction that stays open until commit is called. If there can be
+// only one writer, commit does everything.
 func (tr *trial) openLate(ctx context.Context, msgs ...outbox.Message) (commit func(context.Context)) {
 	if tr.features.OneWriter {
 		return func(ctx context.Context) { tr.commit(ctx, msgs...) }
@@ -70,13 +70,13 @@ func (tr *trial) openLate(ctx context.Context, msgs ...outbox.Message) (commit f
 	return func(ctx context.Context) { fail.If(tx.Commit(ctx)) }
 }
 
-// commit enqueues msgs in a transaction of their own and commits it.
+// commit enqueues msgs in a separate transaction and commits it.
 func (tr *trial) commit(ctx context.Context, msgs ...outbox.Message) {
 	fail.If(tr.finish(ctx, true, msgs...))
 }
 
-// finish enqueues msgs in a transaction of their own and ends it. Unlike open it
-// leaves no cleanup, so that goroutines can call it.
+// finish enqueues msgs in a separate transaction and ends it. Unlike open it leaves no cleanup,
+// so that goroutines can call it.
 func (tr *trial) finish(ctx context.Context, commit bool, msgs ...outbox.Message) error {
 	tx, err := tr.Begin(ctx)
 	if err != nil {

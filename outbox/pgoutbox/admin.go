@@ -6,15 +6,15 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Admin returns the outbox as operators see it. Relays of this process see a change at once,
+// Admin returns the operators' view of the outbox. Relays of this process see a change at once,
 // others within a poll.
 //
-// Looking needs SELECT on the tables of the outbox, on its sequence and on the status view.
-// Stats is one statement whose work is bounded, however long the log is: a few index probes a
-// slot, and up to 10,000 rows each of what a group holds, what has failed of it and what is
-// dead, and of what is delayed. Search reads the log by its primary key and costs as much as
-// the rows that its Scan lets it look at. Trace finds a message by the time in its id, if that
-// is a UUID of version 7. Members leaves out standbys of a group that keeps to one slot.
+// Reading needs SELECT on the tables of the outbox, on its sequence and on the status view. Stats
+// is one statement with bounded work, however long the log is: a few index probes per slot, and
+// up to 10,000 rows each of a group's held, failed and dead records, and of delayed messages.
+// Search reads the log by its primary key and costs as much as the rows that its Scan permits.
+// Trace finds a message by the time in its id, if that is a UUID of version 7. Members leaves out
+// standbys of a group with a fixed single slot.
 func (o *Outbox) Admin() interface {
 	admin.Manager
 	admin.RangeLister
@@ -22,7 +22,7 @@ func (o *Outbox) Admin() interface {
 	return operator{o}
 }
 
-// operator is the outbox as operators see it.
+// operator is the operators' view of the outbox.
 type operator struct{ *Outbox }
 
 // Redrive implements admin.Outbox.

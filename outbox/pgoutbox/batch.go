@@ -10,19 +10,17 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// QueueEnqueue queues the INSERT of msgs onto batch, so that it shares the round
-// trip of the business statements. (InBatch sends the whole transaction in one, and wakes
-// the relays.) Send the batch in a transaction; one that is
-// sent on a pool or connection is a transaction of its own, as pgx documents.
-// Queue it last, since it takes locks. Errors are those of Enqueue: what can be
-// seen before the database is touched is returned here, the rest by the batch's
-// results.
+// QueueEnqueue queues the INSERT of msgs onto batch, so that it shares the round trip of the
+// business statements. (InBatch sends the whole transaction in one, and wakes the relays.) Send
+// the batch in a transaction; one that is sent on a pool or connection is a separate transaction,
+// as pgx documents. Queue it last, since it takes locks. Errors are those of Enqueue: those that
+// are found without the database are returned here, the rest by the batch's results.
 //
-// A batch does not say where it will be sent, so it is checked then that this is the outbox's
-// database: by the connection's address or, where that is not the pool's, by the statement
-// itself; to know which database it must find, the first
-// call of a process opens a connection for a moment. For the same reason
-// Config.MaxKeyLocks bounds the keys of a batch here, whatever else its transaction locks.
+// A batch does not know where it will be sent, so the check that this is the outbox's database
+// happens then: by the connection's address or, if that is not the pool's, by the statement
+// itself. To learn which database it must find, the first call of a process opens a connection
+// for a moment. For the same reason Config.MaxKeyLocks bounds the keys of a batch here, whatever
+// else its transaction locks.
 func (o *Outbox) QueueEnqueue(ctx context.Context, batch *pgx.Batch, msgs ...outbox.Message) error {
 	if batch == nil {
 		return fmt.Errorf("%w: batch is nil", outbox.ErrNotInTransaction)

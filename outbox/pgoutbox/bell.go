@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// bell wakes those of this process who listen. The zero bell is ready.
+// bell wakes its listeners in this process. The zero bell is ready.
 type bell struct {
 	mu        sync.Mutex
 	listeners map[chan struct{}]struct{}
 }
 
-// ring never blocks: a listener that has not answered the last ring hears one.
+// ring never blocks: a listener that has not received the last ring receives only one.
 func (b *bell) ring() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -23,14 +23,14 @@ func (b *bell) ring() {
 	}
 }
 
-// listen returns a channel that hears every ring until ctx ends.
+// listen returns a channel that receives every ring until ctx ends.
 func (b *bell) listen(ctx context.Context) chan struct{} {
 	c := make(chan struct{}, 1)
 	b.join(ctx, c)
 	return c
 }
 
-// join has c, which must hold one ring, hear this bell as well.
+// join subscribes c, which must have a buffer of one, to this bell as well.
 func (b *bell) join(ctx context.Context, c chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -22,8 +22,8 @@ type columns struct {
 	types    []string
 	payloads [][]byte
 	headers  []string
-	occurred []*time.Time // nil while no message has one
-	due      []*time.Time // nil where no message has a NotBefore
+	occurred []*time.Time // nil if no message has one
+	due      []*time.Time // nil if no message has a NotBefore
 }
 
 func columnsOf(msgs []outbox.Message) (*columns, error) {
@@ -84,8 +84,8 @@ func (c *columns) args(locks []int64, shared int64, instance *string) []any {
 	return args
 }
 
-// textsOrNull returns texts as a parameter in which an empty text is NULL, and
-// which is NULL as a whole where all of them are: nothing is encoded then.
+// textsOrNull returns texts as a parameter in which an empty text is NULL, and which is NULL as a
+// whole if all of them are: then nothing is encoded.
 func textsOrNull(texts []string) any {
 	empty := 0
 	for _, s := range texts {

@@ -12,30 +12,27 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// suffixes of the names that stand beside the table; the longest bounds its
-// length.
+// suffixes of the names derived from the table; the longest bounds its length.
 const longestSuffix = "_created_at_idx"
 
 // Config tunes an Outbox. The zero value is a good start.
 type Config struct {
-	// Schema holds the outbox's tables. Quoted as it is, so any name will do.
-	// Defaults to "leat".
+	// Schema holds the outbox's tables. It is quoted as it is, so any name works. Defaults to
+	// "leat".
 	Schema string
 
-	// Table is the name of the log, and the start of the names of the tables and
-	// views beside it. At most 48 bytes.
-	// Defaults to "outbox".
+	// Table is the name of the log, and the prefix of the names of its other tables and views. At
+	// most 48 bytes. Defaults to "outbox".
 	Table string
 
 	// MaxPayloadBytes bounds Message.Payload, 1 to 256 MiB.
 	// Defaults to outbox.DefaultMaxPayloadBytes.
 	MaxPayloadBytes int
 
-	// UnorderedKeys skips the lock that Enqueue takes on each key until its
-	// transaction ends. Without it, order within a key is kept only where the
-	// application itself lets one transaction at a time write a key, by locking
-	// the aggregate's row first.
-	// Defaults to false: keys are locked.
+	// UnorderedKeys skips the lock that Enqueue takes on each key until its transaction ends.
+	// Without it, order within a key is only kept if the application itself makes sure that one
+	// transaction at a time writes a key, by locking the aggregate's row first. Defaults to
+	// false: keys are locked.
 	UnorderedKeys bool
 
 	// InsertAtOnce makes Enqueue insert messages in a transaction of InTx or of an inbox at once,
@@ -43,28 +40,25 @@ type Config struct {
 	// Defaults to false.
 	InsertAtOnce bool
 
-	// MaxKeyLocks bounds the keys that one transaction locks, since locks are a pool
-	// that all of the cluster shares (max_locks_per_transaction). One call of Enqueue
-	// with more distinct keys locks the whole outbox instead: producers with keys wait
-	// until its transaction ends. Several calls that come to more fail with
-	// ErrTooManyKeys: by then, the whole could only be locked at the risk of a deadlock.
-	// 1 to 10,000.
-	// Defaults to 1,000.
+	// MaxKeyLocks bounds the keys that one transaction locks, since the whole cluster shares one
+	// pool of locks (max_locks_per_transaction). One call of Enqueue with more distinct keys
+	// locks the whole outbox instead: producers with keys wait until its transaction ends.
+	// Several calls that exceed it together fail with ErrTooManyKeys: by then, locking the whole
+	// outbox would risk a deadlock. 1 to 10,000. Defaults to 1,000.
 	MaxKeyLocks int
 
 	// MigrateLockTimeout bounds each wait for a lock in Migrate.
 	// Defaults to 5 s.
 	MigrateLockTimeout time.Duration
 
-	// AllowAsyncCommit lets a relay start on a database whose synchronous_commit
-	// is off. A message is then visible, and published, before it is durable: in
-	// a crash of the server its transaction can vanish although the message was
-	// sent. Defaults to false.
+	// AllowAsyncCommit lets a relay start on a database whose synchronous_commit is off. A
+	// message is then visible, and published, before it is durable: a crash of the server can
+	// undo its transaction although the message was sent. Defaults to false.
 	AllowAsyncCommit bool
 
-	// NotifyInterval is the shortest time between two notifications of RunNotifier, 1 ms to
-	// 1 min. The first commit after a pause is announced at once, those that follow within
-	// NotifyInterval together. Defaults to 5 ms.
+	// NotifyInterval is the shortest time between two notifications of RunNotifier, 1 ms to 1
+	// min. The first commit after a pause is announced at once, later ones within NotifyInterval
+	// together. Defaults to 5 ms.
 	NotifyInterval time.Duration
 
 	// Injector adds trace headers to messages. Defaults to none.
@@ -73,8 +67,8 @@ type Config struct {
 	// Hooks observe the Outbox, by outbox.EnqueueHook. Defaults to none.
 	Hooks []outbox.Hook
 
-	// Logger receives what an operator should know. Defaults to slog.Default() as of
-	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
+	// Logger receives messages for operators. Defaults to slog.Default() as of New, warnings and
+	// errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 

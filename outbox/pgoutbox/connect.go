@@ -13,24 +13,24 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pglog"
 )
 
-// ownConn is a connection of the library's own, beside the pool.
+// ownConn is one of the library's own connections, in addition to the pool.
 type ownConn struct {
 	*pgx.Conn
 
-	// direct is set if no pooler stands between.
+	// direct is set if there is no pooler in between.
 	direct bool
-	// synchronousCommit, isolation and readOnly are what the role, the database and
-	// the address ask for.
+	// synchronousCommit, isolation and readOnly are the settings of the role, the database and
+	// the address.
 	synchronousCommit, isolation, readOnly string
 }
 
-// connectAs opens a connection with settings of its own, under the name that
-// pg_stat_activity shows. Positions may be lost in a crash of the server (a repeat,
-// never a loss), so they do not wait for the disk.
+// connectAs opens a connection with its own settings, under a name for pg_stat_activity. A crash
+// of the server may lose positions (which costs repeats, never a loss), so they do not wait for
+// the disk.
 //
-// Through a pooler it sets nothing and keeps no state on the server, so that it
-// works with one in transaction mode as well: then positions wait for the disk,
-// and it is the context that bounds a statement.
+// Through a pooler it sets nothing and keeps no state on the server, so that it works with one in
+// transaction mode as well: then positions wait for the disk, and only the context bounds a
+// statement.
 func (o *Outbox) connectAs(ctx context.Context, name string) (*ownConn, error) {
 	c, err := o.tryConnect(ctx, name)
 	if err != nil {
@@ -39,7 +39,7 @@ func (o *Outbox) connectAs(ctx context.Context, name string) (*ownConn, error) {
 	if c.direct || !keepsStatements(c.Config().DefaultQueryExecMode) {
 		return c, nil
 	}
-	// The mode of a connection is settled when it is opened.
+	// The mode of a connection is fixed when it is opened.
 	if err := c.Close(ctx); err != nil {
 		return nil, err
 	}
@@ -68,13 +68,13 @@ func (o *Outbox) tryConnect(ctx context.Context, name string) (*ownConn, error) 
 	return c, nil
 }
 
-// keepsStatements reports whether a connection in mode counts on the server to
-// remember a statement from one round trip to the next.
+// keepsStatements reports whether a connection in mode relies on the server to remember a
+// statement from one round trip to the next.
 func keepsStatements(mode pgx.QueryExecMode) bool {
 	return mode == pgx.QueryExecModeCacheStatement || mode == pgx.QueryExecModeDescribeExec
 }
 
-// connect opens a connection for a session, on which a relay may count.
+// connect opens a connection for a relay's session.
 func (s *source) connect(ctx context.Context) (*pgx.Conn, error) {
 	c, err := s.ob.connectAs(ctx, "leat relay "+s.cfg.Group)
 	if err != nil {
@@ -95,8 +95,8 @@ func (s *source) connect(ctx context.Context) (*pgx.Conn, error) {
 	return c.Conn, nil
 }
 
-// warnOfSplitter says so, once, if a read/write splitter sends what the connection reads to a
-// standby. It does no harm, since whatever decides is read on the primary (rule R13), or fails.
+// warnOfSplitter logs once if a read/write splitter sends the connection's reads to a standby. It
+// does no harm, since reads that decide something run on the primary (rule R13), or fail.
 func (s *source) warnOfSplitter(ctx context.Context, c *ownConn) error {
 	var standby bool
 	err := c.QueryRow(ctx, s.ob.sql.inHotStandby, pgx.QueryExecModeSimpleProtocol).Scan(&standby)
@@ -109,7 +109,7 @@ func (s *source) warnOfSplitter(ctx context.Context, c *ownConn) error {
 	return err
 }
 
-// tryOwn opens a connection as a session would, to see whether it can.
+// tryOwn opens a connection as a session would, to find out whether that works.
 func (s *source) tryOwn(ctx context.Context) error {
 	conn, err := s.connect(ctx)
 	if err == nil {
@@ -118,8 +118,8 @@ func (s *source) tryOwn(ctx context.Context) error {
 	return err
 }
 
-// guard refuses settings under which messages could be lost, and those that a
-// relay needs and cannot set for itself behind a pooler.
+// guard refuses settings with which messages could be lost, and those that a relay needs and
+// cannot set itself behind a pooler.
 func (o *Outbox) guard(c *ownConn) error {
 	switch {
 	case c.synchronousCommit == "off" && !o.cfg.AllowAsyncCommit:
@@ -133,5 +133,5 @@ func (o *Outbox) guard(c *ownConn) error {
 	}
 }
 
-// errPooled is what a pooler makes impossible.
+// errPooled is the error of something that a pooler makes impossible.
 var errPooled = errors.New("leat: a pooler stands before the database, so that the relay cannot set its sessions up")

@@ -10,24 +10,24 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// maxPageBytes is where a page ends although there are more records: memory is
-// bounded even where small records are followed by large ones. The statements of
-// pages have the same number: no page fetches more, and one record.
+// maxPageBytes is the size at which a page ends although there are more records: memory is
+// bounded even if large records follow small ones. The statements of pages contain the same
+// number: no page fetches more than that and one record.
 const maxPageBytes = 32 << 20
 
-// pageReader reads pages of records on a connection of its own.
+// pageReader reads pages of records on its own connection.
 type pageReader struct {
 	conn     *pgx.Conn
-	pooled   bool   // a pooler stands before conn
+	pooled   bool   // there is a pooler in front of conn
 	settings string // page_settings.sql
 	large    string // page_large.sql
-	expect   int    // rows of the next page, a guess
+	expect   int    // expected number of rows of the next page
 
-	decoder decoder // of all pages, since its memory is for many that have a row or two
+	decoder decoder // for all pages, since its memory is reused for many pages of a row or two
 }
 
-// query reads one page of records. It is full where there may be more of them:
-// at limit, or where it was cut for its bytes.
+// query reads one page of records. It is full if there may be more: at limit, or if it was cut
+// because of its bytes.
 func (p *pageReader) query(ctx context.Context, limit int, sql string, args ...any) (page []outbox.Record, full bool, err error) {
 	rows, end, err := p.rows(ctx, sql, args)
 	if err != nil {
@@ -61,9 +61,9 @@ func (p *pageReader) query(ctx context.Context, limit int, sql string, args ...a
 	return page, full, nil
 }
 
-// rows runs a page's statement, and returns what ends it. Connections of our own are
-// set up so that plans walk indexes and hidden rows are an error; behind a pooler, which
-// keeps no settings, the statement brings that along.
+// rows runs a page's statement, and returns a function that ends it. Our own connections are set
+// up so that plans use indexes and hidden rows are an error; behind a pooler, which keeps no
+// settings, the statement includes these settings.
 func (p *pageReader) rows(ctx context.Context, sql string, args []any) (pgx.Rows, func() error, error) {
 	if !p.pooled {
 		rows, err := p.conn.Query(ctx, sql, args...)
@@ -89,8 +89,8 @@ type decoder struct {
 	slabs
 
 	records    []outbox.Record
-	binaryForm bool  // the rows are as binary expects them
-	size       int   // bytes of what was kept
+	binaryForm bool  // the rows are in the format that binary expects
+	size       int   // bytes that were kept
 	absent     []int // places of the records whose payloads the page has left out
 	topic, typ string
 
@@ -98,8 +98,9 @@ type decoder struct {
 	last  memory // of the last page, if it was full
 }
 
-// begin begins a page of at most limit records, of which expect are expected. One that is
-// expected to be full, and as large as the last one, a slab or more, shares its memory with no other one.
+// begin begins a page of at most limit records, of which expect are expected. A page that is
+// expected to be full, and as large as the last one, which was at least a slab, does not share
+// its memory with other pages.
 func (d *decoder) begin(limit, expect int) {
 	var m memory
 	if d.owns = expect >= limit && d.size >= slabBytes; d.owns {
@@ -112,7 +113,7 @@ func (d *decoder) begin(limit, expect int) {
 	d.absent, d.size = nil, 0
 }
 
-// end returns the records of the page, which outlive it.
+// end returns the records of the page, which stay valid after the next one.
 func (d *decoder) end(full bool) (page []outbox.Record) {
 	page, d.records = d.records, nil
 	switch {
@@ -125,7 +126,8 @@ func (d *decoder) end(full bool) (page []outbox.Record) {
 	return page
 }
 
-// free returns what gives the memory of the last page back; nil if others share it.
+// free returns a function that gives the memory of the last page back; nil if other pages share
+// it.
 func (d *decoder) free() func() {
 	if m := d.last; len(m.records) > 0 {
 		return func() { d.stock.put(m) }
@@ -141,8 +143,7 @@ func (d *decoder) row(rows pgx.Rows) error {
 	return d.scan(rows)
 }
 
-// name returns b as a text. Most rows share those of the row before, which are in
-// last.
+// name returns b as a text. Most rows have the same texts as the previous row, which are in last.
 func (d *decoder) name(last *string, b []byte) string {
 	if string(b) != *last {
 		*last = string(b)
@@ -150,5 +151,5 @@ func (d *decoder) name(last *string, b []byte) string {
 	return *last
 }
 
-// decodeHeaders reads what Enqueue wrote, or whoever has inserted the row.
+// decodeHeaders reads headers that Enqueue, or another program, wrote.
 func decodeHeaders(raw []byte) map[string]string { return storable.Headers(raw) }

@@ -39,15 +39,14 @@ func isBinary(fields []pgconn.FieldDescription) bool {
 		colKey: pgtype.TextOID, colType: pgtype.TextOID, colPayload: pgtype.ByteaOID, colHeaders: pgtype.JSONBOID,
 	}
 	return slices.EqualFunc(fields, want[:], func(f pgconn.FieldDescription, oid uint32) bool {
-		// pgx asks for these as text; a text is the same in both forms.
+		// pgx requests these as text; a text is the same in both formats.
 		text := oid == pgtype.TextOID || oid == pgtype.JSONBOID
 		return f.DataTypeOID == oid && (f.Format == pgx.BinaryFormatCode) != text
 	})
 }
 
-// binary decodes a row from PostgreSQL's binary forms. A scan into eleven
-// variables allocates most of them, and was half of what a relay spent on a
-// record.
+// binary decodes a row from PostgreSQL's binary formats. A scan into eleven variables allocates
+// most of them, and took half of a relay's time per record.
 func (d *decoder) binary(v [][]byte) error {
 	if len(v[colSeq]) != 8 || len(v[colCreatedAt]) != 8 || len(v[colID]) != 16 || len(v[colShard]) != 2 ||
 		(v[colOccurredAt] != nil && len(v[colOccurredAt]) != 8) {
@@ -87,13 +86,13 @@ func timeOf(b []byte) time.Time {
 	return inCalendar(time.Unix(epoch+micros/1e6, micros%1e6*1000).UTC())
 }
 
-// calendarBegin and calendarEnd are the ends of what RFC 3339 can write, in microseconds.
+// calendarBegin and calendarEnd are the bounds of RFC 3339, in microseconds.
 func calendarBegin() time.Time { return time.Time{} }
 func calendarEnd() time.Time   { return time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC) }
 
-// inCalendar returns t, or the end of the calendar that it lies behind. Enqueue refuses such
-// times, and who has inserted a row by hand may have written infinity: held records, sinks
-// and JSON could not take it.
+// inCalendar returns t, or the nearer bound if t is outside. Enqueue refuses such times, but a
+// row that was inserted by hand may contain infinity, which held records, sinks and JSON could
+// not take.
 func inCalendar(t time.Time) time.Time {
 	switch year := t.Year(); {
 	case year < 1:

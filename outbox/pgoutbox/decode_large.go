@@ -7,10 +7,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// fetchLarge fetches the payloads that a page has left out, as far as it has room, and
-// reports whether it cut the page before the first one for which there was none. So a
-// page costs a second round trip if it has a payload that is more than its share, and
-// what is fetched is bounded before it is (rule N3).
+// fetchLarge fetches the payloads that a page has left out, as far as there is room, and reports
+// whether it cut the page before the first one that did not fit. So a page costs a second round
+// trip if it has a payload larger than its share, and the amount is bounded before it is fetched
+// (rule N3).
 func (p *pageReader) fetchLarge(ctx context.Context, d *decoder) (cut bool, err error) {
 	seqs := make([]int64, len(d.absent))
 	for i, place := range d.absent {
@@ -23,8 +23,8 @@ func (p *pageReader) fetchLarge(ctx context.Context, d *decoder) (cut bool, err 
 	defer func() { _ = end() }() // its error is looked at below, unless there is one already
 	var seq int64
 	var payload []byte
-	got := 0       // of absent, those that were decided about
-	var gone []int // places of records that retention has deleted meanwhile
+	got := 0       // places in absent that are decided
+	var gone []int // places of records that retention has deleted in the meantime
 	_, err = pgx.ForEachRow(rows, []any{&seq, &payload}, func() error {
 		for got < len(seqs) && seqs[got] < seq {
 			gone = append(gone, d.absent[got])
@@ -49,7 +49,7 @@ func (p *pageReader) fetchLarge(ctx context.Context, d *decoder) (cut bool, err 
 	return cut, nil
 }
 
-// remove takes the records at places, which ascend, out of the page.
+// remove removes the records at places, which ascend, from the page.
 func (d *decoder) remove(places []int) {
 	if len(places) == 0 {
 		return

@@ -7,21 +7,21 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// memory is what the records of a page are in that shares with no other one: their slice and the slabs of
-// their payloads. Texts are not part of it, since whoever has seen a record may keep those.
+// memory is the memory of a page's records that no other page shares: their slice and the slabs
+// of their payloads. It does not include texts, which a hook or a sink may keep.
 type memory struct {
 	records []outbox.Record
 	slabs   [][]byte
 }
 
-// stock is the memory of pages that were given back, for full pages to come. It is safe for
+// stock is the memory of pages that were given back, for later full pages. It is safe for
 // concurrent use: one goroutine reads pages, another gives them back.
 type stock struct {
 	mu   sync.Mutex
 	free []memory
 }
 
-// A relay has three pages in hand, unless it is told otherwise: one is read, one waits, one is sent.
+// A relay has three pages at a time by default: one is read, one waits, one is sent.
 const (
 	mostFree      = 2
 	mostFreeSlabs = 4 << 20 / slabBytes // of a page
@@ -51,15 +51,15 @@ func (s *stock) put(m memory) {
 	}
 }
 
-// drop lets go of all: a relay without a backlog needs little.
+// drop releases everything: a relay without a backlog needs little.
 func (s *stock) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free = nil
 }
 
-// poison has a program that arms failure points, as those of tests do, notice who looks at a page that
-// was given back.
+// poison overwrites the memory of a page that was given back, in programs that arm failure
+// points, such as tests, so that later reads of it are noticed.
 func poison(m memory) {
 	if !failpoint.Installed() {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// scan decodes a row in whatever form the connection was asked for: in some of
-// pgx's query modes values travel as text.
+// scan decodes a row in whatever format the connection uses: in some of pgx's query modes values
+// are sent as text.
 func (d *decoder) scan(rows pgx.Rows) error {
 	var r outbox.Record
 	var id [16]byte
@@ -45,7 +45,7 @@ func (d *decoder) scan(rows pgx.Rows) error {
 	return nil
 }
 
-// timeOrEnd returns the time of t, as timeOf does of its binary form.
+// timeOrEnd returns the time of t, as timeOf does for the binary format.
 func timeOrEnd(t pgtype.Timestamptz) time.Time {
 	switch t.InfinityModifier {
 	case pgtype.Infinity:

@@ -3,8 +3,8 @@ package pgoutbox
 import "strings"
 
 const (
-	// slabBytes is what payloads are cut from, textBytes what ids and keys are cut
-	// from. A text that is kept keeps its whole slab, so that one is small.
+	// slabBytes is the size of the slabs for payloads, textBytes that of slabs for ids and keys.
+	// A text that is kept keeps its whole slab, so that slab is small.
 	slabBytes = 256 << 10
 	textBytes = 8 << 10
 )
@@ -15,13 +15,13 @@ type slabs struct {
 	bytes []byte
 	texts strings.Builder
 
-	// A page that shares its slabs with no other one has owned, of which it has begun used.
+	// A page that does not share its slabs has owned, of which it has begun used.
 	owns  bool
 	owned [][]byte
 	used  int
 }
 
-// next begins a slab.
+// next begins a new slab.
 func (s *slabs) next() {
 	if s.used == len(s.owned) {
 		s.bytes = make([]byte, 0, slabBytes)
@@ -34,7 +34,7 @@ func (s *slabs) next() {
 	s.used++
 }
 
-// keep copies b, which is valid until the next row only.
+// keep copies b, which is only valid until the next row.
 func (s *slabs) keep(b []byte) []byte {
 	if len(b) > slabBytes/4 {
 		return append(make([]byte, 0, len(b)), b...)
@@ -47,7 +47,7 @@ func (s *slabs) keep(b []byte) []byte {
 	return s.bytes[at:len(s.bytes):len(s.bytes)]
 }
 
-// text copies b likewise.
+// text copies b in the same way.
 func (s *slabs) text(b []byte) string {
 	if len(b) == 0 {
 		return ""

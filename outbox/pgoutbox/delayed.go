@@ -55,11 +55,11 @@ func (o *Outbox) delayed(ctx context.Context, db querier, q admin.DelayedQuery) 
 	return found, rows.Err()
 }
 
-// withMore is a row of the log with one column more.
+// withMore is a row of the log with one more column.
 type withMore struct {
 	pgx.Rows
 
-	more any // where it goes
+	more any // destination of the column
 }
 
 // Scan scans the last column, too.
@@ -95,7 +95,7 @@ func (o operator) CancelDelayed(ctx context.Context, req admin.CancelRequest) (a
 	return admin.Changed{Count: len(cancelled), IDs: cancelled}, describe(err)
 }
 
-// untilDue returns how long it is until the next message is due, at most most.
+// untilDue returns the time until the next message is due, at most most.
 func (o *Outbox) untilDue(ctx context.Context, most time.Duration) (time.Duration, error) {
 	var micros int64
 	err := o.pool.QueryRow(ctx, o.sql.delayedNext).Scan(&micros)
@@ -105,29 +105,30 @@ func (o *Outbox) untilDue(ctx context.Context, most time.Duration) (time.Duratio
 	return time.Duration(micros) * time.Microsecond, describe(err)
 }
 
-// delays are what a relay of this process sees of delayed messages while it has nothing to do, for
-// maintenance of the same process, which need not ask then. The zero value is ready.
+// delays are what a relay of this process sees of delayed messages while it is idle. Maintenance
+// of the same process uses it instead of asking itself. The zero value is ready.
 type delays struct {
-	waiting atomic.Int32 // that would like to know
+	waiting atomic.Int32 // callers that use it
 	seen    atomic.Pointer[seenDelays]
 }
 
-// seenDelays is what was seen.
+// seenDelays is one observation.
 type seenDelays struct {
 	asked time.Time
-	in    *time.Duration // from asked until the next one is due; nil if there is none
+	in    *time.Duration // time from asked until the next one is due; nil if there is none
 }
 
-// await begins to ask relays to look, until done is called.
+// await makes relays look, until done is called.
 func (d *delays) await() (done func()) {
 	d.waiting.Add(1)
 	return func() { d.waiting.Add(-1) }
 }
 
-// awaited reports whether anybody would like to know.
+// awaited reports whether a caller of await is active.
 func (d *delays) awaited() bool { return d.waiting.Load() > 0 }
 
-// note notes what was seen by a statement that was sent at asked, unless a later one was noted before.
+// note records the observation of a statement that was sent at asked, unless a later one was
+// recorded before.
 func (d *delays) note(asked time.Time, in *time.Duration) {
 	for {
 		before := d.seen.Load()
@@ -137,8 +138,8 @@ func (d *delays) note(asked time.Time, in *time.Duration) {
 	}
 }
 
-// until returns when to look again for whoever has looked at last himself, and looks every so often
-// at least: zero if nothing was seen since.
+// until returns when a caller must look again that last looked itself, and looks at least every
+// so often: zero if there was no observation since.
 func (d *delays) until(last time.Time, every time.Duration) time.Time {
 	seen := d.seen.Load()
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// putDue notes the times before which messages must not be sent, if there are any.
+// putDue sets the times before which messages must not be sent, if there are any.
 func (c *columns) putDue(msgs []outbox.Message) {
 	if !slices.ContainsFunc(msgs, delayed) {
 		return

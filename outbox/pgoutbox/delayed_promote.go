@@ -15,12 +15,12 @@ import (
 // promotePage is the number of messages that one transaction moves into the log.
 const promotePage = 500
 
-// promoteSettings bound what a promoter can wait for, and for how long producers can wait
-// for the keys that it holds, even where it stands still.
+// promoteSettings bound how long a promoter can wait, and how long producers can wait for the
+// keys that it holds, even if it hangs.
 const promoteSettings = "SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '30s'; " +
 	"SET LOCAL idle_in_transaction_session_timeout = '10s'; SET LOCAL row_security = off"
 
-// dueRow is a message that is due, as far as the promoter needs to see it.
+// dueRow is a due message, with the columns that the promoter needs.
 type dueRow struct {
 	at  time.Time
 	no  int64
@@ -31,19 +31,18 @@ type dueRow struct {
 type promotion struct {
 	ob    *Outbox
 	after dueRow
-	// busy are the keys that an open transaction had locked when the round came to
-	// them. Their messages stay for the next round: nothing waits, and a later
-	// message of the key does not overtake an earlier one.
+	// busy are the keys that an open transaction had locked when the round reached them. Their
+	// messages stay for the next round: nothing waits, and a later message of the key does not
+	// overtake an earlier one.
 	busy map[string]bool
-	// stayed reports whether messages that are due had to stay.
+	// stayed reports whether due messages had to stay.
 	stayed bool
-	// moved is the number of messages that are in the log now.
+	// moved is the number of messages that were moved into the log.
 	moved int64
 }
 
-// promote moves all messages that are due into the log. It returns how many there were,
-// and whether some had to stay. Any number of processes may do so at once; one is
-// enough.
+// promote moves all due messages into the log. It returns their number, and whether some had to
+// stay. Any number of processes may do so at once; one is enough.
 func (o *Outbox) promote(ctx context.Context) (moved int64, stayed bool, err error) {
 	p := promotion{ob: o, busy: map[string]bool{}, after: dueRow{at: time.Unix(0, 0)}}
 	for more := true; more && err == nil; {
@@ -65,7 +64,7 @@ func (p *promotion) page(ctx context.Context) (more bool, err error) {
 	}
 	moved, err := p.move(ctx, due)
 	if pgerr.Is(err, pgerr.LockNotAvailable, pgerr.DeadlockDetected) {
-		p.hold(due) // somebody else has hold of a row: the next round sees what happened to it
+		p.hold(due) // another process holds a row: the next round sees the result
 		moved, err = 0, nil
 	}
 	p.moved += moved
@@ -88,7 +87,7 @@ func (p *promotion) due(ctx context.Context, limit int) ([]dueRow, error) {
 	return due, err
 }
 
-// move takes the locks that are to be had and moves what may go then.
+// move takes the available locks and moves the messages that may go then.
 func (p *promotion) move(ctx context.Context, due []dueRow) (moved int64, err error) {
 	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
 	err = pgx.BeginTxFunc(ctx, p.ob.pool, opts, func(tx pgx.Tx) error {
@@ -107,8 +106,7 @@ func (p *promotion) move(ctx context.Context, due []dueRow) (moved int64, err er
 	return moved, err
 }
 
-// free takes the locks that are to be had and returns the keys whose messages may go, nil
-// for all of them.
+// free takes the available locks and returns the keys whose messages may go, nil for all of them.
 func (p *promotion) free(ctx context.Context, tx pgx.Tx, due []dueRow) ([]string, error) {
 	if p.ob.cfg.UnorderedKeys {
 		return nil, nil
@@ -139,7 +137,7 @@ func (p *promotion) free(ctx context.Context, tx pgx.Tx, due []dueRow) ([]string
 	return free, nil
 }
 
-// hold lets the messages of due, and the later ones of their keys, stay for this round.
+// hold keeps the messages of due, and the later ones of their keys, for the next round.
 func (p *promotion) hold(due []dueRow) {
 	p.stayed = true
 	for _, r := range due {

@@ -12,11 +12,10 @@
 //	r, err := relay.New(source, sink, relay.Config{}) // the sink is kafkasink.New(…), say
 //	err = r.Run(ctx)
 //
-// Enqueue writes messages in a business transaction (pgx.Tx, or *sql.Tx of pgx's
-// stdlib driver), as one INSERT into an append-only log. Source reads the log
-// for a relay through snapshot windows: a transaction that commits late is
-// neither skipped nor waited for, and nothing is ever updated or locked behind
-// the producers' backs. Admin is what operators see and do.
+// Enqueue writes messages in a business transaction (pgx.Tx, or *sql.Tx of pgx's stdlib driver),
+// as one INSERT into an append-only log. Source reads the log for a relay through snapshot
+// windows: a transaction that commits late is neither skipped nor waited for, and nothing is ever
+// updated or locked without the producers' knowledge. Admin is the operators' interface.
 //
 // Stability: stable, see docs/versions.md.
 package pgoutbox

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/kafkasink"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
@@ -98,6 +99,33 @@ func TestR12_MovesFromAnotherSink(t *testing.T) {
 	s.commit(s.message("k", "3"))
 	require.Equal(t, 1, s.relayOnce(s.exactSource(), s.exactSink(), relay.Config{AdoptPosition: true}))
 	s.commit(s.message("k", "4"))
+	require.Equal(t, 1, s.relayOnce(s.exactSource(), s.exactSink(), relay.Config{}))
+	s.requireExact()
+}
+
+// TestR12_BackToExactlyOnce: a group that was relayed without the sink's positions for a while is refused with what to do: remove
+// them, and adopt that of the database. The latter alone is refused, too.
+func TestR12_BackToExactlyOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	adopts := relay.Config{AdoptPosition: true}
+	s.commit(s.message("k", "1"))
+	require.Equal(t, 1, s.relayOnce(s.exactSource(), s.exactSink(), adopts))
+	s.commit(s.message("k", "2"), s.message("k", "3"))
+	require.Equal(t, 2, s.relayOnce(s.exactSource(), s.sink(), relay.Config{}))
+	for _, cfg := range []relay.Config{{}, adopts} {
+		r, err := relay.New(s.exactSource(), s.exactSink(), cfg)
+		require.NoError(t, err)
+		err = r.Run(t.Context())
+		require.ErrorIs(t, err, driver.ErrSourceUnusable)
+		require.ErrorContains(t, err, "the group was relayed through another sink since, or")
+		require.ErrorContains(t, err, "remove its positions from the sink, and start the relays once so that they adopt the stored one (adopt_position)")
+	}
+	_, err := s.exactSink().RemovePositions(t.Context(), kafkasink.RemoveRequest{Actor: "ann", Reason: "it was relayed without"})
+	require.NoError(t, err)
+	s.commit(s.message("k", "4"))
+	require.Equal(t, 1, s.relayOnce(s.exactSource(), s.exactSink(), adopts))
+	s.commit(s.message("k", "5"))
 	require.Equal(t, 1, s.relayOnce(s.exactSource(), s.exactSink(), relay.Config{}))
 	s.requireExact()
 }

@@ -18,23 +18,23 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Enqueue stores msgs in tx, in one statement (more only beyond 10,000 messages
-// or 32 MiB of payload). They are published after tx has committed, and only
-// then; call Wake after the commit, or use InTx, to have that happen at once.
+// Enqueue stores msgs in tx, in one statement (more only beyond 10,000 messages or 32 MiB of
+// payload). They are published after tx has committed, and only then; call Wake after the commit,
+// or use InTx, so that it happens at once.
 //
 // Order: messages with the same key are published in commit order. To that end
 // Enqueue locks each key until tx ends (Config.UnorderedKeys), so call it late
 // in the transaction, and once with all messages: two calls with several keys
 // each can deadlock against each other (SQLSTATE 40P01), as with row locks.
 //
-// A message whose NotBefore lies ahead, by the database's clock, is kept beside the
-// log in the same transaction; Maintenance moves it into the log when it is due.
+// A message whose NotBefore is in the future, by the database's clock, is stored outside the log
+// in the same transaction; Maintenance moves it into the log when it is due.
 //
-// Errors: outbox.ErrNotInTransaction when tx is nil or has ended,
-// outbox.ErrWrongDatabase when it belongs to another database, an
-// *outbox.InvalidMessageError for a message that cannot be stored and sent as it
-// is, ErrTooManyKeys after too many calls with keys in one transaction; none of these has written anything. Any other error is the database's,
-// or names a trigger that suppresses rows, and tx must be rolled back. No message is a no-op.
+// Errors: outbox.ErrNotInTransaction when tx is nil or has ended, outbox.ErrWrongDatabase when it
+// belongs to another database, an *outbox.InvalidMessageError for a message that cannot be stored
+// and sent as it is, ErrTooManyKeys after too many calls with keys in one transaction; none of
+// these has written anything. Any other error is the database's, or names a trigger that
+// suppresses rows, and tx must be rolled back. A call without messages does nothing.
 func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, msgs ...outbox.Message) error {
 	began := time.Now()
 	ready, err := o.enqueuePgx(ctx, tx, msgs)
@@ -78,10 +78,9 @@ func (o *Outbox) insertIn(ctx context.Context, tx pgx.Tx, ready []outbox.Message
 	return o.explainWait(ctx, err, ready, self)
 }
 
-// EnqueueSQL is Enqueue for database/sql. The driver is pgx's
-// (github.com/jackc/pgx/v5/stdlib) or lib/pq (tested with 1.12); one that takes no slices
-// as arrays fails on the first parameter, with an error that says so. InSQLTx begins and commits
-// tx by itself.
+// EnqueueSQL is Enqueue for database/sql. The driver is pgx's (github.com/jackc/pgx/v5/stdlib) or
+// lib/pq (tested with 1.12); a driver that does not accept slices as arrays fails on the first
+// parameter, with an error that says so. InSQLTx begins and commits tx by itself.
 func (o *Outbox) EnqueueSQL(ctx context.Context, tx *sql.Tx, msgs ...outbox.Message) error {
 	began := time.Now()
 	ready, err := o.enqueueSQL(ctx, tx, msgs)
@@ -162,7 +161,7 @@ func (o *Outbox) insert(ctx context.Context, msgs []outbox.Message, instance *st
 }
 
 // notStored is the error of an INSERT that has stored n of want rows. checked is set if the
-// statement has stored none where the database is another one.
+// statement stores nothing in a different database.
 func (o *Outbox) notStored(n, want int64, checked bool) error {
 	suppressed := fmt.Sprintf("%d of %d messages stored: a trigger or a rule on %s suppresses rows, drop it", n, want, o.table)
 	if checked && n == 0 {
@@ -171,7 +170,7 @@ func (o *Outbox) notStored(n, want int64, checked bool) error {
 	return errors.New("leat: " + suppressed)
 }
 
-// isSuppressed reports whether err is that of a statement of whole which has not stored all.
+// isSuppressed reports whether err is that of a statement of whole that has not stored all rows.
 func isSuppressed(err error) bool {
 	answer, answered := errors.AsType[*pgconn.PgError](err)
 	return answered && answer.Code == pgerr.InvalidText && strings.Contains(answer.Message, notAll)

@@ -13,15 +13,15 @@ import (
 
 var _ driver.Eraser = operator{}
 
-// eraseSpan is how many numbers of the log one statement looks through, so that none holds back the
-// server's clean-up for long; eraseChunk how many rows one transaction deletes.
+// eraseSpan is how many numbers of the log one statement reads, so that none delays the server's
+// clean-up for long; eraseChunk is how many rows one transaction deletes.
 const (
 	eraseSpan  = 1_000_000
 	eraseChunk = 1000
 )
 
-// Erase implements driver.Eraser. What is looked at first moves to what is looked at later: delayed
-// messages into the log, and from there to what is held.
+// Erase implements driver.Eraser. It searches in the direction in which messages move: first the
+// delayed ones, then the log, then the held ones.
 func (o operator) Erase(ctx context.Context, r driver.EraseRequest) (driver.Erased, error) {
 	if err := erase.Check(&r); err != nil {
 		return driver.Erased{}, err
@@ -55,8 +55,9 @@ func (o operator) erase(ctx context.Context, r driver.EraseRequest) (found drive
 	return found, o.eraseFound(ctx, all, seqs)
 }
 
-// eraseFound deletes what was found. The audit comes first, since who is interrupted finds no ids by a
-// header again, and last, for what came to it meanwhile.
+// eraseFound deletes what was found. The audit comes first, since after an interruption the ids
+// can no longer be found by a header, and once more at the end, for entries added in the
+// meantime.
 func (o operator) eraseFound(ctx context.Context, r driver.EraseRequest, seqs []int64) error {
 	if err := o.held.EraseAudited(ctx, o.pool, &r); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// describe adds what a database error means for an outbox, where it is known.
+// describe explains a database error in the context of an outbox, if it is known.
 func describe(err error) error {
 	if pgerr.MissingObject(err) {
 		return fmt.Errorf("%w: %w", outbox.ErrNotMigrated, err)

@@ -27,7 +27,7 @@ func validateTopics(patterns []string) error {
 	return nil
 }
 
-// likePatterns returns the patterns as SQL's LIKE has them; nil for none.
+// likePatterns returns the patterns in the syntax of SQL's LIKE; nil for none.
 func likePatterns(patterns []string) []string {
 	var like []string
 	for _, p := range patterns {
@@ -62,7 +62,7 @@ func (l *slotLog) late(at pglog.Place, limit int) (sql string, args []any) {
 	return l.source.sql.page, append(args, l.slots, l.lease.Slot.No, l.source.like)
 }
 
-// filtered reports whether the session reads some rows of the log only.
+// filtered reports whether the session only reads some rows of the log.
 func (l *slotLog) filtered() bool {
 	return l.slots > 1 || l.source.like != nil
 }

@@ -37,8 +37,8 @@ func (o operator) Groups(ctx context.Context) ([]admin.Group, error) {
 	return groups, describe(err)
 }
 
-// Members implements admin.Outbox. A standby of a group that keeps to one slot writes
-// nothing and is not known.
+// Members implements admin.Outbox. A standby of a group with a fixed single slot writes nothing
+// and is not known.
 func (o operator) Members(ctx context.Context, group string) ([]admin.Member, error) {
 	var members []admin.Member
 	var known bool
@@ -132,7 +132,7 @@ func (o operator) RenameGroup(ctx context.Context, req admin.GroupRequest) (chan
 	return changed, nil
 }
 
-// unknown returns an error if there is a group of a name.
+// unknown returns an error if a group with the name exists.
 func (o *Outbox) unknown(ctx context.Context, db pgwindow.Querier, name string) error {
 	var known bool
 	err := db.QueryRow(ctx, o.sql.groupKnown, name, []string{}).Scan(&known, nil, nil)
@@ -142,7 +142,8 @@ func (o *Outbox) unknown(ctx context.Context, db pgwindow.Querier, name string) 
 	return err
 }
 
-// idle returns an error if a relay of group holds a lease. Others cannot claim one until tx ends.
+// idle returns an error if a relay of group holds a lease. Other relays cannot claim one until tx
+// ends.
 func (o *Outbox) idle(ctx context.Context, tx pgx.Tx, group string) error {
 	if _, err := o.leases.Bury(ctx, tx, group); err != nil {
 		return err
@@ -205,7 +206,7 @@ func (o operator) SetMaxLag(ctx context.Context, req admin.MaxLagRequest) error 
 	})
 }
 
-// changeGroup runs change in turn with the relays of group, and writes it down.
+// changeGroup runs change in turn with the relays of group, and records it in the audit.
 func (o *Outbox) changeGroup(ctx context.Context, group, action string, by admin.By, change func(tx pgx.Tx) (map[string]any, error)) error {
 	err := o.held.Locked(ctx, o.pool, group, func(tx pgx.Tx) error {
 		details, err := change(tx)

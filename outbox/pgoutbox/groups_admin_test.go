@@ -1,13 +1,17 @@
 package pgoutbox_test
 
 import (
+	"context"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
@@ -91,4 +95,51 @@ func TestO2_NewGroupBesideOneThatWaits(t *testing.T) {
 	require.Equal(t, 2, strings.Count(said, "a new group begins behind messages"), said)
 	require.Contains(t, said, "group=now other=default waiting=3")
 	require.Contains(t, said, "group=now other=oldest waiting=3")
+}
+
+// TestO2_ChangesOfTopicsAreSaid: a relay that stands by with other topics says that they do not count yet, and one that leads with
+// others says so, once, with how much of those that it adds was passed.
+func TestO2_ChangesOfTopicsAreSaid(t *testing.T) {
+	t.Parallel()
+	log := testenv.NewLog()
+	ob, _ := newOutbox(t, pgoutbox.Config{Logger: log.Logger()})
+	reads := func(topics ...string) *pgoutbox.Source { return sourceOf(t, ob, pgoutbox.SourceConfig{Topics: topics}) }
+	write := func(topics ...string) {
+		for _, topic := range topics {
+			require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+				return ob.Enqueue(ctx, tx, outbox.Message{Topic: topic, Key: "k", Payload: []byte(topic)})
+			}))
+		}
+	}
+	const standby, other, passed = "the relays that lead the group read other topics, which count until they stop",
+		"the group reads other topics from now on", "what it has passed of them is only sent by leat replay"
+	leads := acquireFrom(t, reads())
+	write("a", "b")
+	require.Len(t, readAll(t, leads, 10), 2)
+	require.NoError(t, reads().Check(t.Context()))
+	require.Empty(t, log.String())
+
+	require.NoError(t, reads("a").Check(t.Context()))
+	require.Contains(t, log.String(), "level=WARN msg=\""+standby+"\" group=default reads=[a] former=[*]")
+	require.NotContains(t, log.String(), other)
+	require.NoError(t, leads.Release(t.Context()))
+
+	log.Forget()
+	for range 2 {
+		require.NoError(t, reads("a").Check(t.Context()), "nobody leads")
+		narrow := acquireFrom(t, reads("a"))
+		write("b", "a")
+		require.Len(t, readAll(t, narrow, 10), 1)
+		require.NoError(t, narrow.Release(t.Context()))
+	}
+	require.NotContains(t, log.String(), standby)
+	require.Equal(t, 1, strings.Count(log.String(), other))
+	require.Contains(t, log.String(), "level=INFO msg=\""+other+"\" group=default reads=[a] former=[*]")
+
+	log.Forget()
+	for range 2 {
+		require.NoError(t, acquireFrom(t, reads("a", "c", "b")).Release(t.Context()))
+	}
+	require.Equal(t, 1, strings.Count(log.String(), other))
+	require.Contains(t, log.String(), "level=WARN msg=\""+other+"; "+passed+"\" group=default reads=\"[a b c]\" former=[a] passed=3")
 }

@@ -18,36 +18,34 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// HistoryConfig selects what is replayed. The zero value is all that is retained.
+// HistoryConfig selects the messages to replay. The zero value selects everything that is
+// retained.
 type HistoryConfig struct {
 	// FromSeq and ToSeq bound outbox.Record.Seq, both included; 0 means unbounded. Not
 	// negative. Default to 0.
 	FromSeq, ToSeq int64
 
-	// Since and Until bound the time of enqueueing, by the database's clock: from Since
-	// on, and to before Until. Default to the zero time: no bound.
+	// Since and Until bound the time of enqueueing, by the database's clock: Since inclusive,
+	// Until exclusive. Default to the zero time: no bound.
 	Since, Until time.Time
 
-	// FromWindow and ToWindow bound by windows of Group, both included: what its relay has
-	// read in that window and after it, or until then; 0 means unbounded. The last 64 windows
-	// are known. Not negative. Default to 0.
+	// FromWindow and ToWindow bound by windows of Group, both included: what its relay has read
+	// from FromWindow on, and up to ToWindow; 0 means unbounded. The last 64 windows are known.
+	// Not negative. Default to 0.
 	FromWindow, ToWindow int64
 
-	// Group is the relay group whose windows are meant, and whose name the audit gives.
-	// Defaults to "default".
+	// Group is the relay group of these windows, and of the audit entries. Defaults to "default".
 	Group string
 
-	// Topics are patterns, in which * stands for any run of characters, of the topics
-	// to replay; Keys and IDs are the keys and ids. What passes all that are given is
-	// replayed.
+	// Topics are patterns, in which * stands for any run of characters, of the topics to replay;
+	// Keys and IDs are the keys and ids. Messages that match all given fields are replayed.
 	// Default to all.
 	Topics, Keys, IDs []string
 }
 
-// History selects retained messages for relay.Replay. It connects to nothing. A
-// replay reads on one connection of its own, outside the pool, and holds no
-// transaction open. It needs the privileges of a relay except for the leases, and
-// INSERT on the audit.
+// History selects retained messages for relay.Replay. It connects to nothing. A replay reads on
+// its own connection, outside the pool, and holds no transaction open. It needs the privileges of
+// a relay except for the leases, and INSERT on the audit.
 func (o *Outbox) History(cfg HistoryConfig) (driver.History, error) {
 	cfg.Group = cmp.Or(cfg.Group, defaultGroup)
 	if err := validateGroup(cfg.Group); err != nil {
@@ -112,7 +110,7 @@ func (h *history) begin(ctx context.Context, p *playback, order driver.ReplayOrd
 	})
 }
 
-// settle decides what is replayed.
+// settle fixes the set of messages to replay.
 func (h *history) settle(ctx context.Context, conn *pgx.Conn, facts pgwindow.Facts) (place, error) {
 	at := place{System: facts.SystemIdentifier}
 	if err := conn.QueryRow(ctx, h.ob.sql.historyBegin, facts.Sequence).Scan(&at.Target, &at.End); err != nil {
@@ -156,7 +154,7 @@ func (h *history) window(ctx context.Context, conn *pgx.Conn, no int64) (prev, t
 	return prev, target, err
 }
 
-// uuids are the ids as the log has them.
+// uuids are the ids as stored in the log.
 func (h *history) uuids() []string {
 	var all []string
 	for _, text := range h.cfg.IDs {

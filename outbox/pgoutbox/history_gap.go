@@ -8,17 +8,17 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// A playback begins at the first message that there is, or behind one that there is. So
-// long as one is found at or below the number that comes next, retention has not overtaken
-// it: it takes the oldest first.
+// A playback begins at the first existing message, or after an existing one. As long as there is
+// a message at or below the next number, retention has not overtaken it: retention removes the
+// oldest first.
 
-// retained moves the start of a playback up to the first message that is retained, except
-// where a number was asked for whose range is gone.
+// retained moves the start of a playback up to the first retained message, unless a number was
+// requested whose range is gone.
 func (h *history) retained(ctx context.Context, conn *pgx.Conn, at *place) error {
 	if h.cfg.FromSeq > 0 {
 		parts, err := partsOf(ctx, conn, h.ob.sql.ranges)
 		if err != nil || len(parts) > 0 && parts[0].From > at.Last+1 {
-			return err // the first Read tells
+			return err // the first Read reports it
 		}
 	}
 	nearest, err := h.before(ctx, conn, at.Last+1)
@@ -40,10 +40,9 @@ func (h *history) before(ctx context.Context, conn *pgx.Conn, seq int64) (neares
 	return nearest, err
 }
 
-// complete returns a *driver.HistoryGapError if retention has overtaken the playback, which
-// then goes on behind the gap. It is called after the read. Nobody knows whether the read
-// came before the drop, so all that was dropped counts as missing.
-// See design 10.7.
+// complete returns a *driver.HistoryGapError if retention has overtaken the playback, which then
+// continues after the gap. It is called after the read. It is unknown whether the read came
+// before the drop, so everything that was dropped counts as missing. See design 10.7.
 func (p *playback) complete(ctx context.Context) error {
 	next := p.at.Last + 1
 	nearest, err := p.history.before(ctx, p.pager.conn, next)

@@ -20,8 +20,8 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// historySpan is how many numbers one statement walks: where few of them are
-// selected, it ends all the same.
+// historySpan is how many numbers one statement reads, so that it also ends soon if few of them
+// are selected.
 const historySpan = 200_000
 
 var _ driver.Playback = (*playback)(nil)
@@ -77,8 +77,8 @@ func (p *playback) PositionAfter(r *outbox.Record) string {
 	return at.String()
 }
 
-// Bounds implements driver.Playback. An upper bound by time is not among them: it
-// would have to be searched for.
+// Bounds implements driver.Playback. They ignore an upper bound by time, which would require a
+// search.
 func (p *playback) Bounds() (first, end int64) {
 	return min(p.at.Last, p.at.End) + 1, p.at.End + 1
 }
@@ -110,7 +110,7 @@ func (p *playback) Close(ctx context.Context) error {
 	return nil
 }
 
-// connect opens a connection that only reads.
+// connect opens a read-only connection.
 func (p *playback) connect(ctx context.Context) error {
 	conn, err := p.history.ob.connectAs(ctx, "leat replay "+p.history.cfg.Group)
 	if err != nil {
@@ -134,8 +134,8 @@ func (p *playback) connect(ctx context.Context) error {
 	return nil
 }
 
-// connectAgain replaces a connection that was lost. A standby passes, as where a
-// relay runs.
+// connectAgain replaces a connection that was lost. A standby is temporary, as it is for a
+// running relay.
 func (p *playback) connectAgain(ctx context.Context) error {
 	err := p.connect(ctx)
 	switch {
@@ -153,15 +153,15 @@ func (p *playback) belongs() error {
 	return basis.Same(basis.ErrOtherCluster, "system identifier", p.at.System, p.facts.SystemIdentifier)
 }
 
-// place is how far a playback has come. Rows above Last up to End are to come, of
-// those that Target sees and Prev does not.
+// place is the progress of a playback. The remaining rows are above Last, up to End, visible to
+// Target and not to Prev.
 type place struct {
 	System       int64
 	Target, Prev string
 	Last, End    int64
 }
 
-// String returns the place as parsePlace reads it.
+// String returns the place in the format that parsePlace reads.
 func (p place) String() string {
 	return fmt.Sprintf("1/%d/%s/%s/%d/%d", p.System, p.Target, p.Prev, p.Last, p.End)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// refuseStrangers returns an error if one of all is of none of kinds.
+// refuseStrangers returns an error if one of all implements none of kinds.
 func refuseStrangers(all []outbox.Hook, pkg string, kinds ...func(hook any) bool) error {
 	if field, hook, reason := hooks.Refuse(all, pkg, kinds...); reason != "" {
 		return outbox.ConfigError(field, hook, reason)
@@ -25,7 +25,7 @@ func (m *Maintenance) observe(ctx context.Context, e admin.MaintenanceEvent) {
 	hooks.Call(ctx, m.log, m.cfg.Hooks, func(h admin.MaintenanceHook) { h.OnAdminMaintenance(ctx, e) })
 }
 
-// promote moves what is due into the log, and tells the hooks if there was anything.
+// promote moves due messages into the log, and calls the hooks if there were any.
 func (m *Maintenance) promote(ctx context.Context) (moved int64, stayed bool, err error) {
 	began := time.Now()
 	moved, stayed, err = m.ob.promote(ctx)
@@ -40,7 +40,7 @@ func (m *Maintenance) tell(ctx context.Context, e outbox.AlarmEvent) {
 	hooks.Call(ctx, m.log, m.cfg.Hooks, func(h outbox.AlarmHook) { h.OnOutboxAlarm(ctx, e) })
 }
 
-// alarmsEnded tells of alarms that are over.
+// alarmsEnded reports alarms that are over.
 func (m *Maintenance) alarmsEnded(ctx context.Context, over []outbox.AlarmEvent) {
 	for _, a := range over {
 		a.Ended = true
@@ -48,5 +48,5 @@ func (m *Maintenance) alarmsEnded(ctx context.Context, over []outbox.AlarmEvent)
 	}
 }
 
-// alarmKey tells alarms apart.
+// alarmKey identifies an alarm.
 func alarmKey(a outbox.AlarmEvent) string { return string(a.Kind) + "/" + a.Group }

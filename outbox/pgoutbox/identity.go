@@ -18,11 +18,10 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pglog"
 )
 
-// checkDatabase refuses a transaction of another database than the outbox's. A
-// connection is looked at once in its life: whether its texts are UTF-8, too. Where its address is the pool's,
-// that settles it; else it is asked which outbox it sees. It returns what is noted on the
-// connection.
-// See design 3.2.
+// checkDatabase refuses a transaction of a database other than the outbox's. A connection is
+// checked once in its life, including whether its texts are UTF-8. If its address is the pool's,
+// that settles it; otherwise it is asked which outbox it sees. It returns the state recorded for
+// the connection. See design 3.2.
 func (o *Outbox) checkDatabase(ctx context.Context, tx pgx.Tx) (*keyLocks, error) {
 	conn := pgunit.ConnOf(tx)
 	notes := conn.PgConn().CustomData()
@@ -53,7 +52,7 @@ func (o *Outbox) checkDatabase(ctx context.Context, tx pgx.Tx) (*keyLocks, error
 	return taken, nil
 }
 
-// knows is checkDatabase for a connection of the pool, as far as it takes no round trip.
+// knows is checkDatabase for a connection of the pool, as far as that needs no round trip.
 func (o *Outbox) knows(conn *pgx.Conn) bool {
 	notes := conn.PgConn().CustomData()
 	if _, ok := notes[o.noteKey].(*keyLocks); ok {
@@ -72,13 +71,13 @@ func (o *Outbox) knows(conn *pgx.Conn) bool {
 	return true
 }
 
-// ownDatabase is the first argument of an INSERT that compares the instance. pgx hands it the
-// connection before anything is sent: one that is known to be to the outbox's database gets the
-// INSERT without the comparison, which costs the server more than the row.
-// See design 3.2.
+// ownDatabase is the first argument of an INSERT that compares the instance. pgx passes the
+// connection to it before anything is sent: if the connection is known to lead to the outbox's
+// database, the INSERT omits the comparison, which costs the server more than the row. See design
+// 3.2.
 type ownDatabase struct {
 	outbox   *Outbox
-	seen     *atomic.Bool // noted on the connection; nil if pgx was not asked
+	seen     *atomic.Bool // state of the connection; nil if pgx did not call
 	compares bool
 }
 
@@ -103,21 +102,21 @@ func (d *ownDatabase) RewriteQuery(_ context.Context, conn *pgx.Conn, sql string
 	return sql, args, nil
 }
 
-// stored notes that the INSERT has stored all: what it compared was right, and need not be
-// compared on this connection again.
+// stored records that the INSERT has stored all rows: the compared instance was right, and need
+// not be compared on this connection again.
 func (d *ownDatabase) stored() {
 	if d.compares {
 		d.seen.Store(true)
 	}
 }
 
-// errOtherDriver is the error of an ownDatabase that has come to another driver than pgx's.
+// errOtherDriver is the error of an ownDatabase that reaches a driver other than pgx's.
 var errOtherDriver = errors.New("leat: the driver is not pgx's")
 
 // Value implements driver.Valuer: other drivers turn arguments into values before they send anything.
 func (*ownDatabase) Value() (driver.Value, error) { return nil, errOtherDriver }
 
-// execSQL runs an INSERT that compares the instance, and that is to store so many rows. It reports
+// execSQL runs an INSERT that compares the instance, and that should store rows rows. It reports
 // whether the instance was compared.
 func (o *Outbox) execSQL(ctx context.Context, tx *sql.Tx, query string, args []any, rows int64) (n int64, compared bool, err error) {
 	var result sql.Result
@@ -125,7 +124,7 @@ func (o *Outbox) execSQL(ctx context.Context, tx *sql.Tx, query string, args []a
 	if !o.otherDriver.Load() {
 		result, err = tx.ExecContext(ctx, query, append([]any{own}, args...)...)
 	}
-	if own.seen == nil { // pgx was not reached
+	if own.seen == nil { // pgx did not call
 		other := errors.Is(err, errOtherDriver)
 		o.otherDriver.CompareAndSwap(false, other)
 		own.compares = true
@@ -145,11 +144,11 @@ func (o *Outbox) execSQL(ctx context.Context, tx *sql.Tx, query string, args []a
 	return n, own.compares, err
 }
 
-// errArrayNulls is the error of a session in which an array of texts knows no NULL.
+// errArrayNulls is the error of a session in which arrays of texts cannot contain NULL.
 var errArrayNulls = errors.New("leat: array_nulls is off: a message without a key would get the key NULL; set it to on for the role, for the database or in the address")
 
-// checkNulls refuses a session in which the arrays of enqueue.sql travel as text and would
-// mean something else. In binary form they do not.
+// checkNulls refuses a session in which the arrays of enqueue.sql are sent as text and would have
+// another meaning. In the binary format they do not.
 func checkNulls(ctx context.Context, tx pgx.Tx) error {
 	switch pgunit.ConnOf(tx).Config().DefaultQueryExecMode {
 	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
@@ -164,7 +163,7 @@ func checkNulls(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// foreign returns the error of a transaction that does not know its instance.
+// foreign returns the error of a transaction that does not contain our instance.
 func foreign(err error) error {
 	switch {
 	case errors.Is(err, pgx.ErrTxClosed):
@@ -176,19 +175,19 @@ func foreign(err error) error {
 	}
 }
 
-// askTimeout bounds the look at which outbox this is.
+// askTimeout bounds the query for the outbox's instance.
 const askTimeout = 5 * time.Second
 
-// asking is one look, for all that want to know meanwhile.
+// asking is one query, shared by all callers that need it at the time.
 type asking struct {
 	done   chan struct{} // closed when what follows is set
 	err    error
-	gaveUp bool // its caller did: that says nothing to the others
+	gaveUp bool // its caller's context ended: that does not concern the others
 }
 
-// instanceID returns what tells this outbox from every other. It asks once, on
-// a connection of its own: the caller may hold the pool's last one. Nobody waits for
-// another's look for longer than askTimeout, or than its own context allows.
+// instanceID returns the unique id of this outbox. It asks once, on its own connection: the
+// caller may hold the pool's last one. A caller waits for another's query for at most askTimeout,
+// and for as long as its own context allows.
 func (o *Outbox) instanceID(ctx context.Context) (string, error) {
 	for {
 		instance, look, first := o.known()
@@ -209,7 +208,7 @@ func (o *Outbox) instanceID(ctx context.Context) (string, error) {
 	}
 }
 
-// known returns the instance, or the look that is under way, which may be the caller's.
+// known returns the instance, or the query in progress, which the caller may have to run.
 func (o *Outbox) known() (instance string, look *asking, first bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -219,7 +218,7 @@ func (o *Outbox) known() (instance string, look *asking, first bool) {
 	return o.instance, o.asking, first
 }
 
-// ask carries out look.
+// ask runs look.
 func (o *Outbox) ask(ctx context.Context, look *asking) (instance string, err error) {
 	bounded, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()

@@ -11,21 +11,21 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// InBatch runs the statements of batch, and the INSERT of msgs behind them, as one
-// transaction of the outbox's pool, and wakes the relays as InTx does. All of it is one
-// round trip, with BEGIN and COMMIT: the cheapest way to enqueue, and cheaper than the
-// same statements without a message sent one by one.
+// InBatch runs the statements of batch, followed by the INSERT of msgs, as one transaction of the
+// outbox's pool, and wakes the relays as InTx does. All of it is one round trip, with BEGIN and
+// COMMIT: the cheapest way to enqueue, and cheaper than the same statements without a message
+// sent one by one.
 //
-// A statement whose result is to be looked at before the commit has a callback
-// (pgx.QueuedQuery): then COMMIT is held back until all callbacks have returned, at the
-// price of two more round trips, and the error of one undoes everything. The batch stays
-// the caller's, and can be run again after an error.
+// If the result of a statement must be checked before the commit, give it a callback
+// (pgx.QueuedQuery): then COMMIT is held back until all callbacks have returned, at the price of
+// two more round trips, and the error of one undoes everything. The batch still belongs to the
+// caller, and can be run again after an error.
 //
-// Errors are those of Enqueue, and of the statements; the transaction is rolled back
-// then. No statement may end the transaction, roll back to a savepoint or begin a
-// transaction: InBatch returns outbox.ErrNotInTransaction afterwards. Nor may a procedure
-// that the batch calls; that is not seen. If the connection breaks on the way, the transaction
-// may have been committed: the error wraps outbox.ErrCommitUnknown, as with InTx.
+// Errors are those of Enqueue, and of the statements; the transaction is rolled back then. No
+// statement may end the transaction, roll back to a savepoint or begin a transaction: InBatch
+// returns outbox.ErrNotInTransaction afterwards. Nor may a procedure that the batch calls; that
+// is not detected. If the connection breaks on the way, the transaction may have been committed:
+// the error wraps outbox.ErrCommitUnknown, as with InTx.
 func (o *Outbox) InBatch(ctx context.Context, batch *pgx.Batch, msgs ...outbox.Message) error {
 	began := time.Now()
 	ready, err := o.inBatch(ctx, batch, msgs)
@@ -53,7 +53,7 @@ func (o *Outbox) inBatch(ctx context.Context, batch *pgx.Batch, msgs []outbox.Me
 				all.Queue(whole, append(args, rows)...)
 				return rows, nil
 			}
-			waits = true // delayed ones among them: their number is looked at before the commit
+			waits = true // including delayed ones: their number is checked before the commit
 			all.Queue(sql, args...).Exec(func(tag pgconn.CommandTag) error {
 				if n := tag.RowsAffected(); n != rows {
 					return o.notStored(n, rows, false)
@@ -77,14 +77,14 @@ func (o *Outbox) inBatch(ctx context.Context, batch *pgx.Batch, msgs []outbox.Me
 			if err := tx.SendBatch(ctx, all).Close(); err != nil {
 				return err
 			}
-			return checkOpen(tx) // the tag of a statement with a callback is not seen
+			return checkOpen(tx) // the tag of a statement with a callback is not available
 		}))
 	default:
 		return ready, describe(o.sendBatch(ctx, all))
 	}
 }
 
-// sendBatch sends batch, which is a transaction of its own outside one.
+// sendBatch sends batch, which is a transaction by itself outside of one.
 func (o *Outbox) sendBatch(ctx context.Context, batch *pgx.Batch) error {
 	return o.pool.Use(ctx, func(conn *pgx.Conn) error {
 		err := conn.SendBatch(ctx, batch).Close()
@@ -95,8 +95,8 @@ func (o *Outbox) sendBatch(ctx context.Context, batch *pgx.Batch) error {
 	})
 }
 
-// copied returns a batch of the same statements, since one can be sent but once, and
-// reports whether it has to wait for a callback before the commit.
+// copied returns a batch of the same statements, since a batch can be sent only once, and reports
+// whether it must wait for a callback before the commit.
 func copied(batch *pgx.Batch) (all *pgx.Batch, waits bool) {
 	all = &pgx.Batch{}
 	for _, s := range batch.QueuedQueries {
@@ -109,7 +109,7 @@ func copied(batch *pgx.Batch) (all *pgx.Batch, waits bool) {
 	return all, waits
 }
 
-// staysInside refuses what ends a transaction, or begins one.
+// staysInside refuses statements that end or begin a transaction.
 func staysInside(tag pgconn.CommandTag) error {
 	switch tag.String() {
 	case "COMMIT", "ROLLBACK", "PREPARE TRANSACTION", "BEGIN", "START TRANSACTION":

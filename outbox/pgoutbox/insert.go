@@ -7,8 +7,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Bounds of one INSERT. PostgreSQL takes 1 GiB a message at most; the number of
-// parameters does not grow with the rows, since each column is one array.
+// Bounds of one INSERT. PostgreSQL accepts at most 1 GiB per message; the number of parameters
+// does not grow with the rows, since each column is one array.
 const (
 	maxChunkRows  = 10_000
 	maxChunkBytes = 32 << 20
@@ -23,7 +23,7 @@ func (o *Outbox) statement(msgs []outbox.Message, locks []int64, shared int64, i
 	if c.due != nil {
 		return o.sql.enqueueDelayed, c.args(locks, shared, instance), nil
 	}
-	// None, or the outbox shared and one key: else it is the outbox exclusively.
+	// None, or the outbox shared and one key: otherwise it is the outbox exclusively.
 	if len(msgs) == 1 && len(locks) != 1 {
 		sql, args := o.sql.insertOne(c, locks, instance)
 		return sql, args, nil
@@ -31,8 +31,8 @@ func (o *Outbox) statement(msgs []outbox.Message, locks []int64, shared int64, i
 	return o.sql.enqueue, c.args(locks, shared, instance), nil
 }
 
-// wholeStatement is statement for one that fails unless it stores each of msgs: nobody can look
-// before the commit.
+// wholeStatement is statement for an INSERT that fails unless it stores all msgs: the result
+// cannot be checked before the commit.
 func (o *Outbox) wholeStatement(msgs []outbox.Message, locks []int64, shared int64) (string, []any, error) {
 	sql, args, err := o.statement(msgs, locks, shared, nil)
 	return o.sql.whole[sql], append(args, len(msgs)), err
@@ -60,15 +60,15 @@ func (s *statements) unchecked(sql string, args []any) (string, []any) {
 		return s.enqueueOne, args[:len(args)-1]
 	}
 	const instance = 2        // $3 of enqueue.sql and enqueue_delayed.sql
-	args = slices.Clone(args) // those of a batch are sent again if InBatch is called again
+	args = slices.Clone(args) // statements of a batch are sent again if InBatch is called again
 	args[instance] = nil
 	return sql, args
 }
 
-// locks returns what a call with msgs locks, in the order in which it must be
-// taken, and which of them is taken shared: the outbox as a whole, shared, then
-// each key; or, past MaxKeyLocks, the outbox as a whole, exclusively. A key
-// shares its lock with the same key of every other topic.
+// locks returns the locks of a call with msgs, in the order in which they must be taken, and
+// which of them is shared: the outbox as a whole, shared, then each key; or, past MaxKeyLocks,
+// the outbox as a whole, exclusively. A key shares its lock with the same key of every other
+// topic.
 func (o *Outbox) locks(msgs []outbox.Message) (locks []int64, shared int64) {
 	if o.cfg.UnorderedKeys {
 		return []int64{}, 0

@@ -21,10 +21,9 @@ import (
 // commit in between.
 var ErrTooManyKeys = errors.New("leat: the transaction has locked too many keys")
 
-// keyLocks are the keys that were locked through one connection or transaction, since it
-// was last asked which it still holds. The server's lock table is one for the whole
-// cluster: the transaction that fills it makes the others fail.
-// See rule N5.
+// keyLocks are the keys that were locked through one connection or transaction, since the last
+// query for those still held. The whole cluster shares one lock table: a transaction that fills
+// it makes the others fail. See rule N5.
 type keyLocks struct {
 	asked  []int64 // with repeats
 	simple bool    // the connection speaks the simple protocol, where several statements are one text
@@ -33,16 +32,17 @@ type keyLocks struct {
 // heldFunc asks the server which of locks the transaction holds.
 type heldFunc func(ctx context.Context, locks []int64) ([]int64, error)
 
-// take notes that the transaction is about to lock keys. Only when what was asked for since
-// the last look comes to limit, the server is asked: that some of it belonged to
-// transactions that have ended, or to savepoints that were rolled back, cannot be known here.
+// take records that the transaction is about to lock keys. The server is only asked when the
+// number of keys since the last query reaches limit: some of them may have belonged to
+// transactions that have ended, or to savepoints that were rolled back, which cannot be known
+// here.
 func (k *keyLocks) take(ctx context.Context, keys []int64, limit int, held heldFunc) error {
 	if len(k.asked)+len(keys) <= limit {
 		k.asked = append(k.asked, keys...)
 		return nil
 	}
 	all := union(k.asked, keys)
-	if len(all) > limit/2 { // else it is the same few keys again and again
+	if len(all) > limit/2 { // otherwise it is the same few keys again and again
 		kept, err := held(ctx, union(k.asked, nil))
 		if err != nil {
 			return err
@@ -61,7 +61,7 @@ func tooManyKeys(n, limit int) error {
 		ErrTooManyKeys, n, limit)
 }
 
-// union returns what is in a or b, each once, in a slice of its own.
+// union returns what is in a or b, each once, in a new slice.
 func union(a, b []int64) []int64 {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
@@ -79,7 +79,7 @@ func (o *Outbox) heldIn(tx pgx.Tx) heldFunc {
 	}
 }
 
-// heldInSQL is the heldFunc of tx. It passes the array as text, as any driver can.
+// heldInSQL is the heldFunc of tx. It passes the array as text, which works with any driver.
 func (o *Outbox) heldInSQL(tx *sql.Tx) heldFunc {
 	return func(ctx context.Context, locks []int64) (held []int64, err error) {
 		texts := make([]string, len(locks))
@@ -136,15 +136,15 @@ type queuedKeys struct {
 	set map[int64]struct{}
 }
 
-// takeQueued notes that batch is about to lock keys, or refuses them if they are too many
-// with those that it locks already.
+// takeQueued records that batch is about to lock keys, or refuses them if there are too many with
+// those that it locks already.
 func (o *Outbox) takeQueued(batch *pgx.Batch, keys []int64) error {
 	q := o.queuedKeys.find(batch)
 	if len(batch.QueuedQueries) == 0 { // a new one, or one that was emptied to be used again
 		q.set = make(map[int64]struct{}, len(keys))
 	}
 	more := 0
-	for _, k := range keys { // each is there once
+	for _, k := range keys { // each occurs once
 		if _, ok := q.set[k]; !ok {
 			more++
 		}

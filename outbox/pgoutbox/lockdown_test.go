@@ -11,7 +11,7 @@ import (
 )
 
 // TestPrivileges_AdvisoryLocks: with the advisory locks taken from all other roles, as
-// docs/operations.md shows, those of leat work, and nobody else locks anything. S6.
+// docs/security.md shows, those of leat work, and nobody else locks anything. S6.
 func TestPrivileges_AdvisoryLocks(t *testing.T) {
 	t.Parallel()
 	all := func() []string {

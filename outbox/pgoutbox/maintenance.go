@@ -17,17 +17,16 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Maintenance keeps the log in shape: it makes ranges ahead of the sequence, closes the
-// one in use by age or size, drops those behind every group, and moves delayed messages
-// into the log when they are due. Run it beside every relay; of all that run, one works
-// at a time.
+// Maintenance maintains the log: it creates ranges ahead of the sequence, closes the current one
+// by age or size, drops those behind every group, and moves delayed messages into the log when
+// they are due. Run it next to every relay; of all that run, one works at a time.
 //
-// It needs what a relay needs, SELECT, UPDATE and DELETE on the table of delayed
-// messages, INSERT on the log, and with KeepAudit SELECT and DELETE on the audit;
-// without NoDDL its role is a member of the log's owner and may CREATE in the schema,
-// with NoDDL it has DELETE on the log. It uses two or three, at most four
-// connections of the pool at a time, which may go through a pooler in transaction mode, and
-// while it works one of its own, with which its leases end, and which all outboxes on the pool share.
+// It needs what a relay needs, SELECT, UPDATE and DELETE on the table of delayed messages, INSERT
+// on the log, and with KeepAudit SELECT and DELETE on the audit; without NoDDL its role is a
+// member of the log's owner and may CREATE in the schema, with NoDDL it has DELETE on the log. It
+// uses two or three, at most four connections of the pool at a time, which may go through a
+// pooler in transaction mode. While it works it also has one of its own, which holds its leases
+// and is shared by all outboxes on the pool.
 type Maintenance struct {
 	ob      *Outbox
 	cfg     MaintenanceConfig
@@ -36,17 +35,17 @@ type Maintenance struct {
 	keeping *leasedTask
 	timing  *leasedTask
 	running atomic.Bool
-	// archived are ranges that were archived and could not be dropped yet, with the
-	// snapshot that the archive saw at least. Only the running round uses it.
+	// archived are ranges that were archived and could not be dropped yet, with a snapshot of
+	// what the archive has seen at least. Only the running round uses it.
 	archived map[string]string
 	looked   time.Time // when delayed messages were looked for. Only promoteDue uses it.
 	clock    clocks.Watch
-	// standing are the alarms that last. Only the running round uses it.
+	// standing are the lasting alarms. Only the running round uses it.
 	standing hooks.Standing[outbox.AlarmEvent]
 }
 
 // NewMaintenance returns the maintenance of ob. It returns an error that wraps
-// outbox.ErrInvalidConfig when ob is nil or cfg cannot work. It connects to nothing.
+// outbox.ErrInvalidConfig if ob is nil or cfg is invalid. It connects to nothing.
 func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
 	if ob == nil {
 		return nil, outbox.ConfigError("ob", nil, "must not be nil")
@@ -67,11 +66,10 @@ func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
 	return m, err
 }
 
-// Run keeps the log in shape until ctx ends, and returns nil then, with every
-// goroutine ended. Of any number of processes, one works at a time; another takes over
-// within the lease. Only a schema that is missing or too old ends Run
-// before ctx does (outbox.ErrNotMigrated); every other error is logged and tried again.
-// A second Run at the same time returns outbox.ErrAlreadyRunning.
+// Run maintains the log until ctx ends, and then returns nil, with every goroutine ended. Of any
+// number of processes, one works at a time; another takes over within the lease. Only a schema
+// that is missing or too old ends Run before ctx does (outbox.ErrNotMigrated); every other error
+// is logged and tried again. A second Run at the same time returns outbox.ErrAlreadyRunning.
 func (m *Maintenance) Run(ctx context.Context) error {
 	if !m.running.CompareAndSwap(false, true) {
 		return fmt.Errorf("%w: maintenance of the outbox", outbox.ErrAlreadyRunning)
@@ -104,9 +102,9 @@ func (m *Maintenance) Run(ctx context.Context) error {
 	return errors.Join(errs[:]...)
 }
 
-// RunOnce does one round and moves what is due, for scheduled jobs and tests. While
-// another process works it returns a *driver.LeaseHeldError. After any other error the
-// report has what was done before it.
+// RunOnce does one round and moves due messages, for scheduled jobs and tests. While another
+// process works it returns a *driver.LeaseHeldError. After any other error the report has what
+// was done before it.
 func (m *Maintenance) RunOnce(ctx context.Context) (admin.MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
 		return admin.MaintenanceReport{}, fmt.Errorf("%w: maintenance of the outbox", outbox.ErrAlreadyRunning)
@@ -126,15 +124,15 @@ func (m *Maintenance) RunOnce(ctx context.Context) (admin.MaintenanceReport, err
 		return err
 	})
 	if errors.Is(promoted, driver.ErrLeaseHeld) {
-		promoted = nil // another one sees to it
+		promoted = nil // another process does it
 	}
 	return report, errors.Join(err, promoted)
 }
 
-// standbyPoll is how soon a process that stands by looks whether the one that works has died.
+// standbyPoll is how soon a standby process checks whether the working one has died.
 const standbyPoll = 2 * time.Second
 
-// serve does the work of a task, again and again after the waits that it asks for.
+// serve does the work of a task repeatedly, with the waits that it asks for.
 func (m *Maintenance) serve(ctx context.Context, task *leasedTask, work func(context.Context) (time.Duration, error)) error {
 	checked := false
 	retry := time.Second
@@ -187,7 +185,7 @@ func repeat(ctx context.Context, work func(context.Context) (time.Duration, erro
 	return ctx.Err()
 }
 
-// promoteDue moves what is due into the log and returns when to look again.
+// promoteDue moves due messages into the log and returns when to look again.
 func (m *Maintenance) promoteDue(ctx context.Context) (time.Duration, error) {
 	next := time.Until(m.ob.delays.until(m.looked, m.cfg.DelayedPoll)) // if a relay of this process has looked
 	var err error
@@ -201,18 +199,19 @@ func (m *Maintenance) promoteDue(ctx context.Context) (time.Duration, error) {
 	}
 	moved, stayed, err := m.promote(ctx)
 	if stayed || moved == 0 {
-		// A transaction holds a key, or it is due and did not go: whatever the reason, it is no use to ask at once.
+		// A transaction holds a key, or the message is due and did not go: whatever the reason,
+		// it is no use to ask at once.
 		return min(m.cfg.DelayedPoll, 20*time.Millisecond), err
 	}
 	return time.Millisecond, err
 }
 
-// check looks whether maintenance can work here.
+// check finds out whether maintenance can work here.
 func (m *Maintenance) check(ctx context.Context) error {
 	return m.ob.requireSchema(ctx)
 }
 
-// round does one round, and tells the hooks.
+// round does one round, and calls the hooks.
 func (m *Maintenance) round(ctx context.Context) (admin.MaintenanceReport, error) {
 	r, began := &round{Maintenance: m}, time.Now()
 	err := r.all(ctx)
@@ -222,8 +221,7 @@ func (m *Maintenance) round(ctx context.Context) (admin.MaintenanceReport, error
 	return r.report, err
 }
 
-// all does all there is to do once. A step that fails does not keep the next from
-// being tried.
+// all does everything once. A step that fails does not prevent the next one.
 func (r *round) all(ctx context.Context) error {
 	m := r.Maintenance
 	facts, err := m.ob.window.Facts(ctx, m.ob.pool)
@@ -259,12 +257,12 @@ type round struct {
 	*Maintenance
 
 	sequence uint32
-	last     int64 // the number that the sequence has come to
+	last     int64 // the number that the sequence has reached
 	report   admin.MaintenanceReport
-	known    bool     // the groups were looked at
-	exempt   []string // groups that are past their greatest lag
-	doubted  bool     // the clock
-	trim     string   // the open-ended range, where it is too large to be closed
+	known    bool     // the groups were examined
+	exempt   []string // groups that exceed their greatest lag
+	doubted  bool     // the time
+	trim     string   // the open-ended range, if it is too large to be closed
 }
 
 func (r *round) alarm(ctx context.Context, a outbox.AlarmEvent) {

@@ -7,13 +7,13 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
-// Names of the leases. They are those of relay groups that nobody can have.
+// Names of the leases, which relay groups cannot have.
 const (
 	maintenanceLease = "_maintenance"
 	delayedLease     = "_delayed"
 )
 
-// task is work under a lease of its own.
+// task is work under its own lease.
 func (o *Outbox) task(lease string, ttl time.Duration) (*leasedTask, error) {
 	t, err := o.leases.NewTask(o.pool, pglease.TaskConfig{
 		Slot: pglease.Slot{Group: lease}, TTL: ttl, Line: o.shared.line, Describe: describe,

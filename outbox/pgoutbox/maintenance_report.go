@@ -13,25 +13,25 @@ func rangeAttr(r admin.Range) slog.Attr {
 
 // The kinds of alarms.
 const (
-	// AlarmHistoryPinned is raised if a group without a greatest lag has not read messages that are
-	// older than Retention; without a Retention, older than a day where MaxBytes is set. They are kept for
-	// it, for ever. Run its relay, remove the group or give it a greatest lag.
+	// AlarmHistoryPinned is raised if a group without a greatest lag has not read messages that
+	// are older than Retention; without a Retention, older than a day if MaxBytes is set. They
+	// are kept for it, for ever. Run its relay, remove the group or give it a greatest lag.
 	AlarmHistoryPinned outbox.AlarmKind = "history_pinned"
-	// AlarmLag is raised if a group has used up a good part (WarnAt) of its greatest lag, past which
-	// it loses history, or, where it has none, of the age from which on it pins history.
+	// AlarmLag is raised if a group has used up a good part (WarnAt) of its greatest lag, past
+	// which it loses history, or, if it has none, of the age from which it pins history.
 	AlarmLag outbox.AlarmKind = "lag"
-	// AlarmLagExceeded is raised if a group is past its greatest lag and holds nothing back any
-	// more.
+	// AlarmLagExceeded is raised if a group is past its greatest lag and no longer holds anything
+	// back.
 	AlarmLagExceeded outbox.AlarmKind = "lag_exceeded"
 	// AlarmTailInUse is raised if the open-ended range is in use and too large to be closed while
 	// producers wait (MaintenanceConfig.MaxTailScan).
 	AlarmTailInUse outbox.AlarmKind = "tail_in_use"
-	// AlarmPositionUnusable is raised if the position of a group belongs to another
-	// cluster or another log, or lies ahead of the log: its relays refuse to start, and
-	// nothing is dropped or deleted until Rebase, or until the group is removed.
+	// AlarmPositionUnusable is raised if the position of a group belongs to another cluster or
+	// another log, or is ahead of the log: its relays refuse to start, and nothing is dropped or
+	// deleted until Rebase, or until the group is removed.
 	AlarmPositionUnusable outbox.AlarmKind = "position_unusable"
-	// AlarmBusy is raised if the locks that a change of the ranges needs were not to be had,
-	// since transactions that use the log stay open: producers, a backup.
+	// AlarmBusy is raised if the locks for a change of the ranges were not available, since
+	// transactions that use the log stay open: producers, a backup.
 	AlarmBusy outbox.AlarmKind = "busy"
 	// AlarmClock is raised if the clocks of the database and of this process differ by more than an
 	// hour, or if the database's has jumped. Nothing is dropped, deleted or exempted until it is trusted again.

@@ -6,10 +6,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// maintenanceStatements are the rendered SQL of maintenance. Where they name {range},
-// of makes them those of one table.
+// maintenanceStatements are the rendered SQL of maintenance. Those that contain {range} are
+// completed by of for one table.
 type maintenanceStatements struct {
 	ranges, rangeNames     string
+	published              string
 	owner                  string
 	pins, unseen           string
 	young, begun, mayClose string
@@ -28,6 +29,7 @@ func loadMaintenance(cfg Config) (maintenanceStatements, error) {
 		"may_go":            &mayGo,
 		"ranges":            &s.ranges,
 		"range_names":       &s.rangeNames,
+		"published":         &s.published,
 		"log_owner":         &s.owner,
 		"range_pins":        &s.pins,
 		"range_unseen":      &s.unseen,

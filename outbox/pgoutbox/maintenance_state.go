@@ -14,7 +14,7 @@ import (
 // Interval is the time between two rounds of m.
 func (m *Maintenance) Interval() time.Duration { return m.cfg.Interval }
 
-// State returns how m is. It is safe for concurrent use and asks no database.
+// State returns the state of m. It is safe for concurrent use and does not use the database.
 func (m *Maintenance) State() admin.MaintenanceState {
 	s := admin.MaintenanceState{Running: m.running.Load()}
 	s.Rounds, s.Report = m.keeping.seen()
@@ -22,7 +22,7 @@ func (m *Maintenance) State() admin.MaintenanceState {
 	return s
 }
 
-// leasedTask is a task of maintenance, and how it is.
+// leasedTask is a task of maintenance, and its state.
 type leasedTask struct {
 	*pglease.Task
 
@@ -39,7 +39,7 @@ func (t *leasedTask) seen() (admin.TaskState, admin.MaintenanceReport) {
 	return t.state, t.report
 }
 
-// Run is that of the Task, and notes how it went.
+// Run is that of the Task, and records the result.
 func (t *leasedTask) Run(ctx context.Context, work func(context.Context) error) error {
 	err := t.Task.Run(ctx, func(ctx context.Context) error {
 		t.mu.Lock()
@@ -60,7 +60,7 @@ func (t *leasedTask) Run(ctx context.Context, work func(context.Context) error) 
 	return err
 }
 
-// failed notes that the task could not be done. That ctx ends is not a failure.
+// failed records that the task failed. The end of ctx is not a failure.
 func (t *leasedTask) failed(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
@@ -70,7 +70,7 @@ func (t *leasedTask) failed(ctx context.Context, err error) {
 	t.state.Ended(err, false)
 }
 
-// done notes that the task was done, and what came of it.
+// done records that the task was done, and its result.
 func (t *leasedTask) done(ctx context.Context, report admin.MaintenanceReport, err error) {
 	if err != nil {
 		t.failed(ctx, err)

@@ -18,14 +18,13 @@ const ddlTries = 6
 // errKept ends a transaction that found no reason to go on.
 var errKept = errors.New("leat: range is kept")
 
-// isBusy reports whether err passes when producers have ended their transactions.
+// isBusy reports whether err will pass when producers have ended their transactions.
 func isBusy(err error) bool {
 	return pgerr.Is(err, pgerr.LockNotAvailable, pgerr.DeadlockDetected) || errors.Is(err, errOutrun)
 }
 
-// change runs fn in a READ COMMITTED transaction in which no wait for a lock exceeds
-// LockTimeout. Where one does, it backs off, so that producers go on, and tries again a
-// few times.
+// change runs fn in a READ COMMITTED transaction in which no wait for a lock exceeds LockTimeout.
+// If one does, it backs off, so that producers go on, and tries again a few times.
 func (m *Maintenance) change(ctx context.Context, fn func(pgx.Tx) error) error {
 	pause := m.cfg.LockTimeout
 	for try := 1; ; try++ {
@@ -49,9 +48,9 @@ func (m *Maintenance) tx(ctx context.Context, fn func(pgx.Tx) error) error {
 	})
 }
 
-// settle bounds what a transaction can wait for, and lets it find rows in the order of
-// an index only: a plan that reads a whole range would do so under a lock, and a new
-// range has no statistics that speak against it.
+// settle bounds the waits of a transaction, and permits only plans that read rows in the order of
+// an index: a plan that reads a whole range would do so under a lock, and a new range has no
+// statistics that would prevent it.
 func (m *Maintenance) settle(ctx context.Context, tx pgx.Tx) error {
 	for name, value := range map[string]string{
 		"lock_timeout":                        strconv.FormatInt(max(m.cfg.LockTimeout.Milliseconds(), 1), 10) + "ms",
@@ -60,7 +59,7 @@ func (m *Maintenance) settle(ctx context.Context, tx pgx.Tx) error {
 		"jit":                                 "off",
 		"enable_seqscan":                      "off",
 		"enable_bitmapscan":                   "off",
-		"row_security":                        "off", // what cannot be read is an error, and not settled
+		"row_security":                        "off", // unreadable values are an error, and do not count as settled
 	} {
 		if _, err := tx.Exec(ctx, "SELECT set_config($1, $2, true)", name, value); err != nil {
 			return err
@@ -69,10 +68,9 @@ func (m *Maintenance) settle(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// lockLog takes the log for itself, and then one of its ranges, for which it does not wait:
-// whoever reads that range alone, such as vacuum, would keep every producer waiting behind
-// the lock on the log for another LockTimeout.
-// See design 10.5.
+// lockLog locks the log exclusively, and then one of its ranges, for which it does not wait: a
+// reader of that range, such as vacuum, would keep every producer waiting behind the lock on the
+// log for another LockTimeout. See design 10.5.
 func (m *Maintenance) lockLog(ctx context.Context, tx pgx.Tx, table string) error {
 	if _, err := tx.Exec(ctx, "LOCK TABLE ONLY "+m.ob.cfg.names().Qualified("")+" IN ACCESS EXCLUSIVE MODE"); err != nil {
 		return err
@@ -86,5 +84,5 @@ func (m *Maintenance) read(ctx context.Context, fn func(pgx.Tx) error) error {
 	return m.tx(ctx, fn)
 }
 
-// errNoTail is returned where somebody has removed the open-ended range.
+// errNoTail is returned if the open-ended range was removed.
 var errNoTail = errors.New("leat: the log has no open-ended range; producers will fail: attach one")

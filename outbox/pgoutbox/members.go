@@ -11,12 +11,11 @@ import (
 
 var _ driver.Sharded = (*source)(nil)
 
-// Share implements driver.Sharded. It also asks for another number of slots where
-// SourceConfig.Slots is not that of the group, once all relays of the group that
-// live agree and have had ttl to say so. A group with one slot that is to keep it
-// costs its leader one read a call and no write, and each standby a row, so that it is seen. Of
-// several slots it asks to be asked often: between two writes it only looks for relays whose
-// sessions are gone.
+// Share implements driver.Sharded. It also requests another number of slots if SourceConfig.Slots
+// is not that of the group, once all live relays of the group agree and have had ttl to announce
+// it. A group with a fixed single slot costs its leader one read per call and no write, and each
+// standby one row, which makes it visible. With several slots it asks to be called often: between
+// two writes it only looks for relays whose sessions are gone.
 func (s *source) Share(ctx context.Context, ttl time.Duration) (driver.Share, error) {
 	s.sharing.mu.Lock()
 	defer s.sharing.mu.Unlock()
@@ -40,7 +39,7 @@ func (s *source) Share(ctx context.Context, ttl time.Duration) (driver.Share, er
 	return share, err
 }
 
-// sharing is what the source knows of its share.
+// sharing is the source's knowledge of its share.
 type sharing struct {
 	mu      sync.Mutex
 	share   driver.Share

@@ -24,11 +24,11 @@ import (
 // Outbox is one outbox in one PostgreSQL database. It is safe for concurrent
 // use; make one and keep it. It owns no goroutines and needs no Close.
 type Outbox struct {
-	pool     pgpin.Pool    // the application's, with settings of ours
-	address  pgpin.Address // of connections of our own
+	pool     pgpin.Pool    // the application's pool, with our settings
+	address  pgpin.Address // configuration of our own connections
 	db       *sql.DB       // nil if made by New
-	noteKey  string        // of what connections have shown about their database
-	seenKey  string        // of the same, where only an INSERT could compare it
+	noteKey  string        // what connections have shown about their database
+	seenKey  string        // the same, if only an INSERT could compare it
 	cfg      Config
 	prepare  outbox.Preparer
 	sql      statements
@@ -36,35 +36,34 @@ type Outbox struct {
 	window   *pgwindow.Statements
 	chain    *pgwindow.Chain
 	held     *pgheld.Statements
-	table    string // the log's name, which the locks of keys are made of
+	table    string // the log's name, from which the locks of keys are derived
 	wholeBox int64  // the advisory lock of the whole outbox
 	shared   *shared
 	room     *pgpin.Room // for second connections of relays
 	bell     bell
 	delays   delays
-	pooled   atomic.Bool // the last connection of our own came through a pooler
+	pooled   atomic.Bool // our last own connection went through a pooler
 
-	// The locks of transactions of database/sql, which does not show their connections,
-	// and of batches.
+	// The locks of batches and of database/sql transactions, which do not show their connections.
 	sqlLocks    weakly[sql.Tx, keyLocks]
 	queuedKeys  weakly[pgx.Batch, queuedKeys]
-	otherDriver atomic.Bool // a transaction was of another driver than pgx's
+	otherDriver atomic.Bool // a transaction had a driver other than pgx's
 
 	waitWarning time.Duration // waitWarning; shorter in tests
 
 	mu       sync.Mutex
-	instance string // of this outbox; empty until it was asked for
+	instance string // id of this outbox; empty until it was queried
 	asking   *asking
 }
 
 var _ outbox.Enqueuer = (*Outbox)(nil)
 
-// New returns the outbox that lives in the database of pool. It returns an error
-// that wraps outbox.ErrInvalidConfig when pool is nil or cfg cannot work. It
-// connects to nothing: call Migrate once, for example at start-up.
+// New returns the outbox that lives in the database of pool. It returns an error that wraps
+// outbox.ErrInvalidConfig if pool is nil or cfg is invalid. It connects to nothing: call Migrate
+// once, for example at start-up.
 //
-// Connections beside the pool, such as the relay's, are opened as the pool would open them,
-// its BeforeConnect included: a password that changes is set there.
+// Connections outside the pool, such as the relay's, are opened as the pool would open them,
+// including its BeforeConnect: it can set a changing password.
 func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 	if pool == nil {
 		return nil, outbox.ConfigError("pool", nil, "must not be nil")
@@ -85,9 +84,9 @@ func New(pool *pgxpool.Pool, cfg Config) (*Outbox, error) {
 // driver of db must be pgx's own, github.com/jackc/pgx/v5/stdlib: others, and wrappers
 // of it, are refused. A service on lib/pq uses New with a small pgx pool, and EnqueueSQL.
 //
-// The connections beside db, such as the relay's, are opened with the address and the password
-// that a connection of db was opened with, and when the server refuses that password, with one
-// of a newer connection. What stdlib.OptionAfterConnect sets is not set on them.
+// Connections outside db, such as the relay's, are opened with the address and the password of a
+// connection of db and, if the server refuses that password, with those of a newer connection.
+// What stdlib.OptionAfterConnect sets is not set on them.
 func NewSQL(db *sql.DB, cfg Config) (*Outbox, error) {
 	if db == nil {
 		return nil, outbox.ConfigError("db", nil, "must not be nil")
@@ -109,7 +108,7 @@ func NewSQL(db *sql.DB, cfg Config) (*Outbox, error) {
 	return o, nil
 }
 
-// complete returns c with its defaults, or what is wrong with it.
+// complete returns c with its defaults, or an error if it is invalid.
 func (c Config) complete() (Config, error) {
 	c = c.withDefaults()
 	return c, c.validate()

@@ -11,25 +11,24 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Retention lets go of whole ranges, so the range in use is closed once it covers this
-// part of Retention or of MaxBytes, however few of its numbers were drawn.
+// Retention drops whole ranges, so the current range is closed once it covers this part of
+// Retention or of MaxBytes, however few of its numbers were drawn.
 const closeAt = 8
 
-// A range is not closed below these, and not while so many are kept behind it: a group
-// that pins history for a year must not make a table a day.
+// A range is not closed below these, and not while so many are kept behind it: a group that pins
+// history for a year must not cause a table per day.
 const (
 	leastAge   = time.Minute
 	leastBytes = 1 << 20
 	mostBehind = 32
 )
 
-// closeRange closes the range in use if it is old or large enough.
+// closeRange closes the current range if it is old or large enough.
 //
-// To give it another bound PostgreSQL would have to read all of it while producers
-// wait. So it is the sequence that moves, past the last number of the range: nothing is
-// read or rewritten, and to relays a number that nobody drew is like one that was rolled
-// back. Numbers last: ten million a second are used up in 29,000 years.
-// See design 10.3.
+// To give it another bound PostgreSQL would have to read all of it while producers wait. So the
+// sequence moves instead, past the last number of the range: nothing is read or rewritten, and to
+// relays a number that was never drawn is like one that was rolled back. There are enough
+// numbers: at ten million per second they last 29,000 years. See design 10.3.
 func (r *round) closeRange(ctx context.Context) error {
 	if r.cfg.NoDDL {
 		return nil
@@ -74,11 +73,11 @@ func (r *round) due(ctx context.Context, p part) (due bool, err error) {
 	return due, err
 }
 
-// skipTo moves the sequence to the last number of p, or returns errKept if it is no
-// longer in p. setval would set it back if a producer drew numbers meanwhile, so the lock
-// comes first: with it there is no transaction under way that has written to the log,
-// and so none that draws a number. A sequence that contradicts the log or a position, since
-// history went back, stays where it is: that it does is what relays refuse.
+// skipTo moves the sequence to the last number of p, or returns errKept if it is no longer in p.
+// setval would set it back if a producer drew numbers meanwhile, so the lock comes first: while
+// it is held there is no open transaction that has written to the log, and so none that draws a
+// number. A sequence that contradicts the log or a position, because history moved back, stays
+// where it is, so that relays refuse it.
 func (r *round) skipTo(ctx context.Context, tx pgx.Tx, p admin.Range) error {
 	if _, err := tx.Exec(ctx, "LOCK TABLE ONLY "+r.ob.cfg.names().Qualified("")+" IN SHARE ROW EXCLUSIVE MODE"); err != nil {
 		return err

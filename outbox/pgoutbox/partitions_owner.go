@@ -8,12 +8,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// errNotOwner is wrapped by the errors of Maintenance where its role is neither the owner of
-// the log nor a member of the owner, and so can neither make nor drop ranges.
+// errNotOwner is wrapped by the errors of Maintenance if its role is neither the owner of the log
+// nor a member of the owner, and so can neither create nor drop ranges.
 var errNotOwner = errors.New("leat: the role of maintenance is not a member of the one that owns the log")
 
-// findOwner looks who owns the log: new ranges are to belong to the same role, or that role could
-// neither migrate nor drop them.
+// findOwner finds out who owns the log: new ranges must belong to the same role, or that role
+// could neither migrate nor drop them.
 func (p *tailPlan) findOwner(ctx context.Context, tx pgx.Tx) error {
 	var owner, me string
 	var member bool

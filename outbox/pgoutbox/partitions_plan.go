@@ -12,25 +12,24 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// errOutrun is returned where producers came further than a plan has allowed for.
+// errOutrun is returned if producers went further than a plan has allowed for.
 var errOutrun = errors.New("leat: the sequence has outrun the new ranges")
 
-// tailPlan gives the open-ended range a new start.
+// tailPlan moves the start of the open-ended range.
 type tailPlan struct {
 	m    *Maintenance
 	tail part
-	// inUse is set if the open-ended range holds messages. It is closed at end and gets
-	// the name closed, and a new one is made.
+	// inUse is set if the open-ended range holds messages. Then it is closed at end and renamed
+	// to closed, and a new one is created.
 	inUse  bool
 	end    int64
 	closed string
 	ranges []admin.Range
-	// owner owns the log, and is to own the new ranges; empty where whoever makes them
-	// is the owner.
+	// owner owns the log, and will own the new ranges; empty if the creator is the owner.
 	owner string
 }
 
-// plan looks where the sequence is and chooses the new ranges.
+// plan reads the sequence and chooses the new ranges.
 func (r *round) plan(ctx context.Context, tx pgx.Tx, tail part, n int) (*tailPlan, error) {
 	p := &tailPlan{m: r.Maintenance, tail: tail, end: tail.From}
 	if err := p.findOwner(ctx, tx); err != nil {
@@ -53,7 +52,7 @@ func (r *round) plan(ctx context.Context, tx pgx.Tx, tail part, n int) (*tailPla
 		return nil, err
 	}
 	if p.inUse || last >= tail.From {
-		// One range above the sequence is room for what is written meanwhile.
+		// One range above the sequence leaves room for what is written in the meantime.
 		p.inUse, p.closed = true, next()
 		p.end = (last/size+2)*size + 1
 		p.ranges = append(p.ranges, admin.Range{Table: p.closed, From: tail.From, To: p.end})
@@ -66,13 +65,13 @@ func (r *round) plan(ctx context.Context, tx pgx.Tx, tail part, n int) (*tailPla
 	return p, nil
 }
 
-// used reports whether the open-ended range holds a row that can be seen.
+// used reports whether the open-ended range holds a visible row.
 func (p *tailPlan) used(ctx context.Context, tx pgx.Tx) (used bool, err error) {
 	err = tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+p.m.ob.tableName(p.tail.Table)+") WHERE "+pgerr.Primary).Scan(&used)
 	return used, err
 }
 
-// run carries the plan out. What takes time comes before the lock.
+// run carries the plan out. Slow steps come before the lock.
 func (p *tailPlan) run(ctx context.Context, tx pgx.Tx) error {
 	fresh, tail := p.ranges, p.tail.Table
 	if p.inUse {
@@ -109,7 +108,7 @@ func (p *tailPlan) run(ctx context.Context, tx pgx.Tx) error {
 	return p.attach(ctx, tx, p.tail.Table, start, "MAXVALUE")
 }
 
-// lock takes the log for itself, and the open-ended range, and looks again.
+// lock locks the log and the open-ended range exclusively, and checks again.
 func (p *tailPlan) lock(ctx context.Context, tx pgx.Tx) error {
 	if err := p.m.lockLog(ctx, tx, p.tail.Table); err != nil {
 		return err
@@ -122,7 +121,7 @@ func (p *tailPlan) lock(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// close makes the open-ended range, detached by now, an ordinary one, and next the
+// close makes the open-ended range, which is detached now, an ordinary one, and next the
 // open-ended one.
 func (p *tailPlan) close(ctx context.Context, tx pgx.Tx, next string) error {
 	if err := p.attach(ctx, tx, p.tail.Table, p.tail.From, strconv.FormatInt(p.end, 10)); err != nil {
@@ -134,7 +133,7 @@ func (p *tailPlan) close(ctx context.Context, tx pgx.Tx, next string) error {
 	return p.rename(ctx, tx, next, p.tail.Table)
 }
 
-// create makes a range beside the log.
+// create creates a range outside the log.
 func (p *tailPlan) create(ctx context.Context, tx pgx.Tx, table string) error {
 	err := p.ddl(ctx, tx, fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY)",
 		p.m.ob.tableName(table), p.m.ob.cfg.names().Qualified("")))

@@ -23,7 +23,7 @@ const positionFormat = 1
 // errPosition is wrapped by the errors of Seek for a position that cannot be read.
 var errPosition = errors.New("leat: the sink's position does not fit")
 
-// position is what a sink keeps for a slot.
+// position is what a sink stores for a slot.
 type position struct {
 	Format           int      `json:"v"`
 	Group            string   `json:"group"`
@@ -39,7 +39,7 @@ type position struct {
 	Last             int64    `json:"last"`
 	OpenedBy         string   `json:"opened_by"`
 	SystemIdentifier int64    `json:"system_identifier"`
-	// Incarnation of the log; 0 if it was not noted.
+	// Incarnation of the log; 0 if it was not recorded.
 	Incarnation int64 `json:"incarnation,omitempty"`
 }
 
@@ -64,7 +64,7 @@ func (n *session) Position(p driver.Page, settled int) ([]byte, error) {
 	})
 }
 
-// window returns the position as a window, or why it is none.
+// window returns the position as a window, or an error if it is not one.
 func (p position) toWindow() (w pgwindow.Window, err error) {
 	w = pgwindow.Window{
 		No: p.Window, Floor: p.Floor, NextFloor: p.NextFloor, SourceFloor: p.SourceFloor, Last: p.Last,
@@ -86,16 +86,15 @@ func (p position) toWindow() (w pgwindow.Window, err error) {
 	return w, nil
 }
 
-// Seek implements driver.Positioned. The stored position may be ahead of the given one
-// by windows in which the slot had nothing to send; else it must not be. Nor can it be
-// behind by windows: each is on the disk before it is used, so that a sink which has
-// come further proves that the database has lost what it had committed. What was sent
-// out of it is unknown here, and its transaction ids are given to others. That stays so,
-// whatever the server comes to later.
+// Seek implements driver.Positioned. The stored position may be ahead of the given one by windows
+// in which the slot had nothing to send; otherwise it must not be. Nor can it be behind by
+// windows: each is on disk before it is used, so a sink that is further proves that the database
+// has lost commits. What was sent from them is unknown here, and their transaction ids are
+// assigned again. That stays so, however far the server gets later.
 //
-// The stored position is that of the moment when the lease was acquired. If another one has led
-// since, the sink has rightly come further: nothing is refused before the lease is seen to be held.
-// See design 7.3.
+// The stored position is from the moment when the lease was acquired. If another relay has led
+// since, the sink is rightly further: nothing is refused before the lease is confirmed. See
+// design 7.3.
 func (n *session) Seek(ctx context.Context, raw []byte) error {
 	err := n.seekTo(ctx, raw)
 	if errors.Is(err, driver.ErrSourceUnusable) {
@@ -106,7 +105,7 @@ func (n *session) Seek(ctx context.Context, raw []byte) error {
 	return err
 }
 
-// refusalLease is what is left of the lease after a refusal: the session is given up.
+// refusalLease is the remaining lease after a refusal: the session ends.
 const refusalLease = 10 * time.Second
 
 func (n *session) seekTo(ctx context.Context, raw []byte) error {
@@ -134,13 +133,13 @@ func (n *session) seekTo(ctx context.Context, raw []byte) error {
 		basis.Reached(basis.ErrBehindSink, "window", to.No, n.Window().No),
 	)
 	if err != nil || n.Closed() {
-		return unusable(err) // closed: all before was settled, and nothing comes after
+		return unusable(err) // closed: everything before was settled, and nothing comes after
 	}
 	return unusable(n.seek(ctx, to, p.Topics))
 }
 
-// seekNothing is Seek where the sink has no position. A relay gives it one before the
-// first window is opened.
+// seekNothing is Seek if the sink has no position. A relay gives it one before the first window
+// is opened.
 func (n *session) seekNothing() error {
 	if w := n.Window(); w.No > 0 || w.Last > 0 {
 		return unusable(basis.Refuse(basis.ErrSinkWentBack, fmt.Sprintf("it has none of %s, which stands at window %d, record %d", n.SlotName(), w.No, w.Last)))
@@ -148,7 +147,7 @@ func (n *session) seekNothing() error {
 	return nil
 }
 
-// seek goes to the later place of to and the stored position, within one window.
+// seek moves to the later of to and the stored position, within one window.
 func (n *session) seek(ctx context.Context, to pgwindow.Window, topics []string) error {
 	w := n.Window()
 	switch {
@@ -169,9 +168,9 @@ func behind(to, w pgwindow.Window) error {
 	return basis.Refuse(basis.ErrSinkWentBack, fmt.Sprintf("it stands at window %d, record %d, behind window %d, record %d", to.No, to.Last, w.No, w.Last))
 }
 
-// nothingSince checks that between to and the stored window the slot had nothing to
-// send. Where the number of slots was changed in between, it looks at the shards that
-// were the slot's before and after; where the topics were, there is no telling.
+// nothingSince checks that between to and the stored window the slot had nothing to send. If the
+// number of slots was changed in between, it checks the shards that belonged to the slot before
+// and after. If the topics were changed, it cannot be known.
 func (n *session) nothingSince(ctx context.Context, to pgwindow.Window, topics []string) error {
 	w := n.Window()
 	if w.Last > 0 {

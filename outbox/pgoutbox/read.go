@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// largeBacklog is the number of records from which on it is worth a transaction
-// not to walk them twice.
+// largeBacklog is the number of records from which a transaction to avoid walking them twice pays
+// off.
 const largeBacklog = 100_000
 
 // Probe implements pglog.Log.
@@ -29,8 +29,7 @@ func (l *slotLog) Probe(ctx context.Context, w pgwindow.Window) (bool, *driver.I
 	return probe.New(w) || beside.Changing, &driver.Idle{NoneHeld: beside.NoneHeld, Paused: beside.Paused}, nil
 }
 
-// Open implements pglog.Log. If there is one slot, and is to be one, it shares the chain
-// with nobody.
+// Open implements pglog.Log. If there is one slot, and will be one, it does not share the chain.
 func (l *slotLog) Open(ctx context.Context, w pgwindow.Window) (pgwindow.Window, error) {
 	ob, f := l.source.ob, l.probe.Sequence
 	if f-w.SourceFloor > largeBacklog {
@@ -44,9 +43,9 @@ func (l *slotLog) Open(ctx context.Context, w pgwindow.Window) (pgwindow.Window,
 	return ob.chain.Open(ctx, l.conn, l.lease, w, f)
 }
 
-// Page implements pglog.Log. First come the rows of transactions that were under way when
-// the window began, at or below its floor (phase B), then those above (phase A). Only a
-// page that is not full ends a phase.
+// Page implements pglog.Log. First come the rows of transactions that were open when the window
+// began, at or below its floor (phase B), then those above (phase A). Only a page that is not
+// full ends a phase.
 func (l *slotLog) Page(ctx context.Context, at pglog.Place, limit int) (pglog.Rows, error) {
 	w := &at.Window
 	if at.Read < w.Floor {

@@ -16,35 +16,34 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// RebaseRequest is what to do with the position of a group if it does not fit its database
-// any more.
+// RebaseRequest is what to do with the position of a group that no longer fits its database.
 type RebaseRequest struct {
 	// Group is the group. Defaults to "default".
 	Group string
 
-	// KeepPosition keeps the position, for a database that was moved with its
-	// transaction ids: by pg_upgrade, and by nothing else that makes a new cluster.
-	// Defaults to false: the group starts over at Start.
+	// KeepPosition keeps the position, for a database that was moved with its transaction ids:
+	// only pg_upgrade does that, of all ways to make a new cluster. Defaults to false: the group
+	// starts over at Start.
 	KeepPosition bool
 
-	// Unsettled starts over at the first message that the group has not settled: all that
-	// is not settled is sent, and with it what was settled behind it. What is settled
-	// is told by the position as it is stored, and by the numbers and times of messages, so
-	// that what was written since the move counts as not settled. Of a message
-	// in doubt it says the same. Records that were set aside stay so.
+	// Unsettled starts over at the first message that the group has not settled: everything that
+	// is not settled is sent, and also settled messages after it. What is settled is decided by
+	// the stored position, and by the numbers and times of messages, so that messages written
+	// since the move count as not settled. So do messages in doubt. Records that were set aside
+	// stay so.
 	Unsettled bool
 
-	// Start is where the group starts over. Oldest sends all that is retained again, with
+	// Start is where the group starts over. Oldest sends everything that is retained again, with
 	// the same ids, which inboxes recognise; Now leaves out what was committed before, and At
-	// what was before that time.
-	// One of KeepPosition, Unsettled and Start is required, and excludes the others.
+	// what was before that time. One of KeepPosition, Unsettled and Start is required, and
+	// excludes the others.
 	Start driver.Start
 
-	// LeaveOut is how many messages that the group has not settled may be left out, and are
-	// never sent. Rebase refuses to leave out more. Defaults to 0.
+	// LeaveOut is how many messages that the group has not settled may be left out and never
+	// sent. Rebase refuses to leave out more. Defaults to 0.
 	LeaveOut int64
 
-	// Actor and Reason are noted in the audit. Required.
+	// Actor and Reason are stored in the audit. Required.
 	Actor, Reason string
 }
 
@@ -81,18 +80,18 @@ func (r RebaseRequest) validate() error {
 	return nil
 }
 
-// Rebase makes a group usable again whose relays refuse to start, with an error that
-// wraps driver.ErrSourceUnusable, because its position belongs to another cluster, to
-// the log of before a TRUNCATE … RESTART IDENTITY, or to what the database has lost.
-// Do this for each group:
+// Rebase makes a group usable again whose relays refuse to start, with an error that wraps
+// driver.ErrSourceUnusable, because its position belongs to another cluster, to the log of before
+// a TRUNCATE … RESTART IDENTITY, or to commits that the database has lost. Do this for each
+// group:
 //
 //  1. Stop its relays. Producers may go on.
 //  2. After pg_upgrade, which keeps transaction ids and sequences, or an ALTER SEQUENCE
 //     that changed no number: Rebase with KeepPosition. Nothing is lost or repeated.
-//  3. After a dump was restored, a logical copy, TRUNCATE … RESTART IDENTITY: Rebase
-//     with Unsettled. Transaction ids of the former cluster mean nothing in the new one,
-//     so that no position can be kept. If the sequence is behind the log's last
-//     number, which would make producers fail, Rebase says so: set it first.
+//  3. After a dump was restored, a logical copy, TRUNCATE … RESTART IDENTITY: Rebase with
+//     Unsettled. Transaction ids of the former cluster mean nothing in the new one, so a position
+//     cannot be kept. If the sequence is behind the log's last number, which would make producers
+//     fail, Rebase returns an error: set the sequence first.
 //  4. After a failover that lost commits, or a backup that was restored, under a sink
 //     that keeps the positions itself (driver.TransactionalSink): Rebase with Start.
 //     Oldest repeats what the log still holds, with the same ids, and loses nothing.
@@ -101,15 +100,16 @@ func (r RebaseRequest) validate() error {
 //  6. Start the relays; if the position was kept and the sink's was removed, once with
 //     relay.Config.AdoptPosition.
 //
-// It is audited. It returns driver.ErrLeaseHeld while a lease of the group is live, and
-// an error that wraps outbox.ErrInvalidConfig for a request that cannot be met, or that
-// would leave out more messages than LeaveOut. It needs the privileges of the tables' owner. PlanRebase tells beforehand what it would do.
+// It is audited. It returns driver.ErrLeaseHeld while a lease of the group is live, and an error
+// that wraps outbox.ErrInvalidConfig for a request that cannot be met, or that would leave out
+// more messages than LeaveOut. It needs the privileges of the tables' owner. PlanRebase returns
+// beforehand what it would do.
 func (o *Outbox) Rebase(ctx context.Context, r RebaseRequest) error {
 	b, err := o.newRebase(ctx, r)
 	if err != nil {
 		return err
 	}
-	// Before the transaction begins, since its xid would be older than the floors.
+	// Before the transaction begins, since its xid would precede the floors.
 	if b.at, err = o.chain.Outset(ctx, o.pool, o.window, b.begin(), r.Start.At); err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (b *rebase) run(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// where is where the group starts over, for the audit.
+// where describes where the group starts over, for the audit.
 func (b *rebase) where() string {
 	if b.Unsettled {
 		return "unsettled"
@@ -206,8 +206,8 @@ func (b *rebase) where() string {
 	return b.Start.String()
 }
 
-// begin is what the statements call the place at which the group starts over: if that is the
-// first message that is not settled, window 0 holds all at first.
+// begin is the place at which the group starts over, in the terms of the statements: if that is
+// the first message that is not settled, window 0 first holds everything.
 func (b *rebase) begin() pgwindow.Begin {
 	if b.Unsettled {
 		return pgwindow.BeginAt
@@ -215,7 +215,7 @@ func (b *rebase) begin() pgwindow.Begin {
 	return beginOf(b.Start)
 }
 
-// mayLeaveOut refuses a rebase that would lose messages of which nobody has spoken.
+// mayLeaveOut refuses a rebase that would lose more messages than requested.
 func (b *rebase) mayLeaveOut(plan RebasePlan) error {
 	if plan.LeavesOut <= b.LeaveOut {
 		return nil
@@ -225,14 +225,14 @@ func (b *rebase) mayLeaveOut(plan RebasePlan) error {
 		plan.LeavesOut, b.Group))
 }
 
-// whereabouts is how far a server and its log have come.
+// whereabouts is the progress of a server and its log.
 type whereabouts struct {
 	facts    pgwindow.Facts
 	sequence int64
-	nextXid  uint64 // the first that nobody can have had yet
+	nextXid  uint64 // the first that cannot have been assigned yet
 }
 
-// check returns an error if the request cannot be met on this server. It changes nothing.
+// check returns an error if the request cannot be fulfilled on this server. It changes nothing.
 func (b *rebase) check(ctx context.Context, tx pgx.Tx) (at whereabouts, err error) {
 	if at.facts, err = b.ob.window.Facts(ctx, tx); err != nil {
 		return at, err
@@ -242,7 +242,7 @@ func (b *rebase) check(ctx context.Context, tx pgx.Tx) (at whereabouts, err erro
 		return at, err
 	}
 	at.nextXid = uint64(nextXid) //nolint:gosec // xids are far below
-	// Behind highest, since producers go on.
+	// After highest, since producers go on.
 	p, err := b.ob.window.Probe(ctx, tx, at.facts.Sequence, pgwindow.NoWindow())
 	if err != nil {
 		return at, err
@@ -257,8 +257,8 @@ func (b *rebase) check(ctx context.Context, tx pgx.Tx) (at whereabouts, err erro
 	return at, err
 }
 
-// exclude keeps relays of the group away until the transaction ends: first the
-// locks, then the look.
+// exclude keeps relays of the group away until the transaction ends: first the locks, then the
+// check.
 func (b *rebase) exclude(ctx context.Context, tx pgx.Tx) error {
 	tag, err := tx.Exec(ctx, b.lock, b.Group)
 	if err != nil {
@@ -296,7 +296,7 @@ func (b *rebase) held(ctx context.Context, tx pgx.Tx) error {
 	return &driver.LeaseHeldError{Owner: owner, Remaining: time.Duration(micros) * time.Microsecond}
 }
 
-// mayKeep returns an error unless the position can be one of this cluster.
+// mayKeep returns an error unless the position can belong to this cluster.
 func (b *rebase) mayKeep(ctx context.Context, tx pgx.Tx, at whereabouts) error {
 	all, err := b.ob.chain.All(ctx, tx, b.Group)
 	if err != nil {
@@ -314,8 +314,9 @@ func (b *rebase) mayKeep(ctx context.Context, tx pgx.Tx, at whereabouts) error {
 	return b.ob.chain.Contradicts(ctx, tx, b.Group)
 }
 
-// startOver forgets the position, and begins where it is told to. It returns what happens to the
-// messages, and how many records had to be adopted, whose transaction ids are judged before.
+// startOver deletes the position, and begins at the requested place. It returns what happens to
+// the messages, and how many records had to be adopted. Their transaction ids are judged before
+// that.
 func (b *rebase) startOver(ctx context.Context, tx pgx.Tx, stood standing, cluster int64) (plan RebasePlan, adopted int64, err error) {
 	if _, err := tx.Exec(ctx, b.forget, b.Group, b.Unsettled); err != nil {
 		return plan, 0, err
@@ -341,5 +342,5 @@ func (b *rebase) startOver(ctx context.Context, tx pgx.Tx, stood standing, clust
 	return plan, tag.RowsAffected(), err
 }
 
-// errNoPosition is of a group that was begun and has no position: somebody has deleted it.
+// errNoPosition is the error of a group that was begun and has no position: it was deleted.
 var errNoPosition = errors.New("leat: the group has no position after it was begun anew")

@@ -11,11 +11,11 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// RebasePlan is what a Rebase would do, to the messages that are committed now. Sends,
-// Repeats, LeavesOut and Guesses are about the topics that the group reads.
+// RebasePlan is the effect that a Rebase would have on the messages that are committed now.
+// Sends, Repeats, LeavesOut and Guesses are about the topics that the group reads.
 //
-// A message is settled if the position as it is stored says so, and if it is not younger
-// than the position by its number or its time.
+// A message is settled if the stored position says so, and if it is not newer than the position
+// by its number or its time.
 type RebasePlan struct {
 	// Sends is the number of messages that the group would send from then on.
 	Sends int64
@@ -23,22 +23,22 @@ type RebasePlan struct {
 	Repeats int64
 	// LeavesOut is the number of messages that it has not settled and would never send.
 	LeavesOut int64
-	// Guesses is the number of messages that the position would have settled, and of whose
-	// number and time one is younger than it and the other is not. They count as not settled.
-	// There are some if numbers began anew, or a clock went back.
+	// Guesses is the number of messages that the position would have settled and that are newer
+	// than it by only one of number and time. They count as not settled. There are some if numbers
+	// began anew, or a clock moved back.
 	Guesses int64
-	// Adopts is the number of messages of any topic whose transaction ids lie ahead of the
-	// server's, as after a dump was restored. Rebase changes them, so that they are seen.
+	// Adopts is the number of messages of any topic whose transaction ids are ahead of the
+	// server's, as after a dump was restored. Rebase changes them, so that they become visible.
 	Adopts int64
 	// Holder is the relay that holds a lease of the group, "" for none. Rebase is refused
 	// while one does.
 	Holder string
 }
 
-// PlanRebase returns what Rebase would do with r, and changes nothing: it reads in a
-// transaction that cannot write, also while relays of the group run. It needs SELECT on
-// the tables of the outbox and on its sequence. It reads all of the log once, which takes
-// minutes if that is very large. Errors are those of Rebase, except driver.ErrLeaseHeld.
+// PlanRebase returns what Rebase would do with r, and changes nothing: it uses a read-only
+// transaction, and may run while relays of the group run. It needs SELECT on the tables of the
+// outbox and on its sequence. It reads the whole log once, which takes minutes if that is very
+// large. Errors are those of Rebase, except driver.ErrLeaseHeld.
 func (o *Outbox) PlanRebase(ctx context.Context, r RebaseRequest) (RebasePlan, error) {
 	b, err := o.newRebase(ctx, r)
 	if err != nil {
@@ -75,7 +75,7 @@ func (b *rebase) estimate(ctx context.Context, tx pgx.Tx) (plan RebasePlan, err 
 	return counted, err
 }
 
-// standing is where the slots of a group stand.
+// standing are the positions of a group's slots.
 type standing struct {
 	slots        []int16
 	prev, target []string
@@ -83,15 +83,15 @@ type standing struct {
 	openedAt     []time.Time
 }
 
-// stand reads where the group stands.
+// stand reads the positions of a group.
 func (b *rebase) stand(ctx context.Context, tx pgx.Tx) (s standing, err error) {
 	err = tx.QueryRow(ctx, b.standing, b.Group).Scan(&s.slots, &s.prev, &s.target, &s.last, &s.upto, &s.openedAt)
 	return s, err
 }
 
-// count judges the messages of the group, which stood at s: what is sent, and what is left
-// out. at is the snapshot at which it starts over, if that is decided. first is the number of
-// the first message that is not settled, nil if all are.
+// count judges the messages of the group, whose positions were s: what is sent, and what is left
+// out. at is the snapshot at which it starts over, if that is decided. first is the number of the
+// first message that is not settled, nil if all are.
 func (b *rebase) count(ctx context.Context, tx pgx.Tx, s standing, at *string) (plan RebasePlan, first *int64, err error) {
 	begin := beginOf(b.Start)
 	if b.Unsettled {

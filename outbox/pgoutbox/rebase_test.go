@@ -354,6 +354,7 @@ func TestO2_AnotherTimelineIsTold(t *testing.T) {
 		require.NoError(t, s.Release(t.Context()))
 	}
 	lead()
+	log.Forget()
 	lead()
 	require.NotContains(t, log.String(), "timeline")
 	now := query1[int64](t, db, "SELECT timeline FROM leat.outbox_groups")
@@ -365,6 +366,20 @@ func TestO2_AnotherTimelineIsTold(t *testing.T) {
 	log.Forget()
 	lead()
 	require.NotContains(t, log.String(), "timeline")
+}
+
+// TestO2_BeginsInAnEmptyOutbox: nobody can know whether there was a full one in another database. So it
+// is said where it may be so, and not beside messages.
+func TestO2_BeginsInAnEmptyOutbox(t *testing.T) {
+	t.Parallel()
+	log := testenv.NewLog()
+	ob, _ := newOutbox(t, pgoutbox.Config{Logger: log.Logger()})
+	require.NoError(t, acquire(t, ob, "first").Release(t.Context()))
+	log.Await(t, "INFO", "an outbox that has never had a message", "group=first", "docs/moves.md")
+	log.Forget()
+	put(t, ob, "k", "1")
+	require.NoError(t, acquire(t, ob, "second").Release(t.Context()))
+	require.NotContains(t, log.String(), "never had a message")
 }
 
 // TestRebase_MendsTheNumbersOfTheAudit: a logical copy brings rows, and leaves sequences behind.

@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// trusts reports whether the database's clock may be trusted with what cannot be undone.
+// trusts reports whether the database's clock is trusted for irreversible changes.
 func (r *round) trusts(ctx context.Context) (bool, error) {
 	now, err := r.ob.now(ctx)
 	if err != nil {
@@ -29,8 +29,8 @@ func (r *round) trusts(ctx context.Context) (bool, error) {
 	return doubt == nil, nil
 }
 
-// groups looks at how far behind the groups are, raises alarms, and notes who holds
-// nothing back any more.
+// groups checks how far behind the groups are, raises alarms, and records which groups no longer
+// hold anything back.
 func (r *round) groups(ctx context.Context) error {
 	trusted, err := r.trusts(ctx)
 	if err != nil || !trusted {
@@ -51,7 +51,7 @@ func (r *round) groups(ctx context.Context) error {
 	r.known = true
 	for _, g := range lags {
 		if g.Problem != "" {
-			r.known = false // nobody deletes by a position that relays would refuse
+			r.known = false // nothing is deleted based on a position that relays would refuse
 			r.alarm(ctx, outbox.AlarmEvent{Kind: AlarmPositionUnusable, Group: g.Group, Detail: g.Problem})
 			continue
 		}
@@ -85,9 +85,9 @@ func (r *round) groups(ctx context.Context) error {
 	return nil
 }
 
-// pinLimit is the age from which on a group without a greatest lag holds history
-// back. Where it is only the size that makes history go, nobody can tell when that
-// will be: a day is long for a relay to be behind.
+// pinLimit is the age from which a group without a greatest lag counts as holding history back.
+// If history is only dropped by size, the time of that is unknown: then a day is used, which is
+// long for a relay to be behind.
 func (c MaintenanceConfig) pinLimit() time.Duration {
 	if c.Retention < 0 && c.MaxBytes > 0 {
 		return 24 * time.Hour
@@ -95,8 +95,8 @@ func (c MaintenanceConfig) pinLimit() time.Duration {
 	return c.Retention
 }
 
-// groupLag is how old a group's oldest unsettled message is and may be, in
-// microseconds, its number, and what is wrong with the group's position.
+// groupLag is the age of a group's oldest unsettled message and the allowed age, in microseconds,
+// its number, and the problem of the group's position.
 type groupLag struct {
 	Group     string
 	Lag, Most *int64
@@ -106,11 +106,11 @@ type groupLag struct {
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
-// retain lets go of what is old, or too much, and behind every group.
+// retain drops history that is old, or too large, and behind every group.
 func (r *round) retain(ctx context.Context) error {
 	switch {
 	case !r.known:
-		return nil // it is not known who still needs what, or not to be known from positions
+		return nil // it is not known which groups still need what, or positions cannot show it
 	case r.cfg.NoDDL:
 		return r.deleteFrom(ctx, r.ob.cfg.Table)
 	case r.trim != "":
@@ -120,8 +120,7 @@ func (r *round) retain(ctx context.Context) error {
 	}
 }
 
-// dropRanges drops the oldest ranges, one after the other, up to the first that is to
-// be kept.
+// dropRanges drops the oldest ranges, one after the other, up to the first one to keep.
 func (r *round) dropRanges(ctx context.Context) error {
 	parts, err := r.parts(ctx)
 	if err != nil {
@@ -133,7 +132,7 @@ func (r *round) dropRanges(ctx context.Context) error {
 	}
 	for _, p := range parts {
 		if p.To > r.last+1 {
-			return nil // numbers of it are still to be drawn
+			return nil // some of its numbers are still to be drawn
 		}
 		tooMuch := r.cfg.MaxBytes > 0 && total > r.cfg.MaxBytes
 		young, err := r.young(ctx, p)
@@ -160,7 +159,7 @@ func (r *round) young(ctx context.Context, p part) (young bool, err error) {
 		return true, nil
 	}
 	err = r.read(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SET LOCAL enable_bitmapscan = on"); err != nil { // BRIN knows no other scan
+		if _, err := tx.Exec(ctx, "SET LOCAL enable_bitmapscan = on"); err != nil { // BRIN only supports this scan
 			return err
 		}
 		return tx.QueryRow(ctx, r.ob.of(p.Table, r.sql.young), r.cfg.Retention.Microseconds(), r.clock.Younger(r.cfg.Retention)).Scan(&young)
@@ -168,7 +167,7 @@ func (r *round) young(ctx context.Context, p part) (young bool, err error) {
 	return young, err
 }
 
-// drop drops one range, or returns errKept where a group is not past it.
+// drop drops one range, or returns errKept if a group is not past it.
 func (r *round) drop(ctx context.Context, p admin.Range) error {
 	trusted, err := r.trusts(ctx)
 	if err == nil && !trusted {
@@ -177,7 +176,7 @@ func (r *round) drop(ctx context.Context, p admin.Range) error {
 	if err != nil {
 		return err
 	}
-	if err := r.read(ctx, func(tx pgx.Tx) error { // so that no lock is taken and nothing archived in vain
+	if err := r.read(ctx, func(tx pgx.Tx) error { // to avoid a useless lock and archive
 		_, err := r.losers(ctx, tx, p)
 		return err
 	}); err != nil {
@@ -191,9 +190,9 @@ func (r *round) drop(ctx context.Context, p admin.Range) error {
 }
 
 // dropIn is the transaction that drops. A check and then a DROP would lose the row of a
-// transaction that commits while the DROP waits for it. So the lock comes first: SHARE
-// waits for the writers of this range and keeps new ones out. The check is the next
-// statement, READ COMMITTED, whose snapshot therefore sees what they have committed.
+// transaction that commits while the DROP waits for it. So the lock comes first: SHARE waits for
+// the writers of this range and blocks new ones. The check is the next statement, READ COMMITTED,
+// whose snapshot therefore sees what they have committed.
 func (r *round) dropIn(ctx context.Context, tx pgx.Tx, p admin.Range, seen *string) error {
 	if _, err := tx.Exec(ctx, r.ob.of(p.Table, "LOCK TABLE {range} IN SHARE MODE")); err != nil {
 		return err
@@ -229,9 +228,8 @@ func (r *round) dropIn(ctx context.Context, tx pgx.Tx, p admin.Range, seen *stri
 	return r.audit(ctx, tx, "drop_range", "retention", nil, p)
 }
 
-// losers returns the groups that have not settled all of a range and no longer hold it
-// back; errKept if one that does has not, or if there is no group at all: nobody has
-// read anything then.
+// losers returns the groups that have not settled all of a range and no longer hold it back;
+// errKept if one that does has not, or if there is no group at all: then nothing has been read.
 func (r *round) losers(ctx context.Context, tx pgx.Tx, p admin.Range) ([]string, error) {
 	rows, err := tx.Query(ctx, r.ob.of(p.Table, r.sql.pins))
 	if err != nil {

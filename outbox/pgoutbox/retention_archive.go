@@ -12,18 +12,18 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// archivePage is the number of records that an archive reads at a time.
+// archivePage is the number of records that an archive reads at once.
 const archivePage = 1000
 
-// archive hands the records of a range to the hook, if there is one. It returns the
-// snapshot that was taken before: what it does not see may be missing in the archive.
+// archive passes the records of a range to the hook, if there is one. It returns a snapshot from
+// before: rows that it does not see may be missing in the archive.
 func (r *round) archive(ctx context.Context, p admin.Range) (seen *string, err error) {
 	if r.cfg.Archive == nil {
 		return nil, nil
 	}
 	snapshot, done := r.archived[p.Table]
 	if done {
-		return &snapshot, nil // the drop that came after it found the log busy
+		return &snapshot, nil // the drop after it found the log busy
 	}
 	if err := r.ob.pool.QueryRow(ctx, "SELECT pg_current_snapshot()::text WHERE "+pgerr.Primary).Scan(&snapshot); err != nil {
 		return nil, err
@@ -35,8 +35,8 @@ func (r *round) archive(ctx context.Context, p admin.Range) (seen *string, err e
 	return &snapshot, nil
 }
 
-// archiveRows calls the hook. An error of a read is an error of the archive, even where
-// the hook has overlooked it.
+// archiveRows calls the hook. An error of a read is an error of the archive, even if the hook has
+// ignored it.
 func (r *round) archiveRows(ctx context.Context, p admin.Range) error {
 	var failed error
 	err := r.cfg.Archive(ctx, p, r.records(ctx, p, &failed))
@@ -49,8 +49,8 @@ func (r *round) archiveRows(ctx context.Context, p admin.Range) error {
 	return nil
 }
 
-// records reads a range page by page, each in a transaction of its own, so that no
-// snapshot is held however long the archive takes.
+// records reads a range page by page, each in a separate transaction, so that no snapshot is held
+// however long the archive takes.
 func (r *round) records(ctx context.Context, p admin.Range, failed *error) iter.Seq2[outbox.Record, error] {
 	return func(yield func(outbox.Record, error) bool) {
 		last := p.From - 1

@@ -12,15 +12,15 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// chunk is a piece of a table that is looked at for deletion.
+// chunk is a part of a table that is checked for deletion.
 type chunk struct {
 	first, last, rows, old int64
 	snapshot               string
 }
 
-// deleteFrom deletes what may go from the start of a table on, chunk by chunk, and rests
-// as long as it has worked, so that producers and vacuum keep up. It ends at the
-// first chunk that has nothing to delete.
+// deleteFrom deletes rows that may be deleted from the start of a table, chunk by chunk, and
+// rests for as long as it has worked, so that producers and vacuum keep up. It ends at the first
+// chunk that has nothing to delete.
 func (r *round) deleteFrom(ctx context.Context, table string) error {
 	if r.cfg.Retention < 0 {
 		return nil
@@ -46,7 +46,7 @@ func (r *round) deleteFrom(ctx context.Context, table string) error {
 	return r.auditLoss(ctx, table, deleted)
 }
 
-// deleteChunk deletes of the rows above at those that may go.
+// deleteChunk deletes those of the rows above at that may be deleted.
 func (r *round) deleteChunk(ctx context.Context, table string, at int64) (c chunk, n int64, err error) {
 	exempt := append([]string{}, r.exempt...)
 	age, older := r.cfg.Retention.Microseconds(), r.clock.Younger(r.cfg.Retention)
@@ -72,7 +72,7 @@ func (r *round) deleteChunk(ctx context.Context, table string, at int64) (c chun
 	return c, n, err
 }
 
-// auditLoss notes that groups past their greatest lag may have lost messages.
+// auditLoss records in the audit that groups past their greatest lag may have lost messages.
 func (r *round) auditLoss(ctx context.Context, table string, deleted int64) error {
 	if deleted == 0 || len(r.exempt) == 0 {
 		return nil

@@ -10,12 +10,11 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// searchSlack is by how much the numbers of the log and its times may ascend
-// differently: nothing is drawn so long before the clock is read, unless the clock was
-// set back.
+// searchSlack is by how much the order of the log's numbers and times may differ: a number is not
+// drawn that long before the clock is read, unless the clock was set back.
 const searchSlack = time.Minute
 
-// Search implements admin.Manager. The ends of a stretch of time are found by halving.
+// Search implements admin.Manager. It finds the ends of a time range by bisection.
 func (o operator) Search(ctx context.Context, q admin.MessageQuery) (admin.MessagePage, error) {
 	err := admin.Complete(&q)
 	if err != nil {
@@ -32,9 +31,9 @@ func (o operator) Search(ctx context.Context, q admin.MessageQuery) (admin.Messa
 	return page, describe(err)
 }
 
-// looking runs work in a transaction that can write nothing. What it asks is found by
-// indexes whatever the statistics say, BRIN among them, which knows bitmap scans alone; to
-// compile it takes longer than to run it.
+// looking runs work in a read-only transaction. Its queries use indexes whatever the statistics
+// are, including BRIN, which only supports bitmap scans. JIT is off, since compiling would take
+// longer than running.
 func (o *Outbox) looking(ctx context.Context, work func(tx pgx.Tx) error) error {
 	opts := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	return pgx.BeginTxFunc(ctx, o.pool, opts, func(tx pgx.Tx) error {
@@ -49,7 +48,7 @@ func (o *Outbox) looking(ctx context.Context, work func(tx pgx.Tx) error) error 
 // stretch are the numbers above low, up to high.
 type stretch struct{ low, high int64 }
 
-// stretchOf returns where q may find anything, and has not looked yet.
+// stretchOf returns the range in which q may find anything and has not searched yet.
 func (o *Outbox) stretchOf(ctx context.Context, tx pgx.Tx, q admin.MessageQuery) (stretch, error) {
 	var at stretch
 	if err := tx.QueryRow(ctx, o.sql.searchBounds).Scan(&at.low, &at.high); err != nil || at.high == 0 {
@@ -88,7 +87,7 @@ func (o *Outbox) searchIn(ctx context.Context, tx pgx.Tx, q admin.MessageQuery, 
 		search, span = o.sql.searchNewest, o.sql.searchSpanNewest
 	}
 	var page admin.MessagePage
-	var last *int64 // that is looked at; nil: to the end
+	var last *int64 // rows to read; nil: to the end
 	if err := tx.QueryRow(ctx, span, at.low+1, at.high, q.Scan).Scan(&last); err != nil {
 		return page, err
 	}

@@ -26,7 +26,7 @@ var (
 	_ driver.Holder  = (*session)(nil)
 )
 
-// open connects, loads the position and begins to listen. The lease was claimed on writer.
+// open connects, loads the position and starts to listen. The lease was claimed on writer.
 func (s *source) open(ctx context.Context, writer *pgx.Conn, lease pglease.Lease, attempt pglease.Attempt) (*session, error) {
 	log := &slotLog{source: s, lease: lease}
 	cfg := pglog.Config{
@@ -66,11 +66,11 @@ type slotLog struct {
 
 	source *source
 	lease  pglease.Lease
-	slots  int // that the group has
+	slots  int // of the group
 	facts  pgwindow.Facts
 	tail   *tail // nil without SourceConfig.Tail
 
-	// What Probe has found, for Open.
+	// Results of Probe, for Open.
 	probe    pgwindow.Probe
 	changing bool // the number of slots
 }
@@ -117,9 +117,10 @@ func (l *slotLog) load(ctx context.Context) (w pgwindow.Window, err error) {
 	return w, ob.chain.Contradicts(ctx, l.conn, l.lease.Slot.Group, l.lease.Slot.No)
 }
 
-// noteTimeline warns if the server is on another timeline of the cluster than when a slot of the group
-// was claimed last. That loses nothing of the outbox: the position is of the same history. But a
-// server that others still write to, or commits that it has lost, are an operator's business.
+// noteTimeline warns if the server is on a timeline of the cluster other than when a slot of the
+// group was last claimed. The outbox loses nothing by that: the position belongs to the same
+// history. But an operator should know about a former server that is still written to, or about
+// lost commits.
 func (l *slotLog) noteTimeline(ctx context.Context) error {
 	group := l.lease.Slot.Group
 	before, now, err := l.source.ob.chain.Timeline(ctx, l.conn, group)

@@ -10,14 +10,14 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pglog"
 )
 
-// shared is what the outboxes of this process have in common that are on one pool, so that forty of
-// them do not take forty connections for it.
+// shared is the state that the outboxes of this process on one pool share, so that forty of them
+// do not need forty connections.
 type shared struct {
 	line *pglease.Line // where Maintenance holds its leases, and ears listen
 	ears ears          // for the commits of other processes
 }
 
-// byPool is of the whole process: outboxes that know nothing of each other are on one pool.
+// byPool is global in the process: outboxes on one pool do not know each other.
 var byPool pgpin.ByPool[shared] //nolint:gochecknoglobals // see above
 
 // newShared returns what outboxes share. It connects as o does.

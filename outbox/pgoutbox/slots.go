@@ -13,12 +13,12 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// switchPoll is how soon a replica that finds nothing to claim looks again while
-// the slots are being changed: it waits for the end of a slot, not of a lease.
+// switchPoll is how soon a replica that finds nothing to claim tries again while the slots are
+// being changed: it waits for the end of a slot, not of a lease.
 const switchPoll = 100 * time.Millisecond
 
-// group returns what is stored of the source's group, which it lists, and starts,
-// where that has not been done.
+// group returns the stored state of the source's group. It lists and starts the group if that has
+// not been done.
 func (s *source) group(ctx context.Context) (pgwindow.Group, error) {
 	chain, pool := s.ob.chain, s.ob.pool
 	g, err := chain.Group(ctx, pool, s.cfg.Group)
@@ -48,6 +48,9 @@ func (s *source) group(ctx context.Context) (pgwindow.Group, error) {
 		if err != nil {
 			return g, err
 		}
+		if at.Unused() {
+			basis.LogEmpty(ctx, s.ob.cfg.Logger, s.cfg.Group)
+		}
 	}
 	if g.Started && g.Incarnation == 0 {
 		if err := s.adopt(ctx); err != nil {
@@ -60,15 +63,15 @@ func (s *source) group(ctx context.Context) (pgwindow.Group, error) {
 	return g, err
 }
 
-// lookBeside says what waits for other groups and lies behind the start of a new one, which may be
-// one of them by another name.
+// lookBeside logs what waits for other groups and is before the start of a new one, which may be
+// one of them under another name.
 func (s *source) lookBeside(ctx context.Context, start driver.Start) error {
 	if start.Oldest {
 		return nil
 	}
 	groups, err := operator{s.ob}.Groups(ctx)
 	for _, g := range groups {
-		waits := basis.Topics{Group: g.Name, Then: g.Topics, Now: []string{""}} // which no topic is
+		waits := basis.Topics{Group: g.Name, Then: g.Topics, Now: []string{""}} // never a topic
 		if err == nil && g.Name != s.cfg.Group {
 			err = s.ob.countTopics(ctx, s.ob.pool, &waits, nil)
 			basis.LogBeside(ctx, s.ob.cfg.Logger, s.cfg.Group, g.Name, waits.Left)
@@ -77,8 +80,8 @@ func (s *source) lookBeside(ctx context.Context, start driver.Start) error {
 	return err
 }
 
-// adopt notes which log the position of the group belongs to, once it has one, unless
-// something speaks against it.
+// adopt records which log the position of the group belongs to, once it has one, unless something
+// contradicts that.
 func (s *source) adopt(ctx context.Context) error {
 	facts, err := s.ob.window.Facts(ctx, s.ob.pool)
 	if err != nil {
@@ -90,8 +93,7 @@ func (s *source) adopt(ctx context.Context) error {
 	return s.ob.chain.Adopt(ctx, s.ob.pool, s.cfg.Group, facts)
 }
 
-// mayStart refuses to start a new group if nobody has said where it begins, or if it goes on
-// under another name.
+// mayStart refuses to start a new group if its start is not stated, or if it was renamed.
 func (s *source) mayStart(g pgwindow.Group) error {
 	if !g.Listed && !g.Started {
 		if err := basis.Renamed(s.cfg.Group, g.Renamed); err != nil {
@@ -104,8 +106,8 @@ func (s *source) mayStart(g pgwindow.Group) error {
 	return nil
 }
 
-// settle makes the group ready for a claim: listed, started, and a change of its slots completed
-// that can be.
+// settle prepares the group for a claim: listed and started, with a pending change of its slots
+// completed if possible.
 func (s *source) settle(ctx context.Context) error {
 	g, err := s.group(ctx)
 	if err == nil && g.Next != 0 {
@@ -114,8 +116,8 @@ func (s *source) settle(ctx context.Context) error {
 	return err
 }
 
-// claim locks the attempt's name on writer, and then takes the lease of a slot that is free. It also
-// returns the topics by which the slot was read last.
+// claim locks the attempt's name on writer, and then takes the lease of a free slot. It also
+// returns the topics with which the slot was last read.
 func (s *source) claim(
 	ctx context.Context, writer *pgx.Conn, attempt pglease.Attempt, ttl time.Duration,
 ) (lease pglease.Lease, topics []string, err error) {
@@ -126,8 +128,8 @@ func (s *source) claim(
 	return s.ob.chain.Claim(ctx, writer, s.cfg.Group, owner, attempt.Former, ttl)
 }
 
-// bury gives up the leases of relays whose sessions are gone, which do not live any more. One
-// that does, since a connection was cut and no process, asks for its share at once.
+// bury releases the leases of relays whose sessions are gone and considers them dead. A live one,
+// whose connection was cut, requests its share again at once.
 func (s *source) bury(ctx context.Context) error {
 	owners, err := s.ob.leases.BuryNow(ctx, s.ob.pool, s.cfg.Group)
 	for _, owner := range owners {

@@ -31,45 +31,41 @@ type SourceConfig struct {
 	// Defaults to "default".
 	Group string
 
-	// NoListen does without the connection on which a relay listens for the
-	// notifications of other processes (Outbox.RunNotifier). Their messages are then
-	// found by polling.
-	// Defaults to false: a relay that leads listens.
+	// NoListen disables the connection on which a relay listens for the notifications of other
+	// processes (Outbox.RunNotifier). Their messages are then found by polling. Defaults to
+	// false: a relay that leads listens.
 	NoListen bool
 
-	// Start is where the group begins if it has never read before, else ignored.
-	// Defaults to Oldest for the group "default"; for any other new group it must be
-	// stated.
+	// Start is where the group begins if it has never read before; otherwise it is ignored.
+	// Defaults to Oldest for the group "default"; for any other new group it must be stated.
 	Start driver.Start
 
-	// Slots divides the messages by key, so that several relays of the group work
-	// at the same time: each reads all rows and sends its own. 1 to 64. A running
-	// group is changed to another number once all of its relays that live want it.
-	// Defaults to 1.
+	// Slots divides the messages by key, so that several relays of the group work at the same
+	// time: each reads all rows and sends its own. 1 to 64. A running group is changed to another
+	// number once all of its live relays want it. Defaults to 1.
 	Slots int
 
-	// Topics are patterns of the topics that the group reads, in which * stands for
-	// any run of characters; at most 1,000. A group whose patterns change reads by
-	// the new ones from where it stands. A relay refuses to lead if messages wait that would
-	// then never be sent (admin.Manager.SetTopics). While another one leads, its patterns
-	// count. See docs/changing.md. Defaults to all topics.
+	// Topics are patterns of the topics that the group reads, in which * stands for any run of
+	// characters; at most 1,000. A group whose patterns change uses the new ones from its current
+	// position. A relay refuses to lead if waiting messages would then never be sent
+	// (admin.Manager.SetTopics). While another relay leads, its patterns apply. See
+	// docs/changing.md. Defaults to all topics.
 	Topics []string
 
-	// SyncPositions makes each new window wait for the disk. A sink that keeps the
-	// position itself (driver.TransactionalSink) needs it: the transaction numbers
-	// in a position that the server had not written when it crashed are given to
-	// other transactions, whose messages would be taken for sent.
-	// Defaults to false: a crash of the server repeats a few pages.
-	// See design 7.2.
+	// SyncPositions makes each new window wait for the disk. A sink that keeps the position
+	// itself (driver.TransactionalSink) needs it: transaction ids in a position that the server
+	// had not written when it crashed are assigned to other transactions, whose messages would be
+	// considered sent. Defaults to false: a crash of the server repeats a few pages. See design
+	// 7.2.
 	SyncPositions bool
 
-	// Tail brings committed messages over logical replication as well, so that those of
-	// producers that ring no bell (SQL, other languages, other processes without
-	// Outbox.RunNotifier) are found at once and not by polling. It needs wal_level=logical, a
-	// publication and a role with REPLICATION; if something is missing, the relay polls, and
-	// says why. It needs one slot, and cannot be used with SyncPositions. Order total and RunOnce do
-	// without. Change the publication only while no relay tails: the order of a key's messages
-	// could suffer. See docs/change-logs.md. Defaults to none.
+	// Tail brings committed messages over logical replication as well, so that those of producers
+	// that send no wakes (SQL, other languages, other processes without Outbox.RunNotifier) are
+	// found at once and not by polling. It needs wal_level=logical, a publication and a role with
+	// REPLICATION; if something is missing, the relay polls, and logs why. It needs one slot, and
+	// cannot be used with SyncPositions. Total order and RunOnce do not use it. Change the
+	// publication only while no relay tails: the order of a key's messages could suffer. See
+	// docs/change-logs.md. Defaults to none.
 	Tail *TailConfig
 }
 
@@ -146,29 +142,26 @@ func (s *source) LogValue() slog.Value {
 // Source returns the outbox as a source for relay.New. Replicas of one relay use
 // the same group, in one process or many. It connects to nothing.
 //
-// While it leads, a relay uses a connection of its own for each slot that it holds, and a
-// second one while pages follow each other; sources of outboxes on one pool share another one, to
-// listen for notifications (SourceConfig.NoListen). They are opened as the
-// pool would open them and closed when it stops. If the server has no second connection to give, the
-// relay says so, and reads and settles in turn. To claim a lease, and to test at
-// start whether notifications come through, it borrows one of the pool's for a
-// moment, so often that the pool keeps it; a relay that stands by has that one only.
+// While it leads, a relay uses its own connection for each slot that it holds, and a second one
+// while pages follow each other; sources of outboxes on one pool share another one, to listen for
+// notifications (SourceConfig.NoListen). They are opened as the pool would open them and closed
+// when the relay stops. If the server has no second connection available, the relay logs that,
+// and reads and settles in turn. To claim a lease, and to test at start whether notifications
+// arrive, it borrows one of the pool's for a moment, so often that the pool keeps it open. A
+// standby relay only has that one.
 //
-// Connect it directly, so that its connections can set jit, synchronous_commit and
-// timeouts for themselves. Through a pooler, in transaction mode as well, it sets
-// nothing and works all the same: more slowly, and in transaction mode by polling.
-// It needs USAGE on the schema, SELECT on the log, its sequence and the tables of
-// meta and migrations, SELECT, INSERT, UPDATE and DELETE on those of leases,
-// positions, groups, members, held and dead records, and INSERT on that of the
-// audit.
+// Connect it directly, so that its connections can set jit, synchronous_commit and timeouts for
+// themselves. It also works through a pooler, even in transaction mode, and then sets nothing: it
+// is slower, and in transaction mode it polls. It needs USAGE on the schema, SELECT on the log,
+// its sequence and the tables of meta and migrations, SELECT, INSERT, UPDATE and DELETE on those
+// of leases, positions, groups, members, held and dead records, and INSERT on that of the audit.
 //
 // Its Check refuses a missing or too old schema, a standby, even if a read/write splitter has
 // chosen it, a database or a session that is not in UTF-8, a sequence that caches, a database
 // whose synchronous_commit is off (Config.AllowAsyncCommit), settings that a relay needs and
 // cannot change behind a pooler, row level security that would hide rows, a log that is the
 // target of a logical replication, a stored position that does not belong to this cluster or to
-// the log as it is now, or lies ahead of the sequence, and a new group that nobody has told
-// where it starts.
+// the present log, or is ahead of the sequence, and a new group without a stated start.
 func (o *Outbox) Source(cfg SourceConfig) (driver.Source, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -196,7 +189,7 @@ func (s *source) Place(ctx context.Context) (p driver.Place, err error) {
 func (s *source) Check(ctx context.Context) error {
 	err := unusable(s.check(ctx))
 	if errors.Is(err, pgwindow.ErrStandby) {
-		// Later on it is a failover under way, which passes.
+		// Later on it is a failover in progress, which passes.
 		return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
 	}
 	return err
@@ -249,16 +242,16 @@ func (s *source) checkPositions(ctx context.Context, facts pgwindow.Facts) error
 			newest = all[i]
 		}
 	}
-	// Relays may have gone on since facts were read.
+	// Relays may have moved on since facts were read.
 	if _, err = s.ob.window.Probe(ctx, s.ob.pool, facts.Sequence, newest); err != nil {
 		return err
 	}
 	return s.ob.chain.Contradicts(ctx, s.ob.pool, s.cfg.Group)
 }
 
-// Acquire implements driver.Source: it takes any slot that is free. A lease that an
-// earlier session of this very source left behind, because the database was unavailable
-// when it ended, is taken at once, and so is that of a relay whose session is gone.
+// Acquire implements driver.Source: it takes any free slot. A lease that an earlier session of
+// the same source left behind, because the database was unavailable when it ended, is taken over
+// at once, and so is that of a relay whose session is gone.
 func (s *source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	attempt := s.claimant.Begin()
 	n, err := s.acquire(ctx, attempt, ttl)
@@ -269,7 +262,7 @@ func (s *source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 	return n, nil
 }
 
-// acquire looks first, which costs one statement while others hold all slots. Then it opens the
+// acquire checks first, which costs one statement while others hold all slots. Then it opens the
 // connection on which it claims: its lock must be there before the claim.
 func (s *source) acquire(ctx context.Context, attempt pglease.Attempt, ttl time.Duration) (*session, error) {
 	look, err := s.ob.chain.Look(ctx, s.ob.pool, s.cfg.Group, attempt.Former)
@@ -310,8 +303,8 @@ func (s *source) acquire(ctx context.Context, attempt pglease.Attempt, ttl time.
 	return n, err
 }
 
-// Wakes implements driver.Source: commits that this process has announced and,
-// while a session runs that listens, those that others have.
+// Wakes implements driver.Source: commits announced by this process and, while a listening
+// session runs, by others.
 func (s *source) Wakes(ctx context.Context) <-chan struct{} {
 	c := s.ob.bell.listen(ctx)
 	s.subscribe(ctx, c)

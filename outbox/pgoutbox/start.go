@@ -10,8 +10,7 @@ import (
 // errStartUnstated is the error of a new group whose start is not stated.
 var errStartUnstated = errors.New("leat: a new group must say where it starts: at the oldest message, now, or at a time")
 
-// startOf is the start of a group, which is the oldest message for the group that everybody
-// begins with.
+// startOf is the start of a group. For the default group it is the oldest message.
 func (c SourceConfig) startOf() driver.Start {
 	if !c.Start.IsStated() && c.Group == defaultGroup {
 		return driver.Start{Oldest: true}
@@ -19,7 +18,7 @@ func (c SourceConfig) startOf() driver.Start {
 	return c.Start
 }
 
-// beginOf is what the statements call s.
+// beginOf is s in the terms of the statements.
 func beginOf(s driver.Start) pgwindow.Begin {
 	switch {
 	case s.Now:

@@ -38,7 +38,7 @@ type statements struct {
 	eraseBounds, eraseFind, eraseLog string
 	eraseDelayedFind, eraseDelayed   string
 
-	// whole has the statement of each enqueue that fails unless it stores all.
+	// whole are the statements of each enqueue that fail unless they store all rows.
 	whole map[string]string
 }
 
@@ -48,7 +48,7 @@ func loadStatements(cfg Config) (statements, error) {
 	err := cfg.load(map[string]*string{
 		"enqueue":             &s.enqueue,
 		"enqueue_one":         &s.enqueueOne,
-		"enqueue_one_checked": &s.enqueueOneChecked, // also makes sure of the database
+		"enqueue_one_checked": &s.enqueueOneChecked, // also checks the database
 		"enqueue_delayed":     &s.enqueueDelayed,
 		"instance":            &s.instance,
 		"own":                 &s.own,
@@ -109,22 +109,21 @@ func loadStatements(cfg Config) (statements, error) {
 	return s, err
 }
 
-// notAll is in the error of a statement of whole.
+// notAll is part of the error of a statement of whole.
 const notAll = " messages stored"
 
-// whole returns the INSERT sql so that it fails unless it stores as many rows as its parameter n: by
-// a text that is not a number, which the error quotes.
+// whole returns the INSERT sql so that it fails unless it stores as many rows as its parameter n:
+// it casts a text that is not a number, which the error quotes.
 func whole(sql string, n int) string {
 	return fmt.Sprintf("WITH stored AS (%s RETURNING 1) SELECT CASE WHEN pg_catalog.count(*) = $%d::int THEN 1"+
 		" ELSE (pg_catalog.count(*) || ' of ' || $%d::int || '%s')::int END FROM stored", sql, n, n, notAll)
 }
 
-// sourceStatements are those of a Source alone. The pages read some rows of a window
-// only.
+// sourceStatements are those that only a Source uses. The pages read only some rows of a window.
 type sourceStatements struct {
 	page, pageEarly              string
 	share, leave, topics         string
-	pageRest, pageEarlyRest      string // behind a tail
+	pageRest, pageEarlyRest      string // after a tail
 	tailCheck, tailXID, tailJoin string
 	tailServer, place            string
 }

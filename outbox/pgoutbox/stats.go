@@ -20,15 +20,15 @@ func (o operator) Stats(ctx context.Context) (admin.Stats, error) {
 	return s, describe(err)
 }
 
-// withoutJIT holds for the implicit transaction of a batch. To compile a statement would take
-// seconds, to run it takes a millisecond.
+// withoutJIT applies to the implicit transaction of a batch. Compiling a statement would take
+// seconds, running it takes a millisecond.
 const withoutJIT = "SELECT set_config('jit', 'off', true)"
 
-// byIndex is the same, and has what is counted up to a bound be walked by index: by the
-// planner's guess of tables that were not analysed, it sorted all rows for the first.
+// byIndex is the same, and makes bounded counts walk an index: with the planner's guesses for
+// tables that were not analysed, it would sort all rows to find the first.
 const byIndex = "SELECT set_config('jit', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)"
 
-// scanStats reads a row a slot.
+// scanStats reads one row per slot.
 func scanStats(rows pgx.Rows, s *admin.Stats) error {
 	var group, owner, problem *string
 	var held, retrying, parked, dead, slot *int
@@ -61,7 +61,7 @@ func scanStats(rows pgx.Rows, s *admin.Stats) error {
 	return err
 }
 
-// or0 returns the zero value for what is not known.
+// or0 returns the zero value if p is nil.
 func or0[T any](v *T) (value T) {
 	if v != nil {
 		value = *v
@@ -69,7 +69,7 @@ func or0[T any](v *T) (value T) {
 	return value
 }
 
-// ageOf returns a time that the database gives in µs; 0 where it is not known.
+// ageOf returns a time that the database returns in µs; 0 if it is not known.
 func ageOf(v *int64) time.Duration {
 	return max(0, time.Duration(or0(v))*time.Microsecond)
 }

@@ -28,25 +28,25 @@ const (
 	// tails end within tailCalm.
 	tailRetryMin, tailRetryMax = 500 * time.Millisecond, time.Minute
 	tailCalm                   = time.Minute
-	// tailAskEvery is how often at most it is asked whether a stream may be joined.
+	// tailAskEvery is the shortest time between two checks whether a stream may be joined.
 	tailAskEvery = 50 * time.Millisecond
 )
 
-// errTail is wrapped by the reasons for which a relay does without its tail.
+// errTail is wrapped by the reasons for which a relay has no tail.
 var errTail = errors.New("leat: no tail")
 
-// tail follows the log over logical replication for one session. It implements pglog.Tail.
-// Whatever goes wrong ends its stream, never the session.
+// tail follows the log over logical replication for one session. It implements pglog.Tail. Errors
+// end its stream, never the session.
 type tail struct {
 	log *slotLog // whose reader Join and Look use
 	cfg TailConfig
 
 	goroutines sync.WaitGroup
-	turn       sync.Mutex // held by the goroutine that follows: a former one may not have ended
+	turn       sync.Mutex // held by the following goroutine: a former one may not have ended
 
 	mu     sync.Mutex
-	cancel context.CancelFunc // nil unless it is to follow
-	stream *tailStream        // nil unless one runs
+	cancel context.CancelFunc // nil unless it should follow
+	stream *tailStream        // nil unless one is running
 	told   string             // the last reason that was logged, empty once a stream has run since
 }
 
@@ -69,7 +69,7 @@ func (t *tail) Follow(on bool) {
 	}
 }
 
-// stop ends the tail and waits for that. A nil tail has ended.
+// stop ends the tail and waits until it has ended. A nil tail has ended.
 func (t *tail) stop() {
 	if t != nil {
 		t.Follow(false)
@@ -127,12 +127,12 @@ func (t *tail) follow(ctx context.Context) error {
 	s := newTailStream(t, wal, server)
 	t.setStream(s)
 	t.tell(ctx, driver.TailEvent{Group: t.log.source.cfg.Group, Follows: true})
-	t.log.source.listener.bell.ring() // to join it
+	t.log.source.listener.bell.ring() // for joining it
 	return s.end(wal.Run(s))
 }
 
-// connect opens a connection for replication. Its user is asked for no password here: the
-// address has it, or the pool's BeforeConnect.
+// connect opens a connection for replication. The password comes from the address, or from the
+// pool's BeforeConnect.
 func (t *tail) connect(ctx context.Context) (*pgconn.PgConn, error) {
 	if t.cfg.URL != "" {
 		cfg, err := pgconn.ParseConfig(t.cfg.URL)
@@ -162,7 +162,7 @@ func closeTail(ctx context.Context, conn *pgconn.PgConn) {
 	_ = conn.Close(ctx) // best effort: the server ends the session all the same
 }
 
-// check returns why the server does not suit.
+// check returns why the server is not suitable.
 func (t *tail) check(ctx context.Context, db pgwindow.Querier) error {
 	s := t.log.source
 	var problem *string
@@ -173,7 +173,7 @@ func (t *tail) check(ctx context.Context, db pgwindow.Querier) error {
 	return err
 }
 
-// server returns the database and the server of conn. They must be those of the pool.
+// server returns the database and the server of conn. They must be the pool's.
 func (t *tail) server(ctx context.Context, conn *pgconn.PgConn) (string, error) {
 	results, err := conn.Exec(ctx, t.log.source.sql.tailServer).ReadAll()
 	if err != nil {
@@ -186,8 +186,8 @@ func (t *tail) server(ctx context.Context, conn *pgconn.PgConn) (string, error) 
 	return server, t.requireSame(ctx, t.log.source.ob.pool, server)
 }
 
-// requireSame returns an error unless db is a connection to server. Rows of another one
-// would be sent as if they were the outbox's.
+// requireSame returns an error unless db is a connection to server. Otherwise foreign rows would
+// be sent as the outbox's.
 func (t *tail) requireSame(ctx context.Context, db pgwindow.Querier, server string) error {
 	var own string
 	err := db.QueryRow(ctx, t.log.source.sql.tailServer).Scan(&own)
@@ -197,9 +197,9 @@ func (t *tail) requireSame(ctx context.Context, db pgwindow.Querier, server stri
 	return err
 }
 
-// Join implements pglog.Tail. A row that was committed before the stream began can still be
-// invisible to all. So the stream joins at the first window that ends after every transaction
-// that was open when the stream began.
+// Join implements pglog.Tail. A row that was committed before the stream began may still be
+// invisible to every snapshot. So the stream joins at the first window after the end of every
+// transaction that was open when the stream began.
 func (t *tail) Join(ctx context.Context) pglog.Stream {
 	s := t.running()
 	if s == nil || time.Now().Before(s.askAt) {
@@ -253,7 +253,7 @@ func (t *tail) setStream(s *tailStream) {
 	t.stream = s
 }
 
-// tell logs a change, unless it is the same as before, and calls the hooks.
+// tell logs a change, unless it is the same as the last one, and calls the hooks.
 func (t *tail) tell(ctx context.Context, e driver.TailEvent) {
 	logger := t.log.source.ob.cfg.Logger.With(slog.String("group", e.Group))
 	reason := ""
@@ -261,7 +261,7 @@ func (t *tail) tell(ctx context.Context, e driver.TailEvent) {
 		reason = e.Err.Error()
 	}
 	t.mu.Lock()
-	canceled := errors.Is(e.Err, context.Canceled) // the relay does without for now
+	canceled := errors.Is(e.Err, context.Canceled) // the relay carries on without it for now
 	news := reason != t.told && !canceled
 	if !canceled {
 		t.told = reason

@@ -23,20 +23,20 @@ type TailConfig struct {
 	// Valid UTF-8 without NUL, at most 63 bytes. Defaults to "leat".
 	Publication string
 
-	// URL is where to connect for replication, as pgconn has it. It must lead to the pool's
-	// server and database; if it does not, there is no tail. The role there needs REPLICATION,
-	// and can then read every table of the cluster's databases, so give it to no producer.
-	// Defaults to the pool's address and role, with the pool's BeforeConnect and without its
-	// AfterConnect.
+	// URL is the address for the replication connection, in pgconn's format. It must lead to the
+	// pool's server and database; if it does not, there is no tail. The role there needs
+	// REPLICATION, and can then read every table of the cluster's databases, so give it to no
+	// producer. Defaults to the pool's address and role, with the pool's BeforeConnect and
+	// without its AfterConnect.
 	URL string
 
-	// Look is how long the relay goes by the tail before it looks into the log for what the tail has
-	// missed, and stores its position: a crash repeats up to so much. 10 ms to 1 m. An idle
-	// relay looks as it polls, later by up to relay.Config.PollMax. Defaults to 1 s.
+	// Look is how long the relay relies on the tail before it reads the log for what the tail has
+	// missed, and stores its position: a crash repeats up to that much. 10 ms to 1 m. An idle
+	// relay does so when it polls, up to relay.Config.PollMax later. Defaults to 1 s.
 	Look time.Duration
 
-	// MaxLag and MaxRows bound how far the tail may be behind, as the age of a commit that
-	// comes and as the messages that wait for the relay. Beyond, it is dropped, and the
+	// MaxLag and MaxRows bound how far the tail may be behind, as the age of an arriving commit
+	// and as the number of messages that wait for the relay. Beyond that it is dropped, and the
 	// relay drains the log by windows, which is faster. MaxLag is 10 ms to 1 m, MaxRows 100 to
 	// 100,000. They default to 2 s and 10,000.
 	MaxLag  time.Duration
@@ -76,7 +76,7 @@ func (c TailConfig) validate(of SourceConfig) error {
 	}
 	if c.URL != "" {
 		if _, err := pgconn.ParseConfig(c.URL); err != nil {
-			return outbox.ConfigError("Tail.URL", "given", pgerr.Address(c.URL, err)) // the value has the password
+			return outbox.ConfigError("Tail.URL", "given", pgerr.Address(c.URL, err)) // the value contains the password
 		}
 	}
 	return refuseStrangers(c.Hooks, "tail", hooks.Is[driver.TailHook])

@@ -15,34 +15,33 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// tailStream is one connection of a tail: rows that have come and that the relay has not
-// taken. It implements pgwal.Handler, called by its connection's goroutine, and
-// pglog.Stream.
+// tailStream is one connection of a tail, with the rows that have arrived and that the relay has
+// not taken. It implements pgwal.Handler, called by its connection's goroutine, and pglog.Stream.
 type tailStream struct {
 	tail   *tail
 	wal    *pgwal.Stream
 	server string // that it is of
 
-	// Of the session's reader.
-	since int64     // transactions below it were there before the stream; 0 until it is asked
-	askAt time.Time // when to ask next whether it may be joined
+	// Used by the session's reader.
+	since int64     // transactions below it existed before the stream; 0 until it is queried
+	askAt time.Time // when to check next whether it may be joined
 
-	// Of the connection.
-	relation uint32 // of the log; 0 until it is known
+	// Used by the connection.
+	relation uint32 // oid of the log; 0 until it is known
 	places   [tailColumns]int
 	values   [colHeaders + 1][]byte
 	decoder  decoder
 
 	mu    sync.Mutex
 	rows  []tailRow
-	whole int                 // rows of transactions that have come to their end
-	bytes int                 // of rows, about
-	owed  map[int64]time.Time // rows that a window has found first and that have yet to come, and when it did
+	whole int                 // rows of transactions that have ended
+	bytes int                 // approximate size of rows
+	owed  map[int64]time.Time // rows that a window has found first and that have not arrived yet, and when it did
 	ended bool
-	cause string // of Close
+	cause string // used by Close
 }
 
-// tailRow is a row that has come.
+// tailRow is a row that has arrived.
 type tailRow struct {
 	pglog.Row
 	size int
@@ -106,7 +105,7 @@ func (s *tailStream) Insert(relation uint32, values []pgwal.Value) error {
 		s.values[i] = v.Data
 	}
 	if h := s.values[colHeaders]; len(h) > 0 {
-		s.values[colHeaders] = h[1:] // behind the version of jsonb's binary form
+		s.values[colHeaders] = h[1:] // after the version of jsonb's binary format
 	}
 	if s.values[colPayload] == nil {
 		return errTailForm // it is NOT NULL
@@ -122,7 +121,7 @@ func (s *tailStream) Insert(relation uint32, values []pgwal.Value) error {
 	return s.add(row, s.decoder.size)
 }
 
-// add queues a row, unless too many wait.
+// add queues a row, unless too many are waiting.
 func (s *tailStream) add(row pglog.Row, size int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +146,7 @@ func (s *tailStream) Commit() error {
 	return nil
 }
 
-// Take implements pglog.Stream. It begins no transaction whose end has not come.
+// Take implements pglog.Stream. It does not start a transaction whose end has not arrived.
 func (s *tailStream) Take(target pgwindow.Snapshot, limit int) ([]pglog.Row, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,8 +173,8 @@ func (s *tailStream) Take(target pgwindow.Snapshot, limit int) ([]pglog.Row, boo
 	return taken, true
 }
 
-// owe notes rows that a window has found at now and the stream has not brought yet. It
-// returns how many were found patience ago or earlier and have not come since.
+// owe records rows that a window has found at now and the stream has not delivered yet. It
+// returns how many were found patience ago or earlier and have not arrived since.
 func (s *tailStream) owe(missed []int64, now time.Time, patience time.Duration) (overdue int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +204,7 @@ func (s *tailStream) Close(because string) {
 	s.wal.Close()
 }
 
-// end notes that the connection has ended with err, and returns why.
+// end records that the connection has ended with err, and returns why.
 func (s *tailStream) end(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

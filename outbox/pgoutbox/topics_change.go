@@ -13,8 +13,8 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// changeTopics compares the topics by which a slot was read last with those that it is to be read
-// by. It notes the change in the lease, and refuses one that leaves messages behind.
+// changeTopics compares the topics with which a slot was last read with the new ones. It records
+// the change in the lease, and refuses one that leaves messages behind.
 func (s *source) changeTopics(ctx context.Context, conn *pgx.Conn, lease pglease.Lease, then []string) error {
 	c := basis.Topics{Group: s.cfg.Group, Then: then, Now: s.cfg.Topics}
 	if basis.SameTopics(c.Then, c.Now) {
@@ -34,7 +34,7 @@ func (s *source) changeTopics(ctx context.Context, conn *pgx.Conn, lease pglease
 	return err
 }
 
-// compareTopics notes that this relay reads other topics than g, if others live.
+// compareTopics logs that this relay reads other topics than g, if other relays are alive.
 func (s *source) compareTopics(ctx context.Context, g pgwindow.Group) error {
 	look, err := s.ob.chain.Look(ctx, s.ob.pool, s.cfg.Group, pglease.Former{})
 	if err == nil && (look.Held != nil || look.Members > 0) {
@@ -44,14 +44,14 @@ func (s *source) compareTopics(ctx context.Context, g pgwindow.Group) error {
 	return err
 }
 
-// countTopics counts what a change of the topics of a slot, or of all slots, leaves behind and has
-// passed.
+// countTopics counts what a change of the topics of a slot, or of all slots, leaves behind, and
+// those that the position has passed.
 func (o *Outbox) countTopics(ctx context.Context, db pgwindow.Querier, c *basis.Topics, slot *int16) error {
 	then, now := likePatterns(basis.AllTopics(c.Then)), likePatterns(basis.AllTopics(c.Now))
 	return db.QueryRow(ctx, o.sql.topicsCount, c.Group, slot, then, now).Scan(&c.Left, &c.Passed)
 }
 
-// errDryRun undoes a change that was asked for as a dry run.
+// errDryRun rolls back a change that was requested as a dry run.
 var errDryRun = errors.New("leat: a dry run")
 
 // SetTopics implements admin.Manager.

@@ -13,11 +13,11 @@ import (
 	"github.com/leat-go/leat/outbox/internal/trace"
 )
 
-// traceFirst is how long from Since on a message is looked for first.
+// traceFirst is the length of the period after Since that is searched first.
 const traceFirst = 2 * time.Hour
 
-// Trace implements admin.Manager. A message is found by the time in its id, if that is
-// a UUID of version 7: around that time first, and if nothing is there, from then on.
+// Trace implements admin.Manager. A message is found by the time in its id, if that is a UUID of
+// version 7: first around that time, and if there is nothing, from then on.
 func (o operator) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, error) {
 	byTime := q.Since.IsZero()
 	err := admin.Complete(&q)
@@ -47,8 +47,8 @@ func (o operator) Trace(ctx context.Context, q admin.TraceQuery) (admin.Trace, e
 	return found, describe(err)
 }
 
-// traceLog returns the messages of the log with an id; if its time is known, those about
-// that time, or if there are none, all since then.
+// traceLog returns the messages of the log with an id. If its time is known, these are the
+// messages around that time or, if there are none, all since then.
 func (o *Outbox) traceLog(ctx context.Context, tx pgx.Tx, q admin.TraceQuery, byTime bool) ([]outbox.Record, error) {
 	id, _ := ids.Map(q.ID)
 	var until *time.Time
@@ -82,7 +82,7 @@ func seqsOf(records []outbox.Record) []int64 {
 	return seqs
 }
 
-// traceGroups returns how far each group has come with records.
+// traceGroups returns the state of records in each group.
 func (o *Outbox) traceGroups(ctx context.Context, tx pgx.Tx, records []outbox.Record, known admin.Trace) ([]admin.TracedMessage, error) {
 	if len(records) == 0 {
 		return nil, nil

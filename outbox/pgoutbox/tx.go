@@ -21,7 +21,7 @@ import (
 // fn is given carries tx, so that EnqueueContext and Watermill publishers on it
 // enqueue in the same transaction.
 //
-// BEGIN travels with the first statement of fn, and what is enqueued with COMMIT, so that a
+// BEGIN is sent with the first statement of fn, and enqueued messages with COMMIT, so a
 // transaction with messages takes fewer round trips than one without leat. Messages are checked
 // as they are enqueued, and inserted before a statement that names the outbox's table, a
 // savepoint or a COPY, and before tx.Conn is lent. An error of the INSERT, such as of a wait for
@@ -29,9 +29,9 @@ import (
 // does not see them (Config.InsertAtOnce).
 //
 // If ctx ends while COMMIT waits for a key, the server is asked to cancel it, and InTx returns
-// what it answers. If the connection breaks after COMMIT was sent, the transaction may have been
-// committed: the error wraps outbox.ErrCommitUnknown. Before you retry, check in the new transaction
-// whether the first one committed, such as by the key of a row that fn writes.
+// the server's answer. If the connection breaks after COMMIT was sent, the transaction may have
+// been committed: the error wraps outbox.ErrCommitUnknown. Before you retry, check in the new
+// transaction whether the first one committed, such as by the key of a row that fn writes.
 func (o *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
 	err := o.inUnit(ctx, func(tx pgx.Tx) error { return fn(ContextWithTx(ctx, tx), tx) })
 	if err != nil {
@@ -40,8 +40,8 @@ func (o *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx pgx.T
 	return o.committed(ctx)
 }
 
-// begin runs fn in a transaction, and commits it. Whether COMMIT was sent is looked at before:
-// pgconn.SafeToRetry is also true of an answer that was lost (pgx 5.12).
+// begin runs fn in a transaction, and commits it. It records itself whether COMMIT was sent:
+// pgconn.SafeToRetry is also true if the answer was lost (pgx 5.12).
 func (o *Outbox) begin(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	committing := false
 	err := pgx.BeginFunc(ctx, o.pool.Sessions, func(tx pgx.Tx) error {
@@ -69,8 +69,8 @@ func commitError(err error) error {
 	return unknownCommit(err)
 }
 
-// errOpenRows is the error of a function that has left rows open: nothing can be sent, COMMIT
-// neither, and the transaction is rolled back.
+// errOpenRows is the error of a function that has left rows open: nothing can be sent, not even
+// COMMIT, and the transaction is rolled back.
 var errOpenRows = errors.New("leat: rows of a query are still open as the transaction is to commit: close them, or read them with pgx.CollectRows")
 
 func unknownCommit(err error) error {
@@ -93,7 +93,7 @@ func (o *Outbox) InSQLTx(ctx context.Context, fn func(ctx context.Context, tx *s
 	if o.db == nil {
 		return errNoSQL
 	}
-	// database/sql also hands the context to the driver's COMMIT, and rolls back when it ends.
+	// database/sql also passes the context to the driver's COMMIT, and rolls back when it ends.
 	txCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
@@ -124,8 +124,8 @@ func (o *Outbox) InSQLTx(ctx context.Context, fn func(ctx context.Context, tx *s
 // brokenConns is how many connections of a pool may have broken while it was idle.
 const brokenConns = 10
 
-// beginSQL begins a transaction on a connection, which the caller closes after it. A connection that
-// has broken in the pool is passed over, as sql.DB does it.
+// beginSQL begins a transaction on a connection, which the caller closes after it. A connection
+// that has broken in the pool is skipped, as in sql.DB.
 func (o *Outbox) beginSQL(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
 	for try := 1; ; try++ {
 		conn, err := o.db.Conn(ctx)
@@ -145,10 +145,9 @@ func (o *Outbox) beginSQL(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
 
 var errNoSQL = errors.New("leat: InSQLTx needs an outbox of pgoutbox.NewSQL; with a pgx pool, use InTx")
 
-// Wake tells the relays of this process, and with RunNotifier those of others, that
-// a transaction has committed. Call
-// it after the commit of a transaction of your own; without it they find the
-// messages by polling. It never blocks.
+// Wake notifies the relays of this process, and with RunNotifier those of others, that a
+// transaction has committed. Call it after you commit your own transaction; without it they find
+// the messages by polling. It never blocks.
 func (o *Outbox) Wake() {
 	o.bell.ring()
 }

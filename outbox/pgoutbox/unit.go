@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// maxWaiting and maxWaitingBytes bound what a transaction keeps for its COMMIT.
+	// maxWaiting and maxWaitingBytes bound the messages that a transaction keeps for its COMMIT.
 	maxWaiting      = 1000
 	maxWaitingBytes = 1 << 20
 )
 
-// discard closes a connection that takes no writes, such as one to a primary that was demoted: its
-// pool would hand it out again, and sooner than others.
+// discard closes a connection that takes no writes, such as one to a primary that was demoted:
+// its pool would reuse it, and sooner than others.
 func discard(ctx context.Context, conn *pgx.Conn, err error) {
 	if pgerr.Unfit(err) {
 		_ = conn.Close(ctx) // err is the one to report
@@ -43,14 +43,14 @@ func (o *Outbox) inUnit(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	})
 }
 
-// joins reports whether a statement may travel with BEGIN on conn.
+// joins reports whether a statement may be sent together with BEGIN on conn.
 func (o *Outbox) joins(conn *pgx.Conn) bool {
 	known, _ := conn.PgConn().CustomData()[o.noteKey].(*keyLocks)
 	return known != nil && !known.simple
 }
 
-// end commits what a function has left. Whether COMMIT was sent is looked at before:
-// pgconn.SafeToRetry is also true of an answer that was lost (pgx 5.12).
+// end commits what a function has left. It records itself whether COMMIT was sent:
+// pgconn.SafeToRetry is also true if the answer was lost (pgx 5.12).
 func end(ctx context.Context, conn *pgx.Conn, u *pgunit.Unit) error {
 	if !conn.IsClosed() && conn.PgConn().IsBusy() {
 		return errOpenRows
@@ -78,9 +78,9 @@ type waiting struct {
 
 var _ pgunit.Kept = (*waiting)(nil)
 
-// wait keeps msgs, which are prepared, for the COMMIT of tx, and reports whether it could. What they
-// refer to is the caller's to use again. Of another database than the outbox's it keeps nothing: that
-// is refused at once.
+// wait keeps msgs, which are prepared, for the COMMIT of tx, and reports whether it could. The
+// caller may reuse what they refer to. It keeps nothing for a database other than the outbox's:
+// that is refused at once.
 func (o *Outbox) wait(ctx context.Context, tx pgx.Tx, msgs []outbox.Message) (kept bool, err error) {
 	u := pgunit.Of(tx)
 	if u == nil || o.cfg.InsertAtOnce || !u.Takes() || !o.knows(pgunit.ConnOf(tx)) {
@@ -113,7 +113,7 @@ func (w *waiting) MayRead(sql string) bool {
 }
 
 // Whole implements pgunit.Kept: one statement inserts the messages, on a connection that needs no
-// further look.
+// further check.
 func (w *waiting) Whole(conn *pgx.Conn) bool {
 	return w.box.knows(conn) && !slices.ContainsFunc(w.msgs, delayed)
 }

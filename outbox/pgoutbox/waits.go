@@ -14,21 +14,23 @@ import (
 )
 
 const (
-	// waitWarning is how long a call waits for the lock of a key before it looks who has it.
+	// waitWarning is how long a call waits for the lock of a key before it finds out which
+	// backend holds it.
 	waitWarning = 10 * time.Second
-	// holderTimeout bounds that look.
+	// holderTimeout bounds that query.
 	holderTimeout = 2 * time.Second
 )
 
-// holder is the backend that has a key which a call of Enqueue waits for.
+// holder is the backend that holds a key which a call of Enqueue waits for.
 type holder struct {
-	key              string // of a message; empty for the outbox as a whole
+	key              string // key of a message; empty for the outbox as a whole
 	pid              int    // 0 for a prepared transaction
 	name, state      string
 	transactionBegan time.Duration // ago; 0 if not known
 }
 
-// String is such as: key "o-1", locked by pid 4711 (billing, idle in transaction) since 12s.
+// String returns a text such as: key "o-1", locked by pid 4711 (billing, idle in transaction)
+// since 12s.
 func (h holder) String() string {
 	text := fmt.Sprintf("key %q", h.key)
 	if h.key == "" {
@@ -47,7 +49,7 @@ func (h holder) String() string {
 	return text
 }
 
-// whoHas looks, on a connection of its own, which backend other than self has the lock of one of
+// whoHas finds out, on its own connection, which backend other than self holds the lock of one of
 // the keys of msgs.
 func (o *Outbox) whoHas(ctx context.Context, msgs []outbox.Message, self uint32) (h holder, found bool) {
 	locks, _ := o.locks(msgs)
@@ -76,7 +78,8 @@ func (o *Outbox) whoHas(ctx context.Context, msgs []outbox.Message, self uint32)
 	return h, true
 }
 
-// watch warns if a call takes so long that it may wait for a key, until stop is called.
+// watch logs a warning if a call takes so long that it may be waiting for a key, until stop is
+// called.
 func (o *Outbox) watch(ctx context.Context, msgs []outbox.Message, self uint32) (stop func() bool) {
 	return time.AfterFunc(o.waitWarning, func() {
 		if h, found := o.whoHas(ctx, msgs, self); found {
@@ -85,8 +88,7 @@ func (o *Outbox) watch(ctx context.Context, msgs []outbox.Message, self uint32) 
 	}).Stop
 }
 
-// explainWait adds to the error of a call that was not given the time that it needed who has
-// the key.
+// explainWait adds to the error of a call that timed out which backend holds the key.
 func (o *Outbox) explainWait(ctx context.Context, err error, msgs []outbox.Message, self uint32) error {
 	if err == nil || !errors.Is(err, context.DeadlineExceeded) && !pgerr.Is(err, pgerr.LockNotAvailable, pgerr.QueryCanceled) {
 		return err

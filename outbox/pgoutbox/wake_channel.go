@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// channel is the name under which the commits of an outbox are announced, at most
-// 63 bytes: PostgreSQL refuses longer ones.
+// channel is the name of the channel on which the commits of an outbox are announced, at most 63
+// bytes: PostgreSQL refuses longer ones.
 func channel(schema, table string) string {
 	const most = 63
 	name := "leat/" + schema + "/" + table
@@ -23,8 +23,8 @@ func channel(schema, table string) string {
 	return strings.ToValidUTF8(name[:most-len(sum)-1], "") + "/" + sum
 }
 
-// notify announces on channel. The notification goes out with the commit of this
-// statement, which is a transaction of its own.
+// notify announces on channel. The notification is sent at the commit of this statement, which is
+// a separate transaction.
 func notify(ctx context.Context, db execer, channel string) error {
 	_, err := db.Exec(ctx, "SELECT pg_notify($1, '')", channel)
 	return err

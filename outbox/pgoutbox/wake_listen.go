@@ -18,25 +18,24 @@ import (
 )
 
 const (
-	// selfTestWait is how long a notification that we sent ourselves may be under
-	// way.
+	// selfTestWait is how long a notification that we sent ourselves may take.
 	selfTestWait = 2 * time.Second
-	// quietWait is how long a listener believes a connection on which nothing
-	// happens, before it asks whether it is still there.
+	// quietWait is how long a listener trusts a silent connection before it checks whether it is
+	// still alive.
 	quietWait = 30 * time.Second
 )
 
 var (
 	// errSwallowed is the error of a listener whose notification did not come back to its sender.
 	errSwallowed = errors.New("leat: a notification was swallowed by the pooler that stands before the database: it is in transaction mode, or something like it")
-	// errLate is the same where there is no pooler.
+	// errLate is the same if there is no pooler.
 	errLate = errors.New("leat: a notification did not come back in time")
 )
 
-// listener is what a source hears of other processes, while any session runs and anybody has
-// asked for Wakes. The zero listener is ready.
+// listener receives the announcements of other processes for a source, while any session runs and
+// Wakes has been called. The zero listener is ready.
 type listener struct {
-	bell bell // rung by what is heard
+	bell bell // rung by announcements
 
 	mu        sync.Mutex
 	sessions  int
@@ -44,7 +43,7 @@ type listener struct {
 	listening bool
 }
 
-// subscribe has c hear what others announce until ctx ends.
+// subscribe sends the announcements of others to c until ctx ends.
 func (s *source) subscribe(ctx context.Context, c chan struct{}) {
 	e := &s.listener
 	e.bell.join(ctx, c)
@@ -52,14 +51,14 @@ func (s *source) subscribe(ctx context.Context, c chan struct{}) {
 	context.AfterFunc(ctx, func() { s.change(ctx, func() { e.wakes-- }) })
 }
 
-// attend begins to listen for one more session.
+// attend starts listening for one more session.
 func (s *source) attend(ctx context.Context) { s.change(ctx, func() { s.listener.sessions++ }) }
 
-// leave undoes attend. After the last session of all on the pool nothing of it is left.
+// leave undoes attend. After the last session of all sources on the pool everything is released.
 func (s *source) leave(ctx context.Context) { s.change(ctx, func() { s.listener.sessions-- }) }
 
-// change begins or ends to listen, as it is needed after count. It begins with a session: one
-// without anybody who waits for wakes needs none.
+// change starts or stops listening, as needed after count. Listening needs a session and a
+// subscriber.
 func (s *source) change(ctx context.Context, count func()) {
 	e := &s.listener
 	e.mu.Lock()
@@ -77,17 +76,17 @@ func (s *source) change(ctx context.Context, count func()) {
 	}
 }
 
-// ears hear the notifications of other processes for the sources on one pool, on one line and in
-// one goroutine, while there is any source to hear for. The zero value is ready.
+// ears receive the notifications of other processes for the sources on one pool, on one line and
+// in one goroutine, while there is any such source. The zero value is ready.
 type ears struct {
-	deaf atomic.Bool // a self-test has shown that it is no use
+	deaf atomic.Bool // a self-test has shown that it does not work
 
 	mu      sync.Mutex
 	sources map[*source]struct{}
-	cancel  context.CancelFunc // nil unless the goroutine is to run
+	cancel  context.CancelFunc // nil unless the goroutine should run
 	ended   chan struct{}      // nil unless there may be a goroutine
-	nudge   context.CancelFunc // ends a wait, so that sources are looked at; nil while there is no wait
-	changed bool               // sources have, since they were looked at
+	nudge   context.CancelFunc // ends a wait, so that sources are read again; nil while there is no wait
+	changed bool               // sources have changed since they were last read
 }
 
 func (e *ears) join(ctx context.Context, s *source) {
@@ -129,7 +128,7 @@ func (e *ears) leave(s *source) {
 	}
 }
 
-// look has the goroutine look at the sources. The caller holds e.mu.
+// look makes the goroutine read the sources again. The caller holds e.mu.
 func (e *ears) look() {
 	e.changed = true
 	if e.nudge != nil {
@@ -137,7 +136,7 @@ func (e *ears) look() {
 	}
 }
 
-// waits notes how a wait is ended, nil after it. It reports false if there is no time to wait:
+// waits records how to end a wait, nil after it. It reports false if there is no time to wait:
 // sources have changed.
 func (e *ears) waits(nudge context.CancelFunc) bool {
 	e.mu.Lock()
@@ -146,7 +145,7 @@ func (e *ears) waits(nudge context.CancelFunc) bool {
 	return !e.changed
 }
 
-// byChannel returns the sources, by the channels that they are to hear.
+// byChannel returns the sources, by their channels.
 func (e *ears) byChannel() map[string][]*source {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -159,8 +158,8 @@ func (e *ears) byChannel() map[string][]*source {
 	return all
 }
 
-// hear listens until ctx ends, connecting again after errors as by does, or until it turns
-// out that notifications do not come through. Everything works without it.
+// hear listens until ctx ends, connecting again after errors as by does, or until it turns out
+// that notifications do not arrive. Everything works without it.
 func (e *ears) hear(ctx context.Context, by *source) {
 	retry := retryWait{}
 	for ctx.Err() == nil {
@@ -179,7 +178,7 @@ func (e *ears) hear(ctx context.Context, by *source) {
 	}
 }
 
-// hearOnce listens on the line that maintenance is on, too, until the first error.
+// hearOnce listens on the line that maintenance also uses, until the first error.
 func (e *ears) hearOnce(ctx context.Context, by *source, retry *retryWait) error {
 	line := by.ob.shared.line
 	conn, err := line.Join(ctx)
@@ -211,7 +210,7 @@ func (e *ears) hearOnce(ctx context.Context, by *source, retry *retryWait) error
 	}
 }
 
-// tune listens on the channels of now in place of those of before, and rings for what was
+// tune listens on the channels of now instead of those of before, and rings for what was
 // announced before we listened.
 func tune(ctx context.Context, conn *pgx.Conn, before, now map[string][]*source) error {
 	for name := range before {
@@ -281,16 +280,16 @@ func hearNext(ctx context.Context, line *pglease.Line, conn *pgx.Conn) (n *pgcon
 	return n, err
 }
 
-// ping asks whether anybody answers on conn.
+// ping checks whether the server answers on conn.
 func ping(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, selfTestWait)
 	defer cancel()
 	return conn.Ping(ctx)
 }
 
-// selfTest listens on a channel that nobody else uses and sends a notification
-// there; what a pooler keeps of that is of no account. It must be sent on another connection: on its own, a pooler in
-// transaction mode would bring it back, with the answer to the very statement.
+// selfTest listens on a unique channel and sends a notification there; it does not matter if a
+// pooler keeps that channel. It must be sent on another connection: on the same one, a pooler in
+// transaction mode would return it with the answer to the statement.
 func selfTest(ctx context.Context, pool execer, conn *pgx.Conn) error {
 	id, err := ids.New()
 	if err != nil {

@@ -17,17 +17,15 @@ type execer interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }
 
-// RunNotifier tells the relays of other processes of the commits that InTx and
-// Wake announce in this one, until ctx ends; then it returns nil. Run it beside
-// the producers where relays live elsewhere and are to notice at once; without
-// it, they find the messages by polling.
+// RunNotifier notifies the relays of other processes of the commits that InTx and Wake announce
+// in this one, until ctx ends; then it returns nil. Run it with the producers if relays run
+// elsewhere and should notice at once; without it, they find the messages by polling.
 //
-// It is a doorbell and nothing more: what it loses costs a relay at most one
-// poll. NOTIFY takes a lock that all of the server's databases share until its
-// transaction has committed, so it has no place in business transactions; here
-// it has a connection of its own, outside the pool, and there is at most one in
-// Config.NotifyInterval. Errors are logged, and it connects again.
-// See rule R5 and design 9.1.
+// It only wakes relays: what it loses costs a relay at most one poll. NOTIFY takes a lock that
+// all databases of the server share until its transaction has committed, so it must not be used
+// in business transactions. Here it has its own connection, outside the pool, and there is at
+// most one per Config.NotifyInterval. Errors are logged, and it connects again. See rule R5 and
+// design 9.1.
 func (o *Outbox) RunNotifier(ctx context.Context) error {
 	n := notifier{ob: o, interval: o.cfg.NotifyInterval, rings: o.bell.listen(ctx), channel: channel(o.cfg.Schema, o.cfg.Table)}
 	retry := retryWait{}
@@ -46,7 +44,7 @@ type notifier struct {
 	interval time.Duration
 	rings    <-chan struct{}
 	channel  string
-	owed     bool // a ring was heard and is not passed on yet
+	owed     bool // a ring was received and not passed on yet
 }
 
 // run connects at the first ring and notifies until the first error.

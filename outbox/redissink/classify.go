@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// failure returns the result of a record of a transaction that the server has refused. Redis refuses no single
-// record of a transaction: what is wrong concerns the stream or the server.
+// failure returns the result of a record of a transaction that the server has refused. Redis
+// never refuses a single record of a transaction: errors concern the stream or the server.
 func (s *Sink) failure(stream string, err error) outbox.Result {
 	if errors.Is(err, redis.Nil) {
 		err = errNoStream
@@ -24,7 +24,8 @@ func (s *Sink) failure(stream string, err error) outbox.Result {
 	return outbox.Failed(outbox.FailureOutage, err)
 }
 
-// out names the server in err, which is of all streams: not of the one whose record meets it.
+// out adds the name of the server to err, which concerns all streams: not just that of the record
+// that failed.
 func (s *Sink) out(err error) error {
 	verb := "does not answer"
 	if _, answer := errors.AsType[redis.Error](err); answer || errors.Is(err, errLoses) {
@@ -33,14 +34,14 @@ func (s *Sink) out(err error) error {
 	return fmt.Errorf("leat: redis at %v %s: %w", s.server.Addrs, verb, err)
 }
 
-// ofTopic reports whether err concerns one stream alone: it is missing, the key holds something else, the user may
-// not write to it, or its ids are used up.
+// ofTopic reports whether err concerns only one stream: it is missing, the key holds something
+// else, the user may not write to it, or its ids are used up.
 func ofTopic(err error) bool {
 	text := err.Error()
 	switch word, _, _ := strings.Cut(text, " "); word {
 	case "WRONGTYPE":
 		return true
-	case "NOPERM": // the command itself may be forbidden: that is not about topics
+	case "NOPERM": // the command itself may be forbidden: that does not concern topics
 		return strings.Contains(text, "access")
 	default:
 		return errors.Is(err, errNoStream) || strings.Contains(text, "exhausted the last possible ID")

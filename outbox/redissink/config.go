@@ -14,27 +14,27 @@ import (
 )
 
 const (
-	// defaultMaxMessageBytes is the largest value that a server takes unless it is configured
-	// otherwise.
+	// defaultMaxMessageBytes is the largest value that a server accepts by default.
 	defaultMaxMessageBytes = 512 << 20
 
 	minMessageBytes = 1024
 	maxReplicas     = 100
 )
 
-// Ack is what a record must have reached before it counts as delivered.
+// Ack is the durability that a record must have before it counts as delivered.
 type Ack int
 
 // Values of Ack.
 const (
-	// AckSynced means that the server has flushed the record to disk: with appendfsync always before it
-	// answers, or else when WAITAOF says so, which Redis 7.2 and Valkey have. It needs appendonly.
+	// AckSynced means that the server has flushed the record to disk: with appendfsync always
+	// before it answers, otherwise as confirmed by WAITAOF, which Redis 7.2 and Valkey have. It
+	// needs appendonly.
 	AckSynced Ack = iota
-	// AckReplicas means that Config.Replicas replicas have the record in memory, as WAIT says. A failover
-	// to one of these keeps it.
+	// AckReplicas means that Config.Replicas replicas have the record in memory, as confirmed by
+	// WAIT. A failover to one of these keeps it.
 	AckReplicas
-	// AckMemory means that the server has the record in memory. If the server crashes, records
-	// are lost although they were acknowledged: with appendfsync everysec those of the last seconds.
+	// AckMemory means that the server has the record in memory. If the server crashes,
+	// acknowledged records are lost: with appendfsync everysec those of the last seconds.
 	AckMemory
 )
 
@@ -52,41 +52,43 @@ func (a Ack) String() string {
 	}
 }
 
-// Config tunes a Sink. The zero value asks for records on disk and trims nothing.
+// Config tunes a Sink. The zero value requires records on disk and trims nothing.
 type Config struct {
-	// Ack is what a record must have reached before it counts as delivered. Defaults to
-	// AckSynced. On a server that cannot give it every call fails, as an outage.
+	// Ack is the durability that a record must have before it counts as delivered. Defaults to
+	// AckSynced. On a server that cannot provide it every call fails, as an outage.
 	Ack Ack
 
 	// Replicas is the number of replicas that AckReplicas waits for, 1 to 100. It must be 0
 	// with any other Ack.
 	Replicas int
 
-	// Prefix is what the key of a stream has before the topic, such as "shop:". Topics are the producers' choice: without
-	// a prefix, and without an ACL that bounds the keys, they can name the stream of any application, which is written to
-	// and trimmed. Defaults to none.
+	// Prefix is put before the topic in the key of a stream, such as "shop:". Producers choose
+	// topics: without a prefix, and without an ACL that restricts the keys, they can name the
+	// stream of any application, which is then written to and trimmed. Defaults to none.
 	Prefix string
 
-	// ExistingOnly makes a record whose stream is not there fail as an outage of its topic.
+	// ExistingOnly makes a record whose stream does not exist fail as an outage of its topic.
 	// Defaults to false: the stream is created.
 	ExistingOnly bool
 
-	// MaxLen trims a stream to about so many entries, read or not and whoever has written them, when it is written to. It
-	// excludes MaxAge. Defaults to 0: nothing is trimmed, and a stream that nobody trims grows until
-	// the server's memory is full, which is an outage.
+	// MaxLen trims a stream to about that many entries when it is written to, whether they were
+	// read or not, and whichever program has written them. It excludes MaxAge. Defaults to 0:
+	// nothing is trimmed, and a stream that is never trimmed grows until the server's memory is
+	// full, which is an outage.
 	MaxLen int64
 
-	// MaxAge trims entries that are older, read or not, when a stream is written to: about so, by
-	// this machine's clock, at least 1 s. It needs Redis 6.2. Defaults to 0: nothing is trimmed.
+	// MaxAge trims entries that are older, read or not, when a stream is written to:
+	// approximately, by this machine's clock, at least 1 s. It needs Redis 6.2. Defaults to 0:
+	// nothing is trimmed.
 	MaxAge time.Duration
 
-	// MaxMessageBytes bounds an entry with its headers, 1,024 to 536,870,912: a larger one is refused for good. A
-	// smaller proto-max-bulk-len of the server counts instead, if the sink may ask for it. Defaults to
-	// 536,870,912.
+	// MaxMessageBytes bounds an entry with its headers, 1,024 to 536,870,912: a larger one is
+	// refused for good. A smaller proto-max-bulk-len of the server applies instead, if the sink
+	// may read it. Defaults to 536,870,912.
 	MaxMessageBytes int
 
-	// Logger receives what an operator should know. Defaults to slog.Default() as of New,
-	// warnings and errors only; slog.New(slog.DiscardHandler) silences it.
+	// Logger receives messages for operators. Defaults to slog.Default() as of New, warnings and
+	// errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 
@@ -96,7 +98,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate is called before withDefaults.
+// validate must be called before withDefaults.
 func (c Config) validate() error {
 	switch {
 	case c.Ack < AckSynced || c.Ack > AckMemory:

@@ -17,12 +17,12 @@ const (
 	fieldPayload  = "payload"
 )
 
-// entryOverhead is more than the names of the fields and what leat adds to the metadata take.
+// entryOverhead is more than the names of the fields and leat's additions to the metadata take.
 const entryOverhead = 512
 
 var errTooLarge = errors.New("leat: record is too large")
 
-// checkSize returns an error if the server would not take r: it would close the connection.
+// checkSize returns an error if the server would not accept r: it would close the connection.
 func checkSize(r *outbox.Record, most int) error {
 	size := len(r.Payload) + 2*len(r.ID) + len(r.Key) + len(r.Type) + entryOverhead
 	for name, value := range r.Headers {
@@ -43,7 +43,7 @@ func entry(head []any, r *outbox.Record) []any {
 	)
 }
 
-// metadata returns the headers of r and what describes it as a map in MessagePack.
+// metadata returns the headers of r and its description as a map in MessagePack.
 func metadata(r *outbox.Record) []byte {
 	all := make(map[string]string, len(r.Headers)+4)
 	maps.Copy(all, r.Headers)

@@ -10,12 +10,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// errLoses is wrapped by the failure of every call on a server that loses what it has acknowledged: one
-// that does not reach Config.Ack, or that evicts streams when its memory is full. It is an
-// outage, which lasts until the server or Config is changed.
+// errLoses is wrapped by the failure of every call on a server that loses what it has
+// acknowledged: one that does not provide Config.Ack, or that evicts streams when its memory is
+// full. It is an outage, which lasts until the server or Config is changed.
 var errLoses = errors.New("leat: this Redis loses what it has acknowledged")
 
-// waiting is what is sent behind the transactions of a call to confirm them.
+// waiting is the command that is sent after the transactions of a call to confirm them.
 type waiting int
 
 const (
@@ -24,14 +24,14 @@ const (
 	waitSynced                  // WAITAOF
 )
 
-// settings of a server that can be asked for one by one. Managed servers often forbid it.
+// settings of a server that can be read one by one. Managed servers often forbid it.
 const (
 	fsyncSetting   = "appendfsync"
 	rewriteSetting = "no-appendfsync-on-rewrite"
 	bulkSetting    = "proto-max-bulk-len"
 )
 
-// inspect asks the server how it keeps what it takes, and sets what a link has to know of it.
+// inspect asks the server how it stores data, and sets what a link needs to know about it.
 func (l *link) inspect(ctx context.Context, cfg *Config) error {
 	var info *redis.StringCmd
 	answers := make(map[string]*redis.MapStringStringCmd)
@@ -45,12 +45,12 @@ func (l *link) inspect(ctx context.Context, cfg *Config) error {
 	if err = lost(commands, err); err != nil {
 		return err
 	}
-	if info.Err() != nil && (cfg.Ack != AckMemory || !redis.HasErrorPrefix(info.Err(), "NOPERM")) { // else nothing is promised
+	if info.Err() != nil && (cfg.Ack != AckMemory || !redis.HasErrorPrefix(info.Err(), "NOPERM")) { // otherwise nothing is promised
 		return fmt.Errorf("ask how it keeps data: %w", info.Err())
 	}
 	about := readFacts(info.Val())
 	for name, answer := range answers {
-		about[name] = answer.Val()[name] // or nothing, if it may not be asked
+		about[name] = answer.Val()[name] // or nothing, if it may not be read
 	}
 	l.most = cfg.MaxMessageBytes
 	if n, err := strconv.Atoi(about[bulkSetting]); err == nil && n > 0 {
@@ -62,8 +62,8 @@ func (l *link) inspect(ctx context.Context, cfg *Config) error {
 	return l.try(ctx)
 }
 
-// try runs what surrounds the entries of a call, around nothing. A server that denies it would add the
-// entries, and each retry would add them once more.
+// try runs the commands around the entries of a call, without entries. A server that denies them
+// would still add the entries, and each retry would add them once more.
 func (l *link) try(ctx context.Context) error {
 	commands, err := l.conn.Pipelined(ctx, func(p redis.Pipeliner) error {
 		p.Do(ctx, "MULTI")
@@ -88,7 +88,7 @@ func (l *link) try(ctx context.Context) error {
 	return nil
 }
 
-// facts are what a server says about itself, by name.
+// facts are a server's facts about itself, by name.
 type facts map[string]string
 
 // readFacts reads the answer to INFO.
@@ -102,7 +102,8 @@ func readFacts(info string) facts {
 	return all
 }
 
-// confirmation returns what confirms a transaction on the server, or why nothing does.
+// confirmation returns the command that confirms a transaction on the server, or an error if
+// there is none.
 func (f facts) confirmation(ack Ack) (waiting, error) {
 	if policy := f["maxmemory_policy"]; strings.HasPrefix(policy, "allkeys-") {
 		return 0, fmt.Errorf("%w: its maxmemory-policy is %s, which deletes streams: set noeviction", errLoses, policy)
@@ -113,19 +114,19 @@ func (f facts) confirmation(ack Ack) (waiting, error) {
 	case ack == AckReplicas:
 		return waitReplicas, nil
 	case f["aof_enabled"] == "0":
-		return 0, fmt.Errorf("%w: it has no append-only file: set appendonly yes, or choose another Config.Ack", errLoses)
+		return 0, fmt.Errorf("%w: it has no append-only file: set appendonly yes, or choose another ack", errLoses)
 	case f[fsyncSetting] == "always" && f[rewriteSetting] == "no":
 		return waitNothing, nil
 	case f.before(7, 2):
-		return 0, fmt.Errorf("%w: it answers before a write is on disk, and Redis %s has no WAITAOF: set appendfsync always and no-appendfsync-on-rewrite no (now %q and %q), or choose another Config.Ack",
+		return 0, fmt.Errorf("%w: it answers before a write is on disk, and Redis %s has no WAITAOF: set appendfsync always and no-appendfsync-on-rewrite no (now %q and %q), or choose another ack",
 			errLoses, f["redis_version"], f[fsyncSetting], f[rewriteSetting])
 	default:
 		return waitSynced, nil
 	}
 }
 
-// before reports whether the server is of an earlier version. Valkey tells the version of Redis that it is
-// compatible with. One that tells none is asked for everything.
+// before reports whether the server is of an earlier version. Valkey reports the version of Redis
+// that it is compatible with. A server that reports none counts as new.
 func (f facts) before(major, minor int) bool {
 	var a, b int
 	if n, _ := fmt.Sscanf(f["redis_version"], "%d.%d", &a, &b); n < 2 {
@@ -134,8 +135,9 @@ func (f facts) before(major, minor int) bool {
 	return a < major || a == major && b < minor
 }
 
-// lost returns the error with which a pipeline has lost its connection, or has got none, or nil: answers of the
-// server are none. The pipeline's own error is that of its first command, or one that no command has.
+// lost returns the error with which a pipeline has lost its connection, or could not get one, or
+// nil: answers of the server do not count. The pipeline's own error is that of its first command,
+// or one that belongs to no command.
 func lost(commands []redis.Cmder, err error) error {
 	answered := false
 	for _, command := range commands {

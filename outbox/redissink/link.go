@@ -10,18 +10,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// dialTimeout bounds a connect if neither the context nor the options do.
+// dialTimeout bounds connecting if neither the context nor the options do.
 const dialTimeout = 5 * time.Second
 
-// idleTimeout is for how long nobody asks whether a link that is not used is still there.
+// idleTimeout is how long an unused link is trusted without a check that it is still alive.
 const idleTimeout = 10 * time.Second
 
 // link is a connection to the server.
 type link struct {
 	client redis.UniversalClient
 	conn   *redis.Conn
-	waits  waiting // what confirms a transaction
-	most   int     // bytes of an entry
+	waits  waiting // the command that confirms a transaction
+	most   int     // largest entry, in bytes
 	used   time.Time
 
 	mu  sync.Mutex
@@ -29,14 +29,15 @@ type link struct {
 	off bool
 }
 
-// dial connects, and looks whether the server keeps what cfg demands.
+// dial connects, and checks that the server provides what cfg demands.
 func (s *Sink) dial(ctx context.Context) (*link, error) {
 	l := &link{}
 	options := s.server
 	options.Dialer = l.dialer(&options)
-	// What may have been taken is sent again by a relay, which knows what must come first.
+	// The client must not retry: the relay repeats what may have been taken, and knows the order.
 	options.MaxRetries, options.DialerRetries = -1, 1
-	// With a pool of one the client dials on in the background, even for a moment after it was closed.
+	// With a pool of one the client goes on dialling in the background, even for a moment after
+	// it was closed.
 	options.Protocol, options.PoolSize, options.PipelinePoolSize = 2, 2, -1
 	options.MinIdleConns, options.ConnMaxIdleTime, options.ConnMaxLifetime = 0, -1, 0
 	options.ContextTimeoutEnabled, options.ReadTimeout, options.WriteTimeout = true, -1, -1
@@ -85,7 +86,7 @@ func (l *link) dialer(o *redis.UniversalOptions) func(context.Context, string, s
 	}
 }
 
-// answers reports whether a link that has idled is still there: a server may close it, by its timeout.
+// answers reports whether an idle link is still alive: a server may close it after a timeout.
 func (l *link) answers(ctx context.Context) bool {
 	if time.Since(l.used) < idleTimeout {
 		return true
@@ -94,7 +95,7 @@ func (l *link) answers(ctx context.Context) bool {
 	return l.conn.Ping(ctx).Err() == nil
 }
 
-// guard cuts the link if ctx ends before the result is called.
+// guard cuts the link if ctx ends before the returned function is called.
 func (l *link) guard(ctx context.Context) (done func()) {
 	stop := context.AfterFunc(ctx, l.cut)
 	return func() {
@@ -104,8 +105,8 @@ func (l *link) guard(ctx context.Context) (done func()) {
 	}
 }
 
-// cut closes the connections at once, by a reset if they can be: the server drops what it has not read. It
-// may be called at any time, and more than once.
+// cut closes the connections at once, by a reset if possible: then the server drops what it has
+// not read. It may be called at any time, and more than once.
 func (l *link) cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,7 +119,7 @@ func (l *link) cut() {
 		if tcp, ok := inner.(interface{ SetLinger(seconds int) error }); ok {
 			_ = tcp.SetLinger(0)
 		}
-		_ = inner.Close() // not that of TLS, which says goodbye
+		_ = inner.Close() // not that of TLS, which sends a close message
 	}
 	l.net = nil
 }
@@ -129,7 +130,7 @@ func (l *link) wasCut() bool {
 	return l.off
 }
 
-// close frees what belongs to the link.
+// close releases the link's resources.
 func (l *link) close() {
 	_ = l.conn.Close()
 	_ = l.client.Close()

@@ -27,13 +27,14 @@ type topicCall struct {
 // Send implements driver.Sink. It returns when the server has answered, or soon after ctx has ended: then the
 // connection is reset.
 //
-// The records of a topic are taken together or not at all. A topic that is not a stream, whose stream is
-// missing with Config.ExistingOnly, or that may not be written to fails as outbox.FailureOutage with
-// outbox.ErrTopicUnavailable; a record that is too large as outbox.FailurePermanent, and holds back
-// the later ones of its key. All else that the server refuses is an outage: memory full, a replica
-// instead of a primary, data being loaded, too few replicas.
+// The records of a topic are taken together or not at all. A topic that is not a stream, whose
+// stream is missing with Config.ExistingOnly, or that may not be written to fails as
+// outbox.FailureOutage with outbox.ErrTopicUnavailable; a record that is too large as
+// outbox.FailurePermanent, and holds back the later ones of its key. Every other refusal of the
+// server is an outage: memory full, a replica instead of a primary, data being loaded, too few
+// replicas.
 //
-// It is safe for concurrent use; calls go side by side.
+// It is safe for concurrent use; calls run concurrently.
 func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
 	c := &call{s: s, records: records, results: make([]outbox.Result, len(records)), settled: make([]bool, len(records))}
 	if len(records) == 0 {
@@ -46,7 +47,7 @@ func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 	whole := false
 	defer func() {
 		if !whole {
-			l.cut() // before Send returns: what is under way must not come later
+			l.cut() // before Send returns: what is in flight must not arrive later
 		}
 		s.give(l)
 	}()
@@ -59,7 +60,8 @@ func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 	return c.results
 }
 
-// sort groups the records by topic, less those that cannot be sent, and those behind them.
+// sort groups the records by topic, without those that cannot be sent and the later ones of their
+// keys.
 func (c *call) sort(most int) {
 	byTopic := make(map[string]*topicCall)
 	for i := range c.records {
@@ -105,7 +107,8 @@ func (c *call) unsent(err error) []outbox.Result {
 	return c.results
 }
 
-// unknown fails as an outage what is not settled: nobody knows whether the server has taken it.
+// unknown fails as an outage the records that are not settled: it is unknown whether the server
+// has taken them.
 func (c *call) unknown(err error) []outbox.Result {
 	var left []int
 	for i, settled := range c.settled {
@@ -117,8 +120,8 @@ func (c *call) unknown(err error) []outbox.Result {
 	return c.results
 }
 
-// fail gives the result to the first of the records of each key, and to all without one. What is behind
-// them counts as not sent, so that it is sent again behind them.
+// fail sets the result of the first of the records of each key, and of all without a key. Later
+// ones count as not sent, so that they are sent again after it.
 func (c *call) fail(places []int, result outbox.Result) {
 	first := make(map[driver.Key]int)
 	for _, i := range places {

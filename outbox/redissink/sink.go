@@ -16,12 +16,12 @@ import (
 
 var errClosed = fmt.Errorf("%w: the Redis sink", outbox.ErrClosed)
 
-// Sink delivers records to Redis Streams. It is safe for concurrent use: each call has a connection of its
-// own while it lasts.
+// Sink delivers records to Redis Streams. It is safe for concurrent use: each call has its own
+// connection while it runs.
 type Sink struct {
 	server redis.UniversalOptions
 	cfg    Config
-	calls  sync.WaitGroup // under way
+	calls  sync.WaitGroup // calls in progress
 
 	mu     sync.Mutex
 	closed bool
@@ -34,10 +34,11 @@ var (
 	_ driver.TopicChecker = (*Sink)(nil)
 )
 
-// New returns a Sink on the server at server.Addrs, or on the primary called server.MasterName, for
-// which the sentinels at server.Addrs are asked. It takes address, credentials, DB, TLS, Dialer, OnConnect and
-// DialTimeout from server; pools, retries, timeouts and the protocol are its own. Dialer should make connections
-// that have the method SetLinger of a net.TCPConn, and does TLS itself.
+// New returns a Sink on the server at server.Addrs, or on the primary called server.MasterName,
+// which the sentinels at server.Addrs report. It takes address, credentials, DB, TLS, Dialer,
+// OnConnect and DialTimeout from server; it chooses pools, retries, timeouts and the protocol
+// itself. Connections of Dialer should have the method SetLinger of a net.TCPConn. A Dialer does
+// TLS itself.
 //
 // It does not connect: Check does, or the first Send. The error wraps outbox.ErrInvalidConfig. The
 // caller must Close the Sink.
@@ -51,7 +52,7 @@ func New(server *redis.UniversalOptions, cfg Config) (*Sink, error) {
 	return s, nil
 }
 
-// take returns a connection for a call, which gives it back.
+// take returns a connection for a call, which must return it with give.
 func (s *Sink) take(ctx context.Context) (*link, error) {
 	s.mu.Lock()
 	if s.closed {
@@ -79,7 +80,7 @@ func (s *Sink) take(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// give ends what take has begun. A link that was cut is dropped.
+// give ends what take began. A link that was cut is dropped.
 func (s *Sink) give(l *link) {
 	defer s.calls.Done()
 	if l == nil {
@@ -95,8 +96,8 @@ func (s *Sink) give(l *link) {
 	s.idle = append(s.idle, l)
 }
 
-// Check connects to the server and returns why that fails, if it does, or why the server cannot keep what
-// Config.Ack promises. It is for the start of a program and for health checks.
+// Check connects to the server and returns an error if that fails, or if the server cannot
+// provide Config.Ack. It is for the start of a program and for health checks.
 func (s *Sink) Check(ctx context.Context) error {
 	l, err := s.take(ctx)
 	if err != nil {
@@ -111,8 +112,9 @@ func (s *Sink) Check(ctx context.Context) error {
 	return nil
 }
 
-// CheckTopics implements driver.TopicChecker: it returns the topics that are streams, or that become one
-// when they are written to. It cannot ask for the right to write: sending a record shows that.
+// CheckTopics implements driver.TopicChecker: it returns the topics that are streams, or that
+// become one when they are written to. It cannot check the right to write: only sending a record
+// shows that.
 func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []string, err error) {
 	l, err := s.take(ctx)
 	if err != nil {
@@ -133,7 +135,7 @@ func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []st
 	}
 	for i, kind := range kinds {
 		switch found := kind.Val(); {
-		case kind.Err() != nil: // a record shows whether it may be written
+		case kind.Err() != nil: // only a record shows whether it may be written
 			available = append(available, topics[i])
 		case found == "stream", found == "none" && !s.cfg.ExistingOnly:
 			available = append(available, topics[i])
@@ -142,7 +144,7 @@ func (s *Sink) CheckTopics(ctx context.Context, topics []string) (available []st
 	return available, nil
 }
 
-// Close waits for the calls that are under way, which their contexts bound, and closes the connections. It
+// Close waits for running calls, which their contexts bound, and closes the connections. It
 // always returns nil; more calls do nothing.
 func (s *Sink) Close() error {
 	s.mu.Lock()

@@ -25,20 +25,20 @@ var (
 	errAnswers     = errors.New("leat: Redis has given an unexpected answer")
 )
 
-// exchange is what a topic's transaction is answered with.
+// exchange is the answer to a topic's transaction.
 type exchange struct {
 	queued []*redis.Cmd
 	exec   *redis.Cmd
 }
 
-// deliver sends the transactions of all topics in one write, and reads what happens to them. An error means
-// that the link is over.
+// deliver sends the transactions of all topics in one write, and reads the answers. An error
+// means that the link is over.
 func (c *call) deliver(ctx context.Context, l *link) error {
 	defer l.guard(ctx)()
 	if err := failpoint.Inject(ctx, failpoint.RelayMidBatch); err != nil {
 		return err
 	}
-	// The guard cuts the connection a moment later than ctx ends: nothing is written in between.
+	// The guard cuts the connection a moment after ctx ends: nothing is written in between.
 	if cause := context.Cause(ctx); cause != nil {
 		return c.s.out(fmt.Errorf("nothing was written: %w", cause))
 	}
@@ -99,13 +99,14 @@ func (s *Sink) head(stream string) []any {
 	return append(head, "*")
 }
 
-// confirm adds what confirms the transactions, if they need it. It waits a little shorter than the context.
+// confirm adds the commands that confirm the transactions, if needed. They wait a little less
+// than the context.
 func (c *call) confirm(ctx context.Context, p redis.Pipeliner, w waiting) *redis.Cmd {
 	left := defaultWait
 	if end, ok := ctx.Deadline(); ok {
 		left = time.Until(end) * 9 / 10
 	}
-	millis := min(max(left.Milliseconds(), 1), math.MaxInt32) // 0 waits without end
+	millis := min(max(left.Milliseconds(), 1), math.MaxInt32) // 0 waits for ever
 	switch w {
 	case waitReplicas:
 		return p.Do(ctx, "WAIT", c.s.cfg.Replicas, millis)
@@ -116,7 +117,7 @@ func (c *call) confirm(ctx context.Context, p redis.Pipeliner, w waiting) *redis
 	}
 }
 
-// unconfirmed returns why what the server has taken counts as an outage all the same, or nil.
+// unconfirmed returns why the taken records still count as an outage, or nil.
 func (c *call) unconfirmed(confirm *redis.Cmd) error {
 	if confirm == nil {
 		return nil
@@ -161,8 +162,8 @@ func (c *call) judge(t *topicCall, x *exchange, unconfirmed error) {
 	}
 }
 
-// refusal returns why the transaction has not added an entry a record, or nil. The first command that is not
-// queued has the reason; EXEC only says that there is one.
+// refusal returns why the transaction has not added one entry per record, or nil. The first
+// command that is not queued has the reason; EXEC only reports that there is one.
 func (x *exchange) refusal(entries int) error {
 	for _, q := range x.queued {
 		if err := q.Err(); err != nil {

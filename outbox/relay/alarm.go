@@ -12,30 +12,29 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// The kinds of alarms. AlarmParked and AlarmSourceUnusable have no end: they tell of something
-// that has happened, and AlarmParked tells of each record. The others are raised once while
-// their cause lasts.
+// The kinds of alarms. AlarmParked and AlarmSourceUnusable have no end: they report an event, and
+// AlarmParked is raised for each record. The others are raised once while their cause lasts.
 const (
 	// AlarmParked is raised if records were parked: they wait for an operator.
 	AlarmParked outbox.AlarmKind = "parked"
 	// AlarmHeldCap is raised if a slot has reached Config.MaxHeld: it stops at its page.
 	AlarmHeldCap outbox.AlarmKind = "held_cap"
-	// AlarmUnavailable is raised if the destination does not take records of one topic or
-	// more: create them, or allow the relay to write to them. It is raised once, however
-	// many topics there are, and ends when there is none any more.
+	// AlarmUnavailable is raised if the destination does not take records of one topic or more:
+	// create them, or allow the relay to write to them. It is raised once, however many topics
+	// there are, and ends when there are none left.
 	AlarmUnavailable outbox.AlarmKind = "topics_unavailable"
 	// AlarmErrorRate is raised if more than half of the deliveries of the last minute
 	// have failed.
 	AlarmErrorRate outbox.AlarmKind = "error_rate"
-	// AlarmStuck is raised if a record is older than Config.SLO although its
-	// destination is up, or if a slot stands still at a page: for a minute the source
-	// gives leases, and each of them ends because the page cannot be read or stored.
+	// AlarmStuck is raised if a record is older than Config.SLO although its destination is up,
+	// or if a slot is stuck at a page: for a minute the source grants leases, and each of them
+	// ends because the page cannot be read or stored.
 	AlarmStuck outbox.AlarmKind = "stuck"
 	// AlarmLag is raised if a record is older than Config.SLO, since its destination is
 	// out or since the relay is behind.
 	AlarmLag outbox.AlarmKind = "lag"
-	// AlarmSourceUnusable is raised when Run ends since the source is unusable. Nothing
-	// is relayed until an operator has seen to it.
+	// AlarmSourceUnusable is raised when Run ends since the source is unusable. Nothing is
+	// relayed until an operator has fixed it.
 	AlarmSourceUnusable outbox.AlarmKind = "source_unusable"
 )
 
@@ -56,15 +55,15 @@ func (r *Relay) alarmEnded(ctx context.Context, a outbox.AlarmEvent, since time.
 	r.notifyAlarm(ctx, a)
 }
 
-// standing tells alarms apart whose cause lasts: one of a kind, except that AlarmBlocked,
-// AlarmHeldCap and the AlarmStuck for a page are about a slot.
+// standing identifies an alarm whose cause lasts: there is one per kind, except that
+// AlarmBlocked, AlarmHeldCap and the AlarmStuck for a page are per slot.
 type standing struct {
 	kind outbox.AlarmKind
 	slot int
 	page bool
 }
 
-// set raises a while it is on.
+// set raises a, or clears it if on is false.
 func (w *watch) set(ctx context.Context, r *Relay, on bool, a outbox.AlarmEvent) {
 	if on {
 		w.raise(ctx, r, standing{kind: a.Kind}, a)
@@ -92,7 +91,7 @@ func (w *watch) raise(ctx context.Context, r *Relay, as standing, a outbox.Alarm
 	r.alarm(ctx, a)
 }
 
-// show lets State show an alarm, or no longer if it is nil.
+// show makes State show an alarm, or remove it if it is nil.
 func (w *watch) show(as standing, a *AlarmState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -106,7 +105,7 @@ func (w *watch) show(as standing, a *AlarmState) {
 	w.shown[as] = *a
 }
 
-// clear notes that the cause of an alarm is gone.
+// clear records that the cause of an alarm is gone.
 func (w *watch) clear(as standing) {
 	w.telling.Lock()
 	defer w.telling.Unlock()
@@ -116,8 +115,8 @@ func (w *watch) clear(as standing) {
 	}
 }
 
-// clearAll notes that this relay does not look any more, except at a page that it stood
-// still at if it stands by: the next term may be its own again.
+// clearAll clears all alarms, since this relay no longer looks. If it stands by, it keeps the
+// alarm of a page at which it was stuck: it may lead the next term again.
 func (w *watch) clearAll(standby bool) {
 	w.telling.Lock()
 	defer w.telling.Unlock()

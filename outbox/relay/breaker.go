@@ -12,23 +12,21 @@ import (
 // breakers are the breakers of a term, one for each topic with failures. The sender's
 // goroutine owns them.
 //
-// A breaker opens if a call acknowledged nothing of the topic and the sink calls that an
-// outage, or if SuspectKeys different keys have failed one after the other for reasons
-// that the sink does not know. The topic is out then: after a wait, which doubles, one of
-// its records is sent as a probe, and nothing else. An outage is not an attempt of any record
-// (invariant O8).
-// See design 4.3.
+// A breaker opens if a call acknowledged nothing of the topic and the sink calls that an outage,
+// or if SuspectKeys different keys have failed in a row for reasons that the sink does not know.
+// The topic is out then: after a wait, which doubles, one of its records is sent as a probe, and
+// nothing else. An outage is not an attempt of any record (invariant O8). See design 4.3.
 type breakers struct {
 	relay     *Relay
 	shown     *atomic.Pointer[[]BreakerState] // the open ones, for State
 	byTopic   map[string]*breaker
 	openCount int
 	lastAck   time.Time
-	changed   []*breaker             // not shown to the hooks yet
+	changed   []*breaker             // not reported to the hooks yet
 	told      []error                // of the breakers that the last call of learn has opened, or kept open
 	held      func(topic string) int // the records of the topic that are set aside to be tried again
 	seen      seenTopics
-	keeper    driver.OutageKeeper // stores what is out, nil for nobody
+	keeper    driver.OutageKeeper // stores the outages; nil to store none
 	kept      map[string]string   // the cause of each topic that is stored as out, with its error
 
 	unavailable unavailableTopics
@@ -38,8 +36,8 @@ type breakers struct {
 type breaker struct {
 	topic     string
 	open      bool
-	suspect   bool // opened by failures that the sink calls unknown
-	refused   bool // the destination answers, and does not take the topic
+	suspect   bool // opened by failures of an unknown kind
+	refused   bool // the destination answers, but does not take the topic
 	shared    bool // it shares the probe of unavailableTopics
 	since     time.Time
 	lasted    time.Duration // how long it was open
@@ -49,8 +47,7 @@ type breaker struct {
 	failed    []keyIdentity // the different keys that have failed since the last success
 }
 
-// keyIdentity tells failures of different keys apart, and of different records without a
-// key.
+// keyIdentity distinguishes failures of different keys, and of different records without a key.
 type keyIdentity struct {
 	key string
 	seq int64 // of a record without a key
@@ -72,7 +69,7 @@ func newBreakers(r *Relay, shown *atomic.Pointer[[]BreakerState]) *breakers {
 	return bs
 }
 
-// at returns the breaker of topic, a new one if nothing was known of the topic.
+// at returns the breaker of topic, a new one if there was none.
 func (bs *breakers) at(topic string) *breaker {
 	b := bs.byTopic[topic]
 	if b == nil {
@@ -106,7 +103,7 @@ func (bs *breakers) probeAt(b *breaker) time.Time {
 	return b.nextProbe
 }
 
-// waiting returns the topics that are out and not to be probed yet.
+// waiting returns the topics that are out and must not be probed yet.
 func (bs *breakers) waiting(now time.Time) []string {
 	if bs.openCount == 0 {
 		return nil

@@ -12,16 +12,16 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Bounds of what is stored of outages: whoever may enqueue chooses topics.
+// Bounds of what is stored about outages: any producer can choose topics.
 const (
 	maxKept       = 100
 	maxKeptTopic  = 255
 	maxKeptErrors = 500
 )
 
-// keep stores what is out for operators, if that has changed since it was last stored: a
-// breaker has opened or closed, or its cause is another one, by more than numbers. A relay whose
-// destinations are up stores nothing. What cannot be stored is tried again with the next change.
+// keep stores the outages for operators, if they have changed since they were last stored: a
+// breaker has opened or closed, or its cause has changed by more than numbers. A relay whose
+// destinations are up stores nothing. After an error, the next change tries again.
 func (bs *breakers) keep(ctx context.Context, open []BreakerState) {
 	if bs.keeper == nil {
 		return
@@ -35,7 +35,7 @@ func (bs *breakers) keep(ctx context.Context, open []BreakerState) {
 		cause := causeOf(&open[i])
 		now[open[i].Topic] = cause
 		if len(all) < maxKept {
-			text := storable.AtMost(cmp.Or(errors.Unwrap(open[i].Err), open[i].Err).Error(), maxKeptErrors) // Cause has the kind
+			text := storable.AtMost(cmp.Or(errors.Unwrap(open[i].Err), open[i].Err).Error(), maxKeptErrors) // Cause contains the kind
 			now[open[i].Topic] += "\x00" + logger.WithoutNumbers(text)
 			all = append(all, driver.Outage{
 				Topic: storable.AtMost(open[i].Topic, maxKeptTopic), Since: open[i].Since, Cause: cause, Error: text,

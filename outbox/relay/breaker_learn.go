@@ -79,8 +79,8 @@ func (bs *breakers) learn(ctx context.Context, records []outbox.Record, results 
 	}
 }
 
-// succeed closes the breaker of topic, since a record of it was acknowledged. It forgets
-// the topic's failures, so that memory does not grow with the topics of years.
+// succeed closes the breaker of topic, since a record of it was acknowledged. It forgets the
+// topic's failures, so that memory does not grow with all topics ever seen.
 func (bs *breakers) succeed(topic string, now time.Time) {
 	bs.seen.noteAcked(topic)
 	b := bs.byTopic[topic]
@@ -98,7 +98,7 @@ func (bs *breakers) succeed(topic string, now time.Time) {
 	bs.changed = append(bs.changed, b)
 }
 
-// fail takes in a call that acknowledged nothing of b's topic, and opens b if need be.
+// fail handles a call that acknowledged nothing of b's topic, and opens b if needed.
 func (bs *breakers) fail(b *breaker, t *topicResult, now time.Time, took time.Duration) {
 	suspectKeys := bs.relay.cfg.SuspectKeys
 	for _, id := range t.failed {
@@ -109,8 +109,8 @@ func (bs *breakers) fail(b *breaker, t *topicResult, now time.Time, took time.Du
 	suspect := t.outages == 0
 	switch {
 	case t.outages == 0 && len(t.failed) == 0:
-		// The records were refused for what they are, or not sent. Whoever may enqueue may
-		// have a new topic for each.
+		// The records were refused because of their content, or not sent. Any producer may use a
+		// new topic for each.
 		if !b.open && len(b.failed) == 0 {
 			delete(bs.byTopic, b.topic)
 		}
@@ -121,7 +121,7 @@ func (bs *breakers) fail(b *breaker, t *topicResult, now time.Time, took time.Du
 	wait := b.wait.Next()
 	if bs.ackedRecently(now.Add(-took)) && !errors.Is(t.err, ErrPaused) {
 		// Others were acknowledged shortly before the call began. They would wait for each
-		// probe that hangs.
+		// hanging probe.
 		wait = max(wait, 4*took)
 	}
 	b.nextProbe, b.err, b.suspect, b.refused = bs.alignProbe(now.Add(wait)), t.err, suspect, t.refused
@@ -138,9 +138,9 @@ func (bs *breakers) fail(b *breaker, t *topicResult, now time.Time, took time.Du
 	bs.changed = append(bs.changed, b)
 }
 
-// manyOpen is the number of open breakers from which on their probes are sent together,
-// eight times each BackoffMax: if held records were read once for each probe, no time
-// would be left for anything else.
+// manyOpen is the number of open breakers from which on their probes are sent together, eight
+// times per BackoffMax: if held records were read once for each probe, there would be no time
+// left for anything else.
 const manyOpen = 64
 
 // alignProbe moves the time of a probe to that of others if many breakers are open.

@@ -14,8 +14,7 @@ type seenTopics struct {
 }
 
 const (
-	// maxRuns bounds the runs of one topic that are looked at in a page while no topic is
-	// out.
+	// maxRuns bounds the runs of one topic that are examined in a page while no topic is out.
 	maxRuns = 8
 	// maxUp bounds the topics that are remembered although they are not out: the question
 	// is only whether there is one.
@@ -26,8 +25,8 @@ func newSeenTopics() seenTopics {
 	return seenTopics{up: make(map[string]struct{}), out: make(map[string]struct{})}
 }
 
-// noteRead notes the topics of a page where they change. While some topics are out it
-// notes all of them, since one that is not out may stand behind thousands that are.
+// noteRead records the topics of a page where they change. While some topics are out it records
+// all of them, since a topic that is not out may come after thousands that are.
 func (s *seenTopics) noteRead(records []outbox.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +43,7 @@ func (s *seenTopics) noteRead(records []outbox.Record) {
 	}
 }
 
-// noteAcked notes that a record of topic was acknowledged.
+// noteAcked records that a record of topic was acknowledged.
 func (s *seenTopics) noteAcked(topic string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +51,7 @@ func (s *seenTopics) noteAcked(topic string) {
 	s.add(topic)
 }
 
-// noteOut notes that a topic is out.
+// noteOut records that a topic is out.
 func (s *seenTopics) noteOut(topic string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +59,7 @@ func (s *seenTopics) noteOut(topic string) {
 	s.out[topic] = struct{}{}
 }
 
-// add notes a topic, unless it is known to be out. The caller holds mu.
+// add records a topic, unless it is known to be out. The caller holds mu.
 func (s *seenTopics) add(topic string) {
 	if _, out := s.out[topic]; !out && len(s.up) < maxUp {
 		s.up[topic] = struct{}{}

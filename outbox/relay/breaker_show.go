@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// show publishes the open breakers to State, and those that have changed to the hooks and
-// the log: once a call of the sink, however many topics it was about.
+// show publishes the open breakers to State, and those that have changed to the hooks and the
+// log: once per call of the sink, however many topics it was about.
 func (bs *breakers) show(ctx context.Context) {
 	refused := 0
 	for _, b := range bs.byTopic {
@@ -112,7 +112,7 @@ func (bs *breakers) log(ctx context.Context, changed []BreakerState) {
 	})
 }
 
-// nextProbe is the attribute that names the next probe of the topic of s.
+// nextProbe is the attribute with the next probe of the topic of s.
 func (bs *breakers) nextProbe(s BreakerState) slog.Attr {
 	return slog.Any("next_probe", nextProbe{s, bs.shown})
 }
@@ -150,8 +150,8 @@ func logLines(states []BreakerState, atLeast int, line func(s BreakerState, topi
 	}
 }
 
-// onFailure reports that a call of the sink has failed with err. It logs nothing if the
-// breakers that this call has opened, or kept open, did so.
+// onFailure reports that a call of the sink has failed with err. It logs nothing if the breakers
+// that this call has opened, or kept open, log it.
 func (bs *breakers) onFailure(ctx context.Context, err error) {
 	if slices.ContainsFunc(bs.told, func(told error) bool { return errors.Is(told, err) }) {
 		bs.relay.notifyError(ctx, "send", err)

@@ -12,10 +12,9 @@ import (
 // maxChecked bounds the topics of one call of CheckTopics.
 const maxChecked = 10_000
 
-// unavailableTopics are the topics that the destination does not take, as it has said
-// itself. They share one probe, a call of the sink's CheckTopics: with a probe for each
-// topic, twenty thousand missing topics would be twenty thousand probes each BackoffMax
-// (rule N2).
+// unavailableTopics are the topics that the destination itself has said it does not take. They
+// share one probe, a call of the sink's CheckTopics: with a probe for each topic, twenty thousand
+// missing topics would be twenty thousand probes per BackoffMax (rule N2).
 type unavailableTopics struct {
 	checker   driver.TopicChecker // nil if each topic has its own probe
 	topics    map[string]*breaker
@@ -46,8 +45,8 @@ func (u *unavailableTopics) remove(b *breaker) {
 	}
 }
 
-// due returns the topics to check now, none before it is time. If there are more than one
-// call can check, the map's order chooses others each time.
+// due returns the topics to check now, none before it is time. If there are more than one call
+// can check, the order of the map selects different ones each time.
 func (u *unavailableTopics) due(now time.Time) []string {
 	if len(u.topics) == 0 || now.Before(u.nextProbe) {
 		return nil
@@ -61,9 +60,9 @@ func (u *unavailableTopics) due(now time.Time) []string {
 	return names
 }
 
-// checkUnavailable asks the sink, if it is time, about the topics that it did not take.
-// Those that it takes now are probed next with one record each. However long the answer
-// takes, the others wait for it no more than a fifth of the time (invariant O7).
+// checkUnavailable asks the sink, if it is time, about the topics that it did not take. Those
+// that it takes now are probed next with one record each. However long the answers take, the
+// other topics spend no more than a fifth of the time waiting for them (invariant O7).
 func (bs *breakers) checkUnavailable(work context.Context) {
 	u, r := &bs.unavailable, bs.relay
 	began := time.Now()

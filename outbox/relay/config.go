@@ -20,15 +20,15 @@ type Config struct {
 	// Defaults to 5,000.
 	PageSize int
 
-	// PageBytes is the size that a page should have in payloads, keys and headers, 1 KiB
-	// to 1 GiB: the relay asks for fewer records than PageSize if those before were
-	// large. It is an aim; the Source bounds a page (pgoutbox: 32 MiB and
-	// one record). Defaults to 2.5 MiB.
+	// PageBytes is the size that a page should have in payloads, keys and headers, 1 KiB to 1
+	// GiB: the relay asks for fewer records than PageSize if those before were large. It is a
+	// target; the Source sets the hard limit of a page (pgoutbox: 32 MiB and one record).
+	// Defaults to 2.5 MiB.
 	PageBytes int
 
-	// Expect is where the outbox is. A relay that reaches another place refuses to start, or to
-	// begin another term: what it has come to is a copy, or its address is wrong. Fields that
-	// are empty are not compared. Defaults to any place.
+	// Expect is the place of the outbox. A relay that reaches another place refuses to start, or
+	// to begin another term: it has reached a copy, or its address is wrong. Empty fields are not
+	// compared. Defaults to any place.
 	Expect driver.Place
 
 	// ReadAhead is the number of pages that are read while one awaits its
@@ -47,13 +47,13 @@ type Config struct {
 	// than this left on the lease. Defaults to 5 s.
 	PublishTimeout time.Duration
 
-	// LeaseMargin is the time that is kept of each lease for clocks that run at different
+	// LeaseMargin is the part of each lease that is reserved for clocks that run at different
 	// speeds and for the delay between a deadline and its effect. Defaults to 1 s.
 	LeaseMargin time.Duration
 
-	// PollMin is the shortest wait between two reads of an idle outbox, and PollMax
-	// the longest: the wait doubles while nothing comes, jittered by a half.
-	// A wake cuts it short. Defaults to 2 ms and 1 s.
+	// PollMin is the shortest wait between two reads of an idle outbox, and PollMax the longest:
+	// the wait doubles while there is nothing new, jittered by a half. A wake cuts it short.
+	// Defaults to 2 ms and 1 s.
 	PollMin, PollMax time.Duration
 
 	// BackoffMin and BackoffMax bound the wait after a failure: it doubles with
@@ -66,17 +66,16 @@ type Config struct {
 	DrainTimeout time.Duration
 
 	// AllowedTopics are patterns of the topics that the relay sends to, at most 1,000; * stands
-	// for any run of characters. Whoever may enqueue chooses topics. A record of another
-	// topic never reaches the sink: it cannot be delivered (outbox.FailurePermanent), and
-	// Policies decide about it. A redrive sends it once the topic is allowed.
-	// A source's own Topics differ: what they leave out is passed in silence, for another
-	// group to send. Defaults to all topics.
+	// for any run of characters. Producers choose topics. A record of another topic never reaches
+	// the sink: it cannot be delivered (outbox.FailurePermanent), and Policies decide about it. A
+	// redrive sends it once the topic is allowed. A source's own Topics differ: records that they
+	// leave out are skipped silently, for another group to send. Defaults to all topics.
 	AllowedTopics []string
 
-	// Policies decide about records that cannot be delivered; the first whose
-	// Topics match the record's topic counts. They need a Source whose sessions are
-	// Holders; without one a record that cannot be delivered holds back everything behind
-	// it. Defaults to Park after 10 attempts for all topics.
+	// Policies decide about records that cannot be delivered; the first whose Topics match the
+	// record's topic applies. They need a Source whose sessions are Holders; without one a record
+	// that cannot be delivered holds back everything behind it. Defaults to Park after 10
+	// attempts for all topics.
 	Policies []Policy
 
 	// TotalOrder delivers one record after another in the order of the log, whatever their
@@ -86,36 +85,32 @@ type Config struct {
 	// different keys do not wait for one another.
 	TotalOrder bool
 
-	// MaxHeld bounds the records that one slot has set aside, 1 to
-	// 100,000,000. Beyond it nothing more is set aside: the relay stops at the
-	// page and raises AlarmHeldCap. Records that were set aside before the relay took the
-	// lease count as one a key. Defaults to 100,000.
+	// MaxHeld bounds the records that one slot has set aside, 1 to 100,000,000. Beyond it nothing
+	// more is set aside: the relay stops at the page and raises AlarmHeldCap. Records that were
+	// set aside before the relay took the lease count as one per key. Defaults to 100,000.
 	MaxHeld int
 
-	// SuspectKeys is the number of different keys of one topic that must fail for
-	// unknown reasons, with no success between them, until the relay takes the topic for
-	// out, 2 to 1,000. Until it answers again, one record at a time is tried.
-	// Defaults to 5.
+	// SuspectKeys is the number of different keys of one topic that must fail for unknown
+	// reasons, with no success between them, before the relay considers the topic out, 2 to
+	// 1,000. Until it answers again, one record at a time is tried. Defaults to 5.
 	SuspectKeys int
 
-	// SLO is the age from which on a record that is not delivered raises an alarm:
-	// AlarmStuck while its destination answers, else AlarmLag.
-	// Defaults to 5 m.
+	// SLO is the age from which an undelivered record raises an alarm: AlarmStuck while its
+	// destination answers, otherwise AlarmLag. Defaults to 5 m.
 	SLO time.Duration
 
-	// AdoptPosition lets a TransactionalSink that has no position of a slot begin
-	// at the position of the source. Set it once: when a group that was relayed through another sink
-	// moves to this one, for new slots after their number was changed, or after an
-	// operator has removed the sink's position because the source went back or moved. If
-	// the sink has lost its position, AdoptPosition makes repeats of that, so switch it off
-	// again. Other sinks ignore it. Defaults to false: a position that is missing
-	// ends Run.
+	// AdoptPosition lets a TransactionalSink that has no position of a slot begin at the position
+	// of the source. Set it once: when a group that was relayed through another sink moves to
+	// this one, for new slots after their number was changed, or after an operator has removed
+	// the sink's position because the source moved back or to another place. If the sink has lost
+	// its position, AdoptPosition causes repeats, so switch it off again. Other sinks ignore it.
+	// Defaults to false: a missing position ends Run.
 	AdoptPosition bool
 
-	// Logger receives what an operator should know. Defaults to slog.Default() as of
-	// New, warnings and errors only, what ends them, and who leads, with the outbox and the group of
-	// a source of leat's; slog.New(slog.DiscardHandler) turns it off. Warnings and errors
-	// are limited to a line for a cause and a minute.
+	// Logger receives messages for operators. Defaults to slog.Default() as of New, limited to
+	// warnings and errors, their ends, and changes of the leader, with the outbox and the group
+	// of leat's own sources; slog.New(slog.DiscardHandler) turns it off. Warnings and errors are
+	// limited to one line per cause and minute.
 	Logger *slog.Logger
 
 	// Hooks observe the relay, by the interfaces called …Hook of this package. A relay
@@ -123,7 +118,7 @@ type Config struct {
 	Hooks []outbox.Hook
 }
 
-// NoReadAhead is the Config.ReadAhead of a relay that reads no page while it sends another.
+// NoReadAhead is the Config.ReadAhead of a relay that does not read pages while it sends one.
 const NoReadAhead = -1
 
 func (c Config) withDefaults() Config {

@@ -14,11 +14,10 @@
 // nothing is sent behind a failed record of the same key. No database transaction is open
 // while the broker is called.
 //
-// There are two kinds of failures. An outage of a destination opens its breaker: it costs
-// time and nothing else. A record that cannot be delivered is set aside with its
-// key, tried again with backoff, and in the end parked, given up, dropped or tried
-// for ever, as Config.Policies say; other keys go on. Hooks and State show what
-// happens.
+// There are two kinds of failures. An outage of a destination opens its breaker: it only costs
+// time. A record that cannot be delivered is set aside with its key, tried again with backoff,
+// and finally parked, given up, dropped or tried for ever, according to Config.Policies; other
+// keys go on. Hooks and State show what happens.
 //
 // Stability: stable, see docs/versions.md.
 package relay

@@ -8,8 +8,8 @@ import (
 // rateWindow is the time over which rates are averaged.
 const rateWindow = time.Minute
 
-// ewma is an exponentially weighted moving average of events a second: an event of
-// rateWindow ago weighs a third of an event of now.
+// ewma is an exponentially weighted moving average of events per second: an event that is
+// rateWindow old weighs a third of a new one.
 type ewma struct {
 	count float64 // decayed
 	at    time.Time
@@ -33,7 +33,7 @@ func (e *ewma) decay(at time.Time) {
 	}
 }
 
-// rate returns the events a second as of a time.
+// rate returns the events per second as of a time.
 func (e *ewma) rate(at time.Time) float64 {
 	if e.at.IsZero() {
 		return 0

@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// placed returns an error for a source that cannot say where it is, if that is asked for.
+// placed returns an error if a place is expected and the source cannot report its own.
 func (c Config) placed(source driver.Source) error {
 	if _, ok := source.(driver.Placed); !ok && c.Expect != (driver.Place{}) {
 		return outbox.ConfigError("Expect", fmt.Sprintf("%+v", c.Expect), "cannot be compared: the source does not say where it is")
@@ -18,8 +18,8 @@ func (c Config) placed(source driver.Source) error {
 	return nil
 }
 
-// expected refuses a source that is elsewhere than Config.Expect says. It is asked before each
-// term, since the address can lead to another server by then.
+// expected refuses a source whose place differs from Config.Expect. It is called before each
+// term, since the address may lead to another server by then.
 func (r *Relay) expected(ctx context.Context) error {
 	want := r.cfg.Expect
 	source, ok := r.source.(driver.Placed)

@@ -2,7 +2,7 @@ package relay
 
 import "sync"
 
-// firstError keeps the first error that it is given. It is safe for concurrent use.
+// firstError keeps the first error that is passed to it. It is safe for concurrent use.
 type firstError struct {
 	mu  sync.Mutex
 	err error

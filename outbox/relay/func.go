@@ -32,8 +32,8 @@ const (
 	maxLanes     = 1024
 )
 
-// funcSink is a Sink for side effects such as HTTP requests or text messages, and
-// for read models: it calls a function once a record. It is safe for concurrent use.
+// funcSink is a Sink for side effects such as HTTP requests or text messages, and for read
+// models: it calls a function once per record. It is safe for concurrent use.
 type funcSink struct {
 	fn   func(ctx context.Context, r outbox.Record) error
 	cfg  FuncConfig
@@ -42,28 +42,26 @@ type funcSink struct {
 
 var _ driver.Sink = (*funcSink)(nil)
 
-// Func returns a Sink that calls fn once a record: in order within a topic and
-// key, and for up to Lanes keys at the same time. If fn fails for a record, fn is called
-// for no later record of its key before that record is tried again. The relay's policies
-// say how often it is tried, and Block makes it a queue per key that skips nothing. For
-// records without a key fn is called one at a time, unless FuncConfig.KeylessConcurrent is
-// set, but one that fails does not hold up the later ones.
+// Func returns a Sink that calls fn once per record: in order within a topic and key, and for up
+// to Lanes keys at the same time. If fn fails for a record, fn is called for no later record of
+// its key before that record is tried again. The relay's policies decide how often it is tried,
+// and Block makes it a queue per key that skips nothing. For records without a key fn is called
+// one at a time, unless FuncConfig.KeylessConcurrent is set, but one that fails does not hold up
+// the later ones.
 //
 // An effect is carried out at least once: after a crash fn can be called again for a
 // record. IdempotencyKey lets the other side recognise it.
 //
 // If the other side is unavailable, fn should return the error of outbox.Failed with
-// outbox.FailureOutage: it costs the record no attempt. If the other side refuses this
-// record for good, outbox.FailurePermanent says so. Any other error is of an unknown
-// kind, and so is a panic.
+// outbox.FailureOutage: it costs the record no attempt. If the other side refuses this record for
+// good, return outbox.FailurePermanent. Any other error is of an unknown kind, and so is a panic.
 //
 // fn must return soon after its context has ended. That is Config.PublishTimeout
 // after the relay has called Send. In the last third of that time no call
 // begins, so that only a call that takes longer than a third is cut short. fn
 // must not change the record, nor keep its payload and headers.
 //
-// Func returns an error that wraps outbox.ErrInvalidConfig if an argument cannot
-// work.
+// Func returns an error that wraps outbox.ErrInvalidConfig if an argument is invalid.
 func Func(fn func(ctx context.Context, r outbox.Record) error, cfg FuncConfig) (driver.Sink, error) {
 	if fn == nil {
 		return nil, outbox.ConfigError("fn", nil, "must not be nil")
@@ -108,7 +106,7 @@ func (s *funcSink) spread(records []outbox.Record) [][]int32 {
 	lanes := make([][]int32, s.cfg.Lanes)
 	for i := range records {
 		r := &records[i]
-		at := uint64(r.Seq) //nolint:gosec // any number will do
+		at := uint64(r.Seq) //nolint:gosec // any number works
 		if r.Key != "" || !s.cfg.KeylessConcurrent {
 			at = maphash.Comparable(s.seed, driver.Key{Topic: r.Topic, Key: r.Key})
 		}
@@ -118,8 +116,8 @@ func (s *funcSink) spread(records []outbox.Record) [][]int32 {
 	return lanes
 }
 
-// lane calls the function for the records at places, in order. It stops a key at its
-// first failure and a topic at an outage. After late it begins no call but the first.
+// lane calls the function for the records at places, in order. It stops a key at its first
+// failure and a topic at an outage. After late it begins no call except the first.
 func (s *funcSink) lane(ctx context.Context, late time.Time, records []outbox.Record, places []int32, results []outbox.Result) {
 	keys, topics := make(map[driver.Key]struct{}), make(map[string]struct{})
 	for n, i := range places {
@@ -142,7 +140,7 @@ func (s *funcSink) lane(ctx context.Context, late time.Time, records []outbox.Re
 			kind = outbox.FailureOutage // it was cut short
 		}
 		results[i] = outbox.Result{Err: err}
-		if d, ok := err.(*outbox.DeliveryError); !ok || d.Kind != kind { //nolint:errorlint // one that is wrapped has a text of its own
+		if d, ok := err.(*outbox.DeliveryError); !ok || d.Kind != kind { //nolint:errorlint // a wrapped one has its own text
 			results[i] = outbox.Failed(kind, err)
 		}
 		keys[keyOf(r)] = struct{}{}

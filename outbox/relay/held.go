@@ -9,15 +9,15 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// heldRecords are the records of a slot that are set aside: which keys they are of, and
-// when to try them again. The sender's goroutine owns them.
+// heldRecords are the records of a slot that are set aside: their keys, and when to try them
+// again. The sender's goroutine owns them.
 type heldRecords struct {
 	s        *sender
 	breakers *breakers
 	holder   driver.Holder // nil if the session cannot set records aside
 
 	keys    map[driver.Key]struct{}
-	count   int                    // records, as far as is known
+	count   int                    // number of records, as far as is known
 	retries map[int64]pendingRetry // by Seq
 
 	dueAt   time.Time     // when to ask for due records next
@@ -25,11 +25,11 @@ type heldRecords struct {
 	dueTook time.Duration // how long the last Due has taken
 
 	counted  time.Time // when the holder was last asked for count
-	hastened time.Time // when hasten was last looked at
+	hastened time.Time // when hasten was last called
 	full     bool      // AlarmHeldCap is raised
 }
 
-// pendingRetry is a record that this term is to try again.
+// pendingRetry is a record that this term will try again.
 type pendingRetry struct {
 	at      time.Time
 	missed  bool // it should have been due, and was not found
@@ -41,7 +41,7 @@ type pendingRetry struct {
 // possible reports whether records can be set aside.
 func (h *heldRecords) possible() bool { return h.holder != nil }
 
-// load learns which keys are held.
+// load finds out which keys are held.
 func (h *heldRecords) load(work context.Context) error {
 	if !h.possible() {
 		return nil
@@ -66,7 +66,8 @@ func (h *heldRecords) load(work context.Context) error {
 	return nil
 }
 
-// sayParked says that a policy which parks nothing leaves parked what is.
+// sayParked logs that a policy which parks nothing does not change records that are parked
+// already.
 func (h *heldRecords) sayParked(ctx context.Context) {
 	r, n := h.s.relay, 0
 	for key := range h.keys {
@@ -80,7 +81,7 @@ func (h *heldRecords) sayParked(ctx context.Context) {
 	}
 }
 
-// show publishes what State tells of held records.
+// show publishes the numbers of held records for State.
 func (h *heldRecords) show() {
 	v := heldView{records: h.count, keys: len(h.keys)}
 	for _, p := range h.retries {
@@ -94,7 +95,7 @@ func (h *heldRecords) show() {
 	h.s.term.heldView.Store(&v)
 }
 
-// waiting returns the number of the topic's records that this term is to try again.
+// waiting returns the number of the topic's records that this term will try again.
 func (h *heldRecords) waiting(topic string) int {
 	n := 0
 	for _, p := range h.retries {
@@ -110,7 +111,7 @@ func keyOf(r *outbox.Record) driver.Key {
 	return driver.Key{Topic: r.Topic, Key: r.Key}
 }
 
-// isFinal reports whether a record with this fate is held no longer.
+// isFinal reports whether a record with this fate is no longer held.
 func isFinal(f driver.Fate) bool {
 	return f == driver.FateDelivered || f == driver.FateDead || f == driver.FateSkip
 }

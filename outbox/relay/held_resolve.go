@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// resolve stores what happens to held records that were sent.
+// resolve stores the verdicts on held records that were sent.
 func (h *heldRecords) resolve(work context.Context, picks []*driver.Held, records []outbox.Record, results []outbox.Result, took time.Duration) error {
 	s := h.s
 	probed := h.breakers.outAmong(records) // before the call
@@ -20,7 +20,7 @@ func (h *heldRecords) resolve(work context.Context, picks []*driver.Held, record
 	verdicts, events := h.verdicts(work, records, picks, results, probed)
 	staysDue := h.staysDue(records, len(verdicts))
 	if len(verdicts) == 0 && staysDue {
-		// Nothing has changed, and no breaker says when to try again.
+		// Nothing has changed, and no breaker determines when to try again.
 		h.dueAt = time.Now().Add(s.retry.Next())
 		return nil
 	}
@@ -77,8 +77,7 @@ func (h *heldRecords) verdicts(work context.Context, records []outbox.Record, pi
 	return verdicts, events
 }
 
-// noteResolved notes verdicts that were stored. free are the keys that are not held any
-// more.
+// noteResolved records verdicts that were stored. free are the keys that are no longer held.
 func (h *heldRecords) noteResolved(verdicts []driver.Verdict, free []driver.Key) {
 	now := time.Now()
 	for _, key := range free {
@@ -99,7 +98,7 @@ func (h *heldRecords) noteResolved(verdicts []driver.Verdict, free []driver.Key)
 			continue
 		}
 		h.count = max(h.count-1, len(h.keys))
-		h.dueMore = true // the next of its key is due, or what a page of large records has left out
+		h.dueMore = true // the next of its key is due, or a page of large records has left some out
 		if v.Fate == driver.FateDelivered {
 			h.s.term.acked.Add(1)
 			h.s.retry.Reset()

@@ -39,8 +39,8 @@ func (h *heldRecords) finish(stop, work context.Context) error {
 	return nil
 }
 
-// retryDue sends held records that are due in one call of the sink, and stores what
-// happens to them. It does not ask for them if the reader has just seen that nothing is set aside.
+// retryDue sends held records that are due in one call of the sink, and stores the verdicts. It
+// does not ask for them if the reader has just seen that nothing is set aside.
 func (h *heldRecords) retryDue(stop, work context.Context) error {
 	h.breakers.checkUnavailable(work)
 	s, now := h.s, time.Now()
@@ -88,9 +88,9 @@ func (h *heldRecords) retryDue(stop, work context.Context) error {
 	return h.resolve(work, picks, records, results, took)
 }
 
-// pick returns what to send of the records that are due: all of topics that are not out.
-// Of each topic that is out it returns one record as a probe: of the records that are
-// first of their key, the one with the fewest attempts.
+// pick returns the due records to send: all records of topics that are not out, and one record as
+// a probe for each topic that is out. That is the one with the fewest attempts among the records
+// that are first of their key.
 func (h *heldRecords) pick(due []driver.Held) []*driver.Held {
 	picks := make([]*driver.Held, 0, len(due))
 	probes := make(map[string]int) // places in picks
@@ -119,10 +119,10 @@ func (h *heldRecords) pick(due []driver.Held) []*driver.Held {
 	return picks
 }
 
-// schedule sets dueAt: at once if some records are due, as far as is known, else when the
-// first one will be. It is within PollMax in any case, since operators redrive records,
-// too; but if Due takes long, as with thousands of topics that are out, it is called less
-// often, so that it costs a tenth of the time at most.
+// schedule sets dueAt: at once if some records are due, as far as is known, otherwise when the
+// first one will be. It is within PollMax in any case, since operators redrive records, too. But
+// if Due takes long, as with thousands of topics that are out, it is called less often, so that
+// it takes a tenth of the time at most.
 func (h *heldRecords) schedule(now time.Time) {
 	if h.dueMore {
 		h.dueAt = now
@@ -141,8 +141,8 @@ func (h *heldRecords) schedule(now time.Time) {
 	h.dueAt = next
 }
 
-// hasten lets no record wait for much longer than the longest backoff, as it would if the database's clock was ahead when it
-// was set aside.
+// hasten ensures that records do not wait for much longer than the longest backoff, as they would
+// if the database's clock was ahead when they were set aside.
 func (h *heldRecords) hasten(work context.Context) error {
 	h.hastened = time.Now()
 	if err := h.holder.Hasten(work, 2*h.s.relay.cfg.BackoffMax); err != nil {
@@ -151,11 +151,11 @@ func (h *heldRecords) hasten(work context.Context) error {
 	return nil
 }
 
-// hastenEvery is how often a relay looks whether it has to hasten what it does not know.
+// hastenEvery is how often a relay hastens records that it does not know.
 const hastenEvery = 10 * time.Second
 
-// hastenOthers hastens again now and then, if anything is held: what an earlier term has set aside, this one does not know, and
-// the clock may have been ahead when it has begun.
+// hastenOthers hastens again now and then, if anything is held: this term does not know what an
+// earlier one has set aside, and the clock may have been ahead when it began.
 func (h *heldRecords) hastenOthers(work context.Context) error {
 	if time.Since(h.hastened) < hastenEvery {
 		return nil
@@ -167,12 +167,13 @@ func (h *heldRecords) hastenOthers(work context.Context) error {
 	return h.hasten(work)
 }
 
-// lateBy is by how much a store's clock may be behind what this one has measured: SQLite's counts
-// whole milliseconds, and others are set back by moments.
+// lateBy is by how much a store's clock may be behind what this relay has measured: SQLite's
+// counts whole milliseconds, and others are sometimes set back a little.
 const lateBy = time.Second
 
-// forgetRetries forgets records that should be due and were not found twice, and reports whether there are any: an operator
-// has dealt with them, or the database's clock has gone back. The first time it may be that the store's clock is a little behind.
+// forgetRetries forgets records that should be due and were not found twice, and reports whether
+// there are any: an operator has dealt with them, or the database's clock has moved back. The
+// first time the store's clock may just be a little behind.
 func (h *heldRecords) forgetRetries(now time.Time) (missing bool) {
 	for seq, p := range h.retries {
 		b := h.breakers.out(p.topic)

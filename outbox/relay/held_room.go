@@ -12,15 +12,15 @@ import (
 // held.
 const recountEvery = 30 * time.Second
 
-// hasRoom reports whether another record can be set aside, if pending ones are besides
-// those that are held.
+// hasRoom reports whether another record can be set aside, with pending ones in addition to those
+// that are held.
 func (h *heldRecords) hasRoom(pending int) bool {
 	return h.count+pending < h.s.relay.cfg.MaxHeld
 }
 
-// findRoom counts the held records again now and then, since an operator may have dropped
-// some, and reports whether there is room for more than pending ones. If there is none, it
-// raises the alarm, once.
+// findRoom counts the held records again now and then, since an operator may have dropped some,
+// and reports whether there is room for more than pending ones. If there is not, it raises the
+// alarm, once.
 func (h *heldRecords) findRoom(work context.Context, pending int) (room bool, err error) {
 	if h.counted.IsZero() || time.Since(h.counted) >= recountEvery {
 		if err := h.recount(work); err != nil {
@@ -39,7 +39,7 @@ func (h *heldRecords) findRoom(work context.Context, pending int) (room bool, er
 	return room, nil
 }
 
-// recount asks how many records are held.
+// recount asks for the number of held records.
 func (h *heldRecords) recount(work context.Context) error {
 	n, err := h.holder.CountHeld(work)
 	if err != nil {
@@ -51,7 +51,7 @@ func (h *heldRecords) recount(work context.Context) error {
 	return nil
 }
 
-// clearFull ends the alarm if there is room again, so that the next one is raised.
+// clearFull ends the alarm if there is room again, so that it can be raised again.
 func (h *heldRecords) clearFull() {
 	if h.full && h.hasRoom(0) {
 		h.full = false

@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// store stores the position behind the first n records of page and sets those of holdings
-// aside, in one write.
+// store stores the position after the first n records of page and sets those of holdings aside,
+// in one write.
 func (h *heldRecords) store(work context.Context, page driver.Page, n int, holdings []driver.Holding) error {
 	parks := slices.ContainsFunc(holdings, func(h driver.Holding) bool { return h.Fate == driver.FatePark })
 	err := failpoint.Inject(work, failpoint.RelayAckedBeforeAdvance)
@@ -35,7 +35,7 @@ func (h *heldRecords) store(work context.Context, page driver.Page, n int, holdi
 	return nil
 }
 
-// noteStored notes that r was set aside.
+// noteStored records that r was set aside.
 func (h *heldRecords) noteStored(r *outbox.Record, holding *driver.Holding, now time.Time) {
 	if isFinal(holding.Fate) {
 		return

@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// SendHook sees every answer of the sink. One that keeps no records should be a driver.Borrower:
-// then a relay to Kafka drains with less memory.
+// SendHook sees every answer of the sink. A hook that keeps no records should be a
+// driver.Borrower: then a relay to Kafka drains with less memory.
 type SendHook interface {
 	// OnRelaySend is called after each call of the sink.
 	OnRelaySend(ctx context.Context, e SendEvent)
@@ -21,21 +21,21 @@ type SendHook interface {
 
 // SendEvent is a call of the sink.
 type SendEvent struct {
-	// Records are what the sink was given, and Results its answers, in the same order.
+	// Records are the records passed to the sink, and Results its answers, in the same order.
 	Records []outbox.Record
 	Results []outbox.Result
 	// Took is the time that the call took.
 	Took time.Duration
 }
 
-// ReadHook sees every look into the log.
+// ReadHook sees every read of the log.
 type ReadHook interface {
 	// OnRelayRead is called after each call of driver.Session.Read, even if there was
 	// nothing to read.
 	OnRelayRead(ctx context.Context, e ReadEvent)
 }
 
-// ReadEvent is a look into the log.
+// ReadEvent is a read of the log.
 type ReadEvent struct {
 	// Slot is the slot's number, 0 if the source has none.
 	Slot int
@@ -45,8 +45,8 @@ type ReadEvent struct {
 	Early bool
 	// Took is the time that the call took.
 	Took time.Duration
-	// Err is its error: what the relay survives (ErrorHook), driver.ErrSlotClosed, or what
-	// follows from the end of the lease.
+	// Err is its error: one that the relay survives (ErrorHook), driver.ErrSlotClosed, or a
+	// consequence of the end of the lease.
 	Err error
 }
 
@@ -87,7 +87,7 @@ type ErrorEvent struct {
 
 // HoldHook sees what happens to records that were not delivered at once.
 type HoldHook interface {
-	// OnRelayHold is called once a record, after its fate was stored.
+	// OnRelayHold is called once per record, after its fate was stored.
 	OnRelayHold(ctx context.Context, e HoldEvent)
 }
 
@@ -100,7 +100,7 @@ type HoldEvent struct {
 	// Attempts is the number of its deliveries that have failed since it was held
 	// or redriven, these included.
 	Attempts int
-	// Reason is set where Fate is FatePark, FateDead or FateSkip.
+	// Reason is set if Fate is FatePark, FateDead or FateSkip.
 	Reason string
 	// Error is the text of the last failed delivery, if this relay has tried one.
 	Error string
@@ -120,7 +120,7 @@ type BreakerEvent struct{ BreakerState }
 type BreakerState struct {
 	// Topic is the destination.
 	Topic string
-	// Open is set if nothing is sent to it but a probe now and then.
+	// Open is set if nothing is sent to it except an occasional probe.
 	Open bool
 	// Suspect is set if it was opened by failures of several keys that the sink
 	// does not call an outage.
@@ -130,29 +130,28 @@ type BreakerState struct {
 	Unavailable bool
 	// Since is when it opened or closed.
 	Since time.Time
-	// NextProbe is when a record is tried, where it is open.
+	// NextProbe is when a record is tried, if it is open.
 	NextProbe time.Time
-	// Err is the last failure, where it is open.
+	// Err is the last failure, if it is open.
 	Err error
 }
 
 // ProgressHook sees positions move.
 type ProgressHook interface {
-	// OnRelayProgress is called after records of the log were settled, about once a page.
+	// OnRelayProgress is called after records of the log were settled, about once per page.
 	OnRelayProgress(ctx context.Context, e ProgressEvent)
 }
 
 // ProgressEvent is what was settled by one write.
 type ProgressEvent struct {
-	// Slot is the slot's number, 0 where the source has none.
+	// Slot is the slot's number, 0 if the source has none.
 	Slot int
 	// Settled is the number of records, and Held how many of them were set aside.
 	Settled, Held int
 	// Age is the age of the oldest of them, by this machine's clock.
 	Age time.Duration
-	// In is the rate in records a second at which the records of late were
-	// enqueued, and Out that at which they are settled now. While In is above
-	// Out, the outbox grows.
+	// In is the rate in records per second at which the latest records were enqueued, and Out
+	// that at which they are settled now. While In is above Out, the outbox grows.
 	In, Out float64
 }
 
@@ -182,7 +181,7 @@ func (r *Relay) onError(ctx context.Context, operation string, err error) {
 
 const operationFailed = "relay operation failed"
 
-// onFault is onError for an operation of the source. A lost lease is an answer.
+// onFault is onError for an operation of the source. A lost lease counts as an answer.
 func (r *Relay) onFault(ctx context.Context, operation string, err error) {
 	if !errors.Is(err, driver.ErrLeaseLost) {
 		r.watch.failed()
@@ -190,7 +189,7 @@ func (r *Relay) onFault(ctx context.Context, operation string, err error) {
 	r.onError(ctx, operation, err)
 }
 
-// onAnswer notes that the source works, and logs it if it did not.
+// onAnswer records that the source works, and logs that if it did not before.
 func (r *Relay) onAnswer(ctx context.Context) {
 	since, errs := r.watch.answered()
 	if errs > 0 {
@@ -199,7 +198,7 @@ func (r *Relay) onAnswer(ctx context.Context) {
 	}
 }
 
-// notifyError is onError for an error that a line of the log shows already.
+// notifyError is onError for an error that another log line shows already.
 func (r *Relay) notifyError(ctx context.Context, operation string, err error) {
 	notify(ctx, r, func(h ErrorHook) { h.OnRelayError(ctx, ErrorEvent{Operation: operation, Err: err}) })
 }

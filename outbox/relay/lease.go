@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// lease is how long a term may rely on its lease, by the relay's own clock. It counts on
-// the monotonic clock from before the lease was asked for, so that it ends before the
-// lease ends in the database (rule R2). It is safe for concurrent use.
+// lease is how long a term may rely on its lease, by the relay's own clock. It uses the monotonic
+// clock from before the lease was requested, so that it ends before the lease ends in the
+// database (rule R2). It is safe for concurrent use.
 type lease struct {
 	mu       sync.Mutex
 	deadline time.Time
@@ -23,7 +23,8 @@ func (l *lease) extend(deadline time.Time) {
 	l.extended = make(chan struct{})
 }
 
-// state returns what is left of the lease, and a channel that is closed when it is extended.
+// state returns the remaining time of the lease, and a channel that is closed when it is
+// extended.
 func (l *lease) state() (remaining time.Duration, extended <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,18 +7,18 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// lookout asks the source about what concerns all terms of a relay alike, apart from them:
-// what an operator has paused, every PollMax while there is a term, unless a Read that found nothing
-// has told it since, and what the source's clock shows. It also says that the relay lives, for its policies to count. One goroutine a Run owns it. After an error
-// what was known holds.
+// lookout asks the source about matters that concern all terms of a relay: what an operator has
+// paused, every PollMax while there is a term, unless an empty Read has reported it since, and
+// the time of the source's clock. It also registers the relay as alive, so that its policies
+// apply. One goroutine per Run owns it. After an error the last known state applies.
 type lookout struct {
 	relay    *Relay
-	pausable driver.Pausable // nil if the source is not
-	clocked  driver.Clocked  // nil if the source is not
+	pausable driver.Pausable // nil if the source is not Pausable
+	clocked  driver.Clocked  // nil if the source is not Clocked
 	askClock time.Time       // when to ask next
 }
 
-// startLookout begins to look. The returned function ends it and waits for that.
+// startLookout starts the lookout. The returned function ends it and waits for that.
 func (r *Relay) startLookout(ctx context.Context) (stop func()) {
 	l := &lookout{relay: r}
 	l.pausable, _ = r.source.(driver.Pausable)
@@ -26,7 +26,7 @@ func (r *Relay) startLookout(ctx context.Context) (stop func()) {
 	if l.pausable == nil && l.clocked == nil && r.policies.keeper == nil {
 		return func() {}
 	}
-	// A term that drains goes on to mind pauses.
+	// A term that drains still obeys pauses.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	go func() {
@@ -58,7 +58,7 @@ func (l *lookout) run(ctx context.Context) {
 }
 
 // pauses asks what is paused, unless that is known, and returns when to ask again: at next, or
-// PollMax after it was known.
+// PollMax after the last answer.
 func (l *lookout) pauses(ctx context.Context, next time.Time) time.Time {
 	r := l.relay
 	if due := r.pauses.known().Add(r.cfg.PollMax); due.After(time.Now()) {
@@ -70,16 +70,16 @@ func (l *lookout) pauses(ctx context.Context, next time.Time) time.Time {
 	return next
 }
 
-// clockEvery is how often the source's clock is looked at, and clockLooks how many times
-// then: the shortest of them is the most precise. They may take clockTimeout together, since
-// pauses wait for them.
+// clockEvery is how often the source's clock is read, and clockLooks how many times each: the
+// shortest call is the most precise. They may take clockTimeout together, since pauses wait for
+// them.
 const (
 	clockEvery   = time.Minute
 	clockLooks   = 3
 	clockTimeout = time.Second
 )
 
-// clock looks at the source's clock, if it is time to.
+// clock reads the source's clock, if it is time to.
 func (l *lookout) clock(ctx context.Context) {
 	if l.clocked == nil || time.Now().Before(l.askClock) {
 		return
@@ -103,8 +103,8 @@ func (l *lookout) clock(ctx context.Context) {
 	l.relay.watch.clock(offset)
 }
 
-// look returns by how much this machine's clock is ahead of the source's, which has
-// answered in the middle of the time that the call took, more or less.
+// look returns by how much this machine's clock is ahead of the source's, assuming that it has
+// answered half-way through the call.
 func (l *lookout) look(ctx context.Context) (offset, took time.Duration, err error) {
 	asked := time.Now()
 	theirs, err := l.clocked.Now(ctx)

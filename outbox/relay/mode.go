@@ -9,35 +9,33 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// mode is how a term delivers its pages: by key, in total order, or exactly once. The
-// reader and the sender call it and do not know which one it is. The methods take two
-// contexts, as term.run does: nothing is begun after stop has ended, and work is for the
-// calls.
+// mode is how a term delivers its pages: by key, in total order, or exactly once. The reader and
+// the sender call it without knowing which one it is. The methods take two contexts, as term.run
+// does: nothing is begun after stop has ended, and work is the context of the calls.
 type mode interface {
 	// beforeRead prepares the session. The reader calls it before the first Read.
 	beforeRead(stop, work context.Context) error
-	// noteRead notes a page that was read. The reader calls it before the sender has the
-	// page.
+	// noteRead records a page that was read. The reader calls it before the sender has the page.
 	noteRead(records []outbox.Record)
 
 	// The sender calls the other methods. beforeSend comes before all of them.
 	beforeSend(work context.Context) error
-	// deliver delivers page and stores the position behind it. It returns nil as well if
-	// stop ends before: the rest of the page stays for the next term.
+	// deliver delivers page and stores the position behind it. It also returns nil if stop ends
+	// first: the rest of the page stays for the next term.
 	deliver(stop, work context.Context, page driver.Page) error
 	// nextRetry returns when to call retryHeld next; zero if never.
 	nextRetry() time.Time
 	// retryHeld delivers the held records that are due, if it is time.
 	retryHeld(stop, work context.Context) error
-	// finish is called behind the last page.
+	// finish is called after the last page.
 	finish(stop, work context.Context) error
 }
 
 // newMode returns a mode for a new term, whose sender is s.
 type newMode func(s *sender) (mode, error)
 
-// chooseMode returns the mode of a relay to sink. This is the one place that asks for it.
-// The error wraps outbox.ErrInvalidConfig if the mode cannot work with cfg.
+// chooseMode returns the mode of a relay to sink. It is the only place that decides it. The error
+// wraps outbox.ErrInvalidConfig if the mode cannot work with cfg.
 func chooseMode(cfg *Config, sink driver.Sink) (newMode, error) {
 	if sink, ok := sink.(driver.TransactionalSink); ok {
 		newExact := func(s *sender) (mode, error) { return newExactMode(s, sink) }
@@ -60,7 +58,7 @@ func requireBlock(policies []Policy, because string) error {
 	return nil
 }
 
-// holdsNothing is the part of a mode that sets no record aside.
+// holdsNothing is the part of a mode that never sets records aside.
 type holdsNothing struct{}
 
 func (holdsNothing) noteRead([]outbox.Record) {}
@@ -74,8 +72,8 @@ func (holdsNothing) retryHeld(_, _ context.Context) error { return nil }
 func (holdsNothing) finish(_, _ context.Context) error { return nil }
 
 // requireNoneHeld refuses a slot in which an earlier relay has set records aside. A mode that
-// sets nothing aside sends none of them, even if they are redriven, and sends later records of
-// their keys before them.
+// sets nothing aside would never send them, even if they are redriven, and would send later
+// records of their keys before them.
 func requireNoneHeld(work context.Context, t *term) error {
 	holder, ok := t.session.(driver.Holder)
 	if !ok {

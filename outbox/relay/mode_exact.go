@@ -13,18 +13,17 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// AlarmBlocked is raised if a TransactionalSink cannot deliver a record, so that its
-// slot stands still. It is raised once a record and lease, and ends with either.
+// AlarmBlocked is raised if a TransactionalSink cannot deliver a record, so that its slot is
+// stuck. It is raised once per record and lease, and ends with either.
 const AlarmBlocked outbox.AlarmKind = "blocked"
 
-// exactMode delivers pages together with their positions, each in a transaction of the
+// exactMode delivers pages together with their positions, each in one transaction of the
 // destination.
 //
-// Only the destination knows what it has committed. So a term begins by asking it (Fence,
-// which also ends all earlier incarnations, then Seek), and the session advances only
-// after the destination has said that it has committed. If it has not said so, the term
-// ends, and the next one asks again. The position that the session stores is a copy, for
-// retention and for operators.
+// Only the destination knows what it has committed. So a term begins by asking it (Fence, which
+// also ends all earlier incarnations, then Seek), and the session only advances after the
+// destination has confirmed the commit. Without a confirmation, the term ends, and the next one
+// asks again. The position that the session stores is a copy, for retention and for operators.
 type exactMode struct {
 	holdsNothing
 
@@ -44,9 +43,9 @@ func newExactMode(s *sender, sink driver.TransactionalSink) (mode, error) {
 	return &exactMode{s: s, sink: sink, session: session}, nil
 }
 
-// deliver sends page with its position and then advances the session. If one record cannot
-// be delivered, it commits the records before it, and then stays at that record: there is
-// only one position, so that nothing can pass the record.
+// deliver sends page with its position and then advances the session. If one record cannot be
+// delivered, it commits the records before it, and then stays at that record: there is only one
+// position, so nothing can pass the record.
 func (m *exactMode) deliver(stop, work context.Context, page driver.Page) error {
 	s := m.s
 	for done, until := 0, len(page.Records); done < len(page.Records); {
@@ -81,8 +80,8 @@ func (m *exactMode) deliver(stop, work context.Context, page driver.Page) error 
 	return nil
 }
 
-// commit delivers the records from done to until of page with the position behind them.
-// Of an empty page it delivers the position alone.
+// commit delivers the records from done to until of page with the position after them. For an
+// empty page it only delivers the position.
 func (m *exactMode) commit(work context.Context, page driver.Page, done, until int) error {
 	position, err := m.session.Position(page, until)
 	if err != nil {
@@ -107,8 +106,8 @@ func (m *exactMode) commit(work context.Context, page driver.Page, done, until i
 	return err
 }
 
-// transactionResults returns the results of n records of one transaction, which has ended
-// with err. If it has failed, none of them was delivered.
+// transactionResults returns the results of n records of one transaction, which has ended with
+// err. If it failed, none of them was delivered.
 func transactionResults(n int, err error) []outbox.Result {
 	results := make([]outbox.Result, n)
 	if err == nil {
@@ -133,7 +132,7 @@ func transactionResults(n int, err error) []outbox.Result {
 func (m *exactMode) waitBlocked(stop, work context.Context, r *outbox.Record, err error) bool {
 	s, slot := m.s, m.session.SlotName()
 	s.term.inHand(r)
-	s.relay.notifyError(work, "send", err) // the line below has it
+	s.relay.notifyError(work, "send", err) // the line below shows it
 	if outbox.KindOf(err) != outbox.FailureOutage && m.blocked != r.Seq {
 		m.unblock()
 		m.blocked = r.Seq
@@ -151,7 +150,7 @@ func (m *exactMode) waitBlocked(stop, work context.Context, r *outbox.Record, er
 	return wait.Full(stop, s.retry.Next())
 }
 
-// unblock notes that the record of the last AlarmBlocked was delivered.
+// unblock records that the record of the last AlarmBlocked was delivered.
 func (m *exactMode) unblock() {
 	if m.blocked != 0 {
 		m.blocked = 0

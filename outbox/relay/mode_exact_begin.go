@@ -17,12 +17,12 @@ type transactionTimer interface {
 	TransactionTimeout() time.Duration
 }
 
-// validateExact refuses what cannot work with sink. There is only one position, and
-// nothing passes a record that cannot be delivered: the only Action is Block, even if no
+// validateExact refuses a configuration that cannot work with sink. There is only one position,
+// and nothing passes a record that cannot be delivered: the only Action is Block, even if no
 // policy is given.
 //
-// A transaction is one call of SendWith, which PublishTimeout bounds, so the destination
-// must not end the transaction before. Lease does not matter here: what a dead relay has
+// A transaction is one call of SendWith, which PublishTimeout bounds, so the destination must not
+// end the transaction earlier. Lease does not matter here: a transaction that a dead relay has
 // left open ends with the Fence of its successor or with the timeout of the transaction,
 // whichever comes first. Until then readers of committed records wait.
 func validateExact(cfg *Config, sink driver.TransactionalSink) error {
@@ -36,10 +36,10 @@ func validateExact(cfg *Config, sink driver.TransactionalSink) error {
 	return nil
 }
 
-// beforeRead fences earlier incarnations and moves the session to the sink's position.
-// The lease was acquired just before: a relay that fenced without it would cut off the
-// rightful owner. A sink that has no position is given one before anything is read, so
-// that a loss of it can be noticed from then on.
+// beforeRead fences earlier incarnations and moves the session to the sink's position. The lease
+// was acquired just before: a relay that fenced without it would cut off the rightful owner. A
+// sink without a position gets one before anything is read, so that its loss can be detected from
+// then on.
 func (m *exactMode) beforeRead(stop, work context.Context) error {
 	cfg := &m.s.relay.cfg
 	if err := m.s.awaitLease(work); err != nil {
@@ -48,8 +48,8 @@ func (m *exactMode) beforeRead(stop, work context.Context) error {
 	if err := requireNoneHeld(work, m.s.term); err != nil {
 		return err
 	}
-	// It can take longer than a send, while the destination ends a transaction that was
-	// left open. The lease is renewed meanwhile.
+	// It can take longer than a send, while the destination ends a transaction that was left
+	// open. The lease is renewed in the meantime.
 	ctx, cancel := context.WithTimeout(work, cfg.Lease)
 	defer cancel()
 	defer context.AfterFunc(stop, cancel)()
@@ -75,7 +75,7 @@ func (m *exactMode) beforeRead(stop, work context.Context) error {
 	return nil
 }
 
-// faultUnlessStopped reports err, if there is one, unless it may follow from a stop.
+// faultUnlessStopped reports err, if there is one, unless it may be the consequence of a stop.
 func (m *exactMode) faultUnlessStopped(stop, work context.Context, operation string, err error) error {
 	if err == nil || isOver(stop) && !isOver(work) {
 		return nil

@@ -47,9 +47,9 @@ func (m *keyMode) retryHeld(stop, work context.Context) error {
 
 func (m *keyMode) finish(stop, work context.Context) error { return m.held.finish(stop, work) }
 
-// deliver sends page until each of its records is acknowledged or set aside, and stores
-// the position before the first other record meanwhile. Within a key nothing is sent
-// behind a record that is neither (rule R1).
+// deliver sends page until each of its records is acknowledged or set aside, and in between
+// stores the position before the first record that is neither. Within a key nothing is sent after
+// such a record (rule R1).
 func (m *keyMode) deliver(stop, work context.Context, page driver.Page) error {
 	if page.Early {
 		return m.deliverEarly(stop, work, page)

@@ -8,15 +8,15 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// earlyPages are what a session may hand out before its position can pass it. The sender's
-// goroutine owns them.
+// earlyPages are the pages that a session may return before its position can pass them. The
+// sender's goroutine owns them.
 type earlyPages struct {
 	tailed  driver.Tailed // nil if the session has none
 	allowed bool
 }
 
-// follow allows early pages while each can be sent as it is. A relay that runs once does
-// without, since it asks for all that is committed.
+// follow allows early pages while each can be sent as it is. A relay that runs once does not use
+// them, since it must read everything that is committed.
 func (m *keyMode) follow() {
 	allow := !m.s.term.once && m.undisturbed()
 	if m.early.tailed == nil || m.early.allowed == allow {
@@ -26,8 +26,8 @@ func (m *keyMode) follow() {
 	m.early.tailed.Follow(allow)
 }
 
-// deliverEarly sends an early page. Unless all of it is acknowledged it goes back, and its
-// records come again in a page that can be held, except those that were acknowledged.
+// deliverEarly sends an early page. Unless all of it is acknowledged, the page is withdrawn, and
+// its records come again in a page that can be held, except those that were acknowledged.
 func (m *keyMode) deliverEarly(stop, work context.Context, page driver.Page) error {
 	s, tailed := m.s, m.early.tailed
 	if !tailed.Current(page) {

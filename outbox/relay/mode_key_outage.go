@@ -12,8 +12,8 @@ import (
 // other topic is known.
 const blindPages = 12
 
-// mayHoldForOutage reports whether to set records of topics that are out aside now, so
-// that others can pass. It is called at most once a round.
+// mayHoldForOutage reports whether records of topics that are out should be set aside now, so
+// that others can pass. It is called at most once per round.
 func (d *pageDelivery) mayHoldForOutage(work context.Context, now time.Time) bool {
 	m, bs := d.m, d.m.breakers
 	switch {
@@ -22,8 +22,8 @@ func (d *pageDelivery) mayHoldForOutage(work context.Context, now time.Time) boo
 	case bs.ackedRecently(now) || !d.onlyOut():
 		return bs.seen.anyUp()
 	}
-	// Nothing shows that another topic is up, nor that records of one lie behind this page.
-	// Go on to look for some, but slowly.
+	// Nothing shows that another topic is up, nor that records of one come after this page. Go on
+	// to look for some, but slowly.
 	cfg := &m.s.relay.cfg
 	checker, ok := m.s.relay.sink.(driver.Checker)
 	every := cfg.BackoffMax
@@ -48,7 +48,7 @@ func (d *pageDelivery) mayHoldForOutage(work context.Context, now time.Time) boo
 	return checker.Check(ctx) == nil
 }
 
-// onlyOut reports whether all records that are left are of topics that are out.
+// onlyOut reports whether all remaining records are of topics that are out.
 func (d *pageDelivery) onlyOut() bool {
 	return !slices.ContainsFunc(d.todo, func(i int) bool {
 		return d.m.breakers.out(d.page.Records[i].Topic) == nil

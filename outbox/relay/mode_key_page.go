@@ -13,24 +13,22 @@ import (
 // record has failed. In each round it plans what to send, sends it, takes the results, and
 // stores or waits.
 //
-// It bounds how long one key can delay the others of its page (invariant O7). A record
-// that fails for an unknown reason is sent again at once, together with all that was not
-// sent behind it: a sink needs that second call to find the culprit of a batch that was
-// rejected. If the record fails again, it is set aside with its key. So each such key
-// costs the others at most two calls of Sink.Send, PublishTimeout each, once; after that
-// the key is tried between pages, at times that its own backoff decides.
+// It bounds how long one key can delay the others of its page (invariant O7). A record that fails
+// for an unknown reason is sent again at once, together with the later records that were not
+// sent: a sink needs that second call to find the culprit of a batch that was rejected. If the
+// record fails again, it is set aside with its key. So each such key costs the others at most two
+// calls of Sink.Send, PublishTimeout each, once; after that the key is tried between pages, at
+// times that its own backoff decides.
 //
-// A topic that is out costs one call, and then one probe at a time, for which the others
-// wait no more than a fifth of the time. A page with nothing but records of topics that
-// are out is set aside, too, since records of another topic may lie behind it: at once if
-// another topic was acknowledged within BackoffMax; else one page each BackoffMax if
-// another topic is known, and each 12 BackoffMax if none is but the sink is a Checker.
-// Records of a topic that the destination itself does not take
-// (outbox.ErrTopicUnavailable) are set aside at once, however many such topics there are:
-// the destination has answered. Nothing is set aside while the destination as a
-// whole is unavailable, by the Checker, nor while all known topics are out and the sink is not
-// a Checker.
-// See design 4.2.
+// A topic that is out costs one call, and then one probe at a time, which take no more than a
+// fifth of the others' time. A page with nothing but records of topics that are out is set aside,
+// too, since records of another topic may come after it: at once if another topic was
+// acknowledged within BackoffMax; otherwise one page per BackoffMax if another topic is known,
+// and one per 12 BackoffMax if none is known but the sink is a Checker. Records of a topic that
+// the destination itself does not take (outbox.ErrTopicUnavailable) are set aside at once,
+// however many such topics there are: the destination has answered. Nothing is set aside while
+// the Checker reports that the destination as a whole is unavailable, nor while all known topics
+// are out and the sink is not a Checker. See design 4.2.
 type pageDelivery struct {
 	m    *keyMode
 	page driver.Page
@@ -38,14 +36,14 @@ type pageDelivery struct {
 	todo     []int                    // places that are neither acknowledged nor set aside, ascending
 	attempts map[int][]driver.Attempt // by place
 	holdings []driver.Holding         // not stored yet
-	blocked  map[driver.Key]struct{}  // the keys of holdings that later records have to wait for
-	givenUp  map[driver.Key]int       // the keys of holdings that give the record at that place up
-	stored   int                      // the position is behind so many records of the page
+	blocked  map[driver.Key]struct{}  // the keys of holdings that later records must wait for
+	givenUp  map[driver.Key]int       // the keys of holdings that give up the record at that place
+	stored   int                      // the position is after this many records of the page
 
 	// Of the last round.
-	moved   bool  // it has brought something forward
+	moved   bool  // the round has made progress
 	failure error // of the sink
-	full    bool  // a record should be set aside, and MaxHeld forbids it
+	full    bool  // a record should be set aside, and MaxHeld prevents it
 }
 
 func (d *pageDelivery) start() {
@@ -93,9 +91,9 @@ func (d *pageDelivery) send(stop, work context.Context, places []int) error {
 	return err
 }
 
-// endRound ends a round, in which the call of the sink has returned err. If something has
-// moved, the next round can begin at once; else endRound stores what it can and waits.
-// over reports that the relay is being stopped.
+// endRound ends a round, in which the call of the sink has returned err. If there was progress,
+// the next round can begin at once; otherwise endRound stores what it can and waits. over reports
+// that the relay is being stopped.
 func (d *pageDelivery) endRound(stop, work context.Context, err error) (over bool, _ error) {
 	if err != nil {
 		d.failure = err
@@ -131,7 +129,7 @@ func (d *pageDelivery) endRound(stop, work context.Context, err error) (over boo
 func (d *pageDelivery) untilNextRound(now time.Time) time.Duration {
 	bs := d.m.breakers
 	if d.m.s.relay.pauses.all() {
-		return d.m.s.retry.Next() // no probe moves a breaker's time
+		return d.m.s.retry.Next() // no probe of a breaker is earlier
 	}
 	var next time.Time
 	for _, i := range d.todo {
@@ -146,13 +144,12 @@ func (d *pageDelivery) untilNextRound(now time.Time) time.Duration {
 	return next.Sub(now)
 }
 
-// pause waits for length, and delivers held records that are due meanwhile. It ends sooner
-// if one of those has closed a breaker or has made room. over reports that the relay is
-// being stopped.
+// pause waits for length, and delivers held records that become due. It ends sooner if one of
+// those has closed a breaker or has made room. over reports that the relay is being stopped.
 func (d *pageDelivery) pause(stop, work context.Context, length time.Duration) (over bool, err error) {
 	held, bs := &d.m.held, d.m.breakers
 	until := time.Now().Add(length)
-	d.m.follow() // an outage can be long: what comes early would only pile up
+	d.m.follow() // an outage can be long: early pages would only pile up
 	for {
 		next := until
 		if held.possible() && held.dueAt.Before(until) {

@@ -10,9 +10,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// plan decides about each record that is left of the page. It returns the places to send
-// now, and sets other records aside. Of a topic that is out it sends at most one record,
-// as a probe.
+// plan decides about each remaining record of the page. It returns the places to send now, and
+// sets other records aside. For a topic that is out it sends at most one record, as a probe.
 func (d *pageDelivery) plan(work context.Context, now time.Time) (send []int) {
 	d.full = false
 	if d.m.s.relay.pauses.all() {
@@ -49,9 +48,8 @@ func (d *pageDelivery) plan(work context.Context, now time.Time) (send []int) {
 	return send
 }
 
-// chooseProbe makes the record at place the probe of b, unless a better one was found
-// before. The best is, of the records that are first of their key, the one with the
-// fewest attempts.
+// chooseProbe makes the record at place the probe of b, unless a better one was found before. The
+// best is the one with the fewest attempts among the records that are first of their key.
 func (d *pageDelivery) chooseProbe(probes map[*breaker]int, b *breaker, place int) {
 	best, ok := probes[b]
 	if !ok {
@@ -88,8 +86,7 @@ func (d *pageDelivery) isHeld(r *outbox.Record) bool {
 	return held
 }
 
-// isGivenUp reports whether an earlier record of r's key is given up, which is not
-// stored yet.
+// isGivenUp reports whether an earlier record of r's key is given up, and that is not stored yet.
 func (d *pageDelivery) isGivenUp(r *outbox.Record) bool {
 	if r.Key == "" || len(d.givenUp) == 0 {
 		return false
@@ -98,8 +95,8 @@ func (d *pageDelivery) isGivenUp(r *outbox.Record) bool {
 	return givenUp
 }
 
-// hold sets the record at place aside, as soon as the position has come to it. It returns
-// false if that is not possible.
+// hold sets the record at place aside, as soon as the position has reached it. It returns false
+// if that is not possible.
 func (d *pageDelivery) hold(place int, h driver.Holding) bool {
 	held := &d.m.held
 	if !held.possible() {

@@ -27,12 +27,12 @@ func (d *pageDelivery) takeResults(work context.Context, places []int, records [
 		}
 	}
 	d.removeTodo(gone)
-	// The records of topics that are out may have to be set aside.
+	// Records of topics that are out may have to be set aside.
 	d.moved = d.moved || d.m.held.possible() && bs.openCount > 0
 }
 
-// takeFailure decides about a record whose delivery has failed, and reports whether it is
-// set aside. probe is set if its topic was out before.
+// takeFailure decides about a record whose delivery has failed, and reports whether it was set
+// aside. probe is set if its topic was out before.
 func (d *pageDelivery) takeFailure(work context.Context, place int, err error, probe bool) bool {
 	r, cfg := &d.page.Records[place], &d.m.s.relay.cfg
 	kind, out := outbox.KindOf(err), d.m.breakers.out(r.Topic) != nil
@@ -49,7 +49,7 @@ func (d *pageDelivery) takeFailure(work context.Context, place int, err error, p
 	return d.hold(place, driver.Holding{Fate: fate, Attempts: d.attempts[place], RetryIn: cfg.retryIn(n), Reason: reason})
 }
 
-// removeTodo removes places, which ascend, from what is left to do.
+// removeTodo removes places, which ascend, from the remaining ones.
 func (d *pageDelivery) removeTodo(places []int) {
 	if len(places) == 0 {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// store stores the position behind the first n records of the page. Each of them was
-// acknowledged or is in holdings.
+// store stores the position after the first n records of the page. Each of them was acknowledged
+// or is in holdings.
 func (d *pageDelivery) store(work context.Context, n int) error {
 	if n <= d.stored {
 		return nil
@@ -42,10 +42,10 @@ func (d *pageDelivery) removeHoldings(n int) {
 	d.holdings = slices.Delete(d.holdings, 0, n)
 }
 
-// storeGivenUp stores records that were given up, so that those behind them of their key
-// can go. They have to wait until then: after a crash another relay would begin with the
-// record that was not stored, and its broker might take it (rule R1). freed reports that
-// some can go now.
+// storeGivenUp stores records that were given up, so that the later ones of their key can be
+// sent. They must wait until then: after a crash another relay would begin with the record that
+// was not stored, and its broker might take it (rule R1). freed reports that some can be sent
+// now.
 func (d *pageDelivery) storeGivenUp(work context.Context) (freed bool, err error) {
 	before := len(d.givenUp)
 	if before == 0 || !slices.ContainsFunc(d.todo, func(i int) bool { return d.isGivenUp(&d.page.Records[i]) }) {

@@ -23,9 +23,8 @@ func (m *totalMode) beforeRead(_, work context.Context) error {
 	return requireNoneHeld(work, m.s.term)
 }
 
-// deliver sends the records of page one by one. It sends a record that fails again until
-// it does not; meanwhile the position is stored before it, so that another relay resumes
-// there.
+// deliver sends the records of page one by one. It repeats a failed record until it succeeds; the
+// position before it is stored first, so that another relay resumes there.
 func (m *totalMode) deliver(stop, work context.Context, page driver.Page) error {
 	s := m.s
 	acked, stored := 0, 0

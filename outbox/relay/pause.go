@@ -14,9 +14,9 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// ErrPaused is wrapped by the error of a record whose topic or group an operator has
-// paused, which is an outage, so that no attempt is counted; and by the error of a RunOnce
-// that has left such records.
+// ErrPaused is wrapped by the error of a record whose topic or group an operator has paused,
+// which is an outage, so that no attempt is counted; and by the error of a RunOnce that has left
+// such records undelivered.
 var ErrPaused = errors.New("leat: paused by an operator")
 
 var errTopicPaused = fmt.Errorf("%w: %w", ErrPaused, outbox.ErrTopicUnavailable)
@@ -27,12 +27,12 @@ var errTopicPaused = fmt.Errorf("%w: %w", ErrPaused, outbox.ErrTopicUnavailable)
 // aside at once, and the others go on. If all is paused, nothing is set aside, as if the
 // destination were unavailable.
 type pauses struct {
-	asking   sync.Mutex // so that no older answer is stored over a newer one
+	asking   sync.Mutex // so that an older answer does not replace a newer one
 	answered time.Time  // guarded by asking
 	patterns atomic.Pointer[[]string]
 }
 
-// refresh asks source what is paused. A source that cannot be paused has nothing to say.
+// refresh asks source what is paused. It does nothing for a source that cannot be paused.
 func (p *pauses) refresh(ctx context.Context, source driver.Source, timeout time.Duration) error {
 	pausable, ok := source.(driver.Pausable)
 	if !ok {
@@ -50,8 +50,8 @@ func (p *pauses) refresh(ctx context.Context, source driver.Source, timeout time
 	return err
 }
 
-// note stores what a source that was asked for something else at asked has said as well. While
-// another answer is under way, or if one has come since, it is left out.
+// note stores what is paused, as reported by a source in the answer to another question at asked.
+// It is ignored while another answer is pending, or if one has arrived since.
 func (p *pauses) note(asked time.Time, patterns []string) {
 	if !p.asking.TryLock() {
 		return
@@ -63,7 +63,7 @@ func (p *pauses) note(asked time.Time, patterns []string) {
 	}
 }
 
-// known returns when the source said last what is paused.
+// known returns when the source last reported what is paused.
 func (p *pauses) known() time.Time {
 	p.asking.Lock()
 	defer p.asking.Unlock()
@@ -83,9 +83,9 @@ func (p *pauses) all() bool {
 	return slices.Contains(p.now(), "*")
 }
 
-// refusal returns the error of records of topic while patterns are paused; nil if it is
-// not. Whoever asks about several records asks with the same patterns, since an answer
-// that changed between two records of a key would let the later one pass.
+// refusal returns the error of records of topic while patterns are paused; nil if it is not
+// paused. Use the same patterns for several records: if the answer changed between two records of
+// a key, the later one could pass.
 func refusal(patterns []string, topic string) error {
 	switch {
 	case len(patterns) == 0 || !topics.MatchAny(patterns, topic):
@@ -100,13 +100,13 @@ func refusal(patterns []string, topic string) error {
 // errLeft ends a term that runs once and has nothing left but records that are paused.
 var errLeft = fmt.Errorf("%w: records are left", ErrPaused)
 
-// pausedOnce reports whether the term runs once and err, of the record that it stands at,
-// comes from a pause.
+// pausedOnce reports whether the term runs once and err, of the record that it is at, comes from
+// a pause.
 func (t *term) pausedOnce(err error) bool {
 	return t.once && errors.Is(err, ErrPaused)
 }
 
-// onlyPaused reports whether all records that are left of the page are paused.
+// onlyPaused reports whether all remaining records of the page are paused.
 func (d *pageDelivery) onlyPaused() bool {
 	patterns := d.m.s.relay.pauses.now()
 	return len(patterns) > 0 && !slices.ContainsFunc(d.todo, func(i int) bool {
@@ -114,7 +114,7 @@ func (d *pageDelivery) onlyPaused() bool {
 	})
 }
 
-// onlyPaused reports whether all records that the term is to try again are paused.
+// onlyPaused reports whether all records that the term will try again are paused.
 func (h *heldRecords) onlyPaused() bool {
 	patterns := h.s.relay.pauses.now()
 	if len(patterns) == 0 || h.dueMore || len(h.retries) == 0 {

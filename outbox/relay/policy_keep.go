@@ -14,27 +14,29 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// A relay says every policiesEvery that it lives, and counts for policiesTTL from then on: two of its notes may fail.
+// A relay registers as alive every policiesEvery, and counts for policiesTTL from then on: two of
+// its notes may fail.
 const (
 	policiesEvery = 2 * time.Minute
 	policiesTTL   = 5 * time.Minute
 )
 
-// keptPolicies are the policies of the relays of the group, as far as this one knows. A relay notes its own before it leads. If
-// its own policy would lose a record, it asks for those of the others, and the one that loses least counts. Whoever leads then is no
-// matter of chance while relays are configured differently.
+// keptPolicies are the policies of the relays of the group, as far as this one knows. A relay
+// stores its own before it leads. If its own policy would lose a record, it asks for those of the
+// others, and the one that loses least applies. So the outcome does not depend on which relay
+// leads while relays are configured differently.
 //
-// It asks after the sink has answered, and before anything else of the record's key is sent: where the record is parked instead
-// of skipped, those behind it have to wait. See design 2.14.
+// It asks after the sink has answered, and before anything else of the record's key is sent: if
+// the record is parked instead of skipped, those behind it must wait. See design 2.14.
 type keptPolicies struct {
-	keeper driver.PolicyKeeper // nil if the source is not
-	relay  string              // the name of this one in the note
+	keeper driver.PolicyKeeper // nil if the source is not a PolicyKeeper
+	relay  string              // the name of this relay in the note
 	own    []basis.Policy
 
-	mu     sync.Mutex // held while the source is asked
-	noted  time.Time  // when own was written down; zero if it is not
-	left   bool       // Run ends: nothing is noted any more
-	differ []string   // what was said last of policies that differ
+	mu     sync.Mutex // locked while the source is asked
+	noted  time.Time  // when own was stored; zero if it was not
+	left   bool       // Run ends: nothing is stored any more
+	differ []string   // what was last logged about differing policies
 }
 
 // begin is called when Run or RunOnce begins.
@@ -44,7 +46,7 @@ func (k *keptPolicies) begin() {
 	k.noted, k.left = time.Time{}, false
 }
 
-// begun reports whether this relay has written its policies down.
+// begun reports whether this relay has stored its policies.
 func (k *keptPolicies) begun() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -60,13 +62,13 @@ func (k *keptPolicies) of(source driver.Source, cfg *Config) (err error) {
 	for _, p := range append(slices.Clone(cfg.Policies), Policy{}.withDefaults()) {
 		k.own = append(k.own, basis.Policy{Topics: p.Topics, Action: p.Action.String(), Attempts: p.Attempts})
 		if p.Topics == "*" {
-			break // the rest never counts
+			break // the rest is never used
 		}
 	}
 	return err
 }
 
-// notePolicies notes that this relay lives, if it is time to.
+// notePolicies registers that this relay is alive, if it is time to.
 func (r *Relay) notePolicies(ctx context.Context) error {
 	k := &r.policies
 	if k.keeper == nil {
@@ -89,7 +91,7 @@ func (r *Relay) notePolicies(ctx context.Context) error {
 	return err
 }
 
-// leavePolicies notes that this relay is gone.
+// leavePolicies unregisters this relay.
 func (r *Relay) leavePolicies(ctx context.Context) {
 	k := &r.policies
 	k.mu.Lock()
@@ -103,7 +105,8 @@ func (r *Relay) leavePolicies(ctx context.Context) {
 	}
 }
 
-// change notes how long this relay lives, and returns the policies of those that do. The caller holds mu.
+// change stores how long this relay counts as alive, and returns the policies of the live relays.
+// The caller holds mu.
 func (k *keptPolicies) change(ctx context.Context, timeout, ttl time.Duration) (alive basis.Policies, kept bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -114,7 +117,8 @@ func (k *keptPolicies) change(ctx context.Context, timeout, ttl time.Duration) (
 	return alive, kept, err
 }
 
-// say logs once that relays are configured differently, and that they are not any more. The caller holds mu.
+// say logs once that relays are configured differently, and once that they no longer are. The
+// caller holds mu.
 func (k *keptPolicies) say(ctx context.Context, log *slog.Logger, alive basis.Policies) {
 	const text = "relays of the group have different policies; the one that loses less counts"
 	texts := alive.Texts()
@@ -134,7 +138,7 @@ func (k *keptPolicies) say(ctx context.Context, log *slog.Logger, alive basis.Po
 	log.WarnContext(ctx, text, slog.String("policies", own), slog.Any("others", others))
 }
 
-// livingPolicies asks for the policies of all relays that live.
+// livingPolicies asks for the policies of all live relays.
 func (r *Relay) livingPolicies(ctx context.Context) (alive basis.Policies, err error) {
 	k := &r.policies
 	k.mu.Lock()
@@ -151,13 +155,14 @@ func (r *Relay) livingPolicies(ctx context.Context) (alive basis.Policies, err e
 	return alive, err
 }
 
-// leastLosing returns the policy that counts for topic instead of own: that of another relay, or the same.
+// leastLosing returns the policy that applies to topic instead of own: that of another relay, or
+// the same.
 func leastLosing(alive basis.Policies, topic string, own Policy) Policy {
 	least, known := alive.LeastLosing(topic)
 	if !known || least.Action == own.Action.String() && least.Attempts <= own.Attempts {
 		return own
 	}
-	counts := Policy{Topics: own.Topics, Action: Park, Attempts: least.Attempts} // of a later release, if nothing else
+	counts := Policy{Topics: own.Topics, Action: Park, Attempts: least.Attempts} // of a later release, at least
 	for a := Park; a <= Skip; a++ {
 		if a.String() == least.Action {
 			counts.Action = a
@@ -166,8 +171,9 @@ func leastLosing(alive basis.Policies, topic string, own Policy) Policy {
 	return counts
 }
 
-// verdict returns what happens to a record of topic after n attempts. kind is that of the last failure. reason is for operators, and
-// empty for FateRetry. If the record would be lost and nobody can say what other relays do with it, it is tried again.
+// verdict returns what happens to a record of topic after n attempts. kind is that of the last
+// failure. reason is for operators, and empty for FateRetry. If the record would be lost and it
+// cannot be found out what other relays do with it, it is tried again.
 func (s *sender) verdict(work context.Context, topic string, kind outbox.FailureKind, n int) (fate driver.Fate, reason string) {
 	r := s.relay
 	own := r.cfg.policy(topic)
@@ -178,7 +184,7 @@ func (s *sender) verdict(work context.Context, topic string, kind outbox.Failure
 	if s.alive == nil {
 		alive, err := r.livingPolicies(work)
 		if err != nil {
-			_ = s.term.fault(work, "policies", err) // it is reported, and storing what happens to the record fails as well
+			_ = s.term.fault(work, "policies", err) // it is reported, and storing the record's fate fails as well
 			return driver.FateRetry, ""
 		}
 		s.alive = &alive

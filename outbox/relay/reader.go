@@ -45,7 +45,7 @@ func (r *reader) run(stop, work context.Context) error {
 		case err != nil:
 			return t.fault(work, "read", err)
 		case t.once && page.Round > 1:
-			t.drained.Store(true) // the records were committed after RunOnce was called
+			t.drained.Store(true) // the records were committed after the call of RunOnce
 			return nil
 		case len(page.Records) > 0:
 			r.idle.Reset()
@@ -92,9 +92,9 @@ func (r *reader) awaitDelivery(stop context.Context) {
 	}
 }
 
-// poll waits for d, for a wake or for the end of stop. A nil channel of wakes never wakes.
-// A wake can come before the rows can be seen (a change log rings ahead of the commit), so
-// after it the waits begin anew.
+// poll waits for d, for a wake or for the end of stop. A nil channel of wakes never wakes. A wake
+// can arrive before the rows are visible (a change log rings before the commit), so the waits
+// start from PollMin after it.
 func (r *reader) poll(stop context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -108,10 +108,10 @@ func (r *reader) poll(stop context.Context, d time.Duration) {
 	}
 }
 
-// longSleep is a wait after which a message may be late that nobody has rung for.
+// longSleep is a wait after which a message without a wake may be late.
 const longSleep = 100 * time.Millisecond
 
-// foundByPolling says once that messages come late for want of somebody who rings.
+// foundByPolling logs once that messages are late because there are no wakes for them.
 func (r *Relay) foundByPolling(ctx context.Context) {
 	r.polled.Do(func() {
 		r.log.InfoContext(ctx, "a message was found by polling, late by up to the time between two reads: run the outbox's notifier beside the producers, or a tail, to have them found at once")

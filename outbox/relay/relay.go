@@ -16,15 +16,14 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// ErrDrainTimeout is returned by Run if its context has ended and the calls that were
-// under way did not end within Config.DrainTimeout. Nothing is lost: the lease
-// runs out, and the next relay repeats the page.
+// ErrDrainTimeout is returned by Run if its context has ended and the running calls did not end
+// within Config.DrainTimeout. Nothing is lost: the lease runs out, and the next relay repeats the
+// page.
 var ErrDrainTimeout = errors.New("leat: drain timeout")
 
-// Relay carries the records of one Source to one Sink. Run as many replicas of
-// it as you like, in any processes: each slot of the source (one, unless it is
-// Sharded) is led by one of them; the others stand by and take over within the
-// lease. It is safe for concurrent use.
+// Relay carries the records of one Source to one Sink. Run as many replicas of it as you like, in
+// any processes: each slot of the source (one, unless it is Sharded) is led by one of them, and
+// the others stand by and take over within the lease. It is safe for concurrent use.
 type Relay struct {
 	source   driver.Source
 	sink     driver.Sink
@@ -36,7 +35,7 @@ type Relay struct {
 	watch    watch
 	pauses   pauses
 	policies keptPolicies
-	polled   sync.Once // that messages come late was said
+	polled   sync.Once // late messages were logged
 }
 
 // New returns a Relay from source to sink. It returns an error that wraps
@@ -74,14 +73,13 @@ func New(source driver.Source, sink driver.Sink, cfg Config) (*Relay, error) {
 //
 // Only errors that wrap driver.ErrSourceUnusable end Run before ctx does, after an
 // AlarmSourceUnusable. A supervisor may start the relay again, with backoff: the source is
-// refused again until an operator has fixed it, and trying loses and repeats
-// nothing. But the supervisor must tell somebody, since nothing is relayed
-// meanwhile: by the alarm, by the exit of the process, or, if the process has other work
-// and stays, by Health, which tells that it does not run. Every other
-// error of the source or the sink, such as a database that is unavailable or a broker that
-// refuses, is logged, shown to the hooks and tried again with backoff for as long as it
-// takes. Config.Policies decide about a record that cannot be delivered; if the Source's
-// sessions are not Holders, it holds back the records behind it.
+// refused again until an operator has fixed it, and trying loses and repeats nothing. But an
+// operator must be alerted, since nothing is relayed until then: by the alarm, by the exit of the
+// process, or, if the process has other work and stays, by Health, which reports that the relay
+// does not run. Every other error of the source or the sink, such as a database that is
+// unavailable or a broker that refuses, is logged, shown to the hooks and tried again with
+// backoff for as long as it takes. Config.Policies decide about a record that cannot be
+// delivered; if the Source's sessions are not Holders, it holds back the records behind it.
 //
 // If the Source is Sharded, Run leads as many slots at once as its fair share.
 func (r *Relay) Run(ctx context.Context) error {
@@ -138,12 +136,12 @@ func (r *Relay) acquire(ctx context.Context) (*term, error) {
 	r.watch.leader.Store(nil)
 	logger.Tell(ctx, r.log, "relay leads", slog.Int("slot", slotOf(s)), slog.Int64("epoch", s.Epoch()))
 	r.onLease(ctx, s, true, nil)
-	_ = r.notePolicies(ctx) // of a group that is new; else the lookout tries again
+	_ = r.notePolicies(ctx) // of a new group; otherwise the lookout tries again
 	return newTerm(r, s, asked.Add(r.cfg.Lease)), nil
 }
 
-// claim asks for the lease. The end of ctx does not cut it off at once: if the lease was
-// taken and the answer were lost, the lease would keep other relays out until it runs out.
+// claim asks for the lease. The end of ctx does not cut it off at once: if the lease was taken
+// and the answer lost, other relays could not lead before the lease expires.
 func (r *Relay) claim(ctx context.Context) (driver.Session, error) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.Lease) // then the lease would be over
 	defer cancel()
@@ -154,13 +152,13 @@ func (r *Relay) claim(ctx context.Context) (driver.Session, error) {
 	return r.source.Acquire(bounded, r.cfg.Lease)
 }
 
-// firstRetry is how soon a relay asks again for a lease that is held, if the source notices the
-// dead. It asks twice as late each time, up to what the source wants.
+// firstRetry is how soon a relay asks again for a lease that is held, if the source notices dead
+// holders. The wait doubles each time, up to what the source asks for.
 const firstRetry = 50 * time.Millisecond
 
-// standby returns how long a replica waits that could not have the lease: until the lease
-// can run out, but no longer than a fifth of it, so that a released lease is soon taken, and no
-// longer than the source wants, which may notice a holder that has died. asked is how often the
+// standby returns how long a replica waits that could not get the lease: until the lease may
+// expire, but no longer than a fifth of its duration, so that a released lease is soon taken, and
+// no longer than the source asks for, which may notice a dead holder. asked is how often the
 // lease was held since the relay led or started: at first it asks soon, since it may be the
 // holder's successor.
 func (r *Relay) standby(err error, asked int) time.Duration {

@@ -9,13 +9,12 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// renew renews the lease in good time until done is closed. It ends work if the lease is
-// lost, or if it was not renewed until LeaseMargin before its end: from then on another
-// relay may take over.
+// renew renews the lease in time until done is closed. It ends work if the lease is lost, or was
+// not renewed by LeaseMargin before its end: from then on another relay may take over.
 func (t *term) renew(work context.Context, done <-chan struct{}) error {
 	cfg := &t.relay.cfg
 	remaining, _ := t.lease.state()
-	wait := max(remaining-cfg.Lease+cfg.renewEvery(), 0) // sooner if the claim has taken long
+	wait := max(remaining-cfg.Lease+cfg.renewEvery(), 0) // sooner if the claim took long
 	for {
 		timer := time.NewTimer(wait)
 		select {
@@ -42,8 +41,8 @@ func (t *term) renew(work context.Context, done <-chan struct{}) error {
 	}
 }
 
-// renewOnce asks for another lease. Work ends LeaseMargin before the lease does even if
-// the source does not heed its context, for example behind another call that hangs.
+// renewOnce requests an extension of the lease. Work ends LeaseMargin before the lease does even
+// if the source ignores its context, for example while it waits for another call that hangs.
 func (t *term) renewOnce(work context.Context) error {
 	cfg := &t.relay.cfg
 	remaining, _ := t.lease.state()

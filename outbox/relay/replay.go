@@ -17,28 +17,25 @@ import (
 // delivered and may not be skipped.
 var ErrReplayStopped = errors.New("leat: replay stopped at a record that cannot be delivered")
 
-// Replay sends retained history once more, in the order of Seq, so that the order
-// of each key is kept, and with the ids that the records have had all along: an
-// inbox recognises them. Record.Replay names the run, so that a destination that drops
-// repeats of what a relay has sent takes them. It returns when all of history is sent, when ctx ends, or
-// at a record that cannot be delivered (ReplayConfig.SkipFailed) or that is no longer
-// retained (ReplayConfig.SkipGaps).
+// Replay sends retained history once more, in the order of Seq, so that the order of each key is
+// kept, and with the original ids of the records: an inbox recognises them. Record.Replay names
+// the run, so that a destination that drops a relay's repeats still takes them. It returns when
+// all of history is sent, when ctx ends, or at a record that cannot be delivered
+// (ReplayConfig.SkipFailed) or that is no longer retained (ReplayConfig.SkipGaps).
 //
-// What is replayed is settled when it begins: records that are committed later are
-// left out. Relays that run at the same time are not disturbed, and no
-// position is touched; a relay that sends to the same topic at the same time sends
-// later records of a key before the replayed ones.
+// The set of records is fixed when the replay begins: records that are committed later are left
+// out. Relays that run at the same time are not disturbed, and positions do not change; a relay
+// that sends to the same topic at the same time sends later records of a key before the replayed
+// ones.
 //
-// Failures are tried again with backoff, only what failed, in the same order:
-// those of the source and outages of the destination until ctx ends, unknown ones
-// until ReplayConfig.Attempts. The report is valid with every error; its Position
-// resumes the replay, and repeats at most the records behind the first that was
-// not delivered.
+// Failed records are tried again with backoff, in the same order. Failures of the source and
+// outages of the destination are retried until ctx ends, unknown ones up to
+// ReplayConfig.Attempts. The report is valid with every error; its Position resumes the replay,
+// and repeats at most the records behind the first that was not delivered.
 //
 // Errors: those of ctx; the operating system's, if it has no random bytes; one that wraps
-// outbox.ErrInvalidConfig for arguments that cannot work, driver.ErrSourceUnusable,
-// ErrReplayStopped, or driver.ErrHistoryGap, a *driver.HistoryGapError, for records that are no
-// longer retained.
+// outbox.ErrInvalidConfig for invalid arguments, driver.ErrSourceUnusable, ErrReplayStopped, or
+// driver.ErrHistoryGap, a *driver.HistoryGapError, for records that are no longer retained.
 func Replay(ctx context.Context, history driver.History, sink driver.Sink, cfg ReplayConfig) (ReplayReport, error) {
 	if history == nil {
 		return ReplayReport{}, outbox.ConfigError("history", nil, "must not be nil")
@@ -64,13 +61,13 @@ func Replay(ctx context.Context, history driver.History, sink driver.Sink, cfg R
 	return r.report, err
 }
 
-// ReplayReport is what a replay has done.
+// ReplayReport is the result of a replay.
 type ReplayReport struct {
-	// Sent is the number of records that the sink has acknowledged, Skipped of those
-	// that could not be delivered.
+	// Sent is the number of records that the sink has acknowledged, Skipped that of records that
+	// could not be delivered.
 	Sent, Skipped int64
-	// Failures are the first thousand of those that were skipped, and the one at
-	// which the replay has stopped.
+	// Failures are the first thousand records that were skipped, and the one at which the replay
+	// has stopped.
 	Failures []ReplayFailure
 	// Gaps are the records that were no longer retained (ReplayConfig.SkipGaps).
 	Gaps []driver.HistoryGapError
@@ -78,19 +75,19 @@ type ReplayReport struct {
 	Position string
 	// LastSeq is the number of the last record before Position, 0 if there is none.
 	LastSeq int64
-	// FirstSeq is the least Seq that this replay could come upon, EndSeq one past the greatest,
-	// so that it has come to LastSeq of EndSeq-1. What is replayed may end before; Done
-	// tells. Both are 0 if the source does not know (driver.Playback).
+	// FirstSeq is the least Seq that this replay could meet, EndSeq one past the greatest, so
+	// progress is LastSeq of EndSeq-1. The replay may be complete before that; see Done. Both are
+	// 0 if the source does not know (driver.Playback).
 	FirstSeq, EndSeq int64
-	// Done is set if there was no more to replay.
+	// Done is set if the replay is complete.
 	Done bool
-	// Took is how long it has taken.
+	// Took is how long the replay took.
 	Took time.Duration
 }
 
 // ReplayFailure is a record that could not be delivered.
 type ReplayFailure struct {
-	// ID, Seq and Topic are the record's; Topic as it was sent.
+	// ID, Seq and Topic are the record's; Topic is the one it was sent to.
 	ID    string
 	Seq   int64
 	Topic string
@@ -110,7 +107,7 @@ type replay struct {
 	report   ReplayReport
 	retry    jitter.Backoff
 	began    time.Time
-	sendNext time.Time // the rate allows no record before
+	sendNext time.Time // the rate allows no record before this
 }
 
 func (r *replay) run(ctx context.Context) (err error) {
@@ -143,7 +140,7 @@ func (r *replay) run(ctx context.Context) (err error) {
 	}
 }
 
-// audit notes how the replay has ended. It changes nothing about the replay if that fails.
+// audit records how the replay has ended. If that fails, the replay is not affected.
 func (r *replay) audit(ctx context.Context, p driver.Playback, err error) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -199,7 +196,7 @@ func (r *replay) again(ctx context.Context, operation string, err error) error {
 	return ctx.Err()
 }
 
-// skipGap notes the gap that err tells of, if it does and the replay may go on behind it.
+// skipGap records the gap in err, if it is one and the replay may continue after it.
 func (r *replay) skipGap(ctx context.Context, err error) bool {
 	gap, ok := errors.AsType[*driver.HistoryGapError](err)
 	if !ok || !r.cfg.SkipGaps {

@@ -12,7 +12,7 @@ import (
 
 // ReplayConfig tunes Replay. Actor and Reason are required.
 type ReplayConfig struct {
-	// Actor and Reason say who replays, and why. Stored in the source's audit.
+	// Actor and Reason are who replays, and why. They are stored in the source's audit.
 	Actor, Reason string
 
 	// Position resumes an earlier replay of the same history: its
@@ -24,8 +24,8 @@ type ReplayConfig struct {
 	// Defaults to its own.
 	Topic func(r *outbox.Record) string
 
-	// Rate is the largest number of records a second, 0 or more.
-	// Defaults to 0: as fast as the sink takes them.
+	// Rate is the largest number of records per second, 0 or more. Defaults to 0: as fast as the
+	// sink takes them.
 	Rate int
 
 	// PageSize is the largest number of records in one call of Sink.Send, 1 to
@@ -38,13 +38,11 @@ type ReplayConfig struct {
 	// Defaults to 10.
 	Attempts int
 
-	// SkipFailed goes on behind a record that cannot be delivered; the report names
-	// it.
-	// Defaults to false: the replay stops there.
+	// SkipFailed continues after a record that cannot be delivered; the report names it. Defaults
+	// to false: the replay stops there.
 	SkipFailed bool
 
-	// SkipGaps goes on behind records that are no longer retained; the report names
-	// them.
+	// SkipGaps continues after records that are no longer retained; the report names them.
 	// Defaults to false: the replay stops there, with a driver.ErrHistoryGap.
 	SkipGaps bool
 
@@ -59,8 +57,8 @@ type ReplayConfig struct {
 	// that replays. Defaults to none.
 	Progress func(ctx context.Context, sofar ReplayReport)
 
-	// Logger receives what an operator should know. Defaults to slog.Default() as of
-	// Replay, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
+	// Logger receives messages for operators. Defaults to slog.Default() as of Replay, warnings
+	// and errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 
@@ -103,7 +101,7 @@ func (c ReplayConfig) validate() error {
 	}
 }
 
-// pageSize is PageSize, or less where the Rate is low.
+// pageSize is PageSize, or less if the Rate is low.
 func (c ReplayConfig) pageSize() int {
 	if c.Rate == 0 {
 		return c.PageSize

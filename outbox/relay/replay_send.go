@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// replayed is a record under way, with what has failed so far.
+// replayed is a record in flight, with its failures so far.
 type replayed struct {
 	record   *outbox.Record // as it was read
 	attempts int
@@ -39,7 +39,7 @@ func (r *replay) deliver(ctx context.Context, p driver.Playback, records []outbo
 			break
 		}
 		if failed == nil && len(left) < len(results) {
-			continue // what was behind a record that was skipped
+			continue // records after one that was skipped
 		}
 		r.cfg.Logger.WarnContext(ctx, "replay waits", slog.String("operation", "send"), slog.Any("error", failed))
 		if wait.For(ctx, r.retry.Next()) != nil {
@@ -50,7 +50,7 @@ func (r *replay) deliver(ctx context.Context, p driver.Playback, records []outbo
 	return ctx.Err()
 }
 
-// throttle waits until n records more keep to the rate.
+// throttle waits until the rate allows n more records.
 func (r *replay) throttle(ctx context.Context, n int) error {
 	if r.cfg.Rate == 0 {
 		return ctx.Err()
@@ -87,9 +87,8 @@ func (r *replay) send(ctx context.Context, waiting []replayed) []outbox.Result {
 	return results
 }
 
-// sort counts what was acknowledged and what is given up, and returns the rest:
-// what has to be sent again, with an error of it that asks to wait. err ends the
-// replay.
+// sort counts the records that were acknowledged and given up, and returns the rest, which must
+// be sent again, with one of their errors if it requires a wait. err ends the replay.
 func (r *replay) sort(waiting []replayed, results []outbox.Result) (left []replayed, failed, err error) {
 	for i, w := range waiting {
 		cause := results[i].Err
@@ -134,7 +133,7 @@ func (r *replay) fail(record *outbox.Record, err error) {
 	}
 }
 
-// reached moves the report's position to before the first record that is left.
+// reached moves the report's position to before the first remaining record.
 func (r *replay) reached(p driver.Playback, records []outbox.Record, left []replayed) {
 	done := len(records)
 	if len(left) > 0 {

@@ -16,13 +16,13 @@ import (
 // scheduled jobs and tests. If the Source is Sharded, RunOnce leads all free slots
 // at the same time.
 //
-// It returns driver.ErrLeaseHeld at once if other relays lead all slots, and any error
-// of the source. Failures of the sink are tried again with backoff until ctx ends;
-// then RunOnce returns the error of ctx. It does not wait for the end of a pause, which
-// only an operator knows: once nothing else is left, it returns an error that wraps
-// ErrPaused. Nor does it wait for records that Config.Policies park or set aside for good,
-// or that an earlier relay has set aside until a time that has not come. In every case the position is stored behind
-// the records before the first one that was neither acknowledged nor set aside.
+// It returns driver.ErrLeaseHeld at once if other relays lead all slots, and any error of the
+// source. Failures of the sink are tried again with backoff until ctx ends; then RunOnce returns
+// the error of ctx. It does not wait for the end of a pause, which only an operator knows: once
+// nothing else is left, it returns an error that wraps ErrPaused. Nor does it wait for records
+// that Config.Policies park or set aside for good, or that an earlier relay has set aside until a
+// time that has not come. In every case the position is stored just before the first record that
+// was neither acknowledged nor set aside.
 func (r *Relay) RunOnce(ctx context.Context) (int, error) {
 	if !r.running.CompareAndSwap(false, true) {
 		return 0, fmt.Errorf("%w: the relay", outbox.ErrAlreadyRunning)
@@ -45,8 +45,7 @@ func (r *Relay) RunOnce(ctx context.Context) (int, error) {
 	}
 }
 
-// drainOnce drains all free slots. If it returns ErrSlotClosed, the source has other
-// slots now.
+// drainOnce drains all free slots. If it returns ErrSlotClosed, the source's slots have changed.
 func (l *slotLeader) drainOnce(ctx context.Context) (int, error) {
 	l.shared = time.Time{}
 	if err := l.refreshShare(ctx); err != nil {
@@ -66,7 +65,7 @@ func (l *slotLeader) drainOnce(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	if errors.Is(err, driver.ErrLeaseHeld) {
-		err = nil // another relay drains those
+		err = nil // another relay drains the others
 	}
 	errs := make([]error, len(terms))
 	var all sync.WaitGroup

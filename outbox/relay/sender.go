@@ -11,17 +11,17 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// sender delivers the pages of a term one at a time, in order, and between them the held
-// records that are due. It calls the sink, takes its results, and stores the position
-// behind what is delivered. Its mode decides what is sent together, and what happens to a
-// record that fails. One goroutine owns it.
+// sender delivers the pages of a term one at a time, in order, and between them the held records
+// that are due. It calls the sink, handles its results, and stores the position after what is
+// delivered. Its mode decides what is sent together, and what happens to a record that fails. One
+// goroutine owns it.
 type sender struct {
 	term  *term
 	relay *Relay
 	mode  mode
 	retry jitter.Backoff  // the wait after a failure
-	lent  driver.Recycler // takes the memory of pages back; nil if somebody may keep it
-	alive *basis.Policies // those of the relays that live, since the last call of the sink; nil: not asked for
+	lent  driver.Recycler // reuses the memory of pages; nil if the sink or a hook may keep it
+	alive *basis.Policies // policies of the live relays, since the last call of the sink; nil: not requested
 }
 
 func newSender(t *term) sender {
@@ -32,8 +32,8 @@ func newSender(t *term) sender {
 	return s
 }
 
-// run sends until the reader has ended and everything that it has read is delivered. It
-// begins nothing after stop has ended.
+// run sends until the reader has ended and all its pages are delivered. It begins nothing after
+// stop has ended.
 func (s *sender) run(stop, work context.Context) error {
 	if err := s.mode.beforeSend(work); err != nil {
 		return err
@@ -62,9 +62,8 @@ func (s *sender) run(stop, work context.Context) error {
 	}
 }
 
-// nextPage waits for a page, and for due if that comes first: isDue is true then. A page
-// that is there already goes first, since held records were retried just before. ok is
-// false behind the last page.
+// nextPage waits for a page, and for due if that comes first: isDue is true then. A page that is
+// ready goes first, since held records were retried just before. ok is false after the last page.
 func (s *sender) nextPage(due <-chan time.Time) (page driver.Page, ok, isDue bool) {
 	select {
 	case page, ok = <-s.term.pages:
@@ -79,8 +78,8 @@ func (s *sender) nextPage(due <-chan time.Time) (page driver.Page, ok, isDue boo
 	}
 }
 
-// deliver delivers page and tells the reader. After stop has ended it does nothing: the
-// page stays for the next term.
+// deliver delivers page and signals the reader. After stop has ended it does nothing: the page
+// stays for the next term.
 func (s *sender) deliver(stop, work context.Context, page driver.Page) error {
 	if isOver(stop) {
 		return nil
@@ -103,7 +102,7 @@ func (s *sender) deliver(stop, work context.Context, page driver.Page) error {
 	return nil
 }
 
-// borrows reports whether nobody looks at records after they were sent.
+// borrows reports whether no sink or hook uses records after they were sent.
 func (r *Relay) borrows() bool {
 	_, ok := r.sink.(driver.Borrower)
 	for _, h := range r.cfg.Hooks {
@@ -114,7 +113,8 @@ func (r *Relay) borrows() bool {
 	return ok
 }
 
-// recycle gives back the memory of page, which the sink has acknowledged as a whole, at once.
+// recycle returns the memory of page to the session. The sink has acknowledged the whole page at
+// once.
 func (s *sender) recycle(page driver.Page) {
 	if s.lent != nil {
 		s.lent.Recycle(page)
@@ -124,8 +124,8 @@ func (s *sender) recycle(page driver.Page) {
 // isOver reports whether ctx has ended.
 func isOver(ctx context.Context) bool { return ctx.Err() != nil }
 
-// advance stores the position behind the first n records of page. It is stored behind the
-// first stored records already; all between have been acknowledged.
+// advance stores the position after the first n records of page. It is already stored up to
+// stored; all records in between have been acknowledged.
 func (s *sender) advance(work context.Context, page driver.Page, stored, n int) error {
 	if n == stored {
 		return nil

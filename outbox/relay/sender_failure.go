@@ -13,7 +13,7 @@ import (
 // maxErrorBytes bounds the error text of an attempt.
 const maxErrorBytes = 2000
 
-// attempt returns the note on a failed delivery.
+// attempt returns the note about a failed delivery.
 func attempt(now time.Time, err error) driver.Attempt {
 	return driver.Attempt{At: now, Kind: outbox.KindOf(err), Error: storable.AtMost(err.Error(), maxErrorBytes)}
 }

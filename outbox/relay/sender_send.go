@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// send calls the sink once, as soon as enough is left of the lease. It returns one result
-// a record and the time that the call took. After an error nothing is known of any record.
+// send calls the sink once, as soon as enough is left of the lease. It returns one result per
+// record and the time that the call took. After an error the fate of every record is unknown.
 func (s *sender) send(stop, work context.Context, records []outbox.Record) ([]outbox.Result, time.Duration, error) {
 	r := s.relay
 	if err := s.awaitLease(work); err != nil {
@@ -57,8 +57,8 @@ func (s *sender) awaitLease(work context.Context) error {
 	return err
 }
 
-// firstFailure returns the first error of results that gives a cause. It returns the
-// error of a record that was not sent only if there is no other.
+// firstFailure returns the first error of results that is a cause: that of a record that was not
+// sent only if there is no other.
 func firstFailure(results []outbox.Result) error {
 	var first error
 	for i := range results {

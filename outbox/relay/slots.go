@@ -20,12 +20,12 @@ type slotLeader struct {
 	checked bool // the source's Check has passed
 	retry   jitter.Backoff
 	asked   int  // how often the lease was held since a term began
-	hurried bool // a term was cut, and the next one began at once; nothing was acknowledged since
+	hurried bool // a term was cut off, and the next one began at once; nothing was acknowledged since
 	wakes   wakeFanout
 
-	sharded driver.Sharded // nil if the source is not
+	sharded driver.Sharded // nil if the source is not Sharded
 	share   driver.Share
-	shared  time.Time // when share was asked for; zero asks again at once
+	shared  time.Time // when share was requested; zero requests it again at once
 	joined  bool      // other relays count this one
 
 	slots []*ledSlot // oldest first
@@ -81,8 +81,8 @@ func (l *slotLeader) run(ctx context.Context) error {
 	return l.endAll(ctx, err)
 }
 
-// fillShare brings the number of terms to the fair share, and returns how long to wait
-// before the next call. It returns only errors that end Run.
+// fillShare adjusts the number of terms to the fair share, and returns how long to wait before
+// the next call. It only returns errors that end Run.
 func (l *slotLeader) fillShare(ctx context.Context) (time.Duration, error) {
 	r := l.relay
 	r.watch.forget(&r.cfg)
@@ -112,7 +112,8 @@ func (l *slotLeader) fillShare(ctx context.Context) (time.Duration, error) {
 }
 
 // start runs a term. A former term of its slot that has not noticed yet that its session is gone
-// ends first: to the sink both are the same relay, so that no fence would keep it from sending.
+// ends first: to the sink both are the same relay, so a fence would not keep the former one from
+// sending.
 func (l *slotLeader) start(ctx context.Context, t *term) {
 	var former []*ledSlot
 	for _, slot := range l.slots {
@@ -140,9 +141,9 @@ func (l *slotLeader) start(ctx context.Context, t *term) {
 	}()
 }
 
-// await waits for d, for the end of a term or for the end of ctx. It returns only errors
-// that end Run. A term that has ended already is handled first, since its error may ask
-// for a wait before another term begins.
+// await waits for d, for the end of a term or for the end of ctx. It only returns errors that end
+// Run. A term that has ended already is handled first, since its error may ask for a wait before
+// another term begins.
 func (l *slotLeader) await(ctx context.Context, d time.Duration) error {
 	select {
 	case e := <-l.ended:
@@ -161,9 +162,9 @@ func (l *slotLeader) await(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// handleEnd removes a term that has ended. If it ended by an error, handleEnd waits, so
-// that the next term does not begin at once. A term whose session was cut off says nothing of the
-// next one, which begins without a wait, but only once; after that it waits for maxCutWait at most.
+// handleEnd removes a term that has ended. If it ended by an error, handleEnd waits, so that the
+// next term does not begin at once. A term whose session was cut off says nothing about the next
+// one, which begins without a wait, but only once; after that the wait is at most maxCutWait.
 func (l *slotLeader) handleEnd(ctx context.Context, e termEnd) error {
 	l.remove(e.slot)
 	if e.slot.term.acked.Load() > 0 {
@@ -184,7 +185,7 @@ func (l *slotLeader) handleEnd(ctx context.Context, e termEnd) error {
 	if !e.slot.term.cut {
 		return l.await(ctx, l.retry.Next())
 	}
-	l.shared = time.Time{} // others may count this relay no more
+	l.shared = time.Time{} // others may no longer count this relay
 	if !l.hurried {
 		l.hurried = true
 		return nil
@@ -220,8 +221,8 @@ func (l *slotLeader) endAll(ctx context.Context, err error) error {
 	return err
 }
 
-// logRestart logs that a term has failed, or that none could begin. A line has warned of
-// the error already.
+// logRestart logs that a term has failed, or that none could begin. The error has been logged as
+// a warning already.
 func (r *Relay) logRestart(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		r.log.InfoContext(ctx, "relay starts over", slog.Any("error", err))

@@ -9,8 +9,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// shareEvery is how often the share is asked for: every third of a lease, or more often if the
-// source wants, and claims do not ask anyway.
+// shareEvery is how often the share is requested: every third of a lease, or more often if the
+// source asks for it.
 func (l *slotLeader) shareEvery() time.Duration {
 	every := l.relay.cfg.Lease / 3
 	if l.share.Retry > 0 && len(l.slots) >= l.share.Fair {
@@ -19,8 +19,8 @@ func (l *slotLeader) shareEvery() time.Duration {
 	return every
 }
 
-// refreshShare tells the other relays that this one lives and asks for its share, if it is time.
-// After an error the share stays what it was.
+// refreshShare registers this relay as alive and requests its share, if it is time. After an
+// error the share stays the same.
 func (l *slotLeader) refreshShare(ctx context.Context) error {
 	r := l.relay
 	if l.sharded == nil || !l.shared.IsZero() && time.Since(l.shared) < l.shareEvery() {
@@ -39,13 +39,12 @@ func (l *slotLeader) refreshShare(ctx context.Context) error {
 	}
 	l.shared, l.share = asked, share
 	if r.cfg.TotalOrder && share.Slots != 1 {
-		return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, outbox.ConfigError("TotalOrder", true,
-			fmt.Sprintf("needs a source with one slot, this one has %d", share.Slots)))
+		return fmt.Errorf("%w: %w: a total order needs a source with one slot, and this one has %d", driver.ErrSourceUnusable, outbox.ErrInvalidConfig, share.Slots)
 	}
 	return nil
 }
 
-// untilShare returns d, or less if the fair share is to be asked for sooner.
+// untilShare returns d, or less if the fair share must be requested sooner.
 func (l *slotLeader) untilShare(d time.Duration) time.Duration {
 	if l.sharded == nil {
 		return d
@@ -53,7 +52,7 @@ func (l *slotLeader) untilShare(d time.Duration) time.Duration {
 	return min(d, max(l.shareEvery()-time.Since(l.shared), 0))
 }
 
-// releaseSurplus tells the youngest terms to end that are more than the fair share.
+// releaseSurplus ends the youngest terms that exceed the fair share.
 func (l *slotLeader) releaseSurplus() {
 	staying := 0
 	for _, slot := range l.slots {
@@ -70,7 +69,7 @@ func (l *slotLeader) releaseSurplus() {
 	}
 }
 
-// leave tells the other relays that this one is gone, if it has ever joined them.
+// leave unregisters this relay, if it was ever registered.
 func (l *slotLeader) leave(ctx context.Context) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.relay.cfg.DrainTimeout/4)
 	defer cancel()

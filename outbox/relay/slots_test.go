@@ -250,7 +250,7 @@ func TestO5_TotalOrderNeedsOneSlot(t *testing.T) {
 		err = r.Run(t.Context())
 		require.ErrorIs(t, err, driver.ErrSourceUnusable)
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
-		require.ErrorContains(t, err, "this one has 4")
+		require.ErrorContains(t, err, "a total order needs a source with one slot, and this one has 4", "operators read it, and do not know fields of Go")
 		_, err = r.RunOnce(t.Context())
 		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 	})

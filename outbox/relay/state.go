@@ -15,16 +15,16 @@ import (
 var (
 	errNotRunning = errors.New("leat: relay is not running")
 
-	// ErrStuck is returned by Health while a record is older than Config.SLO
-	// although its destination is up, or a slot stands still at a page. See State.Stuck.
+	// ErrStuck is returned by Health while a record is older than Config.SLO although its
+	// destination is up, or a slot is stuck at a page. See State.Stuck.
 	ErrStuck = errors.New("leat: relay is stuck")
 
 	errSourceAway = errors.New("leat: source has not answered")
 )
 
-// State is what a relay knows of itself without a call of its source or sink.
+// State is what a relay knows about itself without a call of its source or sink.
 type State struct {
-	// Running reports whether Run or RunOnce is under way.
+	// Running reports whether Run or RunOnce is in progress.
 	Running bool
 	// Slots are the leases that it holds. A standby has none.
 	Slots []SlotState
@@ -32,34 +32,32 @@ type State struct {
 	LastAck time.Time
 	// LastContact is when the source last answered.
 	LastContact time.Time
-	// OldestAge is the age of the oldest record that the relay is delivering or is to
-	// try again, by this machine's clock; 0 if there is none. Parked records do not
-	// count, nor do records that it has not read yet.
+	// OldestAge is the age of the oldest record that the relay is delivering or will try again,
+	// by this machine's clock; 0 if there is none. Parked records do not count, nor do records
+	// that it has not read yet.
 	OldestAge time.Duration
 	// OldestTopic is that record's topic.
 	OldestTopic string
-	// Stuck reports whether that record is older than Config.SLO, and the relay has had it
-	// for a while, although its destination is up. It is set, too, while a slot stands
-	// still at a page: see AlarmStuck, whose Detail names the place.
+	// Stuck reports whether that record is older than Config.SLO, and the relay has had it for a
+	// while, although its destination is up. It is also set while a slot is stuck at a page: see
+	// AlarmStuck, whose Detail names the place.
 	Stuck bool
 	// Out are the destinations that are out, as each slot sees them.
 	Out []BreakerState
-	// Alarms are those whose cause lasts, the oldest first. Those that tell of something
-	// that has happened, such as AlarmParked, are not among them.
+	// Alarms are those whose cause lasts, the oldest first. Alarms that report an event, such as
+	// AlarmParked, are not included.
 	Alarms []AlarmState
-	// Held is the number of records that are set aside, as far as the relay knows:
-	// those that were set aside before its lease count as one a key. HeldKeys is the
-	// number of their keys.
+	// Held is the number of records that are set aside, as far as the relay knows: those that
+	// were set aside before its lease count as one per key. HeldKeys is the number of their keys.
 	Held, HeldKeys int
-	// ClockOffset is by how much this machine's clock is ahead of the source's, as it was
-	// measured at ClockAt, about once a minute; off by no more than half of the time that
-	// the source took to answer. ClockAt is zero if it is not known, as with a source that
-	// has no clock of its own (driver.Clocked).
+	// ClockOffset is by how much this machine's clock is ahead of the source's, as measured at
+	// ClockAt, about once a minute. The error is at most half of the time that the source took to
+	// answer. ClockAt is zero if it is not known, as with a source that has no clock of its own
+	// (driver.Clocked).
 	ClockOffset time.Duration
 	ClockAt     time.Time
-	// RateIn is the rate, in records a second, at which the latest records were
-	// enqueued, averaged over about a minute. RateOut is the rate at which the position
-	// passes records.
+	// RateIn is the rate, in records per second, at which the latest records were enqueued,
+	// averaged over about a minute. RateOut is the rate at which the position passes records.
 	RateIn, RateOut float64
 
 	still string // a slot that stands still, "" for none
@@ -67,7 +65,7 @@ type State struct {
 
 // SlotState is a lease that a relay holds.
 type SlotState struct {
-	// Slot is the slot's number, 0 where the source has none.
+	// Slot is the slot's number, 0 if the source has none.
 	Slot int
 	// Epoch is the number of the lease.
 	Epoch int64
@@ -87,8 +85,8 @@ type AlarmState struct {
 	Since time.Time
 }
 
-// State returns what the relay knows of itself. It is cheap, calls neither the source nor
-// the sink, and may be called at any time from any goroutine.
+// State returns the relay's knowledge about itself. It is cheap, calls neither the source nor the
+// sink, and may be called at any time from any goroutine.
 func (r *Relay) State() State {
 	w, now := &r.watch, time.Now()
 	w.mu.Lock()
@@ -124,7 +122,7 @@ func (r *Relay) State() State {
 	return s
 }
 
-// older takes a record into account that is not delivered.
+// older takes an undelivered record into account.
 func (s *State) older(r *Relay, now, created, since time.Time, topic string) {
 	age := now.Sub(created)
 	if age > s.OldestAge {
@@ -141,11 +139,10 @@ func (s *State) older(r *Relay, now, created, since time.Time, topic string) {
 	s.Stuck = refusal(r.pauses.now(), topic) == nil
 }
 
-// Health returns nil while the relay works, as leader or as standby, and while only a
-// destination that is out keeps it from its work. Else it returns an error that
-// wraps ErrStuck if a record is, and is otherwise the error of ctx or one whose text tells
-// that the relay does not run, or that the source has not answered. It is cheap and
-// may be called at any time from any goroutine.
+// Health returns nil while the relay works, as leader or as standby, and while only a destination
+// that is out stops it. Otherwise it returns an error that wraps ErrStuck if a record is stuck,
+// the error of ctx, or an error whose text says that the relay does not run or that the source
+// has not answered. It is cheap and may be called at any time from any goroutine.
 func (r *Relay) Health(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	// stillFor is how long the terms of a slot end by errors, and stillTimes how often, until
-	// that is an alarm. A source that is unavailable gives no lease, so it does not count.
+	// stillFor is how long the terms of a slot end by errors, and stillTimes how often, before
+	// that is an alarm. An unavailable source grants no lease, so it does not count.
 	stillFor   = time.Minute
 	stillTimes = 3
 )
 
-// still is a slot that stands still at a page.
+// still is a slot that is stuck at a page.
 type still struct {
-	first, last time.Time // of the errors since it went on
+	first, last time.Time // number of errors since it last made progress
 	times       int
 	at          stage
 	detail      string
 }
 
-// stage is what a slot does with records.
+// stage is a step of a slot's work on records.
 type stage int
 
 const (
-	elsewhere stage = iota // no stage: what fails is not the source
+	elsewhere stage = iota // no stage: the failure is not the source's
 	reading                // a page
 	settling               // a page that was read
 	retrying               // records that are set aside
@@ -50,20 +50,20 @@ func stageOf(operation string) stage {
 	}
 }
 
-// patience is how long after an error of a slot the next one must come for both to have one
+// patience is how long after an error of a slot the next one must come for both to count as one
 // cause. Between two terms of this relay another one may lead.
 func patience(c *Config) time.Duration {
 	return 2 * max(stillFor, c.BackoffMax, c.Lease)
 }
 
-// stands reports whether the slot stands still as far as this relay knows: another one that
-// can go on says nothing.
+// stands reports whether the slot is stuck as far as this relay knows. It does not know whether
+// another relay can go on.
 func (u *still) stands(c *Config, now time.Time) bool {
 	return u.times >= stillTimes && u.last.Sub(u.first) >= stillFor && now.Sub(u.last) <= patience(c)
 }
 
-// standsStill notes that an operation of the source ends the term. If that is because of a
-// record, each term ends so.
+// standsStill records that an operation of the source ends the term. If a record is the cause,
+// every term ends like that.
 func (t *term) standsStill(ctx context.Context, operation string, err error) {
 	r, u := t.relay, still{at: stageOf(operation)}
 	if u.at == elsewhere || errors.Is(err, driver.ErrLeaseLost) {
@@ -79,14 +79,14 @@ func (t *term) standsStill(ctx context.Context, operation string, err error) {
 	}
 }
 
-// goesOn notes that the term has passed a stage.
+// goesOn records that the term has passed a stage.
 func (t *term) goesOn(at stage) {
 	if w := &t.relay.watch; w.wentOn(t.slot, at) {
 		w.clear(standing{kind: AlarmStuck, slot: t.slot, page: true})
 	}
 }
 
-// named returns what the source is, as the log has it, in front of a detail.
+// named returns the source, as it is logged, followed by a detail.
 func (r *Relay) named() string {
 	if v, ok := r.source.(slog.LogValuer); ok {
 		return v.LogValue().String() + ": "
@@ -94,7 +94,8 @@ func (r *Relay) named() string {
 	return ""
 }
 
-// standstill is for operators, under w.mu: a slot that stands still, "" for none.
+// standstill describes, for operators, a slot that is stuck, "" if none is. The caller holds
+// w.mu.
 func (w *watch) standstill(c *Config, now time.Time) string {
 	for _, u := range w.still {
 		if u.stands(c, now) {
@@ -104,7 +105,7 @@ func (w *watch) standstill(c *Config, now time.Time) string {
 	return ""
 }
 
-// wentOn reports whether the slot had stood still there before.
+// wentOn reports whether the slot was stuck there before.
 func (w *watch) wentOn(slot int, at stage) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -131,7 +132,8 @@ func (w *watch) endedBy(c *Config, slot int, u still) still {
 	return u
 }
 
-// forget clears the alarms of slots that another relay has led for long: it goes on.
+// forget clears the alarms of slots that another relay has led for long: the slot makes progress
+// there.
 func (w *watch) forget(c *Config) {
 	now := time.Now()
 	var over []int

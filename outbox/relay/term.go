@@ -22,7 +22,7 @@ type term struct {
 	session driver.Session
 	slot    int
 	wakes   <-chan struct{}
-	once    bool // the term ends as soon as all is delivered that was committed before
+	once    bool // the term ends as soon as everything is delivered that was committed before
 
 	lease     lease
 	lose      context.CancelCauseFunc // ends work
@@ -31,12 +31,12 @@ type term struct {
 	sender    sender
 	pages     chan driver.Page          // from the reader to the sender
 	delivered chan struct{}             // receives after each page that was delivered; holds one
-	drained   atomic.Bool               // once: the reader saw the end, and all is delivered
+	drained   atomic.Bool               // run once: the reader reached the end, and everything is delivered
 	acked     atomic.Int64              // records
-	cut       bool                      // the session was over before the term; for whoever has waited for run
-	noneHeld  atomic.Pointer[time.Time] // when a Read was begun that found nothing, and nothing set aside; nil if one is
+	cut       bool                      // the session was over before the term; for callers that have waited for run
+	noneHeld  atomic.Pointer[time.Time] // when a Read began that found nothing, with nothing set aside; nil if there is none
 
-	// What State shows.
+	// Shown by State.
 	since        time.Time
 	oldest       atomic.Pointer[handView]
 	heldView     atomic.Pointer[heldView]
@@ -92,7 +92,7 @@ func (t *term) run(ctx context.Context) error {
 	}
 	err = t.runGoroutines(stop, work, halt)
 	if cause := context.Cause(work); cause != nil && (err == nil || ctx.Err() != nil || errors.Is(cause, driver.ErrLeaseLost)) {
-		err = cause // the lease was lost or the drain took too long: all other errors follow from it
+		err = cause // the lease was lost or the drain took too long: all other errors are consequences
 	}
 	if errors.Is(err, driver.ErrSlotClosed) {
 		return errors.Join(t.end(ctx, nil), driver.ErrSlotClosed)
@@ -130,13 +130,13 @@ func (t *term) runGoroutines(stop, work context.Context, halt context.CancelFunc
 	return first.get()
 }
 
-// releaseTime is the part of DrainTimeout that is kept for the release.
+// releaseTime is the part of DrainTimeout that is reserved for the release.
 func (t *term) releaseTime() time.Duration {
 	return t.relay.cfg.DrainTimeout / 4
 }
 
-// boundDrain ends work when stop has ended and DrainTimeout is over, less the
-// time for the release. The returned function undoes it.
+// boundDrain ends work when stop has ended and DrainTimeout is over, less the time for the
+// release. The returned function cancels that.
 func (t *term) boundDrain(stop context.Context, cancel context.CancelCauseFunc) func() {
 	var mu sync.Mutex
 	var timer *time.Timer
@@ -155,7 +155,7 @@ func (t *term) boundDrain(stop context.Context, cancel context.CancelCauseFunc) 
 	}
 }
 
-// noteIdle notes what a Read that was begun at asked has found beside the log.
+// noteIdle records the additional findings of an empty Read that began at asked.
 func (t *term) noteIdle(asked time.Time, idle *driver.Idle) {
 	if idle == nil {
 		return
@@ -194,8 +194,8 @@ func (t *term) end(ctx context.Context, err error) error {
 	return err
 }
 
-// fault reports err of operation to the hooks and returns it. If work has ended, err only
-// follows from that: fault returns the cause then.
+// fault reports err of operation to the hooks and returns it. If work has ended, err is only a
+// consequence: fault then returns the cause.
 func (t *term) fault(work context.Context, operation string, err error) error {
 	if work.Err() != nil {
 		return context.Cause(work)

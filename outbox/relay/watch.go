@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// watch is what a relay knows of itself, over all its terms.
+// watch is what a relay knows about itself, over all its terms.
 type watch struct {
 	mu      sync.Mutex
 	terms   []*term
@@ -23,20 +23,20 @@ type watch struct {
 	bad     ewma
 	lastAck time.Time
 	contact time.Time     // the source has answered
-	faulty  time.Time     // since when it has not
+	faulty  time.Time     // since when it has not answered
 	faults  int           // its errors since
-	still   map[int]still // slots that stand still
+	still   map[int]still // slots that are stuck
 	offset  time.Duration
 	clockAt time.Time // when offset was measured
 	running bool
-	leader  atomic.Pointer[string] // who led when the relay last asked for a lease in vain
+	leader  atomic.Pointer[string] // who led when the relay last requested a lease without success
 
-	telling sync.Mutex              // held while hooks are told of an alarm, so that it begins before it ends
+	telling sync.Mutex              // locked while hooks are called about an alarm, so that its begin comes before its end
 	raised  map[standing]func()     // alarms whose cause lasts, and what ends them; guarded by telling
 	shown   map[standing]AlarmState // the same, for State; guarded by mu
 }
 
-// handView is the oldest record that a term has in hand.
+// handView is the oldest record that a term is working on.
 type handView struct {
 	created time.Time
 	since   time.Time
@@ -47,7 +47,7 @@ type handView struct {
 // heldView is what a term has set aside.
 type heldView struct {
 	records, keys int
-	oldest, since time.Time // of the oldest record that is to be tried again
+	oldest, since time.Time // the oldest record that will be tried again
 	topic         string
 }
 
@@ -57,7 +57,7 @@ func (w *watch) enter(t *term) {
 	w.terms = append(w.terms, t)
 }
 
-// leave notes that t has ended, and with it what it was blocked or stopped by.
+// leave records that t has ended, and with it the cause that blocked or stopped it.
 func (w *watch) leave(t *term) {
 	w.mu.Lock()
 	w.terms = slices.DeleteFunc(w.terms, func(other *term) bool { return other == t })
@@ -73,7 +73,7 @@ func (w *watch) leads() bool {
 	return len(w.terms) > 0
 }
 
-// clock notes by how much this machine's clock is ahead of the source's.
+// clock records by how much this machine's clock is ahead of the source's.
 func (w *watch) clock(offset time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,7 +91,7 @@ func (w *watch) run(running bool) {
 	}
 }
 
-// standsBy notes that other relays lead. It returns who, and whether that is news.
+// standsBy records that other relays lead. It returns which, and whether that has changed.
 func (w *watch) standsBy(err error) (leader string, changed bool) {
 	if !w.leads() {
 		w.clearAll(true)
@@ -103,8 +103,8 @@ func (w *watch) standsBy(err error) (leader string, changed bool) {
 	return leader, before == nil || *before != leader
 }
 
-// answered notes that the source works. It returns since when it did not, and the errors
-// meanwhile.
+// answered records that the source works. It returns since when it did not, and the number of
+// errors in between.
 func (w *watch) answered() (since time.Time, errs int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,8 +149,7 @@ func (w *watch) sent(results []outbox.Result) error {
 	return firstFailure(results)
 }
 
-// inHand notes the oldest record that the term works on; nil where it waits for
-// more.
+// inHand records the oldest record that the term works on; nil while it waits for more.
 func (t *term) inHand(r *outbox.Record) {
 	if r == nil {
 		t.oldest.Store(nil)
@@ -162,7 +161,7 @@ func (t *term) inHand(r *outbox.Record) {
 	t.oldest.Store(&handView{created: r.CreatedAt, since: time.Now(), topic: r.Topic, seq: r.Seq})
 }
 
-// progress notes that records were settled, held of them by being set aside.
+// progress records that records were settled, and how many of them by being set aside.
 func (t *term) progress(ctx context.Context, records []outbox.Record, held int) {
 	w, now := &t.relay.watch, time.Now()
 	newest := records[len(records)-1].CreatedAt
@@ -181,10 +180,10 @@ func (t *term) progress(ctx context.Context, records []outbox.Record, held int) 
 	notify(ctx, t.relay, func(h ProgressHook) { h.OnRelayProgress(ctx, p) })
 }
 
-// inspect raises the alarms that time brings.
+// inspect raises the alarms that depend on time.
 func (r *Relay) inspect(ctx context.Context) {
 	s := r.State()
-	stuck := s.Stuck && s.still == "" // which has an alarm of its own
+	stuck := s.Stuck && s.still == "" // which has its own alarm
 	r.watch.set(ctx, r, stuck, outbox.AlarmEvent{
 		Kind: AlarmStuck, Topic: s.OldestTopic,
 		Detail: fmt.Sprintf("a record is %s old although its destination is up", s.OldestAge.Round(time.Second)),

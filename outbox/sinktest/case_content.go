@@ -23,7 +23,7 @@ func contentChecks() []Check {
 
 func plainHeaders(f Features) bool { return f.PlainHeaders }
 
-// each delivers records of one topic, each as one of edits has changed it.
+// each delivers records of one topic, each changed by one of edits.
 func (tr *trial) each(ctx context.Context, edits ...func(r *outbox.Record)) {
 	s := tr.sink()
 	page := tr.records(tr.Topics()[0], len(edits), 3)

@@ -25,7 +25,8 @@ func noRecords(ctx context.Context, tr *trial) {
 	}
 }
 
-// endedContext calls Send when there is no time left. Nothing may be sent then, and later all.
+// endedContext calls Send when there is no time left. Nothing may be sent then, and everything
+// later.
 func endedContext(ctx context.Context, tr *trial) {
 	s := tr.connected(ctx)
 	ended, cancel := context.WithCancel(ctx)

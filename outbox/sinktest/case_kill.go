@@ -20,8 +20,8 @@ func killChecks() []Check {
 	}
 }
 
-// killedBetween kills the destination while nothing is on its way: every record of the calls that follow
-// meets an outage, until it is back.
+// killedBetween kills the destination while nothing is in flight: every record of the calls that
+// follow gets an outage, until it is back.
 func killedBetween(ctx context.Context, tr *trial) {
 	k, s := tr.killer(ctx)
 	fail.If(k.Kill(ctx), "kill")
@@ -37,7 +37,7 @@ func killedBetween(ctx context.Context, tr *trial) {
 	tr.relay(ctx, s, page, nil)
 }
 
-// killedAmid kills it while pages are sent, one after the other.
+// killedAmid kills it while pages are being sent, one after another.
 func killedAmid(ctx context.Context, tr *trial) {
 	k, s := tr.killer(ctx)
 	const pages, size = 60, 100
@@ -80,8 +80,8 @@ func (tr *trial) killer(ctx context.Context) (Killer, driver.Sink) {
 	return k, tr.connected(ctx)
 }
 
-// relay sends records in pages of 100, each until all of it was acknowledged, as a relay does. It calls
-// sent after each page, if there is one to call.
+// relay sends records in pages of 100, each until it is fully acknowledged, as a relay does.
+// After each page it calls sent, if that is not nil.
 func (tr *trial) relay(ctx context.Context, s driver.Sink, records []outbox.Record, sent func()) {
 	const size, timeout, pause = 100, 5 * time.Second, 50 * time.Millisecond
 	for page := range slices.Chunk(records, size) {
@@ -101,12 +101,12 @@ func (tr *trial) relay(ctx context.Context, s driver.Sink, records []outbox.Reco
 	}
 }
 
-// notPermanent fails if an outage was taken for a fault of a record.
+// notPermanent fails if an outage was reported as a fault of a record.
 func notPermanent(results []outbox.Result) {
 	expectKinds(results, outbox.FailureOutage, outbox.FailureUnknown)
 }
 
-// reason returns the first failure that says why.
+// reason returns the first failure that has a cause.
 func reason(results []outbox.Result) error {
 	for i := range results {
 		if err := results[i].Err; err != nil && outbox.KindOf(err) != outbox.FailureNotSent {

@@ -24,8 +24,8 @@ func muteChecks() []Check {
 	return out
 }
 
-// muted returns a sink that has delivered a record, so that it has its connections, and whose
-// answers are withheld until the function is called.
+// muted returns a sink that has delivered a record, so that it has connections, and whose answers
+// are withheld until the returned function is called.
 func (tr *trial) muted(ctx context.Context) (driver.Sink, func(context.Context) error) {
 	m, ok := tr.Subject.(Muter)
 	if !ok {
@@ -45,8 +45,8 @@ func (tr *trial) connected(ctx context.Context) driver.Sink {
 	return s
 }
 
-// fails sends records for a short time, in which none can be acknowledged, and which must look
-// like an outage.
+// fails sends records for a short time in which none can be acknowledged, and which must be
+// reported as an outage.
 func (tr *trial) fails(ctx context.Context, s driver.Sink, records []outbox.Record) {
 	results := tr.send(ctx, s, short, records)
 	for i := range results {
@@ -69,8 +69,8 @@ func lostAnswers(ctx context.Context, tr *trial) {
 	tr.deliver(ctx, s, page)
 }
 
-// lostAnswersThenRest repeats it: after each unknown fate a record more of each key, while what was
-// withheld before comes at last.
+// lostAnswersThenRest repeats this: after each unknown fate it sends one more record of each key,
+// while answers that were withheld before arrive at last.
 func lostAnswersThenRest(ctx context.Context, tr *trial) {
 	s := tr.connected(ctx)
 	m, ok := tr.Subject.(Muter)

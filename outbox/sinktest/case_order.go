@@ -20,7 +20,8 @@ func orderChecks() []Check {
 	}
 }
 
-// pages delivers n records over so many keys, page by page, and looks for each once.
+// pages delivers n records over the given number of keys, page by page, and checks that each has
+// arrived once.
 func (tr *trial) pages(ctx context.Context, n, keys, page int) {
 	s := tr.sink()
 	for p := range slices.Chunk(tr.records(tr.Topics()[0], n, keys), page) {

@@ -20,8 +20,9 @@ func refusalChecks() []Check {
 	return out
 }
 
-// refused sends page, whose record bad the destination refuses, until that is found, as a
-// relay does: what was not acknowledged is sent again. It returns what is left then.
+// refused sends page, whose record bad the destination refuses, as a relay does, until the
+// culprit is found: records that were not acknowledged are sent again. It returns the remaining
+// records.
 func (tr *trial) refused(ctx context.Context, page []outbox.Record, bad int) (left []outbox.Record, s driver.Sink, accept func(context.Context) error) {
 	r, ok := tr.Subject.(Refuser)
 	if !ok {
@@ -45,8 +46,8 @@ func (tr *trial) refused(ctx context.Context, page []outbox.Record, bad int) (le
 	return nil, nil, nil
 }
 
-// refusal reports whether the record that is refused has failed itself. No other may
-// be called permanent.
+// refusal reports whether the refused record itself has failed. No other record may be called
+// permanent.
 func refusal(records []outbox.Record, results []outbox.Result, id string) (found bool) {
 	for i := range results {
 		kind := outbox.KindOf(results[i].Err)
@@ -63,7 +64,7 @@ func refusal(records []outbox.Record, results []outbox.Result, id string) (found
 	return found
 }
 
-// noneBehind fails if a record behind r in its key has arrived.
+// noneBehind fails if a record after r in its key has arrived.
 func (tr *trial) noneBehind(ctx context.Context, r *outbox.Record) {
 	all, err := tr.arrived(ctx)
 	fail.If(err)
@@ -96,15 +97,16 @@ func refusalStopsALongRun(ctx context.Context, tr *trial) {
 	tr.refuseAmid(ctx, 120, 2, 11)
 }
 
-// refuseAmid refuses record bad of n until all other keys are through, and delivers the rest.
+// refuseAmid refuses record bad of n until all other keys are delivered, and then delivers the
+// rest.
 func (tr *trial) refuseAmid(ctx context.Context, n, keys, bad int) {
 	left, s, accept := tr.refused(ctx, tr.records(tr.Topics()[0], n, keys), bad)
 	fail.If(accept(ctx), "accept the record again")
 	tr.deliver(ctx, s, left)
 }
 
-// refusalWithoutKey refuses one of several records without a key: it has nothing to do with
-// the others.
+// refusalWithoutKey refuses one of several records without a key, which must not affect the
+// others.
 func refusalWithoutKey(ctx context.Context, tr *trial) {
 	page := tr.records(tr.Topics()[0], 12, 3)
 	for i := range page {

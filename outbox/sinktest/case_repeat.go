@@ -13,7 +13,7 @@ func repeatChecks() []Check {
 	}
 }
 
-// oneIDForMany delivers records that are of one id, and are not the same: on both topics, and two on each. A
+// oneIDForMany delivers different records with one id: on both topics, and two on each. A
 // destination that drops repeats must not take one for a repeat of another.
 func oneIDForMany(ctx context.Context, tr *trial) {
 	s := tr.sink()
@@ -26,8 +26,8 @@ func oneIDForMany(ctx context.Context, tr *trial) {
 	tr.once(ctx, len(page))
 }
 
-// replaysArrive delivers records and replays them twice, through the same sink and another one. The
-// destination has one copy more of each then.
+// replaysArrive delivers records and replays them twice, through the same sink and another one.
+// Each time the destination must get one more copy of each.
 func replaysArrive(ctx context.Context, tr *trial) {
 	page := tr.records(tr.Topics()[0], 12, 3)
 	tr.deliver(ctx, tr.sink(), page)

@@ -33,8 +33,8 @@ func nothingOnTheWay(ctx context.Context, tr *trial) {
 	tr.deliver(ctx, s, page)
 }
 
-// getsStuck sends records for a short time, in which those get stuck that do not find a connection
-// made meanwhile.
+// getsStuck sends records for a short time in which those get stuck that do not use a new
+// connection.
 func (tr *trial) getsStuck(ctx context.Context, s driver.Sink, records []outbox.Record) {
 	results := tr.send(ctx, s, short, records)
 	for i := range results {
@@ -50,8 +50,8 @@ func (tr *trial) getsStuck(ctx context.Context, s driver.Sink, records []outbox.
 	expectKinds(results, outbox.FailureOutage)
 }
 
-// nothingComesLate sends a record that gets stuck on its way, and goes on behind it as a relay does
-// that has given it up. If it arrives after all, then in its place.
+// nothingComesLate sends a record that gets stuck on its way, and goes on with later ones, like a
+// relay that has given up on it. If it still arrives, it must be in its place.
 func nothingComesLate(ctx context.Context, tr *trial) {
 	st, ok := tr.Subject.(Staller)
 	if !ok {
@@ -63,9 +63,9 @@ func nothingComesLate(ctx context.Context, tr *trial) {
 	page := tr.records(tr.Topics()[0], 4, 1)
 	tr.fails(ctx, s, page[:1])
 	tr.goOnWithout(&page[0])
-	// On a connection of its own it goes through; on the stuck one it waits for the release.
+	// On its own connection it arrives; on the stuck one it waits for the release.
 	results := tr.send(ctx, s, patience/10, page[1:2])
 	fail.If(release(ctx))
 	tr.deliver(ctx, s, append(unsent(page[1:2], results), page[2:]...))
-	tr.deliver(ctx, s, tr.records(tr.Topics()[0], 5, 5)) // what was released has come by then
+	tr.deliver(ctx, s, tr.records(tr.Topics()[0], 5, 5)) // what was released has arrived by then
 }

@@ -15,8 +15,8 @@ func topicChecks() []Check {
 	}
 }
 
-// missingTopic sends for a topic that does not exist, between records of one that does, which must not
-// fail; and again when the topic is there.
+// missingTopic sends for a topic that does not exist, among records of one that does, which must
+// not fail; and again when the topic exists.
 func missingTopic(ctx context.Context, tr *trial) {
 	m, ok := tr.Subject.(Misser)
 	if !ok {
@@ -29,7 +29,7 @@ func missingTopic(ctx context.Context, tr *trial) {
 			page[i].Topic = m.Missing()
 		}
 	}
-	// The first call may stop where it has learned that there is no such topic.
+	// The first call may stop where it has learned that the topic does not exist.
 	left := page
 	for range 3 {
 		results := tr.send(ctx, s, patience, left)
@@ -52,8 +52,8 @@ func missingTopic(ctx context.Context, tr *trial) {
 	tr.deliver(ctx, s, left)
 }
 
-// tooLarge sends a record that can never be sent, amid others. It alone fails for good, and its key
-// waits.
+// tooLarge sends a record that can never be sent, among others. Only that record fails for good,
+// and its key waits.
 func tooLarge(ctx context.Context, tr *trial) {
 	l, ok := tr.Subject.(Limiter)
 	if !ok {

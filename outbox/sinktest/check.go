@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// checkTimeout bounds one check, so that a sink that hangs fails.
+	// checkTimeout bounds one check, so that a hanging sink fails.
 	checkTimeout = 3 * time.Minute
-	// patience bounds what a sink does if nothing is wrong.
+	// patience bounds the time of a sink's calls if nothing is wrong.
 	patience = 30 * time.Second
-	// short is the time that a Send is given that cannot succeed.
+	// short is the timeout of a Send that cannot succeed.
 	short = 500 * time.Millisecond
 	// grace is how long after the end of its context a Send may return.
 	grace = 10 * time.Second
@@ -34,8 +34,8 @@ type Check struct {
 	skip func(f Features) bool                // nil: never
 }
 
-// Run runs the check on s, which no other check may have used, and returns what is wrong
-// with it. It is bounded by ctx and by three minutes.
+// Run runs the check on s, which no other check may have used, and returns the violation if there
+// is one. It is bounded by ctx and by three minutes.
 func (c Check) Run(ctx context.Context, f Features, s Subject) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -51,8 +51,8 @@ func (c Check) Run(ctx context.Context, f Features, s Subject) (err error) {
 	})
 }
 
-// Run runs every check that f does not rule out, in parallel, each on a new subject, and
-// logs a table of what is checked and what is not. It does not kill: see RunKill.
+// Run runs every check that f does not rule out, in parallel, each on a new subject, and logs a
+// table of what is checked and what is not. It does not kill the destination: see RunKill.
 func Run(t *testing.T, f Features, newSubject func(t *testing.T) Subject) {
 	t.Helper()
 	t.Run("Features", func(t *testing.T) {
@@ -97,7 +97,7 @@ func allChecks() []Check {
 	)
 }
 
-// Find returns the check that is called name.
+// Find returns the check with a name.
 func Find(name string) (Check, bool) {
 	for _, c := range append(allChecks(), killChecks()...) {
 		if c.Name == name {

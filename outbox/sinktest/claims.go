@@ -11,10 +11,10 @@ import (
 // errUnclaimed is wrapped by the errors of claims.
 var errUnclaimed = errors.New("leat: the sink can do what the Features of its test rule out")
 
-// claims returns a table of what is checked of a sink and what is not, and an error for everything that f
-// rules out although it is there, so that nobody leaves a promise unchecked by claiming too
-// little. What is asked of the subject is there if the Subject implements its interface; what
-// is asked of messages, if the checks that are left out pass.
+// claims returns a table of what is checked of a sink and what is not, and an error for every
+// feature that f rules out although it is present, so that a promise is not left unchecked by
+// claiming too little. A feature of the subject is present if the Subject implements its
+// interface; a feature of messages, if the checks that are left out pass.
 func claims(ctx context.Context, f Features, newSubject func() Subject) (table string, err error) {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
@@ -35,19 +35,19 @@ func claims(ctx context.Context, f Features, newSubject func() Subject) (table s
 				errs = append(errs, fmt.Errorf("%w: %s", errUnclaimed, x.name))
 			}
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\n", x.name, state) // a Builder takes everything
+		_, _ = fmt.Fprintf(w, "%s\t%s\n", x.name, state) // a Builder accepts everything
 	}
 	_ = w.Flush()
 	return text.String(), errors.Join(errs...)
 }
 
-// feature is a feature of Features.
+// feature is one of Features.
 type feature struct {
 	name string
-	// without is the Features that rules out this one and nothing else.
+	// without is the Features that rules out only this one.
 	without Features
 	lacks   func(f Features) bool
-	// there looks for it in a Subject whose Features rule it out.
+	// there checks for it in a Subject whose Features rule it out.
 	there func(ctx context.Context, f Features, newSubject func() Subject) (bool, error)
 }
 

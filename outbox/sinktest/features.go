@@ -1,7 +1,7 @@
 package sinktest
 
-// Features is what a sink or its destination lacks of the whole contract. The zero value
-// lacks nothing. The suite fails a sink that has what it is said to lack.
+// Features is what a sink or its destination lacks of the whole contract. The zero value lacks
+// nothing. The suite fails a sink that has a feature that it is said to lack.
 type Features struct {
 	// NoKey is set if the destination gets no keys: those of Subject.Arrived are empty.
 	NoKey bool
@@ -19,7 +19,7 @@ type Features struct {
 	// must be a Muter.
 	NoMute bool
 
-	// NoStall is set if no network lies between that could be slow. If one does, the
+	// NoStall is set if there is no network in between that could be slow. If there is one, the
 	// Subject must be a Staller.
 	NoStall bool
 

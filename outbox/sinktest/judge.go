@@ -15,7 +15,7 @@ var (
 	errKind          = errors.New("leat: wrong kind of failure")
 )
 
-// judge compares results with what driver.Sink promises of every call.
+// judge compares results with what driver.Sink promises for every call.
 func judge(records []outbox.Record, results []outbox.Result) error {
 	if len(results) != len(records) {
 		return fmt.Errorf("leat: sink returned %d results for %d records", len(results), len(records))
@@ -55,8 +55,8 @@ func judge(records []outbox.Record, results []outbox.Result) error {
 	return nil
 }
 
-// expectKinds fails if a result has failed with another kind than these, or not
-// being sent; and if none has failed.
+// expectKinds fails if a result has failed with a kind other than these, or not being sent; and
+// if none has failed.
 func expectKinds(results []outbox.Result, kinds ...outbox.FailureKind) {
 	failures := 0
 	for i := range results {

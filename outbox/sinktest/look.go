@@ -17,8 +17,8 @@ var (
 	errAltered  = errors.New("leat: a record has not arrived as it was sent")
 )
 
-// look compares what has arrived with what was offered: all that was acknowledged is there,
-// unchanged, and first copies are in the order of their keys without a gap.
+// look compares what has arrived with what was offered: everything that was acknowledged has
+// arrived, unchanged, and first copies are in the order of their keys without a gap.
 func (tr *trial) look(ctx context.Context) {
 	arrived, err := tr.arrived(ctx)
 	fail.If(err)
@@ -47,8 +47,8 @@ func (tr *trial) look(ctx context.Context) {
 	}
 }
 
-// missing returns the record that should have arrived before o, or "": the one before it in
-// its key; and of a record that was skipped, none may come behind a later one.
+// missing returns the record that should have arrived before o, or "": the one before it in its
+// key. A skipped record may not arrive after a later one.
 func missing(o *offer, seen map[name]bool) string {
 	if o.record.Key == "" || seen[nameOf(&o.record.Message)] {
 		return ""
@@ -71,7 +71,7 @@ func missing(o *offer, seen map[name]bool) string {
 	return ""
 }
 
-// arrived returns what has arrived, topic by topic.
+// arrived returns what has arrived, by topic.
 func (tr *trial) arrived(ctx context.Context) ([]outbox.Message, error) {
 	topics := tr.Topics()
 	names := topics[:]

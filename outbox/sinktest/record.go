@@ -28,7 +28,7 @@ func (tr *trial) record(topic, key string) outbox.Record {
 	}
 }
 
-// records returns n records of topic, over so many keys in turns.
+// records returns n records of topic, with the given number of keys in turns.
 func (tr *trial) records(topic string, n, keys int) []outbox.Record {
 	out := make([]outbox.Record, n)
 	for i := range out {
@@ -56,8 +56,8 @@ func scribble(r *outbox.Record) {
 	*r = outbox.Record{Message: outbox.Message{ID: "!", Topic: "!", Key: "!"}}
 }
 
-// same reports where two messages differ, as far as f lets them arrive. Nil and empty are the
-// same.
+// same returns an error where two messages differ, as far as f lets them arrive. Nil and empty
+// are the same.
 func same(want, got *outbox.Message, f Features) error {
 	var errs []error
 	for _, field := range [...]struct{ name, want, got string }{

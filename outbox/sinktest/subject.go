@@ -7,8 +7,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Subject is a sink with its destination: empty when a check gets it, and used by that
-// check alone. Its methods, and those of the interfaces below, are safe for concurrent use.
+// Subject is a sink with its destination: empty at the start of a check, and only used by that
+// check. Its methods, and those of the interfaces below, are safe for concurrent use.
 type Subject interface {
 	// Sink returns another sink on the destination. If it has a method Close, the suite
 	// calls it.
@@ -17,10 +17,10 @@ type Subject interface {
 	// Topics returns two topics that the destination takes. Their names stay the same.
 	Topics() [2]string
 
-	// Arrived returns all that has arrived for topic, the messages of a key in the order
-	// of their arrival, copies included. Key, Type and Headers are what the message
-	// carries, without what the sink has added; OccurredAt is the time of the event. A
-	// message that the sink has acknowledged is there.
+	// Arrived returns everything that has arrived for topic, the messages of a key in the order
+	// of their arrival, including copies. Key, Type and Headers are what the message carries,
+	// without what the sink has added; OccurredAt is the time of the event. A message that the
+	// sink has acknowledged is there.
 	Arrived(ctx context.Context, topic string) ([]outbox.Message, error)
 }
 
@@ -29,19 +29,19 @@ type Subject interface {
 type Refuser interface {
 	Subject
 
-	// Refuse makes the destination say no to the record of topic with this id, without
-	// taking it, until accept is called. It takes what comes behind it.
+	// Refuse makes the destination refuse the record of topic with this id until accept is
+	// called. It takes later records.
 	Refuse(ctx context.Context, topic, id string) (accept func(ctx context.Context) error, err error)
 }
 
-// Muter is a Subject whose destination can be made to take what is sent without an answer.
-// Without it, Features.NoMute is set.
+// Muter is a Subject whose destination can be made to take records without answering. Without it,
+// Features.NoMute is set.
 type Muter interface {
 	Subject
 
-	// Mute withholds the answers on all connections that there are, until release is
-	// called; what was withheld comes then, unless the sink has closed the connection.
-	// Connections that are made later are not concerned. faultnet.Valve does it.
+	// Mute withholds the answers on all existing connections, until release is called; they
+	// arrive then, unless the sink has closed the connection. Later connections are not affected.
+	// faultnet.Valve does it.
 	Mute(ctx context.Context) (release func(ctx context.Context) error, err error)
 }
 
@@ -50,10 +50,9 @@ type Muter interface {
 type Staller interface {
 	Subject
 
-	// Stall keeps what is sent on the connections that there are from the destination,
-	// until release is called; it comes then, unless the sink has closed the connection,
-	// and release returns when it has come. Connections that are made later are not
-	// concerned. faultnet.Valve does it.
+	// Stall holds back what is sent on the existing connections, until release is called; it
+	// arrives then, unless the sink has closed the connection, and release returns when it has
+	// arrived. Later connections are not affected. faultnet.Valve does it.
 	Stall(ctx context.Context) (release func(ctx context.Context) error, err error)
 }
 
@@ -82,10 +81,10 @@ type Limiter interface {
 type Killer interface {
 	Subject
 
-	// Kill ends the destination amid whatever it does, as kill -9 does, and returns when it
-	// has gone.
+	// Kill ends the destination whatever it is doing, as kill -9 does, and returns when it is
+	// gone.
 	Kill(ctx context.Context) error
 
-	// Revive starts it again on what it has stored, and returns when it answers.
+	// Revive starts it again with what it has stored, and returns when it answers.
 	Revive(ctx context.Context) error
 }

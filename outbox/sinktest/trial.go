@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// trial is a Subject under one check, with all that was offered to its sinks.
+// trial is a Subject under one check, with everything that was offered to its sinks.
 type trial struct {
 	Subject
 
@@ -26,16 +26,16 @@ type trial struct {
 	sinks   []driver.Sink
 }
 
-// offer is a record that was given to a sink.
+// offer is a record that was passed to a sink.
 type offer struct {
 	record  outbox.Record
 	acked   bool
 	skipped bool // the check has gone on without it
 
-	before, behind *offer // in its key
+	before, behind *offer // place in its key
 }
 
-// name is what a message is known by: one id may lie on two topics.
+// name identifies a message: one id may be used on two topics.
 type name struct{ topic, id string }
 
 func nameOf(m *outbox.Message) name { return name{m.Topic, m.ID} }
@@ -79,7 +79,7 @@ func closeSoon(c interface{ Close() error }) error {
 	}
 }
 
-// offer notes records as offered. Those that were offered before keep their place.
+// offer records that records were offered. Those that were offered before keep their place.
 func (tr *trial) offer(records []outbox.Record) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -96,7 +96,7 @@ func (tr *trial) offer(records []outbox.Record) {
 	}
 }
 
-// settle notes what was acknowledged.
+// settle records what was acknowledged.
 func (tr *trial) settle(records []outbox.Record, results []outbox.Result) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -107,7 +107,7 @@ func (tr *trial) settle(records []outbox.Record, results []outbox.Result) {
 	}
 }
 
-// goOnWithout notes that later records of the key may arrive without r.
+// goOnWithout records that later records of the key may arrive without r.
 func (tr *trial) goOnWithout(r *outbox.Record) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()

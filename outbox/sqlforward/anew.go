@@ -10,11 +10,12 @@ import (
 	"time"
 )
 
-// A TRUNCATE lets the numbers of the forwarder's table begin anew. Rows below the position
-// would never be looked at, and nothing of theirs was moved: all that the table has now was
-// inserted since. If it was replaced by a copy instead, rows are moved twice.
+// A TRUNCATE restarts the numbers of the forwarder's table. Rows below the position would never
+// be read, and none of them was moved: everything in the table was inserted since. If the table
+// was replaced by a copy instead, rows are moved twice.
 
-// anew returns the position of who has seen nothing, if the numbers have begun anew, else at.
+// anew returns the position of a reader that has seen nothing, if the numbers began anew, else
+// at.
 func (f *Forwarder) anew(ctx context.Context, tx *sql.Tx, at position) (position, error) {
 	again, err := f.beganAnew(ctx, tx, at.last)
 	if err != nil || !again {
@@ -25,9 +26,9 @@ func (f *Forwarder) anew(ctx context.Context, tx *sql.Tx, at position) (position
 	return position{}, nil
 }
 
-// beganAnew reports whether the last number that was seen is another row's now, or was not
-// given out yet. That its row is missing says nothing: it is deleted when it has been moved,
-// or by whoever cleans up, and one that is committed late can have a lower number.
+// beganAnew reports whether the last number that was seen belongs to another row now, or was not
+// assigned yet. A missing row shows nothing: it is deleted when it has been moved, or by a
+// clean-up, and one that is committed late can have a lower number.
 func (f *Forwarder) beganAnew(ctx context.Context, tx *sql.Tx, last int64) (bool, error) {
 	var now, then []byte
 	var highest int64
@@ -50,8 +51,8 @@ func (f *Forwarder) beganAnew(ctx context.Context, tx *sql.Tx, last int64) (bool
 
 var counterOption = regexp.MustCompile(`\n\).*\bAUTO_INCREMENT=(\d+)`)
 
-// nextNumber is the number that the table gives out next, by its statement; 1 if that does
-// not say it.
+// nextNumber is the next number of the table, read from its statement; 1 if that does not contain
+// it.
 func nextNumber(statement string) int64 {
 	found := counterOption.FindStringSubmatch(statement)
 	if found == nil {
@@ -61,7 +62,7 @@ func nextNumber(statement string) int64 {
 	return n
 }
 
-// mark remembers the row that the position ends with.
+// mark remembers the last row of the position.
 func (f *Forwarder) mark(ctx context.Context, tx *sql.Tx, p page, last int64) error {
 	for i := range p.rows {
 		if r := &p.rows[i]; r.number == last {

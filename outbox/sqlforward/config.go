@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Config says where the forwarder's table is and how to read it. The zero value is for a
+// Config is the place of the forwarder's table and how to read it. The zero value is for a
 // forwarder with all of Watermill's defaults.
 type Config struct {
 	// Topic is the forwarder's topic, forwarder.Config.ForwarderTopic.
@@ -42,20 +42,18 @@ type Config struct {
 	// Defaults to false: moved rows are deleted.
 	KeepAcked bool
 
-	// StateTable starts the names of the tables that Forwarders keep for themselves. One set
-	// serves any number of forwarders' tables. ASCII letters, digits and underscores, at
-	// most 48. Defaults to "leat_forward".
+	// StateTable is the prefix of the names of the Forwarders' own tables. One set serves any
+	// number of forwarders' tables. ASCII letters, digits and underscores, at most 48. Defaults
+	// to "leat_forward".
 	StateTable string
 
-	// KeyFunc returns the key of a message for its destination; to keep the partitions that
-	// it has, the function that watermill-kafka's NewWithPartitioningMarshaler was given. A
-	// row for which it fails counts as malformed. It is called from one goroutine and must
-	// not change the message.
-	// Defaults to metadata outbox.HeaderKey; without it a message is unordered.
+	// KeyFunc returns the key of a message for its destination; to keep its present partition,
+	// use the function that watermill-kafka's NewWithPartitioningMarshaler was given. A row for
+	// which it fails counts as malformed. It is called from one goroutine and must not change the
+	// message. Defaults to metadata outbox.HeaderKey; without it a message is unordered.
 	KeyFunc outbox.KeyFunc
 
-	// PageSize is how many rows one transaction moves, 1 to 10,000.
-	// Defaults to 500.
+	// PageSize is the number of rows that one transaction moves, 1 to 10,000. Defaults to 500.
 	PageSize int
 
 	// PollMin and PollMax bound the wait for rows when there are none: it doubles from the
@@ -63,9 +61,8 @@ type Config struct {
 	// Default to 2 ms and 100 ms.
 	PollMin, PollMax time.Duration
 
-	// GapAge is for how long a missing number is looked for although no transaction has a
-	// lock on it. It must be longer than producers wait for locks
-	// (innodb_lock_wait_timeout). At least 1 s.
+	// GapAge is how long a missing number is looked for although no transaction has a lock on it.
+	// It must be longer than producers wait for locks (innodb_lock_wait_timeout). At least 1 s.
 	// Defaults to 10 min.
 	GapAge time.Duration
 
@@ -74,8 +71,8 @@ type Config struct {
 	// Defaults to 5 s.
 	TakeOverTimeout time.Duration
 
-	// Logger receives what an operator should know. Defaults to slog.Default() as of New,
-	// warnings and errors only; slog.New(slog.DiscardHandler) silences it.
+	// Logger receives messages for operators. Defaults to slog.Default() as of New, warnings and
+	// errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 

@@ -12,19 +12,18 @@ import (
 )
 
 const (
-	// gapsAtOnce bounds the gaps that are asked about before one page, gapsPart is the part
-	// of them if there are many: so they leave no slower than they come.
+	// gapsAtOnce bounds the gaps that are checked before one page, gapsPart is the part of them
+	// if there are many: so they are removed at least as fast as they appear.
 	gapsAtOnce, gapsPart = 16, 50
-	// manyGaps is from how many on an operator should know.
+	// manyGaps is the number from which operators should know.
 	manyGaps = 5000
-	// gapsPause is the time between two rounds of it.
+	// gapsPause is the time between two rounds of checks.
 	gapsPause = time.Second
 )
 
-// deadGaps returns gaps that nobody will fill: they are older than GapAge, and no
-// transaction has a lock on one of their numbers. An INSERT draws its numbers and locks
-// its rows in one statement, so between the two lies no more than its wait for locks of
-// others, which GapAge exceeds.
+// deadGaps returns gaps that will never be filled: they are older than GapAge, and no transaction
+// has a lock on one of their numbers. An INSERT draws its numbers and locks its rows in one
+// statement, so in between there is at most its wait for locks of others, which GapAge exceeds.
 func (f *Forwarder) deadGaps(ctx context.Context, conn *sql.Conn) (dead []gap, err error) {
 	if time.Since(f.looked) < gapsPause {
 		return nil, nil
@@ -44,10 +43,10 @@ func (f *Forwarder) deadGaps(ctx context.Context, conn *sql.Conn) (dead []gap, e
 			continue
 		}
 		if asked++; asked > most {
-			f.next = g.from // the next round goes on here
+			f.next = g.from // the next round continues here
 			return dead, nil
 		}
-		if asked == 1 { // a replication may have been started since the Forwarder was
+		if asked == 1 { // a replication may have been started after the Forwarder
 			err := sqlstore.RefuseReplica(ctx, conn, f.dialect)
 			if err != nil && !errors.Is(err, sqlstore.ErrReplicaUnknown) {
 				return nil, err
@@ -79,7 +78,7 @@ func (f *Forwarder) empty(ctx context.Context, q querier, g gap) (bool, error) {
 	}
 }
 
-// warnOfMany says once that there are many gaps: each look asks for all of them.
+// warnOfMany logs once that there are many gaps: each look reads all of them.
 func (f *Forwarder) warnOfMany(ctx context.Context, gaps int) {
 	if gaps >= manyGaps && !f.warned {
 		f.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "many numbers of the forwarder's table are missing: transactions are open, or many are rolled back",

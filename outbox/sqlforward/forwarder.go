@@ -39,28 +39,28 @@ type Forwarder struct {
 	sql     map[string]string
 	running atomic.Bool
 
-	// What follows belongs to the one call that runs.
+	// What follows belongs to the one running call.
 
-	checked bool      // that nobody has put the forwarder back
-	looked  time.Time // when gaps were last asked about
-	next    int64     // the number at which that goes on
-	warned  bool      // that there are many
-	counted time.Time // when the table's counter was last asked for
-	highest int64     // number in the table then
+	checked bool      // whether it was checked that the forwarder was not put back
+	looked  time.Time // when gaps were last checked
+	next    int64     // the number at which that continues
+	warned  bool      // it was logged that there are many
+	counted time.Time // when the table's counter was last read
+	highest int64     // its number then
 
-	told atomic.Bool // that it is not known whether the server is a replica
+	told atomic.Bool // it was logged that it is unknown whether the server is a replica
 }
 
-// New returns the Forwarder over a table in the database of db, which is the outbox's as
-// well. It returns an error that wraps outbox.ErrInvalidConfig if db or ob is nil, the
-// dialect is neither MySQL nor MariaDB, or cfg cannot work. It connects to nothing: call
-// Migrate once, for example at start-up.
+// New returns the Forwarder over a table in the database of db, which must be the outbox's as
+// well. It returns an error that wraps outbox.ErrInvalidConfig if db or ob is nil, the dialect is
+// neither MySQL nor MariaDB, or cfg is invalid. It connects to nothing: call Migrate once, for
+// example at start-up.
 //
-// While it runs, it holds a connection of the pool, which it closes in the end. It needs
-// SELECT and UPDATE on the forwarder's table, with Queue DELETE instead of UPDATE
-// unless KeepAcked is set; SELECT, INSERT and UPDATE on that of its offsets; SELECT,
-// INSERT, UPDATE and DELETE on its own; and what a producer of the outbox needs. It never
-// updates rows of the default schema: MySQL asks for UPDATE to look who locks them.
+// While it runs, it holds a connection of the pool, which it closes at the end. It needs SELECT
+// and UPDATE on the forwarder's table, with Queue DELETE instead of UPDATE unless KeepAcked is
+// set; SELECT, INSERT and UPDATE on that of its offsets; SELECT, INSERT, UPDATE and DELETE on its
+// own; and what a producer of the outbox needs. It never updates rows of the default schema:
+// MySQL requires UPDATE to check for locks on them.
 func New(db *sql.DB, dialect outbox.Dialect, ob *sqloutbox.Outbox, cfg Config) (*Forwarder, error) {
 	if db == nil {
 		return nil, outbox.ConfigError("db", nil, "must not be nil")
@@ -87,7 +87,7 @@ func New(db *sql.DB, dialect outbox.Dialect, ob *sqloutbox.Outbox, cfg Config) (
 	return f, err
 }
 
-// render fills in the names of tables, and what the schema adds to a condition.
+// render fills in the names of tables, and the schema's addition to a condition.
 func (f *Forwarder) render(text string) (string, error) {
 	unacked := ""
 	if f.cfg.Queue {
@@ -101,19 +101,18 @@ func (f *Forwarder) render(text string) (string, error) {
 	return f.dialect.Render(f.cfg.StateTable, text)
 }
 
-// Migrate creates the tables that Forwarders keep for themselves. It never changes the
-// forwarder's. Many processes may call it at once. It does nothing if everything is in
-// place.
+// Migrate creates the Forwarders' own tables. It never changes the forwarder's. Several processes
+// may call it at once. It does nothing if everything is in place.
 func (f *Forwarder) Migrate(ctx context.Context) error { return f.migrations().Migrate(ctx, f.db) }
 
 func (f *Forwarder) migrations() sqlmigrate.Set {
 	return sqlmigrate.Set{Component: "forward", Dialect: f.dialect, Table: f.cfg.StateTable, FS: migrationFiles}
 }
 
-// Check refuses tables of its own that are missing or too old (outbox.ErrNotMigrated), a
-// forwarder's table that is missing, one of another schema, a server
-// whose auto_increment_increment is not 1, a connection that reaches several servers (a
-// read/write splitter), and a server that applies what another one has written.
+// Check refuses own tables that are missing or too old (outbox.ErrNotMigrated), a forwarder's
+// table that is missing or of another schema, a server whose auto_increment_increment is not 1, a
+// connection that reaches several servers (a read/write splitter), and a server that applies what
+// another one has written.
 func (f *Forwarder) Check(ctx context.Context) error {
 	if err := f.checkPrimary(ctx); err != nil {
 		return err
@@ -130,7 +129,7 @@ func (f *Forwarder) Check(ctx context.Context) error {
 		return describe(err)
 	}
 	if columns == 0 {
-		return fmt.Errorf("%w: there is no table %s, see Config.Table", outbox.ErrNotMigrated, f.cfg.Table)
+		return fmt.Errorf("%w: table %s does not exist: check its name", outbox.ErrNotMigrated, f.cfg.Table)
 	}
 	if acked > 0 != f.cfg.Queue {
 		return fmt.Errorf("%w: table %s has %d columns called acked", errWrongSchema, f.cfg.Table, acked)
@@ -145,8 +144,8 @@ func (f *Forwarder) Check(ctx context.Context) error {
 	return nil
 }
 
-// checkPrimary refuses what is not the one server that is written. If that is not known, it
-// says so once.
+// checkPrimary refuses a server that is not the only one that is written to. If that cannot be
+// found out, it logs so once.
 func (f *Forwarder) checkPrimary(ctx context.Context) error {
 	err := sqlstore.CheckPrimary(ctx, f.db, f.dialect)
 	if errors.Is(err, sqlstore.ErrReplicaUnknown) {

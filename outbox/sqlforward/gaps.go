@@ -12,7 +12,7 @@ type gap struct {
 	from, to, since int64
 }
 
-// position is what was seen of a table: all numbers up to last but those in gaps. It is a
+// position is what was seen of a table: all numbers up to last except those in gaps. It is a
 // value.
 type position struct {
 	last int64
@@ -35,7 +35,7 @@ func (p position) after(numbers []int64, now int64) position {
 	return position{p.last, left}
 }
 
-// punch takes n out of gaps, which it may change.
+// punch removes n from gaps, which it may change.
 func punch(gaps []gap, n int64) []gap {
 	i, found := slices.BinarySearchFunc(gaps, n, func(g gap, n int64) int {
 		switch {
@@ -61,12 +61,12 @@ func punch(gaps []gap, n int64) []gap {
 	return slices.Replace(gaps, i, i+1, rest...)
 }
 
-// without returns the position that no longer has the gaps in dead as they stand there.
+// without returns the position without the gaps in dead, if they are unchanged.
 func (p position) without(dead []gap) position {
 	return position{p.last, slices.DeleteFunc(slices.Clone(p.gaps), func(g gap) bool { return slices.Contains(dead, g) })}
 }
 
-// low is the number up to which nothing is missing.
+// low is the number up to which there are no gaps.
 func (p position) low() int64 {
 	if len(p.gaps) > 0 {
 		return p.gaps[0].from - 1
@@ -86,7 +86,7 @@ func encode(gaps []gap) []byte {
 	return b
 }
 
-// parse is the inverse of encode, beside last.
+// parse is the inverse of encode, with last.
 func parse(last int64, text string) (position, error) {
 	p := position{last: last}
 	if text == "" {

@@ -10,21 +10,22 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// HandedBack says where the forwarder goes on.
+// HandedBack is where the forwarder continues.
 type HandedBack struct {
 	// Offset is the position that was stored for it; 0 with Queue.
 	Offset int64
-	// Repeats is the number of messages that were moved already and that it sends again.
+	// Repeats is the number of messages that it sends again although they were moved already.
 	Repeats int64
 }
 
-// HandBack gives the forwarder its place back. Stop all Forwarders first, and let the relay
-// run on: while a group of the outbox has messages that are not settled or are set aside,
-// HandBack returns ErrNotSent. An outbox that no group reads is not looked at.
+// HandBack lets the forwarder take over again. Stop all Forwarders first, and keep the relay
+// running: while a group of the outbox has messages that are not settled or are set aside,
+// HandBack returns ErrNotSent. An outbox that no group reads is not checked.
 //
-// The forwarder's position becomes the last number up to which nothing is missing: it
-// repeats what lies behind it and was moved already. That is nothing, unless a transaction
-// is open that has published, or was rolled back less than Config.GapAge ago. A queue has no position, and nothing is repeated.
+// The forwarder's position becomes the last number up to which nothing is missing: it repeats
+// messages after that which were moved already. There are none, unless a transaction that has
+// published is open, or was rolled back less than Config.GapAge ago. A queue has no position, and
+// repeats nothing.
 func (f *Forwarder) HandBack(ctx context.Context) (h HandedBack, err error) {
 	err = f.session(ctx, func(conn *sql.Conn) error {
 		at, now, err := f.position(ctx, conn, f.sql["position_load"])
@@ -47,7 +48,7 @@ func (f *Forwarder) HandBack(ctx context.Context) (h HandedBack, err error) {
 	return h, err
 }
 
-// checkSent refuses messages that a relay is still to send.
+// checkSent returns an error while a relay still has to send messages.
 func (f *Forwarder) checkSent(ctx context.Context) error {
 	stats, err := f.ob.Admin().Stats(ctx)
 	if err != nil {
@@ -66,8 +67,8 @@ func (f *Forwarder) checkSent(ctx context.Context) error {
 	return nil
 }
 
-// passEmpty returns the position without the gaps at its start that nobody will fill, as
-// deadGaps says it. A gap that is younger than GapAge may be one whose INSERT waits.
+// passEmpty returns the position without the gaps at its start that will never be filled,
+// according to deadGaps. A gap that is younger than GapAge may belong to a waiting INSERT.
 func (f *Forwarder) passEmpty(ctx context.Context, conn *sql.Conn, at position, now int64) (position, error) {
 	for len(at.gaps) > 0 && now-at.gaps[0].since >= f.cfg.GapAge.Microseconds() {
 		empty, err := f.empty(ctx, conn, at.gaps[0])
@@ -95,11 +96,11 @@ func (f *Forwarder) handBack(ctx context.Context, conn *sql.Conn, loaded, safe p
 	if again, err := f.beganAnew(ctx, tx, now.last); err != nil {
 		return h, err
 	} else if again {
-		safe = position{} // nothing of what is there now was moved
+		safe = position{} // none of the present rows was moved
 	}
 	if !f.cfg.Queue {
 		h.Offset = safe.low()
-		// What is behind the position and not in a gap was moved.
+		// Rows after the position and not in a gap were moved.
 		var rows int64
 		if err := tx.QueryRowContext(ctx, f.sql["repeats"], h.Offset, safe.last).Scan(&rows); err != nil {
 			return h, err

@@ -7,18 +7,17 @@ import (
 	"fmt"
 )
 
-// Report is what was moved.
+// Report is the result of moving rows.
 type Report struct {
-	// Moved is the number of messages that are in the outbox now, Malformed that of rows that
-	// are not envelopes, or hold what the outbox does not take.
+	// Moved is the number of messages that were moved into the outbox, Malformed that of rows
+	// that are not envelopes, or whose message the outbox does not accept.
 	Moved, Malformed int
-	// Missing is the number of gaps that are looked into at each read.
+	// Missing is the number of gaps that each read looks into.
 	Missing int
 }
 
-// RunOnce moves what there is, page by page, and returns. Another process that moves rows
-// of the table at this moment is left to it. After an error the report has what was moved
-// before it.
+// RunOnce moves all rows, page by page, and returns. If another process is moving rows of the
+// table, it leaves them to that process. After an error the report has what was moved before it.
 func (f *Forwarder) RunOnce(ctx context.Context) (r Report, err error) {
 	err = f.session(ctx, func(conn *sql.Conn) error {
 		for {
@@ -38,7 +37,7 @@ func (f *Forwarder) step(ctx context.Context, conn *sql.Conn) (r Report, more bo
 	if err != nil {
 		return r, false, describe(err)
 	}
-	// One snapshot, whatever the session has: read explains it.
+	// One snapshot, whatever the session's isolation level: see read.
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
 	if err != nil {
 		return r, false, fmt.Errorf("leat: begin: %w", err)
@@ -60,7 +59,7 @@ func (f *Forwarder) step(ctx context.Context, conn *sql.Conn) (r Report, more bo
 func (f *Forwarder) move(ctx context.Context, tx *sql.Tx, dead []gap) (r Report, more bool, err error) {
 	at, now, err := f.position(ctx, tx, f.sql["position_lock"])
 	if errors.Is(err, sql.ErrNoRows) {
-		return r, false, nil // another process is at it
+		return r, false, nil // another process is doing it
 	}
 	if err != nil {
 		return r, false, err

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// maxSpans is the number of gaps that one statement looks into.
+	// maxSpans is the number of gaps that one statement reads.
 	maxSpans = 100
-	// maxPageBytes is where a page ends although more could be read.
+	// maxPageBytes is the size at which a page ends although more could be read.
 	maxPageBytes = 16 << 20
 )
 
@@ -32,16 +32,16 @@ type row struct {
 	createdAt int64 // microseconds since 1970
 }
 
-// page is what one transaction moves, ascending in the number.
+// page is the set of rows that one transaction moves, ascending in the number.
 type page struct {
 	rows []row
 	size int
 	full bool // there may be more
 }
 
-// read returns the rows that at has not seen. Tx has one snapshot for all of its reads: so
-// if a row is in the page, then also those of its key that precede it, whose transactions
-// have committed before it drew its number.
+// read returns the rows that at has not seen. All reads of tx use one snapshot. So if a row is in
+// the page, the earlier rows of its key are, too, since their transactions committed before it
+// drew its number.
 func (f *Forwarder) read(ctx context.Context, tx *sql.Tx, at position) (p page, err error) {
 	for gaps := at.gaps; len(gaps) > 0 && !p.full; {
 		part := gaps[:min(len(gaps), maxSpans)]
@@ -56,7 +56,7 @@ func (f *Forwarder) read(ctx context.Context, tx *sql.Tx, at position) (p page, 
 		}
 	}
 	if p.full {
-		return p, nil // nothing that is new may pass what was missing
+		return p, nil // new rows may not pass missing ones
 	}
 	return p, f.readRows(ctx, tx, &p, f.sql["page_new"], at.last)
 }
@@ -116,7 +116,8 @@ func (f *Forwarder) enqueue(ctx context.Context, tx *sql.Tx, p page, now int64) 
 		if !ok {
 			return malformed, err
 		}
-		// Nothing was written. What the outbox does not take goes the way of what is not an envelope.
+		// Nothing was written. Messages that the outbox does not accept are treated like rows
+		// that are not envelopes.
 		i := invalid.Index
 		malformed++
 		if err := f.setAside(ctx, tx, from[i], err); err != nil {
@@ -127,7 +128,7 @@ func (f *Forwarder) enqueue(ctx context.Context, tx *sql.Tx, p page, now int64) 
 	return malformed, nil
 }
 
-// fitOutbox takes the headers out of m that leat sets itself, as outbox.FromWatermill does.
+// fitOutbox removes from m the headers that leat sets itself, as outbox.FromWatermill does.
 func fitOutbox(m *outbox.Message) {
 	m.Type = m.Headers[outbox.HeaderEventType]
 	maps.DeleteFunc(m.Headers, func(name, _ string) bool { return outbox.ReservedHeader(name) })
@@ -141,8 +142,8 @@ func (f *Forwarder) setAside(ctx context.Context, tx *sql.Tx, r row, reason erro
 	return err
 }
 
-// ack tells a queue that its rows are done with. A forwarder that has got at one of them
-// meanwhile has sent it.
+// ack marks the rows of a queue as done. A forwarder that has taken one of them in the meantime
+// has sent it.
 func (f *Forwarder) ack(ctx context.Context, tx *sql.Tx, p page) error {
 	if !f.cfg.Queue {
 		return nil

@@ -17,16 +17,16 @@ import (
 // errorPause is the wait after a page that could not be moved.
 const errorPause = time.Second
 
-// Run moves messages until ctx ends, and returns nil then. The first time it takes the
-// forwarder's place: unless Config.Queue is set, it waits for the batch that the forwarder is
-// sending, and starts behind it. Errors that trying again cannot fix end it before:
-// outbox.ErrNotMigrated, a position that was taken over already, a table of another schema, a consumer
-// group without a position. Others are logged and tried again.
+// Run moves messages until ctx ends, and then returns nil. The first time it replaces the
+// forwarder: unless Config.Queue is set, it waits for the batch that the forwarder is sending,
+// and starts after it. Errors that trying again cannot fix end it earlier: outbox.ErrNotMigrated,
+// a position that was taken over already, a table of another schema, a consumer group without a
+// position. Others are logged and tried again.
 func (f *Forwarder) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := f.session(ctx, func(conn *sql.Conn) error { return f.loop(ctx, conn) })
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // an error is how a session ends with ctx
+			return nil //nolint:nilerr // when ctx ends, a session ends with an error
 		}
 		if fatal(err) || errors.Is(err, outbox.ErrAlreadyRunning) {
 			return err
@@ -59,8 +59,8 @@ func (f *Forwarder) loop(ctx context.Context, conn *sql.Conn) error {
 	}
 }
 
-// session calls fn with a connection that waits for locks no longer than TakeOverTimeout.
-// It is closed in the end: its settings are its own.
+// session calls fn with a connection that waits for locks no longer than TakeOverTimeout. The
+// connection is closed at the end, since its settings were changed.
 func (f *Forwarder) session(ctx context.Context, fn func(conn *sql.Conn) error) error {
 	if !f.running.CompareAndSwap(false, true) {
 		return fmt.Errorf("%w: the forwarder", outbox.ErrAlreadyRunning)

@@ -11,16 +11,16 @@ import (
 	"github.com/leat-go/leat/internal/sqlstore"
 )
 
-// fenced is the position behind which a forwarder finds nothing.
+// fenced is the position after which a forwarder finds nothing.
 const fenced = math.MaxInt64
 
-// takeOver returns where the forwarder stands, and puts its own position behind every
-// number: one that still runs, or is started again by mistake, finds nothing to send. It
+// takeOver returns the forwarder's position, and moves the stored one past every number: a
+// forwarder that is still running, or is started again by mistake, finds nothing to send. It
 // waits for the batch that the forwarder is sending.
 //
-// A forwarder has sent all rows up to its position, since it reads under SERIALIZABLE and
-// so waits for transactions that are open. A queue has no position: what is not acked is
-// to be sent, and a forwarder that still runs takes rows of its own.
+// A forwarder has sent all rows up to its position, since it reads under SERIALIZABLE and so
+// waits for transactions that are open. A queue has no position: rows that are not acked must be
+// sent, and a forwarder that is still running takes some of them.
 func (f *Forwarder) takeOver(ctx context.Context, tx *sql.Tx, now int64) (at position, err error) {
 	if f.cfg.Queue {
 		return f.queueStart(ctx, tx, now)
@@ -43,8 +43,8 @@ func (f *Forwarder) takeOver(ctx context.Context, tx *sql.Tx, now int64) (at pos
 	return at, f.storeOffset(ctx, tx, fenced)
 }
 
-// otherGroups refuses a consumer group that has no position where others have one: it is
-// likely another one's name, and all that the forwarder has sent would be sent again.
+// otherGroups refuses a consumer group without a position if others have one: the name is
+// probably wrong, and everything that the forwarder has sent would be sent again.
 func (f *Forwarder) otherGroups(ctx context.Context, tx *sql.Tx) error {
 	others, err := sqlstore.Column[string](ctx, tx, f.sql["offset_others"], f.cfg.ConsumerGroup)
 	if err != nil || len(others) == 0 {
@@ -53,8 +53,8 @@ func (f *Forwarder) otherGroups(ctx context.Context, tx *sql.Tx) error {
 	return fmt.Errorf("%w: table %s has none of %q, but of %q", errWrongGroup, f.cfg.OffsetsTable, f.cfg.ConsumerGroup, others)
 }
 
-// queueStart returns the position that has seen what is acked, and nothing else: a row that
-// is below all that can be seen may be that of a transaction which is open.
+// queueStart returns the position that has seen only the acked rows: a row below all visible ones
+// may belong to an open transaction.
 func (f *Forwarder) queueStart(ctx context.Context, tx *sql.Tx, now int64) (at position, err error) {
 	rows, err := tx.QueryContext(ctx, f.sql["queue_start"])
 	if err != nil {
@@ -72,8 +72,8 @@ func (f *Forwarder) queueStart(ctx context.Context, tx *sql.Tx, now int64) (at p
 	return at, rows.Err()
 }
 
-// keepOut puts the forwarder out of work again if somebody has put it back: two that send
-// would double everything.
+// keepOut fences the forwarder again if its position was put back: two senders would send
+// everything twice.
 func (f *Forwarder) keepOut(ctx context.Context, tx *sql.Tx) error {
 	if f.cfg.Queue {
 		return nil

@@ -10,26 +10,26 @@ import (
 	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
-// Admin returns the outbox as operators see it. Relays of this process see a change at
-// once, others within a poll.
+// Admin returns the operators' view of the outbox. Relays of this process see a change at once,
+// others within a poll.
 //
-// Whatever Stats counts is counted up to 10,000. Its Rows and Bytes are what the database
-// estimates; on SQLite, Rows is what lies between the oldest and the newest number, and Bytes
-// is 0. Members is the relay that leads, since those that stand by say nothing. Trace reads the
-// log from its Since on.
+// Stats counts everything up to 10,000. Its Rows and Bytes are the database's estimates; on
+// SQLite, Rows is the distance between the oldest and the newest number, and Bytes is 0. Members
+// only has the relay that leads, since standbys announce nothing. Trace reads the log from its
+// Since on.
 func (o *Outbox) Admin() interface {
 	admin.Manager
 } {
 	return operator{o, heldqueue.Operators{Store: heldStore{o}}}
 }
 
-// operator is the outbox as operators see it.
+// operator is the operators' view of the outbox.
 type operator struct {
 	*Outbox
 	heldqueue.Operators
 }
 
-// heldStore lets operators' requests take turns with relays.
+// heldStore serialises operators' requests with relays.
 type heldStore struct{ ob *Outbox }
 
 var _ heldqueue.Store = heldStore{}
@@ -57,7 +57,8 @@ func (s heldStore) Look(ctx context.Context, group string, work func(r heldqueue
 	})
 }
 
-// heldOf returns what a group has set aside. Of one that was removed, dead records are left.
+// heldOf returns the records that a group has set aside. For a removed group these are its dead
+// records.
 func (o *Outbox) heldOf(ctx context.Context, q sqlstore.Querier, statement, group string) (*sqllog.HeldTx, error) {
 	g, err := o.log.Group(ctx, q, statement, group)
 	if sqlstore.IsNoRows(err) {
@@ -78,7 +79,7 @@ func (o operator) Audit(ctx context.Context, q admin.AuditQuery) (found []admin.
 	return found, err
 }
 
-// audit returns what a complete query selects.
+// audit returns the entries that a complete query selects.
 func (o *Outbox) audit(ctx context.Context, db sqlstore.Querier, q admin.AuditQuery) (found []admin.AuditEntry, err error) {
 	var c sqlstore.Condition
 	c.And("1 = 1")

@@ -15,8 +15,8 @@ import (
 
 var errSetup = errors.New("leat: the database is not set up for an outbox")
 
-// minConnections is how many connections a pool must allow: those of a relay, and one
-// for everybody else.
+// minConnections is the number of connections that a pool must allow: those of a relay, and one
+// for all other callers.
 const minConnections = 4
 
 // Check implements driver.Source.
@@ -26,7 +26,7 @@ func (s *source) Check(ctx context.Context) error {
 		return s.unusable(&sqlstore.SetupError{What: "SetMaxOpenConns", Value: n, Rule: rule})
 	}
 	if err := s.ob.checkPrimary(ctx); err != nil {
-		return s.unusable(err) // what follows may be asked of another server
+		return s.unusable(err) // what follows may be run on another server
 	}
 	if _, err := s.ob.log.Check(ctx, s.ob.needs()); err != nil {
 		return s.unusable(err)
@@ -34,8 +34,8 @@ func (s *source) Check(ctx context.Context) error {
 	return s.unusable(s.ob.log.Look(ctx, func(q sqlstore.Querier) error { return s.checkPosition(ctx, q) }))
 }
 
-// checkPrimary refuses what is not the one server that is written. If that is not known, it
-// says so once.
+// checkPrimary refuses a server that is not the only one that is written to. If that cannot be
+// found out, it logs so once.
 func (o *Outbox) checkPrimary(ctx context.Context) error {
 	err := sqlstore.CheckPrimary(ctx, o.log.DB, o.log.Dialect)
 	if errors.Is(err, sqlstore.ErrReplicaUnknown) {
@@ -47,7 +47,7 @@ func (o *Outbox) checkPrimary(ctx context.Context) error {
 	return err
 }
 
-// needs is what an outbox demands of its database.
+// needs are an outbox's requirements on its database.
 func (o *Outbox) needs() sqlstore.Needs {
 	n := sqlstore.Needs{
 		Schema: neededSchema, Tables: []string{"", "_locks", "_groups", "_held", "_delayed"}, Probe: "write_nothing", RowLock: "row_lock",
@@ -59,7 +59,7 @@ func (o *Outbox) needs() sqlstore.Needs {
 	return n
 }
 
-// checkPosition looks at what is stored of the group.
+// checkPosition checks the stored position of the group.
 func (s *source) checkPosition(ctx context.Context, q sqlstore.Querier) error {
 	if _, err := s.ob.log.Life(ctx, q); err != nil {
 		return err

@@ -11,15 +11,14 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// maxPayloadBytes bounds Config.MaxPayloadBytes. A row travels in one packet.
+// maxPayloadBytes bounds Config.MaxPayloadBytes. A row is sent in one packet.
 const maxPayloadBytes = 256 << 20
 
 // Config tunes an Outbox. The zero value is a good start.
 type Config struct {
-	// Table is the name of the log, and the start of the names of the tables beside it,
-	// in the database that connections of the pool begin in. ASCII letters, digits and
-	// underscores, at most 48.
-	// Defaults to "leat_outbox".
+	// Table is the name of the log, and the prefix of the names of its other tables, in the
+	// default database of the pool's connections. ASCII letters, digits and underscores, at most
+	// 48. Defaults to "leat_outbox".
 	Table string
 
 	// MaxPayloadBytes bounds Message.Payload, 1 to 256 MiB. On MySQL and MariaDB, Check
@@ -33,11 +32,10 @@ type Config struct {
 	// Defaults to false: keys are locked.
 	UnorderedKeys bool
 
-	// AllowAsyncCommit lets a relay start on a database that answers a COMMIT before it
-	// is durable: innodb_flush_log_at_trx_commit other than 1, or SQLite's synchronous
-	// below FULL. A message can then be published although a crash takes its transaction
-	// back, and the number of such a message is given to another one.
-	// Defaults to false.
+	// AllowAsyncCommit lets a relay start on a database that answers a COMMIT before it is
+	// durable: innodb_flush_log_at_trx_commit other than 1, or SQLite's synchronous below FULL. A
+	// message can then be published although a crash undoes its transaction, and its number is
+	// assigned again to another message. Defaults to false.
 	AllowAsyncCommit bool
 
 	// Injector adds trace headers to messages. Defaults to none.
@@ -46,8 +44,8 @@ type Config struct {
 	// Hooks observe the Outbox, by outbox.EnqueueHook. Defaults to none.
 	Hooks []outbox.Hook
 
-	// Logger receives what an operator should know. Defaults to slog.Default() as of
-	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
+	// Logger receives messages for operators. Defaults to slog.Default() as of New, warnings and
+	// errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 

@@ -17,7 +17,7 @@ import (
 // promotePage is the number of messages that one transaction moves into the log.
 const promotePage = 500
 
-// dueRow is a message that is due, as far as the promoter needs to see it.
+// dueRow is a due message, with the columns that the promoter needs.
 type dueRow struct {
 	at, no int64
 	key    string
@@ -27,17 +27,17 @@ type dueRow struct {
 type promotion struct {
 	ob    *Outbox
 	after dueRow
-	// busy are the locks that a transaction had when the round came to them. The messages
-	// of their keys stay for the next round: nothing waits, and a later message of a key
-	// does not overtake an earlier one.
+	// busy are the locks that a transaction held when the round reached them. The messages of
+	// their keys stay for the next round: nothing waits, and a later message of a key does not
+	// overtake an earlier one.
 	busy map[int64]bool
-	// stayed is set if messages that are due had to stay.
+	// stayed is set if due messages had to stay.
 	stayed bool
 	moved  int
 }
 
-// promote moves all messages that are due into the log. Any number of processes may do so:
-// one works at a time.
+// promote moves all due messages into the log. Any number of processes may do so: one works at a
+// time.
 func (o *Outbox) promote(ctx context.Context) (moved int, stayed bool, err error) {
 	p := promotion{ob: o, busy: map[int64]bool{}}
 	err = o.evenTimes(ctx)
@@ -55,9 +55,9 @@ func (o *Outbox) promote(ctx context.Context) (moved int, stayed bool, err error
 	return moved, p.stayed, err
 }
 
-// evenTimes replaces times that others wrote and that are not whole microseconds. SQLite stores
-// any value, and a text is above all numbers: its message would never be due. What is not a time
-// is due now.
+// evenTimes replaces times by other programs that are not whole microseconds. SQLite stores any
+// value, and a text compares above all numbers: its message would never be due. A value that is
+// not a time is due now.
 func (o *Outbox) evenTimes(ctx context.Context) error {
 	if !o.log.Dialect.OneWriter {
 		return nil
@@ -94,9 +94,9 @@ func (o *Outbox) evenTimes(ctx context.Context) error {
 
 // page moves one page in one transaction: locks first, then the numbers are drawn.
 func (p *promotion) page(ctx context.Context, tx *sql.Tx) (more bool, err error) {
-	mine, err := p.free(ctx, tx, []int64{promoterLock}) // nobody else moves messages, or takes them back
+	mine, err := p.free(ctx, tx, []int64{promoterLock}) // no other process moves or cancels messages
 	if err != nil || len(mine) == 0 {
-		p.stayed = p.stayed || err == nil // another process is at it
+		p.stayed = p.stayed || err == nil // another process is doing it
 		return false, err
 	}
 	var due []dueRow
@@ -113,7 +113,7 @@ func (p *promotion) page(ctx context.Context, tx *sql.Tx) (more bool, err error)
 	}
 	going, err := p.choose(ctx, tx, due)
 	if err == nil && len(going) > 0 {
-		err = sqlstore.RefuseReplica(ctx, tx, p.ob.log.Dialect) // whose numbers are its source's
+		err = sqlstore.RefuseReplica(ctx, tx, p.ob.log.Dialect) // their numbers are those of the source table
 		if err == nil || errors.Is(err, sqlstore.ErrReplicaUnknown) {
 			err = p.move(ctx, tx, going)
 		}
@@ -122,7 +122,7 @@ func (p *promotion) page(ctx context.Context, tx *sql.Tx) (more bool, err error)
 	return len(due) == promotePage, err
 }
 
-// free takes the locks that nobody has.
+// free takes the available locks.
 func (p *promotion) free(ctx context.Context, tx *sql.Tx, locks []int64) ([]int64, error) {
 	if p.ob.log.Dialect.OneWriter {
 		return locks, nil
@@ -130,7 +130,7 @@ func (p *promotion) free(ctx context.Context, tx *sql.Tx, locks []int64) ([]int6
 	return p.ob.takeBuckets(ctx, tx, "lock_buckets_free", locks)
 }
 
-// choose returns the numbers of those whose keys are free.
+// choose returns the numbers of messages whose keys are free.
 func (p *promotion) choose(ctx context.Context, tx *sql.Tx, due []dueRow) ([]int64, error) {
 	wanted := map[int64]bool{}
 	for i := range due {
@@ -160,9 +160,9 @@ func (p *promotion) choose(ctx context.Context, tx *sql.Tx, due []dueRow) ([]int
 
 func (p *promotion) ordered(r *dueRow) bool { return r.key != "" && p.ob.locksKeys() }
 
-// move inserts messages into the log and deletes them, one by one: with a list, the plan
-// can become a scan, which waits for whoever has delayed a message and not committed.
-// Nobody else deletes them: that takes the promoter's lock.
+// move inserts messages into the log and deletes them, one by one: with a list, the plan can
+// become a scan, which waits for open transactions that have delayed a message. No other process
+// deletes them: that requires the promoter's lock.
 func (p *promotion) move(ctx context.Context, tx *sql.Tx, going []int64) error {
 	var rows []sqllog.MessageRow
 	next := sqllog.NewRecordScan()
@@ -196,7 +196,7 @@ func (p *promotion) move(ctx context.Context, tx *sql.Tx, going []int64) error {
 
 // untilDue returns when the next message is due, most at the latest.
 func (o *Outbox) untilDue(ctx context.Context, most time.Duration) (time.Duration, error) {
-	var left sql.NullFloat64 // SQLite has others' fractions
+	var left sql.NullFloat64 // other programs may have stored fractions in SQLite
 	err := o.log.Look(ctx, func(q sqlstore.Querier) error { return q.QueryRowContext(ctx, o.log.SQL["delayed_next"]).Scan(&left) })
 	if err != nil || !left.Valid {
 		return most, err

@@ -21,7 +21,7 @@ func (o operator) Delayed(ctx context.Context, q admin.DelayedQuery) (found []ad
 	return found, err
 }
 
-// delayed returns what a complete query selects.
+// delayed returns the messages that a complete query selects.
 func (o *Outbox) delayed(ctx context.Context, db sqlstore.Querier, q admin.DelayedQuery) (found []admin.DelayedMessage, err error) {
 	var c sqlstore.Condition
 	c.And("1 = 1")
@@ -45,7 +45,7 @@ func (o *Outbox) delayed(ctx context.Context, db sqlstore.Querier, q admin.Delay
 	return found, err
 }
 
-// maxCancelled bounds the messages with one id that are taken back at once.
+// maxCancelled bounds the messages with one id that are cancelled at once.
 const maxCancelled = 10_000
 
 // CancelDelayed implements admin.Manager.
@@ -54,7 +54,7 @@ func (o operator) CancelDelayed(ctx context.Context, req admin.CancelRequest) (c
 		return admin.Changed{}, err
 	}
 	err = o.log.Change(ctx, func(tx *sql.Tx) error {
-		if !o.log.Dialect.OneWriter { // so that none goes meanwhile
+		if !o.log.Dialect.OneWriter { // so that none is moved in the meantime
 			if err := o.lockBuckets(ctx, tx, []int64{promoterLock}); err != nil {
 				return err
 			}

@@ -15,27 +15,26 @@ import (
 	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
-// Enqueue stores msgs in tx: one message in one statement, several in one for their keys
-// and one for each 500 of them or 4 MiB. They are published after tx has committed, and
-// only then; call Wake after the commit, or use InTx, to have that happen at once.
+// Enqueue stores msgs in tx: one message in one statement; several messages in one statement for
+// their keys and one for each 500 messages or 4 MiB. They are published after tx has committed,
+// and only then; call Wake after the commit, or use InTx, so that it happens at once.
 //
 // Order: messages with the same key are published in commit order. To that end Enqueue
 // locks each key until tx ends (Config.UnorderedKeys), so call it late in the
 // transaction, and once with all messages: two calls with several keys each can deadlock
 // against each other, as with row locks.
 //
-// If the database refuses a statement, Enqueue rolls tx back: Commit then returns
-// sql.ErrTxDone. Otherwise a caller who passes over the error would commit the business
-// rows without their messages, since MySQL and MariaDB take back no more than the
-// statement that has waited for a lock too long, and after a deadlock the whole
-// transaction, without telling whoever commits it.
+// If the database refuses a statement, Enqueue rolls tx back: Commit then returns sql.ErrTxDone.
+// Otherwise a caller that ignores the error would commit the business rows without their
+// messages. After a lock timeout, MySQL and MariaDB only roll back the statement; after a
+// deadlock they roll back the whole transaction, but a later COMMIT does not fail.
 //
-// Errors: outbox.ErrNotInTransaction if tx is nil or has ended, an
-// *outbox.InvalidMessageError for a message that cannot be stored and sent as it is;
-// neither has written anything, and tx goes on. After any other error tx is rolled back:
-// outbox.ErrNotMigrated if the transaction's database has no such outbox, or what the
-// database has said. No message is a no-op. That tx belongs to a *sql.DB of the outbox's
-// own database is the caller's duty: database/sql does not show it.
+// Errors: outbox.ErrNotInTransaction if tx is nil or has ended, an *outbox.InvalidMessageError
+// for a message that cannot be stored and sent as it is; neither has written anything, and tx
+// goes on. After any other error tx is rolled back: outbox.ErrNotMigrated if the transaction's
+// database has no such outbox, or the database's error. A call without messages does nothing. The
+// caller must make sure that tx belongs to a *sql.DB of the outbox's own database: database/sql
+// does not show it.
 func (o *Outbox) Enqueue(ctx context.Context, tx *sql.Tx, msgs ...outbox.Message) error {
 	began := time.Now()
 	ready, err := o.enqueue(ctx, tx, msgs)
@@ -56,7 +55,7 @@ func (o *Outbox) EnqueueContext(ctx context.Context, msgs ...outbox.Message) err
 	return o.Enqueue(ctx, tx, msgs...)
 }
 
-// enqueue returns the messages as they were stored, or were about to be.
+// enqueue returns the messages as they were stored or, after an error, as they would have been.
 func (o *Outbox) enqueue(ctx context.Context, tx *sql.Tx, msgs []outbox.Message) ([]outbox.Message, error) {
 	if tx == nil {
 		return nil, fmt.Errorf("%w: tx is nil", outbox.ErrNotInTransaction)
@@ -70,7 +69,7 @@ func (o *Outbox) enqueue(ctx context.Context, tx *sql.Tx, msgs []outbox.Message)
 	case errors.Is(err, sql.ErrTxDone):
 		return ready, fmt.Errorf("%w: %w", outbox.ErrNotInTransaction, err)
 	case err != nil:
-		_ = tx.Rollback() // however that ends, the transaction cannot be committed any more
+		_ = tx.Rollback() // however that ends, the transaction can no longer be committed
 		return ready, o.log.Waited(ctx, o.log.Describe(err))
 	default:
 		return ready, nil
@@ -112,9 +111,9 @@ func (o *Outbox) locksKeys() bool {
 	return !o.cfg.UnorderedKeys && !o.log.Dialect.OneWriter
 }
 
-// divide parts messages that are due by the database's clock from those that are not. The
-// clock is read once: were it read in each of two statements, a message could fall between
-// them, and be lost.
+// divide separates messages that are due by the database's clock from those that are not. The
+// clock is read once: if each of two statements read it, a message could fall between them, and
+// be lost.
 func (o *Outbox) divide(ctx context.Context, tx *sql.Tx, msgs []outbox.Message) (now, later []outbox.Message, err error) {
 	var clock int64
 	for i := range msgs {
@@ -134,8 +133,8 @@ func (o *Outbox) divide(ctx context.Context, tx *sql.Tx, msgs []outbox.Message) 
 	return now, later, nil
 }
 
-// insertKeyed locks the key and inserts the message in one statement. Its number is drawn
-// when the lock is held, row by row: for several rows it would hold numbers, and on old
+// insertKeyed locks the key and inserts the message in one statement. Its number is drawn when
+// the lock is held, row by row: for several rows the statement would hold numbers, and with old
 // settings the lock of the counter, while it waits for the next key.
 func (o *Outbox) insertKeyed(ctx context.Context, tx *sql.Tx, key string, row sqllog.MessageRow) error {
 	n, err := sqlstore.Written(ctx, tx, o.log.SQL["enqueue_keyed"], append(row.Args(), o.bucket(key))...)
@@ -145,8 +144,8 @@ func (o *Outbox) insertKeyed(ctx context.Context, tx *sql.Tx, key string, row sq
 	return err
 }
 
-// insertMany locks all keys first. No number is drawn before the last lock is held: else
-// the order of numbers would not be that of the commits.
+// insertMany locks all keys first. No number is drawn before the last lock is held: otherwise the
+// order of numbers would not be that of the commits.
 func (o *Outbox) insertMany(ctx context.Context, tx *sql.Tx, msgs []outbox.Message, rows []sqllog.MessageRow) error {
 	if o.locksKeys() {
 		if err := o.lockBuckets(ctx, tx, o.buckets(msgs)); err != nil {

@@ -17,11 +17,11 @@ import (
 var _ driver.Eraser = operator{}
 
 const (
-	// eraseSpan is how many numbers of the log one statement looks through.
+	// eraseSpan is how many numbers of the log one statement reads.
 	eraseSpan = 1_000_000
 )
 
-// erasable is a row that is to be deleted: of the log, delayed (Seq is its number there), or held.
+// erasable is a row to delete: of the log, delayed (Seq is its number there), or held.
 type erasable struct {
 	seq       int64
 	id, topic string
@@ -29,8 +29,8 @@ type erasable struct {
 	state     heldqueue.State
 }
 
-// Erase implements driver.Eraser. What is looked at first moves to what is looked at later: delayed
-// messages into the log, and from there to what is held.
+// Erase implements driver.Eraser. It searches in the direction in which messages move: first the
+// delayed ones, then the log, then the held ones.
 func (o operator) Erase(ctx context.Context, r driver.EraseRequest) (found driver.Erased, err error) {
 	if err := erase.Check(&r); err != nil {
 		return found, err
@@ -62,8 +62,9 @@ func (o operator) Erase(ctx context.Context, r driver.EraseRequest) (found drive
 	return found, o.log.Describe(o.eraseFound(ctx, &all, delayed, log, audited))
 }
 
-// eraseFound deletes what was found. The audit comes first, since who is interrupted finds no ids by a
-// header again, and last, for what came to it meanwhile.
+// eraseFound deletes what was found. The audit comes first, since after an interruption the ids
+// can no longer be found by a header, and once more at the end, for entries added in the
+// meantime.
 func (o operator) eraseFound(ctx context.Context, r *driver.EraseRequest, delayed, log []erasable, audited []int64) error {
 	if err := o.eraseAudited(ctx, audited); err != nil {
 		return err
@@ -104,8 +105,8 @@ func (o operator) eraseFound(ctx context.Context, r *driver.EraseRequest, delaye
 	return o.eraseAudited(ctx, audited)
 }
 
-// eraseRows deletes rows, with a note of each that is still there. What is delayed does not move into the
-// log meanwhile.
+// eraseRows deletes rows, with a note of each that still exists. Delayed messages do not move
+// into the log in the meantime.
 func (o operator) eraseRows(ctx context.Context, rows []erasable, place string, by admin.By, remove func(tx *sql.Tx, row erasable) (sql.Result, error)) error {
 	for part := range slices.Chunk(rows, sqllog.MaxRows) {
 		err := o.log.Change(ctx, func(tx *sql.Tx) error {
@@ -123,7 +124,7 @@ func (o operator) eraseRows(ctx context.Context, rows []erasable, place string, 
 				if err != nil {
 					return err
 				}
-				if n == 0 { // it has gone meanwhile
+				if n == 0 { // it has moved in the meantime
 					continue
 				}
 				note := heldqueue.EraseNote(place, row.seq, row.id, row.topic, by)
@@ -143,7 +144,7 @@ func (o operator) eraseRows(ctx context.Context, rows []erasable, place string, 
 	return nil
 }
 
-// mayMatch is the condition of rows that may match r: those that do are told by r itself.
+// mayMatch is the condition of rows that may match r: r itself decides which do.
 func mayMatch(r *driver.EraseRequest) *sqlstore.Condition {
 	c := &sqlstore.Condition{}
 	if r.Header != "" || len(r.IDs) > sqllog.MaxRows {
@@ -175,7 +176,7 @@ func (o operator) findLog(ctx context.Context, r *driver.EraseRequest) (all []er
 	return all, err
 }
 
-// findErasable returns what a statement finds, and r selects.
+// findErasable returns the rows that a statement finds and r selects.
 func (o operator) findErasable(ctx context.Context, r *driver.EraseRequest, statement string, args ...any) (all []erasable, err error) {
 	c := mayMatch(r)
 	err = o.log.Look(ctx, func(q sqlstore.Querier) error {
@@ -200,8 +201,8 @@ func (o operator) findErasable(ctx context.Context, r *driver.EraseRequest, stat
 	return all, err
 }
 
-// headersOf returns headers as they are stored; none if they are not JSON, which producers that write by
-// SQL can do.
+// headersOf returns headers as they are stored; none if they are not JSON, which is possible if
+// producers use SQL.
 func headersOf(stored []byte) (headers map[string]string) {
 	if len(stored) > 0 && json.Unmarshal(stored, &headers) != nil {
 		return nil
@@ -209,7 +210,7 @@ func headersOf(stored []byte) (headers map[string]string) {
 	return headers
 }
 
-// findAudited returns the entries of the audit that tell more of what r selects than who did what to
+// findAudited returns the entries about what r selects that contain more than who did what to
 // which id.
 func (o operator) findAudited(ctx context.Context, r *driver.EraseRequest) (all []int64, err error) {
 	c := mayMatch(r)

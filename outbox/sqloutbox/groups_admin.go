@@ -51,7 +51,7 @@ func (o operator) Members(ctx context.Context, name string) (all []admin.Member,
 	return all, err
 }
 
-// changeGroup changes a group under its lock, and notes what was done.
+// changeGroup changes a group under its lock, and records the change in the audit.
 func (o *Outbox) changeGroup(
 	ctx context.Context, name, action string, by admin.By, change func(tx *sql.Tx, g sqllog.GroupRow) (details map[string]any, err error),
 ) error {
@@ -71,7 +71,7 @@ func (o *Outbox) changeGroup(
 	})
 }
 
-// noteBy adds an entry about what an operator has done.
+// noteBy adds an entry about an operator's action.
 func (o *Outbox) noteBy(ctx context.Context, q sqlstore.Querier, e *admin.AuditEntry, by admin.By, details map[string]any) error {
 	e.Actor, e.Reason = by.Actor, by.Reason
 	raw, err := json.Marshal(details)

@@ -19,20 +19,20 @@ import (
 	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
-// HistoryConfig selects what is replayed. The zero value is all that is retained.
+// HistoryConfig selects the messages to replay. The zero value selects everything that is
+// retained.
 type HistoryConfig struct {
 	// FromSeq and ToSeq bound outbox.Record.Seq, both included; 0 means unbounded. Not
 	// negative. Default to 0.
 	FromSeq, ToSeq int64
 
-	// Since and Until bound the time of enqueueing, by the database's clock: from Since
-	// on, and to before Until. Default to the zero time: no bound.
+	// Since and Until bound the time of enqueueing, by the database's clock: Since inclusive,
+	// Until exclusive. Default to the zero time: no bound.
 	Since, Until time.Time
 
-	// Topics are patterns, in which * stands for any run of characters, of the topics to
-	// replay; Keys and IDs are the keys and ids. What passes all that are given is
-	// replayed; each at most 1,000.
-	// Default to all.
+	// Topics are patterns, in which * stands for any run of characters, of the topics to replay;
+	// Keys and IDs are the keys and ids. Messages that match all given fields are replayed; each
+	// field has at most 1,000 values. Default to all.
 	Topics, Keys, IDs []string
 }
 
@@ -63,8 +63,8 @@ func (c *HistoryConfig) selects(r *outbox.Record) bool {
 }
 
 // History selects retained messages for relay.Replay. It connects to nothing. A replay reads
-// pages of the log, and holds neither a transaction nor a connection between them. It
-// needs SELECT on all tables and INSERT on the audit.
+// pages of the log, and holds neither a transaction nor a connection in between. It needs SELECT
+// on all tables and INSERT on the audit.
 func (o *Outbox) History(cfg HistoryConfig) (driver.History, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -79,8 +79,8 @@ type history struct {
 	cfg HistoryConfig
 }
 
-// Begin implements driver.History. What is committed now is all up to a number but those
-// that are missing: what they commit later is not part of the replay.
+// Begin implements driver.History. Everything committed now is all rows up to a number except the
+// missing ones: what they commit later is not part of the replay.
 func (h *history) Begin(ctx context.Context, order driver.ReplayOrder) (driver.Playback, error) {
 	o := h.ob
 	p := &playback{history: h}
@@ -110,8 +110,8 @@ func (h *history) Begin(ctx context.Context, order driver.ReplayOrder) (driver.P
 	return p, err
 }
 
-// settle decides what is replayed. A number that was asked for stays the first, even if it
-// is not retained any more: the first Read tells.
+// settle fixes the set of messages to replay. A requested first number stays the first, even if
+// it is no longer retained: the first Read reports that.
 func (h *history) settle(ctx context.Context, q sqlstore.Querier) (place, error) {
 	end, err := h.ob.log.Last(ctx, q)
 	if h.cfg.ToSeq > 0 {
@@ -138,8 +138,8 @@ type playback struct {
 	at       place
 }
 
-// place is how far a playback has come: all up to done is sent, and what position has seen
-// is to be.
+// place is the progress of a playback: everything up to done is sent, and the rest of what
+// position has seen is to be sent.
 type place struct {
 	sqllog.Position
 
@@ -159,7 +159,7 @@ func (p *playback) Read(ctx context.Context, limit int) ([]outbox.Record, error)
 			raw, err = p.history.ob.log.ReadRows(ctx, q, limit, p.history.ob.log.SQL["history_page"], p.at.done, p.at.Last, limit)
 			return err
 		})
-		if err == nil { // after the page, in a view of its own: what is above the floor then was there before
+		if err == nil { // after the page, in a separate view: what is above the floor then existed before
 			err = p.history.ob.log.Look(ctx, func(q sqlstore.Querier) (err error) {
 				floor, err = p.history.ob.log.Floor(ctx, q)
 				return err
@@ -197,8 +197,8 @@ func (p *playback) PositionAfter(r *outbox.Record) string {
 	return at.text(p.instance)
 }
 
-// Bounds implements driver.Playback. An upper bound by time is not among them: it
-// would have to be searched for.
+// Bounds implements driver.Playback. They ignore an upper bound by time, which would require a
+// search.
 func (p *playback) Bounds() (first, end int64) {
 	return min(p.at.done, p.at.Last) + 1, p.at.Last + 1
 }

@@ -14,7 +14,7 @@ const (
 	// buckets is the number of locks that keys share. Two keys of one bucket wait for
 	// each other.
 	buckets = 4096
-	// promoterLock is the bucket that is held by who moves delayed messages into the log.
+	// promoterLock is the bucket that is locked while delayed messages are moved into the log.
 	promoterLock = buckets
 	// maxLocks is the number of buckets that one statement locks. With a list of 3,000,
 	// the plan becomes a scan, which locks all of them.

@@ -16,9 +16,9 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Maintenance moves delayed messages into the log when they are due, and deletes old ones
-// that every group is past. Run it beside every relay: any number may run, and do each
-// thing once.
+// Maintenance moves delayed messages into the log when they are due, and deletes old ones that
+// every group is past. Run it next to every relay: any number may run, and each task is done
+// once.
 //
 // It needs SELECT on the tables of the log, delayed and held records, groups, locks, meta
 // and the audit; INSERT, UPDATE and DELETE on the log, UPDATE on locks and meta, DELETE on
@@ -27,9 +27,11 @@ type Maintenance struct {
 	ob      *Outbox
 	cfg     MaintenanceConfig
 	running atomic.Bool
-	late    map[string]mark // what groups that seem late were to have read, by their names
+	late    map[string]mark // what groups that seem late should have read, by their names
 	seen    seenState
 	clock   clocks.Watch
+	// standing are the alarms that last. Only the running round uses it.
+	standing hooks.Standing[outbox.AlarmEvent]
 }
 
 // MaintenanceConfig tunes Maintenance. The zero value is a good start.
@@ -51,13 +53,12 @@ type MaintenanceConfig struct {
 	// Default to 0: for ever.
 	KeepAudit, KeepDead time.Duration
 
-	// DelayedPoll is how often messages that were delayed are looked for. One that was
-	// seen ahead is moved at its time; one that is enqueued for less than DelayedPoll
-	// ahead can be late by that much. At least 1 ms.
-	// Defaults to 1 s.
+	// DelayedPoll is how often delayed messages are looked up. A message that was seen before its
+	// time is moved at its time; one that is delayed by less than DelayedPoll can be late by that
+	// much. At least 1 ms. Defaults to 1 s.
 	DelayedPoll time.Duration
 
-	// Hooks observe maintenance, by admin.MaintenanceHook. Defaults to none.
+	// Hooks observe maintenance, by admin.MaintenanceHook and outbox.AlarmHook. Defaults to none.
 	Hooks []outbox.Hook
 }
 
@@ -86,14 +87,14 @@ func (c MaintenanceConfig) validate() error {
 			return outbox.ConfigError(f.name, f.value, f.rule)
 		}
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "sqloutbox", hooks.Is[admin.MaintenanceHook]); reason != "" {
+	if field, hook, reason := hooks.Refuse(c.Hooks, "sqloutbox", hooks.Is[admin.MaintenanceHook], hooks.Is[outbox.AlarmHook]); reason != "" {
 		return outbox.ConfigError(field, hook, reason)
 	}
 	return nil
 }
 
 // NewMaintenance returns the maintenance of ob. It returns an error that wraps
-// outbox.ErrInvalidConfig if ob is nil or cfg cannot work. It connects to nothing.
+// outbox.ErrInvalidConfig if ob is nil or cfg is invalid. It connects to nothing.
 func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
 	if ob == nil {
 		return nil, outbox.ConfigError("ob", nil, "must not be nil")
@@ -108,13 +109,14 @@ func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
 // errorPause is the wait after a round that has failed.
 const errorPause = time.Second
 
-// Run works until ctx ends, and returns nil then. Only a missing schema ends it before
+// Run works until ctx ends, and then returns nil. Only a missing schema ends it earlier
 // (outbox.ErrNotMigrated); every other error is logged and tried again.
 func (m *Maintenance) Run(ctx context.Context) error {
 	if !m.running.CompareAndSwap(false, true) {
 		return fmt.Errorf("%w: maintenance of the outbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
+	defer func() { m.alarmsEnded(context.WithoutCancel(ctx), m.standing.End()) }()
 	var next time.Time
 	for ctx.Err() == nil {
 		pause, err := m.promoteDue(ctx)
@@ -140,8 +142,8 @@ func (m *Maintenance) Run(ctx context.Context) error {
 	return nil
 }
 
-// RunOnce does one round, for scheduled jobs and tests. After an error the report says
-// what was done before it.
+// RunOnce does one round, for scheduled jobs and tests. After an error the report has what was
+// done before it.
 func (m *Maintenance) RunOnce(ctx context.Context) (admin.MaintenanceReport, error) {
 	if !m.running.CompareAndSwap(false, true) {
 		return admin.MaintenanceReport{}, fmt.Errorf("%w: maintenance of the outbox", outbox.ErrAlreadyRunning)
@@ -157,7 +159,7 @@ func (m *Maintenance) RunOnce(ctx context.Context) (admin.MaintenanceReport, err
 	return report, err
 }
 
-// promoteDue moves what is due into the log and returns when to look again.
+// promoteDue moves due messages into the log and returns when to look again.
 func (m *Maintenance) promoteDue(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	moved, stayed, err := m.ob.promote(ctx)
@@ -174,7 +176,7 @@ func (m *Maintenance) promoteDue(ctx context.Context) (time.Duration, error) {
 	}
 	next, err := m.ob.untilDue(ctx, m.cfg.DelayedPoll)
 	if next == 0 && moved == 0 {
-		next = soon // it is due and did not go: it is no use to ask at once
+		next = soon // a message is due and did not go: it is no use to ask at once
 	}
 	return max(next, time.Millisecond), err
 }

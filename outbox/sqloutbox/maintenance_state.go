@@ -11,7 +11,7 @@ import (
 // Interval is the time between two rounds of m.
 func (m *Maintenance) Interval() time.Duration { return m.cfg.Interval }
 
-// State returns how m is. It is safe for concurrent use and asks no database.
+// State returns the state of m. It is safe for concurrent use and does not use the database.
 func (m *Maintenance) State() admin.MaintenanceState {
 	m.seen.mu.Lock()
 	defer m.seen.mu.Unlock()
@@ -21,13 +21,13 @@ func (m *Maintenance) State() admin.MaintenanceState {
 	return s
 }
 
-// seenState is what State returns, except whether it runs. That ctx ends is not a failure.
+// seenState is what State returns, except whether it runs. The end of ctx is not a failure.
 type seenState struct {
 	mu    sync.Mutex
 	state admin.MaintenanceState
 }
 
-// round notes how a round has ended.
+// round records the result of a round.
 func (s *seenState) round(ctx context.Context, report admin.MaintenanceReport, err error) {
 	if err != nil && ctx.Err() != nil {
 		return
@@ -38,7 +38,7 @@ func (s *seenState) round(ctx context.Context, report admin.MaintenanceReport, e
 	s.state.Report = report
 }
 
-// moved notes how it went to move what was delayed; stayed is set if something is left.
+// moved records the result of moving delayed messages; stayed is set if some are left.
 func (s *seenState) moved(ctx context.Context, stayed bool, err error) {
 	if err != nil && ctx.Err() != nil {
 		return

@@ -13,14 +13,14 @@ import (
 // with.
 const neededSchema = 1
 
-// Migrate creates or upgrades the outbox's tables. Many processes may call it at once. It
-// does nothing if everything is in place. On MySQL and MariaDB each statement commits by
-// itself; after an error, call it again.
+// Migrate creates or upgrades the outbox's tables. Several processes may call it at once. It does
+// nothing if everything is in place. On MySQL and MariaDB each statement commits by itself; after
+// an error, call it again.
 func (o *Outbox) Migrate(ctx context.Context) error {
 	return o.log.Migrate(ctx)
 }
 
-// SchemaStatus looks at the schema and changes nothing.
+// SchemaStatus reads the state of the schema and changes nothing.
 func (o *Outbox) SchemaStatus(ctx context.Context) (admin.SchemaStatus, error) {
 	var s admin.SchemaStatus
 	var err error
@@ -28,10 +28,9 @@ func (o *Outbox) SchemaStatus(ctx context.Context) (admin.SchemaStatus, error) {
 	return s, err
 }
 
-// Migrations returns the schema for a dialect and cfg as files by name, such as
-// "00001_init.sql", for teams that keep all their migrations in one tool. goose runs them
-// as they are. They record their versions, so that Migrate agrees with the tool. Only
-// Table of cfg matters.
+// Migrations returns the schema for a dialect and cfg as files by name, such as "00001_init.sql",
+// for teams that keep all their migrations in one tool. goose runs them as they are. They record
+// their versions, so that Migrate agrees with the tool. It only uses Table of cfg.
 func Migrations(dialect outbox.Dialect, cfg Config) (fs.FS, error) {
 	d, err := sqldialect.Of(dialect)
 	if err != nil {

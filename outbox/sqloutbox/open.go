@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// watchMin and watchMax are the waits between two looks at what other processes have
+	// watchMin and watchMax bound the wait between two looks at what other processes have
 	// committed. A look takes microseconds.
 	watchMin = 2 * time.Millisecond
 	watchMax = 10 * time.Millisecond
 )
 
-// watch rings c whenever another connection than its own has committed, until ctx ends.
+// watch rings c whenever a connection other than its own has committed, until ctx ends.
 func (o *Outbox) watch(ctx context.Context, c chan struct{}) {
 	idle := jitter.Backoff{Min: watchMin, Max: watchMax}
 	var own sqlstore.Conn
@@ -26,7 +26,7 @@ func (o *Outbox) watch(ctx context.Context, c chan struct{}) {
 	for ctx.Err() == nil {
 		if !own.IsOpen() && own.Open(ctx, o.log.Store) != nil {
 			own.Close()
-			_ = wait.For(ctx, time.Second) // the relay polls meanwhile
+			_ = wait.For(ctx, time.Second) // until then the relay polls
 			continue
 		}
 		var version int64

@@ -19,20 +19,19 @@ type Outbox struct {
 	cfg      Config
 	preparer outbox.Preparer
 	bell     bell
-	told     atomic.Bool // that it is not known whether the server is a replica
+	told     atomic.Bool // it was logged that it is unknown whether the server is a replica
 }
 
 var _ outbox.Enqueuer = (*Outbox)(nil)
 
 // New returns the outbox that lives in the database of db. It returns an error that wraps
-// outbox.ErrInvalidConfig if db is nil, the dialect is none, or cfg cannot work. It
-// connects to nothing: call Migrate once, for example at start-up.
+// outbox.ErrInvalidConfig if db is nil, the dialect is unknown, or cfg is invalid. It connects to
+// nothing: call Migrate once, for example at start-up.
 //
-// On MySQL and MariaDB, interpolateParams=true in the driver's DSN saves a round trip a
-// statement. On SQLite, transactions must lock as they begin (_txlock=immediate) and wait
-// for one another (busy_timeout): a transaction that reads first and writes later fails
-// at once if another one has written meanwhile. Source.Check refuses a database that is
-// set up otherwise.
+// On MySQL and MariaDB, interpolateParams=true in the driver's DSN saves a round trip per
+// statement. On SQLite, transactions must lock as they begin (_txlock=immediate) and wait for one
+// another (busy_timeout): a transaction that reads first and writes later fails at once if
+// another one has written in between. Source.Check refuses a database with another configuration.
 func New(db *sql.DB, dialect outbox.Dialect, cfg Config) (*Outbox, error) {
 	if db == nil {
 		return nil, outbox.ConfigError("db", nil, "must not be nil")
@@ -58,7 +57,7 @@ func New(db *sql.DB, dialect outbox.Dialect, cfg Config) (*Outbox, error) {
 //go:embed sql/*.sql migrations/*/*.sql
 var files embed.FS
 
-// store is the place of the tables in a database.
+// store is the location of the tables in a database.
 func (c Config) store(db *sql.DB, d sqldialect.Dialect) (*sqlstore.Store, error) {
 	return sqlstore.New(db, d, c.Table, sqlstore.Component{
 		Name: "outbox", Statements: []fs.FS{files, sqllog.Statements()}, Migrations: files, NotMigrated: outbox.ErrNotMigrated,

@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
-// RebaseRequest asks for all groups to begin anew.
+// RebaseRequest is a request to restart all groups.
 type RebaseRequest struct {
 	By admin.By
 }
@@ -19,11 +19,11 @@ type RebaseRequest struct {
 // driver.ErrSourceUnusable, because the log was truncated, replaced or set back. Stop the
 // relays first; producers may go on.
 //
-// Every group begins at the oldest message of the log, so that nothing which is committed is
-// lost. What was sent before and is still there is sent again with the same ids. Records that
-// were set aside stay so. A record of the new log that fails is not set aside while a record
-// of the former log with its number is: its page is tried again until an operator has resolved
-// the older one. Positions of replays are refused from now on.
+// Every group begins at the oldest message of the log, so that nothing committed is lost.
+// Messages that were sent before and still exist are sent again with the same ids. Records that
+// were set aside stay so. A record of the new log that fails is not set aside while a record of
+// the former log with its number is: its page is tried again until an operator has resolved the
+// older one. Positions of replays are refused from now on.
 //
 // It is audited for each group. It returns an error that wraps admin.ErrGroupActive while a
 // lease of any group is live.
@@ -57,7 +57,7 @@ func (o *Outbox) Rebase(ctx context.Context, req RebaseRequest) error {
 	})
 }
 
-// rebaseGroup sets the position of a group that nobody leads.
+// rebaseGroup sets the position of a group without a leader.
 func (o *Outbox) rebaseGroup(ctx context.Context, tx *sql.Tx, name string, to sqllog.Position, by admin.By) error {
 	g, err := o.log.Group(ctx, tx, "group_lock", name)
 	if err != nil {

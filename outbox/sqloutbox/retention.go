@@ -15,14 +15,15 @@ import (
 const (
 	// closedARound bounds the numbers that one round of retention closes.
 	closedARound = 10_000
-	// hopelesslyWide is a gap that would take retention hours to close, and is left.
+	// hopelesslyWide is the width of a gap that would take retention hours to close, and is left.
 	hopelesslyWide = 1_000_000
-	// prunedAtOnce is how many rows beside the log one transaction deletes.
+	// prunedAtOnce is the number of rows outside the log that one transaction deletes.
 	prunedAtOnce = 500
 )
 
-// retain deletes what is old and settled by all groups, and prunes.
+// retain deletes what is old and settled by all groups, prunes, and raises alarms.
 func (m *Maintenance) retain(ctx context.Context) (report admin.MaintenanceReport, err error) {
+	defer func() { report.Alarms = m.alarms(ctx, err) }()
 	if err := m.ob.checkPrimary(ctx); err != nil {
 		return report, err
 	}
@@ -44,8 +45,8 @@ func (m *Maintenance) retain(ctx context.Context) (report admin.MaintenanceRepor
 	return report, m.prune(ctx, m.cfg.KeepDead, "prune_dead", "dead_delete")
 }
 
-// trustClock returns an error if the database's clock is not to be trusted with what cannot be undone. It notes how far
-// the log has come by ours.
+// trustClock returns an error if the database's clock is not trusted for irreversible changes. It
+// records the progress of the log by our clock.
 func (m *Maintenance) trustClock(ctx context.Context) error {
 	var now time.Time
 	var last int64
@@ -89,23 +90,24 @@ func (m *Maintenance) prune(ctx context.Context, keep time.Duration, old, remove
 	return nil
 }
 
-// raiseFloor stores up to where may be deleted: below the first message that is young, and
-// below the first number that a group has not settled. Such a number may belong to a
-// transaction that is still open; what it commits would be deleted before it was read. So
-// gaps that are in the way are closed, and passed once the groups have seen that.
+// raiseFloor stores the number up to which rows may be deleted: below the first young message,
+// and below the first number that a group has not settled. Such a number may belong to a
+// transaction that is still open; what it commits would be deleted before it was read. So gaps in
+// the way are closed, and passed once the groups have seen that.
 //
-// The floor is committed before anything is deleted: who begins below it knows.
+// The floor is committed before anything is deleted, so that a reader that begins below it
+// notices.
 func (m *Maintenance) raiseFloor(ctx context.Context, report *admin.MaintenanceReport) (floor int64, err error) {
 	o := m.ob
 	var gaps []sqllog.Span
 	err = o.log.Change(ctx, func(tx *sql.Tx) error {
 		gaps, report.PinnedBy = nil, nil
-		// The lock of the floor first: of rounds of several processes, one at a time.
+		// The lock of the floor comes first: rounds of several processes run one at a time.
 		if err := tx.QueryRowContext(ctx, o.log.SQL["floor_lock"]).Scan(&floor); err != nil {
 			return err
 		}
 		if _, err := o.log.Life(ctx, tx); err != nil {
-			return err // the floor and all positions are of another log
+			return err // the floor and all positions belong to another log
 		}
 		groups, err := o.log.Groups(ctx, tx)
 		if err != nil || len(groups) == 0 {
@@ -150,10 +152,10 @@ func (m *Maintenance) raiseFloor(ctx context.Context, report *admin.MaintenanceR
 	return floor, m.closeOld(ctx, gaps, report)
 }
 
-// oldUpTo returns the last number before the first message that is too young to go.
+// oldUpTo returns the last number before the first message that is too young to delete.
 //
-// Whoever may INSERT writes the time of a message. One of the future says nothing, so it does
-// not hold back what was written behind it: it is old itself if a message behind it is.
+// Any program that may INSERT sets the time of a message. A time in the future does not hold back
+// later messages: such a message counts as old if a later one is.
 func (m *Maintenance) oldUpTo(ctx context.Context, q sqlstore.Querier, floor int64) (int64, error) {
 	now, err := m.ob.log.Now(ctx, q)
 	if err != nil {
@@ -178,7 +180,7 @@ func (m *Maintenance) oldUpTo(ctx context.Context, q sqlstore.Querier, floor int
 	return old, nil
 }
 
-// number returns the number that a statement finds, the largest if it finds none.
+// number returns the number that a statement finds, or the largest number if it finds none.
 func (m *Maintenance) number(ctx context.Context, q sqlstore.Querier, statement string, args ...any) (n int64, err error) {
 	err = q.QueryRowContext(ctx, m.ob.log.SQL[statement], args...).Scan(&n)
 	if sqlstore.IsNoRows(err) {
@@ -187,9 +189,9 @@ func (m *Maintenance) number(ctx context.Context, q sqlstore.Querier, statement 
 	return n, err
 }
 
-// exempt reports whether a group has fallen behind so far that it no longer holds history
-// back: by the first row above all that it has read. Rows below are settled, or had not been
-// committed when they were passed: such a one can be old, and visible for a moment only.
+// exempt reports whether a group has fallen behind so far that it no longer holds history back:
+// by the first row above everything that it has read. Rows below are settled, or were not
+// committed when they were passed: such a row can be old, although it has just become visible.
 func (m *Maintenance) exempt(ctx context.Context, q sqlstore.Querier, g *sqllog.GroupState) (bool, error) {
 	if g.MaxLag == 0 {
 		return false, nil
@@ -212,9 +214,9 @@ type mark struct {
 	at     time.Time
 }
 
-// isLate reports whether a group whose first row is old has had its time to read it. The row
-// of a transaction that was open for long is old when it is committed. So if a relay leads,
-// it is asked for what was committed in an earlier round.
+// isLate reports whether a group whose first row is old has had its time to read it. A row whose
+// transaction was open for long is old when it is committed. So if a relay leads, only rows that
+// were committed by an earlier round count.
 func (m *Maintenance) isLate(ctx context.Context, q sqlstore.Querier, g *sqllog.GroupState) (bool, error) {
 	if g.Left <= 0 {
 		return true, nil
@@ -230,8 +232,8 @@ func (m *Maintenance) isLate(ctx context.Context, q sqlstore.Querier, g *sqllog.
 	}
 }
 
-// closeOld closes gaps that retention has come to. A wide one takes several rounds; one
-// that is hopelessly wide, an operator has to pass.
+// closeOld closes gaps that retention has reached. A wide one takes several rounds; one that is
+// hopelessly wide must be passed by an operator.
 func (m *Maintenance) closeOld(ctx context.Context, gaps []sqllog.Span, report *admin.MaintenanceReport) error {
 	left := int64(closedARound)
 	for _, g := range gaps {
@@ -247,7 +249,7 @@ func (m *Maintenance) closeOld(ctx context.Context, gaps []sqllog.Span, report *
 		left -= g.To - g.From + 1
 		err := m.ob.log.Change(ctx, func(tx *sql.Tx) error {
 			if _, err := m.ob.log.Life(ctx, tx); err != nil {
-				return err // the gap is of another log
+				return err // the gap belongs to another log
 			}
 			closed, err := m.ob.log.CloseGaps(ctx, tx, []sqllog.Span{g})
 			if closed {
@@ -262,10 +264,9 @@ func (m *Maintenance) closeOld(ctx context.Context, gaps []sqllog.Span, report *
 	return nil
 }
 
-// deleteBelow deletes up to the floor, at the head of the log: readers begin behind it. The
-// newest row stays, so that the counter cannot be set back: databases give out no number
-// below one that is there. The look at the log's life keeps TRUNCATE waiting until the
-// transaction ends.
+// deleteBelow deletes up to the floor, at the head of the log: readers begin after it. The newest
+// row stays, so that the counter cannot be set back: databases never assign a number below an
+// existing one. Reading the log's life makes TRUNCATE wait until the transaction ends.
 func (m *Maintenance) deleteBelow(ctx context.Context, floor int64, report *admin.MaintenanceReport) error {
 	statement := "delete"
 	if m.ob.log.Dialect.OneWriter {
@@ -275,7 +276,7 @@ func (m *Maintenance) deleteBelow(ctx context.Context, floor int64, report *admi
 		var n int64
 		err := m.ob.log.Change(ctx, func(tx *sql.Tx) error {
 			if _, err := m.ob.log.Life(ctx, tx); err != nil {
-				return err // the floor is of another log
+				return err // the floor belongs to another log
 			}
 			last, err := m.ob.log.Last(ctx, tx)
 			if err != nil {

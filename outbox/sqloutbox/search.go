@@ -29,7 +29,7 @@ func (o operator) Search(ctx context.Context, q admin.MessageQuery) (page admin.
 	return page, err
 }
 
-// search looks at the rows without their payloads, then fetches those that match.
+// search reads the rows without their payloads, then fetches those that match.
 func (o *Outbox) search(ctx context.Context, db sqlstore.Querier, q admin.MessageQuery) (page admin.MessagePage, err error) {
 	where, after := "seq > ? ORDER BY seq", q.After
 	if q.Newest {
@@ -80,7 +80,7 @@ func (o *Outbox) search(ctx context.Context, db sqlstore.Querier, q admin.Messag
 	return page, nil
 }
 
-// selects reports whether r is what q asks for.
+// selects reports whether q selects r.
 func selects(q *admin.MessageQuery, r *outbox.Record) bool {
 	switch {
 	case q.Topic != "" && !topics.Match(q.Topic, r.Topic), q.Type != "" && !topics.Match(q.Type, r.Type):
@@ -154,7 +154,7 @@ func (o *Outbox) trace(ctx context.Context, db sqlstore.Querier, q admin.TraceQu
 	return found, nil
 }
 
-// byID returns the first records of the log from number on that q asks for.
+// byID returns the first records of the log, from number on, that q selects.
 func (o *Outbox) byID(ctx context.Context, db sqlstore.Querier, number int64, q admin.TraceQuery) (all []outbox.Record, err error) {
 	for more := true; more && len(all) < trace.Most; {
 		page, err := o.log.ReadRows(ctx, db, -1, o.log.SQL["by_id"], number, []byte(q.ID), q.Since.UnixMicro(), trace.Most-len(all))

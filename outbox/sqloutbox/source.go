@@ -17,7 +17,7 @@ import (
 	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
-// defaultGroup is the group that everybody begins with.
+// defaultGroup is the default relay group.
 const defaultGroup = "default"
 
 // SourceConfig tunes Outbox.Source.
@@ -27,16 +27,15 @@ type SourceConfig struct {
 	// Defaults to "default".
 	Group string
 
-	// Start is where the group begins if it has never read before, else ignored.
+	// Start is where the group begins if it has never read before; otherwise it is ignored.
 	// Defaults to Oldest for the group "default"; for any other new group it must be stated.
 	Start driver.Start
 
-	// Topics are patterns of the topics that the group reads, in which * stands for any
-	// run of characters; at most 1,000. Rows of other topics are read and passed over. A
-	// group whose patterns change reads by the new ones from where it stands. A relay refuses
-	// to lead if messages wait that would then never be sent (admin.Manager.SetTopics). While
-	// another one leads, its patterns count. See docs/changing.md.
-	// Defaults to all topics.
+	// Topics are patterns of the topics that the group reads, in which * stands for any run of
+	// characters; at most 1,000. Rows of other topics are read and skipped. A group whose
+	// patterns change uses the new ones from its current position. A relay refuses to lead if
+	// waiting messages would then never be sent (admin.Manager.SetTopics). While another relay
+	// leads, its patterns apply. See docs/changing.md. Defaults to all topics.
 	Topics []string
 }
 
@@ -103,28 +102,27 @@ func (s *source) LogValue() slog.Value {
 // Source returns the outbox as a source for relay.New. Replicas of one relay use the same
 // group, in one process or many: one of them leads. It connects to nothing.
 //
-// While it leads, a relay holds two connections of the pool, which are closed when it
-// stops since their settings are its own, and on SQLite one more to notice what other
-// processes commit. So the pool must allow four at least (sql.DB.SetMaxOpenConns).
+// While it leads, a relay holds two connections of the pool, which are closed when it stops,
+// since their settings were changed, and on SQLite one more to notice what other processes
+// commit. So the pool must allow at least four (sql.DB.SetMaxOpenConns).
 //
-// It needs SELECT on all tables of the outbox, INSERT, UPDATE and DELETE on those of
-// groups and held records, INSERT and UPDATE on the log, INSERT on the audit. It never
-// updates the log: MySQL asks for that to lock numbers that nobody has used.
+// It needs SELECT on all tables of the outbox, INSERT, UPDATE and DELETE on those of groups and
+// held records, INSERT and UPDATE on the log, INSERT on the audit. It never updates the log:
+// MySQL requires that right to lock unused numbers.
 //
-// Its Check refuses a missing or too old schema, another database than the dialect says,
-// one that commits before it is durable (Config.AllowAsyncCommit) or that cannot be
-// written, a pool of fewer than four connections, a log that was truncated or replaced
-// (Outbox.Rebase), a position ahead of the log, and a new group that nobody has told where
-// it starts. On MySQL and MariaDB also a connection that reaches several servers (a
-// read/write splitter), a server that applies what another one has written, a member of a
-// cluster with several writers, one that gives out a row which another transaction has
-// locked, tables that are not InnoDB's, auto_increment_increment other than 1, a binary log of statements,
-// lock rows that are missing, and a max_allowed_packet too small for
-// Config.MaxPayloadBytes; on SQLite a database in memory and transactions that do not lock
-// as they begin.
+// Its Check refuses a missing or too old schema, a database that does not match the dialect, one
+// that commits before it is durable (Config.AllowAsyncCommit) or that is read-only, a pool of
+// fewer than four connections, a log that was truncated or replaced (Outbox.Rebase), a position
+// ahead of the log, and a new group without a stated start. On MySQL and MariaDB it also refuses
+// a connection that reaches several servers (a read/write splitter), a server that applies what
+// another one has written, a member of a cluster with several writers, one that returns a row
+// that another transaction has locked, tables that are not in InnoDB, auto_increment_increment
+// other than 1, a binary log of statements, lock rows that are missing, and a max_allowed_packet
+// too small for Config.MaxPayloadBytes; on SQLite a database in memory and transactions that do
+// not lock as they begin.
 //
-// On MySQL, a user without the privilege REPLICATION CLIENT cannot ask whether the server
-// is a replica. That is logged once, and refuses nothing.
+// On MySQL, a user without the privilege REPLICATION CLIENT cannot find out whether the server is
+// a replica. That is logged once, and is not an error.
 func (o *Outbox) Source(cfg SourceConfig) (driver.Source, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -139,14 +137,14 @@ func (s *source) Place(ctx context.Context) (p driver.Place, err error) {
 	err = s.ob.log.Look(ctx, func(q sqlstore.Querier) error {
 		sql := s.ob.log.SQL
 		if s.ob.log.Dialect.OneWriter {
-			p.Host, _ = os.Hostname() // empty where it is not known
+			p.Host, _ = os.Hostname() // empty if it is not known
 			return q.QueryRowContext(ctx, sql["place_file"]).Scan(&p.Database)
 		}
 		rows, err := q.QueryContext(ctx, sql["place"])
 		if err != nil {
 			return err
 		}
-		defer func() { _ = rows.Close() }() // Err has said all
+		defer func() { _ = rows.Close() }() // Err has reported everything
 		for rows.Next() {
 			var name, value string
 			if err := rows.Scan(&name, &value); err != nil {
@@ -175,8 +173,8 @@ func (s *source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 	return session, nil
 }
 
-// Wakes implements driver.Source: commits that this process has announced, and on SQLite
-// those of other processes.
+// Wakes implements driver.Source: commits announced by this process, and on SQLite those of other
+// processes.
 func (s *source) Wakes(ctx context.Context) <-chan struct{} {
 	c := s.ob.bell.listen(ctx)
 	if s.ob.log.Dialect.OneWriter {

@@ -10,23 +10,29 @@ import (
 	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
-// errStartUnstated is returned if nobody has said where a new group begins.
+// errStartUnstated is returned if the start of a new group is not stated.
 var errStartUnstated = errors.New("leat: a new group must say where it starts: at the oldest message, now, or at a time")
 
-// begin returns where the group begins to read if it is new.
+// begin returns where a new group begins to read.
 func (s *source) begin(ctx context.Context, q sqlstore.Querier) (sqllog.Position, error) {
 	start, log := s.cfg.Start, s.ob.log
 	switch {
 	case !start.IsStated():
 		return sqllog.Position{}, errStartUnstated
-	case start.Oldest: // the floor, not 0: what was deleted would be a gap for good
+	case start.Oldest: // the floor, not 0: deleted rows would be a permanent gap
 		floor, err := log.Floor(ctx, q)
+		if err == nil && floor == 0 {
+			err = s.lookEmpty(ctx, q)
+		}
 		return sqllog.Position{Last: floor}, err
 	}
 	if err := s.lookBeside(ctx, q); err != nil {
 		return sqllog.Position{}, err
 	}
 	end, err := log.Last(ctx, q)
+	if err == nil && end == 0 {
+		basis.LogEmpty(ctx, s.ob.cfg.Logger, s.cfg.Group)
+	}
 	if err == nil && !start.Now {
 		var first int64
 		var found bool
@@ -37,8 +43,17 @@ func (s *source) begin(ctx context.Context, q sqlstore.Querier) (sqllog.Position
 	return log.Committed(ctx, q, end, err)
 }
 
-// lookBeside says what waits for other groups and lies behind the start of a new one, which may be
-// one of them by another name.
+// lookEmpty says that the log has never had a message, if that is so.
+func (s *source) lookEmpty(ctx context.Context, q sqlstore.Querier) error {
+	last, err := s.ob.log.Last(ctx, q)
+	if err == nil && last == 0 {
+		basis.LogEmpty(ctx, s.ob.cfg.Logger, s.cfg.Group)
+	}
+	return err
+}
+
+// lookBeside logs what waits for other groups and is before the start of a new one, which may be
+// one of them under another name.
 func (s *source) lookBeside(ctx context.Context, q sqlstore.Querier) error {
 	groups, err := s.ob.log.Groups(ctx, q)
 	for _, g := range groups {

@@ -11,11 +11,11 @@ import (
 	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
 
-// noShare is all of a group.
+// noShare is the whole group.
 var noShare heldqueue.Share //nolint:gochecknoglobals // a constant that Go cannot express as one
 
-// countUpTo is how much of each kind is counted, as the statements say, too: of what is more
-// nobody has an estimate.
+// countUpTo is the limit up to which each kind is counted, as in the statements; there is no
+// estimate beyond it.
 const countUpTo = 10_000
 
 // Stats implements admin.Outbox.
@@ -96,10 +96,11 @@ func (o *Outbox) groupStats(ctx context.Context, q sqlstore.Querier, g *sqllog.G
 	return s, err
 }
 
-// exactBacklog is up to where messages that are not settled are counted one by one.
+// exactBacklog is the number up to which unsettled messages are counted one by one.
 const exactBacklog = 1000
 
-// backlog counts what a group has not settled, and returns when the oldest was enqueued.
+// backlog counts the messages that a group has not settled, and returns when the oldest was
+// enqueued.
 func (o *Outbox) backlog(ctx context.Context, q sqlstore.Querier, g *sqllog.GroupState, slot *admin.SlotStats) (oldest time.Time, err error) {
 	looked := 0
 	count := func(query string, args ...any) error {
@@ -133,7 +134,7 @@ func (o *Outbox) backlog(ctx context.Context, q sqlstore.Querier, g *sqllog.Grou
 	}
 	last, err := o.log.Last(ctx, q)
 	if all := last - g.At.Last; slot.Backlog > 0 && all > exactBacklog {
-		slot.Backlog = slot.Backlog * all / exactBacklog // as many of them as of the first
+		slot.Backlog = slot.Backlog * all / exactBacklog // the same share of them as of the first
 	}
 	return oldest, err
 }

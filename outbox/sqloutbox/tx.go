@@ -31,7 +31,7 @@ func (o *Outbox) InTx(ctx context.Context, fn func(ctx context.Context, tx *sql.
 	defer func() { _ = conn.Close() }()
 	defer func() { _ = tx.Rollback() }() // has ended already if Commit was reached
 	if err := fn(ContextWithTx(ctx, tx), tx); err != nil {
-		if sqlstore.Unfit(err) { // such as of a primary that was demoted: the pool would hand it out again
+		if sqlstore.Unfit(err) { // such as of a demoted primary: the pool would reuse it
 			_ = tx.Rollback()
 			sqlstore.Discard(conn)
 		}
@@ -55,17 +55,16 @@ func commit(ctx context.Context, tx *sql.Tx) error {
 		}
 	case errors.Is(err, sql.ErrTxDone):
 		return fmt.Errorf("leat: commit: the transaction has ended already, by fn or by an Enqueue that has failed: %w", err)
-	// Both tell that COMMIT was not sent. A driver's commit has no context, so that ctx's error
-	// is of database/sql, which looked at it before.
+	// Both mean that COMMIT was not sent. A driver's commit has no context, so ctx's error comes
+	// from database/sql, which checked it before.
 	case errors.Is(err, driver.ErrBadConn), ctx.Err() != nil && errors.Is(err, ctx.Err()), sqldialect.CommitRefused(err):
 		return fmt.Errorf("leat: commit: %w", err)
 	}
 	return fmt.Errorf("%w: %w", outbox.ErrCommitUnknown, err)
 }
 
-// Wake tells the relays of this process that a transaction has committed. Call it after
-// the commit of a transaction of your own; without it they find the messages by polling.
-// It never blocks.
+// Wake notifies the relays of this process that a transaction has committed. Call it after you
+// commit your own transaction; without it they find the messages by polling. It never blocks.
 func (o *Outbox) Wake() {
 	o.bell.ring()
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Redrive implements admin.Outbox for the group of the Source; every request for another
-// one is refused (admin.ErrInvalidRequest). The id of a malformed row is the row's uuid.
+// Redrive implements admin.Outbox for the group of the Source; requests for other groups are
+// refused (admin.ErrInvalidRequest). The id of a malformed row is the row's uuid.
 func (s *Source) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	if err := s.ownGroup(&req.Group); err != nil {
 		return admin.Changed{}, err

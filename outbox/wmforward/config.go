@@ -14,33 +14,30 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// longestSuffix is that of the longest name that stands beside StateTable.
+// longestSuffix is that of the longest name derived from StateTable.
 const longestSuffix = "_held_first_idx"
 
-// Config says where the forwarder's table is and how to read it. The zero value
-// is for a forwarder with all of Watermill's defaults.
+// Config is the place of the forwarder's table and how to read it. The zero value is for a
+// forwarder with all of Watermill's defaults.
 type Config struct {
 	// Topic is the forwarder's topic, forwarder.Config.ForwarderTopic.
 	// Defaults to "forwarder_topic", as Watermill's does.
 	Topic string
 
-	// Schema holds the forwarder's tables. Quoted as it is.
-	// Defaults to "public".
+	// Schema holds the forwarder's tables. It is quoted as it is. Defaults to "public".
 	Schema string
 
-	// Table is the table of messages, where the adapter's
-	// GenerateMessagesTableName says otherwise: the bare name without quotes.
-	// Defaults to "watermill_" and Topic.
+	// Table is the table of messages, if the adapter's GenerateMessagesTableName says otherwise:
+	// the bare name without quotes. Defaults to "watermill_" and Topic.
 	Table string
 
-	// OffsetsTable is the table of the forwarder's position, where the adapter's
-	// GenerateMessagesOffsetsTableName says otherwise: the bare name without quotes.
-	// Defaults to "watermill_offsets_" and Topic.
+	// OffsetsTable is the table of the forwarder's position, if the adapter's
+	// GenerateMessagesOffsetsTableName says otherwise: the bare name without quotes. Defaults to
+	// "watermill_offsets_" and Topic.
 	OffsetsTable string
 
-	// StateTable starts the names of the tables that a Source keeps for itself, in
-	// the same schema. At most 48 bytes.
-	// Defaults to Table and "_leat".
+	// StateTable is the prefix of the names of the Source's own tables, in the same schema. At
+	// most 48 bytes. Defaults to Table and "_leat".
 	StateTable string
 
 	// ConsumerGroup is that of the forwarder's subscriber.
@@ -52,35 +49,33 @@ type Config struct {
 	// Defaults to "default".
 	Group string
 
-	// KeyFunc returns the key of a message for its destination; to keep the
-	// partitions that it has, the function that watermill-kafka's
-	// NewWithPartitioningMarshaler was given. A row for which it fails counts as
-	// malformed. It is called from one goroutine and must not change the message.
-	// Defaults to metadata outbox.HeaderKey; without it a message is unordered.
+	// KeyFunc returns the key of a message for its destination; to keep its present partition,
+	// use the function that watermill-kafka's NewWithPartitioningMarshaler was given. A row for
+	// which it fails counts as malformed. It is called from one goroutine and must not change the
+	// message. Defaults to metadata outbox.HeaderKey; without it a message is unordered.
 	KeyFunc outbox.KeyFunc
 
-	// Shadow reads beside a forwarder that goes on: the Source starts where the
-	// forwarder is and leaves its position alone, so that everything is sent twice.
-	// It is for a trial run into another destination.
-	// Defaults to false: the Source takes the forwarder's place.
+	// Shadow reads while a forwarder keeps running: the Source starts at the forwarder's position
+	// and does not change that, so that everything is sent twice. It is for a trial run into
+	// another destination. Defaults to false: the Source replaces the forwarder.
 	Shadow bool
 
-	// TakeOverTimeout bounds the wait, in Acquire and HandBack, for the batch that
-	// a forwarder is sending. It must be less than the relay's lease.
-	// Defaults to 2 s, or half the lease where that is less.
+	// TakeOverTimeout bounds the wait, in Acquire and HandBack, for the batch that a forwarder is
+	// sending. It must be less than the relay's lease. Defaults to 2 s, or half the lease if that
+	// is less.
 	TakeOverTimeout time.Duration
 
 	// MigrateLockTimeout bounds each wait for a lock in Migrate.
 	// Defaults to 5 s.
 	MigrateLockTimeout time.Duration
 
-	// AllowAsyncCommit lets a relay start on a database whose synchronous_commit
-	// is off, where a message can be sent whose transaction is then lost in a crash
-	// of the server. Defaults to false.
+	// AllowAsyncCommit lets a relay start on a database whose synchronous_commit is off. A
+	// message can then be sent although a crash of the server undoes its transaction. Defaults to
+	// false.
 	AllowAsyncCommit bool
 
-	// Logger receives what an operator should know. Defaults to slog.Default() as of
-	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
+	// Logger receives messages for operators. Defaults to slog.Default() as of New, warnings and
+	// errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 
@@ -125,7 +120,7 @@ func (c Config) validate() error {
 	return nil
 }
 
-// state are the names of the tables of our own.
+// state are the names of our own tables.
 func (c Config) state() pgmigrate.Names {
 	return pgmigrate.Names{Schema: c.Schema, Table: c.StateTable}
 }

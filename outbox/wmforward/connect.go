@@ -9,12 +9,12 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pglog"
 )
 
-// settings of a relay's connections. Positions may be lost in a crash of the
-// server (a repeat, never a loss), so they do not wait for the disk. Nothing but
-// walks of indexes is wanted, whatever the statistics say: the plans are right
-// for one row and for millions. They are made once a connection, which costs more than a
-// page of few rows does. Rows that row level security would hide are an error. Between two
-// renewals a session is idle for a third of the lease: timeouts that would end it are off.
+// settings of a relay's connections. A crash of the server may lose positions (which costs
+// repeats, never a loss), so they do not wait for the disk. Only index scans are allowed,
+// whatever the statistics are: these plans are right for one row and for millions. Plans are made
+// once per connection, since planning costs more than a page of a few rows. Rows that row level
+// security would hide are an error. Between two renewals a session is idle for a third of the
+// lease, so timeouts that would end it are off.
 const settings = `SET jit = off;
 	SET synchronous_commit = off;
 	SET default_transaction_isolation = 'read committed';
@@ -34,7 +34,7 @@ const settings = `SET jit = off;
 	SET array_nulls = on;
 	SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout'`
 
-// connect opens a connection for a relay beside the pool, as the pool would.
+// connect opens a connection for a relay outside the pool, as the pool would.
 func (s *Source) connect(ctx context.Context) (*pgx.Conn, error) {
 	conn, err := pglog.Connect(ctx, s.address, pglog.AsIs)
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package wmforward relays what Watermill's forwarder would: a driver.Source over
-// the table that watermill-sql's PostgreSQL publisher writes and
-// components/forwarder reads. Producers stay as they are. A relay takes the
-// forwarder's place where it stands, and can give it back; see
+// Package wmforward relays what Watermill's forwarder would: it is a driver.Source over the table
+// that watermill-sql's PostgreSQL publisher writes and components/forwarder reads. Producers do
+// not change. A relay takes over from the forwarder at its position, and can hand back; see
 // docs/from-watermill-forwarder.md.
 //
 //	source, err := wmforward.New(pool, wmforward.Config{})
@@ -17,21 +16,19 @@
 //
 // # Order
 //
-// Records of a key come in the order of their numbers ("offset"), within
-// snapshot windows. Where producers take turns on a key before they publish, by
-// locking the aggregate's row, that is the order of their commits. The forwarder
-// sorts by transaction id, which inverts a key whose transaction wrote something
-// else first and took the lock late; and it waits for the oldest transaction of
-// the whole cluster, which a Source does not. Where producers do not take turns,
-// neither promises an order.
+// Records of a key come in the order of their numbers ("offset"), within snapshot windows. If
+// producers take turns on a key before they publish, by locking the aggregate's row, that is the
+// order of their commits. The forwarder sorts by transaction id, which reverses the order of a
+// key if a transaction wrote something else first and took the lock late; and it waits for the
+// oldest transaction of the whole cluster, which a Source does not. If producers do not take
+// turns, neither promises an order.
 //
 // # Rows that are not envelopes
 //
-// A row that cannot be decoded becomes a record without a topic, whose id is the
-// row's uuid, whose payload is what the row holds, and whose header
-// leat_malformed says why. No sink can deliver it: kafkasink answers
-// outbox.FailurePermanent, and so the relay's policy for that topic decides.
-// Behind other sinks put Guard.
+// A row that cannot be decoded becomes a record without a topic, whose id is the row's uuid,
+// whose payload is the content of the row, and whose header leat_malformed has the reason. No
+// sink can deliver it: kafkasink answers outbox.FailurePermanent, and so the relay's policy for
+// that topic decides. Wrap other sinks in Guard.
 //
 // Stability: young, see docs/versions.md.
 package wmforward

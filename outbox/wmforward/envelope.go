@@ -9,8 +9,8 @@ import (
 	"github.com/leat-go/leat/outbox/internal/wmenvelope"
 )
 
-// headerMalformed is the header of a record that stands for a row that could not
-// be decoded: why not. Such a record has no topic.
+// headerMalformed is the header with the reason in a record that stands for a row that could not
+// be decoded. Such a record has no topic.
 const headerMalformed = "leat_malformed"
 
 // row is a row of the forwarder's table.
@@ -21,8 +21,8 @@ type row struct {
 	payload   []byte
 }
 
-// decode returns the record that r stands for. If r is not an envelope, no sink
-// delivers the record, and the error says why.
+// decode returns the record that r stands for. If r is not an envelope, no sink delivers the
+// record, and the error has the reason.
 func decode(r row, key outbox.KeyFunc) (outbox.Record, error) {
 	record := outbox.Record{Seq: r.number, CreatedAt: r.createdAt}
 	msg, err := wmenvelope.Unwrap(r.payload, r.uuid, key)

@@ -13,13 +13,13 @@ import (
 var _ driver.Eraser = (*Source)(nil)
 
 const (
-	// eraseSpan is how many rows one statement looks at, so that none holds back the server's
-	// clean-up for long; eraseChunk how many one transaction deletes.
+	// eraseSpan is how many rows one statement reads, so that none delays the server's clean-up
+	// for long; eraseChunk is how many one transaction deletes.
 	eraseSpan  = 10_000
 	eraseChunk = 1000
 )
 
-// erasable are rows of the forwarder's table that are to be deleted.
+// erasable are rows of the forwarder's table to delete.
 type erasable struct {
 	xids        []uint64
 	numbers     []int64
@@ -29,7 +29,8 @@ type erasable struct {
 // Erase implements driver.Eraser, for all groups. It deletes rows of the forwarder's table, sent or
 // not. A row that is not an envelope has neither key nor headers: select it by its uuid.
 //
-// It needs DELETE on the forwarder's table, and what the owner of the Source's own tables may.
+// It needs DELETE on the forwarder's table, and the rights of the owner of the Source's own
+// tables.
 func (s *Source) Erase(ctx context.Context, r driver.EraseRequest) (driver.Erased, error) {
 	if err := erase.Check(&r); err != nil {
 		return driver.Erased{}, err
@@ -60,8 +61,9 @@ func (s *Source) erase(ctx context.Context, r driver.EraseRequest) (found driver
 	return found, s.eraseFound(ctx, &all, rows)
 }
 
-// eraseFound deletes what was found. The audit comes first, since who is interrupted finds no ids by a
-// header again, and last, for what came to it meanwhile.
+// eraseFound deletes what was found. The audit comes first, since after an interruption the ids
+// can no longer be found by a header, and once more at the end, for entries added in the
+// meantime.
 func (s *Source) eraseFound(ctx context.Context, r *driver.EraseRequest, rows erasable) error {
 	if err := s.held.EraseAudited(ctx, s.pool, r); err != nil {
 		return err
@@ -84,7 +86,7 @@ func (s *Source) eraseFound(ctx context.Context, r *driver.EraseRequest, rows er
 	return s.held.EraseAudited(ctx, s.pool, r)
 }
 
-// findErasable walks through the table.
+// findErasable reads through the table.
 func (s *Source) findErasable(ctx context.Context, r *driver.EraseRequest) (all erasable, err error) {
 	var xid uint64
 	var number, done int64
@@ -98,7 +100,7 @@ func (s *Source) findErasable(ctx context.Context, r *driver.EraseRequest) (all 
 		var payload []byte
 		_, err = pgx.ForEachRow(rows, []any{&xid, &number, &uuid, &payload}, func() error {
 			seen++
-			record, _ := decode(row{number: number, uuid: uuid, payload: payload}, s.cfg.KeyFunc) // a malformed row has its id alone
+			record, _ := decode(row{number: number, uuid: uuid, payload: payload}, s.cfg.KeyFunc) // a malformed row only has its id
 			if erase.Matches(r, record.ID, record.Topic, record.Key, func() map[string]string { return record.Headers }) {
 				all.xids, all.numbers = append(all.xids, xid), append(all.numbers, number)
 				all.ids, all.topics = append(all.ids, record.ID), append(all.topics, record.Topic)

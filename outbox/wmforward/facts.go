@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// facts are what a reader must know about a server before it reads.
+// facts are what a reader needs to know about a server before it reads.
 type facts struct {
 	systemIdentifier  int64
 	synchronousCommit string

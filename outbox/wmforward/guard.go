@@ -14,10 +14,9 @@ import (
 // could not be decoded.
 var errMalformed = errors.New("leat: malformed row")
 
-// Guard returns sink behind a check that answers outbox.FailurePermanent, with
-// the reason, for records that stand for rows that could not be
-// decoded. Sinks that do not look at topics need it; for others it makes the
-// better error.
+// Guard returns a sink that answers outbox.FailurePermanent, with the reason, for records that
+// stand for rows that could not be decoded, and passes all others to sink. Sinks that do not look
+// at topics need it; for others it gives a better error.
 func Guard(sink driver.Sink) driver.Sink {
 	g := guard{sink}
 	if asked, ok := sink.(checker); ok {
@@ -32,7 +31,7 @@ type checker interface {
 	driver.TopicChecker
 }
 
-// checked is a guard of a sink that can be asked.
+// checked is a guard of a sink that is a checker.
 type checked struct {
 	guard
 	checker
@@ -51,7 +50,7 @@ func (g guard) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 	var sent []outbox.Result
 	if len(good) > 0 {
 		if sent = g.sink.Send(ctx, good); len(sent) != len(good) {
-			return sent // the relay sees that the contract is broken
+			return sent // the relay notices the broken contract
 		}
 	}
 	results := make([]outbox.Result, len(records))

@@ -14,26 +14,23 @@ import (
 // handBackLease bounds the time that HandBack takes.
 const handBackLease = time.Minute
 
-// HandedBack says where the forwarder goes on.
+// HandedBack is where the forwarder continues.
 type HandedBack struct {
 	// TransactionID and Offset are the position that was stored for it.
 	TransactionID uint64
 	Offset        int64
-	// Repeats is the number of messages that were sent already and that it sends
-	// again.
+	// Repeats is the number of messages that it sends again although they were sent already.
 	Repeats int64
 }
 
-// HandBack gives the forwarder its place back: its position becomes the last one
-// in its own order before which all is delivered, and the group's position is
-// forgotten, so that the group would take over anew. Stop the relays first, or it
-// returns a driver.ErrLeaseHeld. A forwarder that is started then, or still runs,
-// goes on without a loss.
+// HandBack lets the forwarder take over again: its position becomes the last one, in its own
+// order, before which everything is delivered, and the group's position is deleted, so that the
+// group would take over anew. Stop the relays first, or it returns a driver.ErrLeaseHeld. A
+// forwarder that is started then, or is still running, continues without a loss.
 //
-// It repeats what lies behind that position and was delivered out of its order:
-// nothing where all is drained and no write transaction is open in the cluster,
-// else everything since the oldest of them began. While records are set aside, it
-// fails and changes nothing.
+// It repeats messages after that position that were delivered already: none if everything is
+// drained and no write transaction is open in the cluster, otherwise everything since the oldest
+// of them began. While records are set aside, it fails and changes nothing.
 func (s *Source) HandBack(ctx context.Context) (HandedBack, error) {
 	if s.cfg.Shadow {
 		return HandedBack{}, fmt.Errorf("%w: it is a shadow", errNothingToHandBack)
@@ -99,5 +96,5 @@ func (s *Source) handBack(ctx context.Context, tx pgx.Tx, lease pglease.Lease) (
 	if _, err := tx.Exec(ctx, s.sql.forget, lease.Slot.Group, lease.Slot.No); err != nil {
 		return h, err
 	}
-	return h, s.leases.Renew(ctx, tx, lease, handBackLease) // driver.ErrLeaseLost undoes it all
+	return h, s.leases.Renew(ctx, tx, lease, handBackLease) // driver.ErrLeaseLost rolls everything back
 }

@@ -18,16 +18,14 @@ var migrationFiles embed.FS
 // the library works with.
 const neededSchema = 1
 
-// Migrate creates or upgrades the tables that a Source keeps beside the
-// forwarder's, whose own tables it does not touch. It is safe to call from many
-// processes at once and does nothing where everything is in place.
+// Migrate creates or upgrades the Source's own tables. It does not touch the forwarder's. It is
+// safe to call from several processes at once and does nothing if everything is in place.
 func (s *Source) Migrate(ctx context.Context) error {
 	return s.cfg.migrations().Migrate(ctx, pgmigrate.FromSessions(s.pool.Sessions), pgmigrate.Options{LockTimeout: s.cfg.MigrateLockTimeout})
 }
 
-// Migrations returns the tables for cfg as files that goose and tern run as they
-// are, for teams that keep all their migrations in one tool. Only the names in
-// cfg matter.
+// Migrations returns the tables for cfg as files that goose and tern run as they are, for teams
+// that keep all their migrations in one tool. It only uses the names in cfg.
 func Migrations(cfg Config) (fs.FS, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -36,8 +34,8 @@ func Migrations(cfg Config) (fs.FS, error) {
 	return cfg.migrations().Export()
 }
 
-// requireSchema returns an error that wraps outbox.ErrNotMigrated where the
-// tables are missing or too old.
+// requireSchema returns an error that wraps outbox.ErrNotMigrated if the tables are missing or
+// too old.
 func (s *Source) requireSchema(ctx context.Context) error {
 	err := s.cfg.migrations().Require(ctx, pgmigrate.FromSessions(s.pool.Sessions), neededSchema)
 	if errors.Is(err, pgmigrate.ErrBehind) {

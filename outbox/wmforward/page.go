@@ -10,13 +10,13 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// maxPageBytes is what a page may hold before it is cut short.
+// maxPageBytes is the size at which a page is cut short.
 const maxPageBytes = 32 << 20
 
 var errOutOfOrder = errors.New("leat: the rows of a page came out of order")
 
-// query reads the rows of the next page: those of the next limit places, or of
-// fewer, taken, where they hold more than maxPageBytes.
+// query reads the rows of the next page: those of the next limit places, or of fewer, taken, if
+// they hold more than maxPageBytes.
 func (t *table) query(ctx context.Context, limit int) (records []outbox.Record, taken int, err error) {
 	p := &t.rest
 	end := min(p.at+limit, len(p.xids))
@@ -49,7 +49,7 @@ func (t *table) query(ctx context.Context, limit int) (records []outbox.Record, 
 		records = append(records, t.decode(ctx, r))
 	}
 	full = full || size >= maxPageBytes
-	rows.Close() // reads past what was not taken
+	rows.Close() // reads past the rows that were not taken
 	if err := rows.Err(); err != nil {
 		return nil, 0, err
 	}

@@ -9,19 +9,19 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pglog"
 )
 
-// mostPlaces bounds the list of a window's rows: 16 bytes each in memory. A
-// window with more is listed, and its index walked, once for each so many.
+// mostPlaces bounds the list of a window's rows: 16 bytes each in memory. A larger window is
+// listed, and its index walked, in parts of this size.
 const mostPlaces = 1_000_000
 
-// places are rows of a window in the order of their numbers: where they are.
+// places are the locations of a window's rows, in the order of their numbers.
 type places struct {
 	xids    []uint64
 	numbers []int64
-	at      int  // the first that was not read
-	whole   bool // the window has no more
+	at      int  // the first unread one
+	whole   bool // the window has no more rows
 }
 
-// reset makes room for another window. A long list is let go of.
+// reset prepares for another window. It releases a long list.
 func (p *places) reset() {
 	if cap(p.xids) > 1<<16 {
 		*p = places{}
@@ -29,12 +29,12 @@ func (p *places) reset() {
 	p.xids, p.numbers, p.at, p.whole = p.xids[:0], p.numbers[:0], 0, false
 }
 
-// read reports whether all that was listed was read.
+// read reports whether all listed rows were read.
 func (p *places) read() bool {
 	return p.at == len(p.xids)
 }
 
-// list fills the list with what follows the last row that was read.
+// list fills the list with the rows after the last one that was read.
 func (t *table) list(ctx context.Context, at pglog.Place) error {
 	p := &t.rest
 	p.reset()

@@ -28,8 +28,7 @@ func (t *table) Open(ctx context.Context, w pgwindow.Window) (pgwindow.Window, e
 	return next, err
 }
 
-// Page implements pglog.Log. Rows that were deleted since the window was listed are
-// passed over.
+// Page implements pglog.Log. Rows that were deleted since the window was listed are skipped.
 func (t *table) Page(ctx context.Context, at pglog.Place, limit int) (pglog.Rows, error) {
 	for {
 		if t.rest.read() {
@@ -37,7 +36,7 @@ func (t *table) Page(ctx context.Context, at pglog.Place, limit int) (pglog.Rows
 				return pglog.Rows{Last: at.Read, Whole: true}, nil
 			}
 			if err := t.list(ctx, at); err != nil {
-				t.rest.reset() // half a list is none
+				t.rest.reset() // an incomplete list is discarded
 				return pglog.Rows{}, err
 			}
 			continue

@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// open connects and loads the position, or takes the forwarder's, for which it waits for
-// up to wait. The lease was claimed on writer.
+// open connects and loads the position, or takes over the forwarder's, for which it waits up to
+// wait. The lease was claimed on writer.
 func (s *Source) open(
 	ctx context.Context, writer *pgx.Conn, lease pglease.Lease, attempt pglease.Attempt, wait time.Duration,
 ) (*pglog.Session, error) {
@@ -37,9 +37,9 @@ func (s *Source) open(
 type table struct {
 	source *Source
 	lease  pglease.Lease
-	wait   time.Duration // at most, for the forwarder's batch
+	wait   time.Duration // longest wait for the forwarder's batch
 	conn   *pgx.Conn
-	rest   places // of the window, not read yet
+	rest   places // rows of the window, not read yet
 }
 
 // Use implements pglog.Log.

@@ -23,7 +23,7 @@ import (
 // concurrent use; replicas of one relay use the same group, in one process or
 // many.
 type Source struct {
-	pool    pgpin.Pool // the application's, with settings of ours
+	pool    pgpin.Pool // the application's pool, with our settings
 	address pgpin.Address
 	room    *pgpin.Room // for second connections
 	cfg     Config
@@ -32,7 +32,7 @@ type Source struct {
 	window  *pgwindow.Statements
 	held    *pgheld.Statements
 	slot    pglease.Slot
-	most    int // bound of a list of places
+	most    int // limit of a list of places
 
 	claimant *pglease.Claimant
 }
@@ -48,18 +48,15 @@ func (s *Source) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("outbox", s.cfg.Schema+"."+s.cfg.Table), slog.String("group", s.cfg.Group))
 }
 
-// New returns the Source over the forwarder's table in the database of pool. It
-// returns an error that wraps outbox.ErrInvalidConfig when pool is nil or cfg
-// cannot work. It connects to nothing: call Migrate once, for example at
-// start-up.
+// New returns the Source over the forwarder's table in the database of pool. It returns an error
+// that wraps outbox.ErrInvalidConfig if pool is nil or cfg is invalid. It connects to nothing:
+// call Migrate once, for example at start-up.
 //
-// While it leads, a relay uses a connection of its own, and a second one while pages follow each
-// other, opened as the pool
-// would open them and closed when it stops; for a moment at its start it borrows
-// one of the pool's. Connect it directly, or through a pooler in session mode. It
-// needs USAGE on the schema, SELECT on the forwarder's table, SELECT, INSERT and
-// UPDATE on that of its offsets, and SELECT, INSERT, UPDATE and DELETE on those of
-// its own.
+// While it leads, a relay uses its own connection, and a second one while pages follow each
+// other. They are opened as the pool would open them and closed when it stops. At its start it
+// borrows one of the pool's for a moment. Connect it directly, or through a pooler in session
+// mode. It needs USAGE on the schema, SELECT on the forwarder's table, SELECT, INSERT and UPDATE
+// on that of its offsets, and SELECT, INSERT, UPDATE and DELETE on those of its own.
 func New(pool *pgxpool.Pool, cfg Config) (*Source, error) {
 	if pool == nil {
 		return nil, outbox.ConfigError("pool", nil, "must not be nil")
@@ -119,7 +116,7 @@ func (s *Source) Place(ctx context.Context) (p driver.Place, err error) {
 func (s *Source) Check(ctx context.Context) error {
 	err := unusable(s.check(ctx))
 	if errors.Is(err, pgwindow.ErrStandby) {
-		// Later on it is a failover under way, which passes.
+		// Later on it is a failover in progress, which passes.
 		return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
 	}
 	return err
@@ -146,16 +143,17 @@ func (s *Source) check(ctx context.Context) error {
 	return err
 }
 
-// Acquire implements driver.Source. The first session of a group takes the
-// forwarder's place (see Config.Shadow for the exception): under the lock that the
-// forwarder holds while it sends, it starts where the forwarder stands, in the
-// middle of a transaction if need be, and puts the forwarder's own position behind
-// every transaction, so that it sends nothing more. Nothing is sent twice there,
-// except for a batch that the forwarder has sent and could not store.
+// Acquire implements driver.Source. The first session of a group replaces the forwarder (see
+// Config.Shadow for the exception). Under the lock that the forwarder holds while it sends, it
+// starts at the forwarder's position, in the middle of a transaction if needed, and moves the
+// forwarder's own position past every transaction, so that it sends nothing more. Nothing is sent
+// twice at this point, except for a batch that the forwarder has sent without storing its
+// position.
 //
-// A relay tries again while a forwarder keeps its position. A ttl that is not above
+// A relay tries again while a forwarder holds its position. A ttl that does not exceed
 // Config.TakeOverTimeout is refused (outbox.ErrInvalidConfig). A lease that an earlier session of
-// this very Source left behind is taken at once, and so is that of a relay whose session is gone.
+// the same Source left behind is taken over at once, and so is that of a relay whose session is
+// gone.
 func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
 	wait, err := s.takeOverTimeout(ttl)
 	if err != nil {
@@ -170,7 +168,7 @@ func (s *Source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 	return n, nil
 }
 
-// acquire looks first. Then it opens the connection on which it claims: its lock must be there
+// acquire checks first. Then it opens the connection on which it claims: its lock must be there
 // before the claim.
 func (s *Source) acquire(ctx context.Context, attempt pglease.Attempt, ttl, wait time.Duration) (*pglog.Session, error) {
 	if err := s.leases.Look(ctx, s.pool, s.slot, attempt.Former); err != nil {
@@ -202,13 +200,13 @@ func (s *Source) KeepPolicies(ctx context.Context, change func(note string, now 
 	return kept, unusable(describe(err))
 }
 
-// Wakes implements driver.Source: there are none, since producers know nothing of
-// a Source. A relay finds records by polling.
+// Wakes implements driver.Source: there are none, since producers do not know about a Source. A
+// relay finds records by polling.
 func (s *Source) Wakes(context.Context) <-chan struct{} {
 	return nil
 }
 
-// claim takes the lease for owner, from a relay as well whose session is gone.
+// claim takes the lease for owner, also from a relay whose session is gone.
 func (s *Source) claim(ctx context.Context, db pglease.Beginner, owner string, attempt pglease.Attempt, ttl time.Duration) (pglease.Lease, error) {
 	if _, err := s.leases.BuryNow(ctx, db, s.slot.Group); err != nil {
 		return pglease.Lease{}, err
@@ -216,7 +214,7 @@ func (s *Source) claim(ctx context.Context, db pglease.Beginner, owner string, a
 	return s.leases.Claim(ctx, db, s.slot, owner, attempt.Former, ttl)
 }
 
-// log is where the Source writes what happened to its lease.
+// log is where the Source logs events about its lease.
 func (s *Source) log() *slog.Logger {
 	return s.cfg.Logger.With(slog.String("group", s.slot.Group))
 }

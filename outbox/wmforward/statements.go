@@ -10,7 +10,7 @@ import (
 //go:embed sql/*.sql
 var sqlFiles embed.FS
 
-// statements are the rendered SQL of a Source, beside pgwindow's.
+// statements are the rendered SQL of a Source, in addition to pgwindow's.
 type statements struct {
 	facts, probe, list, page    string
 	position, start, fence      string

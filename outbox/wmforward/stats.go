@@ -14,9 +14,9 @@ import (
 
 var _ admin.Outbox = (*Source)(nil)
 
-// byIndex holds for the implicit transaction of a batch. To compile the statement would take
-// seconds, to run it takes milliseconds. What it counts up to a bound is walked by index: by
-// the planner's guess of tables that were not analysed, it sorted all rows for the first.
+// byIndex applies to the implicit transaction of a batch. Compiling the statement would take
+// seconds, running it takes milliseconds. Bounded counts walk an index: with the planner's
+// guesses for tables that were not analysed, it would sort all rows to find the first.
 const byIndex = "SELECT set_config('jit', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)"
 
 // Stats implements admin.Outbox. It needs SELECT on the forwarder's table and its
@@ -92,7 +92,7 @@ func (s *Source) slotStats(ctx context.Context) (*admin.SlotStats, error) {
 	return &stats.Groups[0].Slots[0], nil
 }
 
-// or0 returns the zero value for what is not known.
+// or0 returns the zero value if the value is not known.
 func or0[T any](v *T) (value T) {
 	if v != nil {
 		value = *v

@@ -17,25 +17,25 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
-// defaultTakeOverTimeout is that of Config, where the lease allows it.
+// defaultTakeOverTimeout is the default of Config, if the lease allows it.
 const defaultTakeOverTimeout = 2 * time.Second
 
-// fenced is the transaction id behind which a forwarder finds nothing.
+// fenced is the transaction id after which a forwarder finds nothing.
 const fenced = math.MaxUint64
 
-// firstXid is the first that an ordinary transaction can have.
+// firstXid is the first id of an ordinary transaction.
 const firstXid = 3
 
-// standing is where a forwarder stands: it has sent what is below, in the order
-// (transaction id, number), and the row itself.
+// standing is a forwarder's position: it has sent everything below, in the order (transaction id,
+// number), and the row itself.
 type standing struct {
 	xid    uint64
 	number int64
 }
 
-// window returns the window 0 that continues it: its two snapshots, and the
-// number up to which its rows are settled. The window holds the rows of the one
-// transaction that the forwarder may have left in the middle.
+// window returns the window 0 that continues from it: its two snapshots, and the number up to
+// which its rows are settled. The window holds the rows of the transaction that the forwarder may
+// have left half-way.
 func (at standing) window() (prev, target string, last int64) {
 	first := max(at.xid, firstXid)
 	prev = everythingBelow(first)
@@ -50,9 +50,9 @@ func everythingBelow(xid uint64) string {
 	return n + ":" + n + ":"
 }
 
-// takeOverTimeout is how long a session with a lease of ttl waits for a forwarder's batch.
-// Whoever waits for longer than its lease would put the forwarder away in the name of one
-// that leads no more.
+// takeOverTimeout is how long a session with a lease of ttl waits for a forwarder's batch. A
+// session that waited for longer than its lease would fence the forwarder for a relay that no
+// longer leads.
 func (s *Source) takeOverTimeout(ttl time.Duration) (time.Duration, error) {
 	most := s.cfg.TakeOverTimeout
 	if most == 0 {
@@ -64,8 +64,8 @@ func (s *Source) takeOverTimeout(ttl time.Duration) (time.Duration, error) {
 	return most, nil
 }
 
-// underLock runs fn in a transaction that waits for a forwarder's batch for up to most
-// and is durable when it returns.
+// underLock runs fn in a transaction that waits up to most for a forwarder's batch and is durable
+// when it returns.
 func (s *Source) underLock(ctx context.Context, db pglease.Beginner, most time.Duration, fn func(pgx.Tx) error) error {
 	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
 	return pgx.BeginTxFunc(ctx, db, opts, func(tx pgx.Tx) error {
@@ -78,12 +78,12 @@ func (s *Source) underLock(ctx context.Context, db pglease.Beginner, most time.D
 	})
 }
 
-// takeOver starts a new group where the forwarder stands, and puts the forwarder
-// out of work. Both are one transaction, under the forwarder's lock.
+// takeOver starts a new group at the forwarder's position, and fences the forwarder. Both happen
+// in one transaction, under the forwarder's lock.
 //
-// The lease may have gone to another session while it waited for the lock, which then
-// starts the group itself: the first without a lease changes nothing, the second of two
-// goes on with what the first has done.
+// The lease may have gone to another session while it waited for the lock, which then starts the
+// group itself: a session without a lease changes nothing, and the second of two continues from
+// what the first has done.
 func (s *Source) takeOver(ctx context.Context, db pglease.Beginner, most time.Duration, lease pglease.Lease, f facts) error {
 	var at standing
 	var begun bool
@@ -109,7 +109,7 @@ func (s *Source) takeOver(ctx context.Context, db pglease.Beginner, most time.Du
 	return nil
 }
 
-// start stores where a new group begins, and fences the forwarder behind it.
+// start stores where a new group begins, and fences the forwarder after it.
 func (s *Source) start(ctx context.Context, tx pgx.Tx, lease pglease.Lease, f facts, at standing) error {
 	prev, target, last := at.window()
 	tag, err := tx.Exec(ctx, s.sql.start,
@@ -124,9 +124,9 @@ func (s *Source) start(ctx context.Context, tx pgx.Tx, lease pglease.Lease, f fa
 	return err
 }
 
-// standing reads and checks the forwarder's position. Where it has none, it is at
-// the first row. It looks at the transactions only once it has the lock: a
-// statement that waits still has the snapshot from before.
+// standing reads and checks the forwarder's position. Without one, it is at the first row. It
+// reads the transactions only once it has the lock: a statement that waits still has the snapshot
+// from before.
 func (s *Source) standing(ctx context.Context, tx pgx.Tx, f facts) (standing, error) {
 	var at standing
 	if !f.offsets {
@@ -152,8 +152,8 @@ func (s *Source) standing(ctx context.Context, tx pgx.Tx, f facts) (standing, er
 	return at, nil
 }
 
-// keepOut puts the forwarder out of work again where somebody has put it back:
-// two that send would double everything.
+// keepOut fences the forwarder again if its position was put back: two senders would send
+// everything twice.
 func (s *Source) keepOut(ctx context.Context, db pglease.Beginner, most time.Duration, f facts) error {
 	if s.cfg.Shadow || !f.offsets {
 		return nil

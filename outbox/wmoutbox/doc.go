@@ -1,6 +1,6 @@
-// Package wmoutbox lets Watermill code write an outbox: its Publisher is a long-lived
+// Package wmoutbox lets Watermill code write to an outbox: its Publisher is a long-lived
 // message.Publisher that finds the transaction in each message's context. It suits a
-// cqrs.EventBus, a router's handler and everything else that is built once with a publisher.
+// cqrs.EventBus, a router's handler and anything else that is built once with a publisher.
 //
 //	publisher, err := wmoutbox.NewPublisher(ob, wmoutbox.Config{})
 //	err = ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {

@@ -32,16 +32,16 @@ func NewPublisher(ob outbox.Enqueuer, cfg Config) (*Publisher, error) {
 }
 
 // Publish enqueues msgs for topic in the transaction that their context carries (see
-// Config.TxFrom), all of them or none. Nothing is published until that transaction has
-// committed. Publish wakes no relay, see outbox.Enqueuer.Wake.
+// Config.TxFrom), all of them or none. Nothing is published until that transaction has committed.
+// Publish does not wake relays, see outbox.Enqueuer.Wake.
 //
 // The UUID of a message becomes its id (an empty one is replaced by a new
 // UUIDv7), its metadata the headers, see outbox.FromWatermill. The context of the first
 // message bounds the call, and its trace is stored.
 //
-// It returns outbox.ErrNotInTransaction if a message carries no transaction,
-// an error if two carry different ones, one that wraps outbox.ErrInvalidMessage if one cannot be stored, and otherwise the outbox's error. No
-// message is a no-op.
+// It returns outbox.ErrNotInTransaction if a message carries no transaction, an error if two
+// carry different ones, one that wraps outbox.ErrInvalidMessage if one cannot be stored, and
+// otherwise the outbox's error. A call without messages does nothing.
 func (p *Publisher) Publish(topic string, msgs ...*message.Message) error {
 	if len(msgs) == 0 {
 		return nil
@@ -64,8 +64,8 @@ func (p *Publisher) Publish(topic string, msgs ...*message.Message) error {
 	return nil
 }
 
-// Close does nothing. A router closes the publishers of its handlers, and this
-// one is shared and owns nothing.
+// Close does nothing. A router closes the publishers of its handlers, but this one is shared and
+// owns nothing.
 func (p *Publisher) Close() error {
 	return nil
 }
@@ -80,8 +80,8 @@ func (p *Publisher) tx(ctx context.Context) any {
 	return txctx.From(ctx)
 }
 
-// sameTransaction returns the transaction that every message carries, if it is one and
-// the same. A savepoint is another transaction than the one around it.
+// sameTransaction returns the transaction that every message carries, if it is one and the same.
+// A savepoint is a different transaction from the one around it.
 func (p *Publisher) sameTransaction(topic string, msgs []*message.Message) (tx any, err error) {
 	for i, msg := range msgs {
 		if msg == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// kindOfText returns the kind of an error of a Watermill publisher that says it by a text only.
-// It is compared with texts, so that no broker's client is imported.
+// kindOfText returns the kind of an error of a Watermill publisher that only differs in its text.
+// It compares texts, so that it need not import any broker's client.
 func kindOfText(text string) outbox.FailureKind {
 	switch {
 	case saysAny(text, outages()):
@@ -21,28 +21,27 @@ func kindOfText(text string) outbox.FailureKind {
 	}
 }
 
-// outages are what publishers say, as texts only, if the broker is unavailable or does not
-// answer; without them an outage would look like a failure of each record and park it
-// (invariant O8).
+// outages are the texts of publishers' errors if the broker is unavailable or does not answer;
+// without them an outage would look like a failure of each record and park it (invariant O8).
 func outages() []string {
 	return []string{
 		"not connected to AMQP", "pub/sub is connection closed", "cannot open channel", "delivery not confirmed for message", // watermill-amqp
 		"nats: timeout", "nats: connection closed", "nats: no servers available", "nats: no responders available",
 		"nats: no response from stream", "nats: connection disconnected", "nats: Permissions Violation", "nats: Authorization Violation", // watermill-nats
-		"redis: client is closed", "redis: connection pool", // watermill-redisstream, and what the server answers:
+		"redis: client is closed", "redis: connection pool", // watermill-redisstream, and the server's answers:
 		": OOM ", ": LOADING ", ": READONLY ", ": MASTERDOWN ", ": CLUSTERDOWN ", ": NOREPLICAS ", ": MISCONF ", ": TRYAGAIN ", ": NOAUTH ",
 		": WRONGPASS ", ": NOPERM ",
 		"publisher closed", "publisher is closed", // all
 	}
 }
 
-// permanents are what publishers say if a message can never be sent.
+// permanents are the texts of publishers' errors if a message can never be sent.
 func permanents() []string {
 	return []string{"nats: maximum payload exceeded", "nats: invalid subject"}
 }
 
-// kindOfStatus returns the kind of the error of watermill-http for an answer with a status that
-// is none of success: "503 Service Unavailable: server responded with error status".
+// kindOfStatus returns the kind of the error of watermill-http for an answer with a status other
+// than success: "503 Service Unavailable: server responded with error status".
 func kindOfStatus(text string) outbox.FailureKind {
 	status, _, ok := strings.Cut(text, ": server responded with error status")
 	if !ok || len(status) < 3 {
@@ -58,9 +57,9 @@ func kindOfStatus(text string) outbox.FailureKind {
 	}
 }
 
-// kindOfSQL returns the kind of an error of watermill-sql whose driver has a SQLSTATE, as those of
-// pgx and lib/pq have: an outage for what concerns the connection, the login, the resources or the
-// schema of the server.
+// kindOfSQL returns the kind of an error of watermill-sql whose driver has a SQLSTATE, as those
+// of pgx and lib/pq have: an outage if it concerns the connection, the login, the resources or
+// the schema of the server.
 func kindOfSQL(err error) (kind outbox.FailureKind, ok bool) {
 	switch pgerr.Class(err) {
 	case "":

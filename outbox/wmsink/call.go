@@ -15,8 +15,8 @@ import (
 // errUnanswered is the cause if Send has returned before the publisher has.
 var errUnanswered = errors.New("leat: the publisher has not answered in time")
 
-// call is one Send. Its lanes share it until it is over; after that its records
-// are not theirs to read, and what they learn is nobody's any more.
+// call is one Send. Its lanes share it until it is over; after that they must not read its
+// records, and their results are ignored.
 type call struct {
 	mu      sync.Mutex
 	over    bool
@@ -26,7 +26,7 @@ type call struct {
 
 func newCall(records []outbox.Record) *call {
 	c := &call{records: records, results: make([]outbox.Result, len(records))}
-	// A record that nobody settles was not sent. It must not look delivered.
+	// A record without a result was not sent. It must not look delivered.
 	notSent := outbox.NotSent()
 	for i := range c.results {
 		c.results[i] = notSent
@@ -39,15 +39,14 @@ type order struct {
 	topic, key string
 }
 
-// queue is what one lane has to do in one call, and what it must not do any
-// more.
+// queue is the work of one lane in one call, and what the lane must no longer send.
 type queue struct {
 	places []int32
 	held   map[order]struct{}
 	out    map[string]struct{}
 }
 
-// stops reports whether r has to wait for an earlier record.
+// stops reports whether r must wait for an earlier record.
 func (q *queue) stops(r *outbox.Record) bool {
 	if _, out := q.out[r.Topic]; out {
 		return true
@@ -56,7 +55,7 @@ func (q *queue) stops(r *outbox.Record) bool {
 	return held && r.Key != ""
 }
 
-// stop notes what the failure of r stops.
+// stop records what the failure of r stops.
 func (q *queue) stop(r *outbox.Record, kind outbox.FailureKind) {
 	if kind == outbox.FailureOutage {
 		if q.out == nil {
@@ -79,9 +78,8 @@ type job struct {
 	msg   *message.Message
 }
 
-// next takes the next record that may be sent from q. It reports false when
-// there is none or the call is over. A record that was taken and that nobody
-// settles has an unknown fate.
+// next takes the next record that may be sent from q. It reports false when there is none or the
+// call is over. A record that was taken and is not settled has an unknown fate.
 func (c *call) next(ctx context.Context, q *queue) (job, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,8 +105,8 @@ func (c *call) next(ctx context.Context, q *queue) (job, bool) {
 	return job{}, false
 }
 
-// settle stores the result of the record at place, which q has sent. It reports
-// false when that comes too late.
+// settle stores the result of the record at place, which q has sent. It reports false if that is
+// too late.
 func (c *call) settle(q *queue, place int, result outbox.Result) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,8 +120,8 @@ func (c *call) settle(q *queue, place int, result outbox.Result) bool {
 	return true
 }
 
-// end closes the call and returns its results. If some records were not sent, at least
-// one result says why.
+// end closes the call and returns its results. If some records were not sent, at least one result
+// has the reason.
 func (c *call) end(ctx context.Context) []outbox.Result {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -32,8 +32,8 @@ type Config struct {
 	// many goroutines. Defaults to DefaultClassify.
 	Classify func(error) outbox.FailureKind
 
-	// Logger receives what an operator should know. Defaults to slog.Default() as of
-	// New, warnings and errors only; slog.New(slog.DiscardHandler) silences it.
+	// Logger receives messages for operators. Defaults to slog.Default() as of New, warnings and
+	// errors only; slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 
@@ -53,12 +53,12 @@ func (c Config) validate() error {
 	return nil
 }
 
-// DefaultClassify returns the kind that err carries (see outbox.Failed). Otherwise it
-// returns FailureOutage for a context that has ended, for errors of the network, and for
-// what the publishers of watermill-amqp, watermill-nats, watermill-redisstream, watermill-sql
-// and watermill-http say if the broker, the server or the login is at fault; FailurePermanent if
-// the last one's server or NATS refuses the message itself; and FailureUnknown for all others:
-// only you know what the errors of your publisher mean. docs/watermill-publishers.md lists them.
+// DefaultClassify returns the kind that err carries (see outbox.Failed). Otherwise it returns
+// FailureOutage for a context that has ended, for errors of the network, and for the errors of
+// watermill-amqp, watermill-nats, watermill-redisstream, watermill-sql and watermill-http if the
+// broker, the server or the login is at fault; FailurePermanent if the server of watermill-http
+// or NATS refuses the message itself; and FailureUnknown for all others: only you know what the
+// errors of your publisher mean. docs/watermill-publishers.md lists them.
 func DefaultClassify(err error) outbox.FailureKind {
 	if d, ok := errors.AsType[*outbox.DeliveryError](err); ok {
 		return d.Kind

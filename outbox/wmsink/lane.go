@@ -11,10 +11,9 @@ import (
 type lane struct {
 	taken chan struct{}
 
-	// late is the message that was acknowledged after its Send had returned. The
-	// relay will send it again, and need not be given a second copy: without
-	// this, a publisher slower than every Send would publish copies for ever and
-	// never advance. It belongs to whoever has taken the lane.
+	// late is the message that was acknowledged after its Send had returned. When the relay sends
+	// it again, no second copy is published: without this, a publisher slower than every Send
+	// would publish copies for ever and never advance. It belongs to the holder of the lane.
 	late job
 }
 
@@ -45,12 +44,12 @@ func (l *lane) free() {
 	<-l.taken
 }
 
-// remember notes that j was acknowledged late.
+// remember records that j was acknowledged late.
 func (l *lane) remember(j job) {
 	l.late = job{seq: j.seq, topic: j.topic, msg: j.msg}
 }
 
-// acknowledged reports whether j was acknowledged late. It says so once.
+// acknowledged reports whether j was acknowledged late. It reports true only once.
 func (l *lane) acknowledged(j job) bool {
 	if l.late.msg == nil || l.late.seq != j.seq || l.late.topic != j.topic || l.late.msg.UUID != j.msg.UUID {
 		return false

@@ -9,10 +9,10 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// refuseLossy returns an error if pub is a publisher that is known to return nil for
-// messages that no broker has, as it is configured. It looks at names of types and fields
-// only, so that no broker's client is imported, and at what it does not know it does not
-// guess: a publisher that is wrapped, or of another version, passes.
+// refuseLossy returns an error if pub is a publisher that, in its configuration, is known to
+// return nil for messages that no broker has. It only compares names of types and fields, so that
+// it need not import any broker's client. It does not guess: a publisher that is wrapped, or of
+// another version, passes.
 func refuseLossy(pub message.Publisher) error {
 	if pub == nil {
 		return nil
@@ -78,7 +78,7 @@ func isPublisher(t reflect.Type, module, pkg string) bool {
 	return t.Name() == "Publisher" && strings.Contains(path, module) && strings.HasSuffix(path, pkg)
 }
 
-// field returns the struct in the field of v, or of a struct that v embeds, called name.
+// field returns the struct in the field of v called name, or in that of a struct that v embeds.
 func field(v reflect.Value, name string) (reflect.Value, bool) {
 	for v.Kind() == reflect.Pointer {
 		if v.IsNil() {
@@ -95,7 +95,7 @@ func field(v reflect.Value, name string) (reflect.Value, bool) {
 	return v.FieldByName(name), true
 }
 
-// flag returns the bool at path below v. Fields that are not exported can be read so.
+// flag returns the bool at path below v. Unexported fields can be read in this way.
 func flag(v reflect.Value, path ...string) (on, ok bool) {
 	for _, name := range path {
 		if v, ok = field(v, name); !ok {

@@ -30,12 +30,12 @@ type Sink struct {
 
 var _ driver.Sink = (*Sink)(nil)
 
-// New returns a Sink over pub, which must be safe for concurrent use, as
-// Watermill demands, and stays the caller's to close: after the relay has ended
-// and Wait has returned. The error wraps outbox.ErrInvalidConfig, even if pub is a
-// publisher that is known to return nil for messages that are lost: watermill-amqp's without
-// ConfirmDelivery or with Transactional, watermill-nats's without JetStream or with TrackMsgId,
-// watermill-http's with a Client that follows redirects. What else is to be set is in docs/watermill-publishers.md.
+// New returns a Sink over pub, which must be safe for concurrent use, as Watermill demands. The
+// caller must close pub, after the relay has ended and Wait has returned. The error wraps
+// outbox.ErrInvalidConfig, including if pub is a publisher that is known to return nil for lost
+// messages: watermill-amqp's without ConfirmDelivery or with Transactional, watermill-nats's
+// without JetStream or with TrackMsgId, watermill-http's with a Client that follows redirects.
+// docs/watermill-publishers.md lists the other required settings.
 func New(pub message.Publisher, cfg Config) (*Sink, error) {
 	cfg = cfg.withDefaults()
 	if pub == nil {
@@ -87,15 +87,15 @@ func (s *Sink) Send(ctx context.Context, records []outbox.Record) []outbox.Resul
 	return c.end(ctx)
 }
 
-// spread deals records out to the lanes and counts those that have work. Records
-// without a key take turns, by their number: a repeat meets its first copy, if
-// that is still on its way.
+// spread deals records out to the lanes and counts those that have work. Records without a key
+// are distributed by their number, so that a repeat gets the lane of its first copy, which may
+// still be in flight.
 func (s *Sink) spread(records []outbox.Record) (queues []queue, busy int) {
 	queues = make([]queue, len(s.lanes))
 	lanes := uint64(len(s.lanes))
 	for i := range records {
 		r := &records[i]
-		at := uint64(r.Seq) % lanes //nolint:gosec // any number will do
+		at := uint64(r.Seq) % lanes //nolint:gosec // any number works
 		if r.Key != "" {
 			at = maphash.Comparable(s.seed, order{r.Topic, r.Key}) % lanes
 		}
@@ -150,10 +150,9 @@ func (s *Sink) publish(ctx context.Context, topic string, msg *message.Message) 
 	return outbox.Failed(kind, fmt.Errorf("publish to %.200q: %w", topic, err))
 }
 
-// Wait returns when no call of Publish is under way, or with an error when ctx has ended.
-// Call it after the relay has ended and before you close the publisher, so that no
-// message is on its way. Give it a deadline: if a call hangs, only closing the publisher
-// ends it.
+// Wait returns when no call of Publish is running, or with an error when ctx has ended. Call it
+// after the relay has ended and before you close the publisher, so that no message is in flight.
+// Give it a deadline: if a call hangs, only closing the publisher ends it.
 func (s *Sink) Wait(ctx context.Context) error {
 	for i, l := range s.lanes {
 		if err := l.take(ctx); err != nil {

@@ -1,15 +1,15 @@
 // Command bench runs the benchmarks, holds what comes out against the gates, and
-// writes the page that shows it:
+// writes the pages that show it:
 //
 //	go run ./cmd/bench -docs ../docs
 //	go run ./cmd/bench -quick
 //	go run ./cmd/bench -bench RelayDrain
-//	go run ./cmd/bench -from ../docs/benchmarks -docs ../docs
+//	go run ./cmd/bench -from samples -docs ../docs
 //	go run ./cmd/bench -bench RelayDrain -again -docs ../docs
 //
-// It runs in the directory of the benchmarks. The page is written only of all
+// It runs in the directory of the benchmarks. The pages are written only of all
 // benchmarks at full scale, or of saved results. Results of a benchmark that runs again replace
-// the saved ones beside the page, and the page says so. A gate that is missed does
+// the saved ones of the pages, which say so. A gate that is missed does
 // not make it fail; a benchmark that fails does, and so does a rival that is far
 // slower than it can be.
 package main
@@ -52,9 +52,9 @@ const all = "."
 
 // options are the command line.
 type options struct {
-	scale, bench, results, from, docs string
-	count                             int
-	again                             bool
+	scale, bench, results, from, docs, samples string
+	count                                      int
+	again                                      bool
 }
 
 func parse(args []string) (options, error) {
@@ -66,8 +66,9 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.count, "count", 1, "how often, for benchstat")
 	flags.StringVar(&o.results, "results", "", "the directory of the results (default a temporary one)")
 	flags.StringVar(&o.from, "from", "", "measure nothing: the results are in this directory")
-	flags.StringVar(&o.docs, "docs", "", "the folder of the documentation that the page is written to")
-	flags.BoolVar(&o.again, "again", false, "the results take the place of those of the same benchmarks beside the page")
+	flags.StringVar(&o.docs, "docs", "", "the folder of the documentation that the pages are written to")
+	flags.StringVar(&o.samples, "samples", "samples", "the folder of the results that the pages show")
+	flags.BoolVar(&o.again, "again", false, "the results take the place of those of the same benchmarks on the pages")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -94,7 +95,7 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// complete reports whether the results are all that the page shows.
+// complete reports whether the results are all results of the page.
 func (o options) complete() bool {
 	return o.from != "" || o.again || o.scale == scaleFull && o.bench == all
 }
@@ -114,7 +115,7 @@ func bench(ctx context.Context, args []string, out io.Writer) error {
 		fmt.Fprintf(out, "the results are in %s\n", dir)
 	}
 	if o.again && failed == nil {
-		if dir, err = besideThePage(o.docs, dir); err != nil {
+		if dir, err = withTheRest(o.samples, dir); err != nil {
 			return err
 		}
 		defer func() { _ = os.RemoveAll(dir) }() //nolint:gosec // a copy, made above
@@ -126,27 +127,27 @@ func bench(ctx context.Context, args []string, out io.Writer) error {
 	if failed != nil || o.docs == "" || !o.complete() {
 		return errors.Join(failed, undercut)
 	}
-	missing, err := page.Write(o.docs, dir)
+	missing, err := page.Write(o.docs, o.samples, dir)
 	for _, figure := range missing {
 		fmt.Fprintln(out, "the page has a place for what was not measured:", figure)
 	}
 	return errors.Join(undercut, err)
 }
 
-// besideThePage returns a new directory with what the page shows, and the results in the
-// place of those of the same benchmarks.
-func besideThePage(docs, dir string) (string, error) {
+// withTheRest returns a new directory with the results in samples, and those in dir in the place of
+// those of the same benchmarks.
+func withTheRest(samples, dir string) (string, error) {
 	merged, err := os.MkdirTemp("", "leat-bench-")
 	if err != nil {
 		return "", fmt.Errorf("make a directory: %w", err)
 	}
-	if err := results.Merge(merged, page.Results(docs), dir); err != nil {
+	if err := results.Merge(merged, samples, dir); err != nil {
 		return "", errors.Join(err, os.RemoveAll(merged))
 	}
 	return merged, nil
 }
 
-// resultsDir makes the directory where none is asked for.
+// resultsDir creates a directory if none was given.
 func (o options) resultsDir() (string, error) {
 	if o.results != "" {
 		return o.results, nil
@@ -158,8 +159,7 @@ func (o options) resultsDir() (string, error) {
 	return dir, nil
 }
 
-// judge prints what happened to the gates, and returns an error where a rival is too
-// slow.
+// judge prints the outcomes of the gates, and returns an error if a rival is too slow.
 func judge(dir string, out io.Writer) (undercut, err error) {
 	set, err := results.Load(dir)
 	if err != nil {

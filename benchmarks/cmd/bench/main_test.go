@@ -30,18 +30,23 @@ const healthy = "RelayDrain/broker=kafka,leat,msg/s,0,90000\nRelayDrain/broker=k
 
 func TestAMissedGateIsNoFailure(t *testing.T) {
 	t.Parallel()
-	docs, dir := t.TempDir(), saved(t, "full", healthy)
+	docs, samples, dir := t.TempDir(), t.TempDir(), saved(t, "full", healthy)
 	var out bytes.Buffer
-	require.NoError(t, bench(t.Context(), []string{"-from", dir, "-docs", docs}, &out))
+	require.NoError(t, bench(t.Context(), []string{"-from", dir, "-docs", docs, "-samples", samples}, &out))
 	require.Contains(t, out.String(), "gate P1 x-forwarder 30 [30, 30] goal 100 missed\n")
 	require.Contains(t, out.String(), "gate P1 x-debezium - goal 4 not measured\n")
 	require.Contains(t, out.String(), "rival forwarder 3000 floor 2030 ok\n")
 	require.Contains(t, out.String(), "the page has a place for what was not measured: Memory")
-	text, err := os.ReadFile(filepath.Join(docs, "benchmarks.md"))
+	text, err := os.ReadFile(filepath.Join(docs, "internals/measurements.md"))
 	require.NoError(t, err)
 	require.Contains(t, string(text), "90,000")
-	for _, name := range []string{"samples.csv", "environment.json", "drain.svg"} {
-		require.FileExists(t, filepath.Join(docs, "benchmarks", name))
+	text, err = os.ReadFile(filepath.Join(docs, "benchmarks.md"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "**30.0**")
+	for _, file := range []string{
+		filepath.Join(samples, "samples.csv"), filepath.Join(samples, "environment.json"), filepath.Join(docs, "benchmarks", "drain.svg"),
+	} {
+		require.FileExists(t, file)
 	}
 }
 
@@ -62,14 +67,14 @@ func TestARivalThatIsTooSlowIsAFailure(t *testing.T) {
 
 func TestAPageOfSeveralRuns(t *testing.T) {
 	t.Parallel()
-	docs := t.TempDir()
-	require.NoError(t, bench(t.Context(), []string{"-from", saved(t, "full", healthy), "-docs", docs}, io.Discard))
+	docs, samples := t.TempDir(), t.TempDir()
+	require.NoError(t, bench(t.Context(), []string{"-from", saved(t, "full", healthy), "-docs", docs, "-samples", samples}, io.Discard))
 	var out bytes.Buffer
 	const again = "Memory,,RSS-MiB-over-idle,0,50\n"
-	require.NoError(t, bench(t.Context(), []string{"-from", saved(t, "full", again), "-again", "-docs", docs}, &out))
+	require.NoError(t, bench(t.Context(), []string{"-from", saved(t, "full", again), "-again", "-docs", docs, "-samples", samples}, &out))
 	require.Contains(t, out.String(), "gate P1 x-forwarder 30 [30, 30] goal 100 missed\n")
 	require.Contains(t, out.String(), "gate P10 RSS-MiB-over-idle 50 [50, 50] goal 64 ok\n")
-	text, err := os.ReadFile(filepath.Join(docs, "benchmarks.md"))
+	text, err := os.ReadFile(filepath.Join(docs, "internals/measurements.md"))
 	require.NoError(t, err)
 	require.Contains(t, string(text), "and what ran again later")
 	require.Regexp(t, `\| again \| .*: Memory \|`, string(text))

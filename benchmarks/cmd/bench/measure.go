@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// outputName is where the output of the benchmarks is kept, for benchstat.
+// outputName is the file with the output of the benchmarks, for benchstat.
 const outputName = "bench.txt"
 
-// measure runs the benchmarks, which write their results to dir. What they print goes
-// to out and to a file in dir.
+// measure runs the benchmarks, which write their results to dir. Their output goes to out and to a
+// file in dir.
 func measure(ctx context.Context, o options, dir string, out io.Writer) (err error) {
 	dir, err = filepath.Abs(dir) // the tests run somewhere else
 	if err != nil {

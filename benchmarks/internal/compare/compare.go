@@ -16,15 +16,14 @@ type Contender struct {
 	Name string
 	// Ops is how many operations one Run does.
 	Ops int
-	// Run does them and returns how long they took.
+	// Run runs them and returns how long they took.
 	Run func(round int) (time.Duration, error)
 }
 
 // rate is operations a second.
 type rate = float64
 
-// UnitOps is the unit of a series that says how many operations a round of the
-// contender has.
+// UnitOps is the unit of a series with the number of operations in a round of the contender.
 const UnitOps = "ops"
 
 // Rounds runs rounds × b.N rounds of all contenders, in turns and in an order
@@ -34,8 +33,8 @@ const UnitOps = "ops"
 //   - name-unit: the rates of the others,
 //   - x-name: how many times faster the first is than the other.
 //
-// All are medians; the log has the intervals that the ratios lie in. If only is not
-// empty, the contender of that name runs alone.
+// All are medians; the log has the intervals of the ratios. If only is not empty, the contender of
+// that name runs alone.
 func Rounds(b *testing.B, rounds int, only, unit string, contenders ...Contender) {
 	b.Helper()
 	if only != "" {

@@ -10,9 +10,8 @@ func Median(values []float64) float64 {
 	return Quantile(values, 0.5)
 }
 
-// Quantile returns the value that the share q of values lies below, q from 0 to
-// 1, between neighbours in proportion. It leaves values as they are, which must
-// not be empty.
+// Quantile returns the value below which the share q of values lies, q from 0 to 1. Between
+// neighbours it interpolates. It does not change values, which must not be empty.
 func Quantile(values []float64, q float64) float64 {
 	return quantile(slices.Sorted(slices.Values(values)), q)
 }
@@ -24,8 +23,7 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[low] + (place-float64(low))*(sorted[high]-sorted[low])
 }
 
-// Ratios returns those of values of the same round, of / to. They must be of the
-// same number.
+// Ratios returns of / to for the values of each round. Both must have the same number of values.
 func Ratios(of, to []float64) []float64 {
 	ratios := make([]float64, len(of))
 	for i := range ratios {
@@ -34,14 +32,13 @@ func Ratios(of, to []float64) []float64 {
 	return ratios
 }
 
-// resamples is how often Interval draws.
+// resamples is the number of draws of Interval.
 const resamples = 20_000
 
-// Interval returns the bounds of the interval that holds the median with 95 %
-// confidence, by the percentile bootstrap: as many values are drawn, with
-// replacement, many times over, and the bounds lie so that a fortieth of the
-// medians is below and a fortieth above. The draws are the same in every run.
-// Values must not be empty; of fewer than six the interval is all of them.
+// Interval returns the bounds of the 95 % confidence interval of the median, by the percentile
+// bootstrap: as many values are drawn, with replacement, many times over, and a fortieth of the
+// medians is below the bounds and a fortieth above. The draws are the same in every run. Values
+// must not be empty; of fewer than six the interval is all of them.
 func Interval(values []float64) (low, high float64) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // drawn again in the same way
 	sorted := slices.Sorted(slices.Values(values))
@@ -58,8 +55,7 @@ func Interval(values []float64) (low, high float64) {
 	return quantile(medians, tail), quantile(medians, 1-tail)
 }
 
-// medianOfDrawn is the median where each of the sorted values is there as often as
-// it was drawn.
+// medianOfDrawn is the median if each of the sorted values occurs as often as it was drawn.
 func medianOfDrawn(sorted []float64, drawn []int) float64 {
 	lower, upper := (len(sorted)-1)/2, len(sorted)/2 // the places of the middle
 	below, at := 0, 0

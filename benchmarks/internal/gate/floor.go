@@ -7,22 +7,22 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/results"
 )
 
-// Floor is what a rival reaches at least where nothing has gone wrong with it. Ratios
-// to a rival that is slower than that would flatter leat.
+// Floor is the least that a rival reaches if nothing has gone wrong with it. A ratio to a slower
+// rival would flatter leat.
 type Floor struct {
 	// Name is the rival's.
 	Name string
-	// Series is what it was seen to do.
+	// Series is the measured series.
 	Series results.Series
-	// Expected is what it does on two cores that have nothing else to do.
+	// Expected is its rate on two otherwise idle cores.
 	Expected float64
 }
 
-// tolerated is the part of what is expected that a rival must reach.
+// tolerated is the part of the expected rate that a rival must reach.
 const tolerated = 0.7
 
-// Floors returns what is expected of the rivals, in messages a second. The producer is
-// known by its records without headers: with those of leat's, it takes a third less.
+// Floors returns the expected rates of the rivals, in messages a second. The producer's is known
+// for records without headers: with leat's headers, it is a third less.
 func Floors() []Floor {
 	of := func(benchmark, contender string) results.Series {
 		return results.Series{Benchmark: benchmark, Contender: contender, Unit: perSecond}
@@ -34,19 +34,19 @@ func Floors() []Floor {
 	}
 }
 
-// Standing is how a rival came out.
+// Standing is the result of a rival.
 type Standing struct {
 	Floor
 
 	State State
-	// Median is what it did; 0 where it was not measured.
+	// Median is its measured rate; 0 if it was not measured.
 	Median float64
 }
 
 // Least is what the rival must reach.
 func (f Floor) Least() float64 { return tolerated * f.Expected }
 
-// Check holds the samples against the floors.
+// Check compares the samples with the floors.
 func Check(set *results.Set, floors []Floor) []Standing {
 	standings := make([]Standing, len(floors))
 	for i, f := range floors {

@@ -1,5 +1,5 @@
-// Package gate holds the figures of a run against what leat aims at, and those of its
-// rivals against what they are known to reach.
+// Package gate compares the figures of a run with leat's goals, and those of its rivals with their
+// known rates.
 package gate
 
 import (
@@ -10,20 +10,19 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/results"
 )
 
-// Gate is an aim.
-// See design 19.2.
+// Gate is a goal. See design 19.2.
 type Gate struct {
-	// ID and Name tell gates apart; neither has a space.
+	// ID and Name identify gates; neither has a space.
 	ID, Name string
-	// Aim says in words what is aimed at.
+	// Aim describes the goal in words.
 	Aim string
-	// Of are the values of the gate, or, where To is not zero, they are divided by
-	// those of To in the same round.
+	// Of are the values of the gate. If To is not zero, they are divided by the values of To in the
+	// same round.
 	Of, To results.Series
-	// Goal is what the value must be, at least or, if AtMost, at most.
+	// Goal is the least value or, if AtMost, the greatest.
 	Goal   float64
 	AtMost bool
-	// Close gates need MinRounds rounds or more. Of others the values are far from the goal, or
+	// Close gates need MinRounds rounds or more. The values of other gates are far from the goal, or
 	// few.
 	Close bool
 }
@@ -31,29 +30,30 @@ type Gate struct {
 // MinRounds is how many rounds a close gate needs.
 const MinRounds = 7
 
-// State says how a gate came out.
+// State is the result of a gate.
 type State string
 
 // The states of a gate.
 const (
 	OK          State = "ok"
-	Open        State = "open" // the median is beyond the goal, and the interval reaches it
+	Open        State = "open" // the median misses the goal, but the interval reaches it
 	Missed      State = "missed"
 	NotMeasured State = "not measured"
 )
 
-// Outcome is how a gate came out.
+// Outcome is the result of a gate, with its figures.
 type Outcome struct {
 	Gate
 
 	State State
-	// Rounds is how many there were.
+	// Rounds is the number of rounds.
 	Rounds int
-	// Median is what was held against the goal, with its 95 % interval, from Low to High. Where there are no rounds they are 0.
+	// Median is the value that was compared with the goal, with its 95 % interval, from Low to High. Without rounds they
+	// are 0.
 	Median, Low, High float64
 }
 
-// Judge holds the samples against the gates.
+// Judge compares the samples with the gates.
 func Judge(set *results.Set, gates []Gate) []Outcome {
 	outcomes := make([]Outcome, len(gates))
 	for i, g := range gates {
@@ -89,7 +89,7 @@ func (g Gate) beyond(value float64) bool {
 	return g.AtMost && value > g.Goal || !g.AtMost && value < g.Goal
 }
 
-// values are none where a side is missing or has other rounds than the other.
+// values are empty if a side is missing or the sides have different rounds.
 func (g Gate) values(set *results.Set) []float64 {
 	of := set.Values(g.Of)
 	if g.To == (results.Series{}) {
@@ -115,8 +115,8 @@ func (o Outcome) Line() string {
 	return fmt.Sprintf("gate %s %s %s goal %s %s", o.ID, o.Name, value, Figure(o.Goal), state)
 }
 
-// Figure writes a value with four significant digits or, if there are more, all
-// before the point: rounding must not lift a value to its goal.
+// Figure writes a value with four significant digits, or with all digits before the point if there
+// are more: rounding must not lift a value to its goal.
 func Figure(value float64) string {
 	if value >= 1000 {
 		return strconv.FormatFloat(value, 'f', 0, 64)

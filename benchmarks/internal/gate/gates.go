@@ -17,13 +17,13 @@ const (
 	durable   = "/server=durable"
 	onMySQL   = "/server=mysql"
 	latency   = "Latency"
-	// Debezium needs a server with another level of log, and is compared on it.
+	// Debezium needs a server with another wal_level, and is compared on it.
 	besideDebezium        = "DebeziumDrain"
 	latencyBesideDebezium = "DebeziumLatency"
 )
 
-// All returns the gates. Their goals are what the arithmetic of docs/internals/performance.md leaves
-// room for. Those of transactions are of the server that waits for the disk, as a server
+// All returns the gates. Their goals are what the arithmetic of docs/internals/performance.md
+// allows. Gates of transactions are measured on the server that waits for the disk, as a server
 // should; those of Debezium leave out the start of its connector.
 func All() []Gate {
 	gates := slices.Concat(drains(), latencies(), enqueues(), handlers(), others(), byHand())
@@ -65,7 +65,7 @@ func latencies() []Gate {
 		at           string
 		most, beside float64
 	}{{"p50", 1, 0.5}, {"p99", 6, 1}} {
-		unit := "commit-" + p.at + "-ms" // what the commit takes and waits for is nobody's merit
+		unit := "commit-" + p.at + "-ms" // the time that a commit needs and waits is the same for all
 		gates = append(gates, Gate{
 			ID: "P3", Name: p.at + "-ms", Goal: p.most, AtMost: true, Of: of("wake", unit),
 			Aim: fmt.Sprintf("a message is in Kafka in %g ms from its commit, %s", p.most, p.at),
@@ -126,8 +126,8 @@ func handlers() []Gate {
 	return gates
 }
 
-// others are of costs, which are inverse to rates: the cost of the large over that of
-// the small is the rate of the small over that of the large.
+// others are gates of costs, which are inverse to rates: the cost of the large over that of the
+// small is the rate of the small over that of the large.
 func others() []Gate {
 	remembered := Gate{
 		ID: "P8", Name: "x-remembered", Aim: "a message where many ids are remembered, at 1.2 times the cost",
@@ -148,7 +148,7 @@ func others() []Gate {
 	}
 }
 
-// byHand are about what a team writes by hand.
+// byHand are gates of code that a team writes by hand.
 func byHand() []Gate {
 	var gates []Gate
 	for _, c := range []struct {

@@ -12,11 +12,11 @@ import (
 
 // Spec describes a load. All fields are required.
 type Spec struct {
-	// Messages is how many messages there are.
+	// Messages is the number of messages.
 	Messages int
 	// Bytes is the size of a payload.
 	Bytes int
-	// Keys is the number of distinct keys, given out in turns.
+	// Keys is the number of distinct keys, used in turns.
 	Keys int
 	// Topic is the destination.
 	Topic string

@@ -27,7 +27,7 @@ func (f *figures) comparisons() []comparison {
 	return all
 }
 
-// isTime reports whether less of the unit is better.
+// isTime reports whether lower values of the unit are better.
 func isTime(unit string) bool { return strings.HasSuffix(unit, "ms") }
 
 // speed is the ratio of rates, or the inverse one of times.
@@ -45,12 +45,12 @@ func (f *figures) has(benchmark, contender string) bool {
 	})
 }
 
-// sweeps are comparisons of one rival's settings, the ones that are used first.
+// sweeps are comparisons of one rival's settings, the chosen settings first.
 func (f *figures) sweeps() []comparison {
 	return slices.DeleteFunc(f.comparisons(), func(c comparison) bool { return !strings.HasSuffix(c.Name, "Sweep") })
 }
 
-// rest are comparisons that the page has no other place for, when it is asked last.
+// rest are the remaining comparisons of the page, once the others were taken.
 func (f *figures) rest() []comparison {
 	return slices.DeleteFunc(f.comparisons(), func(c comparison) bool { return f.shown[c.Name] })
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/results"
 )
 
-// fsync names the server that benchmarks call shared or durable by what it does when
-// it commits.
+// fsync describes the server that benchmarks call shared or durable by its behavior at commit.
 func (f *figures) fsync(server string) string {
 	for _, s := range f.run.Environment.Servers {
 		setting, ok := s.Settings["fsync"]
@@ -57,7 +56,7 @@ type module struct {
 	Path, Version string
 }
 
-// modules are those that are measured, and not those that measure.
+// modules are the measured modules, without the measuring ones.
 func (f *figures) modules() []module {
 	var rows []module
 	for _, path := range slices.Sorted(maps.Keys(f.run.Environment.Modules)) {
@@ -68,7 +67,7 @@ func (f *figures) modules() []module {
 	return rows
 }
 
-// tools are modules that no figure depends on.
+// tools are modules that do not affect any figure.
 func tools() []string {
 	return []string{
 		"github.com/google/uuid", "github.com/stretchr/testify", "go.uber.org/goleak", "golang.org/x/text", "gonum.org/",

@@ -19,7 +19,7 @@ import (
 // none stands for a figure that the run does not have.
 const none = "–"
 
-// figures writes those of a run.
+// figures writes the figures of a run.
 type figures struct {
 	run     Run
 	shown   map[string]bool // benchmarks
@@ -51,8 +51,8 @@ func (f *figures) functions() template.FuncMap {
 	}
 }
 
-// contenders lists those of a benchmark that have values of the unit, in the order of
-// the comparison.
+// contenders lists the contenders of a benchmark that have values of the unit, in the order of the
+// comparison.
 func contenders(set *results.Set, benchmark, unit string) []string {
 	var names []string
 	for _, s := range set.Series() {
@@ -76,7 +76,7 @@ func fastest(set *results.Set, benchmark, unit string) []string {
 	return names
 }
 
-// values notes where there are none.
+// values records series without values as missing.
 func (f *figures) values(benchmark, contender, unit string) []float64 {
 	f.shown[benchmark] = true
 	values := f.run.Samples.Values(results.Series{Benchmark: benchmark, Contender: contender, Unit: unit})
@@ -101,7 +101,7 @@ func (f *figures) median(benchmark, contender, unit string) string {
 	return figure(compare.Median(values))
 }
 
-// optional is median for what not every contender has.
+// optional is median for series that not every contender has.
 func (f *figures) optional(benchmark, contender, unit string) string {
 	if len(f.run.Samples.Values(results.Series{Benchmark: benchmark, Contender: contender, Unit: unit})) == 0 {
 		return none

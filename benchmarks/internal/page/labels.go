@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// endLabels names lines at their ends, where nothing lies across them.
+// endLabels writes the names of lines at their ends, where no line is in the way.
 type endLabels struct {
 	style text.Style
 	ends  []lineEnd
@@ -35,12 +35,12 @@ func newEndLabels(p *plot.Plot) *endLabels {
 // gap is between the end of a line and its name.
 const gap = vg.Length(12)
 
-// add names a line, whose last point is at.
+// add adds the name of a line, whose last point is at.
 func (l *endLabels) add(name string, line *plotter.Line) {
 	l.ends = append(l.ends, lineEnd{name, line.XYs[len(line.XYs)-1], line.Dashes, line.Color})
 }
 
-// Plot implements plot.Plotter: names stand where the lines end, one above another.
+// Plot implements plot.Plotter: names stand at the ends of the lines, one above another.
 func (l *endLabels) Plot(c draw.Canvas, p *plot.Plot) {
 	toX, toY := p.Transforms(&c)
 	slices.SortFunc(l.ends, func(a, b lineEnd) int { return cmp.Or(cmp.Compare(a.at.Y, b.at.Y), cmp.Compare(a.name, b.name)) })
@@ -62,7 +62,7 @@ func (l *endLabels) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// GlyphBoxes implements plot.GlyphBoxer: what the names need beside the plot.
+// GlyphBoxes implements plot.GlyphBoxer: the room that the names need next to the plot.
 func (l *endLabels) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	var wide vg.Length
 	for _, end := range l.ends {

@@ -1,29 +1,36 @@
-// Package page writes docs/benchmarks.md and its plots from the samples of a run. No
-// figure of the page is from anywhere else.
+// Package page writes docs/benchmarks.md, docs/internals/measurements.md and their plots from the
+// samples of a run. A figure from anywhere else says so.
 package page
 
 import (
 	"bytes"
-	_ "embed"
+	"embed"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"text/template"
 
 	"github.com/leat-go/leat/benchmarks/internal/gate"
 	"github.com/leat-go/leat/benchmarks/internal/results"
 )
 
-//go:embed benchmarks.md.tmpl
-var pageTemplate string
+//go:embed *.md.tmpl
+var templates embed.FS
 
-// Places below the folder of the documentation.
-const (
-	pageName = "benchmarks.md"
-	folder   = "benchmarks"
-)
+// pages are the page for users and the one with all figures, by their places below the folder of the
+// documentation.
+func pages() map[string]string {
+	return map[string]string{
+		"benchmarks.md":             "benchmarks.md.tmpl",
+		"internals/measurements.md": "measurements.md.tmpl",
+	}
+}
 
-// Run is what a page shows.
+// folder is where the plots are, below that of the documentation.
+const folder = "benchmarks"
+
+// Run is the data of a page.
 type Run struct {
 	Samples     *results.Set
 	Environment results.Environment
@@ -38,44 +45,52 @@ func Load(dir string) (r Run, err error) {
 	return r, err
 }
 
-// Results is the directory of the results that the page in the folder docs shows.
-func Results(docs string) string { return filepath.Join(docs, folder) }
-
-// Write writes the page into the folder docs, and the plots and a copy of the results
-// in dir into docs/benchmarks. It returns which figures of the page the run does not
-// have.
-func Write(docs, dir string) (missing []string, err error) {
+// Write writes the pages and their plots into the folder docs, and a copy of the results in dir into
+// the folder samples. It returns which figures of the pages the run does not have.
+func Write(docs, samples, dir string) (missing []string, err error) {
 	r, err := Load(dir)
 	if err != nil {
 		return nil, err
 	}
-	text, missing, err := Render(r)
-	if err != nil {
-		return nil, err
-	}
-	beside := Results(docs)
-	if err := os.MkdirAll(beside, 0o750); err != nil {
-		return nil, fmt.Errorf("make folder of the page: %w", err)
+	for name := range pages() {
+		text, lacks, err := Render(r, name)
+		if err != nil {
+			return nil, err
+		}
+		missing = append(missing, lacks...)
+		if err := write(filepath.Join(docs, name), text); err != nil {
+			return nil, err
+		}
 	}
 	for _, name := range []string{results.SamplesName, results.EnvironmentName} {
 		file, err := os.ReadFile(filepath.Join(dir, name)) //nolint:gosec // the caller chooses it
 		if err == nil {
-			err = os.WriteFile(filepath.Join(beside, name), file, 0o600) //nolint:gosec // the caller chooses it
+			err = write(filepath.Join(samples, name), file)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("copy results: %w", err)
 		}
 	}
-	if err := writePlots(beside, r.Samples); err != nil {
-		return nil, err
+	plots := filepath.Join(docs, folder)
+	if err := os.MkdirAll(plots, 0o750); err != nil {
+		return nil, fmt.Errorf("make folder of the plots: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(docs, pageName), text, 0o600); err != nil {
-		return nil, fmt.Errorf("write page: %w", err)
-	}
-	return missing, nil
+	slices.Sort(missing)
+	return slices.Compact(missing), writePlots(plots, r.Samples)
 }
 
-// view is what the template sees beside its functions.
+// write makes the folder of a file as well.
+func write(name string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
+		return fmt.Errorf("make folder: %w", err)
+	}
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	return nil
+}
+
+// view is the data of the template, in addition to its functions.
 type view struct {
 	Run
 
@@ -84,11 +99,12 @@ type view struct {
 	MinRounds int
 }
 
-// Render fills in the page. Missing are figures that it has a place for and the run
-// does not have.
-func Render(r Run) (page []byte, missing []string, err error) {
+// Render fills in the page of that name: benchmarks.md or internals/measurements.md. Missing are
+// figures that it has a place for and the run does not have.
+func Render(r Run, name string) (page []byte, missing []string, err error) {
 	f := &figures{run: r, shown: map[string]bool{}}
-	t, err := template.New(pageName).Funcs(f.functions()).Parse(pageTemplate)
+	file := pages()[name]
+	t, err := template.New(file).Funcs(f.functions()).ParseFS(templates, file)
 	if err != nil {
 		return nil, nil, fmt.Errorf("parse page: %w", err)
 	}

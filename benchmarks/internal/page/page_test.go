@@ -25,14 +25,27 @@ const saved = "testdata"
 
 var update = flag.Bool("update", false, "write the page that is expected")
 
-func TestThePageIsTheOneThatIsExpected(t *testing.T) {
+// The pages.
+const (
+	forUsers = "benchmarks.md"
+	figures  = "internals/measurements.md"
+)
+
+func TestThePagesAreThoseThatAreExpected(t *testing.T) {
 	t.Parallel()
+	for _, name := range []string{forUsers, figures} {
+		t.Run(name, func(t *testing.T) { t.Parallel(); expected(t, name) })
+	}
+}
+
+func expected(t *testing.T, name string) {
+	t.Helper()
 	r, err := page.Load(saved)
 	require.NoError(t, err)
-	got, missing, err := page.Render(r)
+	got, missing, err := page.Render(r, name)
 	require.NoError(t, err)
 	require.Empty(t, missing, "the page asks for what no benchmark measures")
-	golden := filepath.Join(saved, "benchmarks.md")
+	golden := filepath.Join(saved, filepath.Base(name))
 	if *update {
 		require.NoError(t, os.WriteFile(golden, got, 0o600))
 	}
@@ -47,18 +60,20 @@ func TestThePageIsTheOneThatIsExpected(t *testing.T) {
 
 func TestThePageOfARunThatHasNothing(t *testing.T) {
 	t.Parallel()
-	text, missing, err := page.Render(page.Run{Samples: &results.Set{}, Environment: results.Environment{Scale: "ci"}})
-	require.NoError(t, err)
-	require.Contains(t, missing, "Memory  RSS-MiB-over-idle")
-	require.Contains(t, string(text), "**These figures are of scale ci, too small to be quoted.**")
-	require.NotContains(t, string(text), "<no value>")
-	require.NotContains(t, string(text), "NaN")
+	for name, lacks := range map[string]string{forUsers: "RelayDrain/broker=kafka leat msg/s", figures: "Memory  RSS-MiB-over-idle"} {
+		text, missing, err := page.Render(page.Run{Samples: &results.Set{}, Environment: results.Environment{Scale: "ci"}}, name)
+		require.NoError(t, err)
+		require.Contains(t, missing, lacks)
+		require.Contains(t, string(text), "**These figures are of scale ci, too small to be quoted.**")
+		require.NotContains(t, string(text), "<no value>")
+		require.NotContains(t, string(text), "NaN")
+	}
 }
 
 func TestThePageIsWrittenWithItsPlotsAndSamples(t *testing.T) {
 	t.Parallel()
-	docs := t.TempDir()
-	_, err := page.Write(docs, saved)
+	docs, samples := t.TempDir(), t.TempDir()
+	_, err := page.Write(docs, samples, saved)
 	require.NoError(t, err)
 	for name, texts := range map[string][]string{
 		"drain.svg":      {"leat", "raw", "forwarder", "messages a second"},
@@ -76,18 +91,18 @@ func TestThePageIsWrittenWithItsPlotsAndSamples(t *testing.T) {
 		for _, text := range texts {
 			require.Contains(t, string(b), ">"+text+"</text>", name)
 		}
-		require.Contains(t, pageText(t, docs), "benchmarks/"+name)
+		require.Contains(t, pageText(t, docs, figures), "](../benchmarks/"+name)
 	}
-	// The page can be written again from what lies beside it.
-	before := pageText(t, docs)
-	_, err = page.Write(docs, filepath.Join(docs, "benchmarks"))
+	// The pages can be written again from the samples that were kept.
+	before := pageText(t, docs, figures)
+	_, err = page.Write(docs, samples, samples)
 	require.NoError(t, err)
-	require.Equal(t, before, pageText(t, docs))
+	require.Equal(t, before, pageText(t, docs, figures))
 }
 
-func pageText(t *testing.T, docs string) string {
+func pageText(t *testing.T, docs, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(docs, "benchmarks.md"))
+	text, err := os.ReadFile(filepath.Join(docs, name))
 	require.NoError(t, err)
 	return string(text)
 }

@@ -19,14 +19,14 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/results"
 )
 
-// The size of a plot, and how far its axes reach beyond what is drawn, as a factor.
+// The size of a plot, and how far its axes reach beyond the data, as a factor.
 const (
 	plotWidth  = 20 * vg.Centimeter
 	plotHeight = 8 * vg.Centimeter
 	room       = 1.3
 )
 
-// writePlots writes the plots of what the samples have.
+// writePlots writes the plots for the samples.
 func writePlots(folder string, set *results.Set) error {
 	for name, draw := range map[string]func(*results.Set) (*plot.Plot, error){
 		"drain.svg": drainPlot, "latency.svg": latencyPlot, "backlog.svg": backlogPlot, "remembered.svg": rememberedPlot,
@@ -86,7 +86,7 @@ func latencyPlot(set *results.Set) (*plot.Plot, error) {
 	const benchmark = "Latency"
 	percents := []float64{50, 75, 90, 95, 99, 99.9}
 	unit := func(percent float64) string { return fmt.Sprintf("p%g-ms", percent) }
-	// An axis on which each nine is as far away as the one before.
+	// An axis on which each further nine has the same distance.
 	place := func(percent float64) float64 { return -math.Log10(1 - percent/100) }
 	names := contenders(set, benchmark, unit(percents[0]))
 	if len(names) == 0 {
@@ -129,8 +129,8 @@ func rememberedPlot(set *results.Set) (*plot.Plot, error) {
 	return costPlot(set, "InboxRemembered", "ids", "cost of a message, all rounds", "ids that are remembered", []string{"small", "large"})
 }
 
-// costPlot has the µs of an operation over a number of things that each contender has
-// and that ought not to matter.
+// costPlot has the µs of an operation over an amount that each contender has and that should not
+// matter.
 func costPlot(set *results.Set, benchmark, amount, title, over string, names []string) (*plot.Plot, error) {
 	var dots, medians plotter.XYs
 	for _, name := range names {
@@ -207,7 +207,7 @@ func addDots(p *plot.Plot, points plotter.XYs, of color.RGBA) error {
 	return nil
 }
 
-// hue returns colour i of a list of colours that everyone can tell apart.
+// hue returns colour i of a list of colours that all readers can distinguish.
 func hue(i int) color.RGBA {
 	hues := []color.RGBA{
 		{R: 0x00, G: 0x72, B: 0xb2, A: 0xff},
@@ -230,5 +230,5 @@ func savePlot(p *plot.Plot, path string) error {
 	if _, err := canvas.WriteTo(&svg); err != nil {
 		return err
 	}
-	return os.WriteFile(path, themed(svg.Bytes()), 0o644) //nolint:gosec // a picture for everyone
+	return os.WriteFile(path, themed(svg.Bytes()), 0o644) //nolint:gosec // the picture is public
 }

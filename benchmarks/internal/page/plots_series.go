@@ -81,8 +81,8 @@ func heldDeadPlot(set *results.Set) (*plot.Plot, error) {
 	return p, err
 }
 
-// secondsPlot has a line for each contender, of the medians of what was seen second by
-// second, and two others where the transaction begins and ends.
+// secondsPlot has a line for each contender, of the medians of the values of each second, and two
+// vertical lines at the start and the end of the transaction.
 func secondsPlot(set *results.Set, unit, title, axis string) (*plot.Plot, *extent, error) {
 	const benchmark = "HeldTransaction"
 	at := func(second int) string { return fmt.Sprintf("%s,second=%d", unit, second) }
@@ -125,7 +125,7 @@ func secondsPlot(set *results.Set, unit, title, axis string) (*plot.Plot, *exten
 	return p, shown, nil
 }
 
-// extent is what some points cover.
+// extent is the range of some points.
 type extent struct {
 	any                    bool
 	minX, maxX, minY, maxY float64

@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// Environment is what a run was measured on.
+// Environment is the environment of a run.
 type Environment struct {
 	// Date is when the run began.
 	Date time.Time `json:"date"`
 	// Scale is the size of the run: full, quick or ci.
 	Scale string `json:"scale"`
-	// Commit is the one that was measured, with "+" behind it where files had been
-	// changed; "" where it is not known.
+	// Commit is the measured commit, with "+" after it if files had been changed; "" if it is not
+	// known.
 	Commit string `json:"commit"`
 	// Machine is what it ran on.
 	Machine Machine `json:"machine"`
-	// Servers are those that benchmarks have said they use.
+	// Servers are the servers that benchmarks have reported.
 	Servers []Server `json:"servers"`
 	// Modules are the versions of the Go modules that the benchmarks require
 	// themselves, by their path.
@@ -31,8 +31,8 @@ type Environment struct {
 	Again []Again `json:"again,omitempty"`
 }
 
-// Machine describes the hardware and what Go makes of it. What the system does not
-// tell is empty.
+// Machine describes the hardware and Go's view of it. Facts that the system does not report are
+// empty.
 type Machine struct {
 	CPU        string `json:"cpu"`
 	Cores      int    `json:"cores"`
@@ -42,23 +42,21 @@ type Machine struct {
 	OS          string `json:"os"`
 	Kernel      string `json:"kernel"`
 	Go          string `json:"go"`
-	// Load is the mean number of processes that wanted a processor in the minute
-	// before the run.
+	// Load is the mean number of processes that wanted a processor in the minute before the run.
 	Load float64 `json:"load"`
 }
 
-// Server is a server with the settings that matter to the figures.
+// Server is a server with the settings that affect the figures.
 type Server struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Settings are as the server shows them.
+	// Settings are as the server reports them.
 	Settings map[string]string `json:"settings,omitempty"`
 	// Benchmarks were run on it.
 	Benchmarks []string `json:"benchmarks"`
 }
 
-// Uses notes that the running benchmark uses the server. Its Benchmarks are left
-// to Uses.
+// Uses records that the running benchmark uses the server. Uses sets its Benchmarks.
 func Uses(tb testing.TB, server Server) {
 	tb.Helper()
 	if err := current.uses(Benchmark(tb), server); err != nil {

@@ -34,7 +34,7 @@ func load() float64 {
 	return minute
 }
 
-// lineOf returns what follows the name and a colon in the file.
+// lineOf returns the text after the name and a colon in the file.
 func lineOf(path, name string) string {
 	for line := range strings.Lines(contents(path)) {
 		if before, after, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(before) == name {
@@ -44,7 +44,7 @@ func lineOf(path, name string) string {
 	return ""
 }
 
-// contents is "" where there is no such file: not every system has it.
+// contents is "" if there is no such file: not every system has it.
 func contents(path string) string {
 	text, err := os.ReadFile(path) //nolint:gosec // one of those above
 	if err != nil {

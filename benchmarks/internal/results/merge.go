@@ -12,20 +12,19 @@ import (
 	"time"
 )
 
-// Again is a later run of some benchmarks, whose results are in the place of those of
-// the first run.
+// Again is a later run of some benchmarks, whose results replace those of the first run.
 type Again struct {
 	Date time.Time `json:"date"`
 	// Commit is as in Environment, and so is Load as in Machine.
 	Commit string  `json:"commit"`
 	Load   float64 `json:"load"`
-	// Benchmarks are those that ran again, without what they have run below them.
+	// Benchmarks are the benchmarks that ran again, without their sub-benchmarks.
 	Benchmarks []string `json:"benchmarks"`
 }
 
-// Merge writes the results of first to dir, with those of later in the place of the
-// benchmarks that are in both. The runs must be of one scale, kind of machine and version of each
-// module that both have, since the page has them side by side.
+// Merge writes the results of first to dir, and for the benchmarks that are in both those of later.
+// The runs must have the same scale, kind of machine and versions of common modules, since the page
+// shows them side by side.
 func Merge(dir, first, later string) error {
 	samples, err := Load(first)
 	if err != nil {
@@ -56,7 +55,7 @@ func Merge(dir, first, later string) error {
 	return environment.save(dir)
 }
 
-// benchmarks are those of the set, without what they run below them.
+// benchmarks are the benchmarks of the set, without their sub-benchmarks.
 func (s *Set) benchmarks() []string {
 	var names []string
 	for _, series := range s.Series() {
@@ -67,7 +66,7 @@ func (s *Set) benchmarks() []string {
 	return names
 }
 
-// replace returns the set with the benchmarks of fresh in the place of its own.
+// replace returns the set in which the benchmarks of fresh replace its own.
 func (s *Set) replace(fresh *Set, again []string) *Set {
 	merged := &Set{}
 	for _, series := range s.Series() {
@@ -81,7 +80,7 @@ func (s *Set) replace(fresh *Set, again []string) *Set {
 	return merged
 }
 
-// add notes a later run of the benchmarks.
+// add records a later run of the benchmarks.
 func (e *Environment) add(later Environment, again []string) error {
 	if len(later.Again) > 0 {
 		return errors.New("results: what is to be put in place of others is of several runs itself")
@@ -121,7 +120,7 @@ func (e *Environment) add(later Environment, again []string) error {
 	return nil
 }
 
-// differ reports whether a module has one version here and another there.
+// differ reports whether a module has different versions here and there.
 func differ(here, there map[string]string) bool {
 	for path, version := range here {
 		if other, both := there[path]; both && other != version {

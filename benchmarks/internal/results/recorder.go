@@ -24,9 +24,8 @@ type recorder struct {
 //nolint:gochecknoglobals // benchmarks have nothing else in common that could carry it
 var current = &recorder{}
 
-// Open has all that is recorded from now on written to dir, which is made where it
-// is missing; results that it has are written over. Nothing is recorded where dir
-// is "". The caller must Close.
+// Open makes all later samples go to dir, which is created if it is missing; existing results in it
+// are overwritten. If dir is "", nothing is recorded. The caller must Close.
 func Open(dir, scale string) error {
 	if dir == "" {
 		return nil
@@ -48,7 +47,7 @@ func Open(dir, scale string) error {
 	return r.environment.save(dir)
 }
 
-// Close ends what Open has begun.
+// Close ends the recording.
 func Close() error {
 	r := current
 	current = &recorder{}
@@ -58,8 +57,8 @@ func Close() error {
 	return r.file.Close()
 }
 
-// Record adds values to the series of the contender in the running benchmark, each
-// of them a round. It may be called concurrently, though not for one series.
+// Record adds values to the series of the contender in the running benchmark, one for each round.
+// It may be called concurrently, though not for one series.
 func Record(tb testing.TB, contender, unit string, values ...float64) {
 	tb.Helper()
 	series := Series{Benchmark: Benchmark(tb), Contender: contender, Unit: unit}
@@ -97,7 +96,7 @@ func (r *recorder) write(row []string) error {
 	return r.flush()
 }
 
-// flush leaves no sample in the process: a run may be killed.
+// flush writes all samples: a run may be killed.
 func (r *recorder) flush() error {
 	r.samples.Flush()
 	return r.samples.Error()

@@ -1,5 +1,5 @@
-// Package results keeps what benchmarks measure: every value of every round in
-// samples.csv, and what it was measured on in environment.json.
+// Package results keeps the results of benchmarks: every value of every round in samples.csv, and
+// the environment in environment.json.
 package results
 
 import (
@@ -22,22 +22,21 @@ const (
 
 // Series names the values of one contender.
 type Series struct {
-	// Benchmark is the name of the benchmark without the word, such as
-	// RelayDrain/broker=kafka.
+	// Benchmark is the name of the benchmark without that word, such as RelayDrain/broker=kafka.
 	Benchmark string
-	// Contender is the side of the comparison, "" where there is only one.
+	// Contender is the side of the comparison, "" if there is only one.
 	Contender string
-	// Unit is what the values are, such as msg/s.
+	// Unit is the unit of the values, such as msg/s.
 	Unit string
 }
 
-// Top is the benchmark that runs the one of that name, which may be itself.
+// Top is the top-level benchmark of the one of that name, which may be itself.
 func Top(benchmark string) string {
 	name, _, _ := strings.Cut(benchmark, "/")
 	return name
 }
 
-// Sample is what one round has measured.
+// Sample is a measurement of one round.
 type Sample struct {
 	Series
 
@@ -48,7 +47,7 @@ type Sample struct {
 	Value float64
 }
 
-// columns head the file of samples.
+// columns are the header of the file of samples.
 func columns() []string { return []string{"benchmark", "contender", "unit", "round", "value"} }
 
 func (s Sample) row() []string {
@@ -77,8 +76,8 @@ func Load(dir string) (set *Set, err error) {
 	return Read(file)
 }
 
-// Read reads samples as they are in samples.csv. The rounds of a series must be
-// complete and in order.
+// Read reads samples in the format of samples.csv. The rounds of a series must be complete and in
+// order.
 func Read(from io.Reader) (*Set, error) {
 	reader := csv.NewReader(from)
 	reader.FieldsPerRecord = len(columns())

@@ -17,11 +17,9 @@ func (s *Set) Add(to Series, values ...float64) {
 	s.values[to] = append(s.values[to], values...)
 }
 
-// Values are those of all rounds of a series, nil where there are none. They must not
-// be changed.
+// Values are the values of all rounds of a series, nil if there are none. They must not be changed.
 func (s *Set) Values(of Series) []float64 { return s.values[of] }
 
-// Series are all that there are, in the order in which they were begun: the first
-// contender of a comparison is the one that the others are compared with. They must
-// not be changed.
+// Series are all series, in the order in which they were begun: the other contenders of a
+// comparison are compared with the first. They must not be changed.
 func (s *Set) Series() []Series { return s.order }

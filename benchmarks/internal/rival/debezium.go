@@ -13,20 +13,19 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// debeziumName names the connector and what it has in the database.
+// debeziumName is the name of the connector and of its objects in the database.
 const debeziumName = "leat_benchmark"
 
-// Debezium is its connector for PostgreSQL with its outbox event router, in a worker
-// of Kafka Connect. The server needs wal_level=logical.
+// Debezium is Debezium's connector for PostgreSQL with its outbox event router, in a worker of
+// Kafka Connect. The server needs wal_level=logical.
 type Debezium struct {
 	pool   *pgxpool.Pool
 	worker *connect.Worker
 	topic  *arrivals
 }
 
-// NewDebezium creates the table and starts worker and connector, which is left stopped,
-// with a replication slot. Its records, and no others, go to topic, which must exist.
-// The caller must Close it.
+// NewDebezium creates the table and starts worker and connector, which is left stopped, with a
+// replication slot. Only its records go to topic, which must exist. The caller must Close it.
 func NewDebezium(
 	ctx context.Context, pool *pgxpool.Pool, brokers []string, topic string, cfg DebeziumConfig,
 ) (d *Debezium, err error) {
@@ -54,12 +53,12 @@ func NewDebezium(
 	return d, d.Stop(ctx)
 }
 
-// Version is Debezium's, and that of Kafka Connect.
+// Version is Debezium's version, and that of Kafka Connect.
 func (d *Debezium) Version() string {
 	return connect.DebeziumVersion + " in Kafka Connect " + d.worker.Version()
 }
 
-// Configure gives the connector, which must be stopped, another configuration.
+// Configure changes the configuration of the connector, which must be stopped.
 func (d *Debezium) Configure(ctx context.Context, cfg DebeziumConfig) error {
 	settings := cfg.settings(d.pool.Config().ConnConfig, d.topic.name)
 	if err := d.worker.Configure(ctx, debeziumName, settings); err != nil {
@@ -68,8 +67,8 @@ func (d *Debezium) Configure(ctx context.Context, cfg DebeziumConfig) error {
 	return nil
 }
 
-// Start starts the connector, and returns when it streams: a message that was written
-// after that has arrived.
+// Start starts the connector, and returns when it streams: a message that was written after the
+// start has arrived.
 func (d *Debezium) Start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// DebeziumConfig is what a sweep over Debezium varies.
+// DebeziumConfig is the variable part of a sweep over Debezium.
 type DebeziumConfig struct {
 	// BatchSize is max.batch.size, the most events that the connector hands to Kafka
 	// Connect at once, and QueueSize max.queue.size, the most that wait for that.
@@ -20,8 +20,8 @@ type DebeziumConfig struct {
 	// ProducerBatch is the producer's batch.size in bytes, and Linger its linger.ms.
 	ProducerBatch int
 	Linger        time.Duration
-	// Idempotent lets the producer have five requests in flight, whose order it keeps.
-	// Kafka Connect allows one otherwise.
+	// Idempotent allows the producer five requests in flight, whose order it keeps. Kafka Connect
+	// allows one otherwise.
 	Idempotent bool
 }
 
@@ -52,7 +52,7 @@ func PromptDebezium() DebeziumConfig {
 	}
 }
 
-// String names the configuration by what it sets, except for the queue.
+// String names the configuration by its settings, except for the queue.
 func (c DebeziumConfig) String() string {
 	flying := 1
 	if c.Idempotent {
@@ -78,9 +78,8 @@ func (c DebeziumConfig) Tuning() map[string]string {
 	return tuning
 }
 
-// settings are the connector's: the table as its documentation has it, through the
-// outbox event router to one topic. Nothing is sent but the events, and these without
-// a schema.
+// settings are the connector's settings: the table as in its documentation, through the outbox
+// event router to one topic. Only the events are sent, without a schema.
 func (c DebeziumConfig) settings(db *pgx.ConnConfig, topic string) map[string]string {
 	settings := c.Tuning()
 	maps.Copy(settings, map[string]string{

@@ -9,18 +9,18 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Drained is how long it took to carry a backlog.
+// Drained is the time that it took to carry a backlog.
 type Drained struct {
 	// Whole is from the request to start the connector until all records were in the
 	// topic.
 	Whole time.Duration
-	// Streaming is from when the broker had the first record until it had the last.
+	// Streaming is the time between the broker's first record and its last.
 	Streaming time.Duration
 }
 
-// Drain starts the connector, which must be stopped, waits until messages, which must
-// be all that was written meanwhile, are in the topic, and stops it. Nothing reads the
-// topic before that: a consumer would take its part of the processors.
+// Drain starts the connector, which must be stopped, waits until messages are in the topic, and
+// stops it. Messages must be all messages written since the last run. Nothing reads the topic
+// before that, since a consumer would use processor time.
 func (d *Debezium) Drain(ctx context.Context, messages []outbox.Message) (Drained, error) {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
@@ -71,8 +71,8 @@ func (d *Debezium) awaitCount(ctx context.Context, from offsets, count int) erro
 	}
 }
 
-// arrived reads the topic from there until all messages were seen, and returns the
-// time between the first and the last, by the broker's clock.
+// arrived reads the topic from the given offsets until all messages were seen, and returns the time
+// between the first and the last, by the broker's clock.
 func (d *Debezium) arrived(ctx context.Context, from offsets, messages []outbox.Message) (time.Duration, error) {
 	ids := make(map[string]struct{}, len(messages))
 	for i := range messages {

@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// arrivals tells what has arrived in a topic.
+// arrivals observes the arrival of records in a topic.
 type arrivals struct {
 	brokers []string
 	name    string
@@ -19,8 +19,8 @@ type arrivals struct {
 // offsets are where the partitions of the topic end, or ended.
 type offsets kadm.ListedOffsets
 
-// newArrivals has the topic's records stamped by the broker from now on, with the time
-// at which it appends them. The caller must close what it returns.
+// newArrivals makes the broker stamp the topic's records from now on with the time of the append.
+// The caller must close the result.
 func newArrivals(ctx context.Context, brokers []string, topic string) (*arrivals, error) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...))
 	if err != nil {
@@ -53,7 +53,7 @@ func (a *arrivals) ends(ctx context.Context) (offsets, error) {
 	return offsets(listed), nil
 }
 
-// beyond is how many offsets o is further than from.
+// beyond is the number of offsets from from to o.
 func (o offsets) beyond(from offsets) (n int64) {
 	kadm.ListedOffsets(o).Each(func(end kadm.ListedOffset) {
 		n += end.Offset - from[end.Topic][end.Partition].Offset
@@ -61,10 +61,9 @@ func (o offsets) beyond(from offsets) (n int64) {
 	return n
 }
 
-// read reads from there until it has seen the ids, which are removed, in the headers
-// that the outbox event router gives records, and returns the time between the first
-// and the last of these by the broker's clock. Records of other ids may be among them:
-// delivery is at least once.
+// read reads from there until it has seen the ids in the headers that the outbox event router
+// writes, and removes them. It returns the time between the first and the last of these by the
+// broker's clock. Records of other ids may be among them: delivery is at least once.
 func (a *arrivals) read(ctx context.Context, from offsets, ids map[string]struct{}) (time.Duration, error) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(a.brokers...),
 		kgo.ConsumePartitions(kadm.ListedOffsets(from).KOffsets()))

@@ -27,14 +27,14 @@ const (
 	forwarderTable = "watermill_" + forwarderTopic
 )
 
-// ForwarderConfig is what a sweep over Watermill's forwarder varies.
+// ForwarderConfig is the variable part of a sweep over Watermill's forwarder.
 type ForwarderConfig struct {
 	// BatchSize is the number of rows that the subscriber reads at once.
 	BatchSize int
 	// PayloadType is the type of the payload column, JSON or BYTEA.
 	PayloadType string
-	// Queue uses watermill-sql's queue schema, which deletes what was forwarded,
-	// instead of its default one, which keeps an offset a consumer group.
+	// Queue uses watermill-sql's queue schema, which deletes forwarded messages, instead of the default
+	// schema, which keeps an offset for each consumer group.
 	Queue bool
 }
 
@@ -43,8 +43,8 @@ func BestForwarder() ForwarderConfig {
 	return ForwarderConfig{BatchSize: 1000, PayloadType: "BYTEA"}
 }
 
-// BestForwarderQueue is the same with the queue schema. The sweep found no difference
-// between the two schemas that is larger than its noise.
+// BestForwarderQueue is the same with the queue schema. The sweep found no difference between the
+// two schemas that is larger than its noise.
 func BestForwarderQueue() ForwarderConfig {
 	cfg := BestForwarder()
 	cfg.Queue = true
@@ -61,7 +61,7 @@ type Forwarder struct {
 	offsets wsql.OffsetsAdapter
 }
 
-// NewForwarder connects to nothing.
+// NewForwarder does not connect yet.
 func NewForwarder(pool *pgxpool.Pool, brokers []string, cfg ForwarderConfig) *Forwarder {
 	payload := func(string) string { return cfg.PayloadType }
 	f := &Forwarder{pool: pool, brokers: brokers}
@@ -91,8 +91,8 @@ func (f *Forwarder) Fill(ctx context.Context, messages []outbox.Message) error {
 	return nil
 }
 
-// Refill is Fill of a table that rows may be left in: the queue schema keeps those of a
-// batch that the forwarder had not settled when it ended.
+// Refill is Fill for a table that may still have rows: the queue schema keeps those of a batch that
+// the forwarder had not settled when it ended.
 func (f *Forwarder) Refill(ctx context.Context, messages []outbox.Message) error {
 	if err := f.initialize(); err != nil {
 		return err
@@ -202,14 +202,14 @@ func runUntil(ctx context.Context, fwd *forwarder.Forwarder, done <-chan struct{
 	}
 }
 
-// tellingPublisher tells of each message that was published.
+// tellingPublisher reports each message that was published.
 type tellingPublisher struct {
 	message.Publisher
 
 	forwarded func(msg *message.Message)
 }
 
-// Publish publishes and tells.
+// Publish publishes and reports.
 func (p *tellingPublisher) Publish(topic string, messages ...*message.Message) error {
 	if err := p.Publisher.Publish(topic, messages...); err != nil {
 		return err

@@ -23,7 +23,7 @@ func (f *Forwarder) Enqueue(_ context.Context, tx pgx.Tx, messages ...outbox.Mes
 	return nil
 }
 
-// PlainTable is what Insert writes.
+// PlainTable is the table that Insert writes.
 const PlainTable = "watermill_" + plainTopic
 
 const plainTopic = "events"
@@ -40,8 +40,8 @@ func (f *Forwarder) MigratePlain(ctx context.Context) error {
 	return sub.Close()
 }
 
-// Insert publishes messages to watermill-sql in tx as the forwarder's are, but without
-// the envelope that it needs.
+// Insert publishes messages to watermill-sql in tx like the forwarder's, but without the
+// forwarder's envelope.
 func (f *Forwarder) Insert(_ context.Context, tx pgx.Tx, messages ...outbox.Message) error {
 	pub, err := wsql.NewPublisher(wsql.TxFromPgx(tx), wsql.PublisherConfig{SchemaAdapter: f.schema}, nil)
 	if err != nil {

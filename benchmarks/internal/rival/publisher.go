@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// PublisherConfig is what a sweep over watermill-kafka's publisher varies.
+// PublisherConfig is the variable part of a sweep over watermill-kafka's publisher.
 type PublisherConfig struct {
 	// Callers is the number of goroutines that call Publish at once.
 	Callers int
@@ -22,20 +22,20 @@ type PublisherConfig struct {
 }
 
 // BestPublisher has many callers, whose messages sarama sends together. Publish waits for each
-// message of a call before it sends the next. Runs of BenchmarkPublisherSweep do not agree on
-// what is fastest from a thousand callers on; fewer are slower.
+// message of a call before it sends the next. Runs of BenchmarkPublisherSweep disagree on the
+// fastest number of callers above a thousand; fewer are slower.
 func BestPublisher() PublisherConfig {
 	return PublisherConfig{Callers: 5000, Batch: 100}
 }
 
-// SerialPublisher is how a router or the forwarder calls it: one message after the other.
+// SerialPublisher publishes as a router or the forwarder does: one message after the other.
 func SerialPublisher() PublisherConfig {
 	return PublisherConfig{Callers: 1, Batch: 1}
 }
 
-// Publisher is watermill-kafka's publisher without a database behind it, with its
-// default settings, which ask for the acknowledgement of the leader. Messages of a key
-// are always sent by the same caller where the callers divide the keys.
+// Publisher is watermill-kafka's publisher without a database behind it, with its default settings,
+// which ask for the acknowledgement of the leader. If the callers divide the keys, the messages of
+// a key are always sent by the same caller.
 type Publisher struct {
 	publisher *kafka.Publisher
 	cfg       PublisherConfig
@@ -94,7 +94,7 @@ func (p *Publisher) Drain(ctx context.Context, messages []outbox.Message) (time.
 	return took, nil
 }
 
-// publish sends what one caller has.
+// publish sends the messages of one caller.
 func (p *Publisher) publish(ctx context.Context, topic string, messages []*message.Message) error {
 	for at := 0; at < len(messages); at += p.cfg.Batch {
 		if err := ctx.Err(); err != nil {

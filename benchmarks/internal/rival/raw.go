@@ -1,5 +1,5 @@
-// Package rival wires leat's alternatives, each by its public API and in the
-// configuration that was found best for it.
+// Package rival sets up leat's alternatives, each by its public API and in its best known
+// configuration.
 package rival
 
 import (
@@ -14,9 +14,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Raw is a franz-go producer without a database behind it: what Kafka takes on
-// this machine. Acknowledged by all in-sync replicas and idempotent, as leat's
-// sink is.
+// Raw is a franz-go producer without a database behind it: the limit of Kafka on this machine.
+// Records are acknowledged by all in-sync replicas and idempotent, as with leat's sink.
 type Raw struct {
 	client *kgo.Client
 }
@@ -30,9 +29,9 @@ func NewRaw(brokers []string, options ...kgo.Opt) (*Raw, error) {
 	return &Raw{client: client}, nil
 }
 
-// newClient returns the producer of all rivals that may choose one. The batches are
-// as large as a topic takes by default, nothing lingers, and the buffer never makes
-// the producer wait. What options say comes after that.
+// newClient returns the producer of all rivals that may choose one. Batches are as large as a topic
+// allows by default, nothing lingers, and the buffer never makes the producer wait. The given
+// options come after that.
 func newClient(brokers []string, options ...kgo.Opt) (*kgo.Client, error) {
 	client, err := kgo.NewClient(append([]kgo.Opt{
 		kgo.SeedBrokers(brokers...),
@@ -98,8 +97,7 @@ func KafkaRecords(topic string, messages []outbox.Message, at time.Time) []kgo.R
 	return records
 }
 
-// WithoutHeaders returns copies of records that have none: what a producer is usually
-// measured with.
+// WithoutHeaders returns copies of records without headers: the usual load to measure a producer.
 func WithoutHeaders(records []kgo.Record) []kgo.Record {
 	bare := slices.Clone(records)
 	for i := range bare {

@@ -6,11 +6,11 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// fillChunk is how many messages a transaction of Fill writes.
+// fillChunk is the number of messages in a transaction of Fill.
 const fillChunk = 1000
 
-// kafkaRecord is a message as a relay without a protocol of its own sends it: key,
-// value, and the id for whoever deduplicates.
+// kafkaRecord is a message as a relay without a protocol of its own sends it: key, value, and the
+// id for deduplication.
 func kafkaRecord(id, topic, key string, payload []byte) *kgo.Record {
 	return &kgo.Record{
 		Topic: topic, Key: []byte(key), Value: payload,

@@ -17,7 +17,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// RiverConfig is what a sweep over river varies.
+// RiverConfig is the variable part of a sweep over river.
 type RiverConfig struct {
 	// Workers is the number of jobs at once.
 	Workers int
@@ -34,23 +34,22 @@ func BestRiver() RiverConfig {
 	return RiverConfig{Workers: 1000, Cooldown: 2 * time.Millisecond, Poll: 20 * time.Millisecond}
 }
 
-// River is a queue of jobs in Postgres, with a worker that sends the message of a job to
-// Kafka. The job is done when Kafka has acknowledged it, and is marked so soon after,
-// together with others. The jobs of a key are worked at the same time, so that their
-// order is lost.
+// River is a queue of jobs in Postgres, with a worker that sends the message of a job to Kafka. The
+// job is done when Kafka has acknowledged the message, and is marked soon after, together with
+// others. Jobs of one key are worked at the same time, so their order is lost.
 type River struct {
 	pool    *pgxpool.Pool
 	brokers []string
 	cfg     RiverConfig
 }
 
-// NewRiver connects to nothing.
+// NewRiver does not connect yet.
 func NewRiver(pool *pgxpool.Pool, brokers []string, cfg RiverConfig) *River {
 	return &River{pool: pool, brokers: brokers, cfg: cfg}
 }
 
-// Fill creates river's tables, forgets the jobs there are, and inserts one a message, a
-// thousand a transaction, by the fastest way that river has.
+// Fill creates river's tables, deletes existing jobs, and inserts a job for each message, a
+// thousand a transaction, by river's fastest way.
 func (r *River) Fill(ctx context.Context, messages []outbox.Message) error {
 	driver := riverpgxv5.New(r.pool)
 	migrator, err := rivermigrate.New(driver, nil)
@@ -133,7 +132,7 @@ func (r *River) client(worker *publishWorker) (*river.Client[pgx.Tx], error) {
 	})
 }
 
-// completed makes sure that all of the jobs count as done.
+// completed checks that all of the jobs count as done.
 func (r *River) completed(ctx context.Context, count int) error {
 	var got int
 	err := r.pool.QueryRow(ctx, "SELECT count(*) FROM river_job WHERE state = 'completed'").Scan(&got)

@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// SkipLockedConfig is what a sweep over the relay of the articles varies.
+// SkipLockedConfig is the variable part of a sweep over the relay of the articles.
 type SkipLockedConfig struct {
 	// Batch is the number of rows in a transaction.
 	Batch int
@@ -23,8 +23,8 @@ type SkipLockedConfig struct {
 	Workers int
 }
 
-// BestSkipLocked is what BenchmarkSkipLockedSweep found fastest on two cores. Articles
-// have batches of a hundred.
+// BestSkipLocked is the configuration that BenchmarkSkipLockedSweep found fastest on two cores.
+// Articles use batches of a hundred.
 func BestSkipLocked() SkipLockedConfig {
 	return SkipLockedConfig{Batch: 5000, Workers: 2}
 }
@@ -33,16 +33,15 @@ func BestSkipLocked() SkipLockedConfig {
 // published with FOR UPDATE SKIP LOCKED, sends them, waits for the acknowledgements of
 // all, marks the rows, and commits.
 //
-// It promises less than leat does. Two workers have different rows of the same key, and
-// send them in any order. With one worker too, rows are in the order of their ids, which
-// is not the one of the commits.
+// It promises less than leat does. Two workers have different rows of the same key, and send them
+// in any order. Even with one worker, rows are in the order of their ids, not of the commits.
 type SkipLocked struct {
 	pool    *pgxpool.Pool
 	brokers []string
 	cfg     SkipLockedConfig
 }
 
-// NewSkipLocked connects to nothing.
+// NewSkipLocked does not connect yet.
 func NewSkipLocked(pool *pgxpool.Pool, brokers []string, cfg SkipLockedConfig) *SkipLocked {
 	return &SkipLocked{pool: pool, brokers: brokers, cfg: cfg}
 }
@@ -134,7 +133,7 @@ const (
 	skipLockedMark = "UPDATE skiplocked SET published_at = now() WHERE id = ANY($1)"
 )
 
-// publish does one batch in tx.
+// publish publishes one batch in tx.
 func (s *SkipLocked) publish(ctx context.Context, tx pgx.Tx, client *kgo.Client) (int, error) {
 	rows, err := tx.Query(ctx, skipLockedSelect, s.cfg.Batch)
 	if err != nil {

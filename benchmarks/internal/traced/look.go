@@ -13,9 +13,9 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// Relay records what a relay of one slot does: it is a hook of the relay, and a tracer of its
-// connection, which takes the tracer of its outbox's pool. Nothing may fail while it records:
-// records are told by the order in which they were read and sent.
+// Relay records the activity of a relay of one slot. It is a hook of the relay, and a tracer of its
+// connection, which takes the tracer of its outbox's pool. Nothing may fail while it records, since
+// it identifies records by the order in which they were read and sent.
 type Relay struct {
 	mu    sync.Mutex
 	began time.Time
@@ -31,19 +31,19 @@ var (
 	_ pgx.QueryTracer = (*Relay)(nil)
 )
 
-// NewRelay returns a Relay that counts times from began.
+// NewRelay returns a Relay that measures times from began.
 func NewRelay(began time.Time) *Relay { return &Relay{began: began, now: time.Now} }
 
-// Began is what times are counted from.
+// Began is the zero of the times.
 func (r *Relay) Began() time.Time { return r.began }
 
-// look is one that has found records.
+// look is a look that has found records.
 type look struct {
 	from, page, until time.Duration
 	records           int
 }
 
-// sent is a record that the sink was given.
+// sent is a record that was passed to the sink.
 type sent struct {
 	number      int
 	from, until time.Duration
@@ -71,7 +71,7 @@ func (r *Relay) OnRelayRead(_ context.Context, e relay.ReadEvent) {
 	}
 	now := r.now()
 	l := look{from: now.Add(-e.Took).Sub(r.began), page: r.page.Sub(r.began), until: now.Sub(r.began), records: e.Records}
-	l.page = max(l.page, l.from) // a page that the tracer did not see is all page
+	l.page = max(l.page, l.from) // a page that the tracer did not see counts as page entirely
 	r.reads = append(r.reads, l)
 }
 
@@ -86,8 +86,8 @@ func (r *Relay) OnRelaySend(_ context.Context, e relay.SendEvent) {
 	}
 }
 
-// Messages are the ways of the messages that have arrived. Due and committed are the times of
-// a message by its number.
+// Messages are the paths of the messages that have arrived. Due and committed are the times of a
+// message by its number.
 func (r *Relay) Messages(due, committed func(number int) time.Duration) []Message {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package traced tells where single messages spend their time between the moment at which
-// they are due and the broker's acknowledgement.
+// Package traced measures where single messages spend their time between the moment at which they
+// are due and the broker's acknowledgement.
 package traced
 
 import (
@@ -10,26 +10,26 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/compare"
 )
 
-// Stage is a part of a message's way.
+// Stage is a part of a message's path.
 type Stage int
 
 // The stages, in order.
 const (
-	// Commit is from when the message was due to the answer to its commit. A client that is
-	// late, since its message before was slow, is a part of it.
+	// Commit lasts from when the message was due to the answer to its commit. It includes the delay of
+	// a client that is late because its previous message was slow.
 	Commit Stage = iota
-	// Wait is from there until the relay begins the look that finds the message. It is 0 if
-	// the look began before the answer to the commit had arrived.
+	// Wait lasts from there until the relay begins the look that finds the message. It is 0 if the look
+	// began before the answer to the commit had arrived.
 	Wait
 	// Window is the part of that look before the statement that returns the message.
 	Window
-	// Page is that statement, its rows received.
+	// Page is that statement, until its rows are received.
 	Page
-	// Queue is from there until the sink is called: another page is being sent.
+	// Queue lasts from there until the sink is called: another page is being sent.
 	Queue
-	// Send is the call of the sink, to the broker's answer.
+	// Send is the call of the sink, until the broker's answer.
 	Send
-	// Stages is how many there are.
+	// Stages is the number of stages.
 	Stages
 )
 
@@ -38,17 +38,17 @@ func (s Stage) String() string {
 	return [Stages]string{"commit", "wait", "window", "page", "queue", "send"}[s]
 }
 
-// Message is the way of one message: the end of each stage, from when it was due.
+// Message is the path of one message: the end of each stage, from when it was due.
 type Message struct {
 	Number int
 	Ends   [Stages]time.Duration
 }
 
-// Total is the whole time.
+// Total is the total time.
 func (m Message) Total() time.Duration { return m.Ends[Stages-1] }
 
-// Took is the time that a stage took. Clocks are read on several goroutines, so that a stage
-// can end before the one in front of it did; then it took none.
+// Took is the duration of a stage. Clocks are read on several goroutines, so that a stage can seem
+// to end before its predecessor. Its duration is 0 then.
 func (m Message) Took(s Stage) time.Duration {
 	var before time.Duration
 	for _, end := range m.Ends[:s] {
@@ -63,7 +63,7 @@ func Slowest(messages []Message) []Message {
 	return sorted[:min(len(sorted), max(len(sorted)/100, 1))]
 }
 
-// Medians are those of each stage, over messages.
+// Medians are the medians of each stage, over messages.
 func Medians(messages []Message) (medians [Stages]time.Duration) {
 	for s := range Stages {
 		var all []float64

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// The sizes of a drawing, in pixels. Rows is how many messages it has at most.
+// The sizes of a drawing, in pixels. Rows is the maximum number of messages.
 const (
 	width, left, row, head, rows = 960, 70, 7, 70, 100
 )
 
-// colors are those of the stages.
+// colors are the colors of the stages.
 func colors() [Stages]string {
 	return [Stages]string{"#8d6e63", "#bdbdbd", "#5c8fd6", "#2a5db0", "#e0a030", "#3f9b5c"}
 }

@@ -125,6 +125,31 @@ func (l *lab) enqueue(i int, key string) {
 
 func (l *lab) state(i int) daemon.PartStatus { return l.d.Status().Parts[i] }
 
+// Whoever may enqueue chooses topics: the status names a hundred of those that are out, and counts all.
+func TestStatus_ManyTopicsOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, nil)
+		l.sink.out.Store(true)
+		require.NoError(t, l.ob[0].InTx(t.Context(), func(ctx context.Context, tx *memoutbox.Tx) error {
+			messages := make([]outbox.Message, 250)
+			for i := range messages {
+				messages[i] = outbox.Message{Topic: fmt.Sprintf("hostile-%03d", i), Payload: []byte("x")}
+			}
+			return l.ob[0].Enqueue(ctx, tx, messages...)
+		}))
+		l.run()
+		elapse(t, time.Minute)
+		is := l.state(0)
+		require.Equal(t, daemon.StateDegraded, is.State)
+		require.Len(t, is.Out, 100)
+		require.Equal(t, "hostile-000", is.Out[0])
+		require.Contains(t, is.Reason, `topic "hostile-000" and 249 more are out: `)
+		require.Contains(t, is.Reason, "connection refused")
+		l.stop()
+	})
+}
+
 // A relay whose source is unusable fails readiness, the others go on, and nothing restarts the
 // process. It begins within a second or so when an operator has acted.
 func TestUnusable(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/leat-go/leat/middleware/metrics"
@@ -44,14 +45,10 @@ func lookAtRelay(r *relay.Relay, now time.Time) PartStatus {
 		s.State = StateLeader
 		s.Slots = append(s.Slots, slot.Slot)
 	}
-	for _, out := range state.Out {
-		if out.Open {
-			s.State = StateDegraded
-			s.Out = append(s.Out, out.Topic)
-			s.Reason = fmt.Sprintf("topic %.200q is out", out.Topic)
-			if out.Err != nil {
-				s.Reason += ": " + brief(out.Err)
-			}
+	if out := slices.DeleteFunc(state.Out, func(b relay.BreakerState) bool { return !b.Open }); len(out) > 0 {
+		s.State, s.Reason = StateDegraded, whyOut(out)
+		for _, b := range out[:min(len(out), mostOut)] {
+			s.Out = append(s.Out, b.Topic)
 		}
 	}
 	for _, alarm := range state.Alarms {
@@ -71,6 +68,21 @@ func lookAtRelay(r *relay.Relay, now time.Time) PartStatus {
 		s.State, s.Reason = StateDown, fmt.Sprintf("the source has not answered for %s", quiet.Round(time.Second))
 	}
 	return s
+}
+
+// mostOut bounds the topics that a status names: whoever may enqueue chooses them.
+const mostOut = 100
+
+// whyOut says which topics are out, and why the first one is.
+func whyOut(out []relay.BreakerState) string {
+	text := fmt.Sprintf("topic %.200q is out", out[0].Topic)
+	if more := len(out) - 1; more > 0 {
+		text = fmt.Sprintf("topic %.200q and %d more are out", out[0].Topic, more)
+	}
+	if out[0].Err != nil {
+		text += ": " + brief(out[0].Err)
+	}
+	return text
 }
 
 // stuck returns why a relay is stuck: for a page, which is an alarm without a topic, or for a record.

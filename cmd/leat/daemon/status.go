@@ -57,7 +57,7 @@ type PartStatus struct {
 	State State  `json:"state"`
 	// Reason is why it is degraded or down.
 	Reason string `json:"reason,omitempty"`
-	// Slots are those that a relay leads, Out the topics that are out.
+	// Slots are those that a relay leads, Out the topics that are out, at most a hundred.
 	Slots []int    `json:"slots,omitempty"`
 	Out   []string `json:"out,omitempty"`
 	// Held are the records that a relay has set aside, OldestSeconds the age of the oldest

@@ -1,5 +1,5 @@
-// Package records is the machine of one dedupe record in Go, for stores that load it, change
-// it and store it in one atomic step.
+// Package records is the state machine of a dedupe record in Go, for stores that load, change and
+// store it in one atomic step.
 package records
 
 import (
@@ -9,9 +9,9 @@ import (
 )
 
 // Record is one message: done, released, or held by Token until LeaseUntil. The zero Record
-// stands for a message that nothing is known of.
+// stands for an unknown message.
 type Record struct {
-	// Known is set for a record that is there.
+	// Known is set if the record exists.
 	Known       bool
 	Token       string
 	Attempt     int
@@ -19,14 +19,14 @@ type Record struct {
 	Done        bool
 	Released    bool
 	LeaseUntil  time.Time
-	// Lease is how long the lease was given for; 0: it is not known.
+	// Lease is the length of the lease as it was granted, 0 if unknown.
 	Lease time.Duration
-	// ForgetAt is when the record counts as gone.
+	// ForgetAt is when the record expires.
 	ForgetAt time.Time
 	Result   []byte
 }
 
-// Expire makes a record that has expired the zero Record.
+// Expire resets an expired record to the zero Record.
 func (r *Record) Expire(now time.Time) {
 	if r.Known && !now.Before(r.ForgetAt) {
 		*r = Record{}
@@ -48,7 +48,8 @@ func (r *Record) Claim(req dedupe.Request, now time.Time, ttl time.Duration) (c 
 	case held && r.Token == req.Token:
 		return dedupe.Claim{Status: dedupe.Claimed, Attempt: r.Attempt}, false
 	case held && r.Lease > 0 && r.LeaseUntil.Sub(now) > r.Lease:
-		// It was given by a clock that was ahead: nobody knows what is left, so it begins again.
+		// The lease was granted by a clock that was ahead. The remaining time is unknown, so it
+		// begins again.
 		r.LeaseUntil = now.Add(r.Lease)
 		return dedupe.Claim{Status: dedupe.Busy, Attempt: r.Attempt, Remaining: r.Lease}, true
 	case held:

@@ -1,5 +1,4 @@
-// Package program runs a program of the documentation as it stands there, with addresses of a
-// test's own.
+// Package program runs a program of the documentation unchanged, with a test's own addresses.
 package program
 
 import (
@@ -17,21 +16,21 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// Program is a program under way.
+// Program is a running program.
 type Program struct {
 	// Listen is its host:port, instead of localhost:8080.
 	Listen string
 	// DB is its database, instead of postgres://localhost/shop.
 	DB *testenv.Database
-	// Log has what it prints.
+	// Log has its output.
 	Log *testenv.Log
 
 	binary string
 	cmd    *exec.Cmd
 }
 
-// Start builds main.go of the working directory and starts it, on a database of its own in which
-// setup was run, and a broker instead of localhost:9092. It is killed when the test ends.
+// Start builds main.go of the working directory and starts it, on its own database in which setup
+// was run, and with the given broker instead of localhost:9092. It is killed when the test ends.
 func Start(t *testing.T, broker, setup string) *Program {
 	t.Helper()
 	p := &Program{Listen: Free(t), DB: testenv.Postgres(t), Log: testenv.NewLog()}
@@ -54,7 +53,7 @@ func (p *Program) Run(t *testing.T) {
 	require.NoError(t, p.cmd.Start())
 }
 
-// Interrupt is Ctrl-C, at which the program must end well.
+// Interrupt sends Ctrl-C, after which the program must end without an error.
 func (p *Program) Interrupt(t *testing.T) {
 	t.Helper()
 	require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
@@ -85,7 +84,7 @@ func (p *Program) build(t *testing.T, broker string) (binary string) {
 	return binary
 }
 
-// Free returns an address where nobody listens.
+// Free returns an address on which no process listens.
 func Free(t *testing.T) string {
 	t.Helper()
 	var config net.ListenConfig

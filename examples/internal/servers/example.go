@@ -12,9 +12,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// Relay sends what has committed in ob to Kafka and prints the records that
-// topic then holds. It is for examples that are about the producer; the README shows how
-// a service runs its relay.
+// Relay sends the committed messages in ob to Kafka and prints the records that are then in topic.
+// It is for examples that are about the producer; the README shows how a service runs its relay.
 func (s *Servers) Relay(ctx context.Context, ob *pgoutbox.Outbox, topic string) error {
 	source, err := ob.Source(pgoutbox.SourceConfig{})
 	if err != nil {

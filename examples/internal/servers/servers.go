@@ -1,6 +1,6 @@
-// Package servers gives an example a database, Kafka topics and consumer groups
-// of its own, and removes them at the end. It is what surrounds an example, not
-// what the example shows: in a service all of this comes from its configuration.
+// Package servers gives an example its own database, Kafka topics and consumer groups, and removes
+// them at the end. It is the environment of an example, not its subject: in a service all of this
+// comes from its configuration.
 package servers
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// Supervise must be the first call of main: a server that an example starts is
-// watched by a second process of the same program, which does not return here.
+// Supervise must be the first call of main: a server that an example starts is watched by a second
+// process of the same program, which does not return from this call.
 func Supervise() { testenv.Supervise() }
 
 // Servers are PostgreSQL and Kafka, reduced to one example's own part of them.
@@ -37,7 +37,7 @@ func Start(ctx context.Context, example string) (*Servers, error) {
 	return start(ctx, example, testenv.Needs{Postgres: true, Kafka: true})
 }
 
-// StartPostgres is Start for an example that has no use for Kafka.
+// StartPostgres is Start for an example that does not need Kafka.
 func StartPostgres(ctx context.Context, example string) (*Servers, error) {
 	return start(ctx, example, testenv.Needs{Postgres: true})
 }
@@ -56,7 +56,7 @@ func start(ctx context.Context, example string, needs testenv.Needs) (*Servers, 
 }
 
 func (s *Servers) connect(ctx context.Context, example string) (err error) {
-	// A database whose creation is interrupted would be nobody's to drop.
+	// If the creation were interrupted, the database would never be dropped.
 	if s.PostgresURL, err = s.env.CreateDatabase(context.WithoutCancel(ctx), example); err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (s *Servers) connect(ctx context.Context, example string) (err error) {
 	return err
 }
 
-// Database makes one more database of the example's own. The caller closes the pool.
+// Database creates another database of the example's own. The caller closes the pool.
 func (s *Servers) Database(ctx context.Context, name string) (*pgxpool.Pool, error) {
 	url, err := s.env.CreateDatabase(context.WithoutCancel(ctx), name)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Servers) Database(ctx context.Context, name string) (*pgxpool.Pool, err
 // Name returns a name for a topic or a consumer group that no other run uses.
 func (s *Servers) Name(name string) string { return s.env.KafkaName(name) }
 
-// Close removes what the example has made and stops what it started.
+// Close removes what the example has created and stops the servers that it started.
 func (s *Servers) Close() error {
 	if s.Pool != nil {
 		s.Pool.Close()

@@ -1,5 +1,5 @@
-// Package parkjson writes what the inboxes in databases keep of attempts and of parked
-// messages as JSON, for operators and for SQL.
+// Package parkjson encodes attempts and parked messages as JSON, in which the inboxes in
+// databases store them for operators and for SQL.
 package parkjson
 
 import (
@@ -9,13 +9,13 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 )
 
-// storedError is a driver.AttemptError as the tables have it.
+// storedError is the stored form of a driver.AttemptError.
 type storedError struct {
 	At    time.Time `json:"at"`
 	Error string    `json:"error"`
 }
 
-// EncodeErrors returns the errors of a history as the tables have them.
+// EncodeErrors returns the stored form of the errors of a history.
 func EncodeErrors(errs ...driver.AttemptError) (string, error) {
 	all := make([]storedError, len(errs))
 	for i, e := range errs {

@@ -9,9 +9,10 @@ import (
 	"github.com/leat-go/leat/internal/storable"
 )
 
-// EncodeMetadata returns the metadata of m as JSON, for operators and for SQL, and apart from
-// it what PostgreSQL's JSON does not take: NUL, and bytes that are not UTF-8, in pairs. Among those
-// is an empty list if the payload is null, which its column cannot be.
+// EncodeMetadata returns the metadata of m as JSON, for operators and for SQL. It returns
+// separately, as raw pairs, the entries that PostgreSQL's JSON does not accept: those with NUL or
+// with bytes that are not UTF-8. An empty list among the pairs means that the payload is null,
+// which its column cannot store.
 func EncodeMetadata(m *message.Message) (text string, raw *string, err error) {
 	clean, rest := map[string]string{}, [][][]byte(nil)
 	if m.Payload == nil {
@@ -36,7 +37,7 @@ func EncodeMetadata(m *message.Message) (text string, raw *string, err error) {
 	return string(encoded), &rawText, nil
 }
 
-// errRaw is of metadata that somebody has changed in the database.
+// errRaw is returned for metadata that was changed in the database by other means.
 var errRaw = errors.New("leat: metadata_raw must have pairs, and an empty list if the payload is null")
 
 // DecodeMetadata is the inverse of EncodeMetadata. The payload of a message was null if null is true.
@@ -68,7 +69,7 @@ func DecodeMetadata(text string, raw *string) (m message.Metadata, null bool, er
 	return m, null, nil
 }
 
-// fits reports whether text can be stored as it is.
+// fits reports whether text can be stored unchanged.
 func fits(text string) bool {
 	return storable.Text(text) == text
 }

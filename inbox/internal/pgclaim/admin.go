@@ -9,8 +9,8 @@ import (
 	"github.com/leat-go/leat/internal/pgmigrate"
 )
 
-// Admin is what the calls of operators have in common: they ask about any consumer,
-// register none, and see all rows or none.
+// Admin is the common part of the calls of operators: they may ask about any consumer, register
+// none, and see either all rows or none.
 type Admin struct {
 	db       pgmigrate.DB
 	consumer Consumer // of no name
@@ -22,7 +22,7 @@ func NewAdmin(db pgmigrate.DB, names pgmigrate.Names) (Admin, error) {
 	return Admin{db: db, consumer: c}, err
 }
 
-// Asked is the consumer that an operator asks about. Number is NULL for all of them.
+// Asked is the consumer that an operator asks about. Number is NULL for all consumers.
 type Asked struct {
 	Consumer
 
@@ -48,7 +48,7 @@ func (a Admin) Use(ctx context.Context, name string, use func(conn *pgx.Conn, ab
 	}))
 }
 
-// visible looks once a connection whether all rows can be seen.
+// visible checks, once per connection, that all rows are visible.
 func (a Admin) visible(ctx context.Context, conn *pgx.Conn) error {
 	memory, name := conn.PgConn().CustomData(), "leat.inbox admin "+a.consumer.Table
 	if _, known := memory[name]; known {

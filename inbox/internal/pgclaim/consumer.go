@@ -43,15 +43,15 @@ func (c Consumer) Named(name string) Consumer {
 	return c
 }
 
-// Lock is the advisory lock of a message. The salt keeps it apart from the outbox's: a
+// Lock is the advisory lock of a message. The salt distinguishes it from the outbox's locks: a
 // handler may enqueue while it holds this one.
 func (c Consumer) Lock(id pgtype.UUID) int64 {
 	return keyhash.Lock("inbox", c.Table, c.Name, string(id.Bytes[:]))
 }
 
-// Visible returns outbox.ErrRowSecurity if rows may be hidden: of the audit, too, if the caller
-// reads it. It returns ErrInsertTrigger to whoever claims, and not to operators, if ids may
-// be kept from being remembered.
+// Visible returns outbox.ErrRowSecurity if rows may be hidden; it includes the audit's if audit
+// is set, because the caller reads it. For claims, but not for operators, it returns
+// ErrInsertTrigger if a trigger or a rule may suppress the insert of an id.
 func (c Consumer) Visible(ctx context.Context, conn *pgx.Conn, audit bool) error {
 	var partly, triggers string
 	err := conn.QueryRow(ctx, c.hidden, audit).Scan(&partly, &triggers)
@@ -67,10 +67,10 @@ func (c Consumer) Visible(ctx context.Context, conn *pgx.Conn, audit bool) error
 	}
 }
 
-// Remembered returns the number that conn remembers for an inbox of this kind, or else
-// what learn returns. The connection remembers it, rather than the process: after
-// a failover to a standby that the registration had not reached, the number may
-// be given to another consumer, and the connections are new.
+// Remembered returns the number that conn remembers for an inbox of this kind, or else the result
+// of learn. The connection remembers it, not the process: after a failover to a standby that the
+// registration had not reached, the number may belong to another consumer, but then the
+// connections are new.
 func (c Consumer) Remembered(conn *pgx.Conn, kind string, learn func() (int16, error)) (int16, error) {
 	var space [128]byte
 	name := append(space[:0], "leat."...)
@@ -81,7 +81,7 @@ func (c Consumer) Remembered(conn *pgx.Conn, kind string, learn func() (int16, e
 		name = append(name, part...)
 	}
 	memory := conn.PgConn().CustomData()
-	if number, ok := memory[string(name)].(int16); ok { // without a string of its own
+	if number, ok := memory[string(name)].(int16); ok { // without allocating a string
 		return number, nil
 	}
 	number, err := learn()
@@ -101,8 +101,8 @@ func (c Consumer) Registered(ctx context.Context, conn *pgx.Conn) (int16, error)
 	return number, err
 }
 
-// Known returns the number of a consumer that has one, and registers none: whoever
-// looks may have misspelt it, and may lack the privilege.
+// Known returns the number of a registered consumer, and registers none: an operator may have
+// misspelt the name, and may lack the privilege.
 func (c Consumer) Known(ctx context.Context, conn *pgx.Conn) (int16, error) {
 	number, err := c.find(ctx, conn)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -119,8 +119,8 @@ func (c Consumer) find(ctx context.Context, q interface {
 	return number, err
 }
 
-// enrol gives the consumer a number. Lock, then look: the look is a statement of
-// its own, and takes its snapshot when the lock is ours.
+// enrol gives the consumer a number. Lock, then look: the look is a statement of its own, so it
+// takes its snapshot after the lock.
 func (c Consumer) enrol(ctx context.Context, conn *pgx.Conn) (number int16, err error) {
 	mode := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
 	err = pgx.BeginTxFunc(ctx, conn, pgpin.TxOptions(mode), func(tx pgx.Tx) error {

@@ -12,21 +12,21 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Errors of a delivery, for whoever reads them: nothing is decided by them.
+// Errors of a delivery, for their readers only: the code decides nothing by them.
 //
-// ErrOtherInbox is of a consumer that is used with an inbox of ids and with one of positions:
-// neither knows what the other has processed. Process returns it on connections that it has
-// not used before.
+// ErrOtherInbox is returned for a consumer that is used with an inbox of ids and with one of
+// positions: neither knows which messages the other has processed. Process returns it on
+// connections that it has not used before.
 //
-// ErrInsertTrigger is of every message if the table of ids, or a range of it, has a row trigger
-// before INSERT or a rule for INSERT: an id whose insert one of them suppresses would be taken
-// for processed, or its message run without being remembered. Triggers after INSERT are fine. It
-// is looked at once a connection.
+// ErrInsertTrigger is returned for every message if the table of ids, or a range of it, has a row
+// trigger before INSERT or a rule for INSERT. If one of them suppressed an insert, the message
+// would count as processed, or would run without being remembered. Triggers after INSERT are
+// fine. This is checked once per connection.
 //
 // ErrNotRemembered is returned by HandleQueued if the server has run the claim and inserted
 // nothing, as with a trigger that was created while the connection was open. Unless a statement
-// had a callback, the effects of this one message have committed, and it will run again; those
-// that follow are refused before they run.
+// had a callback, the effects of this one message were committed, and it will run again; later
+// messages are refused before they run.
 var (
 	ErrNotDurable       = fmt.Errorf("%w: synchronous_commit is off, so that acknowledged effects could be lost", outbox.ErrNotDurable)
 	ErrTooManyConsumers = errors.New("leat: the inbox has 32767 consumers, which is the most it can have")
@@ -37,10 +37,10 @@ var (
 	ErrNotRemembered    = errors.New("leat: the server did not insert the message's id, though it reported no error; look for a trigger before INSERT")
 )
 
-// ErrNoTx is what queues statements returns with an inbox of NewSQL.
+// ErrNoTx is returned by functions that queue statements, with an inbox of NewSQL.
 var ErrNoTx = errors.New("leat: to queue statements takes an inbox of New, whose transactions are pgx's")
 
-// Explain makes err say what to do about it, if we know.
+// Explain adds to err what to do about it, if that is known.
 func Explain(err error) error {
 	switch {
 	case pgerr.Is(err, pgerr.UndefinedTable, pgerr.InvalidSchemaName) && !errors.Is(err, outbox.ErrNotMigrated):
@@ -52,9 +52,9 @@ func Explain(err error) error {
 	}
 }
 
-// ExplainCommit tells a commit that the server refused from one that got no
-// answer. The server's word counts only if the session is still alive: a
-// backend that is terminated while it commits reports that too.
+// ExplainCommit distinguishes a commit that the server refused from one that got no answer. The
+// server's answer counts only if the session is still alive: a backend that is terminated while
+// it commits also reports an error.
 func ExplainCommit(err error) error {
 	switch {
 	case err == nil:

@@ -1,6 +1,6 @@
-// Package pgclaim is what the inboxes in PostgreSQL share, of ids and of positions: a
-// claim is the first statement of a transaction, of a pgx pool or of database/sql, that
-// the handler then writes in.
+// Package pgclaim is the common part of the PostgreSQL inboxes of ids and of positions: a claim
+// is the first statement of a transaction, of a pgx pool or of database/sql, in which the handler
+// then writes.
 // See design 1.4.
 package pgclaim
 
@@ -22,7 +22,7 @@ import (
 // Async is the value of synchronous_commit that is refused.
 const Async = "off"
 
-// CleanUpTimeout bounds what has to be done although the caller's context has ended.
+// CleanUpTimeout bounds work that must be done even if the caller's context has ended.
 const CleanUpTimeout = 5 * time.Second
 
 // Handle takes connections of a pgx pool or of database/sql.
@@ -31,7 +31,7 @@ type Handle interface {
 	Take(ctx context.Context) (Conn, error)
 	// DB lends connections for everything but claims.
 	DB() pgmigrate.DB
-	// Full looks after the connections that Take has taken.
+	// Full returns the Pool that watches the connections taken by Take.
 	Full() *fullpool.Pool
 }
 
@@ -46,16 +46,16 @@ type Conn interface {
 	// Insert is Open for a claim that returns no row: the error is sql.ErrNoRows if it
 	// has not written as many rows as want.
 	Insert(ctx context.Context, claim string, args []any, want int64) (driver.Unit, error)
-	// End rolls back the transaction that Open has left open, if there is one, and
-	// keeps the connection. If that fails the connection is given up.
+	// End rolls back the transaction that Open has left open, if there is one, and keeps the
+	// connection. If that fails the connection is closed.
 	End(ctx context.Context) error
-	// Release gives the connection back.
+	// Release returns the connection to its pool.
 	Release() error
 }
 
 // GiveBack releases the connection of a claim that has failed for err, or found nothing, and
-// returns both errors. A session that is refused for how it is set is closed: the pool would
-// hand it to the next claim, and again, while others that are set well run handlers.
+// returns both errors. A session that is refused because of its settings is closed: otherwise the
+// pool would hand it to one claim after another, while good sessions are busy with handlers.
 func GiveBack(ctx context.Context, c Conn, err error) error {
 	if unfit(err) {
 		_ = c.Use(func(conn *pgx.Conn) error {
@@ -77,9 +77,9 @@ func Close(ctx context.Context, conn *pgx.Conn) {
 	_ = conn.Close(ctx) // there is another error to report
 }
 
-// Claim opens a transaction with a claim whose row is the setting of
-// synchronous_commit. It returns ErrNotDurable if that is off. If there is no row, it
-// leaves the transaction open, since the next statement can end it on its way.
+// Claim opens a transaction with a claim whose row is the setting of synchronous_commit. It
+// returns ErrNotDurable if that is off. If there is no row, it leaves the transaction open, since
+// the next statement can end it in the same round trip.
 func Claim(ctx context.Context, c Conn, claim string, args ...any) (driver.Unit, error) {
 	var setting string
 	unit, err := c.Open(ctx, claim, args, &setting)

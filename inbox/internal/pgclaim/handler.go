@@ -25,8 +25,8 @@ func SQLTx(ctx context.Context) *sql.Tx {
 	return tx
 }
 
-// handlerTx is the transaction as a handler gets it: everything but Commit. Once
-// rolled back it takes no more statements, and the delivery fails.
+// handlerTx is the transaction as a handler gets it: everything except Commit. Once rolled back
+// it accepts no more statements, and the delivery fails.
 type handlerTx struct {
 	*pgunit.Unit
 }

@@ -54,7 +54,8 @@ func (p *Pool) Full() *fullpool.Pool {
 	return p.full.Pool
 }
 
-// PgxConn is a Conn of pgx. What a claim makes is part of it, so that a delivery allocates once.
+// PgxConn is a Conn of pgx. The objects of a claim are part of it, so that a delivery allocates
+// once.
 type PgxConn struct {
 	fullpgx.Taken
 
@@ -65,7 +66,7 @@ type PgxConn struct {
 	unit    PgxUnit             // that a claim has opened
 }
 
-// On returns conn as a Conn; it stays the caller's.
+// On returns conn as a Conn; the caller keeps ownership.
 func On(conn *pgx.Conn, isolation pgx.TxIsoLevel) *PgxConn {
 	return &PgxConn{Taken: fullpgx.Taken{Conn: conn}, Isolation: isolation}
 }

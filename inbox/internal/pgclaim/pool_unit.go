@@ -15,14 +15,15 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// PgxUnit is a driver.Unit of pgx. What the handler enqueues goes with COMMIT.
+// PgxUnit is a driver.Unit of pgx. The messages that the handler enqueues are sent together with
+// COMMIT.
 type PgxUnit struct {
 	*PgxConn
 
 	Tx pgx.Tx
 
 	lent     pgunit.Unit
-	delivery context.Context //nolint:containedctx // of the handler; nil unless one got lent
+	delivery context.Context //nolint:containedctx // of the handler; nil if none was lent
 }
 
 // Context implements driver.Unit.
@@ -35,9 +36,8 @@ func (u *PgxUnit) Context(ctx context.Context) context.Context {
 
 func unanswered(err error) error { return fmt.Errorf("%w: %w", outbox.ErrCommitUnknown, err) }
 
-// Commit implements driver.Unit. A COMMIT outside a transaction succeeds with a
-// warning, so a transaction that the handler has ended by a statement of its own
-// has to be looked for.
+// Commit implements driver.Unit. A COMMIT outside a transaction succeeds with a warning, so
+// Commit must check whether the handler has ended the transaction by a statement of its own.
 func (u *PgxUnit) Commit(ctx context.Context) error {
 	defer u.Taken.Release()
 	if !u.Conn.IsClosed() && u.Conn.PgConn().IsBusy() { // the pool closes the connection
@@ -54,7 +54,7 @@ func (u *PgxUnit) Commit(ctx context.Context) error {
 	return ExplainCommit(err)
 }
 
-// commitWith commits with what is kept for it.
+// commitWith sends the enqueued messages and COMMIT together.
 func (u *PgxUnit) commitWith(ctx context.Context) error {
 	patient, done := u.patient(ctx)
 	defer done()
@@ -76,11 +76,13 @@ func (u *PgxUnit) commitWith(ctx context.Context) error {
 	}
 }
 
-// lookAgain is how long a commit waits before it looks again whether another transaction keeps it waiting.
+// lookAgain is the interval at which a waiting commit checks whether another transaction blocks
+// it.
 const lookAgain = time.Second
 
-// patient returns a context for a commit with messages, which ends as ctx does unless the commit
-// waits for another transaction then. That it may do for as long as the delivery, as an Enqueue of the handler may.
+// patient returns a context for a commit with messages. It ends with ctx, unless the commit is
+// waiting for another transaction at that time: it may wait as long as the delivery lasts, like
+// an Enqueue of the handler.
 func (u *PgxUnit) patient(ctx context.Context) (_ context.Context, done func()) {
 	patient, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	looked, waits := make(chan struct{}), u.lent.Waits()

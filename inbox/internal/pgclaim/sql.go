@@ -68,7 +68,7 @@ type sqlConn struct {
 	*sql.Conn
 
 	isolation sql.IsolationLevel
-	unit      *sqlUnit // the one that Open has opened, nil for none
+	unit      *sqlUnit // opened by Open, nil if none
 	watch     fullpool.SQL
 }
 
@@ -104,9 +104,9 @@ func (c *sqlConn) Insert(ctx context.Context, claim string, args []any, want int
 	})
 }
 
-// begin opens a transaction and runs claim in it. They are two round trips: database/sql
-// has no pipeline. It would also roll the transaction back with ctx, even while it is being
-// committed; so ctx ends the claim only.
+// begin opens a transaction and runs claim in it. They are two round trips: database/sql has no
+// pipeline. It would also roll the transaction back when ctx ends, even during the commit; so the
+// end of ctx ends only the claim.
 func (c *sqlConn) begin(ctx context.Context, claim func(ctx context.Context, tx *sql.Tx) error) (driver.Unit, error) {
 	txCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, cancel)
@@ -129,7 +129,7 @@ func (c *sqlConn) begin(ctx context.Context, claim func(ctx context.Context, tx 
 
 // scanners lets database/sql scan arrays.
 func scanners(dest []any) []any {
-	var types *pgtype.Map // which costs more than a claim of one message should
+	var types *pgtype.Map // created only when needed: too costly for the claim of one message
 	for i, d := range dest {
 		if array, ok := d.(*[]int64); ok {
 			if types == nil {

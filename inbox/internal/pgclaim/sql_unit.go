@@ -24,8 +24,8 @@ func (u *sqlUnit) Context(ctx context.Context) context.Context {
 	return txctx.With(ctx, u.tx)
 }
 
-// Commit implements driver.Unit. Closing the connection gives it back, and fails
-// only if it is broken, which says nothing about the commit.
+// Commit implements driver.Unit. Closing the connection returns it to the pool, and fails only if
+// it is broken, which has no bearing on the commit.
 func (u *sqlUnit) Commit(ctx context.Context) error {
 	defer u.release(ctx)()
 	yes := false // the handler has ended it by a statement, which database/sql does not see
@@ -56,8 +56,8 @@ func (u *sqlUnit) end() error {
 	return err
 }
 
-// release bounds what follows by ctx, since database/sql's Commit and Rollback
-// take none, and returns what gives the connection back.
+// release bounds the following Commit or Rollback by ctx, since those of database/sql take no
+// context. It returns the function that returns the connection to the pool.
 func (u *sqlUnit) release(ctx context.Context) func() {
 	stop := context.AfterFunc(ctx, u.cancel)
 	return func() {

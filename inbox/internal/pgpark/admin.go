@@ -12,8 +12,7 @@ import (
 	"github.com/leat-go/leat/internal/sqlfile"
 )
 
-// Admin is what operators see of attempts, of parked messages and of the audit, and what
-// they do about them.
+// Admin is the operators' interface to attempts, parked messages and the audit.
 type Admin struct {
 	pgclaim.Admin
 
@@ -77,7 +76,7 @@ func (a *Admin) dropping(action string, by admin.By, c change) change {
 	return c
 }
 
-// known returns what the audit keeps of by beside actor and reason.
+// known returns the details of by that the audit keeps in addition to actor and reason.
 func known(by admin.By) string {
 	return string(by.Annotate(json.RawMessage("{}")))
 }

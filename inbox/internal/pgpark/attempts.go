@@ -13,11 +13,11 @@ import (
 	"github.com/leat-go/leat/internal/pgpin"
 )
 
-// Attempts that need no history any more are forgotten by the hundred, so that a
-// message that never fails costs no write beyond the one that counts it.
+// Attempts whose history is not needed any more are deleted by the hundred, so that a message
+// that never fails costs only the write that counts it.
 const (
 	forgetAt  = 128
-	forgetMax = 4 * forgetAt // beyond it they are left to maintenance
+	forgetMax = 4 * forgetAt // beyond that they are left to maintenance
 )
 
 // Attempt implements driver.Attempter.
@@ -44,8 +44,7 @@ func (s *Store) Attempt(ctx context.Context, id string, key driver.Key) (a drive
 	return a, err
 }
 
-// forget deletes the attempts of messages that need none any more, if there are
-// enough of them.
+// forget deletes the attempts of settled messages, if there are enough of them.
 func (s *Store) forget(ctx context.Context, conn *pgx.Conn, number int16) error {
 	forget := s.takeSettled()
 	if len(forget) == 0 {
@@ -93,7 +92,7 @@ func (s *Store) Settle(id string) {
 	}
 }
 
-// takeSettled returns the settled ids when there are enough.
+// takeSettled returns and clears the settled ids if there are enough.
 func (s *Store) takeSettled() []pgtype.UUID {
 	s.mu.Lock()
 	defer s.mu.Unlock()

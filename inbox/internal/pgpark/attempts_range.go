@@ -8,12 +8,12 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// planned makes a query be planned for its values. In pgx's simple protocol it is so by
-// itself, and there may be a pooler that takes nothing else.
+// planned makes a query be planned for its values. In pgx's simple protocol it always is, and a
+// pooler may accept no other protocol.
 func planned(conn *pgx.Conn, args ...any) []any {
 	memory, name := conn.PgConn().CustomData(), "leat.inbox simple"
 	simple, ok := memory[name].(bool)
-	if !ok { // Config is a copy of all there is
+	if !ok { // Config copies the whole configuration
 		simple = conn.Config().DefaultQueryExecMode == pgx.QueryExecModeSimpleProtocol
 		memory[name] = simple
 	}
@@ -23,7 +23,7 @@ func planned(conn *pgx.Conn, args ...any) []any {
 	return append([]any{pgx.QueryExecModeExec}, args...)
 }
 
-// span returns the first and the last of those of all that are in ranges.
+// span returns the first and the last of the ids in all that are in ranges.
 func (s *Store) span(ctx context.Context, conn *pgx.Conn, all []pgtype.UUID) (first, last pgtype.UUID, err error) {
 	for _, id := range all {
 		ranged, err := s.inbox.Ranged(ctx, conn, id)

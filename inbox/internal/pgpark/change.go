@@ -14,20 +14,20 @@ import (
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 )
 
-// change is what an operator wants of parked messages.
+// change is a change of parked messages that an operator requests.
 type change struct {
 	consumer  string
 	selection admin.Selection
 	dryRun    bool
-	// whole changes the messages that are selected, and not the first of their keys.
+	// whole changes the selected messages themselves, not the first ones of their keys.
 	whole bool
 	// states are those in which a message can be changed.
 	states []admin.ParkedState
-	// apply changes one message, and returns how many it was.
+	// apply changes one message, and returns the number of messages changed.
 	apply func(ctx context.Context, tx pgx.Tx, no int64) (int64, error)
 }
 
-// parkedRow is a parked message as a change needs it.
+// parkedRow holds the columns of a parked message that a change needs.
 type parkedRow struct {
 	no    int64
 	state admin.ParkedState
@@ -36,8 +36,8 @@ type parkedRow struct {
 	at    time.Time // when it was parked
 }
 
-// change changes what c selects, each message in a transaction under the lock of its key.
-// Then the message that has become the first of the key is made due.
+// change changes the messages that c selects, each in its own transaction under the lock of its
+// key. Then the new first message of the key is made due.
 func (a *Admin) change(ctx context.Context, c change) (changed admin.Changed, err error) {
 	all := c.whole && c.selection.Key != "" // of one key
 	err = a.Use(ctx, c.consumer, func(conn *pgx.Conn, about pgclaim.Asked) error {
@@ -107,7 +107,7 @@ func (w *changing) changeRow(ctx context.Context, row parkedRow, first bool, cha
 	} else {
 		err = locked(ctx, w.conn, hashOf(w.about.Consumer, row.key), change)
 	}
-	if errors.Is(err, pgx.ErrNoRows) { // its key has come to its end
+	if errors.Is(err, pgx.ErrNoRows) { // its key has no messages any more
 		return nil
 	}
 	if err == nil && n > 0 {
@@ -116,7 +116,7 @@ func (w *changing) changeRow(ctx context.Context, row parkedRow, first bool, cha
 	return err
 }
 
-// target is row as it is, or the first of its key, unless it is redriven.
+// target returns row itself or the first message of its key, unless that is being redriven.
 func (w *changing) target(ctx context.Context, q querier, row parkedRow, first bool) (parkedRow, error) {
 	if first {
 		var id []byte
@@ -137,8 +137,8 @@ func (w *changing) retried(row parkedRow) error {
 	return fmt.Errorf("%w: consumer %s, message %.200q", admin.ErrBeingRetried, w.consumer, row.id)
 }
 
-// selected returns what is selected, in order. A filter selects what is parked itself,
-// and not what waits behind it.
+// selected returns the selected messages, in order. A filter selects only messages that are
+// parked themselves, not those that wait behind them.
 func (w *changing) selected(ctx context.Context) ([]parkedRow, error) {
 	sel := w.selection
 	q := admin.ParkedQuery{Topic: sel.Topic, Key: sel.Key, ID: sel.ID, Before: sel.Before, Limit: sel.Limit, OmitPayload: true}

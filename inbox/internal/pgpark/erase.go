@@ -15,7 +15,7 @@ import (
 
 var _ outboxdriver.Eraser = (*Admin)(nil)
 
-// erasable is a parked message that is to be deleted.
+// erasable is a parked message to delete.
 type erasable struct {
 	no       int64
 	number   int16
@@ -25,8 +25,8 @@ type erasable struct {
 	key      []byte
 }
 
-// Erase implements outboxdriver.Eraser, for all consumers. The ids of messages stay, so that what comes again
-// is a duplicate.
+// Erase implements outboxdriver.Eraser, for all consumers. The ids of messages stay, so that
+// redeliveries are duplicates.
 func (a *Admin) Erase(ctx context.Context, r outboxdriver.EraseRequest) (found outboxdriver.Erased, err error) {
 	if err := erase.Check(&r); err != nil {
 		return found, err
@@ -56,7 +56,7 @@ func (a *Admin) Erase(ctx context.Context, r outboxdriver.EraseRequest) (found o
 	return found, err
 }
 
-// eraseFound deletes what was found: each parked message under the lock of its key.
+// eraseFound deletes the messages that were found, each under the lock of its key.
 func (a *Admin) eraseFound(ctx context.Context, conn *pgx.Conn, about pgclaim.Asked, r *outboxdriver.EraseRequest, rows []erasable) error {
 	durably := func(statement string, args ...any) error {
 		return locked(ctx, conn, pgtype.Int8{}, func(tx pgx.Tx) error {
@@ -96,7 +96,7 @@ func (a *Admin) findParked(ctx context.Context, conn *pgx.Conn, r *outboxdriver.
 	})
 }
 
-// eraseArgs are the parameters by which statements select what is to be erased.
+// eraseArgs returns the parameters by which statements select what to erase.
 func eraseArgs(r *outboxdriver.EraseRequest) []any {
 	var like, header, value *string
 	if r.Topic != "" {

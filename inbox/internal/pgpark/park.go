@@ -18,24 +18,23 @@ import (
 
 // Park implements driver.Parker.
 //
-// A message that is to be stored behind another of its key races the redrive that
-// takes the last one out. The key's lock decides. Let R be the redrive of the last
-// message m1, and P the delivery of m2 that has found m1 parked:
+// A message to store behind another of its key races with the redrive that removes the last one.
+// The key's lock decides. Let R be the redrive of the last message m1, and P the delivery of m2
+// that has found m1 parked:
 //
-//   - R deletes m1 in the handler's transaction, without the lock: it would hold it
-//     as long as the handler runs. When that has committed, R takes the lock and
-//     makes the next message of the key due.
-//   - P takes the lock, and then looks, in a statement of its own, whether anything
-//     of the key is there. It stores m2 if so, and commits, which lets go of the lock.
+//   - R deletes m1 in the handler's transaction, without the lock: otherwise it would hold the
+//     lock as long as the handler runs. After the commit, R takes the lock and makes the next
+//     message of the key due.
+//   - P takes the lock, and then checks, in a statement of its own, whether a message of the key
+//     is stored. If so it stores m2 and commits, which releases the lock.
 //
-// If P looks before R's commit it finds m1 and stores m2. R, whose commit comes
-// later, asks for the lock later still, finds m2 and makes it due. If P looks after
-// R's commit it finds nothing and stores nothing: m1 has taken effect, and m2 is
-// run like any other. If R's process ends between its commit and the lock, m2 waits
-// for nobody, which RecoverRedriven finds.
+// If P looks before R's commit it finds m1 and stores m2. R, whose commit comes later, asks for
+// the lock later still, finds m2 and makes it due. If P looks after R's commit it finds nothing
+// and stores nothing: m1 has taken effect, and m2 is run like any other. If R's process ends
+// between its commit and the lock, m2 waits behind no message; RecoverRedriven finds it.
 //
-// The look before the claim (Attempt) needs no lock: whatever comes before m2 in its
-// key was acknowledged before m2 was delivered, so it has committed or is parked.
+// The look before the claim (Attempt) needs no lock: every earlier message of the key was
+// acknowledged before m2 was delivered, so it has committed or is parked.
 func (s *Store) Park(ctx context.Context, req driver.ParkRequest) (status driver.Status, err error) {
 	args, err := s.parkArgs(req)
 	if err != nil {
@@ -111,7 +110,7 @@ func (s *Store) parkArgs(req driver.ParkRequest) ([]any, error) {
 	}, nil
 }
 
-// notNull returns b, and no bytes rather than nil.
+// notNull returns b, or an empty slice instead of nil.
 func notNull(b []byte) []byte {
 	if b == nil {
 		return []byte{}

@@ -15,9 +15,9 @@ import (
 	"github.com/leat-go/leat/internal/storable"
 )
 
-// pickedFor is how long a redriven message is left alone that a process has
-// picked: far longer than until its transaction has locked it. If the process ends
-// the message is due again.
+// pickedFor is how long a redriven message that a process has picked is left alone: far longer
+// than its transaction needs to lock it. If the process dies, the message becomes due again after
+// that.
 const pickedFor = 10 * time.Second
 
 // PickRedriven implements driver.Parker.
@@ -38,7 +38,7 @@ func (s *Store) PickRedriven(ctx context.Context) (r driver.Redriven, ok bool, e
 	return r, ok, err
 }
 
-// storedMessage is a message as the table of parked ones has it.
+// storedMessage is a message in the form of the table of parked messages.
 type storedMessage struct {
 	id, key, uuid, payload []byte
 	topic, metadata        string
@@ -64,7 +64,7 @@ func (s *Store) FinishRedriven(ctx context.Context, r driver.Redriven) error {
 	})
 }
 
-// promote makes the first message of a key due, if it waits for none.
+// promote makes the first message of a key due, if none is before it.
 func (s *Store) promote(ctx context.Context, conn *pgx.Conn, number int16, key driver.Key) error {
 	return locked(ctx, conn, s.hash(key), func(tx pgx.Tx) error {
 		return promote(ctx, tx, s.sql["redrive_next"], s.inbox.Consumer, pgtype.Int2{Int16: number, Valid: true}, key)
@@ -129,7 +129,8 @@ func (s *Store) RecoverRedriven(ctx context.Context, within time.Duration) (n in
 	return n, err
 }
 
-// RedriveClaim is the claim of a redriven message, which takes it out of its queue.
+// RedriveClaim returns the statement that claims a redriven message, which removes it from its
+// queue.
 func (s *Store) RedriveClaim(r driver.Redriven) (claim string, args []any) {
 	return s.sql["redrive_claim"], []any{r.No, r.Attempt, s.inbox.Consumer.Name}
 }

@@ -1,6 +1,6 @@
-// Package pgpark is what an inbox in PostgreSQL does about messages whose handler fails: it
-// counts attempts, parks messages and redrives them, and keeps notes and the audit. A Store
-// does so for a consumer, an Admin for operators.
+// Package pgpark handles failed messages for the inboxes in PostgreSQL: it counts attempts, parks
+// messages and redrives them, and keeps notes and the audit. A Store does so for a consumer, an
+// Admin for operators.
 package pgpark
 
 import (
@@ -23,9 +23,10 @@ import (
 //go:embed sql/*.sql
 var statements embed.FS
 
-// Inbox is what parking has to know of the inbox.
+// Inbox is the part of the inbox that parking needs.
 type Inbox struct {
-	// Consumer is whose messages they are, and Number its number, registered if need be.
+	// Consumer is the consumer of the messages, and Number returns its number, registering it if
+	// necessary.
 	Consumer pgclaim.Consumer
 	Number   func(ctx context.Context, conn *pgx.Conn) (int16, error)
 	// Lock is the advisory lock of a message.
@@ -36,8 +37,9 @@ type Inbox struct {
 	Claim func(ctx context.Context, conn pgclaim.Conn, id string) (driver.Unit, driver.Status, error)
 }
 
-// Store is the part of a driver.Store for messages whose handler fails. All of it happens on connections that are borrowed for the
-// moment, apart from the handler's transaction, and never while a delivery holds another.
+// Store is the part of a driver.Store for messages whose handler fails. It works on connections
+// that it borrows briefly, outside the handler's transaction, and never while the delivery holds
+// another connection.
 type Store struct {
 	inbox Inbox
 	db    pgmigrate.DB
@@ -79,9 +81,9 @@ func (s *Store) lend(ctx context.Context, use func(conn *pgx.Conn, number int16)
 	}))
 }
 
-// locked runs work in a transaction that holds the lock of a key, if there is one, and
-// that is durable when it returns. Read committed, so that each statement of work sees
-// what was committed before it got the lock: lock, then look.
+// locked runs work in a transaction that holds the lock of a key, if there is one, and that is
+// durable when locked returns. It is read committed, so that each statement of work sees
+// everything committed before the lock was taken: lock, then look.
 func locked(ctx context.Context, conn *pgx.Conn, lock pgtype.Int8, work func(tx pgx.Tx) error) error {
 	mode := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
 	return pgx.BeginTxFunc(ctx, conn, pgpin.TxOptions(mode), func(tx pgx.Tx) error {
@@ -97,13 +99,13 @@ func locked(ctx context.Context, conn *pgx.Conn, lock pgtype.Int8, work func(tx 
 	})
 }
 
-// hash is hashOf the Store's consumer.
+// hash is hashOf for the Store's consumer.
 func (s *Store) hash(key driver.Key) pgtype.Int8 {
 	return hashOf(s.inbox.Consumer, key)
 }
 
-// hashOf is the stored hash of a key, and the key's lock. It is NULL for a message
-// without an order. It goes by the topic as it is stored: a redrive knows no other.
+// hashOf is the stored hash of a key, and the key's lock. It is NULL for a message without an
+// ordering key. It is computed from the stored form of the topic, since a redrive knows no other.
 func hashOf(c pgclaim.Consumer, key driver.Key) pgtype.Int8 {
 	if key.Name == "" {
 		return pgtype.Int8{}
@@ -111,8 +113,8 @@ func hashOf(c pgclaim.Consumer, key driver.Key) pgtype.Int8 {
 	return pgtype.Int8{Int64: keyhash.Lock("inbox key", c.Table, c.Name, storable.Text(key.Topic), key.Name), Valid: true}
 }
 
-// promote makes the first message of a key due, if it waits for none. The transaction has
-// the lock of the key.
+// promote makes the first message of a key due, if none is before it. The transaction holds the
+// lock of the key.
 func promote(ctx context.Context, tx pgx.Tx, statement string, c pgclaim.Consumer, number pgtype.Int2, key driver.Key) error {
 	hash := hashOf(c, key)
 	if !hash.Valid {

@@ -1,4 +1,4 @@
-// Package pgschema is the one schema of the inboxes in PostgreSQL: those of ids and of
+// Package pgschema is the schema of the inboxes in PostgreSQL. Those of ids and those of
 // positions share its tables of consumers.
 package pgschema
 
@@ -19,14 +19,14 @@ import (
 //go:embed migrations/*.sql
 var files embed.FS
 
-// Config is what the configurations of the inboxes have in common.
+// Config is the common part of the configurations of the inboxes.
 type Config struct {
 	Schema, Table string
 	Isolation     pgx.TxIsoLevel
 	LockTimeout   time.Duration
 }
 
-// WithDefaults returns c with the defaults of what is not set.
+// WithDefaults returns c with defaults for the fields that are not set.
 func (c Config) WithDefaults() Config {
 	c.Schema = cmp.Or(c.Schema, "leat")
 	c.Table = cmp.Or(c.Table, "inbox")
@@ -50,7 +50,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Names are those of the tables.
+// Names returns the names of the tables.
 func (c Config) Names() pgmigrate.Names {
 	return pgmigrate.Names{Schema: c.Schema, Table: c.Table}
 }

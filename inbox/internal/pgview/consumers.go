@@ -59,8 +59,8 @@ func (v *View) listed(ctx context.Context, conn *pgx.Conn, q admin.ConsumersQuer
 	return numbers, all, err
 }
 
-// remembered adds what is known of a consumer's ids. Up to a bound they are counted, so
-// that this takes milliseconds whatever the size of the inbox.
+// remembered adds the number of a consumer's ids and their latest time. It counts ids only up to
+// a bound, so that it takes milliseconds whatever the size of the inbox.
 func (v *View) remembered(ctx context.Context, conn *pgx.Conn, number int16, c *admin.Consumer) error {
 	var plain, ranged int64
 	var newest [2]pgtype.UUID

@@ -59,7 +59,7 @@ func (l *lookup) run(ctx context.Context, about pgclaim.Asked) ([]admin.Sighting
 	return all, l.parked(ctx, about, all)
 }
 
-// consumers are those that are asked, without those that remember positions.
+// consumers returns the consumers to ask, without those that remember positions.
 func (l *lookup) consumers(ctx context.Context, about pgclaim.Asked) (numbers []int16, names []string, err error) {
 	rows, err := pgpin.On{DB: l.conn}.Query(ctx, l.sql["lookup_consumers"], about.Number)
 	if err != nil {

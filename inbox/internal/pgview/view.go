@@ -1,5 +1,5 @@
-// Package pgview is what operators see of an inbox in PostgreSQL beside its parked
-// messages: its consumers, its figures, and what is known of a message.
+// Package pgview is the operators' view of an inbox in PostgreSQL, except for its parked
+// messages: its consumers, its figures, and what it knows about a message.
 package pgview
 
 import (

@@ -1,2 +1,2 @@
--- Reads the whole table; claims go on meanwhile.
+-- Reads the whole table; claims continue at the same time.
 ALTER TABLE @{} VALIDATE CONSTRAINT @{name:_no_ranged_ids}

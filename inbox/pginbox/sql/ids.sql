@@ -1,5 +1,6 @@
--- Once a process: notes where ids come from, if nobody has. What was noted before, and if that is
--- not $2 how many ids are remembered, counted up to 10,000; and whether it is noted now.
+-- Once per process: records the source of ids, if none is recorded. Returns the source recorded
+-- before, and if that is not $2 the number of remembered ids, counted up to 10,000; and whether
+-- it was recorded now.
 WITH named AS (
   UPDATE @{_consumers} SET ids = $2::text WHERE id = $1::smallint AND ids IS NULL RETURNING 1)
 SELECT coalesce(c.ids, ''), CASE WHEN c.ids <> $2::text THEN

@@ -1,2 +1,2 @@
--- Whoever makes ranges or raises the floor takes turns.
+-- Processes that create ranges or raise the floor take turns.
 SELECT floor, width, lowered FROM @{_retention} FOR UPDATE

@@ -1,4 +1,4 @@
--- The transactions of this database that are open, the asking one aside.
+-- The open transactions of this database, except the asking one.
 SELECT coalesce(pg_catalog.array_agg(l.virtualtransaction), '{}')
 FROM pg_locks l
 JOIN pg_stat_activity a ON a.pid = l.pid

@@ -1,4 +1,4 @@
--- The size of each range with its indexes, and the planner's word on its rows.
+-- The size of each range with its indexes, and the planner's estimate of its rows.
 -- shows
 SELECT c.relname, coalesce(pg_total_relation_size(c.oid), 0), c.reltuples::bigint
 FROM pg_inherits i

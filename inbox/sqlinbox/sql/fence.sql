@@ -1,2 +1,2 @@
--- A commit of our own: when it is durable, so is what was seen before it.
+-- A commit of the inbox's own: when it is durable, so is everything visible before it.
 UPDATE @{_consumers} SET fence = fence + 1 WHERE id = ?

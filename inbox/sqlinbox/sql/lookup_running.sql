@@ -1,2 +1,2 @@
--- In a transaction that sees what is not committed: who has the message in hand.
+-- In a transaction that sees uncommitted rows: the consumers that are processing the message.
 SELECT consumer FROM @{} WHERE id = ? AND consumer IN ({list}) LIMIT 9223372036854775807

@@ -1,5 +1,5 @@
--- All of Stats. Ten thousand rows each of what is parked and of what is being tried are looked
--- at, and nobody knows how many there are beyond that.
+-- All of Stats. At most ten thousand parked messages and ten thousand being tried are read; the
+-- number beyond that is unknown.
 SELECT @{now}, (SELECT COUNT(*) FROM @{_consumers}), p.parked, p.redriving, p.waiting, t.failing, p.oldest,
   p.looked >= 10000 OR t.looked >= 10000
 FROM (SELECT COUNT(*) AS looked, COALESCE(SUM(state = 'parked'), 0) AS parked, COALESCE(SUM(state = 'redrive'), 0) AS redriving,

@@ -7,20 +7,20 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
-//nolint:gochecknoinits // a process that a test starts has to pass its first point armed
+//nolint:gochecknoinits // a process that a test starts must pass its first point armed
 func init() {
 	if os.Getenv(EnvPoints) != "" {
 		Install()
 	}
 }
 
-// Install has every point of this program look for what is armed. [With] does so, too, as
+// Install makes every point of this program check whether it is armed. [With] does so, too, and so
 // does the environment if it has [EnvPoints].
 func Install() { failpoint.Install(inject) }
 
-// inject does what is armed at the point, in the registry of the context and else
-// in that of the process. It returns nil when nothing is armed, and an error that
-// wraps [ErrUnknownName] for a name that is not in the list.
+// inject performs the action that is armed at the point, in the registry of the context or else in
+// that of the process. It returns nil if nothing is armed, and an error that wraps [ErrUnknownName]
+// for a name that is not in the list.
 func inject(ctx context.Context, name failpoint.Name) error {
 	if r, ok := ctx.Value(contextKey{}).(*Registry); ok {
 		return r.reach(ctx, name)

@@ -11,9 +11,8 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
-// EnvPoints arms points of a whole process, for processes that a test starts:
-// point=action@hit, separated by commas. The action is error, panic or exit; @hit
-// may be left out and means every hit.
+// EnvPoints arms points of a whole process that a test starts: point=action@hit, separated by
+// commas. The action is error, panic or exit; @hit may be left out and means every hit.
 //
 //	LEAT_FAILPOINTS=relay/after_fetch=exit@3,relay/before_renew=error
 const EnvPoints = "LEAT_FAILPOINTS"

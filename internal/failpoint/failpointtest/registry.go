@@ -13,8 +13,8 @@ import (
 // ErrUnknownName is returned for a name that is not in [failpoint.Names].
 var ErrUnknownName = errors.New("failpoint: unknown name")
 
-// Registry holds what is armed. The zero value is ready for use and has nothing
-// armed. Its methods may be called concurrently.
+// Registry holds the armed actions. The zero value is ready for use and has none. Its methods may
+// be called concurrently.
 type Registry struct {
 	mu     sync.Mutex
 	points map[failpoint.Name]*point
@@ -27,13 +27,13 @@ type point struct {
 	armed   []armed
 }
 
-// armed is an action and the hit that it waits for, 0 for every hit.
+// armed is an action and the hit at which it happens, 0 for every hit.
 type armed struct {
 	action Action
 	hit    int
 }
 
-// waiter is told when a point has been reached often enough.
+// waiter is notified when a point has been reached often enough.
 type waiter struct {
 	hits    int
 	reached chan struct{}
@@ -121,8 +121,7 @@ func (r *Registry) at(name failpoint.Name) *point {
 	return p
 }
 
-// reach counts a hit and does what is armed, in the order of arming, up to the
-// first error.
+// reach counts a hit and performs the armed actions, in the order of arming, up to the first error.
 func (r *Registry) reach(ctx context.Context, name failpoint.Name) error {
 	if !slices.Contains(failpoint.Names(), name) {
 		return fmt.Errorf("%w: %q", ErrUnknownName, name)

@@ -1,4 +1,4 @@
-// Package fullpgx looks after a pool of pgx, by package fullpool.
+// Package fullpgx is package fullpool for a pool of pgx.
 package fullpgx
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/internal/fullpool"
 )
 
-// closeTimeout bounds the end of a connection that has left the pool.
+// closeTimeout bounds the close of a connection that has left the pool.
 const closeTimeout = 5 * time.Second
 
 // Pool is a pool and what is known of it.

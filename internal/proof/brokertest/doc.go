@@ -2,5 +2,5 @@
 // middleware.NewInbox: every message is published twice, and the suite demands that it is
 // delivered once.
 //
-// It is a module of its own, for the clients of brokers that nothing else of leat needs.
+// It is a separate module, because of the brokers' clients that nothing else of leat needs.
 package brokertest

@@ -10,21 +10,21 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// actSeed is the seed of the acts, beside those of the lanes.
+// actSeed is the seed of the acts, in addition to those of the lanes.
 const actSeed = 2000
 
 const (
 	// firstActGap is the mean time between two acts until each has been performed.
 	firstActGap = time.Second
-	// passWithin is how long a transfer may take while something else can't go on.
+	// passWithin is how long a transfer may take while something else cannot go on.
 	passWithin = 30 * time.Second
-	// goOnWithin is how long it may take until all goes on after an act.
+	// goOnWithin is how long it may take until everything works again after an act.
 	goOnWithin = 2 * time.Minute
-	// catchUpWithin is how long an act waits for what the strokes before it have held up.
+	// catchUpWithin is how long an act waits for work that earlier strokes have delayed.
 	catchUpWithin = 5 * time.Minute
 )
 
-// act changes what the system stands on, while all strokes rest.
+// act changes the environment of the system, while all strokes rest.
 type act struct {
 	point, kind string
 	perform     func(ctx context.Context, f *fault) error
@@ -32,9 +32,9 @@ type act struct {
 
 func (a act) name() string { return a.point + "/" + a.kind }
 
-// ground is the store, which must be one of those that have acts.
+// ground is the store, which must be one that has acts.
 func (in *injection) ground() ground {
-	return in.stage.store.(ground) //nolint:forcetypeassert // the options ask for acts of the store alone
+	return in.stage.store.(ground) //nolint:forcetypeassert // the options ask only for acts of the store
 }
 
 // acts are all acts of the store.
@@ -93,8 +93,8 @@ func (in *injection) perform(ctx context.Context, done func()) error {
 	}
 }
 
-// performOne performs an act and waits until all goes on. It ends although ctx does: what
-// an act has changed is changed.
+// performOne performs an act and waits until everything works again. It finishes even if ctx ends,
+// since the act has already changed something.
 func (in *injection) performOne(ctx context.Context, a act) error {
 	in.calm.Lock()
 	defer in.calm.Unlock()
@@ -104,7 +104,7 @@ func (in *injection) performOne(ctx context.Context, a act) error {
 		roles.Bank, roles.Relay, roles.Exact, roles.Receipts, roles.Ledger, roles.Notifier,
 	}}
 	in.awake(all)
-	in.flows(ctx, catchUpWithin) // if it does not, that shows when all comes to rest
+	in.flows(ctx, catchUpWithin) // if it does not, the drain at the end shows it
 	f := in.tally.begin(a.point, a.kind, a.point)
 	box := in.mail.open(f.id)
 	defer in.mail.close(f.id)
@@ -127,7 +127,7 @@ func (in *injection) performOne(ctx context.Context, a act) error {
 	return nil
 }
 
-// awake continues who was stopped and waits for who is being started again.
+// awake continues stopped processes and waits for those that are being started again.
 func (in *injection) awake(g serverFault) {
 	in.each(g, func(p *process) {
 		p.signal(contSignal)
@@ -146,13 +146,13 @@ func (in *injection) awake(g serverFault) {
 	})
 }
 
-// flows reports whether a transfer that was committed from now on has its effect in time.
+// flows reports whether a transfer that is committed from now on has its effect in time.
 func (in *injection) flows(ctx context.Context, within time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	in.processes.of(roles.Bank)[0].tell(roles.Command{Do: roles.DoWork})
 	now := time.Now()
-	var markers []string // more than one, since the key of one may wait for what a fault has held up
+	var markers []string // more than one, since one key may wait for something that a fault has delayed
 	for wait.Full(ctx, 100*time.Millisecond) {
 		if id := in.transferSince(ctx, now); id != "" {
 			markers = append(markers, id)
@@ -175,7 +175,7 @@ func (in *injection) transferSince(ctx context.Context, since time.Time) (id str
 	return id
 }
 
-// clears waits until a count is zero, and notes what stands still if it isn't in time.
+// clears waits until a count is zero, and records what stands still if it is not zero in time.
 func (in *injection) clears(ctx context.Context, what string, within time.Duration, count func(context.Context) (int64, error)) {
 	var n int64
 	err := error(nil)
@@ -206,7 +206,7 @@ func (in *injection) inBank(query string, args ...any) func(context.Context) (in
 	})
 }
 
-// unsent counts what is not sent yet, of keys that begin with key.
+// unsent counts the unsent messages of keys that begin with key.
 func (in *injection) unsent(key string) func(context.Context) (int64, error) {
 	return bounded(func(ctx context.Context) (int64, error) { return in.ground().unsent(ctx, key) })
 }

@@ -22,13 +22,14 @@ import (
 const pointClock = "clock"
 
 const (
-	// jumped is for how long a clock is off.
+	// jumped is how long a clock is off.
 	jumped = 2 * time.Second
-	// rightWithin is how long anything may wait once clocks are right again.
+	// rightWithin is how long anything may wait after the clocks are right again.
 	rightWithin = time.Minute
-	// greatestLag is that of the bank's group under a clock that jumps: no relay is ever so far behind.
+	// greatestLag is the lag of the bank's group with a clock that jumps: no relay is ever that far
+	// behind.
 	greatestLag = 10 * time.Minute
-	// remembered is for how long Redis remembers: a jump beyond that makes it forget, which nothing can keep it from.
+	// remembered is how long Redis remembers. A greater jump makes it forget, which cannot be prevented.
 	remembered = 24 * time.Hour
 )
 
@@ -41,8 +42,9 @@ func (in *injection) clockActs() []act {
 	}
 }
 
-// clocksMoved returns an act that moves clocks ahead, back, behind and back again, while relays cannot reach Kafka for a
-// moment, so that some records are to be retried. All must go on, and nothing may wait once clocks are right.
+// clocksMoved returns an act that moves clocks ahead, back, behind and back again, while relays cannot reach Kafka
+// for a moment, so that some records must be retried. Everything must go on, and nothing may wait once the clocks are
+// right.
 func (in *injection) clocksMoved(by time.Duration) func(context.Context, *fault) error {
 	return func(ctx context.Context, f *fault) error {
 		lag := admin.MaxLagRequest{By: admin.By{Actor: "operator", Reason: "clocks jump"}, Group: "default", MaxLag: greatestLag}
@@ -61,7 +63,7 @@ func (in *injection) clocksMoved(by time.Duration) func(context.Context, *fault)
 	}
 }
 
-// whileOff has the clocks off for a while.
+// whileOff keeps the clocks off for a while.
 func (in *injection) whileOff(ctx context.Context, off time.Duration) error {
 	st := in.stage
 	heal := st.relaysKafka.reset()
@@ -72,7 +74,7 @@ func (in *injection) whileOff(ctx context.Context, off time.Duration) error {
 	return errors.Join(err, st.moveClocks(0))
 }
 
-// comesToRest has the bank rest and waits until all is sent.
+// comesToRest makes the bank rest and waits until everything is sent.
 func (in *injection) comesToRest(ctx context.Context, when string) {
 	banks := in.processes.of(roles.Bank)
 	tellAll(banks, roles.Command{Do: roles.DoRest})
@@ -90,7 +92,8 @@ func clocked() []string {
 	return []string{"postgres", "mysqld", "mariadbd", "redis-server", "valkey-server"}
 }
 
-// openClocks makes the clocks of servers that are started from now on movable, if an act moves them. It needs a C compiler.
+// openClocks makes the clocks of servers that are started from now on movable, if an act moves them. It needs a C
+// compiler.
 func (st *stage) openClocks(ctx context.Context) error {
 	if !slices.ContainsFunc(st.options.Acts, func(name string) bool { return strings.HasPrefix(name, pointClock+"/") }) {
 		return nil
@@ -109,7 +112,7 @@ func (st *stage) openClocks(ctx context.Context) error {
 		return fmt.Errorf("acts of point %s need a C compiler, cc: %w\n%s", pointClock, err, said)
 	}
 	for _, path := range []string{dir, library} { // servers run as users of their own
-		if err := os.Chmod(path, 0o755); err != nil { //nolint:gosec // it is nothing secret
+		if err := os.Chmod(path, 0o755); err != nil { //nolint:gosec // it is not secret
 			return fmt.Errorf("open a directory to servers: %w", err)
 		}
 	}
@@ -122,7 +125,7 @@ func (st *stage) openClocks(ctx context.Context) error {
 	return nil
 }
 
-// moveClocks moves the clocks of servers by so much from the right time.
+// moveClocks moves the clocks of servers by the given amount from the right time.
 func (st *stage) moveClocks(by time.Duration) error {
 	for _, program := range clocked() {
 		off := by

@@ -42,7 +42,7 @@ func (st *stage) promote(ctx context.Context) error {
 
 var errNotPromoted = errors.New("the standby did not become a primary")
 
-// dumpPath is where the dump of a database goes.
+// dumpPath is the path of a database's dump.
 func (st *stage) dumpPath(name string) string { return filepath.Join(st.options.Dir, name+".dump") }
 
 // dumpDatabases dumps both databases.
@@ -58,7 +58,7 @@ func (st *stage) dumpDatabases(ctx context.Context) error {
 // dumpTries bounds the dumps that retention may spoil.
 const dumpTries = 10
 
-// dumpDatabase dumps one. pg_dump lists the tables before it locks them, and fails if
+// dumpDatabase dumps a database. pg_dump lists the tables before it locks them, and fails if
 // retention drops a range in between.
 func (st *stage) dumpDatabase(ctx context.Context, name string) (err error) {
 	for range dumpTries {
@@ -86,7 +86,7 @@ func (st *stage) restoreDatabases(ctx context.Context) error {
 	return nil
 }
 
-// restoreDatabase restores one, and lets nobody in before it is complete.
+// restoreDatabase restores a database, and admits no client before it is complete.
 func (st *stage) restoreDatabase(ctx context.Context, name string) error {
 	admin, err := pgx.Connect(ctx, st.postgres.Address)
 	if err != nil {
@@ -105,7 +105,7 @@ func (st *stage) restoreDatabase(ctx context.Context, name string) error {
 	return nil
 }
 
-// restoring is the name of a database that is not complete.
+// restoring is the name of a database that is not complete yet.
 const restoring = "restoring"
 
 // programWithin bounds a client program.

@@ -17,15 +17,15 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// goesOnFor is how long the system goes on before it loses what it did since.
+// goesOnFor is how long the system runs before it loses the changes of that time.
 const goesOnFor = 3 * time.Second
 
-// loss is a time that the databases have lost. Until is when the server is back: a relay
-// whose positions are in Kafka can send what it has read after the server has ended.
+// loss is a period that the databases have lost. Until is when the server is back: a relay whose
+// positions are in Kafka can send what it has read after the server has ended.
 type loss struct{ from, until time.Time }
 
-// mayRepeat reports whether a receipt may be there again since the databases went back
-// after its first copy.
+// mayRepeat reports whether a receipt may occur again because the databases went back after its
+// first copy.
 func (st *stage) mayRepeat(first, again time.Time) bool {
 	for _, l := range st.losses {
 		if first.Before(l.until) && again.After(l.from) {
@@ -35,12 +35,12 @@ func (st *stage) mayRepeat(first, again time.Time) bool {
 	return false
 }
 
-// restored gives the server a copy of its data back.
+// restored replaces the server's data with a copy.
 func (in *injection) restored(ctx context.Context, f *fault) error {
 	return in.goBack(ctx, f, in.stage.copyData, in.stage.putBack)
 }
 
-// promoted has a standby take over that has heard nothing since the copy.
+// promoted promotes a standby that has received nothing since the copy.
 func (in *injection) promoted(ctx context.Context, f *fault) error {
 	return in.goBack(ctx, f, in.stage.copyData, in.stage.promote)
 }
@@ -50,8 +50,8 @@ func (in *injection) otherCluster(ctx context.Context, f *fault) error {
 	return in.goBack(ctx, f, in.stage.dumpDatabases, in.stage.restoreDatabases)
 }
 
-// goBack saves the state of the databases, lets all go on, and has the server lose what
-// came since. Then the operator repairs what has to be.
+// goBack saves the state of the databases, lets the system run, and makes the server lose the
+// changes since. Then the operator repairs the system.
 func (in *injection) goBack(ctx context.Context, f *fault, save, lose func(context.Context) error) error {
 	st := in.stage
 	offsets, err := kadm.NewClient(st.client).FetchOffsets(ctx, roles.Ledger)
@@ -70,8 +70,8 @@ func (in *injection) goBack(ctx context.Context, f *fault, save, lose func(conte
 		return settled + 1 - in.settled(roles.Exact), nil
 	})
 	wait.Full(ctx, goesOnFor)
-	// Members that went on would have the effects of later messages before they are set back
-	// to read the earlier ones again.
+	// Members that went on would apply later messages before they are set back to read the earlier ones
+	// again.
 	members := in.processes.of(roles.Ledger)
 	holdAll(members)
 	defer releaseAll(members)
@@ -111,8 +111,8 @@ func (in *injection) repairAll(ctx context.Context, f *fault) error {
 	return in.supplyAgain(ctx)
 }
 
-// tell writes down that both databases have lost a time, and the notifier's effects with
-// that of the ledger.
+// tell records that both databases have lost a period, and the notifier's effects with the
+// ledger's.
 func (in *injection) tell(from, until time.Time) error {
 	var errs []error
 	for _, consumer := range []string{"", roles.Ledger, roles.Notifier} {
@@ -123,8 +123,8 @@ func (in *injection) tell(from, until time.Time) error {
 	return errors.Join(errs...)
 }
 
-// rereadFrom sets the ledger's group back to earlier offsets, which only a group without
-// members allows.
+// rereadFrom sets the ledger's group back to earlier offsets. That requires a group without
+// members.
 func (in *injection) rereadFrom(ctx context.Context, offsets kadm.OffsetResponses) error {
 	admin := kadm.NewClient(in.stage.client)
 	for end := time.Now().Add(goOnWithin); ; {
@@ -138,14 +138,14 @@ func (in *injection) rereadFrom(ctx context.Context, offsets kadm.OffsetResponse
 		if time.Now().After(end) {
 			return fmt.Errorf("set the group %s back: %w", roles.Ledger, err)
 		}
-		wait.Full(ctx, 200*time.Millisecond) // a member that was killed is still counted
+		wait.Full(ctx, 200*time.Millisecond) // a killed member still counts as a member
 	}
 }
 
-// copyPath is where the copy of the data is.
+// copyPath is the path of the copy of the data.
 func (st *stage) copyPath() string { return filepath.Join(st.postgres.Dir(), "copy") }
 
-// copyData copies the server's data while it is stopped, as a snapshot of its disk would.
+// copyData copies the server's data while it is stopped, like a snapshot of its disk.
 func (st *stage) copyData(ctx context.Context) error {
 	if err := st.postgres.End(ctx, syscall.SIGINT); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (st *stage) copyData(ctx context.Context) error {
 	return st.postgres.Start(ctx)
 }
 
-// putBack gives the server the copy.
+// putBack replaces the server's data with the copy.
 func (st *stage) putBack(ctx context.Context) error {
 	if err := st.postgres.TakeData(ctx, st.copyPath()); err != nil {
 		return err

@@ -34,14 +34,14 @@ func (in *injection) rowSecurity(ctx context.Context, _ *fault) error {
 }
 
 const (
-	// backBy is how far the sequence goes back when the log is truncated, at most;
-	// backAtLeast must be possible.
+	// backBy is how far the sequence goes back at most when the log is truncated; backAtLeast must be
+	// possible.
 	backBy      = 300
 	backAtLeast = 100
 )
 
-// truncated empties the bank's log when all of it was sent, sets its numbers back, and has
-// the producers go on before the relays do.
+// truncated empties the bank's log when all of it was sent, sets its numbers back, and starts the
+// producers before the relays.
 func (in *injection) truncated(ctx context.Context, f *fault) error {
 	st, bank, relays := in.stage, in.processes.of(roles.Bank), in.processes.of(roles.Relay)
 	in.clears(ctx, "numbers to go back by", goOnWithin, in.inBank(
@@ -71,7 +71,7 @@ func (in *injection) truncated(ctx context.Context, f *fault) error {
 	return err
 }
 
-// emptiedInPlace returns an act in which the bank's log is emptied under relays that have sent all
+// emptiedInPlace returns an act that empties the bank's log under running relays that have sent all
 // of it.
 func (in *injection) emptiedInPlace(s *sqlStore) func(context.Context, *fault) error {
 	return func(ctx context.Context, f *fault) error {
@@ -93,12 +93,12 @@ const firstNumberSQL = `
 	SELECT coalesce(min((regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \(''?(\d+)'))[1]::bigint), 1)
 	FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'leat.outbox'::regclass`
 
-// burnt is how many numbers are rolled back at the tail, or more than that.
+// burnt is how many numbers are rolled back at the tail, at least.
 const burnt = 60
 
-// sequenceBack does what scripts do after a restore: it sets the sequence to the greatest number
-// that was committed, while numbers above it were drawn and rolled back. It does that under relays
-// that have sent all, and before relays that find a backlog when they start.
+// sequenceBack does what scripts do after a restore: it sets the sequence to the greatest committed
+// number, although numbers above it were drawn and rolled back. It does so under relays that have
+// sent everything, and before relays that find a backlog when they start.
 func (in *injection) sequenceBack(ctx context.Context, f *fault) error {
 	relays := in.processes.of(roles.Relay)
 	if err := in.setBack(ctx, func() {
@@ -122,9 +122,9 @@ func (in *injection) sequenceBack(ctx context.Context, f *fault) error {
 	return err
 }
 
-// setBack has numbers rolled back above the last commits of the bank, sets the sequence back, and
-// lets the bank use the numbers again. Relays that run find the commits when the numbers above them
-// are drawn, and look again when these are used.
+// setBack rolls back numbers above the bank's last commits, sets the sequence back, and makes the
+// bank use the numbers again. Running relays read the commits when the numbers above them are
+// drawn, and look again when these are used.
 func (in *injection) setBack(ctx context.Context, sent func()) error {
 	bank, relays := in.processes.of(roles.Bank), in.processes.of(roles.Relay)
 	defer signalAll(relays, contSignal)

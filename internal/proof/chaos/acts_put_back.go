@@ -10,12 +10,13 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// copyAge is how old the copy is that is put back: less than a lease, so that the relay goes on
-// with a lease that the copy has as well.
+// copyAge is the age of the copy that is restored: less than a lease, so that the relay goes on
+// with a lease that is in the copy, too.
 const copyAge = time.Second / 2
 
 // putBackInPlace returns an act in which the bank's database goes back under running relays. Kafka
-// does not answer them meanwhile, so that they hold records that are gone afterwards.
+// does not answer during that time, so that the relays hold records that no longer exist
+// afterwards.
 func (in *injection) putBackInPlace(s *sqlStore) func(context.Context, *fault) error {
 	return func(ctx context.Context, f *fault) error {
 		from := time.Now()

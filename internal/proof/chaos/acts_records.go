@@ -16,12 +16,12 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// How much the acts with records bring.
+// How many records the acts add.
 const (
 	missingTopics = 2000
 	largeRecords  = 400 // of each kind
 	longIDs       = 5   // of each kind
-	// short divides the numbers of a run that ends when it has had its faults.
+	// short divides the numbers in a run that ends after a number of faults.
 	short = 5
 )
 
@@ -33,10 +33,10 @@ func (o Options) scaled(n int) int {
 	return n
 }
 
-// arriveWithin is how long it may take until all has arrived that could not before.
+// arriveWithin is how long blocked messages may take to arrive.
 const arriveWithin = 3 * time.Minute
 
-// topicsMissing has the bank enqueue messages for many topics that do not exist.
+// topicsMissing makes the bank enqueue messages for many topics that do not exist.
 func (in *injection) topicsMissing(ctx context.Context, f *fault) error {
 	n := in.stage.options.scaled(missingTopics)
 	if err := in.enqueue(ctx, n, roles.KindAstray); err != nil {
@@ -50,8 +50,8 @@ func (in *injection) topicsMissing(ctx context.Context, f *fault) error {
 	return in.supply(ctx, topics, "messages for topics that were missing")
 }
 
-// recordsOfMegabytes has the bank enqueue messages of a megabyte, for a topic that does not
-// exist, and for one that does not take them.
+// recordsOfMegabytes makes the bank enqueue messages of a megabyte, for a topic that does not
+// exist, and for one that refuses them.
 func (in *injection) recordsOfMegabytes(ctx context.Context, f *fault) error {
 	if err := in.enqueue(ctx, in.stage.options.scaled(largeRecords), roles.KindLarge, roles.KindTooLarge); err != nil {
 		return err
@@ -64,8 +64,8 @@ func (in *injection) recordsOfMegabytes(ctx context.Context, f *fault) error {
 	return nil
 }
 
-// idsOfKilobytes has the bank enqueue messages with long ids: some arrive, some can't be
-// sent, and some can't be handled.
+// idsOfKilobytes makes the bank enqueue messages with long ids: some arrive, some cannot be sent,
+// and some cannot be handled.
 func (in *injection) idsOfKilobytes(ctx context.Context, f *fault) error {
 	parked := func(ctx context.Context) (n int64, err error) {
 		return n, in.stage.ledger.QueryRow(ctx, `SELECT count(*) FROM leat.inbox_parked WHERE length(message_id) > 1000`).Scan(&n)
@@ -89,8 +89,8 @@ func (in *injection) idsOfKilobytes(ctx context.Context, f *fault) error {
 // hostileRecords is how many records of each hostile kind there are.
 const hostileRecords = 4
 
-// recordsHostile returns an act in which producers with plain SQL write what no library of leat
-// would: the relay parks it, and the operator drops it.
+// recordsHostile returns an act in which producers write, with plain SQL, records that leat's
+// libraries would refuse. The relay parks them, and the operator drops them.
 func (in *injection) recordsHostile(kinds ...string) func(context.Context, *fault) error {
 	return func(ctx context.Context, f *fault) error {
 		if err := in.enqueue(ctx, hostileRecords, kinds...); err != nil {
@@ -104,8 +104,8 @@ func (in *injection) recordsHostile(kinds ...string) func(context.Context, *faul
 	}
 }
 
-// enqueue has the bank commit so many events of each kind, while the relays are down: they
-// find all of them at once, and nothing else before them.
+// enqueue makes the bank commit n events of each kind while the relays are down: the relays find
+// all of them at once, and nothing else before them.
 func (in *injection) enqueue(ctx context.Context, n int, kinds ...string) error {
 	banks, relays := in.processes.of(roles.Bank), in.processes.of(roles.Relay)
 	tellAll(banks, roles.Command{Do: roles.DoRest})
@@ -121,7 +121,7 @@ func (in *injection) enqueue(ctx context.Context, n int, kinds ...string) error 
 	return nil
 }
 
-// enqueuedWithin is how long the bank may take for many events.
+// enqueuedWithin is how long the bank may take for n events.
 const enqueuedWithin = 2 * time.Minute
 
 func (in *injection) enqueueKind(ctx context.Context, n int, kind string, within time.Duration) error {
@@ -140,7 +140,7 @@ func (in *injection) enqueueKind(ctx context.Context, n int, kind string, within
 	return fmt.Errorf("the bank has not enqueued %d events %q within %s", n, kind, within)
 }
 
-// passes notes whether transfers pass meanwhile, and returns what was seen.
+// passes checks that transfers pass during the act, and returns what was observed.
 func (in *injection) passes(ctx context.Context, meanwhile string) string {
 	began := time.Now()
 	if in.flows(ctx, passWithin) {
@@ -151,8 +151,8 @@ func (in *injection) passes(ctx context.Context, meanwhile string) string {
 	return "no transfer passes " + meanwhile
 }
 
-// supply makes topics that were missing, waits until all has arrived, and takes them away
-// again, so that they will be missing again.
+// supply creates missing topics, waits until all messages have arrived, and deletes the topics, so
+// that they are missing again.
 func (in *injection) supply(ctx context.Context, topics []string, what string) error {
 	admin := kadm.NewClient(in.stage.client)
 	appended := "LogAppendTime"
@@ -169,11 +169,11 @@ func (in *injection) supply(ctx context.Context, topics []string, what string) e
 	return in.stage.retire(ctx, topics...)
 }
 
-// supplyAgain does what supply does for topics that were taken away and are needed once more:
-// relays that start over send again what the log still has of them.
+// supplyAgain does what supply does for deleted topics that are needed once more: relays that start
+// over send again what the log still has of them.
 func (in *injection) supplyAgain(ctx context.Context) error {
 	gone := slices.Collect(maps.Keys(in.stage.times))
-	gone = slices.DeleteFunc(gone, func(topic string) bool { return topic == roles.TopicTransfers }) // is there
+	gone = slices.DeleteFunc(gone, func(topic string) bool { return topic == roles.TopicTransfers }) // it exists
 	rows, err := in.stage.bank.Query(ctx, `
 		SELECT DISTINCT topic FROM leat.outbox_pending WHERE topic = ANY($1)
 		UNION SELECT DISTINCT topic FROM leat.outbox_held WHERE topic = ANY($1)`, gone)
@@ -187,7 +187,7 @@ func (in *injection) supplyAgain(ctx context.Context) error {
 	return in.supply(ctx, topics, "messages sent again for topics that were taken away")
 }
 
-// retire writes the records of topics down and deletes them.
+// retire records the contents of topics and deletes the topics.
 func (st *stage) retire(ctx context.Context, topics ...string) error {
 	st.dumps++
 	w, err := history.Dump(filepath.Join(st.historyDir(), fmt.Sprintf("dump-topics-%d.jsonl", st.dumps)))
@@ -215,6 +215,6 @@ func (st *stage) retire(ctx context.Context, topics ...string) error {
 	return nil
 }
 
-// firstOffset is added to the offsets of a topic in the history: those of a topic that was
-// made again come after those of the one before it.
+// firstOffset is added to the offsets of a topic in the history: the offsets of a recreated topic
+// follow those of its predecessor.
 func (st *stage) firstOffset(topic string) int64 { return st.times[topic] << 40 }

@@ -10,18 +10,18 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// change is a setting that is changed for all sessions to come, and word is what an error calls it.
+// change is a setting that is changed for all new sessions. word is its name in errors.
 type change struct {
 	name, word string
 	set, reset func(context.Context) error
 }
 
-// underSettingWithin is how long it may take until all goes on under a setting that is changed, or
-// somebody says why not.
+// underSettingWithin is how long it may take until everything works under a changed setting, or a
+// process reports why it does not.
 const underSettingWithin = 15 * time.Second
 
-// settingsChanged returns an act that makes one change after the other and has all processes connect
-// again: all must go on, or say what is wrong and go on when the change is undone.
+// settingsChanged returns an act that makes one change after the other and makes all processes
+// reconnect. All must go on, or report the problem and go on when the change is undone.
 func (in *injection) settingsChanged(all ...change) func(context.Context, *fault) error {
 	return func(ctx context.Context, f *fault) error {
 		var refused []string
@@ -59,14 +59,15 @@ func (in *injection) connectAgain(ctx context.Context, change func(context.Conte
 	return in.ground().disconnect(ctx)
 }
 
-// works reports whether transfers pass and what can never be sent is set aside and dropped.
+// works reports whether transfers pass and records that can never be sent are set aside and
+// dropped.
 func (in *injection) works(ctx context.Context) bool {
 	if !in.flows(ctx, underSettingWithin) || in.enqueueKind(ctx, 1, roles.KindTooLarge, underSettingWithin) != nil {
 		return false
 	}
 	left := in.unsent(roles.KeyOf(roles.KindTooLarge))
 	for end := time.Now().Add(underSettingWithin); time.Now().Before(end); wait.Full(ctx, 100*time.Millisecond) {
-		_ = in.stage.store.dropParked(ctx) // the operator does it less often, and complains
+		_ = in.stage.store.dropParked(ctx) // the operator does it less often, and reports errors
 		if n, err := left(ctx); err == nil && n == 0 {
 			return true
 		}
@@ -74,7 +75,8 @@ func (in *injection) works(ctx context.Context) bool {
 	return false
 }
 
-// listen returns what reports whether a process has written one of these words into its log since.
+// listen returns a function that reports whether a process has logged one of these words since the
+// call of listen.
 func (in *injection) listen(words ...string) func() bool {
 	from := map[*process]int{}
 	for _, p := range in.processes.all {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/leat-go/leat/internal/faultnet"
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
@@ -13,8 +14,8 @@ import (
 // lateBy is how far behind the standby is.
 const lateBy = "2s"
 
-// lateStandby puts a splitter between the bank's relays and the primary, which sends what only reads
-// to a standby that is late: as pgpool-II decides, and then every SELECT.
+// lateStandby puts a splitter between the bank's relays and the primary. It sends reads to a standby
+// that lags: first as pgpool-II decides, then every SELECT.
 func (in *injection) lateStandby(ctx context.Context, f *fault) (err error) {
 	st := in.stage
 	if st.options.Tail { // no splitter carries a change log
@@ -27,7 +28,7 @@ func (in *injection) lateStandby(ctx context.Context, f *fault) (err error) {
 	if err != nil {
 		return fmt.Errorf("start a standby: %w", err)
 	}
-	defer func() { err = errors.Join(err, standby.Close()) }() //nolint:contextcheck // it ends although ctx has
+	defer func() { err = errors.Join(err, standby.Close()) }() //nolint:contextcheck // it ends although ctx has ended
 	st.store.forget()                                          // it has restarted the primary
 	for _, away := range []func(sql string) bool{faultnet.ByFunctions, faultnet.ByText} {
 		splitter := faultnet.Splitter{Primary: st.postgres.HostPort, Standby: standby.HostPort, Away: away}
@@ -36,23 +37,62 @@ func (in *injection) lateStandby(ctx context.Context, f *fault) (err error) {
 			return err
 		}
 		said := in.listen("standby", "recovery", "splitter", "read-only", "read only")
-		in.relaysBy(address, true)
-		if in.flows(ctx, underSettingWithin) {
-			f.consequence += "transfers pass the splitter; "
-		} else {
-			f.consequence += "the relays refuse; "
-			if !said() {
-				in.stood("before a splitter: what does not go on does not say why")
-			}
-		}
-		in.relaysBy(st.postgres.HostPort, false)
+		in.behindSplitter(ctx, f, address, said)
 		closeSplitter()
 	}
 	return nil
 }
 
-// relaysBy has the bank's relays start again and reach their database at hostPort, by statements
-// without names if it is a splitter's.
+// behindSplitter has the bank's relays reach their database at address for a while. They go on, or have said why not.
+func (in *injection) behindSplitter(ctx context.Context, f *fault, address string, said func() bool) {
+	in.relaysBy(address, true)
+	if in.flows(ctx, underSettingWithin) {
+		f.consequence += "transfers pass the splitter; "
+	} else {
+		f.consequence += "the relays refuse; "
+		if !said() {
+			in.stood("before a splitter: what does not go on does not say why")
+		}
+	}
+	in.relaysBy(in.stage.server.HostPort, false)
+}
+
+// staleReader puts a splitter between the bank's relays and the server, which sends what only reads to another one,
+// whose tables are as they were in the beginning: all of it, then every other statement, then one in so many that
+// relays mostly start without noticing.
+func (in *injection) staleReader(s *sqlStore) func(ctx context.Context, f *fault) error {
+	return func(ctx context.Context, f *fault) (err error) {
+		reader, err := s.start(ctx)
+		if err != nil {
+			return fmt.Errorf("start a reader: %w", err)
+		}
+		defer func() { err = errors.Join(err, reader.Close()) }() //nolint:contextcheck // it ends although ctx has
+		db, err := s.make(ctx, reader.Address, bankDatabase, "accounts")
+		if err != nil {
+			return fmt.Errorf("fill the reader: %w", err)
+		}
+		if err := db.Close(); err != nil {
+			return fmt.Errorf("close the reader: %w", err)
+		}
+		for _, one := range []int64{1, 2, 50} {
+			var reads atomic.Int64
+			splitter := faultnet.MySQLSplitter{
+				Writer: in.stage.server.HostPort, Reader: reader.HostPort,
+				Away: func(string) bool { return reads.Add(1)%one == 0 },
+			}
+			address, closeSplitter, err := splitter.Open(ctx)
+			if err != nil {
+				return err
+			}
+			in.behindSplitter(ctx, f, address, in.listen("splitter"))
+			closeSplitter()
+		}
+		return nil
+	}
+}
+
+// relaysBy restarts the bank's relays with their database at hostPort, with unnamed statements if a
+// splitter is there.
 func (in *injection) relaysBy(hostPort string, splitter bool) {
 	relays := in.processes.of(roles.Relay)
 	holdAll(relays)

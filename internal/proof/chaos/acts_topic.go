@@ -13,8 +13,8 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// topicMadeAgain deletes the topic of transfers when all of it was consumed, and makes it
-// again, under relays and consumers that go on.
+// topicMadeAgain deletes the topic of transfers when all of it was consumed, and creates it again,
+// under running relays and consumers.
 func (in *injection) topicMadeAgain(ctx context.Context, f *fault) error {
 	bank := in.processes.of(roles.Bank)
 	holdAll(bank)
@@ -35,7 +35,7 @@ func (in *injection) topicMadeAgain(ctx context.Context, f *fault) error {
 		if !errors.Is(err, kerr.TopicAlreadyExists) {
 			return fmt.Errorf("make the topic again: %w", err)
 		}
-		wait.Full(ctx, 50*time.Millisecond) // the one before is not gone yet
+		wait.Full(ctx, 50*time.Millisecond) // the old topic is not gone yet
 	}
 	f.consequence = "made again"
 	return nil

@@ -18,7 +18,7 @@ const (
 	pointRegistry    = "server/registry"
 )
 
-// Kinds of faults beside those of package roles.
+// Kinds of faults in addition to those of package roles.
 const (
 	kindKill         = "kill"
 	kindTerminate    = "terminate"
@@ -34,19 +34,19 @@ const (
 	kindRefused      = "answers 500"
 )
 
-// deed is something that can be done to a process.
+// deed is a fault that can be injected into a process.
 type deed struct {
 	point, kind string
-	weight      int // how often it is chosen among those of its point
+	weight      int // how often it is chosen among the deeds of its point
 }
 
-// Weights: what takes seconds to recover from is done less often.
+// Weights: faults that take seconds to recover from are injected less often.
 const (
 	often  = 8
 	seldom = 1
 )
 
-// deedsOf returns what is done to a process of a role.
+// deedsOf returns the deeds for processes of a role.
 func deedsOf(role, store string) []deed {
 	deeds := connectionDeeds(role, store)
 	switch role {
@@ -68,7 +68,7 @@ func deedsOf(role, store string) []deed {
 	return deeds
 }
 
-// connectionDeeds are done to the way to the database.
+// connectionDeeds affect the connection to the database.
 func connectionDeeds(role, store string) []deed {
 	point := pointConnection(role, store)
 	deeds := []deed{{point, kindTerminate, often}, {point, roles.KindCut, often}, {point, kindHold, seldom}}
@@ -107,7 +107,7 @@ func exactPoints() []failpoint.Name {
 	}
 }
 
-// relayDeeds are done to a relay. A panic in it ends its process.
+// relayDeeds affect a relay. A panic in it ends its process.
 func relayDeeds(points []failpoint.Name) []deed {
 	var deeds []deed
 	for _, point := range points {
@@ -123,7 +123,7 @@ func relayDeeds(points []failpoint.Name) []deed {
 			deeds = append(deeds, at(point, seldom, roles.KindStop, roles.KindCancel)...)
 		}
 	}
-	return append(deeds, at(failpoint.RelayBeforeRenew, often, roles.KindPause)...) // the lease runs out meanwhile
+	return append(deeds, at(failpoint.RelayBeforeRenew, often, roles.KindPause)...) // the lease expires in that time
 }
 
 func ledgerDeeds() []deed {

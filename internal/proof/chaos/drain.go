@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// drainEvery is how often it is looked whether all is at rest.
+	// drainEvery is the interval at which drain checks whether the system is at rest.
 	drainEvery = 200 * time.Millisecond
-	// restFor is for how long nothing may be left.
+	// restFor is how long nothing may be left.
 	restFor = time.Second
 )
 
-// drain waits until all that was committed has arrived, or nothing moves any more: what
-// is missing then is the checker's to find.
+// drain waits until everything that was committed has arrived, or nothing moves any more. What is
+// missing then is for the checker to find.
 func (in *injection) drain(ctx context.Context) error {
 	for _, p := range in.processes.all {
 		p.tell(roles.Command{Do: roles.DoDisarm})
@@ -54,8 +54,8 @@ func (in *injection) drain(ctx context.Context) error {
 	return nil
 }
 
-// left says all that is still under way, empty where nothing is: as long as one part of
-// it moves, the whole does.
+// left describes everything that is still in flight, empty if nothing is. As long as one part of it
+// moves, the system moves.
 func (in *injection) left(ctx context.Context) (string, error) {
 	for _, p := range in.processes.of(roles.Bank) {
 		p.tell(roles.Command{Do: roles.DoQuiet}) // it may have started again
@@ -73,7 +73,7 @@ func (in *injection) left(ctx context.Context) (string, error) {
 	return strings.Join(parts, ", "), nil
 }
 
-// leftover is something that is under way, and how much of it there is.
+// leftover is a kind of work in flight, and its amount.
 type leftover struct {
 	what  string
 	count func(context.Context) (int64, error)

@@ -13,8 +13,8 @@ import (
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 )
 
-// dump writes down what databases and topics hold, with plain SQL and a plain client.
-// It returns how many receipts were read, and how many of them were repeats.
+// dump records the contents of databases and topics, with plain SQL and a plain client. It returns
+// how many receipts were read, and how many of them were repeats.
 func (st *stage) dump(ctx context.Context) (receipts, repeats int, err error) {
 	w, err := history.Dump(filepath.Join(st.historyDir(), "dump.jsonl"))
 	if err != nil {
@@ -87,7 +87,7 @@ func (d dumper) ledger(ctx context.Context, pool *pgxpool.Pool) error {
 	return d.balances(ctx, pool, "balances", roles.Ledger)
 }
 
-// waiting dumps what is kept: for later, for operators, and by them.
+// waiting dumps the messages that are kept: for later, for operators, and by them.
 func (d dumper) waiting(ctx context.Context, bank, ledger *pgxpool.Pool) error {
 	for _, w := range []struct {
 		pool            *pgxpool.Pool

@@ -15,7 +15,7 @@ import (
 
 // topics dumps the logs as readers of committed records see them.
 func (d dumper) topics(ctx context.Context, st *stage) (receipts, repeats int, err error) {
-	seen := map[string]time.Time{} // when each receipt was there first
+	seen := map[string]time.Time{} // when each receipt first occurred
 	err = d.records(ctx, st, func(l history.Line, arrived time.Time) {
 		if l.Topic != roles.TopicReceipts {
 			return

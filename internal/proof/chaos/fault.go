@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/report"
 )
 
-// fault is a fault that was injected, or was to be.
+// fault is a fault that was injected, or attempted.
 type fault struct {
 	id          int
 	point, kind string
@@ -25,7 +25,7 @@ type fault struct {
 // See design 18.5.
 func (f *fault) counts() bool { return f.inflight > 0 && f.consequence != "" }
 
-// tally writes faults down and counts them.
+// tally records faults and counts them.
 type tally struct {
 	log   *history.Writer
 	start time.Time
@@ -53,7 +53,7 @@ func (t *tally) begin(point, kind, target string) *fault {
 	return &fault{id: t.last, point: point, kind: kind, target: target, at: time.Now()}
 }
 
-// end writes down a fault that has struck.
+// end records a fault that has struck.
 func (t *tally) end(f *fault) {
 	f.until = time.Now()
 	err := t.log.Write(history.Line{

@@ -10,18 +10,18 @@ import (
 // askTimeout bounds the driver's own questions.
 const askTimeout = 2 * time.Second
 
-// injection does all that is done to the run.
+// injection injects all faults and acts of the run.
 type injection struct {
 	stage     *stage
 	processes *processes
 	mail      *mail
 	tally     *tally
 
-	// calm is held by an act, and shared by strokes: an act comes when none is under way.
+	// calm is held by an act, and shared by strokes: an act starts only when no stroke is running.
 	calm sync.RWMutex
 
 	mu     sync.Mutex
-	stands []string // what stood still, and should not have
+	stands []string // what stood still unexpectedly
 }
 
 // stood notes that something stood still.

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// firedWithin is how long an armed point is waited for, seenWithin how long the
-	// consequence of a fault.
+	// firedWithin is how long to wait for an armed point, and seenWithin for the consequence of a
+	// fault.
 	firedWithin = 2 * time.Second
 	seenWithin  = 5 * time.Second
-	// rarelyWithin is for points that are passed but now and then.
+	// rarelyWithin is for points that are passed only now and then.
 	rarelyWithin = 6 * time.Second
-	// holdFor is how long nobody answers on a connection that is half open.
+	// holdFor is how long a half-open connection gets no answer.
 	holdFor = roles.RelayLease + time.Second
 )
 
-// lane does one thing after the other to one process.
+// lane injects faults into one process, one after the other.
 type lane struct {
 	*injection
 
@@ -32,7 +32,7 @@ type lane struct {
 	random  *rand.Rand
 	deeds   map[string][]deed // by point
 	points  []string
-	score   map[string]float64 // what a point has had of this lane
+	score   map[string]float64 // the score of each point in this lane
 	rested  time.Time          // when the process has recovered
 }
 
@@ -64,7 +64,7 @@ func (l *lane) run(ctx context.Context) {
 
 // stroke injects one fault.
 func (l *lane) stroke(ctx context.Context) {
-	l.process.signal(contSignal) // should a stop have struck behind our back
+	l.process.signal(contSignal) // in case a stop has struck unnoticed
 	d := l.choose()
 	l.score[d.point] += triedScore
 	f := l.tally.begin(d.point, d.kind, l.process.name)
@@ -76,10 +76,10 @@ func (l *lane) stroke(ctx context.Context) {
 	}
 }
 
-// triedScore is what a fault that was tried is worth, beside one that counts.
+// triedScore is the score of an attempted fault, compared with one that counts.
 const triedScore = 0.25
 
-// struck notes what the process has had.
+// struck adds to the score of the process.
 func (l *lane) struck(d deed, f *fault) {
 	if f.counts() {
 		l.score[d.point]++
@@ -89,11 +89,11 @@ func (l *lane) struck(d deed, f *fault) {
 	}
 }
 
-// manyPoints is how many points the process has that can be struck at most of them.
+// manyPoints is the number of points from which more points no longer shorten the gap.
 const manyPoints = 20
 
-// gap is the wait before the next fault, exponentially distributed, and longer where
-// there are fewer points to strike.
+// gap is the wait before the next fault, exponentially distributed, and longer if the process has
+// fewer points to strike.
 func (l *lane) gap() time.Duration {
 	return time.Duration(l.random.ExpFloat64() * float64(l.stage.options.Gap) * manyPoints / float64(len(l.points)))
 }
@@ -101,7 +101,7 @@ func (l *lane) gap() time.Duration {
 // worksWithin is how long a consumer may take to its first message.
 const worksWithin = 15 * time.Second
 
-// ready waits for the process to have begun, and a consumer to have got a message.
+// ready waits until the process has started, and a consumer has received a message.
 func (l *lane) ready(ctx context.Context) bool {
 	for {
 		life := l.process.current()
@@ -124,9 +124,8 @@ func (l *lane) ready(ctx context.Context) bool {
 	}
 }
 
-// choose takes that of three points that has had least, and then one of its deeds.
-// What takes long to recover from has to wait until the process has been at work for a
-// while.
+// choose draws three points, takes the one with the lowest score, and then one of its deeds. A
+// fault that takes long to recover from must wait until the process has worked for a while.
 func (l *lane) choose() deed {
 	cheap := time.Now().Before(l.rested)
 	best, deeds := "", []deed(nil)
@@ -159,8 +158,8 @@ func (l *lane) isDear(d deed) bool {
 	}
 }
 
-// rest is how long a process works between two such faults. A group without a member
-// waits for it as long as its session lasts.
+// rest is how long a process works between two such faults. Without members, a group waits for one
+// as long as its session lasts.
 func (l *lane) rest() time.Duration {
 	switch l.process.role {
 	case roles.Bank:
@@ -187,7 +186,7 @@ func (l *lane) strike(ctx context.Context, f *fault, box <-chan roles.Report) bo
 	}
 }
 
-// atPoint arms a failure point of the process and waits for what comes of it.
+// atPoint arms a failure point of the process and waits for the consequence.
 func (l *lane) atPoint(ctx context.Context, f *fault, box <-chan roles.Report) bool {
 	p := l.process
 	life := p.current()
@@ -226,7 +225,7 @@ func (l *lane) atPoint(ctx context.Context, f *fault, box <-chan roles.Report) b
 	return true
 }
 
-// patience is how long a point is waited for.
+// patience is how long to wait for a point.
 func (l *lane) patience(f *fault) time.Duration {
 	switch failpoint.Name(f.point) {
 	case failpoint.RelayDropWaits, failpoint.RelayBeforePark, failpoint.RelayAfterPark, failpoint.RelayCloseMidBatch:
@@ -242,10 +241,10 @@ func (l *lane) fatal(point, kind string) bool {
 		point == string(failpoint.RelayCloseMidBatch)
 }
 
-// stoppedInOrder is what follows from the end of a process's context.
+// stoppedInOrder is the consequence of the end of a process's context.
 const stoppedInOrder = exitedWell + ", restart"
 
-// buried waits for the end of a process and says how it has ended.
+// buried waits for the end of a process and returns how it has ended.
 func (l *lane) buried(life *life) string {
 	select {
 	case <-life.gone:
@@ -261,7 +260,7 @@ func (l *lane) buried(life *life) string {
 	}
 }
 
-// thaw continues a process that was stopped, once others have taken its place.
+// thaw continues a stopped process, once others have taken over its work.
 func (l *lane) thaw(f *fault) {
 	<-time.After(l.longer())
 	l.process.signal(contSignal)

@@ -6,7 +6,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 )
 
-// mail brings what the processes say of a fault to who has injected it.
+// mail delivers the processes' reports about a fault to the injector of the fault.
 type mail struct {
 	mu    sync.Mutex
 	boxes map[int]chan roles.Report
@@ -23,7 +23,7 @@ func (m *mail) open(fault int) <-chan roles.Report {
 	return box
 }
 
-// close gives the box of a fault up: what still comes is nobody's.
+// close discards the box of a fault: later reports are dropped.
 func (m *mail) close(fault int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

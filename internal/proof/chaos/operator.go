@@ -9,11 +9,11 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// operateEvery is how often the operator looks at what is parked.
+// operateEvery is how often the operator looks at parked records.
 const operateEvery = 5 * time.Second
 
-// operate does what operators do if parked records can never be sent: it drops
-// them. The audit keeps their ids.
+// operate does what operators do with parked records that can never be sent: it drops them. The
+// audit keeps their ids.
 func (st *stage) operate(ctx context.Context) {
 	for wait.Full(ctx, operateEvery) {
 		if err := st.store.dropParked(ctx); err != nil && ctx.Err() == nil {

@@ -13,13 +13,12 @@ import (
 type Options struct {
 	// For is how long faults are injected, 1 s or more. Defaults to 1 m.
 	For time.Duration
-	// Faults ends the injection as soon as so many faults count. Defaults to 0: only For
-	// bounds them.
+	// Faults ends the injection as soon as this many faults count. Defaults to 0: only For bounds it.
 	Faults int
-	// Seed decides what is done and when, as far as the machine follows.
-	// Defaults to 1.
+	// Seed determines the faults and their order, as far as the timing of the machine permits. Defaults
+	// to 1.
 	Seed uint64
-	// Dir is where histories, logs and the summary of the run go; it is made if need be.
+	// Dir is the directory for histories, logs and the summary of the run; it is created if need be.
 	// Required.
 	Dir string
 	// Rate is how many transactions the bank begins in a second, 1 to 100,000.
@@ -30,8 +29,8 @@ type Options struct {
 	Gap time.Duration
 	// Accounts is the number of the bank's accounts, 2 to 10,000. Defaults to 500.
 	Accounts int
-	// Drain is how long nothing may move, while all comes to rest, until it is given up.
-	// Defaults to 1 m.
+	// Drain is how long the system may stand still at the end, without being at rest, before the run
+	// stops waiting. Defaults to 1 m.
 	Drain time.Duration
 	// Acts are the acts that are performed, names of [Acts] of the store. Defaults to none.
 	Acts []string
@@ -40,20 +39,20 @@ type Options struct {
 	ActGap time.Duration
 	// Sabotage is a rule to break, one of [Sabotages] of the store. Defaults to none.
 	Sabotage string
-	// Store is what the processes stand on, one of roles.Stores. Those of roles.IsSQL need
+	// Store is the database of the processes, one of roles.Stores. Those of roles.IsSQL need
 	// Extras.Open, and DynamoDB has no acts. Defaults to roles.Postgres.
 	Store string
-	// Tail has the bank's relays follow PostgreSQL's change log, which is harmed, too.
-	// Defaults to false.
-	Tail bool
-	// Content has the bank's events in Avro by a schema registry, which is harmed, too, and sealed.
-	// Such a run has no acts: some of theirs are messages of producers with plain SQL. Defaults to
+	// Tail makes the bank's relays follow PostgreSQL's change log, which gets faults, too. Defaults to
 	// false.
+	Tail bool
+	// Content encodes the bank's events in Avro with a schema registry, which gets faults, too, and
+	// seals them. Such a run has no acts: some of the acts write messages as producers with plain SQL.
+	// Defaults to false.
 	Content bool
-	// Extras are what the program has: an opener of the other stores, or a daemon that
-	// relays. Defaults to none.
+	// Extras are the program's additions: an opener of the other stores, or a daemon that relays.
+	// Defaults to none.
 	Extras roles.Extras
-	// Out gets the progress, from several goroutines. Defaults to none.
+	// Out receives the progress, from several goroutines. Defaults to none.
 	Out io.Writer
 }
 
@@ -82,9 +81,9 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// Sabotages returns the rules that can be broken on a store, so that it is noticed. SQLite has
-// one writer at a time, so that a cursor by number passes nothing by, and in DynamoDB nobody
-// reads by number.
+// Sabotages returns the rules that can be broken on a store with a visible effect. SQLite has one
+// writer at a time, so that a cursor by number skips nothing, and in DynamoDB nothing is read by
+// number.
 func Sabotages(store string) []string {
 	return slices.DeleteFunc(roles.Sabotages(), func(rule string) bool { return rule == roles.IDCursor && !hasCursor(store) })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/report"
 )
 
-// Print writes what was injected and what was found, for human readers.
+// Print writes the injected faults and the findings, for human readers.
 func Print(w io.Writer, r report.Run) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%-38s %-22s %9s %9s\n", "point", "kind", "injected", "counted")

@@ -24,20 +24,20 @@ const (
 	restartAfter = 20 * time.Millisecond
 )
 
-// process plays a role and is started again whenever it ends, until it is to end.
+// process plays a role and is restarted whenever it ends, until it must end for good.
 type process struct {
 	name, role string
 	stage      *stage
 	wire       *wire // nil if the store is a file
 	mail       *mail
-	exits      chan string // how the lives have ended
+	exits      chan string // how earlier lives have ended
 
 	mu       sync.Mutex
 	life     *life
 	starts   int
 	ended    bool          // for good
-	expected bool          // the current life is to end
-	held     chan struct{} // open while no life is to begin; nil if one may
+	expected bool          // the current life must end
+	held     chan struct{} // open while no life may begin; nil if one may
 	surprise []string
 	totals   roles.Totals // of the lives that are over
 	latest   roles.Totals // of the current one
@@ -55,14 +55,14 @@ type life struct {
 	gone     chan struct{}
 }
 
-// commands go to a life. Several goroutines send them, which an encoder does not allow:
-// it keeps the error of a process that has ended.
+// commands are sent to a life. Several goroutines send them, and an encoder is not safe for that.
+// It also keeps the error of a process that has ended.
 type commands struct {
 	mu sync.Mutex
 	to *json.Encoder
 }
 
-// send sends one. One that has no reader is lost.
+// send sends a command. Without a reader it is lost.
 func (c *commands) send(command roles.Command) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,7 +80,7 @@ func (st *stage) open(ctx context.Context, m *mail, name, role string) (*process
 	return p, err
 }
 
-// settings are what the process is told.
+// settings are the settings of the process.
 func (p *process) settings() (roles.Settings, error) {
 	o := p.stage.options
 	s := roles.Settings{
@@ -185,7 +185,7 @@ func (p *process) start() error {
 	ended := p.ended
 	p.mu.Unlock()
 	p.group.Go(func() { p.attend(l, out) })
-	if ended { // meanwhile
+	if ended { // in the wait
 		_ = cmd.Process.Kill()
 	}
 	return nil
@@ -219,7 +219,7 @@ func (p *process) attend(l *life, out io.Reader) {
 	}
 }
 
-// exitedWell is how a process ends that has stopped in order.
+// exitedWell is the description of a process that has stopped in order.
 const exitedWell = "exit status 0"
 
 // describe returns how a process has ended.
@@ -235,7 +235,7 @@ func describe(err error) string {
 	}
 }
 
-// hear takes a report.
+// hear handles a report.
 func (p *process) hear(l *life, r roles.Report) {
 	switch r.Said {
 	case roles.SaidReady:
@@ -313,14 +313,14 @@ func (p *process) over() bool {
 	return p.ended
 }
 
-// expect notes that the current life is about to end.
+// expect records that the current life is about to end.
 func (p *process) expect() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.expected = true
 }
 
-// unexpect notes that it goes on after all.
+// unexpect records that the current life goes on after all.
 func (p *process) unexpect(l *life) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -329,7 +329,7 @@ func (p *process) unexpect(l *life) {
 	}
 }
 
-// drainExits forgets how earlier lives have ended.
+// drainExits discards the recorded ends of earlier lives.
 func (p *process) drainExits() {
 	for {
 		select {
@@ -340,14 +340,14 @@ func (p *process) drainExits() {
 	}
 }
 
-// surprised notes an end that nobody has meant.
+// surprised records an unexpected end.
 func (p *process) surprised(how string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.surprise = append(p.surprise, how)
 }
 
-// tell sends a command. It is lost where the process has ended.
+// tell sends a command. It is lost if the process has ended.
 func (p *process) tell(c roles.Command) { p.current().commands.send(c) }
 
 // signal sends a signal to the current life.

@@ -37,7 +37,7 @@ func (l *lane) overProcess(ctx context.Context, f *fault, box <-chan roles.Repor
 	return true
 }
 
-// look asks the process how much is in flight, and has it watch what follows.
+// look asks the process how much is in flight, and makes it watch for consequences.
 func (l *lane) look(ctx context.Context, f *fault, box <-chan roles.Report, life *life) bool {
 	l.process.tell(roles.Command{Do: roles.DoWatch, Fault: f.id})
 	r, ok := await(ctx, box, roles.SaidWatching, firedWithin, life.gone)
@@ -53,7 +53,7 @@ func (l *lane) look(ctx context.Context, f *fault, box <-chan roles.Report, life
 	return f.inflight > 0
 }
 
-// overConnection harms the connections between the process and its database.
+// overConnection disturbs the connections between the process and its database.
 func (l *lane) overConnection(ctx context.Context, f *fault, box <-chan roles.Report) bool {
 	p := l.process
 	switch f.kind {
@@ -120,7 +120,7 @@ func await(ctx context.Context, box <-chan roles.Report, said string, d time.Dur
 			return roles.Report{}, false
 		case <-ctx.Done():
 			return roles.Report{}, false
-		case <-gone: // what it has said before is in the box
+		case <-gone: // its earlier reports are in the box
 			for {
 				select {
 				case r := <-box:

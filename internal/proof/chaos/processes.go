@@ -17,7 +17,7 @@ type processes struct {
 	all []*process
 }
 
-// roster is who runs.
+// roster lists the processes to run.
 func (st *stage) roster() []member {
 	all := st.store.roster()
 	if st.options.Sabotage != roles.IDCursor {
@@ -33,7 +33,7 @@ func (st *stage) roster() []member {
 	})
 }
 
-// openProcesses starts everybody.
+// openProcesses starts all processes.
 func openProcesses(ctx context.Context, st *stage, m *mail) (*processes, error) {
 	c := &processes{}
 	for _, r := range st.roster() {
@@ -62,11 +62,11 @@ func (c *processes) of(role string) []*process {
 	return some
 }
 
-// flowsWithin bounds the time until everybody is at work.
+// flowsWithin bounds the time until every role is at work.
 const flowsWithin = time.Minute
 
-// flows waits until every role has done something: a fault before that has nothing to
-// strike. It is not an error if one does not: a fault may be what it needs.
+// flows waits until every role has done some work: an earlier fault would have nothing to strike. A
+// role that does not start is not an error, since it may need a fault to do so.
 func (c *processes) flows(ctx context.Context) error {
 	for end := time.Now().Add(flowsWithin); time.Now().Before(end) && !c.flowing(); {
 		if !wait.Full(ctx, 50*time.Millisecond) {
@@ -76,7 +76,7 @@ func (c *processes) flows(ctx context.Context) error {
 	return nil
 }
 
-// flowing reports whether every role has done something.
+// flowing reports whether every role has done some work.
 func (c *processes) flowing() bool {
 	done := map[string]int64{}
 	for _, p := range c.all {
@@ -93,7 +93,7 @@ func (c *processes) flowing() bool {
 	return true
 }
 
-// end stops everybody.
+// end stops all processes.
 func (c *processes) end() {
 	var group sync.WaitGroup
 	for _, p := range c.all {
@@ -121,7 +121,7 @@ func (c *processes) count() []report.Role {
 	return counts
 }
 
-// surprises lists the ends of processes that nobody has meant.
+// surprises lists the unexpected ends of processes.
 func (c *processes) surprises() []string {
 	var all []string
 	for _, p := range c.all {

@@ -15,9 +15,9 @@ import (
 const (
 	// refusesWithin is how long it may take until a relay refuses.
 	refusesWithin = 10 * time.Second
-	// standsFor is how long relays must stand and refuse before the operator acts, once
-	// the log has grown by so much that maintenance has a range to delete, or as much
-	// longer as standsLonger. Nothing of it may be deleted meanwhile.
+	// standsFor is how long relays must stand and refuse before the operator acts, or standsLonger if
+	// the log has grown so much that maintenance has a range to delete. Nothing of the log may be
+	// deleted in that time.
 	standsFor    = 5 * time.Second
 	standsLonger = 10 * time.Second
 )
@@ -33,8 +33,8 @@ func (in *injection) letStand(ctx context.Context) {
 	wait.Full(ctx, standsFor)
 }
 
-// repair does for the relays of a role what operators are told to do when relays refuse,
-// and returns what was done. Relays that do not refuse have to do without.
+// repair performs the operator's documented repairs for the relays of a role that refuse, and
+// returns what was done. Relays that do not refuse must work without a repair.
 func (in *injection) repair(ctx context.Context, role string) (string, error) {
 	if !in.refuses(ctx, role, refusesWithin) {
 		return "none refused", nil
@@ -54,7 +54,7 @@ func (in *injection) repair(ctx context.Context, role string) (string, error) {
 	return "refused, rebased", in.rebase(ctx, role)
 }
 
-// refusedLately is how old the last refusal may be of a relay that still refuses.
+// refusedLately is the greatest age of the last refusal of a relay that still refuses.
 const refusedLately = 3 * time.Second
 
 // refuses waits until a relay of the role refuses, and reports whether one does.
@@ -74,7 +74,7 @@ func (in *injection) refuses(ctx context.Context, role string, within time.Durat
 	}
 }
 
-// rebase has the relays of a role start over, as soon as their leases have run out.
+// rebase makes the relays of a role start over, as soon as their leases have expired.
 func (in *injection) rebase(ctx context.Context, role string) error {
 	for end := time.Now().Add(goOnWithin); ; {
 		err := in.ground().rebase(ctx, role)

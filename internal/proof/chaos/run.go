@@ -21,15 +21,15 @@ import (
 // checkExactly is the name of the check that the driver makes itself.
 const checkExactly = "exactly once"
 
-// checkProgress is the name of another.
+// checkProgress is the name of the check that nothing stood still for good.
 const checkProgress = "progress"
 
-// Run injects faults into a run of all roles, lets it come to rest, and has its history
-// judged. What it has found is in the Run that it returns, whose OK reports whether all was
-// well; the error is for what kept it from finding out.
+// Run injects faults into a run of all roles, waits until the system is at rest, and has the
+// history judged. It returns the findings; OK of the result reports whether they are all good. An
+// error means that the run could not be completed or judged.
 //
-// The program must call testenv.Supervise first thing in main, and then hand its
-// processes to roles.Run where roles.FromEnvironment says so.
+// The program must call testenv.Supervise first thing in main, and then call roles.Run if
+// roles.FromEnvironment reports a role.
 func Run(ctx context.Context, o Options) (r report.Run, err error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -75,7 +75,7 @@ func Run(ctx context.Context, o Options) (r report.Run, err error) {
 	return r, r.Save(filepath.Join(o.Dir, "run.json"))
 }
 
-// load is how many processes wanted a core, on average over 15 minutes, where Linux tells.
+// load is how many processes wanted a core, on average over 15 minutes, if Linux reports it.
 func load() string {
 	averages, err := os.ReadFile("/proc/loadavg")
 	if fields := strings.Fields(string(averages)); err == nil && len(fields) > 2 {
@@ -116,16 +116,16 @@ func both(done func()) (one, other func()) {
 	return step, step
 }
 
-// performance is what is left of a run when all its processes have ended.
+// performance is the result of a run after all its processes have ended.
 type performance struct {
 	processes *processes
 	tally     *tally
 	gauge     *gauge
-	// stands are the reasons for which something stood still.
+	// stands are the reasons why something stood still.
 	stands []string
 }
 
-// perform runs everybody, injects faults, and lets all come to rest.
+// perform starts the processes, injects faults, and waits until the system is at rest.
 func (st *stage) perform(ctx context.Context) (p *performance, err error) {
 	log, err := history.Append(filepath.Join(st.historyDir(), "faults.jsonl"), "driver")
 	if err != nil {

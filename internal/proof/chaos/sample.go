@@ -17,23 +17,23 @@ const (
 	progressEvery = 5 * time.Second
 )
 
-// gauge reads how far the run is.
+// gauge reads the progress of the run.
 type gauge struct {
 	injection *injection
 	start     time.Time
 	samples   []report.Sample
 	last      counters
-	seen      counters // what was read last
+	seen      counters // the last reading
 }
 
-// counters only grow. What can't be read keeps its value.
+// counters only grow. A counter that cannot be read keeps its value.
 type counters struct {
 	at                           time.Time
 	enqueued, published, effects int64
 }
 
-// grow adds to total what n is above seen, the reading before; nothing if it is below,
-// since a log was truncated, a topic made again or a database set back.
+// grow adds to total the amount by which n exceeds seen, the reading before. It adds nothing if n
+// is lower, since a log was truncated, a topic recreated or a database set back.
 func grow(total, seen *int64, n int64) {
 	*total += max(0, n-*seen)
 	*seen = n
@@ -60,7 +60,7 @@ func (g *gauge) run(ctx context.Context) {
 	}
 }
 
-// sample takes one.
+// sample takes a sample.
 func (g *gauge) sample(ctx context.Context) {
 	now := g.read(ctx)
 	seconds := now.at.Sub(g.last.at).Seconds()
@@ -78,7 +78,7 @@ func (g *gauge) sample(ctx context.Context) {
 	g.last = now
 }
 
-// waits reports whether there is something without an effect.
+// waits reports whether some event has no effect yet.
 func (g *gauge) waits(ctx context.Context, now counters) bool {
 	ctx, cancel := context.WithTimeout(ctx, sampleEvery)
 	defer cancel()
@@ -86,8 +86,8 @@ func (g *gauge) waits(ctx context.Context, now counters) bool {
 	return err != nil || n > 0 || now.enqueued > now.published
 }
 
-// read asks the sequences of the databases and the ends of the topics. Numbers that
-// were rolled back count as well, which a plot does not show.
+// read reads the sequences of the databases and the ends of the topics. Numbers that were rolled
+// back count as well, which makes no visible difference in a plot.
 func (g *gauge) read(ctx context.Context) counters {
 	ctx, cancel := context.WithTimeout(ctx, sampleEvery)
 	defer cancel()
@@ -110,7 +110,7 @@ func (g *gauge) read(ctx context.Context) counters {
 	return c
 }
 
-// age is that of the oldest event that had its effect since it was asked for last.
+// age is the age of the oldest event that had its effect since the last call.
 func (g *gauge) age() (age int64) {
 	for _, p := range g.injection.processes.of(roles.Ledger) {
 		p.mu.Lock()

@@ -13,20 +13,20 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// Seeds of the two, beside those of the lanes.
+// Seeds of the two, in addition to those of the lanes.
 const (
 	serverSeed = 1000 + iota
 	lineSeed
 )
 
-// The mean times between two faults of one kind of a server, and between two of what lies
-// before the servers.
+// The mean times between two faults of one kind of a server, and between two faults of the proxies
+// in front of the servers.
 const (
 	serverCalm = 32 * time.Second
 	lineCalm   = 1500 * time.Millisecond
 )
 
-// serverFault is a fault of a server, or of what lies before the servers.
+// serverFault is a fault of a server, or of a proxy in front of one.
 type serverFault struct {
 	point, kind string
 	affects     []string // roles
@@ -49,7 +49,7 @@ func (in *injection) injectServerFaults(ctx context.Context, seed uint64, calm t
 	}
 }
 
-// injectServerFault injects one fault and waits until somebody has noticed.
+// injectServerFault injects one fault and waits until a process has noticed it.
 func (in *injection) injectServerFault(ctx context.Context, g serverFault) {
 	f := in.tally.begin(g.point, g.kind, g.point)
 	box := in.mail.open(f.id)
@@ -70,7 +70,7 @@ func (in *injection) injectServerFault(ctx context.Context, g serverFault) {
 	in.tally.end(f)
 }
 
-// watch asks those whom the fault affects how much is in flight.
+// watch asks the affected processes how much is in flight.
 func (in *injection) watch(ctx context.Context, f *fault, g serverFault, box <-chan roles.Report) {
 	n := 0
 	in.each(g, func(p *process) {
@@ -108,13 +108,12 @@ func (in *injection) servers() []serverFault {
 	}
 	if st.redis != nil {
 		redis := serverFault{pointRedis, kindKill, []string{roles.Notifier}, st.restart(st.redis, syscall.SIGKILL)}
-		all = append(all, redis, redis) // it is up again so soon that often nobody has asked it meanwhile
+		all = append(all, redis, redis) // it is up again so soon that often no process has used it in the meantime
 	}
 	return all
 }
 
-// lines are the faults of what lies before the servers: connections, transactions of
-// others, the group.
+// lines are the faults in front of the servers: connections, transactions of others, the group.
 func (in *injection) lines() []serverFault {
 	st := in.stage
 	relays, groups := []string{roles.Relay, roles.Exact, roles.Receipts}, []string{roles.Ledger, roles.Notifier}
@@ -128,7 +127,7 @@ func (in *injection) lines() []serverFault {
 		point   string
 		affects []string
 		proxy   *toxic
-		silence time.Duration // longer than is waited for an answer
+		silence time.Duration // longer than the wait for an answer
 	}{
 		{pointRelaysKafka, relays, st.relaysKafka, roles.PublishTimeout + time.Second},
 		{pointGroupsKafka, groups, st.groupsKafka, roles.SessionTimeout + time.Second},
@@ -152,10 +151,10 @@ func (in *injection) lines() []serverFault {
 	return all
 }
 
-// registryDown is how long the registry is unavailable, longer than anybody remembers what it has said.
+// registryDown is how long the registry is unavailable: longer than any process remembers its answers.
 const registryDown = 1500 * time.Millisecond
 
-// refuseAtRegistry has the registry fail for a while.
+// refuseAtRegistry makes the registry fail for a while.
 func (st *stage) refuseAtRegistry(ctx context.Context, _ *fault) error {
 	st.registry.Intercept(func(w http.ResponseWriter, _ *http.Request) bool {
 		w.WriteHeader(http.StatusInternalServerError)
@@ -185,7 +184,7 @@ func reset(t *toxic, d time.Duration) func(context.Context, *fault) error {
 	}
 }
 
-// poisoned has a proxy misbehave for a while.
+// poisoned makes a proxy misbehave for a while.
 func poisoned(t *toxic, kind string, attributes map[string]int, d time.Duration) func(context.Context, *fault) error {
 	return func(ctx context.Context, _ *fault) error {
 		heal, err := t.poison(ctx, kind, "downstream", attributes)
@@ -198,8 +197,8 @@ func poisoned(t *toxic, kind string, attributes map[string]int, d time.Duration)
 	}
 }
 
-// foreign holds a transaction that has nothing to do with anybody, open or prepared.
-// What follows is that all goes on: the outbox waits for no transaction but its own.
+// foreign holds a transaction of an unrelated client, open or prepared. The expected consequence is
+// that everything goes on: the outbox waits only for its own transactions.
 func (in *injection) foreign(hold func(ctx context.Context) (end func() error, err error)) func(context.Context, *fault) error {
 	return func(ctx context.Context, f *fault) (err error) {
 		end, err := hold(ctx)
@@ -215,7 +214,7 @@ func (in *injection) foreign(hold func(ctx context.Context) (end func() error, e
 	}
 }
 
-// settled is how many records the relays of a role have behind them.
+// settled is how many records the relays of a role have settled.
 func (in *injection) settled(role string) (n int64) {
 	for _, p := range in.processes.of(role) {
 		p.mu.Lock()
@@ -225,7 +224,7 @@ func (in *injection) settled(role string) (n int64) {
 	return n
 }
 
-// rebalance has a member leave the group in order; it comes back at once.
+// rebalance makes a member leave the group in order; it comes back at once.
 func (in *injection) rebalance(_ context.Context, _ *fault) error {
 	in.leave(in.processes.of(roles.Ledger)[1])
 	return nil

@@ -32,26 +32,26 @@ const (
 	ledgerDatabase = "ledger"
 )
 
-// stage is what the processes of a run stand on.
+// stage is the servers and databases of a run.
 type stage struct {
 	options Options
 	store   store
 
-	server, kafka, redis *testenv.Own  // server is the store's, redis only there if it is used
+	server, kafka, redis *testenv.Own  // redis is nil unless it is used
 	postgres             *testenv.Own  // server, if it is PostgreSQL
 	bank, ledger         *pgxpool.Pool // of PostgreSQL, past all proxies
 	client               *kgo.Client
-	splits               atomic.Bool // whether the bank's relays reach PostgreSQL by a splitter
+	splits               atomic.Bool // whether the bank's relays reach PostgreSQL through a splitter
 	relaysKafka          *toxic      // Kafka as relays reach it
 	groupsKafka          *toxic      // Kafka as consumers reach it
 	redisProxy           *toxic
-	registry             *srfake.Registry // only there if it is used
+	registry             *srfake.Registry // nil unless it is used
 	registryProxy        *toxic           // the registry as processes reach it
 	undo                 []func() error
 
-	clocks string           // the directory of what clocks of servers are off by, if an act moves them
-	times  map[string]int64 // how often a topic was made again
-	losses []loss           // times that the databases have lost
+	clocks string           // the directory of the offsets of servers' clocks, if an act moves them
+	times  map[string]int64 // how often a topic was recreated
+	losses []loss           // periods that the databases have lost
 	dumps  int              // of topics that are gone
 }
 
@@ -82,8 +82,8 @@ func openStage(ctx context.Context, o Options) (st *stage, err error) {
 	return st, st.openProxies()
 }
 
-// makeDirs makes the directories of a run. It refuses those of another one: two
-// histories together make no sense.
+// makeDirs creates the directories of a run. It refuses those of an earlier run: two histories in
+// one directory cannot be judged.
 func (st *stage) makeDirs() error {
 	for _, dir := range []string{st.historyDir(), st.logDir()} {
 		if err := os.MkdirAll(dir, 0o750); err != nil {
@@ -104,10 +104,10 @@ func (st *stage) historyDir() string { return filepath.Join(st.options.Dir, "his
 
 func (st *stage) logDir() string { return filepath.Join(st.options.Dir, "logs") }
 
-// later has close call f.
+// later registers f to be called by close.
 func (st *stage) later(f func() error) { st.undo = append(st.undo, f) }
 
-// close stops what was started, last things first.
+// close stops everything that was started, in reverse order.
 func (st *stage) close() error {
 	var errs []error
 	for _, f := range slices.Backward(st.undo) {
@@ -140,8 +140,8 @@ func (st *stage) startServers(ctx context.Context) error {
 	return errors.Join(errs[:]...)
 }
 
-// serviceUser owns the databases and is who all processes log in as: it is not a superuser,
-// whom row level security never concerns.
+// serviceUser owns the databases, and all processes log in as it. It is not a superuser, since row
+// level security never applies to those.
 const serviceUser = "service"
 
 // database returns the URL of a database at hostPort, for a user.
@@ -176,8 +176,8 @@ func (st *stage) openDatabases(ctx context.Context) (err error) {
 	return nil
 }
 
-// seqBefore is the number before an outbox's first record: near the end of the long ranges
-// that it begins with, so that there are short ones to drop.
+// seqBefore is the number before an outbox's first record: near the end of the long ranges that it
+// begins with, so that there are short ones to drop.
 const seqBefore = 39_999_000
 
 // openDatabase makes a database with an outbox.
@@ -223,7 +223,7 @@ func (st *stage) pool(ctx context.Context, name, user string) (*pgxpool.Pool, er
 	return pool, nil
 }
 
-// fill makes the tables of a database, as its owner.
+// fill creates the tables of a database, as its owner.
 func (st *stage) fill(ctx context.Context, name, schema string) error {
 	pool, err := st.pool(ctx, name, serviceUser)
 	if err != nil {
@@ -260,11 +260,11 @@ func (st *stage) fill(ctx context.Context, name, schema string) error {
 	return forgets.Enable(ctx)
 }
 
-// transferPartitions is how many the topic of transfers has.
+// transferPartitions is the number of partitions of the topic of transfers.
 const transferPartitions = 8
 
-// bankTopic is the configuration of a topic that takes no huge events, and whose records
-// have the time of their arrival.
+// bankTopic is the configuration of a topic that refuses huge events, and whose records have the
+// time of their arrival.
 func bankTopic() map[string]*string {
 	appended, limit := "LogAppendTime", strconv.Itoa(roles.MaxMessageBytes)
 	return map[string]*string{"message.timestamp.type": &appended, "max.message.bytes": &limit}

@@ -94,10 +94,10 @@ func (s *dynamoStore) openAccounts(ctx context.Context) error {
 	return nil
 }
 
-// forget: the client finds out by itself.
+// forget: the client notices by itself.
 func (s *dynamoStore) forget() {}
 
-// isCommit: what is written first of a request are its headers.
+// isCommit: the first bytes of a request are its headers.
 func (s *dynamoStore) isCommit(b []byte) bool {
 	return bytes.Contains(b, []byte("DynamoDB_20120810.TransactWriteItems"))
 }
@@ -113,8 +113,8 @@ func (s *dynamoStore) strikes(d deed) bool {
 	}
 }
 
-// crash is an outage: DynamoDB Local, unlike DynamoDB, forgets the tokens of requests when it
-// ends, so that one that was carried out before would be carried out again.
+// crash is an outage: DynamoDB Local, unlike DynamoDB, forgets the tokens of requests when it ends,
+// so that a request that was carried out would be carried out again.
 func (s *dynamoStore) crash() serverFault {
 	return serverFault{
 		pointServer(roles.DynamoDB), roles.KindStop,
@@ -123,7 +123,7 @@ func (s *dynamoStore) crash() serverFault {
 	}
 }
 
-// pause has nobody answer for longer than a lease.
+// pause makes the server stop answering for longer than a lease.
 func (s *dynamoStore) pause(ctx context.Context, _ *fault) error {
 	if err := s.server.Signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (s *dynamoStore) pause(ctx context.Context, _ *fault) error {
 	return s.server.Signal(syscall.SIGCONT)
 }
 
-// lines: nobody waits for a transaction of others.
+// lines: transactions of others never block.
 func (s *dynamoStore) lines(*injection) []serverFault { return nil }
 
 // terminate: there are no sessions.
@@ -145,7 +145,7 @@ func (s *dynamoStore) pending(ctx context.Context, role string) int64 {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	n, err := unsettledDynamo(s.outboxOf(role))(ctx)
-	if err != nil { // nobody knows: it does not count
+	if err != nil { // unknown: it does not count
 		return 0
 	}
 	return min(n, 100)
@@ -158,7 +158,7 @@ func (s *dynamoStore) outboxOf(role string) *dynamooutbox.Outbox {
 	return s.ledger
 }
 
-// unsettledDynamo counts what an outbox has to send, once more or for the first time.
+// unsettledDynamo counts the records that an outbox must send, for the first time or again.
 func unsettledDynamo(ob *dynamooutbox.Outbox) func(ctx context.Context) (int64, error) {
 	return func(ctx context.Context) (n int64, err error) {
 		stats, err := ob.Admin().Stats(ctx)

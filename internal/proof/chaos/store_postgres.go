@@ -19,17 +19,17 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// postgresStore is the store of acts, too: they work on the stage's pools.
+// postgresStore is also the store of acts: they work on the stage's pools.
 type postgresStore struct{ *stage }
 
-// postgresConnections is how many the server takes, and so must its standby.
+// postgresConnections is the maximum number of connections of the server, and so of its standby.
 const postgresConnections = "200"
 
 func (s postgresStore) start(ctx context.Context) (own *testenv.Own, err error) {
 	settings := map[string]string{
 		// A crash of the server keeps the operating system's cache.
 		"fsync": "off", "max_connections": postgresConnections, "shared_buffers": "128MB", "max_wal_size": "512MB",
-		// What it has counted for autovacuum, a crash forgets.
+		// A crash discards its counts for autovacuum.
 		"autovacuum_naptime": "1s",
 	}
 	if s.options.Tail {
@@ -133,8 +133,8 @@ func (s postgresStore) prepare(ctx context.Context) (end func() error, err error
 	return func() error { return s.endPrepared(ctx) }, nil
 }
 
-// endPrepared ends the prepared transaction, if there is one: it outlives its connection,
-// the server's crashes and the run, and would keep every dead row from vacuum.
+// endPrepared ends the prepared transaction, if there is one: it outlives its connection, the
+// server's crashes and the run, and would keep vacuum from removing dead rows.
 func (s postgresStore) endPrepared(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -163,14 +163,14 @@ func (s postgresStore) pending(ctx context.Context, role string) (n int64) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	err := pool.QueryRow(ctx, `SELECT count(*) FROM (SELECT FROM leat.outbox_pending LIMIT 100) p`).Scan(&n)
-	if err != nil { // nobody knows: it does not count
+	if err != nil { // unknown: it does not count
 		return 0
 	}
 	return n
 }
 
-// terminate ends a backend of a process. Where the process works in transactions, it is
-// one that is in the middle of one.
+// terminate ends a backend of a process. If the process uses transactions, the backend is in the
+// middle of one.
 func (s postgresStore) terminate(ctx context.Context, name string, inTransaction bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -205,11 +205,11 @@ func (s postgresStore) leftovers() []leftover {
 	return all
 }
 
-// openSQL counts the bank's transactions that have not ended.
+// openSQL counts the bank's open transactions.
 const openSQL = `
 	SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'bank%' AND xact_start IS NOT NULL`
 
-// pendingSQL counts what is to be sent, once more or for the first time.
+// pendingSQL counts the records to send, for the first time or again.
 const pendingSQL = `
 	SELECT (SELECT count(*) FROM leat.outbox_pending)
 	     + (SELECT count(*) FROM leat.outbox_held h WHERE h.state = 'retry')`

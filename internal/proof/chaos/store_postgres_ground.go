@@ -32,7 +32,7 @@ func (s postgresStore) acts(in *injection) []act {
 	}...)
 }
 
-// changes are what administrators set for all sessions to come.
+// changes are settings that administrators change for all new sessions.
 func (s postgresStore) changes() []change {
 	var all []change
 	for _, c := range []struct{ name, value, word string }{
@@ -55,7 +55,7 @@ func (s postgresStore) changes() []change {
 	return all
 }
 
-// running returns what runs a statement in the bank's database.
+// running returns a function that runs a statement in the bank's database.
 func (s postgresStore) running(statement string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if _, err := s.bank.Exec(ctx, statement); err != nil {

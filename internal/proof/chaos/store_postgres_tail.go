@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// publish lets the bank's relays follow the change log.
+// publish prepares the change log for the bank's relays.
 func (s postgresStore) publish(ctx context.Context) error {
 	for _, statement := range []string{
 		"ALTER ROLE " + serviceUser + " REPLICATION",
@@ -26,8 +26,8 @@ func (s postgresStore) publish(ctx context.Context) error {
 	return nil
 }
 
-// tails are the faults of what relays follow. The publication is not changed while they do: docs/change-logs.md
-// says what would come of it.
+// tails are the faults of the change log that relays follow. The publication is not changed while they follow
+// it: docs/change-logs.md describes what would happen.
 func (s postgresStore) tails() []serverFault {
 	relays := []string{roles.Relay}
 	return []serverFault{
@@ -48,7 +48,7 @@ func stopTail(ctx context.Context, pid int) error {
 	return nil
 }
 
-// onTail does something to the process that sends a relay the change log; its slot goes with it.
+// onTail disturbs the process that sends a relay the change log; its slot goes with it.
 func (s postgresStore) onTail(harm func(ctx context.Context, pid int) error) func(context.Context, *fault) error {
 	return func(ctx context.Context, _ *fault) error {
 		asked, cancel := context.WithTimeout(ctx, askTimeout)

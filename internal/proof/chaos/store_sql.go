@@ -28,11 +28,11 @@ type sqlStore struct {
 	books, effects *sql.DB // of bank and ledger, past all proxies
 }
 
-// isFile reports whether there is no server.
+// isFile reports whether the store has no server.
 func (s *sqlStore) isFile() bool { return s.options.Store == roles.SQLite }
 
-// start starts the server as it comes, but without a binary log: InnoDB then shows commits
-// before they are durable, so that a relay has to fence what it reads.
+// start starts the server with its default settings, but without a binary log: InnoDB then shows
+// commits before they are durable, so that a relay must fence what it reads.
 func (s *sqlStore) start(ctx context.Context) (*testenv.Own, error) {
 	switch s.options.Store {
 	case roles.MySQL:
@@ -83,7 +83,7 @@ func (s *sqlStore) address(role, process, hostPort string) (string, error) {
 	return u.String(), nil
 }
 
-// isolationVariable is what a session's isolation level is called.
+// isolationVariable is the name of the variable of a session's isolation level.
 func (s *sqlStore) isolationVariable() string {
 	if s.options.Store == roles.MariaDB { // until 11.1
 		return "tx_isolation"
@@ -95,10 +95,10 @@ func (s *sqlStore) isolationVariable() string {
 func (s *sqlStore) path(database string) string { return filepath.Join(s.options.Dir, database+".db") }
 
 func (s *sqlStore) open(ctx context.Context) (err error) {
-	if s.books, err = s.make(ctx, bankDatabase, "accounts"); err != nil {
+	if s.books, err = s.make(ctx, s.home(), bankDatabase, "accounts"); err != nil {
 		return err
 	}
-	if s.effects, err = s.make(ctx, ledgerDatabase, "balances"); err != nil {
+	if s.effects, err = s.make(ctx, s.home(), ledgerDatabase, "balances"); err != nil {
 		return err
 	}
 	in, err := sqlinbox.New(s.effects, outbox.Dialect(s.options.Store), roles.Ledger, sqlinbox.Config{})
@@ -108,14 +108,22 @@ func (s *sqlStore) open(ctx context.Context) (err error) {
 	return in.Migrate(ctx)
 }
 
+// home is the server's address, empty for a file.
+func (s *sqlStore) home() string {
+	if s.isFile() {
+		return ""
+	}
+	return s.server.Address
+}
+
 // make makes a database with an outbox and books, and users for the processes.
-func (s *sqlStore) make(ctx context.Context, database, accounts string) (*sql.DB, error) {
+func (s *sqlStore) make(ctx context.Context, server, database, accounts string) (*sql.DB, error) {
 	address := s.path(database)
 	if !s.isFile() {
-		if err := s.onServer(ctx, database); err != nil {
+		if err := s.onServer(ctx, server, database); err != nil {
 			return nil, err
 		}
-		address = strings.TrimSuffix(s.server.Address, "/") + "/" + database
+		address = strings.TrimSuffix(server, "/") + "/" + database
 	}
 	db, err := s.connect(address)
 	if err != nil {
@@ -156,8 +164,8 @@ func (s *sqlStore) inOne(ctx context.Context, db *sql.DB, statements []string) e
 }
 
 // onServer makes an empty database, and a user for each of its processes.
-func (s *sqlStore) onServer(ctx context.Context, database string) (err error) {
-	db, err := s.connect(s.server.Address)
+func (s *sqlStore) onServer(ctx context.Context, server, database string) (err error) {
+	db, err := s.connect(server)
 	if err != nil {
 		return err
 	}
@@ -185,7 +193,7 @@ func (s *sqlStore) connect(address string) (*sql.DB, error) {
 	return db, nil
 }
 
-// forget: database/sql finds out by itself.
+// forget: database/sql notices by itself.
 func (s *sqlStore) forget() {}
 
 func (s *sqlStore) isCommit(b []byte) bool { return faultnet.IsMySQLCommit(b) }
@@ -209,7 +217,7 @@ func (s *sqlStore) crash() serverFault {
 	}
 }
 
-// lines: where there is one writer at a time, everybody waits for a transaction of others.
+// lines: if there is one writer at a time, every writer waits for a transaction of others.
 func (s *sqlStore) lines(in *injection) []serverFault {
 	if s.isFile() {
 		return nil

@@ -71,7 +71,7 @@ func (s *sqlStore) dumpBalances(ctx context.Context, d dumper, db *sql.DB, table
 	return d.out.End(history.Line{Of: history.Balance})
 }
 
-// dumpWaiting dumps what is kept: for later, for operators, and by them.
+// dumpWaiting dumps the messages that are kept: for later, for operators, and by them.
 func (s *sqlStore) dumpWaiting(ctx context.Context, d dumper) error {
 	var pending [2]string
 	for i, db := range []*sql.DB{s.books, s.effects} {
@@ -107,7 +107,7 @@ func unread(ctx context.Context, db *sql.DB) (string, error) {
 	var last int64
 	var gaps string
 	err := db.QueryRowContext(ctx, "SELECT last, gaps FROM leat_outbox_groups").Scan(&last, &gaps)
-	if errors.Is(err, sql.ErrNoRows) { // nobody reads by a position, so that nothing waits for it
+	if errors.Is(err, sql.ErrNoRows) { // nothing is read by position, so nothing waits for it
 		return "1 = 0", nil
 	}
 	if err != nil {

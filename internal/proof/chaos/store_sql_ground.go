@@ -24,10 +24,11 @@ func (s *sqlStore) acts(in *injection) []act {
 		back, emptied,
 		{"records", "hostile", in.recordsHostile(roles.KindHostile)},
 		{"settings", "changed", in.settingsChanged(s.changes()...)},
+		{"splitter", "stale-reader", in.staleReader(s)},
 	}...)
 }
 
-// changes are what administrators set for all sessions to come.
+// changes are settings that administrators change for all new sessions.
 func (s *sqlStore) changes() []change {
 	const level = "SET GLOBAL TRANSACTION ISOLATION LEVEL "
 	mode := func(value string) change {
@@ -43,7 +44,7 @@ func (s *sqlStore) changes() []change {
 	}
 }
 
-// running returns what runs a statement on the server.
+// running returns a function that runs a statement on the server.
 func (s *sqlStore) running(statement string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if _, err := s.books.ExecContext(ctx, statement); err != nil {
@@ -61,7 +62,7 @@ func (s *sqlStore) setMaxLag(ctx context.Context, req admin.MaxLagRequest) error
 	return ob.Admin().SetMaxLag(ctx, req)
 }
 
-// disconnect asks again if the list cannot be had: MySQL cannot show statements that hold some bytes.
+// disconnect asks again if it cannot get the list: MySQL cannot show statements that hold some bytes.
 func (s *sqlStore) disconnect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, countTimeout)
 	defer cancel()
@@ -147,7 +148,7 @@ func (s *sqlStore) rebase(ctx context.Context, role string) error {
 // copied begins the names of the copies of tables.
 const copied = "copy_"
 
-// copyRecent is how old the transfers may be of which there is a copy: no transaction takes as long.
+// copyRecent is the greatest age of the transfers that are copied: no transaction takes as long.
 const copyRecent = time.Minute
 
 // kept are the tables of the bank that are copied as a whole. The locks never change.
@@ -159,7 +160,8 @@ func (s *sqlStore) kept(ctx context.Context) ([]string, error) {
 	return s.column(ctx, query+" AND (table_name LIKE 'leat%' AND table_name NOT LIKE '%locks' OR table_name IN ('accounts', 'sqlite_sequence'))")
 }
 
-// copyBooks copies all that matters in the bank's database into tables beside it, as of one moment.
+// copyBooks copies everything relevant in the bank's database into other tables of it, as of one
+// moment.
 func (s *sqlStore) copyBooks(ctx context.Context) error {
 	tables, err := s.kept(ctx)
 	if err != nil {
@@ -188,9 +190,9 @@ func (s *sqlStore) copyBooks(ctx context.Context) error {
 	return s.onConn(ctx, append(append(before, "LOCK TABLES "+strings.Join(locks, ", ")), append(copies, "UNLOCK TABLES")...))
 }
 
-// restoreBooks puts the copy in the place of what is there, in one transaction or statement for
-// all tables that relays read: as a file that is put back, or a dump that is played in, numbers
-// go back with them. The bank must be held.
+// restoreBooks replaces the current state with the copy, in one transaction or statement for all
+// tables that relays read. Like a restored file or dump, it also sets the numbers back. The bank
+// must be held.
 func (s *sqlStore) restoreBooks(ctx context.Context) error {
 	tables, err := s.kept(ctx)
 	if err != nil {

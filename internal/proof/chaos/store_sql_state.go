@@ -30,7 +30,7 @@ func (s *sqlStore) prepare(ctx context.Context) (end func() error, err error) {
 	return func() error { return s.endPrepared(ctx) }, nil
 }
 
-// discard closes a connection that no other shall have.
+// discard closes a connection that must not be reused.
 func discard(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = conn.Close()
@@ -69,7 +69,7 @@ func (s *sqlStore) prepared(ctx context.Context) (n int, err error) {
 	return n, rows.Err()
 }
 
-// terminate kills a session of a process, who is a user of his own.
+// terminate kills a session of a process. Each process has its own user.
 func (s *sqlStore) terminate(ctx context.Context, process string, inTransaction bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -104,13 +104,13 @@ func (s *sqlStore) pending(ctx context.Context, role string) int64 {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	n, err := s.unsettled(s.databaseOf(role))(ctx)
-	if err != nil { // nobody knows: it does not count
+	if err != nil { // unknown: it does not count
 		return 0
 	}
 	return min(n, 100)
 }
 
-// unsettled counts what an outbox has to send, once more or for the first time.
+// unsettled counts the records that an outbox must send, for the first time or again.
 func (s *sqlStore) unsettled(db *sql.DB) func(ctx context.Context) (int64, error) {
 	return func(ctx context.Context) (n int64, err error) {
 		ob, err := s.outbox(db)

@@ -14,7 +14,7 @@ import (
 // toxic is a proxy in front of Kafka or Redis that can be made to behave badly.
 type toxic struct {
 	proxy *toxiproxy.Proxy
-	at    string // where it listens, through all resets
+	at    string // the address on which it listens, also after resets
 }
 
 // openToxic listens on a free port.
@@ -31,8 +31,8 @@ func openToxic(name, upstream string) (*toxic, error) {
 // address is where the proxy listens.
 func (t *toxic) address() string { return t.at }
 
-// poison makes the proxy misbehave until the returned function is called. Kinds are
-// those of toxiproxy.
+// poison makes the proxy misbehave until the returned function is called. Kinds are those of
+// toxiproxy.
 func (t *toxic) poison(ctx context.Context, kind, stream string, attributes map[string]int) (heal func(), err error) {
 	raw, err := json.Marshal(map[string]any{"name": kind, "type": kind, "stream": stream, "attributes": attributes})
 	if err != nil {
@@ -44,7 +44,7 @@ func (t *toxic) poison(ctx context.Context, kind, stream string, attributes map[
 	return func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
-		_ = t.proxy.Toxics.RemoveToxic(ctx, kind) // it is gone where all its connections are
+		_ = t.proxy.Toxics.RemoveToxic(ctx, kind) // it is gone if all its connections are gone
 	}, nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/faultnet"
 )
 
-// wire is a proxy in front of a database that knows a COMMIT when it sees one.
+// wire is a proxy in front of a database that recognizes a COMMIT.
 type wire struct {
 	isCommit func(b []byte) bool
 	listener net.Listener
@@ -22,8 +22,8 @@ type wire struct {
 	links    map[*link]struct{}
 	closed   bool
 	mode     faultnet.Cut
-	fired    chan struct{} // closed by the next COMMIT, where mode is set
-	stall    time.Time     // until when nothing passes
+	fired    chan struct{} // closed by the next COMMIT, if mode is set
+	stall    time.Time     // until when it blocks all traffic
 }
 
 // link is one connection through a wire.
@@ -49,7 +49,7 @@ func (w *wire) leadsTo() string {
 	return w.upstream
 }
 
-// lead has the wire lead elsewhere, from the next connection on.
+// lead makes the wire lead elsewhere, from the next connection on.
 func (w *wire) lead(upstream string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,7 +101,7 @@ func (l *link) pump(from, to net.Conn, up bool) {
 	}
 }
 
-// pass forwards b, unless it is time to cut.
+// pass forwards b, unless it must cut.
 func (l *link) pass(to net.Conn, b []byte, up bool) bool {
 	mode := faultnet.CutNever
 	if up && l.wire.isCommit(b) {
@@ -119,7 +119,7 @@ func (l *link) pass(to net.Conn, b []byte, up bool) bool {
 	return mode != faultnet.CutAfter
 }
 
-// take returns how the COMMIT at hand is to be treated.
+// take returns what to do with the current COMMIT.
 func (w *wire) take() faultnet.Cut {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,14 +145,14 @@ func (w *wire) cutAtCommit(mode faultnet.Cut) <-chan struct{} {
 	return w.fired
 }
 
-// relent cuts at no COMMIT.
+// relent cancels a cut at the next COMMIT.
 func (w *wire) relent() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.mode = faultnet.CutNever
 }
 
-// hold lets nothing pass for d: connections are open, and nobody answers.
+// hold blocks all traffic for d: connections stay open, and get no answer.
 func (w *wire) hold(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,7 +174,7 @@ func (w *wire) cut() int {
 }
 
 func (l *link) close() {
-	_ = errors.Join(l.client.Close(), l.server.Close()) // one of them often is already
+	_ = errors.Join(l.client.Close(), l.server.Close()) // one of them is often closed already
 	l.wire.mu.Lock()
 	defer l.wire.mu.Unlock()
 	delete(l.wire.links, l)

@@ -1,3 +1,3 @@
-// Package dashtest drives the pages of the dashboard in a real Chromium. It has tests only, and
-// is a module of its own for their sake.
+// Package dashtest drives the pages of the dashboard in a real Chromium. It has only tests, and is
+// a separate module because of their dependencies.
 package dashtest

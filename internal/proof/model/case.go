@@ -10,17 +10,17 @@ import (
 var (
 	// ErrBroken is returned by Judge for a protocol that breaks a promise.
 	ErrBroken = errors.New("model: a promise is broken")
-	// ErrNotCaught is returned by Judge for a forbidden variant that breaks no promise,
-	// or another one than it must.
+	// ErrNotCaught is returned by Judge for a forbidden variant that breaks no promise, or another one
+	// than it must.
 	ErrNotCaught = errors.New("model: a forbidden variant was not caught")
-	// ErrUnseen is returned by Judge for a search that has not come across all it must.
+	// ErrUnseen is returned by Judge for a search that has not seen everything it must.
 	ErrUnseen = errors.New("model: something was never seen")
 )
 
 // Case is one model to check: a protocol, or a forbidden variant of it.
 type Case struct {
-	// Model names the protocol, Variant the rule that is left out, or what bounds are
-	// tried where Breaks is empty.
+	// Model names the protocol. Variant names the rule that is left out or, if Breaks is empty, the
+	// bounds of the search.
 	Model, Variant string
 	// Breaks is the promise that a forbidden variant must break. Empty for a protocol,
 	// which must break none.
@@ -39,7 +39,7 @@ func (c Case) Forbidden() bool {
 	return c.Breaks != ""
 }
 
-// Judge says why r is not what the case must come to, or nil.
+// Judge returns the reason why r is not the required result, or nil.
 func (c Case) Judge(r Report) error {
 	switch {
 	case !c.Forbidden() && r.Broken != nil:
@@ -55,7 +55,7 @@ func (c Case) Judge(r Report) error {
 	}
 }
 
-// Outcome says in a word or two what r has come to.
+// Outcome describes r in a word or two.
 func (c Case) Outcome(r Report) string {
 	switch {
 	case c.Judge(r) != nil:

@@ -30,8 +30,8 @@ type edge struct {
 	from, to int32
 }
 
-// Check visits every state of m. The error is that of ctx, or ErrTooLarge; what the
-// search has found is in the report.
+// Check visits every state of m. The error is that of ctx, or ErrTooLarge; the report has the
+// findings.
 func (m *Model[S]) Check(ctx context.Context) (Report, error) {
 	began := time.Now()
 	s := &search[S]{model: m, number: make(map[S]int32), seen: make([]bool, len(m.Sights))}
@@ -54,7 +54,7 @@ func (s *search[S]) run(ctx context.Context) error {
 	}
 	level := len(s.states) // the first state of the next depth
 	at := 0
-	for at < len(s.states) { // it grows meanwhile
+	for at < len(s.states) { // it grows during the loop
 		if at == level {
 			s.report.Depth++
 			level = len(s.states)
@@ -79,7 +79,7 @@ func (s *search[S]) last() int32 {
 	return int32(min(len(s.states)-1, math.MaxInt32))
 }
 
-// visit returns the number of state, which is new or not.
+// visit returns the number of state, and whether it is new.
 func (s *search[S]) visit(state S, parent int32) (number int32, isNew bool) {
 	if number, ok := s.number[state]; ok {
 		return number, false
@@ -91,7 +91,7 @@ func (s *search[S]) visit(state S, parent int32) (number int32, isNew bool) {
 	return number, true
 }
 
-// expand takes every step of the state at, and reports whether one breaks a promise.
+// expand takes every step from the state at, and reports whether one breaks a promise.
 func (s *search[S]) expand(at int) (broken bool) {
 	from, number := s.states[at], int32(at) //nolint:gosec // at most maxStates
 	s.model.Next(from, func(step Step, to S) {
@@ -115,7 +115,7 @@ func (s *search[S]) expand(at int) (broken bool) {
 	return broken
 }
 
-// look looks at a new state, and reports whether it breaks a promise.
+// look checks a new state, and reports whether it breaks a promise.
 func (s *search[S]) look(number int32) bool {
 	state := s.states[number]
 	for i, sight := range s.model.Sights {

@@ -1,11 +1,11 @@
 package model
 
-// Step names what happens between two states.
+// Step names a transition between two states.
 type Step struct {
-	// Who acts, What they do, and on what, which may be empty.
+	// Who acts, What they do, and the object, which may be empty.
 	Who, What, On string
-	// Outside is true if nothing in the protocol makes the step happen: a fault, or
-	// somebody else's transaction. Rest must be within reach without such steps.
+	// Outside is true if nothing in the protocol makes the step happen: a fault, or a transaction of
+	// another client. Rest must be within reach without such steps.
 	Outside bool
 }
 
@@ -20,27 +20,27 @@ func (s Step) String() string {
 
 // Promise is what holds in every state.
 type Promise[S comparable] struct {
-	// Name is that of the documents, such as O5.
+	// Name is its name in the documents, such as O5.
 	Name string
 	// Says is the promise in words.
 	Says string
-	// Holds is whether s keeps it.
+	// Holds reports whether s keeps it.
 	Holds func(s S) bool
 }
 
 // Move is what holds of every step.
 type Move[S comparable] struct {
-	// Name and Says are as those of a Promise.
+	// Name and Says are as in a Promise.
 	Name, Says string
-	// Holds is whether the step between two states keeps it.
+	// Holds reports whether the step between two states keeps it.
 	Holds func(from, to S) bool
 }
 
-// Sight is something that a search must come across to be worth its name.
+// Sight is something that a search must find. Otherwise its result means little.
 type Sight[S comparable] struct {
-	// Name is what it is.
+	// Name describes it.
 	Name string
-	// Seen is whether s shows it.
+	// Seen reports whether s shows it.
 	Seen func(s S) bool
 }
 
@@ -48,16 +48,16 @@ type Sight[S comparable] struct {
 type Model[S comparable] struct {
 	// Start are the states to begin with, at least one.
 	Start []S
-	// Next calls yield with each step that is possible in s and the state after it,
-	// always in the same order. A state may come twice.
+	// Next calls yield with each possible step from s and the state after it, always in the same order.
+	// A state may come twice.
 	Next func(s S, yield func(step Step, to S))
 	// Always are the promises of every state.
 	Always []Promise[S]
 	// Moves are the promises of every step.
 	Moves []Move[S]
-	// Rest is where nothing more is owed. From every state one such must be within
-	// reach, by steps that are not Outside: no fault that has been may leave the
-	// protocol stuck. Nil for no such demand.
+	// Rest reports whether all obligations are met. From every state such a state must be within reach,
+	// by steps that are not Outside: past faults must not leave the protocol stuck. Nil for no such
+	// requirement.
 	Rest func(s S) bool
 	// Liveness is the name of the promise that Rest stands for, such as O2.
 	Liveness string

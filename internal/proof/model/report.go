@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Report is what a search has come to.
+// Report is the result of a search.
 type Report struct {
-	// States and Transitions were visited, at most Depth steps from the start. Where a
-	// promise is broken, the search has ended there.
+	// States and Transitions were visited, at most Depth steps from the start. The search ends at a
+	// broken promise.
 	States, Transitions, Depth int
 	// Took is how long it took.
 	Took time.Duration
-	// Broken is the promise that is broken, nil for none.
+	// Broken is the broken promise, nil for none.
 	Broken *Violation
 	// Unseen are the sights that were not seen.
 	Unseen []string
@@ -26,15 +26,14 @@ type Violation struct {
 	Promise, Says string
 	// Trace are the steps from a start.
 	Trace []Step
-	// Round are steps that lead back to where Trace ends, where the protocol is stuck
-	// and goes round.
+	// Round are steps that lead back to the end of Trace, if the protocol is stuck in a cycle.
 	Round []Step
 	// From and To are the first and the last state, for human readers.
 	From, To string
 }
 
-// String returns the promise and the numbered steps that break it, a line each. *
-// marks steps from outside.
+// String returns the promise and the numbered steps that break it, a line each. * marks steps from
+// outside.
 func (v *Violation) String() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "breaks %s (%s)\n     from %s\n", v.Promise, v.Says, v.From)
@@ -67,7 +66,7 @@ func (s *search[S]) path(number int32) []S {
 	return states
 }
 
-// breaks notes that the last state of path breaks a promise.
+// breaks records that the last state of path breaks a promise.
 func (s *search[S]) breaks(name, says string, path []S) {
 	v := &Violation{Promise: name, Says: says, From: s.show(path[0]), To: s.show(path[len(path)-1])}
 	for i := range path[1:] {

@@ -2,8 +2,8 @@ package model
 
 import "slices"
 
-// findStuck looks for a state from which rest is out of reach, and shows where its
-// steps end or go round.
+// findStuck looks for a state from which rest is out of reach, and shows where its steps end or
+// cycle.
 func (s *search[S]) findStuck() {
 	if s.model.Rest == nil {
 		return
@@ -32,8 +32,8 @@ func (s *search[S]) findStuck() {
 	}
 }
 
-// trap returns a state that can be reached from at and that can be reached from
-// whatever it leads to: there is no way out.
+// trap returns a state that can be reached from at, and also from every state that it leads to:
+// there is no way out.
 func trap(forwards, backwards *graph, at int32) int32 {
 	for {
 		ahead, behind := forwards.reach(at), backwards.reach(at)
@@ -77,13 +77,13 @@ func newGraph(states int, edges []edge, reverse bool) *graph {
 
 func (g *graph) neighbours(n int32) []int32 { return g.next[g.first[n]:g.first[n+1]] }
 
-// reached are states in the order in which they were come to.
+// reached are states in the order in which they were reached.
 type reached struct {
 	seen  []bool
 	order []int32
 }
 
-// reach returns the states that can be reached from any of starts, and those.
+// reach returns the starts and all states that can be reached from them.
 func (g *graph) reach(starts ...int32) reached {
 	r := reached{seen: make([]bool, len(g.first)-1)}
 	add := func(n int32) {
@@ -95,7 +95,7 @@ func (g *graph) reach(starts ...int32) reached {
 	for _, n := range starts {
 		add(n)
 	}
-	for i := 0; i < len(r.order); i++ { //nolint:intrange // it grows meanwhile
+	for i := 0; i < len(r.order); i++ { //nolint:intrange // it grows during the loop
 		for _, n := range g.neighbours(r.order[i]) {
 			add(n)
 		}

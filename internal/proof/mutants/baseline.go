@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// baselineTime is granted for the tests of a package that all mutants of it name.
+// baselineTime is the time for the tests of a package that all its mutants name.
 const baselineTime = 20 * time.Minute
 
-// baselines are what the named tests do without a mutant, by package. Those of a
-// package are run together, once, before the first mutant that needs one of them.
+// baselines are the results of the named tests without a mutant, by package. Those of a package are
+// run together, once, before the first mutant that needs one of them.
 type baselines map[string]*baseline
 
 type baseline struct {
@@ -37,7 +37,7 @@ func newBaselines(cfg Config, list []Mutant) baselines {
 	return all
 }
 
-// wrong says why the test of m proves nothing; empty where it passes without m.
+// wrong describes why the test of m proves nothing; empty if it passes without m.
 func (all baselines) wrong(ctx context.Context, m *Mutant) (string, error) {
 	b := all[m.Package]
 	b.once.Do(func() { b.rep, b.err = b.run.do(ctx) })

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// errNoTest is returned for a mutant whose test is not there.
+// errNoTest is returned for a mutant whose test does not exist.
 var errNoTest = errors.New("there is no such test")
 
-// checker says, without running anything, whether mutants fit the sources.
+// checker checks, without running anything, that mutants fit the sources.
 type checker struct {
 	tree  fs.FS
 	words map[string]struct{} // literals of all sources, from which the names of subtests come
@@ -34,7 +34,7 @@ func newChecker(tree fs.FS) (*checker, error) {
 	})
 }
 
-// read notes what stands between quotes in a file.
+// read records the string literals of a file.
 func (c *checker) read(name string) error {
 	text, err := fs.ReadFile(c.tree, name)
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *checker) read(name string) error {
 	return nil
 }
 
-// check returns what is wrong with m.
+// check returns the problem with m.
 func (c *checker) check(m *Mutant) error {
 	if m.Name == "" || m.Change == "" || len(m.Breaks) == 0 {
 		return errors.New("name, change or promises are missing")

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// buildTime is what is granted for building beside the time of the tests.
+	// buildTime is the time for building in addition to that of the tests.
 	buildTime = 10 * time.Minute
 
 	// killDelay is how long a command may take to end after it was told to.
@@ -28,7 +28,7 @@ type goTest struct {
 	root    string
 	pkg     string
 	tests   []string
-	overlay string // none where empty
+	overlay string // none if empty
 	timeout time.Duration
 }
 
@@ -73,14 +73,14 @@ func usesRapid(tree fs.FS, pkg string) bool {
 	})
 }
 
-// do runs the tests. They could not be run to their end if there is an error.
+// do runs the tests. An error means that they could not be run to their end.
 func (g goTest) do(ctx context.Context) (*report, error) {
 	ctx, cancel := context.WithTimeout(ctx, g.timeout+buildTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", g.args()...) //nolint:gosec // our own packages and tests
 	module, _ := moduleOf(g.root, g.pkg)
 	cmd.Dir = filepath.Join(g.root, filepath.FromSlash(module))
-	// In a group of its own, so that the test ends with its parent.
+	// In its own process group, so that the test ends with its parent.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = killDelay

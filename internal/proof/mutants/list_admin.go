@@ -1,6 +1,6 @@
 package mutants
 
-// adminMutants break what operators are shown, and what they are promised not to change.
+// adminMutants break the figures that operators see, and what is promised not to change.
 func adminMutants() []Mutant {
 	const conformance = "TestConformance/"
 	return []Mutant{
@@ -163,6 +163,30 @@ func adminMutants() []Mutant {
 			Old:     `len(lines) == 1 && lines[0].StopsAll()`,
 			New:     `len(lines) == 1 && lines[0].StopsAll() && lines[0].Unsent > 0`,
 			Package: "cmd/leat", Test: "TestExplain_OneCause", Needs: Postgres,
+		},
+		{
+			Name: "status-names-every-topic", Breaks: []string{"S14"},
+			Change:  "the status of a daemon has all topics that are out, however many somebody has invented",
+			File:    "cmd/leat/daemon/relay.go",
+			Old:     `out[:min(len(out), mostOut)]`,
+			New:     `out[:max(len(out), 0)]`,
+			Package: "cmd/leat/daemon", Test: "TestStatus_ManyTopicsOut",
+		},
+		{
+			Name: "dashboard-shows-every-breaker", Breaks: []string{"S14"},
+			Change:  "the page of a group has a row for each topic that is out",
+			File:    "middleware/dashboard/groups.go",
+			Old:     `len(rows) == mostBreakers`,
+			New:     `len(rows) == mostBreakers && group == ""`,
+			Package: "middleware/dashboard", Test: "TestBreakers_Bounded",
+		},
+		{
+			Name: "alarm-counts-what-is-listed", Breaks: []string{"O8"},
+			Change:  "of twenty thousand topics that are out, the alarm speaks of a hundred",
+			File:    "middleware/dashboard/alarms.go",
+			Old:     `len(o.topics)+o.more`,
+			New:     `len(o.topics)`,
+			Package: "middleware/dashboard", Test: "TestBreakers_Bounded",
 		},
 		{
 			Name: "canary-is-not-waited-for", Breaks: []string{"O6"},

@@ -1,6 +1,6 @@
 package mutants
 
-// adoptMutants break what nothing is lost by when a table of a service's own is taken over, or given back.
+// adoptMutants break the rules that keep messages when a service's own table is taken over, or given back.
 func adoptMutants() []Mutant {
 	const (
 		pkg     = "outbox/adopt"

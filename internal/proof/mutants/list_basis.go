@@ -1,6 +1,7 @@
 package mutants
 
-// basisMutants break the comparison of what a position rests on, for all stores at once.
+// basisMutants break the comparison of the facts that a position depends on, for all stores at
+// once.
 func basisMutants() []Mutant {
 	const file, pkg, test = "internal/basis/basis.go", "internal/basis", "TestO2_Comparisons"
 	const conformance = "TestConformance/"
@@ -37,12 +38,52 @@ func basisMutants() []Mutant {
 			Package: "outbox/pgoutbox", Test: "TestConformance/O2_NarrowerTopicsLeaveNothingBehind", Needs: Postgres,
 		},
 		{
+			Name: "pg-topics-of-another-slot", Breaks: []string{"O2"},
+			Change:  "what a slot leaves behind that is read by fewer topics is counted in the first slot",
+			File:    "outbox/pgoutbox/topics_change.go",
+			Old:     `slot := lease.Slot.No`,
+			New:     `slot := 0 * lease.Slot.No`,
+			Package: "outbox/pgoutbox", Test: "TestConformance/O2_NarrowerTopicsOfEachSlot", Needs: Postgres,
+		},
+		{
 			Name: "sql-topics-are-not-compared", Breaks: []string{"O2"},
 			Change:  "a group is read by other topics than its position was made by",
 			File:    "outbox/internal/sqllog/topics.go",
 			Old:     `if !g.Read ||`,
 			New:     `if g.Read ||`,
 			Package: sqlTests, Test: "TestConformance_SQLite/O2_NarrowerTopicsLeaveNothingBehind",
+		},
+		{
+			Name: "topics-widen-without-a-word", Breaks: []string{"O2"},
+			Change:  "a group that reads more topics does not say what it has passed of them",
+			File:    "internal/basis/topics.go",
+			Old:     `if c.Passed == 0 {`,
+			New:     `if c.Passed >= 0 {`,
+			Package: "outbox/pgoutbox", Test: "TestO2_ChangesOfTopicsAreSaid", Needs: Postgres,
+		},
+		{
+			Name: "pg-a-standby-of-other-topics-is-silent", Breaks: []string{"O2"},
+			Change:  "a relay that stands by with other topics than the leader's does not say so",
+			File:    "outbox/pgoutbox/topics_change.go",
+			Old:     `look.Held != nil || look.Members > 0`,
+			New:     `look.Held == nil && look.Members > 0`,
+			Package: "outbox/pgoutbox", Test: "TestO2_ChangesOfTopicsAreSaid", Needs: Postgres,
+		},
+		{
+			Name: "sql-a-standby-of-other-topics-is-silent", Breaks: []string{"O2"},
+			Change:  "a relay that stands by with other topics than the leader's does not say so",
+			File:    "outbox/sqloutbox/check.go",
+			Old:     `if g.Read && g.Left > 0 &&`,
+			New:     `if g.Read && g.Left < 0 &&`,
+			Package: sqlTests, Test: "TestO2_ChangesOfTopicsAreSaid/sqlite",
+		},
+		{
+			Name: "pg-one-relay-decides-the-slots", Breaks: []string{"O14"},
+			Change:  "the slots of a group are changed although one of its relays wants what there is",
+			File:    "outbox/pgoutbox/sql/member_share.sql",
+			Old:     `AND others.agree AND`,
+			New:     `AND`,
+			Package: "outbox/pgoutbox", Test: conformance + "O14_SlotsThatDisagreeStay", Needs: Postgres,
 		},
 		{
 			Name: "other-ids-begin-anew", Breaks: []string{"I1"},

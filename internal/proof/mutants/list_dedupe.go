@@ -126,7 +126,7 @@ func dedupeMutants() []Mutant {
 	}
 }
 
-// tokenMutants break who may do what with a message in Redis.
+// tokenMutants break the permissions of token holders on a message in Redis.
 func tokenMutants() []Mutant {
 	return []Mutant{
 		{

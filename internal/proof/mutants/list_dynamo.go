@@ -138,12 +138,28 @@ func dynamoInboxMutants() []Mutant {
 	)
 	return []Mutant{
 		{
+			Name: "dynamo-mark-of-another-session", Breaks: []string{"I14"},
+			Change:  "a session moves marks in DynamoDB that another has moved",
+			File:    "inbox/dynamoinbox/marks.go",
+			Old:     `+ ".t = :t" + n`,
+			New:     `+ ".t = :t" + n + " OR attribute_exists(marks)"`,
+			Package: "inbox/dynamoinbox", Test: "TestConformance/I14_OneSessionAtATimeMovesAMark", Needs: Dynamo,
+		},
+		{
 			Name: "dynamoinbox-copies-both-commit", Breaks: []string{"I1", "I5"},
 			Change:  "the record of an id is written whether it is there or not",
 			File:    folder + "/store.go",
 			Old:     `ConditionExpression: aws.String("attribute_not_exists(pk)"),`,
 			New:     ``,
 			Package: folder, Test: loser, Needs: Dynamo,
+		},
+		{
+			Name: "dynamoinbox-outages-count", Breaks: []string{"I4"},
+			Change:  "a DynamoDB without capacity is the message's failure",
+			File:    folder + "/store.go",
+			Old:     `return api.ErrorFault() == smithy.FaultServer`,
+			New:     `return false`,
+			Package: folder, Test: "TestI4_OutageOfTheServer", Needs: Dynamo,
 		},
 		{
 			Name: "dynamoinbox-forgets-by-a-clock-behind", Breaks: []string{"I7"},

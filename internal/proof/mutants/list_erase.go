@@ -30,7 +30,7 @@ func stopMutants() []Mutant {
 	}
 }
 
-// eraseMutants leave something of a person, or take what is somebody else's.
+// eraseMutants leave data of a person, or delete data of another.
 func eraseMutants() []Mutant {
 	return []Mutant{
 		{

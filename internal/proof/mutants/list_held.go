@@ -1,6 +1,6 @@
 package mutants
 
-// heldMutants break what is stored of records that are set aside.
+// heldMutants break the storage of records that are set aside.
 func heldMutants() []Mutant {
 	return []Mutant{
 		{

@@ -151,7 +151,7 @@ func deliveryMutants() []Mutant {
 	}
 }
 
-// messageMutants break the ids of messages, and what handlers return.
+// messageMutants break the ids of messages, and the messages that handlers return.
 func messageMutants() []Mutant {
 	return []Mutant{
 		{
@@ -261,7 +261,7 @@ func messageMutants() []Mutant {
 	}
 }
 
-// attemptMutants break what happens to messages that fail.
+// attemptMutants break the handling of messages that fail.
 func attemptMutants() []Mutant {
 	return []Mutant{
 		{
@@ -287,6 +287,30 @@ func attemptMutants() []Mutant {
 			Old:     `err != nil && classifier.Outage(err)`,
 			New:     `err == nil && classifier.Outage(err)`,
 			Package: "inbox", Test: "TestI4_TheStoreKnowsAnOutage",
+		},
+		{
+			Name: "full-disks-count-under-a-watermark", Breaks: []string{"I4"},
+			Change:  "a full disk of the database is the message's failure in an inbox of positions",
+			File:    "inbox/pgwatermark/claim.go",
+			Old:     `{ return pgerr.Outage(err) }`,
+			New:     `{ return pgerr.Outage(err) && s == nil }`,
+			Package: "inbox/pgwatermark", Test: "TestI4_OutageOfTheServer", Needs: Postgres,
+		},
+		{
+			Name: "full-disks-of-postgres-count", Breaks: []string{"I4"},
+			Change:  "a full disk of PostgreSQL is not known for an outage",
+			File:    "internal/pgerr/pgerr.go",
+			Old:     `case InsufficientResources, OperatorIntervention, SystemError:`,
+			New:     `case OperatorIntervention, SystemError:`,
+			Package: "internal/pgerr", Test: "TestOutage",
+		},
+		{
+			Name: "full-disks-of-sqlite-count", Breaks: []string{"I4"},
+			Change:  "a full disk of SQLite is not known for an outage",
+			File:    "internal/sqldialect/errors.go",
+			Old:     `		SQLiteFull, SQLiteReadOnly, sqliteNoMemory, sqliteIO, sqliteCannotOpen:`,
+			New:     `		SQLiteReadOnly, sqliteNoMemory, sqliteIO, sqliteCannotOpen:`,
+			Package: "internal/sqldialect", Test: "TestOutagesAreToldApart",
 		},
 		{
 			Name: "outages-split-a-batch", Breaks: []string{"I4", "I13"},

@@ -1,6 +1,6 @@
 package mutants
 
-// retentionMutants break how history goes.
+// retentionMutants break the deletion of history.
 func retentionMutants() []Mutant {
 	return []Mutant{
 		{
@@ -146,6 +146,14 @@ func retentionMutants() []Mutant {
 			Old:     `if err == nil && (kept || !some) {`,
 			New:     `if err == nil && (kept || !some && group != "") {`,
 			Package: "outbox/pgoutbox", Test: "TestO2_NothingGoesUnread", Needs: Postgres,
+		},
+		{
+			Name: "published-log-makes-ranges-late", Breaks: []string{"O2"},
+			Change:  "a log that a publication copies has as few ranges ahead as any other",
+			File:    "outbox/pgoutbox/partitions.go",
+			Old:     `ahead = max(ahead, aheadPublished)`,
+			New:     `ahead = max(ahead, 1)`,
+			Package: "outbox/pgoutbox", Test: "TestO2_PublishedLogHasRangesAhead", Needs: Postgres,
 		},
 		{
 			Name: "range-in-use-stays-open", Breaks: []string{"R8"},

@@ -1,6 +1,6 @@
 package mutants
 
-// loggerMutants break what an operator is told without having asked.
+// loggerMutants break the log lines that an operator gets without asking.
 func loggerMutants() []Mutant {
 	return []Mutant{
 		{

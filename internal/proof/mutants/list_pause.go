@@ -1,6 +1,6 @@
 package mutants
 
-// pauseMutants break what holds while an operator has paused a group or topics of it.
+// pauseMutants break the rules that hold while an operator has paused a group or topics of it.
 func pauseMutants() []Mutant {
 	return []Mutant{
 		{

@@ -100,6 +100,14 @@ func claimMutants() []Mutant {
 			Package: "inbox/pginbox", Test: "TestI7_ClockThatJumps", Needs: Postgres,
 		},
 		{
+			Name: "inbox-audit-goes-by-any-clock", Breaks: []string{"I7"},
+			Change:  "the audit of an inbox goes by a clock that is years ahead",
+			File:    "inbox/pginbox/maintenance_steps.go",
+			Old:     `steps := []step{{"ranges ahead", r.ahead}}`,
+			New:     `steps := []step{{"ranges ahead", r.ahead}, {"prune", r.prune}}`,
+			Package: "inbox/pginbox", Test: "TestI7_ClockThatJumps/10_years", Needs: Postgres,
+		},
+		{
 			Name: "floor-rises-at-once", Breaks: []string{"I7"},
 			Change:  "clocks that are wrong together raise the floor by a month at once",
 			File:    "internal/clocks/clocks.go",
@@ -148,6 +156,14 @@ func claimMutants() []Mutant {
 			Package: "inbox/pginbox", Test: "TestI7_FloorIsLoweredUnderARound/it_looks_what_to_drop", Needs: Postgres,
 		},
 		{
+			Name: "published-inbox-makes-ranges-late", Breaks: []string{"I1"},
+			Change:  "an inbox that a publication copies has as few ranges ahead as any other",
+			File:    "inbox/pginbox/maintenance_floor.go",
+			Old:     `ahead = max(ahead, aheadPublished)`,
+			New:     `ahead = max(ahead, 1)`,
+			Package: "inbox/pginbox", Test: "TestI1_PublishedInboxHasRangesAhead", Needs: Postgres,
+		},
+		{
 			Name: "ranges-keep-their-names", Breaks: []string{"I7"},
 			Change:  "a range that is above the lowered floor keeps its name, by which a round that has slept drops it",
 			File:    "inbox/pginbox/admin_retention.go",
@@ -162,6 +178,14 @@ func claimMutants() []Mutant {
 			Old:     `FROM @{_retention}) = $3::integer`,
 			New:     `FROM @{_retention}) >= $3::integer`,
 			Package: "inbox/pginbox", Test: "TestI7_FloorIsLoweredUnderARound/it_deletes", Needs: Postgres,
+		},
+		{
+			Name: "contracts-below-a-floor-of-before", Breaks: []string{"I7"},
+			Change:  "a round of maintenance gives up the ids of before the ranges by a floor that was lowered since",
+			File:    "inbox/pginbox/maintenance_floor.go",
+			Old:     `now.cutover != state.cutover || below(now.floor, now.cutover) {`,
+			New:     `now.cutover != state.cutover {`,
+			Package: "inbox/pginbox", Test: "TestI7_FloorIsLoweredUnderARound/it_contracts", Needs: Postgres,
 		},
 		{
 			Name: "other-ids-by-one-clock", Breaks: []string{"I1"},
@@ -222,15 +246,23 @@ func claimMutants() []Mutant {
 		{
 			Name: "inbox-commits-asynchronously", Breaks: []string{"I1"},
 			Change:  "an effect is acknowledged that a crash forgets",
+			File:    "inbox/pginbox/sql/claim.sql",
+			Old:     `current_setting('synchronous_commit') <> 'off' AND pg_try_advisory_xact_lock($3::bigint)`,
+			New:     `pg_try_advisory_xact_lock($3::bigint)`,
+			Package: "inbox/pginbox", Test: "TestB11_AsynchronousCommitIsRefused", Needs: Postgres,
+		},
+		{
+			Name: "watermark-commits-asynchronously", Breaks: []string{"I1"},
+			Change:  "an effect is acknowledged that a crash forgets",
 			File:    "inbox/internal/pgclaim/handle.go",
 			Old:     `case err == nil && setting != Async:`,
 			New:     `case err == nil && setting != "":`,
-			Package: "inbox/pginbox", Test: "TestB11_AsynchronousCommitIsRefused", Needs: Postgres,
+			Package: "inbox/pgwatermark", Test: "TestB11_WatermarkRefusesAsynchronousCommit", Needs: Postgres,
 		},
 	}
 }
 
-// unitMutants break what is stored with a claim, and behind one that was parked.
+// unitMutants break what is stored with a claim, and after a parked one.
 func unitMutants() []Mutant {
 	return []Mutant{
 		{
@@ -276,7 +308,7 @@ func unitMutants() []Mutant {
 	}
 }
 
-// rangeMutants break what the inbox forgets.
+// rangeMutants break the forgetting of the inbox.
 func rangeMutants() []Mutant {
 	return []Mutant{
 		{

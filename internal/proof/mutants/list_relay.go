@@ -164,7 +164,7 @@ func orderMutants() []Mutant {
 	}
 }
 
-// failureMutants break what a relay makes of failures.
+// failureMutants break a relay's reactions to failures.
 func failureMutants() []Mutant {
 	return []Mutant{
 		{
@@ -242,7 +242,7 @@ func failureMutants() []Mutant {
 	}
 }
 
-// termMutants break how a relay keeps and gives up its lease.
+// termMutants break how a relay keeps and releases its lease.
 func termMutants() []Mutant {
 	return []Mutant{
 		{

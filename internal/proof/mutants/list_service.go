@@ -1,6 +1,6 @@
 package mutants
 
-// serviceMutants break what package leat runs for a service.
+// serviceMutants break the parts that package leat runs for a service.
 func serviceMutants() []Mutant {
 	return []Mutant{
 		{

@@ -1,6 +1,6 @@
 package mutants
 
-// tailMutants break what a tail needs to be believed.
+// tailMutants break the conditions under which a tail is trusted.
 func tailMutants() []Mutant {
 	const check = "outbox/pgoutbox/sql/tail_check.sql"
 	return []Mutant{
@@ -79,7 +79,7 @@ func tailMutants() []Mutant {
 	}
 }
 
-// debeziumMutants break what nothing is lost by on the way from or to Debezium.
+// debeziumMutants break the rules that keep messages on the way from or to Debezium.
 func debeziumMutants() []Mutant {
 	const (
 		pkg       = "outbox/debezium"

@@ -1,6 +1,6 @@
 package mutants
 
-// pageMutants break what is read of a window.
+// pageMutants break the pages of a window.
 func pageMutants() []Mutant {
 	return []Mutant{
 		{
@@ -110,7 +110,7 @@ func pageMutants() []Mutant {
 	}
 }
 
-// probeMutants break when a window is opened, and on what.
+// probeMutants break when a window is opened, and its bounds.
 func probeMutants() []Mutant {
 	return []Mutant{
 		{

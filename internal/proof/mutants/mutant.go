@@ -9,9 +9,9 @@ import (
 type Mutant struct {
 	// Name is unique among all, in words with hyphens between.
 	Name string
-	// Breaks are the promises that do not hold any more, such as O2.
+	// Breaks are the promises that no longer hold, such as O2.
 	Breaks []string
-	// Change is what is done, for human readers.
+	// Change describes the change, for human readers.
 	Change string
 
 	// File is the one that is changed, from the module's root. Old occurs in it
@@ -23,7 +23,7 @@ type Mutant struct {
 	Package string
 	// Test is the name of the test that must fail, with those of its subtests.
 	Test string
-	// Needs are the servers that the test speaks to.
+	// Needs are the servers that the test uses.
 	Needs Needs
 	// Hangs is true if the broken rule may make the test hang, so that running out
 	// of time counts as noticing.

@@ -25,8 +25,8 @@ func mutated(tree fs.FS, m *Mutant) ([]byte, error) {
 	return []byte(strings.Replace(string(source), m.Old, m.New, 1)), nil
 }
 
-// overlay writes the changed file of m to dir, and the file that lays it over the
-// module at root, whose name it returns.
+// overlay writes the changed file of m to dir, and the file that overlays it on the module at root.
+// It returns the name of the latter.
 func overlay(root, dir string, m *Mutant) (string, error) {
 	changed, err := mutated(os.DirFS(root), m)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// outputLines bounds what is kept of the output of tests.
+// outputLines bounds the kept output of tests.
 const outputLines = 60
 
 // event is a line of `go test -json`.
@@ -17,7 +17,7 @@ type event struct {
 	FailedBuild string
 }
 
-// report is what `go test` has said.
+// report is the result of `go test`.
 type report struct {
 	built    bool
 	green    bool              // the command succeeded
@@ -61,7 +61,7 @@ func (r *report) take(e *event) {
 	}
 }
 
-// keep keeps the first lines that say something.
+// keep keeps the first informative lines.
 func (r *report) keep(line string) {
 	line = strings.TrimRight(line, "\n")
 	if text := strings.TrimSpace(line); text == "" || strings.HasPrefix(text, "=== ") {
@@ -72,8 +72,8 @@ func (r *report) keep(line string) {
 	}
 }
 
-// wrong says why test proves nothing of a mutant if this is what it does without
-// one; empty where it passes.
+// wrong describes why test proves nothing about a mutant if this is its result without one; empty
+// if it passes.
 func (r *report) wrong(test string) string {
 	switch r.last[test] {
 	case "pass":
@@ -87,7 +87,7 @@ func (r *report) wrong(test string) string {
 	}
 }
 
-// verdict says what the report means for a mutant that test is to notice.
+// verdict is the report's verdict on a mutant that test must notice.
 func (r *report) verdict(test string, hangs bool) (Verdict, string) {
 	action := r.last[test]
 	switch {

@@ -23,11 +23,10 @@ type Config struct {
 	// Defaults to 3 min.
 	Timeout time.Duration
 
-	// SkipBaseline does not prove first that the test passes without the mutant.
-	// Defaults to false.
+	// SkipBaseline skips the proof that the test passes without the mutant. Defaults to false.
 	SkipBaseline bool
 
-	// Report is told each result as it comes, one at a time. Defaults to nobody.
+	// Report gets each result as it comes, one at a time. Defaults to none.
 	Report func(r Result)
 }
 
@@ -58,7 +57,7 @@ type Runner struct {
 	reporting sync.Mutex
 }
 
-// New returns a Runner. Its error says what is wrong with cfg.
+// New returns a Runner, or an error about cfg.
 func New(cfg Config) (*Runner, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -67,8 +66,8 @@ func New(cfg Config) (*Runner, error) {
 	return &Runner{cfg: cfg}, nil
 }
 
-// Run tries each of list and returns the results in its order. When ctx has ended
-// the rest is Canceled.
+// Run tries each mutant of list and returns the results in its order. When ctx has ended the rest
+// is Canceled.
 func (r *Runner) Run(ctx context.Context, list []Mutant) []Result {
 	results := make([]Result, len(list))
 	before := newBaselines(r.cfg, list)
@@ -125,7 +124,7 @@ func (r *Runner) mutate(ctx context.Context, m *Mutant, result *Result) (err err
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // what is left of it harms nobody
+	defer func() { _ = os.RemoveAll(dir) }() // a leftover does no harm
 	file, err := overlay(r.cfg.Root, dir, m)
 	if err != nil {
 		return err

@@ -2,7 +2,7 @@ package mutants
 
 import "time"
 
-// Verdict is what came of a mutant. The zero value is none.
+// Verdict is the result of a mutant. The zero value is none.
 type Verdict int
 
 const (
@@ -41,12 +41,12 @@ func (v Verdict) String() string {
 	}
 }
 
-// Result is what came of one mutant.
+// Result is the result of one mutant, with its details.
 type Result struct {
 	Mutant  Mutant
 	Verdict Verdict
-	// Took is how long the test ran with the mutant, building included.
+	// Took is how long the test ran with the mutant, including the build.
 	Took time.Duration
-	// Detail is for human readers: the test's own words, or what is wrong with the mutant.
+	// Detail is for human readers: the test's output, or the problem with the mutant.
 	Detail string
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
-// Audit returns what is wrong with a tree: points that no code reaches, points that no
-// check lets a kind of failure happen at, and checks that say more than their test
-// does.
+// Audit returns the defects of a tree: points that no code reaches, points without a check for a
+// kind of failure, and checks that claim more than their test does.
 func Audit(root string, checks []Check) ([]string, error) {
 	declared, err := Declarations(root)
 	if err != nil {
@@ -53,7 +52,7 @@ func untested(point failpoint.Name, checks []Check) (kinds []string) {
 	return kinds
 }
 
-// audit returns what the check claims and its test, one of all, does not mention.
+// audit returns the claims of the check that its test, one of all, does not mention.
 func (c Check) audit(all tests, declared []Declared) []string {
 	words, err := all.words(c.Test)
 	if err != nil {

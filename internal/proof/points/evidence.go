@@ -53,9 +53,8 @@ func (t tests) add(decl ast.Decl) {
 	}
 }
 
-// words returns what a test mentions, itself and in all that it may call in its
-// package's tests: names, names of other packages as package.Name, and the text of
-// strings.
+// words returns the words of a test, including everything that it may call in its package's tests:
+// names, names of other packages as package.Name, and the text of strings.
 func (t tests) words(test string) (map[string]struct{}, error) {
 	if len(t[test]) == 0 {
 		return nil, fmt.Errorf("there is no test %s", test)

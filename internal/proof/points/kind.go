@@ -2,7 +2,7 @@ package points
 
 import "strings"
 
-// Kind is a way in which something goes wrong at a point.
+// Kind is a kind of failure at a point.
 type Kind string
 
 // The kinds.
@@ -13,8 +13,7 @@ const (
 	Panic Kind = "panic"
 	// Exit is the end of the process, at once.
 	Exit Kind = "exit"
-	// Pause is that nothing happens for longer than a lease or a session lasts, or
-	// while others go on.
+	// Pause is a pause longer than a lease or a session lasts, or while others go on.
 	Pause Kind = "pause"
 	// Cancel is the end of the caller's context.
 	Cancel Kind = "cancel"
@@ -25,8 +24,8 @@ const (
 // Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{Error, Panic, Exit, Pause, Cancel, Cut} }
 
-// shows reports whether what a test mentions can be k. It takes a name or the text of a
-// string; it cannot prove anything, but it convicts a table that claims too much.
+// shows reports whether a word of a test can be k. It takes a name or the text of a string. It
+// cannot prove anything, but it refutes a table that claims too much.
 func (k Kind) shows(word string) bool {
 	switch k {
 	case Error:

@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
-// PageFile is where the page is, below the root.
+// PageFile is the path of the page, below the root.
 const PageFile = "docs/failure-points.md"
 
 const pageHead = `# Failure points
@@ -108,7 +108,7 @@ func (p *page) row(d Declared) {
 	fmt.Fprintf(p, " %s |\n", strings.Join(slices.Compact(invariants), " "))
 }
 
-// cell returns the numbers of the tests that let kind happen at point.
+// cell returns the numbers of the tests that make kind happen at point.
 func (p *page) cell(point failpoint.Name, kind Kind) (numbers []string) {
 	for _, c := range p.checks {
 		if !c.covers(point, kind) {

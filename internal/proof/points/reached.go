@@ -18,9 +18,8 @@ type Place struct {
 	Func string
 }
 
-// Reached returns where the code of a tree, apart from its tests, reaches points, by
-// the names of their constants: where a function that calls failpoint.Inject names
-// them.
+// Reached returns the places at which the code of a tree, without its tests, reaches points, by the
+// names of their constants: the functions that call failpoint.Inject and name them.
 func Reached(root string) (map[string][]Place, error) {
 	reached := map[string][]Place{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

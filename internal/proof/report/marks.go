@@ -14,8 +14,8 @@ import (
 // fewMarks is how many marks can cross a plot without hiding it.
 const fewMarks = 40
 
-// rareMarks parts the marks of the rarest faults, such as the restart of a server, from
-// those of all others.
+// rareMarks separates the marks of the rarest faults, such as the restart of a server, from those
+// of all others.
 func rareMarks(all []Mark) (rare, others []Mark) {
 	counts := map[Mark]int{}
 	for _, m := range all {

@@ -30,7 +30,7 @@ func (r Run) FaultCounts() []history.FaultCount {
 // FaultTotals sums them up.
 func (r Run) FaultTotals() history.FaultTotals { return history.TotalFaults(r.FaultCounts()) }
 
-// Failures say what went wrong in the run, one sentence each.
+// Failures describe what went wrong in the run, one sentence each.
 func (r Run) Failures() []string {
 	var all []string
 	for _, f := range r.Verdict.Checks {

@@ -23,14 +23,14 @@ import (
 //go:embed reliability.md.tmpl
 var pageTemplate string
 
-// Places below the folder of the documentation.
+// Paths below the folder of the documentation.
 const (
 	pageName = "reliability.md"
 	folder   = "reliability"
 	runName  = "run.json"
 )
 
-// view is what the page's template sees.
+// view is the data of the page's template.
 type view struct {
 	Run
 	Failures []string
@@ -38,12 +38,12 @@ type view struct {
 	Total    history.FaultTotals
 	Took     time.Duration
 	HasPlots bool
-	Beside   []view // the runs that have a place on this one's page
+	Beside   []view // the runs that have a place on this page
 }
 
-// Write writes the page reliability.md into the folder docs, and the plots and the
-// run itself, thinned, into the folder reliability in it. A run of the daemon, or on another database
-// than PostgreSQL, has its place on the page of the other run, which must be there.
+// Write writes the page reliability.md into the folder docs, and the plots and the thinned run into
+// its folder reliability. A run of the daemon, or on another database than PostgreSQL, has its place
+// on the page of the main run, which must exist.
 func Write(docs string, r Run) error {
 	if err := os.MkdirAll(filepath.Join(docs, folder), 0o750); err != nil {
 		return fmt.Errorf("make folder of the report: %w", err)
@@ -66,7 +66,7 @@ func Write(docs string, r Run) error {
 	return writePage(docs, r.thinned())
 }
 
-// writePage writes the page of r, and what belongs to it.
+// writePage writes the page of r, and its other files.
 func writePage(docs string, r Run) error {
 	var beside []Run
 	for _, place := range places() {
@@ -136,7 +136,7 @@ func (v view) Points() []history.FaultCount {
 	return all
 }
 
-// words are, in plain words, what was not found.
+// words list, in plain words, the violations that were not found.
 func words(v history.Verdict) []string {
 	var all []string
 	for _, w := range []struct{ name, word string }{

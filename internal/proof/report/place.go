@@ -9,10 +9,10 @@ import (
 // daemonPlace is that of a run in which the daemon has relayed.
 const daemonPlace = "daemon"
 
-// databases are those that a run can stand on, as its services have them.
+// databases are the databases of runs, by their names in the services.
 func databases() []string { return []string{"PostgreSQL", "MySQL", "MariaDB", "SQLite", "DynamoDB"} }
 
-// places are those of the runs that lie beside the one whose page it is, in the page's order.
+// places are the places of the runs next to the main one, in the page's order.
 func places() []string {
 	all := []string{daemonPlace}
 	for _, database := range databases()[1:] {
@@ -23,7 +23,7 @@ func places() []string {
 
 func placeOf(database string) string { return strings.ToLower(database) }
 
-// place is the name of the place that a run has on the page: "" for the run whose page it is.
+// place is the name of a run's place on the page: "" for the main run.
 func (r Run) place() (string, error) {
 	database, err := r.database()
 	switch {
@@ -38,7 +38,7 @@ func (r Run) place() (string, error) {
 	}
 }
 
-// database is the one that the run stood on. A page must not take it for another.
+// database is the run's database. A page must not mix them up.
 func (r Run) database() (Service, error) {
 	for _, s := range r.Services {
 		if slices.Contains(databases(), s.Name) {
@@ -48,13 +48,13 @@ func (r Run) database() (Service, error) {
 	return Service{}, fmt.Errorf("report: services %v: must have one of %v", r.Services, databases())
 }
 
-// Database is the name of the one that the run stood on.
+// Database is the name of the run's database.
 func (v view) Database() (string, error) {
 	s, err := v.database()
 	return s.Name, err
 }
 
-// Figures is the name of the file of all figures of a run that lies beside the page's.
+// Figures is the name of the file with all figures of a run next to the page's.
 func (v view) Figures() (string, error) {
 	place, err := v.place()
 	return place + ".json", err

@@ -30,7 +30,7 @@ type picture struct {
 	legend plot.Legend
 }
 
-// series is a line of a plot. Its colours can be told apart by everyone.
+// series is a line of a plot. All readers can distinguish its colours.
 type series struct {
 	name  string
 	color color.RGBA
@@ -51,8 +51,7 @@ func lag() []series {
 	}
 }
 
-// writePlots writes the plots of the run into the folder; none if there are no
-// samples.
+// writePlots writes the plots of the run into the folder, or none if there are no samples.
 func writePlots(folder string, r Run) error {
 	if len(r.Samples) < 2 {
 		return nil
@@ -143,7 +142,7 @@ func (p *picture) drawOn(c draw.Canvas) {
 func savePlot(p *picture, path string) error {
 	canvas := vgsvg.New(plotWidth, plotHeight)
 	p.drawOn(draw.New(canvas))
-	file, err := os.Create(path) //nolint:gosec // below the folder that is asked for
+	file, err := os.Create(path) //nolint:gosec // below the folder that was asked for
 	if err != nil {
 		return fmt.Errorf("create plot: %w", err)
 	}

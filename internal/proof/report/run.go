@@ -9,43 +9,42 @@ import (
 	"github.com/leat-go/leat/internal/history"
 )
 
-// Run is what a run of the proofs leaves for machines to read. The report has no
-// figure that is not from here.
+// Run is the machine-readable result of a run of the proofs. Every figure of the report comes from
+// it.
 type Run struct {
 	// Start is when the run began.
 	Start time.Time `json:"start"`
 	// Seconds is how long it took.
 	Seconds float64 `json:"seconds"`
-	// Command repeats it.
+	// Command is the command that repeats it.
 	Command string `json:"command"`
 	// Seed of the driver.
 	Seed uint64 `json:"seed"`
-	// Machine says what it ran on, such as "linux/amd64, 2 cores, Go 1.26".
+	// Machine describes the machine, such as "linux/amd64, 2 cores, Go 1.26".
 	Machine string `json:"machine"`
-	// Load is how many processes wanted a core at the end, on average over 15 minutes.
-	// Empty where the system does not tell.
+	// Load is how many processes wanted a core at the end, on average over 15 minutes. Empty if the
+	// system does not report it.
 	Load string `json:"load,omitempty"`
-	// Daemon is set if the daemon has relayed, as leat run does, in the place of relays.
+	// Daemon is set if the daemon has relayed, as leat run does, instead of relays.
 	Daemon bool `json:"daemon,omitempty"`
 	// Services are the servers and libraries under test, with their versions.
 	Services []Service `json:"services"`
 	// Processes are the roles and how many processes each had at a time.
 	Processes []Role `json:"processes,omitempty"`
 
-	// Faults by point and kind. Where there are none, those of the verdict are taken.
+	// Faults by point and kind. If empty, those of the verdict are taken.
 	Faults []history.FaultCount `json:"faults,omitempty"`
 	// Verdict is the history checker's.
 	Verdict history.Verdict `json:"verdict"`
 	// Controls are runs that are sabotaged on purpose and must be convicted.
 	Controls []Control `json:"controls,omitempty"`
 
-	// Models, Simulation and Mutations are the outcomes of the other proofs, where
-	// they were run.
+	// Models, Simulation and Mutations are the outcomes of the other proofs, if they were run.
 	Models     []Model     `json:"models,omitempty"`
 	Simulation *Simulation `json:"simulation,omitempty"`
 	Mutations  *Mutations  `json:"mutations,omitempty"`
 
-	// Samples are taken at even distances, in the order of their time.
+	// Samples are taken at regular intervals, in the order of their time.
 	Samples []Sample `json:"samples,omitempty"`
 	// Marks are the faults that the plots show, in the order of their time.
 	Marks []Mark `json:"marks,omitempty"`
@@ -55,7 +54,7 @@ type Run struct {
 type Service struct {
 	// Name is the service's, such as PostgreSQL.
 	Name string `json:"name"`
-	// Version is what it says of itself.
+	// Version is the version that it reports.
 	Version string `json:"version"`
 }
 
@@ -71,7 +70,7 @@ type Role struct {
 
 // Control is a run with a rule broken on purpose.
 type Control struct {
-	// Name says which rule, such as ack-before-commit.
+	// Name is the rule, such as ack-before-commit.
 	Name string `json:"name"`
 	// Violated are the checks that have convicted it; none means that it passed.
 	Violated []string `json:"violated"`
@@ -106,8 +105,7 @@ type Simulation struct {
 
 // Mutations is the outcome of the mutation run.
 type Mutations struct {
-	// Mutants are rules that were broken in the code, Killed those of them that a
-	// test has found.
+	// Mutants are rules that were broken in the code. Killed are the mutants that a test has noticed.
 	Mutants int `json:"mutants"`
 	Killed  int `json:"killed"`
 }
@@ -116,12 +114,12 @@ type Mutations struct {
 type Sample struct {
 	// T is seconds since the start.
 	T float64 `json:"t"`
-	// Enqueued, Published and Effects are a second, since the sample before.
+	// Enqueued, Published and Effects are rates a second since the sample before.
 	Enqueued  float64 `json:"enqueued_per_s"`
 	Published float64 `json:"published_per_s"`
 	Effects   float64 `json:"effects_per_s"`
-	// LagMS is the age of the oldest committed event without an effect, in
-	// milliseconds; 0 where there is none.
+	// LagMS is the age of the oldest committed event without an effect, in milliseconds; 0 if there is
+	// none.
 	LagMS float64 `json:"lag_ms"`
 }
 

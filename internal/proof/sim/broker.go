@@ -15,12 +15,12 @@ type entry struct {
 	id, topic, key, payload string
 }
 
-// broker keeps a log a partition.
+// broker keeps a log for each partition.
 type broker struct {
 	w      *World
 	logs   map[string][]entry // by partition
 	away   map[string]time.Duration
-	poison map[string]outbox.FailureKind // by id: what the broker says of it, always
+	poison map[string]outbox.FailureKind // by id: the broker's permanent answer
 	copies map[string]int
 	told   map[string]int // failures that a sink was told of, by id
 }
@@ -52,7 +52,7 @@ func (b *broker) append(n *Node, r *outbox.Record, since time.Duration) {
 	b.w.poke()
 }
 
-// sending is one call of a sink on its way.
+// sending is a call of a sink in progress.
 type sending struct {
 	b       *broker
 	node    *Node
@@ -94,7 +94,7 @@ func (s *sending) deliverNext(i int) {
 	}
 }
 
-// deliver appends r unless something is wrong, and says what the client learns.
+// deliver appends r unless something is wrong, and returns the answer for the client.
 func (b *broker) deliver(n *Node, r *outbox.Record, since time.Duration) outbox.Result {
 	kind, poisoned := b.poison[r.ID]
 	switch {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// progress is how far an effect has come.
+// progress is the state of an effect.
 type progress int
 
 const (
@@ -17,7 +17,7 @@ const (
 	more                     // a part has happened, another follows
 )
 
-// call is one call of an engine, seen from the far side.
+// call is one call of an engine, seen from the other side.
 type call struct {
 	node   *Node
 	op     op
@@ -25,10 +25,10 @@ type call struct {
 	ctx    context.Context //nolint:containedctx // the caller's
 	done   chan struct{}
 
-	// effect does what was asked, in the scheduler.
+	// effect performs the call, in the scheduler.
 	effect func() (progress, error)
-	// unheard is called where the caller never learns of it: what was opened on its
-	// behalf is to be closed. nil for nothing.
+	// unheard is called if the caller never learns of the effect: anything opened for it must be
+	// closed. nil for nothing.
 	unheard func()
 
 	// The scheduler owns these; err is read once done is closed.
@@ -37,7 +37,7 @@ type call struct {
 	err  error
 
 	// Guarded by World.mu.
-	stubborn bool // the caller does not go although its context has ended
+	stubborn bool // the caller does not leave although its context has ended
 	left     bool // the caller has gone
 	begun    bool // some of the effect has happened
 }
@@ -88,7 +88,7 @@ func (w *World) arrive(c *call) {
 	}
 }
 
-// leave notes that the caller goes, with err. It returns nil where it must stay.
+// leave records that the caller leaves, with err. It returns nil if the caller must stay.
 func (w *World) leave(c *call, err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,7 +99,7 @@ func (w *World) leave(c *call, err error) error {
 	return err
 }
 
-// hasLeft reports whether nobody waits for c any more.
+// hasLeft reports whether the caller of c no longer waits.
 func (w *World) hasLeft(c *call) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,8 +110,8 @@ func (w *World) hasLeft(c *call) bool {
 // depend on which goroutine came first.
 func (w *World) admit() {
 	w.mu.Lock()
-	// Who has left at the instant of arriving may as well not have come: that depends on
-	// which goroutine was first.
+	// A caller that leaves at the instant of its arrival counts as not having arrived: the order
+	// depends on which goroutine was first.
 	arrived := slices.DeleteFunc(w.arrivals, func(c *call) bool { return c.left })
 	w.arrivals = nil
 	w.mu.Unlock()
@@ -153,7 +153,7 @@ func (w *World) back(c *call) time.Duration {
 	return w.latency()
 }
 
-// apply lets c take effect, or another part of it.
+// apply performs c, or another part of it.
 func (w *World) apply(c *call) {
 	left := w.hasLeft(c)
 	if left && !w.lands(c) {
@@ -186,15 +186,15 @@ func (w *World) apply(c *call) {
 	}
 }
 
-// happened orders the effect before whatever a caller does that leaves without waiting
-// for the answer.
+// happened orders the effect before any later action of a caller that leaves without waiting for
+// the answer.
 func (w *World) happened(c *call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c.begun = true
 }
 
-// lands reports whether a call takes effect although nobody waits for it.
+// lands reports whether a call takes effect although its caller no longer waits.
 func (w *World) lands(c *call) bool {
 	return c.op.late && (c.node.dead || !c.op.stubborn) && w.unlucky(3, Zombie)
 }
@@ -219,14 +219,14 @@ func (w *World) release(c *call) {
 	w.roused = true
 }
 
-// over counts c as done with.
+// over counts c as finished.
 func (w *World) over(c *call) {
 	if c.fate != "" {
 		w.amiss--
 	}
 }
 
-// step notes how far c has come.
+// step records the progress of c.
 func (w *World) step(c *call, how string) {
 	note := how
 	switch {

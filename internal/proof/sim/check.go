@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// mostReported bounds the violations that are reported of one rule.
+// mostReported bounds the violations that are reported for one rule.
 const mostReported = 3
 
 // verdicts collects violations.
@@ -43,9 +43,9 @@ func (p *pipeline) check() []Violation {
 	return v.list
 }
 
-// checkRecords: a record is at the broker if and only if its transaction has
-// committed (O1, O2, O3), as it was written (O4); and no position passes one that is
-// neither there nor set aside (O12), nor is moved under a lease that was lost (O9).
+// checkRecords: a record is at the broker if and only if its transaction has committed (O1, O2,
+// O3), as it was written (O4). No position passes a record that is neither there nor set aside
+// (O12), or moves under a lost lease (O9).
 func checkRecords(v *verdicts, events []Event) {
 	written := make(map[string]Event)
 	landed, aside := make(map[string]bool), make(map[string]bool)
@@ -81,9 +81,8 @@ func checkRecords(v *verdicts, events []Event) {
 	}
 }
 
-// checkHeld: behind a parked record no call that began later sends anything of its key,
-// until it is redriven (O6); and no attempt counts that was not a failure of the
-// record's own (O8).
+// checkHeld: after a record is parked, no later call sends anything of its key until it is redriven
+// (O6), and only failures of the record itself count as attempts (O8).
 func checkHeld(v *verdicts, events []Event) {
 	parked := make(map[driver.Key]Event)
 	failed, counted := make(map[string]int64), make(map[string]int64)
@@ -113,8 +112,8 @@ func checkHeld(v *verdicts, events []Event) {
 	}
 }
 
-// checkOrder: the first copies of a key are in the order of the commits (O5). A record that was given
-// up can still arrive, by a call that began before (O9).
+// checkOrder: the first copies of a key are in the order of the commits (O5). A record that was dead
+// or skipped can still arrive, by a call that began before (O9).
 func checkOrder(v *verdicts, events []Event) {
 	order := make(map[string]int)
 	last := make(map[driver.Key]Event)

@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// group is a consumer group: who reads which partition, and how far it has come.
+// group is a consumer group: the assignment of its partitions, and their offsets.
 type group struct {
 	w         *World
 	parts     []string
@@ -44,12 +44,12 @@ func (g *group) rebalance(members []*Node) {
 	}
 }
 
-// finished reports whether all that is there was acknowledged.
+// finished reports whether all records were acknowledged.
 func (g *group) finished() bool {
 	return !slices.ContainsFunc(g.parts, func(part string) bool { return g.committed[part] < len(g.logs[part]) })
 }
 
-// worker reads one partition in a process, from the offset that is committed.
+// worker reads one partition in a process, from the committed offset.
 type worker struct {
 	g         *group
 	node      *Node
@@ -58,8 +58,8 @@ type worker struct {
 	gen       int
 }
 
-// assign gives a partition to a process. Its former worker goes on for a while: it
-// learns of it some time later.
+// assign gives a partition to a process. Its former worker goes on for a while, until it learns of
+// it.
 func (g *group) assign(part string, n *Node, processor *inbox.Processor) {
 	if end := g.ends[part]; end != nil {
 		g.w.after(3*g.w.latency(), func() { end(); g.w.roused = true })
@@ -74,8 +74,8 @@ func (g *group) assign(part string, n *Node, processor *inbox.Processor) {
 
 type workerKey struct{}
 
-// caller adds the worker to what a call is about: a process can have two that handle
-// the same message.
+// caller adds the worker to the identity of a call: a process can have two workers that handle the
+// same message.
 func caller(ctx context.Context, about string) string {
 	name, _ := ctx.Value(workerKey{}).(string)
 	return about + " " + name
@@ -83,7 +83,7 @@ func caller(ctx context.Context, about string) string {
 
 func (k *worker) name() string { return k.part + "@" + strconv.Itoa(k.gen) }
 
-// run handles one message after another; one that fails comes again.
+// run handles one message after another; a message that fails is delivered again.
 func (k *worker) run(ctx context.Context) {
 	ctx = context.WithValue(ctx, workerKey{}, k.name())
 	offset := -1
@@ -118,8 +118,8 @@ func (k *worker) process(ctx context.Context, e entry) error {
 	return err
 }
 
-// ack commits the offset, unless the partition has moved on. A lost one brings the
-// message again, at worst.
+// ack commits the offset, unless the partition has moved on. At worst, a lost ack causes a
+// redelivery.
 func (k *worker) ack(ctx context.Context, e entry, offset int) {
 	o := op{name: "ack", faulty: true, stalls: true, late: true, admitted: func() {
 		k.g.w.note(Event{What: Acked, Node: k.node.name, ID: e.id, Topic: e.topic, Key: e.key})

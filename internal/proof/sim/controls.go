@@ -2,7 +2,7 @@ package sim
 
 import "testing"
 
-// Rules that the simulated parts break where Schedule.Broken says so.
+// Rules that the simulated parts break if Schedule.Broken names them.
 const (
 	NoEpoch          = "writes do not compare the epoch"
 	RowsClaimed      = "single records are claimed (SKIP LOCKED)"
@@ -49,7 +49,7 @@ const (
 	BusyIsDone       = "a message whose lease is another's counts as done"
 )
 
-// Control is a rule that is broken on purpose, to see that the checks notice.
+// Control is a rule that is broken on purpose, to test that the checks notice.
 type Control struct {
 	// Scenario and Broken are those of the Schedule.
 	Scenario, Broken string
@@ -57,9 +57,8 @@ type Control struct {
 	Rules []string
 }
 
-// Convict runs c from one seed on, at most so many, until each of its Rules has been
-// reported. It returns the first result that each was reported in, with that violation
-// in front.
+// Convict runs c with up to n seeds, starting at one, until each of its Rules has been reported. It
+// returns the first result that each was reported in, with that violation first.
 func (c Control) Convict(t *testing.T, from, seeds uint64) map[string]Result {
 	t.Helper()
 	found := make(map[string]Result, len(c.Rules))

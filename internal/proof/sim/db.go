@@ -20,13 +20,13 @@ type db struct {
 	rows    []row // in order of seq
 	commits []row // in the order of the commits
 	tails   bool  // sessions have a tail
-	emptied bool  // the log is another one, until an operator puts it back
+	emptied bool  // the log is another one, until an operator restores it
 
 	slots   []*slot
-	members []member        // relays that live, as far as the database knows
+	members []member        // relays that are alive, as far as the database knows
 	held    []*heldRow      // in order of seq
-	claimed map[int64]*Node // by seq: who has read it last
-	given   map[string]bool // ids that were given up: dead, or skipped
+	claimed map[int64]*Node // by seq: its last reader
+	given   map[string]bool // ids that are dead or skipped
 	inbox   map[string]*claim
 }
 
@@ -72,8 +72,8 @@ func (t *tx) write() {
 	}
 }
 
-// commit makes what the transaction has written visible. One that has ended stays
-// as it is, and the answer is false.
+// commit makes the transaction's writes visible. If the transaction has ended already, nothing
+// changes and it returns false.
 func (t *tx) commit() bool {
 	if t.over {
 		return false

@@ -13,12 +13,12 @@ const (
 	Refuse     Fault = "refused"       // an error, and nothing has happened
 	LoseAnswer Fault = "answer lost"   // it has happened, and the answer is an error
 	Stall      Fault = "stalled"       // the call hangs, longer than a lease may last
-	Zombie     Fault = "late effect"   // a call takes effect after its caller has given up or died
+	Zombie     Fault = "late effect"   // a call takes effect after its caller has left or died
 	Crash      Fault = "crash"         // a replica is killed
 	Stop       Fault = "stop"          // a replica is stopped, cleanly, and another started
 	Rebalance  Fault = "rebalance"     // partitions move, old members go on for a while
-	LoseAck    Fault = "ack lost"      // the broker has the record and says it has not
-	Reject     Fault = "rejected"      // the broker fails a record for no good reason
+	LoseAck    Fault = "ack lost"      // the broker has the record and denies it
+	Reject     Fault = "rejected"      // the broker fails a record without a reason
 	Double     Fault = "doubled"       // the broker appends a record twice
 	Outage     Fault = "outage"        // a topic is unavailable for a while
 	Poison     Fault = "poison"        // a record that the broker always refuses
@@ -45,14 +45,14 @@ type op struct {
 	name string
 	// faulty calls can be refused, and their answers lost.
 	faulty bool
-	// stalls is true if the call can hang, and stubborn if it then ignores its
-	// context, as a process does that is stopped between a check and a write.
+	// stalls is true if the call can hang. stubborn is true if it then ignores its context, like a
+	// process that is stopped between a check and a write.
 	stalls, stubborn bool
 	// late calls can take effect after their caller has gone.
 	late bool
-	// takes is how long it takes beyond its latency.
+	// takes is the duration of the call beyond its latency.
 	takes time.Duration
-	// admitted is told when the call has arrived. nil for nobody.
+	// admitted is called when the call has arrived. nil for nothing.
 	admitted func()
 }
 
@@ -81,7 +81,7 @@ func (w *World) fault(f Fault) {
 	w.faults[f]++
 }
 
-// unlucky reports whether something that happens once in n times happens now.
+// unlucky reports whether an event with a probability of one in n happens now.
 func (w *World) unlucky(n uint32, f Fault) bool {
 	if w.calm || w.choose(n) != n-1 {
 		return false
@@ -90,8 +90,8 @@ func (w *World) unlucky(n uint32, f Fault) bool {
 	return true
 }
 
-// latency is the time that one way of a call takes: microseconds mostly, and up to a
-// fifth of a second. In the end, and where there are no faults, it is short.
+// latency is the time that one way of a call takes: mostly microseconds, and up to a fifth of a
+// second. At the end, and if there are no faults, it is short.
 func (w *World) latency() time.Duration {
 	if w.quick {
 		return 100 * time.Microsecond

@@ -110,7 +110,7 @@ func (d *db) hold(n *Node, r outbox.Record, one driver.Holding) {
 	switch first := d.head(keyOf(&r)); {
 	case final:
 	case first == nil && one.Fate == driver.FateWait:
-		h.fate, h.next = driver.FateRetry, d.w.now() // what it was to follow is gone
+		h.fate, h.next = driver.FateRetry, d.w.now() // its predecessor is gone
 	case first != nil:
 		h.fate = driver.FateWait
 	}
@@ -125,7 +125,7 @@ func (d *db) hold(n *Node, r outbox.Record, one driver.Holding) {
 	}
 }
 
-// Hasten implements driver.Holder: nobody sets the clock of a simulation.
+// Hasten implements driver.Holder: the clock of a simulation is never set.
 func (s *session) Hasten(context.Context, time.Duration) error { return nil }
 
 // Due implements driver.Holder.
@@ -199,8 +199,8 @@ func (d *db) resolve(n *Node, v *driver.Verdict) {
 	}
 }
 
-// redrive makes the first parked record due again, as operators do, and returns it; nil
-// where nothing is parked.
+// redrive makes the first parked record due again, as operators do, and returns it; nil if nothing
+// is parked.
 func (d *db) redrive() *outbox.Record {
 	for _, h := range d.held {
 		if h.fate != driver.FatePark {

@@ -20,24 +20,24 @@ const (
 	Settled   What = "settled"   // a position has passed the record
 	HeldBack  What = "held"      // a record was set aside; Note is its fate
 	Resolved  What = "resolved"  // a held record was tried again; Note is its fate
-	Redriven  What = "redriven"  // people have redriven the record
+	Redriven  What = "redriven"  // operators have redriven the record
 	Stale     What = "stale"     // a write under a lease that was lost took effect
 	Leased    What = "leased"    // a lease was taken; N is its epoch
-	Freed     What = "freed"     // it was given up
+	Freed     What = "freed"     // the lease was released
 	Effect    What = "effect"    // a handler's effect has committed or happened
-	Acked     What = "acked"     // a delivery is to be acknowledged
+	Acked     What = "acked"     // a delivery will be acknowledged
 	Claimed   What = "claimed"   // a run under a lease has begun; Note is its token
 	Extended  What = "extended"  // its lease was extended
-	Released  What = "released"  // it was given up undone
+	Released  What = "released"  // its lease was released before completion
 	Completed What = "completed" // it was completed
 	Overlap   What = "overlap"   // a run was taken over while its context lasted
 	Lost      What = "lost"      // a record of the store was evicted
 	Attempted What = "attempted" // a handler may run, it counts as attempt N
 	Withdrawn What = "withdrawn" // an attempt does not count
 	Started   What = "started"   // a handler runs
-	Parked    What = "parked"    // a message was parked after N attempts; behind others where N is -1
+	Parked    What = "parked"    // a message was parked after N attempts; behind others if N is -1
 	Crashed   What = "crashed"   // a replica was killed
-	step      What = "step"      // a call on its way
+	step      What = "step"      // a step of a call
 )
 
 // Event is one entry of a history.
@@ -63,7 +63,7 @@ func (e Event) String() string {
 		e.At.Round(time.Microsecond), e.What, e.Node, e.ID, e.Topic, e.Key, e.Seq, e.N, e.Note)
 }
 
-// history is what has happened. Only the scheduler writes to it.
+// history is the list of events. Only the scheduler writes to it.
 type history struct {
 	events []Event
 	steps  int

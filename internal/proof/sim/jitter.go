@@ -11,8 +11,7 @@ func init() {
 	jitter.SetSource(func() float64 { return scatter(uint64(time.Now().UnixNano())) })
 }
 
-// scatter maps neighbouring numbers to ones all over [0, 1): the finalizer of
-// SplitMix64.
+// scatter maps neighbouring numbers to numbers spread over [0, 1): the finalizer of SplitMix64.
 func scatter(x uint64) float64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

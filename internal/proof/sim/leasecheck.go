@@ -2,7 +2,7 @@ package sim
 
 import "time"
 
-// holding is what the history says of one message's lease.
+// holding is the state of one message's lease in the history.
 type holding struct {
 	token string // "" where nobody holds it
 	until time.Duration

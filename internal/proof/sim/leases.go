@@ -18,7 +18,7 @@ type leases struct {
 	store *memdedupe.Store
 
 	workers []*Node
-	pending [][]string // by worker, what it has not acknowledged
+	pending [][]string // by worker, the messages that it has not acknowledged
 	runs    map[string][]leaseRun
 	tokens  map[string]string
 	failed  error
@@ -89,7 +89,7 @@ func (l *leases) work(n *Node, p *dedupe.Processor, i int) error {
 		if err != nil {
 			continue
 		}
-		_ = n.do(n.ctx, op{name: "ack"}, "", func() error { // else it comes again
+		_ = n.do(n.ctx, op{name: "ack"}, "", func() error { // otherwise it is delivered again
 			l.w.note(Event{What: Acked, Node: n.name, ID: id})
 			l.pending[i] = slices.DeleteFunc(l.pending[i], func(other string) bool { return other == id })
 			return nil
@@ -121,7 +121,7 @@ func (l *leases) handle(ctx context.Context, n *Node, id string) error {
 	})
 }
 
-// trouble makes trouble, now and again later.
+// trouble injects trouble now, and schedules itself again.
 func (l *leases) trouble() {
 	if l.w.calm {
 		return

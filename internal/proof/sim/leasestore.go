@@ -17,8 +17,7 @@ type leaseStore struct {
 
 var _ dedupe.Store = leaseStore{}
 
-// token names a token in the order of first sight, so that histories are the same
-// again.
+// token numbers tokens in the order of their first use, so that histories are reproducible.
 func (l *leases) token(t string) string {
 	if l.tokens[t] == "" {
 		l.tokens[t] = "token" + strconv.Itoa(len(l.tokens)+1)
@@ -30,7 +29,7 @@ func (s leaseStore) note(what What, key dedupe.Key, token string, lease time.Dur
 	s.l.w.note(Event{What: what, Node: s.node.name, ID: key.ID, N: int64(lease), Note: s.l.token(token)})
 }
 
-// ask is a call of the store.
+// ask is a call to the store.
 func (s leaseStore) ask(ctx context.Context, name string, key dedupe.Key, effect func() error) error {
 	return s.node.do(ctx, op{name: name, faulty: true, stalls: true, late: true}, key.ID, effect)
 }
@@ -66,8 +65,8 @@ func (s leaseStore) Claim(ctx context.Context, key dedupe.Key, req dedupe.Reques
 	return c, err
 }
 
-// overlap notes runs of key whose contexts have not ended: they believe that the
-// message is theirs.
+// overlap records runs of key whose contexts have not ended: they still believe that they own the
+// message.
 func (s leaseStore) overlap(key dedupe.Key) {
 	for _, r := range s.l.runs[key.ID] {
 		if !r.node.dead && r.ctx.Err() == nil {

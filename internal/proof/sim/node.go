@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Node is a process: what runs in it ends with it.
+// Node is a process: everything that runs in it ends with it.
 type Node struct {
 	w     *World
 	name  string
@@ -22,7 +22,7 @@ type Node struct {
 	txs     []*tx    // open, to be rolled back when the connection breaks
 	hangUps []func() // what else happens then
 
-	// err is what made main return, and done is true once it has. Guarded by w.mu.
+	// err is the result of main, and done is true once it has returned. Guarded by w.mu.
 	err  error
 	done bool
 }
@@ -51,8 +51,8 @@ func (n *Node) spawn(f func()) {
 	}()
 }
 
-// kill ends the process: from now on it learns nothing and does nothing, but what is
-// on its way may still arrive. Its connections break some time later.
+// kill ends the process: from now on it receives nothing and does nothing, but what it has sent may
+// still arrive. Its connections break some time later.
 func (n *Node) kill() {
 	if n.dead {
 		return
@@ -77,19 +77,19 @@ func (n *Node) stop() {
 	n.w.roused = true
 }
 
-// ended reports whether main has returned, and with what.
+// ended reports whether main has returned, and its result.
 func (n *Node) ended() (bool, error) {
 	n.w.mu.Lock()
 	defer n.w.mu.Unlock()
 	return n.done, n.err
 }
 
-// up is true if the process is to run.
+// up is true if the process should run.
 func (n *Node) up() bool {
 	return !n.dead && !n.stopped
 }
 
-// ring wakes who waits for commits in the process.
+// ring wakes waiters for commits in the process.
 func (n *Node) ring() {
 	select {
 	case n.wake <- struct{}{}:

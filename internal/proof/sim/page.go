@@ -44,7 +44,7 @@ func (s *session) page(limit int) driver.Page {
 func (s *session) window() []row {
 	var rows []row
 	if s.db.emptied {
-		return nil // whoever has not looked takes them for settled
+		return nil // a reader that has not looked takes them for settled
 	}
 	for _, r := range s.db.rows {
 		switch {
@@ -89,7 +89,7 @@ func (s *session) settle(last int64) {
 	s.settled = max(s.settled, last)
 }
 
-// notePassed notes the records of the window that is open between the position and last.
+// notePassed records the records of the open window between the position and last.
 func (s *session) notePassed(last int64) {
 	for i := range s.db.rows {
 		r := &s.db.rows[i].record
@@ -99,7 +99,7 @@ func (s *session) notePassed(last int64) {
 	}
 }
 
-// inWindow reports whether the window that is open holds the rows of x.
+// inWindow reports whether the open window holds the rows of x.
 func (s *session) inWindow(x xid) bool {
 	return s.db.committed[x] && s.slot.pos.target.sees(x) && !s.slot.pos.prev.sees(x)
 }

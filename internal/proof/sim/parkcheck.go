@@ -1,6 +1,6 @@
 package sim
 
-// fate of one message, as the history tells it.
+// fate of one message according to the history.
 type messageFate struct {
 	started, withdrawn int
 	effects            int

@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// parkAttempts is after how many attempts a message is parked.
+// parkAttempts is the number of attempts after which a message is parked.
 const parkAttempts = 3
 
 // parking is consumers whose inbox counts attempts, parks messages and runs them again
@@ -61,7 +61,7 @@ func (p *parking) start() {
 	}
 }
 
-// startConsumer starts a process that also runs what operators redrive.
+// startConsumer starts a process that also runs redriven messages.
 func (p *parking) startConsumer() {
 	if p.w.ending {
 		return
@@ -107,7 +107,7 @@ func (p *parking) handle(ctx context.Context, n *Node, e entry) error {
 	})
 }
 
-// trouble makes trouble, now and again later.
+// trouble injects trouble now, and schedules itself again.
 func (p *parking) trouble() {
 	if p.w.calm {
 		return
@@ -130,7 +130,7 @@ func (p *parking) trouble() {
 	p.w.after(p.w.between(50*time.Millisecond, 1500*time.Millisecond), p.trouble)
 }
 
-// redrive has operators redrive all that is parked.
+// redrive redrives everything that is parked, as operators do.
 func (p *parking) redrive() {
 	ctx, people := context.Background(), meminbox.NewAdmin(p.store)
 	for _, m := range p.parked(context.Background(), admin.StateParked) {

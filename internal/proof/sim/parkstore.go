@@ -10,9 +10,8 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 )
 
-// parkStore is a process's view of an inbox that parks. Its parts are those of the
-// store in memory, behind the scheduler; Settle alone goes there directly, since it
-// neither waits nor fails.
+// parkStore is a process's view of an inbox that parks. Its parts are those of the store in memory,
+// behind the scheduler. Only Settle goes there directly, since it neither waits nor fails.
 type parkStore struct {
 	driver.Parker
 
@@ -22,7 +21,7 @@ type parkStore struct {
 
 var _ driver.Parker = parkStore{}
 
-// ask is a call of the store.
+// ask is a call to the store.
 func (s parkStore) ask(ctx context.Context, name, about string, effect func(far context.Context) error, unheard func()) error {
 	far := context.WithoutCancel(ctx)
 	o := op{name: name, faulty: true, stalls: true, late: true}
@@ -43,7 +42,7 @@ type parkUnit struct {
 	lost func() // aborts it
 }
 
-// open makes a unit of one that was opened, and sees to its end where nobody does.
+// open makes a unit of an opened transaction, and makes sure that it ends.
 func (s parkStore) open(ctx context.Context, u driver.Unit, id string) *parkUnit {
 	if u == nil {
 		return nil
@@ -54,7 +53,7 @@ func (s parkStore) open(ctx context.Context, u driver.Unit, id string) *parkUnit
 	return unit
 }
 
-// abort rolls back what has not ended.
+// abort rolls back an unfinished transaction.
 func (u *parkUnit) abort(ctx context.Context) {
 	if !u.over {
 		u.over = true
@@ -65,7 +64,7 @@ func (u *parkUnit) abort(ctx context.Context) {
 	}
 }
 
-// hangUp lets the server find out, some time later, that nobody will end u.
+// hangUp makes the server notice, some time later, that u has no client any more.
 func (u *parkUnit) hangUp() {
 	if u != nil {
 		u.s.p.w.after(u.s.p.w.latency(), u.lost)

@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// outTopic is where handlers send; nobody reads it.
+// outTopic is the topic to which handlers send; it has no readers.
 const outTopic = "out"
 
 // pipeline is producers, relays and consumers on one database and one broker.
@@ -36,8 +36,8 @@ func newPipeline(w *World) scenario {
 	return p
 }
 
-// silent is the logger of the engines: what they warn of is what the schedules bring
-// about, thousands of times.
+// silent is the logger of the engines: schedules cause the conditions that they warn of, thousands
+// of times.
 func silent() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // configure chooses how relays work: their slots, pages, policies and order.
@@ -120,7 +120,7 @@ func (p *pipeline) startProducer() {
 	p.producers = append(p.producers, p.w.start("producer"+strconv.Itoa(len(p.producers)+1), k.run))
 }
 
-// ring tells the relays of a commit, some of them.
+// ring notifies some of the relays of a commit.
 func (p *pipeline) ring() {
 	for _, n := range up(p.relays) {
 		if p.w.choose(2) == 0 {
@@ -133,8 +133,8 @@ func up(nodes []*Node) []*Node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n *Node) bool { return !n.up() })
 }
 
-// heal implements scenario: what is unavailable comes back, what is broken is fixed, and
-// operators redrive what is parked, for as long as it takes.
+// heal implements scenario: unavailable parts come back, broken ones are fixed, and operators
+// redrive parked records, for as long as it takes.
 func (p *pipeline) heal() {
 	p.healed = p.w.now()
 	clear(p.broker.poison)
@@ -150,7 +150,7 @@ func (p *pipeline) heal() {
 }
 
 func (p *pipeline) tend() {
-	p.putBack()            // some find out late
+	p.putBack()            // some notice late
 	clear(p.broker.poison) // of messages that came later
 	for p.db.redrive() != nil {
 		continue

@@ -15,15 +15,15 @@ type producer struct {
 	count int
 }
 
-// plan is what a transaction is to do.
+// plan is the plan of a transaction.
 type plan struct {
 	first, second []outbox.Message // of two calls of Enqueue
-	early         bool             // it writes something else before
+	early         bool             // it makes another write before
 	rollback      bool
 }
 
-// run runs the transactions. What fails is not tried again: it was rolled back, or it
-// has committed.
+// run runs the transactions. A failed one is not tried again: it was rolled back, or it has
+// committed.
 func (p *producer) run(n *Node) error {
 	p.node = n
 	for p.left > 0 && n.ctx.Err() == nil {
@@ -80,8 +80,7 @@ func (p *producer) plan() plan {
 		next.first = append(next.first, p.message())
 	}
 	if w.choose(6) == 5 {
-		// Of the topic and key of the first call, so that no two transactions can wait for
-		// one another.
+		// Of the topic and key of the first call, so that no two transactions can wait for each other.
 		m := p.message()
 		m.Topic, m.Key = next.first[0].Topic, next.first[0].Key
 		next.second = []outbox.Message{m}
@@ -89,7 +88,7 @@ func (p *producer) plan() plan {
 	return next
 }
 
-// message makes one up, and what the broker thinks of it.
+// message makes up a message, and the broker's answer to it.
 func (p *producer) message() outbox.Message {
 	w := p.p.w
 	p.count++

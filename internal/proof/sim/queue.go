@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// event is something that the scheduler is going to do.
+// event is a planned action of the scheduler.
 type event struct {
 	at time.Duration
-	n  int // of two at the same time the one that was planned first
+	n  int // of two at the same time, the one that was planned first
 	do func()
 }
 
-// queue holds what is planned, the next first.
+// queue holds the planned events, the next first.
 type queue struct {
 	all     eventHeap
 	planned int

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// scenario is what is run.
+// scenario is a simulated system.
 type scenario interface {
-	// start starts what there is.
+	// start starts its parts.
 	start()
-	// produced is set if all work has been handed in.
+	// produced is set if all work has been submitted.
 	produced() bool
 	// heal ends all trouble.
 	heal()
@@ -34,18 +34,18 @@ type Violation struct {
 // String is the rule and the detail.
 func (v Violation) String() string { return v.Rule + ": " + v.Detail }
 
-// Result is what came of a run.
+// Result is the result of a run.
 type Result struct {
 	// Schedule repeats the run.
 	Schedule Schedule
-	// Steps is the number of steps of calls, and Hash that of all that happened.
+	// Steps is the number of steps of calls, and Hash the hash of all events.
 	Steps int
 	Hash  uint64
 	// Virtual is the time that it took in the simulation.
 	Virtual time.Duration
 	// Faults counts them by kind.
 	Faults map[Fault]int
-	// Violations is empty where all promises were kept.
+	// Violations is empty if all promises were kept.
 	Violations []Violation
 	// Events is the history.
 	Events []Event
@@ -59,7 +59,7 @@ func (r Result) violates(rule string) bool {
 	return slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Rule == rule })
 }
 
-// led returns r, which violates rule, with a violation of that in front.
+// led returns r with a violation of rule first.
 func (r Result) led(rule string) Result {
 	all := slices.Clone(r.Violations)
 	at := slices.IndexFunc(all, func(v Violation) bool { return v.Rule == rule })
@@ -68,7 +68,7 @@ func (r Result) led(rule string) Result {
 	return r
 }
 
-// Scenarios returns the names of what can be run.
+// Scenarios returns the names of the scenarios.
 func Scenarios() []string {
 	return slices.Sorted(maps.Keys(scenarios()))
 }
@@ -82,14 +82,14 @@ func scenarios() map[string]func(*World) scenario {
 }
 
 const (
-	// mostStorm bounds the time of trouble beyond what is chosen, and mostCalm the time
-	// until all work is done afterwards.
+	// mostStorm bounds the time of trouble beyond the chosen one, and mostCalm the time until all work
+	// is done afterwards.
 	mostStorm = 20 * time.Second
 	mostCalm  = 90 * time.Second
 )
 
-// Run runs s once, in a bubble of t, which fails at once where s names a scenario or a
-// rule that is not there. With trace the Events have every step of every call.
+// Run runs s once, in a bubble of t, which fails at once if s names an unknown scenario or rule.
+// With trace the Events have every step of every call.
 func Run(t *testing.T, s Schedule, trace bool) (result Result) {
 	t.Helper()
 	if err := s.validate(); err != nil {

@@ -8,22 +8,22 @@ import (
 	"slices"
 )
 
-// Schedule is how a run went or is to go.
+// Schedule describes a run, past or future.
 type Schedule struct {
-	// Scenario is the name of what is run; see Scenarios.
+	// Scenario is the name of the scenario; see Scenarios.
 	Scenario string `json:"scenario"`
 	// Broken names the rule that the simulated parts break; see Controls. Defaults to
 	// none.
 	Broken string `json:"broken,omitempty"`
-	// Seed decides what Choices do not.
+	// Seed decides everything that Choices do not.
 	Seed uint64 `json:"seed"`
-	// Choices are the decisions, in order. Where it is nil all are drawn from Seed;
-	// else those beyond its end are 0.
+	// Choices are the decisions, in order. If nil, all are drawn from Seed; otherwise those beyond its
+	// end are 0.
 	Choices []uint32 `json:"choices"`
 }
 
-// validate reports whether what s names is there: a rule that nobody breaks would convict
-// nothing.
+// validate checks that the scenario and the rule that s names exist: an unknown rule would be
+// broken nowhere, and convict nothing.
 func (s Schedule) validate() error {
 	if scenarios()[s.Scenario] == nil {
 		return fmt.Errorf("sim: there is no scenario %q", s.Scenario)
@@ -35,7 +35,7 @@ func (s Schedule) validate() error {
 	return nil
 }
 
-// Load reads a Schedule that Save has written. What it names must be there.
+// Load reads a Schedule that Save has written. Its names must exist.
 func Load(file string) (Schedule, error) {
 	var s Schedule
 	text, err := os.ReadFile(file) //nolint:gosec // the caller names it
@@ -63,7 +63,7 @@ func (s Schedule) Save(file string) error {
 // chooser makes the decisions of one run and records them.
 type chooser struct {
 	list  []uint32
-	rng   *rand.Rand // nil where the list decides it all
+	rng   *rand.Rand // nil if the list decides everything
 	taken []uint32
 }
 

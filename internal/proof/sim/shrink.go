@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// Shrink makes the schedule of r simpler for as long as it violates the same rule: it
-// cuts its end off, replaces runs of choices by zeros, that is by the mildest, and
-// leaves some out. It runs at most so many times.
+// Shrink makes the schedule of r simpler as long as it violates the same rule: it cuts off its end,
+// replaces runs of choices by zeros, which are the mildest, and leaves some out. It runs at most
+// the given number of times.
 func Shrink(t *testing.T, r Result, most int) Result {
 	t.Helper()
 	if !r.Failed() {
@@ -33,7 +33,7 @@ type shrinker struct {
 	left int
 }
 
-// size is what is to become smaller: the choices, those that are not zero above all.
+// size is the measure to minimize: the choices, above all those that are not zero.
 func (s *shrinker) size() int {
 	n := len(s.best.Schedule.Choices)
 	for _, c := range s.best.Schedule.Choices {
@@ -96,7 +96,7 @@ func (s *shrinker) drop(span int) {
 	}
 }
 
-// trim cuts zeros off the end, which are what is chosen beyond it.
+// trim cuts zeros off the end, since missing choices are zeros.
 func trim(choices []uint32) []uint32 {
 	n := len(choices)
 	for n > 0 && choices[n-1] == 0 {

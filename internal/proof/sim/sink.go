@@ -16,9 +16,8 @@ type sink struct {
 
 var _ driver.Sink = sink{}
 
-// Send implements driver.Sink. Records arrive some at a time. Where the context ends
-// before they all have, the rest does not; only a process that was killed, or hangs,
-// is beyond such promises.
+// Send implements driver.Sink. Records arrive in portions. If the context ends before all have
+// arrived, the rest does not arrive. Only a process that was killed, or hangs, breaks that promise.
 func (s sink) Send(ctx context.Context, records []outbox.Record) []outbox.Result {
 	sent := &sending{
 		b: s.b, node: s.node, records: slices.Clone(records),

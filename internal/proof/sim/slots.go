@@ -18,7 +18,7 @@ type slot struct {
 	pos   position
 }
 
-// member is a relay that has said that it lives.
+// member is a relay that has reported that it is alive.
 type member struct {
 	node  *Node
 	until time.Duration
@@ -76,7 +76,7 @@ func (s source) Leave(ctx context.Context) error {
 	})
 }
 
-// about tells the calls of a relay's sessions apart.
+// about distinguishes the calls of a relay's sessions.
 func (s *session) about(detail string) string {
 	return strconv.Itoa(s.slot.no) + " " + detail
 }

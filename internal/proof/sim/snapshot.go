@@ -5,9 +5,9 @@ import "slices"
 // xid is the number of a transaction that has written, from 1.
 type xid int64
 
-// snapshot says which transactions had ended when it was taken, as PostgreSQL's do:
-// those below xmax that are not in xip. xmax is one past the highest that has ended,
-// so transactions at or above it may be under way, too.
+// snapshot lists the transactions that had ended when it was taken, as PostgreSQL's do: those below
+// xmax that are not in xip. xmax is one past the highest that has ended, so transactions at or
+// above it may be in progress, too.
 type snapshot struct {
 	xmax xid
 	xip  []xid // ascending

@@ -11,7 +11,7 @@ import (
 // leaseTime is that of the relays.
 const leaseTime = 3 * time.Second
 
-// lease is who may relay.
+// lease is the right to relay.
 type lease struct {
 	owner *Node // nil where it is free
 	epoch int64
@@ -20,21 +20,21 @@ type lease struct {
 	ended *atomic.Bool  // the lock of its owner's session is gone, although the owner may live
 }
 
-// free reports whether the lease can be taken: nobody has it, it has run out, or the session of
-// its owner is gone, however long it would last.
+// free reports whether the lease can be taken: it has no owner, it has expired, or its owner's
+// session is gone, even if time is left.
 func (l *lease) free(now time.Duration) bool {
 	return l.owner == nil || l.until <= now || l.ended.Load() || l.owner.dead
 }
 
-// position is how far the relays have come: window no holds what target sees and
-// prev does not, and its records up to last are settled.
+// position is the progress of the relays: window no holds the rows that target sees and prev does
+// not, and its records up to last are settled.
 type position struct {
 	no           int64
 	prev, target snapshot
 	last         int64
 }
 
-// holds refuses a log that is not the one that positions belong to.
+// holds refuses a log other than the one that the positions belong to.
 func (d *db) holds() error {
 	if !d.emptied || d.w.broken == GroundUnseen {
 		return nil
@@ -124,7 +124,7 @@ var (
 // Epoch implements driver.Session.
 func (s *session) Epoch() int64 { return s.epoch }
 
-// Lost implements driver.Watched: whoever looks sees at once that the connection is gone.
+// Lost implements driver.Watched: a caller sees at once that the connection is gone.
 func (s *session) Lost() error {
 	if s.ended.Load() {
 		return driver.ErrLeaseLost
@@ -179,8 +179,7 @@ func (s *session) Release(ctx context.Context) error {
 	})
 }
 
-// Read implements driver.Session: a page, and before it a new window where the last
-// one is finished.
+// Read implements driver.Session: a page, preceded by a new window if the last one is finished.
 func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 	var page driver.Page
 	again := false
@@ -206,8 +205,7 @@ func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 	return page, nil
 }
 
-// look returns what can be handed out now, and whether another window is to be opened for
-// more.
+// look returns the records to hand out now, and whether another window must be opened for more.
 func (s *session) look(limit int) (page driver.Page, again bool) {
 	if s.db.w.broken == EarlyFirst {
 		if page, ok := s.early(limit); ok && len(page.Records) > 0 {

@@ -8,15 +8,15 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// tail is a session's stream of commits, and what was sent of it before a window had it: what
-// pgoutbox's sessions do with a change log (design 2.11). The stream begins at some window,
-// brings its last rows late, and can be cut. The zero value follows nothing.
+// tail is a session's stream of commits, and the records of it that were sent before a window had
+// them: the counterpart of pgoutbox's sessions with a change log (design 2.11). The stream begins
+// at some window, brings its last rows late, and can be cut. The zero value follows nothing.
 type tail struct {
 	follows    bool
 	joined     bool
 	next       int           // of the commits: what the stream brings next
-	lookAt     time.Duration // when to look into the log all the same
-	generation int           // of pages; withdrawing one begins another
+	lookAt     time.Duration // when to look into the log in any case
+	generation int           // of pages; a withdrawal begins a new one
 	unsettled  int           // pages of the generation
 	sent       map[int64]xid // acknowledged rows that the position has not passed
 }
@@ -83,7 +83,7 @@ func (s tailedSession) Advance(ctx context.Context, p driver.Page, n int) error 
 func (s tailedSession) Release(ctx context.Context) error {
 	s.atOnce(ctx, "pass early", func() {
 		s.tail.follows, s.tail.joined = false, false
-		s.tail.forget() // nobody sends what was read ahead
+		s.tail.forget() // read-ahead records are not sent
 		s.passEarly()
 	})
 	return s.session.Release(ctx)
@@ -100,7 +100,7 @@ func (t *tail) is(p driver.Page) bool {
 	return ok && at.generation == t.generation
 }
 
-// remember notes that the first n records of p were acknowledged.
+// remember records that the first n records of p were acknowledged.
 func (t *tail) remember(p driver.Page, n int) {
 	for i := range n {
 		t.sent[p.Records[i].Seq] = p.Cursor.(earlyPage).xids[i]
@@ -113,7 +113,7 @@ func (t *tail) forget() {
 	t.unsettled = 0
 }
 
-// skips reports whether a window leaves the row out: it was sent early.
+// skips reports whether a window leaves out the row because it was sent early.
 func (s *session) skips(r *outbox.Record) bool {
 	_, sent := s.tail.sent[r.Seq]
 	return sent && s.db.w.broken != EarlyAgain
@@ -136,8 +136,8 @@ func (s *session) enter() {
 	}
 }
 
-// early returns what the stream has brought, which may be nothing. It reports false if the
-// log is to be looked into.
+// early returns the records that the stream has brought, which may be none. It returns false if the
+// log must be searched.
 func (s *session) early(limit int) (page driver.Page, ok bool) {
 	t, d := &s.tail, s.db
 	if t.joined && d.w.unlucky(20, Cut) {
@@ -161,7 +161,7 @@ func (s *session) early(limit int) (page driver.Page, ok bool) {
 	return page, true
 }
 
-// passEarly opens one more window at the end of a session, so that what was sent early does
+// passEarly opens one more window at the end of a session, so that records that were sent early do
 // not come again.
 func (s *session) passEarly() {
 	if len(s.tail.sent) == 0 || s.waits() || !s.exhausted || s.fenced() != nil || s.open() != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// trouble makes trouble, now and again later.
+// trouble injects trouble now, and schedules itself again.
 func (p *pipeline) trouble() {
 	if p.w.calm {
 		return
@@ -55,8 +55,8 @@ func (p *pipeline) killRelay() {
 	}
 }
 
-// endSession ends the lock of a lease. Its holder finds out when it looks, and a call of the
-// sink that is under way goes on.
+// endSession ends the lock of a lease. Its holder notices when it looks, and a sink's call in
+// progress goes on.
 func (p *pipeline) endSession() {
 	one := p.db.slots[p.w.choose(uint32(len(p.db.slots)))] //nolint:gosec // few
 	if one.lease.owner != nil {
@@ -65,8 +65,8 @@ func (p *pipeline) endSession() {
 	}
 }
 
-// emptyLog has an operator empty the log, and put its rows back a while later. Relays that have
-// found out are started again then.
+// emptyLog makes an operator empty the log, and restore its rows a while later. Relays that have
+// noticed are started again then.
 func (p *pipeline) emptyLog() {
 	p.w.fault(Emptied)
 	p.db.emptied = true
@@ -106,8 +106,7 @@ func (p *pipeline) killProducer() {
 	}
 }
 
-// redriveOne has operators redrive a parked record; sometimes they have fixed what was
-// wrong with it.
+// redriveOne redrives a parked record as operators do; sometimes they have fixed the cause first.
 func (p *pipeline) redriveOne() {
 	if r := p.db.redrive(); r != nil && p.w.choose(2) == 1 {
 		delete(p.broker.poison, r.ID)

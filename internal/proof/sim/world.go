@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// World is one run. All of it but arrivals belongs to the scheduler, which is the
-// goroutine that calls run.
+// World is one run. Everything except arrivals belongs to the scheduler, which is the goroutine
+// that calls run.
 type World struct {
 	*chooser
 	*history
@@ -21,7 +21,7 @@ type World struct {
 	nodes   []*Node
 	calm    bool // nothing goes wrong
 	quick   bool // and nothing takes long
-	amiss   int  // calls under way with which something goes wrong
+	amiss   int  // calls in progress that are affected by a fault
 	ending  bool // no process is started any more
 	roused  bool // goroutines may be running
 	live    atomic.Int64
@@ -43,7 +43,7 @@ func (w *World) now() time.Duration {
 	return time.Since(w.began)
 }
 
-// after plans do.
+// after schedules do.
 func (w *World) after(d time.Duration, do func()) {
 	w.queue.push(w.now()+d, do)
 }
@@ -54,9 +54,8 @@ func (w *World) note(e Event) {
 	w.add(e)
 }
 
-// run does one thing after another until the condition holds, which is asked
-// whenever all goroutines are blocked. It returns false where the time is up
-// before.
+// run performs one event after another until the condition holds, which it checks whenever all
+// goroutines are blocked. It returns false if the time is up before.
 func (w *World) run(until func() bool, most time.Duration) bool {
 	end := w.now() + most
 	for {
@@ -96,7 +95,7 @@ func (w *World) sleep(d time.Duration) {
 	w.roused = true
 }
 
-// poke tries again what was blocked.
+// poke retries blocked calls.
 func (w *World) poke() {
 	waiting := w.waiting
 	w.waiting = nil

@@ -20,16 +20,16 @@ const (
 	CutDeadlock     // the server rolls back, and answers that it has met a deadlock
 )
 
-// ErrCut is what a commit that is cut returns.
+// ErrCut is returned by a commit that is cut.
 var ErrCut = errors.New("sqltest: the connection was cut at its COMMIT")
 
-// ErrDeadlock is how a server answers CutDeadlock.
+// ErrDeadlock is a server's answer for CutDeadlock.
 var ErrDeadlock = &mysql.MySQLError{Number: 1213, SQLState: [5]byte([]byte("40001")), Message: "Deadlock found"}
 
 // Commits breaks commits of the connections of a Connector. It is safe for concurrent use.
 type Commits struct{ next atomic.Int32 }
 
-// Arm lets the next commit be cut.
+// Arm arms a cut of the next commit.
 func (c *Commits) Arm(cut Cut) { c.next.Store(int32(cut)) }
 
 // Connector returns a connector whose commits c can cut.
@@ -50,7 +50,7 @@ func (c cutConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &cutConn{Conn: conn, commits: c.commits}, nil
 }
 
-// cutConn hands everything on, and wraps transactions.
+// cutConn passes everything on, and wraps transactions.
 type cutConn struct {
 	driver.Conn
 

@@ -15,11 +15,11 @@ import (
 	"github.com/leat-go/leat/internal/proof/repo"
 )
 
-// Documented is the SQL of a section of the documentation that is about grants.
+// Documented is the SQL of a section of the documentation about grants.
 type Documented struct {
-	// Grants are statements by the role that they end in, such as "relay", without it.
+	// Grants are statements by the suffix of their role, such as "relay".
 	Grants map[string][]string
-	// Triggers are those that keep the numbers of tables.
+	// Triggers are the triggers that keep the numbers of tables.
 	Triggers []string
 }
 
@@ -52,8 +52,8 @@ func DocumentedGrants(tb testing.TB, page, heading string) Documented {
 	return d
 }
 
-// As opens a pool of a new user who has the grants of these roles and no others. The user is
-// dropped with the test.
+// As opens a pool of a new user with the grants of these roles and no others. The user is dropped
+// with the test.
 func (d Documented) As(tb testing.TB, root *sql.DB, config *mysql.Config, roles ...string) *sql.DB {
 	tb.Helper()
 	name := roles[0][:1] + config.DBName[len("leat_test_"):][:17]

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// OpenHooked is OpenMySQL with before called before each statement that is not of a
-// prepared one. An error of it is the statement's.
+// OpenHooked is OpenMySQL with a function that is called before each statement that is not
+// prepared. Its error becomes the statement's.
 func OpenHooked(tb testing.TB, config *mysql.Config, before func(ctx context.Context, query string) error) *sql.DB {
 	tb.Helper()
 	inner, err := mysql.NewConnector(config)
@@ -36,7 +36,7 @@ func (c hookedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return hookedConn{conn.(fullConn), c.before}, nil
 }
 
-// fullConn is what a connection of the MySQL driver can do.
+// fullConn has the methods of a connection of the MySQL driver.
 type fullConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -71,7 +71,7 @@ func (c hookedConn) ExecContext(ctx context.Context, query string, args []driver
 	return c.fullConn.ExecContext(ctx, query, args)
 }
 
-// OpenRewritten is OpenMySQL on a server that understands another statement than it is sent.
+// OpenRewritten is OpenMySQL on a server that receives a rewritten statement.
 func OpenRewritten(tb testing.TB, config *mysql.Config, rewrite func(query string) string) *sql.DB {
 	tb.Helper()
 	inner, err := mysql.NewConnector(config)

@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// cleanupTimeout bounds what a test does after it has ended.
+// cleanupTimeout bounds the cleanup after a test.
 const cleanupTimeout = time.Minute
 
 // MySQL opens a new database on the shared MySQL server. It is dropped with the test.
@@ -30,9 +30,9 @@ func MariaDB(tb testing.TB) *sql.DB {
 	return OpenMySQL(tb, NewMySQLDatabase(tb, testenv.MariaDB(tb).URL), nil)
 }
 
-// NewMySQLDatabase creates a database on the server at address, a URL as testenv has it,
-// and returns how to connect to it, by as many pools as a test likes. It is dropped with
-// the test, after the pools that were opened since.
+// NewMySQLDatabase creates a database on the server at address, a URL as in testenv, and returns
+// how to connect to it, for any number of pools. It is dropped with the test, after the pools that
+// were opened since.
 func NewMySQLDatabase(tb testing.TB, address string) *mysql.Config {
 	tb.Helper()
 	u, err := url.Parse(address)
@@ -76,7 +76,7 @@ func OpenMySQL(tb testing.TB, config *mysql.Config, with map[string]string) *sql
 	return db
 }
 
-// MySQLConnector is OpenMySQL for what wraps connections.
+// MySQLConnector is OpenMySQL for callers that wrap connections.
 func MySQLConnector(tb testing.TB, config *mysql.Config, with map[string]string) driver.Connector {
 	tb.Helper()
 	config = config.Clone()

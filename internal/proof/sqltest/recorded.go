@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// recorded closes in the end what a pool leaves open: connections that a test has taken and
+// recorded closes at the end what a pool leaves open: connections that a test has taken and
 // abandoned, as in a crash.
 type recorded struct {
 	driver.Connector
@@ -36,8 +36,8 @@ func (r *recorded) close() {
 	}
 }
 
-// recordedConn is not closed while it is used: when the context of a transaction ends, a
-// goroutine of the pool rolls back.
+// recordedConn is not closed during use: when the context of a transaction ends, a goroutine of the
+// pool rolls back.
 type recordedConn struct {
 	fullConn
 

@@ -13,8 +13,8 @@ import (
 )
 
 // Replicated starts two servers of the test's own, by testenv.PrivateMySQL or
-// testenv.PrivateMariaDB, and the replication of the first to the second, which can be
-// written. It returns how to connect to a database on each of them.
+// testenv.PrivateMariaDB, and the replication from the first to the second, which is writable. It
+// returns how to connect to a database on each of them.
 func Replicated(
 	tb testing.TB, start func(testing.TB, map[string]string) *testenv.PrivateMySQLServer,
 ) (source, replica *mysql.Config) {
@@ -47,9 +47,9 @@ func version(tb testing.TB, config *mysql.Config) (text string) {
 	return text
 }
 
-// Watched returns config behind a splitter that has one server alone. It fails the test for each read
-// of leat's tables outside of a transaction, which a read/write splitter may send elsewhere, that does
-// not prove which server has answered (rule R14).
+// Watched returns config behind a splitter with only one server. It fails the test for each read of
+// leat's tables outside of a transaction that does not prove which server has answered (rule R14): a
+// read/write splitter may send such reads elsewhere.
 func Watched(tb testing.TB, config *mysql.Config) *mysql.Config {
 	tb.Helper()
 	behind := config.Clone()

@@ -14,17 +14,17 @@ import (
 	"modernc.org/sqlite" // also the driver "sqlite"
 )
 
-// SQLite opens a new SQLite database, which is removed with the test. It is as leat asks
-// for: a write-ahead log, transactions that lock as they begin, and a writer waits for
-// another: six times as long as it asks for, since SQLite gives the file to whoever asks at the right moment, and many tests
-// beside each other are late.
+// SQLite opens a new SQLite database, which is removed with the test. It has the settings that leat requires: a
+// write-ahead log, transactions that lock when they begin, and a writer's wait for another. The wait is six times as
+// long as required, since SQLite gives the file to the first that asks at the right moment, and many parallel tests
+// are late.
 func SQLite(tb testing.TB) *sql.DB {
 	tb.Helper()
 	return OpenSQLite(tb, filepath.Join(tb.TempDir(), "leat.db"), nil)
 }
 
-// OpenSQLite opens the database in the file path. Values of with replace those of the
-// same name that SQLite has, such as _txlock; a name without values is left out.
+// OpenSQLite opens the database in the file path. Values of with replace SQLite's values of the
+// same name, such as _txlock; a name without values is left out.
 func OpenSQLite(tb testing.TB, path string, with url.Values) *sql.DB {
 	tb.Helper()
 	db, err := sql.Open("sqlite", sqliteDSN(path, with))
@@ -39,12 +39,12 @@ func sqliteDSN(path string, with url.Values) string {
 		"_pragma": {"busy_timeout(60000)", "journal_mode(WAL)", "synchronous(FULL)"},
 	}
 	maps.Copy(query, with)
-	// In an address, what follows these is not part of the path: names of tests have some.
+	// In an address, the text after these is not part of the path: names of tests contain some.
 	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 	return "file:" + escaped + "?" + query.Encode()
 }
 
-// SQLiteConnector is OpenSQLite for what wraps connections.
+// SQLiteConnector is OpenSQLite for callers that wrap connections.
 func SQLiteConnector(path string, with url.Values) driver.Connector {
 	return sqliteConnector{&sqlite.Driver{}, sqliteDSN(path, with)}
 }

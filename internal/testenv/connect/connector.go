@@ -23,32 +23,32 @@ const (
 	Failed  State = "FAILED"
 )
 
-// Status is what the worker says of a connector.
+// Status is the worker's report about a connector.
 type Status struct {
 	// Connector is the state of the connector itself.
 	Connector struct {
 		State State  `json:"state"`
 		Trace string `json:"trace"`
 	} `json:"connector"`
-	// Tasks do the work. A connector that is stopped has none.
+	// Tasks do the work. A stopped connector has none.
 	Tasks []struct {
 		State State  `json:"state"`
 		Trace string `json:"trace"`
 	} `json:"tasks"`
 }
 
-// Configure creates a connector, or gives the one of that name another configuration.
-// One that is stopped remains so.
+// Configure creates a connector, or changes the configuration of the one with that name. A stopped
+// connector stays stopped.
 func (w *Worker) Configure(ctx context.Context, name string, config map[string]string) error {
 	return w.call(ctx, http.MethodPut, connectorPath(name, "config"), config, nil)
 }
 
-// Stop asks a connector to end its tasks. What it has done so far is noted.
+// Stop asks a connector to end its tasks. Its progress is recorded.
 func (w *Worker) Stop(ctx context.Context, name string) error {
 	return w.call(ctx, http.MethodPut, connectorPath(name, "stop"), nil, nil)
 }
 
-// Resume asks a connector that is stopped to start again.
+// Resume asks a stopped connector to start again.
 func (w *Worker) Resume(ctx context.Context, name string) error {
 	return w.call(ctx, http.MethodPut, connectorPath(name, "resume"), nil, nil)
 }
@@ -78,8 +78,7 @@ func (w *Worker) Await(ctx context.Context, name string, want State) error {
 	}
 }
 
-// Status returns what the worker says of a connector, and an error if that or a task
-// has failed.
+// Status returns the worker's report about a connector, and an error if that or a task has failed.
 func (w *Worker) Status(ctx context.Context, name string) (s Status, err error) {
 	if err := w.call(ctx, http.MethodGet, connectorPath(name, "status"), nil, &s); err != nil {
 		return s, err

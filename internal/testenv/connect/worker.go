@@ -18,7 +18,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// The versions that are fetched; pom.xml says the same.
+// The versions that are fetched, as in pom.xml.
 const (
 	Version         = "4.1.1"
 	DebeziumVersion = "3.3.1.Final"
@@ -33,8 +33,7 @@ var sums []byte
 //go:embed worker.properties
 var properties string
 
-// Worker is a standalone worker, a process of its own. Its methods may be called
-// concurrently.
+// Worker is a standalone worker in a separate process. Its methods may be called concurrently.
 type Worker struct {
 	own    *testenv.Own
 	client *http.Client
@@ -42,23 +41,21 @@ type Worker struct {
 
 // Options are the size and the pace of a worker.
 type Options struct {
-	// HeapMB is the most that its heap takes, in MiB. Defaults to 512, which is enough for
-	// tests.
+	// HeapMB is the maximum of its heap, in MiB. Defaults to 512, which is enough for tests.
 	HeapMB int
-	// OffsetFlush is the time between two notes of how far a connector has come.
-	// Defaults to a second.
+	// OffsetFlush is the time between two writes of a connector's offsets. Defaults to a second.
 	OffsetFlush time.Duration
 }
 
-// What Kafka itself gives a worker.
+// The settings that Kafka itself gives a worker.
 const (
 	KafkaHeapMB      = 2048
 	KafkaOffsetFlush = time.Minute
 )
 
-// Start starts a worker without connectors and waits until it answers, which takes ten
-// seconds and more. It ends with this process at the latest. The caller must Close it. The
-// error wraps testenv.ErrUnavailable if there is no Java or its jars cannot be fetched.
+// Start starts a worker without connectors and waits until it answers, which takes ten seconds or
+// more. It ends with this process at the latest. The caller must Close it. The error wraps
+// testenv.ErrUnavailable if there is no Java or its jars cannot be fetched.
 func Start(ctx context.Context, brokers []string, o Options) (*Worker, error) {
 	java, libs, err := testenv.Jars(ctx, "connect-"+Version+"-debezium-"+DebeziumVersion, pom, sums)
 	if err != nil {
@@ -120,7 +117,7 @@ func (w *Worker) version(ctx context.Context, address string) (version string, e
 // Version is the version that the worker reports.
 func (w *Worker) Version() string { return w.own.Version }
 
-// Log is the end of what the worker has printed, for an error.
+// Log is the end of the worker's output, for an error.
 func (w *Worker) Log() string { return w.own.Log() }
 
 // Close ends the worker and its connectors.

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Arrival is a message that a broker got, from whom, and the event in it.
+// Arrival is a message that a broker received, with its sender and its event.
 type Arrival struct {
 	From, ID, Topic, Key, Payload string
 	Headers                       map[string]string
@@ -18,13 +18,14 @@ type Arrival struct {
 // patience is how long a message may take.
 const patience = time.Minute
 
-// Stream is a broker: it has what arrived, in its order. Several send to it.
+// Stream is a broker: it keeps the messages in the order of their arrival. Several senders may use
+// it.
 type Stream struct {
 	mu  sync.Mutex
 	all []Arrival
 }
 
-// Add is an arrival.
+// Add adds an arrival.
 func (s *Stream) Add(a Arrival) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,16 +33,16 @@ func (s *Stream) Add(a Arrival) {
 	s.all = append(s.all, a)
 }
 
-// Len is how many have arrived.
+// Len is the number of arrivals.
 func (s *Stream) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.all)
 }
 
-// Judge waits until all that has committed is there, and compares the copies of each message: none is missing or
-// made up, a copy differs from the first in nothing, and once sends each at most once, those of a key in
-// order if they are ordered. It returns how many copies of others there were.
+// Judge waits until all committed events have arrived, and compares the copies of each message. No event may be
+// missing or invented, and copies must equal the first. The sender called once may send each message at most once,
+// and the events of a key in order if ordered is set. It returns the number of copies by other senders.
 func (s *Stream) Judge(t *testing.T, committed map[string]int64, once string, ordered bool) (repeats int) {
 	t.Helper()
 	var want int

@@ -1,4 +1,4 @@
-// Package keyload writes events under load, and judges what a consumer got of them.
+// Package keyload writes events under load, and judges the events that a consumer received.
 package keyload
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Event is the Number-th of its key.
+// Event is event Number of its key.
 type Event struct {
 	ID, Key string
 	Number  int64
@@ -34,7 +34,7 @@ func (e Event) Payload() []byte {
 // Insert writes the events of a transaction.
 type Insert func(ctx context.Context, tx pgx.Tx, events []Event) error
 
-// Writers write until they are told to end.
+// Writers write until they are stopped.
 type Writers struct {
 	pool                     *pgxpool.Pool
 	insert                   Insert
@@ -43,15 +43,15 @@ type Writers struct {
 	transactions, rolledBack atomic.Int64
 }
 
-// String says how much they have done.
+// String describes their progress.
 func (w *Writers) String() string {
 	return fmt.Sprintf("%d transactions, %d rolled back", w.transactions.Load(), w.rolledBack.Load())
 }
 
-// Start starts four writers, which end with the test at the latest. A transaction counts one or two
-// keys up, in the order of the keys, so that the number of an event is its place in the order of the
-// commits; it inserts the events the other way round, and every tenth is rolled back. There are at
-// most 200 a second, so that those who read them keep up.
+// Start starts four writers, which end with the test at the latest. A transaction increments one or
+// two keys, in the order of the keys, so that the number of an event is its place in the order of
+// the commits. It inserts the events in the opposite order, and every tenth transaction is rolled
+// back. There are at most 200 a second, so that readers keep up.
 func Start(t *testing.T, pool *pgxpool.Pool, insert Insert) *Writers {
 	t.Helper()
 	for _, sql := range []string{

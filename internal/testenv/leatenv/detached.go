@@ -31,7 +31,7 @@ func up(ctx context.Context, services string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	report, err := io.ReadAll(bufio.NewReader(out)) // it closes its output when all is said
+	report, err := io.ReadAll(bufio.NewReader(out)) // it closes its output when it has printed everything
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func up(ctx context.Context, services string) error {
 	return cmd.Process.Release()
 }
 
-// hold keeps the services until somebody says down.
+// hold keeps the services until down is called.
 func hold(ctx context.Context, needs testenv.Needs) error {
 	env, err := testenv.Start(ctx, needs)
 	if err != nil {
@@ -59,7 +59,7 @@ func hold(ctx context.Context, needs testenv.Needs) error {
 	return nil
 }
 
-// status prints what the detached set holds.
+// status prints the services of the detached set.
 func status(ctx context.Context) error {
 	services, err := testenv.Detached(ctx)
 	if err != nil {

@@ -4,10 +4,10 @@
 //	leatenv up | down | status
 //	leatenv kafka
 //
-// Run starts what is missing once, hands the addresses to the command in its
-// environment, and stops what it started when the command ends. With -memory the
-// servers keep their data there, if the machine has plenty of it. Up does the same
-// without a command, until down. Kafka runs a broker in the foreground.
+// Run starts missing services once, passes the addresses to the command in its environment, and
+// stops what it started when the command ends. With -memory the servers keep their data in memory,
+// if the machine has plenty of it. Up does the same without a command, until down. Kafka runs a
+// broker in the foreground.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 	os.Exit(exitCode(dispatch(os.Args[1:])))
 }
 
-// errUsage is returned when the command line makes no sense.
+// errUsage is returned for an invalid command line.
 var errUsage = errors.New("usage: leatenv run [-services LIST] [-memory] -- command … | up | down | status | kafka")
 
 func dispatch(args []string) error {
@@ -102,7 +102,7 @@ func parseNeeds(services string) (testenv.Needs, error) {
 	return needs, nil
 }
 
-// exitCode passes on the status of the command that was run.
+// exitCode passes on the status of the command.
 func exitCode(err error) int {
 	if err == nil {
 		return 0

@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// run starts what is missing, runs the command with the addresses in its
-// environment, and stops what it started.
+// run starts missing services, runs the command with the addresses in its environment, and stops
+// the services that it started.
 func run(ctx context.Context, needs testenv.Needs, argv []string) (err error) {
 	if len(argv) == 0 {
 		return errUsage
@@ -36,15 +36,14 @@ func run(ctx context.Context, needs testenv.Needs, argv []string) (err error) {
 	return commandFailure(cmd.Run())
 }
 
-// commandError is the failure of the command, which has said itself what went
-// wrong.
+// commandError is the failure of the command, which has reported the cause itself.
 type commandError struct{ status int }
 
 func (e *commandError) Error() string {
 	return fmt.Sprintf("the command ended with status %d", e.status)
 }
 
-// commandFailure tells the command's own failure from ours to run it.
+// commandFailure distinguishes the command's own failure from a failure to run it.
 func commandFailure(err error) error {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() > 0 {
 		return &commandError{status: exit.ExitCode()}

@@ -94,7 +94,7 @@ func appendLines[T fmt.Stringer](variable string, lines []T) error {
 	return file.Close()
 }
 
-// summary tells what runs and how to run the rest.
+// summary states what runs and how to run the rest.
 func (r *run) summary() string {
 	chosen, left := counts(r.selection.Chosen), counts(r.selection.Left)
 	text := fmt.Sprintf("%s, of %d packages", chosen, len(r.selection.Packages))

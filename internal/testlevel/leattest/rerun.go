@@ -20,10 +20,10 @@ type failure struct{ pkg, test string }
 
 func (f failure) String() string { return f.pkg + " " + f.test }
 
-// failures returns the tests that failed in events of go test, without their sub-tests. Sure
-// is what shows that running them again can prove nothing: a data race, a panic, or a package
-// that failed although its tests passed, as it does for a leak. It is empty otherwise. A panic
-// that a test which passed has printed is of a process that it has killed.
+// failures returns the tests that failed in events of go test, without their sub-tests. Sure is the
+// evidence that running them again can prove nothing: a data race, a panic, or a package that
+// failed although its tests passed, as it does for a leak. It is empty otherwise. A panic in the
+// output of a test that passed belongs to a process that the test has killed.
 func failures(events io.Reader) (failed []failure, sure string, err error) {
 	decoder := json.NewDecoder(bufio.NewReader(events))
 	broken := map[string]bool{}    // by package
@@ -66,8 +66,8 @@ func failures(events io.Reader) (failed []failure, sure string, err error) {
 	return failed, sure, nil
 }
 
-// rerun runs the tests that failed once more. It returns nil if all of them pass now, and
-// names them. Otherwise it returns the error of the first run.
+// rerun runs the failed tests once more. If all of them pass now, it prints their names and returns
+// nil. Otherwise it returns the error of the first run.
 func (r *run) rerun(first error, events string, gotest func(packages, flags []string) error) error {
 	file, err := os.Open(events) //nolint:gosec // made by this run
 	if err != nil {

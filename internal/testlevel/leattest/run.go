@@ -28,7 +28,7 @@ type run struct {
 	root      string
 	levels    string
 	commit    int
-	reruns    int      // how many tests may fail and are run once more
+	reruns    int      // how many failed tests are run once more at most
 	flags     []string // of go test
 	packages  []*testlevel.Package
 	selection testlevel.Selection
@@ -92,8 +92,8 @@ func findRoot() (string, error) {
 	}
 }
 
-// commitNumber counts the commits up to HEAD. A shallow clone has lost count: there the
-// commit's name is the number.
+// commitNumber counts the commits up to HEAD. A shallow clone does not have all commits: there the
+// commit's hash is the number.
 func commitNumber(ctx context.Context) (int, error) {
 	shallow, err := output(ctx, "git", "rev-parse", "--is-shallow-repository")
 	if err != nil {
@@ -191,8 +191,8 @@ func (r *run) gotestsum(ctx context.Context) (string, error) {
 	return outputOf(cmd)
 }
 
-// kept is a directory for what must have the same path in each run: the path is part of
-// what go test remembers results by.
+// kept is a directory for files that must have the same path in each run: go test's cached results
+// depend on the path.
 func kept() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -215,7 +215,7 @@ func (r *run) keepSelf() (string, error) {
 	return keep(text, 0o700)
 }
 
-// keepSelection writes what execute reads.
+// keepSelection writes the file that execute reads.
 func (r *run) keepSelection() (string, error) {
 	skip := make(map[string]string, len(r.selection.Skip))
 	for dir, pattern := range r.selection.Skip {
@@ -228,7 +228,7 @@ func (r *run) keepSelection() (string, error) {
 	return keep(text, 0o600)
 }
 
-// keep writes a file that is named by what it holds.
+// keep writes a file whose name is derived from its content.
 func keep(text []byte, mode os.FileMode) (string, error) {
 	dir, err := kept()
 	if err != nil {

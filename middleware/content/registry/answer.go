@@ -15,22 +15,22 @@ import (
 	"github.com/leat-go/leat/inbox"
 )
 
-// answer is what the registry says to one question. It is asked once for all callers, and an
+// answer is the registry's answer to one query. The query is sent once for all callers, and its
 // answer is kept for good.
 type answer[V any] struct {
 	value atomic.Pointer[V]
-	mu    sync.Mutex // held by who asks; others wait for the answer
+	mu    sync.Mutex // held by the caller that asks; others wait for the answer
 	failure
 }
 
-// failure stands until a time.
+// failure is an error that is returned until a time.
 type failure struct {
 	err   error
 	until time.Time
 }
 
-// get returns the answer. A failure is returned to all callers until it is time to ask again.
-// If the registry is unavailable, it is so for all questions.
+// get returns the answer. A failure is returned to all callers until it is time to ask again. If
+// the registry is unavailable, all queries fail.
 func (a *answer[V]) get(r *Registry, ask func(context.Context) (V, error)) (*V, error) {
 	if v := a.value.Load(); v != nil {
 		return v, nil
@@ -60,8 +60,8 @@ func (a *answer[V]) get(r *Registry, ask func(context.Context) (V, error)) (*V, 
 	return &v, nil
 }
 
-// explain returns what an error of the client means, without addresses that may hold passwords.
-// The registry's own refusals speak against what was asked. All other errors are outages.
+// explain translates an error of the client, without addresses that may hold passwords. Errors in
+// the registry's own format are refusals of the query. All other errors are outages.
 func explain(err error) error {
 	said, ok := errors.AsType[*sr.ResponseError](err)
 	if !ok {
@@ -81,7 +81,8 @@ func unavailable(err error) error {
 	return inbox.Outage(fmt.Errorf("%w: %w", ErrUnavailable, err))
 }
 
-// isMissing reports whether the registry itself says that it does not have what was asked for.
+// isMissing reports whether the registry itself answered that it does not have the requested
+// item.
 func isMissing(err error) bool {
 	said, ok := errors.AsType[*sr.ResponseError](err)
 	return ok && said.StatusCode == http.StatusNotFound && said.ErrorCode != 0

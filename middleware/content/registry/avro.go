@@ -17,9 +17,9 @@ import (
 )
 
 // Avro returns the codec of a struct as the record that schema describes, by the field names in
-// tags such as `avro:"total"`. It refuses a struct and a record with different fields, nested ones
-// included. Payloads of other versions, whose record has the same full name or that of an alias,
-// are read by the rules of Avro.
+// tags such as `avro:"total"`. It refuses a struct and a record with different fields, including
+// nested ones. Payloads of other versions, whose record has the same full name or that of an
+// alias, are read by Avro's rules of schema resolution.
 func Avro[T any](r *Registry, schema string, o Options) (content.Codec, error) {
 	parsed, err := avro.Parse(schema)
 	if err != nil {
@@ -39,7 +39,7 @@ func Avro[T any](r *Registry, schema string, o Options) (content.Codec, error) {
 	return &avroCodec[T]{s: s, schema: parsed, names: append(aliases, name)}, nil
 }
 
-// incompatible says what prevents one of two schemas from reading the other's payloads.
+// incompatible returns why one of two schemas cannot read the other's payloads.
 func incompatible(latest string, ours *avro.Schema) string {
 	theirs, err := avro.Parse(latest)
 	if err != nil {
@@ -58,11 +58,11 @@ func incompatible(latest string, ours *avro.Schema) string {
 type avroCodec[T any] struct {
 	s       *subject
 	schema  *avro.Schema
-	names   []string // of records that are ours
+	names   []string // names of the records that the codec accepts
 	readers sync.Map // avroReader by the writer's id
 }
 
-// avroReader reads payloads of one schema. An error means that they are not ours.
+// avroReader reads payloads of one schema. An error means that the codec does not accept them.
 type avroReader struct {
 	schema *avro.Schema
 	err    error
@@ -119,7 +119,7 @@ func decodeAvro(schema *avro.Schema, data []byte, v any) error {
 	return inbox.Permanent(err)
 }
 
-// reader returns what reads the payloads that have an id.
+// reader returns the schema that reads payloads with this id.
 func (c *avroCodec[T]) reader(id int) (*avro.Schema, error) {
 	if c.s.isOwn(id) {
 		return c.schema, nil
@@ -150,7 +150,7 @@ func (c *avroCodec[T]) resolve(w *written) (*avro.Schema, error) {
 	return schema, inbox.Permanent(err)
 }
 
-// avro parses a schema that somebody has written with.
+// avro parses the schema of a writer.
 func (w *written) avro() (*avro.Schema, error) {
 	if w.Type != sr.TypeAvro {
 		return nil, fmt.Errorf("the schema is %v, not Avro", w.Type)

@@ -50,7 +50,7 @@ func appendIndex(b []byte, index []int) []byte {
 	return b
 }
 
-// cutIndex returns the path of a message in its file, and what follows it.
+// cutIndex returns the path of a message in its file, and the remaining bytes.
 func cutIndex(b []byte) (index []int, rest []byte, err error) {
 	next := func() int64 {
 		v, n := binary.Varint(b)

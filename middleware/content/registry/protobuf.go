@@ -19,10 +19,10 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Proto returns the codec of messages of m's type. What it registers is the text of the
-// .proto file that m was generated from, and those that it imports, each under its path: files
-// has them, by the paths that protoc was given, such as an embed.FS. Files of google/protobuf are
-// known to registries.
+// Proto returns the codec of messages of m's type. It registers the text of the .proto file from
+// which m was generated, and those of its imports, each under its path. They are read from files,
+// such as an embed.FS, by the paths that protoc was given. Files of google/protobuf are known to
+// registries.
 //
 // A payload names its message by the position in its file, which must be the same in all
 // versions: add messages at the end of the file.
@@ -84,7 +84,8 @@ type protoCodec struct {
 	index   []int
 }
 
-// top returns the name of the message of the file in which ours is, or is nested.
+// top returns the name of the top-level message of the file that is the codec's message, or
+// contains it.
 func (c *protoCodec) top() protoreflect.FullName {
 	d := protoreflect.Descriptor(c.message.Descriptor())
 	for range c.index[1:] {
@@ -163,11 +164,12 @@ func (c *protoCodec) decode(id int, data []byte, m proto.Message) error {
 	return inbox.Permanent(proto.Unmarshal(data, m))
 }
 
-// protoToken matches what is skipped in a .proto file (comments and strings) and what is not.
+// protoToken matches the tokens of a .proto file: those to skip (comments and strings) and the
+// others.
 var protoToken = regexp.MustCompile(`(?s)//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[\w.]+|[{};]`)
 
-// topMessage returns the full name of a message that is nested in no other, by its position in
-// the text of a .proto file, or in a descriptor in base64, which some clients register.
+// topMessage returns the full name of a top-level message, by its position in the text of a
+// .proto file, or in a descriptor in base64, which some clients register.
 func topMessage(text string, index int) (protoreflect.FullName, error) {
 	if raw, err := base64.StdEncoding.DecodeString(text); err == nil {
 		var file descriptorpb.FileDescriptorProto

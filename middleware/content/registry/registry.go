@@ -16,8 +16,9 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// ErrUnavailable is wrapped by errors of payloads whose schema could not be asked for, since
-// the registry did not answer, or not as a registry does. They are marked by inbox.Outage.
+// ErrUnavailable is wrapped by errors of payloads whose schema could not be requested, because
+// the registry did not answer, or the answer was not that of a registry. They are marked by
+// inbox.Outage.
 var ErrUnavailable = errors.New("the schema registry is unavailable")
 
 // Config tunes New. Client is required.
@@ -32,7 +33,8 @@ type Config struct {
 	// Timeout bounds how long a transaction waits for the registry. Defaults to 1 s.
 	Timeout time.Duration
 
-	// Retry is how long a failure stands before the registry is asked again. Defaults to 1 s.
+	// Retry is how long a failure is returned before the registry is asked again. Defaults to 1
+	// s.
 	Retry time.Duration
 }
 
@@ -84,12 +86,12 @@ type subject struct {
 	r       *Registry
 	name    string
 	schema  sr.Schema
-	imports []*subject // by the name that the schema has for them
+	imports []*subject // by their names in the schema
 	id      answer[known]
-	explain func(latest string) string // why the latest version is incompatible; nil if nobody knows
+	explain func(latest string) string // why the latest version is incompatible; nil if unknown
 }
 
-// known is how the registry calls a schema.
+// known is the registry's id and version of a schema.
 type known struct{ id, version int }
 
 func (r *Registry) add(s *subject, fallback string, o Options) error {
@@ -133,13 +135,13 @@ func (s *subject) isOwn(id int) bool {
 	return k != nil && k.id == id
 }
 
-// ask looks the schema up, and registers it if that is wanted. Imports come first.
+// ask looks the schema up, and registers it with Config.Register. Imports come first.
 func (s *subject) ask(ctx context.Context) (known, error) {
 	schema, err := s.withImports(ctx)
 	if err != nil {
 		return known{}, err
 	}
-	// Without normalize, one more space makes another schema.
+	// Without normalize, an additional space would make another schema.
 	ctx = sr.WithParams(ctx, sr.Normalize)
 	found, err := s.r.client.LookupSchema(ctx, s.name, schema)
 	if s.r.register && isMissing(err) {
@@ -171,9 +173,9 @@ func (s *subject) withImports(ctx context.Context) (sr.Schema, error) {
 	return schema, nil
 }
 
-// Ready asks for the ids of all schemas, for the start of a process: after it, encoding needs
-// the registry no more. Called again, it also notices a registry that has lost or renumbered its
-// schemas. With Config.Register it registers them, which is what a deployment calls.
+// Ready asks for the ids of all schemas. Call it at the start of a process: after it, encoding
+// does not need the registry any more. If called again, it also notices a registry that has lost
+// or renumbered its schemas. With Config.Register it registers them, as part of a deployment.
 func (r *Registry) Ready(ctx context.Context) error {
 	var errs []error
 	for _, s := range r.subjects() {
@@ -191,9 +193,9 @@ func (r *Registry) Ready(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Check asks the registry whether all schemas are compatible with the latest versions of
-// their subjects, for a test in CI. A subject that does not exist yet takes any schema. What is
-// compatible is for the registry to say: some check nothing until their configuration says so.
+// Check asks the registry whether all schemas are compatible with the latest versions of their
+// subjects, for a test in CI. A subject that does not exist yet accepts any schema. The
+// registry's configuration decides what is compatible: some check nothing by default.
 func (r *Registry) Check(ctx context.Context) error {
 	var errs []error
 	for _, s := range r.subjects() {
@@ -234,14 +236,13 @@ func (s *subject) check(ctx context.Context) error {
 	return fmt.Errorf("incompatible with version %d: %.2000q", latest.Version, reasons)
 }
 
-// written is the schema of a payload that somebody has written, and what it references, which
-// comes first.
+// written is the writer's schema of a payload, with its references, which come first.
 type written struct {
 	sr.Schema
 	references []string
 }
 
-// maxIDs bounds how many ids are remembered that the registry does not know.
+// maxIDs bounds how many ids unknown to the registry are remembered.
 const maxIDs = 1000
 
 // byID returns the schema with an id.
@@ -276,7 +277,7 @@ func (r *Registry) byID(id int) (*written, error) {
 	})
 }
 
-// maxReferences bounds what the schema of somebody may have us fetch.
+// maxReferences bounds the references that are fetched for a foreign schema.
 const maxReferences = 100
 
 // follow fetches references, the deepest ones first.

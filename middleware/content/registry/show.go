@@ -12,8 +12,8 @@ import (
 )
 
 // Show returns a payload as JSON, for operators and for the decoder of a dashboard. Avro and JSON
-// Schema need the registry alone, Protobuf the codec of the message. Topic and headers are not
-// looked at.
+// Schema need only the registry, Protobuf also the codec of the message. Topic and headers are
+// ignored.
 func (r *Registry) Show(_ string, _ map[string]string, payload []byte) ([]byte, error) {
 	id, data, err := cutFrame(payload)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// errRegistered is wrapped by the error of New if the registry has leat's metrics already.
-// One Metrics serves all outboxes, relays and inboxes of a process: share it.
+// errRegistered is wrapped by the error of New if the registry already has leat's metrics. One
+// Metrics serves all outboxes, relays and inboxes of a process: share it.
 var errRegistered = errors.New("leat: metrics are registered already")
 
-// New returns a Metrics whose metrics are registered with reg. It fails if reg has leat's metrics
-// already, with an error that wraps outbox.ErrInvalidConfig, or with the registry's; then nothing is
-// registered.
+// New returns a Metrics whose metrics are registered with reg. If reg already has leat's metrics,
+// it returns an error that wraps outbox.ErrInvalidConfig; other errors are the registry's. After
+// an error nothing is registered.
 func New(reg prometheus.Registerer, cfg metrics.Config) (*metrics.Metrics, error) {
 	if reg == nil {
 		return nil, outbox.ConfigError("reg", nil, "must not be nil")

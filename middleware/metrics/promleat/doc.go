@@ -3,8 +3,8 @@
 //
 //	m, err := promleat.New(prometheus.DefaultRegisterer, metrics.Config{})
 //
-// What m makes is given to the Hooks of outboxes, relays and inboxes; see docs/metrics.md,
-// which has all metrics, and beside it alert rules and a dashboard.
+// Give the observers of m to the Hooks of outboxes, relays and inboxes. docs/metrics.md lists all
+// metrics; alert rules and a dashboard are next to it.
 //
 // Stability: young, see docs/versions.md.
 package promleat

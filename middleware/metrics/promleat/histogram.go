@@ -9,9 +9,9 @@ import (
 	"github.com/leat-go/leat/middleware/metrics"
 )
 
-// histograms are the series of one metric. The client's own histograms take a value at a
-// time, with several atomic operations each; these take those of a page under one lock,
-// which a relay does not notice.
+// histograms are the series of one metric. The client's own histograms take one value at a time,
+// with several atomic operations each; these take all values of a page under one lock, whose cost
+// is negligible for a relay.
 type histograms struct {
 	desc   *prometheus.Desc
 	bounds []float64
@@ -64,7 +64,7 @@ type histogram struct {
 	bounds []float64
 
 	mu     sync.Mutex
-	counts []uint64 // one a bound, and one for what is above all of them
+	counts []uint64 // one per bound, and one for values above all of them
 	sum    float64
 }
 
@@ -78,8 +78,8 @@ func (h *histogram) Observe(value float64) {
 	h.sum += value
 }
 
-// ObserveAll implements metrics.Histogram. Values that follow each other are alike: the
-// place of the one before is looked at first.
+// ObserveAll implements metrics.Histogram. Consecutive values tend to be similar, so it first
+// tries the place of the previous one.
 func (h *histogram) ObserveAll(values []float64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -103,7 +103,7 @@ func (h *histogram) place(value float64) int {
 	return len(h.bounds)
 }
 
-// read returns how many values there are, their sum, and how many are not above each bound.
+// read returns the number of values, their sum, and the number of values not above each bound.
 func (h *histogram) read() (count uint64, sum float64, below map[float64]uint64) {
 	below = make(map[float64]uint64, len(h.bounds))
 	h.mu.Lock()

@@ -1,6 +1,5 @@
--- Makes a publication as leat and the router need it, unless there is one of that name: rows
--- that are inserted, of a partitioned table under its own name. {…} are names. A publication
--- must be older than its slot.
+-- Makes a publication as leat and the router need it, unless it exists: inserted rows, those of a
+-- partitioned table under its own name. {…} are names. A publication must be older than its slot.
 DO $leat$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_publication WHERE pubname = {name}) THEN

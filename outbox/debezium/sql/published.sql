@@ -1,7 +1,7 @@
--- Why the publication $1 would not bring all rows that are inserted into the table $2, NULL if it
--- would, and no row if there is none of that name. A filter of rows or a list of columns would hide
+-- Why the publication $1 would not include all rows that are inserted into the table $2, NULL if
+-- it would, and no row if it does not exist. A filter of rows or a list of columns would hide
 -- rows or fields; version 14 has neither, so they are looked for by name in the row's JSON. Rows
--- of a partitioned table have the names of its partitions unless the root's is asked for, and a
+-- of a partitioned table have the names of its partitions unless the root's is requested, and a
 -- connector leaves them out.
 SELECT CASE
     WHEN NOT p.pubinsert THEN 'does not publish inserts'

@@ -1,4 +1,4 @@
-// Package dynamotable makes the tables of all stores of leat in DynamoDB. It serves leat's own
+// Package dynamotable creates the tables of all stores of leat in DynamoDB. It serves leat's own
 // modules: its names may change in any version.
 //
 // Stability: young, see docs/versions.md.
@@ -32,7 +32,8 @@ func (k Key) String() string { return fmt.Sprintf("%s (%s)", k.Name, k.Type) }
 type Table struct {
 	// Name is the name or the ARN.
 	Name string
-	// Partition is the partition key, Sort the sort key. A Sort without a Name is none.
+	// Partition is the partition key, Sort the sort key. A Sort without a Name means that there
+	// is none.
 	Partition, Sort Key
 	// Expires is the attribute by which DynamoDB deletes items, in seconds since 1970. Empty
 	// if it deletes none.
@@ -46,8 +47,8 @@ func (t Table) keys() []Key {
 	return []Key{t.Partition, t.Sort}
 }
 
-// Setup makes the table unless it is there, with on-demand capacity, and waits for it. A table
-// with other keys is refused with outbox.ErrInvalidConfig. Many may call it at once.
+// Setup creates the table unless it exists, with on-demand capacity, and waits for it. A table
+// with other keys is refused with outbox.ErrInvalidConfig. Several processes may call it at once.
 func (t Table) Setup(ctx context.Context, db *dynamodb.Client) error {
 	describe := &dynamodb.DescribeTableInput{TableName: &t.Name}
 	there, err := db.DescribeTable(ctx, describe)
@@ -94,13 +95,13 @@ func (t Table) request() *dynamodb.CreateTableInput {
 	return in
 }
 
-// check returns an error if the keys of a table are others.
+// check returns an error if a table has other keys.
 func (t Table) check(table *types.TableDescription) error {
 	kinds := make(map[string]types.ScalarAttributeType)
 	for _, a := range table.AttributeDefinitions {
 		kinds[aws.ToString(a.AttributeName)] = a.AttributeType
 	}
-	keys := make([]Key, 0, len(table.KeySchema)) // the partition key is the first
+	keys := make([]Key, 0, len(table.KeySchema)) // the partition key comes first
 	for _, k := range table.KeySchema {
 		name := aws.ToString(k.AttributeName)
 		keys = append(keys, Key{name, kinds[name]})

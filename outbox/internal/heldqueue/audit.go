@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// failure is an error of a delivery as the audit has it.
+// failure is an error of a delivery as stored in the audit.
 type failure struct {
 	At    time.Time `json:"at"`
 	Kind  string    `json:"kind"`

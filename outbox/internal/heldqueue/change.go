@@ -10,15 +10,16 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Operators implements the part of admin.Outbox that is about records that were set aside.
+// Operators implements the part of admin.Outbox for records that were set aside.
 type Operators struct{ Store Store }
 
-// Redrive lets the relay try again what is selected. Of a key the first record is
-// due and the others follow, whichever record was named. Dead records are held again, and
-// tried before those of their key that are held behind them.
+// Redrive makes the relay try the selected records again. The first record of a key is due and
+// the others follow, whichever record was named. Dead records are held again, and tried before
+// the held records of their key that come after them.
 //
-// A relay may have a record under way that is changed here: it is the only one of its slot, resolves what it has before it
-// asks again, and Resolve passes over what is gone or parked. So nothing of a key is sent before what stands before it.
+// A relay may have a record in flight that is changed here. It is the only relay of its slot, it
+// resolves what it has before it asks again, and Resolve skips records that are gone or parked.
+// So no record of a key is sent before an earlier one.
 func (o Operators) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	err := admin.Complete(&req)
 	if err != nil {
@@ -44,8 +45,8 @@ func (o Operators) Redrive(ctx context.Context, req admin.ChangeRequest) (admin.
 	})
 }
 
-// Drop drops what is selected. A key is dropped from its end, so that nothing of it goes
-// out in between. A filter selects parked records, not those behind them.
+// Drop drops the selected records. A key is dropped from its end, so that none of its records is
+// sent in between. A filter selects parked records, not those behind them.
 func (o Operators) Drop(ctx context.Context, req admin.ChangeRequest) (admin.Changed, error) {
 	err := admin.Complete(&req)
 	if err != nil {
@@ -66,18 +67,18 @@ func (o Operators) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (adm
 	return ask.change(ctx, o.Store, req.Group, sel, pickHead(req), func(tx Tx, rows []Row) error { return tx.Delete(ctx, rows) })
 }
 
-// asked is who asks for what.
+// asked is a request, with its requester.
 type asked struct {
 	by         admin.By
 	action     string // for the audit
 	keepErrors bool   // in the audit, since the rows go
-	dryRun     bool   // nothing is changed
+	dryRun     bool   // nothing is changed: a dry run
 }
 
-// picker returns the rows that are selected and not dead.
+// picker returns the selected rows that are not dead.
 type picker func(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error)
 
-// change picks, applies what was asked for, notes it, and puts the lines right, in one
+// change picks rows, applies the request, adds a note to the audit, and settles the lines, in one
 // transaction.
 func (a asked) change(
 	ctx context.Context, s Store, group string, sel admin.Selection, pick picker, apply func(tx Tx, rows []Row) error,
@@ -139,7 +140,7 @@ func selected(ctx context.Context, r Reader, sel admin.Selection, pick picker) (
 	return slices.CompactFunc(rows, func(a, b Row) bool { return a.Seq == b.Seq }), err
 }
 
-// refused is the answer if nothing was selected. A filter that matches nothing is not an error.
+// refused is the error if nothing was selected. A filter that matches nothing is not an error.
 func refused(err error, sel admin.Selection, group string) error {
 	if err != nil || sel.Filters() {
 		return err

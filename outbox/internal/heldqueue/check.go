@@ -9,8 +9,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Check returns what of the invariant does not hold of rows, which are all of a group. It
-// is for tests: they call it after each step.
+// Check returns the violations of the invariant in rows, which are all rows of a group. It is for
+// tests, which call it after each step.
 func Check(rows []Row) error {
 	var errs []error
 	wrong := func(row *Row, format string, args ...any) {
@@ -46,8 +46,8 @@ func Check(rows []Row) error {
 	return errors.Join(errs...)
 }
 
-// CheckDue returns what is wrong with an answer of Due. Rows are all of the group, by is
-// the time of the answer; bytes have not cut it short.
+// CheckDue returns what is wrong with an answer of Due. Rows are all rows of the group, by is the
+// time of the answer, and the answer was not cut short by bytes.
 func CheckDue(rows []Row, due []driver.Held, by time.Time, want Want) error {
 	if len(due) > want.Limit {
 		return fmt.Errorf("leat: %d records are due, want at most %d", len(due), want.Limit)

@@ -9,15 +9,15 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// MaxDueBytes is where an answer of Due ends although more is due. It is what one call of
-// a sink can deliver within its time.
+// MaxDueBytes is the size at which an answer of Due ends although more is due. One call of a sink
+// can deliver about that much in its time.
 const MaxDueBytes = 4 << 20
 
-// Want is what a caller of Due asks for.
+// Want is a request to Due.
 type Want struct {
 	// Share is the slot's part.
 	Share Share
-	// Except are topics whose records are not wanted.
+	// Except are topics to leave out.
 	Except []string
 	// Limit bounds the records, at least 1.
 	Limit int
@@ -26,10 +26,10 @@ type Want struct {
 	Bytes int
 }
 
-// Due returns records that are to be tried now, ascending in Seq. Each record to be
-// retried comes with the first of those that wait behind it. If more is due than Limit,
-// what is longest due comes first, so that no key that fails again and again keeps others
-// out, and the rows behind share what is left.
+// Due returns records to try now, ascending in Seq. Each record in state Retry comes with the
+// first of those that wait behind it. If more is due than Limit, the records due longest come
+// first, so that a key that fails again and again does not keep others out, and the rows behind
+// share what is left.
 func Due(ctx context.Context, r Reader, want Want) ([]driver.Held, error) {
 	if want.Limit < 1 {
 		return nil, outbox.ConfigError("limit", want.Limit, "must be positive")
@@ -75,8 +75,8 @@ func within(rows []Row, bytes int) []Row {
 	return rows
 }
 
-// Keys returns the keys that have a held record, in any state. The first of each is
-// retried or parked, so those that wait are not looked at.
+// Keys returns the keys that have a held record, in any state. The first of each is retried or
+// parked, so rows in state Wait are not read.
 func Keys(ctx context.Context, r Reader, share Share) ([]driver.Key, error) {
 	rows, err := r.Select(ctx, Query{In: []State{Retry, Parked}, Share: share})
 	var set keySet

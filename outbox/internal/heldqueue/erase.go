@@ -7,8 +7,8 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Erase deletes rows of a group, in any state, with a note that has neither key nor errors. A relay
-// that has one under way passes over it when it says what happened to it.
+// Erase deletes rows of a group, in any state, with a note without key and errors. A relay that
+// has one in flight skips it when it resolves it.
 func (o Operators) Erase(ctx context.Context, group string, seqs []int64, by admin.By) error {
 	return o.Store.Change(ctx, group, func(tx Tx) error {
 		rows, err := tx.Select(ctx, Query{In: []State{Retry, Wait, Parked, Dead}, Seqs: seqs})
@@ -37,7 +37,7 @@ func (o Operators) Erase(ctx context.Context, group string, seqs []int64, by adm
 	})
 }
 
-// EraseNote is the entry of the audit about a row that was erased at a place.
+// EraseNote is the audit entry about a row that was erased at a place.
 func EraseNote(place string, seq int64, id, topic string, by admin.By) admin.AuditEntry {
 	return admin.AuditEntry{
 		Action: "erase", Actor: by.Actor, Reason: by.Reason, Seq: seq, ID: id, Topic: topic, Details: []byte(`{"from": "` + place + `"}`),

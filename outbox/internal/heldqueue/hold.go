@@ -10,15 +10,15 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Relay says for the audit who sets records aside.
+// Relay identifies, for the audit, the relay that sets records aside.
 type Relay struct {
-	// Owner is that of the lease, Epoch the lease's.
+	// Owner and Epoch are those of the lease.
 	Owner string
 	Epoch int64
 }
 
-// CheckHoldings returns an error if h cannot be held of the first n records of a page: an
-// index lies elsewhere or does not ascend, or a fate is none to hold with.
+// CheckHoldings returns an error if h does not fit the first n records of a page: an index is out
+// of range or does not ascend, or a fate does not hold a record.
 func CheckHoldings(n int, h []driver.Holding) error {
 	for i := range h {
 		ascends := i == 0 || h[i].Index > h[i-1].Index
@@ -29,13 +29,12 @@ func CheckHoldings(n int, h []driver.Holding) error {
 	return nil
 }
 
-// ErrNumberTaken is returned by Hold if another record has been set aside under the number
-// of one that is to be: the log has begun anew since, and passing over it would lose it.
+// ErrNumberTaken is returned by Hold if a different record has been set aside under the same
+// number: the log has begun anew since, and skipping the record would lose it.
 var ErrNumberTaken = errors.New("leat: a record of the log that was there before is set aside under this number: resolve or drop it")
 
-// Hold sets those of records aside that h names, in the transaction that settles them. A
-// record that was set aside already stays as it is, so that a call whose answer was lost
-// can be repeated.
+// Hold sets the records aside that h names, in the transaction that settles them. A record that
+// was set aside already is unchanged, so that a call whose answer was lost can be repeated.
 func Hold(ctx context.Context, tx Tx, by Relay, records []outbox.Record, h []driver.Holding) error {
 	if err := CheckHoldings(len(records), h); err != nil || len(h) == 0 {
 		return err
@@ -74,7 +73,7 @@ func Hold(ctx context.Context, tx Tx, by Relay, records []outbox.Record, h []dri
 	return err
 }
 
-// bySeq returns the rows of all, by their numbers, that are in one of the states.
+// bySeq returns those of all rows, by number, that are in one of the states.
 func bySeq[T any](ctx context.Context, r Reader, in []State, all []T, seq func(one *T) int64) (map[int64]Row, error) {
 	seqs := make([]int64, len(all))
 	for i := range all {

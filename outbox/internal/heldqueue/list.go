@@ -120,8 +120,8 @@ func recordsOf(ctx context.Context, r Reader, group string, rows []listed) ([]ad
 	return all, err
 }
 
-// ByID returns the held and the dead records of a group with an id: of each the first most, and
-// those with seqs.
+// ByID returns the held and the dead records of a group with an id: at most the first most of
+// either, and those with seqs.
 func ByID(ctx context.Context, r Reader, group, id string, most int, seqs []int64) (held, dead []admin.HeldRecord, err error) {
 	rows, err := firstByID(ctx, r, Query{In: []State{Retry, Wait, Parked}, ID: id, Limit: most}, seqs)
 	if err != nil {

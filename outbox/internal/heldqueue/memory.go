@@ -14,9 +14,9 @@ import (
 
 var _ Tx = (*Memory)(nil)
 
-// Memory keeps the rows of one group in memory. It is not safe for concurrent use, and a
-// write takes effect at once: whoever uses it lets transactions take turns. Its methods
-// return the error of a context that has ended, and no other.
+// Memory keeps the rows of one group in memory. It is not safe for concurrent use, and a write
+// takes effect at once: callers must serialise transactions. Its methods only return the error of
+// a context that has ended.
 type Memory struct {
 	group string
 	clock func() time.Time
@@ -32,8 +32,7 @@ type kept struct {
 	record outbox.Record
 }
 
-// NewMemory returns an empty group that reads the time from clock and notes what is done
-// in audit.
+// NewMemory returns an empty group that reads the time from clock and writes to audit.
 func NewMemory(group string, clock func() time.Time, audit *AuditLog) *Memory {
 	return &Memory{group: group, clock: clock, audit: audit, lines: make(map[driver.Key][]*kept)}
 }

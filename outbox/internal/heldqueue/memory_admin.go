@@ -27,7 +27,7 @@ func (m *Memory) Stats() admin.GroupStats {
 	return s
 }
 
-// Retrying counts the records of a topic that are tried again, up to a thousand.
+// Retrying counts the records of a topic that are being tried again, up to a thousand.
 func (m *Memory) Retrying(topic string) (n int) {
 	for _, k := range m.all {
 		if k.State == Retry && k.record.Topic == topic && n < 1000 {
@@ -37,7 +37,7 @@ func (m *Memory) Retrying(topic string) (n int) {
 	return n
 }
 
-// Clear deletes all rows but those of dead records, and returns how many.
+// Clear deletes all rows except those of dead records, and returns their number.
 func (m *Memory) Clear() int {
 	var dead []*kept
 	n := 0

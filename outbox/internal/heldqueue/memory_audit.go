@@ -42,7 +42,7 @@ func (l *AuditLog) List(q admin.AuditQuery) ([]admin.AuditEntry, error) {
 	return found, nil
 }
 
-// after reports whether e lies behind the page before.
+// after reports whether e is beyond the previous page.
 func after(e *admin.AuditEntry, q admin.AuditQuery) bool {
 	if q.Newest {
 		return q.After == 0 || e.No < q.After
@@ -50,7 +50,7 @@ func after(e *admin.AuditEntry, q admin.AuditQuery) bool {
 	return e.No > q.After
 }
 
-// like reports whether have is what is wanted, if anything is.
+// like reports whether have equals want, or want is empty.
 func like(have, want string) bool {
 	return want == "" || have == want
 }

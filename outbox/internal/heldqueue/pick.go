@@ -9,8 +9,9 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// pickToRedrive returns the parked rows that are selected, or that those wait for. Of a key that is named and not parked, it
-// is the first row, which is tried again: its time comes at once.
+// pickToRedrive returns the parked rows that are selected, or that the selected rows wait for.
+// For a key that is named and not parked, it returns the first row, which is being tried again:
+// it becomes due at once.
 func pickToRedrive(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error) {
 	if sel.ID == "" {
 		return pickParked(ctx, r, sel)
@@ -34,16 +35,16 @@ func pickToRedrive(ctx context.Context, r Reader, sel admin.Selection) ([]Row, e
 	return rows, nil
 }
 
-// pickToStop returns the rows that are selected and tried again.
+// pickToStop returns the selected rows that are being tried again.
 func pickToStop(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error) {
 	rows, err := r.Select(ctx, query(sel, Retry))
-	if err == nil && len(rows) == 0 && sel.ID != "" { // a dead one is not meant
+	if err == nil && len(rows) == 0 && sel.ID != "" { // a dead one does not count
 		err = fmt.Errorf("%w: record %.200q is not tried again", admin.ErrNotParked, sel.ID)
 	}
 	return rows, err
 }
 
-// pickToDrop returns the rows that are selected: by a filter, parked ones.
+// pickToDrop returns the selected rows; with a filter, only parked ones.
 func pickToDrop(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error) {
 	switch {
 	case sel.ID != "":
@@ -55,8 +56,8 @@ func pickToDrop(ctx context.Context, r Reader, sel admin.Selection) ([]Row, erro
 	}
 }
 
-// pickLine returns the first parked row of a key and what follows it, or all of it if none is parked; the last first, so that
-// nothing of what is dropped is sent out of its order meanwhile.
+// pickLine returns the first parked row of a key and what follows it, or all of it if none is
+// parked; the last first, so that no dropped row is sent out of order in the meantime.
 func pickLine(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error) {
 	key := driver.Key{Topic: sel.Topic, Key: sel.Key}
 	heads, err := headsOf(ctx, r, []driver.Key{key})
@@ -67,7 +68,8 @@ func pickLine(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error)
 	return r.Select(ctx, Query{In: held(), Line: key, From: heads[key][at].Seq, Limit: sel.Limit, Last: true})
 }
 
-// pickParked returns the parked rows that are selected by key or by filter; if a key has none, its first row.
+// pickParked returns the parked rows that are selected by key or by filter; for a key without
+// any, its first row.
 func pickParked(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error) {
 	rows, err := r.Select(ctx, query(sel, Parked))
 	if err != nil || len(rows) > 0 || sel.Key == "" {
@@ -82,8 +84,8 @@ func pickFirst(ctx context.Context, r Reader, key driver.Key) ([]Row, error) {
 	return heads[key][:min(1, len(heads[key]))], err
 }
 
-// pickHead returns what picks the first row of the selected key, if it is the one that the
-// request names.
+// pickHead returns a function that picks the first row of the selected key, if it is the one that
+// the request names.
 func pickHead(req admin.SkipHeadRequest) picker {
 	return func(ctx context.Context, r Reader, sel admin.Selection) ([]Row, error) {
 		first, err := pickFirst(ctx, r, driver.Key{Topic: sel.Topic, Key: sel.Key})

@@ -12,8 +12,8 @@ import (
 
 var errVerdict = errors.New("leat: a verdict needs a record, and another fate than wait")
 
-// Resolve stores verdicts, and returns those of their keys that have no held record any
-// more. A record that is not held any more, or is parked by now, is passed over.
+// Resolve stores verdicts, and returns those of their keys that have no held record any more. A
+// record that is no longer held, or is parked by now, is skipped.
 func Resolve(ctx context.Context, tx Tx, by Relay, verdicts []driver.Verdict) (free []driver.Key, err error) {
 	for i := range verdicts {
 		if fate := verdicts[i].Fate; verdicts[i].Record == nil || fate == driver.FateWait || fate < driver.FateRetry || fate > driver.FateDelivered {
@@ -38,7 +38,7 @@ func Resolve(ctx context.Context, tx Tx, by Relay, verdicts []driver.Verdict) (f
 		if !ok {
 			continue
 		}
-		delete(held, row.Seq) // a second verdict on it is passed over
+		delete(held, row.Seq) // a second verdict on it is skipped
 		row.fail(v.Attempts, by.Epoch)
 		if row.become(v.Fate, v.RetryIn, v.Reason, now) {
 			stay = append(stay, row)

@@ -18,10 +18,10 @@ const (
 	Retry State = iota
 	// Wait is the state of a record that follows an earlier one of its key.
 	Wait
-	// Parked is the state of a record that waits for an operator; all behind it of its
-	// key wait with it.
+	// Parked is the state of a record that waits for an operator; all records of its key behind
+	// it wait, too.
 	Parked
-	// Dead is the state of a record that was given up. It is not held any more.
+	// Dead is the state of a record that was given up. It is no longer held.
 	Dead
 )
 
@@ -35,14 +35,14 @@ func (s State) String() string {
 }
 
 const (
-	// maxErrors is how many of a record's errors are kept, the newest: one that blocks for
-	// good is tried for good.
+	// maxErrors is how many of a record's errors are kept, the newest: a record with policy Block
+	// is tried for ever.
 	maxErrors = 100
 	// maxTextBytes bounds the text of an error or of a reason.
 	maxTextBytes = 2000
 )
 
-// Row is what is kept of a record that was set aside, beside the record itself.
+// Row is the state of a record that was set aside, without the record itself.
 type Row struct {
 	Seq int64
 	ID  string
@@ -94,9 +94,8 @@ func (r *Row) fail(attempts []driver.Attempt, epoch int64) {
 	r.Errors = all[max(0, len(all)-maxErrors):]
 }
 
-// become gives the record a fate, and reports whether its row stays. A record without a
-// key has nothing to wait for. An empty reason leaves the one before, unless the record is
-// given up.
+// become gives the record a fate, and reports whether its row stays. A record without a key has
+// nothing to wait for. An empty reason keeps the previous one, unless the record is given up.
 func (r *Row) become(fate driver.Fate, retryIn time.Duration, reason string, now time.Time) (stays bool) {
 	reason = storable.AtMost(reason, maxTextBytes)
 	if reason != "" || fate == driver.FateDead || fate == driver.FateSkip {

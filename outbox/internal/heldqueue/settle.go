@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// keySet are the lines that a write touches.
+// keySet are the keys that a write touches.
 type keySet struct {
 	keys []driver.Key
 	seen map[driver.Key]bool
@@ -25,9 +25,9 @@ func (k *keySet) add(r *Row) {
 	k.keys = append(k.keys, r.Key)
 }
 
-// settle puts the lines of keys right, and returns the keys that have no held record. The
-// first of a line that waits has lost what it waited for, and is due; one behind the first
-// that would be retried waits.
+// settle restores the invariant for the lines of keys, and returns the keys without a held
+// record. A first row that waits has lost what it waited for, and becomes due; a Retry row behind
+// the first changes to Wait.
 func settle(ctx context.Context, tx Tx, keys []driver.Key) (free []driver.Key, err error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -58,7 +58,7 @@ func settle(ctx context.Context, tx Tx, keys []driver.Key) (free []driver.Key, e
 	return free, store(changed, func(rows []Row) error { return tx.Update(ctx, rows) })
 }
 
-// headsOf returns of each key the first row of its line, and those behind it that do not
+// headsOf returns, for each key, the first row of its line and the rows behind it that do not
 // wait, ascending in Seq.
 func headsOf(ctx context.Context, r Reader, keys []driver.Key) (map[driver.Key][]Row, error) {
 	all, err := r.Heads(ctx, keys)

@@ -13,18 +13,18 @@ import (
 
 // Reader reads the rows of one group. Rows and slices that it returns are the caller's.
 type Reader interface {
-	// Now is the store's clock, in UTC. It does not go back within a transaction.
+	// Now is the store's clock, in UTC. It does not move back within a transaction.
 	Now() time.Time
 
-	// Heads returns of each of keys the first row of its line and every later one that
-	// does not wait. Each key has a Key; none is there twice.
+	// Heads returns, for each of keys, the first row of its line and every later row that does
+	// not wait. Each key has a Key, and none occurs twice.
 	Heads(ctx context.Context, keys []driver.Key) ([]Row, error)
 
-	// Behind returns of the line of each of rows, which are ordered, what follows: up to
-	// the next row that does not wait, and at most limit rows of each.
+	// Behind returns, for each of rows, all of which are ordered, the rows that follow in its
+	// line: up to the next row that does not wait, and at most limit per row.
 	Behind(ctx context.Context, rows []Row, limit int) ([]Row, error)
 
-	// Due returns rows in state Retry whose time has come, longest due first.
+	// Due returns rows in state Retry whose time has come, those due longest first.
 	Due(ctx context.Context, q DueQuery) ([]Row, error)
 
 	// Select returns the rows that q selects.
@@ -33,21 +33,21 @@ type Reader interface {
 	// Count returns the number of rows of a slot that are not dead.
 	Count(ctx context.Context, share Share) (int, error)
 
-	// Records returns the records of rows, ascending in Seq, as they were inserted. Those
-	// that are not there any more are left out.
+	// Records returns the records of rows, ascending in Seq, as they were inserted. Those that no
+	// longer exist are left out.
 	Records(ctx context.Context, rows []Row) ([]outbox.Record, error)
 }
 
-// Tx is a transaction about one group, in turn with all others that write rows of the
-// group: it begins once they have ended, and sees what they have written.
+// Tx is a transaction on one group. It takes turns with all others that write rows of the group:
+// it begins once they have ended, and sees what they have written.
 type Tx interface {
 	Reader
 
-	// Insert stores rows that are not there yet; records[i] is the record of rows[i]. The
-	// caller may reuse both afterwards.
+	// Insert stores new rows; records[i] is the record of rows[i]. The caller may reuse both
+	// afterwards.
 	Insert(ctx context.Context, rows []Row, records []*outbox.Record) error
 
-	// Update stores State, Next, Attempts, Errors, Reason and Since of rows that are there.
+	// Update stores State, Next, Attempts, Errors, Reason and Since of existing rows.
 	Update(ctx context.Context, rows []Row) error
 
 	// Delete deletes rows with their records.
@@ -57,18 +57,18 @@ type Tx interface {
 	Note(ctx context.Context, entries []admin.AuditEntry) error
 }
 
-// Store begins transactions for what operators ask.
+// Store begins transactions for operators' requests.
 type Store interface {
-	// Change runs work in a transaction, and commits it if work returns nil; else nothing
-	// is changed. It is durable when it returns.
+	// Change runs work in a transaction, and commits it if work returns nil; otherwise nothing
+	// changes. The changes are durable when it returns.
 	Change(ctx context.Context, group string, work func(tx Tx) error) error
 
-	// Look runs work on what is stored now.
+	// Look runs work on the stored state.
 	Look(ctx context.Context, group string, work func(r Reader) error) error
 }
 
-// Share is a slot's part of a group: the records whose shard is Slot modulo Slots. The
-// zero value is all of it.
+// Share is a slot's part of a group: the records whose shard is Slot modulo Slots. The zero value
+// is the whole group.
 type Share struct {
 	Slots, Slot int
 }
@@ -84,7 +84,7 @@ type DueQuery struct {
 	By time.Time
 	// Share is the slot's part.
 	Share Share
-	// Except are topics whose rows are not wanted.
+	// Except are topics to leave out.
 	Except []string
 	// Limit bounds the rows, at least 1.
 	Limit int
@@ -107,7 +107,7 @@ type Query struct {
 	// Kind is that of the last error.
 	Kind string
 	// Fingerprint is that of the last error, or of the reason if there was none, as
-	// admin.Fingerprint has it.
+	// admin.Fingerprint returns it.
 	Fingerprint string
 	// Before is the time before which the row's Since is.
 	Before time.Time
@@ -121,9 +121,9 @@ type Query struct {
 	Last bool
 }
 
-// Matches reports whether row is selected, as far as that is seen in the row itself: Seqs,
-// Share and Limit are the store's to look at. A store may leave to it what its database
-// cannot say.
+// Matches reports whether row is selected, as far as the row itself shows it: the store must
+// check Seqs, Share and Limit. A store may use it for conditions that its database cannot
+// express.
 func (q *Query) Matches(row *Row) bool {
 	switch {
 	case !slices.Contains(q.In, row.State), row.Seq < q.From, q.Line.Key != "" && q.Line != row.Key:

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// mostCounted bounds what is counted of one line.
+	// mostCounted bounds the count per line.
 	mostCounted = 100_000
 	// mostGrouped bounds the rows whose failures are grouped, the newest.
 	mostGrouped = 100_000
@@ -46,7 +46,7 @@ func (o Operators) ParkedKeys(ctx context.Context, q admin.KeysQuery) (all []adm
 	return all, err
 }
 
-// parkedKey returns the key of a parked row, and whether the row is the first of it.
+// parkedKey returns the key of a parked row, and whether the row is its first.
 func parkedKey(ctx context.Context, r Reader, row *Row) (k admin.ParkedKey, first bool, err error) {
 	k = admin.ParkedKey{Key: row.Key, Seq: row.Seq, ID: row.ID, Records: 1, Attempts: row.Attempts, Reason: row.Reason, Since: row.Since}
 	k.LastKind, k.LastError = row.lastFailure()
@@ -79,7 +79,7 @@ func (r *Row) fingerprint() string {
 	return admin.Fingerprint(text)
 }
 
-// Failures groups what parked or dead rows have failed of.
+// Failures groups the failures of parked or dead rows.
 func (o Operators) Failures(ctx context.Context, q admin.FailuresQuery) (all []admin.FailureGroup, err error) {
 	err = admin.Complete(&q)
 	if err != nil {
@@ -118,7 +118,7 @@ func groupFailures(rows []Row) []admin.FailureGroup {
 		}
 		g := &all[at]
 		g.Records++
-		if row.State != Dead && row.Attempts < len(row.Errors) { // a redrive counts attempts anew
+		if row.State != Dead && row.Attempts < len(row.Errors) { // a redrive restarts the count of attempts
 			g.Again++
 		}
 		g.Example = max(g.Example, text)

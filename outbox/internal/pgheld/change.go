@@ -12,10 +12,10 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
-// Redrive lets the relay try again what is selected. Of a key the first
-// record is due and the others follow, whichever record was named. Dead records are
-// held again, and tried before those of their key that are held behind them. What a relay has under way
-// meanwhile: see heldqueue.Operators.
+// Redrive makes the relay try the selected records again. The first record of a key is due and
+// the others follow, whichever record was named. Dead records are held again, and tried before
+// the held records of their key that come after them. For records in flight at a relay, see
+// heldqueue.Operators.
 func (s *Statements) Redrive(ctx context.Context, db pglease.Beginner, req admin.ChangeRequest) (admin.Changed, error) {
 	err := admin.Complete(&req)
 	if err != nil {
@@ -34,8 +34,8 @@ func (s *Statements) Redrive(ctx context.Context, db pglease.Beginner, req admin
 	})
 }
 
-// Drop drops what is selected. A key is dropped from its end, so that nothing of
-// it goes out in between. A filter selects parked records, not those behind them.
+// Drop drops the selected records. A key is dropped from its end, so that none of its records is
+// sent in between. A filter selects parked records, not those behind them.
 func (s *Statements) Drop(ctx context.Context, db pglease.Beginner, req admin.ChangeRequest) (admin.Changed, error) {
 	err := admin.Complete(&req)
 	if err != nil {
@@ -61,10 +61,10 @@ func (s *Statements) SkipHead(ctx context.Context, db pglease.Beginner, req admi
 	})
 }
 
-// picker returns the places of the held records that are selected.
+// picker returns the places of the selected held records.
 type picker func(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error)
 
-// change picks, applies what was asked for, and puts the keys right, in one transaction.
+// change picks records, applies the request, and settles the keys, in one transaction.
 func (s *Statements) change(
 	ctx context.Context, db pglease.Beginner, group string, sel admin.Selection, dryRun bool, pick picker,
 	apply func(tx pgx.Tx, seqs []int64, dead bool) (pgx.Rows, error),
@@ -95,13 +95,12 @@ func (s *Statements) change(
 	return changed, nil
 }
 
-// looking runs work in a transaction that can write nothing and keeps no relay waiting.
+// looking runs work in a read-only transaction that does not block relays.
 func (s *Statements) looking(ctx context.Context, db pglease.Beginner, work func(tx pgx.Tx) error) error {
 	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, work)
 }
 
-// selected applies what was asked for to the records that are selected, and returns them
-// with their keys.
+// selected applies the request to the selected records, and returns them with their keys.
 func (s *Statements) selected(
 	ctx context.Context, tx pgx.Tx, group string, sel admin.Selection, pick picker,
 	apply func(tx pgx.Tx, seqs []int64, dead bool) (pgx.Rows, error),
@@ -146,7 +145,7 @@ func collectChanged(rows pgx.Rows) (admin.Changed, keySet, error) {
 	return c, touched, err
 }
 
-// known returns what the audit keeps of by beside actor and reason.
+// known returns the details of by that the audit keeps in addition to actor and reason.
 func known(by admin.By) string {
 	return string(by.Annotate(json.RawMessage("{}")))
 }

@@ -9,20 +9,20 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// maxBytes is where a page of due records ends although there are more. It is what
-// one call of a sink can deliver within its time, like a page of the log, and not what
-// fits into memory: a page that is too large would fail for ever.
+// maxBytes is the size at which a page of due records ends although there are more. It is based
+// on what one call of a sink can deliver in its time, like a page of the log, and not on memory:
+// a page that is too large would fail for ever.
 const maxBytes = 4 << 20
 
-// Share is a slot's part of a group: shards that are its number modulo slots.
+// Share is a slot's part of a group: the shards that equal its number modulo slots.
 type Share struct {
 	Slots, Slot int16
 }
 
-// Due returns records that are to be tried now, ascending, at most limit, none of the
-// topics in except. Each record to be retried comes with the first of those that wait
-// behind it. The page ends with the record that fills 4 MiB of payloads, keys and
-// headers: at least one is returned if any is due, and no more is fetched than that.
+// Due returns records to try now, ascending, at most limit, none of the topics in except. Each
+// record in state retry comes with the first of those that wait behind it. The page ends with the
+// record that fills 4 MiB of payloads, keys and headers: at least one is returned if any is due,
+// and no more is fetched than that.
 func (s *Statements) Due(ctx context.Context, conn *pgx.Conn, group string, share Share, limit int, except []string) ([]driver.Held, error) {
 	if except == nil {
 		except = []string{}
@@ -39,7 +39,7 @@ func (s *Statements) Due(ctx context.Context, conn *pgx.Conn, group string, shar
 	})
 }
 
-// Hasten makes due what is to be retried, but not within a time.
+// Hasten makes records due whose retry is more than within away.
 func (s *Statements) Hasten(ctx context.Context, conn *pgx.Conn, group string, share Share, within time.Duration) error {
 	_, err := conn.Exec(ctx, s.hasten, group, within.Microseconds(), share.Slots, share.Slot)
 	return err

@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
-// EraseArgs are the parameters by which statements select what is to be erased.
+// EraseArgs are the parameters by which statements select what to erase.
 func EraseArgs(r *driver.EraseRequest) []any {
 	var header, value *string
 	if r.Header != "" {
@@ -22,7 +22,7 @@ func EraseArgs(r *driver.EraseRequest) []any {
 	return []any{orNull(r.Key), orNull(topics.Like(r.Topic)), r.IDs, header, value}
 }
 
-// FindErased returns what is held and dead of what r selects.
+// FindErased returns the held and dead records that r selects.
 func (s *Statements) FindErased(ctx context.Context, db pglease.Beginner, r *driver.EraseRequest) (found driver.Erased, groups []string, err error) {
 	seen := map[string]bool{}
 	err = s.looking(ctx, db, func(tx pgx.Tx) error {
@@ -41,8 +41,8 @@ func (s *Statements) FindErased(ctx context.Context, db pglease.Beginner, r *dri
 	return found, slices.Sorted(maps.Keys(seen)), err
 }
 
-// Erase deletes what is held and dead of what r selects, in a transaction for each of groups. A relay
-// that has a record under way passes over it when it says what happened to it.
+// Erase deletes the held and dead records that r selects, in one transaction per group. A relay
+// that has a record in flight skips it when it resolves it.
 func (s *Statements) Erase(ctx context.Context, db pglease.Beginner, r *driver.EraseRequest, groups []string) error {
 	for _, group := range groups {
 		err := s.Locked(ctx, db, group, func(tx pgx.Tx) error {
@@ -68,7 +68,7 @@ func (s *Statements) Erase(ctx context.Context, db pglease.Beginner, r *driver.E
 	return nil
 }
 
-// FindAudited returns the number of entries of the audit that tell of what r selects.
+// FindAudited returns the number of audit entries about what r selects.
 func (s *Statements) FindAudited(ctx context.Context, db pglease.Beginner, r *driver.EraseRequest) (n int, err error) {
 	err = s.looking(ctx, db, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, s.eraseAuditLook, EraseArgs(r)[:3]...).Scan(&n)
@@ -76,12 +76,12 @@ func (s *Statements) FindAudited(ctx context.Context, db pglease.Beginner, r *dr
 	return n, err
 }
 
-// EraseAudited leaves of these entries who did what to which id.
+// EraseAudited reduces these entries to who did what to which id.
 func (s *Statements) EraseAudited(ctx context.Context, db pglease.Beginner, r *driver.EraseRequest) error {
 	return Durably(ctx, db, s.eraseAudit, EraseArgs(r)[:3]...)
 }
 
-// Durably runs a statement, and returns once the disk has what it did.
+// Durably runs a statement, and returns once its effect is on disk.
 func Durably(ctx context.Context, db pglease.Beginner, statement string, args ...any) error {
 	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {

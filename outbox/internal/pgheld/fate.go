@@ -17,11 +17,11 @@ type failure struct {
 	Epoch int64     `json:"epoch"`
 }
 
-// maxErrors is how many errors of a record are kept; the statements know it as well.
+// maxErrors is how many errors of a record are kept; the statements contain it as well.
 const maxErrors = 100
 
-// maxErrorBytes bounds the text of one error. What a broker says may hold anything, and
-// a record whose error cannot be stored could never be set aside.
+// maxErrorBytes bounds the text of one error. A broker's message may contain anything, and a
+// record whose error cannot be stored could never be set aside.
 const maxErrorBytes = 2000
 
 // fates are fates as parameters.

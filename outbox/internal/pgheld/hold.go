@@ -11,26 +11,26 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
-// Advance moves a reader's position in the transaction that sets its records aside:
-// either both are stored, or neither is. It costs no round trip of its own.
+// Advance moves a reader's position in the transaction that sets its records aside: either both
+// are stored, or neither is. It needs no round trip of its own.
 type Advance interface {
-	// QueueLook queues the look at the stored position, behind the statements that begin
-	// the transaction and make sure of the lease. What it finds is kept for QueueMove. An
-	// error in its results rolls the transaction back.
+	// QueueLook queues the query for the stored position, after the statements that begin the
+	// transaction and check the lease. The result is kept for QueueMove. An error in its results
+	// rolls the transaction back.
 	QueueLook(batch *pgx.Batch)
 
-	// QueueMove is called once the look has been answered. It queues what moves the
-	// position, ahead of what stores the records. It reports false, and queues nothing, if
+	// QueueMove is called once that query has been answered. It queues the statements that move
+	// the position, before those that store the records. It reports false, and queues nothing, if
 	// the position is there already: the answer to an earlier call was lost, and nothing is
-	// written. An error, here or in its results, rolls the transaction back:
-	// driver.ErrLeaseLost if the stored position is not one that it can move.
+	// written. An error, here or in its results, rolls the transaction back: driver.ErrLeaseLost
+	// if the stored position is not one that it can move.
 	QueueMove(batch *pgx.Batch) (bool, error)
 }
 
-// Hold sets records of settled aside, as h says, and moves the position of l's owner by
-// to, in one transaction. If the position is there already, nothing is changed.
-// driver.ErrLeaseLost, and nothing written, if the lease or the position is no longer what
-// the caller thinks.
+// Hold sets records of settled aside, as h says, and moves the position of l's owner by to, in
+// one transaction. If the position is there already, nothing changes. It returns
+// driver.ErrLeaseLost, and writes nothing, if the lease or the position is not what the caller
+// expects.
 func (s *Statements) Hold(
 	ctx context.Context, conn *pgx.Conn, l pglease.Lease, to Advance, settled []outbox.Record, h []driver.Holding,
 ) error {

@@ -27,7 +27,7 @@ func (s *Statements) Dead(ctx context.Context, db Queryer, q admin.HeldQuery) ([
 	return list(ctx, db, s.listDead, nil, q)
 }
 
-// storedState returns state as the table has it; nil for any.
+// storedState returns state as it is stored in the table; nil for any.
 func storedState(state admin.HeldState) *string {
 	if state == admin.HeldRetrying {
 		return new(stateRetry)
@@ -54,7 +54,7 @@ func list(ctx context.Context, db Queryer, sql string, state *string, q admin.He
 	})
 }
 
-// scanHeld reads a row of a list, and what more there is of it.
+// scanHeld reads a row of a list, and its additional columns.
 func scanHeld(found pgx.CollectableRow, more ...any) (h admin.HeldRecord, err error) {
 	var r row
 	var raw string
@@ -70,8 +70,8 @@ func scanHeld(found pgx.CollectableRow, more ...any) (h admin.HeldRecord, err er
 	return h, err
 }
 
-// ByID lists the held and the dead records with an id, of all groups: of each and each group
-// the first hundred, and those with seqs.
+// ByID lists the held and the dead records with an id, of all groups: at most the first hundred
+// of either per group, and those with seqs.
 func (s *Statements) ByID(ctx context.Context, db Queryer, id string, seqs []int64) (held, dead []admin.HeldRecord, err error) {
 	for sql, found := range map[string]*[]admin.HeldRecord{s.traceHeld: &held, s.traceDead: &dead} {
 		rows, err := db.Query(ctx, sql, append(idArgs(admin.Selection{ID: id}), seqs)...)
@@ -103,7 +103,7 @@ func failuresOf(raw string) ([]admin.Failure, error) {
 	return all, nil
 }
 
-// ParkedKeys lists parked keys, ascending in the place of their first record.
+// ParkedKeys lists parked keys, ascending in the Seq of their first record.
 func (s *Statements) ParkedKeys(ctx context.Context, db Queryer, q admin.KeysQuery) ([]admin.ParkedKey, error) {
 	err := admin.Complete(&q)
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *Statements) ParkedKeys(ctx context.Context, db Queryer, q admin.KeysQue
 	})
 }
 
-// Failures lists what parked or dead records have failed of, the most frequent first.
+// Failures lists the failures of parked or dead records, the most frequent first.
 func (s *Statements) Failures(ctx context.Context, db Queryer, q admin.FailuresQuery) ([]admin.FailureGroup, error) {
 	err := admin.Complete(&q)
 	if err != nil {

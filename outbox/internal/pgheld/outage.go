@@ -21,7 +21,7 @@ type outage struct {
 	Error string    `json:"error"`
 }
 
-// KeepOutages stores what is out as the holder of l sees it.
+// KeepOutages stores the outages that the holder of l sees.
 func (s *Statements) KeepOutages(ctx context.Context, conn *pgx.Conn, l pglease.Lease, all []driver.Outage) error {
 	rows := make([]outage, len(all))
 	for i, o := range all {
@@ -34,7 +34,7 @@ func (s *Statements) KeepOutages(ctx context.Context, conn *pgx.Conn, l pglease.
 	return err
 }
 
-// QueueOutages adds what is out to groups, which b reads before.
+// QueueOutages adds the outages to groups, which b reads first.
 func (s *Statements) QueueOutages(b *pgx.Batch, groups *[]admin.GroupStats) {
 	b.Queue(s.listOut).Query(func(rows pgx.Rows) error {
 		var group string

@@ -1,18 +1,17 @@
-// Package pgheld keeps the records that a relay has set aside, in tables in PostgreSQL:
-// those that are held until they can be delivered, the dead ones, and the audit of what
-// relays and operators did. It does not know what a position in the source is: whoever
-// holds records brings along how theirs moves.
+// Package pgheld keeps the records that a relay has set aside, in tables in PostgreSQL: those
+// that are held until they can be delivered, the dead ones, and the audit of what relays and
+// operators did. It does not know what a position in the source is: the caller of Hold provides
+// how to move it.
 //
-// What always holds of the held records of a key is this: the first one is tried
-// again (retry) or waits for an operator (parked), and none behind it is tried. So
-// nothing of a key is sent past a held record of it. Every write ends with a
-// statement that puts it right for the keys it has touched.
+// The invariant for the held records of a key: the first one is tried again (retry) or waits for
+// an operator (parked), and none behind it is tried. So no record of a key is sent past a held
+// record of the key. Every write ends with a statement that restores this for the keys that it
+// has touched.
 //
-// Writers of a group take turns. Whoever writes takes the group's advisory lock
-// first, in a statement of its own, and looks afterwards, at READ COMMITTED: else
-// a relay that holds a record behind the last one of its key, while an operator
-// drops that one, would leave it waiting for nothing. What a relay writes is fenced by
-// its lease as well, whose row it locks until it commits.
+// Writers of a group take turns. A writer first takes the group's advisory lock, in a separate
+// statement, and reads afterwards, at READ COMMITTED. Otherwise a relay that holds a record
+// behind the last one of its key, while an operator drops that one, would leave it waiting for
+// nothing. A relay's writes are also fenced by its lease, whose row it locks until it commits.
 package pgheld
 
 import (
@@ -53,8 +52,8 @@ type Statements struct {
 	eraseAuditLook, eraseAudit     string
 }
 
-// Prepare renders the statements for the log called names.Table, beside which stand the
-// leases and the package's own tables.
+// Prepare renders the statements for the log called names.Table, next to which are the leases and
+// the package's own tables.
 func Prepare(names pgmigrate.Names) (*Statements, error) {
 	s := &Statements{names: names}
 	return s, sqlfile.Load(files, names.Render, map[string]*string{

@@ -19,8 +19,9 @@ const (
 	stateParked = "parked"
 )
 
-// pickToRedrive returns the parked records that are selected, or that those wait for. Of a key that is named and not parked,
-// it is the first record, which is tried again: its time comes at once.
+// pickToRedrive returns the parked records that are selected, or that the selected records wait
+// for. For a key that is named and not parked, it returns the first record, which is being tried
+// again: it becomes due at once.
 func (s *Statements) pickToRedrive(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error) {
 	if sel.ID == "" {
 		return s.pickParkedOnes(ctx, tx, group, sel)
@@ -44,17 +45,17 @@ func (s *Statements) pickToRedrive(ctx context.Context, tx pgx.Tx, group string,
 	return seqs, nil
 }
 
-// pickToStop returns the records that are selected and tried again.
+// pickToStop returns the selected records that are being tried again.
 func (s *Statements) pickToStop(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error) {
 	args := slices.Concat([]any{group}, keyArgs(sel), idArgs(sel), filterArgs(sel), []any{sel.Limit})
 	seqs, err := collectSeqs(tx.Query(ctx, s.pickRetried, args...))
-	if err == nil && len(seqs) == 0 && sel.ID != "" { // a dead one is not meant
+	if err == nil && len(seqs) == 0 && sel.ID != "" { // a dead one does not count
 		err = fmt.Errorf("%w: record %.200q is not tried again in group %q", admin.ErrNotParked, sel.ID, group)
 	}
 	return seqs, err
 }
 
-// pickToDrop returns the records that are selected: by a filter, parked ones.
+// pickToDrop returns the selected records; with a filter, only parked ones.
 func (s *Statements) pickToDrop(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error) {
 	switch {
 	case sel.ID != "":
@@ -71,8 +72,8 @@ func (s *Statements) pickToDrop(ctx context.Context, tx pgx.Tx, group string, se
 	}
 }
 
-// pickHead returns what picks the first record of the selected key, if it is the one that
-// the request names.
+// pickHead returns a function that picks the first record of the selected key, if it is the one
+// that the request names.
 func (s *Statements) pickHead(req admin.SkipHeadRequest) picker {
 	return func(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error) {
 		first, err := s.firstOf(ctx, tx, group, driver.Key{Topic: sel.Topic, Key: sel.Key})
@@ -86,7 +87,8 @@ func (s *Statements) pickHead(req admin.SkipHeadRequest) picker {
 	}
 }
 
-// pickParkedOnes returns the parked records that are selected by key or by filter; if a key has none, its first record.
+// pickParkedOnes returns the parked records that are selected by key or by filter; for a key
+// without any, its first record.
 
 func (s *Statements) pickParkedOnes(ctx context.Context, tx pgx.Tx, group string, sel admin.Selection) ([]int64, error) {
 	args := slices.Concat([]any{group}, keyArgs(sel), filterArgs(sel), []any{sel.Limit})
@@ -121,7 +123,7 @@ func (s *Statements) firstOf(ctx context.Context, tx pgx.Tx, group string, key d
 	return h, err
 }
 
-// found is a held record that was looked for by its id.
+// found is a held record that was searched by its id.
 type found struct {
 	Seq        int64
 	State      string

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// nullPayload stands in the place of the type of a record without one, if the
-	// payload is nil and not empty: kafkasink's FormatWatermill tells the two apart.
+	// nullPayload replaces the type of a record without one, if the payload is nil and not empty:
+	// kafkasink's FormatWatermill distinguishes the two.
 	nullPayload = "(null payload)"
-	// escapedHeaders is the header that stands in the place of all headers if one of them
-	// has a NUL, which jsonb cannot hold: its value is their JSON. So do headers that
-	// look like that by themselves.
+	// escapedHeaders is a header that replaces all headers if one of them has a NUL, which jsonb
+	// cannot hold: its value is their JSON. Headers that look like that themselves are stored in
+	// the same way.
 	escapedHeaders = "leat_escaped_headers"
 )
 
-// row is a record as the tables have it.
+// row is a record as stored in the tables.
 type row struct {
 	seq        int64
 	createdAt  time.Time
@@ -35,7 +35,7 @@ type row struct {
 	headers    *string // a JSON object of texts
 }
 
-// scans are the places for the columns of a row, as all statements return them.
+// scans are the destinations for the columns of a row, as all statements return them.
 func (r *row) scans() []any {
 	return []any{
 		&r.seq, &r.createdAt, &r.occurredAt, &r.id, &r.shard, &r.idText,
@@ -92,7 +92,7 @@ func (r *row) record() outbox.Record {
 // storedHeaders returns headers as they are stored, nil for none.
 func storedHeaders(headers map[string]string) (*string, error) {
 	if len(headers) == 0 {
-		return nil, nil //nolint:nilnil // NULL is what is stored
+		return nil, nil //nolint:nilnil // NULL is stored for none
 	}
 	raw, err := json.Marshal(headers)
 	if _, taken := headers[escapedHeaders]; err == nil && (taken || hasNUL(headers)) {

@@ -37,12 +37,12 @@ func filterArgs(s admin.Selection) []any {
 	return []any{like(s.Topics), orNull(s.Kind), orNull(s.Fingerprint), before}
 }
 
-// like returns pattern as LIKE has it, or nil where it is empty.
+// like returns pattern in the syntax of LIKE, or nil if it is empty.
 func like(pattern string) *string {
 	return orNull(topics.Like(pattern))
 }
 
-// Locked runs work in a transaction, in turn with the relays of group, and durable
+// Locked runs work in a transaction that takes turns with the relays of group, and is durable
 // when it returns.
 func (s *Statements) Locked(ctx context.Context, db pglease.Beginner, group string, work func(tx pgx.Tx) error) error {
 	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
@@ -59,7 +59,7 @@ func (s *Statements) Locked(ctx context.Context, db pglease.Beginner, group stri
 	})
 }
 
-// Note writes an entry of the audit that concerns all of group. details is JSON.
+// Note writes an entry of the audit about the whole group. details is JSON.
 func (s *Statements) Note(ctx context.Context, tx pgx.Tx, group, action string, by admin.By, details string) error {
 	_, err := tx.Exec(ctx, s.note, action, by.Actor, by.Reason, group, string(by.Annotate(json.RawMessage(details))))
 	return err

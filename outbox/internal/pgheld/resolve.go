@@ -12,9 +12,9 @@ import (
 
 var errVerdict = errors.New("leat: a verdict needs a record, and another fate than wait")
 
-// Resolve stores verdicts, and returns those of their keys that have no held record
-// any more. A record that is not held any more is passed over. driver.ErrLeaseLost, and
-// nothing written, if the lease is another's.
+// Resolve stores verdicts, and returns those of their keys that have no held record any more. A
+// record that is no longer held is skipped. It returns driver.ErrLeaseLost, and writes nothing,
+// if another session has the lease.
 func (s *Statements) Resolve(ctx context.Context, conn *pgx.Conn, l pglease.Lease, v []driver.Verdict) (free []driver.Key, err error) {
 	if len(v) == 0 {
 		return nil, nil

@@ -16,9 +16,9 @@ import (
 // cleanUpTimeout bounds the rollback of what has failed.
 const cleanUpTimeout = 5 * time.Second
 
-// begin begins a transaction of the lease's holder, in one round trip: the lock of
-// its group, then the fence, then the look at the position that is to move, unless to is
-// nil. driver.ErrLeaseLost if the lease is another's.
+// begin begins a transaction of the lease's holder, in one round trip: the lock of its group,
+// then the fence, then the query for the position to move, unless to is nil. driver.ErrLeaseLost
+// if another session has the lease.
 func (s *Statements) begin(ctx context.Context, conn *pgx.Conn, l pglease.Lease, to Advance) (pgx.Tx, error) {
 	var epoch int64
 	batch := &pgx.Batch{}
@@ -43,7 +43,7 @@ func (s *Statements) begin(ctx context.Context, conn *pgx.Conn, l pglease.Lease,
 	return tx, nil
 }
 
-// write does what queue queues in a transaction of l's holder, if it queues anything.
+// write runs what queue queues in a transaction of l's holder, if it queues anything.
 func (s *Statements) write(ctx context.Context, conn *pgx.Conn, l pglease.Lease, to Advance, queue func(b *pgx.Batch) error) error {
 	tx, err := s.begin(ctx, conn, l, to)
 	if err != nil {
@@ -59,8 +59,8 @@ func (s *Statements) write(ctx context.Context, conn *pgx.Conn, l pglease.Lease,
 	return taken(err)
 }
 
-// taken names the error of a record that would be set aside under the number of another:
-// the statements refuse it by an id that is null.
+// taken translates the error of a record that would be set aside under the number of another: the
+// statements cause it with an id that is null.
 func taken(err error) error {
 	if pgerr.Is(err, pgerr.NotNullViolation) {
 		return fmt.Errorf("%w: %w", heldqueue.ErrNumberTaken, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/internal/ids"
 )
 
-// Claimant claims leases again and again. Each attempt has a name of its own, so that it
-// knows its former attempts from those of others. It is safe for concurrent use.
+// Claimant claims leases repeatedly. Each attempt has its own name, so that a claimant can tell
+// its former attempts from those of others. It is safe for concurrent use.
 type Claimant struct {
 	name string
 
@@ -38,7 +38,7 @@ func (c *Claimant) Name() string {
 	return c.name
 }
 
-// NameOf returns the name of the claimant whose attempt owner is.
+// NameOf returns the name of the claimant that made the attempt owner.
 func NameOf(owner string) string {
 	if i := strings.LastIndexByte(owner, '/'); i >= 0 {
 		return owner[:i]
@@ -46,7 +46,7 @@ func NameOf(owner string) string {
 	return owner
 }
 
-// Attempt is one attempt at a lease, and the use of the lease that comes of it.
+// Attempt is one attempt at a lease, and the use of the lease if it succeeds.
 type Attempt struct {
 	// Owner is its name.
 	Owner string
@@ -60,7 +60,7 @@ type Attempt struct {
 // marked is the owner's name with a 0 before its number. It reads as the same number.
 func (a Attempt) marked() string { return a.prefix + "0" + strconv.FormatInt(a.no, 10) }
 
-// isMarked reports whether owner is marked.
+// isMarked reports whether owner is a marked name.
 func isMarked(owner string) bool {
 	return strings.HasPrefix(strings.TrimPrefix(owner, NameOf(owner)), "/0")
 }
@@ -74,8 +74,7 @@ type Former struct {
 	Running []int64
 }
 
-// NamePrefix is Prefix as a parameter: nil if there are none, so that nothing starts
-// with it.
+// NamePrefix is Prefix as a parameter: nil if it is empty, so that it matches no name.
 func (f Former) NamePrefix() *string {
 	if f.Prefix == "" {
 		return nil

@@ -19,18 +19,17 @@ type Slot struct {
 	No    int16
 }
 
-// Lease is the right to a slot. Owner is one incarnation of one claimant, so that an
-// epoch that a crashed server forgot and issued twice still tells two owners apart.
+// Lease is the right to a slot. Owner is one incarnation of one claimant, so that two owners can
+// be told apart even if a crashed server forgot an epoch and issued it twice.
 type Lease struct {
 	Slot  Slot
 	Owner string
 	Epoch int64
 }
 
-// Claim takes the lease of slot for owner. It does not wait: while another owner holds
-// the lease it returns a *driver.LeaseHeldError. A lease held by one of former is taken,
-// unless any of them still runs. The claim is committed synchronously whatever the
-// session's setting.
+// Claim takes the lease of slot for owner. It does not wait: while another owner holds the lease
+// it returns a *driver.LeaseHeldError. A lease held by one of former is taken over, unless any of
+// them is still running. The claim is committed synchronously whatever the session's setting.
 func (s *Statements) Claim(ctx context.Context, db Beginner, slot Slot, owner string, former Former, ttl time.Duration) (Lease, error) {
 	l := Lease{Slot: slot, Owner: owner}
 	prefix := former.NamePrefix()
@@ -58,7 +57,7 @@ func (s *Statements) Claim(ctx context.Context, db Beginner, slot Slot, owner st
 }
 
 // Synchronously runs claim in a transaction whose commit waits for the disk, whatever the
-// session's setting: an epoch that a crash forgets is issued again.
+// session's setting: an epoch that a crash forgets would be issued again.
 func Synchronously(ctx context.Context, db Beginner, claim func(tx pgx.Tx) error) error {
 	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
 	return pgx.BeginTxFunc(ctx, db, opts, func(tx pgx.Tx) error {
@@ -69,15 +68,17 @@ func Synchronously(ctx context.Context, db Beginner, claim func(tx pgx.Tx) error
 	})
 }
 
-// namedWithin bounds how long Held asks for a name, namedEvery how often.
+// namedWithin bounds how long Held tries to find the holder's name, and namedEvery is the
+// interval.
 const (
 	namedWithin = 50 * time.Millisecond
 	namedEvery  = 5 * time.Millisecond
 )
 
-// Held returns a *driver.LeaseHeldError that names the holder in the row that ask returns: its name
-// and for how many microseconds more it holds the lease. A rival that has claimed it a moment ago is
-// not seen before it commits, so Held asks again for a while. After that, nobody knows who it is.
+// Held returns a *driver.LeaseHeldError that names the holder in the row that ask returns: its
+// name and for how many microseconds more it holds the lease. A rival that has just claimed it is
+// not visible before it commits, so Held asks again for a while. After that, the holder is
+// reported as unknown.
 func Held(ctx context.Context, ask func() pgx.Row) error {
 	for began := time.Now(); ; {
 		var held driver.LeaseHeldError
@@ -109,7 +110,7 @@ func (s *Statements) Renew(ctx context.Context, db Querier, l Lease, ttl time.Du
 	return err
 }
 
-// Release gives the lease up. Releasing a lost lease changes nothing.
+// Release releases the lease. Releasing a lost lease changes nothing.
 func (s *Statements) Release(ctx context.Context, db Querier, l Lease) error {
 	_, err := db.Exec(ctx, s.release, l.Slot.Group, l.Slot.No, l.Owner, l.Epoch)
 	return err
@@ -118,8 +119,8 @@ func (s *Statements) Release(ctx context.Context, db Querier, l Lease) error {
 // giveBackTimeout bounds GiveBack.
 const giveBackTimeout = 2 * time.Second
 
-// GiveBack releases a lease that was claimed and is not used any more, so that others
-// need not wait for its end. It works although ctx has ended, and logs a failure.
+// GiveBack releases a lease that was claimed and is no longer used, so that others need not wait
+// for it to expire. It works although ctx has ended, and logs a failure.
 func (s *Statements) GiveBack(ctx context.Context, db Querier, l Lease, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
 	defer cancel()

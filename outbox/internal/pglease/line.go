@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Line is the connection on which the tasks of one process hold their leases, and on which one
-// listens for notifications. They share it, and it is open while one of them works. A Line is
-// safe for concurrent use.
+// Line is the connection on which the tasks of one process hold their leases, and which also
+// listens for notifications. It is shared, and open while one of its users works. A Line is safe
+// for concurrent use.
 type Line struct {
 	open  func(ctx context.Context) (*pgx.Conn, error)
 	close func(ctx context.Context, conn *pgx.Conn)
@@ -20,20 +20,20 @@ type Line struct {
 	free      sync.Cond          // told when the connection is
 	inUse     bool               // guards what follows below
 	wanted    int                // tasks that wait for it
-	interrupt context.CancelFunc // ends Listen; nil while nobody listens
+	interrupt context.CancelFunc // ends Listen; nil if Listen is not running
 
-	conn  *pgx.Conn // nil while nobody works
-	tasks int       // that work on conn
+	conn  *pgx.Conn // nil while no task works
+	tasks int       // tasks that work on conn
 }
 
-// NewLine returns a Line whose connection is opened and closed by the two.
+// NewLine returns a Line whose connection is opened and closed by the two functions.
 func NewLine(open func(ctx context.Context) (*pgx.Conn, error), closeConn func(ctx context.Context, conn *pgx.Conn)) *Line {
 	l := &Line{open: open, close: closeConn}
 	l.free.L = &l.mu
 	return l
 }
 
-// take waits until nobody uses the connection, which who listens ends at once.
+// take waits until the connection is free. A running Listen ends at once.
 func (l *Line) take() (giveBack func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,8 +56,8 @@ func (l *Line) giveBack() {
 	l.free.Broadcast()
 }
 
-// Join returns the connection for a task that begins. If it was lost, those that were on it have
-// lost their leases, and there is another one from now on.
+// Join returns the connection for a task that begins. If the connection was lost, the tasks on it
+// have lost their leases, and a new one is opened.
 func (l *Line) Join(ctx context.Context) (*pgx.Conn, error) {
 	defer l.take()()
 	if l.conn == nil || outlive(ctx, l.conn.Ping) != nil {
@@ -74,7 +74,8 @@ func (l *Line) Join(ctx context.Context) (*pgx.Conn, error) {
 	return l.conn, nil
 }
 
-// Leave ends the use of conn by a task. What it holds goes with the connection, or by undo before.
+// Leave ends the use of conn by a task. What the task holds is released with the connection, or
+// by undo before.
 func (l *Line) Leave(ctx context.Context, conn *pgx.Conn, undo func(ctx context.Context) error, log *slog.Logger) {
 	defer l.take()()
 	if conn != l.conn {
@@ -95,7 +96,7 @@ func (l *Line) Leave(ctx context.Context, conn *pgx.Conn, undo func(ctx context.
 	}
 }
 
-// Do runs fn, which uses the connection, in turn with other tasks. It does not begin after ctx
+// Do runs fn, which uses the connection, in turn with other tasks. It does not start fn after ctx
 // has ended.
 func (l *Line) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 	defer l.take()()

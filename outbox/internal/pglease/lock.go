@@ -10,15 +10,15 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Retry is how soon a claimant asks again that has found a marked lease held. A look costs one
-// small statement.
+// Retry is how soon a claimant tries again after it has found a marked lease held. Each try costs
+// one small statement.
 const Retry = 350 * time.Millisecond
 
-// Lock lets conn's session say that attempt a lives, and returns the owner under which it claims
-// on conn: marked, if the lock is there and lives as long as the connection. It must come before
-// the claim: a lease that is marked and not locked would be taken from its holder. Behind a
-// pooler, or without the right to lock, the owner is not marked, and its lease counts until it
-// runs out.
+// Lock makes conn's session the proof that attempt a is alive, and returns the owner name under
+// which it claims on conn. The name is marked if the lock was taken and lives as long as the
+// connection. Lock must come before the claim: a lease that is marked and not locked would be
+// taken from its holder. Behind a pooler, or without the right to lock, the owner is not marked,
+// and its lease is valid until it expires.
 func (s *Statements) Lock(ctx context.Context, conn *pgx.Conn, a Attempt) (owner string, err error) {
 	var locked bool
 	err = conn.QueryRow(ctx, s.lockable, pgx.QueryExecModeSimpleProtocol, int64(conn.PgConn().PID())).Scan(&locked)
@@ -33,7 +33,7 @@ func (s *Statements) Lock(ctx context.Context, conn *pgx.Conn, a Attempt) (owner
 	return owner, nil
 }
 
-// Unlock takes back what Lock has done, on a session that goes on.
+// Unlock undoes Lock, on a session that continues.
 func (s *Statements) Unlock(ctx context.Context, conn *pgx.Conn, owner string) error {
 	if !isMarked(owner) {
 		return nil
@@ -42,7 +42,7 @@ func (s *Statements) Unlock(ctx context.Context, conn *pgx.Conn, owner string) e
 	return err
 }
 
-// Look returns a *driver.LeaseHeldError while another owner than former holds the lease of slot,
+// Look returns a *driver.LeaseHeldError while an owner other than former holds the lease of slot,
 // and nil if a claim after Bury may succeed. It writes nothing.
 func (s *Statements) Look(ctx context.Context, db Querier, slot Slot, former Former) error {
 	var held driver.LeaseHeldError
@@ -66,7 +66,7 @@ func (s *Statements) Look(ctx context.Context, db Querier, slot Slot, former For
 	return &held
 }
 
-// Gone returns the owners of marked leases of group whose session is gone. Their locks are tx's
+// Gone returns the owners of marked leases of group whose session is gone. tx holds their locks
 // until it ends.
 func (s *Statements) Gone(ctx context.Context, tx pgx.Tx, group string) (owners []string, err error) {
 	err = s.eachGone(ctx, tx, group, func(l Lease) error {
@@ -76,12 +76,12 @@ func (s *Statements) Gone(ctx context.Context, tx pgx.Tx, group string) (owners 
 	return owners, err
 }
 
-// Bury gives up the marked leases of group whose session is gone, and returns their owners. tx
-// must be READ COMMITTED: what has changed since the look is left alone.
+// Bury releases the marked leases of group whose session is gone, and returns their owners. tx
+// must be READ COMMITTED: leases that have changed since they were read are left alone.
 //
-// The lock is tried in one statement and the lease given up in the next, by owner and epoch: so
-// the look saw the owner, its lock came before its claim, and it is not there any more. Whatever
-// the owner's session has written was committed before the server gave its lock back.
+// The lock is tried in one statement and the lease is released in the next, by owner and epoch.
+// The first one saw the owner, which locked before it claimed, and its lock is gone. Everything
+// that the owner's session has written was committed before the server released its lock.
 func (s *Statements) Bury(ctx context.Context, tx pgx.Tx, group string) (owners []string, err error) {
 	err = s.eachGone(ctx, tx, group, func(l Lease) error {
 		tag, err := tx.Exec(ctx, s.bury, l.Slot.Group, l.Slot.No, l.Owner, l.Epoch)
@@ -93,7 +93,7 @@ func (s *Statements) Bury(ctx context.Context, tx pgx.Tx, group string) (owners 
 	return owners, err
 }
 
-// BuryNow is Bury in a transaction of its own.
+// BuryNow is Bury in a separate transaction.
 func (s *Statements) BuryNow(ctx context.Context, db Beginner, group string) (owners []string, err error) {
 	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
 	err = pgx.BeginTxFunc(ctx, db, opts, func(tx pgx.Tx) error {

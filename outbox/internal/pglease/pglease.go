@@ -1,19 +1,19 @@
 // Package pglease keeps leases in PostgreSQL: the right of one process of many to do
 // something for a while.
 //
-// A lease is a row with an owner, an epoch and an end. Who claims it raises the epoch, in
-// a transaction that waits for the disk. What is written under a lease compares owner and
-// epoch in its own statement, so that a write which arrives late changes nothing. It
-// compares both: a server that has lost a claim in a crash issues its epoch a second time.
+// A lease is a row with an owner, an epoch and an end. A claim raises the epoch, in a transaction
+// that waits for the disk. A write under a lease compares owner and epoch in its own statement,
+// so that a late write changes nothing. It compares both, because a server that has lost a claim
+// in a crash issues its epoch a second time.
 //
-// The database's clock alone decides when a lease ends.
+// Only the database's clock decides when a lease expires.
 //
-// A lease can end before: with the session that holds it. A session locks the name of its owner
-// (an advisory lock, which the server gives back when the session ends), and only then claims,
-// under a name that says so: it is marked. Whoever finds a marked lease held tries that lock. If
-// it gets it, the session is gone, and the lease is given up for it (Bury). Leases that are not
-// marked count until they run out. Nothing but time rests on the locks: two who believe that they
-// hold a lease are told apart by owner and epoch, as ever.
+// A lease can end earlier: with the session that holds it. A session locks the name of its owner
+// (an advisory lock, which the server releases when the session ends), and only then claims,
+// under a marked name, which says that it is locked. A claimant that finds a marked lease held
+// tries that lock. If it gets it, the session is gone, and the lease is released on its behalf
+// (Bury). Leases that are not marked are valid until they expire. The locks only save time: two
+// sessions that both believe they hold a lease are still told apart by owner and epoch.
 package pglease
 
 import (
@@ -40,7 +40,7 @@ type Statements struct {
 	policies, policiesKeep  string
 }
 
-// Prepare renders the statements for the leases beside the log called names.Table.
+// Prepare renders the statements for the leases of the log called names.Table.
 func Prepare(names pgmigrate.Names) (*Statements, error) {
 	s := &Statements{}
 	return s, sqlfile.Load(files, names.Render, map[string]*string{

@@ -12,14 +12,14 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// DB is where a Task keeps its lease; *pgxpool.Pool is one.
+// DB is where a Task stores its lease; *pgxpool.Pool is one.
 type DB interface {
 	Querier
 	Beginner
 }
 
-// Task is work that one process of many does at a time. Its lease keeps others from
-// doing the same work; it is not a fence, so the work must be safe even if two do it.
+// Task is work that one process of many does at a time. Its lease keeps others from doing the
+// same work. It is not a fence, so the work must be safe even if two processes do it.
 type Task struct {
 	leases   *Statements
 	db       DB
@@ -29,15 +29,15 @@ type Task struct {
 
 // TaskConfig is the lease that a task needs.
 type TaskConfig struct {
-	// Slot is what is leased.
+	// Slot is the slot to lease.
 	Slot Slot
 	// TTL is how long the lease lasts without a renewal. It is renewed after a third of it.
 	TTL time.Duration
-	// Line is where the task holds its lease.
+	// Line is the connection on which the task holds its lease.
 	Line *Line
-	// Describe adds to an error of a claim what it means for the caller.
+	// Describe explains an error of a claim to the caller.
 	Describe func(error) error
-	// Logger receives what an operator should know.
+	// Logger receives messages for operators.
 	Logger *slog.Logger
 }
 
@@ -47,9 +47,8 @@ func (s *Statements) NewTask(db DB, cfg TaskConfig) (*Task, error) {
 	return &Task{leases: s, db: db, claimant: claimant, cfg: cfg}, err
 }
 
-// Run claims the lease, runs work under it, and releases it. The context of work ends
-// with the lease. It returns a *driver.LeaseHeldError while another one works. One Run at
-// a time.
+// Run claims the lease, runs work under it, and releases it. The context of work ends with the
+// lease. It returns a *driver.LeaseHeldError while another process works. Only one Run at a time.
 func (t *Task) Run(ctx context.Context, work func(context.Context) error) error {
 	asked := time.Now()
 	attempt := t.claimant.Begin()
@@ -89,7 +88,7 @@ func (t *Task) Run(ctx context.Context, work func(context.Context) error) error 
 	return err
 }
 
-// claim locks and claims, and takes the lease of a process that is gone.
+// claim locks and claims, and takes over the lease of a process that is gone.
 func (t *Task) claim(ctx context.Context, conn *pgx.Conn, attempt Attempt) (Lease, error) {
 	lease := Lease{Slot: t.cfg.Slot}
 	var err error
@@ -106,8 +105,8 @@ func (t *Task) claim(ctx context.Context, conn *pgx.Conn, attempt Attempt) (Leas
 	return lease, err
 }
 
-// keep renews the lease until ctx ends or the lease is lost, which it returns. It is lost with
-// the connection, too.
+// keep renews the lease until ctx ends or the lease is lost, which it returns. Losing the
+// connection loses the lease, too.
 func (t *Task) keep(ctx context.Context, conn *pgx.Conn, lease Lease, until time.Time) error {
 	every := t.cfg.TTL / 3
 	tick := time.NewTicker(every)

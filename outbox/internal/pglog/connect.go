@@ -12,10 +12,9 @@ import (
 	"github.com/leat-go/leat/internal/pgpin"
 )
 
-// Connect opens a connection beside those of the application, as the application would, after
-// change has changed its configuration. What decides how texts are read and
-// written is asked for as it begins, whatever the role or the database has set: poolers pass
-// these settings on.
+// Connect opens a connection in addition to those of the application, with its configuration as
+// modified by change. The settings for reading and writing texts are set as it begins, overriding
+// those of the role and the database: poolers pass these settings on.
 func Connect(ctx context.Context, address pgpin.Address, change func(cfg *pgx.ConnConfig)) (conn *pgx.Conn, err error) {
 	err = address.Dial(ctx, func(cfg *pgx.ConnConfig) error {
 		change(cfg)
@@ -45,7 +44,7 @@ var texts = map[string]string{"client_encoding": "UTF8", "DateStyle": "ISO", "st
 // AsIs changes nothing. It is for Connect.
 func AsIs(*pgx.ConnConfig) {}
 
-// Close closes conn and waits until nothing of it is left, for a second at most.
+// Close closes conn and waits until it is fully closed, for a second at most.
 func Close(ctx context.Context, conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()

@@ -10,26 +10,26 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// early is what a session has handed out before its windows come to it. It is safe for
-// concurrent use.
+// early is what a session has returned before its windows reach it. It is safe for concurrent
+// use.
 //
-// A window is opened only when every early page is settled or withdrawn. So the rows of a
-// window are those that were acknowledged early, which it leaves out, and others, which it
-// hands out. Within a key the former come first: the stream brings a key's rows in the
-// order of their commits, beginning behind a window.
+// A window is opened only when every early page is settled or withdrawn. So the rows of a window
+// are of two kinds: those that were acknowledged early, which it leaves out, and others, which it
+// returns. Within a key the former come first: the stream delivers a key's rows in the order of
+// their commits, starting behind a window.
 type early struct {
 	mu      sync.Mutex
 	allowed bool      // by Follow
 	stream  Stream    // joined; nil if none is
 	fresh   bool      // stream was joined with the newest window
-	lookAt  time.Time // when a window is to be opened at the latest, while there is a stream
+	lookAt  time.Time // the latest time to open a window, while there is a stream
 
 	generation int              // of pages; Withdraw begins another
 	unsettled  int              // pages of this generation
 	sent       map[int64]uint64 // acknowledged rows and their transactions, not behind the position
 }
 
-// maxSent bounds the rows that are remembered: then a window is opened sooner.
+// maxSent bounds the rows that are remembered: once it is reached, a window is opened early.
 const maxSent = 50_000
 
 // earlyCursor is the Cursor of an early page.
@@ -38,7 +38,7 @@ type earlyCursor struct {
 	xids       []uint64
 }
 
-// follow reports whether on is a change.
+// follow sets whether to follow, and reports whether that is a change.
 func (e *early) follow(on bool) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -52,7 +52,7 @@ func (e *early) follow(on bool) bool {
 	return true
 }
 
-// leave gives the stream up. The caller holds e.mu.
+// leave drops the stream. The caller holds e.mu.
 func (e *early) leave(because string) {
 	if e.stream != nil {
 		e.stream.Close(because)
@@ -60,7 +60,7 @@ func (e *early) leave(because string) {
 	}
 }
 
-// wantsJoin reports whether a stream is to be joined.
+// wantsJoin reports whether a stream should be joined.
 func (e *early) wantsJoin() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -87,7 +87,7 @@ func (e *early) enter(prev, target pgwindow.Snapshot, stream Stream) (skip []int
 	return skip
 }
 
-// looked notes when to look again. It reports whether a stream is joined, and whether this
+// looked sets the time of the next look. It reports whether a stream is joined, and whether this
 // is the first look since.
 func (e *early) looked(again time.Time) (joined, fresh bool) {
 	e.mu.Lock()
@@ -98,8 +98,8 @@ func (e *early) looked(again time.Time) (joined, fresh bool) {
 	return joined, fresh
 }
 
-// page returns the next rows of the stream, which may be none. It reports false if the log
-// is to be looked at: there is no stream, or it is time.
+// page returns the next rows of the stream, which may be none. It reports false if the log must
+// be read: there is no stream, or it is time.
 func (e *early) page(target pgwindow.Snapshot, round, limit int, now time.Time) (driver.Page, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -119,7 +119,7 @@ func (e *early) page(target pgwindow.Snapshot, round, limit int, now time.Time) 
 				records, xids = append(records, rows[i].Record), append(xids, rows[i].XID)
 			}
 		}
-		more = len(rows) == limit // all of them may have been sent, by a former stream
+		more = len(rows) == limit // a former stream may have sent all of them
 	}
 	if len(records) == 0 {
 		return driver.Page{}, true
@@ -165,8 +165,7 @@ func (e *early) remember(seq int64, xid uint64) {
 	e.sent[seq] = xid
 }
 
-// withdraw takes p back, all but the records at the places acked, and all early pages after
-// it.
+// withdraw takes back p, except the records at the places acked, and all early pages after it.
 func (e *early) withdraw(p driver.Page, acked []int) {
 	at, ok := p.Cursor.(earlyCursor)
 	e.mu.Lock()
@@ -181,28 +180,27 @@ func (e *early) withdraw(p driver.Page, acked []int) {
 	e.leave("a page could not be delivered as it was")
 }
 
-// discard takes all early pages back that are not settled: nobody will send them.
+// discard takes back all early pages that are not settled: they will not be sent.
 func (e *early) discard() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.forget()
 }
 
-// forget begins another generation of pages. The caller holds e.mu.
+// forget starts a new generation of pages. The caller holds e.mu.
 func (e *early) forget() {
 	e.generation++
 	e.unsettled = 0
 }
 
-// waiting reports whether an early page was handed out and is not settled.
+// waiting reports whether an early page was returned and is not settled.
 func (e *early) waiting() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.unsettled > 0
 }
 
-// settledCount returns how many rows were acknowledged early and may lie ahead of the
-// position.
+// settledCount returns how many rows were acknowledged early and may be ahead of the position.
 func (e *early) settledCount() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()

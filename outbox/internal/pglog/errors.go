@@ -10,10 +10,10 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Unusable marks err with driver.ErrSourceUnusable if it is about a log that is not the one of
-// a position, or wraps one of fatal: errors that trying again cannot fix and that could lose
-// messages if they were ignored. The answer of a standby is not among them: it may be a
-// failover under way, which passes.
+// Unusable marks err with driver.ErrSourceUnusable if it means that a position belongs to another
+// log, or wraps one of fatal: errors that trying again cannot fix and that could lose messages if
+// they were ignored. The error of a standby is not among them: it may be a failover in progress,
+// which passes.
 func Unusable(err error, fatal ...error) error {
 	err = pgerr.Standby(err)
 	if basis.IsMoved(err) || slices.ContainsFunc(fatal, func(f error) bool { return errors.Is(err, f) }) {

@@ -13,9 +13,9 @@ import (
 
 var errClosed = errors.New("leat: the session's connection is closed")
 
-// gone returns an error if conn, which is idle, has ended or ends. It sends nothing. A server that
-// says nothing is there: then it costs one call of the system. Whatever else has come, a word of
-// farewell or a mere notice, is read.
+// gone returns an error if conn, which is idle, has ended or is ending. It sends nothing. If
+// nothing has arrived, the server is taken to be alive, at the cost of one system call. Anything
+// that has arrived, a final message or a mere notice, is read.
 func gone(conn *pgx.Conn) error {
 	if conn.IsClosed() {
 		return errClosed

@@ -17,7 +17,7 @@ func (s *Session) share() pgheld.Share {
 	return pgheld.Share{Slots: int16(s.progress.groupSlots()), Slot: s.cfg.Lease.Slot.No} //nolint:gosec // at most 64
 }
 
-// explain is what an error of the database means.
+// explain describes what an error of the database means.
 func (s *Session) explain(err error) error {
 	return s.cfg.Unusable(s.cfg.Describe(err))
 }
@@ -41,8 +41,8 @@ func (s *Session) CountHeld(ctx context.Context) (int, error) {
 // errEarlyHold is a mistake of the caller, who must withdraw the page.
 var errEarlyHold = errors.New("leat: the records of an early page cannot be held")
 
-// Hold implements driver.Holder. What is settled is noted only once it is stored:
-// a position that was stored without its records would lose them.
+// Hold implements driver.Holder. It counts records as settled only once they are stored: a
+// position that was stored without its held records would lose them.
 func (s *Session) Hold(ctx context.Context, p driver.Page, settled int, h []driver.Holding) error {
 	if p.Early {
 		return errEarlyHold

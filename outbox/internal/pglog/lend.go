@@ -11,19 +11,19 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// readerKept is how long the reader's connection is kept after pages have followed each other.
+// readerKept is how long the reader's connection is kept after it was last needed.
 const readerKept = 10 * time.Second
 
-// turn is a lock that is waited for only so long.
+// turn is a lock that can be waited for with a bound.
 type turn chan struct{}
 
-// Lock waits for the turn.
+// Lock waits for the lock.
 func (t turn) Lock() { t <- struct{}{} }
 
-// Unlock gives the turn back.
+// Unlock releases the lock.
 func (t turn) Unlock() { <-t }
 
-// TryLock reports whether it was free, and is the caller's now.
+// TryLock takes the lock if it is free, and reports whether it was.
 func (t turn) TryLock() bool {
 	select {
 	case t <- struct{}{}:
@@ -33,7 +33,7 @@ func (t turn) TryLock() bool {
 	}
 }
 
-// lockWithin is TryLock that waits for at most d.
+// lockWithin is TryLock, but waits for at most d.
 func (t turn) lockWithin(d time.Duration) bool {
 	if t.TryLock() {
 		return true
@@ -56,10 +56,10 @@ func (s *Session) line() *pgx.Conn {
 	return s.writer
 }
 
-// lend prepares the log to read, until giveBack is called. While nothing waits to be settled, the
-// writer's connection serves: then nobody else needs it but Renew. Else there must be a reader's. It
-// reports false if there is none to be had: what was handed out must be settled first. The caller
-// holds s.reading.
+// lend prepares the log for reading, until giveBack is called. While nothing waits to be settled,
+// it uses the writer's connection, which only Renew needs then. Otherwise a reader's connection
+// is needed. It reports false if there is none: the returned pages must be settled first. The
+// caller holds s.reading.
 func (s *Session) lend(ctx context.Context) (giveBack func(), ok bool, err error) {
 	if s.borrowed {
 		return func() {}, true, nil
@@ -85,7 +85,7 @@ func (s *Session) lend(ctx context.Context) (giveBack func(), ok bool, err error
 	}, true, nil
 }
 
-// lendAny returns a connection for a small statement, and what gives it back.
+// lendAny returns a connection for a small statement, and a function that gives it back.
 func (s *Session) lendAny() (conn *pgx.Conn, giveBack func()) {
 	s.reading.Lock()
 	if s.reader != nil {
@@ -98,19 +98,20 @@ func (s *Session) lendAny() (conn *pgx.Conn, giveBack func()) {
 	}
 }
 
-// shortage is a time in which there was no second connection to be had.
+// shortage is a time in which no second connection was available.
 type shortage struct {
 	since time.Time // zero if there is none
 	retry time.Time
 }
 
-// shortageRetry is how soon a session asks again for its second connection.
+// shortageRetry is how soon a session tries again to get its second connection.
 const shortageRetry = time.Second
 
 var errNoRoom = errors.New("leat: the other relays of this process have all connections that it may take")
 
-// openReader opens the reader's connection. Without it the session goes on, more slowly: a server
-// that is full is not a reason to give a lease up. It says so once, and once when it is over.
+// openReader opens the reader's connection. Without it the session continues, more slowly: a full
+// server is not a reason to release a lease. It logs once when that begins and once when it is
+// over.
 func (s *Session) openReader(ctx context.Context) (bool, error) {
 	if time.Now().Before(s.shortage.retry) {
 		return false, nil
@@ -153,7 +154,7 @@ func (s *Session) closeReader(ctx context.Context) {
 	if s.reader != nil {
 		Close(ctx, s.reader)
 		s.reader = nil
-		if !s.cfg.Apart { // which it has whatever the room
+		if !s.cfg.Apart { // it has this one whatever the room
 			s.cfg.Room.GiveBack()
 		}
 	}

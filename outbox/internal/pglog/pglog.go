@@ -1,12 +1,12 @@
 // Package pglog is the session of a relay that reads a log in PostgreSQL by windows (see
-// pgwindow), under a lease (see pglease), and sets records aside (see pgheld). What
-// differs from log to log, such as how the rows of a window are read, is a Log's.
+// pgwindow), under a lease (see pglease), and sets records aside (see pgheld). A Log implements
+// what differs from log to log, such as how the rows of a window are read.
 //
-// A session has a connection of its own, the writer's, on which the lease was claimed; its lock
-// lives with it. Advance, Hold, Resolve and Renew use it. While pages follow each other there is a
-// second one, the reader's, so that settling and renewing never wait for a page, however large it
-// is. While nothing waits to be settled, Read uses the writer's. If either is lost, the session is
-// over.
+// A session has its own connection, the writer's, on which the lease was claimed; the lease's
+// lock ends with it. Advance, Hold, Resolve and Renew use it. While pages follow each other there
+// is a second connection, the reader's, so that settling and renewing never wait for a page,
+// however large it is. While nothing waits to be settled, Read uses the writer's. If either is
+// lost, the session is over.
 package pglog
 
 import (
@@ -27,19 +27,18 @@ import (
 // Log reads the rows of one slot of one log, for one session, which calls one method at a
 // time.
 type Log interface {
-	// Use says which connection the other methods use from now on. It is the session's.
+	// Use sets the connection that the other methods use from now on. The session owns it.
 	Use(conn *pgx.Conn)
 
-	// Load returns the window where the session begins and the number of slots of its
-	// group.
+	// Load returns the window at which the session begins and the number of slots of its group.
 	Load(ctx context.Context) (w pgwindow.Window, slots int, err error)
 
 	// Page returns the next rows of a window that was not read to its end, at most limit records.
-	// An error leaves the place where it was: the same call comes again.
+	// An error does not move the place: the same call is repeated.
 	Page(ctx context.Context, at Place, limit int) (Rows, error)
 
-	// Probe reports whether there may be something that no window up to w holds, and what it has
-	// seen besides, nil if it has not looked.
+	// Probe reports whether there may be something that no window up to w holds, and additional
+	// findings, nil if it has not looked.
 	Probe(ctx context.Context, w pgwindow.Window) (bool, *driver.Idle, error)
 
 	// Open finishes w and returns the window that follows it. All of w is settled. Open
@@ -47,7 +46,7 @@ type Log interface {
 	Open(ctx context.Context, w pgwindow.Window) (pgwindow.Window, error)
 }
 
-// Place is how far a window was read.
+// Place is how far a window has been read.
 type Place struct {
 	Window pgwindow.Window
 	// Read: rows of the window up to here were read.
@@ -71,7 +70,7 @@ type Rows struct {
 	Free func()
 }
 
-// Config is what a Session is made of. All of it except Apart and Tail is required.
+// Config is the configuration of a Session. All fields except Apart and Tail are required.
 type Config struct {
 	// Lease is what the session reads under.
 	Lease pglease.Lease
@@ -81,31 +80,31 @@ type Config struct {
 	Windows *pgwindow.Statements
 	Held    *pgheld.Statements
 
-	// Writer is the connection on which the lease was claimed. It is the session's from then on.
+	// Writer is the connection on which the lease was claimed. The session owns it from then on.
 	Writer *pgx.Conn
 
 	// Connect opens another connection for the session, if there is Room for it. Apart is set if
-	// windows need one whose settings are not the writer's: then the session has both from the
-	// beginning.
+	// windows need a connection with other settings than the writer's: then the session has both
+	// from the beginning.
 	Connect func(ctx context.Context) (*pgx.Conn, error)
 	Room    *pgpin.Room
 	Apart   bool
 
-	// Pool gives up the lease if the session's connections are lost, and renews it while the
+	// Pool releases the lease if the session's connections are lost, and renews it while the
 	// writer's is in use.
 	Pool pglease.Querier
 
-	// Logger is told if there is no second connection to be had.
+	// Logger logs that a second connection is not available.
 	Logger *slog.Logger
 
-	// Describe adds to an error of the database what it means for the log. Unusable marks
-	// errors that trying again cannot fix (see the function Unusable).
+	// Describe explains what a database error means for the log. Unusable marks errors that
+	// trying again cannot fix (see the function Unusable).
 	Describe, Unusable func(error) error
 
 	// Ended is called once, after the session was released.
 	Ended func()
 
-	// Tail brings rows early, if the relay follows. Look is how long the session goes by the
+	// Tail delivers rows early, if the relay follows. Look is how long the session relies on the
 	// tail alone before it opens a window. Without a Tail all rows come from windows.
 	Tail Tail
 	Look time.Duration

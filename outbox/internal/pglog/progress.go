@@ -16,8 +16,8 @@ type cursor struct {
 	free   func()
 }
 
-// progress is how far a session has come: what was read of its window, what is settled of
-// that, and what of that the database knows. It is safe for concurrent use.
+// progress is how far a session has got: what was read of its window, what of that is settled,
+// and what of that is stored in the database. It is safe for concurrent use.
 type progress struct {
 	mu     sync.Mutex
 	slots  int // that the group has
@@ -26,14 +26,14 @@ type progress struct {
 	whole  bool    // all of the window was read
 	end    int64   // if whole: rows of the window up to here were read or sent early
 	done   int64   // rows of the window up to here are settled
-	stored int64   // done, as the database knows it
+	stored int64   // done, as stored in the database
 	skip   []int64 // rows of the window that were sent early, ascending
-	unread int     // pages handed out and not settled
-	rounds int     // windows whose snapshots were taken since this session began
+	unread int     // pages returned and not settled
+	rounds int     // windows whose snapshots were taken after this session began
 	joined int     // windows that other slots have opened
 }
 
-// begin makes w the window that is read, from where it is settled.
+// begin makes w the current window, from where it is settled.
 func (p *progress) begin(w pgwindow.Window, slots int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -41,7 +41,7 @@ func (p *progress) begin(w pgwindow.Window, slots int) {
 	p.enter(w)
 }
 
-// enter is begin, for who holds the lock.
+// enter is begin, for callers that hold the lock.
 func (p *progress) enter(w pgwindow.Window) {
 	p.window = w
 	p.read, p.done, p.stored = w.Last, w.Last, w.Last
@@ -51,7 +51,7 @@ func (p *progress) enter(w pgwindow.Window) {
 	p.skip = nil
 }
 
-// next makes w, which follows, the window that is read, except the rows in skip.
+// next makes w, which follows, the current window, except for the rows in skip.
 func (p *progress) next(w pgwindow.Window, skip []int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,7 +65,7 @@ func (p *progress) next(w pgwindow.Window, skip []int64) {
 	}
 }
 
-// place returns where the window is read on.
+// place returns where reading of the window continues.
 func (p *progress) place() Place {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +86,7 @@ func (p *progress) groupSlots() int {
 	return p.slots
 }
 
-// closed reports whether the slots are being changed and this one has come to its end.
+// closed reports whether the slots are being changed and this one has ended.
 func (p *progress) closed() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,14 +101,14 @@ func (p *progress) newest() bool {
 	return p.window.Leads || p.slots == 1
 }
 
-// waiting reports whether a page was handed out and is not settled.
+// waiting reports whether a page was returned and is not settled.
 func (p *progress) waiting() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.unread > 0
 }
 
-// hand notes what was read of the window, and returns it as a page.
+// hand records what was read of the window, and returns it as a page.
 func (p *progress) hand(rows Rows) driver.Page {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,8 +137,7 @@ func endOf(page driver.Page, settled int) (at cursor, last int64, err error) {
 	return at, page.Records[settled-1].Seq, nil
 }
 
-// settle notes that rows up to last are settled, and reports whether that is to be
-// stored now.
+// settle records that rows up to last are settled, and reports whether to store that now.
 func (p *progress) settle(at cursor, last int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,8 +152,8 @@ func (p *progress) settle(at cursor, last int64) bool {
 	return last != at.last || !at.final
 }
 
-// passEnd settles what lies behind the last page of the window: all of it was sent early.
-// The caller holds p.mu.
+// passEnd settles what is behind the last page of the window, all of which was sent early. The
+// caller holds p.mu.
 func (p *progress) passEnd() {
 	if p.whole && p.unread == 0 {
 		p.done = max(p.done, p.end)
@@ -168,22 +167,22 @@ func (p *progress) isSettled(at cursor, last int64) bool {
 	return at.window != p.window.No || last <= p.done
 }
 
-// unstored returns what is settled, and whether the database does not know it.
+// unstored returns the settled position, and whether it is not stored yet.
 func (p *progress) unstored() (window, last int64, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.window.No, p.done, p.done != p.stored
 }
 
-// isStored reports whether the database knows the position already, or has no more
-// use for it since the window is over.
+// isStored reports whether the database has the position already, or no longer needs it since the
+// window is over.
 func (p *progress) isStored(window, last int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return window != p.window.No || last <= p.stored
 }
 
-// store notes that the database knows the position.
+// store records that the database has the position.
 func (p *progress) store(window, last int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,20 +11,18 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// looks is how many windows one Read goes through. One that it opens itself is the
-// last: its snapshot was taken after Read was called, so if it is empty there is
-// nothing to read; on a cluster busy with other things the next would be empty as
-// well. With several slots, it may come to windows that others have opened: the
-// first may be older than the call; the second was not there when the first was
-// taken, but its snapshot may be as old; the third was opened by a slot that had
-// seen the second.
+// looks is the number of windows that one Read goes through. A window that it opens itself is the
+// last: its snapshot was taken after Read was called, so if it is empty there is nothing to read.
+// On a cluster that is busy with other things the next would be empty as well. With several
+// slots, it may enter windows that other slots have opened. The first may be older than the call.
+// The second was opened after the first was taken, but its snapshot may be as old. The third was
+// opened by a slot that had seen the second.
 const looks = 3
 
-// Read implements driver.Session: the next page of the window; past its end, once
-// all of it is settled, the first page of the next window, if a probe finds that
-// there may be something in one. ErrSlotClosed if the slots are being changed and
-// this one has come to its end. If the relay follows a tail, the pages behind the window
-// are early ones for a while.
+// Read implements driver.Session: it returns the next page of the window or, once all of it is
+// settled, the first page of the next window, if a probe finds that it may have rows. It returns
+// ErrSlotClosed if the slots are being changed and this one has ended. If the relay follows a
+// tail, the pages after the window are early ones for a while.
 func (s *Session) Read(ctx context.Context, limit int) (driver.Page, error) {
 	if limit < 1 {
 		return driver.Page{}, outbox.ConfigError("limit", limit, "must be positive")
@@ -51,15 +49,15 @@ func (s *Session) read(ctx context.Context, limit int) (driver.Page, error) {
 	}
 	page, err = s.look(ctx, limit)
 	if err == nil && len(page.Records) == 0 {
-		if early, _ := s.follows(limit); len(early.Records) > 0 { // what has come meanwhile
+		if early, _ := s.follows(limit); len(early.Records) > 0 { // what has arrived in the meantime
 			page = early
 		}
 	}
 	return page, err
 }
 
-// look reads the first page of the windows that follow, an idle one if there is nothing. Nothing
-// waits to be settled.
+// look reads the first page of the windows that follow, or returns an idle page if there is
+// nothing. Nothing waits to be settled.
 func (s *Session) look(ctx context.Context, limit int) (driver.Page, error) {
 	giveBack, ok, err := s.lend(ctx)
 	if err != nil || !ok {
@@ -106,11 +104,11 @@ func (s *Session) page(ctx context.Context, limit int) (driver.Page, error) {
 	return s.progress.hand(rows), nil
 }
 
-// answersWithin is how long an idle session waits for the answer to a look. A connection on which
-// nothing comes any more would keep it for ever, since renewals go round it.
+// answersWithin is how long an idle session waits for the answer to a look. A dead connection
+// would otherwise block it for ever, since renewals bypass it.
 const answersWithin = 10 * time.Second
 
-// openSoon is openNext, bounded where it uses the connection of the lease.
+// openSoon is openNext, with a time limit where it uses the connection of the lease.
 func (s *Session) openSoon(ctx context.Context) (opened bool, idle *driver.Idle, err error) {
 	if !s.borrowed {
 		return s.openNext(ctx)
@@ -126,8 +124,8 @@ func (s *Session) openSoon(ctx context.Context) (opened bool, idle *driver.Idle,
 
 var errSilent = errors.New("leat: the session's connection does not answer")
 
-// openNext goes to the next window if there may be something in it or a stream is to be
-// joined, else stores the position and returns what was seen besides.
+// openNext enters the next window if it may have rows or a stream should be joined. Otherwise it
+// stores the position and returns its other findings.
 func (s *Session) openNext(ctx context.Context) (opened bool, idle *driver.Idle, err error) {
 	at := s.progress.place()
 	stream := s.join(ctx)

@@ -7,19 +7,19 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// Window returns the window that is read, as it was entered.
+// Window returns the current window, as it was entered.
 func (s *Session) Window() pgwindow.Window {
 	return s.progress.place().Window
 }
 
-// After returns the window as it is once the first settled records of p are settled: its
-// Last says up to where. With the zero Page and 0, as it is now.
+// After returns the window as it is once the first settled records of p are settled: its Last is
+// how far. With the zero Page and 0, as it is now.
 func (s *Session) After(p driver.Page, settled int) (pgwindow.Window, error) {
 	return s.progress.after(p, settled)
 }
 
-// Skip settles the rows of the window up to last, and stores that. It is not for a session
-// that has read anything.
+// Skip settles the rows of the window up to last, and stores that. It must not be called after a
+// Read.
 func (s *Session) Skip(ctx context.Context, last int64) error {
 	w := s.Window()
 	if err := s.store(ctx, w.No, last); err != nil {
@@ -30,7 +30,7 @@ func (s *Session) Skip(ctx context.Context, last int64) error {
 	return nil
 }
 
-// Closed reports whether the slots are being changed and this one has come to its end.
+// Closed reports whether the slots are being changed and this one has ended.
 func (s *Session) Closed() bool {
 	return s.progress.closed()
 }

@@ -21,13 +21,13 @@ type Session struct {
 	early    early
 	over     sync.Once
 
-	reading  sync.Mutex // guards what follows; taken before writing; no renewal needs it
+	reading  sync.Mutex // guards what follows; locked before writing; renewals do not need it
 	reader   *pgx.Conn  // nil while the writer's connection serves
-	borrowed bool       // the writer's connection is lent to who reads, who holds writing
+	borrowed bool       // the writer's connection is lent to the reader, which holds writing
 	needed   time.Time  // when the reader was needed last
 	shortage shortage
 
-	writing turn // guards writer; held for a write, which Renew may wait for, and for a read only while nothing is to be settled
+	writing turn // guards writer; held for a write, which Renew may wait for, and for a read only if nothing waits to be settled
 	writer  *pgx.Conn
 }
 
@@ -68,12 +68,12 @@ func (s *Session) Epoch() int64 {
 	return s.cfg.Lease.Epoch
 }
 
-// patience is how long Renew waits for the writer's connection while a read has it.
+// patience is how long Renew waits for the writer's connection while a read uses it.
 const patience = 100 * time.Millisecond
 
 // Renew implements driver.Session. Without its connection the session has lost the lease, too:
-// the lock that kept others away ended with it. A read that takes long on that connection keeps no
-// renewal: it goes through the pool.
+// the lock that kept others away ended with it. A long read on that connection does not delay a
+// renewal, which then goes through the pool.
 func (s *Session) Renew(ctx context.Context, ttl time.Duration) error {
 	if !s.writing.lockWithin(patience) {
 		return s.cfg.Unusable(s.cfg.Leases.Renew(ctx, s.cfg.Pool, s.cfg.Lease, ttl))
@@ -87,7 +87,8 @@ func (s *Session) Renew(ctx context.Context, ttl time.Duration) error {
 }
 
 // Lost implements driver.Watched: the lease is lost with the connection that holds its lock, and
-// without the other one nothing can be read. Of a connection that is in use, its user will hear.
+// without the reader's connection nothing can be read. If a connection is in use, its user gets
+// the error.
 func (s *Session) Lost() error {
 	if s.reading.TryLock() {
 		closed := s.reader != nil && s.reader.IsClosed()
@@ -105,8 +106,8 @@ func (s *Session) Lost() error {
 	return nil
 }
 
-// Advance implements driver.Session. The last page of a window is not stored at
-// once: opening the next window does it, or the next Read that finds nothing.
+// Advance implements driver.Session. The position after the last page of a window is not stored
+// at once, but by the opening of the next window, or the next Read that finds nothing.
 func (s *Session) Advance(ctx context.Context, p driver.Page, settled int) error {
 	if s.early.settle(p, settled) {
 		return nil
@@ -132,7 +133,7 @@ func (s *Session) store(ctx context.Context, window, last int64) error {
 	return s.storeInTurn(ctx, window, last)
 }
 
-// storeReading is store for who holds s.reading.
+// storeReading is store for callers that hold s.reading.
 func (s *Session) storeReading(ctx context.Context, window, last int64) error {
 	if s.borrowed {
 		return s.storeInTurn(ctx, window, last)
@@ -140,10 +141,10 @@ func (s *Session) storeReading(ctx context.Context, window, last int64) error {
 	return s.store(ctx, window, last)
 }
 
-// storeInTurn is store for who holds s.writing.
+// storeInTurn is store for callers that hold s.writing.
 func (s *Session) storeInTurn(ctx context.Context, window, last int64) error {
 	if s.progress.isStored(window, last) {
-		return nil // Advance and the Read behind it may both come with the same position
+		return nil // Advance and the next Read may both store the same position
 	}
 	if err := failpoint.Inject(ctx, failpoint.RelayLatePositionWrite); err != nil {
 		return err
@@ -167,18 +168,18 @@ func (s *Session) flush(ctx context.Context, store func(ctx context.Context, win
 	return store(ctx, window, last)
 }
 
-// Release implements driver.Session. The lease is given up even if the
-// position could not be stored, which costs repeats.
+// Release implements driver.Session. The lease is released even if the position could not be
+// stored, which costs repeats.
 func (s *Session) Release(ctx context.Context) error {
 	s.Follow(false)
-	s.early.discard()      // pages that were read ahead are sent by nobody any more
+	s.early.discard()      // pages that were read ahead will not be sent
 	_ = s.settleEarly(ctx) // best effort: without it records are repeated
 	err := s.flush(ctx, s.store)
 	if rerr := s.giveUp(ctx); err == nil || rerr == nil {
 		err = rerr
 	}
 	if errors.Is(err, driver.ErrLeaseLost) {
-		err = nil // another one leads: nothing of ours is left to give up
+		err = nil // another session leads: there is nothing left to release
 	}
 	s.over.Do(func() {
 		s.close(ctx)
@@ -187,7 +188,7 @@ func (s *Session) Release(ctx context.Context) error {
 	return err
 }
 
-// giveUp frees the lease, through the pool if the writer connection is lost.
+// giveUp releases the lease, through the pool if the writer connection is lost.
 func (s *Session) giveUp(ctx context.Context) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()

@@ -4,5 +4,5 @@ package pglog
 
 import "net"
 
-// silent cannot tell here.
+// silent is not implemented on this platform.
 func silent(net.Conn) bool { return false }

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// silent reports whether nothing has come on conn, not even its end, without taking anything off. It
-// waits for nobody: pgx may have left a goroutine behind that reads until something comes, and a raw
-// Read would wait for that one.
+// silent reports whether nothing has arrived on conn, not even its end, without consuming
+// anything. It does not wait: pgx may have left a goroutine that reads until something arrives,
+// and a raw Read would wait for that goroutine.
 func silent(conn net.Conn) bool {
 	c, ok := socket(conn).(syscall.Conn)
 	if !ok {

@@ -9,36 +9,36 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// Tail brings the rows of a log as they are committed, from a change log. It may miss rows,
-// and is never believed: the windows hand out what it has missed, and the position is
-// theirs. See design 2.11.
+// Tail delivers the rows of a log as they are committed, from a change log. It may miss rows, and
+// is never relied on for completeness: the windows return what it has missed, and they determine
+// the position. See design 2.11.
 type Tail interface {
-	// Follow begins to follow in the background, or ends that. It does not wait.
+	// Follow starts following in the background, or ends it. It does not wait.
 	Follow(on bool)
 
-	// Join returns the stream that runs, if a window that is opened from now on may be
-	// joined: every row that its target does not see will come, unless the stream misses
-	// it. Else nil. It may use the connection that the Log uses.
+	// Join returns the running stream, if a window that is opened from now on may be joined:
+	// every row that its target does not see will come, unless the stream misses it. Otherwise it
+	// returns nil. It may use the connection that the Log uses.
 	Join(ctx context.Context) Stream
 
-	// Look is called once an interval while a stream is joined, with the rows of the window
-	// that it had not handed out. It closes the stream if it should be believed no longer.
-	// It may use the connection that the Log uses.
+	// Look is called once per interval while a stream is joined, with the rows of the window that
+	// the stream had not delivered. It closes the stream if it should no longer be used. It may
+	// use the connection that the Log uses.
 	Look(ctx context.Context, missed []int64)
 }
 
 // Stream is one connection of a Tail. Its methods are safe for concurrent use.
 type Stream interface {
-	// Take returns the next rows that target does not see, at most limit, in the order of
-	// their commits, and passes those over that it sees. It reports false once the stream
-	// has ended, with no rows.
+	// Take returns the next rows that target does not see, at most limit, in the order of their
+	// commits, and skips those that it sees. It reports false once the stream has ended, with no
+	// rows.
 	Take(target pgwindow.Snapshot, limit int) ([]Row, bool)
 
-	// Close ends the stream; the Tail begins another one, sooner or later.
+	// Close ends the stream; the Tail opens another one at some later time.
 	Close(because string)
 }
 
-// Row is a row that a stream has brought.
+// Row is a row that a stream has delivered.
 type Row struct {
 	outbox.Record
 
@@ -62,8 +62,8 @@ func (s *Session) Current(p driver.Page) bool { return s.early.current(p) }
 // Withdraw implements driver.Tailed.
 func (s *Session) Withdraw(p driver.Page, acked []int) { s.early.withdraw(p, acked) }
 
-// follows reports whether the session does without a look into the log now, and returns the
-// page that the tail has brought, if any.
+// follows reports whether the session need not read the log now, and returns the page that the
+// tail has delivered, if any.
 func (s *Session) follows(limit int) (driver.Page, bool) {
 	if s.cfg.Tail == nil {
 		return driver.Page{}, false
@@ -72,8 +72,7 @@ func (s *Session) follows(limit int) (driver.Page, bool) {
 	return s.early.page(at.Window.Target, s.progress.round(), limit, time.Now())
 }
 
-// join asks the tail for a stream, if there is none. The window that is opened next joins
-// it.
+// join asks the tail for a stream, if there is none. The next window joins it.
 func (s *Session) join(ctx context.Context) Stream {
 	if s.cfg.Tail == nil || !s.early.wantsJoin() || s.progress.groupSlots() != 1 {
 		return nil
@@ -81,8 +80,7 @@ func (s *Session) join(ctx context.Context) Stream {
 	return s.cfg.Tail.Join(ctx)
 }
 
-// looked notes that a window was looked at. missed are rows of it that were not handed out
-// early.
+// looked records that a window was read. missed are its rows that were not returned early.
 func (s *Session) looked(ctx context.Context, missed []outbox.Record) {
 	if s.cfg.Tail == nil {
 		return
@@ -100,9 +98,9 @@ func (s *Session) looked(ctx context.Context, missed []outbox.Record) {
 	s.cfg.Tail.Look(ctx, seqs)
 }
 
-// settleEarly opens one more window, so that what was sent early is behind the position and
-// does not come again. It is for the end of a session, and best effort: without it records
-// are repeated.
+// settleEarly opens one more window, so that what was sent early is behind the position and is
+// not read again. It is for the end of a session, and best effort: without it records are
+// repeated.
 func (s *Session) settleEarly(ctx context.Context) error {
 	if s.cfg.Tail == nil || s.early.settledCount() == 0 || s.waiting() || !s.progress.place().Whole {
 		return nil
@@ -135,7 +133,7 @@ func (s *Session) settleEarly(ctx context.Context) error {
 	return s.storeReading(ctx, at.Window.No, last)
 }
 
-// waiting reports whether a page was handed out and is not settled.
+// waiting reports whether a page was returned and is not settled.
 func (s *Session) waiting() bool {
 	return s.progress.waiting() || s.early.waiting()
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// reader takes a message apart. After its end every value is zero, and bad is set.
+// reader decodes a message. After its end every value is zero, and bad is set.
 type reader struct {
 	b   []byte
 	bad bool
@@ -63,14 +63,14 @@ func (r *reader) text() string {
 	return s
 }
 
-// decoder hands the changes of pgoutput, version 1, to a Handler.
+// decoder passes the changes of pgoutput, version 1, to a Handler.
 type decoder struct {
 	handler Handler
 	values  []Value // of the last row
-	began   uint64  // when the transaction under way has committed: microseconds since 2000
+	began   uint64  // commit time of the current transaction: microseconds since 2000
 }
 
-// change hands one message on.
+// change passes one message on.
 func (d *decoder) change(message []byte) error {
 	r := &reader{b: message}
 	var err error
@@ -141,10 +141,10 @@ func (d *decoder) insert(r *reader) error {
 	return d.handler.Insert(id, d.values)
 }
 
-// lag returns how long after its commit a transaction is sent, by the server's clock.
+// lag returns how long after its commit a transaction was sent, by the server's clock.
 func (d *decoder) lag(sent uint64) time.Duration {
 	if d.began == 0 || sent < d.began {
 		return 0
 	}
-	return time.Duration(sent-d.began) * time.Microsecond //nolint:gosec // no clock is 290 years off
+	return time.Duration(sent-d.began) * time.Microsecond //nolint:gosec // clocks are never 290 years off
 }

@@ -17,24 +17,24 @@ import (
 )
 
 const (
-	// statusEvery is how often the server is told how far we are, so that it need not keep
+	// statusEvery is how often our progress is reported to the server, so that it need not keep
 	// what we have received.
 	statusEvery = time.Second
-	// askAfter is how long the server may be silent until it is asked, and silentAfter until
-	// it is given up.
+	// askAfter is how long the server may be silent before we ask for a sign of life, and
+	// silentAfter before the stream ends with ErrSilent.
 	askAfter, silentAfter = 10 * time.Second, 30 * time.Second
-	// maxMessage bounds one message, which is a row with all of its values. A larger one ends
-	// the stream before it is read.
+	// maxMessage bounds one message, which is a row with all its values. A larger one ends the
+	// stream before it is read.
 	maxMessage = 16 << 20
 )
 
 // Config describes a Stream.
 type Config struct {
-	// Slot is the name of the temporary slot, unique in the cluster.
+	// Slot is the name of the temporary slot, which must be unique in the cluster.
 	Slot string
-	// Publication is what to follow.
+	// Publication is the publication to follow.
 	Publication string
-	// MaxLag ends the stream if a transaction is sent later than this after its commit.
+	// MaxLag ends the stream if a transaction is sent more than this after its commit.
 	MaxLag time.Duration
 }
 
@@ -45,17 +45,16 @@ type Stream struct {
 	conn    *pgconn.HijackedConn
 	decoder decoder
 
-	received atomic.Uint64 // LSN of what has come
-	heard    atomic.Int64  // when the server was last heard, by clocks.Passed
+	received atomic.Uint64 // LSN of what was received
+	heard    atomic.Int64  // when something was last heard from the server, by clocks.Passed
 	silent   atomic.Bool
 	closing  sync.Once
 	closed   chan struct{}
 }
 
 // Open creates the slot on conn, a connection for replication of one database, and starts the
-// stream. It waits until all transactions of the cluster that were writing have ended. Every
-// row that is committed after that comes. conn belongs to the stream, after an
-// error as well.
+// stream. It waits until all transactions of the cluster that were writing have ended. Every row
+// that is committed after that comes. The stream owns conn, after an error as well.
 func Open(ctx context.Context, conn *pgconn.PgConn, cfg Config) (*Stream, error) {
 	_, err := conn.Exec(ctx, createSlot(cfg.Slot)).ReadAll()
 	var hijacked *pgconn.HijackedConn
@@ -108,8 +107,8 @@ func (s *Stream) Close() {
 	})
 }
 
-// Run hands what comes to h until the first error, which it returns, or until Close. It
-// closes the stream.
+// Run passes what arrives to h until the first error, which it returns, or until Close. It closes
+// the stream.
 func (s *Stream) Run(h Handler) error {
 	var beats sync.WaitGroup
 	beats.Go(s.beat)
@@ -187,8 +186,9 @@ func (s *Stream) noteReceived(lsn uint64) {
 	s.received.Store(max(s.received.Load(), lsn))
 }
 
-// status tells the server how far we are, all three positions alike: nothing that was
-// received is wanted again. One write of a whole message is safe beside others.
+// status reports our progress to the server, with the same value for all three positions: what
+// was received is not needed again. A single write of a whole message is safe concurrently with
+// others.
 func (s *Stream) status(ask bool) error {
 	lsn := s.received.Load()
 	b := make([]byte, 0, 1+4+34)
@@ -211,8 +211,8 @@ func (s *Stream) status(ask bool) error {
 // epoch is the year 2000 in microseconds since 1970.
 const epoch = 946_684_800_000_000
 
-// beat tells the server each second how far we are, and closes the stream if it does not
-// answer any more.
+// beat reports our progress to the server each second, and closes the stream if the server no
+// longer answers.
 func (s *Stream) beat() {
 	tick := time.NewTicker(statusEvery)
 	defer tick.Stop()
@@ -235,11 +235,11 @@ func (s *Stream) beat() {
 	}
 }
 
-// hear notes that the server was heard, and quiet returns for how long it has not been.
+// hear records that the server was heard, and quiet returns how long ago that was.
 func (s *Stream) hear()                { s.heard.Store(int64(clocks.Passed())) }
 func (s *Stream) quiet() time.Duration { return clocks.Passed() - time.Duration(s.heard.Load()) }
 
-// literal quotes s for the language of replication commands.
+// literal quotes s in the syntax of replication commands.
 func literal(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 }

@@ -17,47 +17,42 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
-// Chain keeps the places of a group that reads its log in slots. A slot has the rows
-// whose shard, modulo the number of slots, is the slot's number.
+// Chain stores the positions of a group that reads its log in slots. A slot has the rows whose
+// shard, modulo the number of slots, is the slot's number.
 //
 // # One chain for all slots
 //
-// Each slot has its own window rows, under its own lease. They share the snapshots:
-// the slot that opens window k+1 leads, the others copy its target and its F. A slot
-// that is behind goes to the newest window at once; what it reads then is all rows
-// that the newest target sees and its own last target does not. Any increasing run
-// of snapshots would give each slot all its rows once, in order. That the slots
-// share one is what makes their number changeable.
+// Each slot has its own window rows, under its own lease. They share the snapshots: the slot that
+// opens window k+1 leads, and the others copy its target and its F. A slot that is behind goes to
+// the newest window at once, and then reads all rows that the newest target sees and its own last
+// target does not. Any increasing run of snapshots would give each slot all its rows once, in
+// order. The slots share one chain so that their number can be changed.
 //
-// The proof of the floor (see the package comment) holds for a slot that follows:
-// its next_floor is the F of chain window k-1, whose transaction had committed
-// before T(k) was taken, whoever has opened which: a slot opens window k after it
-// has seen, committed, a row of window k-1. Rows are written without waiting for the
-// disk, and yet none outlives in a crash what it was copied from, whose commit stands
-// before it in the server's log.
+// The proof of the floor (see the package comment) holds for a slot that follows: its next_floor
+// is the F of chain window k-1, whose transaction had committed before T(k) was taken, whichever
+// slots have opened the windows: a slot opens window k after it has seen a committed row of
+// window k-1. Rows are written without waiting for the disk. Still, no row survives a crash
+// without the row that it was copied from, whose commit comes first in the server's log.
 //
 // # Changing the number of slots
 //
-// The change is a marker: a window with the snapshot and the floors of the one
-// before it, so an empty one, that carries the new number. Two slots cannot
-// lead the same window, so either the marker is the next window, or another window
-// is and the marker comes later. No slot reads beyond the marker's snapshot S
-// before the change is complete: a statement that takes a further window asks that
-// the group has as many slots as the window before it says.
+// The change is a marker: an empty window, with the snapshot and the floors of the one before it,
+// that carries the new number. Two slots cannot lead the same window, so either the marker is the
+// next window, or another window is and the marker comes later. No slot reads beyond the marker's
+// snapshot S before the change is complete: a statement that takes a further window checks that
+// the group has the number of slots in the window before it.
 //
-// A slot takes the marker only when it stands at S itself, with all of its rows up to
-// S settled; a fenced-off owner may be the one who writes it, and it is as
-// true. When every old slot has done so, and no lease on one is live, the change is
-// complete: the group has the new number, every new slot has a row at the marker, and
-// all epochs are raised.
+// A slot takes the marker only when it is at S itself, with all its rows up to S settled; that
+// remains true if a fenced-off owner writes it. When every old slot has done so, and none of
+// their leases is live, the change is complete: the group has the new number, every new slot has
+// a row at the marker, and all epochs are raised.
 //
-// No loss (O2): a row that S sees belongs to a window of the old slot of its shard,
-// which was settled before; a row that S does not see lies ahead of the new slot of
-// its shard, whose first window begins at S. Order (O5): of two rows of a key that S
-// tells apart, the first one was acknowledged before any new slot could begin; of two
-// that it does not, one slot reads both, by windows and within a window by number.
-// What a former owner still sends late is a repeat.
-// See design 8.1.
+// No loss (O2): a row that S sees belongs to a window of the old slot of its shard, which was
+// settled before; a row that S does not see is ahead of the new slot of its shard, whose first
+// window begins at S. Order (O5): if S sees only the first of two rows of a key, that row was
+// acknowledged before any new slot could begin; otherwise one slot reads both, in the order of
+// windows and, within a window, of numbers. What a former owner still sends late is a repeat. See
+// design 8.1.
 type Chain struct {
 	group, list                          string
 	beginOldest, beginNow, beginAt, mark string
@@ -69,8 +64,8 @@ type Chain struct {
 	timeline                             string
 }
 
-// PrepareChain renders the statements for the log called names.Table, beside which
-// stand its leases, positions and groups.
+// PrepareChain renders the statements for the log called names.Table and its leases, positions
+// and groups.
 func PrepareChain(names pgmigrate.Names) (*Chain, error) {
 	var back, due string
 	asItIs := func(sql string) (string, error) { return sql, nil }
@@ -106,7 +101,7 @@ func PrepareChain(names pgmigrate.Names) (*Chain, error) {
 	})
 }
 
-// Group is what is stored of a group.
+// Group is the stored state of a group.
 type Group struct {
 	// Listed is set if the group is known, Started if it has a position.
 	Listed, Started bool
@@ -114,30 +109,28 @@ type Group struct {
 	Slots, Next int16
 	// Topics are the patterns of the topics that it reads; nil for all.
 	Topics []string
-	// Incarnation is that of the log that its position belongs to, 0 if
-	// it is not noted yet.
+	// Incarnation is that of the log that its position belongs to, 0 if not recorded yet.
 	Incarnation int64
-	// Renamed is the name that the group has now, empty if it is this one.
+	// Renamed is the group's new name, empty if it was not renamed.
 	Renamed string
 }
 
-// Group returns what is stored of a group.
+// Group returns the stored state of a group.
 func (c *Chain) Group(ctx context.Context, db Querier, group string) (Group, error) {
 	var g Group
 	err := db.QueryRow(ctx, c.group, group).Scan(&g.Listed, &g.Slots, &g.Next, &g.Topics, &g.Incarnation, &g.Started, &g.Renamed)
 	return g, err
 }
 
-// List lists a group that is not, with so many slots; with one, if it has a position
-// already.
+// List lists a group that is not listed yet, with the given number of slots; with one slot if it
+// has a position already.
 func (c *Chain) List(ctx context.Context, db Querier, group string, slots int16, topics []string) error {
 	_, err := db.Exec(ctx, c.list, group, slots, topics)
 	return err
 }
 
-// Load returns the newest window of slot, the number of slots of its group and the
-// log that the group's position belongs to (0: not noted), or pgx.ErrNoRows where it
-// has none.
+// Load returns the newest window of slot, the number of slots of its group and the log that the
+// group's position belongs to (0: not recorded), or pgx.ErrNoRows if it has none.
 func (c *Chain) Load(ctx context.Context, db Querier, slot pglease.Slot) (w Window, slots int16, incarnation int64, err error) {
 	var of int16
 	var leads bool
@@ -169,22 +162,22 @@ func scanChainWindow(row pgx.Row) (Window, error) {
 	return w, err
 }
 
-// Beside is what a probe of a chain has seen beside the log.
+// Beside is what a probe of a chain has seen in addition to the log.
 type Beside struct {
 	// Changing is set while the number of slots is being changed.
 	Changing bool
 	// Paused are the patterns of the topics that are paused.
 	Paused []string
-	// NoneHeld is set if nothing of the group is set aside.
+	// NoneHeld is set if the group has nothing set aside.
 	NoneHeld bool
 	// Due is when the next delayed message is due, counted from the probe; nil if there is none, or it
 	// was not asked for.
 	Due *time.Duration
 }
 
-// Probe is Statements.Probe, and looks what is beside the log, at delayed messages if due is set. It
-// returns basis.ErrLogRestarted if the log is not that of facts any more. Rows
-// count as new although the sequence stands where it stood: it could have been set back.
+// Probe is Statements.Probe that also returns Beside, with delayed messages if due is set. It
+// returns basis.ErrLogRestarted if the log is no longer that of facts. Rows count as new even if
+// the sequence has not moved: it could have been set back.
 func (c *Chain) Probe(ctx context.Context, db Querier, facts Facts, group string, w Window, due bool) (p Probe, b Beside, err error) {
 	sql := c.probe
 	if due {
@@ -210,10 +203,10 @@ func (c *Chain) Probe(ctx context.Context, db Querier, facts Facts, group string
 	return p, b, cmp.Or(basis.Same(basis.ErrLogRestarted, sequenceFile, fileOf(facts.Incarnation), fileOf(incarnation)), p.reaches(w))
 }
 
-// Open finishes window w of l's slot and opens the next, for a chain of one slot. All of w
-// must be settled. f is Probe.Sequence. It returns driver.ErrLeaseLost if the lease or the
-// window is no longer what the caller thinks, and basis.ErrNumberedTwice if the log's sequence was
-// set back, so that rows of the next window could lie below its floor.
+// Open finishes window w of l's slot and opens the next, for a chain of one slot. All of w must
+// be settled. f is Probe.Sequence. It returns driver.ErrLeaseLost if the lease or the window is
+// not what the caller expects, and basis.ErrNumberedTwice if the log's sequence was set back, so
+// that rows of the next window could be below its floor.
 func (c *Chain) Open(ctx context.Context, db Querier, l pglease.Lease, w Window, f int64) (Window, error) {
 	next, err := scanWindow(db.QueryRow(ctx, c.open, l.Slot.Group, l.Slot.No, w.No, f, l.Owner, l.Epoch))
 	switch {
@@ -237,7 +230,7 @@ func (c *Chain) Open(ctx context.Context, db Querier, l pglease.Lease, w Window,
 // f is Probe.Sequence. A window whose Slots are not those of w is a marker.
 // It returns the errors of Open.
 func (c *Chain) Next(ctx context.Context, db Querier, l pglease.Lease, w Window, f int64) (Window, error) {
-	for range 3 { // once more where another slot has set the same window meanwhile
+	for range 3 { // once more, since another slot has created the same window in the meantime
 		next, err := scanChainWindow(db.QueryRow(ctx, c.next, l.Slot.Group, l.Slot.No, w.No, f, l.Owner, l.Epoch))
 		switch {
 		case err == nil:
@@ -258,8 +251,8 @@ func cannotFollow(w Window) error {
 	return fmt.Errorf("%w: window %d cannot be followed", driver.ErrLeaseLost, w.No)
 }
 
-// Complete completes the change of the slots of group if all of them have come to
-// its marker and none is held, and reports whether it did.
+// Complete completes the change of the slots of group if all of them have reached its marker and
+// none is leased, and reports whether it did.
 func (c *Chain) Complete(ctx context.Context, db Querier, group string) (bool, error) {
 	var done int
 	err := db.QueryRow(ctx, c.complete, group).Scan(&done)

@@ -9,15 +9,15 @@ import (
 type Begin int
 
 const (
-	// BeginOldest is at the oldest row that is retained.
+	// BeginOldest begins at the oldest retained row.
 	BeginOldest Begin = iota
-	// BeginNow is at what is committed from now on.
+	// BeginNow begins with what is committed from now on.
 	BeginNow
-	// BeginAt is at the first row that was written at a time or later.
+	// BeginAt begins at the first row that was written at a time or later.
 	BeginAt
 )
 
-// Outset is a place for a group to begin at, and what had to be read before.
+// Outset is the place where a group begins, and what had to be read before.
 type Outset struct {
 	at     Begin
 	time   time.Time
@@ -26,12 +26,15 @@ type Outset struct {
 	older  int64 // BeginAt: up to this number all rows are older
 }
 
-// clockSlack is by how much the times of rows may differ from the order of their
-// numbers: a row draws both in one breath, but the breath may be held. BeginAt looks
-// at all rows from so long before its time on.
+// Unused reports whether the log has never given out a number.
+func (o Outset) Unused() bool { return o.f0 == 0 }
+
+// clockSlack is by how much the times of rows may differ from the order of their numbers: a row
+// draws both together, but there may be a pause in between. BeginAt reads all rows from this long
+// before its time on.
 const clockSlack = time.Minute
 
-// Outset reads what Begin must know beforehand. It must not run in a transaction.
+// Outset reads what Begin needs to know beforehand. It must not run in a transaction.
 func (c *Chain) Outset(ctx context.Context, db Querier, st *Statements, at Begin, t time.Time) (Outset, error) {
 	o := Outset{at: at, time: t}
 	var err error
@@ -57,8 +60,8 @@ func (c *Chain) Outset(ctx context.Context, db Querier, st *Statements, at Begin
 	return o, err
 }
 
-// olderThan returns a number, at most highest, up to which rows were written before
-// t, found by halves. It is a lower bound: rows behind it may be older as well.
+// olderThan returns a number, at most highest, up to which rows were written before t, by
+// bisection. It is a lower bound: later rows may be older than t as well.
 func (c *Chain) olderThan(ctx context.Context, db Querier, t time.Time, highest int64) (int64, error) {
 	low, high := int64(0), highest // all up to low are older, the first from high on may not be
 	for high-low > 1 {
@@ -76,27 +79,25 @@ func (c *Chain) olderThan(ctx context.Context, db Querier, t time.Time, highest 
 	return low, nil
 }
 
-// Begin stores window 0 of every slot of a listed group that has no position yet,
-// and does nothing to one that has. owner is noted in it. In a transaction, that
-// must have begun after Outset returned, and be READ COMMITTED.
+// Begin stores window 0 of every slot of a listed group that has no position yet, and does
+// nothing to one that has. owner is recorded in it. If it runs in a transaction, that must have
+// begun after Outset returned, and be READ COMMITTED.
 //
-// # Why no row is lost that commits after the call of Outset
+// # Why a row that commits after the call of Outset is not lost
 //
-// At BeginNow, window 0 is empty and its target is a snapshot B. A row of window 1 is
-// not visible in B: its transaction was under way in B, and then it is looked up by
-// its xid, or its xid is at or above the xmax of B. Before B was taken, the
-// transaction of mark had an xid X and committed, so X is below that xmax; F0, the
-// floor of window 1, was read before X was drawn; and the row drew its number after
-// its xid. Hence the number is above F0. For window 2, the argument is that of the
-// package comment: its floor is F1, read before window 0's transaction began. Without
-// X, xmax may be below the xid of a transaction that has drawn a number before F0.
+// At BeginNow, window 0 is empty and its target is a snapshot B. A row of window 1 is not visible
+// in B: its transaction was in progress in B, and then it is looked up by its xid, or its xid is
+// at or above the xmax of B. Before B was taken, the transaction of mark had an xid X and
+// committed, so X is below that xmax; F0, the floor of window 1, was read before X was drawn; and
+// the row drew its number after its xid. Hence the number is above F0. For window 2, the argument
+// is that of the package comment: its floor is F1, read before window 0's transaction began.
+// Without X, xmax may be below the xid of a transaction that has drawn a number before F0.
 //
-// At BeginAt, window 0 ends at B likewise, and begins before the first row that B
-// sees and that was written then: both are found by one statement, with one
-// snapshot, so that no row can become visible between the two looks. A row that B
-// does not see lies ahead whatever its time. That the rows up to Outset.older need no
-// look rests on the clock: one that was set back by more than clockSlack between them
-// and the others would leave rows out.
+// At BeginAt, window 0 ends at B likewise. It begins before the first row that B sees and that
+// was written at the time or later: both are found by one statement, with one snapshot, so that
+// no row can become visible in between. A row that B does not see is ahead whatever its time.
+// That the rows up to Outset.older can be skipped relies on the clock: if it was set back by more
+// than clockSlack between them and the others, rows would be left out.
 func (c *Chain) Begin(ctx context.Context, db Querier, group, owner string, o Outset) error {
 	args := []any{group, owner, o.facts.SystemIdentifier, o.f0}
 	if err := c.Adopt(ctx, db, group, o.facts); err != nil {

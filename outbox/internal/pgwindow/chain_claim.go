@@ -10,11 +10,12 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
-// Claim takes the lease of any slot of group for owner that can be had, and does not
-// wait: if none can, it returns a *driver.LeaseHeldError that names the holder whose
-// lease ends first. A lease held by one of former is taken, unless that one still runs. One whose
-// session is gone is not: see pglease.Statements.Bury. The group must be listed. The claim is committed synchronously whatever the session's
-// setting. It also returns the topics by which the slot was read last.
+// Claim takes the lease of any available slot of group for owner. It does not wait: if there is
+// none, it returns a *driver.LeaseHeldError that names the holder whose lease ends first. A lease
+// held by one of former is taken over, unless that attempt is still running. Claim does not take
+// over a lease whose session is gone: see pglease.Statements.Bury. The group must be listed. The
+// claim is committed synchronously whatever the session's setting. It also returns the topics
+// with which the slot was last read.
 func (c *Chain) Claim(
 	ctx context.Context, db pglease.Beginner, group, owner string, former pglease.Former, ttl time.Duration,
 ) (l pglease.Lease, topics []string, err error) {
@@ -32,7 +33,7 @@ func (c *Chain) Claim(
 		if _, err := tx.Exec(ctx, c.claimRows, group); err != nil {
 			return err
 		}
-		// Again in any case: a rival may have made the rows while we waited for it.
+		// Again in any case: a rival may have created the rows while we waited for it.
 		if err := claim(); !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}

@@ -10,17 +10,17 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
-// Look is what a claim would find.
+// Look is the result that a claim would have.
 type Look struct {
 	// Slots is their number, 0 if the group is not listed.
 	Slots int
-	// Members is how many relays have said that they live.
+	// Members is the number of relays that have registered as alive.
 	Members int
 	// Changing is set while the number of slots is being changed.
 	Changing bool
 	// Gone is set if a lease is held by a session that is gone.
 	Gone bool
-	// Held is what a claim would return; nil if it may succeed, or complete the change.
+	// Held is the error that a claim would return; nil if it may succeed, or complete the change.
 	Held *driver.LeaseHeldError
 }
 

@@ -9,26 +9,26 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Facts are what a reader must know about a server before it reads.
+// Facts are what a reader needs to know about a server before it reads.
 type Facts struct {
-	// SystemIdentifier tells the cluster from every other.
+	// SystemIdentifier identifies the cluster.
 	SystemIdentifier int64
 	// Sequence is the oid of the log's sequence.
 	Sequence uint32
 	// SynchronousCommit is the session's setting.
 	SynchronousCommit string
-	// Incarnation tells the log from what it was before its numbers were restarted or
-	// its tables restored, and from that of another database of the cluster: the file of the
-	// sequence, and above its 32 bits the oid of the database.
+	// Incarnation distinguishes the log from its state before its numbers were restarted or its
+	// tables restored, and from the logs of other databases of the cluster: the file number of
+	// the sequence and, above its 32 bits, the oid of the database.
 	Incarnation int64
-	// Last is the number that the log has given out last.
+	// Last is the last number that the log has assigned.
 	Last int64
 }
 
-// Facts reads and checks the facts: ErrStandby on a server in recovery,
-// ErrSequenceCache where sessions keep numbers back, ErrSequencePrivilege where
-// the sequence's value may not be read, outbox.ErrRowSecurity where rows may be hidden,
-// basis.ErrSubscribed where rows come from another server.
+// Facts reads and checks the facts: ErrStandby on a server in recovery, ErrSequenceCache if
+// sessions cache numbers, ErrSequencePrivilege if the sequence's value may not be read,
+// outbox.ErrRowSecurity if rows may be hidden, and basis.ErrSubscribed if rows come from another
+// server.
 func (s *Statements) Facts(ctx context.Context, db Querier) (Facts, error) {
 	var f Facts
 	var standby bool
@@ -43,7 +43,7 @@ func (s *Statements) Facts(ctx context.Context, db Querier) (Facts, error) {
 	case standby:
 		return Facts{}, ErrStandby
 	case !mayRead:
-		// Newer servers answer NULL to those who may not ask: a log without records.
+		// Newer servers answer NULL to roles without the right: an empty log.
 		return Facts{}, fmt.Errorf("%w: GRANT SELECT on the sequence of %s", ErrSequencePrivilege, s.names.Qualified(""))
 	case partly != "":
 		return Facts{}, fmt.Errorf("%w: on %s", outbox.ErrRowSecurity, partly)
@@ -55,7 +55,7 @@ func (s *Statements) Facts(ctx context.Context, db Querier) (Facts, error) {
 	return f, nil
 }
 
-// sequenceFile is what incarnations are, in errors.
+// sequenceFile describes incarnations in errors.
 const sequenceFile = "the file of the log's sequence"
 
 // Belongs checks that w was stored in this cluster.
@@ -63,14 +63,14 @@ func (f Facts) Belongs(w Window) error {
 	return basis.Same(basis.ErrOtherCluster, "system identifier", w.SystemIdentifier, f.SystemIdentifier)
 }
 
-// Continues checks that the log is the one that a position was stored in; 0 where
-// that was not noted.
+// Continues checks that the log is the one that a position was stored in; 0 if that was not
+// recorded.
 func (f Facts) Continues(incarnation int64) error {
 	if incarnation == 0 {
 		return nil
 	}
 	if database := uint32(incarnation >> 32); database != 0 { //nolint:gosec // the upper half
-		if err := basis.Same(basis.ErrOtherDatabase, "the oid of the database", database, uint32(f.Incarnation>>32)); err != nil { //nolint:gosec // so
+		if err := basis.Same(basis.ErrOtherDatabase, "the oid of the database", database, uint32(f.Incarnation>>32)); err != nil { //nolint:gosec // as above
 			return err
 		}
 	}
@@ -80,8 +80,8 @@ func (f Facts) Continues(incarnation int64) error {
 // fileOf is the file of the sequence of an incarnation.
 func fileOf(incarnation int64) uint32 { return uint32(incarnation) } //nolint:gosec // the lower half
 
-// Holds checks that w, of a group whose position belongs to the log incarnation, fits this
-// server and its log. Nobody may have moved w since the facts were read.
+// Holds checks that w, of a group whose position belongs to the log incarnation, fits this server
+// and its log. w must not have been moved since the facts were read.
 func (f Facts) Holds(w Window, incarnation int64) error {
 	return cmp.Or(f.Belongs(w), f.Continues(incarnation), Probe{Sequence: f.Last}.reaches(w))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
-// Move moves the position of a slot within a transaction that stores something else with
-// it, and that has made sure of the lease. See pgheld.Advance.
+// Move moves the position of a slot within a transaction that stores something else with it, and
+// that has checked the lease. See pgheld.Advance.
 type Move struct {
 	statements   *Statements
 	lease        pglease.Lease
@@ -27,7 +27,7 @@ func (s *Statements) Move(l pglease.Lease, window, last int64) *Move {
 	return &Move{statements: s, lease: l, window: window, last: last}
 }
 
-// QueueLook queues the look at the stored position.
+// QueueLook queues the query for the stored position.
 func (m *Move) QueueLook(batch *pgx.Batch) {
 	slot := m.lease.Slot
 	batch.Queue(m.statements.position, slot.Group, slot.No).QueryRow(func(row pgx.Row) error {
@@ -39,9 +39,9 @@ func (m *Move) QueueLook(batch *pgx.Batch) {
 	})
 }
 
-// QueueMove queues Advance, after the look. It reports false, and queues nothing, if the
-// position is there already. driver.ErrLeaseLost, here or in the results of batch, if it
-// is not in the window that is meant; the transaction must be rolled back then.
+// QueueMove queues Advance, after that query. It reports false, and queues nothing, if the
+// position is there already. It returns driver.ErrLeaseLost, here or in the results of batch, if
+// the position is not in the expected window; then the transaction must be rolled back.
 func (m *Move) QueueMove(batch *pgx.Batch) (bool, error) {
 	switch {
 	case m.storedWindow > m.window, m.storedWindow == m.window && m.storedLast >= m.last:

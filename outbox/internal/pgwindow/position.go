@@ -25,8 +25,8 @@ type Querier interface {
 type Window struct {
 	No           int64
 	Prev, Target Snapshot
-	// Floor: rows of this window at or below it belong to transactions that were
-	// under way in Prev.
+	// Floor: rows of this window at or below it belong to transactions that were in progress in
+	// Prev.
 	Floor int64
 	// NextFloor is the floor of the window after this one, SourceFloor that of
 	// the one after that.
@@ -37,11 +37,11 @@ type Window struct {
 	OpenedBy uint64
 	// SystemIdentifier is that of the cluster that the window belongs to.
 	SystemIdentifier int64
-	// Slots is the number of slots of the chain from this window on. See Chain;
-	// 0 where the window was read without.
+	// Slots is the number of slots of the chain from this window on. See Chain; 0 if the window
+	// was read without a Chain.
 	Slots int16
-	// Leads is set if the slot has opened the window itself, and not followed
-	// another one to it.
+	// Leads is set if the slot has opened the window itself, instead of following another slot to
+	// it.
 	Leads bool
 }
 
@@ -50,24 +50,24 @@ func (w Window) Empty() bool {
 	return w.Prev.Text == w.Target.Text
 }
 
-// HasEarly reports whether a transaction that was under way in Prev ended within
-// this window, so that rows at or below the floor may belong to it.
+// HasEarly reports whether a transaction that was in progress in Prev ended within this window,
+// so that rows at or below the floor may belong to it.
 func (w Window) HasEarly() bool {
 	return w.Floor > 0 && w.Prev.EndedBy(w.Target)
 }
 
-// Probe is a cheap look for something new.
+// Probe is the result of a cheap look for something new.
 type Probe struct {
-	// Sequence is the log's last number, 0 where none was drawn.
+	// Sequence is the log's last number, 0 if none was drawn.
 	Sequence int64
-	// Ended is set if a transaction under way in the window's target has ended.
+	// Ended is set if a transaction that was in progress in the window's target has ended.
 	Ended bool
-	// Unseen is set if a row of a transaction at or above the xmax of the window's target
-	// is visible. It is looked for where Sequence is the window's SourceFloor.
+	// Unseen is set if a row of a transaction at or above the xmax of the window's target is
+	// visible. It is only checked if Sequence is the window's SourceFloor.
 	Unseen bool
 }
 
-// New reports whether rows may have become visible that no window up to w holds.
+// New reports whether rows may have become visible that are in no window up to w.
 func (p Probe) New(w Window) bool {
 	if p.Sequence != w.SourceFloor || p.Ended || p.Unseen {
 		return true
@@ -75,14 +75,13 @@ func (p Probe) New(w Window) bool {
 	return w.SourceFloor != w.NextFloor && w.OpenedBy > w.Target.Xmax
 }
 
-// Load returns the newest window of slot, or pgx.ErrNoRows where the group has
-// none.
+// Load returns the newest window of slot, or pgx.ErrNoRows if the group has none.
 func (s *Statements) Load(ctx context.Context, db Querier, slot pglease.Slot) (Window, error) {
 	return scanWindow(db.QueryRow(ctx, s.load, slot.Group, slot.No))
 }
 
-// Start stores window 0 of a new group: empty, with all that is retained ahead.
-// f is the sequence's value, read before.
+// Start stores window 0 of a new group: empty, with all retained rows ahead. f is the sequence's
+// value, read before.
 func (s *Statements) Start(ctx context.Context, db Querier, l pglease.Lease, f, systemIdentifier int64) error {
 	_, err := db.Exec(ctx, s.start, l.Slot.Group, l.Slot.No, f, l.Owner, l.Epoch, systemIdentifier)
 	return err
@@ -103,14 +102,13 @@ func (s *Statements) Probe(ctx context.Context, db Querier, sequence uint32, w W
 	return p, p.reaches(w)
 }
 
-// reaches checks that the log's numbers are not behind those that w knows of.
+// reaches checks that the log's numbers are not behind those in w.
 func (p Probe) reaches(w Window) error {
 	return basis.Reached(basis.ErrWentBack, "number", w.SourceFloor, p.Sequence)
 }
 
-// Open finishes window w and opens the next. All of w must be settled. f is
-// Probe.Sequence. It returns driver.ErrLeaseLost if the lease or the window is no
-// longer what the caller thinks.
+// Open finishes window w and opens the next. All of w must be settled. f is Probe.Sequence. It
+// returns driver.ErrLeaseLost if the lease or the window is not what the caller expects.
 func (s *Statements) Open(ctx context.Context, db Querier, l pglease.Lease, w Window, f int64) (Window, error) {
 	next, err := scanWindow(db.QueryRow(ctx, s.open, l.Slot.Group, l.Slot.No, w.No, f, l.Owner, l.Epoch))
 	if errors.Is(err, pgx.ErrNoRows) || pgerr.Is(err, pgerr.UniqueViolation) {
@@ -129,7 +127,7 @@ func (s *Statements) Raise(ctx context.Context, db Querier, l pglease.Lease, w, 
 	return err
 }
 
-// Advance stores that rows of w up to last are settled. It only goes forward;
+// Advance stores that rows of w up to last are settled. It only moves forward. It returns
 // driver.ErrLeaseLost if nothing was changed.
 func (s *Statements) Advance(ctx context.Context, db Querier, l pglease.Lease, w, last int64) error {
 	tag, err := db.Exec(ctx, s.advance, l.Slot.Group, l.Slot.No, w, last, l.Owner, l.Epoch)
@@ -147,7 +145,7 @@ func advanced(tag pgconn.CommandTag, w, last int64) error {
 	return nil
 }
 
-// scanWindow reads a window, and into more what the row has beyond it.
+// scanWindow reads a window, and the row's further columns into more.
 func scanWindow(row pgx.Row, more ...any) (Window, error) {
 	var w Window
 	var prev, target, openedBy string
@@ -169,7 +167,7 @@ func scanWindow(row pgx.Row, more ...any) (Window, error) {
 	return w, nil
 }
 
-// NoWindow is what a group that has none yet probes with: it sees nothing.
+// NoWindow is used for the probe of a group that has no window yet: it sees nothing.
 func NoWindow() Window {
 	nothing := Snapshot{Text: "3:3:", Xmax: 3}
 	return Window{Prev: nothing, Target: nothing}

@@ -19,12 +19,12 @@ type Snapshot struct {
 	// Xmax is one past the highest completed xid. At or above it nothing is
 	// visible.
 	Xmax uint64
-	// Xip are the transactions below Xmax that were under way.
+	// Xip are the transactions below Xmax that were in progress.
 	Xip map[uint64]struct{}
 }
 
-// ParseSnapshot parses PostgreSQL's spelling of a pg_snapshot. It is as strict as the
-// server: what it takes, the server takes as well.
+// ParseSnapshot parses PostgreSQL's spelling of a pg_snapshot. It is as strict as the server:
+// what it accepts, the server accepts.
 func ParseSnapshot(text string) (Snapshot, error) {
 	s, err := parseSnapshot(text)
 	if err != nil {
@@ -68,7 +68,7 @@ func parseSnapshot(text string) (Snapshot, error) {
 	return s, nil
 }
 
-// cause is a *strconv.NumError's without the text, which may be long.
+// cause is the cause of a *strconv.NumError without the text, which may be long.
 func cause(err error) error {
 	if wrapped := errors.Unwrap(err); wrapped != nil {
 		return wrapped
@@ -76,8 +76,7 @@ func cause(err error) error {
 	return err
 }
 
-// EndedBy reports whether a transaction that was under way in s had ended in
-// later.
+// EndedBy reports whether a transaction that was in progress in s had ended in later.
 func (s Snapshot) EndedBy(later Snapshot) bool {
 	for xid := range s.Xip {
 		if _, running := later.Xip[xid]; !running {
@@ -87,8 +86,8 @@ func (s Snapshot) EndedBy(later Snapshot) bool {
 	return false
 }
 
-// Sees reports whether the snapshot sees what transaction xid has committed, as
-// pg_visible_in_snapshot does. It does not know which transactions were rolled back.
+// Sees reports whether transaction xid is visible in the snapshot, as pg_visible_in_snapshot
+// does. It does not know which transactions were rolled back.
 func (s Snapshot) Sees(xid uint64) bool {
 	if xid >= s.Xmax {
 		return false

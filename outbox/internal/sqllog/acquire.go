@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"time"
@@ -17,11 +18,11 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Reader is a group as it reads the log.
+// Reader is a group with its settings for reading the log.
 type Reader struct {
 	Group  string
 	Topics []string
-	// Begin returns where a new group begins to read, or why it cannot begin.
+	// Begin returns where a new group begins to read, or why it cannot.
 	Begin func(ctx context.Context, q sqlstore.Querier) (Position, error)
 }
 
@@ -43,7 +44,7 @@ func (l *Log) Acquire(ctx context.Context, r Reader, ttl time.Duration) (driver.
 	}
 	s.epoch, s.rev, s.tried, s.life, s.read, s.settled = g.Epoch, g.Rev, g.Rev, life, place{Position: g.At}, g.At
 	if err := s.open(ctx); err != nil {
-		_ = s.Release(context.WithoutCancel(ctx)) // else the lease ends by itself
+		_ = s.Release(context.WithoutCancel(ctx)) // otherwise the lease expires
 		return nil, err
 	}
 	return s, nil
@@ -56,7 +57,7 @@ func newOwner() (string, error) {
 	return storable.AtMost(host, 100) + "/" + id, err
 }
 
-// begin takes the connection that the session writes with, and locks its owner there.
+// begin opens the connection that the session writes with, and locks its owner there.
 func (s *session) begin(ctx context.Context) error {
 	if s.writing.IsOpen() {
 		return nil
@@ -73,9 +74,9 @@ func (s *session) begin(ctx context.Context) error {
 	return err
 }
 
-// within runs a look that decides on a connection of a session: in a transaction, which
-// read/write splitters send to the primary (rule R14). On SQLite there is nothing to split, and a
-// transaction would wait for the writer.
+// within runs reads whose result must be current on a connection of a session: in a transaction,
+// which read/write splitters send to the primary (rule R14). On SQLite there is nothing to split,
+// and a transaction would wait for the writer.
 func (l *Log) within(ctx context.Context, conn *sql.Conn, look func(q sqlstore.Querier) error) error {
 	if l.Dialect.OneWriter {
 		return look(conn)
@@ -88,12 +89,12 @@ func (l *Log) within(ctx context.Context, conn *sql.Conn, look func(q sqlstore.Q
 	return look(tx)
 }
 
-// open takes the session's other connection.
+// open opens the session's other connection.
 func (s *session) open(ctx context.Context) error {
 	err := s.reading.Open(ctx, s.log.Store)
 	if err == nil && !s.log.Dialect.OneWriter {
 		err = s.reading.Use(ctx, func(conn *sql.Conn) error {
-			_, err := conn.ExecContext(ctx, s.log.SQL["set_short_wait"]) // it locks to close gaps alone
+			_, err := conn.ExecContext(ctx, s.log.SQL["set_short_wait"]) // it only takes locks to close gaps
 			return err
 		})
 	}
@@ -107,8 +108,8 @@ func (s *session) open(ctx context.Context) error {
 	return err
 }
 
-// claimTries bounds the races of one Acquire with others that end, begin or remove the
-// group.
+// claimTries bounds the retries of one Acquire after races with others that end, begin or remove
+// the group.
 const claimTries = 10
 
 // claim takes the lease for s if it is free, or its holder has died.
@@ -123,7 +124,8 @@ func (l *Log) claim(ctx context.Context, s *session, ttl time.Duration) (g Group
 		case sqlstore.IsNoRows(err):
 			err = l.begin(ctx, r)
 		case err == nil && g.Left > 0:
-			// The clock is of the statement's begin: it may have seen a lease that was taken since then.
+			// The clock is that of the start of the statement: it may have seen a lease that was
+			// taken after that.
 			held := &driver.LeaseHeldError{Owner: g.Owner, Remaining: min(g.Left, ttl)}
 			if g.marked {
 				held.Retry = retry
@@ -138,10 +140,12 @@ func (l *Log) claim(ctx context.Context, s *session, ttl time.Duration) (g Group
 				return g, "", err
 			}
 			var won bool
+			former := g.Server
 			if g, life, won, err = l.take(ctx, r, s.owner, g, ttl); won && err == nil {
 				if change != nil {
 					change.Log(ctx, l.logger)
 				}
+				l.noteServer(ctx, r.Group, former, g.Server)
 				return g, life, nil
 			} else if err != nil {
 				return g, "", err
@@ -154,7 +158,20 @@ func (l *Log) claim(ctx context.Context, s *session, ttl time.Duration) (g Group
 	return g, "", fmt.Errorf("%w: it changes hands all the time", driver.ErrLeaseHeld)
 }
 
-// begin writes a new group down, unless another relay has.
+// noteServer warns if a group is relayed on another server than before. That loses nothing of the
+// outbox as long as the log goes on. But a server that others still write to, or commits that it has
+// lost, are an operator's business.
+func (l *Log) noteServer(ctx context.Context, group, former, now string) {
+	if former == "" || former == now {
+		return
+	}
+	l.logger.LogAttrs(ctx, slog.LevelWarn,
+		"the group is relayed on another server than before: make sure that nothing writes to the former one; "+
+			"if it has lost commits, consumers go back as well (docs/moves.md)",
+		slog.String("group", group), slog.String("server_before", former), slog.String("server", now))
+}
+
+// begin stores a new group, unless another relay has done so.
 func (l *Log) begin(ctx context.Context, r Reader) error {
 	var at Position
 	err := l.Look(ctx, func(q sqlstore.Querier) (err error) {
@@ -177,7 +194,7 @@ func (l *Log) begin(ctx context.Context, r Reader) error {
 	})
 }
 
-// renamed refuses a new group if it goes on under another name.
+// renamed refuses a new group if that name was renamed to another one.
 func (l *Log) renamed(ctx context.Context, q sqlstore.Querier, group string) error {
 	groups, err := l.Groups(ctx, q)
 	for _, g := range groups {
@@ -188,8 +205,8 @@ func (l *Log) renamed(ctx context.Context, q sqlstore.Querier, group string) err
 	return err
 }
 
-// take is a compare-and-set on the lease that has ended, or that of a holder which has died as
-// before shows it. Owners are new for each try.
+// take is a compare-and-set on a lease that has expired, or whose holder has died, in the state
+// before. Each try has a new owner name.
 func (l *Log) take(
 	ctx context.Context, r Reader, owner string, before GroupRow, ttl time.Duration,
 ) (g GroupRow, life string, won bool, err error) {

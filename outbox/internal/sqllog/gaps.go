@@ -12,50 +12,50 @@ import (
 	"github.com/leat-go/leat/internal/sqlstore"
 )
 
-// Gaps are closed to keep their set short and to let retention go on, never to be right:
-// a row with shard -1 is inserted for each number. The primary key then makes it
-// impossible that the number is ever used. A producer who has drawn it and comes late gets
-// an error, and no message is lost.
+// Gaps are closed to keep their set short and to unblock retention; correctness does not depend
+// on it. A row with shard -1 is inserted for each number. The primary key then makes it
+// impossible to use the number later. A producer that has drawn it and is late gets an error, and
+// no message is lost.
 
 const (
-	// manyGaps is how many a session has before it closes some.
+	// manyGaps is the number of gaps from which a session closes some.
 	manyGaps = 64
-	// widestGap is how wide a gap is that a session closes. A wider one is a jump of the
-	// counter, and costs as little as a narrow one.
+	// widestGap is the widest gap that a session closes. A wider one is a jump of the counter,
+	// and costs as little as a narrow one.
 	widestGap = 1000
-	// gapAge is how long a transaction may have been at a gap before it is asked about.
+	// gapAge is how long a transaction may have been at a gap before the session tries to close
+	// it.
 	gapAge = 10 * time.Second
 	// gapsAtOnce and numbersAtOnce bound the gaps that one Read tries to close, and the
 	// numbers in them.
 	gapsAtOnce    = 500
 	numbersAtOnce = 1000
-	// closingsAtOnce bounds its tries: of gaps that cannot be closed together, each half is
-	// tried.
+	// closingsAtOnce bounds its tries: if gaps cannot be closed together, each half is tried.
 	closingsAtOnce = 32
-	// closingTime is after how long it leaves the rest.
+	// closingTime is the time after which it leaves the rest.
 	closingTime = time.Second
-	// stormGaps is how many gaps make a storm. They are asked about after stormAge: the set
-	// would grow by what comes in gapAge.
+	// stormGaps is the number of gaps that make a storm. They are tried after stormAge: in gapAge
+	// the set would grow too much.
 	stormGaps = 1000
 	stormAge  = time.Second
-	// gapsPause is the time between two passes over the gaps that are old.
+	// gapsPause is the time between two passes over the old gaps.
 	gapsPause = time.Second
 	// closedNumber is the shard of a row that closes a gap.
 	closedNumber = -1
 )
 
-// aging remembers which numbers were known at two moments that lie gapAge apart, in a storm
-// stormAge.
+// aging remembers which numbers were known at two moments that are gapAge apart, or stormAge in a
+// storm.
 type aging struct {
 	since         time.Time
 	recent, older int64
 
-	next  int64     // where the pass over old gaps goes on
+	next  int64     // where the pass over old gaps continues
 	pause time.Time // until the next pass
 }
 
-// pick returns the gaps that a Read tries to close: one part after the other of those that
-// are old, so that those that cannot be closed keep none from its turn.
+// pick returns the gaps that a Read tries to close: the old ones part by part, so that those that
+// cannot be closed do not keep the others from their turn.
 func (a *aging) pick(now time.Time, gaps []Span, last int64) (picked []Span) {
 	age := gapAge
 	if len(gaps) > stormGaps {
@@ -85,7 +85,7 @@ func (a *aging) pick(now time.Time, gaps []Span, last int64) (picked []Span) {
 	return picked
 }
 
-// old returns the number up to which gaps are of an age.
+// old returns the number up to which gaps have an age.
 func (a *aging) old(now time.Time, last int64, age time.Duration) int64 {
 	if now.Sub(a.since) >= age {
 		a.since, a.older, a.recent = now, a.recent, last
@@ -93,9 +93,8 @@ func (a *aging) old(now time.Time, last int64, age time.Duration) int64 {
 	return a.older
 }
 
-// closeGaps closes old gaps if there are many. A Read does not fail for it. It works on the
-// reading connection, whose statements give up first when they meet a lock: Renew needs the
-// other one.
+// closeGaps closes old gaps if there are many. Its errors do not fail the Read. It uses the
+// reading connection, whose statements time out soon on a lock: Renew needs the other one.
 func (s *session) closeGaps(ctx context.Context, gaps []Span) {
 	s.mu.Lock()
 	picked := s.aging.pick(time.Now(), gaps, s.read.Last)
@@ -104,7 +103,7 @@ func (s *session) closeGaps(ctx context.Context, gaps []Span) {
 		return
 	}
 	err := s.reading.Use(ctx, func(conn *sql.Conn) error {
-		// A replication may have been started since the relay was.
+		// A replication may have been started after the relay.
 		err := sqlstore.RefuseReplica(ctx, conn, s.log.Dialect)
 		if err != nil && !errors.Is(err, sqlstore.ErrReplicaUnknown) {
 			return err
@@ -122,7 +121,7 @@ func (s *session) closeGaps(ctx context.Context, gaps []Span) {
 	}
 }
 
-// closing is what one Read may spend on closing gaps.
+// closing is the budget of one Read for closing gaps.
 type closing struct {
 	log   *Log
 	conn  *sql.Conn
@@ -147,7 +146,7 @@ func (c *closing) close(ctx context.Context, gaps []Span) error {
 	return c.close(ctx, gaps[half:])
 }
 
-// warnGaps says once a session that gaps cannot be closed.
+// warnGaps logs once per session that gaps cannot be closed.
 func (s *session) warnGaps(ctx context.Context, err error) {
 	s.mu.Lock()
 	before := s.warned
@@ -159,8 +158,8 @@ func (s *session) warnGaps(ctx context.Context, err error) {
 	}
 }
 
-// CloseGaps closes gaps, at most MaxSpans, unless a transaction is at one of their numbers,
-// and reports whether it has closed all. Without the look, the INSERT would wait for that
+// CloseGaps closes gaps, at most MaxSpans, unless a transaction is at one of their numbers, and
+// reports whether it has closed all. Without the check, the INSERT would wait for that
 // transaction.
 func (l *Log) CloseGaps(ctx context.Context, q sqlstore.Querier, gaps []Span) (closed bool, err error) {
 	if !l.Dialect.OneWriter {

@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/internal/sqlstore"
 )
 
-// GroupState is the row of a group with what operators and relays have said of it.
+// GroupState is the row of a group with what operators and relays have stored for it.
 type GroupState struct {
 	GroupRow
 
@@ -18,11 +18,11 @@ type GroupState struct {
 	Paused  []string
 	MaxLag  time.Duration
 	Created time.Time
-	// Began is the number behind which the group has begun to read.
+	// Began is the number after which the group has begun to read.
 	Began int64
-	// Former are the names that it had before.
+	// Former are its former names.
 	Former []string
-	// Policies are those that its relays have.
+	// Policies are those of its relays.
 	Policies basis.Policies
 }
 
@@ -87,7 +87,7 @@ func (l *Log) KeepPolicies(ctx context.Context, group string, change func(note s
 	}
 }
 
-// ParseTexts reads a list of texts; an empty text is not a list.
+// ParseTexts reads a list of texts; an empty text is not valid.
 func ParseTexts(raw []byte) (texts []string, err error) {
 	if len(raw) > 0 {
 		err = json.Unmarshal(raw, &texts)

@@ -15,7 +15,8 @@ import (
 
 var _ driver.Holder = (*session)(nil)
 
-// lookHeld runs work on the records that the group has set aside, if the lease is ours.
+// lookHeld runs work on the records that the group has set aside, if this session holds the
+// lease.
 func (s *session) lookHeld(ctx context.Context, work func(r heldqueue.Reader) error) error {
 	return s.reading.Use(ctx, func(conn *sql.Conn) error {
 		return s.log.Describe(s.log.within(ctx, conn, func(q sqlstore.Querier) error {
@@ -28,7 +29,8 @@ func (s *session) lookHeld(ctx context.Context, work func(r heldqueue.Reader) er
 	})
 }
 
-// changeHeld runs work in a transaction under the lock of the group, if the lease is ours.
+// changeHeld runs work in a transaction under the lock of the group, if this session holds the
+// lease.
 func (s *session) changeHeld(ctx context.Context, work func(tx *HeldTx) error) error {
 	return s.writing.Use(ctx, func(conn *sql.Conn) error {
 		return s.log.ChangeOn(ctx, conn, func(tx *sql.Tx) error {
@@ -89,10 +91,11 @@ func (s *session) Due(ctx context.Context, limit int, except []string) (due []dr
 	return due, err
 }
 
-// hastened is how many records one transaction of Hasten makes due.
+// hastened is the number of records that one transaction of Hasten makes due.
 const hastened = 500
 
-// Hasten implements driver.Holder. Where there is nothing to do, which is nearly always, it writes nothing.
+// Hasten implements driver.Holder. If there is nothing to do, which is nearly always the case, it
+// writes nothing.
 func (s *session) Hasten(ctx context.Context, within time.Duration) error {
 	var left int
 	err := s.lookHeld(ctx, func(r heldqueue.Reader) error {
@@ -119,14 +122,14 @@ func (s *session) Hold(ctx context.Context, p driver.Page, n int, holdings []dri
 	if err != nil || to.cursor == nil {
 		return err
 	}
-	// Those that were settled before are an earlier call's, whose answer was lost.
+	// Records that were settled before belong to an earlier call whose answer was lost.
 	fresh := slices.DeleteFunc(slices.Clone(holdings), func(h driver.Holding) bool { return h.Index < to.before })
 	var next int64
 	err = s.changeHeld(ctx, func(tx *HeldTx) error {
 		if err := heldqueue.Hold(ctx, tx, s.relay(), p.Records, fresh); err != nil {
 			return err
 		}
-		var err error // it may have ended meanwhile
+		var err error // it may have expired in the meantime
 		next, err = s.writeOn(ctx, tx.q, "advance", to.Last, []byte(EncodeGaps(to.Gaps)))
 		return err
 	})

@@ -21,12 +21,12 @@ type HeldTx struct {
 	log   *Log
 	q     sqlstore.Querier
 	group string
-	now   time.Time // when it began
+	now   time.Time // time when it began
 }
 
 var _ heldqueue.Tx = (*HeldTx)(nil)
 
-// Held returns what a group has set aside, at a time of the database.
+// Held returns the records that a group has set aside, at a time of the database.
 func (l *Log) Held(q sqlstore.Querier, group string, now time.Time) *HeldTx {
 	return &HeldTx{log: l, q: q, group: group, now: now}
 }
@@ -45,11 +45,11 @@ func (t *HeldTx) where() *sqlstore.Condition {
 	return c
 }
 
-// allRows goes behind statements that must find all. A session can cut off others, by sql_select_limit:
-// whoever decides by the result would take a part for all.
+// allRows is appended to statements that must return all rows. Otherwise sql_select_limit of the
+// session could cut the result off, and a part would be taken for all.
 const allRows = " LIMIT 9223372036854775807"
 
-// rows calls keep with each row until it has had enough.
+// rows calls keep with each row until keep returns true.
 func (t *HeldTx) rows(ctx context.Context, c *sqlstore.Condition, order string, keep func(row *heldqueue.Row) (enough bool)) error {
 	return sqlstore.Each(ctx, t.q, func(scan sqlstore.Scanner) error {
 		row, err := scanHeld(scan)
@@ -92,8 +92,8 @@ func inLine(c *sqlstore.Condition, key driver.Key) {
 	c.And("key_hash = ? AND topic = ? AND msg_key = ?", lineOf(key), []byte(key.Topic), []byte(key.Key))
 }
 
-// Heads implements heldqueue.Reader: the rows that do not wait, and the first that waits if
-// none of them stands before it.
+// Heads implements heldqueue.Reader: the rows that do not wait, and the first waiting row if none
+// of them comes before it.
 func (t *HeldTx) Heads(ctx context.Context, keys []driver.Key) (heads []heldqueue.Row, err error) {
 	for part := range slices.Chunk(keys, maxLines) {
 		first := make(map[driver.Key]int64, len(part))
@@ -126,10 +126,10 @@ func (t *HeldTx) Heads(ctx context.Context, keys []driver.Key) (heads []heldqueu
 	return heads, nil
 }
 
-// maxLines is the number of keys that one statement looks at.
+// maxLines is the number of keys in one statement.
 const maxLines = 50
 
-// firstWaiting returns the first row of each key that waits, by a descent of the index each.
+// firstWaiting returns the first waiting row of each key, by one index lookup per key.
 func (t *HeldTx) firstWaiting(ctx context.Context, keys []driver.Key) (found []heldqueue.Row, err error) {
 	var parts []string
 	var args []any
@@ -229,7 +229,7 @@ func (t *HeldTx) Select(ctx context.Context, q heldqueue.Query) (found []heldque
 	}
 	limit := allRows
 	if isAll := q.Topics == "" && q.Kind == "" && q.Fingerprint == "" && q.Line.Key == ""; isAll && q.Limit > 0 {
-		limit, c.Args = " LIMIT ?", append(c.Args, q.Limit) // else the driver reads all that is left
+		limit, c.Args = " LIMIT ?", append(c.Args, q.Limit) // otherwise the driver reads all remaining rows
 	}
 	err = t.rows(ctx, c, order+limit, func(row *heldqueue.Row) bool {
 		if q.Matches(row) {

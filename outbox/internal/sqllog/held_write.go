@@ -30,7 +30,8 @@ func (t *HeldTx) Insert(ctx context.Context, rows []heldqueue.Row, records []*ou
 	return t.log.InsertRows(ctx, t.q, "held_insert", messages, func(i int) []any { return before[i] })
 }
 
-// stateOf returns the columns that change: state, next_at, attempts, errors, reason, since.
+// stateOf returns the values of the columns that change: state, next_at, attempts, errors,
+// reason, since.
 func stateOf(row *heldqueue.Row) ([]any, error) {
 	all := make([]failure, len(row.Errors))
 	for i, e := range row.Errors {

@@ -11,29 +11,31 @@ import (
 type GroupRow struct {
 	Owner string
 	Epoch int64
-	Rev   int64         // ascends with each write of a relay
+	Rev   int64         // grows with each write of a relay
 	Left  time.Duration // of the lease; nothing if its holder has died
 	Now   time.Time
 	At    Position
-	// Topics are the patterns by which At was made, nil for all; Read is set if a relay has noted
-	// them.
+	// Topics are the patterns with which At was reached, nil for all; Read is set if a relay has
+	// stored them.
 	Topics []string
 	Read   bool
+	// Server is that of the relay which has claimed the lease last, empty if it is not noted.
+	Server string
 
-	marked, dead bool // the holder has a lock; it has one no more
+	marked, dead bool // the holder has a lock; it has lost it
 }
 
-// Group reads the row of a group by a statement that selects it. sql.ErrNoRows if it is
-// not there.
+// Group reads the row of a group with a statement that selects it. It returns sql.ErrNoRows if
+// there is none.
 func (l *Log) Group(ctx context.Context, q sqlstore.Querier, statement, name string) (g GroupRow, err error) {
-	var owner, gaps, topics []byte
+	var owner, gaps, topics, server []byte
 	var left, now, last int64
-	err = q.QueryRowContext(ctx, l.SQL[statement], []byte(name)).Scan(&owner, &g.Epoch, &g.Rev, &left, &now, &last, &gaps, &topics)
+	err = q.QueryRowContext(ctx, l.SQL[statement], []byte(name)).Scan(&owner, &g.Epoch, &g.Rev, &left, &now, &last, &gaps, &topics, &server)
 	if err != nil {
 		return g, err
 	}
 	g.Owner, g.Left, g.Now = string(owner), time.Duration(left)*time.Microsecond, sqlstore.Time(now)
-	g.Read = len(topics) > 0
+	g.Read, g.Server = len(topics) > 0, string(server)
 	if g.Topics, err = ParseTexts(topics); err != nil {
 		return g, err
 	}

@@ -9,25 +9,25 @@ import (
 	"github.com/leat-go/leat/internal/sqlstore"
 )
 
-// Numbers mean something in one life of the log. It is named by a row of the log itself,
-// below all numbers, so that whatever empties or replaces the table takes the row along:
-// TRUNCATE, DELETE, DROP. The meta table keeps the name of the life that positions and the
-// floor belong to. See design 2.12.
+// Numbers are only meaningful in one life of the log. It is named by a row of the log itself,
+// below all numbers, so that everything that empties or replaces the table removes that row:
+// TRUNCATE, DELETE, DROP. The meta table has the name of the life that positions and the floor
+// belong to. See design 2.12.
 
 // markNumber is the number of the row that names the life of the log. No statement that
 // reads or deletes messages reaches it.
 const markNumber = -1
 
-// state is what is stored of the log, of one moment.
+// state is the stored state of the log at one moment.
 type state struct {
 	mark, life  string
 	place, here string // the database in which the log was named, and that of the session
 	floor, last int64
 	id          []byte // of the row with a number; empty if its message was erased
-	found       bool   // the row is there
+	found       bool   // whether the row exists
 }
 
-// state fails if another server than server answers; an empty server is not compared.
+// state fails if a server other than server answers; an empty server is not compared.
 func (l *Log) state(ctx context.Context, q sqlstore.Querier, server string, n int64) (s state, err error) {
 	var mark, life, place, here []byte
 	err = q.QueryRowContext(ctx, l.SQL["life"], markNumber, n, n, server).Scan(&mark, &life, &s.floor, &place, &here, &s.id, &s.found, &s.last)
@@ -38,8 +38,8 @@ func (l *Log) state(ctx context.Context, q sqlstore.Querier, server string, n in
 	return s, err
 }
 
-// check refuses a log that is not the one which life names, and a position ahead of it. The
-// row that a position ends with is there, or was deleted, since nothing above the floor is.
+// check refuses a log whose life is not life, and a position ahead of the log. The row that a
+// position ends with exists, or was deleted, since nothing above the floor is deleted.
 func (s *state) check(life string, at Position) error {
 	if s.mark == "" {
 		return basis.Refuse(basis.ErrLogRestarted, "the row that names its life is missing")
@@ -61,7 +61,7 @@ func (l *Log) Life(ctx context.Context, q sqlstore.Querier) (string, error) {
 	return s.life, err
 }
 
-// CheckPosition refuses a position that is not of the log's life, or ahead of it.
+// CheckPosition refuses a position that belongs to another life of the log, or is ahead of it.
 func (l *Log) CheckPosition(ctx context.Context, q sqlstore.Querier, at Position) error {
 	s, err := l.state(ctx, q, "", 0)
 	if err == nil {
@@ -70,8 +70,9 @@ func (l *Log) CheckPosition(ctx context.Context, q sqlstore.Querier, at Position
 	return err
 }
 
-// isAnother reports whether the row that was read last is not the one with its number now. A row whose
-// message was erased has an empty id. Its number is still taken, so that nobody was given it.
+// isAnother reports whether the row that was read last differs from the one with its number now.
+// A row whose message was erased has an empty id. Its number is still taken, so it cannot have
+// been assigned again.
 func (s *state) isAnother(at place) bool {
 	if !s.found {
 		return at.Last > s.floor
@@ -79,10 +80,9 @@ func (s *state) isAnother(at place) bool {
 	return len(s.id) > 0 && string(s.id) != at.id
 }
 
-// checkLife is asked behind the statements of a Read: what they have seen is of the
-// session's log if that is there now, since a life that has ended does not come back. A copy
-// that was put back has the same name: the row that was read last is another one then, if
-// its number was given out again.
+// checkLife runs after the statements of a Read. If the session's log exists then, the statements
+// have seen it, since a life that has ended does not come back. A restored copy has the same
+// name; but then the row that was read last differs, if its number was assigned again.
 func (s *session) checkLife(ctx context.Context, q sqlstore.Querier, at place) error {
 	now, err := s.log.state(ctx, q, s.server, at.Last)
 	if err == nil {
@@ -94,8 +94,8 @@ func (s *session) checkLife(ctx context.Context, q sqlstore.Querier, at place) e
 	return Unusable(err)
 }
 
-// NewLife gives the log a name that it has not had, and lets the floor begin anew if the
-// numbers have. The caller holds the lock of the floor. It returns the floor.
+// NewLife gives the log a new, unique name, and resets the floor if the numbers began anew. The
+// caller holds the lock of the floor. It returns the floor.
 func (l *Log) NewLife(ctx context.Context, q sqlstore.Querier, name string) (floor int64, err error) {
 	s, err := l.state(ctx, q, "", 0)
 	if err != nil {

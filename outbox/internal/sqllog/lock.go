@@ -13,15 +13,16 @@ import (
 )
 
 // On MySQL and MariaDB a session locks the name of its owner (GET_LOCK) before it claims, on the
-// connection that it writes with, and its owner is marked: the server gives the lock back when the
-// connection ends. Whoever finds a marked lease held asks whether the lock is free. If it is, the
-// holder has died, and the lease is taken by its owner and epoch. Owners are new for each try, so
-// that a lock that is free stays so. Where locks are a node's own, no owner is marked.
+// connection that it writes with, and its owner is marked: the server releases the lock when the
+// connection ends. A session that finds a marked lease held checks whether the lock is free. If
+// it is, the holder has died, and the lease is taken over by owner and epoch. Each try has a new
+// owner name, so that a free lock stays free. On servers where locks are local to a node, owners
+// are not marked.
 //
-// On SQLite it is a lock on a file beside the database, one for each group, which the operating
-// system gives back with the process. The file stays. Databases in memory have none.
+// On SQLite the lock is on a file next to the database, one for each group, which the operating
+// system releases when the process ends. The file stays. In-memory databases have none.
 
-// retry is how soon a standby asks again whether the holder of a marked lease lives.
+// retry is how soon a standby checks again whether the holder of a marked lease is alive.
 const retry = 600 * time.Millisecond
 
 const idLength = 36
@@ -41,7 +42,8 @@ func mark(owner string) string {
 	return owner[:at] + "0" + owner[at:]
 }
 
-// lock lets others see that s lives, and returns the owner to claim as: marked, if that is of use.
+// lock shows others that s is alive, and returns the owner name for the claim: marked, if that is
+// useful.
 func (s *session) lock(ctx context.Context, q sqlstore.Querier) (owner string, err error) {
 	l, owner := s.log, s.owner
 	if l.Dialect.OneWriter {
@@ -62,7 +64,7 @@ func (s *session) lock(ctx context.Context, q sqlstore.Querier) (owner string, e
 	return marked, nil
 }
 
-// lockFile locks the file of group, or returns nil if that cannot be had.
+// lockFile locks the file of group, or returns nil if it is not available.
 func (l *Log) lockFile(ctx context.Context, q sqlstore.Querier, group string) (*sqlstore.FileLock, error) {
 	file, err := l.File(ctx, q)
 	if err != nil || file == "" {
@@ -71,7 +73,7 @@ func (l *Log) lockFile(ctx context.Context, q sqlstore.Querier, group string) (*
 	hash := keyhash.Lock("lease", l.Table, group)
 	lock, err := sqlstore.LockFile(fmt.Sprintf("%s-leat-%016x", file, uint64(hash)), file) //nolint:gosec // all bits are meant
 	if err != nil {
-		return nil, nil //nolint:nilerr,nilnil // without a lock the lease counts
+		return nil, nil //nolint:nilerr,nilnil // without a lock the lease must expire
 	}
 	return lock, nil
 }
@@ -88,7 +90,8 @@ func (l *Log) isFree(ctx context.Context, q sqlstore.Querier, group, name string
 	return free.Bool, err
 }
 
-// probe notes whether the holder of g has died, whose lease then has nothing left.
+// probe finds out whether the holder of g has died, and sets the remaining time of its lease to
+// zero then.
 func (l *Log) probe(ctx context.Context, q sqlstore.Querier, group string, g *GroupRow) (err error) {
 	name := lockOf(g.Owner)
 	if g.Left <= 0 || name == "" {
@@ -103,8 +106,8 @@ func (l *Log) probe(ctx context.Context, q sqlstore.Querier, group string, g *Gr
 
 var _ driver.Watched = (*session)(nil)
 
-// Lost implements driver.Watched: the lease is lost with the connection that holds its lock. While
-// that one is in use, its user will hear.
+// Lost implements driver.Watched: the lease is lost with the connection that holds its lock.
+// While that connection is in use, its user gets the error.
 func (s *session) Lost() error {
 	if s.log.Dialect.OneWriter {
 		if s.file != nil && !s.file.Held() {

@@ -1,6 +1,7 @@
-// Package sqllog is a log of numbered rows on database/sql, with all that a relay keeps of
-// it: leases, positions with their gaps, records that were set aside. It is the twin of
-// pglog and pgheld for the databases whose transactions draw a number before they commit.
+// Package sqllog is a log of numbered rows on database/sql, with everything that a relay stores
+// for it: leases, positions with their gaps, and records that were set aside. It is the
+// counterpart of pglog and pgheld for databases whose transactions draw a number before they
+// commit.
 package sqllog
 
 import (
@@ -33,11 +34,11 @@ func New(s *sqlstore.Store, logger *slog.Logger) *Log { return &Log{s, logger} }
 // Statements are those that a Log runs, for sqlstore.Component.Files.
 func Statements() embed.FS { return statementFiles }
 
-// ErrNoMeta is returned if nothing says which log the positions belong to.
+// ErrNoMeta is returned if it is not stored which log the positions belong to.
 var ErrNoMeta = errors.New("leat: the row of the outbox's meta table is missing")
 
-// Unusable marks err with driver.ErrSourceUnusable if it is about a log that is not the one of a
-// position, or wraps one of fatal: trying again cannot fix it and could lose messages.
+// Unusable marks err with driver.ErrSourceUnusable if it means that a position belongs to another
+// log, or wraps one of fatal: trying again cannot fix it and could lose messages.
 func Unusable(err error, fatal ...error) error {
 	is := func(fatal error) bool { return errors.Is(err, fatal) }
 	if basis.IsMoved(err) || is(ErrNoMeta) || slices.ContainsFunc(fatal, is) {

@@ -29,7 +29,7 @@ func (s *session) KeepOutages(ctx context.Context, all []driver.Outage) error {
 	})
 }
 
-// Outages returns what the leader of a group has stored as out.
+// Outages returns the outages that the leader of a group has stored.
 func (l *Log) Outages(ctx context.Context, q sqlstore.Querier, g *GroupState) (all []driver.Outage, err error) {
 	name := []byte(g.Name)
 	err = sqlstore.Each(ctx, q, func(scan sqlstore.Scanner) error {

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// A Position is the numbers of the log that were read: all up to last but those in gaps.
-// A number is in gaps because its transaction was open when a higher number was read, or
-// was rolled back. Only a row with the number takes it out: nothing is forgotten by time,
-// so no row is skipped, whatever commits when.
+// A Position is the set of numbers of the log that were read: all up to last except those in
+// gaps. A number is in gaps because its transaction was open when a higher number was read, or
+// was rolled back. Only a row with the number removes it: nothing expires, so no row is skipped,
+// whatever the order of commits.
 
 // Span is a run of numbers, both ends included.
 type Span struct {
 	From, To int64
 }
 
-// Position is a value: its methods that change something return another one.
+// Position is a value: methods that change something return a new one.
 type Position struct {
 	Last int64
 	Gaps []Span // ascending, apart, none above last
@@ -64,7 +64,7 @@ func without(gaps []Span, numbers []int64) []Span {
 	return left
 }
 
-// From returns the position of one who never reads numbers up to floor.
+// From returns the position of a reader that never reads numbers up to floor.
 func (p Position) From(floor int64) Position {
 	var left []Span
 	for _, g := range p.Gaps {
@@ -75,7 +75,7 @@ func (p Position) From(floor int64) Position {
 	return Position{max(p.Last, floor), left}
 }
 
-// UpTo returns the part of the position that is about numbers up to n.
+// UpTo returns the part of the position up to number n.
 func (p Position) UpTo(n int64) Position {
 	if n >= p.Last {
 		return p
@@ -89,12 +89,12 @@ func (p Position) UpTo(n int64) Position {
 	return Position{n, left}
 }
 
-// equals reports whether the same was read.
+// equals reports whether both positions are the same.
 func (p Position) equals(q Position) bool {
 	return p.Last == q.Last && slices.Equal(p.Gaps, q.Gaps)
 }
 
-// Low is the number up to which nothing is missing.
+// Low is the number up to which there are no gaps.
 func (p Position) Low() int64 {
 	if len(p.Gaps) > 0 {
 		return p.Gaps[0].From - 1
@@ -131,7 +131,7 @@ func EncodeGaps(gaps []Span) string {
 	return string(b)
 }
 
-// ParsePosition is the inverse of EncodeGaps, beside last.
+// ParsePosition is the inverse of EncodeGaps, with last.
 func ParsePosition(last int64, gaps string) (Position, error) {
 	p := Position{Last: last}
 	if gaps == "" {

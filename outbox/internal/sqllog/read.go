@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// MaxSpans is the number of gaps that one statement looks into.
+	// MaxSpans is the number of gaps that one statement reads.
 	MaxSpans = 100
-	// maxPageBytes is where a page ends although more could be read.
+	// maxPageBytes is the size at which a page ends although more could be read.
 	maxPageBytes = 16 << 20
 )
 
@@ -27,14 +27,14 @@ type RawPage struct {
 
 // readPage reads at most limit rows that at has not seen, ascending in Seq.
 //
-// What is new is read first, then what was missing. So if a row is handed out, then also
-// all that precede it of its key: their transactions have committed before it drew its
-// number, and a commit is visible before its locks are released. They are either new as
-// well, and visible to the same statement; or missing, and visible to the one behind it.
-// In the other order they could commit between the two, and be read behind their follower.
+// New rows are read first, then missing ones. So if a row is returned, all earlier rows of its
+// key are, too: their transactions have committed before it drew its number, and a commit is
+// visible before its locks are released. They are either new as well, and visible to the same
+// statement; or missing, and visible to the next statement. In the other order they could commit
+// between the two statements, and be read after a later row.
 //
-// Both must run on one server: of one that lags, the second would not see them. A statement that
-// another server than server answers fails; an empty server is not compared.
+// Both statements must run on one server: on a lagging one, the second would not see those rows.
+// A statement that a server other than server answers fails; an empty server is not compared.
 func (l *Log) readPage(ctx context.Context, q sqlstore.Querier, server string, at Position, limit int) (RawPage, error) {
 	fresh, err := l.ReadRows(ctx, q, limit, l.SQL["page_new"], server, at.Last, limit)
 	if err != nil || len(at.Gaps) == 0 {
@@ -45,16 +45,15 @@ func (l *Log) readPage(ctx context.Context, q sqlstore.Querier, server string, a
 		return RawPage{}, err
 	}
 	if late.Full || len(late.Records) >= limit {
-		// There may be more that was missing: nothing that is new may pass it.
+		// There may be more missing rows: no new row may pass them.
 		return RawPage{late.Records, true}, nil
 	}
 	room := min(limit-len(late.Records), len(fresh.Records))
 	return RawPage{append(late.Records, fresh.Records[:room]...), fresh.Full || room < len(fresh.Records)}, nil
 }
 
-// readMissing reads rows in gaps. A transaction that is missing in one part of them has
-// committed before any row of its key above it was numbered, so that the parts need not
-// be read at one moment.
+// readMissing reads rows in gaps. A missing transaction has committed before any later row of its
+// key was numbered, so the parts need not be read at the same moment.
 func (l *Log) readMissing(ctx context.Context, q sqlstore.Querier, server string, gaps []Span, limit int) (page RawPage, err error) {
 	if crowded(gaps) {
 		if gaps, err = l.appeared(ctx, q, server, gaps); err != nil {
@@ -77,23 +76,22 @@ func (l *Log) readMissing(ctx context.Context, q sqlstore.Querier, server string
 }
 
 const (
-	// crowd is the number of gaps from which they may be looked through in one go.
+	// crowd is the number of gaps from which they may be scanned together.
 	crowd = 5 * MaxSpans
-	// crowdWidth is how many numbers a gap of a crowd may stand for: what one statement
-	// scans then, MaxSpans of them would have been needed for.
+	// crowdWidth is the number of numbers per gap up to which gaps are scanned together. One such
+	// scan replaces statements with MaxSpans gaps each.
 	crowdWidth = numbersPage / MaxSpans
 )
 
-// crowded reports whether gaps are many and close to each other, as behind a train of
-// transactions that were rolled back. Statements that look into each would be as many as
-// the train is long.
+// crowded reports whether gaps are many and close to each other, as after a series of
+// transactions that were rolled back. Statements that look into each gap would be very many.
 func crowded(gaps []Span) bool {
 	n := len(gaps)
 	return n >= crowd && gaps[n-1].To-gaps[0].From < int64(n)*crowdWidth
 }
 
-// appeared returns those of the numbers in gaps that are there now, by a scan of the numbers
-// between the first and the last.
+// appeared returns those of the numbers in gaps that exist now, by a scan of the numbers from the
+// first to the last.
 func (l *Log) appeared(ctx context.Context, q sqlstore.Querier, server string, gaps []Span) (found []Span, err error) {
 	after, end := gaps[0].From-1, gaps[len(gaps)-1].To
 	for full := true; full; {
@@ -123,8 +121,8 @@ func Within(gaps []Span) (where string, args []any) {
 	return strings.TrimSuffix(strings.Repeat("seq BETWEEN ? AND ? OR ", len(gaps)), " OR "), args
 }
 
-// ReadAll reads the rows of a query above after, which is asked anew behind each page that
-// ended early.
+// ReadAll reads the rows of a query above after. The query is repeated after each page that ended
+// early.
 func (l *Log) ReadAll(
 	ctx context.Context, q sqlstore.Querier, after int64, query func(after int64) (string, []any),
 ) (all []outbox.Record, err error) {
@@ -159,7 +157,7 @@ func (l *Log) ReadRows(ctx context.Context, q sqlstore.Querier, limit int, query
 			l.logger.WarnContext(ctx, "a row of the log holds values that Enqueue does not write",
 				slog.Int64("seq", r.Seq), slog.String("message_id", storable.AtMost(r.ID, 100)), slog.Any("columns", columns))
 		}
-		if n := len(page.Records); n == cap(page.Records) { // records are large: move them seldom
+		if n := len(page.Records); n == cap(page.Records) { // records are large: grow the slice rarely
 			page.Records = slices.Grow(page.Records, max(16, 3*n))
 		}
 		page.Records = append(page.Records, r)

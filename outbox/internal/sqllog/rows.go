@@ -72,7 +72,7 @@ const (
 	MaxBytes = 4 << 20
 )
 
-// Fit returns how many of rows one INSERT takes, at least one.
+// Fit returns the number of rows that fit into one INSERT, at least one.
 func Fit(rows []MessageRow) int {
 	n, size := 0, 0
 	for n < min(len(rows), MaxRows) && (n == 0 || size+rows[n].size() <= MaxBytes) {
@@ -82,8 +82,8 @@ func Fit(rows []MessageRow) int {
 	return n
 }
 
-// InsertRows runs an INSERT for each part of rows that fits one. Parameters in front of a
-// row are those of before.
+// InsertRows runs an INSERT for each part of rows that fits one. before are the parameters that
+// precede each row.
 func (l *Log) InsertRows(ctx context.Context, q sqlstore.Querier, name string, rows []MessageRow, before func(i int) []any) error {
 	for start := 0; start < len(rows); {
 		var args []any

@@ -10,8 +10,9 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// RecordScan reads the rows of one query as records. Texts are read where the driver has
-// them, and those that are the same row after row are stored once. It has one user.
+// RecordScan reads the rows of one query as records. Texts are read in place from the driver's
+// memory, and values that repeat from row to row are stored once. It is not safe for concurrent
+// use.
 type RecordScan struct {
 	id, topic, key, kind, headers sql.RawBytes
 	payload                       []byte
@@ -23,8 +24,8 @@ type RecordScan struct {
 	lastTopic, lastKind string
 }
 
-// NewRecordScan returns what reads seq, the columns of a MessageRow and created_at, and what
-// follows into more.
+// NewRecordScan returns a RecordScan for seq, the columns of a MessageRow and created_at, and
+// further columns into more.
 func NewRecordScan(more ...any) *RecordScan {
 	s := &RecordScan{}
 	s.into = append([]any{&s.seq, &s.shard, &s.id, &s.topic, &s.key, &s.kind, &s.payload, &s.headers, &s.occurred, &s.created}, more...)
@@ -48,7 +49,7 @@ func (s *RecordScan) Next(scan sqlstore.Scanner) (r outbox.Record, err error) {
 	return r, nil
 }
 
-// odd names the columns of the last row that hold what Enqueue does not write.
+// odd returns the names of the columns of the last row with values that Enqueue does not write.
 func (s *RecordScan) odd() (columns []string) {
 	if s.shard.Odd {
 		columns = append(columns, "shard")
@@ -62,7 +63,7 @@ func (s *RecordScan) odd() (columns []string) {
 	return columns
 }
 
-// again returns text as a string: the last one if it is the same.
+// again returns text as a string: the previous string if it is equal.
 func again(last *string, text []byte) string {
 	if *last != string(text) {
 		*last = string(text)

@@ -7,12 +7,12 @@ import (
 	"github.com/leat-go/leat/internal/sqlstore"
 )
 
-// numbersPage is how many numbers of the log one statement reads.
+// numbersPage is the number of the log's numbers that one statement reads.
 const numbersPage = 10_000
 
-// Committed returns the position of one who has read all that is committed, up to number
-// end; or err if it is not nil. It begins with what another group has read, so that it
-// does not have to look at the whole log.
+// Committed returns the position of a reader that has read everything that is committed, up to
+// number end; or err if it is not nil. It starts from what another group has read, so that it
+// need not read the whole log.
 func (l *Log) Committed(ctx context.Context, q sqlstore.Querier, end int64, err error) (Position, error) {
 	if err != nil {
 		return Position{}, err
@@ -55,8 +55,8 @@ func (l *Log) Committed(ctx context.Context, q sqlstore.Querier, end int64, err 
 }
 
 // FirstSince returns the lowest number of a message that was enqueued at t or later, by
-// halving: numbers and times ascend together except for what statements take, for which an
-// hour is allowed.
+// bisection: numbers and times ascend together except for the duration of statements, for which
+// an hour is allowed.
 func (l *Log) FirstSince(ctx context.Context, q sqlstore.Querier, t time.Time) (n int64, found bool, err error) {
 	low, err := l.Floor(ctx, q)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// session is a group under a lease. Read, Due and the like use one connection, all that
-// writes another one.
+// session is a group under a lease. Read, Due and the like use one connection, and everything
+// that writes uses another.
 type session struct {
 	log    *Log
 	reader Reader
@@ -23,28 +23,28 @@ type session struct {
 	epoch  int64
 	life   string // of the log that the position belongs to
 	server string // that the session began on; "" on SQLite
-	fence  bool   // what is read must be made durable first
+	fence  bool   // what is read must first be made durable
 
 	reading, writing sqlstore.Conn
 	file             *sqlstore.FileLock // on SQLite; nil if there is none
 
 	mu sync.Mutex
-	// The group's row has at least rev, and at most tried: that of writes whose answers were
-	// lost. A row that was put back from a copy has less.
+	// The group's row has at least rev, and at most tried, that of writes whose answers were
+	// lost. A row that was restored from a backup has less.
 	rev, tried int64
 
 	read   place // of what Read has returned
 	pages  int   // that Read has returned
 	aging  aging
 	warned bool // that gaps cannot be closed
-	// What is settled: the position, and how far in which page.
+	// What is settled: the position, and how much of which page.
 	settled  Position
 	page, at int
 }
 
 var _ driver.Session = (*session)(nil)
 
-// place is a position, and the id of the row that it ends with, if that is known.
+// place is a position, and the id of its last row, if known.
 type place struct {
 	Position
 
@@ -52,7 +52,7 @@ type place struct {
 	known bool
 }
 
-// behind returns the place at position to, which raw has led to. Its last record must be
+// behind returns the place at position to, which is reached after raw. Its last record must be
 // where it was read.
 func (p place) behind(to Position, raw RawPage) place {
 	if n := len(raw.Records); n > 0 && raw.Records[n-1].Seq == to.Last {
@@ -70,11 +70,11 @@ type cursor struct {
 	upTo    []int    // of each record, the number of rows up to it
 }
 
-// after returns the position at which n records of the page are settled. With the last
-// one, the rows behind it are passed, too.
+// after returns the position at which n records of the page are settled. With the last record,
+// the rows after it are passed, too.
 func (c *cursor) after(n int) Position {
 	switch n {
-	case len(c.upTo): // first: of a page without records, all rows are passed
+	case len(c.upTo): // first: a page without records passes all rows
 		return c.before.Seen(c.numbers)
 	case 0:
 		return c.before
@@ -86,8 +86,8 @@ func (c *cursor) after(n int) Position {
 // Epoch implements driver.Session.
 func (s *session) Epoch() int64 { return s.epoch }
 
-// Read implements driver.Session. State changes only once nothing can fail any more: after
-// an error the same rows are read again.
+// Read implements driver.Session. It changes state only after everything that can fail: after an
+// error the same rows are read again.
 func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 	if limit < 1 {
 		return driver.Page{}, outbox.ConfigError("limit", limit, "must be positive")
@@ -140,7 +140,7 @@ func (s *session) choose(before Position, raw RawPage) (driver.Page, *cursor) {
 	return page, c
 }
 
-// handOut makes sure that the page is durable, and notes that it was read.
+// handOut makes the page durable, and records that it was read.
 func (s *session) handOut(ctx context.Context, page driver.Page, c *cursor, after place) (driver.Page, error) {
 	if s.fence {
 		if err := s.write(ctx, "touch"); err != nil {
@@ -156,8 +156,8 @@ func (s *session) handOut(ctx context.Context, page driver.Page, c *cursor, afte
 	return page, nil
 }
 
-// nothingNew notes rows that are nothing to hand out, and stores them as settled once all
-// that was read is.
+// nothingNew records rows that are not returned, and stores them as settled once everything that
+// was read is settled.
 func (s *session) nothingNew(ctx context.Context, at place) error {
 	s.mu.Lock()
 	s.read = at
@@ -169,7 +169,7 @@ func (s *session) nothingNew(ctx context.Context, at place) error {
 	return s.store(ctx, at.Position)
 }
 
-// allSettled reports whether the last page is settled to its end. The caller holds mu.
+// allSettled reports whether the last page is completely settled. The caller holds mu.
 func (s *session) allSettled() bool { return s.page == s.pages && s.at < 0 }
 
 // write runs a statement that changes the group's row, on the writing connection.
@@ -183,10 +183,10 @@ func (s *session) write(ctx context.Context, statement string, args ...any) erro
 	})
 }
 
-// writeOn runs a statement that ends with the row's next rev and the lease's condition: relay_group,
-// owner, epoch, rev. Owner and epoch are not enough: a copy of the database that is younger
-// than the lease has them, too, with an older position. The caller has the writing
-// connection, and calls wrote with next once that is committed.
+// writeOn runs a statement that ends with the row's next rev and the lease's condition:
+// relay_group, owner, epoch, rev. Owner and epoch are not enough: a backup of the database that
+// is newer than the lease has them, too, with an older position. The caller has the writing
+// connection, and calls wrote with next after the commit.
 func (s *session) writeOn(ctx context.Context, q sqlstore.Querier, statement string, args ...any) (next int64, err error) {
 	s.mu.Lock()
 	s.tried++
@@ -200,14 +200,14 @@ func (s *session) writeOn(ctx context.Context, q sqlstore.Querier, statement str
 	return next, err
 }
 
-// wrote notes which rev the row has.
+// wrote records the rev of the row.
 func (s *session) wrote(rev int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rev = max(s.rev, rev)
 }
 
-// Advance implements driver.Session. The position is stored at once.
+// Advance implements driver.Session. It stores the position at once.
 func (s *session) Advance(ctx context.Context, p driver.Page, n int) error {
 	to, err := s.settle(p, n)
 	if err != nil || to.cursor == nil {
@@ -220,7 +220,7 @@ func (s *session) Advance(ctx context.Context, p driver.Page, n int) error {
 	return nil
 }
 
-// settling is where a call moves the position to.
+// settling is the result of moving the position in a call.
 type settling struct {
 	Position
 
@@ -229,7 +229,7 @@ type settling struct {
 	before int // records of the page that were settled already
 }
 
-// settle returns where the first n records of p lead, and changes nothing.
+// settle returns the result of settling the first n records of p, and changes nothing.
 func (s *session) settle(p driver.Page, n int) (settling, error) {
 	c, ok := p.Cursor.(*cursor)
 	switch {
@@ -257,7 +257,7 @@ func (s *session) settle(p driver.Page, n int) (settling, error) {
 	return to, nil
 }
 
-// note remembers what was stored.
+// note records what was stored.
 func (s *session) note(to settling) {
 	if to.before >= to.n {
 		return
@@ -266,7 +266,7 @@ func (s *session) note(to settling) {
 	defer s.mu.Unlock()
 	s.settled, s.page, s.at = to.Position, to.cursor.no, to.n
 	if to.n == len(to.cursor.upTo) {
-		s.at = -1 // to its end
+		s.at = -1 // completely
 	}
 }
 
@@ -293,8 +293,9 @@ func (s *session) Renew(ctx context.Context, ttl time.Duration) error {
 	return err
 }
 
-// Release implements driver.Session. It works on the pool: the session's connections may
-// be broken. Whoever has our owner and epoch is us, so that rev does not matter. Of rows that are nothing to hand out, the position is stored by now.
+// Release implements driver.Session. It works on the pool: the session's connections may be
+// broken. Our owner and epoch identify us, so rev does not matter. The position past rows that
+// are not returned is stored by now.
 func (s *session) Release(ctx context.Context) error {
 	s.reading.Close()
 	s.writing.Close()

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// topicsPage is how many rows are looked at in one statement.
+	// topicsPage is the number of rows that one statement reads.
 	topicsPage = 10_000
-	// topicsPassed is how many of the newest rows are looked at that a position has passed.
+	// topicsPassed is how many of the newest rows that a position has passed are read.
 	topicsPassed = 100_000
 )
 
-// changeTopics compares the topics by which a group was read last with those of r. It returns the
-// change, nil if there is none, and refuses one that leaves messages behind.
+// changeTopics compares the topics with which a group was last read with those of r. It returns
+// the change, nil if there is none, and refuses one that leaves messages behind.
 func (l *Log) changeTopics(ctx context.Context, r Reader, g *GroupRow) (*basis.Topics, error) {
 	if !g.Read || basis.SameTopics(g.Topics, r.Topics) {
 		return nil, nil //nolint:nilnil // there is no change
@@ -28,7 +28,8 @@ func (l *Log) changeTopics(ctx context.Context, r Reader, g *GroupRow) (*basis.T
 	return c, err
 }
 
-// CountTopics counts what a change leaves behind at a position, and what that has passed.
+// CountTopics counts the messages that a change leaves behind at a position, and those that the
+// position has passed.
 func (l *Log) CountTopics(ctx context.Context, q sqlstore.Querier, at Position, c *basis.Topics) error {
 	err := l.Unsettled(ctx, q, at, func(topic string) {
 		if c.Leaves(topic) {

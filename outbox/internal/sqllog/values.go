@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// What others insert is not always what Enqueue writes: SQLite takes any value in any
-// column, and so do rows of other languages. A value that cannot be read must not stop the
-// log: it is read as another one, or as unknown.
+// Other programs may insert rows that Enqueue would not write: SQLite takes any value in any
+// column. An unreadable value must not stop the log: it is read as a different value, or as
+// unknown.
 
 // Micros is a column of microseconds since 1970, of a time in the years 1 to 9999. A text that
 // holds such a time is read, too. Any other value is not Valid.
 type Micros struct {
 	Micros int64
 	Valid  bool
-	Odd    bool // it was not what Enqueue writes
+	Odd    bool // differs from what Enqueue writes
 }
 
 var _ sql.Scanner = (*Micros)(nil)
 
-// The first microsecond of the year 1 and the last of 9999: RFC 3339 writes these years.
+// The first microsecond of the year 1 and the last of 9999: RFC 3339 can write these years.
 const (
 	firstMicro = -62_135_596_800_000_000
 	lastMicro  = 253_402_300_799_999_999
@@ -49,7 +49,7 @@ func (m *Micros) Scan(value any) error {
 	return nil
 }
 
-// microsOf reads a text: drivers have numbers as such, too.
+// microsOf reads a text: some drivers return numbers as text, too.
 func microsOf(text string) Micros {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return Micros{n, true, false}
@@ -93,7 +93,7 @@ func (s *Shard) Scan(value any) error {
 	return nil
 }
 
-// maxShard is what a SMALLINT takes.
+// maxShard is the greatest SMALLINT.
 const maxShard = 1<<15 - 1
 
 // IsMessage reports whether the row is a message.

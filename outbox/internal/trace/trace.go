@@ -1,4 +1,4 @@
-// Package trace has what all stores do alike to trace a message.
+// Package trace has the part of tracing a message that all stores share.
 package trace
 
 import (
@@ -7,12 +7,13 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Most bounds each list of a trace: whoever may INSERT chooses ids, and may choose one for all.
+// Most bounds each list of a trace: anyone who may INSERT chooses ids, and may use one id for all
+// rows.
 const Most = 100
 
-// Settled returns what happened to a message of group that its position is past: it was
-// sent, unless it was set aside according to known, or the group may have begun behind it.
-// Held, Dead and Audit of known are read.
+// Settled returns what happened to a message of group that its position is past: it was sent,
+// unless it was set aside according to known, or the group may have begun behind it. It reads
+// Held, Dead and Audit of known.
 func Settled(known *admin.Trace, group string, seq int64, behind bool) admin.TraceState {
 	is := func(h admin.HeldRecord) bool { return h.Group == group && h.Seq == seq }
 	dropped := func(e admin.AuditEntry) bool {

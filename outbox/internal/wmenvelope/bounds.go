@@ -8,8 +8,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// outOfBounds says why msg could not be set aside, were it to fail: it would end the relay
-// again and again. The bounds are the outbox's own.
+// outOfBounds returns why msg could not be set aside if it failed. Such a message would end the
+// relay again and again. The bounds are the outbox's own.
 func outOfBounds(msg *outbox.Message) error {
 	for _, f := range []struct {
 		name, value string

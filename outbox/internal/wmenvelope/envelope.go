@@ -22,9 +22,8 @@ type envelope struct {
 	Metadata         map[string]string `json:"metadata"`
 }
 
-// Unwrap returns the message in the payload of a row, if it could also be set aside. The
-// id of a message without one is that of its row. Key may be nil: then the key is the
-// metadata outbox.HeaderKey.
+// Unwrap returns the message in the payload of a row, if it could also be set aside. A message
+// without an id gets that of its row. If key is nil, the key is the metadata outbox.HeaderKey.
 func Unwrap(payload []byte, rowID string, key outbox.KeyFunc) (outbox.Message, error) {
 	var e envelope
 	if err := json.Unmarshal(payload, &e); err != nil {
@@ -39,7 +38,7 @@ func Unwrap(payload []byte, rowID string, key outbox.KeyFunc) (outbox.Message, e
 	}
 	msg := outbox.Message{ID: e.UUID, Topic: e.DestinationTopic, Payload: e.Payload, Headers: e.Metadata}
 	if msg.ID == "" {
-		msg.ID = rowID // without an id nobody could recognise a repeat
+		msg.ID = rowID // without an id a repeat cannot be recognised
 	}
 	var err error
 	if msg.Key, err = e.key(key); err != nil {

@@ -1,6 +1,6 @@
--- The next chunk of a table from $1 on, of $2 rows: its first and last number, its
--- rows, and how many of them may go: older than $3 microseconds, at most the number $5 and settled
--- by every group but those of $4. Without a group there is nothing to go by, and nothing goes.
+-- The next chunk of a table from $1 on, of $2 rows: its first and last number, its rows, and how
+-- many of them may go: older than $3 microseconds, at most the number $5 and settled by every
+-- group except those of $4. Without a group nothing may go.
 , c AS MATERIALIZED (
     SELECT o.seq, o.xid, o.shard, o.created_at FROM {range} o WHERE o.seq > $1 ORDER BY o.seq LIMIT $2
 )

@@ -1,7 +1,6 @@
--- Cancels what is not due yet, with a note. A message that is being moved into the
--- log right now is waited for, and then there is nothing to cancel.
--- $1 the id, $2 its text where it is not a canonical UUID, $3 actor, $4 reason,
--- $5 what else is known of the actor, as JSON.
+-- Cancels messages that are not due yet, with a note. If a message is just being moved into the
+-- log, it waits for that, and then there is nothing to cancel. $1 the id, $2 its text if it is
+-- not a canonical UUID, $3 actor, $4 reason, $5 further details of the actor, as JSON.
 WITH d AS (
     DELETE FROM @{_delayed}
     WHERE id = $1 AND id_text IS NOT DISTINCT FROM $2

@@ -1,7 +1,7 @@
--- enqueue.sql for messages with and without a not_before ($13, NULL for those
--- without): those ahead, by this server's clock, go beside the log. Both inserts
--- read m, and so come after the locks. One row a message is returned, since the
--- count of an INSERT would be that of one table only.
+-- enqueue.sql for messages with and without a not_before ($13, NULL for those without): those in
+-- the future, by this server's clock, are stored outside the log. Both inserts read m, and so
+-- come after the locks. One row per message is returned, since the count of an INSERT would be
+-- that of one table only.
 WITH l AS MATERIALIZED (
     SELECT pg_catalog.count(CASE WHEN h = $2 THEN pg_advisory_xact_lock_shared(h) ELSE pg_advisory_xact_lock(h) END) AS n
     FROM pg_catalog.unnest($1::bigint[]) AS h

@@ -1,6 +1,6 @@
--- enqueue_one.sql where the connection itself cannot be asked which database it
--- is in: $11 is the instance that this outbox must be. Of another one, nothing is
--- inserted. The LIMIT is for the planner, as in enqueue.sql.
+-- enqueue_one.sql for connections that cannot show which database they are in: $11 is the
+-- instance of this outbox. In another one nothing is inserted. The LIMIT is for the planner, as
+-- in enqueue.sql.
 INSERT INTO @{} (shard, id, id_text, topic, key, type, payload, headers, occurred_at)
 SELECT $2::smallint, $3::uuid, $4::text, $5::text, $6::text, $7::text, $8::bytea, $9::jsonb, $10::timestamptz
 WHERE CASE WHEN ($1::bigint[])[1] IS NULL THEN true

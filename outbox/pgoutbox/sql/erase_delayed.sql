@@ -1,5 +1,5 @@
--- Deletes what erase_delayed_find.sql finds. A message that is being moved into the log right now is
--- waited for, and found there. $6 actor, $7 reason.
+-- Deletes what erase_delayed_find.sql finds. If a message is just being moved into the log, it
+-- waits for that, and the message is found there. $6 actor, $7 reason.
 WITH r AS (
     DELETE FROM @{_delayed}
     WHERE key = $1::text AND ($2::text IS NULL OR topic LIKE $2) OR coalesce(id_text, id::text) = ANY ($3::text[]) OR headers ->> $4::text = $5::text

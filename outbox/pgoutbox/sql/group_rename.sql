@@ -1,4 +1,4 @@
--- All of group $1 but its audit is that of group $2. Nobody holds a lease of it.
+-- Moves everything of group $1 except its audit to group $2. None of its leases is held.
 WITH l AS (UPDATE @{_leases} SET relay_group = $2 WHERE relay_group = $1),
      p AS (UPDATE @{_positions} SET relay_group = $2 WHERE relay_group = $1),
      h AS (UPDATE @{_held} SET relay_group = $2 WHERE relay_group = $1 RETURNING 1),

@@ -1,7 +1,6 @@
--- What tells this outbox from every other. A database that was cloned from a
--- template, or restored from a dump, has the row of the original: hence the
--- database and the cluster beside it. enqueue.sql compares the same.
--- See design 3.3.
+-- The unique identity of this outbox. A database that was cloned from a template, or restored
+-- from a dump, has the row of the original: so the identity includes the database and the
+-- cluster. enqueue.sql compares the same. See design 3.3.
 SELECT pg_catalog.concat_ws('/', instance,
            (SELECT oid FROM pg_database WHERE datname = current_database()),
            (SELECT system_identifier FROM pg_control_system()))

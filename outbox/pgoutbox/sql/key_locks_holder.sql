@@ -1,6 +1,6 @@
--- Who has one of the keys' locks $1 and is not the backend $2: rather one that waits for no lock,
--- then the one whose transaction is the oldest. A prepared transaction has no backend. What is
--- NULL is not for this role to see.
+-- The backend other than $2 that holds one of the keys' locks $1: first one that does not wait
+-- for a lock itself, then the one with the oldest transaction. A prepared transaction has no
+-- backend. Columns that this role may not see are NULL.
 -- shows
 SELECT (l.classid::bigint << 32) | l.objid::bigint, coalesce(l.pid, 0), coalesce(a.application_name, ''), coalesce(a.state, ''),
        coalesce(extract(epoch FROM clock_timestamp() - a.xact_start), 0)::float8

@@ -1,6 +1,6 @@
--- Notes that relay $2 of group $1 lives for another $4 microseconds and wants $3 slots, and
--- returns how many slots there are and how many relays live. Nothing is written
--- while all want one slot and this relay has it, or nobody has: one that stands by is seen.
+-- Registers relay $2 of group $1 as alive for another $4 microseconds, wanting $3 slots, and
+-- returns the number of slots and of live relays. Nothing is written while all want one slot and
+-- this relay, or no relay, has it: a standby is registered.
 --
 -- The number of slots is changed once all relays that live want the same other one,
 -- for at least as long as each of them needs to say so: while a new release is

@@ -1,5 +1,5 @@
--- The relays of group $1 that live: those that have said so, and those that lead. A
--- lease's owner is the relay's name and the number of the claim.
+-- The live relays of group $1: those that have registered, and those that lead. A lease's owner
+-- is the relay's name and the number of the claim.
 -- shows
 SELECT coalesce(m.member, l.member), coalesce(l.slots, '{}'), coalesce(m.slots, 0), m.since, greatest(m.seen_until, l.lease_until)
 FROM (SELECT member, slots, since, seen_until FROM @{_members}

@@ -1,4 +1,4 @@
--- Numbers in the names of tables beside the log, of ranges that are attached or not.
+-- Numbers in the names of the log's tables, for ranges that are attached or not.
 SELECT coalesce(max(substr(c.relname, length($1) + 3)::bigint), 0)
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -1,7 +1,6 @@
--- Which groups have not settled all of a range. Beside what no window holds yet, that
--- is what the newest window holds past its last. By the index on (xid, seq): whatever
--- a snapshot misses is at or above its xmin.
--- See rule R8 and design 10.4.
+-- Which groups have not settled all of a range: rows that are in no window yet, and rows of the
+-- newest window past its last. By the index on (xid, seq): whatever a snapshot misses is at or
+-- above its xmin. See rule R8 and design 10.4.
 SELECT n.relay_group, bool_or(
     EXISTS (SELECT FROM {range} o
             WHERE o.xid >= pg_snapshot_xmin(n.target) AND NOT pg_visible_in_snapshot(o.xid, n.target))

@@ -1,3 +1,3 @@
--- The highest number in the log, and the first xid that nobody can have had yet.
+-- The highest number in the log, and the first xid that cannot have been assigned yet.
 SELECT coalesce((SELECT max(seq) FROM @{}), 0), pg_snapshot_xmax(pg_current_snapshot())::text::bigint
 WHERE @{primary}

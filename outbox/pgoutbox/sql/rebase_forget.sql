@@ -1,4 +1,4 @@
--- Whether something is left out is decided anew.
+-- Whether something is left out must be decided anew.
 WITH g AS (
     UPDATE @{_groups} SET next_slots = NULL, incarnation = NULL, from_oldest = from_oldest AND $2::boolean WHERE relay_group = $1
 )

@@ -1,4 +1,4 @@
--- All of a group but its dead records and its audit.
+-- Removes everything of a group except its dead records and its audit.
 WITH l AS (DELETE FROM @{_leases} WHERE relay_group = $1 RETURNING 1),
      p AS (DELETE FROM @{_positions} WHERE relay_group = $1 RETURNING 1),
      h AS (DELETE FROM @{_held} WHERE relay_group = $1 RETURNING 1),

@@ -1,6 +1,6 @@
--- About the first number that was drawn at $1 or later, above $2 and at most $3: numbers
--- and times ascend together except for what was under way at the same time, so that it is
--- found by halving, with one probe of the primary key a step.
+-- About the first number that was drawn at $1 or later, above $2 and at most $3: numbers and
+-- times ascend together except for concurrent transactions, so it is found by bisection, with one
+-- probe of the primary key per step.
 -- shows
 WITH RECURSIVE halved(low, high) AS (
     SELECT $2::bigint, $3::bigint

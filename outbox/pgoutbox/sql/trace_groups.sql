@@ -1,4 +1,4 @@
--- How far each group has come with messages of the log. $1 their numbers.
+-- The state of messages of the log in each group. $1 their numbers.
 -- shows
 SELECT o.seq, s.relay_group,
        CASE WHEN s.topics IS NOT NULL AND NOT EXISTS (

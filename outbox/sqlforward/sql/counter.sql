@@ -1,2 +1,2 @@
--- The next number is among the options. What information_schema says of it may be a day old.
+-- The next number is among the options. The value in information_schema may be a day old.
 SHOW CREATE TABLE @{messages}

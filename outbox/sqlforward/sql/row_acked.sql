@@ -1,2 +1,3 @@
--- One row at a time: with a list, the plan can become a scan, which waits for a producer that is open.
+-- One row at a time: with a list, the plan can become a scan, which waits for a producer's open
+-- transaction.
 UPDATE @{messages} SET acked = TRUE WHERE `offset` = ? AND acked = FALSE

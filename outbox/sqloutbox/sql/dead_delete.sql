@@ -1,2 +1,2 @@
--- One that was redriven meanwhile is dead no more.
+-- A record that was redriven in the meantime is no longer dead.
 DELETE FROM @{_held} WHERE relay_group = ? AND seq = ? AND state = 3

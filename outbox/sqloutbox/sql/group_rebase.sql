@@ -1,2 +1,2 @@
--- The epoch ends whatever a former leader may still write.
+-- The new epoch invalidates later writes of a former leader.
 UPDATE @{_groups} SET last = ?, gaps = ?, epoch = epoch + 1, rev = rev + 1 WHERE relay_group = ?

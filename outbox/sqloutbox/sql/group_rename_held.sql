@@ -1,2 +1,2 @@
--- What was given up goes along.
+-- Dead records are renamed, too.
 UPDATE @{_held} SET relay_group = ? WHERE relay_group = ?

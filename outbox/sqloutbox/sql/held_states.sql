@@ -1,6 +1,6 @@
--- What a group holds by state (heldqueue.State), each counted up to ten thousand by the index on
--- (relay_group, state), and when the oldest was enqueued of those that are tried again, and of
--- those that wait.
+-- The number of held records of a group by state (heldqueue.State), each counted up to ten
+-- thousand by the index on (relay_group, state), and the enqueue times of the oldest that is
+-- being tried again and the oldest that waits.
 SELECT 0, COUNT(*), COALESCE(MIN(created_at), 0) FROM (SELECT created_at FROM @{_held} WHERE relay_group = ? AND state = 0 LIMIT 10000) AS retrying
 UNION ALL
 SELECT 1, COUNT(*), COALESCE(MIN(created_at), 0) FROM (SELECT created_at FROM @{_held} WHERE relay_group = ? AND state = 1 LIMIT 10000) AS waiting

@@ -1,4 +1,4 @@
--- Rows of the forwarder's table behind ($1, $2), by primary key. What they are about stands in
+-- Rows of the forwarder's table after ($1, $2), by primary key. Their keys and topics are in
 -- their envelopes.
 SELECT transaction_id, "offset", uuid::text, payload FROM {log}
 WHERE (transaction_id, "offset") > ($1::xid8, $2::bigint) AND @{primary}

@@ -7,12 +7,17 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Reference returns all commands and flags in Markdown, for docs/cli.md.
+// Reference returns all commands and flags in Markdown, for docs/cli.md. A flag that several
+// commands have is described once.
 func Reference(parser *kong.Kong) string {
 	var page strings.Builder
 	page.WriteString("### Flags of all commands\n\n")
 	table(&page, parser.Model.Flags)
-	for _, leaf := range parser.Model.Leaves(true) {
+	leaves := parser.Model.Leaves(true)
+	several := sharedFlags(leaves)
+	page.WriteString("\n### Flags of several commands\n\n")
+	table(&page, several)
+	for _, leaf := range leaves {
 		var args strings.Builder
 		for _, arg := range leaf.Positional {
 			args.WriteString(" " + arg.Summary())
@@ -21,24 +26,77 @@ func Reference(parser *kong.Kong) string {
 		for _, arg := range leaf.Positional {
 			fmt.Fprintf(&page, "\n- %s: %s\n", strings.ToUpper(arg.Name), WithDefault(arg))
 		}
-		if len(leaf.Flags) > 0 {
+		own, shared := part(leaf.Flags, several)
+		if len(own) > 0 {
 			page.WriteString("\n")
-			table(&page, leaf.Flags)
+			table(&page, own)
+		}
+		if len(shared) > 0 {
+			fmt.Fprintf(&page, "\n[Shared](#flags-of-several-commands): `%s`\n", strings.Join(shared, " "))
 		}
 	}
 	return page.String()
 }
 
+// fewest is how many commands have a flag that is described once for all of them.
+const fewest = 3
+
+// sharedFlags returns the flags that are the same in several commands, one of each, in the order of
+// the commands. Of flags with one name it returns the one that most commands have.
+func sharedFlags(leaves []*kong.Node) (several []*kong.Flag) {
+	counts := map[string]int{}
+	for _, leaf := range leaves {
+		for _, flag := range leaf.Flags {
+			counts[described(flag)]++
+		}
+	}
+	at := map[string]int{}
+	for _, leaf := range leaves {
+		for _, flag := range leaf.Flags {
+			i, known := at[flag.Name]
+			switch {
+			case flag.Hidden || counts[described(flag)] < fewest:
+			case !known:
+				at[flag.Name] = len(several)
+				several = append(several, flag)
+			case counts[described(flag)] > counts[described(several[i])]:
+				several[i] = flag
+			}
+		}
+	}
+	return several
+}
+
+// part returns the flags of a command that are its own, and the texts of those that it shares.
+func part(flags, several []*kong.Flag) (own []*kong.Flag, shared []string) {
+	known := map[string]bool{}
+	for _, flag := range several {
+		known[described(flag)] = true
+	}
+	for _, flag := range flags {
+		if known[described(flag)] {
+			shared = append(shared, strings.ReplaceAll(flag.String(), ", ", " "))
+		} else {
+			own = append(own, flag)
+		}
+	}
+	return own, shared
+}
+
+// described is the row of a flag in a table.
+func described(flag *kong.Flag) string {
+	help := WithDefault(flag.Value)
+	if flag.Required {
+		help += " Required."
+	}
+	return fmt.Sprintf("| `%s` | %s |\n", flag.String(), strings.ReplaceAll(help, "|", `\|`))
+}
+
 func table(page *strings.Builder, flags []*kong.Flag) {
 	page.WriteString("| flag | |\n|---|---|\n")
 	for _, flag := range flags {
-		if flag.Hidden {
-			continue
+		if !flag.Hidden {
+			page.WriteString(described(flag))
 		}
-		help := WithDefault(flag.Value)
-		if flag.Required {
-			help += " Required."
-		}
-		fmt.Fprintf(page, "| `%s` | %s |\n", flag.String(), strings.ReplaceAll(help, "|", `\|`))
 	}
 }

@@ -22,11 +22,11 @@ type Root struct {
 	Health serve.Health `cmd:"" help:"Ask a daemon on this machine whether it is ready, or lives; exit status 1 if not."`
 
 	Status    diagnose.Status   `cmd:"" help:"Health of the outbox and of its relay groups."`
-	Explain   diagnose.Explain  `cmd:"" help:"Why something is not sent, and what to do: all that stands still, or one id, key or topic; exit status 5 if anything stands still."`
-	Bundle    Bundle            `cmd:"" help:"One file of text for who helps: figures, findings, configuration, metrics; neither messages nor secrets."`
+	Explain   diagnose.Explain  `cmd:"" help:"Why something is not sent, and what to do; exit status 5 if anything stands still."`
+	Bundle    Bundle            `cmd:"" help:"Write one file for who helps: figures, findings, configuration, metrics; neither messages nor secrets."`
 	Trace     messages.Trace    `cmd:"" help:"Where a message is: enqueued, sent, held, processed."`
 	Doctor    diagnose.Doctor   `cmd:"" help:"Check schemas, server, log and groups, and say what to do; exit status 5 if something fails."`
-	Prove     diagnose.Prove    `cmd:"" help:"Try on a server, in a scratch schema or tables, what leat rests on, then a workload that is judged; exit status 5 if a promise breaks, 6 if something could not be tried."`
+	Prove     diagnose.Prove    `cmd:"" help:"Try on a server, in a scratch schema or tables, what leat rests on; exit status 5 if a promise breaks, 6 if something could not be tried."`
 	Groups    groups.Groups     `cmd:"" help:"Relay groups: list, pause, resume, limit, remove."`
 	Parked    held.Parked       `cmd:"" help:"Records that wait for an operator: list, redrive, skip, drop."`
 	Dead      held.Dead         `cmd:"" help:"Records that were given up: list, redrive, drop."`

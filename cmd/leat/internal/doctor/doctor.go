@@ -3,7 +3,9 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"path"
+	"slices"
 	"time"
 )
 
@@ -56,12 +58,27 @@ func Examine(ctx context.Context, checks []Check, pattern string) ([]Finding, er
 		case len(found) == 0:
 			found = []Finding{{Verdict: OK}}
 		}
-		for _, f := range found {
+		for _, f := range few(found) {
 			f.Check = check.Name
 			all = append(all, f)
 		}
 	}
 	return all, nil
+}
+
+// mostTold bounds what one check tells: whoever may enqueue chooses topics.
+const mostTold = 20
+
+// few are the worst of what a check has found, with a line for the others, which has the worst verdict of them.
+func few(found []Finding) []Finding {
+	if len(found) <= mostTold {
+		return found
+	}
+	rank := []Verdict{Fail, Warn, Unknown, OK}
+	slices.SortStableFunc(found, func(a, b Finding) int { return slices.Index(rank, a.Verdict) - slices.Index(rank, b.Verdict) })
+	others := found[mostTold]
+	others.Text = fmt.Sprintf("%d others, such as %s", len(found)-mostTold, others.Text)
+	return append(found[:mostTold:mostTold], others)
 }
 
 // Bad reports whether something of all is to be seen to: what fails, and if strict what

@@ -3,6 +3,7 @@ package doctor_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -33,6 +34,25 @@ func TestClock_RoundTrip(t *testing.T) {
 	require.Equal(t, doctor.Unknown, doctor.Clock(0, time.Second))
 	require.Equal(t, doctor.Warn, doctor.Clock(600*time.Millisecond, 300*time.Millisecond))
 	require.Equal(t, doctor.OK, doctor.Clock(200*time.Millisecond, 200*time.Millisecond))
+}
+
+// A check tells twenty of a thousand, the worst first, and counts the others.
+func TestExamine_Many(t *testing.T) {
+	t.Parallel()
+	all, err := doctor.Examine(t.Context(), []doctor.Check{{Name: "kafka.topics", Run: func(context.Context) (found []doctor.Finding, _ error) {
+		for i := range 1000 {
+			verdict := doctor.Warn
+			if i%40 == 39 {
+				verdict = doctor.Fail
+			}
+			found = append(found, doctor.Finding{Verdict: verdict, Text: "topic " + strconv.Itoa(i)})
+		}
+		return found, nil
+	}}}, "")
+	require.NoError(t, err)
+	require.Len(t, all, 21)
+	require.Equal(t, doctor.Finding{Check: "kafka.topics", Verdict: doctor.Fail, Text: "topic 39"}, all[0])
+	require.Equal(t, doctor.Finding{Check: "kafka.topics", Verdict: doctor.Fail, Text: "980 others, such as topic 839"}, all[20])
 }
 
 // What cannot be looked at is unknown, and never ok.

@@ -52,6 +52,7 @@ func (p *Postgres) Checks(e Examination) ([]doctor.Check, error) {
 		statements, func(sql string) (string, error) { return render.Replace(sql), nil },
 		"settings", "connections", "sequence", "sequences", "last_value", "transactions", "prepared", "replication_slots",
 		"server_facts", "in_hot_standby", "shape", "age", "autovacuum", "dead_rows", "never_analyzed", "rights",
+		"replication", "renamed",
 	)
 	return slices.Concat(x.serverChecks(), []doctor.Check{
 		{Name: "sequence.definition", Run: x.sequenceDefinition},

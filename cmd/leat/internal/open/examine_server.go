@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -94,12 +95,23 @@ func (x examination) encoding(ctx context.Context) ([]doctor.Finding, error) {
 	}}, nil
 }
 
-// shape looks for what an interrupted change has left behind.
+// shape looks for what an interrupted change has left behind, what a logical replication would
+// leave out, and what has not followed a schema that was renamed.
 func (x examination) shape(ctx context.Context) ([]doctor.Finding, error) {
-	return findings(ctx, x.Postgres, x.sql["shape"], []any{x.target.Schema, x.prefixes()}, func(row pgx.CollectableRow) (doctor.Finding, error) {
+	warn := func(row pgx.CollectableRow) (doctor.Finding, error) {
 		f := doctor.Finding{Verdict: doctor.Warn}
 		return f, row.Scan(&f.Text, &f.Advice)
-	})
+	}
+	all, err := findings(ctx, x.Postgres, x.sql["shape"], []any{x.target.Schema, x.prefixes()}, warn)
+	if err != nil {
+		return nil, err
+	}
+	copied, err := findings(ctx, x.Postgres, x.sql["replication"], []any{x.target.Schema, x.prefixes(), x.log()}, warn)
+	if err != nil {
+		return nil, err
+	}
+	renamed, err := findings(ctx, x.Postgres, x.sql["renamed"], []any{x.target.Schema, x.prefixes()}, warn)
+	return slices.Concat(all, copied, renamed), err
 }
 
 // notificationWait is how long a notification may be under way.

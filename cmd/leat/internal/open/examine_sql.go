@@ -26,7 +26,7 @@ func (d *SQL) Checks(e Examination) ([]doctor.Check, error) {
 		{Name: "server.read_only", Run: x.variables(readOnly)},
 		{Name: "server.durability", Run: x.variables(durability)},
 		{Name: "server.binlog", Run: x.variables(binlog)},
-		{Name: "server.cluster", Run: x.variables(cluster)},
+		{Name: "server.cluster", Run: x.cluster},
 		{Name: "server.version", Run: x.version},
 		{Name: "server.replica", Run: x.replica},
 		{Name: "server.connections", Run: x.connectionsLeft},

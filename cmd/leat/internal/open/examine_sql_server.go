@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/cmd/leat/internal/doctor"
+	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/internal/sqlstore"
 )
 
@@ -126,6 +127,26 @@ func cluster(v variables) (all []doctor.Finding) {
 		})
 	}
 	return all
+}
+
+// cluster looks at the variables, and at a mode that only Vitess has: its gateway does not list it.
+func (x sqlExamination) cluster(ctx context.Context) ([]doctor.Finding, error) {
+	all, err := x.variables(cluster)(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var mode string
+	err = x.db.QueryRowContext(ctx, "SELECT @@transaction_mode").Scan(&mode)
+	if sqldialect.Number(err) != 0 { // there is none
+		return all, nil
+	}
+	if strings.EqualFold(mode, "MULTI") {
+		all = append(all, doctor.Finding{
+			Verdict: doctor.Warn, Text: "transaction_mode is MULTI: a COMMIT goes from shard to shard, and what it has done on the first ones stays if it fails then",
+			Advice: "keep the outbox in the shard of the rows that its transactions write, and name it in the URL, keyspace:shard; or SET transaction_mode = 'SINGLE'",
+		})
+	}
+	return all, err
 }
 
 // version shows what the server says it is. Whether it does is what store.setup tries.

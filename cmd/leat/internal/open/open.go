@@ -175,6 +175,11 @@ type Maintainer interface {
 	Maintain(ctx context.Context, r MaintenanceRequest) (admin.MaintenanceReport, error)
 }
 
+// Elsewhere is a Database that can look for outboxes under other names.
+type Elsewhere interface {
+	OtherOutboxes(ctx context.Context) ([]string, error)
+}
+
 // Marks is a Database whose inbox notes how far consumer groups have come.
 type Marks interface {
 	Marker() (inboxdriver.Marker, error)

@@ -9,7 +9,7 @@ import (
 // sequence or a function; or membership in the owner of a table.
 type right struct{ kind, name, privilege, column string }
 
-// Uses are what a role of a database can be for, as docs/operations.md has them.
+// Uses are what a role of a database can be for, as docs/security.md has them.
 func Uses() []string {
 	return []string{
 		"producer", "delaying-producer", "sql-producer", "relay", "maintenance", "maintenance-without-ddl", "audit-pruning", "viewer",

@@ -49,3 +49,16 @@ func (p *Postgres) Partitions(ctx context.Context) (map[string]int, error) {
 	}
 	return all, err
 }
+
+// OtherOutboxes implements Elsewhere.
+func (p *Postgres) OtherOutboxes(ctx context.Context) ([]string, error) {
+	sql, err := statements.ReadFile("sql/outboxes.sql")
+	if err != nil {
+		return nil, err
+	}
+	rows, err := p.Pool.Query(ctx, string(sql), p.target.Schema, p.target.Outbox)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}

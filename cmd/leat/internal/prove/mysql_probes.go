@@ -154,7 +154,7 @@ func (m *mysql) sessionsStay(t *trial) {
 // sessionsStart looks at a session as it is when it begins.
 func (m *mysql) sessionsStart(t *trial) {
 	a, b := m.sqlPlace.session(t), m.session(t)
-	b.do("CREATE TABLE {s}_started (name VARCHAR(40) NOT NULL)")
+	b.do("CREATE TABLE {s}_started (name VARCHAR(40) NOT NULL PRIMARY KEY)")
 	a.do("INSERT INTO {s}_started VALUES ('x')")
 	if value[int64](b, "SELECT COUNT(*) FROM {s}_started") != 1 {
 		t.broken("a statement of a new session does not commit by itself: autocommit is off, or init_connect begins a transaction; inboxes refuse")
@@ -164,7 +164,7 @@ func (m *mysql) sessionsStart(t *trial) {
 // tablesTransactions looks whether a table of InnoDB is one.
 func (m *mysql) tablesTransactions(t *trial) {
 	s := m.session(t)
-	s.do("CREATE TABLE {s}_engine (name VARCHAR(40) NOT NULL) ENGINE=InnoDB", "BEGIN", "INSERT INTO {s}_engine VALUES ('x')", "SAVEPOINT one",
+	s.do("CREATE TABLE {s}_engine (name VARCHAR(40) NOT NULL PRIMARY KEY) ENGINE=InnoDB", "BEGIN", "INSERT INTO {s}_engine VALUES ('x')", "SAVEPOINT one",
 		"INSERT INTO {s}_engine VALUES ('y')", "ROLLBACK TO SAVEPOINT one")
 	if n := value[int64](s, "SELECT COUNT(*) FROM {s}_engine"); n != 1 {
 		t.broken("after ROLLBACK TO SAVEPOINT there are %d rows in place of 1", n)
@@ -264,7 +264,7 @@ func (m *mysql) locksNames(t *trial) {
 func (m *mysql) locksRows(t *trial) {
 	a, b := m.session(t), m.session(t)
 	a.do("CREATE TABLE {s}_rows (id INT NOT NULL PRIMARY KEY, epoch INT NOT NULL) ENGINE=InnoDB", "INSERT INTO {s}_rows VALUES (1, 0), (2, 0)",
-		"CREATE TABLE {s}_after (name VARCHAR(40) NOT NULL) ENGINE=InnoDB")
+		"CREATE TABLE {s}_after (name VARCHAR(40) NOT NULL PRIMARY KEY) ENGINE=InnoDB")
 	a.do("BEGIN")
 	value[int64](a, "SELECT id FROM {s}_rows WHERE id = 1 FOR UPDATE SKIP LOCKED")
 	b.do("BEGIN")
@@ -391,7 +391,7 @@ func (m *mysql) deadlocks(t *trial) {
 // readCommitted looks twice in one transaction.
 func (m *mysql) readCommitted(t *trial) {
 	a, b := m.session(t), m.session(t)
-	a.do("CREATE TABLE {s}_committed (name VARCHAR(40) NOT NULL) ENGINE=InnoDB", "BEGIN")
+	a.do("CREATE TABLE {s}_committed (name VARCHAR(40) NOT NULL PRIMARY KEY) ENGINE=InnoDB", "BEGIN")
 	const count = "SELECT COUNT(*) FROM {s}_committed"
 	value[int64](a, count)
 	b.do("BEGIN", "INSERT INTO {s}_committed VALUES ('x')")

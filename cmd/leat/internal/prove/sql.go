@@ -42,6 +42,15 @@ func (p *sqlPlace) pool(w *wires, most int) (*sql.DB, error) {
 // sql names the scratch place in place of {s}.
 func (p *sqlPlace) sql(text string) string { return strings.ReplaceAll(text, "{s}", p.name) }
 
+// number is the type of a primary key that counts. Each table has a primary key: group replications and
+// sql_require_primary_key ask for one, and leat's tables have one.
+func (p *sqlPlace) number() string {
+	if p.dialect == outbox.SQLite {
+		return "INTEGER PRIMARY KEY AUTOINCREMENT"
+	}
+	return "BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY"
+}
+
 // sqlSession is a connection of a probe. Its methods end the probe if they fail.
 type sqlSession struct {
 	t     *trial
@@ -133,7 +142,7 @@ func (p *sqlPlace) trialPool(t *trial) *sql.DB {
 func (p *sqlPlace) claimOnce(t *trial) {
 	db := p.trialPool(t)
 	s := p.session(t)
-	s.do("CREATE TABLE {s}_claimed (id VARCHAR(40) NOT NULL)")
+	s.do("CREATE TABLE {s}_claimed (number " + p.number() + ", id VARCHAR(40) NOT NULL)")
 	in, err := p.inbox(db, "claims")
 	fail.If(err)
 	fail.If(said("Migrate", in.Migrate(t.ctx)))
@@ -194,14 +203,10 @@ func (s *sqlShop) prepare(ctx context.Context) (err error) {
 	if err := errors.Join(s.ob.Migrate(ctx), s.in.Migrate(ctx)); err != nil {
 		return refused(err)
 	}
-	number := "BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY"
-	if s.dialect == outbox.SQLite {
-		number = "INTEGER PRIMARY KEY AUTOINCREMENT"
-	}
 	statements := []string{
 		"CREATE TABLE {s}_keys (name VARCHAR(40) NOT NULL PRIMARY KEY, version BIGINT NOT NULL)",
 		"CREATE TABLE {s}_ledger (id VARCHAR(100) NOT NULL PRIMARY KEY, name VARCHAR(40) NOT NULL, version BIGINT NOT NULL)",
-		"CREATE TABLE {s}_effects (number " + number + ", id VARCHAR(100) NOT NULL, name VARCHAR(40) NOT NULL)",
+		"CREATE TABLE {s}_effects (number " + s.number() + ", id VARCHAR(100) NOT NULL, name VARCHAR(40) NOT NULL)",
 	}
 	for n := range keys {
 		statements = append(statements, fmt.Sprintf("INSERT INTO {s}_keys VALUES ('k%02d', 0)", n))

@@ -18,14 +18,14 @@ type Daemon struct {
 	Outboxes []Outbox      `yaml:"outboxes" doc:"Outboxes that are relayed, and maintained if they say so."`
 	Inboxes  []InboxTables `yaml:"inboxes" doc:"Inboxes that are maintained and measured; handlers stay in your services."`
 	// Connections bounds those of one server.
-	Connections Text `yaml:"connections" doc:"Most connections that the daemon takes of one database server. Defaults to half of its max_connections."`
+	Connections Text `yaml:"connections" doc:"Most connections to one database server. Defaults to half of its max_connections."`
 	// HTTP is the listener of the probes, Metrics that of Prometheus.
 	HTTP    *HTTP    `yaml:"http" doc:"Listener of /livez, /readyz and /statusz, and of the dashboard."`
 	Metrics *Metrics `yaml:"metrics" doc:"Listener of /metrics."`
 	// OTLP is who gets spans.
-	OTLP *OTLP `yaml:"otlp" doc:"Collector of OpenTelemetry that gets a span of each attempt to publish a message whose headers have a trace. Defaults to none."`
+	OTLP *OTLP `yaml:"otlp" doc:"Collector of OpenTelemetry that gets spans. Defaults to none."`
 	// Log is what the process tells of itself.
-	Log *Log `yaml:"log" doc:"What the process tells of itself, on standard error."`
+	Log *Log `yaml:"log" doc:"Log on standard error."`
 
 	path string
 }
@@ -37,19 +37,19 @@ type Outbox struct {
 	Database         Text               `yaml:"database" doc:"URL of its database. Defaults to database above."`
 	Schema           Text               `yaml:"schema" doc:"Schema of its tables. Defaults to schema above."`
 	Table            Text               `yaml:"table" doc:"Name of its log. Defaults to outbox above."`
-	Forwarder        Text               `yaml:"forwarder" doc:"Topic of Watermill's forwarder, if its table is the outbox. It has no slots, topics or maintenance; its schema defaults to public."`
-	AllowAsyncCommit Text               `yaml:"allow_async_commit" doc:"true: let relays start although the database answers a COMMIT before it is on the disk: a crash of it may take back what was sent. Defaults to false."`
-	Expect           *Expect            `yaml:"expect" doc:"Where the outbox must be. Relays that come to another place, such as a copy, refuse to start."`
+	Forwarder        Text               `yaml:"forwarder" doc:"Topic of Watermill's forwarder, if its table is the outbox: without slots, topics and maintenance; its schema defaults to public."`
+	AllowAsyncCommit Text               `yaml:"allow_async_commit" doc:"true: allow a COMMIT that is not on the disk yet: a crash may take back what was sent. Defaults to false."`
+	Expect           *Expect            `yaml:"expect" doc:"Where the outbox must be: relays elsewhere, such as on a copy, refuse to start."`
 	Relays           []Relay            `yaml:"relays" doc:"Relays, one a group."`
-	Maintenance      *OutboxMaintenance `yaml:"maintenance" doc:"Keeps the log short, makes ranges ahead, and sends delayed messages when they are due. If it is missing, another process must do it."`
+	Maintenance      *OutboxMaintenance `yaml:"maintenance" doc:"Keeps the log short and sends delayed messages. If it is missing, another process must do it."`
 }
 
 // Expect is the place where an outbox must be.
 type Expect struct {
 	At       Place `yaml:"-"`
-	Host     Text  `yaml:"host" doc:"Host of the connection on PostgreSQL, the server's own name on MySQL and MariaDB, the machine's on SQLite. Defaults to any."`
+	Host     Text  `yaml:"host" doc:"Host of the connection on PostgreSQL, the server's name on MySQL and MariaDB, the machine's on SQLite. Defaults to any."`
 	Database Text  `yaml:"database" doc:"Name of the database, or the path of SQLite's file. Defaults to any."`
-	Instance Text  `yaml:"instance" doc:"Identity of the server: system_identifier of pg_control_system() on PostgreSQL, server_uuid on MySQL, server_uid on MariaDB. Defaults to any."`
+	Instance Text  `yaml:"instance" doc:"system_identifier of pg_control_system() on PostgreSQL, server_uuid on MySQL, server_uid on MariaDB. Defaults to any."`
 }
 
 // Relay is a relay of a group.
@@ -57,25 +57,25 @@ type Relay struct {
 	At             Place    `yaml:"-"`
 	Group          Text     `yaml:"group" doc:"Relay group. Defaults to default."`
 	Start          Text     `yaml:"start" doc:"Where a new group begins: oldest, now, or a time. Required for every new group but default, which begins at the oldest."`
-	Slots          Text     `yaml:"slots" doc:"Relays of the group that can work at a time, 1 to 64. Defaults to 1."`
+	Slots          Text     `yaml:"slots" doc:"Relays of the group that work at a time, 1 to 64. Defaults to 1."`
 	Topics         []Text   `yaml:"topics" doc:"Patterns of the topics that the group reads. Defaults to all."`
-	NoListen       Text     `yaml:"no_listen" doc:"true: find messages by polling alone, on one connection less. Defaults to false."`
+	NoListen       Text     `yaml:"no_listen" doc:"true: poll only, with one connection less. Defaults to false."`
 	Order          Text     `yaml:"order" doc:"key, or total: one record after the other. Defaults to key."`
-	AllowedTopics  []Text   `yaml:"allowed_topics" doc:"Patterns of the topics that it may send to. A message of another topic cannot be delivered: policies decide. Defaults to all."`
-	Policies       []Policy `yaml:"policies" doc:"What happens to records that cannot be delivered; the first whose topics match counts. Defaults to park after 10 attempts."`
-	SLO            Text     `yaml:"slo" doc:"Age from which a record that is not delivered raises an alarm, and makes /livez fail if the relay is stuck. Defaults to 5m."`
-	PageSize       Text     `yaml:"page_size" doc:"Largest number of records that are sent at a time. Defaults to 5000."`
+	AllowedTopics  []Text   `yaml:"allowed_topics" doc:"Patterns of the topics that it may send to; policies decide about others. Defaults to all."`
+	Policies       []Policy `yaml:"policies" doc:"What happens to records that cannot be delivered; the first match counts. Defaults to park after 10 attempts."`
+	SLO            Text     `yaml:"slo" doc:"Age of a waiting record that raises an alarm, and fails /livez if the relay is stuck. Defaults to 5m."`
+	PageSize       Text     `yaml:"page_size" doc:"Most records that are sent at a time. Defaults to 5000."`
 	PageBytes      Text     `yaml:"page_bytes" doc:"Size that a page should have. Defaults to 2.5 MiB."`
 	ReadAhead      Text     `yaml:"read_ahead" doc:"Pages that are read while one is sent, 0 to 64. Defaults to 1."`
-	Lease          Text     `yaml:"lease" doc:"How long others wait before they take over from a process that died. Defaults to 15s."`
+	Lease          Text     `yaml:"lease" doc:"How long others wait before they take over. Defaults to 15s."`
 	PublishTimeout Text     `yaml:"publish_timeout" doc:"Bound of one call of the sink. Defaults to 5s."`
-	LeaseMargin    Text     `yaml:"lease_margin" doc:"Time of each lease that is kept for clocks that differ in speed. Defaults to 1s."`
+	LeaseMargin    Text     `yaml:"lease_margin" doc:"Part of each lease that is kept for clocks of other speed. Defaults to 1s."`
 	PollMax        Text     `yaml:"poll_max" doc:"Longest wait between two reads of an idle outbox. Defaults to 1s."`
 	BackoffMax     Text     `yaml:"backoff_max" doc:"Longest wait after failures. Defaults to 5s."`
 	DrainTimeout   Text     `yaml:"drain_timeout" doc:"How long the relay may take to end. Defaults to 10s."`
 	MaxHeld        Text     `yaml:"max_held" doc:"Records that a slot may have set aside. Defaults to 100000."`
-	AdoptPosition  Text     `yaml:"adopt_position" doc:"true, once: a sink with exactly_once begins where the group stands. Defaults to false."`
-	Tail           *Tail    `yaml:"tail" doc:"Messages over logical replication as well, so that those of producers that ring no bell are found at once; {} is enough. Defaults to none."`
+	AdoptPosition  Text     `yaml:"adopt_position" doc:"true, once: exactly_once begins where the group stands. Defaults to false."`
+	Tail           *Tail    `yaml:"tail" doc:"Find messages by logical replication, too; {} is enough. Defaults to none."`
 	Sink           *Sink    `yaml:"sink" doc:"Destination: one of kafka, amqp, redis, nats and http. Required."`
 }
 
@@ -84,9 +84,9 @@ type Tail struct {
 	At          Place `yaml:"-"`
 	Publication Text  `yaml:"publication" doc:"Publication of the log. Defaults to leat."`
 	URL         Text  `yaml:"url" doc:"URL of the same database, of a role with REPLICATION. Defaults to that of the outbox."`
-	Look        Text  `yaml:"look" doc:"How long the relay goes by the tail before it looks into the log and stores its position, 10ms to 1m. Defaults to 1s."`
-	MaxLag      Text  `yaml:"max_lag" doc:"How late a message may come before the tail is dropped for a while, 10ms to 1m. Defaults to 2s."`
-	MaxRows     Text  `yaml:"max_rows" doc:"Messages that may wait for the relay before the tail is dropped for a while, 100 to 100000. Defaults to 10000."`
+	Look        Text  `yaml:"look" doc:"Time between two looks into the log, 10ms to 1m. Defaults to 1s."`
+	MaxLag      Text  `yaml:"max_lag" doc:"Delay from which the tail is dropped for a while, 10ms to 1m. Defaults to 2s."`
+	MaxRows     Text  `yaml:"max_rows" doc:"Waiting messages from which the tail is dropped for a while, 100 to 100000. Defaults to 10000."`
 }
 
 // Policy is a policy of a relay.
@@ -101,12 +101,12 @@ type Policy struct {
 type OutboxMaintenance struct {
 	At            Place    `yaml:"-"`
 	Interval      Text     `yaml:"interval" doc:"Time between two rounds. Defaults to 1m."`
-	Lease         Text     `yaml:"lease" doc:"How long others wait before they take over from a process that died. Defaults to 30s."`
-	Retention     Text     `yaml:"retention" doc:"How long messages are kept once all groups are past them, or forever. Defaults to 7d."`
+	Lease         Text     `yaml:"lease" doc:"How long others wait before they take over. Defaults to 30s."`
+	Retention     Text     `yaml:"retention" doc:"How long messages are kept after all groups, or forever. Defaults to 7d."`
 	MaxBytes      Text     `yaml:"max_bytes" doc:"Bound of the log, such as 20GiB. Defaults to none."`
 	PartitionSize Text     `yaml:"partition_size" doc:"Sequence numbers of a new range. Defaults to 10000000."`
 	Ahead         Text     `yaml:"ahead" doc:"Empty ranges that are kept ahead, 1 to 100. Defaults to 2."`
-	NoDDL         Text     `yaml:"no_ddl" doc:"true: delete messages in chunks and leave the ranges alone. Defaults to false."`
+	NoDDL         Text     `yaml:"no_ddl" doc:"true: delete in chunks instead of dropping ranges. Defaults to false."`
 	KeepAudit     Text     `yaml:"keep_audit" doc:"How long the audit is kept. Defaults to forever."`
 	KeepDead      Text     `yaml:"keep_dead" doc:"How long dead records are kept. Defaults to forever."`
 	Archive       *Archive `yaml:"archive" doc:"Where messages are written before they go. Defaults to nowhere."`
@@ -125,12 +125,12 @@ type InboxTables struct {
 	Database  Text  `yaml:"database" doc:"URL of its database. Defaults to database above."`
 	Schema    Text  `yaml:"schema" doc:"Schema of its tables. Defaults to schema above."`
 	Table     Text  `yaml:"table" doc:"Name of the inbox. Defaults to inbox above."`
-	Retention Text  `yaml:"retention" doc:"How long ids are remembered, for an inbox with retention enabled. Defaults to no maintenance."`
+	Retention Text  `yaml:"retention" doc:"How long ids are remembered, once retention is enabled. Defaults to no maintenance."`
 	Width     Text  `yaml:"width" doc:"Time that a range of ids covers. Defaults to 24h."`
 	Ahead     Text  `yaml:"ahead" doc:"Ranges that are kept ahead, 1 to 100. Defaults to 3."`
-	KeepOther Text  `yaml:"keep_other" doc:"How long ids are remembered that are not of version 7. Defaults to forever."`
+	KeepOther Text  `yaml:"keep_other" doc:"The same for ids that are not of version 7. Defaults to forever."`
 	KeepAudit Text  `yaml:"keep_audit" doc:"How long the audit is kept. Defaults to forever."`
-	NoDDL     Text  `yaml:"no_ddl" doc:"true: delete ids in chunks instead of dropping ranges. Defaults to false."`
+	NoDDL     Text  `yaml:"no_ddl" doc:"true: delete in chunks instead of dropping ranges. Defaults to false."`
 	Interval  Text  `yaml:"interval" doc:"Time between two rounds. Defaults to 1m."`
 }
 
@@ -141,9 +141,9 @@ type HTTP struct {
 	CertFile Text  `yaml:"cert_file" doc:"File of the certificate, PEM, for HTTPS."`
 	KeyFile  Text  `yaml:"key_file" doc:"File of its key, PEM."`
 	// Hosts are names of this server.
-	Hosts []Text `yaml:"hosts" doc:"Names by which /statusz and /metrics may be asked for, without a port, beside localhost, addresses and the dashboard's hosts; * is any. Defaults to none."`
+	Hosts []Text `yaml:"hosts" doc:"Further names, without a port, by which /statusz and /metrics answer; * is any. Defaults to none."`
 	// Dashboard is served beside them.
-	Dashboard *Dashboard `yaml:"dashboard" doc:"Dashboard and API beside the probes; {} shows them to everybody on this machine. Defaults to none."`
+	Dashboard *Dashboard `yaml:"dashboard" doc:"Dashboard and API; {} shows them to everybody on this machine. Defaults to none."`
 }
 
 // Metrics is how the daemon is measured.

@@ -36,11 +36,11 @@ type KafkaSink struct {
 	At                     Place `yaml:"-"`
 	Kafka                  `yaml:",inline"`
 	ExactlyOnce            Text `yaml:"exactly_once" doc:"true: positions are kept in Kafka, in the transactions of the records. Defaults to false."`
-	PositionTopic          Text `yaml:"position_topic" doc:"Topic of the positions, one a relay group and cluster of databases. Required with exactly_once."`
-	TransactionalIDPrefix  Text `yaml:"transactional_id_prefix" doc:"Begin of the transactional ids, which nobody else may use. Defaults to position_topic and a hyphen."`
+	PositionTopic          Text `yaml:"position_topic" doc:"Topic of the positions, one a group and database cluster. Required with exactly_once."`
+	TransactionalIDPrefix  Text `yaml:"transactional_id_prefix" doc:"Prefix of the transactional ids, which nobody else may use. Defaults to position_topic and a hyphen."`
 	CreatePositionTopic    Text `yaml:"create_position_topic" doc:"true: create the topic of the positions. Defaults to false."`
 	PositionReplicas       Text `yaml:"position_replicas" doc:"Replicas of that topic. Defaults to the cluster's default."`
-	TransactionTimeout     Text `yaml:"transaction_timeout" doc:"How long Kafka keeps a transaction open whose relay has died, 10s to 40s. Defaults to 15s."`
+	TransactionTimeout     Text `yaml:"transaction_timeout" doc:"How long Kafka keeps a dead relay's transaction open, 10s to 40s. Defaults to 15s."`
 	Compression            Text `yaml:"compression" doc:"none, gzip, snappy, lz4 or zstd. Defaults to none."`
 	Format                 Text `yaml:"format" doc:"leat or watermill. Defaults to leat."`
 	Partitioner            Text `yaml:"partitioner" doc:"java or sarama. Defaults to that of the format: java for leat, sarama for watermill."`
@@ -52,44 +52,44 @@ type KafkaSink struct {
 type AMQPSink struct {
 	At                    Place  `yaml:"-"`
 	URLs                  []Text `yaml:"urls" doc:"URLs of the brokers, such as amqp://leat:${env:RABBITMQ_PASSWORD}@rabbit/shop. Required."`
-	Exchange              Text   `yaml:"exchange" doc:"Exchange of all topics. Defaults to the one that is called like the topic."`
-	Queues                Text   `yaml:"queues" doc:"true: send to the queue that is called like the topic. Defaults to false."`
+	Exchange              Text   `yaml:"exchange" doc:"Exchange of all topics. Defaults to the one named like the topic."`
+	Queues                Text   `yaml:"queues" doc:"true: send to the queue named like the topic. Defaults to false."`
 	UnroutableIsPermanent Text   `yaml:"unroutable_is_permanent" doc:"true: a record that no queue takes is parked. Defaults to false: it waits."`
 	ContentType           Text   `yaml:"content_type" doc:"Type of messages without a header content-type. Defaults to none."`
 	MaxMessageBytes       Text   `yaml:"max_message_bytes" doc:"Bound of a message. Defaults to RabbitMQ's, 16 MiB."`
 	MaxUnconfirmed        Text   `yaml:"max_unconfirmed" doc:"Records under way at a time, 1 to 10000. Defaults to 1000."`
-	CAFile                Text   `yaml:"ca_file" doc:"File of the certificates that brokers are checked by, PEM. Defaults to the system's."`
-	CertFile              Text   `yaml:"cert_file" doc:"File of the client's certificate, PEM."`
-	KeyFile               Text   `yaml:"key_file" doc:"File of the client's key, PEM."`
+	CAFile                Text   `yaml:"ca_file" doc:"Certificates to check the server by, PEM. Defaults to the system's."`
+	CertFile              Text   `yaml:"cert_file" doc:"The client's certificate, PEM."`
+	KeyFile               Text   `yaml:"key_file" doc:"Its key, PEM."`
 }
 
 // RedisSink sends to Redis Streams.
 type RedisSink struct {
 	At               Place  `yaml:"-"`
 	URL              Text   `yaml:"url" doc:"URL of the server, such as redis://leat:${env:REDIS_PASSWORD}@redis:6379/0, or rediss:// with TLS. Required."`
-	Sentinels        []Text `yaml:"sentinels" doc:"Sentinels, host:port, that know where the primary is; the host of url is its name then. Defaults to none."`
+	Sentinels        []Text `yaml:"sentinels" doc:"Sentinels, host:port; the host of url is then the primary's name. Defaults to none."`
 	SentinelPassword Text   `yaml:"sentinel_password" doc:"Password of the Sentinels: ${env:NAME} or ${file:PATH}. Defaults to none."`
-	Ack              Text   `yaml:"ack" doc:"What a record must have reached before it counts as delivered: synced, which is the disk of the server, replicas or memory. Defaults to synced."`
+	Ack              Text   `yaml:"ack" doc:"What a delivered record has reached: synced (the server's disk), replicas or memory. Defaults to synced."`
 	Replicas         Text   `yaml:"replicas" doc:"Replicas that ack: replicas waits for, 1 to 100."`
-	Prefix           Text   `yaml:"prefix" doc:"What the key of a stream has before the topic, such as shop:. Defaults to none."`
-	ExistingOnly     Text   `yaml:"existing_only" doc:"true: do not create streams; the messages of one that is missing wait. Defaults to false."`
+	Prefix           Text   `yaml:"prefix" doc:"Prefix of a stream's key, such as shop:. Defaults to none."`
+	ExistingOnly     Text   `yaml:"existing_only" doc:"true: create no streams; messages of a missing one wait. Defaults to false."`
 	MaxLen           Text   `yaml:"max_len" doc:"Entries to which a stream is trimmed, about, read or not. Defaults to no trimming."`
 	MaxAge           Text   `yaml:"max_age" doc:"Age from which entries are trimmed, about, read or not, 1s or more. Defaults to no trimming."`
 	MaxMessageBytes  Text   `yaml:"max_message_bytes" doc:"Bound of an entry with its headers. Defaults to what the server takes, 512 MiB."`
-	CAFile           Text   `yaml:"ca_file" doc:"File of the certificates that the server is checked by, PEM. Defaults to the system's."`
-	CertFile         Text   `yaml:"cert_file" doc:"File of the client's certificate, PEM."`
-	KeyFile          Text   `yaml:"key_file" doc:"File of the client's key, PEM."`
+	CAFile           Text   `yaml:"ca_file" doc:"Certificates to check the server by, PEM. Defaults to the system's."`
+	CertFile         Text   `yaml:"cert_file" doc:"The client's certificate, PEM."`
+	KeyFile          Text   `yaml:"key_file" doc:"Its key, PEM."`
 }
 
 // NATSSink sends to NATS JetStream.
 type NATSSink struct {
 	At              Place  `yaml:"-"`
 	URLs            []Text `yaml:"urls" doc:"URLs of the servers, such as nats://leat:${env:NATS_PASSWORD}@nats:4222, or tls:// with TLS. Required."`
-	CredentialsFile Text   `yaml:"credentials_file" doc:"File with the token and the seed of the user, which is read for each connection. Defaults to none."`
+	CredentialsFile Text   `yaml:"credentials_file" doc:"File with the user's token and seed, read for each connection. Defaults to none."`
 	MaxUnacked      Text   `yaml:"max_unacked" doc:"Records under way at a time, 1 to 10000. Defaults to 256."`
-	CAFile          Text   `yaml:"ca_file" doc:"File of the certificates that servers are checked by, PEM. Defaults to the system's."`
-	CertFile        Text   `yaml:"cert_file" doc:"File of the client's certificate, PEM."`
-	KeyFile         Text   `yaml:"key_file" doc:"File of the client's key, PEM."`
+	CAFile          Text   `yaml:"ca_file" doc:"Certificates to check the server by, PEM. Defaults to the system's."`
+	CertFile        Text   `yaml:"cert_file" doc:"The client's certificate, PEM."`
+	KeyFile         Text   `yaml:"key_file" doc:"Its key, PEM."`
 }
 
 // HTTPSink sends webhooks.
@@ -99,7 +99,7 @@ type HTTPSink struct {
 	Timeout       Text                `yaml:"timeout" doc:"Bound of one request. Defaults to 15s; publish_timeout ends it sooner."`
 	MaxConcurrent Text                `yaml:"max_concurrent" doc:"Requests at a time, 1 to 10000. Defaults to 256."`
 	AllowHTTP     Text                `yaml:"allow_http" doc:"true: allow URLs that begin with http://. Defaults to false."`
-	AllowNetworks []Text              `yaml:"allow_networks" doc:"Private networks that may be connected to, such as 10.1.0.0/16. Defaults to none."`
+	AllowNetworks []Text              `yaml:"allow_networks" doc:"Private networks that are allowed, such as 10.1.0.0/16. Defaults to none."`
 	Proxy         Text                `yaml:"proxy" doc:"Proxy of all connections. Defaults to none."`
 	ContentType   Text                `yaml:"content_type" doc:"Type of messages without a header content-type. Defaults to application/json."`
 }

@@ -18,7 +18,7 @@ func Reference() string {
 func section(page *strings.Builder, path string, t reflect.Type) {
 	title := path
 	title = cmp.Or(title, "top")
-	fmt.Fprintf(page, "\n### %s\n\n| field | |\n|---|---|\n", title)
+	fmt.Fprintf(page, "\n### %s\n\n| field | | default |\n|---|---|---|\n", title)
 	var inner []func()
 	var rows func(t reflect.Type)
 	rows = func(t reflect.Type) {
@@ -32,7 +32,8 @@ func section(page *strings.Builder, path string, t reflect.Type) {
 				continue
 			}
 			below, form := element(f.Type)
-			fmt.Fprintf(page, "| `%s` | %s |\n", name+form, strings.ReplaceAll(f.Tag.Get("doc"), "|", `\|`))
+			what, value := cells(strings.ReplaceAll(f.Tag.Get("doc"), "|", `\|`))
+			fmt.Fprintf(page, "| `%s` | %s | %s |\n", name+form, what, value)
 			if below != nil {
 				at := strings.TrimPrefix(path+"."+name+form, ".")
 				inner = append(inner, func() { section(page, at, below) })
@@ -43,6 +44,19 @@ func section(page *strings.Builder, path string, t reflect.Type) {
 	for _, write := range inner {
 		write()
 	}
+}
+
+// cells parts what a field is from its default.
+func cells(doc string) (what, value string) {
+	if field, found := strings.CutSuffix(doc, " Required."); found {
+		return field, "required"
+	}
+	what, value, _ = strings.Cut(doc, " Defaults to ")
+	value = strings.TrimSuffix(value, ".")
+	if value == "none" {
+		value = "–"
+	}
+	return what, value
 }
 
 // element is the struct that a field has, is a list of or has by names; nil if it has texts.

@@ -34,10 +34,10 @@ type Kafka struct {
 	// TLS encrypts connections if it is "true".
 	TLS Text `yaml:"tls" doc:"true: encrypt connections. Defaults to false."`
 	// CAFile has the certificates that brokers are checked by, in PEM.
-	CAFile Text `yaml:"ca_file" doc:"File of the certificates that brokers are checked by, PEM. Defaults to the system's."`
+	CAFile Text `yaml:"ca_file" doc:"Certificates to check the server by, PEM. Defaults to the system's."`
 	// CertFile and KeyFile are the client's own.
-	CertFile Text `yaml:"cert_file" doc:"File of the client's certificate, PEM."`
-	KeyFile  Text `yaml:"key_file" doc:"File of the client's key, PEM."`
+	CertFile Text `yaml:"cert_file" doc:"The client's certificate, PEM."`
+	KeyFile  Text `yaml:"key_file" doc:"Its key, PEM."`
 	// SASL is plain, scram-sha-256 or scram-sha-512.
 	SASL     Text `yaml:"sasl" doc:"Mechanism: plain, scram-sha-256 or scram-sha-512. Defaults to none."`
 	User     Text `yaml:"user" doc:"User of SASL."`

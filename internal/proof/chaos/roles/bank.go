@@ -20,11 +20,12 @@ const (
 	tellers = 6
 	// txTimeout bounds one.
 	txTimeout = 3 * time.Second
-	// slowCommit is how long a transaction in a hundred waits before its commit.
+	// slowCommit is how long one transaction in a hundred waits before its commit.
 	slowCommit = 20 * time.Millisecond
 )
 
-// errRollback is why a transaction in fifty is rolled back when all is written.
+// errRollback is the reason for the rollback of one transaction in fifty, after everything is
+// written.
 var errRollback = errors.New("the bank has changed its mind")
 
 // errPanicked is returned for a transaction whose function has panicked.
@@ -71,7 +72,7 @@ func newBank(p *process, s store) *bank {
 	return b
 }
 
-// teller begins a transaction at a time, at its share of the rate.
+// teller runs one transaction at a time, at its share of the rate.
 func (b *bank) teller(ctx context.Context, n int) {
 	r := rand.New(rand.NewPCG(b.Seed, uint64(os.Getpid())<<8|uint64(n))) //nolint:gosec // a seed is not secret
 	every := time.Second * tellers / time.Duration(b.Rate)
@@ -100,8 +101,8 @@ func (b *bank) teller(ctx context.Context, n int) {
 	}
 }
 
-// later returns the later of two times: after an outage the bank makes good a second
-// of what it has missed.
+// later returns the later of two times: after an outage the bank catches up on at most a second of
+// missed transactions.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -109,7 +110,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// transact makes one transfer and notes how its transaction ended.
+// transact makes one transfer and records how its transaction ended.
 func (b *bank) transact(ctx context.Context, e event, whim int) error {
 	ctx, cancel := context.WithTimeout(ctx, txTimeout)
 	defer cancel()
@@ -122,7 +123,7 @@ func (b *bank) transact(ctx context.Context, e event, whim int) error {
 		b.enqueued.Add(1)
 		b.note(history.Line{Type: history.Committed, ID: e.ID})
 		return nil
-	case !t.noted: // nothing was ever going to be committed
+	case !t.noted: // nothing would have been committed in any case
 	case t.written && !b.store.rolledBack(err):
 		b.note(history.Line{Type: history.Unknown, ID: e.ID})
 	default:
@@ -139,14 +140,14 @@ func (b *bank) transact(ctx context.Context, e event, whim int) error {
 	return err
 }
 
-// transaction is one transfer on its way.
+// transaction is a transfer in progress.
 type transaction struct {
 	*bank
 
 	event   event
 	whim    int  // 0 to 99
 	noted   bool // the intent is in the history
-	written bool // all is written, only the commit is missing
+	written bool // everything is written; only the commit is missing
 }
 
 // run survives a panic, as a server's handler does.
@@ -171,8 +172,8 @@ func (t *transaction) run(ctx context.Context) (err error) {
 	})
 }
 
-// write enqueues the event first, before any row is locked, and so Enqueue's own lock
-// is what keeps the events of an account in the order of the commits.
+// write enqueues the event first, before any row is locked, so that only Enqueue's own lock keeps
+// the events of an account in the order of the commits.
 func (t *transaction) write(ctx context.Context) error {
 	e := t.event
 	m, err := t.message(ctx, e)

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// connections are those of the process to its database, to be cut all at once in the
-// middle of whatever is done on them.
+// connections are the process's connections to its database, which can be cut all at once in the
+// middle of their work.
 type connections struct {
 	mu   sync.Mutex
 	live map[net.Conn]struct{}

@@ -24,7 +24,7 @@ func (p *process) router() (*message.Router, error) {
 	return router, nil
 }
 
-// counting counts the deliveries that are in the hands of handlers.
+// counting counts the deliveries that handlers are processing.
 func (p *process) counting(h message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) ([]*message.Message, error) {
 		p.inflight.Add(1)
@@ -43,7 +43,7 @@ func (p *process) subscriber(group string) (*kafkasource.Subscriber, error) {
 	})
 }
 
-// groupEyes see partitions and deliveries being lost.
+// groupEyes observe the loss of partitions and deliveries.
 type groupEyes struct{ *process }
 
 // OnDriverSource implements driver.SourceHook.

@@ -21,15 +21,16 @@ import (
 // RegistryTimeout is how long a transaction waits for the schema registry.
 const RegistryTimeout = time.Second
 
-// forgetAfter is how long a process remembers what the registry has said, so that a fault of the
-// registry strikes processes at work, and not only those that have just started.
+// forgetAfter is how long a process remembers answers of the registry. A fault of the registry then
+// strikes processes at work, and not only those that have just started.
 const forgetAfter = 300 * time.Millisecond
 
 const eventSchema = `{"type":"record","name":"bank.Event","fields":[
 	{"name":"id","type":"string"},{"name":"kind","type":"string"},{"name":"from","type":"string"},{"name":"to","type":"string"},
 	{"name":"amount","type":"long"},{"name":"at","type":"long"},{"name":"pad","type":"string"},{"name":"topic","type":"string"}]}`
 
-// contents writes and reads events in Avro by a schema registry, sealed by keys of their accounts.
+// contents writes and reads events in Avro with a schema registry, sealed with keys of their
+// accounts.
 type contents struct {
 	*content.Content
 
@@ -52,7 +53,7 @@ func newContents(address string) (*contents, error) {
 	return &contents{Content: c, client: client}, nil
 }
 
-// current returns a codec that has not known the schema for long.
+// current returns a codec that has not remembered the schema for long.
 func (c *contents) current() (content.Codec, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +92,7 @@ func (p *process) message(ctx context.Context, e event) (outbox.Message, error) 
 	return msgs[0], nil
 }
 
-// event returns what msg holds, which opened has opened.
+// event returns the event in msg, which opened has opened.
 func (p *process) event(msg *message.Message) (e event, err error) {
 	if p.contents == nil {
 		return e, json.Unmarshal(msg.Payload, &e)

@@ -11,26 +11,26 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Daemon is a daemon that relays and maintains the outbox of a role until ctx ends, and
-// returns nil then. Failure points are in ctx.
+// Daemon is a daemon that relays and maintains the outbox of a role until ctx ends, and then
+// returns nil. Failure points are in ctx.
 type Daemon func(ctx context.Context, d DaemonRun) error
 
-// DaemonRun is what a daemon in the place of a relay is told. Its times should be those
-// of this package, as far as they can be set.
+// DaemonRun is the configuration of a daemon that replaces a relay. Its times should be those of
+// this package, as far as they can be set.
 type DaemonRun struct {
 	Settings
 
-	// Logger is for what the process tells.
+	// Logger gets the log of the process.
 	Logger *slog.Logger
-	// Dial opens its connections to the database and to Kafka, so that they can be cut.
+	// Dial opens the daemon's connections to the database and to Kafka, so that they can be cut.
 	Dial Dial
-	// Hook observes its relays and its maintenance.
+	// Hook observes the daemon's relays and maintenance.
 	Hook outbox.Hook
-	// Refused is called as often as the daemon finds that its source is unusable.
+	// Refused is called each time the daemon finds its source unusable.
 	Refused func(ctx context.Context, err error)
 }
 
-// daemonRun is what the daemon of this process is told.
+// daemonRun is the configuration of this process's daemon.
 func (p *process) daemonRun() (d DaemonRun, err error) {
 	database, err := url.Parse(p.Database)
 	if err != nil {
@@ -45,7 +45,7 @@ func (p *process) daemonRun() (d DaemonRun, err error) {
 	return DaemonRun{Settings: p.Settings, Logger: p.log, Dial: dial, Hook: daemonEyes{relayEyes{p}}, Refused: p.refuse}, nil
 }
 
-// daemonEyes see what a daemon does.
+// daemonEyes observe a daemon.
 type daemonEyes struct{ relayEyes }
 
 // OnAdminMaintenance implements admin.MaintenanceHook.

@@ -24,14 +24,14 @@ const (
 )
 
 const (
-	// MaxMessageBytes is what the bank's topics take at most, hugeBytes is more.
+	// MaxMessageBytes is the maximum size of messages in the bank's topics; hugeBytes is more.
 	MaxMessageBytes = 24 << 10
 	hugeBytes       = 28 << 10
 	// maxAmount bounds the amount of a transfer.
 	maxAmount = 100
 )
 
-// event is what the bank tells of a transfer.
+// event is the bank's event about a transfer.
 type event struct {
 	ID     string `json:"id" avro:"id"`
 	Kind   string `json:"kind" avro:"kind"`
@@ -40,25 +40,25 @@ type event struct {
 	Amount int64  `json:"amount,omitempty" avro:"amount"`
 	At     int64  `json:"at" avro:"at"` // microseconds since 1970
 	Pad    string `json:"pad,omitempty" avro:"pad"`
-	// Topic is where the event goes if it is neither a transfer nor a notice.
+	// Topic is the event's topic if it is neither a transfer nor a notice.
 	Topic string `json:"topic,omitempty" avro:"topic"`
 
 	headers string // JSON as it is written with plain SQL
 }
 
-// odd says which events a bank does not send as usual.
+// odd selects the events that a bank does not send as usual.
 type odd struct {
 	// noPoison is for inboxes that park nothing.
 	noPoison bool
-	// seldomHuge is for relays with a tail: they have none while a record is set aside.
+	// seldomHuge is for relays with a tail: while a record is set aside, they do not follow the tail.
 	seldomHuge bool
 }
 
 func (s Settings) odd() odd { return odd{noPoison: s.Store == DynamoDB, seldomHuge: s.Tail} }
 
-// draw makes up an event: most are transfers, one in ten is a notice, few are poison
-// or too large. Those two have keys of their own, and some of a key come in a row, so
-// that they queue behind each other.
+// draw makes up an event: most are transfers, one in ten is a notice, a few are poison or too
+// large. Those two kinds have their own keys. Several of one key come in a row, so that they queue
+// behind each other.
 func draw(r *rand.Rand, accounts int, o odd) (event, error) {
 	id, err := outbox.NewID()
 	if err != nil {
@@ -81,7 +81,7 @@ func draw(r *rand.Rand, accounts int, o odd) (event, error) {
 	return e, nil
 }
 
-// topic is where the event goes.
+// topic is the event's topic.
 func (e event) topic() string {
 	switch {
 	case e.Topic != "":
@@ -96,7 +96,7 @@ func (e event) topic() string {
 // opensAccount reports whether the event's account is made on its way.
 func (e event) opensAccount() bool { return e.To == "" && e.Kind != kindNotice }
 
-// message is the event as the outbox takes it.
+// message is the event in the form that the outbox takes.
 func (e event) message() (outbox.Message, error) {
 	payload, err := json.Marshal(e)
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 
 // Kinds of events that the driver asks a bank for. None of them is a transfer.
 const (
-	// KindAstray is for a topic of its own that does not exist.
+	// KindAstray is for a separate topic that does not exist.
 	KindAstray = "astray"
 	// KindLarge has nearly a megabyte, and is for one topic that does not exist.
 	KindLarge = "large"
-	// KindTooLarge has nearly a megabyte, which its topic does not take.
+	// KindTooLarge has nearly a megabyte, which its topic refuses.
 	KindTooLarge = "too large"
 	// KindLongID is a notice with an id of kilobytes.
 	KindLongID = "long id"
@@ -29,13 +29,13 @@ const (
 	KindLongIDTooLarge = "long id, too large"
 	// KindLongIDPoison has an id of kilobytes, and fails in its consumer.
 	KindLongIDPoison = "long id, poison"
-	// KindHostile has headers that are JSON, but no object of texts.
+	// KindHostile has headers that are JSON, but not an object of texts.
 	KindHostile = "hostile"
-	// KindTextTime has a time that is text, which SQLite takes.
+	// KindTextTime has a time that is text, which SQLite accepts.
 	KindTextTime = "text time"
 )
 
-// hostileHeaders returns what the events of KindHostile have for headers.
+// hostileHeaders returns the headers of events of KindHostile.
 func hostileHeaders() []string {
 	return []string{`{"tenant": 7}`, `["tenant", "7"]`, `{"tenant": {"id": "7"}}`, `"tenant"`}
 }
@@ -61,8 +61,8 @@ func (b *bank) enqueueOf(e event) func(context.Context, outbox.Message) error {
 	}
 }
 
-// isUndeliverable reports whether events of the kind are refused as they are meant to be,
-// so that it is not a fault of the destination.
+// isUndeliverable reports whether refusals of events of the kind are intended, and so not a fault
+// of the destination.
 func isUndeliverable(kind string) bool {
 	switch kind {
 	case kindHuge, KindAstray, KindLarge, KindTooLarge, KindLongIDTooLarge, KindHostile, KindTextTime:
@@ -78,7 +78,7 @@ func TopicAstray(n int) string { return fmt.Sprintf("astray-%04d", n) }
 // TopicLarge is the topic of large events, which does not exist at first.
 const TopicLarge = "large"
 
-// enqueueAsked enqueues what the driver asks for until ctx ends.
+// enqueueAsked enqueues the events that the driver asks for until ctx ends.
 func (b *bank) enqueueAsked(ctx context.Context) {
 	for {
 		select {
@@ -92,7 +92,7 @@ func (b *bank) enqueueAsked(ctx context.Context) {
 	}
 }
 
-// enqueueOne enqueues an event, and tries again with another one if its transaction fails.
+// enqueueOne enqueues an event, and tries again with another event if its transaction fails.
 func (b *bank) enqueueOne(ctx context.Context, kind string, n int) {
 	const noWhim = 99
 	for ctx.Err() == nil {
@@ -109,7 +109,7 @@ func (b *bank) enqueueOne(ctx context.Context, kind string, n int) {
 	}
 }
 
-// drawExtra makes up the event with the number n of a kind.
+// drawExtra makes up event n of a kind.
 func drawExtra(kind string, n int) (event, error) {
 	id, err := outbox.NewID()
 	if err != nil {
@@ -138,7 +138,7 @@ func drawExtra(kind string, n int) (event, error) {
 	return e, nil
 }
 
-// KeyOf is what the keys of events of a kind begin with.
+// KeyOf is the prefix of the keys of events of a kind.
 func KeyOf(kind string) string { return strings.ReplaceAll(kind, " ", "-") + "-" }
 
 // longID makes an id long.

@@ -30,9 +30,9 @@ const (
 	KindPause = "pause"
 	// KindCancel ends the context of the role there: it stops in order.
 	KindCancel = "cancel"
-	// KindRebalance has another member leave the group there.
+	// KindRebalance makes another member leave the group there.
 	KindRebalance = "rebalance"
-	// KindObserved is a fault that nobody has injected.
+	// KindObserved is a fault that was not injected.
 	KindObserved = "observed"
 	// KindCut cuts all connections to the database there.
 	KindCut = "cut"
@@ -51,14 +51,14 @@ type losing interface {
 // errNothingToLose is returned by a point at which no record is known.
 var errNothingToLose = errors.New("no record to lose")
 
-// arm arms a point for its next hit, and sees to it that the point is reached.
+// arm arms a point for its next hit, and makes sure that the point is reached.
 func (p *process) arm(c Command) {
 	p.disarm()
 	var fired atomic.Bool
 	sticky := failpoint.Name(c.Point) == failpoint.DedupeExtendFail && c.Kind == KindError
 	err := p.points.Enable(failpoint.Name(c.Point), failpointtest.Call(func(ctx context.Context) error {
 		if fired.Swap(true) {
-			if sticky { // one lost extension is made good by the next
+			if sticky { // the next extension makes up for a lost one
 				return fmt.Errorf("fault %d: %w", c.Fault, failpointtest.ErrInjected)
 			}
 			return nil
@@ -82,7 +82,7 @@ func (p *process) disarm() {
 	p.dawdle.Store(0)
 }
 
-// strike does what the fault does.
+// strike carries out the fault.
 func (p *process) strike(ctx context.Context, c Command) error {
 	switch c.Kind {
 	case KindPanic:
@@ -92,7 +92,7 @@ func (p *process) strike(ctx context.Context, c Command) error {
 	case KindStop:
 		return syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 	case KindRebalance:
-		return nil // the driver has another member leave
+		return nil // the driver makes another member leave
 	case KindPause:
 		if !wait.Full(ctx, c.For) {
 			return ctx.Err()
@@ -110,7 +110,7 @@ func (p *process) strike(ctx context.Context, c Command) error {
 	return fmt.Errorf("fault %d: %w", c.Fault, failpointtest.ErrInjected)
 }
 
-// unsettle does harm to the record of the message whose handler has ctx.
+// unsettle damages the record of the message whose handler has ctx.
 func (p *process) unsettle(ctx context.Context, kind string) error {
 	run, ok := dedupe.FromContext(ctx)
 	switch {
@@ -123,7 +123,7 @@ func (p *process) unsettle(ctx context.Context, kind string) error {
 	}
 }
 
-// lead sees to it that a point is reached soon that is passed but rarely.
+// lead makes sure that a rarely passed point is reached soon.
 func (p *process) lead(point failpoint.Name) {
 	switch point {
 	case failpoint.RelayClaimWaits, failpoint.RelayLeaseAcquired, failpoint.RelayFenced, failpoint.RelayPositionRead:
@@ -149,8 +149,8 @@ func (p *process) once(point failpoint.Name, f func() error) {
 	}))
 }
 
-// underWay says how many records are under way where a relay passes a point, at
-// least. Where it is 0 the driver knows better: it counts the backlog.
+// underWay returns how many records are in flight, at least, when a relay passes a point. If it is
+// 0, the driver counts the backlog instead.
 func underWay(point string) int64 {
 	switch failpoint.Name(point) {
 	case failpoint.RelayAfterFetch, failpoint.RelayBetweenPages, failpoint.RelayLeaseLostWhileSending,
@@ -164,7 +164,7 @@ func underWay(point string) int64 {
 	}
 }
 
-// slow waits where a handler was asked to take its time.
+// slow waits if a handler was asked to take its time.
 func (p *process) slow(ctx context.Context) error {
 	if d := time.Duration(p.dawdle.Swap(0)); d > 0 && !wait.Full(ctx, d) {
 		return context.Cause(ctx)

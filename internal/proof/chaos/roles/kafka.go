@@ -9,8 +9,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// kafkaOptions lead every connection to Kafka through the proxy, wherever the brokers
-// say that they are.
+// kafkaOptions route every connection to Kafka through the proxy, whatever addresses the brokers
+// advertise.
 func (p *process) kafkaOptions() []kgo.Opt {
 	return []kgo.Opt{
 		kgo.Dialer(p.dialKafka),

@@ -18,10 +18,10 @@ import (
 	"github.com/leat-go/leat/outbox/wmoutbox"
 )
 
-// errPoison is why the handler fails for some messages, as often as they come.
+// errPoison is the reason why the handler always fails for some messages.
 var errPoison = errors.New("the message is poison")
 
-// receipt is the event that the ledger makes of a transfer.
+// receipt is the ledger's event about a transfer.
 type receipt struct {
 	Transfer string `json:"transfer"`
 	Account  string `json:"account"`
@@ -69,7 +69,7 @@ func (p *process) ledger(ctx context.Context) error {
 	return router.Run(ctx)
 }
 
-// guard is the inbox, or what sabotage puts in its place.
+// guard is the inbox, or its replacement in a sabotage.
 func (p *process) guard(once message.HandlerMiddleware, s store) message.HandlerMiddleware {
 	switch p.Sabotage {
 	case AckBeforeCommit:
@@ -111,7 +111,7 @@ func (p *process) book(ctx context.Context, msg *message.Message, s store) ([]*m
 	return []*message.Message{out}, nil
 }
 
-// inboxEyes see how deliveries end.
+// inboxEyes observe how deliveries end.
 type inboxEyes struct{ *process }
 
 // OnInboxDelivery implements inbox.DeliveryHook.
@@ -138,7 +138,7 @@ func (e inboxEyes) OnInboxDelivery(ctx context.Context, d inbox.DeliveryEvent) {
 	}
 }
 
-// agedBy notes the age of the event whose delivery has ctx.
+// agedBy records the age of the event whose delivery has ctx.
 func (p *process) agedBy(ctx context.Context) {
 	r, ok := kafkasource.RecordFrom(ctx)
 	if !ok {

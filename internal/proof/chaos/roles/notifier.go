@@ -21,8 +21,8 @@ import (
 // noticePrefix starts the names of the notifier's records in Redis.
 const noticePrefix = "notices:"
 
-// notifier has an effect of each notice that is outside the transaction of any inbox.
-// What keeps it from happening again is Redis, while it keeps its data.
+// notifier has an effect for each notice, outside the transaction of any inbox. Redis keeps the
+// effect from happening again, as long as it keeps its data.
 func (p *process) notifier(ctx context.Context) (err error) {
 	pool, err := p.pool(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func (p *process) tell(ctx context.Context, msg *message.Message, pool *pgxpool.
 	return nil
 }
 
-// dedupeEyes see how deliveries end.
+// dedupeEyes observe how deliveries end.
 type dedupeEyes struct{ *process }
 
 // OnDedupeDelivery implements dedupe.DeliveryHook.
@@ -107,7 +107,7 @@ func (e dedupeEyes) OnDedupeDelivery(ctx context.Context, d dedupe.DeliveryEvent
 	}
 }
 
-// redisRecords does harm to records in Redis.
+// redisRecords damages records in Redis.
 type redisRecords struct{ client *redis.Client }
 
 func (r redisRecords) name(key dedupe.Key) string {
@@ -122,7 +122,7 @@ func (r redisRecords) lose(ctx context.Context, key dedupe.Key) error {
 	return nil
 }
 
-// jump does to a record what a clock does that steps forward.
+// jump changes a record as a clock that steps forward would.
 func (r redisRecords) jump(ctx context.Context, key dedupe.Key) error {
 	if err := r.client.PExpire(ctx, r.name(key), time.Millisecond).Err(); err != nil {
 		return fmt.Errorf("move the expiry of %s: %w", key.ID, err)

@@ -31,7 +31,7 @@ type process struct {
 	connections *connections
 	extras      Extras
 	contents    *contents          // nil: events are in JSON
-	stop        context.CancelFunc // does what SIGTERM does
+	stop        context.CancelFunc // has the effect of SIGTERM
 	quiet       chan struct{}
 	hush        sync.Once
 	asked       chan Command // events to be enqueued
@@ -45,15 +45,15 @@ type process struct {
 	loses                               losing       // of the notifier
 }
 
-// Extras are what some programs have beyond this package, which would require too much.
+// Extras are additions of some programs that would need too many dependencies here.
 type Extras struct {
 	// Open opens databases other than PostgreSQL. Defaults to none.
 	Open Opener
-	// Daemon relays, instead of the relays of this package. Defaults to none.
+	// Daemon relays instead of the relays of this package. Defaults to none.
 	Daemon Daemon
 }
 
-// Run plays the role until ctx ends, or the driver does: it holds the other end of our
+// Run plays the role until ctx ends, or the driver ends: the driver holds the other end of our
 // standard input.
 func Run(ctx context.Context, s Settings, extras Extras) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -111,7 +111,7 @@ func (p *process) play(ctx context.Context) error {
 	}
 }
 
-// obey does what the driver asks until it has gone.
+// obey carries out the driver's commands until the driver has ended.
 func (p *process) obey(ctx context.Context, gone func()) {
 	defer gone()
 	commands := json.NewDecoder(os.Stdin)
@@ -137,21 +137,21 @@ func (p *process) obey(ctx context.Context, gone func()) {
 		case c.Do == DoEnqueue:
 			select {
 			case p.asked <- c:
-			default: // nobody enqueues here
+			default: // this role does not enqueue
 			}
 		}
 	}
 }
 
-// busyFor is how long a handler takes that is to be found at work, busyWithin how long
-// one is waited for.
+// busyFor is how long a handler takes if the driver wants to find it at work. busyWithin is how
+// long the driver waits for one.
 const (
 	busyFor    = 400 * time.Millisecond
 	busyWithin = time.Second
 )
 
-// look says how much is in flight, and watches what follows from a fault that strikes
-// now. A consumer is first found at work.
+// look reports how much is in flight, and watches for consequences of a fault that strikes now. A
+// consumer is first made busy.
 func (p *process) look(ctx context.Context, fault int) {
 	if p.Role == Ledger || p.Role == Notifier {
 		p.dawdle.Store(int64(busyFor))
@@ -186,7 +186,7 @@ func (p *process) totals() Totals {
 	}
 }
 
-// aged notes the age of an event that has had its effect.
+// aged records the age of an event that has had its effect.
 func (p *process) aged(micros int64) {
 	age := max(0, time.Now().UnixMicro()-micros) / 1000
 	for {
@@ -197,8 +197,8 @@ func (p *process) aged(micros int64) {
 	}
 }
 
-// note writes a line of the history. One that cannot be written ends the process: what it
-// does would not be known.
+// note writes a line of the history. If it cannot be written the process ends, since its actions
+// would not be recorded.
 func (p *process) note(line history.Line) {
 	if err := p.history.Write(line); err != nil {
 		p.log.Error("history not written", slog.Any("error", err))

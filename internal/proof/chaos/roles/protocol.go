@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// What the driver asks of a process.
+// The driver's commands to a process.
 const (
 	// DoArm arms a failure point, for one hit.
 	DoArm = "arm"
-	// DoDisarm disarms all points and gives the fault up.
+	// DoDisarm disarms all points and drops the fault.
 	DoDisarm = "disarm"
-	// DoForget gives a fault up.
+	// DoForget drops a fault.
 	DoForget = "forget"
-	// DoWatch asks how much is in flight and what follows from a fault that strikes now.
+	// DoWatch asks how much is in flight, and for the consequences of a fault that strikes now.
 	DoWatch = "watch"
 	// DoQuiet ends the work of a bank.
 	DoQuiet = "quiet"
-	// DoRest has a bank begin no transactions of its own until DoWork.
+	// DoRest makes a bank begin no transactions of its own until DoWork.
 	DoRest = "rest"
 	// DoWork ends DoRest.
 	DoWork = "work"
-	// DoEnqueue has a bank enqueue so many events of a kind beside its work.
+	// DoEnqueue makes a bank enqueue Count events of a kind in addition to its work.
 	DoEnqueue = "enqueue"
 )
 
 // Command is a request of the driver, a line of JSON.
 type Command struct {
-	// Do says what.
+	// Do is the command.
 	Do string
-	// Fault is the number of the fault that it belongs to.
+	// Fault is the number of the fault that the command belongs to.
 	Fault int `json:",omitempty"`
 	// Point and Kind are the fault to arm.
 	Point string `json:",omitempty"`
@@ -42,31 +42,31 @@ type Command struct {
 	Count int `json:",omitempty"`
 }
 
-// What a process tells the driver.
+// A process's reports to the driver.
 const (
 	// SaidReady is said once, when the process has begun.
 	SaidReady = "ready"
-	// SaidFired is said when an armed point was reached, before what happens there.
+	// SaidFired is said when an armed point was reached, before the fault happens there.
 	SaidFired = "fired"
 	// SaidWatching answers DoWatch.
 	SaidWatching = "watching"
-	// SaidSeen is said when something has followed from a fault.
+	// SaidSeen is said when a fault has had a consequence.
 	SaidSeen = "seen"
 	// SaidTotals is said every now and then.
 	SaidTotals = "totals"
-	// SaidRefused is said by a relay as often as it finds that its source is unusable.
+	// SaidRefused is said by a relay each time it finds its source unusable.
 	SaidRefused = "refused"
 )
 
-// Report is what a process says, a line of JSON.
+// Report is a report of a process, a line of JSON.
 type Report struct {
-	// Said is what it is about.
+	// Said is the kind of report.
 	Said string
 	// Fault is the number of the fault.
 	Fault int `json:",omitempty"`
 	// Inflight is the work under way at this moment.
 	Inflight int64 `json:",omitempty"`
-	// Consequence is what has followed.
+	// Consequence is the observed consequence.
 	Consequence string `json:",omitempty"`
 	// Totals are since the start of the process.
 	Totals Totals
@@ -74,9 +74,8 @@ type Report struct {
 
 // Totals count what a process has done.
 type Totals struct {
-	// Enqueued are the committed events of a bank, Settled the records of a relay that
-	// are behind it, Effects the committed effects of a consumer, Repeats the
-	// deliveries that were recognised as repeats.
+	// Enqueued are the committed events of a bank, Settled the settled records of a relay, Effects the
+	// committed effects of a consumer, Repeats the deliveries that were recognised as repeats.
 	Enqueued, Settled, Effects, Repeats int64
 	// Age is the age in milliseconds of the oldest event that had its effect since the
 	// last report.
@@ -91,8 +90,8 @@ type reporter struct {
 
 func newReporter() *reporter { return &reporter{out: json.NewEncoder(os.Stdout)} }
 
-// say writes a report, which has left the process when say returns. A driver that has
-// gone is not an error here: our standard input ends as well.
+// say writes a report, which has left the process when say returns. It is not an error if the
+// driver has ended: our standard input ends as well.
 func (r *reporter) say(report Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

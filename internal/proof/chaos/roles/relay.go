@@ -16,7 +16,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// KeepFor is how long the log keeps what is settled, so that some of it is dropped in a run.
+// KeepFor is how long the log keeps settled records, short enough that some of it is dropped in a
+// run.
 const KeepFor = 3 * time.Second
 
 // RelaySlots is the number of slots of the bank's relays.
@@ -54,12 +55,12 @@ func (p *process) relay(ctx context.Context) (err error) {
 	return p.runRelay(ctx, r, round)
 }
 
-// refusedFor is how long a relay waits that has refused to work, until it is tried again,
-// as a supervisor does.
+// refusedFor is how long a relay that has refused to work waits before the next attempt, like under
+// a supervisor.
 const refusedFor = 300 * time.Millisecond
 
-// runRelay runs a relay, again and again while it refuses its source, and beside it the
-// maintenance of the log.
+// runRelay runs a relay, again and again while it refuses its source, and the maintenance of the
+// log at the same time.
 func (p *process) runRelay(ctx context.Context, r *relay.Relay, round func(context.Context) error) error {
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -78,7 +79,7 @@ func (p *process) runRelay(ctx context.Context, r *relay.Relay, round func(conte
 	}
 }
 
-// refuse tells the driver that a relay has refused its source.
+// refuse reports to the driver that a relay has refused its source.
 func (p *process) refuse(ctx context.Context, err error) {
 	p.log.WarnContext(ctx, "the relay refuses to work", slog.Any("error", err))
 	p.watch.seen("refused")
@@ -131,7 +132,7 @@ func (p *process) relayConfig(policy relay.Policy) relay.Config {
 	}
 }
 
-// relayEyes see what a relay does.
+// relayEyes observe a relay.
 type relayEyes struct{ *process }
 
 // OnRelaySend implements relay.SendHook.
@@ -152,8 +153,8 @@ func (e relayEyes) OnRelaySend(_ context.Context, sent relay.SendEvent) {
 	}
 }
 
-// observe notes that records will be repeated, also where it was only the machine that
-// was too slow: it is not a fault of ours, but one that explains a copy.
+// observe records that records will be repeated, even if the machine was only too slow: that is not
+// an injected fault, but one that explains a copy.
 func (e relayEyes) observe(point string) {
 	now := time.Now()
 	if last := e.outageAt.Swap(now.UnixMicro()); now.UnixMicro()-last < RelayLease.Microseconds() {
@@ -173,7 +174,7 @@ func (e relayEyes) OnRelayLease(_ context.Context, lease relay.LeaseEvent) {
 	case lease.Held:
 		e.watch.seen("takeover: a lease was claimed")
 	case lease.Err != nil:
-		if e.Store == SQLite { // all writers wait for one, so that a lease may run out meanwhile
+		if e.Store == SQLite { // all writers wait for one, so that a lease may expire
 			e.observe("lease/" + e.Role)
 		}
 		e.watch.seen("lease lost")
@@ -185,7 +186,7 @@ func (e relayEyes) OnRelayError(_ context.Context, survived relay.ErrorEvent) {
 	e.watch.seen("retry of " + survived.Operation)
 }
 
-// maintain keeps the log short, or has the inbox forget, often, until ctx ends.
+// maintain trims the log, or makes the inbox forget, often, until ctx ends.
 func (p *process) maintain(ctx context.Context, round func(context.Context) error) {
 	for wait.Full(ctx, time.Second) {
 		err := round(ctx)

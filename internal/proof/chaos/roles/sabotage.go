@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// publisher publishes an event inside its transaction: it is out, whatever becomes of
-// the transaction.
+// publisher publishes an event inside its transaction: the event is sent even if the transaction
+// rolls back.
 func (p *process) publisher() (publish func(context.Context, outbox.Message) error, done func(), err error) {
 	client, err := p.producer()
 	if err != nil {
@@ -42,8 +42,8 @@ func record(topic, key, id string, payload []byte) *kgo.Record {
 	}
 }
 
-// relayByNumber takes a number for a position. Numbers are drawn before the commit:
-// what commits late has one that was passed already. One process does it.
+// relayByNumber uses a number as a position. Numbers are drawn before the commit, so a late commit
+// can have a number that was already passed. One process does it.
 func (p *process) relayByNumber(ctx context.Context) error {
 	s, err := p.openStore(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func (p *process) relayByNumber(ctx context.Context) error {
 	return nil
 }
 
-// pageByNumber sends what has a number above the cursor, and moves it.
+// pageByNumber sends the messages whose numbers are above the cursor, and moves the cursor.
 func pageByNumber(ctx context.Context, s store, client *kgo.Client) (int, error) {
 	messages, last, err := s.page(ctx)
 	if err != nil || len(messages) == 0 {
@@ -84,7 +84,7 @@ func pageByNumber(ctx context.Context, s store, client *kgo.Client) (int, error)
 	return len(records), s.moveCursor(ctx, last)
 }
 
-// ackFirst acknowledges a message before anything has come of it.
+// ackFirst acknowledges a message before it is processed.
 func ackFirst(next message.HandlerMiddleware) message.HandlerMiddleware {
 	return func(h message.HandlerFunc) message.HandlerFunc {
 		handle := next(h)
@@ -100,7 +100,7 @@ func ackFirst(next message.HandlerMiddleware) message.HandlerMiddleware {
 	}
 }
 
-// withoutInbox runs a handler in a transaction that remembers nothing.
+// withoutInbox runs a handler in a transaction that does not record the message.
 func (p *process) withoutInbox(s store) message.HandlerMiddleware {
 	return func(h message.HandlerFunc) message.HandlerFunc {
 		return func(msg *message.Message) ([]*message.Message, error) {

@@ -16,8 +16,8 @@ const (
 	Relay = "relay"
 	// Ledger books transfers once each and writes a receipt for each.
 	Ledger = "ledger"
-	// Exact carries the ledger's outbox to Kafka exactly once, Receipts does it at least
-	// once where that cannot be had.
+	// Exact carries the ledger's outbox to Kafka exactly once. Receipts does it at least once, for
+	// stores without exactly once.
 	Exact    = "exact"
 	Receipts = "receipts"
 	// Notifier has effects outside SQL, behind Redis.
@@ -30,7 +30,7 @@ const (
 	TopicTransfers = "transfers"
 	// TopicNotices carries the bank's notices.
 	TopicNotices = "notices"
-	// TopicReceipts carries what the ledger has made of the transfers.
+	// TopicReceipts carries the ledger's receipts for transfers.
 	TopicReceipts = "receipts"
 	// TopicPositions holds the positions of the exact relay.
 	TopicPositions = "positions"
@@ -42,7 +42,7 @@ const (
 	AckBeforeCommit = "ack-before-commit"
 	// NoInbox runs the ledger's handler without an inbox.
 	NoInbox = "no-inbox"
-	// IDCursor relays by a number that is a position.
+	// IDCursor relays by using a number as a position.
 	IDCursor = "id-cursor"
 	// PublishBeforeCommit publishes a transfer inside its transaction.
 	PublishBeforeCommit = "publish-before-commit"
@@ -57,10 +57,9 @@ func Sabotages() []string {
 const (
 	// RelayLease is the lease of the relays.
 	RelayLease = 3 * time.Second
-	// RelayPoll is how often relays look that nobody has woken, at least.
+	// RelayPoll is the longest time between two looks of a relay that is not woken.
 	RelayPoll = 200 * time.Millisecond
-	// PublishTimeout bounds what a relay waits for Kafka, RedisTimeout what the notifier
-	// waits for Redis.
+	// PublishTimeout bounds a relay's wait for Kafka, RedisTimeout the notifier's wait for Redis.
 	PublishTimeout = 1500 * time.Millisecond
 	RedisTimeout   = time.Second
 	// NoticeLease is the lease of a message of the notifier.
@@ -72,12 +71,12 @@ const (
 // IsRelay reports whether a role is that of a relay.
 func IsRelay(role string) bool { return role == Relay || role == Exact || role == Receipts }
 
-// envSettings hands a process its settings, as JSON.
+// envSettings passes a process its settings, as JSON.
 const envSettings = "LEAT_CHAOS_ROLE"
 
 // Settings are what a process needs to know.
 type Settings struct {
-	// Name is the process's, Role is what it does.
+	// Name is the name of the process, Role its role.
 	Name, Role string
 	// Store is the kind of its database, and Database the URL or path; see Opener.
 	Store, Database string
@@ -91,14 +90,14 @@ type Settings struct {
 	Registry string
 	// Dir is where histories are kept.
 	Dir string
-	// Seed decides what the bank does.
+	// Seed determines the actions of the bank.
 	Seed uint64
 	// Rate is how many transactions the bank begins in a second, Accounts how many
 	// accounts it has.
 	Rate, Accounts int
 	// Sabotage is the rule that is broken, if any.
 	Sabotage string
-	// Tail has the bank's relays follow the change log.
+	// Tail makes the bank's relays follow the change log.
 	Tail bool
 }
 
@@ -111,8 +110,7 @@ func (s Settings) Environment() (string, error) {
 	return envSettings + "=" + string(raw), nil
 }
 
-// FromEnvironment returns the settings of this process, and false where it has
-// no role: it is not one of a run.
+// FromEnvironment returns the settings of this process, and false if it is not a process of a run.
 func FromEnvironment() (s Settings, ok bool, err error) {
 	raw, ok := os.LookupEnv(envSettings)
 	if !ok {

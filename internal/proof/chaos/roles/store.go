@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Stores that a run can stand on.
+// Stores on which a run can work.
 const (
 	// Postgres has pgoutbox and pginbox.
 	Postgres = "postgres"
@@ -33,22 +33,22 @@ type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 // IsSQL reports whether a store needs an Opener.
 func IsSQL(store string) bool { return store == MySQL || store == MariaDB || store == SQLite }
 
-// Opener opens a database other than PostgreSQL with a driver of database/sql, which leat
-// itself has not. The address is a URL of MySQL or MariaDB, whose query has system variables
-// of the sessions, or the path of a file of SQLite. Connections are made by dial.
+// Opener opens a database other than PostgreSQL with a driver of database/sql, since leat has no
+// such driver itself. The address is a URL of MySQL or MariaDB, whose query has system variables of
+// the sessions, or the path of a SQLite file. Dial opens the connections.
 type Opener func(store, address string, dial Dial) (*sql.DB, error)
 
-// store is a process's database with its outbox: all that the roles ask of it.
+// store is a process's database with its outbox, with all operations that the roles need.
 type store interface {
 	outbox.Enqueuer
 
 	close()
 	// inTx runs work in a transaction of the outbox, which work's context carries.
 	inTx(ctx context.Context, work func(ctx context.Context) error) error
-	// rolledBack reports whether an error of inTx tells that nothing was committed.
+	// rolledBack reports whether an error of inTx means that nothing was committed.
 	rolledBack(err error) bool
-	// enqueuePlainly enqueues as a producer without a library does, with headers that are any
-	// JSON, or empty.
+	// enqueuePlainly enqueues like a producer without a library, with headers that are any JSON, or
+	// empty.
 	enqueuePlainly(ctx context.Context, m outbox.Message, headers string) error
 	// transfer writes a transfer into the bank's books, and returns its version.
 	transfer(ctx context.Context, e event) (version int64, err error)
@@ -57,13 +57,13 @@ type store interface {
 
 	// inbox returns the ledger's inbox.
 	inbox(hooks ...outbox.Hook) (inbox.Runner, error)
-	// forgets returns a round of what makes that inbox forget.
+	// forgets returns a function that runs one round of that inbox's forgetting.
 	forgets() (round func(ctx context.Context) error, err error)
-	// source is what relays read, at least once.
+	// source is the source for relays that send at least once.
 	source() (driver.Source, error)
-	// maintenance returns a round of what keeps the log short.
+	// maintenance returns a function that runs one round of the log's maintenance.
 	maintenance() (round func(ctx context.Context) error, err error)
-	// notify tells relays of other processes of commits, until ctx ends.
+	// notify notifies relays of other processes of commits, until ctx ends.
 	notify(ctx context.Context)
 
 	// page returns the messages whose numbers are above a cursor in the database, at most
@@ -86,10 +86,10 @@ func (p *process) openStore(ctx context.Context) (store, error) {
 	}
 }
 
-// RememberFor is how long the ledger's inbox remembers: longer than any run, and less than some clocks are put ahead.
+// RememberFor is how long the ledger's inbox remembers: longer than any run, and less than some clocks are set ahead.
 const RememberFor = 24 * time.Hour
 
-// ledgerInbox is what the ledger's inbox does with messages that fail.
+// ledgerInbox is the ledger's policy for messages that fail.
 func ledgerInbox(hooks ...outbox.Hook) inbox.Config {
 	return inbox.Config{
 		BusyDelay: 20 * time.Millisecond,

@@ -28,7 +28,7 @@ type dynamo struct {
 	closeIdle func()
 }
 
-// DialDynamo returns a client of DynamoDB at a URL, and what closes its connections.
+// DialDynamo returns a client of DynamoDB at a URL, and a function that closes its connections.
 func DialDynamo(address string, dial Dial) (client *dynamodb.Client, closeIdle func()) {
 	transport := &http.Transport{DialContext: dial, MaxIdleConnsPerHost: maxConns}
 	return dynamodb.New(dynamodb.Options{
@@ -61,12 +61,12 @@ func (s *dynamo) inTx(ctx context.Context, work func(ctx context.Context) error)
 	return s.InTx(ctx, func(ctx context.Context, _ *dynamooutbox.Tx) error { return work(ctx) })
 }
 
-// rolledBack: all errors of a commit but one promise it. A panic may come after it.
+// rolledBack: every error except one of a commit guarantees it. A panic may come after the commit.
 func (s *dynamo) rolledBack(err error) bool {
 	return !errors.Is(err, outbox.ErrCommitUnknown) && !errors.Is(err, errPanicked)
 }
 
-// errNoPlainProducer is returned where no table is written by SQL.
+// errNoPlainProducer is returned if no table is written by SQL.
 var errNoPlainProducer = errors.New("nobody enqueues with plain SQL here")
 
 func (s *dynamo) enqueuePlainly(context.Context, outbox.Message, string) error {
@@ -80,7 +80,7 @@ func (s *dynamo) transfer(ctx context.Context, e event) (version int64, err erro
 	return version, add(ctx, put(DynamoTransfers, e.ID, e, version, ""))
 }
 
-// book has effects numbered by account: one that happened twice is there twice.
+// book numbers effects by account: one that happened twice is there twice.
 func (s *dynamo) book(ctx context.Context, e event, child string) error {
 	no, err := s.move(ctx, DynamoBalances, e)
 	if err != nil {
@@ -101,8 +101,8 @@ func add(ctx context.Context, items ...types.TransactWriteItem) error {
 	return tx.Add(items...)
 }
 
-// move changes the two accounts of a transfer in a table, and returns the version that the
-// first of them then has: the transaction is refused unless the version is what was read.
+// move changes the two accounts of a transfer in a table, and returns the new version of the first.
+// The transaction is refused if the version has changed since it was read.
 func (s *dynamo) move(ctx context.Context, table string, e event) (version int64, err error) {
 	row, err := s.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: dynamoKey(e.From), ConsistentRead: aws.Bool(true)})
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *dynamo) move(ctx context.Context, table string, e event) (version int64
 			":was": number(version - 1), ":next": number(version), ":amount": number(-e.Amount),
 		},
 	}
-	if len(row.Item) == 0 { // an account that is opened on the way
+	if len(row.Item) == 0 { // an account that the transfer opens
 		from.ConditionExpression = aws.String("attribute_not_exists(pk)")
 		delete(from.ExpressionAttributeValues, ":was")
 	}
@@ -130,7 +130,7 @@ func (s *dynamo) move(ctx context.Context, table string, e event) (version int64
 	}})
 }
 
-// put writes a transfer down.
+// put stores a transfer.
 func put(table, key string, e event, no int64, child string) types.TransactWriteItem {
 	row := dynamoKey(key)
 	for name, value := range map[string]string{"id": e.ID, "account": e.From, "to_account": e.To, "child": child} {
@@ -149,20 +149,20 @@ func (s *dynamo) inbox(hooks ...outbox.Hook) (inbox.Runner, error) {
 	return dynamoinbox.New(s.Outbox, s.db, Ledger, dynamoinbox.Config{Config: cfg, Table: DynamoInbox})
 }
 
-// forgets has nothing to do: DynamoDB does it.
+// forgets does nothing: DynamoDB does it.
 func (s *dynamo) forgets() (func(ctx context.Context) error, error) { return s.maintenance() }
 
 func (s *dynamo) source() (driver.Source, error) { return s.Source(dynamooutbox.SourceConfig{}) }
 
-// maintenance has nothing to do: what was sent is deleted.
+// maintenance does nothing: sent records are deleted.
 func (s *dynamo) maintenance() (func(ctx context.Context) error, error) {
 	return func(context.Context) error { return nil }, nil
 }
 
-// notify has nothing to do: relays poll.
+// notify does nothing: relays poll.
 func (s *dynamo) notify(context.Context) {}
 
-// errNoCursor is returned where a number is not a position.
+// errNoCursor is returned because a number cannot be a position here.
 var errNoCursor = errors.New("nobody reads by number here")
 
 func (s *dynamo) page(context.Context) ([]outbox.Message, int64, error) { return nil, 0, errNoCursor }

@@ -107,7 +107,7 @@ func (s *postgres) forgets() (func(ctx context.Context) error, error) {
 	}, nil
 }
 
-// LedgerForgets is what makes the ledger's inbox forget, once it is enabled.
+// LedgerForgets makes the ledger's inbox forget, once it is enabled.
 func LedgerForgets() pginbox.MaintenanceConfig {
 	return pginbox.MaintenanceConfig{Lease: 2 * time.Second, Retention: RememberFor, KeepOther: RememberFor}
 }
@@ -124,7 +124,7 @@ func (s *postgres) source() (driver.Source, error) {
 	return s.Source(pgoutbox.SourceConfig{Slots: RelaySlots})
 }
 
-// tailEyes see a tail end.
+// tailEyes observe the end of a tail.
 type tailEyes struct{ *process }
 
 // OnDriverTail implements driver.TailHook.
@@ -134,7 +134,8 @@ func (e tailEyes) OnDriverTail(_ context.Context, t driver.TailEvent) {
 	}
 }
 
-// RangeSize is how many numbers a range of the log has, so that some are dropped in a run.
+// RangeSize is how many numbers a range of the log has, small enough that some are dropped in a
+// run.
 const RangeSize = 1000
 
 func (s *postgres) maintenance() (func(ctx context.Context) error, error) {

@@ -15,8 +15,8 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// SQLBooks makes the tables of bank and ledger in any other database than PostgreSQL,
-// statements that end with a semicolon and a line break.
+// SQLBooks creates the tables of bank and ledger in any database other than PostgreSQL, statements
+// that end with a semicolon and a line break.
 //
 //go:embed sql/books.sql
 var SQLBooks string
@@ -62,8 +62,8 @@ func (s *sqlStore) inTx(ctx context.Context, work func(ctx context.Context) erro
 // rolledBack: COMMIT was never sent.
 func (s *sqlStore) rolledBack(err error) bool { return errors.Is(err, sql.ErrTxDone) }
 
-// enqueuePlainly runs the statement of docs/any-language.md. Its keys are its own: one event
-// each, so that no lock has to keep their order.
+// enqueuePlainly runs the statement of docs/any-language.md. Its keys have one event each, so that
+// no lock must keep their order.
 func (s *sqlStore) enqueuePlainly(ctx context.Context, m outbox.Message, headers string) error {
 	var occurredAt any
 	if m.Type == KindTextTime {
@@ -89,7 +89,7 @@ func exec(ctx context.Context, statements ...[]any) error {
 // lock locks accounts of a table in one order.
 func (s *sqlStore) lock(ctx context.Context, table string, e event) error {
 	query := "SELECT name FROM " + table + " WHERE name IN (?, ?) ORDER BY name"
-	if s.dialect != outbox.SQLite { // where the transaction has locked all when it began
+	if s.dialect != outbox.SQLite { // if the transaction locked everything when it began
 		query += " FOR UPDATE"
 	}
 	rows, err := sqlinbox.Tx(ctx).QueryContext(ctx, query, e.From, e.To)
@@ -172,7 +172,7 @@ func (s *sqlStore) maintenance() (func(ctx context.Context) error, error) {
 	}, nil
 }
 
-// notify has nothing to do: relays poll.
+// notify does nothing: relays poll.
 func (s *sqlStore) notify(context.Context) {}
 
 func (s *sqlStore) page(ctx context.Context) (messages []outbox.Message, last int64, err error) {

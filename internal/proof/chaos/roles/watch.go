@@ -2,12 +2,12 @@ package roles
 
 import "sync"
 
-// maxOpen bounds the faults whose consequence is waited for: older ones were given up.
+// maxOpen bounds the faults whose consequence is awaited: older ones were dropped.
 const maxOpen = 4
 
-// watch tells the driver what has followed from faults. What happens to the process, and
-// would not happen without faults, is the consequence of one of them, the oldest: each
-// fault that counts has had one of its own.
+// watch reports the consequences of faults to the driver. An event in the process that would not
+// occur without faults is the consequence of the oldest open fault, so that each fault that counts
+// has had its own.
 type watch struct {
 	reports *reporter
 
@@ -27,7 +27,7 @@ func (w *watch) begin(fault int) {
 	}
 }
 
-// forget gives a fault up.
+// forget drops a fault.
 func (w *watch) forget(fault int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -39,7 +39,7 @@ func (w *watch) forget(fault int) {
 	}
 }
 
-// seen reports a consequence of the fault that is open longest.
+// seen reports a consequence of the fault that has been open longest.
 func (w *watch) seen(consequence string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

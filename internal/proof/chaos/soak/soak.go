@@ -1,6 +1,6 @@
-// Package soak is the command of chaos runs, for programs that differ in what they have:
-// see internal/proof/cmd/soak, which has PostgreSQL, internal/proof/sqltest/cmd/soak, which has
-// all databases, and internal/proof/cmd/soakdaemon, which relays by the daemon.
+// Package soak is the command of chaos runs, for programs with different extras:
+// internal/proof/cmd/soak has PostgreSQL, internal/proof/sqltest/cmd/soak has all databases, and
+// internal/proof/cmd/soakdaemon relays with the daemon.
 package soak
 
 import (
@@ -22,14 +22,14 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// Exit codes. A broken promise and a broken machine are told apart.
+// Exit codes. They distinguish a broken promise from a broken machine.
 const (
 	exitViolation   = 1
 	exitTrouble     = 2
 	exitInterrupted = 130
 )
 
-// errViolation is returned when the checker has found one.
+// errViolation is returned when the checker has found a violation.
 var errViolation = errors.New("the checker has found violations")
 
 // Main is a command's main.
@@ -52,7 +52,7 @@ func Main(extras roles.Extras) {
 	}
 }
 
-// start drives or, in a process that the driver has started, plays its role.
+// start drives a run or, in a process that the driver has started, plays its role.
 func start(ctx context.Context, extras roles.Extras) error {
 	s, isRole, err := roles.FromEnvironment()
 	if err != nil {
@@ -67,7 +67,7 @@ func start(ctx context.Context, extras roles.Extras) error {
 // bounded is how long a run with -faults and without -for may take.
 const bounded = time.Hour
 
-// defaultFor is how long a run takes that is asked for so many faults.
+// defaultFor is the duration of a run that has only a number of faults.
 func defaultFor(faults int) time.Duration {
 	if faults > 0 {
 		return bounded
@@ -129,7 +129,7 @@ func soak(ctx context.Context, extras roles.Extras, args []string) error {
 	return nil
 }
 
-// command is what repeats a run, wherever its files are kept.
+// command is the command line that repeats a run, wherever its files are kept.
 func command(o chaos.Options, controls bool) string {
 	program := "go run -C internal/proof ./cmd/soak"
 	switch {
@@ -164,7 +164,7 @@ func command(o chaos.Options, controls bool) string {
 // controlFor is how long faults are injected into a run with a broken rule.
 const controlFor = 15 * time.Second
 
-// sabotaged runs with one rule after the other broken, and says what was noticed.
+// sabotaged runs with one broken rule after the other, and reports which were noticed.
 func sabotaged(ctx context.Context, o chaos.Options) ([]report.Control, error) {
 	var controls []report.Control
 	dir := o.Dir
@@ -195,7 +195,7 @@ func actsOf(names string, o chaos.Options) []string {
 	}
 }
 
-// conclude prints what was injected and found, and writes the report.
+// conclude prints the faults and the findings, and writes the report.
 func conclude(r report.Run, o chaos.Options, docs string) error {
 	if err := r.Save(filepath.Join(o.Dir, "run.json")); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Command failurepoints writes the page about leat's failure points. It refuses to
-// where one of them is reached by no code or not tested with every kind of failure.
+// Command failurepoints writes the page about leat's failure points. It refuses if no code reaches
+// a point, or if a point is not tested with every kind of failure.
 //
 //	go run ./cmd/failurepoints
 package main

@@ -1,10 +1,10 @@
-// Command fuzzall runs each fuzz target of the packages that it is given for a while,
-// one after the other, and says what it has found.
+// Command fuzzall runs each fuzz target of the given packages for a while, one after the other, and
+// reports its findings.
 //
 //	go run ./cmd/fuzzall -dir ../.. -for 10s [-run regexp] [package…]
 //
-// It ends with status 1 where a target fails; the input is then under testdata/fuzz
-// of its package. No target at all is a failure, too.
+// It ends with status 1 if a target fails; the input is then under testdata/fuzz of its package. If
+// there is no target, it fails, too.
 package main
 
 import (

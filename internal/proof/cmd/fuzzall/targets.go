@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// module is what go test is run in.
+// module is the directory in which go test runs.
 type module struct {
 	dir      string
 	parallel int
@@ -57,8 +57,7 @@ func declared(file string) (names []string, err error) {
 	return names, err
 }
 
-// fuzz runs one target after the other. A target that fails does not keep the next
-// from being run.
+// fuzz runs one target after the other, even if one fails.
 func (m module) fuzz(ctx context.Context, targets []target, span string) error {
 	if len(targets) == 0 {
 		return errNoTarget
@@ -89,7 +88,7 @@ func (m module) fuzz(ctx context.Context, targets []target, span string) error {
 	return nil
 }
 
-// arguments are those of go test for one target, whose other tests are not run.
+// arguments are the arguments of go test for one target, without the package's other tests.
 func (m module) arguments(t target, span string) []string {
 	args := []string{"test", "-run", "^$", "-fuzz", "^" + t.name + "$", "-fuzztime", span}
 	if m.parallel > 0 {
@@ -110,7 +109,7 @@ func executions(out string) (n int) {
 	return n
 }
 
-// goTool runs the go command and returns what it has printed, which its error has too.
+// goTool runs the go command and returns its output, which is also in its error.
 func (m module) goTool(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // the arguments are ours
 	cmd.Dir = m.dir

@@ -34,13 +34,13 @@ func main() {
 	}
 }
 
-// options are what the flags say.
+// options are the flags.
 type options struct {
 	part            string
 	trace, markdown bool
 }
 
-// run checks what o selects, and returns what has failed.
+// run checks the models that o selects, and returns the failures.
 func run(ctx context.Context, out io.Writer, o options) (failures []error) {
 	t := newTable(out, o.markdown)
 	for _, c := range catalogue.Cases() {

@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/model"
 )
 
-// table prints what cases have come to, a line each.
+// table prints the results of cases, a line each.
 type table struct {
 	out      io.Writer
 	markdown bool

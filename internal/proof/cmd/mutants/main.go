@@ -25,10 +25,10 @@ import (
 	"github.com/leat-go/leat/internal/proof/repo"
 )
 
-// errNoticed is returned where something was not.
+// errNoticed is returned if a mutant was not noticed.
 var errNoticed = errors.New("not every mutation was noticed")
 
-// errPart is returned where a part of the mutations would be published as all.
+// errPart is returned if a part of the mutations would be published as all.
 var errPart = errors.New("-markdown is about all mutations: not with -only, -slice, -short or -list")
 
 type options struct {
@@ -98,7 +98,7 @@ func run(o options) error {
 	return err
 }
 
-// choose returns the mutants that are to be tried.
+// choose returns the mutants to try.
 func choose(o options) ([]mutants.Mutant, error) {
 	only, err := regexp.Compile(o.only)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// checkAPI compares what the stable packages export with the last release. A break is refused
-// unless an item of the changelog names the package and what breaks.
+// checkAPI compares the exported names of the stable packages with the last release. A break is
+// refused unless an item of the changelog names the package and the broken names.
 func (r *repo) checkAPI(ctx context.Context) error {
 	stable, err := r.stable()
 	if err != nil {
@@ -36,7 +36,7 @@ func (r *repo) checkAPI(ctx context.Context) error {
 	if _, err := r.git(ctx, "clone", "--quiet", "--shared", "--branch", last, "--config", "advice.detachedHead=false", r.root, old.root); err != nil {
 		return err
 	}
-	if known, err := old.stable(); err == nil { // a package cannot leave the list unseen
+	if known, err := old.stable(); err == nil { // a package cannot leave the list unnoticed
 		stable = append(stable, known...)
 		slices.Sort(stable)
 		stable = slices.Compact(stable)

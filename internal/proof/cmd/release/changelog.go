@@ -9,7 +9,7 @@ import (
 
 const unreleasedHeading = "## Unreleased\n"
 
-// changes returns what the changelog has about the next release.
+// changes returns the changelog's section about the next release.
 func (r *repo) changes() (before, changes, after string, err error) {
 	text, err := os.ReadFile(r.file("CHANGELOG.md"))
 	if err != nil {
@@ -25,7 +25,7 @@ func (r *repo) changes() (before, changes, after string, err error) {
 	return before, rest, "", nil
 }
 
-// closeChangelog gives the changes since the last release the heading of this one.
+// closeChangelog puts the changes since the last release under the heading of this one.
 func (r *repo) closeChangelog(version string, at time.Time) error {
 	before, changes, after, err := r.changes()
 	if err != nil {

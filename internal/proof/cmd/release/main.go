@@ -7,7 +7,7 @@
 //	api           compare the stable packages with the last release
 //	tag v0.1.0    commit and tag a release of every module that users can require, and write
 //	              its bills of materials and checksums to dist/v0.1.0
-//	rehearse      release a clone, then use it as somebody who has no clone would
+//	rehearse      release a clone, then use it as a user without a clone would
 package main
 
 import (

@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// sums is what sha256sum --check reads, of all other files.
+	// sums is the input of sha256sum --check, for all other files.
 	sums = "SHA256SUMS"
 	// moduleSums has the lines of a go.sum.
 	moduleSums = "modules.sum"
 )
 
-// materials writes to dir what is published beside the tags: a software bill of materials of each
-// module, as CycloneDX's JSON, the checksums of the modules as a go.sum has them, and those of
-// these files. That of the command is about its binary, which u has installed. On one platform
-// the same commit has the same files, whenever they are written.
+// materials writes to dir the files that are published with the tags: a software bill of materials
+// of each module, as CycloneDX's JSON, the checksums of the modules as in a go.sum, and the
+// checksums of these files. The bill of the command is about its binary, which u has installed. On
+// one platform the same commit has the same files, whenever they are written.
 func (u *user) materials(ctx context.Context, c *repo, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // it is published
 		return err
@@ -87,8 +87,8 @@ func (u *user) boms(ctx context.Context, tool string, c *repo, modules []module)
 	return files, errors.Join(errs...)
 }
 
-// bom returns the bill of materials of m: of what its packages import, of the command what is
-// linked. Without a time and a serial number it is the same each time.
+// bom returns the bill of materials of m: of the imports of its packages or, for the command, of
+// the linked packages. Without a time and a serial number it is the same each time.
 func (u *user) bom(ctx context.Context, tool string, c *repo, m module) ([]byte, error) {
 	kind, target := []string{"mod", "-type", "library"}, "."
 	if m.dir == "cmd/leat" {
@@ -113,9 +113,9 @@ func (u *user) bom(ctx context.Context, tool string, c *repo, m module) ([]byte,
 	if !ok {
 		return nil, fmt.Errorf("%s writes no metadata.component about %s", filepath.Base(tool), m.path)
 	}
-	// The tool knows versions by tags of the root alone.
+	// The tool derives versions only from tags of the root.
 	main["version"], main["purl"] = c.version, purl(m, c.version)
-	// The binary of the tool is another one on each machine.
+	// The binary of the tool differs on each machine.
 	tools, _ := metadata["tools"].([]any)
 	for _, t := range tools {
 		if t, ok := t.(map[string]any); ok {
@@ -135,7 +135,7 @@ func purl(m module, version string) string {
 	return "pkg:golang/" + m.path + "@" + version
 }
 
-// bom is what is checked of a bill of materials.
+// bom has the parts of a bill of materials that are checked.
 type bom struct {
 	BOMFormat, SpecVersion string
 	Metadata               struct{ Component component }
@@ -147,8 +147,9 @@ type component struct {
 	Ref                 string `json:"bom-ref"`
 }
 
-// checkMaterials reads what materials has written as somebody who relies on it: each module has a
-// bill that names it and the siblings that it uses by this version, and the checksums are right.
+// checkMaterials reads the files that materials has written, like a user who relies on them: each
+// module has a bill that names it and the siblings that it uses by this version, and the checksums
+// are right.
 func (u *user) checkMaterials(c *repo, dir string) error {
 	released, err := c.toRelease()
 	if err != nil {
@@ -192,7 +193,7 @@ func (u *user) checkMaterials(c *repo, dir string) error {
 	return u.say(fmt.Sprintf("%d bills of materials with %d components, and their checksums", len(released), components))
 }
 
-// check refuses a bill that is not about m at version.
+// check refuses a bill that does not describe m at version.
 func (b *bom) check(m module, siblings []module, version string) error {
 	if b.BOMFormat != "CycloneDX" || b.SpecVersion == "" {
 		return fmt.Errorf("%s: bomFormat is %q, specVersion %q", bomName(m), b.BOMFormat, b.SpecVersion)

@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// rehearsal is the version that a rehearsal releases: always the same one, so that packages
-// that did not change are built once.
+// rehearsal is the version that a rehearsal releases: always the same one, so that unchanged
+// packages are built only once.
 const rehearsal = "v0.0.1-rehearsal"
 
-// rehearse releases a clone of HEAD, serves its modules from files, and does what somebody
-// without a clone does: install the command, require each module in an empty one, and build
-// and run a program.
+// rehearse releases a clone of HEAD, serves its modules from files, and does what a user without a
+// clone does: install the command, require each module in an empty one, and build and run a
+// program.
 func (r *repo) rehearse(ctx context.Context) (err error) {
 	began := time.Now()
 	scratch, err := os.MkdirTemp("", "leat-rehearsal-")
@@ -67,7 +67,7 @@ func (r *repo) rehearse(ctx context.Context) (err error) {
 	return err
 }
 
-// user is somebody who has Go and a module proxy, and no clone.
+// user is a user who has Go and a module proxy, but no clone.
 type user struct {
 	dir     string // for files
 	version string // of leat
@@ -78,8 +78,8 @@ type user struct {
 	out     io.Writer
 }
 
-// begin serves the modules of c. The module cache is the one of the caller, so that nothing is
-// fetched twice, except that what it has of this version of leat is removed before and after.
+// begin serves the modules of c. The module cache is the caller's, so that nothing is fetched
+// twice, but this version of leat is removed from it before and after.
 func (u *user) begin(ctx context.Context, c *repo) (err error) {
 	text, err := output(ctx, u.dir, nil, "go", "env", "-json", "GOMODCACHE", "GOPROXY")
 	if err != nil {
@@ -93,7 +93,7 @@ func (u *user) begin(ctx context.Context, c *repo) (err error) {
 	if err := os.MkdirAll(u.cache, 0o755); err != nil { //nolint:gosec // as go makes it
 		return err
 	}
-	// Two rehearsals at once would have different modules under one version.
+	// Two concurrent rehearsals would have different modules under one version.
 	if u.lock, err = os.OpenFile(filepath.Join(u.cache, "leat-rehearsal.lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
 		return err
 	}
@@ -106,14 +106,14 @@ func (u *user) begin(ctx context.Context, c *repo) (err error) {
 	proxy := filepath.Join(u.dir, "proxy")
 	u.env = []string{
 		"GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=file://" + filepath.ToSlash(proxy) + "," + env.GOPROXY,
-		// An index that go keeps of a module would be that of the last rehearsal.
+		// go's cached index of a module would be that of the last rehearsal.
 		"GODEBUG=goindex=0",
 		"GONOSUMDB=" + c.modules[0].path, "GOPRIVATE=", "GONOPROXY=", "GOBIN=" + filepath.Join(u.dir, "bin"),
 	}
 	return serve(c, proxy)
 }
 
-// serve writes what a module proxy answers about the modules of c.
+// serve writes a module proxy's answers about the modules of c.
 func serve(c *repo, proxy string) error {
 	released, err := c.toRelease()
 	if err != nil {
@@ -141,7 +141,7 @@ func serve(c *repo, proxy string) error {
 	return nil
 }
 
-// end removes what the user has of leat.
+// end removes leat from the user's caches.
 func (u *user) end() error { return errors.Join(u.forget(), u.lock.Close()) }
 
 func (u *user) forget() error {
@@ -169,7 +169,7 @@ func (u *user) forget() error {
 	return nil
 }
 
-// removeReadOnly removes a directory of the module cache, in which nothing can be written.
+// removeReadOnly removes a directory of the module cache, which is read-only.
 func removeReadOnly(dir string) error {
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
@@ -180,7 +180,7 @@ func removeReadOnly(dir string) error {
 	return errors.Join(err, os.RemoveAll(dir))
 }
 
-// try does all that a user does.
+// try does everything that a user does.
 func (u *user) try(ctx context.Context, c *repo) error {
 	released, err := c.toRelease()
 	if err != nil {
@@ -211,7 +211,7 @@ func (u *user) try(ctx context.Context, c *repo) error {
 	return u.say("every tag has a complete go.sum")
 }
 
-// say prints what went well, and when.
+// say prints a success, and its time.
 func (u *user) say(what string) error {
 	_, err := fmt.Fprintf(u.out, "%4.0fs  %s\n", time.Since(u.began).Seconds(), what)
 	return err
@@ -265,7 +265,7 @@ func (u *user) empty(ctx context.Context, name string) (string, error) {
 	return dir, err
 }
 
-// program builds an example in a module of its own, and runs hello, which has its stores and its
+// program builds an example in a separate module, and runs hello, which has its stores and its
 // broker in memory.
 func (u *user) program(ctx context.Context, c *repo, name string) error {
 	dir, err := u.empty(ctx, "-"+name)

@@ -16,10 +16,10 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// unreleased is what sibling modules are required at before the first release.
+// unreleased is the version at which sibling modules are required before the first release.
 const unreleased = "v0.0.0-00010101000000-000000000000"
 
-// module is one of those in go.work.
+// module is a module of go.work.
 type module struct {
 	path string // such as github.com/leat-go/leat/outbox/natssink
 	dir  string // such as outbox/natssink; "." for the root
@@ -37,7 +37,7 @@ func (m module) tag(version string) string { return path.Join(m.dir, version) }
 type repo struct {
 	root    string
 	modules []module // in the order of their paths: the root first
-	version string   // that siblings are required at
+	version string   // the version at which siblings are required
 	out     io.Writer
 }
 
@@ -137,13 +137,13 @@ func (r *repo) siblings(m module) ([]module, error) {
 	return siblings, nil
 }
 
-// git returns what git prints.
+// git returns git's output.
 func (r *repo) git(ctx context.Context, args ...string) (string, error) {
 	return output(ctx, r.root, nil, "git", args...)
 }
 
-// output runs a program in dir, with env beside the environment. Its error has what the
-// program writes to stderr.
+// output runs a program in dir, with env in addition to the environment. Its error has the
+// program's stderr.
 func output(ctx context.Context, dir string, env []string, program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // git, go and what go builds
 	cmd.Dir = dir

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-// release rehearses a release, and then commits and tags it. It refuses a version that is not
-// one or is taken, and a work tree with changes.
+// release rehearses a release, and then commits and tags it. It refuses an invalid or existing
+// version, and a work tree with changes.
 func (r *repo) release(ctx context.Context, version string) error {
 	if err := r.checkVersion(ctx, version); err != nil {
 		return err
@@ -42,7 +42,8 @@ func (r *repo) release(ctx context.Context, version string) error {
 	return err
 }
 
-// writeMaterials writes what is published beside the tags of the release in HEAD, and checks it.
+// writeMaterials writes the files that are published with the tags of the release in HEAD, and
+// checks them.
 func (r *repo) writeMaterials(ctx context.Context, dir string) (err error) {
 	scratch, err := os.MkdirTemp("", "leat-release-")
 	if err != nil {
@@ -94,8 +95,8 @@ func (r *repo) checkClean(ctx context.Context) error {
 	return fmt.Errorf("the work tree has changes: commit or remove them first:\n%s", strings.TrimRight(changes, "\n"))
 }
 
-// commit makes the commit of a release and its tags, and then calls then, if it is one. If either
-// fails, it leaves everything as it was.
+// commit makes the commit of a release and its tags, and then calls then, unless it is nil. If a
+// step fails, it leaves everything as it was.
 func (r *repo) commit(ctx context.Context, version string, at time.Time, then func() error) (err error) {
 	before, err := r.git(ctx, "rev-parse", "HEAD")
 	if err != nil {
@@ -107,7 +108,7 @@ func (r *repo) commit(ctx context.Context, version string, at time.Time, then fu
 		if err == nil {
 			return
 		}
-		// Its own time: ctx may be the reason for err.
+		// Its own time limit: ctx may be the reason for err.
 		undo := context.WithoutCancel(ctx)
 		for _, tag := range tags {
 			_, undone := r.git(undo, "tag", "--delete", tag)
@@ -175,7 +176,7 @@ func (r *repo) addSums(ctx context.Context, m module, version string) error {
 	return err
 }
 
-// sums returns the lines that a go.sum has for m.
+// sums returns the lines of a go.sum for m.
 func (r *repo) sums(m module, version string) ([]string, error) {
 	scratch, err := os.MkdirTemp("", "leat-sums-")
 	if err != nil {
@@ -201,7 +202,7 @@ func (r *repo) sums(m module, version string) ([]string, error) {
 	}, nil
 }
 
-// zip writes what a module proxy serves of m, as HEAD has it, and returns its go.mod.
+// zip writes the files of m that a module proxy serves, as of HEAD, and returns its go.mod.
 func (r *repo) zip(m module, version, name string) (goMod []byte, err error) {
 	to, err := os.Create(name) //nolint:gosec // the caller's
 	if err != nil {

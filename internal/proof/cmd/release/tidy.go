@@ -12,8 +12,8 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// tidy has every go.mod, go.sum, go.work and go.work.sum as the sources need them. `go mod tidy`
-// knows no workspace, so it gets a copy of go.mod in which siblings are replaced.
+// tidy updates every go.mod, go.sum, go.work and go.work.sum to match the sources. `go mod tidy`
+// does not support workspaces, so it gets a copy of go.mod in which siblings are replaced.
 func (r *repo) tidy(ctx context.Context) error {
 	for _, m := range r.modules {
 		if err := r.tidyModule(ctx, m); err != nil {
@@ -74,8 +74,8 @@ func (r *repo) tidyModule(ctx context.Context, m module) error {
 	return os.WriteFile(sumName, []byte(withSums(string(tidied), r.siblingSums(string(sum)))), 0o644) //nolint:gosec // as git has it
 }
 
-// withoutReplace removes the replacements of siblings from mod, which is then to require them
-// at r's version.
+// withoutReplace removes the replacements of siblings from mod, which must then require them at r's
+// version.
 func (r *repo) withoutReplace(mod *modfile.File) error {
 	for _, sibling := range r.modules {
 		if err := mod.DropReplace(sibling.path, ""); err != nil {
@@ -123,7 +123,7 @@ func withSums(sum string, lines []string) string {
 	return strings.Join(all, "")
 }
 
-// writeWork has go.work replace the required version of each sibling with its directory: a
+// writeWork makes go.work replace the required version of each sibling with its directory: a
 // workspace looks up that version otherwise, even though it does not use it.
 func (r *repo) writeWork() error {
 	work, err := r.work()
@@ -141,7 +141,7 @@ func (r *repo) writeWork() error {
 	return os.WriteFile(r.file("go.work"), text, 0o644) //nolint:gosec // as git has it
 }
 
-// local is how go.work names m's directory.
+// local is m's directory as in go.work.
 func local(m module) string {
 	if m.dir == "." {
 		return "."
@@ -149,7 +149,7 @@ func local(m module) string {
 	return "./" + m.dir
 }
 
-// tidyWorkSum makes go.work.sum anew.
+// tidyWorkSum regenerates go.work.sum.
 func (r *repo) tidyWorkSum(ctx context.Context) error {
 	if err := os.Remove(r.file("go.work.sum")); err != nil && !os.IsNotExist(err) {
 		return err

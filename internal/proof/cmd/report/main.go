@@ -3,10 +3,10 @@
 //
 //	report [-docs ../../docs/internals] RUN.json
 //
-// A run of the daemon, or on another database than PostgreSQL, gets its place on the page of
-// the run that is there.
+// A run of the daemon, or on another database than PostgreSQL, gets its place on the page of the
+// existing run.
 //
-// It exits with 1 if the run shows a violation, with 2 if there is no such run.
+// It exits with 1 if the run shows a violation, with 2 if the run does not exist.
 package main
 
 import (

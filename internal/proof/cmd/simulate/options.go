@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/sim"
 )
 
-// options are the flags, and what the runs have come to.
+// options are the flags, and the results of the runs.
 type options struct {
 	seeds, from      uint64
 	scenario, broken string
@@ -101,7 +101,7 @@ func (o *options) search(t *testing.T) {
 	o.summary(time.Since(began))
 }
 
-// compare runs r again.
+// compare runs r again and compares the results.
 func (o *options) compare(t *testing.T, r sim.Result) {
 	t.Helper()
 	if !o.twice {
@@ -124,7 +124,7 @@ func (o *options) count(r sim.Result) {
 	}
 }
 
-// say prints what a run has violated.
+// say prints the violations of a run.
 func (o *options) say(r sim.Result) {
 	fmt.Printf("%s seed %d: %d steps in %s, hash %016x\n", r.Schedule.Scenario, r.Schedule.Seed, r.Steps, r.Virtual, r.Hash)
 	for _, v := range r.Violations {
@@ -154,7 +154,7 @@ func (o *options) summary(took time.Duration) {
 	fmt.Printf("  %-14s %d\n", "faults", total)
 }
 
-// convict wants each control to be convicted, of all that it violates, within the seeds.
+// convict requires that each control is convicted of all its violations within the seeds.
 func (o *options) convict(t *testing.T) {
 	t.Helper()
 	for _, c := range sim.Controls() {

@@ -14,7 +14,7 @@ import (
 //go:embed leat.yaml.tmpl
 var file string
 
-// said is what the file takes from the run.
+// said are the parts of the file that come from the run.
 type said struct {
 	roles.DaemonRun
 
@@ -26,7 +26,7 @@ type said struct {
 	BrokerList                string
 }
 
-// write writes the file of a daemon beside the histories, and returns its path.
+// write writes the configuration file of a daemon next to the histories, and returns its path.
 func write(d roles.DaemonRun) (path string, err error) {
 	exact := roles.ExactSink()
 	s := said{

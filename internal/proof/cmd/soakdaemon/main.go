@@ -1,5 +1,5 @@
-// Command soak is that of internal/proof with the daemon in the place of all relays: each is
-// put together from a file, as by leat run, and run by package daemon.
+// Command soak is the soak command of internal/proof with the daemon instead of all relays: each is
+// configured by a file, as by leat run, and run by package daemon.
 //
 //	go run . -for 10m -seed 7
 package main

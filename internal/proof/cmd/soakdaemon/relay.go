@@ -15,11 +15,11 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// lookEvery is the time between two looks at the daemon, and after which one is tried again
-// that has refused to work.
+// lookEvery is the time between two looks at the daemon, and the wait before a daemon that has
+// refused to work is started again.
 const lookEvery = 300 * time.Millisecond
 
-// relays is a roles.Daemon: it relays as the file says that it writes.
+// relays is a roles.Daemon: it relays according to the file that it writes.
 func relays(ctx context.Context, d roles.DaemonRun) error {
 	cfg, closeAll, err := configured(ctx, d)
 	if err != nil {
@@ -53,11 +53,11 @@ func configured(ctx context.Context, d roles.DaemonRun) (daemon.Config, func(), 
 	return daemonfile.Read(ctx, path, daemonfile.Config{Actor: d.Name, Logger: d.Logger, Dial: d.Dial, Hooks: []outbox.Hook{d.Hook}})
 }
 
-// errNotLive ends a daemon whose /livez says that only a new process helps. The driver did
-// not mean that end, and reports it.
+// errNotLive ends a daemon whose /livez reports that only a new process helps. The driver did not
+// expect that end, and reports it.
 var errNotLive = errors.New("not live")
 
-// look does what a supervisor does with the probes.
+// look acts on the probes as a supervisor does.
 func look(ctx context.Context, running *daemon.Daemon, d roles.DaemonRun, stop func(error)) {
 	for wait.For(ctx, lookEvery) == nil {
 		if err := running.Live(); err != nil {

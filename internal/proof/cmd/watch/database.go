@@ -13,15 +13,14 @@ import (
 
 var errNoServer = errors.New("LEAT_POSTGRES_URL is not set: run it by make watch")
 
-// database is one that is there as long as the program runs.
+// database is a database that exists while the program runs.
 type database struct {
 	pool *pgxpool.Pool
 	url  string // of the server
 	name string
 }
 
-func newDatabase(ctx context.Context) (*database, error) {
-	url := os.Getenv("LEAT_POSTGRES_URL")
+func newDatabase(ctx context.Context, url string) (*database, error) {
 	if url == "" {
 		return nil, errNoServer
 	}
@@ -50,7 +49,7 @@ func (db *database) onServer(ctx context.Context, statement string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// drop takes the database away, also after ctx of the program has ended.
+// drop drops the database, even after ctx of the program has ended.
 func (db *database) drop() error {
 	if db.pool != nil {
 		db.pool.Close()

@@ -7,7 +7,8 @@
 //	make watch ARGS='-for 90s'
 //
 // With -for it ends by itself, and with status 1 if Prometheus has not scraped leat's metrics, has
-// not loaded all rules or has not seen the story by then.
+// not loaded all rules or has not seen the story by then. It names the panels of the Grafana dashboard that
+// have drawn nothing, since nothing that they show has happened.
 package main
 
 import (
@@ -15,6 +16,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -29,7 +31,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	var o options
+	o := options{server: os.Getenv("LEAT_POSTGRES_URL"), to: os.Stdout}
 	flag.DurationVar(&o.lasts, "for", 0, "end after this time, and check what Prometheus has; 0: until Ctrl-C")
 	flag.StringVar(&o.rules, "rules", "docs/metrics/alerts.yml", "the alert rules")
 	flag.Float64Var(&o.rate, "rate", 50, "messages a second")
@@ -46,11 +48,16 @@ type options struct {
 	lasts time.Duration
 	rules string
 	rate  float64
+	// server is the URL of a PostgreSQL server, to where the story is told.
+	server string
+	to     io.Writer
+	// also, if it is set, runs beside the shop.
+	also func(ctx context.Context, s *shop)
 }
 
 var errOption = errors.New("a flag cannot work")
 
-// watch runs all of it until ctx or its time ends.
+// watch runs everything until ctx or its time ends.
 func watch(ctx context.Context, o options) (err error) {
 	if o.rate <= 0 || o.rate > 10_000 || o.lasts < 0 {
 		return fmt.Errorf("%w: -rate %v must be above 0 and at most 10000, -for %s not negative", errOption, o.rate, o.lasts)
@@ -59,7 +66,7 @@ func watch(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	db, err := newDatabase(ctx)
+	db, err := newDatabase(ctx, o.server)
 	if err != nil {
 		return err
 	}
@@ -73,15 +80,21 @@ func watch(ctx context.Context, o options) (err error) {
 	group, work := errgroup.WithContext(work)
 	group.Go(func() error { return shop.daemon.Run(work) })
 	group.Go(func() error { return shop.enqueue(work, o.rate) })
+	if o.also != nil {
+		group.Go(func() error {
+			o.also(work, shop)
+			return nil
+		})
+	}
 	group.Go(func() error {
 		defer end()
-		return shop.observe(work, rules, o.lasts)
+		return shop.observe(work, rules, o)
 	})
 	return group.Wait()
 }
 
 // observe runs Prometheus beside what it scrapes.
-func (s *shop) observe(ctx context.Context, rules string, lasts time.Duration) error {
+func (s *shop) observe(ctx context.Context, rules string, o options) error {
 	for len(s.daemon.Addresses()) < 2 { // it listens as soon as it runs
 		if err := wait.For(ctx, 10*time.Millisecond); err != nil {
 			return err
@@ -93,17 +106,17 @@ func (s *shop) observe(ctx context.Context, rules string, lasts time.Duration) e
 		return err
 	}
 	defer p.stop()
-	fmt.Fprintf(os.Stdout, "dashboard   http://%s/\nmetrics     http://%s/metrics\nPrometheus  %s\nalerts      %s/alerts\n", addresses[0], addresses[1], p.graph(), p.url)
-	fmt.Fprintln(os.Stdout, "Alerts wait for as many seconds here as they have minutes.")
+	fmt.Fprintf(o.to, "dashboard   http://%s/\nmetrics     http://%s/metrics\nPrometheus  %s\nalerts      %s/alerts\n", addresses[0], addresses[1], p.graph(), p.url)
+	fmt.Fprintln(o.to, "Alerts wait for as many seconds here as they have minutes.")
 	told := make(chan struct{})
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.story(ctx, p, func() { close(told) }) })
+	group.Go(func() error { return s.story(ctx, p, o.to, func() { close(told) }) })
 	group.Go(func() error {
-		if lasts == 0 {
-			fmt.Fprintln(os.Stdout, "Ctrl-C ends it.")
+		if o.lasts == 0 {
+			fmt.Fprintln(o.to, "Ctrl-C ends it.")
 			return p.wait(ctx)
 		}
-		if err := p.check(ctx, rules, lasts, told); err != nil {
+		if err := p.check(ctx, rules, o, told); err != nil {
 			return err
 		}
 		return errWatched

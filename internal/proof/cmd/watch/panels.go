@@ -9,22 +9,24 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 )
 
 var errPanel = errors.New("prometheus refuses the query of a panel")
 
-// panelVariables are what Grafana puts into the queries of its panels.
+// panelVariables are the values that Grafana puts into the queries of its panels.
 //
 //nolint:gochecknoglobals // immutable and safe for concurrent use
 var panelVariables = strings.NewReplacer("$__rate_interval", "15s", "$outbox", name, "$group", "default")
 
-// panels asks Prometheus the query of each panel of the Grafana dashboard beside the rules. It returns how many
-// there are, and how many of them have values by now: nothing is unavailable, waits behind Kafka or was skipped here.
-func (p *scraper) panels(ctx context.Context, rules string) (asked, drawn int, err error) {
+// panels asks Prometheus the query of each panel of the Grafana dashboard beside the rules, as Grafana does: over the time since
+// it began. It returns how many there are, and those that have drawn nothing.
+func (p *scraper) panels(ctx context.Context, rules string) (asked int, empty []string, err error) {
 	content, err := os.ReadFile(filepath.Join(filepath.Dir(rules), "dashboard.json"))
 	if err != nil {
-		return 0, 0, err
+		return 0, nil, err
 	}
 	var board struct {
 		Panels []struct {
@@ -33,35 +35,36 @@ func (p *scraper) panels(ctx context.Context, rules string) (asked, drawn int, e
 		}
 	}
 	if err := json.Unmarshal(content, &board); err != nil {
-		return 0, 0, err
+		return 0, nil, err
 	}
 	for _, panel := range board.Panels {
 		for _, target := range panel.Targets {
 			expr := panelVariables.Replace(target.Expr)
-			values, err := p.query(ctx, expr)
+			drawn, err := p.draws(ctx, expr)
 			if err != nil {
-				return asked, drawn, fmt.Errorf("%w: %s: %s: %w", errPanel, panel.Title, expr, err)
+				return asked, empty, fmt.Errorf("%w: %s: %s: %w", errPanel, panel.Title, expr, err)
 			}
 			asked++
-			if values > 0 {
-				drawn++
+			if !drawn {
+				empty = append(empty, panel.Title+": "+expr)
 			}
 		}
 	}
-	return asked, drawn, nil
+	return asked, empty, nil
 }
 
 var errAnswer = errors.New("is answered by an error")
 
-// query returns how many values an expression has.
-func (p *scraper) query(ctx context.Context, expr string) (values int, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/v1/query?query="+url.QueryEscape(expr), nil)
+// draws reports whether an expression has had a value since Prometheus began.
+func (p *scraper) draws(ctx context.Context, expr string) (bool, error) {
+	query := url.Values{"query": {expr}, "start": {unix(p.began)}, "end": {unix(time.Now())}, "step": {"1"}}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/v1/query_range?"+query.Encode(), nil)
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	got, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	defer func() { _ = got.Body.Close() }()
 	var answer struct {
@@ -69,10 +72,12 @@ func (p *scraper) query(ctx context.Context, expr string) (values int, err error
 		Data          struct{ Result []json.RawMessage }
 	}
 	if err := json.NewDecoder(got.Body).Decode(&answer); err != nil {
-		return 0, err
+		return false, err
 	}
 	if answer.Status != "success" {
-		return 0, fmt.Errorf("%w: %s", errAnswer, answer.Error)
+		return false, fmt.Errorf("%w: %s", errAnswer, answer.Error)
 	}
-	return len(answer.Data.Result), nil
+	return len(answer.Data.Result) > 0, nil
 }
+
+func unix(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }

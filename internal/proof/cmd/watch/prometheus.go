@@ -19,22 +19,23 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// config is Prometheus's, for the address of the metrics and the file of rules.
+// config is Prometheus's configuration, for the address of the metrics and the file of rules.
 const config = `global: {scrape_interval: 1s, evaluation_interval: 1s}
 rule_files: [%q]
 scrape_configs:
   - {job_name: leat, static_configs: [{targets: [%q]}]}
 `
 
-// scraper is a running Prometheus, with a directory of its own.
+// scraper is a running Prometheus, with its own directory.
 type scraper struct {
 	url   string
 	dir   string
+	began time.Time
 	cmd   *exec.Cmd
 	ended chan error
 }
 
-// startPrometheus starts one that scrapes target.
+// startPrometheus starts a Prometheus that scrapes target.
 func startPrometheus(ctx context.Context, target, rules string) (*scraper, error) {
 	path, err := testenv.Prometheus(ctx)
 	if err != nil {
@@ -48,7 +49,7 @@ func startPrometheus(ctx context.Context, target, rules string) (*scraper, error
 	if err != nil {
 		return nil, err
 	}
-	p := &scraper{url: "http://" + address, dir: dir, ended: make(chan error, 1)}
+	p := &scraper{url: "http://" + address, dir: dir, began: time.Now(), ended: make(chan error, 1)}
 	file := filepath.Join(dir, "prometheus.yml")
 	if err := writeFiles(dir, rules, target); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -77,7 +78,7 @@ func writeFiles(dir, rules, target string) error {
 	return os.WriteFile(filepath.Join(dir, "prometheus.yml"), fmt.Appendf(nil, config, soon, target), 0o600)
 }
 
-// graph is a page of Prometheus with what the story is about, over the last minutes.
+// graph is a page of Prometheus with the metrics of the story, over the last minutes.
 func (p *scraper) graph() string {
 	var graphs []string
 	for i, expr := range []string{"sum by (topic) (rate(leat_relay_settled_messages_total[15s]))", "max by (state) (leat_outbox_oldest_waiting_seconds)", "leat_outbox_held_messages"} {
@@ -86,7 +87,7 @@ func (p *scraper) graph() string {
 	return p.url + "/graph?" + strings.Join(graphs, "&")
 }
 
-// freeAddress is one that nobody listens at, a moment ago.
+// freeAddress is an address on which no process listened a moment ago.
 func freeAddress(ctx context.Context) (string, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -108,7 +109,7 @@ func (p *scraper) wait(ctx context.Context) error {
 	}
 }
 
-// stop ends it, and takes away what it has written.
+// stop ends it, and removes its files.
 func (p *scraper) stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
@@ -120,7 +121,7 @@ func (p *scraper) stop() {
 	_ = os.RemoveAll(p.dir)
 }
 
-// checks are what Prometheus must have found: an expression each that has a value then.
+// checks are expressions that must have a value in Prometheus at the end.
 func checks() []string {
 	return []string{
 		`up{job="leat"} == 1`, `sum(leat_relay_settled_messages_total) > 0`, `max(leat_outbox_lag_seconds) >= 0`,
@@ -132,12 +133,12 @@ var errMissing = errors.New("prometheus has not seen it all")
 
 // check waits until all checks hold, rules are loaded and the story is told once, asks what the Grafana dashboard
 // asks, and waits for the rest of the time.
-func (p *scraper) check(ctx context.Context, rules string, lasts time.Duration, told <-chan struct{}) error {
-	end := time.Now().Add(lasts)
+func (p *scraper) check(ctx context.Context, rules string, o options, told <-chan struct{}) error {
+	end := time.Now().Add(o.lasts)
 	missing := append(checks(), "rules")
 	for len(missing) > 0 {
 		if time.Now().After(end) {
-			return fmt.Errorf("%w within %s: %q", errMissing, lasts, missing)
+			return fmt.Errorf("%w within %s: %q", errMissing, o.lasts, missing)
 		}
 		var still []string
 		for _, m := range missing {
@@ -155,14 +156,17 @@ func (p *scraper) check(ctx context.Context, rules string, lasts time.Duration, 
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(time.Until(end)):
-		return fmt.Errorf("%w within %s: the end of the story", errMissing, lasts)
+		return fmt.Errorf("%w within %s: the end of the story", errMissing, o.lasts)
 	}
-	asked, drawn, err := p.panels(ctx, rules)
+	asked, empty, err := p.panels(ctx, rules)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stdout, "Prometheus has scraped leat's metrics, and loaded its rules: %d checks hold. It takes the %d queries of the Grafana dashboard, %d of which have values.\n",
-		len(checks())+1, asked, drawn)
+	for _, panel := range empty {
+		fmt.Fprintln(o.to, "nothing to draw:", panel)
+	}
+	fmt.Fprintf(o.to, "Prometheus has scraped leat's metrics, and loaded its rules: %d checks hold. It takes the %d queries of the Grafana dashboard, %d of which have drawn something.\n",
+		len(checks())+1, asked, asked-len(empty))
 	return wait.For(ctx, time.Until(end))
 }
 

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
@@ -29,7 +28,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// shop is what is watched: an outbox, a relay into handlers behind an inbox, and the daemon that
+// shop is the watched system: an outbox, a relay into handlers behind an inbox, and the daemon that
 // runs and shows them.
 type shop struct {
 	ob     *pgoutbox.Outbox
@@ -37,6 +36,9 @@ type shop struct {
 	pool   *pgxpool.Pool
 	daemon *daemon.Daemon
 	broken atomic.Bool // whether brokenTopic is refused
+
+	metrics     *metrics.Metrics
+	maintenance *metrics.Maintenance
 }
 
 const name = "shop" // of outbox and inbox
@@ -51,7 +53,7 @@ func newShop(ctx context.Context, pool *pgxpool.Pool) (*shop, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shop{pool: pool}
+	s := &shop{pool: pool, metrics: m, maintenance: observed.Maintenance()}
 	if s.ob, err = pgoutbox.New(pool, pgoutbox.Config{Hooks: []outbox.Hook{observed}}); err != nil {
 		return nil, err
 	}
@@ -73,7 +75,7 @@ func newShop(ctx context.Context, pool *pgxpool.Pool) (*shop, error) {
 	return s, err
 }
 
-// relays are the parts that work.
+// relays are the working parts.
 func (s *shop) relays(observed *metrics.Outbox) (cfg daemon.Config, err error) {
 	observer, err := observed.Relay("default")
 	if err != nil {
@@ -87,7 +89,7 @@ func (s *shop) relays(observed *metrics.Outbox) (cfg daemon.Config, err error) {
 	if err != nil {
 		return cfg, err
 	}
-	maintenance, err := pgoutbox.NewMaintenance(s.ob, pgoutbox.MaintenanceConfig{})
+	maintenance, err := pgoutbox.NewMaintenance(s.ob, pgoutbox.MaintenanceConfig{Hooks: []outbox.Hook{s.maintenance}})
 	if err != nil {
 		return cfg, err
 	}
@@ -99,8 +101,8 @@ func (s *shop) relays(observed *metrics.Outbox) (cfg daemon.Config, err error) {
 	return cfg, err
 }
 
-// shown adds what shows it: metrics and the dashboard, which take what is asked of the database from
-// one sample.
+// shown adds the parts that show it: metrics and the dashboard, which share one sample of the
+// database's figures.
 func (s *shop) shown(cfg *daemon.Config, m *metrics.Metrics, registry *prometheus.Registry) error {
 	in, err := pginbox.NewAdmin(s.pool, pginbox.Config{})
 	if err != nil {
@@ -126,7 +128,7 @@ var (
 	errNow     = errors.New("the service is restarting")
 )
 
-// deliver is the consumer: of the topics' keys one is refused for good, and some fail for a while.
+// deliver is the consumer: it always refuses one of the topics' keys, and some fail for a while.
 func (s *shop) deliver(ctx context.Context, r outbox.Record) error {
 	if err := s.refuses(&r); err != nil {
 		return err
@@ -134,10 +136,10 @@ func (s *shop) deliver(ctx context.Context, r outbox.Record) error {
 	switch {
 	case r.Key == "repository-7":
 		return outbox.Failed(outbox.FailurePermanent, errForGood).Err
-	case rand.IntN(500) == 0: //nolint:gosec // a fault, no secret
+	case rand.IntN(500) == 0: //nolint:gosec // a fault, not a secret
 		return errNow
 	}
-	_, err := s.in.Process(ctx, message.NewMessage(r.ID, message.Payload(r.Payload)), func(context.Context) error { return nil })
+	_, err := s.in.Process(ctx, outbox.ToWatermill(&r), func(context.Context) error { return nil })
 	return err
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"regexp"
 	"time"
 
@@ -12,19 +12,19 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// The acts of the story, which begins again and again.
+// The acts of the story, which repeats.
 const (
 	calm    = 10 * time.Second // before a topic breaks
-	patient = 2 * time.Minute  // for what Prometheus is to see
+	patient = 2 * time.Minute  // for Prometheus to observe
 	rest    = time.Minute      // between a repair and the next break
 )
 
-// brokenTopic is what the consumer refuses for a while.
+// brokenTopic is the topic that the consumer refuses for a while.
 const brokenTopic = "issues"
 
 var errBroken = fmt.Errorf("%w: topic %q is missing", outbox.ErrTopicUnavailable, brokenTopic)
 
-// refuses is what a record of the broken topic meets.
+// refuses is the error for a record of the broken topic.
 func (s *shop) refuses(r *outbox.Record) error {
 	if r.Topic == brokenTopic && s.broken.Load() {
 		return outbox.Failed(outbox.FailureOutage, errBroken).Err
@@ -32,13 +32,13 @@ func (s *shop) refuses(r *outbox.Record) error {
 	return nil
 }
 
-// story breaks a topic, waits for the alarms, repairs it, and waits until nothing of it is left, until ctx
+// story breaks a topic, waits for the alarms, repairs it, and waits until all is normal again, until ctx
 // ends. It calls done after the first time.
-func (s *shop) story(ctx context.Context, p *scraper, done func()) error {
+func (s *shop) story(ctx context.Context, p *scraper, to io.Writer, done func()) error {
 	began := time.Now()
 	tell := func(format string, args ...any) {
 		at := time.Since(began).Round(time.Second)
-		fmt.Fprintf(os.Stdout, "%02d:%02d  %s\n", int(at.Minutes()), int(at.Seconds())%60, fmt.Sprintf(format, args...))
+		fmt.Fprintf(to, "%02d:%02d  %s\n", int(at.Minutes()), int(at.Seconds())%60, fmt.Sprintf(format, args...))
 	}
 	tell("load: messages of three topics are enqueued, relayed and handled once; one key is parked")
 	for pause := calm; ; pause = rest {
@@ -86,7 +86,7 @@ func (p *scraper) until(ctx context.Context, expr string) error {
 var waits = regexp.MustCompile(`(?m)^( *(?:for|interval): )(\d+)(?:m|s)$`)
 
 // hurried returns alert rules whose waits and intervals are as many seconds as they were minutes, or a
-// second: who watches does not wait for ten minutes.
+// second: a viewer does not wait for ten minutes.
 func hurried(rules []byte) []byte {
 	return waits.ReplaceAllFunc(rules, func(line []byte) []byte {
 		m := waits.FindSubmatch(line)

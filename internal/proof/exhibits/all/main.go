@@ -1,4 +1,4 @@
-// Command all plays all exhibits and prints what was found as a table.
+// Command all plays all exhibits and prints the findings as a table.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command deduplicator plays the exhibit of that name; see the README beside it.
+// Command deduplicator plays the exhibit of that name; see the README next to it.
 package main
 
 import (

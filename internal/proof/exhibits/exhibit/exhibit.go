@@ -10,15 +10,14 @@ import (
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 )
 
-// caseTimeout bounds one side of a case, on a machine that has other things to do.
+// caseTimeout bounds one side of a case, on a machine that is busy with other work.
 const caseTimeout = 90 * time.Second
 
 var (
-	// ErrLeatFails is returned when leat lost, doubled, reordered or held up
-	// something.
+	// ErrLeatFails is returned when leat lost, doubled, reordered or delayed a message.
 	ErrLeatFails = errors.New("leat fails")
-	// ErrOutOfDate is returned when the other side no longer shows what the exhibit
-	// says: then the exhibit has to be revised.
+	// ErrOutOfDate is returned when the other side no longer shows the expected outcome: then the
+	// exhibit must be revised.
 	ErrOutOfDate = errors.New("the exhibit is out of date")
 )
 
@@ -36,11 +35,11 @@ func (s Side) Play(ctx context.Context, bed *testbed.Testbed) (o Outcome, err er
 
 // Case is one scenario.
 type Case struct {
-	// Name says what happens, such as "the handler fails".
+	// Name describes the event, such as "the handler fails".
 	Name string
-	// Incumbent plays it on what people use today.
+	// Incumbent plays it on what teams use today.
 	Incumbent Side
-	// Expect is what comes out there. It is never the zero Outcome.
+	// Expect is the incumbent's outcome. It is never the zero Outcome.
 	Expect Outcome
 	// Leat plays it on leat, where nothing must go wrong.
 	Leat Side
@@ -50,20 +49,20 @@ type Case struct {
 type Exhibit struct {
 	// Name is the name of the program.
 	Name string
-	// Subject is what the cases are about, and in which version.
+	// Subject is the software that the cases are about, with its version.
 	Subject string
 	// Cases are played in this order.
 	Cases []Case
 }
 
-// Finding is what came out of a case.
+// Finding is the result of a case.
 type Finding struct {
 	Exhibit, Case           string
 	Incumbent, Leat, Expect Outcome
 }
 
-// Err returns nil where the finding is as it should be, else an error that wraps
-// ErrLeatFails or ErrOutOfDate or both.
+// Err returns nil if the finding is as expected, and otherwise an error that wraps ErrLeatFails or
+// ErrOutOfDate or both.
 func (f Finding) Err() error {
 	var leat, incumbent error
 	if f.Leat != (Outcome{}) {
@@ -75,8 +74,8 @@ func (f Finding) Err() error {
 	return errors.Join(leat, incumbent)
 }
 
-// Play plays the cases of e on s, one after the other. The error is that of a side
-// that could not be played; what was found is for Finding.Err to say.
+// Play plays the cases of e on s, one after the other. An error means that a side could not be
+// played; Finding.Err judges the findings.
 func (e Exhibit) Play(ctx context.Context, bed *testbed.Testbed) ([]Finding, error) {
 	var findings []Finding
 	bed.Say("%s: %s", e.Name, e.Subject)

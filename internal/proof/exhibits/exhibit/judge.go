@@ -4,13 +4,12 @@ package exhibit
 type Event struct {
 	// ID identifies the message.
 	ID string
-	// Key is what the message's order is about; "" means that it has none.
+	// Key is the scope of the message's order; "" if it has none.
 	Key string
 }
 
-// Judge compares what was committed, in the order of the commits, with the ids of
-// what took effect, in the order in which it did. An effect of what was never
-// committed counts as one too many, so as doubled.
+// Judge compares the committed messages, in the order of their commits, with the ids of the
+// effects, in their order. An effect of a message that was never committed counts as doubled.
 func Judge(committed []Event, effects []string) Outcome {
 	place := make(map[string]int, len(committed))
 	for i, e := range committed {

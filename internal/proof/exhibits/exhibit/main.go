@@ -12,10 +12,9 @@ import (
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 )
 
-// Main is the main function of a program that plays exhibits: it finds or starts
-// the servers, plays, prints what it found, and exits with status 1 when leat
-// failed or an exhibit is out of date. One exhibit tells what it does; several
-// print their table only.
+// Main is the main function of a program that plays exhibits: it finds or starts the servers,
+// plays, prints its findings, and exits with status 1 if leat failed or an exhibit is out of date.
+// A single exhibit describes its steps; several print only their table.
 func Main(exhibits ...Exhibit) {
 	testbed.Supervise()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)

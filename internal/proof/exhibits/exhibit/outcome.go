@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Outcome counts what went wrong on one side of a case. The zero Outcome is that
-// of a side on which nothing did.
+// Outcome counts the failures on one side of a case. The zero Outcome means that there were none.
 type Outcome struct {
 	// Lost counts the messages that were committed and never took effect.
 	Lost int
@@ -15,7 +14,7 @@ type Outcome struct {
 	// Reordered counts the keys with a message that took effect, for the first time,
 	// after a message that was committed later.
 	Reordered int
-	// Late counts the messages that were held up by what has nothing to do with them.
+	// Late counts the messages that were delayed by something unrelated to them.
 	Late int
 }
 

@@ -1,3 +1,3 @@
-// Package testbed is what exhibits are played on: PostgreSQL and Kafka, reduced to a
-// run's own part of them, and the pieces of a service that the scenarios share.
+// Package testbed is the environment of exhibits: a run's own part of PostgreSQL and Kafka, and the
+// pieces of a service that the scenarios share.
 package testbed

@@ -8,8 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Effects is a table of what took effect. It has no unique constraint, so that a
-// double effect shows.
+// Effects is a table of effects. It has no unique constraint, so that a double effect shows.
 type Effects struct {
 	pool interface {
 		Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
@@ -21,7 +20,7 @@ type Effects struct {
 	table  string
 }
 
-// Effects makes a table of effects.
+// Effects creates a table of effects.
 func (bed *Testbed) Effects(ctx context.Context, name string) (*Effects, error) {
 	table := pgx.Identifier{"effects_" + name}.Sanitize()
 	_, err := bed.Pool.Exec(ctx, `CREATE TABLE `+table+` (n bigserial PRIMARY KEY, id text NOT NULL)`)
@@ -31,7 +30,7 @@ func (bed *Testbed) Effects(ctx context.Context, name string) (*Effects, error) 
 	return &Effects{pool: bed.Pool, Insert: `INSERT INTO ` + table + ` (id) VALUES ($1)`, table: table}, nil
 }
 
-// Add writes an effect in a transaction of its own.
+// Add writes an effect in a separate transaction.
 func (e *Effects) Add(ctx context.Context, id string) error {
 	_, err := e.pool.Exec(ctx, e.Insert, id)
 	return err

@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// Outbox makes an outbox in a schema of its own.
+// Outbox creates an outbox in its own schema.
 func (bed *Testbed) Outbox(ctx context.Context, name string) (*pgoutbox.Outbox, error) {
 	ob, err := pgoutbox.New(bed.Pool, pgoutbox.Config{Schema: "outbox_" + name})
 	if err != nil {
@@ -22,7 +22,7 @@ func (bed *Testbed) Outbox(ctx context.Context, name string) (*pgoutbox.Outbox, 
 	return ob, ob.Migrate(ctx)
 }
 
-// Inbox makes an inbox in a schema of its own.
+// Inbox creates an inbox in its own schema.
 func (bed *Testbed) Inbox(ctx context.Context, name string) (*pginbox.Inbox, error) {
 	in, err := pginbox.New(bed.Pool, "exhibit", pginbox.Config{Schema: "inbox_" + name})
 	if err != nil {
@@ -53,7 +53,7 @@ func NewRelay(ob *pgoutbox.Outbox, sink driver.Sink, cfg relay.Config) (*relay.R
 	return relay.New(source, sink, cfg)
 }
 
-// Drain relays to sink what has committed in ob.
+// Drain relays the committed messages in ob to sink.
 func Drain(ctx context.Context, ob *pgoutbox.Outbox, sink driver.Sink) error {
 	r, err := NewRelay(ob, sink, relay.Config{})
 	if err != nil {
@@ -63,7 +63,7 @@ func Drain(ctx context.Context, ob *pgoutbox.Outbox, sink driver.Sink) error {
 	return err
 }
 
-// Carry relays to Kafka what has committed in ob.
+// Carry relays the committed messages in ob to Kafka.
 func (bed *Testbed) Carry(ctx context.Context, ob *pgoutbox.Outbox, cfg kafkasink.Config) error {
 	sink, err := kafkasink.New(bed.Brokers, cfg)
 	if err != nil {

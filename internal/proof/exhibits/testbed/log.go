@@ -9,9 +9,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Log keeps the ids of what took effect, in order. It stands for the other side of
-// a relay or a handler: a broker's topic, a read model. It is safe for concurrent
-// use.
+// Log keeps the ids of effects, in order. It stands for the destination of a relay or a handler: a
+// broker's topic, a read model. It is safe for concurrent use.
 type Log struct {
 	mu  sync.Mutex
 	ids []string
@@ -25,7 +24,7 @@ func (l *Log) Add(id string) int {
 	return len(l.ids)
 }
 
-// IDs returns what was added so far.
+// IDs returns the ids so far.
 func (l *Log) IDs() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,12 +15,11 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// Supervise must be the first call of main: a server that a program starts is
-// watched by a second process of the same program, which does not return here.
+// Supervise must be the first call of main: a server that a program starts is watched by a second
+// process of the same program, which does not return from this call.
 func Supervise() { testenv.Supervise() }
 
-// Testbed is the servers and what is written about them. Its methods may be called
-// concurrently.
+// Testbed is the servers and the log of their use. Its methods may be called concurrently.
 type Testbed struct {
 	// Pool connects to the run's own database.
 	Pool *pgxpool.Pool
@@ -35,12 +34,12 @@ type Testbed struct {
 	closers []func() error
 }
 
-// Silent returns a testbed without servers that tells nothing.
+// Silent returns a testbed without servers that logs nothing.
 func Silent() *Testbed { return &Testbed{story: io.Discard} }
 
-// Start finds or starts the servers: those that LEAT_POSTGRES_URL,
-// LEAT_KAFKA_BROKERS and LEAT_MARIADB_URL name, or others. What happens is told to story. The caller
-// must Close the result.
+// Start finds or starts the servers: those that LEAT_POSTGRES_URL, LEAT_KAFKA_BROKERS and
+// LEAT_MARIADB_URL name, or others. Story receives the messages of Say. The caller must Close the
+// result.
 func Start(ctx context.Context, story io.Writer) (*Testbed, error) {
 	env, err := testenv.Start(ctx, testenv.Needs{Postgres: true, Kafka: true, MariaDB: true})
 	if err != nil {
@@ -68,7 +67,7 @@ func (bed *Testbed) connect(ctx context.Context) (err error) {
 // Database makes another database on the same server. The caller must close the
 // pool.
 func (bed *Testbed) Database(ctx context.Context, name string) (*pgxpool.Pool, error) {
-	// A database whose creation is interrupted would be nobody's to drop.
+	// If the creation were interrupted, the database would never be dropped.
 	url, err := bed.env.CreateDatabase(context.WithoutCancel(ctx), name)
 	if err != nil {
 		return nil, err
@@ -81,10 +80,10 @@ func (bed *Testbed) Database(ctx context.Context, name string) (*pgxpool.Pool, e
 	return pgxpool.NewWithConfig(ctx, config)
 }
 
-// Say tells what happens.
+// Say describes a step.
 func (bed *Testbed) Say(format string, args ...any) { fmt.Fprintf(bed.story, format+"\n", args...) }
 
-// Servers says which servers were found.
+// Servers describes the servers that were found.
 func (bed *Testbed) Servers() string { return bed.env.Describe() }
 
 // Close removes what the run has made and stops what it started.

@@ -14,19 +14,17 @@ import (
 // Name returns a name for a topic or a consumer group that no other run uses.
 func (bed *Testbed) Name(name string) string { return bed.env.KafkaName(name) }
 
-// CreateTopic creates a topic for this run, waits until it can be written, and
-// returns its full name.
+// CreateTopic creates a topic for this run, waits until it is writable, and returns its full name.
 func (bed *Testbed) CreateTopic(ctx context.Context, name string, partitions int) (string, error) {
 	return bed.env.CreateTopic(ctx, name, partitions)
 }
 
-// Joined waits until a consumer group has so many members and gives no partition
-// away any more.
+// Joined waits until a consumer group has the given number of members and moves no more partitions.
 func (bed *Testbed) Joined(ctx context.Context, group string, members int) error {
 	err := Until(ctx, func(ctx context.Context) (bool, error) {
 		groups, err := bed.kafka.DescribeGroups(ctx, group)
 		if err != nil {
-			return false, nil //nolint:nilerr // a group that nobody has joined yet
+			return false, nil //nolint:nilerr // a group without members yet
 		}
 		g := groups[group]
 		return g.Err == nil && g.State == "Stable" && len(g.Members) == members, nil
@@ -37,7 +35,7 @@ func (bed *Testbed) Joined(ctx context.Context, group string, members int) error
 	return nil
 }
 
-// Read returns the ids of what topic holds.
+// Read returns the ids of the messages in topic.
 func (bed *Testbed) Read(ctx context.Context, topic string) ([]string, error) {
 	ends, err := bed.kafka.ListEndOffsets(ctx, topic)
 	if err := errors.Join(err, ends.Error()); err != nil {

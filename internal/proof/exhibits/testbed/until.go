@@ -10,7 +10,7 @@ import (
 
 const pollEvery = 10 * time.Millisecond
 
-// Until waits until done says so, fails, or ctx ends.
+// Until waits until done returns true, done fails, or ctx ends.
 func Until(ctx context.Context, done func(ctx context.Context) (bool, error)) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
@@ -36,7 +36,7 @@ func Wait[T any](ctx context.Context, c <-chan T) error {
 	}
 }
 
-// Next receives a message. It is an error that there will be none any more.
+// Next receives a message. It returns an error if there will be none.
 func Next(ctx context.Context, messages <-chan *message.Message) (*message.Message, error) {
 	select {
 	case msg, open := <-messages:

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Versions says which versions of the modules that matter this program was built
-// with, a line each.
+// Versions returns the versions of the relevant modules in this program, a line each.
 func Versions() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -77,7 +77,7 @@ func (p *protocol) next(s state, yield func(model.Step, state)) {
 	p.outsideSteps(s, yield)
 }
 
-// rests reports whether all is delivered, or operators are needed.
+// rests reports whether everything is delivered, or an operator is needed.
 func (p *protocol) rests(s state) bool {
 	for _, t := range s.terms {
 		if t.phase == refused {
@@ -87,9 +87,8 @@ func (p *protocol) rests(s state) bool {
 	return s.visible == upTo(p.records) || s.missing
 }
 
-// nothingLost reports whether all before the position is visible. Once the database went
-// back, a position may be that of what was lost; then it is where a relay goes on that
-// counts.
+// nothingLost reports whether every record before the position is visible. After the database went
+// back, the position may belong to lost records. Then the place where a relay goes on counts.
 func (s *state) nothingLost() bool {
 	if !s.rewound {
 		return upTo(s.position)&^s.visible == 0

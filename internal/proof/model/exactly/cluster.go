@@ -2,7 +2,7 @@ package exactly
 
 import "github.com/leat-go/leat/internal/proof/model"
 
-// clusterSteps yields what the cluster does with what relay n has sent.
+// clusterSteps yields the cluster's actions on what relay n has sent.
 func (p *protocol) clusterSteps(s state, n uint8, yield yielder) {
 	t := &s.terms[n]
 	newest := s.producer == n+1 || p.noFence
@@ -39,7 +39,7 @@ func (p *protocol) clusterSteps(s state, n uint8, yield yielder) {
 	}
 }
 
-// receive yields what happens to record r.
+// receive yields the outcomes for record r.
 func (p *protocol) receive(s state, n, r uint8, newest bool, yield yielder) {
 	to := s
 	t := &to.terms[n]
@@ -56,7 +56,7 @@ func (p *protocol) receive(s state, n, r uint8, newest bool, yield yielder) {
 	yield(model.Step{Who: "kafka", What: "refuses from " + name(n), On: place(r), Outside: newest}, to)
 }
 
-// decide yields what the coordinator does with the request to commit.
+// decide yields the coordinator's answers to the request to commit.
 func (p *protocol) decide(s state, n uint8, newest bool, yield yielder) {
 	t := &s.terms[n]
 	t.ask = false
@@ -68,8 +68,8 @@ func (p *protocol) decide(s state, n uint8, newest bool, yield yielder) {
 	yield(model.Step{Who: "kafka", What: "decides to commit for", On: name(n)}, s)
 }
 
-// outsideSteps yields the copy of the position in PostgreSQL, transactions that time
-// out, and that the position vanishes.
+// outsideSteps yields the copy of the position to PostgreSQL, transactions that time out, and the
+// loss of the position.
 func (p *protocol) outsideSteps(s state, yield yielder) {
 	for n := range p.terms {
 		t := &s.terms[n]
@@ -98,8 +98,8 @@ func (p *protocol) outsideSteps(s state, yield yielder) {
 	}
 }
 
-// rewindSteps yields that the database goes back behind a record, as after a failover to
-// a server that had not got it, and that producers use the same transaction ids again.
+// rewindSteps yields that the database goes back behind a record, as after a failover to a server
+// that had not received it, and that producers use the same transaction ids again.
 func (p *protocol) rewindSteps(s state, yield yielder) {
 	if s.rewound && !s.passed {
 		to := s

@@ -5,8 +5,8 @@
 // requests that arrive late, a copy of the position in PostgreSQL, and a database that goes
 // back, as after a failover that loses commits.
 //
-// Three records of one slot stand in the log; a transaction has one or two of them. A
-// relay works under a lease. Only one thing is asked of it: that the relay looks at it
-// before it makes the producer. At every later step the lease may be another relay's. What a
-// reader of committed records sees is what counts.
+// Three records of one slot stand in the log; a transaction has one or two of them. A relay works
+// under a lease. It must check the lease only once, before it makes the producer. At every later
+// step the lease may be another relay's. The promises are about what a reader of committed records
+// sees.
 package exactly

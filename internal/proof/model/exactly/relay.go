@@ -8,7 +8,7 @@ func name(n uint8) string { return [...]string{"relay 1", "relay 2", "relay 3"}[
 
 func place(r uint8) string { return [...]string{"record 1", "record 2", "record 3", "the end"}[r] }
 
-// termSteps yields what relay n can do.
+// termSteps yields the possible actions of relay n.
 func (p *protocol) termSteps(s state, n uint8, yield yielder) {
 	t := &s.terms[n]
 	switch t.phase {
@@ -46,7 +46,7 @@ func (p *protocol) termSteps(s state, n uint8, yield yielder) {
 	}
 }
 
-// stop ends the relay. What it has on its way stays so.
+// stop ends the relay. What it has sent stays on its way.
 func (t *term) stop() {
 	t.phase, t.at, t.until, t.failed = ended, 0, 0, false
 	if t.stage == done {
@@ -70,8 +70,8 @@ func (p *protocol) start(s state, n uint8, yield yielder) {
 	p.fence(s, n, fenced, yield)
 }
 
-// fence makes n's producer the newest: the coordinator ends what the ones before have
-// open, once what is decided has become visible, and refuses what they send.
+// fence makes n's producer the newest: the coordinator ends the open transactions of earlier
+// producers, once decided ones have become visible, and refuses what they send later.
 func (p *protocol) fence(s state, n, phase uint8, yield yielder) {
 	for i := range s.terms {
 		if s.terms[i].stage == prepared {
@@ -105,8 +105,8 @@ func (p *protocol) recall(s state, n uint8) (model.Step, state) {
 	t.phase, t.at = idle, s.position
 	switch {
 	case s.rewound && !t.old && s.position > s.back && (!p.wearsOff || !s.passed):
-		// Each window is on the disk before it is used: the database has come to back, and
-		// comes no further, since nobody reads before this is settled.
+		// Each window is on the disk before it is used: the database must have come back to it, and comes
+		// no further, since nothing is read before this is settled.
 		t.phase, t.at = refused, 0
 		return model.Step{Who: name(n), What: "finds the position ahead of the database and stops"}, s
 	case p.fromCopy:
@@ -120,8 +120,7 @@ func (p *protocol) recall(s state, n uint8) (model.Step, state) {
 	return model.Step{Who: name(n), What: "begins at", On: place(t.at)}, s
 }
 
-// send begins a transaction with the next records and the position behind
-// them.
+// send begins a transaction with the next records and the position after them.
 func (p *protocol) send(s state, n uint8, yield yielder) {
 	at := s.terms[n].at
 	for until := at + 1; until <= min(at+p.window, p.records); until++ {
@@ -139,8 +138,8 @@ func (p *protocol) send(s state, n uint8, yield yielder) {
 	}
 }
 
-// flush ends the wait for answers: on to the end of the transaction if all were
-// accepted, else away with the client.
+// flush ends the wait for answers: if all were accepted, the transaction ends next, otherwise the
+// client is discarded.
 func (p *protocol) flush(s state, n uint8, yield yielder) {
 	t := &s.terms[n]
 	if t.wire == 0 && t.position == 0 && (!t.failed || p.commitGap) {
@@ -162,7 +161,7 @@ func (s *state) restart(n uint8) {
 	}
 }
 
-// hear yields what relay n makes of the answer to the end, or of none.
+// hear yields relay n's reactions to the answer to the end, or to a lost answer.
 func (p *protocol) hear(s state, n uint8, yield yielder) {
 	t := &s.terms[n]
 	if t.stage == done {

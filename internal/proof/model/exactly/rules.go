@@ -2,8 +2,8 @@ package exactly
 
 // rules are the protocol; each field leaves one of them out.
 type rules struct {
-	readFirst     bool // the position is read before the producers of before are fenced
-	noFence       bool // each relay has a producer that fences nobody
+	readFirst     bool // the position is read before earlier producers are fenced
+	noFence       bool // each relay has a producer that fences no other
 	positionAfter bool // the position is stored once the records are committed
 	positionFirst bool // the position is committed before the records
 	retryUnknown  bool // an end without an answer counts as an abort, and all is sent again
@@ -12,10 +12,10 @@ type rules struct {
 	copyFirst     bool // PostgreSQL's copy is written before the commit
 	fromCopy      bool // a relay begins at PostgreSQL's copy
 	missingIsZero bool // a position that is gone counts as the start
-	wearsOff      bool // a position that is ahead of the database is taken once its transaction ids are used up
+	wearsOff      bool // a position ahead of the database is accepted once its transaction ids are used up
 }
 
-// bounds are what a search tries.
+// bounds are the bounds of a search.
 type bounds struct {
 	records  uint8
 	window   uint8 // records of a transaction, at most
@@ -23,7 +23,7 @@ type bounds struct {
 	copies   bool // PostgreSQL's copy is written
 	timeouts bool // the coordinator ends transactions that take too long
 	vanishes bool // the position may vanish from its topic
-	rewinds  bool // the database may go back, while a relay is yet to come
+	rewinds  bool // the database may go back, while a relay has yet to start
 }
 
 // protocol is what the steps depend on.

@@ -50,19 +50,19 @@ const (
 type term struct {
 	phase    uint8
 	at       uint8 // records before it are delivered, as the relay knows
-	until    uint8 // those before it will be, with what is under way
-	wire     set   // records on their way
-	position uint8 // on its way, 0 for none
+	until    uint8 // those before it will be, with those in flight
+	wire     set   // records in flight
+	position uint8 // in flight, 0 for none
 	failed   bool  // one of them was refused
-	ask      bool  // the request to end is on its way
-	old      bool  // it reads a database that is no more
+	ask      bool  // the request to end is in flight
+	old      bool  // it reads a database that no longer exists
 
 	stage  uint8
 	staged set   // records in the log, not visible
 	mark   uint8 // the position in the log, not visible; 0 for none
 }
 
-// drop ends what the coordinator has of t, and refuses what is on its way.
+// drop ends the coordinator's transaction of t, and refuses what is in flight.
 func (t *term) drop() {
 	t.wire, t.position, t.ask = 0, 0, false
 	t.stage, t.staged, t.mark = none, 0, 0
@@ -78,7 +78,7 @@ const (
 // state is the cluster, PostgreSQL and the relays.
 type state struct {
 	epoch    uint8 // terms that have begun
-	producer uint8 // one behind the term whose producer is the newest
+	producer uint8 // one past the term whose producer is the newest
 
 	visible  set
 	position uint8 // the last one committed
@@ -87,7 +87,7 @@ type state struct {
 	copied   uint8 // PostgreSQL's copy
 
 	rewound bool  // the database went back
-	back    uint8 // the records from this one on are others than before
+	back    uint8 // the records from this one on differ from before
 	passed  bool  // producers have used up the transaction ids that were lost
 
 	broken uint8
@@ -97,7 +97,7 @@ type state struct {
 // reveal makes the transaction of t visible.
 func (s *state) reveal(t *term) {
 	if t.old {
-		t.staged &= upTo(s.back) // the others are of nobody now
+		t.staged &= upTo(s.back) // the others belong to no producer now
 	}
 	for r := range uint8(maxRecords) {
 		if t.staged&(1<<r) == 0 {

@@ -84,11 +84,11 @@ func (p *protocol) next(s state, yield func(model.Step, state)) {
 	p.faultSteps(s, yield)
 }
 
-// passesNone reports whether every row that the reader, or whoever takes over from it,
-// will not look for was sent.
+// passesNone reports whether every row that the reader, or its successor, will not look for was
+// sent.
 func passesNone(s state) bool {
 	if s.moved {
-		return true // the position is of no use: what matters is what a page makes of it
+		return true // the position is of no use: the result of a page counts
 	}
 	for i := range uint8(mostWriters) {
 		w := &s.writers[i]

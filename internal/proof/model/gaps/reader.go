@@ -22,13 +22,13 @@ const (
 	missed
 )
 
-// reader is what the relay has in memory.
+// reader is the state of the relay in memory.
 type reader struct {
 	at    position // of what was sent
-	fresh numbers  // what the page has above it
-	late  numbers  // what it has of the numbers that were missing
+	fresh numbers  // the part of the page above it
+	late  numbers  // the part of the page with missing numbers
 	phase uint8
-	ids   [mostWriters]uint8 // the number of each writer's row in the page, where numbers can be given out again
+	ids   [mostWriters]uint8 // the number of each writer's row in the page, if numbers can be given out again
 	row   uint8              // 1 and the writer of the row that was read last, 0 if that is unknown
 }
 
@@ -53,7 +53,7 @@ type yielder func(step model.Step, to state)
 
 const who = "reader"
 
-// readerSteps yields what the reader can do.
+// readerSteps yields the possible actions of the reader.
 func (p *protocol) readerSteps(s state, yield yielder) {
 	if s.refused {
 		return
@@ -76,7 +76,7 @@ func (p *protocol) readerSteps(s state, yield yielder) {
 	}
 }
 
-// statement reads one half of a page: what is new, or what was missing.
+// statement reads one half of a page: the new numbers, or the missing ones.
 func (p *protocol) statement(s state, isNew bool, then uint8) (model.Step, state) {
 	r := &s.reader
 	r.phase = then
@@ -124,7 +124,7 @@ func (p *protocol) send(s state) (model.Step, state) {
 	return model.Step{Who: who, What: "sends", On: pageName(page)}, s
 }
 
-// after returns the position behind a page.
+// after returns the position after a page.
 func (p *protocol) after(at position, page numbers) position {
 	last := max(at.last, page.highest())
 	missing := (at.missing | upTo(last)&^upTo(at.last)) &^ page
@@ -134,7 +134,7 @@ func (p *protocol) after(at position, page numbers) position {
 	return position{last, missing}
 }
 
-// deliver notes that the row with number n has arrived.
+// deliver records that the row with number n has arrived.
 func (s *state) deliver(n uint8) {
 	i, ok := s.writerOf(n)
 	switch {
@@ -166,7 +166,7 @@ func (s *state) owed() bool {
 	return false
 }
 
-// identify notes whose rows have been read.
+// identify records whose rows have been read.
 func (s *state) identify(p *protocol, page numbers) {
 	for i := range s.writers {
 		if w := &s.writers[i]; p.setBacks > 0 && w.end == committed && page.has(w.number) {
@@ -175,7 +175,7 @@ func (s *state) identify(p *protocol, page numbers) {
 	}
 }
 
-// owedBehind reports whether a row was not sent that the reader will not look for.
+// owedBehind reports whether a row was not sent and the reader will not look for it.
 func (s *state) owedBehind() bool {
 	for i := range uint8(mostWriters) {
 		if w := &s.writers[i]; w.end == committed && !s.sent.has(i) && s.reader.at.passed().has(w.number) {
@@ -185,7 +185,7 @@ func (s *state) owedBehind() bool {
 	return false
 }
 
-// moved reports whether the log is found not to be the one that the position is of.
+// moved reports whether the log is found to differ from the one of the position.
 func (p *protocol) moved(s *state) bool {
 	r := &s.reader
 	i, there := s.writerOf(r.at.last)
@@ -193,7 +193,7 @@ func (p *protocol) moved(s *state) bool {
 		!p.noRows && r.row > 0 && (there || !p.mayBeGone) && (!there || i+1 != r.row)
 }
 
-// closingSteps yields the closing of gaps, which nothing needs.
+// closingSteps yields the closing of gaps, which is never needed for progress.
 func (p *protocol) closingSteps(s state, yield yielder) {
 	if !p.closes || s.reader.phase != ready {
 		return
@@ -222,7 +222,7 @@ func (s *state) at(n uint8) bool {
 	return false
 }
 
-// retentionSteps yields the deletion of what is settled, however young.
+// retentionSteps yields the deletion of settled rows, however young.
 func (p *protocol) retentionSteps(s state, yield yielder) {
 	if !p.retains {
 		return

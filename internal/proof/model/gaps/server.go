@@ -48,7 +48,7 @@ type writer struct {
 	wrote  bool // its row
 }
 
-// position is the numbers that were read: all up to last but those that are missing.
+// position is the numbers that were read: all up to last except the missing ones.
 type position struct {
 	last    uint8
 	missing numbers
@@ -65,7 +65,7 @@ func (p position) low() uint8 {
 	return p.last
 }
 
-// database is what a crash of the server brings back to where the disk was.
+// database is the part that a crash of the server resets to the state of the disk.
 type database struct {
 	writers [mostWriters]writer
 	drawn   uint8   // the last number
@@ -87,7 +87,7 @@ func (d *database) visible() numbers {
 	return all &^ d.deleted
 }
 
-// writerOf returns who has committed the row with number n, if somebody has.
+// writerOf returns the writer that has committed the row with number n, if there is one.
 func (d *database) writerOf(n uint8) (i uint8, ok bool) {
 	for i := range uint8(mostWriters) {
 		if w := &d.writers[i]; w.end == committed && w.number == n {
@@ -97,7 +97,8 @@ func (d *database) writerOf(n uint8) (i uint8, ok bool) {
 	return 0, false
 }
 
-// cut deletes all that has a number above n, ends what is under way, and goes on numbering at n.
+// cut deletes every row with a number above n, ends open transactions, and continues numbering at
+// n.
 func (d *database) cut(n uint8) {
 	for i := range d.writers {
 		if w := &d.writers[i]; *w != (writer{}) && (w.number > n || w.end == open) {
@@ -109,7 +110,7 @@ func (d *database) cut(n uint8) {
 	d.deleted &= upTo(n)
 }
 
-// restart ends all that was under way, and goes on numbering behind the highest row.
+// restart ends open transactions, and continues numbering above the highest row.
 func (d *database) restart() {
 	for i := range d.writers {
 		if w := &d.writers[i]; w.end == open && *w != (writer{}) {
@@ -121,7 +122,7 @@ func (d *database) restart() {
 	d.deleted &= upTo(d.drawn)
 }
 
-// writerSteps yields what writer i can do. Nothing of it can be counted on.
+// writerSteps yields the possible actions of writer i. None of them is guaranteed to happen.
 func (p *protocol) writerSteps(s state, i uint8, yield yielder) {
 	w := &s.writers[i]
 	if w.end != open || i == 1 && *w == (writer{}) && s.writers[0] == (writer{}) {
@@ -158,7 +159,7 @@ func (p *protocol) writerSteps(s state, i uint8, yield yielder) {
 	}
 }
 
-// mayLock reports whether nobody else has the lock of i's key.
+// mayLock reports whether the lock of i's key is free.
 func (p *protocol) mayLock(s *state, i uint8) bool {
 	if p.noLock {
 		return true
@@ -171,7 +172,7 @@ func (p *protocol) mayLock(s *state, i uint8) bool {
 	return true
 }
 
-// groundSteps yields what an operator should not do.
+// groundSteps yields actions that an operator should not take.
 func (p *protocol) groundSteps(s state, yield yielder) {
 	if s.empties > 0 {
 		to := s
@@ -190,7 +191,7 @@ func (p *protocol) groundSteps(s state, yield yielder) {
 	}
 }
 
-// faultSteps yields crashes, and what the disk does by itself.
+// faultSteps yields crashes, and the actions of the disk.
 func (p *protocol) faultSteps(s state, yield yielder) {
 	if s.readerCrashes > 0 {
 		to := s

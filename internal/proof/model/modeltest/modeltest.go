@@ -14,9 +14,9 @@ import (
 // published is the page with the table, as seen from a model's package.
 const published = "../../../../docs/internals/models.md"
 
-// Run checks every case in a subtest of its own, and logs what it has come to: the
-// trace of what was caught, for a forbidden variant. The figures must be those that are
-// published, since they are the same everywhere (go run ./cmd/models -markdown).
+// Run checks every case in a subtest of its own, and logs the result: for a forbidden variant, the
+// trace of the violation. The figures must equal the published ones, since they are the same
+// everywhere (go run ./cmd/models -markdown).
 func Run(t *testing.T, cases []model.Case) {
 	t.Helper()
 	require.NotEmpty(t, cases)

@@ -74,7 +74,7 @@ func keepsAll(s state) bool {
 	return before(s.pos)&^(s.logged|s.held()|s.dropped) == 0
 }
 
-// rests reports whether all is settled and nothing is to be tried again.
+// rests reports whether everything is settled and nothing needs a retry.
 func (p *protocol) rests(s state) bool {
 	if p.claimRows {
 		return true

@@ -6,10 +6,9 @@
 // pages of two, sends what is left of a page in one call, and settles what was
 // acknowledged or set aside in one fenced write.
 //
-// Nothing here rests on clocks: a lease may run out, and another term begin, between
-// any two steps, and the former one goes on until it is refused. That the relay also
-// fences itself only makes repeats rarer. Every call may be given up, with its bytes
-// lost or still on their way behind those of the next call. The channel is what the
-// sink promises: the records of a key arrive in the order of the call, and none of
-// them behind one that was refused.
+// Nothing here depends on clocks: a lease may expire, and another term begin, between any two
+// steps, and the former one goes on until it is refused. That the relay also fences itself only
+// makes repeats rarer. Every call may be abandoned. Its bytes are then lost, or still in flight
+// behind those of the next call. The channel does what the sink promises: the records of a key
+// arrive in the order of the call, and none of them after a refused one.
 package relays

@@ -3,16 +3,16 @@ package relays
 // rules are the protocol; each field leaves one of them out.
 type rules struct {
 	passUnacked bool // the position passes records once they are sent
-	noFence     bool // what a term sets aside is stored whatever its epoch
-	blindWrite  bool // and the position is written without a look at the stored one
-	goesOn      bool // the channel goes on behind a record that was refused
-	passBy      bool // a key goes on past a record that is to be tried later
-	parkAlone   bool // a key goes on past a record that is parked
-	forgetHeld  bool // a term begins without looking which keys are held
+	noFence     bool // held records of a term are stored whatever its epoch
+	blindWrite  bool // the position is written without a check of the stored one
+	goesOn      bool // the channel goes on after a refused record
+	passBy      bool // a key goes on past a record that will be retried
+	parkAlone   bool // a key goes on past a parked record
+	forgetHeld  bool // a term begins without a look at the held keys
 	claimRows   bool // terms work side by side and claim single records (SKIP LOCKED)
 }
 
-// bounds are what a search tries.
+// bounds are the bounds of a search.
 type bounds struct {
 	terms, people uint8
 	poison        []set
@@ -24,8 +24,8 @@ type protocol struct {
 	bounds
 }
 
-// blocks returns the records that must wait since an earlier one of their key was set
-// aside: before this term, or by it a moment ago.
+// blocks returns the records that must wait since an earlier one of their key was set aside, before
+// this term or in it.
 func (p *protocol) blocks(t *term) set {
 	aside := family(t.retry | t.wait | t.park)
 	switch {

@@ -57,7 +57,7 @@ const (
 	unborn uint8 = iota
 	idle
 	hasPage // has a page in hand
-	hasHeld // has records in hand that were set aside before
+	hasHeld // has records in hand that were set aside earlier
 	ended
 )
 
@@ -65,18 +65,18 @@ const (
 type term struct {
 	phase uint8
 	done  uint8 // records before it are settled, as the term knows
-	end   uint8 // of the page in hand
-	todo  set   // of what is in hand: neither acknowledged nor set aside
-	gone  set   // of what was held: acknowledged, not stored yet
+	end   uint8 // of the current page
+	todo  set   // in hand: neither acknowledged nor set aside
+	gone  set   // of the held records: acknowledged, not stored yet
 
 	retry, wait, park set // set aside, not stored yet
 	held              set // in memory: all records of the keys that have held records
 
 	calling bool
 	wire    set // on their way to the broker
-	acked   set // appended; the answer is on its way
-	refused set // refused; the answer is on its way
-	late    set // on their way from a call that was given up
+	acked   set // appended; the answer is in flight
+	refused set // refused; the answer is in flight
+	late    set // in flight from an abandoned call
 }
 
 // leaves returns what is left of a term that has ended: its bytes.
@@ -97,20 +97,20 @@ type state struct {
 	pos   uint8 // records before it are settled
 
 	retry, wait, parked set // held
-	dropped             set // by people
+	dropped             set // by operators
 
 	logged set // have arrived at the broker
 	poison set // the broker refuses them
 
-	people uint8 // may still act so often
+	people uint8 // how many more times they may act
 	broken uint8
 	terms  [maxTerms]term
 }
 
 func (s *state) held() set { return s.retry | s.wait | s.parked }
 
-// settle puts the keys of touched right, as the statement of that name does: the
-// first held record of a key is never one that waits, and behind it nothing is tried.
+// settle restores the order of the keys in touched, as the statement of that name does: the first
+// held record of a key never waits, and no later one is tried.
 func (s *state) settle(touched set) {
 	for _, key := range [...]set{keyK, keyJ} {
 		held := s.held() & key
@@ -128,8 +128,8 @@ func (s *state) settle(touched set) {
 	}
 }
 
-// due returns what a term would be given to try again: the first of each key, if it
-// is to be tried, with those that wait behind it.
+// due returns the records that a term would retry: the first of each key, if it is due, with those
+// that wait behind it.
 func (s *state) due() set {
 	var due set
 	for _, key := range [...]set{keyK, keyJ} {
@@ -148,7 +148,7 @@ func (s *state) due() set {
 	return due
 }
 
-// arrive appends r to the broker's log, or refuses it, and says which.
+// arrive appends r to the broker's log, or refuses it, and returns which.
 func (s *state) arrive(r uint8) (appended bool) {
 	if s.poison.has(r) {
 		return false

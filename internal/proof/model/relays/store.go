@@ -2,11 +2,11 @@ package relays
 
 import "github.com/leat-go/leat/internal/proof/model"
 
-// store settles the records before until and stores what of them was set aside, in
-// one transaction under the lease.
+// store settles the records before until and stores the held ones among them, in one transaction
+// under the lease.
 func (p *protocol) store(s state, n, until uint8) state {
 	t := &s.terms[n]
-	if p.claimRows { // the row is deleted, which the broker's log stands for
+	if p.claimRows { // the row is deleted; the broker's log replaces it
 		*t = term{phase: idle, late: t.late}
 		return s
 	}
@@ -39,8 +39,8 @@ func (p *protocol) store(s state, n, until uint8) state {
 	return s
 }
 
-// resolve stores what happened to held records that were tried. What operators have
-// changed meanwhile stays.
+// resolve stores the outcome of held records that were tried. Changes that operators have made
+// since are kept.
 func (p *protocol) resolve(s state, n uint8) state {
 	t := &s.terms[n]
 	if s.epoch != n+1 && !p.noFence {
@@ -64,7 +64,7 @@ func (p *protocol) resolve(s state, n uint8) state {
 	return s
 }
 
-// wireSteps yields what happens to the bytes of term n.
+// wireSteps yields the fates of the bytes of term n.
 func (p *protocol) wireSteps(s state, n uint8, yield yielder) {
 	for _, key := range [...]set{keyK, keyJ} {
 		if wire := s.terms[n].wire & key; wire != 0 {
@@ -90,8 +90,8 @@ func (p *protocol) wireSteps(s state, n uint8, yield yielder) {
 	}
 }
 
-// receive takes the first record of one key from a channel, and returns what is left
-// in it: nothing, behind a record that was refused.
+// receive takes the first record of one key from a channel, and returns the rest of the channel:
+// nothing, after a refused record.
 func (p *protocol) receive(s *state, channel set) (rest set, appended bool) {
 	r := channel.first()
 	appended = s.arrive(r)

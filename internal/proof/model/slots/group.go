@@ -2,8 +2,7 @@ package slots
 
 import "github.com/leat-go/leat/internal/proof/model"
 
-// groupSteps yields commits, leases that run out, and the change of the number of
-// slots.
+// groupSteps yields commits, leases that expire, and the change of the number of slots.
 func (p *protocol) groupSteps(s state, yield yielder) {
 	if s.committed < p.rows {
 		to := s
@@ -39,8 +38,8 @@ func (p *protocol) groupSteps(s state, yield yielder) {
 	}
 }
 
-// drained reports whether every old slot has come to the marker and is held by nobody,
-// and returns the marker.
+// drained reports whether every old slot has reached the marker and is free, and returns the
+// marker.
 func (p *protocol) drained(s *state) (marker position, ok bool) {
 	come := uint8(0)
 	for i := range s.slots {
@@ -52,8 +51,7 @@ func (p *protocol) drained(s *state) (marker position, ok bool) {
 	return marker, come == s.slots || p.noDrain && come > 0
 }
 
-// relay makes the new layout: every slot has a row at the marker, and no lease of
-// before is good.
+// relay makes the new layout: every slot has a row at the marker, and earlier leases are invalid.
 func (p *protocol) relay(s state, marker position) state {
 	begin := position{no: marker.no, prev: marker.target, target: marker.target, slots: s.next}
 	if p.fromNow {

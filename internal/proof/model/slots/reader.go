@@ -10,7 +10,7 @@ func rowName(r uint8) string { return [...]string{"j1", "j2", "k1"}[r] }
 
 func slotName(n uint8) string { return [...]string{"slot 0", "slot 1"}[n] }
 
-// readerSteps yields what reader n can do.
+// readerSteps yields the possible actions of reader n.
 func (p *protocol) readerSteps(s state, n uint8, yield yielder) {
 	r := s.readers[n]
 	switch r.phase {
@@ -48,7 +48,7 @@ func (p *protocol) readerSteps(s state, n uint8, yield yielder) {
 	}
 }
 
-// lost is that the lease cannot be renewed, or a write is refused.
+// lost is the step in which the lease cannot be renewed, or a write is refused.
 func lost(n uint8) model.Step {
 	return model.Step{Who: name(n), What: "hears that its lease is another's"}
 }
@@ -71,8 +71,8 @@ func (r *reader) leave(s *state, n uint8) {
 	}
 }
 
-// claim takes any slot whose lease is free or has run out and that has not come to
-// its end, and reads its position.
+// claim takes any slot whose lease is free or has expired and that has not reached its end, and
+// reads its position.
 func (p *protocol) claim(s state, n uint8, yield yielder) {
 	for i := range s.slots {
 		if s.leases[i].owner == n || s.leases[i].live || s.next != 0 && s.positions[i].slots == s.next {
@@ -124,14 +124,14 @@ func (p *protocol) read(s state, n uint8, yield yielder) {
 	}
 }
 
-// owns reports whether n has the lease of the slot and stands where its position does.
+// owns reports whether n has the lease of the slot and is at the slot's position.
 func owns(s *state, n uint8) bool {
 	r := &s.readers[n]
 	return s.leases[r.slot].owner == n && s.positions[r.slot].no == r.at.no
 }
 
-// farBehind reports whether the newest position of a reader's slot is one that a window of
-// another slot makes old.
+// farBehind reports whether the newest position of a reader's slot is outdated by a window of
+// another slot.
 func (p *protocol) farBehind(s *state, r *reader) bool {
 	_, found := p.ahead(s, s.positions[r.slot])
 	return found
@@ -151,8 +151,8 @@ func (p *protocol) settle(s state, n uint8) (model.Step, state) {
 	return model.Step{Who: name(n), What: "settles", On: rowName(row)}, s
 }
 
-// follow takes the next window of the chain, as the statement of that name does: one
-// that another slot has set, a marker, or one that it opens.
+// follow takes the next window of the chain, as the statement of that name does: a window that
+// another slot has set, a marker, or a window that it opens.
 func (p *protocol) follow(s state, n uint8) (state, string, bool) {
 	r := &s.readers[n]
 	own := s.positions[r.slot]

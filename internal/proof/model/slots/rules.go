@@ -2,15 +2,15 @@ package slots
 
 // rules are the protocol; each field leaves one of them out.
 type rules struct {
-	noDrain   bool // the switch does not wait until every old slot has come to the marker
-	anyMarker bool // a slot takes the marker from wherever it stands
+	noDrain   bool // the switch does not wait until every old slot has reached the marker
+	anyMarker bool // a slot takes the marker from any position
 	pastIt    bool // a slot goes on from the marker before the switch
-	fromNow   bool // new slots begin at the rows that are committed by then
+	fromNow   bool // new slots begin at the rows that are committed at that time
 	inPlace   bool // the number is changed without a marker
-	tidyLost  bool // who has lost a lease removes what it takes for an old position
+	tidyLost  bool // a reader that has lost a lease removes what it takes for an old position
 }
 
-// bounds are what a search tries.
+// bounds are the bounds of a search.
 type bounds struct {
 	rows     uint8
 	from, to uint8 // slots

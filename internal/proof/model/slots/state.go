@@ -13,18 +13,18 @@ const nobody uint8 = maxReaders
 // position is the newest row of a slot's positions.
 type position struct {
 	no     uint8
-	prev   uint8 // rows that the snapshot before sees
+	prev   uint8 // rows that the previous snapshot sees
 	target uint8 // rows that the window's snapshot sees
 	slots  uint8 // 0: the slot has no position
 	last   uint8 // rows of the window before it are settled
 }
 
-// lead is a window as the slot that has led to it stored it; slots is 0 for none.
+// lead is a window as stored by the slot that opened it; slots is 0 for none.
 type lead struct {
 	target, slots uint8
 }
 
-// lease is that of a slot.
+// lease is the lease of a slot.
 type lease struct {
 	owner uint8
 	live  bool // it has not run out
@@ -34,9 +34,9 @@ type lease struct {
 const (
 	off     uint8 = iota
 	reading       // has a window to read
-	sending       // a row is on its way
+	sending       // a row is in flight
 	acked         // and has arrived
-	over          // the session has ended; a row may still be on its way
+	over          // the session has ended; a row may still be in flight
 )
 
 // reader is one session of a relay on one slot.
@@ -45,7 +45,7 @@ type reader struct {
 	slot  uint8
 	slots uint8 // that the group had when it began
 	at    position
-	wire  uint8 // one behind the row that is on its way, 0 for none
+	wire  uint8 // one past the row in flight, 0 for none
 }
 
 // state is the database, the broker and the readers.
@@ -53,7 +53,7 @@ type state struct {
 	committed uint8 // rows
 	slots     uint8 // of the group
 	next      uint8 // the number they are being changed to, 0 for none
-	changes   uint8 // that people may still ask for
+	changes   uint8 // that operators may still request
 
 	chain     [maxWindows]lead
 	positions [maxSlots]position
@@ -66,7 +66,7 @@ type state struct {
 
 func bit(r uint8) uint8 { return 1 << r }
 
-// key is that of a row, and its shard: j, the first two, is the one that moves.
+// key is the key of a row, and its shard: j, of the first two rows, is the one that moves.
 func key(r uint8) uint8 { return [...]uint8{1, 1, 0}[r] }
 
 // arrive appends row r to the broker's log.
@@ -90,9 +90,8 @@ func (r *reader) nextRow() (uint8, bool) {
 	return 0, false
 }
 
-// ahead returns the number of the window that a slot at own would take from the
-// chain, if another slot has set one: the newest, but a marker only if there is no
-// other of the two newest.
+// ahead returns the number of the window that a slot at own would take from the chain, if another
+// slot has set one: the newest. A marker is taken only if neither of the two newest is a window.
 func (p *protocol) ahead(s *state, own position) (no uint8, found bool) {
 	seen := 0
 	for n := uint8(maxWindows - 1); n > own.no; n-- {

@@ -2,8 +2,8 @@ package watermarks
 
 import "github.com/leat-go/leat/internal/proof/model"
 
-// lose takes the database back by some commits, as the promotion of a replica that
-// lagged does. Transactions that were open are gone; sessions go on as they were.
+// lose takes the database back by some commits, like the promotion of a replica that lagged. Open
+// transactions are gone; sessions go on as they were.
 func (p *protocol) lose(s state, yield yielder) {
 	if s.losses == 0 {
 		return
@@ -41,11 +41,11 @@ func (one *session) lose() {
 	}
 }
 
-// ahead reports whether the session has delivered messages that the database does
-// not know of as processed.
+// ahead reports whether the session has delivered messages that the database does not have as
+// processed.
 func (p *protocol) ahead(s *state, prev uint8) bool { return s.mark < prev && !p.stays }
 
-// leave ends a session that is ahead of the database, in order. It is assigned again.
+// leave ends a session that is ahead of the database, in order. Its partition is assigned again.
 func (p *protocol) leave(s state, n int, yield yielder) {
 	one := &s.sessions[n]
 	for i := range one.work {
@@ -57,7 +57,7 @@ func (p *protocol) leave(s state, n int, yield yielder) {
 	yield(model.Step{Who: name(n), What: "is ahead of the database, and leaves"}, s)
 }
 
-// quiet is the look of a session that has nothing in work, and to which nothing comes.
+// quiet is the check that an idle session makes when no message arrives.
 func (p *protocol) quiet(s state, n int, yield yielder) {
 	one := s.sessions[n]
 	if one.on && one.next == messages && one.work == [hands]delivery{} && !p.blind && p.ahead(&s, one.prev) {

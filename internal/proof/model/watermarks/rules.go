@@ -2,15 +2,15 @@ package watermarks
 
 // rules are the protocol; each field leaves one of them out.
 type rules struct {
-	equal     bool // the claim wants the very offset that is remembered
-	noPrev    bool // the claim does not ask for the message delivered before
-	noMark    bool // the claim does not ask whether the offset was passed
-	lookFirst bool // the claim looks, and updates later whatever is there by then
+	equal     bool // the claim requires exactly the remembered offset
+	noPrev    bool // the claim does not check the message delivered before
+	noMark    bool // the claim does not check whether the offset was passed
+	lookFirst bool // the claim reads, and updates later whatever it finds then
 	ackFirst  bool // the ack comes before the commit
 	ackBusy   bool // a message that is in work elsewhere is acknowledged
 	stays     bool // a session that meets a gap stays, and delivers again
-	blind     bool // a session to which nothing comes does not look
-	anySource bool // a topic that was made again is taken for the one before
+	blind     bool // an idle session does not check
+	anySource bool // a recreated topic is taken for its predecessor
 }
 
 // protocol is what the steps depend on.

@@ -8,7 +8,7 @@ func name(n int) string { return [...]string{"session 1", "session 2"}[n] }
 
 func at(m uint8) string { return [...]string{"offset 0", "offset 2", "offset 3", "the end"}[m] }
 
-// sessionSteps yields what session n can do.
+// sessionSteps yields the possible actions of session n.
 func (p *protocol) sessionSteps(s state, n int, yield yielder) {
 	p.assign(s, n, yield)
 	p.quiet(s, n, yield)
@@ -30,8 +30,8 @@ func (p *protocol) sessionSteps(s state, n int, yield yielder) {
 	}
 }
 
-// assign begins session n where the database says, while the other goes on. Nothing
-// begins where the log is another than the one remembered, until operators accept it.
+// assign begins session n at the database's position, while the other goes on. It does not begin if
+// the log is not the remembered one, until operators accept that.
 func (p *protocol) assign(s state, n int, yield yielder) {
 	if s.sessions[n] != (session{}) {
 		return
@@ -65,7 +65,7 @@ func (p *protocol) receive(s state, n int, yield yielder) {
 	}
 }
 
-// work yields what can become of hand i of session n.
+// work yields the possible fates of hand i of session n.
 func (p *protocol) work(s state, n, i int, yield yielder) {
 	d := &s.sessions[n].work[i]
 	on := at(d.message)
@@ -106,7 +106,7 @@ func (p *protocol) work(s state, n, i int, yield yielder) {
 	}
 }
 
-// commit yields what happens to a COMMIT, whose session may have ended.
+// commit yields the outcomes of a COMMIT, whose session may have ended.
 func (p *protocol) commit(s state, n, i int, yield yielder) {
 	one := &s.sessions[n]
 	d := one.work[i]
@@ -127,7 +127,7 @@ func (p *protocol) commit(s state, n, i int, yield yielder) {
 	yield(model.Step{Who: "server", What: "commits", On: at(d.message)}, s)
 }
 
-// look yields what a session makes of a claim that has updated nothing.
+// look yields a session's reactions to a claim that has updated nothing.
 func (p *protocol) look(s state, n, i int, yield yielder) {
 	one := &s.sessions[n]
 	d := &one.work[i]
@@ -138,7 +138,7 @@ func (p *protocol) look(s state, n, i int, yield yielder) {
 	case p.ackBusy:
 		d.phase = sure
 		yield(model.Step{Who: name(n), What: "acks what is in work, at", On: at(d.message)}, s)
-	default: // busy, or a gap: delivered again with what came before it
+	default: // busy, or a gap: delivered again with the messages before it
 		if p.losses > 0 && p.ahead(&s, d.prev) {
 			p.leave(s, n, yield)
 		}
@@ -147,7 +147,7 @@ func (p *protocol) look(s state, n, i int, yield yielder) {
 	}
 }
 
-// remake deletes the topic and makes it again, with as many new messages.
+// remake deletes the topic and creates it again, with as many new messages.
 func (p *protocol) remake(s state, yield yielder) {
 	if s.remakes == 0 {
 		return

@@ -5,15 +5,15 @@ const (
 	hands    = 2 // of a session
 )
 
-// offset returns that of a message. The log has a gap, as compaction leaves it.
+// offset returns the offset of a message. The log has a gap, as compaction leaves it.
 func offset(m uint8) uint8 {
 	return [...]uint8{0, 2, 3}[m]
 }
 
-// logEnd is the offset behind the last message.
+// logEnd is the offset after the last message.
 const logEnd = 4
 
-// messageAt returns the first message at an offset or behind it.
+// messageAt returns the first message at or after an offset.
 func messageAt(off uint8) uint8 {
 	for m := range uint8(messages) {
 		if offset(m) >= off {
@@ -27,9 +27,9 @@ func messageAt(off uint8) uint8 {
 const (
 	none       uint8 = iota
 	got              // the message is in hand
-	looked           // a variant's own look has found it new
+	looked           // a variant's own check has found it new
 	running          // claimed, the handler runs
-	committing       // COMMIT is on its way
+	committing       // COMMIT is in flight
 	looking          // the claim has updated nothing
 	sure             // it can be acknowledged
 )
@@ -38,17 +38,17 @@ const (
 type delivery struct {
 	phase   uint8
 	message uint8
-	prev    uint8 // one behind the offset that the session has delivered before
+	prev    uint8 // one past the offset that the session has delivered before
 }
 
 // locks reports whether its transaction has the lock of the partition.
 func (d delivery) locks() bool { return d.phase == running || d.phase == committing }
 
-// session is a consumer that believes to have the partition.
+// session is a consumer that believes that it owns the partition.
 type session struct {
 	on   bool
 	next uint8 // message to deliver next
-	prev uint8 // one behind the offset delivered last
+	prev uint8 // one past the offset delivered last
 	work [hands]delivery
 }
 
@@ -58,9 +58,9 @@ type state struct {
 	known   bool  // the log's source is the one remembered
 	effects [messages]uint8
 	acked   uint8 // messages, a bit each
-	remakes uint8 // how often the topic may be made again
-	losses  uint8 // how often commits may be lost
-	lost    uint8 // messages whose commit was, a bit each
+	remakes uint8 // how many more times the topic may be recreated
+	losses  uint8 // how many more times commits may be lost
+	lost    uint8 // messages whose commit was lost, a bit each
 
 	sessions [2]session
 }

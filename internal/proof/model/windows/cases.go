@@ -93,7 +93,7 @@ func (p *protocol) next(s state, yield func(model.Step, state)) {
 	p.faultSteps(s, yield)
 }
 
-// passesNone reports whether every row of a window that is finished was delivered.
+// passesNone reports whether every row of a finished window was delivered.
 func (p *protocol) passesNone(s state) bool {
 	lost := false
 	s.rows(func(o row) bool {
@@ -119,7 +119,7 @@ func (p *protocol) sights() []model.Sight[state] {
 		{Name: "all rows are delivered", Seen: func(s state) bool { return s.commits == p.writers && !s.owed() }},
 	}
 	if p.begins {
-		sights = sights[1:] // F is older than the group, so that what is below the floor is seldom
+		sights = sights[1:] // F is older than the group, so that rows below the floor are rare
 		sights = append(sights, model.Sight[state]{Name: "a row that the group does not want", Seen: func(s state) bool {
 			return s.writers[0].end == committed && s.window.openedBy != 0 && s.begin.sees(s.writers[0].xid)
 		}})

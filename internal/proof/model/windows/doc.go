@@ -3,14 +3,13 @@
 // order, and one reader that opens windows, reads them in pages, and crashes, alone
 // or with the server.
 //
-// The server is that part of PostgreSQL on which the cursor rests. A snapshot is one
-// past the highest completed xid and the xids below it that are under way. A number
-// is drawn at once and for good. A producer's commit waits for the disk, and with it
-// all that was written before; the reader's commits do not wait. After a crash the
-// server is where the disk was, and gives xids and numbers above that out again.
+// The server is the part of PostgreSQL that the cursor depends on. A snapshot is one past the
+// highest completed xid, and the lower xids that are in progress. A number is drawn at once and for
+// good. A producer's commit waits for the disk, and with it all that was written before; the
+// reader's commits do not wait. After a crash the server is in the state of the disk, and gives out
+// higher xids and numbers again.
 //
-// The steps of producers, crashes and the disk are outside: that the reader alone can
-// deliver whatever is committed, whoever else is under way, is the promise O11. Who
-// may read is the matter of package relays, and how the number of slots changes that
-// of package slots.
+// The steps of producers, crashes and the disk are outside: that the reader alone can deliver every
+// committed row, whatever other transactions are open, is the promise O11. Package relays models
+// who may read, and package slots how the number of slots changes.
 package windows

@@ -7,9 +7,9 @@ const (
 	reading uint8 = iota
 	probed        // there may be something new
 	looked        // the next window's snapshot is taken
-	drawn         // and its xid drawn
-	new0          // a new group is to begin now: nothing has been read for it
-	new1          // the sequence was
+	drawn         // and its xid is drawn
+	new0          // a new group begins now: nothing has been read for it
+	new1          // the sequence was read
 	new2          // and the marking transaction committed
 	new3          // and the sequence read again
 )
@@ -22,7 +22,7 @@ const (
 	missed
 )
 
-// reader is what the relay has in memory.
+// reader is the state of the relay in memory.
 type reader struct {
 	window window
 	next   snapshot // target of the window that is being opened
@@ -58,7 +58,7 @@ type yielder func(step model.Step, to state)
 
 const who = "reader"
 
-// readerSteps yields what the reader can do.
+// readerSteps yields the possible actions of the reader.
 func (p *protocol) readerSteps(s state, yield yielder) {
 	if s.refused {
 		return
@@ -129,7 +129,7 @@ func (p *protocol) beginSteps(s state, yield yielder) {
 	}
 }
 
-// probe looks whether there may be something new.
+// probe checks whether there may be new rows.
 func (p *protocol) probe(s state) (model.Step, state) {
 	r, w := &s.reader, &s.reader.window
 	ended := w.target.xip&^s.running != 0
@@ -157,7 +157,7 @@ func (s *state) wentBack() bool {
 	})
 }
 
-// any reports whether a row that has committed is as f says.
+// any reports whether f holds for a committed row.
 func (s *state) any(f func(o row) bool) bool {
 	found := false
 	s.rows(func(o row) bool {
@@ -185,8 +185,7 @@ func (s *state) owed() bool {
 	return owed
 }
 
-// raise stores the probe's number as that of the newest window, in a transaction of
-// its own.
+// raise stores the probe's number as that of the newest window, in a separate transaction.
 func raise(s state) state {
 	xid := s.drawXid()
 	s.window.sourceFloor, s.window.openedBy = s.reader.f, xid
@@ -223,8 +222,8 @@ func (p *protocol) open(s state) state {
 	return s
 }
 
-// readAll reads the window to its end, page after page, in one step: what is in it was
-// decided when its snapshot was taken, so nothing in between could make a difference.
+// readAll reads the window to its end, page after page, in one step: its contents were decided when
+// its snapshot was taken, so nothing in between could make a difference.
 func (p *protocol) readAll(s state) (model.Step, state) {
 	for !s.reader.whole {
 		_, s = p.page(s)
@@ -256,8 +255,8 @@ func (p *protocol) page(s state) (model.Step, state) {
 	return model.Step{Who: who, What: "delivers", On: rowName(page[0])}, s
 }
 
-// early delivers a page of rows at or below the floor: those of transactions that were
-// under way when the window before was opened, and have ended by the time of this one.
+// early delivers a page of rows at or below the floor: those of transactions that were open when
+// the previous window was opened, and have ended by the time of this one.
 func (p *protocol) early(s *state) (step model.Step, found bool) {
 	r, w := &s.reader, &s.reader.window
 	if !w.hasEarly() || p.noPhaseB {
@@ -277,7 +276,7 @@ func (p *protocol) early(s *state) (step model.Step, found bool) {
 	return model.Step{Who: who, What: "delivers below the floor", On: rowName(page[0])}, true
 }
 
-// plainPage is a page of the cursors that know no windows.
+// plainPage is a page of the cursors without windows.
 func (p *protocol) plainPage(s state) (model.Step, state) {
 	r, horizon := &s.reader, s.xmin()
 	page, _ := p.find(&s, func(o row) bool {
@@ -294,7 +293,7 @@ func (p *protocol) plainPage(s state) (model.Step, state) {
 	return model.Step{Who: who, What: "delivers", On: rowName(page[0])}, s
 }
 
-// find returns the first rows that are wanted, and whether there may be more.
+// find returns the first matching rows, and whether there may be more.
 func (p *protocol) find(s *state, wanted func(o row) bool) (page []row, full bool) {
 	s.rows(func(o row) bool {
 		if wanted(o) {
@@ -317,7 +316,7 @@ func sortByXid(page []row) {
 	}
 }
 
-// deliver notes that rows have arrived, in their order.
+// deliver records that rows have arrived, in their order.
 func (s *state) deliver(page []row) {
 	for _, o := range page {
 		if s.delivered&o.bit() != 0 && !s.crashed {

@@ -4,23 +4,23 @@ package windows
 type rules struct {
 	idCursor    bool // rows above the last number that was read, in whatever snapshot
 	byXid       bool // rows of a window in the order of their xids
-	xminHorizon bool // rows below every transaction under way, in the order of their xids
-	lateFloor   bool // a window begins at the number stored with the one before it, not two before
+	xminHorizon bool // rows below every open transaction, in the order of their xids
+	lateFloor   bool // a window begins at the number stored with the previous one, not two before
 	innerFloor  bool // the sequence is read after the window's xid was drawn
-	noGap       bool // the probe looks at the sequence and at xip, and no further
-	noXip       bool // the target lists nothing as under way, as on a standby
+	noGap       bool // the probe checks only the sequence and xip
+	noXip       bool // the target lists no xid as in progress, as on a standby
 	fullPage    bool // a full page ends a phase
-	noPhaseB    bool // rows below the floor are not looked for
-	noMark      bool // a new group begins without the transaction that does nothing
+	noPhaseB    bool // rows below the floor are not searched
+	noMark      bool // a new group begins without the empty transaction
 	fromMemory  bool // after a crash of the server the reader goes on from memory
-	noBack      bool // a window is opened without a look for rows that the floors forbid
-	noUnseen    bool // the probe takes a sequence that stands where it stood for one that has stood still
+	noBack      bool // a window is opened without a check for rows that the floors forbid
+	noUnseen    bool // the probe takes a sequence at the same number for one that has not moved
 
 	seqFirst bool // producers draw the number before the xid
-	noLock   bool // producers of one key do not wait for one another
+	noLock   bool // producers of one key do not wait for each other
 }
 
-// bounds are what a search tries.
+// bounds are the bounds of a search.
 type bounds struct {
 	writers       uint8 // the first two have one key
 	two           bool  // the last of them writes two rows
@@ -28,12 +28,12 @@ type bounds struct {
 	pagewise      bool  // others act between two pages
 	readerCrashes uint8
 	serverCrashes uint8
-	begins        bool // the reader's group is new, and begins at what is committed from now on
+	begins        bool // the reader's group is new, and begins with rows that commit from now on
 	raises        bool // the floor may be raised before a window is opened
 	setBacks      uint8
 }
 
-// protocol is what the steps depend on.
+// protocol is the configuration of the steps.
 type protocol struct {
 	rules
 	bounds

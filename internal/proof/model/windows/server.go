@@ -8,13 +8,13 @@ const (
 
 // snapshot is a pg_snapshot.
 type snapshot struct {
-	xip  uint16 // a bit an xid that was under way
+	xip  uint16 // a bit for each xid that was in progress
 	xmax uint8
 }
 
 func bit(xid uint8) uint16 { return 1 << xid }
 
-// sees says what pg_visible_in_snapshot says of an xid that has committed.
+// sees returns what pg_visible_in_snapshot returns for a committed xid.
 func (p snapshot) sees(xid uint8) bool {
 	return xid < p.xmax && p.xip&bit(xid) == 0
 }
@@ -45,10 +45,10 @@ type window struct {
 
 func (w window) empty() bool { return w.prev == w.target }
 
-// hasEarly reports whether a transaction that was under way in prev had ended in target.
+// hasEarly reports whether a transaction that was in progress in prev had ended in target.
 func (w window) hasEarly() bool { return w.floor > 0 && w.prev.xip&^w.target.xip != 0 }
 
-// database is what a crash of the server brings back to where the disk was.
+// database is the part that a crash of the server resets to the state of the disk.
 type database struct {
 	running uint16 // xids, a bit each
 	nextXid uint8
@@ -65,7 +65,7 @@ func (d *database) now() snapshot {
 	return snapshot{xip: d.running & (bit(xmax) - 1), xmax: xmax}
 }
 
-// xmin is the lowest xid under way, or the next one.
+// xmin is the lowest xid in progress, or the next one.
 func (d *database) xmin() uint8 {
 	for xid := range d.nextXid {
 		if d.running&bit(xid) != 0 {
@@ -83,7 +83,7 @@ func (d *database) drawXid() uint8 {
 	return xid
 }
 
-// complete ends one.
+// complete ends a transaction.
 func (d *database) complete(xid uint8) {
 	if xid == 0 {
 		return
@@ -92,7 +92,7 @@ func (d *database) complete(xid uint8) {
 	d.latest = max(d.latest, xid)
 }
 
-// restart ends all that was under way, as after a crash.
+// restart ends open transactions, as after a crash.
 func (d *database) restart() {
 	for i := range d.writers {
 		if w := &d.writers[i]; w.end == open && (w.xid != 0 || w.first != 0 || w.locked) {
@@ -111,8 +111,8 @@ type row struct {
 // bit is the row's place in a set of rows.
 func (r row) bit() uint8 { return 1 << (r.writer*2 + r.nth) }
 
-// highest is the highest number that a row has, or that was drawn: a sequence that was set
-// back may be behind it.
+// highest is the highest number of a row, or that was drawn: a sequence that was set back may be
+// lower.
 func (d *database) highest() uint8 {
 	n := d.seq
 	for i := range d.writers {

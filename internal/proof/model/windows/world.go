@@ -19,13 +19,13 @@ func number(n uint8) string {
 	return [...]string{"number 0", "number 1", "number 2", "number 3", "number 4", "number 5", "number 6", "number 7"}[n]
 }
 
-// writerSteps yields what writer i can do. Nothing of it can be counted on.
+// writerSteps yields the possible actions of writer i. None of them is guaranteed to happen.
 func (p *protocol) writerSteps(s state, i uint8, yield yielder) {
 	w := &s.writers[i]
 	if w.end != open || i == 1 && *w == (writer{}) && s.writers[0] == (writer{}) {
 		return // the first two are alike, so that the first may begin first
 	}
-	if !w.locked && i < 2 && p.mayLock(&s, i) { // nobody else wants the others'
+	if !w.locked && i < 2 && p.mayLock(&s, i) { // no other writer needs the others' locks
 		to := s
 		to.writers[i].locked = true
 		yield(model.Step{Who: writerName(i), What: "takes the lock of its key", Outside: true}, to)
@@ -39,7 +39,7 @@ func (p *protocol) writerSteps(s state, i uint8, yield yielder) {
 		to := s
 		to.seq++
 		v := &to.writers[i]
-		if s.taken(to.seq) { // where the sequence was set back
+		if s.taken(to.seq) { // if the sequence was set back
 			to.complete(w.xid)
 			*v = writer{end: aborted}
 			yield(model.Step{Who: writerName(i), What: "fails, another row has", On: number(to.seq), Outside: true}, to)
@@ -67,7 +67,7 @@ func (p *protocol) writerSteps(s state, i uint8, yield yielder) {
 	yield(model.Step{Who: writerName(i), What: "aborts", Outside: true}, to)
 }
 
-// mayLock reports whether nobody else has the lock of i's key.
+// mayLock reports whether the lock of i's key is free.
 func (p *protocol) mayLock(s *state, i uint8) bool {
 	if p.noLock {
 		return true
@@ -84,7 +84,7 @@ func (p *protocol) drawnAll(w *writer, i uint8) bool {
 	return w.first != 0 && (w.second != 0 || p.rowsOf(i) == 1)
 }
 
-// commit makes i's rows visible, once they and all before them are on the disk.
+// commit makes i's rows visible, once they and all earlier ones are on the disk.
 func (p *protocol) commit(s state, i uint8) state {
 	w := &s.writers[i]
 	s.commits++
@@ -96,7 +96,7 @@ func (p *protocol) commit(s state, i uint8) state {
 	return s
 }
 
-// faultSteps yields crashes, what the disk does by itself, and what an operator should not do.
+// faultSteps yields crashes, the actions of the disk, and what an operator should not do.
 func (p *protocol) faultSteps(s state, yield yielder) {
 	if newest := s.newest(); s.setBacks > 0 && newest < s.seq && !s.keyOpen() {
 		to := s
@@ -135,8 +135,8 @@ func (p *protocol) faultSteps(s state, yield yielder) {
 	yield(model.Step{Who: "server", What: "crashes and recovers", Outside: true}, s)
 }
 
-// keyOpen reports whether a transaction is open that has a number and shares its key: the
-// order of that key is not promised if the sequence is set back then.
+// keyOpen reports whether a transaction is open that has a number and shares its key: the order of
+// that key is not promised if the sequence is set back then.
 func (s *state) keyOpen() bool {
 	for i := range s.writers[:2] {
 		if w := &s.writers[i]; w.end == open && w.first != 0 {

@@ -1,3 +1,3 @@
-// Package python runs what docs/any-language.md says for MySQL, MariaDB and SQLite from
-// Python, beside producers, a relay and consumers in Go.
+// Package python runs the code of docs/any-language.md for MySQL, MariaDB and SQLite from Python,
+// together with producers, a relay and consumers in Go.
 package python

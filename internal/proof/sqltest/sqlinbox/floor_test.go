@@ -18,6 +18,7 @@ import (
 	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/outbox"
 )
 
 // madeAgo returns an id of version 7 that was made so long ago.
@@ -60,10 +61,14 @@ func TestI7_FloorAheadOfTheClock(t *testing.T) {
 			}
 			fresh := madeAgo(-time.Minute)
 			process(fresh, inbox.OutcomeFailed, driver.ErrTooOld)
-			m, err := sqlinbox.NewMaintenance(s.look, s.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Retention: 7 * 24 * time.Hour})
+			var alarms heard
+			m, err := sqlinbox.NewMaintenance(s.look, s.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{
+				Retention: 7 * 24 * time.Hour, Hooks: []outbox.Hook{&alarms},
+			})
 			require.NoError(t, err)
 			_, err = m.RunOnce(t.Context())
 			require.ErrorContains(t, err, "lower it by leat inbox retention lower")
+			require.Equal(t, []outbox.AlarmEvent{{Package: "sqlinbox", Kind: sqlinbox.AlarmClock, Detail: err.Error()}}, alarms.raised)
 
 			if s.config != nil { // a server, which has a clock of its own
 				off, err := sqlinbox.NewAdmin(d.db, s.dialect, sqlinbox.Config{})
@@ -81,6 +86,7 @@ func TestI7_FloorAheadOfTheClock(t *testing.T) {
 			process(madeAgo(time.Minute), inbox.OutcomeFailed, driver.ErrTooOld)
 			_, err = m.RunOnce(t.Context())
 			require.NoError(t, err)
+			require.Len(t, alarms.ended, 1)
 		})
 	}
 }

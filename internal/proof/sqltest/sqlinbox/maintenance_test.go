@@ -23,6 +23,17 @@ var _ admin.MaintenanceHook = rounds(nil)
 
 func (r rounds) OnAdminMaintenance(_ context.Context, e admin.MaintenanceEvent) { r <- e }
 
+// heard keeps the alarms that it hears of, and those that have ended.
+type heard struct{ raised, ended []outbox.AlarmEvent }
+
+func (h *heard) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
+	if e.Ended {
+		h.ended = append(h.ended, e)
+		return
+	}
+	h.raised = append(h.raised, e)
+}
+
 // TestMaintenanceIsObserved: hooks hear of rounds, also of those that fail; State tells the
 // same later.
 func TestMaintenanceIsObserved(t *testing.T) {
@@ -85,8 +96,8 @@ func TestMaintenanceRefusesForeignHooks(t *testing.T) {
 	require.ErrorContains(t, err, "Hooks[0]")
 }
 
-// TestI7_ClockThatJumps: one round of maintenance meets a clock that is ahead by a month. No id is deleted, and no message is
-// too old once the clock is right.
+// TestI7_ClockThatJumps: one round of maintenance meets a clock that is ahead by a month. No id and nothing of the audit is deleted,
+// and no message is too old once the clock is right. It says so until then.
 func TestI7_ClockThatJumps(t *testing.T) {
 	t.Parallel()
 	for name, open := range servers() {
@@ -107,16 +118,37 @@ func TestI7_ClockThatJumps(t *testing.T) {
 			handle("no time in it", inbox.OutcomeCommitted)
 			handle(recent.String(), inbox.OutcomeCommitted)
 
-			m, err := sqlinbox.NewMaintenance(ahead.db, s.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{Retention: 7 * 24 * time.Hour})
+			_, err = s.look.ExecContext(t.Context(), `INSERT INTO leat_inbox_audit
+				(at, consumer, action, actor, reason, parked_no, message_id, topic, msg_key, details) VALUES (?, 0, 'a', '', '', 0, '', '', '', '{}')`, time.Now().UnixMicro())
+			require.NoError(t, err)
+			var alarms heard
+			ahead.db.SetMaxOpenConns(1) // whose clock is set right below
+			m, err := sqlinbox.NewMaintenance(ahead.db, s.dialect, sqlinbox.Config{}, sqlinbox.MaintenanceConfig{
+				Retention: 7 * 24 * time.Hour, KeepAudit: 24 * time.Hour, Hooks: []outbox.Hook{&alarms},
+			})
 			require.NoError(t, err)
 			report, err := m.RunOnce(t.Context())
 			require.ErrorContains(t, err, "the clocks of database and process differ by")
 			require.Zero(t, report.Deleted)
+			require.Equal(t, []outbox.AlarmEvent{{Package: "sqlinbox", Kind: sqlinbox.AlarmClock, Detail: err.Error()}}, alarms.raised)
+			require.Equal(t, alarms.raised, report.Alarms)
 			handle("no time in it", inbox.OutcomeDuplicate)
 			handle(recent.String(), inbox.OutcomeDuplicate)
 			another, err := uuid.NewV7()
 			require.NoError(t, err)
 			handle(another.String(), inbox.OutcomeCommitted)
+
+			_, err = ahead.db.ExecContext(t.Context(), "SET timestamp = DEFAULT")
+			require.NoError(t, err)
+			require.Empty(t, alarms.ended)
+			report, err = m.RunOnce(t.Context())
+			require.NoError(t, err)
+			require.Empty(t, report.Alarms)
+			var audited int
+			require.NoError(t, s.look.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM leat_inbox_audit").Scan(&audited))
+			require.Equal(t, 1, audited)
+			require.Len(t, alarms.ended, 1, "the clock is right")
+			require.Len(t, alarms.raised, 1)
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package sqloutbox_test
 
 import (
+	"context"
 	"database/sql"
 	"strconv"
 	"testing"
@@ -173,8 +174,19 @@ func TestS17_TimesOfTheFuture(t *testing.T) {
 	})
 }
 
+// heard keeps the alarms that it hears of, and those that have ended.
+type heard struct{ raised, ended []outbox.AlarmEvent }
+
+func (h *heard) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
+	if e.Ended {
+		h.ended = append(h.ended, e)
+		return
+	}
+	h.raised = append(h.raised, e)
+}
+
 // TestO2_ClockThatJumps: one round of maintenance meets a clock that is ahead by a month, while a group that has a greatest lag is
-// behind by seconds. It loses nothing.
+// behind by seconds. It loses nothing, and says so until the clock is right.
 func TestO2_ClockThatJumps(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
@@ -188,16 +200,30 @@ func TestO2_ClockThatJumps(t *testing.T) {
 		exec(t, db, `INSERT INTO leat_outbox_held (relay_group, seq, state, next_at, key_hash, attempts, errors, reason, since, bytes, shard, id, topic, msg_key, type, payload, headers, created_at)
 			VALUES ('g', 1, 3, 0, 0, 1, '', '', `+now+`, 0, 0, 'dead', 't', '', '', '', '', `+now+`)`)
 		ahead := sqltest.OpenMySQL(t, config, map[string]string{"timestamp": strconv.FormatInt(time.Now().AddDate(0, 1, 0).Unix(), 10)})
-		m, err := sqloutbox.NewMaintenance(newOutbox(t, ahead, dialect), sqloutbox.MaintenanceConfig{KeepAudit: 24 * time.Hour, KeepDead: 24 * time.Hour})
+		ahead.SetMaxOpenConns(1) // whose clock is set right below
+		var alarms heard
+		m, err := sqloutbox.NewMaintenance(newOutbox(t, ahead, dialect), sqloutbox.MaintenanceConfig{
+			KeepAudit: 24 * time.Hour, KeepDead: 24 * time.Hour, Hooks: []outbox.Hook{&alarms},
+		})
 		require.NoError(t, err)
 		report, err := m.RunOnce(t.Context())
 		require.ErrorContains(t, err, "the clocks of database and process differ by")
 		require.Zero(t, report.Deleted)
+		require.Equal(t, []outbox.AlarmEvent{{Package: "sqloutbox", Kind: sqloutbox.AlarmClock, Detail: err.Error()}}, alarms.raised)
+		require.Equal(t, alarms.raised, report.Alarms)
 		var audited, dead int
 		require.NoError(t, db.QueryRowContext(t.Context(), "SELECT (SELECT COUNT(*) FROM leat_outbox_audit WHERE action = 'a'), (SELECT COUNT(*) FROM leat_outbox_held WHERE state = 3)").
 			Scan(&audited, &dead))
 		require.Equal(t, []int{1, 1}, []int{audited, dead}, "an entry of the audit, and a dead record")
 		require.Equal(t, []string{"a", "b", "c"}, drain(t, s))
+
+		exec(t, ahead, "SET timestamp = DEFAULT")
+		require.Empty(t, alarms.ended)
+		report, err = m.RunOnce(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, report.Alarms)
+		require.Len(t, alarms.ended, 1, "the clock is right")
+		require.Len(t, alarms.raised, 1)
 	})
 }
 

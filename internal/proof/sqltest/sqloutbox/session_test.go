@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/sqloutbox"
@@ -64,6 +65,55 @@ func TestO2_NewGroupBesideOneThatWaits(t *testing.T) {
 		require.Equal(t, 2, strings.Count(log.String(), "a new group begins behind messages"), log.String())
 		require.Contains(t, log.String(), "group=now other=default waiting=3")
 		require.Contains(t, log.String(), "group=now other=oldest waiting=3")
+	})
+}
+
+// TestO2_ChangesOfTopicsAreSaid: a relay that stands by with other topics says that they do not count yet, and one that leads with
+// others says so, once, with how much of those that it adds was passed.
+func TestO2_ChangesOfTopicsAreSaid(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
+		t.Helper()
+		newOutbox(t, db, dialect)
+		log := testenv.NewLog()
+		ob, err := sqloutbox.New(db, dialect, sqloutbox.Config{Logger: log.Logger()})
+		require.NoError(t, err)
+		check := func(topics ...string) {
+			src, err := ob.Source(sqloutbox.SourceConfig{Topics: topics})
+			require.NoError(t, err)
+			require.NoError(t, src.Check(t.Context()))
+		}
+		leads := func(want int, topics ...string) {
+			s := acquire(t, ob, sqloutbox.SourceConfig{Topics: topics})
+			commit(t, ob, outbox.Message{Topic: "b"}, outbox.Message{Topic: "a"})
+			require.Len(t, drain(t, s), want)
+			require.NoError(t, s.Release(t.Context()))
+		}
+		const standby, other, passed = "the relays that lead the group read other topics, which count until they stop",
+			"the group reads other topics from now on", "what it has passed of them is only sent by leat replay"
+		all := acquire(t, ob, sqloutbox.SourceConfig{})
+		check()
+		require.NotContains(t, log.String(), "read")
+		check("a")
+		require.Contains(t, log.String(), "level=WARN msg=\""+standby+"\" group=default reads=[a] former=[*]")
+		require.NotContains(t, log.String(), other)
+		require.NoError(t, all.Release(t.Context()))
+
+		log.Forget()
+		for range 2 {
+			check("a") // nobody leads
+			leads(1, "a")
+		}
+		require.NotContains(t, log.String(), standby)
+		require.Equal(t, 1, strings.Count(log.String(), other))
+		require.Contains(t, log.String(), "level=INFO msg=\""+other+"\" group=default reads=[a] former=[*]")
+
+		log.Forget()
+		for range 2 {
+			leads(2, "a", "c", "b")
+		}
+		require.Equal(t, 1, strings.Count(log.String(), other))
+		require.Contains(t, log.String(), "level=WARN msg=\""+other+"; "+passed+"\" group=default reads=\"[a b c]\" former=[a] passed=2")
 	})
 }
 

@@ -367,6 +367,7 @@ func TestO2_CopyInAnotherDatabaseIsRefused(t *testing.T) {
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
 		original := sqltest.OpenMySQL(t, config, nil)
 		ob := relayed(t, original, dialect)
+		require.NoError(t, rebase(t, ob)) // so that the audit has a row
 		commit(t, ob, message("k", "6"))
 		server := map[outbox.Dialect]func(tb testing.TB) testenv.MySQLServer{outbox.MySQL: testenv.MySQL, outbox.MariaDB: testenv.MariaDB}[dialect]
 		copied := sqltest.NewMySQLDatabase(t, server(t).URL)
@@ -396,7 +397,37 @@ func TestO2_CopyInAnotherDatabaseIsRefused(t *testing.T) {
 		require.NoError(t, err)
 		requireRefused(t, staging, db, "another database of the server")
 		require.NoError(t, rebase(t, staging))
-		require.Len(t, drain(t, acquire(t, staging, sqloutbox.SourceConfig{})), 6)
-		require.Equal(t, []string{"6"}, drain(t, acquire(t, ob, sqloutbox.SourceConfig{})), "the original goes on")
+		reader := acquire(t, staging, sqloutbox.SourceConfig{})
+		require.Len(t, drain(t, reader), 6)
+		commit(t, staging, message("k", "7"))
+		require.Equal(t, []string{"7"}, drain(t, reader), "the copy's numbers are not behind its rows, and neither were the audit's")
+		require.Len(t, drain(t, acquire(t, ob, sqloutbox.SourceConfig{})), 6, "the original goes on")
+	})
+}
+
+// TestO2_AnotherServerIsTold once: the position goes on if the log does.
+func TestO2_AnotherServerIsTold(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
+		db, log := sqltest.OpenMySQL(t, config, nil), testenv.NewLog()
+		require.NoError(t, newOutbox(t, db, dialect).Migrate(t.Context()))
+		ob, err := sqloutbox.New(db, dialect, sqloutbox.Config{Logger: log.Logger()})
+		require.NoError(t, err)
+		lead := func() {
+			s := acquire(t, ob, sqloutbox.SourceConfig{})
+			drain(t, s)
+			require.NoError(t, s.Release(t.Context()))
+		}
+		lead()
+		log.Await(t, "INFO", "an outbox that has never had a message", "group=default")
+		log.Forget()
+		lead()
+		require.Empty(t, log.String())
+		exec(t, db, "UPDATE leat_outbox_groups SET server = 'db-1:3306 (server_id 1)'")
+		lead()
+		log.Await(t, "WARN", "another server than before", `server_before="db-1:3306 (server_id 1)"`, "docs/moves.md")
+		log.Forget()
+		lead()
+		require.Empty(t, log.String())
 	})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/middleware/metrics"
 )
 
-// Ledger remembers series by name{label=value,…}. Of a histogram it knows how many values
-// there were, and their sum.
+// Ledger remembers series by name{label=value,…}. For a histogram it keeps the number of values
+// and their sum.
 type Ledger struct {
 	mu     sync.Mutex
 	values map[string]float64
@@ -23,7 +23,7 @@ type Ledger struct {
 
 var _ metrics.Backend = (*Ledger)(nil)
 
-// New returns a Metrics and the Ledger that it shows by.
+// New returns a Metrics and its Ledger.
 func New(tb testing.TB, cfg metrics.Config) (*metrics.Metrics, *Ledger) {
 	tb.Helper()
 	l := &Ledger{values: map[string]float64{}, sums: map[string]float64{}}

@@ -1,5 +1,5 @@
--- $1 group, $2 seqs, $3 actor, $4 reason, $5 action, $6 what else is known of the
--- actor, as JSON. The note keeps the errors.
+-- $1 group, $2 seqs, $3 actor, $4 reason, $5 action, $6 further details of the actor, as JSON.
+-- The note keeps the errors.
 WITH r AS (
     DELETE FROM @{_dead} WHERE relay_group = $1 AND seq = ANY ($2::bigint[]) RETURNING *
 ), noted AS (

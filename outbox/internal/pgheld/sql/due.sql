@@ -1,13 +1,11 @@
--- The records to be tried now: of each topic that is not excepted, the records whose
--- time has come, longest due first, each with a share of those that wait behind it,
--- up to the next parked one. The topics are found by one probe each, by as much of them
--- as the indexes hold, so that a hundred thousand records of a destination that is out
--- are not looked at. NOT IN
--- is hashed by every version, <> ALL from 15 on only, and thousands of topics may be
--- out. The page ends at the record with which its bytes reach $6: octet_length and
--- pg_column_size read a value's header, so that what is left out is not fetched.
--- $2 limit, $3 topics to leave out, $4 slots, $5 slot, $6 bytes.
--- See design 5.2.
+-- The records to try now: for each topic that is not excepted, the records whose time has come,
+-- longest due first, each with a share of those that wait behind it, up to the next parked one.
+-- The topics are found by one probe each, by as much of them as the indexes hold, so that a
+-- hundred thousand records of a destination that is out are not read. NOT IN is hashed by every
+-- version, <> ALL from 15 on only, and thousands of topics may be out. The page ends at the
+-- record with which its bytes reach $6: octet_length and pg_column_size read a value's header, so
+-- that what is left out is not fetched. $2 limit, $3 topics to leave out, $4 slots, $5 slot, $6
+-- bytes. See design 5.2.
 WITH RECURSIVE t AS (
     (SELECT left(topic, 255) AS prefix FROM @{_held} WHERE relay_group = $1 AND state <> 'wait' ORDER BY left(topic, 255) LIMIT 1)
     UNION ALL

@@ -1,5 +1,5 @@
--- Deletes what is dead of the messages that are selected, in any state: as erase_look.sql, of
--- group $6. The note has neither key nor errors. $7 actor, $8 reason.
+-- Deletes the dead records that are selected, in any state: as erase_look.sql, of group $6. The
+-- note has neither key nor errors. $7 actor, $8 reason.
 WITH r AS (
     DELETE FROM @{_dead}
     WHERE relay_group = $6

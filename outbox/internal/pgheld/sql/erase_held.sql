@@ -1,5 +1,5 @@
--- Deletes what is held of the messages that are selected, in any state: as erase_look.sql, of
--- group $6. The note has neither key nor errors. $7 actor, $8 reason.
+-- Deletes the held records that are selected, in any state: as erase_look.sql, of group $6. The
+-- note has neither key nor errors. $7 actor, $8 reason.
 WITH r AS (
     DELETE FROM @{_held}
     WHERE relay_group = $6

@@ -1,5 +1,5 @@
--- What is held and dead of the messages that are selected: by key $1, of topics $2 (LIKE), by ids $3,
--- or by header $4 and its value $5.
+-- The held and dead records that are selected: by key $1, of topics $2 (LIKE), by ids $3, or by
+-- header $4 and its value $5.
 SELECT o.place, o.relay_group, o.id, o.topic
 FROM (SELECT 'held' AS place, relay_group, seq, coalesce(id_text, id::text) AS id, topic, key, headers FROM @{_held}
       UNION ALL

@@ -1,4 +1,4 @@
--- Which of the keys $2, $3 have no held record any more.
+-- Which of the keys $2, $3 no longer have held records.
 SELECT DISTINCT k.topic, k.key
 FROM unnest($2::text[], $3::text[]) AS k(topic, key)
 WHERE k.key IS NOT NULL AND @{primary} AND NOT EXISTS (

@@ -1,8 +1,7 @@
--- Copies of a page's records, as the relay has read them, in one statement.
--- A record that was set aside already stays as it is. Under the number of another one, of a
--- log that was there before, none is: id must not be null, so that the statement fails.
--- $1 group, $2 epoch, $3 actor, the rest are columns.
--- See rule R6.
+-- Copies of a page's records, as the relay has read them, in one statement. A record that was set
+-- aside already is unchanged. A record with the number of a different one, of an earlier log,
+-- makes the statement fail, by an id that is null. $1 group, $2 epoch, $3 actor, the rest are
+-- columns. See rule R6.
 WITH m AS MATERIALIZED (
     SELECT * FROM unnest($4::bigint[], $5::text[], $6::integer[], $7::jsonb[], $8::bigint[], $9::text[],
                          $10::timestamptz[], $11::timestamptz[], $12::uuid[], $13::smallint[], $14::text[],

@@ -1,5 +1,5 @@
--- $1 the group, $2 the slot, $3 the epoch of the lease, $4 what is out. Whoever has lost the
--- lease changes nothing.
+-- $1 the group, $2 the slot, $3 the epoch of the lease, $4 the outages. A session that has lost
+-- the lease changes nothing.
 WITH mine AS (
     SELECT FROM @{_leases} WHERE relay_group = $1 AND slot = $2 AND epoch = $3
 ), new AS (

@@ -1,5 +1,6 @@
--- What parked records have failed of, the newest hundred thousand of them. $2 topic (LIKE),
--- $3 limit. A redrive counts attempts anew, and keeps the errors. The pattern is that of admin.Fingerprint.
+-- The failures of parked records, of the newest hundred thousand of them. $2 topic (LIKE), $3
+-- limit. A redrive restarts the count of attempts, and keeps the errors. The pattern is that of
+-- admin.Fingerprint.
 -- shows
 SELECT r.topic, r.kind, left(regexp_replace(r.text, '[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]*', '#', 'g'), 200), max(r.text), count(*), min(r.at), max(r.at),
        count(*) FILTER (WHERE r.again)

@@ -1,5 +1,5 @@
--- What dead records have failed of, the newest hundred thousand of them. $2 topic (LIKE),
--- $3 limit. The pattern is that of admin.Fingerprint.
+-- The failures of dead records, of the newest hundred thousand of them. $2 topic (LIKE), $3
+-- limit. The pattern is that of admin.Fingerprint.
 -- shows
 SELECT r.topic, r.kind, left(regexp_replace(r.text, '[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]*', '#', 'g'), 200), max(r.text), count(*), min(r.at), max(r.at), 0
 FROM (SELECT h.topic, coalesce(h.errors -> -1 ->> 'kind', '') AS kind,

@@ -1,5 +1,5 @@
--- Keys whose first held record is parked, and parked records without a key. What is held
--- of a key is counted up to a hundred thousand. $2 topic (LIKE), $3 after, $4 limit.
+-- Keys whose first held record is parked, and parked records without a key. The held records of a
+-- key are counted up to a hundred thousand. $2 topic (LIKE), $3 after, $4 limit.
 -- shows
 SELECT h.topic, coalesce(h.key, ''), h.seq, coalesce(h.id_text, h.id::text),
        CASE WHEN h.key IS NULL THEN 1 ELSE (

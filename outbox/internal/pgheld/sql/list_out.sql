@@ -1,4 +1,5 @@
--- What is out of all groups, with the number of records that are tried again, up to a thousand.
+-- The outages of all groups, with the number of records that are being tried again, up to a
+-- thousand.
 -- shows
 SELECT DISTINCT ON (o.relay_group, o.topic) o.relay_group, o.topic, o.since, o.cause, o.error,
        (SELECT count(*) FROM (

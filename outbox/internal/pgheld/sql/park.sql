@@ -1,5 +1,5 @@
--- Parks records that are tried again. A relay that has one under way leaves it parked: see leave.sql.
--- $1 group, $2 seqs, $3 actor, $4 reason, $5 what else is known of the actor, as JSON.
+-- Parks records that are being tried again. A relay that has one in flight leaves it parked: see
+-- leave.sql. $1 group, $2 seqs, $3 actor, $4 reason, $5 further details of the actor, as JSON.
 WITH r AS (
     UPDATE @{_held}
     SET state = 'parked', next_at = NULL, held_at = clock_timestamp(), reason = $4

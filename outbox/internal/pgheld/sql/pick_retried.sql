@@ -1,4 +1,5 @@
--- Records that are tried again: as pick_parked.sql, or by an id ($4 as it is stored, $5 as it is).
+-- Records that are being tried again: as pick_parked.sql, or by an id ($4 as it is stored, $5 as
+-- it is).
 SELECT seq FROM @{_held}
 WHERE relay_group = $1 AND state <> 'wait' AND state = 'retry'
   AND ($2::text IS NULL OR (left(topic, 255) = left($2, 255) AND topic = $2 AND hashtextextended(key, 0) = hashtextextended($3::text, 0) AND key = $3))

@@ -1,5 +1,5 @@
--- What is parked, and what is tried again already: its time comes at once.
--- $1 group, $2 seqs, $3 actor, $4 reason, $5 what else is known of the actor, as JSON.
+-- Parked records, and those that are being tried again: they become due at once. $1 group, $2
+-- seqs, $3 actor, $4 reason, $5 further details of the actor, as JSON.
 WITH o AS MATERIALIZED (
     SELECT seq, state FROM @{_held} WHERE relay_group = $1 AND seq = ANY ($2::bigint[]) AND state <> 'wait'
 ), r AS (

@@ -1,5 +1,5 @@
--- Under the number of another record that is held, none is: see hold.sql.
--- $1 group, $2 seqs, $3 actor, $4 reason, $5 what else is known of the actor, as JSON.
+-- A record with the number of another held record makes it fail: see hold.sql. $1 group, $2 seqs,
+-- $3 actor, $4 reason, $5 further details of the actor, as JSON.
 WITH r AS (
     DELETE FROM @{_dead} WHERE relay_group = $1 AND seq = ANY ($2::bigint[]) RETURNING *
 ), held AS (

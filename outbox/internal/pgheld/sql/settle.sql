@@ -1,9 +1,7 @@
--- What holds of every key, put right after its records were changed: the first of
--- a key is tried again or parked, and behind it nothing is tried. So where the
--- first one waits, since what it waited for has gone, it is due; and one that is
--- to be tried although another stands before it waits. Two probes a key, of the
--- indexes by key: $2 and $3 are the keys.
--- See design 5.1.
+-- Restores the invariant of keys after changes to their records: the first record of a key is
+-- tried again or parked, and none behind it is tried. So if the first one waits, since the record
+-- before it has gone, it becomes due; and one that is to be tried although another comes before
+-- it waits. Two probes per key, of the indexes by key: $2 and $3 are the keys. See design 5.1.
 WITH k AS MATERIALIZED (
     SELECT DISTINCT topic, key FROM unnest($2::text[], $3::text[]) AS k(topic, key) WHERE key IS NOT NULL
 ), f AS MATERIALIZED (

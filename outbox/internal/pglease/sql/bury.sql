@@ -1,4 +1,4 @@
--- Gives up the lease of an owner whose session is gone, unless it has changed hands since.
+-- Releases the lease of an owner whose session is gone, unless it has changed hands since.
 UPDATE @{_leases}
 SET owner = NULL, lease_until = clock_timestamp()
 WHERE (relay_group, slot) = (

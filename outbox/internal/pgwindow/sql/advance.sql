@@ -1,5 +1,5 @@
--- Compare-and-set: it can only go forward, in the window it means, under the
--- lease it was read with.
+-- Compare-and-set: it only moves forward, in the expected window, under the lease with which it
+-- was read.
 UPDATE @{_positions} p
 SET last = $4
 FROM @{_leases} l

@@ -1,8 +1,7 @@
--- Completes the change of the slots of group $1, if there is one and every old slot
--- has come to its marker and is held by nobody: a row there says that all before
--- was settled. New slots get the same place, those that are no more lose theirs, and
--- no lease of before is good any more. The lock on the group comes first; whoever
--- waits for it finds nothing left to do.
+-- Completes the change of the slots of group $1, if there is one, every old slot has reached its
+-- marker and none is leased: a row there shows that everything before was settled. New slots get
+-- the same place, removed slots lose theirs, and earlier leases are no longer valid. The lock on
+-- the group comes first; a session that waited for it finds nothing left to do.
 WITH g AS (
     SELECT relay_group, slots, next_slots FROM @{_groups}
     WHERE relay_group = $1 AND next_slots IS NOT NULL

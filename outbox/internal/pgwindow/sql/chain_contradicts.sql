@@ -1,7 +1,6 @@
--- Whether the log holds rows that cannot be where they are if the newest windows of group $1
--- are windows of it: its numbers began anew, or its sequence was set back. Of the slots $2
--- (NULL: all of them); those that stand at the same place are one look.
--- See design 2.7.
+-- Whether the log holds rows that contradict the newest windows of group $1: its numbers began
+-- anew, or its sequence was set back. For the slots $2 (NULL: all of them); slots at the same
+-- place are checked once. See design 2.7.
 SELECT EXISTS (
     SELECT FROM (
         SELECT d.target::pg_snapshot AS target, d.next_floor, d.source_floor, d.opened_by

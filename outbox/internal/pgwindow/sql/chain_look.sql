@@ -1,6 +1,6 @@
--- The slots of group $1 as a claim would find them, for whoever stands by; nothing is written.
--- live: another owner holds the slot, which is none of those whose name is $2 and a number up to
--- $3 that is none of $4. come: the slots are being changed, and this one has come to the marker.
+-- The slots of group $1 as a claim would find them, for a standby; nothing is written. live:
+-- another owner holds the slot, which is none of those whose name is $2 and a number up to $3
+-- that is none of $4. come: the slots are being changed, and this one has come to the marker.
 -- gone: the lease is marked and its session is gone (see look.sql of the leases), which is tried
 -- behind the look, never in a condition.
 WITH s AS MATERIALIZED (

@@ -1,3 +1,3 @@
--- A transaction that does nothing but to have an xid.
+-- A transaction that only draws an xid.
 SELECT pg_current_xact_id()::text
 WHERE @{primary}

@@ -1,2 +1,2 @@
--- The note of a group about policies, and the clock that leases go by.
+-- The note of a group about policies, and the clock by which leases are measured.
 SELECT policies, @{now} FROM @{_groups} WHERE relay_group = ?

@@ -1,2 +1,2 @@
--- Stores another note of a group in place of the one that was read.
+-- Replaces the note of a group that was read by another one.
 UPDATE @{_groups} SET policies = ? WHERE relay_group = ? AND policies = ?

@@ -1,2 +1,3 @@
--- Locks the row that names the life of the log, unless another transaction has: it has nothing else to do.
+-- Locks the row that names the life of the log, unless another transaction has it: then there is
+-- nothing to do.
 SELECT seq FROM @{} WHERE seq = -1 @{skip_locked}

@@ -51,7 +51,8 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     former      MEDIUMBLOB NOT NULL,
     policies    MEDIUMBLOB NOT NULL,
     created_at  BIGINT NOT NULL,
-    began       BIGINT NOT NULL
+    began       BIGINT NOT NULL,
+    server      VARBINARY(400) NOT NULL DEFAULT '' -- that of the relay which has claimed the lease last
 ) ENGINE=InnoDB;
 
 -- Records that were set aside. key_hash is a hash of topic and key, so that the index is short.

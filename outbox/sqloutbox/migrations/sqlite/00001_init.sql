@@ -35,7 +35,8 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     former      BLOB NOT NULL,
     policies    BLOB NOT NULL,
     created_at  INTEGER NOT NULL,
-    began       INTEGER NOT NULL
+    began       INTEGER NOT NULL,
+    server      BLOB NOT NULL DEFAULT '' -- always empty: SQLite has none
 );
 
 -- Records that were set aside. key_hash is a hash of topic and key, so that the index is short.

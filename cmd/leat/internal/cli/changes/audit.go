@@ -21,7 +21,7 @@ type Audit struct {
 	ID     string         `placeholder:"ID" help:"The record with this id only."`
 	Since  command.Moment `placeholder:"TIME" help:"Since this time, or so long ago, such as 2h."`
 	Newest bool           `help:"The newest first."`
-	Follow bool           `short:"f" help:"Wait for what is added, until interrupted."`
+	Follow bool           `short:"f" help:"Wait for what is added."`
 }
 
 // AuditRow is the JSON of an entry of the audit.

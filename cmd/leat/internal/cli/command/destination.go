@@ -9,7 +9,7 @@ import (
 // Destination are the flags of a command that sends somewhere without a file.
 type Destination struct {
 	Brokers string `placeholder:"LIST" help:"Seed brokers, host:port, separated by commas (LEAT_KAFKA_BROKERS)."`
-	Sink    string `placeholder:"URL" help:"Send elsewhere than to Kafka, without a password in it (LEAT_SINK_URL, which may have one): amqp:// or amqps:// for RabbitMQ, redis:// or rediss://, nats:// or tls:// for NATS."`
+	Sink    string `placeholder:"URL" help:"Destination, without a password (LEAT_SINK_URL, which may have one): amqp:// or amqps:// for RabbitMQ, redis:// or rediss://, nats:// or tls:// for NATS."`
 }
 
 // Where is where the flags and variables send to.

@@ -29,7 +29,7 @@ type Globals struct {
 	Outbox      string           `placeholder:"NAME" help:"Name of the outbox (LEAT_OUTBOX). Defaults to outbox, or leat_outbox where there are no schemas."`
 	InboxTable  string           `name:"inbox" placeholder:"NAME" help:"Name of the inbox (LEAT_INBOX). Defaults to inbox, or leat_inbox where there are no schemas."`
 	Dedupe      string           `placeholder:"NAME" help:"Name of the dedupe table (LEAT_DEDUPE). Defaults to dedupe, or leat_dedupe where there are no schemas."`
-	Forwarder   string           `placeholder:"TOPIC" help:"Topic of Watermill's forwarder, if its table is the outbox (LEAT_FORWARDER); its schema defaults to public."`
+	Forwarder   string           `placeholder:"TOPIC" help:"Topic of Watermill's forwarder, if its table is the outbox (LEAT_FORWARDER), by default in schema public."`
 	Output      string           `short:"o" placeholder:"FORM" help:"Form of results: table, json or jsonl (LEAT_OUTPUT). Defaults to table."`
 	Time        string           `placeholder:"HOW" help:"Times in tables: relative, utc or local (LEAT_TIME). Defaults to relative."`
 	Color       string           `placeholder:"WHEN" help:"Colours in tables: auto, always or never (LEAT_COLOR). Defaults to auto."`
@@ -72,6 +72,6 @@ func (c Changing) Validate() error {
 // Paging are the flags of lists.
 type Paging struct {
 	Limit int    `default:"100" placeholder:"N" help:"Rows of a page, 1 to 10000."`
-	After string `placeholder:"CURSOR" help:"Go on after the page that ended here: what it named as next."`
+	After string `placeholder:"CURSOR" help:"Go on behind the page that named this as next."`
 	All   bool   `help:"All pages; as jsonl, row by row."`
 }

@@ -1,12 +1,14 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
+	inboxadmin "github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/outbox/admin"
 )
 
@@ -117,12 +119,46 @@ func (d *Deps) OutboxesOfFile() (map[string]admin.Outbox, error) {
 		if err != nil {
 			return nil, err
 		}
-		sub := *d
-		sub.Settings, sub.database, sub.cancel = s, nil, func() {}
-		d.also = append(d.also, &sub)
-		if all[name], err = sub.Store(""); err != nil {
+		if all[name], err = d.beside(s).Store(""); err != nil {
 			return nil, fmt.Errorf("outbox %s: %w", name, err)
 		}
 	}
 	return all, nil
+}
+
+// InboxesOfFile opens all inboxes of the file, until d is closed.
+func (d *Deps) InboxesOfFile() (map[string]inboxadmin.Inbox, error) {
+	all := make(map[string]inboxadmin.Inbox)
+	if d.File == nil {
+		return all, nil
+	}
+	_, profile := d.FileAndProfile()
+	tables, err := d.File.InboxesOf(profile, d.Process.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	base, err := d.WithoutName()
+	if err != nil {
+		return nil, err
+	}
+	for _, in := range tables {
+		s := base.OfInbox(in)
+		name := cmp.Or(in.Name.Value, s.Inbox.Value)
+		db, err := d.beside(s).Open()
+		if err == nil {
+			all[name], err = db.Inbox()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("inbox %s: %w", name, err)
+		}
+	}
+	return all, nil
+}
+
+// beside is d with other settings, until d is closed.
+func (d *Deps) beside(s settings.Settings) *Deps {
+	sub := *d
+	sub.Settings, sub.database, sub.cancel, sub.also = s, nil, func() {}, nil
+	d.also = append(d.also, &sub)
+	return &sub
 }

@@ -31,7 +31,8 @@ func NewOutageRow(o driver.Outage) OutageRow {
 
 // sign is what errors of one reason have in common, whatever the topic.
 func (o OutageRow) sign() string {
-	return admin.Fingerprint(strings.ReplaceAll(o.Error, strconv.Quote(o.Topic), "topic"))
+	quoted := strings.NewReplacer(strconv.Quote(o.Topic), "topic", fmt.Sprintf("%.200q", o.Topic), "topic") // sinks quote so much of it
+	return admin.Fingerprint(quoted.Replace(o.Error))
 }
 
 // OutageLine is what is out of a group for one reason.
@@ -95,6 +96,9 @@ func (l OutageLine) Text(now time.Time) string {
 		waits = ", " + show.Things(int64(l.Wait), "record") + " tried again"
 	}
 	since := show.Duration(now.Sub(l.since))
+	if l.First.Topic == "" { // the text counts them
+		return fmt.Sprintf("%s since %s%s", l.First.Error, since, waits)
+	}
 	if l.whole() {
 		return fmt.Sprintf("%s (since %s; %s%s)", l.First.Error, since, show.Things(int64(len(l.topics)), "topic"), waits)
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,14 @@ func TestOutageLines(t *testing.T) {
 	require.Len(t, lines, 3)
 	require.Equal(t, "leat: kafka at [k1:9092] does not answer: read 10.0.0.1:50123: reset (since 26m00s; 2 topics, 4 records tried again)", lines[0].Text(now))
 	require.Equal(t, `2 topics, crm and others are not taken by the destination since 1m00s, 2 records tried again: leat: topic "crm" does not exist`, lines[1].Text(now))
+	var long []OutageRow
+	for _, end := range []string{"a", "b"} {
+		topic := "crm-" + end + strings.Repeat("x", 240)
+		long = append(long, OutageRow{Topic: topic, Cause: "unavailable", Since: now, Error: fmt.Sprintf("leat: endpoint %.200q: no such endpoint", topic)})
+	}
+	require.Len(t, OutageLines("default", long), 1, "a sink quotes the beginning of a long topic")
 	require.Equal(t, "others", lines[2].what())
+	require.Equal(t, "7 more topics are out since 0ms", lines[2].Text(now))
 	require.False(t, lines[1].StopsAll())
 	for _, err := range []string{
 		"leat: rabbitmq at [r1:5672 r2:5672] does not answer: EOF", "leat: redis at [[::1]:6379] refuses: WRONGPASS", "leat: nats at [n1:4222] does not answer: nats: timeout",

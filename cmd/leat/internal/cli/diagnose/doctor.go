@@ -27,14 +27,14 @@ type Doctor struct {
 	Lag    command.Span `default:"5m" placeholder:"DURATION" help:"Age from which a message that waits is told."`
 	Silent command.Span `default:"30d" placeholder:"DURATION" help:"Time from which a consumer that did nothing is told."`
 
-	Role []string `placeholder:"USER=USE" sep:"none" help:"Look at the rights of a role: producer, delaying-producer, sql-producer, relay, maintenance, maintenance-without-ddl, audit-pruning, viewer, consumer, sql-consumer, trying-consumer, parking-consumer, noting-consumer, marking-consumer, position-consumer, inbox-maintenance, inbox-maintenance-without-ddl, inbox-audit-pruning, inbox-viewer, inbox-floor-lowering; repeat it."`
+	Role []string `placeholder:"USER=USE" sep:"none" help:"Compare a role's rights with a use: producer, delaying-producer, sql-producer, relay, maintenance, maintenance-without-ddl, audit-pruning, viewer, consumer, sql-consumer, trying-consumer, parking-consumer, noting-consumer, marking-consumer, position-consumer, inbox-maintenance, inbox-maintenance-without-ddl, inbox-audit-pruning, inbox-viewer, inbox-floor-lowering; repeat it."`
 
 	Brokers         string       `placeholder:"LIST" help:"Look at Kafka: seed brokers, host:port, separated by commas (LEAT_KAFKA_BROKERS)."`
-	Topic           []string     `placeholder:"TOPIC" help:"Topic of Kafka to look at beside those in use, such as one of dead letters; repeat it."`
-	PositionsTopic  []string     `placeholder:"TOPIC" help:"Topic of Kafka that holds positions of a relay that is exact; repeat it."`
-	OutboxRetention command.Span `default:"7d" placeholder:"DURATION" help:"How long maintenance keeps messages: what a replay can send again, and an inbox should remember."`
-	OutboxMaxBytes  command.Size `placeholder:"SIZE" help:"Bound of the log, max_bytes of maintenance, such as 20GiB: tells when the log comes to it."`
-	MaxTailScan     command.Size `default:"256MiB" placeholder:"SIZE" help:"Size from which an open-ended range in use is told: maintenance does not close a larger one."`
+	Topic           []string     `placeholder:"TOPIC" help:"Topic of Kafka to look at beside those in use; repeat it."`
+	PositionsTopic  []string     `placeholder:"TOPIC" help:"Topic of positions of a transactional relay; repeat it."`
+	OutboxRetention command.Span `default:"7d" placeholder:"DURATION" help:"How long maintenance keeps messages."`
+	OutboxMaxBytes  command.Size `placeholder:"SIZE" help:"Bound of the log, such as 20GiB: warns before the log comes to it."`
+	MaxTailScan     command.Size `default:"256MiB" placeholder:"SIZE" help:"Size of an open-ended range that maintenance does not close."`
 	Redis           string       `placeholder:"ADDRESS" help:"Look at the Redis of deduplicators: host:port (LEAT_REDIS_URL, which may have a password)."`
 }
 
@@ -206,6 +206,9 @@ func schemaCheck(ctx context.Context, db open.Database, name string) ([]doctor.F
 	case err != nil:
 		return nil, err
 	case current == 0 && name == "outbox":
+		if there, err := elsewhere(ctx, db); err != nil || there != nil {
+			return there, err
+		}
 		return []doctor.Finding{{
 			Verdict: doctor.Fail, Text: "is not there",
 			Advice: advice + "; if the database was moved, or a table or schema was renamed, bring leat's tables along or rename it back instead: what waits, and what inboxes remember, is in them",
@@ -222,4 +225,20 @@ func schemaCheck(ctx context.Context, db open.Database, name string) ([]doctor.F
 	default:
 		return nil, nil
 	}
+}
+
+// elsewhere is the finding of an outbox that has another name: one that is begun beside it is empty.
+func elsewhere(ctx context.Context, db open.Database) ([]doctor.Finding, error) {
+	all, ok := db.(open.Elsewhere)
+	if !ok {
+		return nil, nil
+	}
+	others, err := all.OtherOutboxes(ctx)
+	if err != nil || len(others) == 0 {
+		return nil, err
+	}
+	return []doctor.Finding{{
+		Verdict: doctor.Fail, Text: "is not there; the database has " + strings.Join(others, ", "),
+		Advice: "name it by --schema and --outbox, or in the file; if it was renamed by mistake, rename it back. leat migrate up would begin an empty one beside it",
+	}}, nil
 }

@@ -13,11 +13,11 @@ import (
 
 // Status is the command status.
 type Status struct {
-	Watch command.Every `placeholder:"DURATION" help:"Look again every so often, at least 100ms, until interrupted; alone, every 2s."`
+	Watch command.Every `placeholder:"DURATION" help:"Look again every so often, at least 100ms; without a value every 2s."`
 	Group string        `placeholder:"GROUP" help:"This group only." predictor:"group"`
 	All   bool          `help:"All outboxes of the file."`
 
-	Summary bool `help:"In a few words, for a chat: what waits, how fast it goes, how long it takes, and what is wrong, with its runbook; exit status 5 if something is."`
+	Summary bool `help:"A few lines for a chat, with runbooks; exit status 5 if something is wrong."`
 }
 
 // allStatus is the JSON of the status of all outboxes.

@@ -21,7 +21,7 @@ type Groups struct {
 	Pause     GroupsPause  `cmd:"" help:"Stop sending, or stop sending to some topics."`
 	Resume    GroupsResume `cmd:"" help:"Go on after a pause."`
 	SetMaxLag GroupsMaxLag `cmd:"" help:"Limit how far a group may fall behind and still hold history back."`
-	SetTopics GroupsTopics `cmd:"" help:"Have a group read other topics, although messages wait that are then never sent."`
+	SetTopics GroupsTopics `cmd:"" help:"Let a group read other topics, although messages wait that are then never sent."`
 	Rename    GroupsRename `cmd:"" help:"Let a group go on under another name."`
 	Remove    GroupsRemove `cmd:"" help:"Remove a group for good: its position, its held and parked records."`
 }
@@ -168,7 +168,7 @@ type GroupsMaxLag struct {
 	command.Changing
 
 	Group  string       `arg:"" help:"Name of the group." predictor:"group"`
-	MaxLag command.Span `arg:"" help:"Age of its oldest unsettled message from which it loses history, such as 24h; 0s: it always holds history back."`
+	MaxLag command.Span `arg:"" help:"Age of its oldest unsettled message from which it loses history, such as 24h; 0s: never."`
 }
 
 // Run sets the limit.
@@ -257,7 +257,7 @@ type GroupsTopics struct {
 	command.Changing
 
 	Group string   `arg:"" help:"Name of the group." predictor:"group"`
-	Topic []string `help:"Topics with which its relays are configured from now on, * stands for any characters; repeat it. Defaults to all." placeholder:"PATTERN" sep:"none" predictor:"topic"`
+	Topic []string `help:"Topics that its relays read from now on; repeat it. Defaults to all." placeholder:"PATTERN" sep:"none" predictor:"topic"`
 }
 
 // Run sets the topics.

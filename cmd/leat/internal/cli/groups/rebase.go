@@ -23,8 +23,8 @@ type Rebase struct {
 	Group        string `placeholder:"GROUP" help:"The group, whose relays are stopped, on PostgreSQL." predictor:"group"`
 	AllGroups    bool   `help:"All groups at once, whose relays are stopped, on MySQL, MariaDB and SQLite."`
 	KeepPosition bool   `help:"Keep the position, for a database that was moved by pg_upgrade."`
-	Start        string `placeholder:"WHERE" help:"Start over at unsettled (the first message that the group has not settled), oldest, now, or a time. What is sent again has the same ids."`
-	LeaveOut     int64  `placeholder:"N" help:"How many messages that the group has not settled may never be sent. Defaults to 0."`
+	Start        string `placeholder:"WHERE" help:"Start over at unsettled (the first message that is not settled), oldest, now, or a time. Ids stay the same."`
+	LeaveOut     int64  `placeholder:"N" help:"How many unsettled messages may never be sent. Defaults to 0."`
 }
 
 // rebaseRow is the JSON of a rebase.

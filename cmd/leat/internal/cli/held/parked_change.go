@@ -28,7 +28,7 @@ type Selecting struct {
 	Fingerprint string         `placeholder:"TEXT" help:"Fingerprint of the last error, as errors shows it."`
 	Before      command.Moment `placeholder:"TIME" help:"Set aside before this time, or so long ago, such as 1h."`
 	All         bool           `help:"All of the group." xor:"way"`
-	Chunk       int            `default:"10000" placeholder:"N" help:"Records that are changed in one transaction, 1 to 100000. All that is selected is changed in any case."`
+	Chunk       int            `default:"10000" placeholder:"N" help:"Records a transaction, 1 to 100000. All that is selected is changed."`
 }
 
 // HeldRedrive is parked redrive.
@@ -36,7 +36,7 @@ type HeldRedrive struct {
 	Selecting
 	changes.Carefully
 
-	Stop bool `help:"Take a redrive back: park again what is selected, is tried again and has not gone out."`
+	Stop bool `help:"Take a redrive back: park again what has not gone out."`
 }
 
 // Run redrives, or stops a redrive.
@@ -82,7 +82,7 @@ func (s *DeadRedrive) Run(d *command.Deps) error { return s.redrive(d, true, s.C
 type HeldDrop struct {
 	Selecting
 
-	WithWaiting bool `help:"Drop what waits behind the records of a key, too, with --topic alone or --all. Else the next of each key is tried."`
+	WithWaiting bool `help:"Drop what waits behind them, too, with --topic alone or --all. Else the next of each key is tried."`
 }
 
 // Run drops.

@@ -22,7 +22,7 @@ type Inbox struct {
 	Attempts   InboxAttempts   `cmd:"" help:"Messages that have failed and are to be tried again."`
 	Parked     InboxParked     `cmd:"" help:"Parked messages: list, redrive, skip, drop."`
 	Watermarks InboxWatermarks `cmd:"" help:"Positions in logs: list, set, remove, accept."`
-	Lag        InboxLag        `cmd:"" help:"How far a consumer group of Kafka is, and what the inbox's database remembers of it."`
+	Lag        InboxLag        `cmd:"" help:"How far a consumer group of Kafka is, and what the inbox remembers of it."`
 	Rewind     InboxRewind     `cmd:"" help:"Set a consumer group of Kafka back, after its database went back."`
 	Retention  InboxRetention  `cmd:"" help:"What the inbox remembers, and how it forgets."`
 	Audit      InboxAudit      `cmd:"" help:"Who did what to which message or partition, and why."`
@@ -194,7 +194,7 @@ type InboxAttempts struct {
 	command.Paging
 
 	Consumer string         `required:"" placeholder:"CONSUMER" help:"Whose messages." predictor:"consumer"`
-	Since    command.Moment `placeholder:"TIME" help:"Last tried at this time or later, or since so long ago, such as 2h."`
+	Since    command.Moment `placeholder:"TIME" help:"Last tried since this time, or so long ago, such as 2h."`
 	Running  bool           `help:"Messages as well that have not failed yet."`
 }
 

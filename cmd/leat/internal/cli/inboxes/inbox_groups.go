@@ -2,22 +2,14 @@ package inboxes
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
 
-	"github.com/google/uuid"
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/leat-go/leat/cmd/leat/internal/ask"
 	"github.com/leat-go/leat/cmd/leat/internal/cli/command"
 	"github.com/leat-go/leat/cmd/leat/internal/open"
-	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/cmd/leat/internal/show"
 	"github.com/leat-go/leat/cmd/leat/internal/sink"
 	"github.com/leat-go/leat/inbox/driver"
@@ -57,8 +49,8 @@ func (r groupRow) back() int64 {
 	return r.Committed - *r.To
 }
 
-// connect opens the cluster.
-func (g ConsumerGroup) connect(d *command.Deps) (*kgo.Client, error) {
+// open opens the group.
+func (g ConsumerGroup) open(d *command.Deps) (*sink.Group, error) {
 	if err := command.CheckBrokers(g.Brokers); err != nil {
 		return nil, err
 	}
@@ -66,76 +58,49 @@ func (g ConsumerGroup) connect(d *command.Deps) (*kgo.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	options, err := sink.Options(at)
-	if err != nil {
-		return nil, err
-	}
-	return kgo.NewClient(append(options, kgo.SeedBrokers(settings.List(at.Brokers.Value)...), kgo.ClientID("leat"))...)
+	return sink.OpenGroup(at, g.Group)
 }
 
 // rows are the group's partitions, with the marks of the inbox if a database is named.
-func (g ConsumerGroup) rows(d *command.Deps, kafka *kadm.Client) ([]groupRow, error) {
-	committed, err := kafka.FetchOffsets(d.Context, g.Group)
-	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
+func (g ConsumerGroup) rows(d *command.Deps, group *sink.Group) ([]groupRow, error) {
+	parts, err := group.Partitions(d.Context, g.Topic)
+	if err != nil {
 		return nil, err
 	}
-	names := g.Topic
-	if len(names) == 0 {
-		names = slices.Sorted(maps.Keys(committed.Offsets()))
-	}
-	if len(names) == 0 {
+	if len(parts) == 0 {
 		return nil, fmt.Errorf("%w: group %q has committed no offset", command.ErrNothing, g.Group)
 	}
-	topics, err := kafka.ListTopics(d.Context, names...)
-	if err = errors.Join(err, topics.Error()); err != nil {
+	marker, err := g.marker(d)
+	if err != nil {
 		return nil, err
 	}
-	starts, err1 := kafka.ListStartOffsets(d.Context, names...)
-	ends, err2 := kafka.ListEndOffsets(d.Context, names...)
-	if err := errors.Join(err1, err2, starts.Error(), ends.Error()); err != nil {
-		return nil, err
-	}
-	var rows []groupRow
-	for _, topic := range topics.Sorted() {
-		marks, err := g.marks(d, topic)
-		if err != nil {
-			return nil, err
+	rows := make([]groupRow, len(parts))
+	var marks driver.Marks
+	for i, p := range parts {
+		if marker != nil && (i == 0 || p.Topic != parts[i-1].Topic) {
+			if marks, err = marker.Marks(d.Context, driver.GroupTopic{Group: g.Group, Topic: p.Topic, Source: p.Source}); err != nil {
+				return nil, err
+			}
 		}
-		for _, p := range topic.Partitions.Sorted() {
-			start, _ := starts.Lookup(topic.Topic, p.Partition)
-			end, _ := ends.Lookup(topic.Topic, p.Partition)
-			row := groupRow{Topic: topic.Topic, Partition: p.Partition, Committed: -1, End: end.Offset, Lag: end.Offset - start.Offset}
-			if o, ok := committed.Lookup(topic.Topic, p.Partition); ok && o.At >= 0 {
-				row.Committed, row.Lag = o.At, max(0, end.Offset-max(o.At, start.Offset))
-			}
-			if m, ok := marks.Partitions[p.Partition]; ok {
-				row.Mark = &m.Next
-			}
-			rows = append(rows, row)
+		rows[i] = groupRow{Topic: p.Topic, Partition: p.Partition, Committed: p.Committed, End: p.End, Lag: max(0, p.End-max(p.Committed, p.Start))}
+		if m, ok := marks.Partitions[p.Partition]; ok {
+			rows[i].Mark = &m.Next
 		}
 	}
 	return rows, nil
 }
 
-// marks are those of the inbox, none if no database is named.
-func (g ConsumerGroup) marks(d *command.Deps, topic kadm.TopicDetail) (driver.Marks, error) {
+// marker is the inbox, nil if no database is named.
+func (g ConsumerGroup) marker(d *command.Deps) (driver.Marker, error) {
 	if _, err := d.DatabaseURL(); err != nil && !d.Settings.Database.Set() {
-		return driver.Marks{}, nil
+		return nil, nil //nolint:nilnil // without a database there are no marks
 	}
 	db, err := d.Open()
 	store, err := command.Capable[open.Marks](d, db, err, "note offsets")
 	if err != nil {
-		return driver.Marks{}, err
+		return nil, err
 	}
-	in, err := store.Marker()
-	if err != nil {
-		return driver.Marks{}, err
-	}
-	of := driver.GroupTopic{Group: g.Group, Topic: topic.Topic}
-	if id := uuid.UUID(topic.ID); id != uuid.Nil {
-		of.Source = id.String()
-	}
-	return in.Marks(d.Context, of)
+	return store.Marker()
 }
 
 func offsetColumn(title string, get func(groupRow) *int64) show.Column[groupRow] {
@@ -166,12 +131,12 @@ type InboxLag struct {
 
 // Run lists the partitions.
 func (l *InboxLag) Run(d *command.Deps) error {
-	client, err := l.connect(d)
+	group, err := l.open(d)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	rows, err := l.rows(d, kadm.NewClient(client))
+	defer group.Close()
+	rows, err := l.rows(d, group)
 	if err != nil {
 		return err
 	}
@@ -197,7 +162,7 @@ func (l *InboxLag) Run(d *command.Deps) error {
 type InboxRewind struct {
 	ConsumerGroup
 
-	To     string `required:"" placeholder:"WHERE" help:"marks: what the inbox's database remembers; committed: where the group is, so that it counts whatever the database remembers; or a time such as 2026-01-05T10:00:00Z, or so long ago, such as 2h."`
+	To     string `required:"" placeholder:"WHERE" help:"marks: what the inbox's database remembers; committed: where the group is; or a time such as 2026-01-05T10:00:00Z, or so long ago, such as 2h."`
 	DryRun bool   `help:"Say what would be changed, and change nothing."`
 	Yes    bool   `short:"y" help:"Do not ask for confirmation. Required if standard input is not a terminal."`
 }
@@ -219,20 +184,19 @@ func (w *InboxRewind) Run(d *command.Deps) error {
 			return command.Usage("--to", w.To, "must be marks, committed, a time such as 2026-01-05T10:00:00Z, or a duration ago such as 90m")
 		}
 	}
-	client, err := w.connect(d)
+	group, err := w.open(d)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	kafka := kadm.NewClient(client)
-	rows, err := w.rows(d, kafka)
+	defer group.Close()
+	rows, err := w.rows(d, group)
 	if err != nil {
 		return err
 	}
-	if rows, err = w.targets(d.Context, kafka, rows, at.Time); err != nil {
+	if rows, err = w.targets(d.Context, group, rows, at.Time); err != nil {
 		return err
 	}
-	if err := w.idle(d.Context, kafka); err != nil {
+	if err := w.idle(d.Context, group); err != nil {
 		return err
 	}
 	back := int64(0)
@@ -247,43 +211,35 @@ func (w *InboxRewind) Run(d *command.Deps) error {
 	if err := d.Confirm(command.Changing{Yes: w.Yes}, ask.Question{Text: text, Name: w.Group}); err != nil {
 		return err
 	}
-	offsets := kadm.Offsets{}
-	for _, r := range rows {
-		offsets.Add(kadm.Offset{Topic: r.Topic, Partition: r.Partition, At: *r.To, LeaderEpoch: -1})
+	parts := make([]sink.GroupPartition, len(rows))
+	for i, r := range rows {
+		parts[i] = sink.GroupPartition{Topic: r.Topic, Partition: r.Partition, Committed: *r.To}
 	}
-	if err := kafka.CommitAllOffsets(d.Context, w.Group, offsets); err != nil {
+	if err := group.Commit(d.Context, parts); err != nil {
 		return err
 	}
 	return list.Print(d.Printer, rows, "")
 }
 
 // idle returns an error if the group has members: their next commit would undo the change.
-func (w *InboxRewind) idle(ctx context.Context, kafka *kadm.Client) error {
-	groups, err := kafka.DescribeGroups(ctx, w.Group)
-	if err == nil {
-		err = groups.Error()
+func (w *InboxRewind) idle(ctx context.Context, group *sink.Group) error {
+	members, err := group.Members(ctx)
+	if err == nil && members > 0 {
+		err = fmt.Errorf("%w: group %q has %s: stop them first", command.ErrMembers, w.Group, show.Things(int64(members), "member"))
 	}
-	if err != nil {
-		return err
-	}
-	if members := len(groups[w.Group].Members); members > 0 {
-		return fmt.Errorf("%w: group %q has %s: stop them first", command.ErrMembers, w.Group, show.Things(int64(members), "member"))
-	}
-	return nil
+	return err
 }
 
 // targets are the partitions that have an offset, with where they go on.
-func (w *InboxRewind) targets(ctx context.Context, kafka *kadm.Client, rows []groupRow, at time.Time) ([]groupRow, error) {
-	var listed kadm.ListedOffsets
+func (w *InboxRewind) targets(ctx context.Context, group *sink.Group, rows []groupRow, at time.Time) ([]groupRow, error) {
+	first := func(string, int32) (int64, bool) { return 0, false }
 	if !at.IsZero() {
 		names := make([]string, len(rows))
 		for i, r := range rows {
 			names[i] = r.Topic
 		}
-		slices.Sort(names)
 		var err error
-		listed, err = kafka.ListOffsetsAfterMilli(ctx, at.UnixMilli(), slices.Compact(names)...)
-		if err = errors.Join(err, listed.Error()); err != nil {
+		if first, err = group.At(ctx, at, slices.Compact(names)); err != nil {
 			return nil, err
 		}
 	}
@@ -299,8 +255,8 @@ func (w *InboxRewind) targets(ctx context.Context, kafka *kadm.Client, rows []gr
 		if w.To == toMarks && r.Mark != nil {
 			to = min(to, *r.Mark)
 		}
-		if o, ok := listed.Lookup(r.Topic, r.Partition); ok && o.Offset >= 0 {
-			to = min(to, o.Offset)
+		if offset, ok := first(r.Topic, r.Partition); ok {
+			to = min(to, offset)
 		}
 		r.To = &to
 		kept = append(kept, r)

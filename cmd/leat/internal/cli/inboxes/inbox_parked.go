@@ -224,7 +224,7 @@ type InboxSelecting struct {
 	Fingerprint string         `placeholder:"TEXT" help:"Fingerprint of the reason, as errors shows it."`
 	Before      command.Moment `placeholder:"TIME" help:"Parked before this time, or so long ago, such as 1h."`
 	All         bool           `help:"All of the consumer."`
-	Chunk       int            `default:"1000" placeholder:"N" help:"Messages that are changed in one call, 1 to 10000. All that is selected is changed in any case."`
+	Chunk       int            `default:"1000" placeholder:"N" help:"Messages a call, 1 to 10000. All that is selected is changed."`
 }
 
 func (s *InboxSelecting) selection(now time.Time) (inboxadmin.Selection, error) {

@@ -125,7 +125,7 @@ type WatermarksSet struct {
 	command.Changing
 	WatermarkPartition
 
-	Next int64 `required:"" placeholder:"OFFSET" help:"Offset of the message to process next. Those that are left out never run, those that come again run again."`
+	Next int64 `required:"" placeholder:"OFFSET" help:"Offset to process next. Messages that are left out never run; those that come again run again."`
 }
 
 // Run sets the position.
@@ -214,7 +214,7 @@ func (w *WatermarksAccept) Run(d *command.Deps) error {
 type InboxRetention struct {
 	Show   InboxRetentionShow   `cmd:"" help:"What the inbox remembers, and what it forgets next."`
 	Enable InboxRetentionEnable `cmd:"" help:"Make the inbox able to forget, once."`
-	Lower  InboxRetentionLower  `cmd:"" help:"Lower the floor that wrong clocks have raised: messages that were made above it are accepted again."`
+	Lower  InboxRetentionLower  `cmd:"" help:"Lower the floor that wrong clocks have raised."`
 }
 
 // InboxRetentionShow is inbox retention show.
@@ -340,8 +340,8 @@ func ahead(r inboxadmin.Retention) string {
 type InboxRetentionLower struct {
 	command.Changing
 
-	To        command.Moment `placeholder:"TIME" help:"Accept messages that were made from then on. Defaults to the database's clock."`
-	MayRepeat bool           `help:"Messages made since --to that took effect may run again: allow a --to in the past."`
+	To        command.Moment `placeholder:"TIME" help:"Accept messages made from then on. Defaults to the database's clock."`
+	MayRepeat bool           `help:"Allow a --to in the past: messages made since may run again."`
 }
 
 // floorChange is the JSON of it.

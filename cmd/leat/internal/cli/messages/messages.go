@@ -27,7 +27,7 @@ type MessageFilter struct {
 	Topic string         `placeholder:"PATTERN" help:"Topics, * stands for any characters." predictor:"topic"`
 	Key   string         `placeholder:"KEY" help:"This key only."`
 	Type  string         `placeholder:"PATTERN" help:"Types, * stands for any characters."`
-	From  command.Moment `placeholder:"TIME" help:"Enqueued at this time or later, or since so long ago, such as 2h."`
+	From  command.Moment `placeholder:"TIME" help:"Enqueued since this time, or so long ago, such as 2h."`
 	To    command.Moment `placeholder:"TIME" help:"Enqueued before this time."`
 }
 
@@ -44,7 +44,7 @@ type MessagesSearch struct {
 	command.Paging
 
 	Newest bool `help:"The newest first."`
-	Scan   int  `default:"100000" placeholder:"N" help:"Messages that are looked at for a page, 1 to 10000000. A page may be empty and not the last."`
+	Scan   int  `default:"100000" placeholder:"N" help:"Messages looked at for a page, 1 to 10000000. A page may be empty and not the last."`
 }
 
 // Run lists.
@@ -91,7 +91,7 @@ func searchPage(d *command.Deps, searcher admin.Manager, query admin.MessageQuer
 // MessagesShow is messages show.
 type MessagesShow struct {
 	ID    string         `arg:"" help:"Id of the message."`
-	Since command.Moment `placeholder:"TIME" help:"Earliest time at which it was enqueued, or so long ago. Ids of version 7 tell it."`
+	Since command.Moment `placeholder:"TIME" help:"When it was enqueued at the earliest, or so long ago, such as 24h. Ids of version 7 tell it."`
 	Raw   bool           `help:"The payload alone, byte for byte as it is stored."`
 }
 

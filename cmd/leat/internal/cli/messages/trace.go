@@ -21,7 +21,7 @@ import (
 // Trace is the command trace.
 type Trace struct {
 	ID    string         `arg:"" help:"Id of the message."`
-	Since command.Moment `placeholder:"TIME" help:"Earliest time at which it was enqueued, or so long ago, such as 24h. Ids of version 7 tell it."`
+	Since command.Moment `placeholder:"TIME" help:"When it was enqueued at the earliest, or so long ago, such as 24h. Ids of version 7 tell it."`
 }
 
 // traceRow is the JSON of a trace.

@@ -24,8 +24,8 @@ import (
 type Replay struct {
 	command.Changing
 
-	From       command.Moment `placeholder:"TIME" help:"Enqueued at this time or later, or since so long ago. Defaults to the oldest that is retained."`
-	To         command.Moment `placeholder:"TIME" help:"Enqueued before this time. Defaults to the newest that is committed."`
+	From       command.Moment `placeholder:"TIME" help:"Enqueued since this time, or so long ago. Defaults to the oldest."`
+	To         command.Moment `placeholder:"TIME" help:"Enqueued before this time. Defaults to the newest."`
 	Topic      []string       `sep:"none" placeholder:"PATTERN" help:"Topics, * stands for any characters; repeat it. Defaults to all." predictor:"topic"`
 	Key        []string       `sep:"none" placeholder:"KEY" help:"These keys only; repeat it."`
 	ID         []string       `sep:"none" placeholder:"ID" help:"These ids only; repeat it."`
@@ -33,10 +33,10 @@ type Replay struct {
 	ToTopic    string         `placeholder:"TOPIC" help:"Send all to this topic. Defaults to their own."`
 	Rate       int            `placeholder:"N" help:"Records a second at most. Defaults to as fast as Kafka takes them."`
 	PageSize   int            `default:"500" placeholder:"N" help:"Records that are sent at a time, 1 to 100000."`
-	Attempts   int            `default:"10" placeholder:"N" help:"How often a record is tried whose failure is neither permanent nor an outage."`
+	Attempts   int            `default:"10" placeholder:"N" help:"Tries of a record that fails for an unknown reason."`
 	SkipFailed bool           `help:"Go on behind records that cannot be delivered, and name them."`
 	SkipGaps   bool           `help:"Go on behind records that are no longer retained, and name them."`
-	Resume     string         `placeholder:"FILE" help:"Keep the position here after each page, and go on there if the file exists." predictor:"file"`
+	Resume     string         `placeholder:"FILE" help:"Keep the position here, and go on there if the file exists." predictor:"file"`
 	Brokers    string         `placeholder:"LIST" help:"Seed brokers, host:port, separated by commas (LEAT_KAFKA_BROKERS)."`
 }
 

@@ -18,8 +18,8 @@ import (
 
 // Adopt are the commands about a table of a service's own.
 type Adopt struct {
-	Take    AdoptTake    `cmd:"" help:"Write each row that is inserted into the outbox as well, by triggers, and pass on what is pending. With --dry-run: the mapping, the first messages and the SQL."`
-	Release AdoptRelease `cmd:"" help:"Remove the triggers, and mark what is pending as sent, since the outbox has it."`
+	Take    AdoptTake    `cmd:"" help:"Copy rows into the outbox by triggers, and pass on what is pending. With --dry-run: the mapping, the first messages and the SQL."`
+	Release AdoptRelease `cmd:"" help:"Remove the triggers, and mark what the outbox has as sent."`
 }
 
 // Adopted are the flags of both.

@@ -185,7 +185,7 @@ func (m *MigrateUp) Run(d *command.Deps) error {
 		return command.Usage("--lock-timeout", time.Duration(m.LockTimeout).String(), "must be at least 1ms")
 	}
 	target := open.Target{LockTimeout: time.Duration(m.LockTimeout), Create: !m.DryRun}
-	rows, behind, err := m.each(d, target, nil)
+	rows, behind, err := m.each(d, target, func(p part, db open.Database) error { return beside(d, p, db) })
 	if err != nil {
 		return err
 	}
@@ -217,11 +217,31 @@ func (m *MigrateUp) Run(d *command.Deps) error {
 	return schemaList().Print(d.Printer, rows, "")
 }
 
+// beside notes which outboxes there are if one would begin that may be one of them by another name.
+func beside(d *command.Deps, p part, db open.Database) error {
+	all, ok := db.(open.Elsewhere)
+	if p.component != "outbox" || !ok {
+		return nil
+	}
+	component, err := db.Component(p.component)
+	if err != nil {
+		return err
+	}
+	if current, _, err := component.Status(d.Context); err != nil || current > 0 {
+		return err
+	}
+	others, err := all.OtherOutboxes(d.Context)
+	if err == nil && len(others) > 0 {
+		d.Note("The database has an outbox as %s. If that is the one you mean, name it by --schema and --outbox: another one begins empty.", strings.Join(others, ", "))
+	}
+	return err
+}
+
 // MigrateSQL is migrate sql.
 type MigrateSQL struct {
 	Component
 
-	For string `placeholder:"PRODUCT" enum:",postgres,mysql,mariadb,sqlite" default:"" help:"postgres, mysql, mariadb or sqlite. Defaults to the product of the database, if one is named, or postgres."`
+	For string `placeholder:"PRODUCT" enum:",postgres,mysql,mariadb,sqlite" default:"" help:"postgres, mysql, mariadb or sqlite. Defaults to that of the database, or postgres."`
 }
 
 // nowhere returns the URL of no database of the product.

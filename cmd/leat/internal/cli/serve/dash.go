@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,9 +23,9 @@ import (
 type Dash struct {
 	Listen      string   `default:"127.0.0.1:8470" placeholder:"ADDRESS" help:"Where it listens. Beyond this machine it needs a sign-in and --host."`
 	Base        string   `default:"/" placeholder:"PATH" help:"Path under which a proxy serves it, with slashes at both ends."`
-	Host        []string `placeholder:"NAME" help:"Name by which browsers reach it, without a port; several are separated by commas."`
+	Host        []string `placeholder:"NAME" help:"Name by which browsers reach it, without a port; repeat it."`
 	ReadOnly    bool     `help:"Show only: nothing can be changed."`
-	Allow       []string `default:"viewer,payload,operator,admin" placeholder:"ROLE" help:"What everybody on this machine may do, if there is no sign-in: viewer, payload, operator, admin."`
+	Allow       []string `default:"viewer,payload,operator,admin" placeholder:"ROLE" help:"Roles of everybody on this machine without a sign-in."`
 	Basic       string   `placeholder:"FILE" help:"Sign in by name and password. Lines are NAME:BCRYPT:ROLES." predictor:"file"`
 	Bearer      string   `placeholder:"FILE" help:"Sign in programs by token. Lines are NAME:SHA256:ROLES." predictor:"file"`
 	ProxyPeer   []string `placeholder:"ADDRESS" help:"Proxies whose word is taken for who asks, such as 10.0.0.7 or 10.1.0.0/16."`
@@ -33,10 +34,10 @@ type Dash struct {
 	ProxyRole   []string `placeholder:"GROUP=ROLE" help:"What members of a group may do."`
 	TLSCert     string   `placeholder:"FILE" help:"Certificate, PEM. With --tls-key it serves HTTPS." predictor:"file"`
 	TLSKey      string   `placeholder:"FILE" help:"Key of the certificate, PEM." predictor:"file"`
-	HideHeader  []string `placeholder:"PATTERN" help:"Headers of messages whose values are not shown. Defaults to those that carry secrets."`
-	HidePath    []string `placeholder:"PATH" help:"Members of payloads in JSON that are not shown, such as customer.email or **.card."`
-	TraceURL    string   `name:"trace-url" placeholder:"URL" help:"Address of a trace in a viewer of traces, with {id} for its id: headers traceparent become links."`
-	Descriptors string   `placeholder:"FILE" help:"Descriptor set of Protobuf, which protoc --include_imports --descriptor_set_out writes." predictor:"file"`
+	HideHeader  []string `placeholder:"PATTERN" help:"Headers whose values are hidden. Defaults to those that carry secrets."`
+	HidePath    []string `placeholder:"PATH" help:"Members of JSON that are hidden, such as customer.email or **.card."`
+	TraceURL    string   `name:"trace-url" placeholder:"URL" help:"Address of a trace, with {id} for its id: headers traceparent become links."`
+	Descriptors string   `placeholder:"FILE" help:"Descriptor set of Protobuf, by protoc --include_imports --descriptor_set_out." predictor:"file"`
 	Protobuf    []string `placeholder:"TOPICS=MESSAGE" help:"What payloads in Protobuf are, such as orders.*=shop.v1.Order."`
 }
 
@@ -124,15 +125,23 @@ func flagOf(setting string) string {
 	return "--" + strings.TrimSuffix(strings.ReplaceAll(setting, "_", "-"), "s")
 }
 
-// stores adds the outboxes of the file, or the one that the settings name, and the inbox to cfg,
-// unless the database has no tables for it.
+// stores adds the outboxes and inboxes of the file to cfg, or the outbox that the settings name and the inbox, unless the
+// database has no tables for them. A file without inboxes has that of its database, if it names one for all.
 func stores(d *command.Deps, cfg *dashboard.Config) error {
 	if len(d.OutboxNames()) > 0 && !d.Globals.Settings().Outbox.Set() {
-		opened, err := d.OutboxesOfFile()
+		outboxes, err := d.OutboxesOfFile()
 		if err != nil {
 			return err
 		}
-		maps.Copy(cfg.Outboxes, opened)
+		maps.Copy(cfg.Outboxes, outboxes)
+		inboxes, err := d.InboxesOfFile()
+		if err != nil {
+			return err
+		}
+		maps.Copy(cfg.Inboxes, inboxes)
+		if _, err := d.DatabaseURL(); err != nil || len(inboxes) > 0 {
+			return nil //nolint:nilerr // each outbox has a database of its own
+		}
 	}
 	db, err := d.Open()
 	if err != nil {
@@ -153,7 +162,7 @@ func stores(d *command.Deps, cfg *dashboard.Config) error {
 	} else if absent, err := missing("outbox"); err != nil {
 		return err
 	} else if !absent || d.Settings.Forwarder.Value != "" {
-		cfg.Outboxes[d.Settings.Outbox.Value] = ob
+		cfg.Outboxes[cmp.Or(d.Named, d.Settings.Outbox.Value)] = ob
 	}
 	in, err := db.Inbox()
 	if err != nil {

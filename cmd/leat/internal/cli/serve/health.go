@@ -18,8 +18,8 @@ import (
 
 // Health is health, for images without another client of HTTP.
 type Health struct {
-	URL  string `name:"url" placeholder:"URL" help:"Where the daemon listens, such as http://127.0.0.1:8470. Defaults to http.listen of the file, else to that."`
-	CA   string `name:"ca-file" placeholder:"FILE" help:"Certificates that the daemon at --url is checked by, PEM. Defaults to the system's."`
+	URL  string `name:"url" placeholder:"URL" help:"Where the daemon listens. Defaults to http.listen of the file, or http://127.0.0.1:8470."`
+	CA   string `name:"ca-file" placeholder:"FILE" help:"Certificates to check --url by, PEM. Defaults to the system's."`
 	Live bool   `help:"Ask whether it lives, instead of whether it is ready."`
 }
 

@@ -1,5 +1,5 @@
-// Package deduplicator shows what Watermill's middleware.Deduplicator makes of a
-// redelivery, and what leat's middleware.NewDedupe makes of it.
+// Package deduplicator shows how Watermill's middleware.Deduplicator handles a redelivery, and how
+// leat's middleware.NewDedupe does.
 package deduplicator
 
 import (
@@ -44,8 +44,7 @@ func Exhibit() exhibit.Exhibit {
 	}
 }
 
-// scenario plays a case with the processes that suppressor equips, and adds what takes
-// effect to log.
+// scenario plays a case with the processes that suppressor equips, and adds the effects to log.
 type scenario func(ctx context.Context, bed *testbed.Testbed, suppressor suppressor, log *testbed.Log) error
 
 // play plays a scenario with one message and judges it.

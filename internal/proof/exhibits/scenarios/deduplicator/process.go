@@ -17,11 +17,11 @@ const (
 	messageID = "0198f3d4-7d1a-7c35-9a53-1f6d4f1f8a01"
 )
 
-// retries is what the router tries by itself, inside what suppresses repeats, as
-// one should: the message is nacked after that.
+// retries is how often the router tries by itself, inside the middleware that suppresses repeats,
+// as one should: the message is nacked after that.
 const retries = 2
 
-// process is a router on a broker that delivers again what is not acknowledged.
+// process is a router on a broker that redelivers messages that are not acknowledged.
 type process struct {
 	broker  *gochannel.GoChannel
 	service *testbed.Service

@@ -15,7 +15,7 @@ var errDown = errors.New("the far side is down")
 
 func ignore(error) {}
 
-// fails: the far side is down for longer than the retries last, and then is back.
+// fails: the destination is down for longer than the retries last, and then is back.
 func fails(ctx context.Context, bed *testbed.Testbed, suppressor suppressor, log *testbed.Log) error {
 	suppress, err := suppressor(ctx, bed.Pool)
 	if err != nil {
@@ -39,8 +39,8 @@ func fails(ctx context.Context, bed *testbed.Testbed, suppressor suppressor, log
 	return errors.Join(err, p.stop())
 }
 
-// restarts: the message is handled, its acknowledgement is lost with the process,
-// and it comes again to the next.
+// restarts: the message is handled, its acknowledgement is lost with the process, and it is
+// delivered again to the next.
 func restarts(ctx context.Context, bed *testbed.Testbed, suppressor suppressor, log *testbed.Log) error {
 	for n := range 2 {
 		suppress, err := suppressor(ctx, bed.Pool)
@@ -62,8 +62,8 @@ func restarts(ctx context.Context, bed *testbed.Testbed, suppressor suppressor, 
 	return nil
 }
 
-// overlaps: the message is delivered to a second process while the first is at it,
-// as after a rebalance. Then the first fails, and it is delivered there again.
+// overlaps: the message is delivered to a second process while the first is handling it, as after a
+// rebalance. Then the first fails, and the message is delivered to it again.
 func overlaps(ctx context.Context, bed *testbed.Testbed, suppressor suppressor, log *testbed.Log) error {
 	suppress, err := suppressor(ctx, bed.Pool)
 	if err != nil {
@@ -126,8 +126,8 @@ func both(ctx context.Context, bed *testbed.Testbed, first, second *process, ent
 	return errors.Join(err, <-acked[0], <-acked[1])
 }
 
-// dies: a process has begun, loses the database and ends. The message comes to
-// another one.
+// dies: a process has begun, loses the database and ends. The message is delivered to another
+// process.
 func dies(ctx context.Context, bed *testbed.Testbed, suppressor suppressor, log *testbed.Log) error {
 	pool, err := pgxpool.NewWithConfig(ctx, bed.Pool.Config())
 	if err != nil {
@@ -156,8 +156,8 @@ func dies(ctx context.Context, bed *testbed.Testbed, suppressor suppressor, log 
 	return errors.Join(err, p.stop())
 }
 
-// begin is a process that does not survive its handler. What it would still do
-// about the message it cannot, since its connections are gone.
+// begin is a process that does not survive its handler. It can do nothing more about the message,
+// since its connections are gone.
 func begin(ctx context.Context, suppressor suppressor, pool *pgxpool.Pool) error {
 	suppress, err := suppressor(ctx, pool)
 	if err != nil {

@@ -19,16 +19,16 @@ const (
 	// window is how long the Deduplicator remembers: longer than its minute by
 	// default.
 	window = 24 * time.Hour
-	// lease is how long leat takes a message for being processed after its process
-	// has died. The default is 30 s; this is for those who watch.
+	// lease is how long leat takes a message for being processed after its process has died. The
+	// default is 30 s; it is shorter here for the audience.
 	lease = 500 * time.Millisecond
 )
 
-// suppressor makes what suppresses repeats in one process, which reaches the database
-// through pool.
+// suppressor makes the middleware that suppresses repeats in one process, which reaches the
+// database through pool.
 type suppressor func(ctx context.Context, pool *pgxpool.Pool) (message.HandlerMiddleware, error)
 
-// repository makes where the Deduplicator keeps its keys.
+// repository makes the store of the Deduplicator's keys.
 type repository func(ctx context.Context, pool *pgxpool.Pool) (wmiddleware.ExpiringKeyRepository, error)
 
 // inMemory is the repository that comes with Watermill.
@@ -36,8 +36,8 @@ func inMemory(context.Context, *pgxpool.Pool) (wmiddleware.ExpiringKeyRepository
 	return wmiddleware.NewMapExpiringKeyRepository(window)
 }
 
-// shared is a repository such as its documentation invites to write, for Redis: the
-// processes share the keys. Nothing expires while the exhibit plays.
+// shared is a repository for Redis as its documentation suggests writing one: the processes share
+// the keys. Nothing expires while the exhibit plays.
 func shared(ctx context.Context, pool *pgxpool.Pool) (wmiddleware.ExpiringKeyRepository, error) {
 	_, err := pool.Exec(ctx, `CREATE TABLE IF NOT EXISTS seen (id text PRIMARY KEY)`)
 	return keys{pool}, err
@@ -69,7 +69,7 @@ func onDeduplicator(repo repository, sc scenario) exhibit.Side {
 	}
 }
 
-// byUUID tells messages apart without collisions.
+// byUUID identifies messages without collisions.
 func byUUID(msg *message.Message) (string, error) { return msg.UUID, nil }
 
 // onDedupe plays a scenario with leat's Dedupe on PostgreSQL.

@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox/kafkasink"
 )
 
-// ackLostOnWatermill: the producer sends again what the broker has.
+// ackLostOnWatermill: the producer sends again a message that the broker has.
 func ackLostOnWatermill(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	topic, err := bed.CreateTopic(ctx, "ack-watermill", 1)
 	fail.If(err)
@@ -32,7 +32,7 @@ func proxied(cut *cutter) *sarama.Config {
 	return config
 }
 
-// ackLostOnLeat: the broker recognises what it has.
+// ackLostOnLeat: the broker recognises a message that it has.
 func ackLostOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	topic, err := bed.CreateTopic(ctx, "ack-leat", 1)
 	fail.If(err)
@@ -46,7 +46,7 @@ func ackLostOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, 
 	return inTopic(ctx, bed, topic, cut)
 }
 
-// inTopic judges what topic holds.
+// inTopic judges the contents of topic.
 func inTopic(ctx context.Context, bed *testbed.Testbed, topic string, cut *cutter) (exhibit.Outcome, error) {
 	if !cut.done.Load() {
 		return exhibit.Outcome{}, errors.New("no answer to a publish was lost")

@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox/kafkasink"
 )
 
-// closedOnWatermill writes the effect in a transaction of its own.
+// closedOnWatermill writes the effect in a separate transaction.
 func closedOnWatermill(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	topic, err := bed.CreateTopic(ctx, "closed-watermill", 1)
 	fail.If(err)
@@ -44,8 +44,8 @@ func closedOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, e
 	}, once)
 }
 
-// restart handles the message in a router that is closed after the handler has
-// written its effect and before it has returned; and then in another one.
+// restart handles the message in a router that is closed after the handler has written its effect
+// and before it has returned, and then in another router.
 func restart(
 	ctx context.Context, bed *testbed.Testbed, topic, group string, effects *testbed.Effects,
 	effect func(msg *message.Message) error, middlewares ...message.HandlerMiddleware,
@@ -105,7 +105,7 @@ func again(
 	return errors.Join(testbed.Wait(ctx, handled), service.Stop())
 }
 
-// watched tells when the subscriber is closed.
+// watched reports when the subscriber is closed.
 type watched struct {
 	message.Subscriber
 	closed chan struct{}

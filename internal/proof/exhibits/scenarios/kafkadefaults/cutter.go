@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// cutter dials connections to brokers. The first of them that gets an answer to a
-// Produce request breaks before the client sees the answer, once.
+// cutter dials connections to brokers. The first connection that gets an answer to a Produce
+// request breaks before the client sees the answer, once.
 type cutter struct{ done atomic.Bool }
 
 // Dial implements the interface of sarama's proxies.
@@ -27,8 +27,8 @@ func (c *cutter) dial(ctx context.Context, network, address string) (net.Conn, e
 	return &cutConn{Conn: conn, cutter: c}, nil
 }
 
-// cutConn hands over answers one by one: each begins with its length in four
-// bytes, followed by the number of its request in four.
+// cutConn passes on answers one by one: each begins with its length in four bytes, followed by the
+// number of its request in four.
 type cutConn struct {
 	net.Conn
 	cutter  *cutter
@@ -38,8 +38,8 @@ type cutConn struct {
 
 var errCut = errors.New("connection cut")
 
-// Write notes a Produce request: behind the length stand the kind of request, 0 for
-// Produce, its version, both in two bytes, and its number in four.
+// Write records a Produce request: after the length come the kind of request, 0 for Produce, its
+// version, both in two bytes, and its number in four.
 func (c *cutConn) Write(b []byte) (int, error) {
 	if len(b) >= 12 && binary.BigEndian.Uint16(b[4:]) == 0 {
 		c.produce.Store(int64(binary.BigEndian.Uint32(b[8:])) + 1)
@@ -47,7 +47,7 @@ func (c *cutConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// Read cuts the connection in place of the answer.
+// Read cuts the connection instead of returning the answer.
 func (c *cutConn) Read(b []byte) (int, error) {
 	if len(c.rest) == 0 {
 		head := make([]byte, 8)

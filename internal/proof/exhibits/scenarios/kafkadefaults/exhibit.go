@@ -1,5 +1,5 @@
-// Package kafkadefaults shows what watermill-kafka does with the settings that it
-// has by default, and what leat's publishers, subscribers and inbox do with theirs.
+// Package kafkadefaults shows the behavior of watermill-kafka with its default settings, and that
+// of leat's publishers, subscribers and inbox with theirs.
 package kafkadefaults
 
 import (

@@ -16,7 +16,7 @@ import (
 
 const (
 	partitions = 4
-	// many is so many that they do not all meet in one partition by chance.
+	// many is enough messages that they do not all meet in one partition by chance.
 	many = 30
 	// slow is how long the first handler takes, unless another one is done before.
 	slow = time.Second
@@ -44,8 +44,8 @@ func keyOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, erro
 	return consume(ctx, bed, topic, "key-leat")
 }
 
-// consume handles all messages with watermill-kafka's subscriber, which has one of
-// each partition in hand. The handler of the first takes its time.
+// consume handles all messages with watermill-kafka's subscriber, which has one message of each
+// partition in hand. The handler of the first is slow.
 func consume(ctx context.Context, bed *testbed.Testbed, topic, group string) (exhibit.Outcome, error) {
 	sub, err := subscriber(bed, bed.Name(group))
 	fail.If(err)

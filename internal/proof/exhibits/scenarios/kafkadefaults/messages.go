@@ -24,13 +24,12 @@ func eventsOf(ids ...string) []exhibit.Event {
 	return events
 }
 
-// publish sends messages with watermill-kafka's publisher. A nil config is its
-// default.
+// publish sends messages with watermill-kafka's publisher. A nil config is its default.
 func publish(bed *testbed.Testbed, topic string, config *sarama.Config, ids ...string) error {
 	return publishAs(bed, topic, config, nil, ids...)
 }
 
-// publishAs does so with a marshaler. A nil one is the default.
+// publishAs is publish with a marshaler. A nil one is the default.
 func publishAs(bed *testbed.Testbed, topic string, config *sarama.Config, marshaler kafka.Marshaler, ids ...string) error {
 	pub, err := kafka.NewPublisher(kafka.PublisherConfig{
 		Brokers: bed.Brokers, OverwriteSaramaConfig: config, Marshaler: marshaler,
@@ -54,8 +53,8 @@ func byKey() kafka.Marshaler {
 	})
 }
 
-// subscriber returns watermill-kafka's subscriber with its defaults, but that a new
-// group begins with what is there.
+// subscriber returns watermill-kafka's subscriber with its defaults, except that a new group begins
+// with the existing messages.
 func subscriber(bed *testbed.Testbed, group string) (message.Subscriber, error) {
 	config := kafka.DefaultSaramaSubscriberConfig()
 	config.Consumer.Offsets.Initial = sarama.OffsetOldest

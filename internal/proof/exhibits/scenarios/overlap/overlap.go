@@ -1,6 +1,5 @@
-// Package overlap has two transactions of one key run at the same time. Which of
-// them commits first is arranged; whether the events arrive in that order is for
-// the exhibits to see.
+// Package overlap runs two transactions of one key at the same time. It arranges which of them
+// commits first. The exhibits observe whether the events arrive in that order.
 package overlap
 
 import (
@@ -16,7 +15,7 @@ import (
 // Publish writes the event called id in tx.
 type Publish func(ctx context.Context, tx pgx.Tx, id string) error
 
-// The events, and the row that they tell of.
+// The events, and the row that they describe.
 const (
 	Key = "account-1"
 
@@ -31,10 +30,9 @@ const tables = `
 
 const writeRow = `UPDATE accounts SET says = $2 WHERE id = $1`
 
-// AuditFirst is of writers that lock the row before they write their event, as they
-// should. The one that began first has written something else before, so that it
-// has the lower transaction id, and commits last. It returns what was committed, in
-// that order.
+// AuditFirst has writers that lock the row before they write their event, as they should. The one
+// that began first has written something else before, so that it has the lower transaction id, and
+// commits last. It returns what was committed, in that order.
 func AuditFirst(ctx context.Context, bed *testbed.Testbed, publish Publish) ([]exhibit.Event, error) {
 	err := begin(ctx, bed, func(first pgx.Tx) error {
 		if _, err := first.Exec(ctx, `INSERT INTO audit VALUES ('begun')`); err != nil {
@@ -52,9 +50,9 @@ func AuditFirst(ctx context.Context, bed *testbed.Testbed, publish Publish) ([]e
 	return []exhibit.Event{{ID: late, Key: Key}, {ID: early, Key: Key}}, errors.Join(err, tellRow(ctx, bed))
 }
 
-// EventFirst is of writers that write their event before they write the row. The
-// one that began last commits first, unless it is made to wait for the other. It
-// returns what was committed, in that order.
+// EventFirst has writers that write their event before they write the row. The one that began last
+// commits first, unless it is made to wait for the other. It returns what was committed, in that
+// order.
 func EventFirst(ctx context.Context, bed *testbed.Testbed, publish Publish) ([]exhibit.Event, error) {
 	committed := []exhibit.Event{{ID: late, Key: Key}, {ID: early, Key: Key}}
 	var ended <-chan error
@@ -105,8 +103,8 @@ func begin(ctx context.Context, bed *testbed.Testbed, fn func(tx pgx.Tx) error) 
 	return pgx.BeginFunc(ctx, bed.Pool, fn)
 }
 
-// inParallel runs fn in a transaction and returns when that has committed or waits
-// for a lock. What happens to it, ended gets.
+// inParallel runs fn in a transaction and returns when the transaction has committed or waits for a
+// lock. ended receives its result.
 func inParallel(ctx context.Context, bed *testbed.Testbed, fn func(tx pgx.Tx) error) (waits bool, ended <-chan error, err error) {
 	conn, err := bed.Pool.Acquire(ctx)
 	if err != nil {
@@ -133,7 +131,7 @@ func inParallel(ctx context.Context, bed *testbed.Testbed, fn func(tx pgx.Tx) er
 	return waits, outcome, err
 }
 
-// tellRow tells which event the row agrees with: the last that was committed.
+// tellRow logs the event that the row agrees with: the last one that was committed.
 func tellRow(ctx context.Context, bed *testbed.Testbed) error {
 	var says string
 	err := bed.Pool.QueryRow(ctx, `SELECT says FROM accounts WHERE id = $1`, Key).Scan(&says)

@@ -11,21 +11,21 @@ import (
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 )
 
-// The sizes of a batch: what SubscribeBatchSize is by default, and what its
-// comment calls the safest value.
+// The sizes of a batch: the default of SubscribeBatchSize, and the one that its comment calls the
+// safest value.
 const (
 	defaultBatch = 0
 	safestBatch  = 1
 )
 
-// pollInterval is a second by default; this is for those who watch.
+// pollInterval is a second by default; it is shorter here for the audience.
 const pollInterval = 20 * time.Millisecond
 
 // key is the key of all messages.
 const key = "order-1"
 
-// The messages of the first batch whose part is a special one, and the one that
-// comes after the batch: when it has arrived, so has all that will.
+// The messages of the first batch with a special role, and the one after the batch: when it has
+// arrived, so has everything that will.
 const (
 	first  = "m1"
 	second = "m2"
@@ -70,8 +70,8 @@ func (q queue) publish(ids ...string) error {
 	return pub.Publish(q.topic, msgs...)
 }
 
-// subscriber returns a subscriber with the defaults, except the intervals, which
-// are for those who watch, and the deadline: 30 s by default.
+// subscriber returns a subscriber with the defaults, except the intervals, which are shorter for
+// the audience, and the deadline: 30 s by default.
 func (q queue) subscriber(deadline time.Duration) (*sql.Subscriber, error) {
 	return sql.NewSubscriber(sql.BeginnerFromPgx(q.bed.Pool), sql.SubscriberConfig{
 		SchemaAdapter:    q.schema(),

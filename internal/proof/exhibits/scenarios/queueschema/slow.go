@@ -17,12 +17,12 @@ import (
 	"github.com/leat-go/leat/middleware"
 )
 
-// deadline is what a message may take. AckDeadline is 30 s by default; this is for
-// those who watch.
+// deadline is how long a message may take. AckDeadline is 30 s by default; it is shorter here for
+// the audience.
 const deadline = 300 * time.Millisecond
 
-// stumble returns a handler that does not come to its end within the deadline, the
-// first time that it sees the second message, and closes stumbled then.
+// stumble returns a handler that does not finish within the deadline when it first sees the second
+// message, and closes stumbled then.
 func stumble(bed *testbed.Testbed, effect message.NoPublishHandlerFunc, stumbled chan<- struct{}) message.NoPublishHandlerFunc {
 	var before atomic.Bool
 	return func(msg *message.Message) error {

@@ -1,6 +1,5 @@
-// Package serializable shows how the subscriber of watermill-sql's default schema for
-// MySQL, which reads under SERIALIZABLE, and producers wait for each other; and that leat's
-// relay and producers do not.
+// Package serializable shows that the subscriber of watermill-sql's default schema for MySQL, which
+// reads under SERIALIZABLE, and producers wait for each other. leat's relay and producers do not.
 package serializable
 
 import (
@@ -29,5 +28,5 @@ func Exhibit() exhibit.Exhibit {
 	}
 }
 
-// messages is how many are committed beside the open transaction.
+// messages is how many are committed in addition to the open transaction.
 const messages = 3

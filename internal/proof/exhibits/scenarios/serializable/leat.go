@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// leat is an outbox in a database of its own.
+// leat is an outbox in its own database.
 type leat struct {
 	db *sql.DB
 	ob *sqloutbox.Outbox
@@ -37,7 +37,7 @@ func (x leat) enqueue(ctx context.Context, tx *sql.Tx, id string) error {
 	return x.ob.Enqueue(ctx, tx, outbox.Message{ID: id, Topic: topic, Payload: []byte(`{}`)})
 }
 
-// drain relays to sink what has committed.
+// drain relays the committed messages to sink.
 func (x leat) drain(ctx context.Context, sink driver.Sink) error {
 	source, err := x.ob.Source(sqloutbox.SourceConfig{})
 	if err != nil {

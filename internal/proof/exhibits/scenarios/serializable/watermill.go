@@ -64,8 +64,8 @@ func (x *incumbent) take(ctx context.Context, n int) error {
 	return nil
 }
 
-// awaitLock waits until a transaction of the database waits for a lock of another one. The
-// server makes its list anew only if nobody has looked for 100 ms.
+// awaitLock waits until a transaction of the database waits for a lock of another one. The server
+// refreshes its list only if it was not read for 100 ms.
 func awaitLock(ctx context.Context, db *stdsql.DB) error {
 	return testbed.Until(ctx, func(ctx context.Context) (bool, error) {
 		select {

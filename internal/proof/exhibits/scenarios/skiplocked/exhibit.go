@@ -1,5 +1,5 @@
-// Package skiplocked shows the relays that articles about the outbox pattern
-// write, and leat's relay in their place.
+// Package skiplocked shows the relays that articles about the outbox pattern write, and leat's
+// relay instead of them.
 package skiplocked
 
 import (

@@ -42,7 +42,7 @@ func failureAsWritten(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcom
 	return exhibit.Judge(all, topic.IDs()), err
 }
 
-// failureOnLeat: the relay holds back what comes after it in its key.
+// failureOnLeat: the relay holds back later messages of the key.
 func failureOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	ob, insert, err := leatOutbox(ctx, bed, "failure")
 	fail.If(err)

@@ -31,7 +31,7 @@ const unpublished = `
 	SELECT id, event FROM %t WHERE NOT published
 	ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED`
 
-// after is that of those who keep a cursor.
+// after is the query of relays that keep a cursor.
 const after = `SELECT id, event FROM %t WHERE id > $1 ORDER BY id LIMIT 100`
 
 // row is a message in the outbox.
@@ -83,7 +83,7 @@ func (o outbox) relay(ctx context.Context, publish func(event string) error) err
 	})
 }
 
-// follow publishes what comes after the id last, and returns the new last.
+// follow publishes the messages after the id last, and returns the new last.
 func (o outbox) follow(ctx context.Context, last int64, publish func(event string)) (int64, error) {
 	rows, err := o.bed.Pool.Query(ctx, o.sql(after), last)
 	if err != nil {
@@ -120,5 +120,5 @@ func insertAll(ctx context.Context, bed *testbed.Testbed, insert func(ctx contex
 	return nil
 }
 
-// sql puts the table's name, which is quoted, into a statement.
+// sql puts the table's quoted name into a statement.
 func (o outbox) sql(statement string) string { return strings.ReplaceAll(statement, "%t", o.name) }

@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// twoRelaysAsWritten: the first relay takes its batch and is slow, the second one
-// takes the next and is not.
+// twoRelaysAsWritten: the first relay takes its batch and is slow; the second takes the next batch
+// and is fast.
 func twoRelaysAsWritten(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	o, err := newOutbox(ctx, bed, "two")
 	fail.If(err)

@@ -34,7 +34,7 @@ func Exhibit() exhibit.Exhibit {
 	}
 }
 
-// subscriber is the default, except the interval, which is for those who watch.
+// subscriber is the default, except the interval, which is shorter for the audience.
 func subscriber() sql.SubscriberConfig {
 	return sql.SubscriberConfig{
 		OffsetsAdapter: sql.DefaultPostgreSQLOffsetsAdapter{},

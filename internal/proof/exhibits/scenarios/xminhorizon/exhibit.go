@@ -1,6 +1,5 @@
-// Package xminhorizon shows what a transaction that has nothing to do with the
-// messages does to the subscriber of watermill-sql's default schema for PostgreSQL,
-// and to leat's relay.
+// Package xminhorizon shows the effect of a transaction that is unrelated to the messages on the
+// subscriber of watermill-sql's default schema for PostgreSQL, and on leat's relay.
 package xminhorizon
 
 import (

@@ -14,8 +14,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 )
 
-// looks is how often the subscriber has to look in vain, after the messages were
-// committed, to count as held up.
+// looks is how many vain looks of the subscriber after the commit of the messages count as a delay.
 const looks = 25
 
 // counting is the default schema; it counts the looks.
@@ -90,7 +89,7 @@ func publish(bed *testbed.Testbed, topic string) ([]exhibit.Event, error) {
 	return committed, nil
 }
 
-// look takes what arrives until the subscriber has looked often enough.
+// look takes the messages that arrive until the subscriber has looked often enough.
 func look(ctx context.Context, queries *atomic.Int64, arrived <-chan *message.Message, log *testbed.Log) error {
 	until := queries.Load() + looks
 	return testbed.Until(ctx, func(context.Context) (bool, error) {

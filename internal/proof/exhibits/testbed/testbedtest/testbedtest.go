@@ -22,7 +22,7 @@ func Main(m *testing.M) {
 	)
 }
 
-// New returns a testbed for one test, which tells the test's log what happens.
+// New returns a testbed for one test, which describes its steps in the test's log.
 func New(t *testing.T) *testbed.Testbed {
 	t.Helper()
 	bed, err := testbed.Start(t.Context(), t.Output())

@@ -1,4 +1,4 @@
-// Command soak is that of internal/proof with the drivers for -store mysql, mariadb and
+// Command soak is the soak command of internal/proof with the drivers for -store mysql, mariadb and
 // sqlite:
 //
 //	go run ./cmd/soak -store mariadb -for 10m -seed 7

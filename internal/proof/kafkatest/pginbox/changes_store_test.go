@@ -1,0 +1,153 @@
+package pginbox_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/leat-go/leat/inbox"
+	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/inbox/sqlinbox"
+	"github.com/leat-go/leat/internal/proof/sqltest"
+	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/admin"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/pgoutbox"
+	"github.com/leat-go/leat/outbox/sqloutbox"
+)
+
+// store is the database of a service.
+type store struct {
+	db      *sql.DB
+	admin   admin.Manager
+	inboxes inboxadmin.Inbox
+	put     func(ctx context.Context, m outbox.Message) error
+	source  func(g group) (driver.Source, error)
+	inbox   func(consumer string, m manner) (in *inbox.Processor, scope func(ctx context.Context) (string, error), err error)
+	// effect writes in the transaction of a delivery.
+	effect func(ctx context.Context, table, id string) error
+	// maintain runs until ctx ends.
+	maintain func(ctx context.Context) error
+	// ranges lets the inbox remember ids in ranges from now on, nil if it cannot.
+	ranges func(ctx context.Context) error
+}
+
+// opener opens a database of a test's own.
+type opener func(t *testing.T, log *slog.Logger) store
+
+// manner is how a consumer takes messages.
+type manner struct {
+	inbox.Config
+
+	batches, cached, onSQL bool
+}
+
+func onPostgres(t *testing.T, log *slog.Logger) store {
+	t.Helper()
+	env := testenv.Postgres(t, template)
+	ob, err := pgoutbox.New(env.Pool, pgoutbox.Config{Logger: log})
+	require.NoError(t, err)
+	require.NoError(t, ob.Migrate(t.Context()))
+	m, err := pgoutbox.NewMaintenance(ob, pgoutbox.MaintenanceConfig{})
+	require.NoError(t, err)
+	ranges, err := pginbox.NewMaintenance(env.Pool, pginbox.Config{Config: inbox.Config{Logger: log}}, pginbox.MaintenanceConfig{})
+	require.NoError(t, err)
+	inboxes, err := pginbox.NewAdmin(env.Pool, pginbox.Config{})
+	require.NoError(t, err)
+	db := env.SQL(t)
+	return store{
+		db: db, admin: ob.Admin(), inboxes: inboxes, maintain: m.Run, ranges: ranges.Enable,
+		put: func(ctx context.Context, m outbox.Message) error {
+			return ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return ob.Enqueue(ctx, tx, m) })
+		},
+		source: func(g group) (driver.Source, error) {
+			return ob.Source(pgoutbox.SourceConfig{Group: g.Name, Slots: g.Slots, Start: g.Start, Topics: g.Topics, SyncPositions: g.Positions})
+		},
+		inbox: func(consumer string, m manner) (*inbox.Processor, func(context.Context) (string, error), error) {
+			in, err := pginbox.New(env.Pool, consumer, pginbox.Config{Config: m.Config})
+			if m.onSQL {
+				in, err = pginbox.NewSQL(db, consumer, pginbox.Config{Config: m.Config})
+			}
+			if err != nil {
+				return nil, nil, err
+			}
+			return in.Processor, in.Scope, nil
+		},
+		effect: func(ctx context.Context, table, id string) (err error) {
+			if tx := pginbox.SQLTx(ctx); tx != nil {
+				_, err = tx.ExecContext(ctx, "INSERT INTO "+table+" (id) VALUES ($1)", id)
+				return err
+			}
+			_, err = pginbox.Tx(ctx).Exec(ctx, "INSERT INTO "+table+" (id) VALUES ($1)", id)
+			return err
+		},
+	}
+}
+
+func onMySQL(t *testing.T, log *slog.Logger) store {
+	t.Helper()
+	db := sqltest.MySQL(t)
+	ob, err := sqloutbox.New(db, outbox.MySQL, sqloutbox.Config{Logger: log})
+	require.NoError(t, err)
+	require.NoError(t, ob.Migrate(t.Context()))
+	in, err := sqlinbox.New(db, outbox.MySQL, "migrator", sqlinbox.Config{})
+	require.NoError(t, err)
+	require.NoError(t, in.Migrate(t.Context()))
+	m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{})
+	require.NoError(t, err)
+	inboxes, err := sqlinbox.NewAdmin(db, outbox.MySQL, sqlinbox.Config{})
+	require.NoError(t, err)
+	return store{
+		db: db, admin: ob.Admin(), inboxes: inboxes, maintain: m.Run,
+		put: func(ctx context.Context, m outbox.Message) error {
+			return ob.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error { return ob.Enqueue(ctx, tx, m) })
+		},
+		source: func(g group) (driver.Source, error) {
+			return ob.Source(sqloutbox.SourceConfig{Group: g.Name, Start: g.Start, Topics: g.Topics})
+		},
+		inbox: func(consumer string, m manner) (*inbox.Processor, func(context.Context) (string, error), error) {
+			in, err := sqlinbox.New(db, outbox.MySQL, consumer, sqlinbox.Config{Config: m.Config})
+			if err != nil {
+				return nil, nil, err
+			}
+			return in.Processor, nil, nil
+		},
+		effect: func(ctx context.Context, table, id string) error {
+			_, err := sqlinbox.Tx(ctx).ExecContext(ctx, "INSERT INTO "+table+" (id) VALUES (?)", id)
+			return err
+		},
+	}
+}
+
+// tables makes those of effects, whose numbers follow the order of the inserts of one key.
+func (s *store) tables(ctx context.Context) error {
+	for _, table := range []string{"billed", "shipped"} {
+		_, err := s.db.ExecContext(ctx, fmt.Sprintf("CREATE TABLE %s (no SERIAL PRIMARY KEY, id varchar(200) NOT NULL)", table))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// effectsIn returns the ids in a table, in their order.
+func (w *world) effectsIn(table string) (ids []string) {
+	w.t.Helper()
+	rows, err := w.db.QueryContext(context.Background(), "SELECT id FROM "+table+" ORDER BY no")
+	require.NoError(w.t, err)
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id string
+		require.NoError(w.t, rows.Scan(&id))
+		ids = append(ids, id)
+	}
+	require.NoError(w.t, rows.Err())
+	return ids
+}
