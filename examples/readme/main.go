@@ -20,7 +20,7 @@ func main() {
 	ob := must(pgoutbox.New(pool, pgoutbox.Config{}))
 	in := must(pginbox.New(pool, "shop", pginbox.Config{}))
 	sink := must(kafkasink.New([]string{"localhost:9092"}, kafkasink.Config{AllowAutoTopicCreation: true}))
-	orders := must(kafkasource.NewSubscriber([]string{"localhost:9092"}, "shop", kafkasource.Config{Marks: in}))
+	sub := must(kafkasource.NewSubscriber([]string{"localhost:9092"}, "shop", kafkasource.Config{Marks: in}))
 	shop := must(leat.New(leat.Config{Outbox: ob, Inbox: in, Sink: sink}))
 	http.HandleFunc("POST /orders/{id}", func(w http.ResponseWriter, r *http.Request) {
 		must(0, ob.InTx(r.Context(), func(ctx context.Context, tx pgx.Tx) error { // both happen, or neither
@@ -28,7 +28,7 @@ func main() {
 			return ob.Enqueue(ctx, tx, outbox.Message{Topic: "orders", Key: r.PathValue("id")})
 		}))
 	})
-	shop.Router(nil).AddConsumerHandler("loyalty", "orders", orders, func(msg *message.Message) error {
+	shop.Router(nil).AddConsumerHandler("loyalty", "orders", sub, func(msg *message.Message) error {
 		_, err := pginbox.Tx(msg.Context()).Exec(msg.Context(), "UPDATE points SET total = total + 1")
 		return err
 	})

@@ -28,11 +28,11 @@ func main() {
 		OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 3},
 	}}))
 	sink := must(kafkasink.New([]string{"localhost:9092"}, kafkasink.Config{AllowAutoTopicCreation: true}))
-	orders := must(kafkasource.NewSubscriber([]string{"localhost:9092"}, "shop", kafkasource.Config{Marks: in}))
+	sub := must(kafkasource.NewSubscriber([]string{"localhost:9092"}, "shop", kafkasource.Config{Marks: in}))
 	shop := must(leat.New(leat.Config{Outbox: ob, Inbox: in, Sink: sink}))
 
 	router := shop.Router(nil)
-	router.AddConsumerHandler("loyalty", "orders", orders, func(msg *message.Message) error {
+	router.AddConsumerHandler("loyalty", "orders", sub, func(msg *message.Message) error {
 		ctx, customer := msg.Context(), string(msg.Payload)
 		done, err := pginbox.Tx(ctx).Exec(ctx, "UPDATE accounts SET points = points + 1 WHERE customer = $1", customer)
 		if err == nil && done.RowsAffected() == 0 {
