@@ -107,9 +107,9 @@ func (s *shop) deliver(t *testing.T, messages ...string) (outcomes []inbox.Outco
 }
 
 // send relays once, and returns the ids of one key in their order. What is bad is parked.
-func (s *shop) send(t *testing.T, group string) (sent []string) {
+func (s *shop) send(t *testing.T) (sent []string) {
 	t.Helper()
-	relayOnce(t, s, group, relay.Policy{}, func(r outbox.Record) error {
+	relayOnce(t, s, "", relay.Policy{}, func(r outbox.Record) error {
 		if err := ifBad(errors.New("no schema 17"))(r); err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func newPair(t *testing.T) (p pair) {
 func (p pair) dump(t *testing.T, replaced ...string) {
 	t.Helper()
 	replaced = append(replaced, " blue ", " '"+p.blue.URL+"' ", "psql green", "psql -q -v ON_ERROR_STOP=1 '"+p.green.URL+"'")
-	dump := exec.CommandContext(t.Context(), "sh", "-c", strings.NewReplacer(replaced...).Replace(p.page[1])) //nolint:gosec // the page's own command
+	dump := exec.CommandContext(t.Context(), "sh", "-c", strings.NewReplacer(replaced...).Replace(p.page[1]))
 	programs := ask[string](t, p.blue, "SELECT setting FROM pg_config WHERE name = 'BINDIR'")
 	dump.Env = append(os.Environ(), "PATH="+programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	out, err := dump.CombinedOutput()
@@ -173,14 +173,14 @@ func TestMoves_BlueToGreenWithoutOurTables(t *testing.T) {
 	p.blue.execute(t, p.page[0], "FOR TABLES IN SCHEMA leat, public", "FOR TABLE orders")
 	p.dump(t, "--schema-only", "--schema-only --table orders")
 	p.subscribe(t)
-	require.Equal(t, []string{"m-1"}, p.blue.send(t, ""))
+	require.Equal(t, []string{"m-1"}, p.blue.send(t))
 	require.Zero(t, newSession(t, p.blue.URL).leat("status").code)
 	p.part(t)
 	o := newSession(t, p.green.URL)
 	require.Contains(t, p.text, "`leat migrate up`")
 	o.run(0, "migrate", "up", "--yes")
 	p.green.enqueue(t, placed("m-2", "orders", "order-1", "fine"))
-	require.Equal(t, []string{"m-2"}, p.green.send(t, ""))
+	require.Equal(t, []string{"m-2"}, p.green.send(t))
 	require.Equal(t, 1, ask[int](t, p.green, "SELECT count(*)::int FROM orders"))
 	require.Equal(t, doctor.OK, o.verdict("sequence.value", "").Verdict)
 }
@@ -198,20 +198,10 @@ func TestMoves_BlueToGreen(t *testing.T) {
 	require.NoError(t, blue.inbox(t, "shipping", inbox.Config{}).Migrate(t.Context()))
 	blue.maintain(t)
 	blue.trouble(t) // parks, gives up and delays
-	var delivered []string
-	for range 3 {
-		id, err := ids.New()
-		require.NoError(t, err)
-		delivered = append(delivered, id)
-	}
+	delivered := newIDs(t, 3)
 	require.Equal(t, []inbox.Outcome{inbox.OutcomeCommitted}, blue.deliver(t, delivered[0]))
 
-	all := "FOR TABLES IN SCHEMA leat, public"
-	if major, _, _ := strings.Cut(blue.ServerVersion, "."); major == "14" {
-		blue.execute(t, p.page[0], all, "FOR ALL TABLES")
-	} else {
-		blue.execute(t, p.page[0])
-	}
+	p.publish(t)
 	blue.maintain(t)
 	require.GreaterOrEqual(t, blue.ranges(t, "leat.outbox"), 15+2, "one is in use, and one is open-ended")
 	require.GreaterOrEqual(t, blue.ranges(t, "leat.inbox_ranges"), 30+1)
@@ -225,7 +215,7 @@ func TestMoves_BlueToGreen(t *testing.T) {
 	blue.execute(t, "SELECT setval('leat.outbox_seq_seq', 1000000000000)") // into the open-ended range of both
 	blue.enqueue(t, placed("m-9", "orders", "order-8", "fine"))
 	blue.maintain(t) // closes it
-	require.Equal(t, []string{"m-8", "m-9"}, blue.send(t, ""))
+	require.Equal(t, []string{"m-8", "m-9"}, blue.send(t))
 	blue.enqueue(t, placed("m-10", "orders", "order-8", "fine"))
 	blue.deliver(t, delivered[1])
 	require.Equal(t, doctor.OK, onGreen.verdict("schema.shape", "").Verdict)
@@ -245,6 +235,26 @@ func TestMoves_BlueToGreen(t *testing.T) {
 	green.goesOn(t, delivered)
 }
 
+func newIDs(t *testing.T, n int) (all []string) {
+	t.Helper()
+	for range n {
+		id, err := ids.New()
+		require.NoError(t, err)
+		all = append(all, id)
+	}
+	return all
+}
+
+// publish makes the page's publication. PostgreSQL 14 knows none of schemas.
+func (p pair) publish(t *testing.T) {
+	t.Helper()
+	if major, _, _ := strings.Cut(p.blue.ServerVersion, "."); major == "14" {
+		p.blue.execute(t, p.page[0], "FOR TABLES IN SCHEMA leat, public", "FOR ALL TABLES")
+		return
+	}
+	p.blue.execute(t, p.page[0])
+}
+
 // refuses is a target of a subscription.
 func (s *shop) refuses(t *testing.T, o *session) {
 	t.Helper()
@@ -257,7 +267,7 @@ func (s *shop) refuses(t *testing.T, o *session) {
 func (s *shop) goesOn(t *testing.T, delivered []string) {
 	t.Helper()
 	s.enqueue(t, placed("m-11", "orders", "order-8", "fine"))
-	require.Equal(t, []string{"m-10", "m-11"}, s.send(t, ""))
+	require.Equal(t, []string{"m-10", "m-11"}, s.send(t))
 	require.Equal(t, []int{3, 1, 1}, []int{
 		ask[int](t, s, "SELECT count(*)::int FROM leat.outbox_held WHERE relay_group = 'default'"),
 		ask[int](t, s, "SELECT count(*)::int FROM leat.outbox_dead"), ask[int](t, s, "SELECT count(*)::int FROM leat.outbox_delayed"),

@@ -450,32 +450,10 @@ outboxes:
 `, takes.URL, httpsink.NewSecret())))
 	d.is(daemon.StateLeader, "relay", "shop", "default")
 	before := d.peakMiB()
-	for from := 0; from < n; from += 1000 {
-		batch := make([]outbox.Message, 1000)
-		for i := range batch {
-			batch[i] = outbox.Message{ID: fmt.Sprint("h-", from+i), Topic: fmt.Sprintf("hostile-%05d-%s", from+i, strings.Repeat("x", 200)), Payload: []byte("1")}
-		}
-		s.enqueue(t, batch...)
-	}
-	d.eventually("all are set aside", func() bool {
-		var held int
-		require.NoError(t, s.Pool.QueryRow(t.Context(), "SELECT count(*) FROM leat.outbox_held").Scan(&held))
-		return held == n
-	})
+	s.invent(t, d, n)
 	s.enqueue(t, placed("m-1", "orders", "k", "fine"))
 	<-taken
-	var said struct {
-		Parts []struct {
-			Out    []string
-			Reason string
-		}
-	}
-	d.eventually("counts them", func() bool {
-		_, status := d.get("/statusz")
-		require.NoError(t, json.Unmarshal([]byte(status), &said))
-		return strings.Contains(said.Parts[0].Reason, "and 19999 more are out")
-	})
-	require.Len(t, said.Parts[0].Out, 100)
+	d.countsAll(t)
 
 	sizes := []string{}
 	bounded := func(what, text string, most int) {
@@ -502,13 +480,45 @@ outboxes:
 		bounded(command, r.out+r.err, 128<<10)
 	}
 	require.Contains(t, flat(o.leat("explain").out), "19900 more topics are out since")
-	var rows int
-	require.NoError(t, s.Pool.QueryRow(t.Context(), "SELECT count(*) FROM leat.outbox_out").Scan(&rows))
-	require.LessOrEqual(t, rows, 101)
+	require.LessOrEqual(t, ask[int](t, s, "SELECT count(*)::int FROM leat.outbox_out"), 101)
 	grown := d.peakMiB() - before
 	require.Less(t, grown, 256)
 	require.Zero(t, d.ends(syscall.SIGTERM), d.log)
 	bounded("log", d.log.String(), 64<<10)
 	require.LessOrEqual(t, strings.Count(d.log.String(), "\n"), 60)
 	t.Logf("%d MiB, and %d more; bytes: %s", before, grown, strings.Join(sizes, ", "))
+}
+
+// invent enqueues messages for n topics that nobody has made, and waits until all are set aside.
+func (s *shop) invent(t *testing.T, d *running, n int) {
+	t.Helper()
+	for from := 0; from < n; from += 1000 {
+		batch := make([]outbox.Message, 1000)
+		for i := range batch {
+			batch[i] = outbox.Message{ID: fmt.Sprint("h-", from+i), Topic: fmt.Sprintf("hostile-%05d-%s", from+i, strings.Repeat("x", 200)), Payload: []byte("1")}
+		}
+		s.enqueue(t, batch...)
+	}
+	d.eventually("all are set aside", func() bool {
+		var held int
+		require.NoError(t, s.Pool.QueryRow(t.Context(), "SELECT count(*) FROM leat.outbox_held").Scan(&held))
+		return held == n
+	})
+}
+
+// countsAll waits until /statusz lists a hundred topics, and counts all.
+func (d *running) countsAll(t *testing.T) {
+	t.Helper()
+	var said struct {
+		Parts []struct {
+			Out    []string
+			Reason string
+		}
+	}
+	d.eventually("counts them", func() bool {
+		_, status := d.get("/statusz")
+		require.NoError(t, json.Unmarshal([]byte(status), &said))
+		return strings.Contains(said.Parts[0].Reason, "and 19999 more are out")
+	})
+	require.Len(t, said.Parts[0].Out, 100)
 }

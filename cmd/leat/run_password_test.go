@@ -72,8 +72,7 @@ http: {listen: '127.0.0.1:0'}
 					rotate(t, db, role, secret, fmt.Sprintf(test.line, next), next)
 					_, err := db.Pool.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1", role)
 					require.NoError(t, err) // each connection is opened anew
-					health := s.leat("health", "--url", d.url)
-					require.Equal(t, "ok\n", health.out, health.err)
+					d.eventually("is well again", func() bool { return s.leat("health", "--url", d.url).out == "ok\n" })
 				}
 			}
 			require.Zero(t, d.ends(syscall.SIGTERM), d.log)

@@ -21,7 +21,7 @@ import (
 // connection looked in the wrong place, or because the range did not exist.
 const claimTries = 4
 
-// claims claims the ids of one consumer.
+// claims records the ids of one consumer.
 type claims struct {
 	consumer
 	placer

@@ -48,15 +48,15 @@ type mark struct {
 // look is a reading of the database's clock and of ours, with its monotonic reading.
 type look struct{ theirs, ours time.Time }
 
-// Doubt is the error of a clock that is not trusted with what cannot be undone, or of a limit that is ahead of it.
-type Doubt string
+// DoubtError is the error of a clock that is not trusted with what cannot be undone, or of a limit that is ahead of it.
+type DoubtError string
 
-func (d Doubt) Error() string { return string(d) }
+func (d DoubtError) Error() string { return string(d) }
 
 // postponed begins the text of a clock that is not trusted.
 const postponed = "leat: nothing is dropped, deleted or forgotten by age: "
 
-// Look tells the watch that theirs is what the database's clock says now. It returns a Doubt if the clock is
+// Look tells the watch that theirs is what the database's clock says now. It returns a DoubtError if the clock is
 // not to be trusted: it differs from ours by more than an hour, or it has jumped. After a jump, it is trusted
 // again as soon as it is back, or has gone evenly for an hour.
 func (w *Watch) Look(theirs time.Time) error {
@@ -65,7 +65,7 @@ func (w *Watch) Look(theirs time.Time) error {
 	now := look{theirs, time.Now()}
 	if err := Differ(theirs); err != nil {
 		w.note(now)
-		return Doubt(postponed + err.Error())
+		return DoubtError(postponed + err.Error())
 	}
 	if w.trusted == (look{}) || w.trusted.leadsTo(now) {
 		w.trusted, w.jumped = now, look{}
@@ -77,7 +77,7 @@ func (w *Watch) Look(theirs time.Time) error {
 		return nil
 	}
 	d := theirs.Sub(w.trusted.theirs) - now.ours.Sub(w.trusted.ours)
-	return Doubt(fmt.Sprintf(postponed+"the database's clock has jumped by %s: it is trusted when it is back, or in %s if it is right now",
+	return DoubtError(fmt.Sprintf(postponed+"the database's clock has jumped by %s: it is trusted when it is back, or in %s if it is right now",
 		d.Round(time.Second), (probation - now.ours.Sub(w.since)).Round(time.Second)))
 }
 
@@ -89,13 +89,13 @@ func Differ(theirs time.Time) error {
 	return nil
 }
 
-// Ahead returns a Doubt if the time below which an inbox has forgotten is ahead of theirs, which is what the database's
+// Ahead returns a DoubtError if the time below which an inbox has forgotten is ahead of theirs, which is what the database's
 // clock says now: clocks have been wrong together, and whatever is made until that time comes is too old.
 func Ahead(floor, theirs time.Time) error {
 	if !floor.After(theirs) {
 		return nil
 	}
-	return Doubt(fmt.Sprintf("leat: the floor of the inbox is ahead of the database's clock by %s, and messages that are made before %s are too old: "+
+	return DoubtError(fmt.Sprintf("leat: the floor of the inbox is ahead of the database's clock by %s, and messages that are made before %s are too old: "+
 		"lower it by leat inbox retention lower", floor.Sub(theirs).Round(time.Second), floor.UTC().Format(time.RFC3339)))
 }
 

@@ -95,7 +95,8 @@ func (s postgresServer) plan(dir string, port int) (plan, error) {
 		// In the file, where ALTER SYSTEM can change it: see [PostgresStandby.Cut].
 		follow := fmt.Sprintf(`printf "primary_conninfo = 'host=127.0.0.1 port=%d user=postgres'\n" >> "$0"`, p.server.port)
 		prepare = [][]string{
-			{"cp", "-a", p.data(), data}, {"touch", filepath.Join(data, "standby.signal")},
+			{"cp", "-a", p.data(), data},
+			{"touch", filepath.Join(data, "standby.signal")},
 			{"sh", "-c", follow, filepath.Join(data, "postgresql.auto.conf")},
 		}
 		argv = append(argv, "-c", "wal_retrieve_retry_interval=50ms")

@@ -101,7 +101,7 @@ func (c *Content) skips(err error) bool {
 	return c.cfg.Seal != nil && c.cfg.Seal.SkipForgotten && errors.Is(err, ErrForgotten)
 }
 
-// open opens msg, until back is called. It reads payloads of at most most bytes from Blobs.
+// open opens msg, until back is called. It reads payloads of up to most bytes from Blobs.
 func (c *Content) open(ctx context.Context, msg *message.Message, most int64) (back func(), err error) {
 	payload, metadata := msg.Payload, msg.Metadata
 	back = func() { msg.Payload, msg.Metadata = payload, metadata }

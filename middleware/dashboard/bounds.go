@@ -75,7 +75,7 @@ func (t *turns) take(ctx context.Context) error {
 
 func (t *turns) end() { <-t.taken }
 
-// turnsOf returns turns for each role, with at most most holders.
+// turnsOf returns turns for each role, with up to most holders.
 func turnsOf(most int) map[Role]*turns {
 	all := map[Role]*turns{}
 	for _, role := range Roles() {
@@ -106,7 +106,7 @@ func (e *answerError) Error() string {
 // mostAnswer returns the most bytes of an answer.
 func (d *Dashboard) mostAnswer() int { return mostAnswer + 10*d.cfg.MaxShown }
 
-// bounded is a buffer of at most most bytes.
+// bounded is a buffer of up to most bytes.
 type bounded struct {
 	bytes.Buffer
 

@@ -284,7 +284,7 @@ func (s *pickySink) Send(ctx context.Context, records []outbox.Record) []outbox.
 // takesAll refuses nothing.
 func takesAll(*outbox.Record) error { return nil }
 
-// refuses refuses the records with these names.
+// refuses returns a check that fails the records with these names.
 func refuses(kind outbox.FailureKind, names ...string) func(r *outbox.Record) error {
 	return func(r *outbox.Record) error {
 		if slices.Contains(names, string(r.Payload)) {

@@ -190,17 +190,12 @@ func TestO14_Share(t *testing.T) {
 	})
 	share(a, ttl)
 	require.Zero(t, query1[int](t, db, next), "one of them wants what it has")
-	groups, err := ob.Admin().Groups(ctx)
-	require.NoError(t, err)
-	require.Equal(t, []int{1, 0}, []int{groups[0].Slots, groups[0].NextSlots})
-	members, err := ob.Admin().Members(ctx, "default")
-	require.NoError(t, err)
-	require.Equal(t, map[int]bool{1: true, 5: true}, map[int]bool{members[0].WantedSlots: true, members[1].WantedSlots: true}, "operators see who wants what")
+	expectDisagreement(t, ob)
 	require.NoError(t, one.Leave(ctx))
 	share(a, ttl)
 	require.Equal(t, 5, query1[int](t, db, next), "all want it")
 	s := acquireFrom(t, a)
-	_, err = s.Read(ctx, 10)
+	_, err := s.Read(ctx, 10)
 	require.ErrorIs(t, err, driver.ErrSlotClosed)
 	require.NoError(t, s.Release(ctx))
 	s = acquireFrom(t, a)
@@ -290,4 +285,15 @@ func readUntilClosed(t *testing.T, s driver.Session) []outbox.Record {
 			require.NoError(t, s.Advance(t.Context(), page, len(page.Records)))
 		}
 	}
+}
+
+// expectDisagreement looks that operators see who wants what.
+func expectDisagreement(t *testing.T, ob *pgoutbox.Outbox) {
+	t.Helper()
+	groups, err := ob.Admin().Groups(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 0}, []int{groups[0].Slots, groups[0].NextSlots})
+	members, err := ob.Admin().Members(t.Context(), "default")
+	require.NoError(t, err)
+	require.Equal(t, map[int]bool{1: true, 5: true}, map[int]bool{members[0].WantedSlots: true, members[1].WantedSlots: true})
 }

@@ -20,7 +20,7 @@ const (
 
 // still is a slot that is stuck at a page.
 type still struct {
-	first, last time.Time // number of errors since it last made progress
+	first, last time.Time // of the errors since it last made progress
 	times       int
 	at          stage
 	detail      string

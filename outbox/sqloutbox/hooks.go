@@ -24,8 +24,7 @@ func (m *Maintenance) observe(ctx context.Context, e admin.MaintenanceEvent) {
 
 // alarms tells of a clock that a round does not trust, and of one that is trusted again.
 func (m *Maintenance) alarms(ctx context.Context, err error) (raised []outbox.AlarmEvent) {
-	var doubt clocks.Doubt
-	if errors.As(err, &doubt) {
+	if doubt, ok := errors.AsType[clocks.DoubtError](err); ok {
 		raised = []outbox.AlarmEvent{{Package: "sqloutbox", Kind: AlarmClock, Detail: doubt.Error()}}
 	}
 	for _, a := range raised {

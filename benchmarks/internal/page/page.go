@@ -84,7 +84,7 @@ func write(name string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
 		return fmt.Errorf("make folder: %w", err)
 	}
-	if err := os.WriteFile(name, text, 0o600); err != nil {
+	if err := os.WriteFile(name, text, 0o600); err != nil { //nolint:gosec // the caller chooses it
 		return fmt.Errorf("write page: %w", err)
 	}
 	return nil

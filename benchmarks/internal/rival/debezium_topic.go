@@ -53,7 +53,7 @@ func (a *arrivals) ends(ctx context.Context) (offsets, error) {
 	return offsets(listed), nil
 }
 
-// beyond is the number of offsets from from to o.
+// beyond is the number of offsets between from and o.
 func (o offsets) beyond(from offsets) (n int64) {
 	kadm.ListedOffsets(o).Each(func(end kadm.ListedOffset) {
 		n += end.Offset - from[end.Topic][end.Partition].Offset

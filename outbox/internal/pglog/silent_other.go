@@ -4,5 +4,5 @@ package pglog
 
 import "net"
 
-// silent is not implemented on this platform.
+// silent returns false, so that callers go on as if something had arrived: other systems offer no peek.
 func silent(net.Conn) bool { return false }

@@ -88,7 +88,7 @@ func checkNames(t *testing.T, x *table) {
 	require.NoError(t, f.Migrate(t.Context()))
 	require.ErrorContains(t, f.Run(t.Context()), "has another schema")
 	x.cfg.Table = "none"
-	require.ErrorContains(t, x.forwarder(t).Check(t.Context()), "there is no table none")
+	require.ErrorContains(t, x.forwarder(t).Check(t.Context()), "table none does not exist")
 }
 
 // TestO1_O2_O5_ManyWritersAndMovers: producers take turns on their keys, and some transactions
