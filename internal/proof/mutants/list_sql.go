@@ -55,8 +55,8 @@ func sqlWriteMutants() []Mutant {
 			Name: "sql-clock-without-an-alarm", Breaks: []string{"O2"},
 			Change:  "a clock that maintenance on MySQL does not trust raises no alarm",
 			File:    "outbox/sqloutbox/hooks.go",
-			Old:     `if errors.As(err, &doubt) {`,
-			New:     `if errors.As(err, &doubt) && ctx == nil {`,
+			Old:     `if doubt, ok := errors.AsType[clocks.DoubtError](err); ok {`,
+			New:     `if doubt, ok := errors.AsType[clocks.DoubtError](err); ok && ctx == nil {`,
 			Package: sqlTests, Test: "TestO2_ClockThatJumps", Needs: MySQL | MariaDB,
 		},
 		{
