@@ -6,7 +6,7 @@
 //	}
 //
 // Every name is reached by code and armed by tests with each kind of failure:
-// docs/failure-points.md is the table, and a test keeps it true.
+// docs/internals/failure-points.md is the table, and a test keeps it true.
 //
 // Points are armed by package failpointtest, which only tests and test programs link. Without it
 // nothing can be armed: this package reads no environment, flag or file.

@@ -9,7 +9,7 @@ import (
 const (
 	mapPage    = "docs/maintaining.md"
 	rulesPage  = "docs/internals/rules.md"
-	designPage = "docs/design.md"
+	designPage = "docs/internals/design.md"
 	entryPage  = "CONTRIBUTING.md"
 )
 

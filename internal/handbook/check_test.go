@@ -28,10 +28,10 @@ func sound() fstest.MapFS {
 			"| `box` | boxes | nothing | `box.go` |\n\n## A walk\n\n1. `box/box.go` `Box.Put()` then `Open()`.\n",
 		"docs/internals/rules.md": "# Rules\n\n| | rule | source | checked |\n|---|---|---|---|\n" +
 			"| **O1** | It holds. | design 1.1 | `TestO1_Holds`, `O1_AlsoHolds` |\n| **R3a** | It locks. | here | `make test` |\n",
-		"docs/design.md":     "# Design\n\n## 1. Topic\n\n### 1.1 First\n\nBecause.\n\n### 1.2 Second\n\nAs decision 1.1 says.\n",
-		"docs/guarantees.md": "| **O1** | It holds. | |\n",
-		"CONTRIBUTING.md":    "Run `make test`.\n\n```sh\nmake nothing\n```\n",
-		"Makefile":           "GO ?= go\n\ntest: ## run\n\t@$(GO) test ./...\n",
+		"docs/internals/design.md": "# Design\n\n## 1. Topic\n\n### 1.1 First\n\nBecause.\n\n### 1.2 Second\n\nAs decision 1.1 says.\n",
+		"docs/guarantees.md":       "| **O1** | It holds. | |\n",
+		"CONTRIBUTING.md":          "Run `make test`.\n\n```sh\nmake nothing\n```\n",
+		"Makefile":                 "GO ?= go\n\ntest: ## run\n\t@$(GO) test ./...\n",
 		"box/box.go": "// Package box rests on design 1.2.\npackage box\n\n// Box is a box.\ntype Box struct{}\n\n" +
 			"// Put puts.\nfunc (b *Box) Put() {}\n\n// Open opens.\nfunc Open() string { return \"O1_AlsoHolds\" }\n",
 		"box/box_test.go":  "package box\n\nfunc TestO1_Holds() {}\n",
@@ -69,10 +69,10 @@ func TestCheck_ConvictsWhatDoesNotFit(t *testing.T) {
 		"rule twice":                     {"docs/internals/rules.md", "| **R3a** |", "| **O1** |", "O1 is defined twice"},
 		"promise to users only":          {"docs/guarantees.md", "**O1**", "**O2**", "docs/guarantees.md: O2 is not defined"},
 		"decision that is gone":          {"box/box.go", "design 1.2", "design 1.3", "has no decision 1.3"},
-		"decision in a range":            {"docs/design.md", "decision 1.1 says", "decisions 1.1 to 1.9 say", "has no decision 1.9"},
-		"decision out of order":          {"docs/design.md", "### 1.2", "### 1.3", "1.3 stands where 1.2 is due"},
-		"topic out of order":             {"docs/design.md", "## 1. Topic", "## 2. Topic", "2 stands where 1 is due"},
-		"decision without a number":      {"docs/design.md", "### 1.2 Second", "### Second", "a decision without a number"},
+		"decision in a range":            {"docs/internals/design.md", "decision 1.1 says", "decisions 1.1 to 1.9 say", "has no decision 1.9"},
+		"decision out of order":          {"docs/internals/design.md", "### 1.2", "### 1.3", "1.3 stands where 1.2 is due"},
+		"topic out of order":             {"docs/internals/design.md", "## 1. Topic", "## 2. Topic", "2 stands where 1 is due"},
+		"decision without a number":      {"docs/internals/design.md", "### 1.2 Second", "### Second", "a decision without a number"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,7 +109,7 @@ func TestCheck_SaysWhereAFunctionIs(t *testing.T) {
 // TestCheck_WantsItsPages: without a page there is nothing that could be wrong with it.
 func TestCheck_WantsItsPages(t *testing.T) {
 	t.Parallel()
-	for _, page := range []string{"docs/maintaining.md", "docs/internals/rules.md", "docs/design.md", "CONTRIBUTING.md"} {
+	for _, page := range []string{"docs/maintaining.md", "docs/internals/rules.md", "docs/internals/design.md", "CONTRIBUTING.md"} {
 		tree := sound()
 		delete(tree, page)
 		_, err := handbook.Check(tree)

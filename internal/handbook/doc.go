@@ -1,5 +1,5 @@
 // Package handbook keeps the pages for maintainers true: docs/maintaining.md, docs/internals/rules.md,
-// docs/design.md and CONTRIBUTING.md. [Check] reads a tree and returns what does not fit:
+// docs/internals/design.md and CONTRIBUTING.md. [Check] reads a tree and returns what does not fit:
 //
 //   - a package that the map leaves out, and one that is no longer there;
 //   - a file, a function, a test, a directory or a target of make that a page names and

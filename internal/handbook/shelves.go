@@ -3,7 +3,6 @@ package handbook
 import (
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"unicode"
 )
@@ -41,8 +40,7 @@ func ReadShelves(tree fs.FS) (Shelves, error) {
 
 // isInternal reports whether a page is for maintainers.
 func isInternal(page string) bool {
-	return strings.HasPrefix(page, "docs/internals/") ||
-		slices.Contains([]string{mapPage, designPage, "docs/failure-points.md"}, page)
+	return strings.HasPrefix(page, "docs/internals/") || page == mapPage
 }
 
 // readPages returns the texts of README.md and of the pages in docs/ by their paths.

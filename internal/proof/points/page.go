@@ -12,7 +12,7 @@ import (
 )
 
 // PageFile is the path of the page, below the root.
-const PageFile = "docs/failure-points.md"
+const PageFile = "docs/internals/failure-points.md"
 
 const pageHead = `# Failure points
 
@@ -25,12 +25,12 @@ the programs that users build, no variable, flag or file does so. There a point 
 Every point is hit with every kind of failure,
 on real PostgreSQL, Kafka and Redis, with work under way, and afterwards nothing may be
 lost, doubled beyond what is promised, invented or out of order. The names of tests begin
-with the [invariants](guarantees.md) that they check, or with R12 where all of them are to
+with the [invariants](../guarantees.md) that they check, or with R12 where all of them are to
 hold of a relay that delivers exactly once.
 
 A point may stand in several places. The tests hit it where PostgreSQL, Kafka and Redis are, those whose
 packages are in ` + "`internal/proof/sqltest`" + ` on MySQL, MariaDB and SQLite, and that in ` + "`outbox/amqpsink`" + ` on RabbitMQ. On MySQL,
-MariaDB and SQLite, processes die at these points in runs of the [chaos driver](internals/chaos.md#on-other-databases)
+MariaDB and SQLite, processes die at these points in runs of the [chaos driver](chaos.md#on-other-databases)
 only.
 
 | kind | what happens |
