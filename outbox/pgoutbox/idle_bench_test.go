@@ -24,6 +24,9 @@ import (
 // reads, and how long a message waits then that nobody rings for. Processor time is that of the
 // relays' own sessions, in thousandths of a core for each outbox; it needs Linux.
 func BenchmarkIdle(b *testing.B) {
+	if testing.Short() {
+		b.Skip("it idles for minutes, which -short leaves out")
+	}
 	const outboxes, samples = 20, 6
 	_, db := newOutbox(b, pgoutbox.Config{})
 	var silent, all []*pgoutbox.Outbox
