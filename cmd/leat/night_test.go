@@ -196,7 +196,7 @@ func TestO2_RemovingAGroupTellsWhatItLeaves(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, session.Release(context.WithoutCancel(t.Context()))) })
 	o := newSession(t, s.URL)
 	r := o.leat("doctor", "--only", "outbox.groups")
-	require.Contains(t, r.out, "wait that nobody else sends")
+	require.Contains(t, r.out, "nobody else sends the ")
 	require.NotContains(t, r.out, "groups remove default")
 }
 

@@ -162,14 +162,14 @@ func (c inboxChecks) parked(ctx context.Context) ([]doctor.Finding, error) {
 	return c.each(ctx, func(consumer admin.Consumer) (all []doctor.Finding) {
 		if consumer.Parked > 0 {
 			all = append(all, doctor.Finding{
-				Verdict: doctor.Warn, Text: fmt.Sprintf("consumer %s: %s wait for an operator", consumer.Name, show.Things(consumer.Parked, "parked message")),
+				Verdict: doctor.Warn, Text: fmt.Sprintf("consumer %s: an operator must act on %s", consumer.Name, show.Things(consumer.Parked, "parked message")),
 				Advice: "leat inbox parked errors --consumer " + consumer.Name,
 			})
 		}
 		if consumer.Redriving > 0 {
 			all = append(all, doctor.Finding{
 				Verdict: doctor.Warn,
-				Text:    fmt.Sprintf("consumer %s: %s are not run yet, with all behind them", consumer.Name, show.Things(consumer.Redriving, "redriven message")),
+				Text:    fmt.Sprintf("consumer %s: not run yet, with all behind them: %s", consumer.Name, show.Things(consumer.Redriving, "redriven message")),
 				Advice:  "does the service run that redrives for this name (docs/inbox-failures.md)? A handler that was renamed runs nothing that its old name has parked",
 			})
 		}

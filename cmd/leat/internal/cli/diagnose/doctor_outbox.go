@@ -88,7 +88,7 @@ func (o outboxChecks) parked(ctx context.Context) ([]doctor.Finding, error) {
 			return nil
 		}
 		return []doctor.Finding{{
-			Verdict: doctor.Warn, Text: fmt.Sprintf("group %s: %s wait for an operator", g.Name, show.Things(int64(g.Parked), "parked record")),
+			Verdict: doctor.Warn, Text: fmt.Sprintf("group %s: an operator must act on %s", g.Name, show.Things(int64(g.Parked), "parked record")),
 			Advice: "leat parked errors --group " + g.Name,
 		}}
 	})
@@ -220,7 +220,7 @@ func (o outboxChecks) groups(ctx context.Context) ([]doctor.Finding, error) {
 			advice := "start its relays: leat run, or those in your services"
 			switch n := waits[g.Name]; {
 			case n > 0:
-				advice += fmt.Sprintf("; %s wait that nobody else sends", show.Things(n, "message"))
+				advice += fmt.Sprintf("; nobody else sends the %s of its backlog", show.Things(n, "message"))
 			case slices.ContainsFunc(groups, func(other admin.Group) bool { return other.Relays > 0 }):
 				advice += "; only if nobody needs the group any more, leat groups remove " + g.Name
 			}
