@@ -23,7 +23,7 @@ import (
 
 // Bundle is the command bundle.
 type Bundle struct {
-	File string `arg:"" optional:"" help:"File that is written. Defaults to standard output." predictor:"file"`
+	File string `arg:"" optional:"" help:"File to write. Defaults to standard output." predictor:"file"`
 }
 
 const bundleHead = `leat bundle, %s

@@ -24,7 +24,9 @@ func Reference(parser *kong.Kong) string {
 		}
 		fmt.Fprintf(&page, "\n### `%s%s`\n\n%s\n", leaf.FullPath(), args.String(), leaf.Help)
 		for _, arg := range leaf.Positional {
-			fmt.Fprintf(&page, "\n- %s: %s\n", strings.ToUpper(arg.Name), WithDefault(arg))
+			if help := WithDefault(arg); help != "" {
+				fmt.Fprintf(&page, "\n- %s: %s\n", strings.ToUpper(arg.Name), help)
+			}
 		}
 		own, shared := part(leaf.Flags, several)
 		if len(own) > 0 {
@@ -39,10 +41,10 @@ func Reference(parser *kong.Kong) string {
 }
 
 // fewest is how many commands have a flag that is described once for all of them.
-const fewest = 3
+const fewest = 2
 
 // sharedFlags returns the flags that are the same in several commands, one of each, in the order of
-// the commands. Of flags with one name it returns the one that most commands have.
+// the commands. Of flags with one name and placeholder it returns the one that most commands have.
 func sharedFlags(leaves []*kong.Node) (several []*kong.Flag) {
 	counts := map[string]int{}
 	for _, leaf := range leaves {
@@ -53,11 +55,11 @@ func sharedFlags(leaves []*kong.Node) (several []*kong.Flag) {
 	at := map[string]int{}
 	for _, leaf := range leaves {
 		for _, flag := range leaf.Flags {
-			i, known := at[flag.Name]
+			i, known := at[flag.String()]
 			switch {
 			case flag.Hidden || counts[described(flag)] < fewest:
 			case !known:
-				at[flag.Name] = len(several)
+				at[flag.String()] = len(several)
 				several = append(several, flag)
 			case counts[described(flag)] > counts[described(several[i])]:
 				several[i] = flag
@@ -93,7 +95,7 @@ func described(flag *kong.Flag) string {
 }
 
 func table(page *strings.Builder, flags []*kong.Flag) {
-	page.WriteString("| flag | |\n|---|---|\n")
+	page.WriteString("| | |\n|---|---|\n")
 	for _, flag := range flags {
 		if !flag.Hidden {
 			page.WriteString(described(flag))

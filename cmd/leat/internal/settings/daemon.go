@@ -15,15 +15,15 @@ type Profile struct {
 // whole.
 type Daemon struct {
 	// Outboxes are relayed and maintained, Inboxes maintained.
-	Outboxes []Outbox      `yaml:"outboxes" doc:"Outboxes that are relayed, and maintained if they say so."`
-	Inboxes  []InboxTables `yaml:"inboxes" doc:"Inboxes that are maintained and measured; handlers stay in your services."`
+	Outboxes []Outbox      `yaml:"outboxes" doc:"Outboxes to relay and maintain."`
+	Inboxes  []InboxTables `yaml:"inboxes" doc:"Inboxes to maintain and measure."`
 	// Connections bounds those of one server.
 	Connections Text `yaml:"connections" doc:"Most connections to one database server. Defaults to half of its max_connections."`
 	// HTTP is the listener of the probes, Metrics that of Prometheus.
-	HTTP    *HTTP    `yaml:"http" doc:"Listener of /livez, /readyz and /statusz, and of the dashboard."`
+	HTTP    *HTTP    `yaml:"http" doc:"Probes, status and dashboard."`
 	Metrics *Metrics `yaml:"metrics" doc:"Listener of /metrics."`
 	// OTLP is who gets spans.
-	OTLP *OTLP `yaml:"otlp" doc:"Collector of OpenTelemetry that gets spans. Defaults to none."`
+	OTLP *OTLP `yaml:"otlp" doc:"OpenTelemetry collector of spans. Defaults to none."`
 	// Log is what the process tells of itself.
 	Log *Log `yaml:"log" doc:"Log on standard error."`
 
@@ -33,47 +33,47 @@ type Daemon struct {
 // Outbox is an outbox of the daemon.
 type Outbox struct {
 	At               Place              `yaml:"-"`
-	Name             Text               `yaml:"name" doc:"Name in metrics and in the status, one an outbox. Required."`
-	Database         Text               `yaml:"database" doc:"URL of its database. Defaults to database above."`
-	Schema           Text               `yaml:"schema" doc:"Schema of its tables. Defaults to schema above."`
-	Table            Text               `yaml:"table" doc:"Name of its log. Defaults to outbox above."`
-	Forwarder        Text               `yaml:"forwarder" doc:"Topic of Watermill's forwarder, if its table is the outbox: without slots, topics and maintenance; its schema defaults to public."`
-	AllowAsyncCommit Text               `yaml:"allow_async_commit" doc:"true: allow a COMMIT that is not on the disk yet: a crash may take back what was sent. Defaults to false."`
-	Expect           *Expect            `yaml:"expect" doc:"Where the outbox must be: relays elsewhere, such as on a copy, refuse to start."`
+	Name             Text               `yaml:"name" doc:"Unique name in metrics and status. Required."`
+	Database         Text               `yaml:"database" doc:"Its URL. Defaults to database above."`
+	Schema           Text               `yaml:"schema" doc:"Its schema. Defaults to schema above."`
+	Table            Text               `yaml:"table" doc:"Its log. Defaults to outbox above."`
+	Forwarder        Text               `yaml:"forwarder" doc:"Topic of Watermill's forwarder, if its table is the outbox: without slots, topics and maintenance, by default in schema public."`
+	AllowAsyncCommit Text               `yaml:"allow_async_commit" doc:"true: allow commits that are not on disk: a crash may undo what was sent. Defaults to false."`
+	Expect           *Expect            `yaml:"expect" doc:"Where the outbox must be: relays on a copy elsewhere refuse to start."`
 	Relays           []Relay            `yaml:"relays" doc:"Relays, one a group."`
-	Maintenance      *OutboxMaintenance `yaml:"maintenance" doc:"Keeps the log short and sends delayed messages. If it is missing, another process must do it."`
+	Maintenance      *OutboxMaintenance `yaml:"maintenance" doc:"Shortens the log and sends delayed messages. Without it, another process must."`
 }
 
 // Expect is the place where an outbox must be.
 type Expect struct {
 	At       Place `yaml:"-"`
-	Host     Text  `yaml:"host" doc:"Host of the connection on PostgreSQL, the server's name on MySQL and MariaDB, the machine's on SQLite. Defaults to any."`
-	Database Text  `yaml:"database" doc:"Name of the database, or the path of SQLite's file. Defaults to any."`
-	Instance Text  `yaml:"instance" doc:"system_identifier of pg_control_system() on PostgreSQL, server_uuid on MySQL, server_uid on MariaDB. Defaults to any."`
+	Host     Text  `yaml:"host" doc:"Host of the connection (PostgreSQL), the server's name (MySQL, MariaDB), the machine's (SQLite). Defaults to any."`
+	Database Text  `yaml:"database" doc:"Name of the database, or path of SQLite's file. Defaults to any."`
+	Instance Text  `yaml:"instance" doc:"system_identifier (PostgreSQL), server_uuid (MySQL), server_uid (MariaDB). Defaults to any."`
 }
 
 // Relay is a relay of a group.
 type Relay struct {
 	At             Place    `yaml:"-"`
 	Group          Text     `yaml:"group" doc:"Relay group. Defaults to default."`
-	Start          Text     `yaml:"start" doc:"Where a new group begins: oldest, now, or a time. Required for every new group but default, which begins at the oldest."`
-	Slots          Text     `yaml:"slots" doc:"Relays of the group that work at a time, 1 to 64. Defaults to 1."`
-	Topics         []Text   `yaml:"topics" doc:"Patterns of the topics that the group reads. Defaults to all."`
+	Start          Text     `yaml:"start" doc:"Where a new group begins: oldest, now, or a time. Required for every new group but default."`
+	Slots          Text     `yaml:"slots" doc:"Relays that work at a time, 1 to 64. Defaults to 1."`
+	Topics         []Text   `yaml:"topics" doc:"Patterns of topics to read. Defaults to all."`
 	NoListen       Text     `yaml:"no_listen" doc:"true: poll only, with one connection less. Defaults to false."`
 	Order          Text     `yaml:"order" doc:"key, or total: one record after the other. Defaults to key."`
-	AllowedTopics  []Text   `yaml:"allowed_topics" doc:"Patterns of the topics that it may send to; policies decide about others. Defaults to all."`
-	Policies       []Policy `yaml:"policies" doc:"What happens to records that cannot be delivered; the first match counts. Defaults to park after 10 attempts."`
+	AllowedTopics  []Text   `yaml:"allowed_topics" doc:"Patterns of topics to send to; policies decide about others. Defaults to all."`
+	Policies       []Policy `yaml:"policies" doc:"What happens to undeliverable records; the first match counts. Defaults to park after 10 attempts."`
 	SLO            Text     `yaml:"slo" doc:"Age of a waiting record that raises an alarm, and fails /livez if the relay is stuck. Defaults to 5m."`
-	PageSize       Text     `yaml:"page_size" doc:"Most records that are sent at a time. Defaults to 5000."`
-	PageBytes      Text     `yaml:"page_bytes" doc:"Size that a page should have. Defaults to 2.5 MiB."`
-	ReadAhead      Text     `yaml:"read_ahead" doc:"Pages that are read while one is sent, 0 to 64. Defaults to 1."`
-	Lease          Text     `yaml:"lease" doc:"How long others wait before they take over. Defaults to 15s."`
+	PageSize       Text     `yaml:"page_size" doc:"Most records of a page. Defaults to 5000."`
+	PageBytes      Text     `yaml:"page_bytes" doc:"Size of a page. Defaults to 2.5 MiB."`
+	ReadAhead      Text     `yaml:"read_ahead" doc:"Pages to read while one is sent, 0 to 64. Defaults to 1."`
+	Lease          Text     `yaml:"lease" doc:"Time until others take over. Defaults to 15s."`
 	PublishTimeout Text     `yaml:"publish_timeout" doc:"Bound of one call of the sink. Defaults to 5s."`
-	LeaseMargin    Text     `yaml:"lease_margin" doc:"Part of each lease that is kept for clocks of other speed. Defaults to 1s."`
-	PollMax        Text     `yaml:"poll_max" doc:"Longest wait between two reads of an idle outbox. Defaults to 1s."`
+	LeaseMargin    Text     `yaml:"lease_margin" doc:"Part of a lease kept for clocks of other speed. Defaults to 1s."`
+	PollMax        Text     `yaml:"poll_max" doc:"Longest wait between two reads. Defaults to 1s."`
 	BackoffMax     Text     `yaml:"backoff_max" doc:"Longest wait after failures. Defaults to 5s."`
-	DrainTimeout   Text     `yaml:"drain_timeout" doc:"How long the relay may take to end. Defaults to 10s."`
-	MaxHeld        Text     `yaml:"max_held" doc:"Records that a slot may have set aside. Defaults to 100000."`
+	DrainTimeout   Text     `yaml:"drain_timeout" doc:"How long it may take to end. Defaults to 10s."`
+	MaxHeld        Text     `yaml:"max_held" doc:"Records that a slot may set aside. Defaults to 100000."`
 	AdoptPosition  Text     `yaml:"adopt_position" doc:"true, once: exactly_once begins where the group stands. Defaults to false."`
 	Tail           *Tail    `yaml:"tail" doc:"Find messages by logical replication, too; {} is enough. Defaults to none."`
 	Sink           *Sink    `yaml:"sink" doc:"Destination: one of kafka, amqp, redis, nats and http. Required."`
@@ -101,11 +101,11 @@ type Policy struct {
 type OutboxMaintenance struct {
 	At            Place    `yaml:"-"`
 	Interval      Text     `yaml:"interval" doc:"Time between two rounds. Defaults to 1m."`
-	Lease         Text     `yaml:"lease" doc:"How long others wait before they take over. Defaults to 30s."`
-	Retention     Text     `yaml:"retention" doc:"How long messages are kept after all groups, or forever. Defaults to 7d."`
+	Lease         Text     `yaml:"lease" doc:"Time until others take over. Defaults to 30s."`
+	Retention     Text     `yaml:"retention" doc:"How long messages are kept, or forever. Defaults to 7d."`
 	MaxBytes      Text     `yaml:"max_bytes" doc:"Bound of the log, such as 20GiB. Defaults to none."`
 	PartitionSize Text     `yaml:"partition_size" doc:"Sequence numbers of a new range. Defaults to 10000000."`
-	Ahead         Text     `yaml:"ahead" doc:"Empty ranges that are kept ahead, 1 to 100. Defaults to 2."`
+	Ahead         Text     `yaml:"ahead" doc:"Empty ranges kept ahead, 1 to 100. Defaults to 2."`
 	NoDDL         Text     `yaml:"no_ddl" doc:"true: delete in chunks instead of dropping ranges. Defaults to false."`
 	KeepAudit     Text     `yaml:"keep_audit" doc:"How long the audit is kept. Defaults to forever."`
 	KeepDead      Text     `yaml:"keep_dead" doc:"How long dead records are kept. Defaults to forever."`
@@ -115,19 +115,19 @@ type OutboxMaintenance struct {
 // Archive is where messages are kept that go.
 type Archive struct {
 	At  Place `yaml:"-"`
-	Dir Text  `yaml:"dir" doc:"Directory for files of JSON lines, compressed by gzip. Required."`
+	Dir Text  `yaml:"dir" doc:"Directory for gzipped files of JSON lines. Required."`
 }
 
 // InboxTables are the tables of an inbox, for all of its consumers.
 type InboxTables struct {
 	At        Place `yaml:"-"`
-	Name      Text  `yaml:"name" doc:"Name in metrics and in the status. Defaults to its table."`
-	Database  Text  `yaml:"database" doc:"URL of its database. Defaults to database above."`
-	Schema    Text  `yaml:"schema" doc:"Schema of its tables. Defaults to schema above."`
+	Name      Text  `yaml:"name" doc:"Name in metrics and status. Defaults to its table."`
+	Database  Text  `yaml:"database" doc:"Its URL. Defaults to database above."`
+	Schema    Text  `yaml:"schema" doc:"Its schema. Defaults to schema above."`
 	Table     Text  `yaml:"table" doc:"Name of the inbox. Defaults to inbox above."`
 	Retention Text  `yaml:"retention" doc:"How long ids are remembered, once retention is enabled. Defaults to no maintenance."`
-	Width     Text  `yaml:"width" doc:"Time that a range of ids covers. Defaults to 24h."`
-	Ahead     Text  `yaml:"ahead" doc:"Ranges that are kept ahead, 1 to 100. Defaults to 3."`
+	Width     Text  `yaml:"width" doc:"Time that a range covers. Defaults to 24h."`
+	Ahead     Text  `yaml:"ahead" doc:"Ranges kept ahead, 1 to 100. Defaults to 3."`
 	KeepOther Text  `yaml:"keep_other" doc:"The same for ids that are not of version 7. Defaults to forever."`
 	KeepAudit Text  `yaml:"keep_audit" doc:"How long the audit is kept. Defaults to forever."`
 	NoDDL     Text  `yaml:"no_ddl" doc:"true: delete in chunks instead of dropping ranges. Defaults to false."`
@@ -138,8 +138,8 @@ type InboxTables struct {
 type HTTP struct {
 	At       Place `yaml:"-"`
 	Listen   Text  `yaml:"listen" doc:"Address of /livez, /readyz and /statusz, host:port, or none. Defaults to 127.0.0.1:8470."`
-	CertFile Text  `yaml:"cert_file" doc:"File of the certificate, PEM, for HTTPS."`
-	KeyFile  Text  `yaml:"key_file" doc:"File of its key, PEM."`
+	CertFile Text  `yaml:"cert_file" doc:"Certificate for HTTPS, PEM."`
+	KeyFile  Text  `yaml:"key_file" doc:"Its key, PEM."`
 	// Hosts are names of this server.
 	Hosts []Text `yaml:"hosts" doc:"Further names, without a port, by which /statusz and /metrics answer; * is any. Defaults to none."`
 	// Dashboard is served beside them.

@@ -10,16 +10,30 @@ import (
 // Reference returns the sections of a daemon in Markdown, for docs/daemon.md: a table each.
 func Reference() string {
 	var page strings.Builder
-	section(&page, "", reflect.TypeFor[Daemon]())
+	section(&page, "", reflect.TypeFor[Daemon](), map[string]bool{})
 	return page.String()
 }
 
-// section writes the table of a struct, and those of the structs in it.
-func section(page *strings.Builder, path string, t reflect.Type) {
+// section writes the table of a struct, and those of the structs in it. It names rows that are in shown
+// instead of repeating them. The dashboard has the flags of leat dash.
+func section(page *strings.Builder, path string, t reflect.Type, shown map[string]bool) {
 	title := path
 	title = cmp.Or(title, "top")
-	fmt.Fprintf(page, "\n### %s\n\n| field | | default |\n|---|---|---|\n", title)
+	fmt.Fprintf(page, "\n### %s\n\n", title)
+	if t == reflect.TypeFor[Dashboard]() {
+		var fields []string
+		for f := range t.Fields() {
+			if name := f.Tag.Get("yaml"); name != "-" {
+				_, form := element(f.Type)
+				fields = append(fields, "`"+name+form+"`")
+			}
+		}
+		fmt.Fprintf(page, "As the flags of [`leat dash`](cli.md#leat-dash): %s.\n", strings.Join(fields, ", "))
+		return
+	}
+	page.WriteString("| field | | default |\n|---|---|---|\n")
 	var inner []func()
+	var again []string
 	var rows func(t reflect.Type)
 	rows = func(t reflect.Type) {
 		for f := range t.Fields() {
@@ -33,14 +47,23 @@ func section(page *strings.Builder, path string, t reflect.Type) {
 			}
 			below, form := element(f.Type)
 			what, value := cells(strings.ReplaceAll(f.Tag.Get("doc"), "|", `\|`))
-			fmt.Fprintf(page, "| `%s` | %s | %s |\n", name+form, what, value)
+			row := fmt.Sprintf("| `%s` | %s | %s |\n", name+form, what, value)
+			if shown[row] {
+				again = append(again, "`"+name+form+"`")
+			} else {
+				page.WriteString(row)
+			}
+			shown[row] = true
 			if below != nil {
 				at := strings.TrimPrefix(path+"."+name+form, ".")
-				inner = append(inner, func() { section(page, at, below) })
+				inner = append(inner, func() { section(page, at, below, shown) })
 			}
 		}
 	}
 	rows(t)
+	if len(again) > 0 {
+		fmt.Fprintf(page, "\nAs above: %s.\n", strings.Join(again, ", "))
+	}
 	for _, write := range inner {
 		write()
 	}

@@ -30,13 +30,13 @@ type Settings struct {
 // Kafka says how a cluster is reached.
 type Kafka struct {
 	// Brokers are host:port, separated by commas.
-	Brokers Text `yaml:"brokers" doc:"Seed brokers, host:port, separated by commas."`
+	Brokers Text `yaml:"brokers" doc:"Seed brokers, such as k1:9092,k2:9092."`
 	// TLS encrypts connections if it is "true".
 	TLS Text `yaml:"tls" doc:"true: encrypt connections. Defaults to false."`
 	// CAFile has the certificates that brokers are checked by, in PEM.
-	CAFile Text `yaml:"ca_file" doc:"Certificates to check the server by, PEM. Defaults to the system's."`
+	CAFile Text `yaml:"ca_file" doc:"CA certificates, PEM. Defaults to the system's."`
 	// CertFile and KeyFile are the client's own.
-	CertFile Text `yaml:"cert_file" doc:"The client's certificate, PEM."`
+	CertFile Text `yaml:"cert_file" doc:"Client certificate, PEM."`
 	KeyFile  Text `yaml:"key_file" doc:"Its key, PEM."`
 	// SASL is plain, scram-sha-256 or scram-sha-512.
 	SASL     Text `yaml:"sasl" doc:"Mechanism: plain, scram-sha-256 or scram-sha-512. Defaults to none."`

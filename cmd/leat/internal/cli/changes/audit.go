@@ -14,14 +14,14 @@ import (
 type Audit struct {
 	command.Paging
 
-	Group  string         `placeholder:"GROUP" help:"This relay group only." predictor:"group"`
+	Group  string         `placeholder:"GROUP" help:"This group only." predictor:"group"`
 	Action string         `placeholder:"ACTION" help:"This action only: park, redrive, drop, …"`
 	Topic  string         `placeholder:"TOPIC" help:"This topic only." predictor:"topic"`
 	Key    string         `placeholder:"KEY" help:"This key only."`
-	ID     string         `placeholder:"ID" help:"The record with this id only."`
-	Since  command.Moment `placeholder:"TIME" help:"Since this time, or so long ago, such as 2h."`
+	ID     string         `placeholder:"ID" help:"The record or message with this id."`
+	Since  command.Moment `placeholder:"TIME" help:"Since this time or age, such as 2h."`
 	Newest bool           `help:"The newest first."`
-	Follow bool           `short:"f" help:"Wait for what is added."`
+	Follow bool           `short:"f" help:"Wait for new entries."`
 }
 
 // AuditRow is the JSON of an entry of the audit.

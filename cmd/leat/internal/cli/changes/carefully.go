@@ -15,7 +15,7 @@ import (
 
 // Carefully are the flags of redrives that do not try all at once.
 type Carefully struct {
-	Canary int `placeholder:"N" help:"So many records first, 1 to 1000: the others follow once these are sent. Defaults to all at once."`
+	Canary int `placeholder:"N" help:"Records to try first, 1 to 1000; the rest follows once these are sent. Defaults to all at once."`
 	Rate   int `placeholder:"N" help:"Records a second, 1 to 100000. Defaults to no bound."`
 }
 

@@ -8,8 +8,8 @@ import (
 
 // Destination are the flags of a command that sends somewhere without a file.
 type Destination struct {
-	Brokers string `placeholder:"LIST" help:"Seed brokers, host:port, separated by commas (LEAT_KAFKA_BROKERS)."`
-	Sink    string `placeholder:"URL" help:"Destination, without a password (LEAT_SINK_URL, which may have one): amqp:// or amqps:// for RabbitMQ, redis:// or rediss://, nats:// or tls:// for NATS."`
+	Brokers string `placeholder:"LIST" help:"Kafka's seed brokers, such as k1:9092,k2:9092 (LEAT_KAFKA_BROKERS)."`
+	Sink    string `placeholder:"URL" help:"RabbitMQ (amqp://, amqps://), Redis (redis://, rediss://) or NATS (nats://, tls://), without a password (LEAT_SINK_URL may have one)."`
 }
 
 // Where is where the flags and variables send to.

@@ -24,17 +24,17 @@ type Process struct {
 type Globals struct {
 	ConfigFile  string           `name:"config" placeholder:"FILE" help:"Configuration file (LEAT_CONFIG)." predictor:"file"`
 	Profile     string           `placeholder:"NAME" help:"Profile of the file (LEAT_PROFILE)."`
-	Database    string           `placeholder:"URL" help:"Database, without a password (LEAT_DATABASE_URL, which may have one; PG* variables): postgres://, mysql://, mariadb:// or sqlite:PATH."`
-	Schema      string           `placeholder:"NAME" help:"Schema of the tables, on PostgreSQL (LEAT_SCHEMA). Defaults to leat."`
-	Outbox      string           `placeholder:"NAME" help:"Name of the outbox (LEAT_OUTBOX). Defaults to outbox, or leat_outbox where there are no schemas."`
-	InboxTable  string           `name:"inbox" placeholder:"NAME" help:"Name of the inbox (LEAT_INBOX). Defaults to inbox, or leat_inbox where there are no schemas."`
-	Dedupe      string           `placeholder:"NAME" help:"Name of the dedupe table (LEAT_DEDUPE). Defaults to dedupe, or leat_dedupe where there are no schemas."`
-	Forwarder   string           `placeholder:"TOPIC" help:"Topic of Watermill's forwarder, if its table is the outbox (LEAT_FORWARDER), by default in schema public."`
-	Output      string           `short:"o" placeholder:"FORM" help:"Form of results: table, json or jsonl (LEAT_OUTPUT). Defaults to table."`
+	Database    string           `placeholder:"URL" help:"postgres://, mysql://, mariadb:// or sqlite:PATH, without a password (LEAT_DATABASE_URL may have one; or PG* variables)."`
+	Schema      string           `placeholder:"NAME" help:"Schema, on PostgreSQL (LEAT_SCHEMA). Defaults to leat."`
+	Outbox      string           `placeholder:"NAME" help:"Outbox (LEAT_OUTBOX). Defaults to outbox, or leat_outbox without schemas."`
+	InboxTable  string           `name:"inbox" placeholder:"NAME" help:"Inbox (LEAT_INBOX). Defaults to inbox, or leat_inbox without schemas."`
+	Dedupe      string           `placeholder:"NAME" help:"Dedupe table (LEAT_DEDUPE). Defaults to dedupe, or leat_dedupe without schemas."`
+	Forwarder   string           `placeholder:"TOPIC" help:"Topic of Watermill's forwarder, if its table is the outbox; its schema defaults to public (LEAT_FORWARDER)."`
+	Output      string           `short:"o" placeholder:"FORM" help:"table, json or jsonl (LEAT_OUTPUT). Defaults to table."`
 	Time        string           `placeholder:"HOW" help:"Times in tables: relative, utc or local (LEAT_TIME). Defaults to relative."`
 	Color       string           `placeholder:"WHEN" help:"Colours in tables: auto, always or never (LEAT_COLOR). Defaults to auto."`
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
-	Timeout     Span             `placeholder:"DURATION" help:"How long one command may take, such as 30s. Defaults to no bound."`
+	Timeout     Span             `placeholder:"DURATION" help:"Longest time of a command, such as 30s. Defaults to no bound."`
 
 	// KafkaBrokers are those of a command's own flag.
 	KafkaBrokers string `kong:"-"`
@@ -53,10 +53,10 @@ func (g Globals) Settings() settings.Settings {
 
 // Changing are the flags of commands that change something.
 type Changing struct {
-	Reason string `required:"" placeholder:"TEXT" help:"Why. It is stored in the audit."`
+	Reason string `required:"" placeholder:"TEXT" help:"Why, for the audit."`
 	Actor  string `placeholder:"NAME" help:"Who asks (LEAT_ACTOR). Defaults to user@host."`
-	DryRun bool   `help:"Say what would be changed, and change nothing."`
-	Yes    bool   `short:"y" help:"Do not ask for confirmation. Required if standard input is not a terminal."`
+	DryRun bool   `help:"Show what would change; change nothing."`
+	Yes    bool   `short:"y" help:"Do not ask. Required without a terminal."`
 }
 
 // Validate refuses blanks in the place of a reason or an actor, before anything is opened.
@@ -72,6 +72,6 @@ func (c Changing) Validate() error {
 // Paging are the flags of lists.
 type Paging struct {
 	Limit int    `default:"100" placeholder:"N" help:"Rows of a page, 1 to 10000."`
-	After string `placeholder:"CURSOR" help:"Go on behind the page that named this as next."`
+	After string `placeholder:"CURSOR" help:"Continue after the page that named this as next."`
 	All   bool   `help:"All pages; as jsonl, row by row."`
 }

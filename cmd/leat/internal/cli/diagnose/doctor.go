@@ -22,20 +22,20 @@ import (
 type Doctor struct {
 	All    bool         `help:"All outboxes of the file."`
 	Only   string       `placeholder:"PATTERN" help:"Checks whose names match, such as 'holders.*'."`
-	Strict bool         `help:"Warnings and what is not known count as findings, too: exit status 5."`
-	Long   command.Span `default:"1h" placeholder:"DURATION" help:"Age from which an open or prepared transaction is told."`
-	Lag    command.Span `default:"5m" placeholder:"DURATION" help:"Age from which a message that waits is told."`
-	Silent command.Span `default:"30d" placeholder:"DURATION" help:"Time from which a consumer that did nothing is told."`
+	Strict bool         `help:"Exit status 5 for warn and unknown, too."`
+	Long   command.Span `default:"1h" placeholder:"DURATION" help:"Report transactions open or prepared for longer."`
+	Lag    command.Span `default:"5m" placeholder:"DURATION" help:"Report messages that wait for longer."`
+	Silent command.Span `default:"30d" placeholder:"DURATION" help:"Report consumers idle for longer."`
 
-	Role []string `placeholder:"USER=USE" sep:"none" help:"Compare a role's rights with a use: producer, delaying-producer, sql-producer, relay, maintenance, maintenance-without-ddl, audit-pruning, viewer, consumer, sql-consumer, trying-consumer, parking-consumer, noting-consumer, marking-consumer, position-consumer, inbox-maintenance, inbox-maintenance-without-ddl, inbox-audit-pruning, inbox-viewer, inbox-floor-lowering; repeat it."`
+	Role []string `placeholder:"USER=USE" sep:"none" help:"Compare a role's rights with a use, such as shop=producer; x=? lists all uses; repeat it."`
 
-	Brokers         string       `placeholder:"LIST" help:"Look at Kafka: seed brokers, host:port, separated by commas (LEAT_KAFKA_BROKERS)."`
-	Topic           []string     `placeholder:"TOPIC" help:"Topic of Kafka to look at beside those in use; repeat it."`
+	Brokers         string       `placeholder:"LIST" help:"Kafka's seed brokers, such as k1:9092,k2:9092 (LEAT_KAFKA_BROKERS)."`
+	Topic           []string     `placeholder:"TOPIC" help:"Further Kafka topic to check; repeat it."`
 	PositionsTopic  []string     `placeholder:"TOPIC" help:"Topic of positions of a transactional relay; repeat it."`
 	OutboxRetention command.Span `default:"7d" placeholder:"DURATION" help:"How long maintenance keeps messages."`
-	OutboxMaxBytes  command.Size `placeholder:"SIZE" help:"Bound of the log, such as 20GiB: warns before the log comes to it."`
+	OutboxMaxBytes  command.Size `placeholder:"SIZE" help:"Bound of the log, such as 20GiB: warns before it is reached."`
 	MaxTailScan     command.Size `default:"256MiB" placeholder:"SIZE" help:"Size of an open-ended range that maintenance does not close."`
-	Redis           string       `placeholder:"ADDRESS" help:"Look at the Redis of deduplicators: host:port (LEAT_REDIS_URL, which may have a password)."`
+	Redis           string       `placeholder:"ADDRESS" help:"Redis of deduplicators, host:port (LEAT_REDIS_URL may have a password)."`
 }
 
 // Run examines the database and the outbox.

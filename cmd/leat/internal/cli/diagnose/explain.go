@@ -14,8 +14,8 @@ import (
 
 // Explain is the command explain.
 type Explain struct {
-	What  string         `arg:"" optional:"" help:"Id, key or topic. Defaults to all that stands still, in each outbox of the file."`
-	Since command.Moment `default:"24h" placeholder:"TIME" help:"When it was enqueued at the earliest, or so long ago. Ids of version 7 tell it."`
+	What  string         `arg:"" optional:"" help:"Id, key or topic. Defaults to all that stands still, in all outboxes of the file."`
+	Since command.Moment `default:"24h" placeholder:"TIME" help:"Enqueued since this time or age; ids of version 7 contain it."`
 }
 
 // answerRow is the JSON of why something is not sent, and what to do.

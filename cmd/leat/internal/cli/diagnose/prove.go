@@ -29,8 +29,8 @@ import (
 // Prove is the command prove.
 type Prove struct {
 	Only     string       `placeholder:"PATTERN" help:"Probes whose names match, such as 'locks.*'."`
-	Workload command.Span `default:"20s" placeholder:"DURATION" help:"For how long the workload produces; 0 leaves it out."`
-	To       string       `placeholder:"TOPIC" help:"Try the destination of --sink or --brokers instead, with a topic that is for nothing else: records stay in it."`
+	Workload command.Span `default:"20s" placeholder:"DURATION" help:"Time of the workload; 0 leaves it out."`
+	To       string       `placeholder:"TOPIC" help:"Try the destination of --sink or --brokers instead, with a topic for nothing else: records stay in it."`
 	command.Destination
 	Hold bool `hidden:"" help:"Be the second process that holds the lock of a file of SQLite."`
 }

@@ -13,7 +13,7 @@ import (
 
 // Status is the command status.
 type Status struct {
-	Watch command.Every `placeholder:"DURATION" help:"Look again every so often, at least 100ms; without a value every 2s."`
+	Watch command.Every `placeholder:"DURATION" help:"Refresh every 2s, or as given, at least 100ms."`
 	Group string        `placeholder:"GROUP" help:"This group only." predictor:"group"`
 	All   bool          `help:"All outboxes of the file."`
 

@@ -17,13 +17,13 @@ import (
 // Groups are the commands about relay groups.
 type Groups struct {
 	List      GroupsList   `cmd:"" help:"All relay groups."`
-	Show      GroupsShow   `cmd:"" help:"One group, and its relays that live."`
-	Pause     GroupsPause  `cmd:"" help:"Stop sending, or stop sending to some topics."`
+	Show      GroupsShow   `cmd:"" help:"One group and its live relays."`
+	Pause     GroupsPause  `cmd:"" help:"Stop sending, to all topics or some."`
 	Resume    GroupsResume `cmd:"" help:"Go on after a pause."`
-	SetMaxLag GroupsMaxLag `cmd:"" help:"Limit how far a group may fall behind and still hold history back."`
-	SetTopics GroupsTopics `cmd:"" help:"Let a group read other topics, although messages wait that are then never sent."`
-	Rename    GroupsRename `cmd:"" help:"Let a group go on under another name."`
-	Remove    GroupsRemove `cmd:"" help:"Remove a group for good: its position, its held and parked records."`
+	SetMaxLag GroupsMaxLag `cmd:"" help:"Limit how long a group may hold history back."`
+	SetTopics GroupsTopics `cmd:"" help:"Change a group's topics; waiting messages of dropped topics are never sent."`
+	Rename    GroupsRename `cmd:"" help:"Rename a group."`
+	Remove    GroupsRemove `cmd:"" help:"Remove a group for good, with its position and its held and parked records."`
 }
 
 // groupRow is the JSON of a relay group.
@@ -168,7 +168,7 @@ type GroupsMaxLag struct {
 	command.Changing
 
 	Group  string       `arg:"" help:"Name of the group." predictor:"group"`
-	MaxLag command.Span `arg:"" help:"Age of its oldest unsettled message from which it loses history, such as 24h; 0s: never."`
+	MaxLag command.Span `arg:"" help:"Age of its oldest unsettled message from which it loses history, such as 24h; 0s for never."`
 }
 
 // Run sets the limit.
@@ -257,7 +257,7 @@ type GroupsTopics struct {
 	command.Changing
 
 	Group string   `arg:"" help:"Name of the group." predictor:"group"`
-	Topic []string `help:"Topics that its relays read from now on; repeat it. Defaults to all." placeholder:"PATTERN" sep:"none" predictor:"topic"`
+	Topic []string `help:"Topics that the group reads; repeat it. Defaults to all." placeholder:"PATTERN" sep:"none" predictor:"topic"`
 }
 
 // Run sets the topics.
@@ -296,7 +296,7 @@ type GroupsRename struct {
 	command.Changing
 
 	Group string `arg:"" help:"Name of the group." predictor:"group"`
-	Name  string `arg:"" help:"Its name from now on, with which its relays are configured."`
+	Name  string `arg:"" help:"New name, for the configuration of its relays, too."`
 }
 
 // Run renames the group.

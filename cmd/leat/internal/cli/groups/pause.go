@@ -28,7 +28,7 @@ type GroupsResume struct {
 	command.Changing
 
 	Group string   `arg:"" help:"Name of the group." predictor:"group"`
-	Topic []string `sep:"none" placeholder:"PATTERN" help:"Patterns that are paused, to go on with; repeat it. Defaults to all." predictor:"topic"`
+	Topic []string `sep:"none" placeholder:"PATTERN" help:"Paused patterns; repeat it. Defaults to all." predictor:"topic"`
 }
 
 // Run goes on.

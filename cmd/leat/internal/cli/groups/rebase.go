@@ -20,11 +20,11 @@ import (
 type Rebase struct {
 	command.Changing
 
-	Group        string `placeholder:"GROUP" help:"The group, whose relays are stopped, on PostgreSQL." predictor:"group"`
-	AllGroups    bool   `help:"All groups at once, whose relays are stopped, on MySQL, MariaDB and SQLite."`
-	KeepPosition bool   `help:"Keep the position, for a database that was moved by pg_upgrade."`
-	Start        string `placeholder:"WHERE" help:"Start over at unsettled (the first message that is not settled), oldest, now, or a time. Ids stay the same."`
-	LeaveOut     int64  `placeholder:"N" help:"How many unsettled messages may never be sent. Defaults to 0."`
+	Group        string `placeholder:"GROUP" help:"Group with stopped relays, on PostgreSQL." predictor:"group"`
+	AllGroups    bool   `help:"All groups, with stopped relays, on MySQL, MariaDB and SQLite."`
+	KeepPosition bool   `help:"Keep the position, after pg_upgrade."`
+	Start        string `placeholder:"WHERE" help:"Start at unsettled (the first unsettled message), oldest, now, or a time. Ids stay the same."`
+	LeaveOut     int64  `placeholder:"N" help:"Unsettled messages that may never be sent, at most. Defaults to 0."`
 }
 
 // rebaseRow is the JSON of a rebase.

@@ -16,7 +16,7 @@ import (
 
 // Delayed are the commands about messages that are not due.
 type Delayed struct {
-	List   DelayedList   `cmd:"" help:"Messages that are not due yet, the next one first."`
+	List   DelayedList   `cmd:"" help:"Messages that are not due yet, the next first."`
 	Show   DelayedShow   `cmd:"" help:"One message, with its payload."`
 	Cancel DelayedCancel `cmd:"" help:"Take a message back."`
 }
@@ -80,7 +80,7 @@ func delayedCursor(after string) (*admin.DelayedMessage, error) {
 
 // DelayedShow is delayed show.
 type DelayedShow struct {
-	ID string `arg:"" help:"Id of the message."`
+	ID string `arg:""`
 }
 
 // Run prints all messages with the id.
@@ -113,7 +113,7 @@ func (s *DelayedShow) Run(d *command.Deps) error {
 type DelayedCancel struct {
 	command.Changing
 
-	ID string `arg:"" help:"Id of the message. All that were enqueued by it are taken back."`
+	ID string `arg:"" help:"All messages with this id are taken back."`
 }
 
 // Run takes the message back.

@@ -15,8 +15,8 @@ import (
 // Parked are the commands about parked records.
 type Parked struct {
 	List    ParkedList   `cmd:"" help:"Parked records, and those that wait behind them."`
-	Keys    ParkedKeys   `cmd:"" help:"Keys that are parked, with what waits behind them."`
-	Errors  ParkedErrors `cmd:"" help:"What they have failed of, the most frequent first."`
+	Keys    ParkedKeys   `cmd:"" help:"Parked keys, and what waits behind them."`
+	Errors  ParkedErrors `cmd:"" help:"Causes, the most frequent first."`
 	Show    ParkedShow   `cmd:"" help:"One record, with payload and all errors."`
 	Redrive HeldRedrive  `cmd:"" help:"Try records again, in order and with the same ids."`
 	Skip    ParkedSkip   `cmd:"" help:"Drop the first record of a key, and go on with the next."`
@@ -26,7 +26,7 @@ type Parked struct {
 // Dead are the commands about records that were given up.
 type Dead struct {
 	List    DeadList    `cmd:"" help:"Records that were given up."`
-	Errors  DeadErrors  `cmd:"" help:"What they have failed of, the most frequent first."`
+	Errors  DeadErrors  `cmd:"" help:"Causes, the most frequent first."`
 	Show    DeadShow    `cmd:"" help:"One record, with payload and all errors."`
 	Redrive DeadRedrive `cmd:"" help:"Try records again, with the same ids."`
 	Drop    DeadDrop    `cmd:"" help:"Drop records for good."`
@@ -35,7 +35,7 @@ type Dead struct {
 // HeldFilter are the flags of lists of records.
 type HeldFilter struct {
 	Group string `default:"default" placeholder:"GROUP" help:"Relay group." predictor:"group"`
-	Topic string `placeholder:"PATTERN" help:"Topics, * stands for any characters." predictor:"topic"`
+	Topic string `placeholder:"PATTERN" help:"Topics; * matches any characters." predictor:"topic"`
 }
 
 // ParkedList is parked list.
@@ -43,8 +43,8 @@ type ParkedList struct {
 	HeldFilter
 	command.Paging
 
-	Key      string `placeholder:"KEY" help:"Records of this key."`
-	Retrying bool   `help:"Records that are tried again, instead of parked ones."`
+	Key      string `placeholder:"KEY" help:"This key only."`
+	Retrying bool   `help:"Records under retry instead of parked ones."`
 }
 
 // Run lists.
@@ -66,7 +66,7 @@ type DeadList struct {
 	HeldFilter
 	command.Paging
 
-	Key string `placeholder:"KEY" help:"Records of this key."`
+	Key string `placeholder:"KEY" help:"This key only."`
 }
 
 // Run lists.

@@ -21,14 +21,14 @@ type Selecting struct {
 	command.Changing
 
 	Group       string         `default:"default" placeholder:"GROUP" help:"Relay group." predictor:"group"`
-	ID          string         `placeholder:"ID" help:"The record with this id." xor:"way"`
-	Key         string         `placeholder:"KEY" help:"The records of this key, with --topic as it is."`
-	Topic       string         `placeholder:"PATTERN" help:"Topics, * stands for any characters; with --key one topic." predictor:"topic"`
+	ID          string         `placeholder:"ID" help:"The record or message with this id." xor:"way"`
+	Key         string         `placeholder:"KEY" help:"This key only, with one --topic."`
+	Topic       string         `placeholder:"PATTERN" help:"Topics; * matches any characters." predictor:"topic"`
 	Kind        string         `placeholder:"KIND" help:"Kind of the last error: unknown, outage or permanent."`
-	Fingerprint string         `placeholder:"TEXT" help:"Fingerprint of the last error, as errors shows it."`
-	Before      command.Moment `placeholder:"TIME" help:"Set aside before this time, or so long ago, such as 1h."`
+	Fingerprint string         `placeholder:"TEXT" help:"Fingerprint, as the command errors shows it."`
+	Before      command.Moment `placeholder:"TIME" help:"Set aside before this time or age, such as 1h."`
 	All         bool           `help:"All of the group." xor:"way"`
-	Chunk       int            `default:"10000" placeholder:"N" help:"Records a transaction, 1 to 100000. All that is selected is changed."`
+	Chunk       int            `default:"10000" placeholder:"N" help:"Records a transaction, 1 to 100000."`
 }
 
 // HeldRedrive is parked redrive.
@@ -36,7 +36,7 @@ type HeldRedrive struct {
 	Selecting
 	changes.Carefully
 
-	Stop bool `help:"Take a redrive back: park again what has not gone out."`
+	Stop bool `help:"Take a redrive back: park what was not sent yet."`
 }
 
 // Run redrives, or stops a redrive.
@@ -82,7 +82,7 @@ func (s *DeadRedrive) Run(d *command.Deps) error { return s.redrive(d, true, s.C
 type HeldDrop struct {
 	Selecting
 
-	WithWaiting bool `help:"Drop what waits behind them, too, with --topic alone or --all. Else the next of each key is tried."`
+	WithWaiting bool `help:"With --topic alone or --all: drop what waits behind them, too. Otherwise the next of each key is tried."`
 }
 
 // Run drops.

@@ -13,7 +13,7 @@ import (
 
 // ParkedShow is parked show.
 type ParkedShow struct {
-	ID    string `arg:"" help:"Id of the record."`
+	ID    string `arg:""`
 	Group string `default:"default" placeholder:"GROUP" help:"Relay group." predictor:"group"`
 }
 

@@ -17,13 +17,13 @@ import (
 // Inbox are the commands about inboxes.
 type Inbox struct {
 	Status     InboxStatus     `cmd:"" help:"Figures of the whole inbox."`
-	Consumers  InboxConsumers  `cmd:"" help:"Consumers, and what is remembered and parked of each."`
+	Consumers  InboxConsumers  `cmd:"" help:"Consumers, with what each remembers and has parked."`
 	Lookup     InboxLookup     `cmd:"" help:"What each consumer knows of a message."`
-	Attempts   InboxAttempts   `cmd:"" help:"Messages that have failed and are to be tried again."`
+	Attempts   InboxAttempts   `cmd:"" help:"Failed messages that will be tried again."`
 	Parked     InboxParked     `cmd:"" help:"Parked messages: list, redrive, skip, drop."`
 	Watermarks InboxWatermarks `cmd:"" help:"Positions in logs: list, set, remove, accept."`
-	Lag        InboxLag        `cmd:"" help:"How far a consumer group of Kafka is, and what the inbox remembers of it."`
-	Rewind     InboxRewind     `cmd:"" help:"Set a consumer group of Kafka back, after its database went back."`
+	Lag        InboxLag        `cmd:"" help:"How far a Kafka group has read, and what the inbox remembers of it."`
+	Rewind     InboxRewind     `cmd:"" help:"Rewind a Kafka group after its database went back."`
 	Retention  InboxRetention  `cmd:"" help:"What the inbox remembers, and how it forgets."`
 	Audit      InboxAudit      `cmd:"" help:"Who did what to which message or partition, and why."`
 }
@@ -123,7 +123,7 @@ func (c *InboxConsumers) Run(d *command.Deps) error {
 
 // InboxLookup is inbox lookup.
 type InboxLookup struct {
-	ID       string `arg:"" help:"Id of the message."`
+	ID       string `arg:""`
 	Consumer string `placeholder:"CONSUMER" help:"This consumer only." predictor:"consumer"`
 }
 
@@ -193,9 +193,9 @@ func Sightings(d *command.Deps, q inboxadmin.LookupQuery) ([]SightingRow, error)
 type InboxAttempts struct {
 	command.Paging
 
-	Consumer string         `required:"" placeholder:"CONSUMER" help:"Whose messages." predictor:"consumer"`
-	Since    command.Moment `placeholder:"TIME" help:"Last tried since this time, or so long ago, such as 2h."`
-	Running  bool           `help:"Messages as well that have not failed yet."`
+	Consumer string         `required:"" placeholder:"CONSUMER" help:"The consumer." predictor:"consumer"`
+	Since    command.Moment `placeholder:"TIME" help:"Last tried since this time or age, such as 2h."`
+	Running  bool           `help:"Include messages that have not failed yet."`
 }
 
 // attemptsRow is the JSON of a message that is tried.
@@ -239,8 +239,8 @@ type InboxAudit struct {
 
 	Consumer string         `placeholder:"CONSUMER" help:"This consumer only." predictor:"consumer"`
 	Action   string         `placeholder:"ACTION" help:"This action only: park, redrive, drop, set_watermark, …"`
-	ID       string         `placeholder:"ID" help:"The message with this id only."`
-	Since    command.Moment `placeholder:"TIME" help:"Since this time, or so long ago, such as 2h."`
+	ID       string         `placeholder:"ID" help:"The record or message with this id."`
+	Since    command.Moment `placeholder:"TIME" help:"Since this time or age, such as 2h."`
 	Newest   bool           `help:"The newest first."`
 }
 

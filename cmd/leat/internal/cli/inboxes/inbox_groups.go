@@ -18,8 +18,8 @@ import (
 // ConsumerGroup are the flags of a group of Kafka.
 type ConsumerGroup struct {
 	Group   string   `required:"" placeholder:"GROUP" help:"Consumer group of Kafka."`
-	Topic   []string `placeholder:"TOPIC" sep:"none" help:"This topic only; repeat it. Defaults to all that the group has offsets of."`
-	Brokers string   `placeholder:"LIST" help:"Seed brokers, host:port, separated by commas (LEAT_KAFKA_BROKERS)."`
+	Topic   []string `placeholder:"TOPIC" sep:"none" help:"This topic only; repeat it. Defaults to all with offsets."`
+	Brokers string   `placeholder:"LIST" help:"Kafka's seed brokers, such as k1:9092,k2:9092 (LEAT_KAFKA_BROKERS)."`
 }
 
 // groupRow is the JSON of a partition. A committed offset of -1 is none.
@@ -126,7 +126,7 @@ func groupList(more ...show.Column[groupRow]) show.List[groupRow] {
 type InboxLag struct {
 	ConsumerGroup
 
-	Drained bool `help:"Exit with 5 unless the group has read all there is."`
+	Drained bool `help:"Exit status 5 unless the group has read everything."`
 }
 
 // Run lists the partitions.
@@ -162,9 +162,9 @@ func (l *InboxLag) Run(d *command.Deps) error {
 type InboxRewind struct {
 	ConsumerGroup
 
-	To     string `required:"" placeholder:"WHERE" help:"marks: what the inbox's database remembers; committed: where the group is; or a time such as 2026-01-05T10:00:00Z, or so long ago, such as 2h."`
-	DryRun bool   `help:"Say what would be changed, and change nothing."`
-	Yes    bool   `short:"y" help:"Do not ask for confirmation. Required if standard input is not a terminal."`
+	To     string `required:"" placeholder:"WHERE" help:"marks (what the inbox remembers), committed (where the group is), or a time or age, such as 2026-01-05T10:00:00Z or 2h."`
+	DryRun bool   `help:"Show what would change; change nothing."`
+	Yes    bool   `short:"y" help:"Do not ask. Required without a terminal."`
 }
 
 // What To names beside a time.

@@ -19,7 +19,7 @@ import (
 // InboxParked are the commands about parked messages of an inbox.
 type InboxParked struct {
 	List    InboxParkedList    `cmd:"" help:"Parked messages, and those that wait behind them."`
-	Errors  InboxParkedErrors  `cmd:"" help:"Why they were parked, the most frequent reasons first."`
+	Errors  InboxParkedErrors  `cmd:"" help:"Causes, the most frequent first."`
 	Show    InboxParkedShow    `cmd:"" help:"One message, with payload and all errors."`
 	Redrive InboxParkedRedrive `cmd:"" help:"Try messages again, in order and with the same ids."`
 	Skip    InboxParkedSkip    `cmd:"" help:"Drop the first message of a key, and go on with the next."`
@@ -70,8 +70,8 @@ type InboxParkedList struct {
 	Topic       string         `placeholder:"TOPIC" help:"This topic only."`
 	Key         string         `placeholder:"KEY" help:"This key only; needs --consumer."`
 	State       string         `placeholder:"STATE" help:"parked, redrive or wait."`
-	Fingerprint string         `placeholder:"TEXT" help:"Fingerprint of the reason, as errors shows it."`
-	Before      command.Moment `placeholder:"TIME" help:"Parked before this time, or so long ago, such as 1h."`
+	Fingerprint string         `placeholder:"TEXT" help:"Fingerprint, as the command errors shows it."`
+	Before      command.Moment `placeholder:"TIME" help:"Set aside before this time or age, such as 1h."`
 }
 
 // Run lists.
@@ -154,7 +154,7 @@ func (e *InboxParkedErrors) Run(d *command.Deps) error {
 
 // InboxParkedShow is inbox parked show.
 type InboxParkedShow struct {
-	ID       string `arg:"" help:"Id of the message."`
+	ID       string `arg:""`
 	Consumer string `placeholder:"CONSUMER" help:"This consumer only." predictor:"consumer"`
 }
 
@@ -217,14 +217,14 @@ func (p parkedRow) facts(d *command.Deps) []show.Fact {
 type InboxSelecting struct {
 	command.Changing
 
-	Consumer    string         `required:"" placeholder:"CONSUMER" help:"Whose messages." predictor:"consumer"`
-	ID          string         `placeholder:"ID" help:"The messages with this id."`
-	Key         string         `placeholder:"KEY" help:"The messages of this key, with --topic."`
-	Topic       string         `placeholder:"TOPIC" help:"The messages of this topic."`
-	Fingerprint string         `placeholder:"TEXT" help:"Fingerprint of the reason, as errors shows it."`
-	Before      command.Moment `placeholder:"TIME" help:"Parked before this time, or so long ago, such as 1h."`
+	Consumer    string         `required:"" placeholder:"CONSUMER" help:"The consumer." predictor:"consumer"`
+	ID          string         `placeholder:"ID" help:"The record or message with this id."`
+	Key         string         `placeholder:"KEY" help:"This key only, with one --topic."`
+	Topic       string         `placeholder:"TOPIC" help:"This topic only."`
+	Fingerprint string         `placeholder:"TEXT" help:"Fingerprint, as the command errors shows it."`
+	Before      command.Moment `placeholder:"TIME" help:"Set aside before this time or age, such as 1h."`
 	All         bool           `help:"All of the consumer."`
-	Chunk       int            `default:"1000" placeholder:"N" help:"Messages a call, 1 to 10000. All that is selected is changed."`
+	Chunk       int            `default:"1000" placeholder:"N" help:"Messages a call, 1 to 10000."`
 }
 
 func (s *InboxSelecting) selection(now time.Time) (inboxadmin.Selection, error) {
@@ -353,8 +353,8 @@ func (r *InboxParkedDrop) Run(d *command.Deps) error {
 type InboxParkedSkip struct {
 	command.Changing
 
-	Consumer string `required:"" placeholder:"CONSUMER" help:"Whose message." predictor:"consumer"`
-	Topic    string `placeholder:"TOPIC" help:"Topic of the key; none for messages that came through no router."`
+	Consumer string `required:"" placeholder:"CONSUMER" help:"The consumer." predictor:"consumer"`
+	Topic    string `placeholder:"TOPIC" help:"Topic of the key; leave it out for messages that came without a router."`
 	Key      string `required:"" placeholder:"KEY" help:"The parked key."`
 }
 

@@ -16,10 +16,10 @@ import (
 
 // InboxWatermarks are the commands about positions in logs.
 type InboxWatermarks struct {
-	List   WatermarksList   `cmd:"" help:"Partitions of a consumer, and where it goes on."`
-	Set    WatermarksSet    `cmd:"" help:"Make a partition go on at another offset, forwards or backwards."`
-	Remove WatermarksRemove `cmd:"" help:"Forget a partition, for topics that are gone."`
-	Accept WatermarksAccept `cmd:"" help:"Take a topic that was created again, or moved, for the log that it is now."`
+	List   WatermarksList   `cmd:"" help:"A consumer's partitions and positions."`
+	Set    WatermarksSet    `cmd:"" help:"Move a consumer to another offset of a partition."`
+	Remove WatermarksRemove `cmd:"" help:"Forget a partition whose topic is gone."`
+	Accept WatermarksAccept `cmd:"" help:"Accept a topic that was created again or moved."`
 }
 
 func openWatermarks(d *command.Deps) (inboxadmin.Watermarks, error) {
@@ -29,7 +29,7 @@ func openWatermarks(d *command.Deps) (inboxadmin.Watermarks, error) {
 
 // WatermarksList is inbox watermarks list.
 type WatermarksList struct {
-	Consumer string `required:"" placeholder:"CONSUMER" help:"Whose positions." predictor:"consumer"`
+	Consumer string `required:"" placeholder:"CONSUMER" help:"The consumer." predictor:"consumer"`
 }
 
 // watermarkRow is the JSON of a partition.
@@ -65,10 +65,10 @@ func (w *WatermarksList) Run(d *command.Deps) error {
 
 // WatermarkPartition are the flags of a partition.
 type WatermarkPartition struct {
-	Consumer  string `required:"" placeholder:"CONSUMER" help:"Whose position." predictor:"consumer"`
+	Consumer  string `required:"" placeholder:"CONSUMER" help:"The consumer." predictor:"consumer"`
 	Topic     string `required:"" placeholder:"TOPIC" help:"The topic."`
 	Source    string `placeholder:"ID" help:"Id of the topic, as list shows it."`
-	Partition int32  `required:"" placeholder:"N" help:"Number of the partition, from 0."`
+	Partition int32  `required:"" placeholder:"N" help:"Partition, from 0."`
 }
 
 func (w WatermarkPartition) partition() inboxadmin.TopicPartition {
@@ -125,7 +125,7 @@ type WatermarksSet struct {
 	command.Changing
 	WatermarkPartition
 
-	Next int64 `required:"" placeholder:"OFFSET" help:"Offset to process next. Messages that are left out never run; those that come again run again."`
+	Next int64 `required:"" placeholder:"OFFSET" help:"Offset to process next. Skipped messages never run; repeated ones run again."`
 }
 
 // Run sets the position.
@@ -187,9 +187,9 @@ func (w *WatermarksRemove) Run(d *command.Deps) error {
 type WatermarksAccept struct {
 	command.Changing
 
-	Consumer string `required:"" placeholder:"CONSUMER" help:"Who reads the topic." predictor:"consumer"`
+	Consumer string `required:"" placeholder:"CONSUMER" help:"The consumer." predictor:"consumer"`
 	Topic    string `required:"" placeholder:"TOPIC" help:"The topic."`
-	Source   string `required:"" placeholder:"ID" help:"Id of the topic as it is now, which the consumer's error names."`
+	Source   string `required:"" placeholder:"ID" help:"The topic's new id, which the consumer's error names."`
 }
 
 // Run accepts the source.
@@ -213,8 +213,8 @@ func (w *WatermarksAccept) Run(d *command.Deps) error {
 // InboxRetention are the commands about what an inbox forgets.
 type InboxRetention struct {
 	Show   InboxRetentionShow   `cmd:"" help:"What the inbox remembers, and what it forgets next."`
-	Enable InboxRetentionEnable `cmd:"" help:"Make the inbox able to forget, once."`
-	Lower  InboxRetentionLower  `cmd:"" help:"Lower the floor that wrong clocks have raised."`
+	Enable InboxRetentionEnable `cmd:"" help:"Enable retention, once."`
+	Lower  InboxRetentionLower  `cmd:"" help:"Lower a floor that a wrong clock has raised."`
 }
 
 // InboxRetentionShow is inbox retention show.
@@ -276,10 +276,10 @@ func (*InboxRetentionShow) Run(d *command.Deps) error {
 // InboxRetentionEnable is inbox retention enable. It needs no reason, since no audit
 // could store it.
 type InboxRetentionEnable struct {
-	Retention command.Span `required:"" placeholder:"DURATION" help:"How long ids are remembered, as your services say it, such as 14d."`
+	Retention command.Span `required:"" placeholder:"DURATION" help:"How long ids are remembered, as in your services, such as 14d."`
 	Width     command.Span `default:"24h" placeholder:"DURATION" help:"Time that a new range covers, 1s to 366d."`
-	DryRun    bool         `help:"Say what would be changed, and change nothing."`
-	Yes       bool         `short:"y" help:"Do not ask for confirmation. Required if standard input is not a terminal."`
+	DryRun    bool         `help:"Show what would change; change nothing."`
+	Yes       bool         `short:"y" help:"Do not ask. Required without a terminal."`
 }
 
 // Run enables it.

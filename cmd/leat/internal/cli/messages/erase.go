@@ -23,10 +23,10 @@ type Erase struct {
 	command.Changing
 
 	Key    string   `placeholder:"KEY" help:"Messages with this key."`
-	Topic  string   `placeholder:"PATTERN" help:"With --key: of these topics, * stands for any characters. Defaults to all." predictor:"topic"`
+	Topic  string   `placeholder:"PATTERN" help:"With --key: topics; * matches any characters. Defaults to all." predictor:"topic"`
 	ID     []string `name:"id" placeholder:"ID" sep:"none" help:"The message with this id; repeat it."`
-	IDs    string   `name:"ids" placeholder:"FILE" help:"Messages whose ids are in this file, one a line." predictor:"file"`
-	Header string   `placeholder:"NAME=VALUE" help:"Messages with this header: all of the log is read."`
+	IDs    string   `name:"ids" placeholder:"FILE" help:"Messages with the ids in this file, one a line." predictor:"file"`
+	Header string   `placeholder:"NAME=VALUE" help:"Messages with this header; reads the whole log."`
 	All    bool     `help:"All outboxes of the file."`
 }
 

@@ -17,17 +17,17 @@ import (
 
 // Messages are the commands about messages of the log.
 type Messages struct {
-	Search MessagesSearch `cmd:"" help:"Messages that the log retains, by topic, key, type and time."`
+	Search MessagesSearch `cmd:"" help:"Find retained messages by topic, key, type and time."`
 	Show   MessagesShow   `cmd:"" help:"One message, with its payload."`
-	Export MessagesExport `cmd:"" help:"All messages that match, with payloads, as jsonl."`
+	Export MessagesExport `cmd:"" help:"Write matching messages with payloads, as jsonl."`
 }
 
 // MessageFilter are the flags that select messages of the log.
 type MessageFilter struct {
-	Topic string         `placeholder:"PATTERN" help:"Topics, * stands for any characters." predictor:"topic"`
+	Topic string         `placeholder:"PATTERN" help:"Topics; * matches any characters." predictor:"topic"`
 	Key   string         `placeholder:"KEY" help:"This key only."`
-	Type  string         `placeholder:"PATTERN" help:"Types, * stands for any characters."`
-	From  command.Moment `placeholder:"TIME" help:"Enqueued since this time, or so long ago, such as 2h."`
+	Type  string         `placeholder:"PATTERN" help:"Types; * matches any characters."`
+	From  command.Moment `placeholder:"TIME" help:"Enqueued since this time or age, such as 2h."`
 	To    command.Moment `placeholder:"TIME" help:"Enqueued before this time."`
 }
 
@@ -44,7 +44,7 @@ type MessagesSearch struct {
 	command.Paging
 
 	Newest bool `help:"The newest first."`
-	Scan   int  `default:"100000" placeholder:"N" help:"Messages looked at for a page, 1 to 10000000. A page may be empty and not the last."`
+	Scan   int  `default:"100000" placeholder:"N" help:"Messages to examine for a page, 1 to 10000000. A page before the last may be empty."`
 }
 
 // Run lists.
@@ -90,9 +90,9 @@ func searchPage(d *command.Deps, searcher admin.Manager, query admin.MessageQuer
 
 // MessagesShow is messages show.
 type MessagesShow struct {
-	ID    string         `arg:"" help:"Id of the message."`
-	Since command.Moment `placeholder:"TIME" help:"When it was enqueued at the earliest, or so long ago, such as 24h. Ids of version 7 tell it."`
-	Raw   bool           `help:"The payload alone, byte for byte as it is stored."`
+	ID    string         `arg:""`
+	Since command.Moment `placeholder:"TIME" help:"Enqueued since this time or age, such as 24h; ids of version 7 contain it."`
+	Raw   bool           `help:"The payload alone, as it is stored."`
 }
 
 // Run prints all messages with the id.
@@ -142,7 +142,7 @@ func sinceHint(err error, id string, since command.Moment) error {
 type MessagesExport struct {
 	MessageFilter
 
-	File string `placeholder:"FILE" help:"Write here, a new file. Defaults to standard output." predictor:"file"`
+	File string `placeholder:"FILE" help:"New file to write. Defaults to standard output." predictor:"file"`
 }
 
 // Run writes all that matches, whatever the form of other results is.

@@ -20,8 +20,8 @@ import (
 
 // Trace is the command trace.
 type Trace struct {
-	ID    string         `arg:"" help:"Id of the message."`
-	Since command.Moment `placeholder:"TIME" help:"When it was enqueued at the earliest, or so long ago, such as 24h. Ids of version 7 tell it."`
+	ID    string         `arg:""`
+	Since command.Moment `placeholder:"TIME" help:"Enqueued since this time or age, such as 24h; ids of version 7 contain it."`
 }
 
 // traceRow is the JSON of a trace.

@@ -24,20 +24,20 @@ import (
 type Replay struct {
 	command.Changing
 
-	From       command.Moment `placeholder:"TIME" help:"Enqueued since this time, or so long ago. Defaults to the oldest."`
+	From       command.Moment `placeholder:"TIME" help:"Enqueued since this time or age. Defaults to the oldest."`
 	To         command.Moment `placeholder:"TIME" help:"Enqueued before this time. Defaults to the newest."`
-	Topic      []string       `sep:"none" placeholder:"PATTERN" help:"Topics, * stands for any characters; repeat it. Defaults to all." predictor:"topic"`
+	Topic      []string       `sep:"none" placeholder:"PATTERN" help:"Topics; * matches any characters; repeat it. Defaults to all." predictor:"topic"`
 	Key        []string       `sep:"none" placeholder:"KEY" help:"These keys only; repeat it."`
 	ID         []string       `sep:"none" placeholder:"ID" help:"These ids only; repeat it."`
 	Group      string         `default:"default" placeholder:"GROUP" help:"Relay group that the audit names." predictor:"group"`
 	ToTopic    string         `placeholder:"TOPIC" help:"Send all to this topic. Defaults to their own."`
 	Rate       int            `placeholder:"N" help:"Records a second at most. Defaults to as fast as Kafka takes them."`
-	PageSize   int            `default:"500" placeholder:"N" help:"Records that are sent at a time, 1 to 100000."`
+	PageSize   int            `default:"500" placeholder:"N" help:"Records sent at a time, 1 to 100000."`
 	Attempts   int            `default:"10" placeholder:"N" help:"Tries of a record that fails for an unknown reason."`
-	SkipFailed bool           `help:"Go on behind records that cannot be delivered, and name them."`
-	SkipGaps   bool           `help:"Go on behind records that are no longer retained, and name them."`
-	Resume     string         `placeholder:"FILE" help:"Keep the position here, and go on there if the file exists." predictor:"file"`
-	Brokers    string         `placeholder:"LIST" help:"Seed brokers, host:port, separated by commas (LEAT_KAFKA_BROKERS)."`
+	SkipFailed bool           `help:"Skip records that cannot be delivered, and name them."`
+	SkipGaps   bool           `help:"Skip records that are no longer retained, and name them."`
+	Resume     string         `placeholder:"FILE" help:"Keep the position in this file, and continue from there." predictor:"file"`
+	Brokers    string         `placeholder:"LIST" help:"Kafka's seed brokers, such as k1:9092,k2:9092 (LEAT_KAFKA_BROKERS)."`
 }
 
 // replayRow is the JSON of a replay.

@@ -18,35 +18,35 @@ import (
 
 // Adopt are the commands about a table of a service's own.
 type Adopt struct {
-	Take    AdoptTake    `cmd:"" help:"Copy rows into the outbox by triggers, and pass on what is pending. With --dry-run: the mapping, the first messages and the SQL."`
+	Take    AdoptTake    `cmd:"" help:"Copy rows into the outbox by triggers, and pass on what is pending. With --dry-run, print mapping, first messages and SQL."`
 	Release AdoptRelease `cmd:"" help:"Remove the triggers, and mark what the outbox has as sent."`
 }
 
 // Adopted are the flags of both.
 type Adopted struct {
-	Table string `arg:"" placeholder:"TABLE" help:"The table; with its schema if that is not public."`
+	Table string `arg:"" placeholder:"TABLE" help:"With its schema if that is not public."`
 
-	Pending     string       `placeholder:"CONDITION" help:"Rows that have not been sent, such as \"status = 'pending'\"."`
-	Done        string       `placeholder:"SET" help:"What the old worker sets in a row that it has sent, such as \"status = 'sent'\"."`
-	LockTimeout command.Span `default:"5s" placeholder:"DURATION" help:"Bound of the wait for the table's writers, 1ms or more."`
-	DryRun      bool         `help:"Say what would be changed, and change nothing."`
-	Yes         bool         `short:"y" help:"Do not ask for confirmation. Required if standard input is not a terminal."`
+	Pending     string       `placeholder:"CONDITION" help:"Unsent rows, such as \"status = 'pending'\"."`
+	Done        string       `placeholder:"SET" help:"What the old worker sets in a sent row, such as \"status = 'sent'\"."`
+	LockTimeout command.Span `default:"5s" placeholder:"DURATION" help:"Longest wait for a lock, 1ms or more."`
+	DryRun      bool         `help:"Show what would change; change nothing."`
+	Yes         bool         `short:"y" help:"Do not ask. Required without a terminal."`
 }
 
 // AdoptTake is adopt take. It needs no reason, since no audit could store it.
 type AdoptTake struct {
 	Adopted
 
-	ID          string            `name:"id" placeholder:"SQL" help:"A column, or SQL over the row NEW: the message's id."`
+	ID          string            `name:"id" placeholder:"SQL" help:"The message's id: a column, or SQL over the row NEW."`
 	Topic       string            `placeholder:"SQL" help:"The topic; a fixed one in quotes: \"'orders'\"."`
 	Key         string            `placeholder:"SQL" help:"The key."`
 	Type        string            `placeholder:"SQL" help:"The type."`
 	Payload     string            `placeholder:"SQL" help:"The payload."`
 	Time        string            `name:"time-of-event" placeholder:"SQL" help:"The time of the event."`
-	NotBefore   string            `placeholder:"SQL" help:"The time before which the message is not sent."`
-	HeadersJSON string            `name:"headers-json" placeholder:"SQL" help:"An object in JSON with headers."`
+	NotBefore   string            `placeholder:"SQL" help:"The earliest time at which it is sent."`
+	HeadersJSON string            `name:"headers-json" placeholder:"SQL" help:"A JSON object with headers."`
 	Header      map[string]string `placeholder:"NAME=SQL" mapsep:"none" help:"A further header; repeat it."`
-	Order       string            `placeholder:"SQL" help:"The order of rows that are pending, as in ORDER BY."`
+	Order       string            `placeholder:"SQL" help:"The order of pending rows, as in ORDER BY."`
 }
 
 // AdoptRelease is adopt release. It needs no reason either.

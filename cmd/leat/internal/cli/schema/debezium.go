@@ -13,8 +13,8 @@ import (
 
 // Debezium are the commands that go over from a connector to a relay, and back.
 type Debezium struct {
-	ToLeat   DebeziumToLeat   `cmd:"" name:"to-leat" help:"Prepare a relay group to take a connector's place, and wait until the connector may be stopped."`
-	FromLeat DebeziumFromLeat `cmd:"" name:"from-leat" help:"Prepare a connector to take a relay group's place, and wait until the relay may be stopped."`
+	ToLeat   DebeziumToLeat   `cmd:"" name:"to-leat" help:"Prepare a relay group to replace a connector, and wait until the connector may be stopped."`
+	FromLeat DebeziumFromLeat `cmd:"" name:"from-leat" help:"Prepare a connector to replace a relay group, and wait until the relay may be stopped."`
 	DropSlot DebeziumDropSlot `cmd:"" name:"drop-slot" help:"Drop the replication slot of a connector that is stopped."`
 }
 
@@ -23,7 +23,7 @@ type Connector struct {
 	command.Changing
 
 	Connector string `required:"" placeholder:"FILE" help:"The connector's configuration, as JSON." predictor:"file"`
-	Group     string `default:"default" placeholder:"GROUP" help:"The relay group." predictor:"group"`
+	Group     string `default:"default" placeholder:"GROUP" help:"Relay group." predictor:"group"`
 }
 
 // DebeziumToLeat is debezium to-leat.

@@ -174,9 +174,9 @@ func (m *MigrateStatus) Run(d *command.Deps) error {
 type MigrateUp struct {
 	Component
 
-	LockTimeout command.Span `default:"5s" placeholder:"DURATION" help:"Bound of each wait for a lock, 1ms or more."`
-	DryRun      bool         `help:"Say what would be changed, and change nothing."`
-	Yes         bool         `short:"y" help:"Do not ask for confirmation. Required if standard input is not a terminal."`
+	LockTimeout command.Span `default:"5s" placeholder:"DURATION" help:"Longest wait for a lock, 1ms or more."`
+	DryRun      bool         `help:"Show what would change; change nothing."`
+	Yes         bool         `short:"y" help:"Do not ask. Required without a terminal."`
 }
 
 // Run brings the schemas to their latest versions.

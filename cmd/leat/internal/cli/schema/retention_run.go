@@ -18,16 +18,16 @@ import (
 
 // RetentionRun is retention run. It needs no reason: what goes is what services said.
 type RetentionRun struct {
-	Retention string       `required:"" placeholder:"DURATION" help:"How long messages are kept after all groups, as in your services, such as 168h; or forever."`
+	Retention string       `required:"" placeholder:"DURATION" help:"How long messages are kept, as in your services, such as 168h; or forever."`
 	MaxBytes  command.Size `placeholder:"SIZE" help:"Bound of the log, such as 20GiB. Defaults to none."`
 
-	PartitionSize  int64 `default:"10000000" placeholder:"N" help:"Sequence numbers of a new range, as your services say it."`
-	Ahead          int   `default:"2" placeholder:"N" help:"Empty ranges that are kept ahead, 1 to 100, as in your services."`
-	NoDDL          bool  `name:"no-ddl" help:"Delete messages in chunks and leave the ranges alone, if your services do."`
+	PartitionSize  int64 `default:"10000000" placeholder:"N" help:"Sequence numbers of a new range, as in your services."`
+	Ahead          int   `default:"2" placeholder:"N" help:"Empty ranges kept ahead, 1 to 100, as in your services."`
+	NoDDL          bool  `name:"no-ddl" help:"Delete in chunks instead of dropping ranges, if your services do."`
 	WithoutArchive bool  `help:"Archive nothing, even if your services do. Required without --dry-run."`
 
-	DryRun bool `help:"Name the ranges that would be dropped, and change nothing."`
-	Yes    bool `short:"y" help:"Do not ask for confirmation. Required if standard input is not a terminal."`
+	DryRun bool `help:"Show what would change; change nothing."`
+	Yes    bool `short:"y" help:"Do not ask. Required without a terminal."`
 }
 
 // maintenanceRow is the JSON of a round.

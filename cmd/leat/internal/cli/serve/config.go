@@ -19,8 +19,8 @@ import (
 
 // Config are the commands about the configuration file.
 type Config struct {
-	Lint   ConfigLint   `cmd:"" help:"Check the file, all profiles of it; exit status 5 if something is wrong."`
-	Show   ConfigShow   `cmd:"" help:"What counts, and who said it; secrets are hidden."`
+	Lint   ConfigLint   `cmd:"" help:"Check the file with all profiles; exit status 5 if something is wrong."`
+	Show   ConfigShow   `cmd:"" help:"Print the settings that apply, and where they come from; secrets are hidden."`
 	Schema ConfigSchema `cmd:"" help:"Print the JSON Schema of the file, for editors."`
 }
 

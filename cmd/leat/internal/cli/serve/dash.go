@@ -22,23 +22,23 @@ import (
 // Dash is the command dash.
 type Dash struct {
 	Listen      string   `default:"127.0.0.1:8470" placeholder:"ADDRESS" help:"Where it listens. Beyond this machine it needs a sign-in and --host."`
-	Base        string   `default:"/" placeholder:"PATH" help:"Path under which a proxy serves it, with slashes at both ends."`
+	Base        string   `default:"/" placeholder:"PATH" help:"Path behind a proxy, with slashes at both ends."`
 	Host        []string `placeholder:"NAME" help:"Name by which browsers reach it, without a port; repeat it."`
-	ReadOnly    bool     `help:"Show only: nothing can be changed."`
-	Allow       []string `default:"viewer,payload,operator,admin" placeholder:"ROLE" help:"Roles of everybody on this machine without a sign-in."`
-	Basic       string   `placeholder:"FILE" help:"Sign in by name and password. Lines are NAME:BCRYPT:ROLES." predictor:"file"`
+	ReadOnly    bool     `help:"Allow no changes."`
+	Allow       []string `default:"viewer,payload,operator,admin" placeholder:"ROLE" help:"Roles without a sign-in, on this machine."`
+	Basic       string   `placeholder:"FILE" help:"Sign in by password. Lines are NAME:BCRYPT:ROLES." predictor:"file"`
 	Bearer      string   `placeholder:"FILE" help:"Sign in programs by token. Lines are NAME:SHA256:ROLES." predictor:"file"`
-	ProxyPeer   []string `placeholder:"ADDRESS" help:"Proxies whose word is taken for who asks, such as 10.0.0.7 or 10.1.0.0/16."`
-	ProxyUser   string   `default:"X-Forwarded-User" placeholder:"HEADER" help:"Header in which they name the user."`
-	ProxyGroup  string   `default:"X-Forwarded-Groups" placeholder:"HEADER" help:"Header in which they name the user's groups."`
-	ProxyRole   []string `placeholder:"GROUP=ROLE" help:"What members of a group may do."`
-	TLSCert     string   `placeholder:"FILE" help:"Certificate, PEM. With --tls-key it serves HTTPS." predictor:"file"`
-	TLSKey      string   `placeholder:"FILE" help:"Key of the certificate, PEM." predictor:"file"`
-	HideHeader  []string `placeholder:"PATTERN" help:"Headers whose values are hidden. Defaults to those that carry secrets."`
-	HidePath    []string `placeholder:"PATH" help:"Members of JSON that are hidden, such as customer.email or **.card."`
-	TraceURL    string   `name:"trace-url" placeholder:"URL" help:"Address of a trace, with {id} for its id: headers traceparent become links."`
-	Descriptors string   `placeholder:"FILE" help:"Descriptor set of Protobuf, by protoc --include_imports --descriptor_set_out." predictor:"file"`
-	Protobuf    []string `placeholder:"TOPICS=MESSAGE" help:"What payloads in Protobuf are, such as orders.*=shop.v1.Order."`
+	ProxyPeer   []string `placeholder:"ADDRESS" help:"Proxies trusted to name the user, such as 10.0.0.7 or 10.1.0.0/16."`
+	ProxyUser   string   `default:"X-Forwarded-User" placeholder:"HEADER" help:"Their header with the user."`
+	ProxyGroup  string   `default:"X-Forwarded-Groups" placeholder:"HEADER" help:"Their header with the user's groups."`
+	ProxyRole   []string `placeholder:"GROUP=ROLE" help:"Roles of a group's members."`
+	TLSCert     string   `placeholder:"FILE" help:"Certificate for HTTPS, PEM." predictor:"file"`
+	TLSKey      string   `placeholder:"FILE" help:"Its key, PEM." predictor:"file"`
+	HideHeader  []string `placeholder:"PATTERN" help:"Headers to hide. Defaults to those that carry secrets."`
+	HidePath    []string `placeholder:"PATH" help:"Members of JSON to hide, such as customer.email or **.card."`
+	TraceURL    string   `name:"trace-url" placeholder:"URL" help:"URL of a trace, with {id}, for links from headers traceparent."`
+	Descriptors string   `placeholder:"FILE" help:"Descriptor set, by protoc --include_imports --descriptor_set_out." predictor:"file"`
+	Protobuf    []string `placeholder:"TOPICS=MESSAGE" help:"Message types by topic, such as orders.*=shop.v1.Order."`
 }
 
 // Run serves the dashboard until it is interrupted.

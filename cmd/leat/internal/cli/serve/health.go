@@ -19,8 +19,8 @@ import (
 // Health is health, for images without another client of HTTP.
 type Health struct {
 	URL  string `name:"url" placeholder:"URL" help:"Where the daemon listens. Defaults to http.listen of the file, or http://127.0.0.1:8470."`
-	CA   string `name:"ca-file" placeholder:"FILE" help:"Certificates to check --url by, PEM. Defaults to the system's."`
-	Live bool   `help:"Ask whether it lives, instead of whether it is ready."`
+	CA   string `name:"ca-file" placeholder:"FILE" help:"CA certificates, PEM. Defaults to the system's."`
+	Live bool   `help:"Ask whether it lives, not whether it is ready."`
 }
 
 // errUnhealthy is of a daemon that says no.

@@ -11,12 +11,12 @@ import (
 type Relay struct {
 	Group string   `default:"default" placeholder:"GROUP" help:"Relay group."`
 	Start string   `placeholder:"WHERE" help:"Where a new group begins: oldest, now, or a time. Required for every new group but default."`
-	Slots string   `placeholder:"N" help:"Relays of the group that can work at a time, 1 to 64. Defaults to 1."`
+	Slots string   `placeholder:"N" help:"Relays that work at a time, 1 to 64. Defaults to 1."`
 	Topic []string `placeholder:"PATTERN" sep:"none" help:"Topics that the group reads; repeat it. Defaults to all."`
 	command.Destination
 	Compression string `placeholder:"CODEC" help:"Of Kafka: none, gzip, snappy, lz4 or zstd. Defaults to none."`
 	SLO         string `name:"slo" placeholder:"DURATION" help:"Age of a waiting record that raises an alarm. Defaults to 5m."`
-	Retention   string `placeholder:"DURATION" help:"Maintain the log, too: keep messages so long, such as 168h, or forever. Defaults to no maintenance."`
+	Retention   string `placeholder:"DURATION" help:"Maintain the log, too: how long messages are kept, or forever. Defaults to no maintenance."`
 	Listen      string `placeholder:"ADDRESS" help:"Address of /livez, /readyz and /statusz, or none. Defaults to 127.0.0.1:8470."`
 	Metrics     string `placeholder:"ADDRESS" help:"Address of /metrics, or none. Defaults to none."`
 	LogLevel    string `placeholder:"LEVEL" help:"debug, info, warn or error. Defaults to info."`
