@@ -19,12 +19,15 @@ var update = flag.Bool("update", false, "write the tables of docs/metrics.md aga
 // section is a part of the page: the table of one kind of metrics.
 func section(prefixes ...string) string {
 	var b strings.Builder
-	b.WriteString("\n| metric | kind | labels | what it is | OpenTelemetry |\n|---|---|---|---|---|\n")
+	b.WriteString("\n| metric | kind | labels | what it is |\n|---|---|---|---|\n")
 	for _, d := range metrics.Table() {
 		for _, prefix := range prefixes {
 			if strings.HasPrefix(d.Name, prefix) {
-				fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | `%s`, %s |\n",
-					d.Name, d.Kind, strings.Join(d.Labels, "` `"), d.Help, d.OTel, d.Unit)
+				help := d.Help
+				if strings.HasPrefix(d.OTel, "messaging.") {
+					help += " OpenTelemetry: `" + d.OTel + "`."
+				}
+				fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", d.Name, d.Kind, strings.Join(d.Labels, "` `"), help)
 			}
 		}
 	}

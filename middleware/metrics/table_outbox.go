@@ -7,35 +7,35 @@ func outboxRows() []Definition {
 	return []Definition{
 		{
 			id: outboxEnqueued, Name: "leat_outbox_enqueued_messages_total", Kind: KindCounter, Unit: "{message}", Labels: []string{"outbox", "topic"},
-			Help: "Messages that were enqueued, before the commit or rollback of their transactions.",
+			Help: "Enqueued messages, counted before commit or rollback.",
 		},
 		{
 			id: outboxEnqueueErrors, Name: "leat_outbox_enqueue_errors_total", Kind: KindCounter, Unit: "{call}", Labels: outbox,
-			Help: "Failed calls that enqueue.",
+			Help: "Calls of Enqueue that failed.",
 		},
 		{
 			id: outboxEnqueueDuration, Name: "leat_outbox_enqueue_duration_seconds", Kind: KindHistogram, Unit: "s", Labels: outbox, Buckets: quick(),
-			Help: "Time of calls that enqueue, failed ones included.",
+			Help: "Time of calls that enqueue, failed ones, too.",
 		},
 		{
 			id: outboxLag, Name: "leat_outbox_lag_seconds", Kind: KindGauge, Unit: "s", Labels: slot,
-			Help: "Age of the oldest unsettled message of the log; 0 if there is none. What is set aside is settled.",
+			Help: "Age of the oldest unsettled message of the log, or 0. Records set aside count as settled.",
 		},
 		{
 			id: outboxOldest, Name: "leat_outbox_oldest_waiting_seconds", Kind: KindGauge, Unit: "s", Labels: []string{"outbox", "group", "state"},
-			Help: "Age of the oldest message that is not sent, by state: log, retrying, or waiting behind one of its key; 0 if there is none.",
+			Help: "Age of the oldest unsent message, or 0, by state: log, retrying, or waiting behind one of its key.",
 		},
 		{
 			id: outboxBacklog, Name: "leat_outbox_backlog_messages", Kind: KindGauge, Unit: "{message}", Labels: slot,
-			Help: "Messages that are not settled; an estimate above a thousand.",
+			Help: "Unsettled messages; estimated above 1,000.",
 		},
 		{
 			id: outboxLeaseRemaining, Name: "leat_outbox_lease_remaining_seconds", Kind: KindGauge, Unit: "s", Labels: slot,
-			Help: "Rest of the lease of the slot's leader; 0 without a leader.",
+			Help: "Rest of the leader's lease; 0 without a leader.",
 		},
 		{
 			id: outboxPositionUnusable, Name: "leat_outbox_position_unusable", Kind: KindGauge, Unit: "1", Labels: slot,
-			Help: "1 if relays refuse the slot's position: of another cluster or log, or ahead of the log.",
+			Help: "1 if relays refuse the position: of another cluster or log, or ahead of the log.",
 		},
 		{
 			id: outboxHeld, Name: "leat_outbox_held_messages", Kind: KindGauge, Unit: "{message}", Labels: []string{"outbox", "group", "state"},
@@ -43,39 +43,39 @@ func outboxRows() []Definition {
 		},
 		{
 			id: outboxDead, Name: "leat_outbox_dead_messages", Kind: KindGauge, Unit: "{message}", Labels: group,
-			Help: "Messages that were given up and are kept; estimated above 10,000.",
+			Help: "Messages given up; estimated above 10,000.",
 		},
 		{
 			id: outboxDelayed, Name: "leat_outbox_delayed_messages", Kind: KindGauge, Unit: "{message}", Labels: outbox,
-			Help: "Messages that are not due yet; estimated above 10,000.",
+			Help: "Messages not due yet; estimated above 10,000.",
 		},
 		{
 			id: outboxLogBytes, Name: "leat_outbox_log_bytes", Kind: KindGauge, Unit: "By", Labels: outbox,
-			Help: "Size of the log with its indexes.",
+			Help: "Size of the log and its indexes.",
 		},
 		{
 			id: outboxRangesAhead, Name: "leat_outbox_ranges_ahead", Kind: KindGauge, Unit: "{range}", Labels: outbox,
-			Help: "Empty ranges of the log beyond the one in use.",
+			Help: "Empty ranges ahead of the one in use.",
 		},
 		{
 			id: outboxStatsErrors, Name: "leat_outbox_stats_errors_total", Kind: KindCounter, Unit: "{call}", Labels: outbox,
-			Help: "Samples of the outbox's figures that have failed.",
+			Help: "Samples that failed.",
 		},
 		{
 			id: outboxRounds, Name: "leat_outbox_maintenance_rounds_total", Kind: KindCounter, Unit: "{round}", Labels: []string{"outbox", "outcome"},
-			Help: "Rounds of the outbox's maintenance, and moves of delayed messages, in this process: ok or failed.",
+			Help: "Rounds of maintenance and moves of delayed messages in this process: ok or failed.",
 		},
 		{
 			id: outboxLastRound, Name: "leat_outbox_maintenance_last_success_timestamp_seconds", Kind: KindGauge, Unit: "s", Labels: outbox,
-			Help: "When a round of the outbox's maintenance last succeeded in this process; 0 if never.",
+			Help: "When maintenance last succeeded in this process, or 0.",
 		},
 		{
 			id: outboxAlarms, Name: "leat_outbox_alarms_total", Kind: KindCounter, Unit: "{alarm}", Labels: []string{"outbox", "kind"},
-			Help: "Alarms of the outbox's maintenance in this process; one that lasts counts once.",
+			Help: "Alarms of maintenance in this process; a lasting one counts once.",
 		},
 		{
 			id: outboxAlarmActive, Name: "leat_outbox_alarm_active", Kind: KindGauge, Unit: "1", Labels: []string{"outbox", "kind"},
-			Help: "1 while an alarm of the outbox's maintenance lasts, in the process that works.",
+			Help: "1 while an alarm of maintenance lasts, in the process that works.",
 		},
 	}
 }

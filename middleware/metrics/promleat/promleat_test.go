@@ -113,13 +113,13 @@ func TestScrape(t *testing.T) {
 func TestScrape_Values(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, testutil.GatherAndCompare(everything(t), strings.NewReader(`
-# HELP leat_outbox_enqueued_messages_total Messages that were enqueued, before the commit or rollback of their transactions.
+# HELP leat_outbox_enqueued_messages_total Enqueued messages, counted before commit or rollback.
 # TYPE leat_outbox_enqueued_messages_total counter
 leat_outbox_enqueued_messages_total{outbox="main",topic="orders"} 1
-# HELP leat_relay_sent_bytes_total Bytes of the payloads that were delivered.
+# HELP leat_relay_sent_bytes_total Bytes of delivered payloads.
 # TYPE leat_relay_sent_bytes_total counter
 leat_relay_sent_bytes_total{group="default",outbox="main",topic="orders"} 4
-# HELP leat_outbox_backlog_messages Messages that are not settled; an estimate above a thousand.
+# HELP leat_outbox_backlog_messages Unsettled messages; estimated above 1,000.
 # TYPE leat_outbox_backlog_messages gauge
 leat_outbox_backlog_messages{group="default",outbox="main",slot="0"} 0
 `), "leat_outbox_enqueued_messages_total", "leat_relay_sent_bytes_total", "leat_outbox_backlog_messages"))
