@@ -17,20 +17,19 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// Config is what a daemon runs. At least one relay or maintenance is required.
+// Config lists what a daemon runs. At least one relay or maintenance is required.
 type Config struct {
 	// Relays are run side by side. No two may have the same outbox and group.
 	Relays []Relay
 
-	// Maintenance is run beside them.
+	// Maintenance runs next to the relays.
 	Maintenance []Maintenance
 
-	// Databases are asked every few seconds whether they answer. If one has not done so for
-	// 30 s the daemon is not ready. Defaults to none.
+	// Databases are pinged every few seconds. The daemon is not ready if one of them has not answered for
+	// 30 s. Defaults to none.
 	Databases []Database
 
-	// Sampler is run, if there is one, so that metrics show lag and backlog.
-	// Defaults to none.
+	// Sampler, if set, runs as well, so that metrics show lag and backlog. Defaults to none.
 	Sampler *metrics.Sampler
 
 	// Listen is the address of the probes, host:port. Defaults to none.
@@ -39,9 +38,8 @@ type Config struct {
 	// TLS is for HTTPS on Listen. Defaults to HTTP.
 	TLS *tls.Config
 
-	// Handler gets the requests to Listen that are not probes; it must authenticate by
-	// itself. If it is a Runner, such as *dashboard.Dashboard, it is run beside the parts.
-	// Defaults to 404.
+	// Handler serves the requests to Listen that are not probes. It must authenticate them itself. If it is
+	// a Runner, such as *dashboard.Dashboard, it runs next to the parts. Defaults to 404.
 	Handler http.Handler
 
 	// MetricsListen is the address of MetricsHandler's path /metrics. Both or none is set.
@@ -49,20 +47,19 @@ type Config struct {
 	MetricsListen  string
 	MetricsHandler http.Handler
 
-	// Hosts are the names, without a port, by which /statusz and /metrics may be asked for, beside
-	// localhost and addresses. Requests for others are answered with 421, and probes without a
-	// reason: a foreign page whose name was made to resolve to this server reads nothing. "*"
-	// allows any. Handler sees all requests. Defaults to none.
+	// Hosts are the names, without a port, under which /statusz and /metrics answer, in addition to
+	// localhost and addresses. A request for another name is answered with 421, and its probes without a
+	// reason. So a foreign page whose name was made to resolve to this server reads nothing. "*" allows any
+	// name. Handler sees all requests. Defaults to none.
 	Hosts []string
 
-	// RetryUnusable is the time after which a part is tried again that an operator has to
-	// fix: its source is unusable, or its schema is missing. It is looked at every second, and
-	// begins at once when they have. Other parts go on meanwhile. Defaults to 30 s.
+	// RetryUnusable is the time between attempts to start a part that an operator must repair: its source
+	// is unusable, or its schema is missing. The daemon checks every second whether it is repaired, and
+	// then starts it at once. Other parts keep running. Defaults to 30 s.
 	RetryUnusable time.Duration
 
-	// NotifySocket is where the service manager listens, NOTIFY_SOCKET of systemd; Watchdog
-	// is how often it wants to hear that the daemon lives, WATCHDOG_USEC. See FromSystemd.
-	// Default to none.
+	// NotifySocket is the socket of the service manager, NOTIFY_SOCKET of systemd. Watchdog is how often
+	// the manager expects a sign of life, WATCHDOG_USEC. See FromSystemd. Both default to none.
 	NotifySocket string
 	Watchdog     time.Duration
 
@@ -82,13 +79,13 @@ type Relay struct {
 	Config relay.Config
 }
 
-// Runner is a maintenance, or a Handler that has something to do while nobody asks.
+// Runner is a maintenance, or a Handler with background work.
 type Runner interface {
 	// Run works until ctx ends, and returns nil then.
 	Run(ctx context.Context) error
 }
 
-// Database is what is asked whether it answers.
+// Database is a database that the daemon pings.
 type Database struct {
 	// Name is shown in the status. Required.
 	Name string

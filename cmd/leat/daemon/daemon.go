@@ -16,7 +16,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// Daemon runs what its Config has. It is safe for concurrent use.
+// Daemon runs the parts that its Config lists. It is safe for concurrent use.
 type Daemon struct {
 	cfg       Config
 	log       *slog.Logger
@@ -32,7 +32,7 @@ type Daemon struct {
 	servers []*server
 }
 
-// Run is New and Daemon.Run.
+// Run calls New and then Daemon.Run.
 func Run(ctx context.Context, cfg Config) error {
 	d, err := New(cfg)
 	if err != nil {
@@ -65,10 +65,9 @@ func New(cfg Config) (*Daemon, error) {
 	return d, nil
 }
 
-// Run runs all of it until ctx ends, then is not ready, drains, each relay within its
-// Config.DrainTimeout, and returns nil; or relay.ErrDrainTimeout if one has not ended in
-// time. It ends before ctx only if a listener fails. A part that ends is run again. Run
-// can be called once.
+// Run runs all parts until ctx ends. The daemon is then not ready, and drains each relay within its
+// Config.DrainTimeout. Run returns nil, or relay.ErrDrainTimeout if a relay did not end in time. It returns
+// before ctx ends only if a listener fails. A part that ends is started again. Run can be called once.
 func (d *Daemon) Run(ctx context.Context) error {
 	if !d.ran.CompareAndSwap(false, true) {
 		return fmt.Errorf("%w: the daemon", outbox.ErrAlreadyRunning)
@@ -77,7 +76,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		return err
 	}
 	d.started = time.Now()
-	// The parts go on until the probes tell that nothing more should come here.
+	// The parts run until the probes report that the daemon is not ready.
 	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() {
@@ -107,7 +106,8 @@ func (d *Daemon) Run(ctx context.Context) error {
 
 // work runs all parts until ctx ends.
 func (d *Daemon) work(ctx context.Context) error {
-	// A part that fails to drain does not keep others from it: no part cancels the group.
+	// A part that fails to drain must not keep the others from draining: its error does not cancel the
+	// group.
 	var group errgroup.Group
 	for _, p := range d.parts {
 		group.Go(func() error { return p.supervise(ctx, d.log, d.cfg.RetryUnusable) })
@@ -135,7 +135,7 @@ func (d *Daemon) stop(ctx context.Context) {
 	}
 }
 
-// Reload calls load, and tells the service manager of it meanwhile.
+// Reload calls load, and notifies the service manager before and after.
 func (d *Daemon) Reload(load func() error) error {
 	d.notifier.send("RELOADING=1")
 	err := load()

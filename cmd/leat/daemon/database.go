@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// database is a Database, and when it last answered.
+// database is a Database and the time of its last answer.
 type database struct {
 	Database
 
@@ -19,12 +19,12 @@ type database struct {
 }
 
 const (
-	// pingEvery is the time between two questions, pingTimeout that for an answer.
+	// pingEvery is the time between two pings, pingTimeout the time to wait for an answer.
 	pingEvery   = 5 * time.Second
 	pingTimeout = 5 * time.Second
 )
 
-// watch asks until ctx ends.
+// watch pings the database until ctx ends.
 func (db *database) watch(ctx context.Context) error {
 	for ctx.Err() == nil {
 		bounded, cancel := context.WithTimeout(ctx, pingTimeout)
@@ -44,7 +44,7 @@ func (db *database) watch(ctx context.Context) error {
 	return nil
 }
 
-// answers returns why the database counts as away, if it does.
+// answers returns an error if the database counts as unavailable.
 func (db *database) answers(now time.Time) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()

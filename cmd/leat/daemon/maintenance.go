@@ -19,24 +19,24 @@ type Maintenance struct {
 	state       func() maintenanceState
 }
 
-// maintenanceState is what both kinds know of themselves.
+// maintenanceState is the state of either kind of maintenance.
 type maintenanceState struct {
 	tasks   []task
 	leader  string
 	lastErr error
-	works   bool // whatever the tasks are
+	works   bool // regardless of the tasks
 }
 
-// task is what a maintenance does again and again.
+// task is a recurring task of a maintenance.
 type task struct {
 	leads bool
-	last  time.Time     // run, or tried, or won the lease
+	last  time.Time     // when it last ran or was tried, or won the lease
 	every time.Duration // the wait between two runs
 }
 
-// MaintainOutbox returns the maintenance of an outbox, by the name that it has in the status.
-// Its errors, and whether it hangs, are known if m has the methods State and Interval of
-// those of leat's stores; of others only that they run. Errors wrap outbox.ErrInvalidConfig.
+// MaintainOutbox returns the maintenance of an outbox, under the name that the status shows. The daemon
+// knows its errors, and whether it hangs, only if m has the methods State and Interval, as those of leat's
+// stores do. Of any other m it knows only that it runs. Errors wrap outbox.ErrInvalidConfig.
 func MaintainOutbox(name string, m Runner) (Maintenance, error) {
 	return maintain("maintenance", name, m)
 }
@@ -58,7 +58,8 @@ func isNil(m Runner) bool {
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// stateOf returns how to ask m for its state. Of those that do not tell, each that runs works.
+// stateOf returns a function that reads the state of m. An m that does not report its state works as long
+// as it runs.
 func stateOf(m Runner) func() maintenanceState {
 	teller, tells := m.(interface {
 		State() admin.MaintenanceState
@@ -70,16 +71,16 @@ func stateOf(m Runner) func() maintenanceState {
 	return func() maintenanceState { return stateNow(teller.State(), teller.Interval()) }
 }
 
-// stateNow is s, of maintenance with a round every interval. What was delayed is looked for
-// all the time, and does not stand for the rounds.
+// stateNow converts s, the state of a maintenance with a round every interval. The search for delayed
+// messages runs all the time, and is a task of its own.
 func stateNow(s admin.MaintenanceState, interval time.Duration) maintenanceState {
-	// One that has stood by for long has not run for long: it counts from when it won the lease.
+	// A long standby is not a long run: the time counts from when it won the lease.
 	ran := func(t admin.TaskState) time.Time { return later(t.LastRun, t.LeadsSince) }
 	tasks := []task{{s.Rounds.Leads, ran(s.Rounds), interval}, {s.Delayed.Leads, ran(s.Delayed), 0}}
 	return maintenanceState{tasks: tasks, leader: s.Rounds.Leader, lastErr: errors.Join(s.Rounds.LastErr, s.Delayed.LastErr)}
 }
 
-// hangs is how long one round may take, with an archive of a large range in it.
+// hangs is how long one round may take, including the archive of a large range.
 const hangs = time.Hour
 
 // maintenancePart returns m as a part of a daemon.

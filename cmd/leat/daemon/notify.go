@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// FromSystemd returns what systemd says of Config.NotifySocket and Config.Watchdog, by a
-// lookup such as os.LookupEnv; nothing outside of systemd.
+// FromSystemd returns the values that systemd passes for Config.NotifySocket and Config.Watchdog. It reads
+// them with lookup, such as os.LookupEnv, and returns zero values outside of systemd.
 func FromSystemd(lookup func(string) (string, bool)) (socket string, watchdog time.Duration, err error) {
 	socket, _ = lookup("NOTIFY_SOCKET")
 	text, _ := lookup("WATCHDOG_USEC")
@@ -27,15 +27,15 @@ func FromSystemd(lookup func(string) (string, bool)) (socket string, watchdog ti
 	return socket, time.Duration(micros) * time.Microsecond, nil
 }
 
-// notifier tells the service manager how the process is, by sd_notify's protocol.
+// notifier reports the state of the process to the service manager, with sd_notify's protocol.
 type notifier struct{ socket string }
 
-// send sends a state. That nobody listens is not a reason to stop.
+// send sends a state. It ignores errors: a missing listener is not a reason to stop.
 func (n notifier) send(state string) {
 	if n.socket == "" {
 		return
 	}
-	// A name that begins with @ is in the abstract namespace, which package net knows.
+	// A name that begins with @ is in the abstract namespace, which package net supports.
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: n.socket, Net: "unixgram"})
 	if err != nil {
 		return
@@ -44,8 +44,8 @@ func (n notifier) send(state string) {
 	_, _ = conn.Write([]byte(state))
 }
 
-// watchdog tells the service manager that the daemon lives, twice as often as it wants to
-// know. It ends when the daemon drains, for which the manager has another bound.
+// watchdog sends the service manager a sign of life, twice as often as it expects one. It ends when the
+// daemon drains: the manager has a separate limit for that.
 func (d *Daemon) watchdog(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if d.Live() == nil {

@@ -14,16 +14,16 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// part is a relay or a maintenance, which is run again when it ends.
+// part is a relay or a maintenance. It is started again when it ends.
 type part struct {
 	kind, store, group string
 
-	// check is done before the first run; nil: there is nothing to check.
+	// check runs before the first run; nil: there is nothing to check.
 	check func(ctx context.Context) error
 	run   func(ctx context.Context) error
-	// look returns how it is while it runs.
+	// look returns the status of the running part.
 	look func(now time.Time) PartStatus
-	// dead returns an error if only a new process helps. It is asked while it runs.
+	// dead returns an error if only a new process helps. It is called while the part runs.
 	dead func(now, since time.Time) error
 
 	mu      sync.Mutex
@@ -33,13 +33,13 @@ type part struct {
 	err     error     // why it does not run
 }
 
-// errEnded is of a part that has ended without an error.
+// errEnded is the error of a part that ended without one.
 var errEnded = errors.New("leat: it has ended")
 
 // checkTimeout bounds a check.
 const checkTimeout = 15 * time.Second
 
-// supervise runs p until ctx ends, again and again if it ends before.
+// supervise runs p until ctx ends, and starts it again whenever it ends before.
 func (p *part) supervise(ctx context.Context, log *slog.Logger, retryUnusable time.Duration) error {
 	log = log.With(slog.String("part", p.name()))
 	pause := time.Second
@@ -68,11 +68,11 @@ func (p *part) supervise(ctx context.Context, log *slog.Logger, retryUnusable ti
 	return nil
 }
 
-// lookAgain is how often a part that waits for an operator looks whether they have acted.
+// lookAgain is how often a part that waits for an operator checks whether it is repaired.
 const lookAgain = time.Second
 
-// rest waits for so long after err. If an operator has to fix that, and the check says so,
-// too, it ends as soon as the check passes.
+// rest waits for left after err. If an operator must fix err, and the check fails with such an error as
+// well, rest ends as soon as the check passes.
 func (p *part) rest(ctx context.Context, left time.Duration, err error) {
 	if p.check == nil || !unusable(err) || !unusable(p.passes(ctx)) {
 		_ = wait.For(ctx, left)
@@ -85,7 +85,7 @@ func (p *part) rest(ctx context.Context, left time.Duration, err error) {
 	}
 }
 
-// passes does the check.
+// passes runs the check.
 func (p *part) passes(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -111,7 +111,7 @@ func (p *part) ends(err error) {
 	p.running, p.err = false, err
 }
 
-// unusable reports whether waiting does not fix err.
+// unusable reports whether err stays until an operator fixes it.
 func unusable(err error) bool {
 	return errors.Is(err, driver.ErrSourceUnusable) || errors.Is(err, outbox.ErrNotMigrated) || errors.Is(err, pginbox.ErrNotEnabled)
 }
@@ -123,7 +123,7 @@ func (p *part) name() string {
 	return p.kind + " " + p.store + "/" + p.group
 }
 
-// status returns how p is.
+// status returns the status of p.
 func (p *part) status(now time.Time) PartStatus {
 	p.mu.Lock()
 	running, checked, err := p.running, p.checked, p.err
@@ -143,8 +143,8 @@ func (p *part) status(now time.Time) PartStatus {
 	return s
 }
 
-// ready returns why p is not ready, if it is not: its first check has not passed, or it
-// waits for an operator. An inbox whose retention nobody has enabled works as it is.
+// ready returns the reason why p is not ready, or nil: its first check has not passed, or it waits for an
+// operator. An inbox whose retention is not enabled is ready: it works without it.
 func (p *part) ready() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// ServeHTTP answers /livez, /readyz and /statusz, which need no sign-in, and leaves all
-// other requests to Config.Handler. Paths match as they are: nothing that only looks like
-// a probe passes around the sign-in of the handler.
+// ServeHTTP answers /livez, /readyz and /statusz, which need no sign-in, and passes all other requests to
+// Config.Handler. Paths match byte for byte, so a path that only resembles a probe cannot bypass the
+// sign-in of the handler.
 func (d *Daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var answer func(http.ResponseWriter)
 	known := d.ownHost(r.Host)
@@ -44,8 +44,8 @@ func (d *Daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w)
 }
 
-// ownHost reports whether who asks for host means this server: an address cannot be made to point
-// elsewhere, and a name can.
+// ownHost reports whether host, as a client requested it, names this server. An address always does: unlike
+// a name, it cannot be made to point to another server.
 func (d *Daemon) ownHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -62,7 +62,7 @@ func misdirected(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, fmt.Sprintf("%.100q is not in hosts, the names by which this server is reached", r.Host), http.StatusMisdirectedRequest)
 }
 
-// probe answers a probe, with a reason if who asks has named this server.
+// probe answers a probe. The answer has a reason only if the client named this server.
 func probe(w http.ResponseWriter, err error, known bool) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	text := "ok"

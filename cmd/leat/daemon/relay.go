@@ -34,10 +34,10 @@ func relayPart(r Relay, made *relay.Relay) *part {
 	}
 }
 
-// silence is how long a database may not answer.
+// silence is how long a database may be unreachable.
 const silence = 30 * time.Second
 
-// lookAtRelay returns how a relay is that runs.
+// lookAtRelay returns the status of a running relay.
 func lookAtRelay(r *relay.Relay, now time.Time) PartStatus {
 	state := r.State()
 	s := PartStatus{State: StateStandby, Held: state.Held, OldestSeconds: state.OldestAge.Seconds()}
@@ -56,7 +56,7 @@ func lookAtRelay(r *relay.Relay, now time.Time) PartStatus {
 		case relay.AlarmHeldCap, relay.AlarmUnavailable:
 			s.State = StateDegraded
 			if s.Reason != "" {
-				continue // a topic that is out says more
+				continue // the reason of an open topic says more
 			}
 			s.Reason = brief(fmt.Errorf("alarm %s: %s", alarm.Kind, alarm.Detail)) //nolint:err113 // shown, not returned
 		}
@@ -70,10 +70,10 @@ func lookAtRelay(r *relay.Relay, now time.Time) PartStatus {
 	return s
 }
 
-// mostOut bounds the topics that a status names: whoever may enqueue chooses them.
+// mostOut bounds the topics that a status names, since any producer can add topics.
 const mostOut = 100
 
-// whyOut says which topics are out, and why the first one is.
+// whyOut names the topics that are out, and the reason of the first one.
 func whyOut(out []relay.BreakerState) string {
 	text := fmt.Sprintf("topic %.200q is out", out[0].Topic)
 	if more := len(out) - 1; more > 0 {
@@ -85,7 +85,7 @@ func whyOut(out []relay.BreakerState) string {
 	return text
 }
 
-// stuck returns why a relay is stuck: for a page, which is an alarm without a topic, or for a record.
+// stuck returns why a relay is stuck: a page, which raises an alarm without a topic, or a record.
 func stuck(state relay.State) string {
 	for _, alarm := range state.Alarms {
 		if alarm.Kind == relay.AlarmStuck && alarm.Topic == "" {
@@ -95,13 +95,13 @@ func stuck(state relay.State) string {
 	return fmt.Sprintf("stuck: a record of topic %.200q is %s old", state.OldestTopic, state.OldestAge.Round(time.Second))
 }
 
-// named is a relay by what it relays.
+// named is a relay and the outbox and group that it relays.
 type named struct {
 	outbox, group string
 	relay         *relay.Relay
 }
 
-// Breakers returns the destinations that the relays of a group hold back from, for
+// Breakers returns the destinations that the relays of a group do not send to at the moment, for
 // dashboard.Config.
 func (d *Daemon) Breakers(outbox, group string) (out []relay.BreakerState) {
 	for _, r := range d.relays {

@@ -62,8 +62,8 @@ func (d *Daemon) listen(ctx context.Context) error {
 	return nil
 }
 
-// Addresses are those that the daemon listens at, of the probes and of metrics: with the
-// port that was given for :0. None before Run.
+// Addresses are the addresses of the listeners for probes and metrics, with the chosen port in place of :0.
+// It is empty before Run.
 func (d *Daemon) Addresses() []string {
 	d.bound.Lock()
 	defer d.bound.Unlock()
@@ -82,7 +82,7 @@ func (s *server) serve() error {
 	return fmt.Errorf("leat: listener at %s: %w", s.address, err)
 }
 
-// close waits a moment for answers that are under way.
+// close waits a moment for answers in flight.
 func (s *server) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

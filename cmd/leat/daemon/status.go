@@ -8,36 +8,35 @@ import (
 	"unicode/utf8"
 )
 
-// State is how a part of a daemon, or all of it, is.
+// State is the state of a daemon or of one of its parts.
 type State string
 
 // The states.
 const (
-	// StateLeader is of a part that works.
+	// StateLeader means that the part works.
 	StateLeader State = "leader"
-	// StateStandby is of a part that takes over if the one that works fails.
+	// StateStandby means that the part takes over if the leader fails.
 	StateStandby State = "standby"
-	// StateDegraded is of a part that works as far as it can: a destination is out, or the
-	// last round has failed.
+	// StateDegraded means that the part works as far as it can: a destination is out, or the last round has
+	// failed.
 	StateDegraded State = "degraded"
-	// StateDown is of a part that does not work.
+	// StateDown means that the part does not work.
 	StateDown State = "down"
-	// StateStarting is of a part that has not been checked yet.
+	// StateStarting means that the part has not been checked yet.
 	StateStarting State = "starting"
-	// StateOK is of a database that answers, and of a daemon all of whose parts are leader
-	// or standby.
+	// StateOK means that a database answers, or that all parts of a daemon are leader or standby.
 	StateOK State = "ok"
-	// StateStopping is of a daemon that drains.
+	// StateStopping means that the daemon drains.
 	StateStopping State = "stopping"
 )
 
-// Status is how a daemon is.
+// Status is the status of a daemon.
 type Status struct {
-	// Version is that of this form: fields are added within a version, and not removed.
+	// Version is the version of this format. Within a version, fields are added but not removed.
 	Version int `json:"v"`
 	// State is the worst of the parts and databases, or StateStopping.
 	State State `json:"state"`
-	// Live and Ready are what /livez and /readyz say; Why is the reason if not.
+	// Live and Ready are the answers of /livez and /readyz; Why is the reason if one of them is false.
 	Live  bool   `json:"live"`
 	Ready bool   `json:"ready"`
 	Why   string `json:"why,omitempty"`
@@ -47,28 +46,28 @@ type Status struct {
 	Databases []DatabaseStatus `json:"databases"`
 }
 
-// PartStatus is how a relay or a maintenance is.
+// PartStatus is the status of a relay or a maintenance.
 type PartStatus struct {
-	// Kind is "relay", "maintenance" or "inbox maintenance", Store the name of the outbox or
-	// inbox, Group that of the relay group.
+	// Kind is "relay", "maintenance" or "inbox maintenance", Store the name of the outbox or inbox, Group
+	// the name of the relay group.
 	Kind  string `json:"kind"`
 	Store string `json:"store"`
 	Group string `json:"group,omitempty"`
 	State State  `json:"state"`
 	// Reason is why it is degraded or down.
 	Reason string `json:"reason,omitempty"`
-	// Slots are those that a relay leads, Out the topics that are out, at most a hundred.
+	// Slots are the slots that a relay leads, Out the topics that are out, at most a hundred.
 	Slots []int    `json:"slots,omitempty"`
 	Out   []string `json:"out,omitempty"`
-	// Held are the records that a relay has set aside, OldestSeconds the age of the oldest
-	// one that it is delivering or is to try again.
+	// Held is the number of records that a relay has set aside. OldestSeconds is the age of the oldest
+	// record in delivery or waiting for its next attempt.
 	Held          int     `json:"held,omitempty"`
 	OldestSeconds float64 `json:"oldest_seconds,omitempty"`
-	// Leader is the process that maintains, if it is another one.
+	// Leader is the process that runs the maintenance, if it is another one.
 	Leader string `json:"leader,omitempty"`
 }
 
-// DatabaseStatus is whether a database has answered lately.
+// DatabaseStatus tells if a database has answered lately.
 type DatabaseStatus struct {
 	Name   string `json:"name"`
 	State  State  `json:"state"`
@@ -80,13 +79,13 @@ var (
 	errStopping = errors.New("leat: stopping")
 )
 
-// Live returns nil unless only a new process helps: a relay is stuck, or maintenance has
-// done nothing for an hour longer than its interval. A database that is unavailable is no such thing.
+// Live returns an error if only a new process helps: a relay is stuck, or a maintenance has done nothing
+// for an hour longer than its interval. An unavailable database is not a reason to restart.
 func (d *Daemon) Live() error {
 	now := time.Now()
 	for _, db := range d.databases {
 		if db.answers(now) != nil {
-			return nil //nolint:nilerr // a new process could do no more
+			return nil //nolint:nilerr // a new process could not do more
 		}
 	}
 	for _, p := range d.parts {
@@ -117,7 +116,7 @@ func (d *Daemon) Ready() error {
 	return nil
 }
 
-// Status returns how the daemon and its parts are. It asks nobody.
+// Status returns the status of the daemon and its parts. It connects to nothing.
 func (d *Daemon) Status() Status {
 	now := time.Now()
 	live, ready := d.Live(), d.Ready()

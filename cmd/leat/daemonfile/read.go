@@ -1,4 +1,4 @@
-// Package daemonfile reads the file of leat run, for programs that run its daemon with hooks
+// Package daemonfile reads the configuration file of leat run, for programs that run its daemon with hooks
 // or connections of their own. See docs/daemon.md.
 //
 // Stability: young, see docs/versions.md.
@@ -16,25 +16,23 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Config is what the file does not hold. The zero value is valid.
+// Config has the settings that are not in the file. The zero value is valid.
 type Config struct {
-	// Actor is whom the audit names for changes by everybody on this machine. Defaults to
-	// nobody.
+	// Actor is the name in the audit for changes made by clients on this machine. Defaults to nobody.
 	Actor string
-	// Logger is what all parts log to. Defaults to slog.Default.
+	// Logger is the log of all parts. Defaults to slog.Default.
 	Logger *slog.Logger
-	// Dial opens connections to databases, and those to Kafka that are not encrypted.
-	// Defaults to that of net.Dialer.
+	// Dial opens connections to databases, and unencrypted ones to Kafka. Defaults to that of net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Hooks observe each relay and the maintenance of each outbox, and so must be hooks of
-	// both. Defaults to none.
+	// Hooks observe each relay and the maintenance of each outbox, so each must be a hook of both. Defaults
+	// to none.
 	Hooks []outbox.Hook
 }
 
-// Read returns the daemon that the file at path describes, without a profile. References such
-// as ${env:NAME} are filled in from the environment of the process. Read connects to nothing.
-// An error lists everything that is wrong in the file, with its lines. The caller may change
-// what is returned before it calls daemon.New, and calls closeAll after the daemon has ended.
+// Read returns the daemon that the file at path describes, without a profile. References such as
+// ${env:NAME} are filled in from the environment of the process. Read connects to nothing. An error lists
+// everything that is wrong in the file, with line numbers. The caller may change the returned Config before
+// it calls daemon.New, and calls closeAll after the daemon has ended.
 func Read(ctx context.Context, path string, cfg Config) (c daemon.Config, closeAll func(), err error) {
 	file, err := settings.Read(path)
 	if err != nil {

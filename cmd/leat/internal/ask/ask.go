@@ -1,4 +1,4 @@
-// Package ask asks operators whether they mean what they ask for.
+// Package ask asks operators to confirm a change.
 package ask
 
 import (
@@ -11,26 +11,26 @@ import (
 	"strings"
 )
 
-// Errors of a question. Nothing was changed.
+// Errors of a question. In both cases nothing was changed.
 var (
-	// ErrDeclined is returned if the operator said no, or something else than asked for.
+	// ErrDeclined is returned if the operator answered no, or typed something other than requested.
 	ErrDeclined = errors.New("not confirmed, nothing was changed")
-	// ErrNoTerminal is returned if there is nobody to ask.
+	// ErrNoTerminal is returned if there is no terminal to ask at.
 	ErrNoTerminal = errors.New("standard input is not a terminal: give --yes to confirm, or --dry-run to look")
 )
 
-// many is the number of records above which the count is to be typed.
+// many is the number of records above which the operator must type the count.
 const many = 100
 
-// Question is what is to be confirmed.
+// Question is a change to confirm.
 type Question struct {
-	// Text is what would happen, in a sentence.
+	// Text describes the change in a sentence.
 	Text string
-	// Count is the number of records that are changed.
+	// Count is the number of records to change.
 	Count int
-	// Name, if it is set, is what is to be typed.
+	// Name, if set, is the text that the operator must type.
 	Name string
-	// Count is to be typed even if it is small.
+	// TypeCount is set if the operator must type Count even if it is small.
 	TypeCount bool
 }
 
@@ -38,9 +38,9 @@ type Question struct {
 type Asker struct {
 	In  io.Reader
 	Out io.Writer
-	// Terminal is set if somebody is there to answer.
+	// Terminal is set if an operator can answer.
 	Terminal bool
-	// Yes answers all questions.
+	// Yes confirms all questions without asking.
 	Yes bool
 }
 
@@ -79,8 +79,8 @@ func (a Asker) Confirm(ctx context.Context, q Question) error {
 	return nil
 }
 
-// read returns a line of In, or the error of ctx as soon as it ends. The goroutine that
-// reads ends with the process then, or with In.
+// read returns a line of In, or the error of ctx as soon as it ends. In that case the goroutine that reads
+// runs until the process ends, or In.
 func (a Asker) read(ctx context.Context) (string, error) {
 	type line struct {
 		text string

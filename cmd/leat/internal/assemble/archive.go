@@ -21,8 +21,8 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// archive writes messages that go to files in a directory: a line of JSON each, compressed.
-// A file is there as a whole or not at all, and is never replaced.
+// archive writes messages to files in a directory, compressed, one JSON object a line. A file appears as a
+// whole or not at all, and is never replaced.
 type archive struct{ dir, name string }
 
 var errNoDirectory = errors.New("is not a directory")
@@ -45,7 +45,7 @@ func newArchive(dir, name string) (*archive, error) {
 // suffix ends the names of files.
 const suffix = ".jsonl.gz"
 
-// safe is the name of an outbox as the begin of the names of its files.
+// safe returns the name of an outbox as a prefix of file names.
 func safe(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '/' || r == filepath.Separator || r < ' ' {
@@ -68,8 +68,8 @@ type archived struct {
 	CreatedAt  time.Time         `json:"created_at"`
 }
 
-// write is a pgoutbox.ArchiveFunc. The file is called by the first and the last number in
-// it, since messages that are deleted in chunks come with one range several times.
+// write is a pgoutbox.ArchiveFunc. The file is named after its first and last number, since messages that
+// are deleted in chunks arrive with the same range several times.
 func (a *archive) write(_ context.Context, _ admin.Range, records iter.Seq2[outbox.Record, error]) (err error) {
 	file, err := os.CreateTemp(a.dir, ".leat-*.partial")
 	if err != nil {
@@ -108,8 +108,8 @@ func (a *archive) write(_ context.Context, _ admin.Range, records iter.Seq2[outb
 	return a.sync()
 }
 
-// publish gives a file a name that no other file has, unless one of the same content has
-// it. A range that is archived once more may have messages that were committed meanwhile.
+// publish gives the file a name that is not used, unless a file with that name has the same content. A
+// range that is archived once more may have messages that were committed in between.
 func (a *archive) publish(partial, name string) error {
 	path := filepath.Join(a.dir, name+suffix)
 	for n := 2; ; n++ {
@@ -153,7 +153,7 @@ func lineOf(r *outbox.Record) archived {
 	return line
 }
 
-// sync makes the new name last.
+// sync makes the new name durable.
 func (a *archive) sync() error {
 	dir, err := os.Open(a.dir)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package assemble puts together the daemon that a file describes. It checks all of the
-// file, by the library's own validation, and tells everything that is wrong with its line.
+// Package assemble puts together the daemon that a file describes. It checks all of the file, with the
+// library's own validation, and reports everything that is wrong, with its line.
 package assemble
 
 import (
@@ -27,44 +27,43 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// Input is what is put together.
+// Input describes a daemon.
 type Input struct {
-	// Settings are for all, Daemon is what is to run.
+	// Settings apply to all of leat's commands, Daemon to leat run.
 	Settings settings.Settings
 	Daemon   settings.Daemon
-	// Database is the URL of outboxes and inboxes that name none.
+	// Database is the URL of the outboxes and inboxes that do not set one.
 	Database string
-	// Actor is whom the audit names for changes by everybody on this machine.
+	// Actor is the name in the audit for changes made by clients on this machine.
 	Actor string
-	// Logger is what all parts log to.
+	// Logger is the log of all parts.
 	Logger *slog.Logger
-	// Dial opens connections to databases, and those to Kafka that are not encrypted.
-	// Defaults to that of package net.
+	// Dial opens connections to databases, and unencrypted ones to Kafka. Defaults to that of package net.
 	Dial Dial
-	// Hooks observe each relay and the maintenance of each outbox, and so must be hooks of
-	// both. Defaults to none.
+	// Hooks observe each relay and the maintenance of each outbox, so each must be a hook of both. Defaults
+	// to none.
 	Hooks []outbox.Hook
 }
 
 // Dial opens a connection.
 type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Assembly is a daemon put together, and what it stands on.
+// Assembly is a daemon put together, with its connections.
 type Assembly struct {
-	// Config is the daemon's.
+	// Config is the configuration of the daemon.
 	Config daemon.Config
 
 	closers []io.Closer
 	takes   []takes
-	most    int // connections of one server; 0: half of what it has
+	most    int // connections of one server; 0: half of its limit
 	kafka   []kafkaInUse
 	server  *certificate
 	signIn  *signInUsed
 	running atomic.Pointer[daemon.Daemon]
 }
 
-// Runs tells the dashboard which daemon was made of Config, and so knows which destinations
-// are out.
+// Runs passes the dashboard the daemon that was made of Config, so that it knows which destinations are
+// out.
 func (a *Assembly) Runs(d *daemon.Daemon) { a.running.Store(d) }
 
 func (a *Assembly) breakers(outbox, group string) []relay.BreakerState {
@@ -74,8 +73,8 @@ func (a *Assembly) breakers(outbox, group string) []relay.BreakerState {
 	return nil
 }
 
-// New puts together what in describes. It connects to nothing. An error is a
-// *settings.InvalidError with all that is wrong. The Assembly must be closed.
+// New puts together the daemon that in describes. It connects to nothing. An error is a
+// *settings.InvalidError that lists all that is wrong. The caller must close the Assembly.
 func New(ctx context.Context, in Input) (*Assembly, error) {
 	b := &builder{
 		ctx: ctx, in: in, made: &Assembly{}, outboxes: map[string]admin.Outbox{}, inboxes: map[string]inboxadmin.Inbox{},
@@ -107,7 +106,7 @@ func New(ctx context.Context, in Input) (*Assembly, error) {
 	return b.made, nil
 }
 
-// Check returns what is wrong with what in describes. It connects to nothing.
+// Check returns what New would return for in, and connects to nothing.
 func Check(ctx context.Context, in Input) error {
 	made, err := New(ctx, in)
 	if err == nil {
@@ -116,14 +115,14 @@ func Check(ctx context.Context, in Input) error {
 	return err
 }
 
-// Close gives back connections to databases and destinations.
+// Close closes connections to databases and destinations.
 func (a *Assembly) Close() {
 	for _, c := range slices.Backward(a.closers) {
 		_ = c.Close()
 	}
 }
 
-// closer closes by a function.
+// closer is a function with the method Close.
 type closer func()
 
 // Close calls c.
@@ -148,7 +147,7 @@ type builder struct {
 	shown      dashboard.Config         // the stores of it
 }
 
-// finish makes what is about all of it.
+// finish builds the parts that concern the whole daemon.
 func (b *builder) finish() {
 	if b.metrics != nil {
 		b.shareSamples()

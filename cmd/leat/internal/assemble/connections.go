@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// takes is what is taken of a database.
+// takes is a database and the connections that the daemon takes of it.
 type takes struct {
 	open.Database
 
@@ -22,23 +22,23 @@ type takes struct {
 const (
 	// windows is how many connections the dashboard has to a database.
 	windows = 4
-	// askWithin is how long a server may take to tell how many connections it has.
+	// askWithin is how long a server may take to report its number of connections.
 	askWithin = 5 * time.Second
-	// spareUnknown is how many relays of one database have a second connection if the server could not
-	// be asked.
+	// spareUnknown is how many relays of one database have a second connection if the server could not be
+	// asked.
 	spareUnknown = 8
 )
 
-// server is what is taken of a server.
+// server is a server and the connections that the daemon takes of it.
 type server struct {
 	room        open.Room
 	least, most int
 	databases   []open.Database
 }
 
-// Connections asks the servers how many connections they have, tells how many of them the daemon
-// takes, and bounds that. It returns an error if it could not keep within the bound. A server that
-// does not answer is left alone: so are daemons that are started before it.
+// Connections asks the servers for their number of connections, logs how many of them the daemon takes, and
+// bounds that number. It returns an error if the daemon needs more than its bound. A server that does not
+// answer is skipped, since a daemon may start before its server.
 func (a *Assembly) Connections(ctx context.Context, log *slog.Logger) error {
 	servers := map[string]*server{}
 	var names []string
@@ -71,7 +71,7 @@ func (a *Assembly) Connections(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// bound keeps the daemon within the bound of s.
+// bound keeps the daemon within its bound on s.
 func (a *Assembly) bound(ctx context.Context, log *slog.Logger, name string, s *server) error {
 	bound := a.most
 	if bound == 0 {

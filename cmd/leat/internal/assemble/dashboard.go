@@ -16,14 +16,14 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// signInUsed is how requests to the dashboard are signed in, since the last reload.
+// signInUsed is how requests to the dashboard sign in, as of the last reload.
 type signInUsed struct {
 	now atomic.Pointer[signin.Method]
 }
 
 func (s *signInUsed) identify(r *http.Request) (dashboard.Identity, error) { return (*s.now.Load())(r) }
 
-// shows returns what the file says of the dashboard, nil if none is served.
+// shows returns the dashboard section of the file, nil if no dashboard is served.
 func (b *builder) shows() *settings.Dashboard {
 	if h := b.in.Daemon.HTTP; h != nil {
 		return h.Dashboard
@@ -31,8 +31,8 @@ func (b *builder) shows() *settings.Dashboard {
 	return nil
 }
 
-// window is the database at url for the dashboard, on connections of its own: who looks
-// takes none from relays and maintenance.
+// window returns the database at url for the dashboard. It has connections of its own, so that operators
+// take none from relays and maintenance.
 func (b *builder) window(url settings.Text) (open.Database, error) {
 	address := cmp.Or(url.Value, b.in.Database)
 	if db, ok := b.windows[address]; ok {
@@ -47,8 +47,8 @@ func (b *builder) window(url settings.Text) (open.Database, error) {
 	return db, nil
 }
 
-// showOutbox and showInbox let the dashboard show a store that the daemon could open. What is
-// wrong with its database has been told already.
+// showOutbox and showInbox add a store that the daemon could open to the dashboard. Errors of its database
+// have been reported already.
 func (b *builder) showOutbox(name string, url settings.Text, target open.Target) {
 	if b.shows() == nil {
 		return
@@ -71,7 +71,7 @@ func (b *builder) showInbox(name string, url settings.Text, target open.Target) 
 	}
 }
 
-// signIn reads how requests are signed in.
+// signIn reads the sign-in methods.
 func (b *builder) signIn(d *settings.Dashboard) {
 	method, err := signInOf(d, b.made.Config.Listen, b.in.Actor)
 	if err != nil {
@@ -102,7 +102,7 @@ func signInOf(d *settings.Dashboard, listen, actor string) (signin.Method, error
 	return method, err
 }
 
-// dashboard makes the dashboard, with all stores of the daemon.
+// dashboard builds the dashboard, with all stores of the daemon.
 func (b *builder) dashboard(d *settings.Dashboard) {
 	if b.made.Config.Listen == "" {
 		b.missing(b.in.Daemon.HTTP.At, "listen", "the dashboard needs an address")
@@ -110,7 +110,7 @@ func (b *builder) dashboard(d *settings.Dashboard) {
 	}
 	b.signIn(d)
 	if b.made.signIn == nil || len(b.shown.Outboxes)+len(b.shown.Inboxes) == 0 {
-		return // what is wrong has been told
+		return // the errors have been reported
 	}
 	reader := b.payloads(d)
 	if reader == nil {
@@ -134,7 +134,7 @@ func (b *builder) dashboard(d *settings.Dashboard) {
 	b.made.Config.Handler = made
 }
 
-// payloads returns what makes payloads readable, nil if a setting of it is wrong.
+// payloads returns the reader of payloads, nil if one of its settings is wrong.
 func (b *builder) payloads(d *settings.Dashboard) *payload.Reader {
 	said := b.in.Settings
 	reader, err := payload.New(payload.Sources{
@@ -154,7 +154,7 @@ func (b *builder) payloads(d *settings.Dashboard) *payload.Reader {
 	return nil
 }
 
-// inFileError is an error of the library that names fields as the file does.
+// inFileError is an error of the library with the field names of the file.
 type inFileError struct{ error }
 
 func (e inFileError) Error() string {

@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 )
 
-// borrowed is how many connections of a pool all parts of the daemon borrow at most: each for a
-// moment, and who finds none free waits for another's moment to end.
+// borrowed is the most connections of a pool that the parts of the daemon borrow. Each borrows one for a
+// moment; a part that finds none free waits until another returns one.
 func (b *builder) borrowed(address string) int {
 	n := 2
 	for i := range b.in.Daemon.Outboxes {
@@ -32,7 +32,7 @@ func (b *builder) borrowed(address string) int {
 // addressOf is the URL of a database.
 func (b *builder) addressOf(url settings.Text) string { return cmp.Or(url.Value, b.in.Database) }
 
-// workAt is what the daemon does in the database at address.
+// workAt returns the work of the daemon in the database at address.
 func (b *builder) workAt(address string) (w open.Work) {
 	for i := range b.in.Daemon.Outboxes {
 		o := &b.in.Daemon.Outboxes[i]
@@ -53,7 +53,7 @@ func (b *builder) workAt(address string) (w open.Work) {
 	return w
 }
 
-// database opens the database at url, once; nil if it cannot be.
+// database opens the database at url, once for each address. It returns nil if that fails.
 func (b *builder) database(url settings.Text, section settings.Place) open.Database {
 	address := b.addressOf(url)
 	if db, ok := b.databases[address]; ok {
@@ -81,7 +81,7 @@ func (b *builder) database(url settings.Text, section settings.Place) open.Datab
 	return db
 }
 
-// said is where the URL of a database stands.
+// said returns the setting that has the URL of a database.
 func (b *builder) said(url settings.Text) settings.Text {
 	if url.Set() {
 		return url
@@ -89,15 +89,15 @@ func (b *builder) said(url settings.Text) settings.Text {
 	return b.in.Settings.Database
 }
 
-// ownOfSQL are those that a relay on database/sql takes from the pool for itself.
+// ownOfSQL is how many connections a relay on database/sql takes from the pool for itself.
 const ownOfSQL = 3
 
-// tables are the settings that name tables in the database at url.
+// tables returns the settings that name tables in the database at url.
 func (b *builder) tables(url settings.Text) settings.Settings {
 	return b.in.Settings.At(cmp.Or(url.Value, b.in.Database))
 }
 
-// plain is the text of an error of the configuration without secrets.
+// plain returns the text of a configuration error without secrets.
 func plain(err error) string {
 	return strings.ReplaceAll(settings.Redact(err.Error()), "leat: invalid configuration: ", "")
 }

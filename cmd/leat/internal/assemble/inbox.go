@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// inbox makes the maintenance of an inbox, and lets it be sampled.
+// inbox makes the maintenance of an inbox, and adds the inbox to the sampler.
 func (b *builder) inbox(i *settings.InboxTables) {
 	db := b.database(i.Database, i.At)
 	if db == nil {

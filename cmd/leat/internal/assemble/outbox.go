@@ -29,7 +29,7 @@ func (b *builder) outbox(o *settings.Outbox) {
 	}
 	db := b.database(o.Database, o.At)
 	if db == nil {
-		db = b.anywhere() // so that the rest is checked, too
+		db = b.anywhere() // so that the rest is checked as well
 	}
 	s := b.tables(o.Database)
 	target := open.Target{
@@ -63,7 +63,7 @@ func (b *builder) outbox(o *settings.Outbox) {
 	}
 }
 
-// anywhere is a database that nobody connects to.
+// anywhere returns a database that is never connected to.
 func (b *builder) anywhere() open.Database {
 	const nowhere = "postgres://nowhere/none"
 	if db, ok := b.databases[nowhere]; ok {
@@ -111,8 +111,8 @@ func (b *builder) maintenance(o *settings.Outbox, name string, store open.Relaye
 	b.made.Config.Maintenance = append(b.made.Config.Maintenance, part)
 }
 
-// ownArchive finds out whether the files of another outbox would have the names of those of
-// the outbox called name.
+// ownArchive checks that files of another outbox cannot have the same names as those of the outbox called
+// name.
 func (b *builder) ownArchive(dir settings.Text, name string) {
 	for i := range b.in.Daemon.Outboxes {
 		other := &b.in.Daemon.Outboxes[i]

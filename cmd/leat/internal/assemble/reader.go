@@ -12,15 +12,15 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 )
 
-// reader reads texts, and finds what is wrong with them.
+// reader reads texts, and collects what is wrong with them.
 type reader struct{ findings []settings.Finding }
 
-// wrong notes that t cannot be.
+// wrong records that t is not valid.
 func (r *reader) wrong(t settings.Text, reason string) {
 	r.findings = append(r.findings, settings.Finding{Line: t.Line(), Text: t.Name() + ": " + reason})
 }
 
-// missing notes what a section lacks.
+// missing records that a section lacks a field.
 func (r *reader) missing(at settings.Place, field, reason string) {
 	r.findings = append(r.findings, settings.Finding{Line: at.Line, Text: strings.TrimPrefix(at.Path+"."+field, ".") + ": " + reason})
 }
@@ -39,7 +39,7 @@ func (r *reader) span(t settings.Text) time.Duration {
 	return d
 }
 
-// age is span, or ever for the word forever.
+// age is span, but returns ever for the word forever.
 func (r *reader) age(t settings.Text, ever time.Duration) time.Duration {
 	if t.Value == "forever" {
 		return ever
@@ -58,7 +58,7 @@ func (r *reader) size(t settings.Text) int64 {
 	return n
 }
 
-// count reads a number, least or more; 0 if t says nothing.
+// count reads a number of at least least; 0 if t is not set.
 func (r *reader) count(t settings.Text, least int) int {
 	if !t.Set() {
 		return 0
@@ -85,7 +85,7 @@ func (r *reader) yes(t settings.Text) bool {
 	return r.oneOf(t, "false", "true") == "true"
 }
 
-// oneOf returns t, or the first of all if t says nothing.
+// oneOf returns t, or the first of all if t is not set.
 func (r *reader) oneOf(t settings.Text, all ...string) string {
 	switch {
 	case !t.Set():
@@ -106,8 +106,8 @@ func texts(all []settings.Text) []string {
 
 var configError = regexp.MustCompile(`(?s)^(?:.*?leat: invalid configuration: )([\w.\[\]]+)(.*)$`)
 
-// refused notes that the library refuses what a section says. If the error is about a field
-// of the section, it is told with the field's line and name.
+// refused records an error with which the library rejects a section. If the error names a field of the
+// section, the finding has the field's line and name in the file.
 func (r *reader) refused(at settings.Place, section any, err error) {
 	text := settings.InFile(settings.Redact(err.Error()))
 	match := configError.FindStringSubmatch(text)
@@ -131,8 +131,8 @@ func (r *reader) refused(at settings.Place, section any, err error) {
 	r.findings = append(r.findings, settings.Finding{Line: at.Line, Text: strings.TrimPrefix(at.Path+": ", ": ") + match[1] + match[2]})
 }
 
-// fieldLike returns the text whose name is that of a field of the library, apart from case
-// and underscores; of a list that with the index, or the first.
+// fieldLike returns the text of the field that the library calls field, ignoring case and underscores. For
+// a list it returns the text at the index, or the first one.
 func fieldLike(section reflect.Value, field string) (t settings.Text, name string, ok bool) {
 	field, no, _ := strings.Cut(field, "[")
 	no, _, _ = strings.Cut(no, "]")

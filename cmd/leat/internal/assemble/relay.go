@@ -66,7 +66,7 @@ func (b *builder) relay(r *settings.Relay, expect *settings.Expect, name string,
 	b.made.Config.Relays = append(b.made.Config.Relays, daemon.Relay{Outbox: name, Group: group, Source: source, Sink: sink, Config: cfg})
 }
 
-// tail returns what t says of a tail, nil for none.
+// tail returns the configuration of a tail, nil if t is nil.
 func (b *builder) tail(t *settings.Tail, observer *metrics.Relay) *pgoutbox.TailConfig {
 	if t == nil {
 		return nil

@@ -10,20 +10,20 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// kafkaInUse are credentials of the sink of a relay, which is known by the names of its
-// outbox and group: where it stands in the file can change.
+// kafkaInUse are the credentials of the sink of a relay. The relay is identified by the names of its outbox
+// and group, since its place in the file can change.
 type kafkaInUse struct {
 	*sink.Credentials
 
 	outbox, group string
 }
 
-// certificate is that of the probes' listener.
+// certificate is the certificate of the probes' listener.
 type certificate struct {
 	now atomic.Pointer[tls.Certificate]
 }
 
-// certificate lets the probes be served by HTTPS, if h says so.
+// certificate serves the probes over HTTPS if h is configured for it.
 func (b *builder) certificate(h *settings.HTTP) {
 	if !h.CertFile.Set() && !h.KeyFile.Set() {
 		return
@@ -50,8 +50,8 @@ func loadCertificate(h *settings.HTTP) (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// Reload replaces certificates, passwords and sign-ins by those that in says, all or none. All else
-// of in is left for the next start.
+// Reload replaces certificates, passwords and sign-ins with those of in, all or none. All other settings of
+// in wait for the next start.
 func (a *Assembly) Reload(in Input) error {
 	var replace []func()
 	if a.server != nil {
@@ -64,7 +64,7 @@ func (a *Assembly) Reload(in Input) error {
 		}
 	}
 	if h := in.Daemon.HTTP; a.signIn != nil && h != nil && h.Dashboard != nil {
-		method, err := signInOf(h.Dashboard, a.Config.Listen, in.Actor) // it listens where it did
+		method, err := signInOf(h.Dashboard, a.Config.Listen, in.Actor) // it still listens at the same address
 		if err != nil {
 			return fmt.Errorf("http.dashboard: %w", err)
 		}
@@ -87,7 +87,7 @@ func (a *Assembly) Reload(in Input) error {
 	return nil
 }
 
-// errGone is of a file that does not have a sink that runs.
+// errGone is returned if the file lacks a sink that is running.
 var errGone = fmt.Errorf("%w: no such relay to kafka any more: a restart is needed", outbox.ErrInvalidConfig)
 
 // find returns the sink of the relay of a group of an outbox.

@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// sampledOutbox has figures of the sample that the dashboard's pages share.
+// sampledOutbox returns the figures of the sample that the dashboard's pages share.
 type sampledOutbox struct {
 	admin.Outbox
 
@@ -21,7 +21,7 @@ func (s sampledOutbox) Stats(ctx context.Context) (admin.Stats, error) {
 	return s.by.OutboxStats(ctx, s.name)
 }
 
-// sampledInbox is the same of an inbox.
+// sampledInbox is the same for an inbox.
 type sampledInbox struct {
 	inboxadmin.Inbox
 
@@ -34,8 +34,8 @@ func (s sampledInbox) Stats(ctx context.Context) (inboxadmin.Stats, error) {
 	return s.by.InboxStats(ctx, s.name)
 }
 
-// shareSamples has metrics take the figures of stores from the dashboard, if there is one, so
-// that a database is asked once for both.
+// shareSamples lets metrics take the figures of stores from the dashboard, if there is one, so that a
+// database is queried once for both.
 func (b *builder) shareSamples() {
 	shows, ok := b.made.Config.Handler.(*dashboard.Dashboard)
 	if !ok {

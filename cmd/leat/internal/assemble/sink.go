@@ -18,7 +18,7 @@ import (
 	"github.com/leat-go/leat/outbox/redissink"
 )
 
-// sink opens where a relay of the outbox called name sends to; nil if it cannot be.
+// sink opens the destination of a relay of the outbox called name. It returns nil if that fails.
 func (b *builder) sink(r *settings.Relay, name string, observer *metrics.Relay) driver.Sink {
 	s := r.Sink
 	if s == nil {
@@ -50,8 +50,8 @@ func (b *builder) sink(r *settings.Relay, name string, observer *metrics.Relay) 
 	}
 }
 
-// Sink opens where r sends to, for who looks at it, by the settings of in. The error is what is
-// wrong with it. It is closed by the function.
+// Sink opens the destination of r for a command that inspects it, with the settings of in. The error
+// describes what is wrong with it. The returned function closes it.
 func Sink(in Input, r settings.Relay) (driver.Sink, func(), error) {
 	b := &builder{in: in, made: &Assembly{}}
 	made := b.sink(&r, "", nil)
@@ -62,7 +62,7 @@ func Sink(in Input, r settings.Relay) (driver.Sink, func(), error) {
 	return made, b.made.Close, nil
 }
 
-// opened notes a sink, which is closed with the Assembly.
+// opened records a sink, to be closed with the Assembly.
 func opened[S interface {
 	driver.Sink
 	io.Closer
@@ -108,7 +108,7 @@ func (b *builder) kafka(r *settings.Relay, name string, observer *metrics.Relay)
 	return opened(b, k.At, k, made, err)
 }
 
-// withConnection returns k, with the connection of all if it names no brokers.
+// withConnection returns k, with the shared connection of s if k does not set brokers.
 func withConnection(k *settings.KafkaSink, s settings.Settings) *settings.KafkaSink {
 	if k.Brokers.Set() {
 		return k

@@ -18,7 +18,7 @@ import (
 	"github.com/leat-go/leat/middleware/otelleat"
 )
 
-// lastSpans bounds how long a daemon that ends waits for its last spans to be taken.
+// lastSpans bounds how long a daemon that ends waits for its last spans to be exported.
 const lastSpans = 3 * time.Second
 
 // tracing has spans of relays sent to a collector.
@@ -53,7 +53,7 @@ func (b *builder) tracing() {
 	b.publishing = tracer.Publishing()
 }
 
-// checkCollector refuses what is not the URL of a collector that speaks OTLP over HTTP.
+// checkCollector rejects anything but the URL of a collector that speaks OTLP over HTTP.
 func checkCollector(endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
@@ -62,7 +62,7 @@ func checkCollector(endpoint string) error {
 	return nil
 }
 
-// newProvider connects to nothing: the first spans do.
+// newProvider connects to nothing. The first export does.
 func newProvider(ctx context.Context, o *settings.OTLP, logger *slog.Logger) (*sdktrace.TracerProvider, error) {
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(strings.TrimSuffix(o.Endpoint.Value, "/")+"/v1/traces"))
 	if err != nil {
@@ -79,8 +79,8 @@ func newProvider(ctx context.Context, o *settings.OTLP, logger *slog.Logger) (*s
 	), nil
 }
 
-// toldExporter logs when a collector goes and when it is back, not each failure. Spans that
-// were not taken are lost: no relay waits for a collector.
+// toldExporter logs when a collector becomes unavailable and when it is back, but not each failure. Spans
+// that could not be exported are lost: relays do not wait for a collector.
 type toldExporter struct {
 	sdktrace.SpanExporter
 

@@ -32,7 +32,7 @@ Names of hosts, databases, roles, groups and topics are in it, and texts of erro
 Not in it: payloads, headers, ids and keys of messages, reasons of the audit, secrets. Look through it before you hand it on.
 `
 
-// Run writes all that who helps needs to know, in one file of text.
+// Run writes all that a support engineer needs to one text file.
 func (b *Bundle) Run(d *command.Deps) error {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, bundleHead, d.Now().UTC().Format("2006-01-02 15:04:05Z"))
@@ -62,14 +62,14 @@ func (b *Bundle) Run(d *command.Deps) error {
 	return nil
 }
 
-// bundling collects what commands print.
+// bundling collects the output of commands.
 type bundling struct {
 	d   *command.Deps
 	out *bytes.Buffer
 }
 
 func (b *bundling) all() error {
-	_, _ = b.d.Open() // once, for all sections; those that need it tell why not
+	_, _ = b.d.Open() // once for all sections; those that need it report why not
 	if err := b.of(b.d, "", "version"); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (b *bundling) all() error {
 	return b.d.Context.Err()
 }
 
-// outbox collects what is known of one.
+// outbox collects what is known of one outbox.
 func (b *bundling) outbox(d *command.Deps, name string) error {
 	store, err := d.Store("")
 	for _, args := range [][]string{{"explain"}, {"status"}, {"doctor"}, {"groups", "list"}, {"retention", "ranges"}} {
@@ -121,7 +121,7 @@ func (b *bundling) outbox(d *command.Deps, name string) error {
 		groups, err = store.Groups(d.Context)
 	}
 	if err != nil {
-		return nil //nolint:nilerr // groups list has told it
+		return nil //nolint:nilerr // groups list has reported it
 	}
 	for _, g := range groups {
 		for _, what := range []string{"parked", "dead"} {
@@ -157,7 +157,7 @@ func (b *bundling) of(d *command.Deps, name string, args ...string) error {
 		sub := *d
 		sub.Printer, sub.Command, sub.Globals.Outbox = printing(d, w, w), strings.Join(args[:min(len(args), 2)], " "), d.Globals.Outbox
 		if name != "" {
-			sub.Globals.Outbox = name // explain asks each one else
+			sub.Globals.Outbox = name // explain would ask every outbox otherwise
 		}
 		if err := selected.Run(&sub); !errors.Is(err, command.ErrFindings) {
 			return err
@@ -167,7 +167,7 @@ func (b *bundling) of(d *command.Deps, name string, args ...string) error {
 	return nil
 }
 
-// section writes what do writes, or why it could not.
+// section writes the output of do, or its error.
 func (b *bundling) section(title string, do func(w io.Writer) error) {
 	fmt.Fprintf(b.out, "\n== %s\n", title)
 	if err := do(b.out); err != nil {
@@ -180,10 +180,10 @@ func printing(d *command.Deps, out, notes io.Writer) *show.Printer {
 	return &show.Printer{Out: out, Notes: notes, Format: show.Table, Times: show.UTC, Now: d.Now}
 }
 
-// mostAudited is how many entries of the audit there are.
+// mostAudited is how many entries of the audit are shown.
 const mostAudited = 100
 
-// audited prints who did what, and to what topic: neither keys nor ids, and no reasons.
+// audited prints who did what, and to which topic, but neither keys, ids nor reasons.
 func audited(ctx context.Context, p *show.Printer, store admin.Outbox) error {
 	entries, err := store.Audit(ctx, admin.AuditQuery{Newest: true, Limit: mostAudited})
 	if err != nil {
@@ -200,10 +200,10 @@ func audited(ctx context.Context, p *show.Printer, store admin.Outbox) error {
 	return list.Print(p, entries, "")
 }
 
-// mostPage bounds what a daemon answers, in bytes.
+// mostPage bounds the answer of a daemon, in bytes.
 const mostPage = 4 << 20
 
-// page asks the daemon of the file, if one runs on this machine.
+// page requests a page of the daemon that the file describes, if it runs on this machine.
 func (b *bundling) page(w io.Writer, page string) error {
 	address, err := (&serve.Health{}).Address(b.d)
 	if err != nil {
