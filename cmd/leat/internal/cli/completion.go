@@ -21,7 +21,7 @@ type Completion struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Run prints the code, which is to be evaluated in the shell's start file.
+// Run prints the code, to be evaluated in the start file of the shell.
 func (c *Completion) Run(d *command.Deps) error {
 	path, err := os.Executable()
 	if err != nil {
@@ -44,7 +44,7 @@ complete -f -c leat -a "(__complete_leat)"`, path)
 	return d.Line("complete -o default -o bashdefault -C %q leat", path)
 }
 
-// completionTime bounds the look at the database while a shell waits.
+// completionTime bounds the queries of the database while a shell waits.
 const completionTime = 2 * time.Second
 
 // predictors complete names from the database, and files.
@@ -60,8 +60,8 @@ func predictors(ctx context.Context, p command.Process) []kongcompletion.Option 
 	}
 }
 
-// predict returns no names if the environment names no database, or it does not answer
-// soon: a shell has no place for errors.
+// predict returns no names if the environment names no database, or if it does not answer soon: a shell
+// cannot show errors.
 func predict(ctx context.Context, p command.Process, names func(context.Context, *command.Deps) ([]string, error)) []string {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
@@ -87,7 +87,7 @@ func groupNames(ctx context.Context, d *command.Deps) ([]string, error) {
 	return command.RowsOf(groups, func(g admin.Group) string { return g.Name }), err
 }
 
-// topicNames are the topics of what is parked and of the newest messages.
+// topicNames are the topics of parked records and of the newest messages.
 func topicNames(ctx context.Context, d *command.Deps) ([]string, error) {
 	store, err := d.Store("")
 	if err != nil {
@@ -128,7 +128,7 @@ func completing(p command.Process) bool {
 	return line != ""
 }
 
-// complain is what Register does with an error while completing.
+// complain handles errors of Register while completing.
 func complain(w io.Writer) kongcompletion.Option {
 	return kongcompletion.WithErrorHandler(func(err error) { _, _ = fmt.Fprintln(w, "leat:", err) })
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/show"
 )
 
-// helpWidth is that of the first sentence of a help.
+// helpWidth is the width of the first sentence of a help text.
 const helpWidth = 100
 
-// help begins with what the command does.
+// help prints the description of the command first.
 func help(options kong.HelpOptions, ctx *kong.Context) error {
 	node := ctx.Model.Node
 	if selected := ctx.Selected(); selected != nil {
@@ -34,7 +34,7 @@ func help(options kong.HelpOptions, ctx *kong.Context) error {
 	return kong.DefaultHelpPrinter(options, ctx)
 }
 
-// layOut puts the flags of all commands behind a command's own, and its examples before them.
+// layOut lists a command's examples first, then its own flags, then the flags of all commands.
 func layOut(parser *kong.Kong) error {
 	for _, flag := range parser.Model.Flags {
 		flag.Group = &kong.Group{Key: "all", Title: "Flags of all commands:"}
@@ -47,7 +47,7 @@ func layOut(parser *kong.Kong) error {
 	return nil
 }
 
-// Examples are commands of a leaf, without leat.
+// Examples are the example lines of a command, without the word leat.
 func Examples(leaf *kong.Node) (lines []string) {
 	command := strings.TrimPrefix(leaf.FullPath(), "leat ")
 	for line := range strings.Lines(examples) {
@@ -59,7 +59,7 @@ func Examples(leaf *kong.Node) (lines []string) {
 	return lines
 }
 
-// examples has at least one command a line for each command.
+// examples has at least one line for each command.
 //
 //nolint:dupword // a line may end as the next one begins
 const examples = `run --config leat.yaml

@@ -1,4 +1,4 @@
-// Package cli is the command leat: a struct a command, whose Run does it.
+// Package cli is the command leat. Each command is a struct, whose method Run executes it.
 package cli
 
 import (
@@ -13,11 +13,11 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/cli/command"
 )
 
-// description is the first thing that --help says.
+// description is the first text of --help.
 const description = "Operates transactional outboxes and inboxes. What changes records, groups or positions needs --reason, and is audited; " +
 	"migrate up, retention run and inbox retention enable take none."
 
-// Main runs the command that p.Args name, and returns the exit status.
+// Main runs the command named by p.Args, and returns the exit status.
 func Main(ctx context.Context, p command.Process) int {
 	exited := -1
 	root := &Root{}
@@ -38,7 +38,7 @@ func Main(ctx context.Context, p command.Process) int {
 		_, _ = fmt.Fprintf(p.Stderr, "leat: %v\n", err)
 		return command.ExitUsage
 	}
-	// A file that is wrong is what config lint is for.
+	// config lint must run even if the file is wrong.
 	lenient := strings.HasPrefix(selected.Command(), "config lint")
 	deps, err := command.NewDeps(ctx, p, root.Globals, lenient)
 	if err == nil {
@@ -64,7 +64,7 @@ func NewParser(root *Root, stdout, stderr io.Writer, exit func(int)) (*kong.Kong
 	)
 }
 
-// WithDefault is the help of a flag or argument, with its default.
+// WithDefault is the help of a flag or argument, including its default.
 func WithDefault(value *kong.Value) string {
 	if !value.HasDefault || value.Default == "" {
 		return value.Help

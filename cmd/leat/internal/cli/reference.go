@@ -7,8 +7,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Reference returns all commands and flags in Markdown, for docs/cli.md. A flag that several
-// commands have is described once.
+// Reference returns all commands and flags in Markdown, for docs/cli.md. A flag of several commands is
+// described once.
 func Reference(parser *kong.Kong) string {
 	var page strings.Builder
 	page.WriteString("### Flags of all commands\n\n")
@@ -40,11 +40,11 @@ func Reference(parser *kong.Kong) string {
 	return page.String()
 }
 
-// fewest is how many commands have a flag that is described once for all of them.
+// fewest is how many commands must share a flag for it to be described once for all of them.
 const fewest = 2
 
-// sharedFlags returns the flags that are the same in several commands, one of each, in the order of
-// the commands. Of flags with one name and placeholder it returns the one that most commands have.
+// sharedFlags returns the flags that several commands share, in the order of the commands. If flags with
+// the same name and placeholder differ, it returns the one that most commands have.
 func sharedFlags(leaves []*kong.Node) (several []*kong.Flag) {
 	counts := map[string]int{}
 	for _, leaf := range leaves {
@@ -69,7 +69,7 @@ func sharedFlags(leaves []*kong.Node) (several []*kong.Flag) {
 	return several
 }
 
-// part returns the flags of a command that are its own, and the texts of those that it shares.
+// part separates the flags of a command into its own, and the texts of those that it shares.
 func part(flags, several []*kong.Flag) (own []*kong.Flag, shared []string) {
 	known := map[string]bool{}
 	for _, flag := range several {
@@ -85,7 +85,7 @@ func part(flags, several []*kong.Flag) (own []*kong.Flag, shared []string) {
 	return own, shared
 }
 
-// described is the row of a flag in a table.
+// described returns the table row of a flag.
 func described(flag *kong.Flag) string {
 	help := WithDefault(flag.Value)
 	if flag.Required {

@@ -19,7 +19,7 @@ type versionRow struct {
 	Platform string `json:"platform"`
 }
 
-// versionHere is what the program was built from, if that is known.
+// versionHere is the version that the program was built from, if it is known.
 func versionHere() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info.Main.Version
@@ -27,7 +27,7 @@ func versionHere() string {
 	return "unknown"
 }
 
-// Run prints what the program was built from.
+// Run prints the version that the program was built from.
 func (*Version) Run(d *command.Deps) error {
 	row := versionRow{Version: versionHere(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -1,4 +1,4 @@
-// Package doctor is what an examination of a database and of its outbox finds.
+// Package doctor has the checks of a database and its outbox, and their findings.
 package doctor
 
 import (
@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// Verdict is what a check has come to.
+// Verdict is the result of a check.
 type Verdict string
 
-// What a check comes to. Unknown is said if the caller's rights do not suffice: it is
-// never OK.
+// Results of a check. Unknown means that the caller's rights did not suffice. It never counts as OK.
 const (
 	OK      Verdict = "ok"
 	Warn    Verdict = "warn"
@@ -21,7 +20,7 @@ const (
 	Unknown Verdict = "unknown"
 )
 
-// Finding is what a check has found, and what to do.
+// Finding is a result of a check, and what to do about it.
 type Finding struct {
 	Check   string  `json:"check"`
 	Verdict Verdict `json:"verdict"`
@@ -29,15 +28,16 @@ type Finding struct {
 	Advice  string  `json:"advice,omitempty"`
 }
 
-// Check looks at one thing.
+// Check checks one thing.
 type Check struct {
-	// Name has an area and a thing, such as server.durability.
+	// Name consists of an area and a thing, such as server.durability.
 	Name string
-	// Run returns what was found; none: all is well. An error is unknown.
+	// Run returns what was found. An empty result means that all is well, an error that the result is
+	// unknown.
 	Run func(ctx context.Context) ([]Finding, error)
 }
 
-// Examine runs the checks whose names match the pattern, as of path.Match; "": all.
+// Examine runs the checks whose names match the pattern, as in path.Match; "" matches all.
 func Examine(ctx context.Context, checks []Check, pattern string) ([]Finding, error) {
 	var all []Finding
 	for _, check := range checks {
@@ -66,10 +66,10 @@ func Examine(ctx context.Context, checks []Check, pattern string) ([]Finding, er
 	return all, nil
 }
 
-// mostTold bounds what one check tells: whoever may enqueue chooses topics.
+// mostTold bounds the findings of one check, since any producer can add topics.
 const mostTold = 20
 
-// few are the worst of what a check has found, with a line for the others, which has the worst verdict of them.
+// few returns the worst findings of a check, and one line for the others with the worst verdict among them.
 func few(found []Finding) []Finding {
 	if len(found) <= mostTold {
 		return found
@@ -81,8 +81,8 @@ func few(found []Finding) []Finding {
 	return append(found[:mostTold:mostTold], others)
 }
 
-// Bad reports whether something of all is to be seen to: what fails, and if strict what
-// is a warning or not known.
+// Bad reports whether a finding needs attention: a failure, or if strict also a warning or an unknown
+// result.
 func Bad(all []Finding, strict bool) bool {
 	for _, f := range all {
 		if f.Verdict == Fail || strict && f.Verdict != OK {
@@ -92,8 +92,8 @@ func Bad(all []Finding, strict bool) bool {
 	return false
 }
 
-// Clock judges how far this host's clock is from the database's, as measured by a round
-// trip. What is within the round trip may as well be the way: it is not judged.
+// Clock judges the offset between this host's clock and the database's, as measured by a round trip. An
+// offset below the round trip may be its latency, and is not judged.
 func Clock(offset, roundTrip time.Duration) Verdict {
 	const warn = 250 * time.Millisecond
 	switch distance := max(offset, -offset); {

@@ -1,10 +1,10 @@
 package doctor
 
-// Supported reports whether leat works on a PostgreSQL of this number, such as 150004.
+// Supported reports whether leat works with a PostgreSQL of this version number, such as 150004.
 func Supported(number int) bool { return number >= 140000 }
 
-// Age judges how old the oldest rows of a database are, in transactions or multixacts. At
-// 2^31 the server stops; by itself autovacuum freezes them at a tenth of that.
+// Age judges the age of a database's oldest rows, in transactions or multixacts. The server stops at 2^31.
+// By default, autovacuum freezes rows at a tenth of that.
 func Age(age int64) Verdict {
 	const limit = int64(1) << 31
 	switch {

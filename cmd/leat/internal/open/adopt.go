@@ -2,13 +2,13 @@ package open
 
 import "github.com/leat-go/leat/outbox/adopt"
 
-// AdoptConfig says how messages are made of a table's rows.
+// AdoptConfig describes how messages are made from a table's rows.
 type AdoptConfig = adopt.Config
 
-// AdoptedTable is a table that is adopted, or may be.
+// AdoptedTable is a table that is adopted, or can be.
 type AdoptedTable = adopt.Table
 
-// Adopter is a Database that can take over tables of a service's own.
+// Adopter is a Database that can adopt tables of a service.
 type Adopter interface {
 	// Adopt connects to nothing.
 	Adopt(cfg AdoptConfig) (*AdoptedTable, error)

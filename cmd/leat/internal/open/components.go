@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// migrator is what the stores have in common.
+// migrator is the common part of the stores.
 type migrator interface {
 	Migrate(ctx context.Context) error
 }
@@ -59,7 +59,7 @@ func (p *Postgres) outboxComponent() (Component, error) {
 
 func (p *Postgres) inboxComponent() (Component, error) {
 	cfg := p.inboxConfig()
-	// Migrate and SchemaStatus are about all consumers, and register none.
+	// Migrate and SchemaStatus apply to all consumers, and register none.
 	in, err := pginbox.New(p.Pool, "leat", cfg)
 	if err != nil {
 		return nil, err

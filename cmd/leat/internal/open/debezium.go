@@ -11,17 +11,17 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// HandoffRequest says between which connector and which relay group.
+// HandoffRequest names the connector and the relay group of a handoff.
 type HandoffRequest struct {
 	admin.By
 
 	// Connector is the connector's configuration.
 	Connector map[string]string
-	// Group is the relay's.
+	// Group is the relay group.
 	Group string
 }
 
-// Handoffs is a Database whose relay groups can take the place of Debezium.
+// Handoffs is a Database whose relay groups can replace Debezium.
 type Handoffs interface {
 	// Handoff connects to nothing. Errors name the option of the connector that is wrong.
 	Handoff(r HandoffRequest) (*Handoff, error)

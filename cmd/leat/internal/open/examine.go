@@ -15,19 +15,19 @@ import (
 	"github.com/leat-go/leat/internal/sqlfile"
 )
 
-// Examination is what counts as long.
+// Examination has the parameters of the checks.
 type Examination struct {
 	// Long is the age from which an open or prepared transaction is long.
 	Long time.Duration
-	// Slots is the number of slots of all groups: a relay has two connections for each.
+	// Slots is the number of slots of all groups. A relay has two connections for each.
 	Slots int
-	// SlotsUnknown is why nobody knows Slots, nil if it is known.
+	// SlotsUnknown is the reason why Slots is unknown, nil if it is known.
 	SlotsUnknown error
-	// Roles are those whose rights are looked at.
+	// Roles are the roles whose rights are checked.
 	Roles []Role
 }
 
-// Examiner is a Database that can look at its server.
+// Examiner is a Database that can check its server.
 type Examiner interface {
 	Checks(e Examination) ([]doctor.Check, error)
 }
@@ -35,7 +35,7 @@ type Examiner interface {
 //go:embed sql/*.sql
 var statements embed.FS
 
-// examination is one with its statements.
+// examination is an Examination with its statements.
 type examination struct {
 	*Postgres
 	Examination
@@ -43,7 +43,7 @@ type examination struct {
 	sql map[string]string
 }
 
-// Checks are those of a PostgreSQL server.
+// Checks are the checks of a PostgreSQL server.
 func (p *Postgres) Checks(e Examination) ([]doctor.Check, error) {
 	x := examination{Postgres: p, Examination: e}
 	render := strings.NewReplacer("{log}", p.log())
@@ -80,7 +80,7 @@ func (x examination) serverChecks() []doctor.Check {
 	}
 }
 
-// findings runs a query, and makes a finding of each row.
+// findings runs a query, and returns a finding for each row.
 func findings(ctx context.Context, p *Postgres, sql string, args []any, finding pgx.RowToFunc[doctor.Finding]) ([]doctor.Finding, error) {
 	rows, err := p.Pool.Query(ctx, sql, args...)
 	if err != nil {
@@ -130,5 +130,5 @@ func (x examination) connectionsLeft(ctx context.Context) ([]doctor.Finding, err
 
 func (x examination) clock(ctx context.Context) ([]doctor.Finding, error) { return clock(ctx, x.Now) }
 
-// errNoSequence is returned if the log has no sequence, or cannot be seen.
+// errNoSequence is returned if the log has no sequence, or the role cannot see it.
 var errNoSequence = errors.New("the log has no sequence that this role sees")

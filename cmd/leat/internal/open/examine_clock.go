@@ -8,8 +8,8 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/doctor"
 )
 
-// clock asks a database for its time three times, trusts the shortest round trip, and compares
-// this host's clock with it.
+// clock asks a database for its time three times, and compares the answer of the shortest round trip with
+// this host's clock.
 func clock(ctx context.Context, ask func(ctx context.Context) (time.Time, error)) ([]doctor.Finding, error) {
 	best, offset := time.Duration(-1), time.Duration(0)
 	for range 3 {

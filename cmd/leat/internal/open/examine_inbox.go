@@ -8,9 +8,8 @@ import (
 	"github.com/leat-go/leat/inbox/pginbox"
 )
 
-// Covers compares how long the inbox has remembered with what can be delivered again: by a
-// topic that is kept for so long, and by a replay of an outbox; 0: not known, negative: for
-// ever.
+// Covers compares how long the inbox has remembered messages with how long they can be delivered again, by
+// a topic with the retention topic or by a replay of an outbox; 0: not known, negative: for ever.
 func Covers(remembered, topic, replay time.Duration) []doctor.Finding {
 	err := pginbox.RetentionNeeds{Topic: topic, Replay: replay}.Check(remembered)
 	if err == nil {

@@ -13,20 +13,20 @@ import (
 	"github.com/leat-go/leat/internal/basis"
 )
 
-// log is the name of the log in statements.
+// log returns the qualified name of the log, for statements.
 func (p *Postgres) log() string { return p.table("") }
 
-// table is the name of a table of the outbox in statements.
+// table returns the qualified name of a table of the outbox, for statements.
 func (p *Postgres) table(suffix string) string {
 	return pgx.Identifier{p.target.Schema, p.target.Outbox + suffix}.Sanitize()
 }
 
-// positions is the view of the positions of consumers.
+// positions returns the name of the view of consumers' positions.
 func (p *Postgres) positions() string {
 	return pgx.Identifier{p.target.Schema, p.target.Inbox + "_positions"}.Sanitize()
 }
 
-// prefixes are the names that tables of leat begin with.
+// prefixes are the prefixes of the names of leat's tables.
 func (p *Postgres) prefixes() []string {
 	return []string{p.target.Outbox, p.target.Inbox, p.target.Dedupe}
 }
@@ -55,7 +55,8 @@ func (x examination) sequenceDefinition(ctx context.Context) ([]doctor.Finding, 
 	return all, nil
 }
 
-// mendSequence warns of what follows: to positions the sequence is another one then.
+// mendSequence returns the advice to repair a sequence. To positions it is then another sequence, so each
+// group must be rebased.
 func mendSequence(name, how string) string {
 	return "stop the relays, ALTER SEQUENCE " + name + " " + how + ", then leat rebase each group"
 }
@@ -105,18 +106,18 @@ func (x examination) sequenceValue(ctx context.Context) ([]doctor.Finding, error
 	return []doctor.Finding{{Verdict: doctor.Fail, Text: strings.Join(texts, "; "), Advice: "SELECT " + strings.Join(settings, ", ")}}, nil
 }
 
-// setForward is SQL that sets a sequence to at least a number.
+// setForward returns the SQL that sets a sequence to at least a number.
 func setForward(sequence string, to int64) string {
 	return fmt.Sprintf("setval('%s', greatest(%d, (SELECT last_value FROM %s)))", strings.ReplaceAll(sequence, "'", "''"), to, sequence)
 }
 
-// numbered is a column whose values a sequence gives out.
+// numbered is a column that is filled from a sequence.
 type numbered struct {
 	table, column, sequence string
 	last                    int64
 }
 
-// numbered returns those beside the log.
+// numbered returns such columns of tables other than the log.
 func (x examination) numbered(ctx context.Context) ([]numbered, error) {
 	rows, err := x.Pool.Query(ctx, x.sql["sequences"], x.target.Schema, x.prefixes())
 	if err != nil {
@@ -127,8 +128,8 @@ func (x examination) numbered(ctx context.Context) ([]numbered, error) {
 	})
 }
 
-// openTransactions says unknown to a role that cannot see those of others, whatever it
-// sees of its own.
+// openTransactions is unknown for a role that cannot see the transactions of others, even if it sees its
+// own.
 func (x examination) openTransactions(ctx context.Context) ([]doctor.Finding, error) {
 	sees := false
 	all, err := findings(ctx, x.Postgres, x.sql["transactions"], []any{x.Long}, func(row pgx.CollectableRow) (doctor.Finding, error) {
@@ -170,8 +171,7 @@ func (x examination) preparedTransactions(ctx context.Context) ([]doctor.Finding
 	})
 }
 
-// oldRows is how many transactions a slot may lag whose reader is there. Readers confirm every
-// few seconds.
+// oldRows is how many transactions a slot with an active reader may lag. Readers confirm every few seconds.
 const oldRows = 1_000_000
 
 func (x examination) slotsOfReplication(ctx context.Context) ([]doctor.Finding, error) {

@@ -11,10 +11,10 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/doctor"
 )
 
-// Role is a role of the database, and what it is used for: one of Uses.
+// Role is a role of the database, and its use, which is one of Uses.
 type Role struct{ Name, Use string }
 
-// roles are a check of each role.
+// roles returns a check for each role.
 func (x examination) roles() []doctor.Check {
 	var all []doctor.Check
 	for _, role := range x.Roles {
@@ -26,11 +26,11 @@ func (x examination) roles() []doctor.Check {
 	return all
 }
 
-// missing are rights that a role does not have.
+// missing are rights that a role lacks.
 type missing struct {
 	right
 
-	on   string // what it is on, as GRANT has it
+	on   string // the object, as GRANT names it
 	with string // the options of a membership
 }
 
@@ -72,7 +72,7 @@ func (x examination) role(ctx context.Context, role Role) ([]doctor.Finding, err
 	return x.lacking(role, lacks, slices.Compact(unknown)), nil
 }
 
-// lacking tells which rights a role lacks, and the statements that grant them.
+// lacking reports the rights that a role lacks, with the statements that grant them.
 func (x examination) lacking(role Role, lacks []missing, unknown []string) (all []doctor.Finding) {
 	if len(unknown) > 0 {
 		all = append(all, doctor.Finding{
@@ -108,7 +108,7 @@ func (x examination) lacking(role Role, lacks []missing, unknown []string) (all 
 	return all
 }
 
-// what is what GRANT grants.
+// what returns the rights as GRANT spells them.
 func (m missing) what(privileges, columns []string) string {
 	list := strings.Join(privileges, ", ")
 	switch m.kind {

@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/internal/ids"
 )
 
-// serverFacts are those that no setting changes.
+// serverFacts are the properties that no setting changes.
 type serverFacts struct {
 	number   int // as 150004
 	version  string
@@ -53,10 +53,10 @@ func (x examination) standby(ctx context.Context) ([]doctor.Finding, error) {
 	}}, nil
 }
 
-// sessions is how many splitter asks: a splitter may choose a server for each session.
+// sessions is how many sessions splitter opens: a splitter may choose a server for each session.
 const sessions = 10
 
-// splitter looks for a read/write splitter, which has a standby answer what only reads.
+// splitter looks for a read/write splitter, which sends read-only queries to a standby.
 func (x examination) splitter(ctx context.Context) ([]doctor.Finding, error) {
 	away := 0
 	for range sessions {
@@ -64,7 +64,7 @@ func (x examination) splitter(ctx context.Context) ([]doctor.Finding, error) {
 		if err != nil {
 			return nil, err
 		}
-		conn := c.Hijack() // and not the same one again
+		conn := c.Hijack() // so that Acquire does not return it again
 		var standby bool
 		err = conn.QueryRow(ctx, x.sql["in_hot_standby"], pgx.QueryExecModeSimpleProtocol).Scan(&standby)
 		if err := errors.Join(err, conn.Close(ctx)); err != nil {
@@ -95,8 +95,8 @@ func (x examination) encoding(ctx context.Context) ([]doctor.Finding, error) {
 	}}, nil
 }
 
-// shape looks for what an interrupted change has left behind, what a logical replication would
-// leave out, and what has not followed a schema that was renamed.
+// shape looks for leftovers of an interrupted change, for tables that logical replication would leave out,
+// and for objects that still use the old name of a renamed schema.
 func (x examination) shape(ctx context.Context) ([]doctor.Finding, error) {
 	warn := func(row pgx.CollectableRow) (doctor.Finding, error) {
 		f := doctor.Finding{Verdict: doctor.Warn}
@@ -114,7 +114,7 @@ func (x examination) shape(ctx context.Context) ([]doctor.Finding, error) {
 	return slices.Concat(all, copied, renamed), err
 }
 
-// notificationWait is how long a notification may be under way.
+// notificationWait is how long a notification may take.
 const notificationWait = 2 * time.Second
 
 // pooler sends a notification from one connection to another, as a relay does at its start.
@@ -123,7 +123,7 @@ func (x examination) pooler(ctx context.Context) ([]doctor.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What was set there must not go back to the pool.
+	// Its settings must not return to the pool.
 	conn := hears.Hijack()
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	direct, err := isDirect(ctx, conn)
@@ -145,8 +145,8 @@ func (x examination) pooler(ctx context.Context) ([]doctor.Finding, error) {
 	}}, nil
 }
 
-// isDirect reports whether the process that answers is the one that the connection was
-// told of: poolers invent numbers.
+// isDirect reports whether the answering process has the id that the connection was given: poolers invent
+// ids.
 func isDirect(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	results, err := conn.PgConn().Exec(ctx, "SELECT pg_catalog.pg_backend_pid()").ReadAll() // in any encoding
 	if err != nil {
@@ -155,7 +155,7 @@ func isDirect(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	return string(results[0].Rows[0][0]) == strconv.FormatUint(uint64(conn.PgConn().PID()), 10), nil
 }
 
-// notified reports whether conn hears what another connection says.
+// notified reports whether conn receives a notification from another connection.
 func (x examination) notified(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	id, err := ids.New()
 	if err != nil {

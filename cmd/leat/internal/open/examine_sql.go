@@ -40,8 +40,7 @@ type sqlExamination struct {
 	Examination
 }
 
-// setup asks what a relay asks at its start: the first thing that keeps it from starting is
-// told.
+// setup makes the same checks as a relay at its start, and reports the first one that fails.
 func (x sqlExamination) setup(ctx context.Context) ([]doctor.Finding, error) {
 	ob, err := x.own()
 	if err != nil {

@@ -50,8 +50,8 @@ func (x sqlExamination) permissions(context.Context) ([]doctor.Finding, error) {
 	}}, nil
 }
 
-// longLog is the size from which a write-ahead log is long: a checkpoint at a thousand pages
-// keeps it at 4 MiB.
+// longLog is the size from which a write-ahead log counts as long. Checkpoints every thousand pages keep it
+// at 4 MiB.
 const longLog = 256 << 20
 
 func (x sqlExamination) writeAheadLog(context.Context) ([]doctor.Finding, error) {

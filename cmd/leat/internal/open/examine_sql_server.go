@@ -13,11 +13,11 @@ import (
 	"github.com/leat-go/leat/internal/sqlstore"
 )
 
-// variables are settings of a server by their names, in capitals. One that it does not know
-// is not among them.
+// variables are settings of a server by their names, in capitals. It lacks those that the server does not
+// know.
 type variables map[string]string
 
-// variables judges settings of the server, which everybody may read.
+// variables judges settings of the server, which any user may read.
 func (x sqlExamination) variables(judge func(v variables) []doctor.Finding) func(ctx context.Context) ([]doctor.Finding, error) {
 	return func(ctx context.Context) ([]doctor.Finding, error) {
 		v, err := x.read(ctx, "variables")
@@ -50,14 +50,14 @@ func (x sqlExamination) read(ctx context.Context, statement string) (variables, 
 	return v, rows.Err()
 }
 
-// number is a value that is a number, 0 if it is none.
+// number returns a value as a number, 0 if it is not one.
 func (v variables) number(name string) int64 {
 	n, _ := strconv.ParseInt(v[name], 10, 64)
 	return n
 }
 
-// numbers does not advise to change what a cluster of several writers has set for its members: they
-// would then give out the same numbers.
+// numbers checks the settings that generate numbers. On a cluster of several writers it does not advise to
+// change what the cluster has set for each member: members would then generate the same numbers.
 func numbers(v variables) []doctor.Finding {
 	if v["auto_increment_increment"] == "1" {
 		return nil
@@ -112,7 +112,7 @@ func binlog(v variables) []doctor.Finding {
 	}}
 }
 
-// cluster finds the clusters of several servers that are written, which relays and inboxes refuse.
+// cluster finds clusters of several writable servers, which relays and inboxes reject.
 func cluster(v variables) (all []doctor.Finding) {
 	if value := v["wsrep_on"]; value == "ON" || value == "1" {
 		all = append(all, doctor.Finding{
@@ -129,7 +129,7 @@ func cluster(v variables) (all []doctor.Finding) {
 	return all
 }
 
-// cluster looks at the variables, and at a mode that only Vitess has: its gateway does not list it.
+// cluster checks the variables, and a mode that only Vitess has and that its gateway does not list.
 func (x sqlExamination) cluster(ctx context.Context) ([]doctor.Finding, error) {
 	all, err := x.variables(cluster)(ctx)
 	if err != nil {
@@ -149,7 +149,7 @@ func (x sqlExamination) cluster(ctx context.Context) ([]doctor.Finding, error) {
 	return all, err
 }
 
-// version shows what the server says it is. Whether it does is what store.setup tries.
+// version shows the version that the server reports. The check store.setup tries whether that is true.
 func (x sqlExamination) version(ctx context.Context) ([]doctor.Finding, error) {
 	var version, comment string
 	err := x.db.QueryRowContext(ctx, "SELECT version(), @@version_comment").Scan(&version, &comment)
@@ -212,7 +212,7 @@ func (x sqlExamination) transactions(ctx context.Context) ([]doctor.Finding, err
 	}, string(text), int64(x.Long/time.Second))
 }
 
-// prepared looks for what XA PREPARE has left behind: it outlives its connection.
+// prepared looks for transactions left behind by XA PREPARE, which outlive their connection.
 func (x sqlExamination) prepared(ctx context.Context) ([]doctor.Finding, error) {
 	return x.each(ctx, "XA_RECOVER_ADMIN", func(scan func(...any) error) (doctor.Finding, error) {
 		var format, global, branch int64
@@ -225,8 +225,8 @@ func (x sqlExamination) prepared(ctx context.Context) ([]doctor.Finding, error) 
 	}, "XA RECOVER")
 }
 
-// each makes a finding of each row. What the server refuses is unknown, and the privilege is
-// named that it needs.
+// each returns a finding for each row. A query that the server rejects is unknown, and the finding names
+// the missing privilege.
 func (x sqlExamination) each(
 	ctx context.Context, privilege string, finding func(scan func(...any) error) (doctor.Finding, error), statement string, args ...any,
 ) (all []doctor.Finding, err error) {

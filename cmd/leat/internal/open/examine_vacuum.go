@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/doctor"
 )
 
-// wraparound is about all databases of the server, since the oldest one stops all.
+// wraparound checks all databases of the server, since the oldest one stops them all.
 func (x examination) wraparound(ctx context.Context) ([]doctor.Finding, error) {
 	all, err := findings(ctx, x.Postgres, x.sql["age"], nil, func(row pgx.CollectableRow) (doctor.Finding, error) {
 		var database string
@@ -55,8 +55,8 @@ func (x examination) deadRows(ctx context.Context) ([]doctor.Finding, error) {
 	})
 }
 
-// neverAnalyzed matters behind a pooler only: relays that are connected directly tell the
-// planner what to do.
+// neverAnalyzed only matters behind a pooler: relays with a direct connection control the planner
+// themselves.
 func (x examination) neverAnalyzed(ctx context.Context) ([]doctor.Finding, error) {
 	conn, err := x.Pool.Acquire(ctx)
 	if err != nil {

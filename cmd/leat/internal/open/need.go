@@ -1,15 +1,16 @@
 package open
 
-// Work is what a daemon does in a database.
+// Work is the work of a daemon in a database.
 type Work struct {
-	// Slots is the number of slots of all relays, of which Apart have two connections all the time.
+	// Slots is the number of slots of all relays. Apart is how many of them have two connections all the
+	// time.
 	Slots, Apart int
-	// Listens and Maintains are set if any outbox has a relay that listens, or is maintained.
+	// Listens and Maintains are set if at least one outbox has a relay that listens, or is maintained.
 	Listens, Maintains bool
 }
 
-// shared is what all outboxes of a database have in common: the connection that listens and holds
-// the leases of maintenance.
+// shared is the number of connections that all outboxes of a database share: one listens and holds the
+// leases of maintenance.
 const shared = 1
 
 // Need implements Served.
@@ -21,7 +22,7 @@ func (p *Postgres) Need(w Work) (least, most int) {
 	return least, least + w.Slots - w.Apart
 }
 
-// Need implements Served. Sessions of relays are the pool's.
+// Need implements Served. Relays take their sessions from the pool.
 func (d *SQL) Need(Work) (least, most int) {
 	n := d.db.Stats().MaxOpenConnections
 	return n, n

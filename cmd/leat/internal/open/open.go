@@ -1,5 +1,5 @@
-// Package open opens what leat operates, by the scheme of its URL: what a store can do
-// is found by the interfaces that it has.
+// Package open opens the databases that leat operates, by the scheme of the URL. The interfaces of a
+// Database show what its stores can do.
 package open
 
 import (
@@ -21,17 +21,16 @@ import (
 // Dial opens a connection to a server.
 type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Target is what is opened.
+// Target is a database to open.
 type Target struct {
-	// URL is that of the database; empty: what PG* variables say.
+	// URL is the URL of the database; if empty, PG* variables apply.
 	URL string
-	// Again returns the URL as it is now: its user and password count for new connections.
-	// Defaults to URL.
+	// Again returns the current URL. New connections use its user and password. Defaults to URL.
 	Again func() (string, error)
 	// Schema, Outbox, Inbox and Dedupe name the tables. Only PostgreSQL has a Schema.
 	Schema, Outbox, Inbox, Dedupe string
-	// Forwarder is the topic of Watermill's forwarder whose table is the outbox; empty:
-	// the outbox is leat's own.
+	// Forwarder is the topic of Watermill's forwarder whose table is the outbox. If it is empty, the outbox
+	// is leat's own.
 	Forwarder string
 	// ForwarderSchema holds the forwarder's tables. Defaults to public.
 	ForwarderSchema string
@@ -41,19 +40,19 @@ type Target struct {
 	Group string
 	// LockTimeout bounds each wait for a lock in a migration. Defaults to 5 s.
 	LockTimeout time.Duration
-	// Connections is the most that the pool takes. Defaults to 4.
+	// Connections is the most connections of the pool. Defaults to 4.
 	Connections int
 	// Dial opens connections. Defaults to that of package net.
 	Dial Dial
-	// Create lets a file of SQLite be made that is not there. Defaults to false.
+	// Create creates a file of SQLite that does not exist. Defaults to false.
 	Create bool
-	// Offline is set if nothing is connected to: only the files of migrations are wanted.
+	// Offline is set if only the migration files are needed, and nothing is connected to.
 	Offline bool
-	// Logger receives what the library tells of.
+	// Logger receives the log of the library.
 	Logger *slog.Logger
 }
 
-// again returns the URL as it is now.
+// again returns the current URL.
 func (t Target) again() (string, error) {
 	if t.Again == nil {
 		return t.URL, nil
@@ -61,18 +60,18 @@ func (t Target) again() (string, error) {
 	return t.Again()
 }
 
-// Database is a database with stores of leat. What one has beyond it, it offers as
-// Replayer, Rebaser, LogRebaser, Handoffs, Maintainer or RetentionEnabler.
+// Database is a database with leat's stores. Further features are the interfaces Replayer, Rebaser,
+// LogRebaser, Handoffs, Maintainer and RetentionEnabler.
 type Database interface {
-	// Outbox is the outbox, which connects to nothing until it is asked.
+	// Outbox returns the outbox. It connects to nothing until it is used.
 	Outbox() (admin.Outbox, error)
-	// Inbox is the inbox, all of its consumers.
+	// Inbox returns the inbox, with all of its consumers.
 	Inbox() (inboxadmin.Inbox, error)
-	// Component is the schema of outbox, inbox or dedupe.
+	// Component returns the schema of outbox, inbox or dedupe.
 	Component(name string) (Component, error)
-	// Product is the name of what the stores are in, such as PostgreSQL.
+	// Product is the name of the database product, such as PostgreSQL.
 	Product() string
-	// Close gives the connections back.
+	// Close closes the connections.
 	Close()
 
 	Served
@@ -82,7 +81,7 @@ type Database interface {
 type Component interface {
 	// Status returns the version in the database and the latest one.
 	Status(ctx context.Context) (current, latest int, err error)
-	// Migrate brings it to the latest version.
+	// Migrate migrates it to the latest version.
 	Migrate(ctx context.Context) error
 	// Files are its migrations.
 	Files() (fs.FS, error)
@@ -91,33 +90,32 @@ type Component interface {
 // Components are the names of all schemas, in the order in which they are migrated.
 func Components() []string { return []string{"outbox", "inbox", "dedupe"} }
 
-// Selection is what is replayed. The zero value is all that is retained.
+// Selection selects the records to replay. The zero value selects all that are retained.
 type Selection struct {
 	From, To          time.Time
 	Group             string
 	Topics, Keys, IDs []string
 }
 
-// Clock is a Database that tells its time, which the times of its records are by.
+// Clock is a Database that can return its time, by which its records are dated.
 type Clock interface {
 	Now(ctx context.Context) (time.Time, error)
 }
 
-// TopicUse is how a topic is used.
+// TopicUse is the use of a topic.
 type TopicUse struct {
 	Topic string
-	// Bytes is the size of the largest record, about.
+	// Bytes is the approximate size of the largest record.
 	Bytes int64
-	// Late is how long ago the event of a record was, at most, when it was to be sent.
+	// Late is the greatest age of a record's event when it was to be sent.
 	Late time.Duration
 }
 
-// TopicLister is a Database that tells which topics are in use.
+// TopicLister is a Database that can list the topics in use.
 type TopicLister interface {
-	// Topics are those of what was enqueued lately and of what waits.
+	// Topics are the topics of recently enqueued and of waiting messages.
 	Topics(ctx context.Context) ([]TopicUse, error)
-	// Partitions is the number of partitions of each topic that a consumer remembers
-	// positions in.
+	// Partitions is, for each topic, the number of partitions whose positions a consumer remembers.
 	Partitions(ctx context.Context) (map[string]int, error)
 }
 
@@ -126,66 +124,64 @@ type Replayer interface {
 	History(s Selection) (driver.History, error)
 }
 
-// RebaseRequest says where a group goes on after its database was moved.
+// RebaseRequest describes where a group continues after its database was moved.
 type RebaseRequest struct {
 	admin.By
 	Group string
-	// KeepPosition keeps the position. Else the group starts over: at the first message that
-	// it has not settled if Unsettled is set, at the oldest if Oldest is, at At, or now.
+	// KeepPosition keeps the position. Otherwise the group starts over: at its first unsettled message if
+	// Unsettled is set, at the oldest one if Oldest is set, at At, or now.
 	KeepPosition, Unsettled, Oldest bool
 	At                              time.Time
-	// LeaveOut is how many messages that are not settled may be left out.
+	// LeaveOut is how many unsettled messages may be left out.
 	LeaveOut int64
 }
 
-// RebasePlan is what a rebase would do: messages that the group would send from then on,
-// how many of those it has settled before, those that it has not settled and would never
-// send, those about which what is stored contradicts itself, and those of any topic that are
-// changed to be seen.
+// RebasePlan is what a rebase would do: the messages that the group would send from then on, how many of
+// those it has settled before, the unsettled messages that it would never send, those whose stored state
+// contradicts itself, and the messages of any topic that must be changed to become visible.
 type RebasePlan struct {
 	Sends, Repeats, LeavesOut, Guesses, Adopts int64
 }
 
-// Rebaser is a Database whose relay groups can be brought into a new cluster.
+// Rebaser is a Database whose relay groups can be moved to a new cluster.
 type Rebaser interface {
 	PlanRebase(ctx context.Context, r RebaseRequest) (RebasePlan, error)
 	Rebase(ctx context.Context, r RebaseRequest) error
 }
 
-// LogRebaser is a Database whose relay groups begin anew all at once, at the oldest message:
-// after its log was emptied, replaced or set back.
+// LogRebaser is a Database whose relay groups start over all at once, at the oldest message, after its log
+// was emptied, replaced or restored.
 type LogRebaser interface {
 	RebaseLog(ctx context.Context, by admin.By) error
 }
 
-// MaintenanceRequest bounds what is kept.
+// MaintenanceRequest bounds what is retained.
 type MaintenanceRequest struct {
-	// Retention is how long messages are kept; negative: for ever. MaxBytes bounds the log;
-	// 0 does not.
+	// Retention is how long messages are kept; negative: for ever. MaxBytes bounds the log, unless it is 0.
 	Retention time.Duration
 	MaxBytes  int64
-	// PartitionSize, Ahead and NoDDL are those of the services that maintain the log.
+	// PartitionSize, Ahead and NoDDL are the settings of the services that maintain the log.
 	PartitionSize int64
 	Ahead         int
 	NoDDL         bool
 }
 
-// Maintainer is a Database whose outbox is kept in shape by rounds.
+// Maintainer is a Database whose outbox needs rounds of maintenance.
 type Maintainer interface {
 	Maintain(ctx context.Context, r MaintenanceRequest) (admin.MaintenanceReport, error)
 }
 
-// Elsewhere is a Database that can look for outboxes under other names.
+// Elsewhere is a Database that can find outboxes with other names.
 type Elsewhere interface {
 	OtherOutboxes(ctx context.Context) ([]string, error)
 }
 
-// Marks is a Database whose inbox notes how far consumer groups have come.
+// Marks is a Database whose inbox records how far consumer groups have come.
 type Marks interface {
 	Marker() (inboxdriver.Marker, error)
 }
 
-// RetentionEnabler is a Database whose inbox can be made to forget.
+// RetentionEnabler is a Database whose inbox keeps ids for ever until retention is enabled.
 type RetentionEnabler interface {
 	EnableRetention(ctx context.Context, retention, width time.Duration) error
 }
@@ -202,7 +198,7 @@ func Open(ctx context.Context, t Target) (Database, error) {
 	}
 }
 
-// orNone returns nothing beside an error, where a nil pointer would be a Database.
+// orNone returns a nil Database together with an error: a nil pointer in the interface would not be nil.
 func orNone[D Database](db D, err error) (Database, error) {
 	if err != nil {
 		return nil, err

@@ -31,11 +31,11 @@ type Postgres struct {
 	room   *pgpin.Room
 }
 
-// connections is the most that a command takes.
+// connections is the most connections of a command.
 const connections = 4
 
-// idleTime is how long a pool keeps a connection that nobody uses: a little longer than the daemon
-// takes to ask again how a database is. lookTime is how often it looks.
+// idleTime is how long a pool keeps an idle connection: a little longer than the interval of the daemon's
+// pings. lookTime is how often the pool checks.
 const idleTime, lookTime = 6 * time.Second, time.Second
 
 func openPostgres(ctx context.Context, t Target) (*Postgres, error) {
@@ -60,8 +60,8 @@ func openPostgres(ctx context.Context, t Target) (*Postgres, error) {
 	return &Postgres{Pool: pool, target: t, room: pgpin.RoomOf(pool)}, nil
 }
 
-// credentials sets those of the moment: files of passwords, PGPASSFILE's too, are read again for each
-// connection.
+// credentials sets the current user and password: password files, including PGPASSFILE, are read again for
+// each connection.
 func (t Target) credentials(_ context.Context, cfg *pgx.ConnConfig) error {
 	url, err := t.again()
 	if err != nil {
@@ -75,7 +75,7 @@ func (t Target) credentials(_ context.Context, cfg *pgx.ConnConfig) error {
 	return nil
 }
 
-// ready prepares a new session, which must not be one of those that the server reserves.
+// ready prepares a new session. It rejects a session from those that the server reserves.
 func ready(ctx context.Context, conn *pgx.Conn) error {
 	if err := pgpin.RefuseReserved(ctx, conn); err != nil {
 		return err
@@ -83,9 +83,9 @@ func ready(ctx context.Context, conn *pgx.Conn) error {
 	return pinPath(ctx, conn)
 }
 
-// pinPath sets the search path of a session, in which what others have created is not called
-// (rule S12). A pooler would pass the setting on to somebody else: behind one, the statements
-// of outboxes and inboxes bring theirs along, and those of leat doctor go by the role's path.
+// pinPath sets the search path of a session, so that objects created by others are not called (rule S12). A
+// pooler would pass the setting on to other clients. Behind one, the statements of outboxes and inboxes set
+// the path themselves, and those of leat doctor use the role's path.
 func pinPath(ctx context.Context, conn *pgx.Conn) error {
 	direct, err := isDirect(ctx, conn)
 	if err == nil && direct {
@@ -123,7 +123,7 @@ func (p *Postgres) own() (*pgoutbox.Outbox, error) {
 	return pgoutbox.New(p.Pool, p.outboxConfig())
 }
 
-// Outbox is leat's own, or the forwarder's table.
+// Outbox returns leat's own outbox, or the forwarder's table.
 func (p *Postgres) Outbox() (admin.Outbox, error) {
 	if p.target.Forwarder == "" {
 		own, err := p.own()
@@ -137,7 +137,7 @@ func (p *Postgres) Outbox() (admin.Outbox, error) {
 	})
 }
 
-// Inbox is that of ids and of positions.
+// Inbox returns the inbox, with its ids and positions.
 func (p *Postgres) Inbox() (inboxadmin.Inbox, error) {
 	return pginbox.NewAdmin(p.Pool, p.inboxConfig())
 }
@@ -147,7 +147,7 @@ func (p *Postgres) Marker() (inboxdriver.Marker, error) {
 	return pginbox.New(p.Pool, "leat", p.inboxConfig())
 }
 
-// History selects what is replayed.
+// History returns the records to replay.
 func (p *Postgres) History(s Selection) (driver.History, error) {
 	ob, err := p.own()
 	if err != nil {
@@ -168,7 +168,7 @@ func (p *Postgres) PlanRebase(ctx context.Context, r RebaseRequest) (RebasePlan,
 	}, err
 }
 
-// Rebase brings a group into the database as it is now.
+// Rebase rebases a group onto the database as it is now.
 func (p *Postgres) Rebase(ctx context.Context, r RebaseRequest) error {
 	ob, err := p.own()
 	if err != nil {
@@ -193,7 +193,7 @@ func (r RebaseRequest) request() pgoutbox.RebaseRequest {
 	return request
 }
 
-// Maintain does one round.
+// Maintain runs one round of maintenance.
 func (p *Postgres) Maintain(ctx context.Context, r MaintenanceRequest) (admin.MaintenanceReport, error) {
 	ob, err := p.own()
 	if err != nil {
@@ -208,7 +208,7 @@ func (p *Postgres) Maintain(ctx context.Context, r MaintenanceRequest) (admin.Ma
 	return m.RunOnce(ctx)
 }
 
-// EnableRetention makes the inbox able to forget.
+// EnableRetention enables the inbox to forget.
 func (p *Postgres) EnableRetention(ctx context.Context, retention, width time.Duration) error {
 	m, err := pginbox.NewMaintenance(p.Pool, p.inboxConfig(), pginbox.MaintenanceConfig{Retention: retention, Width: width})
 	if err != nil {
@@ -217,5 +217,5 @@ func (p *Postgres) EnableRetention(ctx context.Context, retention, width time.Du
 	return m.Enable(ctx)
 }
 
-// errNoComponent is for names that Components does not have.
+// errNoComponent is returned for names that are not in Components.
 var errNoComponent = errors.New("must be outbox, inbox or dedupe")

@@ -18,7 +18,7 @@ import (
 // pgRelayed is an outbox in PostgreSQL, or the table of a forwarder.
 type pgRelayed struct {
 	store admin.Outbox
-	own   *pgoutbox.Outbox // nil of a forwarder
+	own   *pgoutbox.Outbox // nil for a forwarder
 	of    *Postgres
 }
 
@@ -86,7 +86,7 @@ func (p *Postgres) InboxMaintenance(t Target, u InboxUpkeep) (Runner, error) {
 	})
 }
 
-// at is the database, with other tables.
+// at returns the database with other tables.
 func (p *Postgres) at(t Target) *Postgres { return &Postgres{Pool: p.Pool, target: t, room: p.room} }
 
 // Ping implements Served.

@@ -11,8 +11,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/doctor"
 )
 
-// RedisChecks are those of the Redis of deduplicators, at a URL such as redis://host:6379, or
-// host:port.
+// RedisChecks are the checks of the deduplicators' Redis, at a URL such as redis://host:6379, or host:port.
 func RedisChecks(address string) ([]doctor.Check, error) {
 	options := &redis.Options{Addr: address}
 	if strings.Contains(address, "://") {
@@ -32,7 +31,8 @@ func RedisChecks(address string) ([]doctor.Check, error) {
 
 type redisServer struct{ options *redis.Options }
 
-// ask judges settings. A server that tells none, as managed ones do, is unknown.
+// ask judges settings. The result is unknown for a server that does not reveal them, as managed ones do
+// not.
 func (r redisServer) ask(ctx context.Context, judge func(told map[string]string) []doctor.Finding, settings ...string) ([]doctor.Finding, error) {
 	client := redis.NewClient(r.options)
 	defer client.Close()

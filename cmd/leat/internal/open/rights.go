@@ -9,7 +9,7 @@ import (
 // sequence or a function; or membership in the owner of a table.
 type right struct{ kind, name, privilege, column string }
 
-// Uses are what a role of a database can be for, as docs/security.md has them.
+// Uses are the uses of a database role, as listed in docs/security.md.
 func Uses() []string {
 	return []string{
 		"producer", "delaying-producer", "sql-producer", "relay", "maintenance", "maintenance-without-ddl", "audit-pruning", "viewer",
@@ -28,7 +28,7 @@ func on(privileges string, tables ...string) (all []right) {
 	return all
 }
 
-// inserts are the columns that a producer fills.
+// inserts are the rights to insert the columns that a producer fills.
 func inserts(table string, more ...string) (all []right) {
 	columns := append([]string{"id", "shard", "id_text", "topic", "key", "type", "payload", "headers", "occurred_at"}, more...)
 	for _, column := range columns {
@@ -37,7 +37,7 @@ func inserts(table string, more ...string) (all []right) {
 	return all
 }
 
-// executes are functions.
+// executes are the rights to execute functions.
 func executes(functions ...string) (all []right) {
 	for _, f := range functions {
 		all = append(all, right{kind: "function", name: f, privilege: "EXECUTE"})
@@ -45,15 +45,14 @@ func executes(functions ...string) (all []right) {
 	return all
 }
 
-// locks are what everybody needs who locks keys or messages. All roles have them, but where
-// they were taken from PUBLIC.
+// locks are the rights to lock keys or messages. All roles have them, unless they were revoked from PUBLIC.
 func locks() []right {
 	return executes("pg_advisory_xact_lock(bigint)", "pg_advisory_xact_lock_shared(bigint)",
 		"pg_try_advisory_xact_lock(bigint)", "pg_try_advisory_xact_lock_shared(bigint)")
 }
 
-// owns is to own a table or to be a member of its owner, and to be able to make its partitions.
-// They are given to the owner, which may have them only if it could make them, too.
+// owns is the right to own a table, or to be a member of its owner, and to create its partitions.
+// Partitions are given to the owner, who must have the right to create them as well.
 func owns(table string) []right {
 	return []right{{kind: "owner", name: table}, {kind: "schema", privilege: "CREATE"}, {kind: "owner's schema", name: table}}
 }
@@ -77,7 +76,7 @@ func (p *Postgres) outboxNeeds(use string) []right {
 	relay := slices.Concat(
 		on("SELECT", t, t+"_meta", t+"_migrations"), []right{{kind: "sequence", name: t, privilege: "SELECT"}},
 		on(readWrite, t+"_leases", t+"_positions", t+"_groups", t+"_members", t+"_held", t+"_out", t+"_dead"), on("INSERT", t+"_audit"), locks(),
-		executes("pg_try_advisory_lock(bigint)", "pg_advisory_unlock(bigint)"), // else the lease of a dead one counts
+		executes("pg_try_advisory_lock(bigint)", "pg_advisory_unlock(bigint)"), // otherwise the lease of a dead process counts
 	)
 	maintenance := slices.Concat(relay, on("INSERT", t), on("SELECT, UPDATE, DELETE", t+"_delayed"))
 	switch use {
@@ -96,7 +95,7 @@ func (p *Postgres) outboxNeeds(use string) []right {
 		return append(maintenance, owns(t)...)
 	case "maintenance-without-ddl":
 		return append(maintenance, on("DELETE", t)...)
-	case "audit-pruning": // beside maintenance, with keep_audit
+	case "audit-pruning": // in addition to maintenance, with keep_audit
 		return on("SELECT, DELETE", t+"_audit")
 	case "viewer":
 		return append(on(
@@ -136,7 +135,7 @@ func (p *Postgres) inboxNeeds(use string) []right {
 		return on("SELECT, DELETE", t+"_audit")
 	case "inbox-viewer":
 		return viewer
-	case "inbox-floor-lowering": // and owns, if ranges below the floor are still there
+	case "inbox-floor-lowering": // and owns, if ranges below the floor still exist
 		return slices.Concat(viewer, on("UPDATE", t+"_retention"), on("INSERT", t+"_audit"))
 	default:
 		return nil

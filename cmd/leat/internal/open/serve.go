@@ -11,44 +11,44 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// Served is what a daemon needs of a Database.
+// Served is a Database as a daemon uses it.
 type Served interface {
-	// Name is the database for operators, without what is secret; empty if nothing names it.
+	// Name is the name of the database for operators, without secrets. It is empty if there is none.
 	Name() string
-	// Ping asks whether the database answers.
+	// Ping checks that the database answers.
 	Ping(ctx context.Context) error
-	// Room asks how many connections the server has.
+	// Room returns how many connections the server has.
 	Room(ctx context.Context) (Room, error)
-	// Need is how many connections a daemon takes that does w: least, which it cannot do without if
-	// all parts work at the same time, and most, if relays have a second one while pages follow each
-	// other.
+	// Need returns how many connections a daemon with the work w takes. It cannot work with fewer than
+	// least if all parts are busy at the same time. It takes at most most, if relays have a second
+	// connection while one page follows another.
 	Need(w Work) (least, most int)
-	// Spare bounds the connections that relays take beside those that they cannot do without.
+	// Spare bounds the optional connections of relays.
 	Spare(most int)
 	// Relayed returns the outbox that t names in the database.
 	Relayed(t Target) (Relayed, error)
-	// InboxAt returns the inbox that t names in the database, InboxMaintenance what keeps it.
+	// InboxAt returns the inbox that t names in the database, InboxMaintenance its maintenance.
 	InboxAt(t Target) (inboxadmin.Inbox, error)
 	InboxMaintenance(t Target, u InboxUpkeep) (Runner, error)
 }
 
-// Room is what a server has for its clients. The zero value has no bound.
+// Room are the connections that a server has for its clients. The zero value has no bound.
 type Room struct {
-	// Server names it, for all of its databases.
+	// Server is the name of the server, the same for all of its databases.
 	Server string
-	// Most is how many connections it gives to all of them, without those that it reserves; Left is
-	// how many of those are free.
+	// Most is how many connections the server has for all clients, without those that it reserves. Left is
+	// how many of them are free.
 	Most, Left int
 }
 
 // Relayed is an outbox that a daemon relays and maintains.
 type Relayed interface {
-	// Admin is what operators see.
+	// Admin returns the outbox for operators.
 	Admin() admin.Outbox
-	// Source returns what a relay reads. Errors name the field of the request that the
-	// store cannot have.
+	// Source returns the source of a relay. Errors name the field of the request that the store does not
+	// support.
 	Source(s SourceRequest) (driver.Source, error)
-	// Maintenance returns what keeps the outbox. Errors name the field of u.
+	// Maintenance returns the maintenance of the outbox. Errors name the field of u.
 	Maintenance(u Upkeep) (Runner, error)
 }
 
@@ -57,22 +57,22 @@ type Runner interface {
 	Run(ctx context.Context) error
 }
 
-// SourceRequest is what a relay reads.
+// SourceRequest describes the source of a relay.
 type SourceRequest struct {
 	Group    string
 	Slots    int
 	Topics   []string
 	NoListen bool
-	// Start is where a new group begins: oldest, now, or "" for what is usual. At is a time.
+	// Start is where a new group begins: oldest, now, or "" for the default. At is a time.
 	Start string
 	At    time.Time
-	// Tail is nil for none.
+	// Tail is nil if there is none.
 	Tail *pgoutbox.TailConfig
-	// SyncPositions is for sinks that keep positions themselves.
+	// SyncPositions is for sinks that store positions themselves.
 	SyncPositions bool
 }
 
-// start is where a new group begins.
+// start returns where a new group begins.
 func (s SourceRequest) start() driver.Start {
 	if !s.At.IsZero() {
 		return driver.Start{At: s.At}
@@ -80,7 +80,7 @@ func (s SourceRequest) start() driver.Start {
 	return driver.Start{Oldest: s.Start == "oldest", Now: s.Start == "now"}
 }
 
-// Upkeep is how an outbox is maintained. The zero value of a field says nothing.
+// Upkeep is the configuration of an outbox's maintenance. Zero values mean the default.
 type Upkeep struct {
 	Interval, Lease, Retention, KeepAudit, KeepDead time.Duration
 
@@ -92,7 +92,7 @@ type Upkeep struct {
 	Hooks []outbox.Hook
 }
 
-// InboxUpkeep is how an inbox is maintained. The zero value of a field says nothing.
+// InboxUpkeep is the configuration of an inbox's maintenance. Zero values mean the default.
 type InboxUpkeep struct {
 	Retention, Width, Interval, KeepOther, KeepAudit time.Duration
 
@@ -102,14 +102,14 @@ type InboxUpkeep struct {
 	Hooks []outbox.Hook
 }
 
-// unable is an option that a store does not have.
+// unable is an option that a store does not support.
 type unable struct {
 	name  string
 	value any
 	set   bool
 }
 
-// refuse returns an error about the first of options that is set.
+// refuse returns an error for the first option that is set.
 func refuse(what string, options ...unable) error {
 	for _, o := range options {
 		if o.set {

@@ -63,7 +63,7 @@ func openSQL(t Target) (*SQL, error) {
 	return d, nil
 }
 
-// check refuses what only PostgreSQL has.
+// check rejects options that only PostgreSQL supports.
 func (d *SQL) check() error {
 	return refuse(
 		d.Product(),
@@ -77,10 +77,10 @@ func (d *SQL) Product() string { return products()[d.named] }
 // Close implements Database.
 func (d *SQL) Close() { _ = d.db.Close() }
 
-// Dialect is that of the stores.
+// Dialect is the dialect of the stores.
 func (d *SQL) Dialect() outbox.Dialect { return d.named }
 
-// Another opens the database once more, and connects to nothing. Whoever calls closes it.
+// Another opens the database once more, and connects to nothing. The caller must close it.
 func (d *SQL) Another(dial Dial) (*sql.DB, error) {
 	t := d.target
 	t.Dial = dial
@@ -91,10 +91,10 @@ func (d *SQL) Another(dial Dial) (*sql.DB, error) {
 	return another.db, nil
 }
 
-// Path is that of the file of SQLite.
+// Path is the path of the SQLite file.
 func (d *SQL) Path() string { return d.file }
 
-// Beside opens another file of SQLite in the same way, and makes it once it is used. Whoever calls closes it.
+// Beside opens another SQLite file in the same way, and creates it on first use. The caller must close it.
 func (d *SQL) Beside(path string) (*sql.DB, error) {
 	t := d.target
 	t.URL, t.Create = "sqlite:"+path, true
@@ -105,7 +105,7 @@ func (d *SQL) Beside(path string) (*sql.DB, error) {
 	return beside.db, nil
 }
 
-// Dialler opens connections as those of the database are opened.
+// Dialler opens connections in the same way as those of the database.
 func (d *SQL) Dialler() Dial {
 	if d.target.Dial != nil {
 		return d.target.Dial
@@ -162,7 +162,7 @@ func (d *SQL) Marker() (inboxdriver.Marker, error) {
 	return sqlinbox.New(d.db, d.named, "leat", d.inboxConfig())
 }
 
-// History implements Replayer. The audit of these stores names no group of a replay.
+// History implements Replayer. The audit of these stores does not name the group of a replay.
 func (d *SQL) History(s Selection) (driver.History, error) {
 	if s.Group != "" && s.Group != "default" {
 		return nil, outbox.ConfigError("group", s.Group, "the audit of "+d.Product()+" names no group of a replay: leave it out")
@@ -189,7 +189,7 @@ func (d *SQL) Maintain(ctx context.Context, r MaintenanceRequest) (admin.Mainten
 	if err != nil {
 		return admin.MaintenanceReport{}, err
 	}
-	// Ranges are PostgreSQL's: what is said of them by default means nothing here.
+	// Only PostgreSQL has ranges: their default settings do not apply here.
 	if err := refuse(d.Product(), unable{"max-bytes", r.MaxBytes, r.MaxBytes != 0}, unable{"no-ddl", true, r.NoDDL}); err != nil {
 		return admin.MaintenanceReport{}, err
 	}

@@ -24,7 +24,7 @@ func (d *SQL) Component(name string) (Component, error) {
 			return s.Current, s.Latest, err
 		}, func() (fs.FS, error) { return sqloutbox.Migrations(d.named, d.outboxConfig()) }}, nil
 	case "inbox":
-		// Migrate and SchemaStatus are about all consumers, and register none.
+		// Migrate and SchemaStatus apply to all consumers, and register none.
 		in, err := sqlinbox.New(d.db, d.named, "leat", d.inboxConfig())
 		if err != nil {
 			return nil, err

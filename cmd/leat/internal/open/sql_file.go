@@ -12,8 +12,8 @@ import (
 	"modernc.org/sqlite"
 )
 
-// openFile opens SQLite. A file that is not there is made only if that is wanted: who looks
-// at a path with a typing error makes no database.
+// openFile opens SQLite. It creates a missing file only if that is requested, so that a typing error in a
+// path creates no database.
 func (d *SQL) openFile() error {
 	path := strings.TrimPrefix(strings.TrimPrefix(d.target.URL, "sqlite:"), "//")
 	if path == "" || strings.HasPrefix(path, ":memory:") || strings.ContainsAny(path, "?#") {
@@ -31,8 +31,8 @@ type file struct {
 	create bool
 }
 
-// Connect implements driver.Connector. The journal of a file that is there stays as it is:
-// it is the application's choice, and would change for good.
+// Connect implements driver.Connector. It does not change the journal mode of an existing file: the mode is
+// the application's choice, and the change would be permanent.
 func (f file) Connect(context.Context) (driver.Conn, error) {
 	pragmas := []string{"busy_timeout(10000)", "synchronous(FULL)"}
 	mode := "rw"

@@ -12,8 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// sqlRelayed is an outbox on database/sql. Relays and maintenance share it, so that one
-// wakes the others.
+// sqlRelayed is an outbox on database/sql. Relays and maintenance share it, so that they wake each other.
 type sqlRelayed struct {
 	own *sqloutbox.Outbox
 	of  *SQL
@@ -79,7 +78,7 @@ func (d *SQL) InboxMaintenance(t Target, u InboxUpkeep) (Runner, error) {
 	})
 }
 
-// at is the database, with other tables.
+// at returns the database with other tables.
 func (d *SQL) at(t Target) *SQL {
 	other := *d
 	other.target = t
@@ -118,7 +117,7 @@ func connectedNow() string {
 	return string(sql)
 }
 
-// Spare implements Served. Nothing is taken beside the pool.
+// Spare implements Served. Nothing is taken in addition to the pool.
 func (*SQL) Spare(int) {}
 
 // Name implements Served.

@@ -18,7 +18,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// connectTimeout bounds how long a connection may take to open, unless the URL says it.
+// connectTimeout bounds how long a connection may take to open, unless the URL sets another timeout.
 const connectTimeout = 10 * time.Second
 
 // openServer opens MySQL or MariaDB.
@@ -52,7 +52,7 @@ func (d *SQL) openServer() error {
 	return nil
 }
 
-// unreserved opens no connection that the server keeps for its administrators: one more than
+// unreserved rejects the connection that the server keeps for its administrators, the one beyond
 // max_connections.
 type unreserved struct{ driver.Connector }
 
@@ -99,7 +99,7 @@ func valueOf(ctx context.Context, conn driver.Conn, statement string) (int, erro
 	case int64:
 		return int(v), nil
 	case uint64:
-		return int(v), nil //nolint:gosec // of a number of connections
+		return int(v), nil //nolint:gosec // a number of connections
 	case []byte:
 		return strconv.Atoi(string(v))
 	default:
@@ -117,7 +117,7 @@ func badURL(address, reason string) error {
 func serverConfig(address string) (*mysql.Config, error) {
 	u, err := url.Parse(address)
 	switch {
-	case err != nil: // its text can have a part of the password
+	case err != nil: // its text may contain a part of the password
 		return nil, badURL(address, "must be like mysql://user:password@host:3306/database, with what is special in the password escaped, such as %2F for a slash")
 	case strings.Trim(u.Path, "/") == "" || strings.Contains(u.Path[1:], "/"):
 		return nil, badURL(address, "must name the database, such as mysql://leat@db:3306/shop")
@@ -138,7 +138,7 @@ func serverConfig(address string) (*mysql.Config, error) {
 		cfg.InterpolateParams = true // one round trip a statement
 	}
 	cfg.Timeout = cmp.Or(cfg.Timeout, connectTimeout)
-	cfg.Logger = &mysql.NopLogger{} // its errors are returned, too
+	cfg.Logger = &mysql.NopLogger{} // its errors are returned as well
 	return cfg, nil
 }
 

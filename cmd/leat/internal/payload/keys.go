@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/middleware/content"
 )
 
-// mostKeyBytes bounds a file of a key.
+// mostKeyBytes bounds a key file.
 const mostKeyBytes = 1 << 10
 
 var (
@@ -24,8 +24,8 @@ var (
 	errSealing = errors.New("keys of files open only")
 )
 
-// keyFiles is a directory with a file for each key. A file is read each time, so that a key that
-// is deleted is gone.
+// keyFiles is a directory with a file for each key. A file is read each time, so that a deleted key takes
+// effect at once.
 type keyFiles string
 
 func (k keyFiles) validate() error {
@@ -78,7 +78,7 @@ func (k keyFiles) read(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, mostKeyBytes))
 }
 
-// aead makes a cipher.AEAD that chooses its nonces a content.AEAD.
+// aead makes a content.AEAD of a cipher.AEAD that chooses its own nonces.
 type aead struct{ cipher.AEAD }
 
 // Encrypt implements content.AEAD.

@@ -1,5 +1,5 @@
-// Package payload makes payloads readable for operators: sealed ones by files of keys, those of
-// Avro and JSON Schema by a schema registry, those of Protobuf by a descriptor set.
+// Package payload decodes payloads for operators: it opens sealed ones with key files, and decodes Avro and
+// JSON Schema with a schema registry, and Protobuf with a descriptor set.
 package payload
 
 import (
@@ -16,21 +16,21 @@ import (
 	"github.com/leat-go/leat/middleware/content/registry"
 )
 
-// Sources are what payloads are read by. Each may be missing.
+// Sources are the sources that a Reader decodes with. Each is optional.
 type Sources struct {
 	// Registry is the URL of a schema registry.
 	Registry string
-	// Keys is a directory with a file for each key: its name is the key's, its content the key of
-	// AES-GCM in base64.
+	// Keys is a directory of key files. The file name is the name of the key, the content an AES-GCM key in
+	// base64.
 	Keys string
-	// Descriptors is a file of a descriptor set, and Protobuf are its messages, TOPICS=MESSAGE.
+	// Descriptors is the file of a descriptor set, Protobuf are the messages in it, as TOPICS=MESSAGE.
 	Descriptors string
 	Protobuf    []string
 }
 
-// ConfigError is a setting that is wrong, by its name.
+// ConfigError is an error of a setting.
 type ConfigError struct {
-	// Setting is registry, keys, descriptors or protobuf; Index which of its values, from 0 on.
+	// Setting is registry, keys, descriptors or protobuf. Index is the index of the wrong value, from 0.
 	Setting string
 	Index   int
 	Value   string
@@ -50,7 +50,7 @@ func (e *ConfigError) Reason() string {
 // Unwrap returns the reason.
 func (e *ConfigError) Unwrap() error { return e.Err }
 
-// Reader makes payloads readable. It is safe for concurrent use.
+// Reader decodes payloads. It is safe for concurrent use.
 type Reader struct {
 	registry *registry.Registry // nil without one
 	content  *content.Content
@@ -66,7 +66,7 @@ func New(s Sources) (*Reader, error) {
 	if err != nil {
 		return nil, &ConfigError{"keys", 0, s.Keys, err}
 	}
-	// A message that is not a CloudEvent is left as it is. Source is for sending alone.
+	// A message that is not a CloudEvent is left as it is. Source is only used for sending.
 	r.content, err = content.New(content.Config{Seal: &content.Seal{Keys: keys}, CloudEvents: &content.CloudEvents{Source: "leat"}})
 	if err != nil {
 		return nil, err
@@ -88,8 +88,8 @@ func New(s Sources) (*Reader, error) {
 	return r, nil
 }
 
-// Show returns a payload as people read it. What needs nothing is returned as it is. It is a
-// dashboard.Decoder's: headers must have event-id and event-type.
+// Show returns a decoded payload. A payload that needs no decoding is returned unchanged. Show is made for
+// dashboard.Decoder: headers must have event-id and event-type.
 func (r *Reader) Show(topic string, headers map[string]string, payload []byte) ([]byte, error) {
 	if sealed(headers) {
 		var err error
@@ -109,7 +109,7 @@ func (r *Reader) Show(topic string, headers map[string]string, payload []byte) (
 	return payload, nil
 }
 
-// sealed reports whether a message has the name of its key, in a header of leat or of a CloudEvent.
+// sealed reports whether the headers name a key, as leat's header or a CloudEvent's.
 func sealed(headers map[string]string) bool {
 	for name := range headers {
 		if name == "content-key" || strings.HasSuffix(name, "contentkey") {

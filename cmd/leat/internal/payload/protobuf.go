@@ -24,20 +24,20 @@ var (
 	errUnknown  = errors.New("the descriptors have no such message")
 )
 
-// frameBytes is the length of what a schema registry's payload begins with: a zero, which Protobuf
-// never begins with, and the id of the schema.
+// frameBytes is the length of a schema registry's prefix: a zero byte, with which Protobuf never begins,
+// and the id of the schema.
 const frameBytes = 5
 
-// decoder is of the payloads of some topics, which are messages in Protobuf.
+// decoder decodes the payloads of some topics, which are Protobuf messages.
 type decoder struct {
 	topics  string
 	message protoreflect.MessageDescriptor
-	index   []int64 // where it is in its file
+	index   []int64 // where the message is in its file
 	types   *dynamicpb.Types
 }
 
-// decoders returns a decoder for each of messages, which are TOPICS=MESSAGE: a pattern of topics,
-// and the full name of a message in the descriptor set that file is. With neither it returns
+// decoders returns a decoder for each of messages. They have the form TOPICS=MESSAGE: a pattern of topics,
+// and the full name of a message in the descriptor set of file. If both arguments are empty, it returns
 // none. Errors are *ConfigError.
 func decoders(file string, messages []string) ([]decoder, error) {
 	for i, text := range messages {
@@ -74,7 +74,7 @@ func decoders(file string, messages []string) ([]decoder, error) {
 	return all, nil
 }
 
-// cutLast cuts a text at its last =, since names of messages have none.
+// cutLast cuts a text at its last =, since message names have none.
 func cutLast(text string) (before, after string, found bool) {
 	at := strings.LastIndex(text, "=")
 	if at < 0 {
@@ -108,7 +108,7 @@ func indexOf(d protoreflect.Descriptor) []int64 {
 	return append(indexOf(d.Parent()), int64(d.Index()))
 }
 
-// decode returns a payload as JSON that names members as the .proto file does.
+// decode returns a payload as JSON, with member names as in the .proto file.
 func (d decoder) decode(payload []byte, framed bool) ([]byte, error) {
 	if framed {
 		index, rest := cutIndex(payload[frameBytes:])
@@ -124,7 +124,7 @@ func (d decoder) decode(payload []byte, framed bool) ([]byte, error) {
 	return protojson.MarshalOptions{UseProtoNames: true, Resolver: d.types}.Marshal(m)
 }
 
-// cutIndex returns the path that follows a frame, nil if there is none, and what follows it.
+// cutIndex returns the path that follows a frame, nil if there is none, and the rest.
 func cutIndex(b []byte) (index []int64, rest []byte) {
 	count, n := binary.Varint(b)
 	if b = b[max(n, 0):]; n > 0 && count == 0 {

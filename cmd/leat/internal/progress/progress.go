@@ -1,4 +1,4 @@
-// Package progress shows how far long work is: a bar on terminals, else a line every ten
+// Package progress shows the progress of long work: as a bar on terminals, otherwise as a line every ten
 // seconds.
 package progress
 
@@ -12,28 +12,28 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/show"
 )
 
-// Every is the time between two lines where there is no terminal.
+// Every is the time between two lines without a terminal.
 const Every = 10 * time.Second
 
-// redraw is the time between two looks of a bar.
+// redraw is the time between two updates of a bar.
 const redraw = 100 * time.Millisecond
 
-// cells is the length of a bar.
+// cells is the width of a bar.
 const cells = 16
 
-// settled is how long work must have gone on before its speed tells anything.
+// settled is how long work must have lasted before its speed is shown.
 const settled = time.Second
 
-// Bar is the progress of one piece of work, with its speed and the time that it will take. It
-// is not safe for concurrent use.
+// Bar is the progress of one piece of work, with its speed and the time left. It is not safe for concurrent
+// use.
 type Bar struct {
-	// Out is where it is shown.
+	// Out is the stream that it is written to.
 	Out io.Writer
-	// Terminal is set if Out is one.
+	// Terminal is set if Out is a terminal.
 	Terminal bool
-	// Name is what is done, Unit what is counted.
+	// Name is the name of the work, Unit the unit that is counted.
 	Name, Unit string
-	// Total is how much there is; 0: nobody knows.
+	// Total is the amount of work; 0: not known.
 	Total int64
 	// Now is the clock.
 	Now func() time.Time
@@ -44,7 +44,7 @@ type Bar struct {
 	turns        int
 }
 
-// Set shows that done is done, if it is time to.
+// Set shows that done units are done, if the next update is due.
 func (b *Bar) Set(done int64) {
 	now := b.Now()
 	if b.began.IsZero() {
@@ -57,7 +57,7 @@ func (b *Bar) Set(done int64) {
 	b.show(b.text(done, now.Sub(b.began)))
 }
 
-// Spin does work that nobody can look into, and shows for how long it has been done.
+// Spin runs work whose progress is not known, and shows how long it has taken.
 func (b *Bar) Spin(work func() error) error {
 	began, done := b.Now(), make(chan struct{})
 	var showing sync.WaitGroup
@@ -80,7 +80,7 @@ func (b *Bar) Spin(work func() error) error {
 	return err
 }
 
-// wait is the time between two looks.
+// wait is the time between two updates.
 func (b *Bar) wait() time.Duration {
 	if b.Terminal {
 		return redraw
@@ -105,7 +105,7 @@ func (b *Bar) show(text string) {
 	_, _ = io.WriteString(b.Out, text)
 }
 
-// turn is what Spin shows.
+// turn returns the line that Spin shows.
 func (b *Bar) turn(took time.Duration) string {
 	if !b.Terminal {
 		return b.Name + ": " + show.Duration(took)
@@ -127,7 +127,7 @@ func (b *Bar) text(done int64, took time.Duration) string {
 	return b.Name + " " + strings.Repeat("█", full) + strings.Repeat("░", cells-full) + " " + of
 }
 
-// speed is how much has been done a second, and how long the rest takes at that.
+// speed returns the units done a second, and how long the rest takes at that speed.
 func (b *Bar) speed(done int64, took time.Duration) string {
 	if took < settled || done <= b.first {
 		return ""

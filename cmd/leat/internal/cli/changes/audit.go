@@ -48,7 +48,7 @@ func NewAuditRow(e admin.AuditEntry) AuditRow {
 	}
 }
 
-// AuditList is the list of entries; whose is the title of its column of groups.
+// AuditList is the list of entries. whose is the title of the column of groups.
 func AuditList(whose string) show.List[AuditRow] {
 	id, reason := command.Identified("ID", func(a AuditRow) string { return a.ID }, "REASON", func(a AuditRow) string { return a.Reason })
 	return show.List[AuditRow]{Name: "entries", Empty: "The audit has no such entry.", Columns: []show.Column[AuditRow]{
@@ -121,8 +121,8 @@ func printEntry(d *command.Deps, e AuditRow) error {
 		show.Cell(e.Group), show.Cell(e.ID), show.Cell(e.Topic), show.Cell(e.Key), show.Cell(e.Reason))
 }
 
-// follower returns each entry once. Entries become visible in another order than that of
-// their numbers, so it looks again at those of the last minute.
+// follower returns each entry once. Entries do not become visible in the order of their numbers, so it
+// reads those of the last minute again.
 type follower struct {
 	look  func(after int64, limit int) ([]admin.AuditEntry, error)
 	floor int64
@@ -157,7 +157,7 @@ func (f *follower) next() ([]admin.AuditEntry, error) {
 	return fresh, nil
 }
 
-// forget raises the floor to what is older than the newest entry by lateness.
+// forget raises the floor to the last entry that is older than the newest one by more than lateness.
 func (f *follower) forget(all []admin.AuditEntry) {
 	var newest time.Time
 	for _, e := range all {

@@ -13,13 +13,13 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Carefully are the flags of redrives that do not try all at once.
+// Carefully are the flags of redrives that proceed in steps.
 type Carefully struct {
 	Canary int `placeholder:"N" help:"Records to try first, 1 to 1000; the rest follows once these are sent. Defaults to all at once."`
 	Rate   int `placeholder:"N" help:"Records a second, 1 to 100000. Defaults to no bound."`
 }
 
-// Check refuses flags that do not go together.
+// Check rejects flags that exclude each other.
 func (c Carefully) Check() error {
 	const mostCanaries = 1000
 	switch {
@@ -48,7 +48,7 @@ func (c Carefully) pace(ctx context.Context, done int) error {
 	return wait.For(ctx, time.Second)
 }
 
-// canary changes the first records, and waits until they have proved that the others can follow.
+// canary changes the first records, and waits until they are sent before the others follow.
 func (c RecordChange) canary(planned int, done *admin.Changed) error {
 	if c.How.Canary == 0 {
 		return nil
@@ -64,15 +64,15 @@ func (c RecordChange) canary(planned int, done *admin.Changed) error {
 	return nil
 }
 
-// canaryPatience is how long a canary may take until a relay has tried it. If no relay lives, or an operator
-// has paused it, nobody will: that is waited out for a takeover, and no longer.
+// canaryPatience is how long a relay may take to try a canary. If no relay lives, or an operator has paused
+// it, the canary waits only for the time of a takeover.
 const (
 	canaryPatience   = time.Minute
 	takeoverPatience = 3 * time.Second
 )
 
-// Proved waits until records that were redriven are sent, and returns an error if one has failed again,
-// or if no relay tries it. It tells at once what a record waits for.
+// Proved waits until redriven records are sent. It returns an error if one of them has failed again, or if
+// no relay tries it, and prints at once what a record waits for.
 func Proved(d *command.Deps, store admin.Outbox, group string, ids []string) error {
 	until := time.Now().Add(canaryPatience)
 	for _, id := range ids {
@@ -97,7 +97,8 @@ type canary struct {
 	group    string
 	redriven admin.AuditEntry
 
-	// told is what it was said to wait for, looked when that was looked up last, and nobody since when nobody tries it.
+	// told is the reason that was printed last, looked the time when it was read, and nobody the time since
+	// when no relay tries the record.
 	told           string
 	looked, nobody time.Time
 }
@@ -117,7 +118,8 @@ func (c *canary) proved(until time.Time) error {
 	}
 }
 
-// explain tells what the record waits for whenever that is something else, and returns an error if waiting is over.
+// explain prints what the record waits for whenever that has changed. It returns an error if the time to
+// wait is over.
 func (c *canary) explain(until time.Time) error {
 	now := time.Now()
 	if now.Sub(c.looked) >= time.Second {
@@ -126,7 +128,7 @@ func (c *canary) explain(until time.Time) error {
 		if err != nil {
 			return err
 		}
-		if why != "" && admin.Fingerprint(why) != admin.Fingerprint(c.told) { // it tells for how long, too
+		if why != "" && admin.Fingerprint(why) != admin.Fingerprint(c.told) { // the reason includes a duration
 			c.d.Note("The first record, %s, waits: %s", show.Cell(c.redriven.ID), show.Plain(why))
 		}
 		c.told = why
@@ -143,7 +145,7 @@ func (c *canary) explain(until time.Time) error {
 		show.Plain(cmp.Or(c.told, "its relay lives and sends others: leat status tells whether it is behind")))
 }
 
-// isSent reports whether a record that was redriven has left what is held, or fails if it is back.
+// isSent reports whether a redriven record is sent. It returns an error if the record was set aside again.
 func isSent(d *command.Deps, store admin.Outbox, group string, redriven admin.AuditEntry) (bool, error) {
 	query := admin.HeldQuery{Group: group, After: redriven.Seq - 1, Limit: 1, OmitPayload: true}
 	for _, look := range []HeldLook{store.Held, store.Dead} {

@@ -1,4 +1,5 @@
-// Package changes plans, confirms and carries out what commands change of many records, and shows what was changed by whom.
+// Package changes plans, confirms and carries out commands that change many records, and shows who changed
+// what.
 package changes
 
 import (
@@ -22,9 +23,9 @@ type ChangedRow struct {
 	Count    int      `json:"count"`
 	AtLeast  bool     `json:"at_least,omitempty"`
 	IDs      []string `json:"ids"`
-	// Unread is how many messages a group has not read and never sends.
+	// Unread is how many messages a group has not read and will never send.
 	Unread int64 `json:"unread,omitempty"`
-	// Keys and Oldest are those of a dry run.
+	// Keys and Oldest are only set in a dry run.
 	Keys   int       `json:"keys,omitempty"`
 	Oldest time.Time `json:"oldest,omitzero"`
 
@@ -46,22 +47,23 @@ func (c ChangedRow) Print(d *command.Deps) error {
 	}
 }
 
-// RecordChange changes records until all that are selected are changed: a store changes
-// no more than a chunk in one transaction.
+// RecordChange changes records in a loop until all selected ones are changed: a store changes at most a
+// chunk in one transaction.
 type RecordChange struct {
 	Row ChangedRow
-	// Thing is what a record is called, verb and past what is done to it: redrive,
+	// Thing is the word for a record. Verb and Past are the words for the change, such as redrive and
 	// Redrove.
 	Thing, Verb, Past string
-	// Selection is which, in words.
+	// Selection describes the selected records in words.
 	Selection string
-	// Question is what is asked beside its text.
+	// Question is asked in addition to its text.
 	Question ask.Question
-	// Most is the largest limit of a call, chunk the one of a transaction.
+	// Most is the largest limit of a call, Chunk the largest of a transaction.
 	Most, Chunk int
 	// Do makes the change. In a dry run it returns what it would change.
 	Do func(limit int, dryRun bool) (admin.Changed, error)
-	// How careful the change is; proved returns an error if what was changed first has failed again.
+	// How are the flags that make the change careful; Proved returns an error if what was changed first has
+	// failed again.
 	How    Carefully
 	Proved func(ids []string) error
 }
@@ -99,8 +101,8 @@ func (c RecordChange) Run(d *command.Deps, flags command.Changing) error {
 	return c.all(d, planned.Count)
 }
 
-// Pin lets a filter select what there is now, by the database's clock: what is set aside
-// while the operator reads the plan is not part of it.
+// Pin restricts a filter to the records that exist now, by the database's clock. Records that are set aside
+// while the operator reads the plan are not selected.
 func Pin(d *command.Deps, before *time.Time) error {
 	db, err := d.Open()
 	clock, err := command.Capable[open.Clock](d, db, err, "tell its time")
@@ -114,7 +116,7 @@ func Pin(d *command.Deps, before *time.Time) error {
 	return err
 }
 
-// all changes what was planned, and goes on if there was more than one plan can tell.
+// all changes the planned records, and continues if there were more than one plan can count.
 func (c RecordChange) all(d *command.Deps, planned int) error {
 	done := admin.Changed{}
 	bar := d.Bar(c.Verb, c.Thing+"s", int64(planned))
@@ -134,8 +136,8 @@ func (c RecordChange) all(d *command.Deps, planned int) error {
 	return c.Row.Print(d)
 }
 
-// chunks stops once all that was planned is changed: what fails again meanwhile is parked
-// again, and would be changed without an end.
+// chunks stops once all planned records are changed. A record that fails again in between is parked again,
+// so that the loop would never end otherwise.
 func (c RecordChange) chunks(d *command.Deps, planned int, done *admin.Changed, progress func()) error {
 	for more := planned >= c.Most; done.Count < planned; {
 		progress()

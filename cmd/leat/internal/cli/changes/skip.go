@@ -9,10 +9,10 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Skip runs c, the change of the first record of a key. It names the record in the
-// question, and drops no other one: it looks again at once before, and gives skip the id, which an
-// outbox holds against the record that it drops. number returns the
-// name of the number that tells records of one id apart, and the number; 0: unknown.
+// Skip runs c, the change of the first record of a key. The question names that record, and Skip drops no
+// other: it reads the first record again just before the change, and passes its id to skip, which an outbox
+// compares with the record that it drops. number returns the name and the value of the number that
+// distinguishes records of one id; 0: unknown.
 func (c RecordChange) Skip(d *command.Deps, flags command.Changing, skip func(id string, dryRun bool) (admin.Changed, error), number func(id string) (string, int64, error)) error {
 	look := func() (admin.Changed, string, error) {
 		changed, err := skip("", true)

@@ -1,4 +1,5 @@
-// Package command has what the commands of leat share: flags, settings, the database, confirmations, output and exit statuses.
+// Package command has what all commands of leat share: flags, settings, the database, confirmations, output
+// and exit statuses.
 package command
 
 import (
@@ -24,9 +25,9 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Deps is what commands are run with.
+// Deps are the dependencies of a running command.
 type Deps struct {
-	// Context ends when the command is interrupted, or its time is over.
+	// Context ends when the command is interrupted, or its timeout expires.
 	Context context.Context //nolint:containedctx // a command is a call with it
 
 	*show.Printer
@@ -35,7 +36,8 @@ type Deps struct {
 	Command string // such as groups pause
 	Globals Globals
 	File    *settings.File
-	// Settings lack what the file says of Kafka and of payloads, which has secrets: Kafka and Payloads look it up.
+	// Settings lack the file's sections for Kafka and payloads, which have secrets: Kafka and Payloads look
+	// them up.
 	Settings settings.Settings
 	Named    string // outbox of the file that the settings are of, "" for none
 	Logger   *slog.Logger
@@ -43,11 +45,11 @@ type Deps struct {
 	reader   *payload.Reader // once it is made, without descriptors
 	also     []*Deps         // of other outboxes, which are closed with it
 	cancel   context.CancelFunc
-	// tty are which of standard input and error are terminals.
+	// inputTTY and errorTTY are set if standard input or error is a terminal.
 	inputTTY, errorTTY bool
 }
 
-// NewDeps puts together what a command needs; it leaves the file out if withoutFile.
+// NewDeps puts together what a command needs. It does not read the file if withoutFile is set.
 func NewDeps(ctx context.Context, p Process, globals Globals, withoutFile bool) (*Deps, error) {
 	d := &Deps{Process: p, Globals: globals, cancel: func() {}, inputTTY: terminal(p.Stdin), errorTTY: terminal(p.Stderr)}
 	d.Context = ctx
@@ -67,7 +69,7 @@ func NewDeps(ctx context.Context, p Process, globals Globals, withoutFile bool) 
 	return d, err
 }
 
-// Close gives back what was opened.
+// Close closes everything that was opened.
 func (d *Deps) Close() {
 	d.cancel()
 	for _, sub := range d.also {
@@ -78,8 +80,8 @@ func (d *Deps) Close() {
 	}
 }
 
-// Say puts together what flags, variables and the file say, in this order, the file without the sections that
-// leaveOut names.
+// Say merges the settings of flags, variables and the file, in this order of precedence. It skips sections of
+// the file that leaveOut names.
 func (d *Deps) Say(withoutFile bool, leaveOut ...string) (settings.Settings, error) {
 	s := d.Globals.Settings().Or(settings.FromEnv(d.Process.LookupEnv))
 	path, profile := d.FileAndProfile()
@@ -105,7 +107,7 @@ func (d *Deps) Say(withoutFile bool, leaveOut ...string) (settings.Settings, err
 	return s.Or(settings.Defaults(s.Database.Value)), nil
 }
 
-// Whole returns the settings with all that the file says, except for sections that leaveOut names.
+// Whole returns the settings with all sections of the file, except for those that leaveOut names.
 func (d *Deps) Whole(leaveOut ...string) (settings.Settings, error) {
 	if d.File == nil {
 		return d.Settings, nil
@@ -115,7 +117,7 @@ func (d *Deps) Whole(leaveOut ...string) (settings.Settings, error) {
 	return d.Settings.Or(said), err
 }
 
-// Kafka is how the cluster is reached: at brokers, unless they are "".
+// Kafka returns the settings of the cluster, with other brokers unless brokers is "".
 func (d *Deps) Kafka(brokers string) (settings.Kafka, error) {
 	said, err := d.Whole("registry", "keys")
 	if brokers != "" {
@@ -132,7 +134,7 @@ func ConfigError(path string, err error) error {
 	return Usage("--config", path, err.Error())
 }
 
-// FileAndProfile returns what flags and variables say of both, each "" for none.
+// FileAndProfile returns the path and the profile that flags or variables set, "" if they do not.
 func (d *Deps) FileAndProfile() (path, profile string) {
 	or := func(flag, variable string) string {
 		if flag == "" {
@@ -148,8 +150,8 @@ func (d *Deps) Open() (open.Database, error) {
 	return d.OpenFor(open.Target{})
 }
 
-// OpenFor opens the database for what t says beside it: a group of a forwarder, a bound of
-// locks, or that a file is made.
+// OpenFor opens the database with further settings of t: a group of a forwarder, a limit of lock waits, or
+// permission to create a file.
 func (d *Deps) OpenFor(t open.Target) (open.Database, error) {
 	if d.database != nil {
 		return d.database, nil
@@ -199,8 +201,8 @@ func (d *Deps) Store(group string) (admin.Outbox, error) {
 	return db.Outbox()
 }
 
-// StoreWith returns the outbox, which must know the group if it knows any. dead records may be
-// of a group that was removed.
+// StoreWith returns the outbox. It fails if the outbox has groups, and group is not one of them. With dead
+// set, the group may have been removed, if dead records of it are left.
 func (d *Deps) StoreWith(group string, dead bool) (admin.Outbox, error) {
 	store, err := d.Store(group)
 	if err == nil {
@@ -209,7 +211,7 @@ func (d *Deps) StoreWith(group string, dead bool) (admin.Outbox, error) {
 	return store, err
 }
 
-// Known returns an error if store knows groups, and not this one.
+// Known returns an error if store has groups, and group is not one of them.
 func (d *Deps) Known(store admin.Outbox, group string, dead bool) error {
 	groups, err := store.Groups(d.Context)
 	if err != nil || len(groups) == 0 || slices.ContainsFunc(groups, func(g admin.Group) bool { return g.Name == group }) {
@@ -224,7 +226,7 @@ func (d *Deps) Known(store admin.Outbox, group string, dead bool) error {
 	return fmt.Errorf("%w: %q, but %q", admin.ErrNoSuchGroup, group, names)
 }
 
-// Capable returns what store is beyond an outbox, or an error with what it lacks.
+// Capable returns store as T, or an error with the name of the missing feature.
 func Capable[T any](d *Deps, store any, err error, what string) (T, error) {
 	var none T
 	if err != nil {
@@ -237,7 +239,7 @@ func Capable[T any](d *Deps, store any, err error, what string) (T, error) {
 	return able, nil
 }
 
-// By is who asks for a change, and why.
+// By returns the actor and the reason of a change.
 func (d *Deps) By(c Changing) (admin.By, error) {
 	actor := c.Actor
 	if actor == "" {
@@ -250,7 +252,7 @@ func (d *Deps) By(c Changing) (admin.By, error) {
 	return by, nil
 }
 
-// Payloads returns what makes Payloads readable, by the settings and by a descriptor set.
+// Payloads returns the reader that decodes payloads, from the settings and a descriptor set.
 func (d *Deps) Payloads(descriptors string, protobuf []string) (*payload.Reader, error) {
 	plain := descriptors == "" && len(protobuf) == 0
 	if plain && d.reader != nil {
@@ -277,7 +279,7 @@ func (d *Deps) Payloads(descriptors string, protobuf []string) (*payload.Reader,
 	}
 }
 
-// ActorHere is the actor of changes that name nobody else.
+// ActorHere is the actor of changes without --actor.
 func (d *Deps) ActorHere() string {
 	if d.Settings.Actor.Set() {
 		return d.Settings.Actor.Value
@@ -297,23 +299,23 @@ func (d *Deps) userAtHost() string {
 	return name + "@" + host
 }
 
-// Confirm asks whether q is meant.
+// Confirm asks the operator to confirm q.
 func (d *Deps) Confirm(c Changing, q ask.Question) error {
 	return ask.Asker{In: d.Process.Stdin, Out: d.Process.Stderr, Terminal: d.inputTTY, Yes: c.Yes}.Confirm(d.Context, q)
 }
 
-// Bar shows the progress of name.
+// Bar returns a progress bar called name.
 func (d *Deps) Bar(name, unit string, total int64) *progress.Bar {
 	return &progress.Bar{Out: d.Process.Stderr, Terminal: d.errorTTY, Name: name, Unit: unit, Total: total, Now: time.Now}
 }
 
-// terminal reports whether stream is one.
+// terminal reports whether stream is a terminal.
 func terminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Width is that of a terminal, 0 for what is none.
+// Width is the width of a terminal, 0 if stream is not one.
 func Width(stream io.Writer) int {
 	if f, ok := stream.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {

@@ -6,13 +6,13 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 )
 
-// Destination are the flags of a command that sends somewhere without a file.
+// Destination are the flags of a command that sends to a destination without a file.
 type Destination struct {
 	Brokers string `placeholder:"LIST" help:"Kafka's seed brokers, such as k1:9092,k2:9092 (LEAT_KAFKA_BROKERS)."`
 	Sink    string `placeholder:"URL" help:"RabbitMQ (amqp://, amqps://), Redis (redis://, rediss://) or NATS (nats://, tls://), without a password (LEAT_SINK_URL may have one)."`
 }
 
-// Where is where the flags and variables send to.
+// Where returns the destination that flags and variables set.
 func (f Destination) Where(d *Deps) (*settings.Sink, error) {
 	if err := CheckBrokers(f.Brokers); err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func (f Destination) Where(d *Deps) (*settings.Sink, error) {
 	kafka := &settings.Sink{Kafka: &settings.KafkaSink{At: settings.Place{Path: "kafka"}}}
 	url := settings.Text{Value: f.Sink, From: "--sink"}
 	if f.Sink == "" {
-		if f.Brokers != "" { // a flag counts before a variable
+		if f.Brokers != "" { // a flag has precedence over a variable
 			return kafka, nil
 		}
 		url.Value, _ = d.Process.LookupEnv("LEAT_SINK_URL")

@@ -16,7 +16,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// What a command exits with.
+// Exit statuses of commands.
 const (
 	ExitDone        = 0
 	ExitFailed      = 1
@@ -29,15 +29,15 @@ const (
 )
 
 var (
-	// ErrNothing is wrapped if what was asked for is not there.
+	// ErrNothing is wrapped if the requested thing does not exist.
 	ErrNothing = errors.New("nothing found")
-	// ErrFindings is returned if the command has printed what it found wrong.
+	// ErrFindings is returned if the command has printed problems.
 	ErrFindings = errors.New("findings")
-	// ErrUnknown is returned if the command has printed what it could not find out.
+	// ErrUnknown is returned if the command has printed checks that it could not complete.
 	ErrUnknown = errors.New("not known")
 )
 
-// UsageError is something wrong with what was asked for.
+// UsageError is an error in the arguments of a command.
 type UsageError struct{ Err error }
 
 func (e UsageError) Error() string { return e.Err.Error() }
@@ -49,7 +49,7 @@ func Usage(name, value, must string) error {
 	return UsageError{Err: fmt.Errorf("%s %q: %s", name, value, must)}
 }
 
-// Status tells err, and returns what it exits with.
+// Status prints err, and returns the exit status for it.
 func Status(ctx context.Context, stderr io.Writer, err error) int {
 	code := exitStatus(ctx, err)
 	switch {
@@ -102,11 +102,11 @@ func exitStatus(ctx context.Context, err error) int {
 	}
 }
 
-// ErrBusy is returned if a round could not do all.
+// ErrBusy is returned if a round could not do all of its work.
 var ErrBusy = errors.New("producers held the log all the time, so that ranges are as they were: try again")
 
 // ErrMembers is returned if a consumer group is in use.
 var ErrMembers = errors.New("the group is in use")
 
-// ErrMoved is returned if a key has another first record than the operator was shown.
+// ErrMoved is returned if the first record of a key is not the one that the operator was shown.
 var ErrMoved = errors.New("the key has another first record by now")

@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 )
 
-// CheckBrokers refuses a list of --brokers that names none.
+// CheckBrokers rejects a list of --brokers without a broker.
 func CheckBrokers(list string) error {
 	if list == "" {
 		return nil
@@ -29,7 +29,7 @@ func CheckBrokers(list string) error {
 
 var kafkaTopic = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
 
-// CheckTopic refuses what cannot be the name of a topic of Kafka.
+// CheckTopic rejects names that a topic of Kafka cannot have.
 func CheckTopic(flag, name string) error {
 	if !kafkaTopic.MatchString(name) || name == "." || name == ".." {
 		return Usage(flag, name, "must be the name of a topic of Kafka: 1 to 249 of a-z, A-Z, 0-9, dot, _ and -")
@@ -37,10 +37,10 @@ func CheckTopic(flag, name string) error {
 	return nil
 }
 
-// longestName is PostgreSQL's bound of names, in bytes; longer ones would be cut.
+// longestName is PostgreSQL's limit for names, in bytes. It would truncate longer ones.
 const longestName = 63
 
-// checkNames refuses what cannot be the names of schemas and tables.
+// checkNames rejects names that schemas and tables cannot have.
 func checkNames(s settings.Settings) error {
 	for _, name := range []settings.Text{s.Schema, s.Outbox, s.Inbox, s.Dedupe} {
 		hidden := strings.ContainsFunc(name.Value, func(r rune) bool { return !unicode.IsPrint(r) })

@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 )
 
-// Process is what a command has of its surroundings.
+// Process is the environment of a command.
 type Process struct {
 	Args           []string
 	Stdin          io.Reader
@@ -19,7 +19,7 @@ type Process struct {
 	Exit func(status int)
 }
 
-// Globals are the flags of all commands. What a flag does not say, a variable does, then
+// Globals are the flags of all commands. A setting without a flag is taken from a variable, and then from
 // the file.
 type Globals struct {
 	ConfigFile  string           `name:"config" placeholder:"FILE" help:"Configuration file (LEAT_CONFIG)." predictor:"file"`
@@ -36,7 +36,7 @@ type Globals struct {
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 	Timeout     Span             `placeholder:"DURATION" help:"Longest time of a command, such as 30s. Defaults to no bound."`
 
-	// KafkaBrokers are those of a command's own flag.
+	// KafkaBrokers are the brokers of a command's own flag.
 	KafkaBrokers string `kong:"-"`
 }
 
@@ -59,7 +59,7 @@ type Changing struct {
 	Yes    bool   `short:"y" help:"Do not ask. Required without a terminal."`
 }
 
-// Validate refuses blanks in the place of a reason or an actor, before anything is opened.
+// Validate rejects a blank reason or actor, before anything is opened.
 func (c Changing) Validate() error {
 	for flag, value := range map[string]string{"--reason": c.Reason, "--actor": c.Actor} {
 		if value != "" && strings.TrimSpace(value) == "" {

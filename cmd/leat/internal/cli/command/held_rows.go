@@ -27,17 +27,17 @@ type MessageRow struct {
 	ContentRow
 }
 
-// ContentRow is what a message carries: one of the payloads, if it was asked for.
+// ContentRow is the content of a message: one of the payloads, if it was requested.
 type ContentRow struct {
 	Headers       map[string]string `json:"headers,omitempty"`
 	Payload       *string           `json:"payload,omitempty"`
 	PayloadBase64 []byte            `json:"payload_base64,omitempty"`
-	// Opened is the payload as people read it, if that is not how it is stored.
+	// Opened is the decoded payload, if that differs from the stored one.
 	Opened      *string `json:"opened,omitempty"`
 	OpenedError string  `json:"opened_error,omitempty"`
 }
 
-// OpenContent makes the payload of a message readable, which headers, with its id and type, tell how.
+// OpenContent decodes the payload of a message. headers, with the message's id and type, determine how.
 func OpenContent(d *Deps, c *ContentRow, topic string, headers map[string]string, stored []byte) error {
 	reader, err := d.Payloads("", nil)
 	if err != nil {
@@ -54,7 +54,7 @@ func OpenContent(d *Deps, c *ContentRow, topic string, headers map[string]string
 	return nil
 }
 
-// MessageList returns a list of messages, whose first column is what it is sorted by.
+// MessageList returns a list of messages. first is the column that it is sorted by.
 func MessageList(empty string, first show.Column[MessageRow]) show.List[MessageRow] {
 	return show.List[MessageRow]{Name: "messages", Empty: empty, Columns: []show.Column[MessageRow]{
 		first,
@@ -155,7 +155,7 @@ type HeldRow struct {
 	Errors    []FailureRow `json:"errors,omitempty"`
 }
 
-// FailureRow is the JSON of a delivery, or of the run of a handler, that has failed.
+// FailureRow is the JSON of a failed delivery, or of a failed run of a handler.
 type FailureRow struct {
 	At    time.Time `json:"at"`
 	Kind  string    `json:"kind,omitempty"`
@@ -184,7 +184,7 @@ func NewHeldRow(r admin.HeldRecord) HeldRow {
 	return row
 }
 
-// WholeHeldRow has the payload and all errors as well.
+// WholeHeldRow is NewHeldRow with the payload and all errors.
 func WholeHeldRow(d *Deps, r admin.HeldRecord) (row HeldRow, err error) {
 	row = NewHeldRow(r)
 	for _, f := range r.Errors {
@@ -209,8 +209,8 @@ func (h HeldRow) Why() string {
 // deliveryFailed begins the text of each outbox.DeliveryError.
 var deliveryFailed = regexp.MustCompile(`^(leat: delivery failed \([a-z_]+\): )+`)
 
-// Bare is the text of an error without what all of them begin with, for tables: there the
-// kind has a column of its own.
+// Bare is the text of an error without the prefix of all delivery errors, for tables that show the kind in
+// a column of its own.
 func Bare(text string) string { return deliveryFailed.ReplaceAllString(text, "") }
 
 // HeldList returns the list of records that are set aside.

@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/show"
 )
 
-// Page returns the rows after a cursor, and where the list goes on, "" at its end.
+// Page returns the rows after a cursor, and the cursor of the next page, "" at the end.
 type Page[T any] func(after string, limit int) (rows []T, next string, err error)
 
 // Pages prints one page, or all of them.
@@ -31,7 +31,7 @@ func Pages[T any](d *Deps, flags Paging, list show.List[T], fetch Page[T]) error
 	return allPages(d, flags, list, fetch)
 }
 
-// allPages keeps what is to be one table or document, and streams lines.
+// allPages collects the pages of a table or document, and streams lines.
 func allPages[T any](d *Deps, flags Paging, list show.List[T], fetch Page[T]) error {
 	var kept []T
 	for after := flags.After; ; {
@@ -58,7 +58,7 @@ func finish[T any](d *Deps, list show.List[T], kept []T, err error) error {
 	return list.Print(d.Printer, kept, "")
 }
 
-// Numbered is a page whose cursor is a number of its last row.
+// Numbered is a Page whose cursor is the number of its last row.
 func Numbered[A, T any](fetch func(after int64, limit int) ([]A, error), number func(A) int64, row func(A) T) Page[T] {
 	return func(after string, limit int) ([]T, string, error) {
 		start, err := Cursor(after)
@@ -80,7 +80,7 @@ func Numbered[A, T any](fetch func(after int64, limit int) ([]A, error), number 
 	}
 }
 
-// Cursor reads where a list goes on.
+// Cursor parses the cursor of a list.
 func Cursor(after string) (int64, error) {
 	if after == "" {
 		return 0, nil
@@ -109,20 +109,21 @@ func UTC(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// TextColumn is a column of what others have written.
+// TextColumn is a column of text from outside, which is escaped.
 func TextColumn[T any](title string, get func(T) string) show.Column[T] {
 	return show.Column[T]{Title: title, Cell: func(_ *show.Printer, row T) string { return show.Cell(get(row)) }}
 }
 
-// SentenceColumn is a last column of what others have written, which stands below its row where it has no room.
+// SentenceColumn is the last column of a table, with text from outside. It stands below its row if the
+// terminal is too narrow.
 func SentenceColumn[T any](title string, get func(T) string) show.Column[T] {
 	column := TextColumn(title, get)
 	column.Below = func(_ *show.Printer, row T) string { return show.Plain(get(row)) }
 	return column
 }
 
-// Identified returns the column of an id, and the last one of sentences. Where they have no room beside the others, both stand
-// below the row, the id first, since it is to be copied.
+// Identified returns a column of ids, and a last column of sentences. If the terminal is too narrow, both stand below
+// the row, the id first, so that it can be copied.
 func Identified[T any](title string, id func(T) string, sentences string, get func(T) string) (ids, last show.Column[T]) {
 	ids, last = TextColumn(title, id), SentenceColumn(sentences, get)
 	ids.Beside = true
@@ -135,7 +136,7 @@ func Identified[T any](title string, id func(T) string, sentences string, get fu
 	return ids, last
 }
 
-// WholeColumn is a SentenceColumn that is never cut beside the others, since it is to be copied.
+// WholeColumn is a SentenceColumn whose cells are never cut, so that they can be copied.
 func WholeColumn[T any](title string, get func(T) string) show.Column[T] {
 	column := SentenceColumn(title, get)
 	column.Cell = column.Below
@@ -147,7 +148,7 @@ func CountColumn[T any](title string, get func(T) int64) show.Column[T] {
 	return show.Column[T]{Title: title, Right: true, Cell: func(_ *show.Printer, row T) string { return show.Count(get(row)) }}
 }
 
-// IDColumn is a column of numbers that name something.
+// IDColumn is a column of numbers that are identifiers.
 func IDColumn[T any](title string, get func(T) int64) show.Column[T] {
 	return show.Column[T]{Title: title, Right: true, Cell: func(_ *show.Printer, row T) string { return strconv.FormatInt(get(row), 10) }}
 }
@@ -160,7 +161,7 @@ func TimeColumn[T any](title string, get func(T) time.Time) show.Column[T] {
 // SortedKeys returns the keys of a map in order.
 func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// About stands in front of a figure that is not exact.
+// About is the sign in front of an estimated figure.
 func About(estimated bool) string {
 	if estimated {
 		return "~"

@@ -12,13 +12,13 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// TakesOutbox reports whether a command is about one outbox of the file, if the file has some.
+// TakesOutbox reports whether a command works on one outbox of the file, if the file has several.
 func TakesOutbox(command string) bool {
 	noun, _, _ := strings.Cut(command, " ")
 	return !slices.Contains([]string{"run", "relay", "health", "config", "completion", "version"}, noun)
 }
 
-// OutboxNames are those of the file.
+// OutboxNames are the names of the file's outboxes.
 func (d *Deps) OutboxNames() []string {
 	if d.File == nil {
 		return nil
@@ -27,8 +27,8 @@ func (d *Deps) OutboxNames() []string {
 	return d.File.OutboxNames(profile)
 }
 
-// NameOutbox puts the place of an outbox of the file into the settings: that of the name which
-// --outbox or LEAT_OUTBOX has, or the only one.
+// NameOutbox sets the place of one of the file's outboxes in the settings: the one named by --outbox or
+// LEAT_OUTBOX, or the only one.
 func (d *Deps) NameOutbox() error {
 	names := d.OutboxNames()
 	if len(names) == 0 {
@@ -64,7 +64,7 @@ func (d *Deps) SettingsOf(name string) (settings.Settings, error) {
 	return base.Of(o), err
 }
 
-// WithoutName returns the settings as if nobody had named an outbox.
+// WithoutName returns the settings without a named outbox.
 func (d *Deps) WithoutName() (settings.Settings, error) {
 	_, profile := d.FileAndProfile()
 	said, err := d.File.SettingsOf(profile, d.Process.LookupEnv, "kafka", "registry", "keys")
@@ -155,7 +155,7 @@ func (d *Deps) InboxesOfFile() (map[string]inboxadmin.Inbox, error) {
 	return all, nil
 }
 
-// beside is d with other settings, until d is closed.
+// beside returns d with other settings. It is closed with d.
 func (d *Deps) beside(s settings.Settings) *Deps {
 	sub := *d
 	sub.Settings, sub.database, sub.cancel, sub.also = s, nil, func() {}, nil

@@ -29,25 +29,25 @@ func NewOutageRow(o driver.Outage) OutageRow {
 	return OutageRow{o.Topic, o.Cause, UTC(o.Since), o.Waiting, settings.InFile(o.Error)}
 }
 
-// sign is what errors of one reason have in common, whatever the topic.
+// sign is the error without its topic, so that errors of one reason are equal.
 func (o OutageRow) sign() string {
-	quoted := strings.NewReplacer(strconv.Quote(o.Topic), "topic", fmt.Sprintf("%.200q", o.Topic), "topic") // sinks quote so much of it
+	quoted := strings.NewReplacer(strconv.Quote(o.Topic), "topic", fmt.Sprintf("%.200q", o.Topic), "topic") // sinks quote up to this many bytes of it
 	return admin.Fingerprint(quoted.Replace(o.Error))
 }
 
-// OutageLine is what is out of a group for one reason.
+// OutageLine sums up the outages of a group for one reason.
 type OutageLine struct {
 	group  string
 	topics []string
 	since  time.Time
 	First  OutageRow
 	Wait   int
-	// Unsent are all messages that wait for it, if whoever shows it knows.
+	// Unsent is the number of messages that wait for it, if the caller knows it.
 	Unsent int64
 }
 
-// OutageLines puts together what is out of a group for one reason: a broker that does not
-// answer is one line, however many topics it has.
+// OutageLines groups the outages of a group by reason: a broker that does not answer is one line, whatever
+// its number of topics.
 func OutageLines(group string, all []OutageRow) (lines []OutageLine) {
 	for _, o := range all {
 		i := slices.IndexFunc(lines, func(l OutageLine) bool {
@@ -67,7 +67,7 @@ func OutageLines(group string, all []OutageRow) (lines []OutageLine) {
 	return lines
 }
 
-// what names what is out.
+// what describes what is out.
 func (l OutageLine) what() string {
 	switch {
 	case l.First.Topic == "":
@@ -79,15 +79,15 @@ func (l OutageLine) what() string {
 	}
 }
 
-// StopsAll reports whether it keeps a group from sending anything: the destination as a whole is out. An
-// endpoint of webhooks is one of many.
+// StopsAll reports whether the outage keeps a group from sending anything, because the destination as a
+// whole is out. The outage of one endpoint of webhooks does not.
 func (l OutageLine) StopsAll() bool {
 	return l.whole() && !strings.HasPrefix(l.First.Error, "endpoint ")
 }
 
 func (l OutageLine) whole() bool { return driver.Outage{Error: l.First.Error}.Whole() }
 
-// Text is a sentence about it.
+// Text describes the outage in a sentence.
 func (l OutageLine) Text(now time.Time) string {
 	waits := ""
 	if l.Unsent > 0 {
@@ -105,7 +105,7 @@ func (l OutageLine) Text(now time.Time) string {
 	return fmt.Sprintf("%s %s since %s%s: %s", l.what(), causes(l.First.Cause, len(l.topics)), since, waits, cmp.Or(l.First.Error, "no error is known"))
 }
 
-// causes says what a cause of driver.Outage means.
+// causes describes a cause of driver.Outage.
 func causes(cause string, n int) string {
 	verb := func(one, more string) string {
 		if n == 1 {
@@ -135,7 +135,7 @@ func OutageList() show.List[OutageLine] {
 	}}
 }
 
-// OutagesOf are the destinations of a group that are out, or those that a topic is sent to unless it is "".
+// OutagesOf are the outages of a group, or only those that affect a topic unless it is "".
 func OutagesOf(g admin.GroupStats, topic string) (all []OutageRow) {
 	for _, o := range g.Out {
 		if topic == "" || o.Topic == topic || o.Topic == "" && len(g.Out) == 1 {
@@ -145,7 +145,7 @@ func OutagesOf(g admin.GroupStats, topic string) (all []OutageRow) {
 	return all
 }
 
-// PausedBy are the patterns of a pause that concern a topic, or all of them if it is "".
+// PausedBy are the patterns of a pause that match a topic, or all of them if it is "".
 func PausedBy(paused []string, topic string) []string {
 	if topic == "" {
 		return paused
@@ -153,8 +153,8 @@ func PausedBy(paused []string, topic string) []string {
 	return slices.DeleteFunc(slices.Clone(paused), func(pattern string) bool { return !topics.Match(pattern, topic) })
 }
 
-// KeptFrom tells why a group does not try records of a topic now, and whether that stays so until somebody acts;
-// "" if nothing is known that keeps it from that.
+// KeptFrom returns why a group does not try records of a topic now, or "" if no reason is known. never is set if
+// that lasts until an operator acts.
 func KeptFrom(d *Deps, store admin.Outbox, group, topic string) (why string, never bool, err error) {
 	stats, err := store.Stats(d.Context)
 	if err != nil {

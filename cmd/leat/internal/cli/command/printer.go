@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/show"
 )
 
-// newPrinter prints as s says.
+// newPrinter returns a printer with the settings s.
 func newPrinter(p Process, s settings.Settings) (*show.Printer, error) {
 	for _, choice := range Printing(s) {
 		if !slices.Contains(choice.Of, choice.Text.Value) {
@@ -26,14 +26,14 @@ func newPrinter(p Process, s settings.Settings) (*show.Printer, error) {
 	}, nil
 }
 
-// Choice is a setting with few values.
+// Choice is a setting with a fixed set of values.
 type Choice struct {
 	Name string
 	Text settings.Text
 	Of   []string
 }
 
-// Printing returns the choices of how results are printed.
+// Printing returns the settings of the output, each with its values.
 func Printing(s settings.Settings) []Choice {
 	return []Choice{
 		{"output", s.Output, []string{"table", "json", "jsonl"}},

@@ -7,14 +7,14 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Scan is the progress of a walk through the log, in its numbers: nobody knows how many of its
-// messages match.
+// Scan is the progress of a walk through the log. It counts numbers of the log, since the number of
+// matching messages is not known.
 type Scan struct {
 	bar         *progress.Bar
 	first, last int64
 }
 
-// NewScan begins a walk that ends at the newest message that there is now.
+// NewScan begins a walk that ends at the message that is the newest one now.
 func NewScan(d *Deps, searcher admin.Manager, name string) (*Scan, error) {
 	page, err := searcher.Search(d.Context, admin.MessageQuery{Newest: true, OmitPayload: true, Limit: 1, Scan: 1})
 	if err != nil {
@@ -27,7 +27,7 @@ func NewScan(d *Deps, searcher admin.Manager, name string) (*Scan, error) {
 	return s, nil
 }
 
-// At shows that the walk has come to a number.
+// At shows that the walk has reached a number.
 func (s *Scan) At(seq int64) {
 	s.first = cmp.Or(s.first, seq)
 	s.bar.Total = max(s.last-s.first, 0)

@@ -22,10 +22,10 @@ func (s *Span) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Every is a duration of a flag that may stand alone.
+// Every is a duration of a flag whose value is optional.
 type Every Span
 
-// everyAlone is what the flag means if it stands alone.
+// everyAlone is the value of the flag without a value.
 const everyAlone = Every(2 * time.Second)
 
 // IsBool implements kong.BoolMapperValue.
@@ -41,7 +41,7 @@ func (e *Every) Decode(ctx *kong.DecodeContext) error {
 	}
 	var span Span
 	wrong := span.UnmarshalText([]byte(text))
-	if wrong == nil || token.Type == kong.FlagValueToken { // else it is another word
+	if wrong == nil || token.Type == kong.FlagValueToken { // otherwise it is the next word
 		ctx.Scan.Pop()
 		*e = Every(span)
 		return wrong
@@ -53,7 +53,7 @@ func (e *Every) Decode(ctx *kong.DecodeContext) error {
 type Moment struct {
 	time.Time
 
-	// Relative is set if it was given by its distance from now.
+	// Relative is set if it was given as a duration before now.
 	Relative bool
 }
 

@@ -1,4 +1,4 @@
-// Package diagnose has the commands that tell what is wrong: status, explain and doctor.
+// Package diagnose has the commands that find problems: status, explain and doctor.
 package diagnose
 
 import (
@@ -95,7 +95,7 @@ func (c *Doctor) examine(d *command.Deps) ([]doctor.Finding, error) {
 	return doctor.Examine(d.Context, checks, c.Only)
 }
 
-// Check refuses what cannot be meant, before anything is opened.
+// Check rejects invalid flags before anything is opened.
 func (c *Doctor) check() error {
 	if _, err := path.Match(c.Only, ""); err != nil {
 		return command.Usage("--only", c.Only, "must be a pattern such as 'holders.*'")
@@ -110,7 +110,7 @@ func (c *Doctor) check() error {
 	return command.CheckBrokers(c.Brokers)
 }
 
-// printFindings prints findings as a table, or for a terminal in lines that fit: they are sentences.
+// printFindings prints findings as a table, or on a terminal as wrapped lines, since they are sentences.
 func printFindings(d *command.Deps, found []doctor.Finding) error {
 	if d.Width <= 0 || d.Format != show.Table {
 		return findingList().Print(d.Printer, found, "")
@@ -148,7 +148,7 @@ func findingList() show.List[doctor.Finding] {
 	}}
 }
 
-// checks are those of schemas, of the server, and of the outbox.
+// checks are the checks of the schemas, the server and the outbox.
 func (c *Doctor) checks(d *command.Deps, db open.Database, kafka sink.Closer) ([]doctor.Check, error) {
 	roles, err := c.roles()
 	if err != nil {
@@ -227,7 +227,8 @@ func schemaCheck(ctx context.Context, db open.Database, name string) ([]doctor.F
 	}
 }
 
-// elsewhere is the finding of an outbox that has another name: one that is begun beside it is empty.
+// elsewhere returns a finding with the other outboxes of the database, if there are any: a migration under
+// a wrong name would create an empty one.
 func elsewhere(ctx context.Context, db open.Database) ([]doctor.Finding, error) {
 	all, ok := db.(open.Elsewhere)
 	if !ok {

@@ -12,14 +12,14 @@ import (
 	"github.com/leat-go/leat/inbox/admin"
 )
 
-// inboxChecks are about an inbox. One that is not there is not looked at.
+// inboxChecks are the checks of an inbox. They pass if the inbox does not exist.
 type inboxChecks struct {
 	store admin.Inbox
 	there func(ctx context.Context) (bool, error)
-	// silent is the time from which a consumer is silent, replay how long the outbox
+	// silent is the time without activity after which a consumer is reported, replay how long the outbox
 	// keeps messages, and topic how long topics do.
 	silent, replay time.Duration
-	// enabled is set if retention must be enabled.
+	// enabled is set if the store requires that retention is enabled.
 	enabled bool
 	topic   func(ctx context.Context) (time.Duration, error)
 }
@@ -70,7 +70,7 @@ func (c *Doctor) inboxChecks(all []doctor.Check, db open.Database, kafka sink.Cl
 	return append(all, checks.all()...), nil
 }
 
-// kept is what is remembered; false if the store does not tell.
+// kept returns the retention of the inbox; false if the store does not report it.
 func (c inboxChecks) kept(ctx context.Context) (admin.Retention, bool, error) {
 	retainer, ok := c.store.(admin.Retainer)
 	if !ok {
@@ -92,7 +92,7 @@ func (c inboxChecks) retention(ctx context.Context) ([]doctor.Finding, error) {
 	return []doctor.Finding{{Verdict: doctor.Warn, Text: "the inbox forgets nothing: it grows for ever", Advice: advice}}, nil
 }
 
-// covers judges what was forgotten so far. What nobody forgets covers all.
+// covers checks what the inbox has forgotten so far. An inbox that forgets nothing passes.
 func (c inboxChecks) covers(ctx context.Context) ([]doctor.Finding, error) {
 	r, told, err := c.kept(ctx)
 	if err != nil || !told || r.Floor.IsZero() {

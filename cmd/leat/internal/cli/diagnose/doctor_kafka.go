@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/sink"
 )
 
-// kafka is nil if nobody has said where Kafka is.
+// kafka returns the cluster, nil if Kafka is not configured.
 func (c *Doctor) kafka(d *command.Deps) (sink.Closer, error) {
 	at, err := d.Kafka(c.Brokers)
 	if _, ok := errors.AsType[*settings.InvalidError](err); ok {
@@ -26,7 +26,7 @@ func (c *Doctor) usesOf(db open.Database) func(ctx context.Context) ([]sink.Use,
 	return func(ctx context.Context) ([]sink.Use, error) { return c.uses(ctx, db) }
 }
 
-// uses are the topics that the database knows, and those that flags name.
+// uses are the topics that the database or flags name.
 func (c *Doctor) uses(ctx context.Context, db open.Database) ([]sink.Use, error) {
 	var all []sink.Use
 	places := map[string]int{}

@@ -10,12 +10,13 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// logBounds are those of the Maintenance of the log, which only who runs it knows.
+// logBounds are the bounds that the log's Maintenance has. They come from flags, since the database does
+// not know them.
 type logBounds struct {
-	// retention is how long messages are kept, maxBytes what bounds the log; 0: nothing.
+	// retention is how long messages are kept, maxBytes the most that the log may have; 0: not bounded.
 	retention time.Duration
 	maxBytes  int64
-	// tail is the size from which an open-ended range is not closed.
+	// tail is the size above which an open-ended range is not closed.
 	tail int64
 }
 
@@ -23,7 +24,8 @@ func (c *Doctor) logBounds() logBounds {
 	return logBounds{retention: time.Duration(c.OutboxRetention), maxBytes: int64(c.OutboxMaxBytes), tail: int64(c.MaxTailScan)}
 }
 
-// ranges tells that none is ahead, and that the one in which messages go then is too large.
+// ranges fails if no range is prepared ahead, or if the open-ended range that messages then use is too
+// large.
 func (o outboxChecks) ranges(ctx context.Context) ([]doctor.Finding, error) {
 	lister, ok := o.store.(admin.RangeLister)
 	if !ok {
@@ -56,7 +58,8 @@ func (o outboxChecks) ranges(ctx context.Context) ([]doctor.Finding, error) {
 	return all, nil
 }
 
-// size tells when messages begin to go for want of space, before their time.
+// size warns if the oldest messages will be deleted before their retention ends, because the log reaches
+// its maximum size.
 func (o outboxChecks) size(ctx context.Context) ([]doctor.Finding, error) {
 	searcher, ok := o.store.(admin.Manager)
 	if !ok || o.log.maxBytes == 0 {
@@ -73,7 +76,7 @@ func (o outboxChecks) size(ctx context.Context) ([]doctor.Finding, error) {
 	return o.log.judge(stats.Bytes, time.Since(first.Records[0].CreatedAt)), nil
 }
 
-// judge expects a log that has grown to a size in a time to go on like that.
+// judge assumes that the log keeps growing as fast as it has grown to size in the time in.
 func (b logBounds) judge(size int64, in time.Duration) []doctor.Finding {
 	advice := "raise max_bytes, or lower retention: what a replay can send again is what is kept"
 	if size >= b.maxBytes {
@@ -83,7 +86,7 @@ func (b logBounds) judge(size int64, in time.Duration) []doctor.Finding {
 		}}
 	}
 	const never = 100 * 365 * 24 * time.Hour
-	// From empty to MaxBytes.
+	// The time from empty to MaxBytes.
 	full := time.Duration(min(float64(in)/float64(max(size, 1))*float64(b.maxBytes), float64(never)))
 	if in <= 0 || full == never || b.retention > 0 && full >= b.retention {
 		return nil

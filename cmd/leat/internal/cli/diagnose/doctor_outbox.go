@@ -14,14 +14,14 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// outboxChecks are the same for every store.
+// outboxChecks are the checks that apply to every store.
 type outboxChecks struct {
 	store admin.Outbox
-	// lag is the age of an unsettled message from which a group lags.
+	// lag is the age of the oldest unsettled message above which a group lags.
 	lag time.Duration
-	// log are the bounds that maintenance has.
+	// log are the bounds of the log's maintenance.
 	log logBounds
-	// standbys is set if the store knows of relays that stand by.
+	// standbys is set if the store records standby relays.
 	standbys bool
 	// together is set if all groups are rebased at once.
 	together bool
@@ -74,7 +74,7 @@ func (o outboxChecks) positions(ctx context.Context) ([]doctor.Finding, error) {
 	})
 }
 
-// rebase is what to do about a position that does not fit.
+// rebase returns the advice for a position that does not fit.
 func (o outboxChecks) rebase(group string) string {
 	if o.together {
 		return "see docs/databases.md, leat rebase --all-groups --start oldest"
@@ -121,7 +121,7 @@ func (o outboxChecks) lags(ctx context.Context) ([]doctor.Finding, error) {
 	})
 }
 
-// destinations tells what is out, as the leaders have stored it.
+// destinations reports the outages that the leaders have stored.
 func (o outboxChecks) destinations(ctx context.Context) ([]doctor.Finding, error) {
 	return o.stats(ctx, func(g admin.GroupStats) (all []doctor.Finding) {
 		for _, l := range command.OutageLines(g.Name, command.RowsOf(g.Out, command.NewOutageRow)) {
@@ -135,7 +135,7 @@ func (o outboxChecks) destinations(ctx context.Context) ([]doctor.Finding, error
 	})
 }
 
-// maxHeld is relay.Config.MaxHeld if nobody has set it: it bounds what a slot sets aside.
+// maxHeld is the default of relay.Config.MaxHeld, which bounds the records that a slot sets aside.
 const maxHeld = 100_000
 
 func (o outboxChecks) held(ctx context.Context) ([]doctor.Finding, error) {
@@ -150,11 +150,11 @@ func (o outboxChecks) held(ctx context.Context) ([]doctor.Finding, error) {
 	})
 }
 
-// delayedPatience is how long a delayed message may be overdue: maintenance moves them
-// every second or so.
+// delayedPatience is how long a delayed message may be overdue. Maintenance moves due messages about every
+// second.
 const delayedPatience = time.Minute
 
-// delayed compares with this host's clock; server.clock tells how far that is off.
+// delayed uses the clock of this host; the check server.clock reports its offset.
 func (o outboxChecks) delayed(ctx context.Context) ([]doctor.Finding, error) {
 	scheduler, ok := o.store.(admin.Manager)
 	if !ok {
@@ -174,8 +174,8 @@ func (o outboxChecks) delayed(ctx context.Context) ([]doctor.Finding, error) {
 	}}, nil
 }
 
-// replicas tells of groups that nobody would take over. Where relays that stand by are not
-// known, one that leads may not be alone.
+// replicas warns of groups without a standby. It is skipped if the store does not record standby relays,
+// since a single leader may not be alone there.
 func (o outboxChecks) replicas(ctx context.Context) ([]doctor.Finding, error) {
 	if !o.standbys {
 		return nil, nil

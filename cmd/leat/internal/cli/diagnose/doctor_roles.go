@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 )
 
-// roles are those of --role. A name may have a = in it, a use has none.
+// roles parses the values of --role. A name may contain =, a use does not.
 func (c *Doctor) roles() ([]open.Role, error) {
 	var all []open.Role
 	for _, text := range c.Role {
@@ -23,7 +23,7 @@ func (c *Doctor) roles() ([]open.Role, error) {
 	return all, nil
 }
 
-// redisChecks are none if nobody has said where Redis is.
+// redisChecks adds no checks if Redis is not configured.
 func (c *Doctor) redisChecks(d *command.Deps, all []doctor.Check) ([]doctor.Check, error) {
 	address, from := c.Redis, "--redis"
 	if settings.HasPassword(address) {

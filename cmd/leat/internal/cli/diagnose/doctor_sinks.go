@@ -20,14 +20,14 @@ import (
 // sinkPatience is how long a destination may take to answer.
 const sinkPatience = 20 * time.Second
 
-// sinkLook is what a look at the destination of a relay of the file has come to.
+// sinkLook is the result of inspecting the destination of a relay of the file.
 type sinkLook struct {
-	name    string // of the group and of what it sends to
+	name    string // of the group and its destination
 	err     error
 	missing []string
 }
 
-// sinkChecks look where the relays of the file send to, each once. There are none without a file that
+// sinkChecks inspect the destinations of the file's relays, each once. There are none without a file that
 // names the outbox.
 func sinkChecks(d *command.Deps, db open.Database) []doctor.Check {
 	if d.Named == "" {
@@ -89,10 +89,10 @@ func lookAtSinks(ctx context.Context, d *command.Deps, db open.Database) []sinkL
 	return all
 }
 
-// lookAtSink returns the topics in use that the destination of r does not take.
+// lookAtSink returns the topics in use that the destination of r does not accept.
 func lookAtSink(ctx context.Context, d *command.Deps, db open.Database, r *settings.Relay) (missing []string, err error) {
 	in := assemble.Input{Settings: d.Settings, Logger: d.Logger}
-	if r.Sink != nil && r.Sink.Kafka != nil && !r.Sink.Kafka.Brokers.Set() { // it is the cluster of all
+	if r.Sink != nil && r.Sink.Kafka != nil && !r.Sink.Kafka.Brokers.Set() { // it uses the shared cluster
 		if in.Settings.Kafka, err = d.Kafka(""); err != nil {
 			return nil, err
 		}

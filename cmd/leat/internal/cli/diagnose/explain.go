@@ -18,22 +18,22 @@ type Explain struct {
 	Since command.Moment `default:"24h" placeholder:"TIME" help:"Enqueued since this time or age; ids of version 7 contain it."`
 }
 
-// answerRow is the JSON of why something is not sent, and what to do.
+// answerRow is the JSON of a reason why something is not sent, and of what to do about it.
 type answerRow struct {
 	Outbox string `json:"outbox,omitempty"`
 	Group  string `json:"group,omitempty"`
-	// About is the id, key or topic, if one was asked for.
+	// About is the id, key or topic, if one was given.
 	About string `json:"about,omitempty"`
 	State string `json:"state"`
 	Text  string `json:"text"`
 	Do    string `json:"do,omitempty"`
-	// Waiting is how many messages wait for this, as far as they are counted.
+	// Waiting is how many messages wait for this reason, as far as they are counted.
 	Waiting int64 `json:"waiting,omitempty"`
 
 	rank rank
 }
 
-// rank is how bad it is, the worst first.
+// rank is the severity of an answer, the worst first.
 type rank int
 
 const (
@@ -44,7 +44,7 @@ const (
 	isWell
 )
 
-// Run prints what stands still and why, or what is known of one message, key or topic.
+// Run prints what is not sent and why, or what is known of one message, key or topic.
 func (e *Explain) Run(d *command.Deps) error {
 	answers, err := e.everywhere(d)
 	if err != nil {
@@ -65,7 +65,7 @@ func (e *Explain) Run(d *command.Deps) error {
 	return nil
 }
 
-// everywhere asks the outbox that is named, or each one of the file.
+// everywhere asks the named outbox, or each outbox of the file.
 func (e *Explain) everywhere(d *command.Deps) (all []answerRow, err error) {
 	if names := d.OutboxNames(); len(names) < 2 || OutboxAsked(d) {
 		return e.answers(d)
@@ -117,7 +117,7 @@ func printAnswers(d *command.Deps, answers []answerRow) error {
 	return nil
 }
 
-// sentence is the answer with where it is from.
+// sentence is the answer, with the names of its outbox and group.
 func (a answerRow) sentence() string {
 	text := show.Plain(a.Text)
 	if a.Group != "" {
@@ -132,7 +132,7 @@ func (a answerRow) sentence() string {
 	return text
 }
 
-// look is an outbox as it is now.
+// look is a snapshot of an outbox.
 type look struct {
 	d      *command.Deps
 	store  admin.Outbox
@@ -153,7 +153,7 @@ func newLook(d *command.Deps) (*look, error) {
 	return l, err
 }
 
-// group returns what is known of a group beside its figures.
+// group returns what is known of a group in addition to its figures.
 func (l *look) group(name string) admin.Group {
 	for _, g := range l.groups {
 		if g.Name == name {
@@ -163,7 +163,7 @@ func (l *look) group(name string) admin.Group {
 	return admin.Group{Name: name}
 }
 
-// standing is what stands still.
+// standing returns an answer for everything that is not sent.
 func (l *look) standing() (all []answerRow) {
 	for _, g := range l.stats.Groups {
 		all = append(all, l.reasons(g, "")...)
@@ -185,7 +185,7 @@ func (l *look) standing() (all []answerRow) {
 	return append(all, l.overdue()...)
 }
 
-// waits is how many records wait for a group.
+// waits returns how many records wait in a group, and the age of the oldest.
 func waits(g admin.GroupStats) (n int64, oldest time.Duration) {
 	n, oldest = int64(g.Retrying), max(g.OldestRetried, g.OldestWaiting)
 	for _, s := range g.Slots {
@@ -195,7 +195,7 @@ func waits(g admin.GroupStats) (n int64, oldest time.Duration) {
 	return n, oldest
 }
 
-// reasons is why a group does not send what it could, and of one topic unless that is "".
+// reasons returns why a group does not send what it could, limited to one topic unless that is "".
 func (l *look) reasons(g admin.GroupStats, topic string) (all []answerRow) {
 	add := func(r rank, state, text, do string, n int64) {
 		all = append(all, answerRow{Group: g.Name, State: state, Text: text, Do: do, Waiting: n, rank: r})
@@ -231,8 +231,8 @@ func (l *look) reasons(g admin.GroupStats, topic string) (all []answerRow) {
 	return all
 }
 
-// allStopped reports whether one outage keeps a group from sending anything, so that all that waits does so for it.
-// Topics beyond those that are listed have no error of their own.
+// allStopped reports whether a single outage keeps a group from sending anything, so that all waiting messages wait
+// for it. Outages beyond the listed topics are left out, since they have no error of their own.
 func allStopped(g admin.GroupStats) bool {
 	lines := slices.DeleteFunc(command.OutageLines(g.Name, command.OutagesOf(g, "")), func(l command.OutageLine) bool { return l.First.Topic == "" })
 	return len(lines) == 1 && lines[0].StopsAll()
@@ -240,10 +240,10 @@ func allStopped(g admin.GroupStats) bool {
 
 func waitFor(n int64) string { return show.Things(n, "message") + " not sent" }
 
-// behindFrom is the age from which messages that wait are told, although the group sends.
+// behindFrom is the age above which waiting messages are reported although the group sends.
 const behindFrom = time.Minute
 
-// behind tells of a group that sends, and is late, for no reason that is told otherwise.
+// behind reports a group that sends but is late, unless another answer explains that.
 func (l *look) behind(g admin.GroupStats) (all []answerRow) {
 	if l.group(g.Name).Relays == 0 || len(l.group(g.Name).Paused) > 0 || allStopped(g) {
 		return nil
@@ -267,16 +267,16 @@ func (l *look) behind(g admin.GroupStats) (all []answerRow) {
 	return all
 }
 
-// overdue tells of delayed messages that are due and stay where they are.
+// overdue reports delayed messages that are due but were not moved.
 func (l *look) overdue() []answerRow {
 	found, err := outboxChecks{store: l.store}.delayed(l.d.Context)
 	if err != nil || len(found) == 0 {
-		return nil // doctor says what it cannot look at
+		return nil // doctor reports checks that fail to run
 	}
 	return []answerRow{{State: "overdue", rank: nothingGoes, Text: found[0].Text, Do: found[0].Advice, Waiting: int64(l.stats.Delayed)}}
 }
 
-// parkedFor is what the most records have failed of.
+// parkedFor returns the error that most records have failed with.
 func (l *look) parkedFor(group, topic string) string {
 	failures, err := l.store.Failures(l.d.Context, admin.FailuresQuery{Group: group, Topic: topic, Limit: 1})
 	if err != nil || len(failures) == 0 {
@@ -286,7 +286,7 @@ func (l *look) parkedFor(group, topic string) string {
 	return fmt.Sprintf("most often (%d, topic %s, the last %s): %s", f.Records, f.Topic, l.d.Time(f.Last), command.Bare(f.Example))
 }
 
-// OutboxAsked reports whether somebody has named an outbox.
+// OutboxAsked reports whether a flag or a variable names an outbox.
 func OutboxAsked(d *command.Deps) bool {
 	value, _ := d.Process.LookupEnv("LEAT_OUTBOX")
 	return d.Globals.Outbox != "" || value != ""

@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// id says of each group why it has not sent the messages with an id, or what happened to them.
+// id returns for each group why it has not sent the messages with an id, or what happened to them.
 func (l *look) id(id string, since command.Moment) ([]answerRow, error) {
 	manager, ok := l.store.(admin.Manager)
 	if !ok {
@@ -20,7 +20,7 @@ func (l *look) id(id string, since command.Moment) ([]answerRow, error) {
 	}
 	query := admin.TraceQuery{ID: id}
 	traced, err := manager.Trace(l.d.Context, query)
-	if errors.Is(err, admin.ErrInvalidRequest) { // the id tells no time
+	if errors.Is(err, admin.ErrInvalidRequest) { // the id has no time in it
 		query.Since = since.Time
 		traced, err = manager.Trace(l.d.Context, query)
 	}
@@ -30,7 +30,7 @@ func (l *look) id(id string, since command.Moment) ([]answerRow, error) {
 	return l.traced(id, traced), nil
 }
 
-// traced says what a trace knows.
+// traced returns the answers that a trace contains.
 func (l *look) traced(id string, t admin.Trace) (all []answerRow) {
 	for _, m := range t.Delayed {
 		all = append(all, answerRow{
@@ -45,7 +45,7 @@ func (l *look) traced(id string, t admin.Trace) (all []answerRow) {
 			all = append(all, l.fate(id, m, g, &t)...)
 		}
 	}
-	for _, h := range slices.Concat(t.Held, t.Dead) { // of messages that the log has forgotten
+	for _, h := range slices.Concat(t.Held, t.Dead) { // of messages that the log has deleted
 		if !told[h.Group] {
 			all = append(all, l.held(id, h))
 		}
@@ -60,7 +60,7 @@ func (l *look) traced(id string, t admin.Trace) (all []answerRow) {
 	return all
 }
 
-// fate says how far a group has come with a message, and why not further.
+// fate returns how far a group has come with a message, and why not further.
 func (l *look) fate(id string, m *admin.TracedMessage, g admin.GroupTrace, t *admin.Trace) []answerRow {
 	row := answerRow{About: id, Group: g.Group, State: string(g.State), rank: isWell}
 	switch g.State {
@@ -87,7 +87,7 @@ func (l *look) fate(id string, m *admin.TracedMessage, g admin.GroupTrace, t *ad
 	return []answerRow{row}
 }
 
-// pending says why a group has not come to a message yet.
+// pending returns why a group has not reached a message yet.
 func (l *look) pending(row answerRow, m *admin.TracedMessage) []answerRow {
 	for _, g := range l.stats.Groups {
 		if g.Name != row.Group {
@@ -108,7 +108,7 @@ func (l *look) pending(row answerRow, m *admin.TracedMessage) []answerRow {
 	return []answerRow{row}
 }
 
-// held says why a record was set aside.
+// held returns why a record was set aside.
 func (l *look) held(about string, h admin.HeldRecord) answerRow {
 	row := command.NewHeldRow(h)
 	a := answerRow{About: about, Group: h.Group, State: row.State, Waiting: 1}
@@ -138,7 +138,7 @@ func (l *look) held(about string, h admin.HeldRecord) answerRow {
 	return a
 }
 
-// head is the record of a key that the others behind it wait for.
+// head returns the record that the others of its key wait for.
 func (l *look) head(of admin.HeldRecord) (admin.HeldRecord, bool) {
 	held, err := l.store.Held(l.d.Context, admin.HeldQuery{Group: of.Group, Topic: of.Topic, Key: of.Key, Limit: 1, OmitPayload: true})
 	if err != nil || len(held) == 0 || held[0].Waits || held[0].Topic != of.Topic {
@@ -147,7 +147,8 @@ func (l *look) head(of admin.HeldRecord) (admin.HeldRecord, bool) {
 	return held[0], true
 }
 
-// key says of each group what is set aside of a key, and of its newest message where nothing is.
+// key returns for each group what is set aside of a key, or the state of the key's newest message if
+// nothing is.
 func (l *look) key(key string, since command.Moment) (all []answerRow, err error) {
 	for _, g := range l.stats.Groups {
 		held, err := l.store.Held(l.d.Context, admin.HeldQuery{Group: g.Name, Key: key, Limit: 1000, OmitPayload: true})
@@ -178,7 +179,7 @@ func (l *look) key(key string, since command.Moment) (all []answerRow, err error
 	return answers, err
 }
 
-// first is why the first record of each topic was set aside, with how many follow it.
+// first returns why the first record of each topic was set aside, and how many follow it.
 func (l *look) first(key string, records []admin.HeldRecord) (all []answerRow) {
 	count := map[string]int64{}
 	for _, r := range records {
@@ -198,7 +199,7 @@ func (l *look) first(key string, records []admin.HeldRecord) (all []answerRow) {
 	return all
 }
 
-// topic says of each group why it does not send what is for a topic.
+// topic returns for each group why it does not send the messages of a topic.
 func (l *look) topic(topic string) (all []answerRow, err error) {
 	seen := false
 	for _, g := range l.stats.Groups {
@@ -236,7 +237,7 @@ func (l *look) topic(topic string) (all []answerRow, err error) {
 	return all, nil
 }
 
-// knows reports whether the log has a message of a topic, among those of late.
+// knows reports whether the newest messages of the log include one of the topic.
 func (l *look) knows(topic string) (bool, error) {
 	manager, ok := l.store.(admin.Manager)
 	if !ok {

@@ -52,7 +52,7 @@ func (c *Prove) Run(d *command.Deps) error {
 		return err
 	}
 	defer end()
-	// Whoever reads our output may go: then a write fails, and what we have made is still removed.
+	// The reader of our output may close it. A write then fails, and what we have created is still removed.
 	signal.Ignore(syscall.SIGPIPE)
 	defer signal.Reset(syscall.SIGPIPE)
 	about := server.About(d.Context)
@@ -101,7 +101,7 @@ func (c *Prove) Run(d *command.Deps) error {
 	}
 }
 
-// workload is for how long one produces: a destination has none.
+// workload is how long the workload produces. A destination has no workload.
 func (c *Prove) workload() time.Duration {
 	if c.To != "" {
 		return 0
@@ -109,7 +109,8 @@ func (c *Prove) workload() time.Duration {
 	return time.Duration(c.Workload)
 }
 
-// server is what is to be tried, and how that ends; nil if this is the second process of a run.
+// server returns the server to try, and a function that closes it; nil if this is the second process of a
+// run.
 func (c *Prove) server(d *command.Deps) (prove.Server, func(), error) {
 	if c.To != "" {
 		return c.destination(d)
@@ -131,7 +132,7 @@ func (c *Prove) server(d *command.Deps) (prove.Server, func(), error) {
 	return server, func() {}, err
 }
 
-// destination is what the flags send to.
+// destination returns the destination that the flags name.
 func (c *Prove) destination(d *command.Deps) (_ prove.Server, end func(), err error) {
 	if err := command.CheckTopic("--to", c.To); err != nil {
 		return nil, nil, err
@@ -178,7 +179,7 @@ func (c *Prove) destination(d *command.Deps) (_ prove.Server, end func(), err er
 	}, nil
 }
 
-// lookAtTopic tells what doctor would tell of a topic of Kafka.
+// lookAtTopic returns what doctor reports about a topic of Kafka.
 func lookAtTopic(ctx context.Context, cluster sink.Cluster, topic string) (broken, care []string, err error) {
 	for _, check := range sink.Checks(cluster, func(context.Context) ([]sink.Use, error) { return []sink.Use{{Topic: topic}}, nil }) {
 		found, err := check.Run(ctx)
@@ -198,7 +199,7 @@ func lookAtTopic(ctx context.Context, cluster sink.Cluster, topic string) (broke
 	return broken, care, nil
 }
 
-// serverOf is the server of a database that can be tried.
+// serverOf returns the server of a database that prove supports.
 func serverOf(db open.Database) (prove.Server, error) {
 	switch db := db.(type) {
 	case *open.Postgres:
@@ -213,7 +214,7 @@ func serverOf(db open.Database) (prove.Server, error) {
 	}
 }
 
-// second is a process that holds the lock of a file of SQLite.
+// second returns a process that holds the lock of a file of SQLite.
 func second(ctx context.Context, file string) *exec.Cmd {
 	self, err := os.Executable()
 	if err != nil {
@@ -224,7 +225,7 @@ func second(ctx context.Context, file string) *exec.Cmd {
 	return cmd
 }
 
-// holds is what such a process does.
+// holds runs in such a process.
 func holds(d *command.Deps, db open.Database) error {
 	file, ok := db.(*open.SQL)
 	if !ok || file.Path() == "" {
@@ -237,7 +238,7 @@ func holds(d *command.Deps, db open.Database) error {
 	return errors.Join(prove.Hold(d.Context, pool, d.Process.Stdin, d.Process.Stdout), pool.Close())
 }
 
-// untriedError is the product of a database that cannot be tried.
+// untriedError is the product of a database that prove does not support.
 type untriedError string
 
 func (e untriedError) Error() string { return "leat prove does not try " + string(e) }
@@ -248,7 +249,7 @@ func redact(f *prove.Finding) {
 	}
 }
 
-// printProbe prints what a probe has found: they are sentences.
+// printProbe prints the result of a probe as wrapped lines, since it has sentences.
 func printProbe(d *command.Deps, f prove.Finding) error {
 	const name, outcome = 16, 15
 	indent := strings.Repeat(" ", name+outcome)

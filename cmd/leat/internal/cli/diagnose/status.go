@@ -58,7 +58,7 @@ func (s *Status) every(d *command.Deps) error {
 	return failed
 }
 
-// Run prints the status, again and again if it is watched.
+// Run prints the status, repeatedly with --watch.
 func (s *Status) Run(d *command.Deps) error {
 	watch := time.Duration(s.Watch)
 	if s.Summary {
@@ -123,7 +123,7 @@ func (s *statusRow) print(d *command.Deps) error {
 	return d.Paragraph("%s", s.footer())
 }
 
-// look asks store for all that the status shows.
+// look reads all that the status shows from store.
 func (s *Status) look(ctx context.Context, store admin.Outbox, now time.Time) (statusRow, error) {
 	stats, err := store.Stats(ctx)
 	if err != nil {

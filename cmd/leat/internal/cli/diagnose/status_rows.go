@@ -56,7 +56,7 @@ type slotStatusRow struct {
 	Problem          string  `json:"problem,omitempty"`
 }
 
-// exactBacklog is up to what SlotStats.Backlog is exact.
+// exactBacklog is the bound below which SlotStats.Backlog is exact.
 const exactBacklog = 1000
 
 func newStatus(now time.Time, stats admin.Stats, groups []admin.Group, ranges []admin.Range) statusRow {
@@ -75,7 +75,7 @@ func newStatus(now time.Time, stats admin.Stats, groups []admin.Group, ranges []
 	return row
 }
 
-// pins reports whether group keeps a range that all of the log is past.
+// pins reports whether group keeps a range from deletion although the log has moved past it.
 func pins(ranges []admin.Range, lastSeq int64, group string) bool {
 	return slices.ContainsFunc(ranges, func(r admin.Range) bool {
 		return r.To <= lastSeq && slices.Contains(r.PinnedBy, group)
@@ -111,7 +111,7 @@ func newGroupStatus(g admin.GroupStats, groups []admin.Group, pins bool) groupSt
 	return row
 }
 
-// only leaves out the other groups.
+// only removes the other groups.
 func (s *statusRow) only(group string) {
 	s.Groups = slices.DeleteFunc(s.Groups, func(g groupStatusRow) bool { return g.Name != group })
 }
@@ -192,7 +192,7 @@ func (l statusLine) backlog() string {
 	return command.About(!l.slot.BacklogExact && l.slot.Slot >= 0) + show.Count(l.slot.Backlog)
 }
 
-// remarks are what an operator should see to.
+// remarks are the problems that an operator should handle.
 func (l statusLine) remarks() string {
 	var all []string
 	if l.first && l.group.Relays == 0 {

@@ -19,16 +19,16 @@ type summaryRow struct {
 	Bad           bool    `json:"bad"`
 	Waiting       int64   `json:"waiting"`
 	OldestSeconds float64 `json:"oldest_seconds"`
-	// Rate is how many records a second were settled while the command looked.
+	// Rate is how many records a second were settled during the command.
 	Rate float64 `json:"rate"`
-	// DrainSeconds is how long the rest takes, at this rate and with what is enqueued meanwhile; left out
-	// if it never ends.
+	// DrainSeconds is how long the rest takes at this rate, including what is enqueued in the meantime. It
+	// is left out if that never ends.
 	DrainSeconds *float64    `json:"drain_seconds,omitempty"`
 	Why          []whyRow    `json:"why,omitempty"`
-	at           admin.Stats // what was seen first
+	at           admin.Stats // the first snapshot
 }
 
-// whyRow is something that is wrong, and where it is written what to do.
+// whyRow is a problem and where to read about its solution.
 type whyRow struct {
 	Text    string `json:"text"`
 	Do      string `json:"do,omitempty"`
@@ -43,10 +43,10 @@ var runbooks = map[string]string{ //nolint:gochecknoglobals // a table
 
 const runbookURL = "https://github.com/leat-go/leat/blob/main/docs/operations.md#"
 
-// summaryOver is the time between the two looks that the rate is made of.
+// summaryOver is the time between the two snapshots that yield the rate.
 const summaryOver = 2 * time.Second
 
-// summarise prints each group in a few words, for a chat. It looks twice, since one look tells no rate.
+// summarise prints each group in a few words, for a chat. It takes two snapshots, since a rate needs two.
 func (s *Status) summarise(d *command.Deps) error {
 	first, err := s.summaries(d)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Status) summarise(d *command.Deps) error {
 	return nil
 }
 
-// since fills in what two looks tell.
+// since fills in the figures that need two snapshots.
 func (s *summaryRow) since(before summaryRow, took time.Duration) {
 	less := float64(before.Waiting - s.Waiting)
 	s.Rate = max(0, (less+float64(s.at.LastSeq-before.at.LastSeq))/took.Seconds())
@@ -90,7 +90,7 @@ func (s *summaryRow) since(before summaryRow, took time.Duration) {
 	}
 }
 
-// summaries are the groups of the outbox, or of each one of the file.
+// summaries are the groups of the outbox, or of every outbox of the file.
 func (s *Status) summaries(d *command.Deps) (all []summaryRow, err error) {
 	if !s.All {
 		return s.groupsInShort(d, "")
@@ -131,7 +131,7 @@ func (s *Status) groupsInShort(d *command.Deps, name string) (all []summaryRow, 
 	if s.Group != "" && len(all) == 0 {
 		return nil, fmt.Errorf("%w: %q", admin.ErrNoSuchGroup, s.Group)
 	}
-	if r := row(""); r.Bad && s.Group == "" { // of no group
+	if r := row(""); r.Bad && s.Group == "" { // an answer without a group
 		all = append(all, r)
 	}
 	return all, nil
@@ -158,7 +158,7 @@ func printSummaries(d *command.Deps, all []summaryRow) error {
 	return nil
 }
 
-// printWhy prints what is wrong, in lines that fit if it goes to a terminal.
+// printWhy prints a problem, as wrapped lines on a terminal.
 func printWhy(d *command.Deps, why whyRow) error {
 	const indent = "    "
 	lines := []string{"  - " + show.Plain(why.Text), indent + "to do: " + show.Plain(why.Do)}

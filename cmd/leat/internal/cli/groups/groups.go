@@ -1,4 +1,4 @@
-// Package groups has the commands about relay groups, rebase among them.
+// Package groups has the commands for relay groups, including rebase.
 package groups
 
 import (
@@ -244,7 +244,7 @@ func (g *GroupsRemove) Run(d *command.Deps) error {
 	return dropped.Print(d)
 }
 
-// neverSent is a sentence about messages that a group has not read.
+// neverSent is a sentence about the messages that a group has not read and will never send.
 func neverSent(unread int64) string {
 	if unread == 0 {
 		return ""

@@ -31,7 +31,7 @@ type GroupsResume struct {
 	Topic []string `sep:"none" placeholder:"PATTERN" help:"Paused patterns; repeat it. Defaults to all." predictor:"topic"`
 }
 
-// Run goes on.
+// Run resumes the group.
 func (g *GroupsResume) Run(d *command.Deps) error {
 	return pauseOrResume(d, "resume", g.Changing, admin.PauseRequest{Group: g.Group, Topics: g.Topic})
 }
@@ -68,7 +68,7 @@ func paused(patterns []string) string {
 	return "paused: " + show.Plain(strings.Join(patterns, ", "))
 }
 
-// groupChange is the JSON of a change of a group that drops nothing.
+// groupChange is the JSON of a change of a group that discards nothing.
 type groupChange struct {
 	Action string `json:"action"`
 	DryRun bool   `json:"dry_run"`

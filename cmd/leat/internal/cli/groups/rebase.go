@@ -112,7 +112,7 @@ func (r *Rebase) request(d *command.Deps) (open.RebaseRequest, error) {
 	return request, err
 }
 
-// look refuses what the store would refuse, and tells what is wrong with the group.
+// look makes the same checks as the store, and returns the problems of the group.
 func (r *Rebase) look(d *command.Deps, store admin.Outbox) (rebaseRow, error) {
 	row := rebaseRow{DryRun: r.DryRun, Group: r.Group, KeepPosition: r.KeepPosition, Start: r.Start, Problems: []string{}}
 	if _, err := findGroup(d, store, r.Group); err != nil {
@@ -133,7 +133,7 @@ func (r *Rebase) look(d *command.Deps, store admin.Outbox) (rebaseRow, error) {
 	return row, nil
 }
 
-// rebasable refuses a group that a relay leads, and returns what is wrong with its slots.
+// rebasable returns an error if a relay leads the group, and otherwise the problems of its slots.
 func rebasable(g admin.GroupStats) ([]string, error) {
 	problems := []string{}
 	for _, s := range g.Slots {
@@ -148,7 +148,7 @@ func rebasable(g admin.GroupStats) ([]string, error) {
 	return problems, nil
 }
 
-// wrong is a sentence of what is wrong with positions.
+// wrong describes the problems of positions in a sentence.
 func wrong(problems []string) string {
 	if len(problems) == 0 {
 		return "The positions fit the database: a rebase fixes nothing."

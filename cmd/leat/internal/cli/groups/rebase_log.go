@@ -17,11 +17,11 @@ type rebasedLog struct {
 	Groups   []string `json:"groups"`
 	Start    string   `json:"start"`
 	Problems []string `json:"problems"`
-	// Newest is the number of the newest message, and so a bound of what is sent.
+	// Newest is the number of the newest message, and so an upper bound of the messages to send.
 	Newest int64 `json:"newest"`
 }
 
-// allGroups rebases all groups of a store that knows no other way.
+// allGroups rebases all groups of a store that cannot rebase a single one.
 func (r *Rebase) allGroups(d *command.Deps, db open.Database, rebaser open.LogRebaser) error {
 	if !r.AllGroups || r.Start != "oldest" {
 		return command.UsageError{Err: fmt.Errorf("on %s all groups begin anew at once, at the oldest message: give --all-groups --start oldest", db.Product())}
@@ -50,7 +50,7 @@ func (r *Rebase) allGroups(d *command.Deps, db open.Database, rebaser open.LogRe
 	return log.print(d)
 }
 
-// lookAtLog refuses what the store would refuse, and tells what is wrong with its groups.
+// lookAtLog makes the same checks as the store, and returns the problems of its groups.
 func (r *Rebase) lookAtLog(d *command.Deps, store admin.Outbox) (rebasedLog, error) {
 	log := rebasedLog{DryRun: r.DryRun, Groups: []string{}, Start: r.Start, Problems: []string{}}
 	stats, err := store.Stats(d.Context)

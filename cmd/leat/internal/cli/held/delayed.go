@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Delayed are the commands about messages that are not due.
+// Delayed are the commands about messages that are not yet due.
 type Delayed struct {
 	List   DelayedList   `cmd:"" help:"Messages that are not due yet, the next first."`
 	Show   DelayedShow   `cmd:"" help:"One message, with its payload."`
@@ -55,7 +55,7 @@ func (l *DelayedList) Run(d *command.Deps) error {
 	})
 }
 
-// NewDelayedRow returns the row of a message that is not due.
+// NewDelayedRow returns the row of a message that is not yet due.
 func NewDelayedRow(m admin.DelayedMessage, whole bool) command.MessageRow {
 	row := command.NewMessageRow(m.Message, whole)
 	row.CreatedAt = command.UTC(m.CreatedAt)
@@ -116,7 +116,7 @@ type DelayedCancel struct {
 	ID string `arg:"" help:"All messages with this id are taken back."`
 }
 
-// Run takes the message back.
+// Run cancels the message.
 func (c *DelayedCancel) Run(d *command.Deps) error {
 	store, err := d.Store("")
 	scheduler, err := command.Capable[admin.Manager](d, store, err, "delay messages")

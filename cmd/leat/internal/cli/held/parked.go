@@ -23,7 +23,7 @@ type Parked struct {
 	Drop    HeldDrop     `cmd:"" help:"Drop records for good: they are never sent."`
 }
 
-// Dead are the commands about records that were given up.
+// Dead are the commands about discarded records.
 type Dead struct {
 	List    DeadList    `cmd:"" help:"Records that were given up."`
 	Errors  DeadErrors  `cmd:"" help:"Causes, the most frequent first."`
@@ -135,7 +135,7 @@ func (p *ParkedKeys) Run(d *command.Deps) error {
 	}))
 }
 
-// errorsRow is the JSON of a way in which records have failed.
+// errorsRow is the JSON of the records that failed with the same error.
 type errorsRow struct {
 	Topic       string    `json:"topic"`
 	Kind        string    `json:"kind,omitempty"`
@@ -168,7 +168,7 @@ func printErrors(d *command.Deps, query admin.FailuresQuery) error {
 		command.TimeColumn("LAST", func(e errorsRow) time.Time { return e.Last }),
 		command.WholeColumn("FINGERPRINT", func(e errorsRow) string { return e.Fingerprint }),
 	}}
-	if query.Dead { // of which nobody knows whether they were redriven
+	if query.Dead { // the store does not know if they were redriven
 		list.Columns = slices.Delete(list.Columns, 1, 2)
 	}
 	return list.Print(d.Printer, command.RowsOf(failures, func(f admin.FailureGroup) errorsRow {

@@ -16,7 +16,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Selecting are the flags that select records which were set aside.
+// Selecting are the flags that select records that were set aside.
 type Selecting struct {
 	command.Changing
 
@@ -97,7 +97,8 @@ func (s *HeldDrop) Run(d *command.Deps) error {
 	return s.dropTopics(d)
 }
 
-// dropTopics drops what is parked of some topics, and tells what waits behind it, or drops that, too.
+// dropTopics drops the parked records of some topics. It reports how many records wait behind them, or
+// drops those as well.
 func (s *HeldDrop) dropTopics(d *command.Deps) error {
 	selection, by, store, err := s.begin(d, false)
 	if err != nil {
@@ -130,7 +131,7 @@ func (s *HeldDrop) dropTopics(d *command.Deps) error {
 	return change.Run(d, s.Changing)
 }
 
-// keys returns the keys of what is parked of the topics, and how many records wait behind.
+// keys returns the keys of the topics' parked records, and the number of records that wait behind them.
 func (s *HeldDrop) keys(d *command.Deps, store admin.Outbox) (all []admin.ParkedKey, waiting int, err error) {
 	const page = 1000
 	for query := (admin.KeysQuery{Group: s.Group, Topic: s.Topic, Limit: page}); ; query.After = all[len(all)-1].Seq {
@@ -148,7 +149,7 @@ func (s *HeldDrop) keys(d *command.Deps, store admin.Outbox) (all []admin.Parked
 	}
 }
 
-// dropKeys drops limit records at most: the whole keys first, then what has no key.
+// dropKeys drops at most limit records: whole keys first, then records without a key.
 func dropKeys(
 	keys []admin.ParkedKey, limit int, dryRun bool, drop func(admin.Selection, bool) (admin.Changed, error), rest func(int, bool) (admin.Changed, error),
 ) (total admin.Changed, err error) {
@@ -216,12 +217,12 @@ func (s *Selecting) selection(dead bool) (admin.Selection, error) {
 	return selection, nil
 }
 
-// kinds are those of --kind.
+// kinds are the values of --kind.
 func kinds() []string {
 	return []string{outbox.FailureUnknown.String(), outbox.FailureOutage.String(), outbox.FailurePermanent.String()}
 }
 
-// words describe what is selected.
+// words describes the selection.
 func (s *Selecting) words(dead bool) string {
 	what := "parked"
 	if dead {
@@ -241,8 +242,8 @@ func (s *Selecting) words(dead bool) string {
 	return strings.Join(words, ", ")
 }
 
-// begin returns what a change needs: the selection, pinned to now if it is by filters, who asks,
-// and the store.
+// begin returns what a change needs: the selection, the actor and reason, and the store. A selection by
+// filters is restricted to records that exist now.
 func (s *Selecting) begin(d *command.Deps, dead bool) (selection admin.Selection, by admin.By, store admin.Outbox, err error) {
 	if selection, err = s.selection(dead); err != nil {
 		return selection, by, nil, err

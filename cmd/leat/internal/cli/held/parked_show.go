@@ -59,7 +59,7 @@ func showHeld(d *command.Deps, group, id, what string, look changes.HeldLook) er
 	return d.Object(row, facts...)
 }
 
-// findHeld looks through all that look returns, without payloads, and then at the one.
+// findHeld searches all records that look returns, without payloads, and then reads the one with the id.
 func findHeld(ctx context.Context, group, id string, look changes.HeldLook) (*admin.HeldRecord, error) {
 	const most = 10_000
 	query := admin.HeldQuery{Group: group, OmitPayload: true, Limit: most}

@@ -40,7 +40,7 @@ func OpenInbox(d *command.Deps) (inboxadmin.Inbox, error) {
 // InboxStatus is inbox status.
 type InboxStatus struct{}
 
-// inboxStatusRow is the JSON of it.
+// inboxStatusRow is the JSON of the status.
 type inboxStatusRow struct {
 	At           time.Time `json:"at"`
 	Consumers    int64     `json:"consumers"`
@@ -127,7 +127,7 @@ type InboxLookup struct {
 	Consumer string `placeholder:"CONSUMER" help:"This consumer only." predictor:"consumer"`
 }
 
-// SightingRow is the JSON of what a consumer knows of a message.
+// SightingRow is the JSON of what a consumer has recorded of a message.
 type SightingRow struct {
 	Consumer    string    `json:"consumer"`
 	State       string    `json:"state"`
@@ -137,7 +137,7 @@ type SightingRow struct {
 	Parked      []int64   `json:"parked,omitempty"`
 }
 
-// How is what happened to it, in words.
+// How describes in words what happened to the message.
 func (s SightingRow) How() string {
 	if s.Attempts == 0 {
 		return ""
@@ -156,7 +156,7 @@ func lastError(h driver.History) string {
 	return h.Errors[len(h.Errors)-1].Error
 }
 
-// Run lists what each consumer knows.
+// Run lists what each consumer has recorded.
 func (l *InboxLookup) Run(d *command.Deps) error {
 	in, err := OpenInbox(d)
 	if err != nil {
@@ -176,7 +176,7 @@ func (l *InboxLookup) Run(d *command.Deps) error {
 	return list.Print(d.Printer, command.RowsOf(found, newSightingRow), "")
 }
 
-// Sightings are what the inbox knows of a message, nothing if there is no inbox.
+// Sightings returns what the inbox has recorded of a message, and nothing if the inbox does not exist.
 func Sightings(d *command.Deps, q inboxadmin.LookupQuery) ([]SightingRow, error) {
 	in, err := OpenInbox(d)
 	if err != nil {
@@ -198,7 +198,7 @@ type InboxAttempts struct {
 	Running  bool           `help:"Include messages that have not failed yet."`
 }
 
-// attemptsRow is the JSON of a message that is tried.
+// attemptsRow is the JSON of a message with failed attempts.
 type attemptsRow struct {
 	ID        string    `json:"id"`
 	Attempts  int       `json:"attempts"`

@@ -15,14 +15,14 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 )
 
-// ConsumerGroup are the flags of a group of Kafka.
+// ConsumerGroup are the flags of a Kafka consumer group.
 type ConsumerGroup struct {
 	Group   string   `required:"" placeholder:"GROUP" help:"Consumer group of Kafka."`
 	Topic   []string `placeholder:"TOPIC" sep:"none" help:"This topic only; repeat it. Defaults to all with offsets."`
 	Brokers string   `placeholder:"LIST" help:"Kafka's seed brokers, such as k1:9092,k2:9092 (LEAT_KAFKA_BROKERS)."`
 }
 
-// groupRow is the JSON of a partition. A committed offset of -1 is none.
+// groupRow is the JSON of a partition. Committed is -1 if the group has not committed an offset.
 type groupRow struct {
 	Topic     string `json:"topic"`
 	Partition int32  `json:"partition"`
@@ -33,7 +33,7 @@ type groupRow struct {
 	To        *int64 `json:"to,omitempty"`
 }
 
-// ahead is how many offsets the group is beyond what the database remembers.
+// ahead is how many offsets the group is ahead of the mark in the database.
 func (r groupRow) ahead() int64 {
 	if r.Mark == nil {
 		return 0
@@ -41,7 +41,7 @@ func (r groupRow) ahead() int64 {
 	return max(0, r.Committed-*r.Mark)
 }
 
-// back is how many messages are delivered again.
+// back is how many messages will be delivered again.
 func (r groupRow) back() int64 {
 	if r.To == nil {
 		return 0
@@ -61,7 +61,7 @@ func (g ConsumerGroup) open(d *command.Deps) (*sink.Group, error) {
 	return sink.OpenGroup(at, g.Group)
 }
 
-// rows are the group's partitions, with the marks of the inbox if a database is named.
+// rows are the group's partitions, with the inbox's marks if a database is configured.
 func (g ConsumerGroup) rows(d *command.Deps, group *sink.Group) ([]groupRow, error) {
 	parts, err := group.Partitions(d.Context, g.Topic)
 	if err != nil {
@@ -90,7 +90,7 @@ func (g ConsumerGroup) rows(d *command.Deps, group *sink.Group) ([]groupRow, err
 	return rows, nil
 }
 
-// marker is the inbox, nil if no database is named.
+// marker returns the marks of the inbox, nil if a database is not configured.
 func (g ConsumerGroup) marker(d *command.Deps) (driver.Marker, error) {
 	if _, err := d.DatabaseURL(); err != nil && !d.Settings.Database.Set() {
 		return nil, nil //nolint:nilnil // without a database there are no marks
@@ -167,7 +167,7 @@ type InboxRewind struct {
 	Yes    bool   `short:"y" help:"Do not ask. Required without a terminal."`
 }
 
-// What To names beside a time.
+// Values of To other than a time.
 const (
 	toMarks     = "marks"
 	toCommitted = "committed"
@@ -230,7 +230,7 @@ func (w *InboxRewind) idle(ctx context.Context, group *sink.Group) error {
 	return err
 }
 
-// targets are the partitions that have an offset, with where they go on.
+// targets returns the partitions that have an offset, each with its new offset.
 func (w *InboxRewind) targets(ctx context.Context, group *sink.Group, rows []groupRow, at time.Time) ([]groupRow, error) {
 	first := func(string, int32) (int64, bool) { return 0, false }
 	if !at.IsZero() {

@@ -105,7 +105,7 @@ func (l *InboxParkedList) Run(d *command.Deps) error {
 	}, func(m inboxadmin.ParkedMessage) int64 { return m.No }, func(m inboxadmin.ParkedMessage) parkedRow { return newParkedRow(m, false) }))
 }
 
-// mostOfInbox is the most that one request to an inbox lists or changes.
+// mostOfInbox is the most messages that one request to an inbox lists or changes.
 const mostOfInbox = 10_000
 
 // InboxParkedErrors is inbox parked errors.
@@ -115,7 +115,7 @@ type InboxParkedErrors struct {
 	Limit    int    `default:"100" placeholder:"N" help:"Rows, 1 to 10000."`
 }
 
-// inboxErrorsRow is the JSON of a reason.
+// inboxErrorsRow is the JSON of the messages that failed for the same reason.
 type inboxErrorsRow struct {
 	Consumer    string    `json:"consumer"`
 	Topic       string    `json:"topic,omitempty"`
@@ -183,7 +183,7 @@ func (s *InboxParkedShow) Run(d *command.Deps) error {
 	return nil
 }
 
-// openParked makes the payload readable as its handler reads it.
+// openParked decodes the payload as the message's handler would.
 func openParked(d *command.Deps, p *parkedRow, m inboxadmin.ParkedMessage) error {
 	if m.Message == nil {
 		return nil
@@ -250,7 +250,7 @@ func (s *InboxSelecting) selection(now time.Time) (inboxadmin.Selection, error) 
 	case ways > 1:
 		return selection, command.UsageError{Err: errors.New("--id, --key, the filters --topic, --fingerprint, --before, and --all exclude each other")}
 	case s.All:
-		// A day ahead, since the store's clock counts.
+		// A day ahead, since the clock of the store decides.
 		selection.Before = now.Add(24 * time.Hour)
 	}
 	return selection, nil
@@ -271,7 +271,7 @@ func (s *InboxSelecting) words() string {
 	return strings.Join(words, ", ")
 }
 
-// begin prepares the change, all but what it does.
+// begin prepares everything for the change except the change itself.
 func (s *InboxSelecting) begin(d *command.Deps) (inboxadmin.Inbox, inboxadmin.ChangeRequest, changes.RecordChange, error) {
 	request := inboxadmin.ChangeRequest{Consumer: s.Consumer}
 	change := changes.RecordChange{Thing: "message", Selection: s.words(), Most: mostOfInbox, Chunk: s.Chunk}
@@ -309,12 +309,12 @@ func (r *InboxParkedRedrive) Run(d *command.Deps) error {
 	return change.Run(d, r.Changing)
 }
 
-// silentFrom is how long a consumer does nothing until a redrive says so. It is short, since
-// parking was an activity, too: a handler that was renamed since then has done nothing from then on.
+// silentFrom is the inactivity of a consumer from which a redrive prints a note. It can be short: parking
+// counts as activity, so a handler that was renamed afterwards has been inactive since.
 const silentFrom = 5 * time.Minute
 
-// noteSilence says that a consumer has done nothing for some time. What is redriven runs under its name
-// only, and a handler that was renamed has another one.
+// noteSilence prints a note if the consumer has been inactive for some time. Redriven messages run under
+// the consumer's name only, so those of a renamed handler would wait for ever.
 func noteSilence(d *command.Deps, in inboxadmin.Inbox, name string) error {
 	for q := (inboxadmin.ConsumersQuery{}); ; {
 		page, err := in.Consumers(d.Context, q)

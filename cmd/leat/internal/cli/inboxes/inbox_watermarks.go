@@ -95,7 +95,7 @@ type watermarkChange struct {
 	name, text string
 }
 
-// Run looks at what would change, asks, and changes.
+// Run shows the change, asks for confirmation, and makes it.
 func (c watermarkChange) run(d *command.Deps, flags command.Changing, change func(dryRun bool) (previous any, err error)) error {
 	previous, err := change(true)
 	if err != nil {
@@ -160,7 +160,7 @@ type WatermarksRemove struct {
 	WatermarkPartition
 }
 
-// Run forgets the partition.
+// Run removes the partition's position.
 func (w *WatermarksRemove) Run(d *command.Deps) error {
 	if err := w.check(); err != nil {
 		return err
@@ -210,7 +210,7 @@ func (w *WatermarksAccept) Run(d *command.Deps) error {
 	})
 }
 
-// InboxRetention are the commands about what an inbox forgets.
+// InboxRetention are the commands about an inbox's retention.
 type InboxRetention struct {
 	Show   InboxRetentionShow   `cmd:"" help:"What the inbox remembers, and what it forgets next."`
 	Enable InboxRetentionEnable `cmd:"" help:"Enable retention, once."`
@@ -220,7 +220,7 @@ type InboxRetention struct {
 // InboxRetentionShow is inbox retention show.
 type InboxRetentionShow struct{}
 
-// retentionRow is the JSON of what an inbox remembers.
+// retentionRow is the JSON of an inbox's retention.
 type retentionRow struct {
 	Mode         string              `json:"mode"`
 	At           time.Time           `json:"at"`
@@ -273,8 +273,8 @@ func (*InboxRetentionShow) Run(d *command.Deps) error {
 	return d.Object(row, facts...)
 }
 
-// InboxRetentionEnable is inbox retention enable. It needs no reason, since no audit
-// could store it.
+// InboxRetentionEnable is inbox retention enable. It takes no reason, since there is no audit that could
+// store it.
 type InboxRetentionEnable struct {
 	Retention command.Span `required:"" placeholder:"DURATION" help:"How long ids are remembered, as in your services, such as 14d."`
 	Width     command.Span `default:"24h" placeholder:"DURATION" help:"Time that a new range covers, 1s to 366d."`
@@ -328,7 +328,7 @@ func (e *InboxRetentionEnable) Run(d *command.Deps) error {
 	return d.Object(row, show.Fact{Name: "mode", Value: row.Mode})
 }
 
-// ahead says what to do about a floor that is ahead of the clock.
+// ahead is the advice for a floor that is ahead of the clock.
 func ahead(r inboxadmin.Retention) string {
 	if r.Kept >= 0 {
 		return ""
@@ -344,7 +344,7 @@ type InboxRetentionLower struct {
 	MayRepeat bool           `help:"Allow a --to in the past: messages made since may run again."`
 }
 
-// floorChange is the JSON of it.
+// floorChange is the JSON of a lowered floor.
 type floorChange struct {
 	Action        string    `json:"action"`
 	DryRun        bool      `json:"dry_run"`
@@ -354,7 +354,7 @@ type floorChange struct {
 	Parked        int64     `json:"parked"`
 }
 
-// Run says what it means, asks, and lowers.
+// Run shows the consequences, asks for confirmation, and lowers the floor.
 func (l *InboxRetentionLower) Run(d *command.Deps) error {
 	by, err := d.By(l.Changing)
 	if err != nil {
@@ -408,7 +408,7 @@ func (l *InboxRetentionLower) Run(d *command.Deps) error {
 	return d.Object(row, show.Fact{Name: "floor", Value: d.Time(row.To)}, show.Fact{Name: "too old and parked", Value: show.Count(row.Parked)})
 }
 
-// tooOld is how many messages are parked since they were too old.
+// tooOld is how many messages were parked because they were too old.
 func tooOld(d *command.Deps, in inboxadmin.Inbox) (n int64, err error) {
 	groups, err := in.Failures(d.Context, inboxadmin.FailuresQuery{Limit: mostOfInbox})
 	for _, g := range groups {

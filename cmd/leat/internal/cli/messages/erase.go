@@ -38,11 +38,11 @@ type erasedRow struct {
 	Inbox  map[string]int `json:"inbox"`
 	Topics map[string]int `json:"topics"`
 	IDs    []string       `json:"ids"`
-	// Elsewhere is where else there may be copies.
+	// Elsewhere lists the other places that may have copies.
 	Elsewhere []string `json:"elsewhere"`
 }
 
-// request is what the flags select.
+// request returns the selection of the flags.
 func (e *Erase) request() (r driver.EraseRequest, err error) {
 	r = erase.With(driver.EraseRequest{Key: e.Key, Topic: e.Topic}, e.ID)
 	if e.Topic != "" && e.Key == "" {
@@ -64,7 +64,7 @@ func (e *Erase) request() (r driver.EraseRequest, err error) {
 	if r.Key == "" && len(r.IDs) == 0 && r.Header == "" {
 		return r, command.UsageError{Err: errors.New("nothing is selected: give --key, --id, --ids or --header")}
 	}
-	// What is erased would stay in the audit.
+	// The audit would keep what is erased.
 	for _, text := range []string{r.Key, r.Value} {
 		if text != "" && strings.Contains(strings.ToLower(e.Reason), strings.ToLower(text)) {
 			return r, command.Usage("--reason", e.Reason, "must not name who is erased: it stays in the audit")
@@ -112,7 +112,7 @@ func (e *Erase) Run(d *command.Deps) error {
 	return done.print(d, "Erased", false)
 }
 
-// erasePlaces are the stores that are erased from.
+// erasePlaces are the stores to erase from.
 type erasePlaces struct {
 	outboxes []driver.Eraser
 	inbox    driver.Eraser
@@ -131,7 +131,7 @@ func (e *Erase) places(d *command.Deps) (p erasePlaces, err error) {
 		return p, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(stores)) {
-		db, err := d.Open() // whose product an error names
+		db, err := d.Open() // an error names its product
 		if err != nil {
 			return p, err
 		}
@@ -149,7 +149,7 @@ func (e *Erase) places(d *command.Deps) (p erasePlaces, err error) {
 	return p, nil
 }
 
-// Run asks each store, and returns what they have found, with the ids.
+// run erases from each store, or only counts in a dry run, and returns the counts and the ids.
 func (p erasePlaces) run(d *command.Deps, r driver.EraseRequest) (row erasedRow, ids []string, err error) {
 	bar := d.Bar("look through the log", "numbers", 0)
 	r.Progress = func(done, total int64) {
@@ -201,7 +201,7 @@ func sum(counts map[string]int) (n int) {
 	return n
 }
 
-// elsewhere names where copies may be that leat does not reach.
+// elsewhere lists places that leat does not reach and that may have copies.
 func elsewhere(topics []string) []string {
 	broker := "the broker, until its retention or a tombstone of the key"
 	if len(topics) > 0 {
@@ -215,7 +215,7 @@ func elsewhere(topics []string) []string {
 	}
 }
 
-// sentence says what was found.
+// sentence describes what was found.
 func (r erasedRow) sentence(verb string) string {
 	var parts []string
 	for _, store := range []struct {

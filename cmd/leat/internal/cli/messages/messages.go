@@ -130,7 +130,7 @@ func showMessage(d *command.Deps, r outbox.Record) error {
 	return d.Object(row, row.Facts(d)...)
 }
 
-// sinceHint names the flag of what a trace needs, if that is what err is about.
+// sinceHint adds the flag --since to an error of a trace that needs a time.
 func sinceHint(err error, id string, since command.Moment) error {
 	if !errors.Is(err, admin.ErrInvalidRequest) || id == "" || !since.IsZero() {
 		return err
@@ -145,7 +145,7 @@ type MessagesExport struct {
 	File string `placeholder:"FILE" help:"New file to write. Defaults to standard output." predictor:"file"`
 }
 
-// Run writes all that matches, whatever the form of other results is.
+// Run writes all matching messages. The form of other results does not apply to it.
 func (m *MessagesExport) Run(d *command.Deps) (err error) {
 	if dir, err := os.Stat(filepath.Dir(m.File)); m.File != "" && (err != nil || !dir.IsDir()) {
 		return command.Usage("--file", m.File, "must be in a directory that there is")

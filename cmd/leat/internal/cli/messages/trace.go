@@ -47,7 +47,7 @@ type groupTraceRow struct {
 	Out   *command.OutageRow `json:"out,omitempty"`
 }
 
-// addOutages adds why a group has not sent a message, if its topic is out.
+// addOutages adds the outage to each group that has not sent a message because its topic is out.
 func (t *traceRow) addOutages(ctx context.Context, store admin.Outbox) error {
 	waits := func(g groupTraceRow) bool {
 		return g.State == string(admin.TracePending) || g.State == string(admin.TraceHeld)
@@ -73,7 +73,7 @@ func (t *traceRow) addOutages(ctx context.Context, store admin.Outbox) error {
 	return nil
 }
 
-// Run prints what is known of the message in the outbox and in the inbox.
+// Run prints what outbox and inbox have recorded of the message.
 func (t *Trace) Run(d *command.Deps) error {
 	store, err := d.Store("")
 	searcher, err := command.Capable[admin.Manager](d, store, err, "trace messages")
@@ -118,7 +118,7 @@ func newTraceRow(id string, traced admin.Trace) traceRow {
 	}
 }
 
-// empty reports whether nobody knows the message.
+// empty reports whether nothing is recorded of the message.
 func (t *traceRow) empty() bool {
 	for _, s := range t.Inbox {
 		if s.State != string(inboxadmin.NotSeen) && s.State != string(inboxadmin.Forgotten) {
@@ -175,7 +175,7 @@ func (t *traceRow) events(d *command.Deps) []event {
 	return all
 }
 
-// how is what is known of a group and the message beyond the state.
+// how describes the message in a group beyond its state.
 func (t *traceRow) how(d *command.Deps, g groupTraceRow) string {
 	switch admin.TraceState(g.State) {
 	case admin.TraceSent:

@@ -1,4 +1,4 @@
-// Package replay has the command that sends history once more.
+// Package replay has the command that sends history again.
 package replay
 
 import (
@@ -131,7 +131,7 @@ func (r *Replay) selected() open.Selection {
 	return open.Selection{From: r.From.Time, To: r.To.Time, Group: r.Group, Topics: r.Topic, Keys: r.Key, IDs: r.ID}
 }
 
-// question is what would be sent where.
+// question describes what would be sent, and where.
 func (r *Replay) question(saved savedReplay, brokers string) string {
 	parts := []string{"Would send retained history once more to Kafka at " + show.Plain(brokers)}
 	listed := func(what string, all []string, none string) {
@@ -215,7 +215,7 @@ func (r *Replay) config(d *command.Deps, by admin.By, saved savedReplay, progres
 	return cfg
 }
 
-// printReplay prints what a replay has done, or would do.
+// printReplay prints the result of a replay, or of its dry run.
 func printReplay(d *command.Deps, report relay.ReplayReport, dryRun bool) error {
 	row := replayRow{
 		DryRun: dryRun, Done: report.Done, Sent: report.Sent, Skipped: report.Skipped, Position: report.Position, LastSeq: report.LastSeq,

@@ -10,8 +10,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// count counts what would be sent, by searching: a replay that had begun would be in the
-// audit.
+// count counts the records to send by searching the log. A replay that had begun would be in the audit.
 func (r *Replay) count(d *command.Deps, saved savedReplay) error {
 	store, err := d.StoreWith(r.Group, false)
 	searcher, err := command.Capable[admin.Manager](d, store, err, "search its log")

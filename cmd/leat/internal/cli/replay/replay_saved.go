@@ -14,10 +14,10 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// savedReplay is what the file of --resume holds.
+// savedReplay is the content of the file of --resume.
 type savedReplay struct {
 	V int `json:"v"`
-	// Selection is what was replayed: a position means nothing for another one.
+	// Selection is what was replayed. The position is valid for this selection only.
 	Selection selectionRow `json:"selection"`
 	Position  string       `json:"position"`
 	LastSeq   int64        `json:"last_seq"`
@@ -32,7 +32,7 @@ type selectionRow struct {
 	Keys   []string  `json:"keys,omitempty"`
 	IDs    []string  `json:"ids,omitempty"`
 	Group  string    `json:"group"`
-	// ToTopic and Brokers are where it was sent to.
+	// ToTopic and Brokers are the destination.
 	ToTopic string `json:"to_topic,omitempty"`
 	Brokers string `json:"brokers"`
 }
@@ -48,7 +48,7 @@ func (r *Replay) selectionRow(brokers string) selectionRow {
 	}
 }
 
-// saved reads the file of --resume. One that is not there is a replay that begins.
+// saved reads the file of --resume. If it does not exist, the replay begins at the start.
 func (r *Replay) saved(brokers string) (savedReplay, error) {
 	fresh := savedReplay{V: 1, Selection: r.selectionRow(brokers)}
 	if r.Resume == "" {
@@ -70,7 +70,7 @@ func (r *Replay) saved(brokers string) (savedReplay, error) {
 	case saved.Done:
 		return saved, command.Usage("--resume", r.Resume, "that replay has come to its end: remove the file to begin anew")
 	}
-	// A time that was given as so long ago is another one today: what was said first counts.
+	// A time that was given as a duration ago is another time today, so the saved one counts.
 	if r.From.Relative {
 		fresh.Selection.From, r.From.Time = saved.Selection.From, saved.Selection.From
 	}
@@ -86,8 +86,7 @@ func (r *Replay) saved(brokers string) (savedReplay, error) {
 	return saved, nil
 }
 
-// save replaces the file of --resume as a whole, so that a crash leaves the old one or
-// the new one.
+// save replaces the file of --resume as a whole, so that a crash leaves either the old file or the new one.
 func (r *Replay) save(report relay.ReplayReport, before savedReplay) error {
 	if r.Resume == "" || report.Position == "" {
 		return nil

@@ -16,13 +16,13 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Adopt are the commands about a table of a service's own.
+// Adopt are the commands that adopt an existing outbox table of a service.
 type Adopt struct {
 	Take    AdoptTake    `cmd:"" help:"Copy rows into the outbox by triggers, and pass on what is pending. With --dry-run, print mapping, first messages and SQL."`
 	Release AdoptRelease `cmd:"" help:"Remove the triggers, and mark what the outbox has as sent."`
 }
 
-// Adopted are the flags of both.
+// Adopted are the flags of both commands.
 type Adopted struct {
 	Table string `arg:"" placeholder:"TABLE" help:"With its schema if that is not public."`
 
@@ -33,7 +33,7 @@ type Adopted struct {
 	Yes         bool         `short:"y" help:"Do not ask. Required without a terminal."`
 }
 
-// AdoptTake is adopt take. It needs no reason, since no audit could store it.
+// AdoptTake is adopt take. It takes no reason, since there is no audit that could store it.
 type AdoptTake struct {
 	Adopted
 
@@ -49,10 +49,10 @@ type AdoptTake struct {
 	Order       string            `placeholder:"SQL" help:"The order of pending rows, as in ORDER BY."`
 }
 
-// AdoptRelease is adopt release. It needs no reason either.
+// AdoptRelease is adopt release. It takes no reason either.
 type AdoptRelease struct{ Adopted }
 
-// recognized is the table with what its columns propose for what is not given.
+// recognized returns the table. Settings that were not given are derived from its columns.
 func (a Adopted) recognized(d *command.Deps, cfg open.AdoptConfig) (*open.AdoptedTable, open.AdoptConfig, string, error) {
 	cfg.Schema, cfg.Table = "", a.Table
 	if schema, table, ok := strings.Cut(a.Table, "."); ok {
@@ -76,7 +76,7 @@ func (a Adopted) recognized(d *command.Deps, cfg open.AdoptConfig) (*open.Adopte
 	return table, cfg, shape, err
 }
 
-// adoptRow is the JSON of both.
+// adoptRow is the JSON of both commands.
 type adoptRow struct {
 	Action  string            `json:"action"`
 	DryRun  bool              `json:"dry_run"`
@@ -101,7 +101,7 @@ type adoptMessage struct {
 	Payload    string            `json:"payload"`
 }
 
-// mapping are the flags that say what cfg says, and what each is.
+// mapping returns the flags that are equivalent to cfg, with their values.
 func mapping(cfg open.AdoptConfig) (flags []show.Fact) {
 	for _, f := range []show.Fact{
 		{Name: "--id", Value: cfg.ID},
@@ -189,7 +189,7 @@ func (a *AdoptTake) Run(d *command.Deps) error {
 	return d.Paragraph("Adopted %s. Start a relay, then stop the old worker.", show.Plain(a.Table))
 }
 
-// explain prints the mapping, as flags.
+// explain prints the mapping as flags.
 func (a *AdoptTake) explain(d *command.Deps, shape string, flags []show.Fact) error {
 	said := "Table " + show.Plain(a.Table) + " has no shape that is known."
 	if shape != "" {
@@ -211,7 +211,7 @@ func (r adoptRow) sentence() string {
 	return fmt.Sprintf("Would pass on %s, and each that is inserted from now on.", show.Things(r.Pending, "pending row"))
 }
 
-// Print prints the first messages, and what would be done.
+// print prints the first messages, and the changes that would be made.
 func (r adoptRow) print(d *command.Deps) error {
 	title := "The first messages:"
 	if r.Pending == 0 {
@@ -252,7 +252,7 @@ func (m adoptMessage) line() string {
 	return strings.Join(words, ", ") + ": " + string(payload)
 }
 
-// Run gives the table back.
+// Run releases the table.
 func (a *AdoptRelease) Run(d *command.Deps) error {
 	table, cfg, shape, err := a.recognized(d, open.AdoptConfig{})
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/show"
 )
 
-// Debezium are the commands that go over from a connector to a relay, and back.
+// Debezium are the commands that switch from a connector to a relay, and back.
 type Debezium struct {
 	ToLeat   DebeziumToLeat   `cmd:"" name:"to-leat" help:"Prepare a relay group to replace a connector, and wait until the connector may be stopped."`
 	FromLeat DebeziumFromLeat `cmd:"" name:"from-leat" help:"Prepare a connector to replace a relay group, and wait until the relay may be stopped."`
 	DropSlot DebeziumDropSlot `cmd:"" name:"drop-slot" help:"Drop the replication slot of a connector that is stopped."`
 }
 
-// Connector are the flags of all of them.
+// Connector are the flags of all three commands.
 type Connector struct {
 	command.Changing
 
@@ -109,7 +109,8 @@ func (c *DebeziumDropSlot) Run(d *command.Deps) error {
 // File is the path of the connector's configuration.
 func (c *Connector) File() string { return c.Connector }
 
-// open reads the connector's configuration: as it is given to Kafka Connect, or with its name.
+// open reads the connector's configuration, in the form that Kafka Connect accepts, or with the connector's
+// name around it.
 func (c *Connector) open(d *command.Deps) (*open.Handoff, error) {
 	text, err := os.ReadFile(c.Connector)
 	if err != nil {
@@ -142,14 +143,14 @@ type step struct {
 	Group  string `json:"group"`
 	Table  string `json:"table"`
 	Slot   string `json:"slot"`
-	// LeavesOut is how many messages the group has not sent and never will.
+	// LeavesOut is how many unsent messages the group will never send.
 	LeavesOut int64 `json:"leaves_out"`
 
 	would, next string
 	do          func() error
 }
 
-// Run asks, does the step and prints what comes next.
+// Run asks for confirmation, takes the step, and prints the next one.
 func (c *Connector) run(d *command.Deps, s step, h *open.Handoff) error {
 	s.DryRun, s.Group, s.Table, s.Slot = c.DryRun, c.Group, h.Table, h.Slot
 	said := "Would " + s.would + "."

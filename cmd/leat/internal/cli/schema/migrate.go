@@ -64,7 +64,7 @@ func schemaList() show.List[schemaRow] {
 	}}
 }
 
-// schemas looks at the versions of all of names.
+// schemas reads the versions of all names.
 func schemas(d *command.Deps, db open.Database, names []string) ([]schemaRow, bool, error) {
 	var rows []schemaRow
 	behind := false
@@ -84,14 +84,14 @@ func schemas(d *command.Deps, db open.Database, names []string) ([]schemaRow, bo
 	return rows, behind, nil
 }
 
-// part is a schema that is looked at or migrated, in the database of its outbox or inbox.
+// part is a schema to inspect or migrate, in the database of its outbox or inbox.
 type part struct {
 	label, component string
 	in               settings.Settings
 }
 
-// parts are the schemas of a command: those of all outboxes and inboxes of the file, unless an
-// outbox or a component is named; else those of the settings.
+// parts are the schemas of a command: those of all outboxes and inboxes of the file, or those of the
+// settings if an outbox or a component is named, or the file has none.
 func (c Component) parts(d *command.Deps) (all []part, err error) {
 	names := d.OutboxNames()
 	if len(names) == 0 || len(c.Component) > 0 || d.Globals.Settings().Outbox.Set() {
@@ -170,7 +170,7 @@ func (m *MigrateStatus) Run(d *command.Deps) error {
 	return nil
 }
 
-// MigrateUp is migrate up. It needs no reason, since no audit could store it.
+// MigrateUp is migrate up. It takes no reason, since there is no audit that could store it.
 type MigrateUp struct {
 	Component
 
@@ -217,7 +217,7 @@ func (m *MigrateUp) Run(d *command.Deps) error {
 	return schemaList().Print(d.Printer, rows, "")
 }
 
-// beside notes which outboxes there are if one would begin that may be one of them by another name.
+// beside notes the other outboxes of the database if a new one would be created: one of them may be meant.
 func beside(d *command.Deps, p part, db open.Database) error {
 	all, ok := db.(open.Elsewhere)
 	if p.component != "outbox" || !ok {
@@ -244,7 +244,7 @@ type MigrateSQL struct {
 	For string `placeholder:"PRODUCT" enum:",postgres,mysql,mariadb,sqlite" default:"" help:"postgres, mysql, mariadb or sqlite. Defaults to that of the database, or postgres."`
 }
 
-// nowhere returns the URL of no database of the product.
+// nowhere returns a URL of the product that leads to no database.
 func (m *MigrateSQL) nowhere(database string) string {
 	product := m.For
 	if product == "" {
@@ -256,8 +256,7 @@ func (m *MigrateSQL) nowhere(database string) string {
 	return product + "://none/none"
 }
 
-// Run prints the files of the migrations, which goose and tern run as they are. It needs
-// no database.
+// Run prints the migration files, which goose and tern can run unchanged. It needs no database.
 func (m *MigrateSQL) Run(d *command.Deps) error {
 	url := m.nowhere(d.Settings.Database.Value)
 	s := d.Settings.At(url)

@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Retention are the commands about what the log retains.
+// Retention are the commands about the log's retention.
 type Retention struct {
 	Ranges RetentionRanges `cmd:"" help:"Ranges of the log, and the groups that hold each back."`
 	Run    RetentionRun    `cmd:"" help:"Do one round of maintenance: drop what is old, make ranges ahead."`

@@ -16,7 +16,8 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// RetentionRun is retention run. It needs no reason: what goes is what services said.
+// RetentionRun is retention run. It takes no reason, since it deletes only what the services' retention
+// allows.
 type RetentionRun struct {
 	Retention string       `required:"" placeholder:"DURATION" help:"How long messages are kept, as in your services, such as 168h; or forever."`
 	MaxBytes  command.Size `placeholder:"SIZE" help:"Bound of the log, such as 20GiB. Defaults to none."`
@@ -30,10 +31,10 @@ type RetentionRun struct {
 	Yes    bool `short:"y" help:"Do not ask. Required without a terminal."`
 }
 
-// maintenanceRow is the JSON of a round.
+// maintenanceRow is the JSON of a round of maintenance.
 type maintenanceRow struct {
 	DryRun bool `json:"dry_run"`
-	// Exempt are the groups past their greatest lag, which hold nothing back.
+	// Exempt are the groups past their greatest lag. They do not keep messages from deletion.
 	Exempt      []string `json:"exempt"`
 	Added       []string `json:"added"`
 	Closed      []string `json:"closed"`
@@ -46,7 +47,7 @@ type maintenanceRow struct {
 	Alarms      []string `json:"alarms"`
 }
 
-// Run does the round.
+// Run runs the round.
 func (r *RetentionRun) Run(d *command.Deps) error {
 	retention, err := r.retention()
 	if err != nil {
@@ -84,7 +85,7 @@ func (r *RetentionRun) Run(d *command.Deps) error {
 	return finishRound(d, exempt, done, err)
 }
 
-// finishRound prints what a round has done, also one that has failed on its way.
+// finishRound prints what a round has done, even if it has failed in the end.
 func finishRound(d *command.Deps, exempt []string, done admin.MaintenanceReport, err error) error {
 	row := maintenanceRow{
 		Exempt: exempt, Added: append([]string{}, done.Added...), Closed: append([]string{}, done.Closed...), Dropped: append([]string{}, done.Dropped...), Deleted: done.Deleted,
@@ -122,8 +123,8 @@ func (r *RetentionRun) question(exempt []string) string {
 	return text
 }
 
-// exemptGroups returns the groups that are past their greatest lag, whose messages go
-// whether they are sent or not, and the number of all groups.
+// exemptGroups returns the groups that are past their greatest lag, and the number of all groups. Messages
+// of exempt groups are deleted even if they were not sent.
 func exemptGroups(d *command.Deps, store admin.Outbox) (exempt []string, groups int, err error) {
 	all, err := store.Groups(d.Context)
 	if err != nil {
@@ -156,7 +157,7 @@ func (r *RetentionRun) retention() (time.Duration, error) {
 	return age, nil
 }
 
-// look finds the ranges that nobody holds back and whose newest message is older than retention.
+// look finds the ranges that no group keeps, and whose newest message is older than retention.
 func (r *RetentionRun) look(d *command.Deps, store admin.Outbox, retention time.Duration, exempt []string, groups int) error {
 	switch {
 	case r.MaxBytes > 0:
@@ -179,7 +180,7 @@ func (r *RetentionRun) look(d *command.Deps, store admin.Outbox, retention time.
 	row := maintenanceRow{DryRun: true, Exempt: exempt, Added: []string{}, Closed: []string{}, Dropped: []string{}, Alarms: []string{}}
 	for _, one := range ranges {
 		pins := func(group string) bool { return !slices.Contains(exempt, group) }
-		// Without a group nobody has read anything, and nothing goes.
+		// Without a group nothing was read, and nothing is deleted.
 		if one.Open() || slices.ContainsFunc(one.PinnedBy, pins) || retention < 0 || groups == 0 {
 			continue
 		}
@@ -194,7 +195,7 @@ func (r *RetentionRun) look(d *command.Deps, store admin.Outbox, retention time.
 	return row.print(d)
 }
 
-// newestOf is when the newest message of a range was enqueued, zero for an empty range.
+// newestOf returns when the newest message of a range was enqueued. It is zero for an empty range.
 func newestOf(d *command.Deps, searcher admin.Manager, r admin.Range) (time.Time, error) {
 	page, err := searcher.Search(d.Context, admin.MessageQuery{After: r.To, Newest: true, OmitPayload: true, Limit: 1, Scan: 1})
 	if err != nil || len(page.Records) == 0 || page.Records[0].Seq < r.From {

@@ -29,7 +29,7 @@ type ConfigLint struct {
 	File string `arg:"" optional:"" help:"The file. Defaults to --config." predictor:"file"`
 }
 
-// findingRow is the JSON of something wrong.
+// findingRow is the JSON of a problem.
 type findingRow struct {
 	File    string `json:"file"`
 	Profile string `json:"profile,omitempty"`
@@ -74,7 +74,7 @@ func (f findingRow) where() string {
 	return fmt.Sprintf("%s:%d", show.Plain(f.File), f.Line)
 }
 
-// lint returns what is wrong with the file at path.
+// lint returns the problems of the file at path.
 func lint(d *command.Deps, path string) ([]findingRow, error) {
 	file, err := settings.Read(path)
 	if invalid, ok := errors.AsType[*settings.InvalidError](err); ok {
@@ -96,7 +96,7 @@ func lint(d *command.Deps, path string) ([]findingRow, error) {
 	return all, nil
 }
 
-// appendNew leaves out what is known: a profile has the lines for all profiles, too.
+// appendNew appends findings that are not in all yet: those that apply to all profiles are found in each.
 func appendNew(all []findingRow, path, profile string, findings []findingRow) []findingRow {
 	for _, finding := range findings {
 		finding.File, finding.Profile = path, profile
@@ -113,7 +113,7 @@ func findingsOf(invalid *settings.InvalidError, profile string) []findingRow {
 	})
 }
 
-// Check uses the validation of what the settings are for. It connects to nothing.
+// check validates the settings with the constructors that they are for. It connects to nothing.
 func check(d *command.Deps, s settings.Settings) []findingRow {
 	var all []findingRow
 	wrong := func(t settings.Text, text string) {
@@ -165,7 +165,7 @@ func check(d *command.Deps, s settings.Settings) []findingRow {
 	return all
 }
 
-// checkDaemon puts together what leat run would run, if the file has any of it.
+// checkDaemon assembles the daemon of leat run, if the file has one.
 func checkDaemon(d *command.Deps, file *settings.File, profile string, s settings.Settings) []findingRow {
 	said, err := file.DaemonOf(profile, d.Process.LookupEnv)
 	if err == nil && len(said.Outboxes)+len(said.Inboxes) > 0 {
@@ -185,7 +185,7 @@ func checkDaemon(d *command.Deps, file *settings.File, profile string, s setting
 // ConfigShow is config show.
 type ConfigShow struct{}
 
-// Run prints what counts.
+// Run prints the settings in effect.
 func (*ConfigShow) Run(d *command.Deps) error {
 	list := show.List[settings.Shown]{Name: "settings", Columns: []show.Column[settings.Shown]{
 		command.TextColumn("SETTING", func(s settings.Shown) string { return s.Name }),

@@ -73,7 +73,7 @@ func (s *Dash) Run(d *command.Deps) error {
 	return s.serve(d, handler)
 }
 
-// Check refuses what cannot be meant, before anything is opened.
+// Check rejects invalid flags before anything is opened.
 func (s *Dash) check() error {
 	if _, _, err := net.SplitHostPort(s.Listen); err != nil {
 		return command.Usage("--listen", s.Listen, "must be host:port")
@@ -108,7 +108,7 @@ func (s *Dash) check() error {
 	return nil
 }
 
-// signIn returns how requests are signed in.
+// signIn returns the sign-in method.
 func (s *Dash) signIn(d *command.Deps) (signin.Method, error) {
 	method, err := signin.New(signin.Config{
 		Listen: s.Listen, Hosts: s.Host, Actor: d.ActorHere(), Allow: s.Allow, Basic: s.Basic, Bearer: s.Bearer,
@@ -120,13 +120,14 @@ func (s *Dash) signIn(d *command.Deps) (signin.Method, error) {
 	return method, err
 }
 
-// flagOf returns the flag of a setting of the file, such as --proxy-peer of proxy_peers.
+// flagOf returns the flag for a setting of the file, such as --proxy-peer for proxy_peers.
 func flagOf(setting string) string {
 	return "--" + strings.TrimSuffix(strings.ReplaceAll(setting, "_", "-"), "s")
 }
 
-// stores adds the outboxes and inboxes of the file to cfg, or the outbox that the settings name and the inbox, unless the
-// database has no tables for them. A file without inboxes has that of its database, if it names one for all.
+// stores adds the outboxes and inboxes of the file to cfg. If the settings name an outbox, it adds only that one and
+// the inbox, as far as their tables exist. If the file lists no inboxes, the inbox of its database is added, provided
+// that it sets one for all.
 func stores(d *command.Deps, cfg *dashboard.Config) error {
 	if len(d.OutboxNames()) > 0 && !d.Globals.Settings().Outbox.Set() {
 		outboxes, err := d.OutboxesOfFile()
@@ -156,7 +157,7 @@ func stores(d *command.Deps, cfg *dashboard.Config) error {
 		return current == 0, err
 	}
 	if len(cfg.Outboxes) > 0 {
-		// Those of the file are all that are shown.
+		// Only those of the file are shown.
 	} else if ob, err := db.Outbox(); err != nil {
 		return err
 	} else if absent, err := missing("outbox"); err != nil {
@@ -178,7 +179,7 @@ func stores(d *command.Deps, cfg *dashboard.Config) error {
 	return err
 }
 
-// How long a server waits for clients.
+// Bounds of how long a server waits for clients.
 const (
 	headerTimeout = 10 * time.Second
 	writeTimeout  = time.Minute

@@ -16,17 +16,17 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/cli/command"
 )
 
-// Health is health, for images without another client of HTTP.
+// Health is health, for images without an HTTP client.
 type Health struct {
 	URL  string `name:"url" placeholder:"URL" help:"Where the daemon listens. Defaults to http.listen of the file, or http://127.0.0.1:8470."`
 	CA   string `name:"ca-file" placeholder:"FILE" help:"CA certificates, PEM. Defaults to the system's."`
 	Live bool   `help:"Ask whether it lives, not whether it is ready."`
 }
 
-// errUnhealthy is of a daemon that says no.
+// errUnhealthy is returned if the daemon answers that it is not healthy.
 var errUnhealthy = errors.New("leat: not healthy")
 
-// Run asks a daemon how it is.
+// Run requests the health of a daemon.
 func (h *Health) Run(d *command.Deps) error {
 	url, err := h.Address(d)
 	if err != nil {
@@ -64,8 +64,8 @@ func (h *Health) Run(d *command.Deps) error {
 	return d.Line("%s", text)
 }
 
-// encryption returns by what the daemon's certificate is checked. That of the file is not:
-// it is for the names by which others reach the daemon, and nothing secret is asked for.
+// encryption returns how the daemon's certificate is checked. The certificate of the file's daemon is not
+// checked: it is made for the names by which other hosts reach the daemon, and the request has no secret.
 func (h *Health) encryption() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: h.URL == ""} //nolint:gosec // as said above
 	switch {
@@ -85,7 +85,7 @@ func (h *Health) encryption() (*tls.Config, error) {
 	return config, nil
 }
 
-// Address returns where the daemon listens.
+// Address returns the address of the daemon.
 func (h *Health) Address(d *command.Deps) (string, error) {
 	url := strings.TrimSuffix(h.URL, "/")
 	if url != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 )
 
-// Relay is relay: one group of one outbox, without a file.
+// Relay is relay: it runs one group of one outbox, without a file.
 type Relay struct {
 	Group string   `default:"default" placeholder:"GROUP" help:"Relay group."`
 	Start string   `placeholder:"WHERE" help:"Where a new group begins: oldest, now, or a time. Required for every new group but default."`
@@ -40,7 +40,7 @@ func (r *Relay) Run(d *command.Deps) error {
 	return runDaemon(d, func() (settings.Daemon, error) { return r.daemon(d.Settings.Outbox.Value, to), nil })
 }
 
-// daemon is what the flags say.
+// daemon returns the daemon that the flags describe.
 func (r *Relay) daemon(name string, to *settings.Sink) settings.Daemon {
 	flag := func(name, value string) settings.Text {
 		if value == "" {

@@ -1,4 +1,5 @@
-// Package serve has the commands that run until they are ended, run, relay and dash, and those about their file and health.
+// Package serve has the commands that run until they are stopped (run, relay and dash), and those for the
+// file and for health.
 package serve
 
 import (
@@ -26,7 +27,7 @@ func (*Run) Run(d *command.Deps) error {
 	return runDaemon(d, func() (settings.Daemon, error) { return readDaemon(d) })
 }
 
-// readDaemon reads what is to run from the file as it is now.
+// readDaemon reads the daemon's settings from the current file.
 func readDaemon(d *command.Deps) (settings.Daemon, error) {
 	path, profile := d.FileAndProfile()
 	file, err := settings.Read(path)
@@ -36,7 +37,7 @@ func readDaemon(d *command.Deps) (settings.Daemon, error) {
 	return file.DaemonOf(profile, d.Process.LookupEnv)
 }
 
-// input returns the parts of the daemon that the settings describe. It reads all settings anew.
+// input returns the input of package assemble. It reads all settings again.
 func input(d *command.Deps, says func() (settings.Daemon, error), logger *slog.Logger) (assemble.Input, error) {
 	in := assemble.Input{Logger: logger, Actor: d.ActorHere()}
 	var err error
@@ -52,12 +53,12 @@ func input(d *command.Deps, says func() (settings.Daemon, error), logger *slog.L
 	return in, err
 }
 
-// meant is how much later than the first a second signal to end counts: supervisors such as
-// timeout send one to the process and one to its group at the same time.
+// meant is the time after the first signal from which a second one counts. Supervisors such as timeout send
+// one to the process and one to its group at the same time.
 const meant = time.Second
 
-// runDaemon runs the daemon that the settings describe until the first signal to end, and
-// drains. A second signal, a second later or more, ends the process at once.
+// runDaemon runs the daemon that the settings describe. The first signal to end makes it drain; another
+// one, a second later or more, ends the process at once.
 func runDaemon(d *command.Deps, says func() (settings.Daemon, error)) error {
 	ended := make(chan os.Signal, 2)
 	signal.Notify(ended, os.Interrupt, syscall.SIGTERM)
@@ -122,8 +123,8 @@ func runDaemon(d *command.Deps, says func() (settings.Daemon, error)) error {
 	return running.Run(d.Context)
 }
 
-// reloadDaemon replaces the level of the log, certificates, passwords and sign-ins, and tells what
-// else is not as runs says, which was read at the start.
+// reloadDaemon replaces the log level, certificates, passwords and sign-ins. It logs the other settings
+// that differ from runs, the settings of the start.
 func reloadDaemon(d *command.Deps, says func() (settings.Daemon, error), runs settings.Run, made *assemble.Assembly, level *slog.LevelVar, logger *slog.Logger) error {
 	in, err := input(d, says, logger)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 )
 
-// newLogger returns what a daemon logs to, and its level, which can be changed.
+// newLogger returns the logger of a daemon, and its level, which can be changed.
 func newLogger(to io.Writer, d settings.Daemon) (*slog.LevelVar, *slog.Logger, error) {
 	at, err := logLevel(d)
 	if err != nil {
@@ -24,7 +24,7 @@ func newLogger(to io.Writer, d settings.Daemon) (*slog.LevelVar, *slog.Logger, e
 	return level, slog.New(slog.NewTextHandler(to, options)), nil
 }
 
-// redacted is attr without passwords, which errors of drivers may have.
+// redacted returns attr without passwords, which errors of drivers may contain.
 func redacted(_ []string, attr slog.Attr) slog.Attr {
 	switch value := attr.Value.Any().(type) {
 	case error:
