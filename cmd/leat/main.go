@@ -1,5 +1,5 @@
-// Command leat operates outboxes and inboxes: it shows how they are, tries again what is
-// parked, replays, migrates. See docs/cli.md.
+// Command leat operates outboxes and inboxes: it shows their state, retries parked records, replays and
+// migrates. See docs/cli.md.
 package main
 
 import (
@@ -18,12 +18,12 @@ func main() {
 	os.Exit(run())
 }
 
-// run is main without the exit, so that the signals are given back.
+// run is main without os.Exit, so that deferred calls run.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	logging.Disable() // what fails is logged, or told, by leat: the client of Redis writes lines of its own
-	// A second signal ends the process at once, as if nobody had asked for the first.
+	logging.Disable() // leat logs or prints errors itself; the Redis client would write its own lines
+	// A second signal ends the process at once, by its default action.
 	context.AfterFunc(ctx, stop)
 	return cli.Main(ctx, command.Process{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Exit: os.Exit,

@@ -10,8 +10,7 @@ import (
 	"github.com/leat-go/leat/internal/history"
 )
 
-// judge writes down what there is in the end, and has the history judged. left are messages that were committed
-// and are not in the topic.
+// judge records the final state and checks the history. left are committed messages that are not in the topic.
 func (w *workload) judge(left []string) {
 	truth, err := w.shop.truth(w.t.ctx)
 	fail.If(err)
@@ -55,7 +54,7 @@ func (w *workload) judge(left []string) {
 	}
 }
 
-// dump writes the tables and the topic down.
+// dump records the tables and the topic in the history.
 func (w *workload) dump(truth truth, waiting []string) error {
 	d, err := history.Dump(filepath.Join(w.dir, "end.jsonl"))
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// SQLServer is a MySQL or MariaDB database, or what passes for one.
+// SQLServer is a MySQL or MariaDB database, or a server that speaks its protocol.
 type SQLServer interface {
 	Dialect() outbox.Dialect
-	// Dialler opens connections as those of the database are opened.
+	// Dialler opens connections in the same way as those of the database.
 	Dialler() func(ctx context.Context, network, address string) (net.Conn, error)
 	// Another opens the database once more.
 	Another(dial func(ctx context.Context, network, address string) (net.Conn, error)) (*sql.DB, error)
@@ -31,7 +31,7 @@ type mysql struct {
 	wires  wires
 }
 
-// MySQL tries a MySQL or MariaDB database. Its scratch place are tables of the database.
+// MySQL tries a MySQL or MariaDB database. Its scratch place is a set of tables in that database.
 func MySQL(db SQLServer) (Server, error) {
 	server, err := sqldialect.Of(db.Dialect())
 	if err != nil {
@@ -52,7 +52,7 @@ func (m *mysql) About(ctx context.Context) string {
 	return about
 }
 
-// use does something on one connection.
+// use runs do on one connection.
 func (m *mysql) use(_ context.Context, do func(db *sql.DB) error) error {
 	var mine wires
 	db, err := m.pool(&mine, 1)
@@ -62,7 +62,7 @@ func (m *mysql) use(_ context.Context, do func(db *sql.DB) error) error {
 	return errors.Join(do(db), db.Close())
 }
 
-// deniedNumbers are the errors of whoever may not do something.
+// deniedNumbers are the error numbers for missing privileges.
 var deniedNumbers = []int{1044, 1045, 1142, 1143, 1227, 1370} //nolint:gochecknoglobals // never changed
 
 // prepare implements Server.
@@ -78,7 +78,7 @@ func (m *mysql) prepare(ctx context.Context) error {
 		}
 		for _, name := range names {
 			if scratchName.MatchString(name) && stale(name, now) {
-				_ = dropTable(ctx, db, name) // another run sweeps, perhaps
+				_ = dropTable(ctx, db, name) // another run may be sweeping
 			}
 		}
 		m.name = fmt.Sprintf("%s%d_%s", prefix, now, unique())
@@ -90,7 +90,7 @@ func (m *mysql) prepare(ctx context.Context) error {
 	})
 }
 
-// scratchTables returns the tables whose names begin with a text.
+// scratchTables returns the tables whose names have the prefix begin.
 func scratchTables(ctx context.Context, db *sql.DB, begin string) (names []string, err error) {
 	rows, err := db.QueryContext(ctx, "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()")
 	if err != nil {
@@ -109,7 +109,7 @@ func scratchTables(ctx context.Context, db *sql.DB, begin string) (names []strin
 	return names, rows.Err()
 }
 
-// dropTable waits for sessions that the server has yet to end, a little.
+// dropTable drops a table. It waits a little for sessions that the server has yet to end.
 func dropTable(ctx context.Context, db *sql.DB, name string) error {
 	if _, err := db.ExecContext(ctx, "SET SESSION lock_wait_timeout = 1"); err != nil {
 		return err

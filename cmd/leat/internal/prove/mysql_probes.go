@@ -45,15 +45,16 @@ func (m *mysql) probes() []probe {
 	}
 }
 
-// session opens a connection that is set up as those of leat are.
+// session opens a connection with the same settings as leat's.
 func (m *mysql) session(t *trial) sqlSession {
 	s := m.sqlPlace.session(t)
 	s.do("SET SESSION autocommit = 1", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE")
 	return s
 }
 
-// readsPrimary asks ten sessions which server they have reached, outside and inside of transactions, and looks
-// for rows that were committed, once as leat does: by a condition that fails on another server.
+// readsPrimary asks ten sessions which server they have reached, inside and outside of transactions. It also
+// reads rows that were committed; one of these reads is leat's own, with a condition that fails on another
+// server.
 func (m *mysql) readsPrimary(t *trial) {
 	w := m.session(t)
 	w.do("CREATE TABLE {s}_reads (seq BIGINT NOT NULL PRIMARY KEY, name VARCHAR(40) NOT NULL)")
@@ -101,7 +102,7 @@ func (m *mysql) readsPrimary(t *trial) {
 					locked(func() {
 						switch {
 						case at == ours && (number == sqldialect.SeveralRows || number == sqldialect.NoSuchTable):
-							refusals++ // loud
+							refusals++ // an error, not a silent miss
 						case number == sqldialect.NoSuchTable, err == nil && rows == 0:
 							missed[at]++
 						default:
@@ -129,7 +130,7 @@ func (m *mysql) readsPrimary(t *trial) {
 	}
 }
 
-// sessionsStay looks for a proxy that gives a session another one of the server between transactions.
+// sessionsStay looks for a proxy that moves a session to another server connection between transactions.
 func (m *mysql) sessionsStay(t *trial) {
 	a, b := m.session(t), m.session(t)
 	const id = "SELECT CONNECTION_ID()"
@@ -151,7 +152,7 @@ func (m *mysql) sessionsStay(t *trial) {
 	}
 }
 
-// sessionsStart looks at a session as it is when it begins.
+// sessionsStart checks the state of a new session.
 func (m *mysql) sessionsStart(t *trial) {
 	a, b := m.sqlPlace.session(t), m.session(t)
 	b.do("CREATE TABLE {s}_started (name VARCHAR(40) NOT NULL PRIMARY KEY)")
@@ -161,7 +162,7 @@ func (m *mysql) sessionsStart(t *trial) {
 	}
 }
 
-// tablesTransactions looks whether a table of InnoDB is one.
+// tablesTransactions checks that InnoDB tables are transactional.
 func (m *mysql) tablesTransactions(t *trial) {
 	s := m.session(t)
 	s.do("CREATE TABLE {s}_engine (name VARCHAR(40) NOT NULL PRIMARY KEY) ENGINE=InnoDB", "BEGIN", "INSERT INTO {s}_engine VALUES ('x')", "SAVEPOINT one",
@@ -186,7 +187,7 @@ func (s sqlSession) draw(table string) int64 {
 	return n
 }
 
-// sequence looks at the numbers of the log: each is given out once, and they ascend over sessions.
+// sequence checks that the numbers of the log are used once, and ascend across sessions.
 func (m *mysql) sequence(t *trial) {
 	a, b := m.session(t), m.session(t)
 	a.do(fmt.Sprintf(numbered, "numbers"))
@@ -207,7 +208,7 @@ func (m *mysql) sequence(t *trial) {
 	}
 }
 
-// numbersLock tries what the relay knows open numbers by, and how it closes those that nobody has.
+// numbersLock tries how the relay recognizes open numbers, and how it closes numbers that were never used.
 func (m *mysql) numbersLock(t *trial) {
 	a, b, c := m.session(t), m.session(t), m.session(t)
 	a.do(fmt.Sprintf(numbered, "open"))
@@ -239,7 +240,7 @@ func (m *mysql) numbersLock(t *trial) {
 	}
 }
 
-// locksNames tries the named locks by which a standby knows that a leader lives.
+// locksNames tries the named locks by which a standby sees that a leader is alive.
 func (m *mysql) locksNames(t *trial) {
 	a, b := m.session(t), m.session(t)
 	const lock, free = "SELECT GET_LOCK(?, 0)", "SELECT IS_FREE_LOCK(?)"
@@ -296,7 +297,7 @@ func (m *mysql) locksRows(t *trial) {
 	}
 }
 
-// sessionsEnd ends sessions in the midst of a transaction, on both sides.
+// sessionsEnd ends sessions in the middle of a transaction, from both sides.
 func (m *mysql) sessionsEnd(t *trial) {
 	w := m.session(t)
 	w.do("CREATE TABLE {s}_ends (id INT NOT NULL PRIMARY KEY, name VARCHAR(40) NOT NULL) ENGINE=InnoDB", "INSERT INTO {s}_ends VALUES (1, '')")
@@ -304,7 +305,7 @@ func (m *mysql) sessionsEnd(t *trial) {
 		how string
 		do  func(s sqlSession)
 	}{
-		{"that was killed", func(s sqlSession) { _, _ = s.attempt("KILL CONNECTION_ID()") }}, // its own: nobody else's
+		{"that was killed", func(s sqlSession) { _, _ = s.attempt("KILL CONNECTION_ID()") }}, // its own connection
 		{"whose connection was cut", func(s sqlSession) { s.cut() }},
 	} {
 		s := m.session(t)
@@ -331,7 +332,7 @@ func (m *mysql) sessionsEnd(t *trial) {
 	}
 }
 
-// uniqueWaits inserts what another transaction has inserted and not committed.
+// uniqueWaits inserts a row that another transaction has inserted but not committed.
 func (m *mysql) uniqueWaits(t *trial) {
 	a, b := m.session(t), m.session(t)
 	a.do("CREATE TABLE {s}_ids (id BINARY(16) NOT NULL PRIMARY KEY) ENGINE=InnoDB")
@@ -355,7 +356,7 @@ func (m *mysql) uniqueWaits(t *trial) {
 	}
 }
 
-// deadlocks has two transactions wait for each other: one of them is rolled back as a whole.
+// deadlocks makes two transactions wait for each other. One of them must be rolled back as a whole.
 func (m *mysql) deadlocks(t *trial) {
 	a, b := m.session(t), m.session(t)
 	a.do("CREATE TABLE {s}_dead (id INT NOT NULL PRIMARY KEY, name VARCHAR(40) NOT NULL) ENGINE=InnoDB", "INSERT INTO {s}_dead VALUES (1, ''), (2, '')")
@@ -388,7 +389,7 @@ func (m *mysql) deadlocks(t *trial) {
 	}
 }
 
-// readCommitted looks twice in one transaction.
+// readCommitted reads twice in one transaction.
 func (m *mysql) readCommitted(t *trial) {
 	a, b := m.session(t), m.session(t)
 	a.do("CREATE TABLE {s}_committed (name VARCHAR(40) NOT NULL PRIMARY KEY) ENGINE=InnoDB", "BEGIN")
@@ -411,10 +412,10 @@ func (m *mysql) clock(t *trial) {
 	clock(t, func(i int) time.Time { return time.UnixMicro(value[int64](s[i], "SELECT "+m.server.Now)) })
 }
 
-// packetBytes is what one statement of leat can have: two of its largest payloads.
+// packetBytes is the largest statement that leat sends: two of its largest payloads.
 const packetBytes = 9 << 20
 
-// packets sends a statement as large as leat's are.
+// packets sends a statement of that size.
 func (m *mysql) packets(t *trial) {
 	s := m.session(t)
 	got, err := look[int64](s, "SELECT LENGTH(?)", strings.Repeat("x", packetBytes-100))
@@ -428,7 +429,7 @@ func (m *mysql) packets(t *trial) {
 	}
 }
 
-// durability looks at what decides whether a commit is on the disk.
+// durability checks the settings that decide if a commit is on disk.
 func (m *mysql) durability(t *trial) {
 	s := m.session(t)
 	if v := value[string](s, "SELECT @@innodb_flush_log_at_trx_commit"); v != "1" {
@@ -436,7 +437,7 @@ func (m *mysql) durability(t *trial) {
 	}
 	setting := func(name string) string {
 		v, err := look[string](s, "SELECT @@"+name)
-		if _, refused := errors.AsType[refusal](err); !refused { // a server that does not know it
+		if _, refused := errors.AsType[refusal](err); !refused { // a server that does not know the setting
 			fail.If(err)
 		}
 		return v

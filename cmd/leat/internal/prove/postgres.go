@@ -22,20 +22,20 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// prefix begins the names of scratch places. The server's time in seconds follows, and a random number.
+// prefix begins the names of scratch places. The server's time in seconds and a random number follow it.
 const prefix = "leat_prove_"
 
-// staleAfter is the age from which a scratch place is nobody's any more.
+// staleAfter is the age from which a scratch place counts as abandoned.
 const staleAfter = time.Hour
 
-// postgres is a PostgreSQL database, or what passes for one.
+// postgres is a PostgreSQL database, or a server that speaks its protocol.
 type postgres struct {
 	cfg    *pgxpool.Config
 	schema string
 	wires  wires
 }
 
-// Postgres tries the database that the pool leads to.
+// Postgres tries the database of the pool.
 func Postgres(pool *pgxpool.Pool) Server { return &postgres{cfg: pool.Config()} }
 
 // About implements Server.
@@ -61,8 +61,8 @@ func (p *postgres) connect(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// before makes the connection one of the wires. Once it is there it dials no more: pgx would ask to cancel
-// what is under way when a context ends, which ends some poolers for everybody.
+// before adds the connection to the wires. Once connected, it does not dial again: pgx would send a cancel
+// request when a context ends, and that ends some poolers for all of their clients.
 func (p *postgres) before(ctx context.Context, cfg *pgx.ConnConfig) error {
 	var connected atomic.Bool
 	base := p.wires.through(dial(cfg.DialFunc))
@@ -83,7 +83,7 @@ func (p *postgres) before(ctx context.Context, cfg *pgx.ConnConfig) error {
 	return p.cfg.BeforeConnect(ctx, cfg)
 }
 
-// use does something on a connection of its own.
+// use runs do on a connection of its own.
 func (p *postgres) use(ctx context.Context, do func(conn *pgx.Conn) error) error {
 	conn, err := p.connect(ctx)
 	if err != nil {
@@ -122,14 +122,14 @@ func (p *postgres) prepare(ctx context.Context) error {
 	})
 }
 
-// unique tells two runs of a second apart.
+// unique distinguishes two runs in the same second.
 func unique() string {
 	b := make([]byte, 4)
 	_, _ = rand.Read(b)
 	return hex.EncodeToString(b)
 }
 
-// sweep drops what runs have left behind that were killed. What it may not drop stays.
+// sweep drops what killed runs have left behind. It ignores what it has no right to drop.
 func (p *postgres) sweep(ctx context.Context, conn *pgx.Conn, now int64) error {
 	rows, err := conn.Query(ctx, "SELECT nspname::text FROM pg_namespace WHERE nspname ~ '^"+prefix+"[0-9]+_[0-9a-f]+$'")
 	if err != nil {
@@ -138,26 +138,26 @@ func (p *postgres) sweep(ctx context.Context, conn *pgx.Conn, now int64) error {
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	for _, name := range names {
 		if stale(name, now) {
-			_ = drop(ctx, conn, name) // may be another role's, or another run sweeps
+			_ = drop(ctx, conn, name) // may be another role's, or another run is sweeping
 		}
 	}
 	return err
 }
 
-// stale reports whether the scratch place is old.
+// stale reports whether the scratch place counts as abandoned.
 func stale(name string, now int64) bool {
 	var made int64
 	_, err := fmt.Sscanf(strings.TrimPrefix(name, prefix), "%d_", &made)
 	return err == nil && now-made > int64(staleAfter.Seconds())
 }
 
-// drop drops a schema. It waits for sessions that the server has yet to end, each time a little.
+// drop drops a schema. It waits a little, several times, for sessions that the server has yet to end.
 func drop(ctx context.Context, conn *pgx.Conn, schema string) error {
 	if _, err := conn.Exec(ctx, "SET lock_timeout = '1s'"); err != nil {
 		return err
 	}
 	_, err := conn.Exec(ctx, "DROP SCHEMA IF EXISTS "+schema+" CASCADE")
-	_, reset := conn.Exec(ctx, "RESET lock_timeout") // behind a pooler the session goes on
+	_, reset := conn.Exec(ctx, "RESET lock_timeout") // behind a pooler the session is used again
 	return errors.Join(err, reset)
 }
 
@@ -186,7 +186,7 @@ type session struct {
 	schema string
 }
 
-// session opens one, which lasts for the probe.
+// session opens a connection that lasts for the probe.
 func (p *postgres) session(t *trial) session {
 	conn, err := p.connect(t.ctx)
 	fail.If(err)
@@ -195,7 +195,7 @@ func (p *postgres) session(t *trial) session {
 	return s
 }
 
-// sql names the scratch schema in place of {s}.
+// sql replaces {s} by the scratch schema.
 func (s session) sql(text string) string { return strings.ReplaceAll(text, "{s}", s.schema) }
 
 // attempt runs a statement, and returns the number of its rows.
@@ -223,13 +223,13 @@ func ask[T any](s session, sql string, args ...any) (value T) {
 	return value
 }
 
-// know is ask, answered by the primary or by an error: what a standby says would make other properties look
-// broken.
+// know is ask, but fails unless the primary answers: an answer of a standby would make other properties
+// look broken.
 func know[T any](s session, sql string, args ...any) (value T) {
 	return ask[T](s, "SELECT * FROM ("+sql+") AS q WHERE "+pgerr.Primary, args...)
 }
 
-// start runs a statement that may wait, and returns its number of rows when it has ended.
+// start runs a statement that may wait, and sends its result when it has ended.
 func (s session) start(sql string, args ...any) <-chan ended {
 	return s.t.start(func() (int64, error) { return s.attempt(sql, args...) })
 }
@@ -237,7 +237,7 @@ func (s session) start(sql string, args ...any) <-chan ended {
 // cut cuts the connection on this side.
 func (s session) cut() { _ = s.conn.PgConn().Conn().Close() }
 
-// refused marks an error that the server has answered with.
+// refused marks err as an error returned by the server.
 func refused(err error) error {
 	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return refusal{error: err, rights: answer.Code == pgerr.InsufficientPrivilege}

@@ -23,7 +23,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// pool is one for a probe.
+// pool returns a pool for a probe.
 func (p *postgres) pool(t *trial) *pgxpool.Pool {
 	var mine wires
 	pool, err := p.newPool(t.ctx, &mine)
@@ -45,7 +45,7 @@ func (p *postgres) inbox(pool *pgxpool.Pool, table string) (*pginbox.Inbox, erro
 	return pginbox.New(pool, consumerName, cfg)
 }
 
-// claimOnce has several sessions claim the same ids at the same time.
+// claimOnce claims the same ids in several sessions at the same time.
 func (p *postgres) claimOnce(t *trial) {
 	pool := p.pool(t)
 	s := p.session(t)
@@ -63,7 +63,7 @@ func (p *postgres) claimOnce(t *trial) {
 	})
 }
 
-// claimOnce claims by process. effects counts the rows that were written, and the ids among them.
+// claimOnce claims ids with process. effects counts the rows that were written, and the ids among them.
 func claimOnce(t *trial, process func(msg *message.Message) (inbox.Outcome, error), effects func() (rows, ids int)) {
 	const sessions, ids = 6, 40
 	began, late := time.Now(), atomic.Bool{}
@@ -71,7 +71,7 @@ func claimOnce(t *trial, process func(msg *message.Message) (inbox.Outcome, erro
 	for range sessions {
 		steps = append(steps, func() {
 			for n := range ids {
-				if time.Since(began) > probeTime/2 { // fewer ids show it as well
+				if time.Since(began) > probeTime/2 { // fewer ids suffice
 					late.Store(true)
 					return
 				}
@@ -95,7 +95,7 @@ func claimOnce(t *trial, process func(msg *message.Message) (inbox.Outcome, erro
 	}
 }
 
-// leatCheck has leat look at the server, and sends one message.
+// leatCheck runs leat's own checks of the server, and sends one message.
 func (p *postgres) leatCheck(t *trial) {
 	pool := p.pool(t)
 	ob, err := p.outbox(pool, "checked")
@@ -108,7 +108,7 @@ func (p *postgres) leatCheck(t *trial) {
 	})
 }
 
-// said is an error of leat itself: what it refuses cannot be done on this server.
+// said marks err as an error of leat itself: leat refuses to work on this server.
 func said(who string, err error) error {
 	if err == nil {
 		return nil
@@ -179,7 +179,7 @@ func (s *pgShop) open(ctx context.Context) (err error) {
 
 func (s *pgShop) sql(text string) string { return session{schema: s.p.schema}.sql(text) }
 
-// produce implements shop. The number is drawn after the message was enqueued: it is leat that orders the key.
+// produce implements shop. It draws the number after enqueueing the message, since leat must order the key.
 func (s *pgShop) produce(ctx context.Context, m outbox.Message, hold func(version int64) bool) settled {
 	tx, err := s.pool.Begin(ctx)
 	if err != nil {
@@ -236,9 +236,9 @@ func (s *pgShop) consume(ctx context.Context, msg *message.Message) (inbox.Outco
 	})
 }
 
-// truly reads in a transaction that has written, which no splitter sends to a standby.
+// truly reads in a transaction that has written: a splitter does not send it to a standby.
 func (s *pgShop) truly(ctx context.Context, sql string, scan func(rows pgx.CollectableRow) error) error {
-	s.pool.Reset() // some were cut, and nobody has noticed
+	s.pool.Reset() // some connections were cut, which the pool has not noticed
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, s.sql("UPDATE {s}.keys SET version = version WHERE name = 'k00'")); err != nil {
 			return err
@@ -271,7 +271,8 @@ func (s *pgShop) truth(ctx context.Context) (all truth, err error) {
 	})
 }
 
-// waits are the messages that no relay has read yet, those that are held, and all if no relay has ever begun.
+// waits selects messages that no relay has read yet, and held ones; if a relay has never begun, it selects
+// all.
 const waits = `SELECT id FROM {s}.outbox_pending
 UNION SELECT coalesce(id_text, id::text) FROM {s}.outbox_held
 UNION SELECT coalesce(id_text, id::text) FROM {s}.outbox WHERE NOT EXISTS (SELECT FROM {s}.outbox_positions)`

@@ -48,11 +48,12 @@ func (p *postgres) probes() []probe {
 	}
 }
 
-// splitSessions is how many sessions look for a splitter, which may choose a server for each.
+// splitSessions is how many sessions look for a splitter, which may choose a server for each session.
 const splitSessions = 10
 
-// readsPrimary looks for what sends reads elsewhere. The shapes call no function by which a splitter would
-// know better, but one: leat's own, which must not be answered by a standby, or say so.
+// readsPrimary looks for a splitter that sends reads to another server. The queries do not call functions
+// by which a splitter could recognize them. The exception is leat's own read: a standby must answer it with
+// an error.
 func (p *postgres) readsPrimary(t *trial) {
 	w := p.session(t)
 	w.do("CREATE TABLE {s}.reads (seq bigint PRIMARY KEY, xid xid8 NOT NULL DEFAULT pg_current_xact_id(), id uuid NOT NULL DEFAULT gen_random_uuid(), name text NOT NULL)")
@@ -91,7 +92,7 @@ func (p *postgres) readsPrimary(t *trial) {
 					var rows int64
 					switch err := s.conn.QueryRow(t.ctx, s.sql(shape.sql), seq, name).Scan(&rows); {
 					case errors.Is(pgerr.Standby(err), pgerr.ErrStandby), at == ours && pgerr.Is(err, pgerr.UndefinedTable, pgerr.InvalidSchemaName):
-						count(&refusals) // loud
+						count(&refusals) // an error, not a silent miss
 					case pgerr.Is(err, pgerr.UndefinedTable, pgerr.InvalidSchemaName), err == nil && rows == 0:
 						count(&missed[at])
 					default:
@@ -121,7 +122,7 @@ func (p *postgres) readsPrimary(t *trial) {
 	}
 }
 
-// sessionsStay looks for a pooler that gives a session another server process between transactions.
+// sessionsStay looks for a pooler that moves a session to another server process between transactions.
 func (p *postgres) sessionsStay(t *trial) {
 	const pid = "SELECT pg_backend_pid()"
 	a, b := p.session(t), p.session(t)
@@ -139,17 +140,17 @@ func (p *postgres) sessionsStay(t *trial) {
 		t.limited("locks of sessions and notifications do not work through it: leases count, and relays poll")
 		return
 	}
-	a.do("SELECT set_config('leat_prove.mark', 'kept', false)") // of its own: nobody else gets the session
+	a.do("SELECT set_config('leat_prove.mark', 'kept', false)") // its own session, which other clients do not get
 	b.do("BEGIN", "SELECT 1", "COMMIT")
 	if know[string](a, "SELECT coalesce(current_setting('leat_prove.mark', true), '')") != "kept" {
 		t.limited("a setting of the session is lost between two transactions")
 	}
 }
 
-// names lists rows in the order of their numbers.
+// names lists rows in order of their numbers.
 const names = "SELECT coalesce(string_agg(name, ', ' ORDER BY seq), '') FROM {s}.%s WHERE "
 
-// snapshots compares what is visible in a snapshot with what had committed.
+// snapshots compares the rows visible in a snapshot with the committed ones.
 func (p *postgres) snapshots(t *trial) {
 	w, open, r := p.session(t), p.session(t), p.session(t)
 	w.do("CREATE TABLE {s}.snapshots (seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, xid xid8 NOT NULL DEFAULT pg_current_xact_id(), name text NOT NULL)")
@@ -181,7 +182,7 @@ func (p *postgres) snapshots(t *trial) {
 		t.broken("between two snapshots there is %q in place of %q", got, want)
 	}
 	last := ""
-	for i := range 6 { // texts of one length compare like numbers
+	for i := range 6 { // texts of the same length compare like numbers
 		id := know[string]([]session{w, open}[i%2], "SELECT lpad(pg_current_xact_id()::text, 20, '0')")
 		if id <= last {
 			t.broken("numbers of transactions do not ascend: %s after %s", strings.TrimLeft(id, "0"), strings.TrimLeft(last, "0"))
@@ -191,7 +192,7 @@ func (p *postgres) snapshots(t *trial) {
 	}
 }
 
-// windows reads what four writers commit by a chain of snapshots: each row once.
+// windows reads the commits of four writers through a chain of snapshots: it must see each row once.
 func (p *postgres) windows(t *trial) {
 	const writers, writing = 4, 2 * time.Second
 	reader := p.session(t)
@@ -252,7 +253,7 @@ func (p *postgres) windows(t *trial) {
 	}
 }
 
-// sequence looks at the numbers of the log.
+// sequence checks the numbers of the log.
 func (p *postgres) sequence(t *trial) {
 	a, b := p.session(t), p.session(t)
 	a.do("CREATE TABLE {s}.numbers (seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL)")
@@ -273,7 +274,7 @@ func (p *postgres) sequence(t *trial) {
 	}
 }
 
-// locksKeys tries the locks of a transaction, by which keys keep their order.
+// locksKeys tries the transaction locks by which keys stay in order.
 func (p *postgres) locksKeys(t *trial) {
 	const lock, try, key = "SELECT pg_advisory_xact_lock($1)", "SELECT pg_try_advisory_xact_lock($1)", int64(7_205_759_403_792_701)
 	a, b := p.session(t), p.session(t)
@@ -317,10 +318,10 @@ func (p *postgres) locksKeys(t *trial) {
 	b.do("COMMIT")
 }
 
-// goneWithin is how long a server may take to notice that a session is gone.
+// goneWithin is how long a server may take to notice that a session has gone.
 const goneWithin = 3 * time.Second
 
-// sessionsEnd ends sessions in the midst of a transaction, on both sides.
+// sessionsEnd ends sessions in the middle of a transaction, from both sides.
 func (p *postgres) sessionsEnd(t *trial) {
 	const key = int64(7_205_759_403_792_702)
 	w := p.session(t)
@@ -330,7 +331,7 @@ func (p *postgres) sessionsEnd(t *trial) {
 		do  func(s session)
 	}{
 		{"that the server has ended", func(s session) {
-			_, err := s.attempt("SELECT pg_terminate_backend(pg_backend_pid())") // in its own transaction: behind a pooler it is ours
+			_, err := s.attempt("SELECT pg_terminate_backend(pg_backend_pid())") // inside its own transaction, so that it ends our process even behind a pooler
 			if refusal, ok := errors.AsType[refusal](err); ok && refusal.rights {
 				s.cut()
 			}
@@ -350,7 +351,7 @@ func (p *postgres) sessionsEnd(t *trial) {
 		}
 	}
 	if t.before["sessions.stay"] == Limited || t.before["sessions.stay"] == Broken {
-		return // locks of sessions are not used
+		return // session locks are not used
 	}
 	s := p.session(t)
 	if !know[bool](s, "SELECT pg_try_advisory_lock($1)", key) || know[bool](w, "SELECT pg_try_advisory_lock($1)", key) {
@@ -363,7 +364,7 @@ func (p *postgres) sessionsEnd(t *trial) {
 	}
 }
 
-// uniqueWaits inserts what another transaction has inserted and not committed.
+// uniqueWaits inserts a row that another transaction has inserted but not committed.
 func (p *postgres) uniqueWaits(t *trial) {
 	a, b := p.session(t), p.session(t)
 	a.do("CREATE TABLE {s}.ids (id uuid PRIMARY KEY)")
@@ -390,7 +391,7 @@ func (p *postgres) uniqueWaits(t *trial) {
 	}
 }
 
-// rowsLocks tries what leases rest on.
+// rowsLocks tries the row locks that leases depend on.
 func (p *postgres) rowsLocks(t *trial) {
 	a, b := p.session(t), p.session(t)
 	a.do("CREATE TABLE {s}.leases (id int PRIMARY KEY, epoch int NOT NULL)", "INSERT INTO {s}.leases VALUES (1, 0), (2, 0)")
@@ -414,7 +415,7 @@ func (p *postgres) rowsLocks(t *trial) {
 	}
 }
 
-// readCommitted looks twice in one transaction.
+// readCommitted reads twice in one transaction.
 func (p *postgres) readCommitted(t *trial) {
 	a, b := p.session(t), p.session(t)
 	a.do("CREATE TABLE {s}.committed (name text NOT NULL)", "BEGIN ISOLATION LEVEL READ COMMITTED")
@@ -427,7 +428,7 @@ func (p *postgres) readCommitted(t *trial) {
 	a.do("COMMIT")
 }
 
-// batches tries what is sent together, COMMIT of a transaction that has failed, and savepoints.
+// batches tries batches of statements, COMMIT of a failed transaction, and savepoints.
 func (p *postgres) batches(t *trial) {
 	s := p.session(t)
 	s.do("CREATE TABLE {s}.batches (id int PRIMARY KEY)", "INSERT INTO {s}.batches VALUES (1)")
@@ -437,7 +438,7 @@ func (p *postgres) batches(t *trial) {
 	}
 	batch := &pgx.Batch{}
 	batch.Queue(insert, 2)
-	batch.Queue(insert, 1) // is there
+	batch.Queue(insert, 1) // a duplicate
 	if err := s.conn.SendBatch(t.ctx, batch).Close(); err == nil {
 		t.broken("a batch with a statement that fails is reported as done")
 	}

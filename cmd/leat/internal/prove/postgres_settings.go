@@ -11,10 +11,10 @@ import (
 	"github.com/leat-go/leat/internal/fail"
 )
 
-// clockOff is how far two clocks may be apart.
+// clockOff is how far two clocks may differ.
 const clockOff = 250 * time.Millisecond
 
-// clock compares the clock of two sessions, and its pace with this machine's.
+// clock compares the clocks of two sessions, and their pace with this machine's.
 func (p *postgres) clock(t *trial) {
 	s := []session{p.session(t), p.session(t)}
 	clock(t, func(i int) time.Time { return know[time.Time](s[i], "SELECT clock_timestamp()") })
@@ -43,7 +43,7 @@ func clock(t *trial, ask func(session int) time.Time) {
 
 // notify sends notifications from one session to another.
 func (p *postgres) notify(t *trial) {
-	if t.before["sessions.stay"] == Limited { // LISTEN would stay with whoever has the session next
+	if t.before["sessions.stay"] == Limited { // LISTEN would stay with the session's next client
 		t.limited("notifications do not arrive through such a pooler: relays find commits of other processes by polling")
 		return
 	}
@@ -71,7 +71,7 @@ func (p *postgres) notify(t *trial) {
 	}
 }
 
-// prepared tries what pgx does by default: it prepares a statement under a name, once a connection.
+// prepared tries what pgx does by default: it prepares a named statement once for each connection.
 func (p *postgres) prepared(t *trial) {
 	a, b := p.session(t), p.session(t)
 	err := errors.Join(func() error {
@@ -104,7 +104,7 @@ func (p *postgres) prepared(t *trial) {
 	t.broken("prepared statements do not work, which pgx makes by default: %s", err)
 }
 
-// durability looks at what decides whether a commit is on the disk.
+// durability checks the settings that decide if a commit is on disk.
 func (p *postgres) durability(t *trial) {
 	s := p.session(t)
 	setting := func(name string) string {

@@ -1,5 +1,6 @@
-// Package prove tries on a server, in a scratch place of its own, what leat's promises rest on: probes of
-// two or three sessions, and then a workload that is judged. See docs/databases.md.
+// Package prove tests, in a scratch place on a server, the properties that leat's promises depend on: with
+// probes of two or three sessions, and then with a workload whose history is checked. See
+// docs/databases.md.
 package prove
 
 import (
@@ -15,65 +16,66 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// Outcome is what a probe has come to.
+// Outcome is the result of a probe.
 type Outcome string
 
-// What a probe comes to.
+// Results of a probe.
 const (
-	// OK: what was tried holds.
+	// OK: the property holds.
 	OK Outcome = "ok"
-	// Limited: leat's promises hold, and something is slower or asks for care.
+	// Limited: leat's promises hold, but something is slower or needs care.
 	Limited Outcome = "limited"
 	// Broken: a promise does not hold on this server.
 	Broken Outcome = "broken"
-	// CouldNotTry: nothing is known.
+	// CouldNotTry: the result is not known.
 	CouldNotTry Outcome = "could not try"
 )
 
-// Finding is what a probe has found.
+// Finding is the result of a probe with its explanation.
 type Finding struct {
 	Probe    string   `json:"probe"`
 	Protects []string `json:"protects"`
 	Outcome  Outcome  `json:"outcome"`
-	// Details are sentences: what was seen, the most important one first.
+	// Details are sentences about what was observed, the most important one first.
 	Details []string `json:"details,omitempty"`
 	// Advice is what to do about it.
 	Advice string `json:"advice,omitempty"`
-	// Took is in seconds.
+	// Took is the duration in seconds.
 	Took float64 `json:"took_seconds"`
 }
 
 // Options of [Run].
 type Options struct {
-	// Only is a pattern of the names of probes, as of path.Match; "" is all.
+	// Only is a pattern of the names of probes, as in path.Match; "" matches all.
 	Only string
-	// Workload is for how long the workload produces; 0 leaves it out.
+	// Workload is how long the workload produces; 0 skips the workload.
 	Workload time.Duration
-	// Around is called for each probe, and calls do, which runs it. It may show that it is under way.
+	// Around is called for each probe, and must call do, which runs it. It may show the progress.
 	Around func(name string, do func() error) error
-	// Tell is called with each finding as soon as it is there.
+	// Tell is called with each finding as soon as it is known.
 	Tell func(Finding) error
 }
 
 // Workload is the name of the last probe.
 const Workload = "workload"
 
-// probeTime is how long a probe may take, and tripsTime as much again for each time that the first steps took,
-// which are a few round trips: some servers never answer.
+// probeTime is how long a probe may take. On a slow server it is extended by tripsTime times the duration of
+// the first steps, which are a few round trips. Some servers never answer.
 const probeTime, tripsTime = 10 * time.Second, 40
 
-// cleanTime is how long giving back the scratch place may take.
+// cleanTime is how long it may take to remove the scratch place.
 const cleanTime = 15 * time.Second
 
-// Server is a server that can be tried.
+// Server is a server to try.
 type Server interface {
-	// About is its product and version.
+	// About returns its product and version.
 	About(ctx context.Context) string
-	// prepare makes the scratch place, and removes those that others have left behind.
+	// prepare creates the scratch place, and removes abandoned ones.
 	prepare(ctx context.Context) error
-	// probes are tried in this order: those that explain others come first.
+	// probes returns the probes in the order in which they run: those that explain the failure of others
+	// come first.
 	probes() []probe
-	// shop is a new place for a workload, whose schemas are made.
+	// shop returns a new store for a workload, with its schemas migrated.
 	shop(ctx context.Context) (shop, error)
 	// clean cuts all connections, and removes the scratch place.
 	clean(ctx context.Context) error
@@ -82,7 +84,7 @@ type Server interface {
 // probe tries one property.
 type probe struct {
 	name string
-	// protects are the promises that rest on the property, separated by blanks.
+	// protects are the promises that depend on the property, separated by spaces.
 	protects string
 	// after are the probes whose failure explains a failure of this one.
 	after []string
@@ -91,16 +93,16 @@ type probe struct {
 	try    func(t *trial)
 }
 
-// trial is a probe that is being tried.
+// trial is a running probe.
 type trial struct {
 	ctx     context.Context //nolint:containedctx // a trial is a call with it
 	finding Finding
-	// before are the findings of the probes before.
+	// before are the results of the previous probes.
 	before map[string]Outcome
 	ends   []func()
 }
 
-// later has end called when the trial is over.
+// later registers end, to be called when the trial ends.
 func (t *trial) later(end func()) { t.ends = append(t.ends, end) }
 
 func (t *trial) end() {
@@ -109,7 +111,7 @@ func (t *trial) end() {
 	}
 }
 
-// say adds a sentence, and makes the outcome at least as bad as o.
+// say adds a sentence, and raises the outcome to o if it is worse.
 func (t *trial) say(o Outcome, format string, args ...any) {
 	order := []Outcome{OK, Limited, CouldNotTry, Broken}
 	if slices.Index(order, o) > slices.Index(order, t.finding.Outcome) {
@@ -121,7 +123,7 @@ func (t *trial) say(o Outcome, format string, args ...any) {
 func (t *trial) broken(format string, args ...any)  { t.say(Broken, format, args...) }
 func (t *trial) limited(format string, args ...any) { t.say(Limited, format, args...) }
 
-// pause lets time pass.
+// pause waits for d.
 func (t *trial) pause(d time.Duration) { fail.If(wait.For(t.ctx, d)) }
 
 // soon reports whether holds becomes true within d.
@@ -136,13 +138,13 @@ func (t *trial) soon(d time.Duration, holds func() bool) bool {
 	}
 }
 
-// ended is how a statement has ended.
+// ended is the result of a statement.
 type ended struct {
 	rows int64
 	err  error
 }
 
-// start runs a statement that may wait.
+// start runs a statement that may block.
 func (t *trial) start(run func() (rows int64, err error)) <-chan ended {
 	done := make(chan ended, 1)
 	go func() {
@@ -152,7 +154,7 @@ func (t *trial) start(run func() (rows int64, err error)) <-chan ended {
 	return done
 }
 
-// waits reports whether the statement is still under way after a while.
+// waits reports whether the statement is still running after a while.
 func (t *trial) waits(done <-chan ended) bool {
 	select {
 	case e := <-done:
@@ -178,7 +180,7 @@ func (t *trial) result(done <-chan ended) int64 {
 	}
 }
 
-// together runs steps side by side, and ends the probe with the first error.
+// together runs steps concurrently, and ends the probe with the first error.
 func (t *trial) together(steps ...func()) {
 	errs := make(chan error, len(steps))
 	for _, step := range steps {
@@ -193,7 +195,8 @@ func (t *trial) together(steps ...func()) {
 	fail.If(first)
 }
 
-// Run tries the server. The scratch place is gone when it returns, unless a finding or the error says otherwise.
+// Run tries the server. The scratch place is removed when it returns, unless a finding or the error reports
+// otherwise.
 func Run(ctx context.Context, server Server, o Options) (found []Finding, err error) {
 	probes := slices.DeleteFunc(server.probes(), func(p probe) bool {
 		ok, err := path.Match(o.Only, p.name)
@@ -278,17 +281,17 @@ func (p probe) run(ctx context.Context, before map[string]Outcome, patience time
 	return t.finding
 }
 
-// refusal is an error with which a server has answered, or leat itself.
+// refusal is an error returned by a server, or by leat itself.
 type refusal struct {
 	error
 
-	// leat is set if it is leat that refuses, and rights if the server says that the role may not.
+	// leat is set if leat refuses, rights if the server reports a missing privilege.
 	leat, rights bool
 }
 
 func (r refusal) Unwrap() error { return r.error }
 
-// judge says what an error means that has ended a probe: what a server refuses is not there.
+// judge translates the error that has ended a probe. A feature that the server rejects counts as missing.
 func judge(ctx context.Context, err error) (o Outcome, format, text string) {
 	refused, ok := errors.AsType[refusal](err)
 	switch {
@@ -303,7 +306,8 @@ func judge(ctx context.Context, err error) (o Outcome, format, text string) {
 	}
 }
 
-// Worst is the outcome of all findings together: broken before could not try before limited.
+// Worst is the combined outcome of all findings: broken ranks before could not try, and that before
+// limited.
 func Worst(found []Finding) Outcome {
 	for _, o := range []Outcome{Broken, CouldNotTry, Limited} {
 		if slices.ContainsFunc(found, func(f Finding) bool { return f.Outcome == o }) {

@@ -14,27 +14,27 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Destination is what a relay sends to, with a topic that is for nothing else.
+// Destination is the destination of a relay, with a topic that is used for nothing else.
 type Destination struct {
-	// Name is what it is, and where.
+	// Name is the product and the address.
 	Name  string
 	Topic string
 	Sink  driver.Sink
-	// Read returns the payloads that the topic has received since it was first called, in an order that
-	// keeps that of each key. Nil if it cannot be read.
+	// Read returns the payloads that the topic has received since Read was first called, in an order that
+	// preserves the order of each key. Nil if it cannot be read.
 	Read func(ctx context.Context) ([][]byte, error)
-	// Look tells what the destination says of the topic's settings: what breaks a promise, and what asks for
-	// care. Nil if it tells nothing.
+	// Look returns what it finds about the topic's settings: what breaks a promise, and what needs care. Nil
+	// if the settings cannot be read.
 	Look func(ctx context.Context) (broken, care []string, err error)
 }
 
-// destination is a Server that is a Destination.
+// destination is a Destination as a Server.
 type destination struct {
 	Destination
 
-	run   string // tells the records of this run apart
+	run   string // identifies the records of this run
 	sent  int
-	began bool // whether Read was called
+	began bool // set when Read was called
 }
 
 // Sink tries a destination.
@@ -46,7 +46,7 @@ func (d *destination) About(context.Context) string { return d.Name + ", topic "
 // prepare implements Server.
 func (*destination) prepare(context.Context) error { return nil }
 
-// clean implements Server: the topic is its owner's.
+// clean implements Server. The topic belongs to its owner, and is not removed.
 func (*destination) clean(context.Context) error { return nil }
 
 var errNoShop = errors.New("leat: a destination has no workload")
@@ -67,7 +67,7 @@ func (d *destination) probes() []probe {
 	}
 }
 
-// answers has the sink look at its destination, and at the topic.
+// answers runs the checks of the sink, for its destination and the topic.
 func (d *destination) answers(t *trial) {
 	if c, ok := d.Sink.(driver.Checker); ok {
 		if err := c.Check(t.ctx); err != nil {
@@ -85,7 +85,8 @@ func (d *destination) answers(t *trial) {
 	}
 }
 
-// topicsMissing asks for a topic that nobody has made, and sends to it unless that would make it.
+// topicsMissing checks for a topic that does not exist. It sends a record to it unless that would create
+// it.
 func (d *destination) topicsMissing(t *trial) {
 	missing := d.Topic + "-missing-" + d.run
 	c, ok := d.Sink.(driver.TopicChecker)
@@ -106,7 +107,7 @@ func (d *destination) topicsMissing(t *trial) {
 	}
 }
 
-// settings tells what the destination says of itself.
+// settings reports what the destination returns about the topic's settings.
 func (d *destination) settings(t *trial) {
 	if d.Look == nil {
 		return
@@ -121,7 +122,7 @@ func (d *destination) settings(t *trial) {
 	}
 }
 
-// record is the next one of a key.
+// record returns the next record of a key.
 func (d *destination) record(key, text string) outbox.Record {
 	d.sent++
 	id := fmt.Sprintf("leat-prove-%s-%05d", d.run, d.sent)
@@ -135,7 +136,7 @@ func (d *destination) record(key, text string) outbox.Record {
 	}
 }
 
-// send sends records, and returns their errors.
+// send sends records, and returns their results.
 func (d *destination) send(t *trial, records []outbox.Record) []error {
 	if d.Read != nil && !d.began {
 		_, err := d.Read(t.ctx)
@@ -153,7 +154,7 @@ func (d *destination) send(t *trial, records []outbox.Record) []error {
 	return errs
 }
 
-// arrive waits until the payloads of all records are in the topic, and returns what the topic has.
+// arrive waits until the payloads of all records are in the topic, and returns the payloads of the topic.
 func (d *destination) arrive(t *trial, records []outbox.Record) (payloads [][]byte) {
 	if d.Read == nil {
 		t.say(CouldNotTry, "what is sent there cannot be read back")
@@ -168,7 +169,7 @@ func (d *destination) arrive(t *trial, records []outbox.Record) (payloads [][]by
 	return payloads
 }
 
-// missingOf returns the records that are not among the payloads.
+// missingOf returns the records whose payload is missing.
 func missingOf(payloads [][]byte, records []outbox.Record) (missing []string) {
 	there := map[string]bool{}
 	for _, p := range payloads {
@@ -182,7 +183,7 @@ func missingOf(payloads [][]byte, records []outbox.Record) (missing []string) {
 	return missing
 }
 
-// pages are what relays send: records of keys, in turns, and some without one.
+// pages returns pages as relays send them: with records of several keys in turn, and some without a key.
 func (d *destination) pages(pages, size int) (all [][]outbox.Record) {
 	for range pages {
 		page := make([]outbox.Record, size)
@@ -200,7 +201,7 @@ func (d *destination) pages(pages, size int) (all [][]outbox.Record) {
 
 const provePages, provePage = 5, 100
 
-// stored sends pages, and looks whether all is there that was acknowledged, and once.
+// stored sends pages, and checks that every acknowledged record is in the topic exactly once.
 func (d *destination) stored(t *trial) {
 	var all []outbox.Record
 	for _, page := range d.pages(provePages, provePage) {
@@ -232,7 +233,7 @@ func (d *destination) stored(t *trial) {
 	}
 }
 
-// order looks whether the records of a key are in the order in which they were sent.
+// order checks that the records of each key arrive in the order in which they were sent.
 func (d *destination) order(t *trial) {
 	var all []outbox.Record
 	for _, page := range d.pages(provePages, provePage) {
@@ -246,7 +247,7 @@ func (d *destination) order(t *trial) {
 	for _, p := range payloads {
 		id, rest, _ := strings.Cut(string(p), " ")
 		key, _, _ := strings.Cut(rest, " ")
-		if key == "" || !strings.HasPrefix(id, "leat-prove-"+d.run) || id == last[key] { // a copy of what is there
+		if key == "" || !strings.HasPrefix(id, "leat-prove-"+d.run) || id == last[key] { // a copy of an earlier record
 			continue
 		}
 		if id < last[key] {
@@ -257,10 +258,11 @@ func (d *destination) order(t *trial) {
 	}
 }
 
-// largePayload is what messages of most systems stay below, and brokers take by default.
+// largePayload is a size that the messages of most systems do not exceed, and that brokers accept by
+// default.
 const largePayload = 900_000
 
-// contents sends what is unusual.
+// contents sends unusual records.
 func (d *destination) contents(t *trial) {
 	for what, change := range map[string]func(r *outbox.Record){
 		"with a payload of 900,000 bytes": func(r *outbox.Record) {

@@ -25,11 +25,11 @@ import (
 type sqlPlace struct {
 	dialect outbox.Dialect
 	name    string
-	// open opens the database, whose connections are among the wires if they lead to a server.
+	// open opens the database. If it leads to a server, its connections are added to the wires.
 	open func(w *wires) (*sql.DB, error)
 }
 
-// pool is one of so many connections.
+// pool returns a pool of at most most connections.
 func (p *sqlPlace) pool(w *wires, most int) (*sql.DB, error) {
 	db, err := p.open(w)
 	if err == nil {
@@ -39,11 +39,11 @@ func (p *sqlPlace) pool(w *wires, most int) (*sql.DB, error) {
 	return db, err
 }
 
-// sql names the scratch place in place of {s}.
+// sql replaces {s} by the name of the scratch place.
 func (p *sqlPlace) sql(text string) string { return strings.ReplaceAll(text, "{s}", p.name) }
 
-// number is the type of a primary key that counts. Each table has a primary key: group replications and
-// sql_require_primary_key ask for one, and leat's tables have one.
+// number is the type of a generated primary key. Each table has a primary key, as leat's tables do: group
+// replication and sql_require_primary_key require one.
 func (p *sqlPlace) number() string {
 	if p.dialect == outbox.SQLite {
 		return "INTEGER PRIMARY KEY AUTOINCREMENT"
@@ -60,7 +60,7 @@ type sqlSession struct {
 	end   func() // closes it
 }
 
-// session opens one, which lasts for the probe.
+// session opens a connection that lasts for the probe.
 func (p *sqlPlace) session(t *trial) sqlSession {
 	var mine wires
 	db, err := p.pool(&mine, 1)
@@ -99,12 +99,12 @@ func (s sqlSession) exec(sql string, args ...any) int64 {
 	return n
 }
 
-// start runs a statement that may wait, and returns its number of rows when it has ended.
+// start runs a statement that may wait, and sends its result when it has ended.
 func (s sqlSession) start(sql string, args ...any) <-chan ended {
 	return s.t.start(func() (int64, error) { return s.attempt(sql, args...) })
 }
 
-// look returns the one value of a query, and value ends the probe if there is none.
+// look returns the single value of a query. value does the same, and ends the probe if there is none.
 func look[T any](s sqlSession, sql string, args ...any) (value T, err error) {
 	err = s.conn.QueryRowContext(s.t.ctx, s.place.sql(sql), args...).Scan(&value)
 	return value, refused(err)
@@ -126,7 +126,7 @@ func (p *sqlPlace) inbox(db *sql.DB, table string) (*sqlinbox.Inbox, error) {
 	return sqlinbox.New(db, p.dialect, consumerName, cfg)
 }
 
-// trialPool is a pool for a probe.
+// trialPool returns a pool for a probe.
 func (p *sqlPlace) trialPool(t *trial) *sql.DB {
 	var mine wires
 	db, err := p.pool(&mine, poolSize)
@@ -138,7 +138,7 @@ func (p *sqlPlace) trialPool(t *trial) *sql.DB {
 	return db
 }
 
-// claimOnce has several sessions claim the same ids at the same time.
+// claimOnce claims the same ids in several sessions at the same time.
 func (p *sqlPlace) claimOnce(t *trial) {
 	db := p.trialPool(t)
 	s := p.session(t)
@@ -156,7 +156,7 @@ func (p *sqlPlace) claimOnce(t *trial) {
 	})
 }
 
-// leatCheck has leat look at the database, and sends one message.
+// leatCheck runs leat's own checks of the database, and sends one message.
 func (p *sqlPlace) leatCheck(t *trial) {
 	ob, err := p.outbox(p.trialPool(t), "checked")
 	fail.If(err)
@@ -168,7 +168,7 @@ func (p *sqlPlace) leatCheck(t *trial) {
 	})
 }
 
-// sqlShop is a shop in the scratch place. A file of SQLite has connections that nobody can cut.
+// sqlShop is a shop in the scratch place. The connections to a file of SQLite cannot be cut.
 type sqlShop struct {
 	*sqlPlace
 
@@ -221,7 +221,7 @@ func (s *sqlShop) prepare(ctx context.Context) (err error) {
 
 var errRolledBack = errors.New("leat: rolled back")
 
-// produce implements shop. The number is drawn after the message was enqueued: it is leat that orders the key.
+// produce implements shop. It draws the number after enqueueing the message, since leat must order the key.
 func (s *sqlShop) produce(ctx context.Context, m outbox.Message, hold func(version int64) bool) settled {
 	err := s.ob.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := s.ob.Enqueue(ctx, tx, m); err != nil {
@@ -281,13 +281,14 @@ func (s *sqlShop) consume(ctx context.Context, msg *message.Message) (inbox.Outc
 	})
 }
 
-// forget gives idle connections back: some were cut, and nobody has noticed.
+// forget closes idle connections: some were cut, which the pool has not noticed.
 func (s *sqlShop) forget() {
 	s.db.SetMaxIdleConns(-1)
 	s.db.SetMaxIdleConns(poolSize)
 }
 
-// truth implements shop. It reads in a transaction that has written, which no splitter sends to a replica.
+// truth implements shop. It reads in a transaction that has written: a splitter does not send it to a
+// replica.
 func (s *sqlShop) truth(ctx context.Context) (all truth, err error) {
 	s.forget()
 	tx, err := s.db.BeginTx(ctx, nil)
@@ -324,7 +325,8 @@ func (s *sqlShop) truth(ctx context.Context) (all truth, err error) {
 	return all, nil
 }
 
-// waiting implements shop: what no relay has read yet, what is held, and all if no relay has ever begun.
+// waiting implements shop. It returns messages that no relay has read yet, and held ones; if a relay has
+// never begun, it returns all.
 func (s *sqlShop) waiting(ctx context.Context, ids []string) (waiting []string, err error) {
 	s.forget()
 	for _, id := range ids {

@@ -22,13 +22,13 @@ import (
 
 // SQLFile is a database in a file of SQLite.
 type SQLFile interface {
-	// Path is that of the file.
+	// Path is the path of the file.
 	Path() string
-	// Beside opens another file in the same way, and makes it if it is not there.
+	// Beside opens another file in the same way, and creates it if it does not exist.
 	Beside(path string) (*sql.DB, error)
 }
 
-// liteServer is the directory of a file of SQLite: its scratch place is a file beside it.
+// liteServer is the directory of a file of SQLite. Its scratch place is another file in that directory.
 type liteServer struct {
 	sqlPlace
 
@@ -36,14 +36,14 @@ type liteServer struct {
 	file string // the scratch file
 	// second starts a process that runs [Hold] on a file of SQLite.
 	second func(ctx context.Context, file string) *exec.Cmd
-	// mounts describes what is mounted where, as /proc/self/mountinfo does.
+	// mounts returns the mounted file systems, in the form of /proc/self/mountinfo.
 	mounts func() string
 }
 
-// SQLite tries SQLite where the file is. second starts a process that runs [Hold] on a file.
+// SQLite tries SQLite in the directory of the file. second starts a process that runs [Hold] on a file.
 func SQLite(db SQLFile, second func(ctx context.Context, file string) *exec.Cmd) Server {
 	s := &liteServer{db: db, second: second, mounts: func() string {
-		text, _ := os.ReadFile("/proc/self/mountinfo") // which other systems do not have
+		text, _ := os.ReadFile("/proc/self/mountinfo") // which other systems lack
 		return string(text)
 	}}
 	s.dialect, s.name = outbox.SQLite, "prove"
@@ -78,7 +78,7 @@ func (s *liteServer) prepare(ctx context.Context) error {
 		return err
 	}
 	now := time.Now().Unix()
-	_ = removeFrom(dir, func(name string) bool { // what may not be removed stays
+	_ = removeFrom(dir, func(name string) bool { // files without the right to remove them stay
 		parts := scratchFile.FindStringSubmatch(name)
 		return parts != nil && stale(parts[1], now)
 	})
@@ -106,7 +106,7 @@ func (s *liteServer) clean(context.Context) error {
 	return nil
 }
 
-// removeFrom removes files of a directory: SQLite's and a relay's stand beside the database.
+// removeFrom removes files of a directory: SQLite and relays keep files next to the database.
 func removeFrom(dir string, which func(name string) bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -117,7 +117,7 @@ func removeFrom(dir string, which func(name string) bool) error {
 		if !which(e.Name()) {
 			continue
 		}
-		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, os.ErrNotExist) { // another run sweeps
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, os.ErrNotExist) { // another run may be sweeping
 			errs = append(errs, err)
 		}
 	}
@@ -142,8 +142,8 @@ func (s *liteServer) probes() []probe {
 	}
 }
 
-// fileLocal looks whether the file is on a disk of this machine: over a network, locks of two machines do not
-// see each other, and a write-ahead log needs memory that all of its users share.
+// fileLocal checks that the file is on a local disk. Over a network, locks of two machines do not exclude
+// each other, and a write-ahead log needs memory that all processes share.
 func (s *liteServer) fileLocal(t *trial) {
 	dir, err := filepath.EvalSymlinks(filepath.Dir(s.file))
 	fail.If(err)
@@ -152,8 +152,8 @@ func (s *liteServer) fileLocal(t *trial) {
 	}
 }
 
-// networkKind returns the type of the file system of dir if it is one of another machine. The lines of mounts
-// are those of /proc/self/mountinfo.
+// networkKind returns the type of the file system of dir if it is a network file system. The lines of mounts
+// have the form of /proc/self/mountinfo.
 func networkKind(mounts, dir string) string {
 	point, kind := "", ""
 	for line := range strings.Lines(mounts) {
@@ -174,14 +174,14 @@ func networkKind(mounts, dir string) string {
 	return ""
 }
 
-// holder is a second process that has the lock of the file.
+// holder is a second process that holds the lock of the file.
 type holder struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	says *bufio.Reader
 }
 
-// What is said between a process and the one that holds the lock of a file for it.
+// Messages between a process and the one that holds the lock of a file for it.
 const (
 	saysHeld, saysCommitted = "held", "committed"
 	asksCommit              = "commit"
@@ -189,8 +189,8 @@ const (
 	heldTable = "CREATE TABLE IF NOT EXISTS prove_held (name TEXT NOT NULL)"
 )
 
-// Hold is what the second process does: it has written a row in a transaction that is open, commits when it is
-// asked to, and ends with its input.
+// Hold runs in the second process. It writes a row in a transaction and keeps that open, commits when
+// requested, and ends with its input.
 func Hold(ctx context.Context, db *sql.DB, in io.Reader, out io.Writer) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -247,7 +247,7 @@ func (h *holder) hears(want string) {
 	}
 }
 
-// held makes the table of the second process, and returns a session that does not wait for locks.
+// held creates the table of the second process, and returns a session that does not wait for locks.
 func (s *liteServer) held(t *trial) sqlSession {
 	a := s.session(t)
 	a.do(heldTable, "DELETE FROM {s}_held", "PRAGMA busy_timeout = 0")
@@ -266,7 +266,7 @@ func mayWrite(s sqlSession) bool {
 	return err == nil
 }
 
-// processesExclude has a second process hold the lock of the file.
+// processesExclude checks that a second process that holds the lock of the file excludes this one.
 func (s *liteServer) processesExclude(t *trial) {
 	a := s.held(t)
 	second := s.hold(t)
@@ -289,7 +289,7 @@ func (s *liteServer) processesExclude(t *trial) {
 	}
 }
 
-// processesKilled kills a process in the midst of a transaction.
+// processesKilled kills a process in the middle of a transaction.
 func (s *liteServer) processesKilled(t *trial) {
 	a := s.held(t)
 	second := s.hold(t)
@@ -305,7 +305,7 @@ func (s *liteServer) processesKilled(t *trial) {
 	}
 }
 
-// logReopens looks whether what was committed is there when the file is opened again.
+// logReopens checks that committed rows exist after the file is opened again.
 func (s *liteServer) logReopens(t *trial) {
 	a := s.session(t)
 	if mode := value[string](a, "PRAGMA journal_mode"); mode != "wal" {
@@ -319,7 +319,7 @@ func (s *liteServer) logReopens(t *trial) {
 	}
 }
 
-// sequence looks at the numbers of the log.
+// sequence checks the numbers of the log.
 func (s *liteServer) sequence(t *trial) {
 	a, b := s.session(t), s.session(t)
 	a.do("CREATE TABLE {s}_numbers (seq INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL)")
@@ -336,7 +336,7 @@ func (s *liteServer) sequence(t *trial) {
 	}
 }
 
-// savepoints tries transactions that go back a step.
+// savepoints tries transactions that roll back to a savepoint.
 func (s *liteServer) savepoints(t *trial) {
 	a, b := s.session(t), s.session(t)
 	a.do("CREATE TABLE {s}_steps (name TEXT NOT NULL)", "BEGIN IMMEDIATE", "INSERT INTO {s}_steps VALUES ('kept')", "SAVEPOINT one",
@@ -346,10 +346,10 @@ func (s *liteServer) savepoints(t *trial) {
 	}
 }
 
-// quickCommit is how long a commit takes at least that has waited for a disk.
+// quickCommit is the least duration of a commit that has waited for a disk.
 const quickCommit = 100 * time.Microsecond
 
-// durability looks at what decides whether a commit is on the disk, and how long one takes.
+// durability checks the settings that decide if a commit is on disk, and how long a commit takes.
 func (s *liteServer) durability(t *trial) {
 	a := s.session(t)
 	if v := value[int64](a, "PRAGMA synchronous"); v < 2 {

@@ -11,7 +11,8 @@ import (
 // dial opens a connection to a server.
 type dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// wires are connections that can be cut on this side: what is behind a pooler may be somebody else's.
+// wires are connections that can be cut on this side. Behind a pooler, the server's connection may be used
+// by other clients.
 type wires struct {
 	mu   sync.Mutex
 	open map[*wire]bool
@@ -56,7 +57,7 @@ func (w *wire) Close() error {
 	return w.Conn.Close()
 }
 
-// cutOne cuts one of the wires by chance, and reports whether there was one.
+// cutOne cuts one of the wires, chosen at random, and reports whether there was one.
 func (w *wires) cutOne() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,7 +76,7 @@ func (w *wires) cutOne() bool {
 	return true
 }
 
-// cutAll cuts all of them; if for good, nothing is dialled any more.
+// cutAll cuts all of them. With forGood, later dials fail.
 func (w *wires) cutAll(forGood bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

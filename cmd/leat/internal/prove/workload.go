@@ -27,7 +27,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// What the workload is made of.
+// Parameters of the workload.
 const (
 	producers, consumers, relays = 5, 4, 2
 	keys                         = 12
@@ -35,36 +35,37 @@ const (
 	topicName                    = "leat-prove"
 	consumerName                 = "prove"
 
-	holdFor       = 3 * time.Second // of a transaction that is left open
-	lostAnswers   = 0.02            // of all records that were stored
-	twice         = 0.1             // of all deliveries
-	few           = 10              // messages, below which nothing was tried
+	holdFor       = 3 * time.Second // how long a transaction is left open
+	lostAnswers   = 0.02            // fraction of stored records
+	twice         = 0.1             // fraction of deliveries
+	few           = 10              // messages; with fewer the result is not known
 	standstill    = 15 * time.Second
 	between       = 20 * time.Millisecond
 	relayLease    = 3 * time.Second
 	replacedAfter = 4 * time.Second
 )
 
-// shop is a store with a business: an outbox, an inbox, and tables of its own.
+// shop is a store with a small business: an outbox, an inbox, and tables of its own.
 type shop interface {
-	// produce enqueues m and writes its row to the ledger in one transaction, which holds if hold returns
-	// true; hold is given the number of the message in its key. An error before COMMIT is a rollback.
+	// produce enqueues m and writes its row to the ledger, in one transaction. hold is given the number of
+	// the message in its key; if it returns true, the transaction stays open for a while. An error before
+	// COMMIT is a rollback.
 	produce(ctx context.Context, m outbox.Message, hold func(version int64) bool) settled
 	// source reads the outbox on connections of its own.
 	source(ctx context.Context, w *wires) (source driver.Source, end func(), err error)
-	// consume processes msg; its effect is a row.
+	// consume processes msg. Its effect is a row.
 	consume(ctx context.Context, msg *message.Message) (inbox.Outcome, error)
-	// truth is what the tables hold, as the primary has it.
+	// truth returns the content of the tables, as read from the primary.
 	truth(ctx context.Context) (truth, error)
-	// waiting reports which of the messages wait, in any form.
+	// waiting returns the messages that still wait in the outbox, in any state.
 	waiting(ctx context.Context, ids []string) ([]string, error)
 	// cutOne cuts a connection of producers or consumers.
 	cutOne() bool
-	// end cuts all.
+	// end cuts all connections.
 	end()
 }
 
-// settled is how a transaction has ended: committed, rolled back, or nobody knows.
+// settled is the result of a transaction: committed, rolled back, or unknown.
 type settled struct {
 	as  history.Type
 	err error
@@ -79,7 +80,7 @@ type row struct {
 
 type truth struct{ ledger, effects []row }
 
-// workload is one run of it.
+// workload is one run of the workload.
 type workload struct {
 	t    *trial
 	shop shop
@@ -87,16 +88,16 @@ type workload struct {
 	dir  string
 
 	topic   topic
-	acked   atomic.Int64 // distinct messages of the topic that have their effect
+	acked   atomic.Int64 // distinct messages of the topic whose effect exists
 	cuts    atomic.Int64
 	relays  atomic.Int64
 	mu      sync.Mutex
-	trouble map[string]error // the last error by who has met it
+	trouble map[string]error // the last error of each role
 }
 
-// note remembers the last error of somebody.
+// note records the last error of a role.
 func (w *workload) note(who string, err error) {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, net.ErrClosed) { // which is our own doing
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, net.ErrClosed) { // caused by the workload itself
 		return
 	}
 	w.mu.Lock()
@@ -116,7 +117,7 @@ func (w *workload) fault(point, kind string) {
 	w.write(history.Line{Type: history.Fault, Point: point, Kind: kind, At: now, Until: now})
 }
 
-// runWorkload runs it for a time, lets all come to its end, and judges.
+// runWorkload runs the workload for a time, waits until all messages have arrived, and judges the result.
 func runWorkload(t *trial, server Server, lasts time.Duration) {
 	dir, err := os.MkdirTemp("", "leat-prove-*")
 	fail.If(err)
@@ -157,7 +158,8 @@ func runWorkload(t *trial, server Server, lasts time.Duration) {
 	w.judge(left)
 }
 
-// produce runs transactions until produce ends: some are rolled back, one in a while is left open.
+// produce runs transactions until the context produce ends. Some are rolled back, and some stay open for a
+// while.
 func (w *workload) produce(ctx, produce context.Context, producer int) {
 	for n := 0; wait.For(produce, between+time.Duration(rand.Int64N(int64(5*between)))) == nil; n++ { //nolint:gosec // any will do
 		id := fmt.Sprintf("%s-%d-%04d", filepath.Base(w.dir)[len("leat-prove-"):], producer, n)
@@ -182,8 +184,8 @@ func digest(key string, payload []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// relay runs one relay after another, until ctx ends: some are stopped, and some lose all connections at once.
-// From the end of produce on the last one stays.
+// relay runs one relay after another, until ctx ends. Some are stopped, and some lose all connections at once.
+// The relay that runs when produce ends stays.
 func (w *workload) relay(ctx, produce context.Context) {
 	for ctx.Err() == nil {
 		var mine wires
@@ -234,7 +236,7 @@ func (w *workload) runRelay(ctx context.Context, mine *wires) error {
 	return r.Run(ctx)
 }
 
-// relayErrors notes what relays survive.
+// relayErrors records the errors that relays recover from.
 type relayErrors struct{ w *workload }
 
 // OnRelayError implements relay.ErrorHook.
@@ -252,7 +254,8 @@ func (w *workload) cut(produce context.Context) {
 	}
 }
 
-// consume processes the records of some keys, each until it is acknowledged, and some twice at the same time.
+// consume processes the records of some keys, each until it is acknowledged. Some records are processed
+// twice at the same time.
 func (w *workload) consume(ctx context.Context, consumer int) {
 	done := map[string]bool{}
 	for at := 0; ; at++ {
@@ -300,8 +303,8 @@ func (w *workload) deliver(ctx context.Context, r record) {
 	}
 }
 
-// drain waits until what the ledger has is in the topic and has its effect, or nothing moves any more. It
-// returns the messages that are not in the topic.
+// drain waits until every message of the ledger is in the topic and has its effect, or until there is no
+// more progress. It returns the messages that are not in the topic.
 func (w *workload) drain() (left []string) {
 	truth, err := w.shop.truth(w.t.ctx)
 	fail.If(err)
@@ -326,7 +329,7 @@ func (w *workload) drain() (left []string) {
 	}
 }
 
-// topic is where the relays send to. It is a driver.Sink.
+// topic is the destination of the relays. It is a driver.Sink.
 type topic struct {
 	lose float64
 	lost func()
@@ -345,7 +348,7 @@ type record struct {
 
 var errLostAnswer = errors.New("the answer was lost")
 
-// Send implements driver.Sink: some records are stored although it says that they failed.
+// Send implements driver.Sink. It stores some records but reports them as failed.
 func (p *topic) Send(_ context.Context, records []outbox.Record) []outbox.Result {
 	results := make([]outbox.Result, len(records))
 	failed := map[driver.Key]bool{}
@@ -374,7 +377,7 @@ func (p *topic) Send(_ context.Context, records []outbox.Record) []outbox.Result
 	return results
 }
 
-// wait returns the record at the offset, when it is there.
+// wait returns the record at the offset once it exists.
 func (p *topic) wait(ctx context.Context, at int) (record, bool) {
 	for {
 		p.mu.Lock()

@@ -5,26 +5,25 @@ import (
 	"slices"
 )
 
-// Profile is all that a file can say, for all profiles or for one.
+// Profile are the settings of a file, either for all profiles or for one.
 type Profile struct {
 	Settings `yaml:",inline"`
 	Daemon   `yaml:",inline"`
 }
 
-// Daemon is what leat run does. A section that a profile has replaces the one above as a
-// whole.
+// Daemon is the configuration of leat run. A section of a profile replaces the general one as a whole.
 type Daemon struct {
-	// Outboxes are relayed and maintained, Inboxes maintained.
+	// Outboxes are relayed and maintained, Inboxes are maintained.
 	Outboxes []Outbox      `yaml:"outboxes" doc:"Outboxes to relay and maintain."`
 	Inboxes  []InboxTables `yaml:"inboxes" doc:"Inboxes to maintain and measure."`
-	// Connections bounds those of one server.
+	// Connections is the most connections to one server.
 	Connections Text `yaml:"connections" doc:"Most connections to one database server. Defaults to half of its max_connections."`
 	// HTTP is the listener of the probes, Metrics that of Prometheus.
 	HTTP    *HTTP    `yaml:"http" doc:"Probes, status and dashboard."`
 	Metrics *Metrics `yaml:"metrics" doc:"Listener of /metrics."`
-	// OTLP is who gets spans.
+	// OTLP is the collector of spans.
 	OTLP *OTLP `yaml:"otlp" doc:"OpenTelemetry collector of spans. Defaults to none."`
-	// Log is what the process tells of itself.
+	// Log is the configuration of the process's log.
 	Log *Log `yaml:"log" doc:"Log on standard error."`
 
 	path string
@@ -44,7 +43,7 @@ type Outbox struct {
 	Maintenance      *OutboxMaintenance `yaml:"maintenance" doc:"Shortens the log and sends delayed messages. Without it, another process must."`
 }
 
-// Expect is the place where an outbox must be.
+// Expect is the server and database that an outbox must be in.
 type Expect struct {
 	At       Place `yaml:"-"`
 	Host     Text  `yaml:"host" doc:"Host of the connection (PostgreSQL), the server's name (MySQL, MariaDB), the machine's (SQLite). Defaults to any."`
@@ -79,7 +78,7 @@ type Relay struct {
 	Sink           *Sink    `yaml:"sink" doc:"Destination: one of kafka, amqp, redis, nats and http. Required."`
 }
 
-// Tail is a tail of a relay.
+// Tail is the tail of a relay.
 type Tail struct {
 	At          Place `yaml:"-"`
 	Publication Text  `yaml:"publication" doc:"Publication of the log. Defaults to leat."`
@@ -112,7 +111,7 @@ type OutboxMaintenance struct {
 	Archive       *Archive `yaml:"archive" doc:"Where messages are written before they go. Defaults to nowhere."`
 }
 
-// Archive is where messages are kept that go.
+// Archive is where messages are stored before they are deleted.
 type Archive struct {
 	At  Place `yaml:"-"`
 	Dir Text  `yaml:"dir" doc:"Directory for gzipped files of JSON lines. Required."`
@@ -142,11 +141,11 @@ type HTTP struct {
 	KeyFile  Text  `yaml:"key_file" doc:"Its key, PEM."`
 	// Hosts are names of this server.
 	Hosts []Text `yaml:"hosts" doc:"Further names, without a port, by which /statusz and /metrics answer; * is any. Defaults to none."`
-	// Dashboard is served beside them.
+	// Dashboard is served on the same listener.
 	Dashboard *Dashboard `yaml:"dashboard" doc:"Dashboard and API; {} shows them to everybody on this machine. Defaults to none."`
 }
 
-// Metrics is how the daemon is measured.
+// Metrics is the configuration of the daemon's metrics.
 type Metrics struct {
 	At       Place  `yaml:"-"`
 	Listen   Text   `yaml:"listen" doc:"Address of /metrics, host:port, or none. Defaults to none."`
@@ -160,14 +159,14 @@ type OTLP struct {
 	Endpoint Text  `yaml:"endpoint" doc:"URL of the collector, such as http://127.0.0.1:4318; /v1/traces is added. Required."`
 }
 
-// Log is what the daemon tells.
+// Log is the configuration of the daemon's log.
 type Log struct {
 	At     Place `yaml:"-"`
 	Level  Text  `yaml:"level" doc:"debug, info, warn or error. Defaults to info."`
 	Format Text  `yaml:"format" doc:"text or json. Defaults to text."`
 }
 
-// Or returns d with the sections that it does not have taken from other.
+// Or returns d with missing sections taken from other.
 func (d Daemon) Or(other Daemon) Daemon {
 	if d.Outboxes == nil {
 		d.Outboxes = other.Outboxes
@@ -183,12 +182,12 @@ func (d Daemon) Or(other Daemon) Daemon {
 	return d
 }
 
-// ExactlyOnce reports whether the relay's sink keeps positions itself.
+// ExactlyOnce reports whether the relay's sink stores positions itself.
 func (r *Relay) ExactlyOnce() bool {
 	return r.Sink != nil && r.Sink.Kafka != nil && r.Sink.Kafka.ExactlyOnce.Value == "true"
 }
 
-// NeedsDatabase reports whether an outbox or inbox names no database of its own.
+// NeedsDatabase reports whether an outbox or inbox lacks a database of its own.
 func (d Daemon) NeedsDatabase() bool {
 	return slices.ContainsFunc(d.Outboxes, func(o Outbox) bool { return !o.Database.Set() }) ||
 		slices.ContainsFunc(d.Inboxes, func(i InboxTables) bool { return !i.Database.Set() })

@@ -1,6 +1,6 @@
 package settings
 
-// Dashboard is what operators see beside the probes. Its words are those of leat dash's flags.
+// Dashboard is the configuration of the dashboard. Its fields have the names of the flags of leat dash.
 type Dashboard struct {
 	At          Place  `yaml:"-"`
 	Base        Text   `yaml:"base" doc:"Path under which a proxy serves it, with slashes at both ends. Defaults to /."`

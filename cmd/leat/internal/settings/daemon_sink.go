@@ -1,6 +1,6 @@
 package settings
 
-// Sink is where a relay sends to: one of its fields is set.
+// Sink is the destination of a relay: one of its fields is set.
 type Sink struct {
 	At    Place      `yaml:"-"`
 	Kafka *KafkaSink `yaml:"kafka" doc:"Kafka."`
@@ -10,7 +10,7 @@ type Sink struct {
 	HTTP  *HTTPSink  `yaml:"http" doc:"Webhooks."`
 }
 
-// Kind is what it is called for people; "" if none is set.
+// Kind is the product name, "" if none is set.
 func (s *Sink) Kind() string {
 	switch {
 	case s == nil:
@@ -30,8 +30,8 @@ func (s *Sink) Kind() string {
 	}
 }
 
-// KafkaSink sends to Kafka. If it names no brokers, all of its connection is that of kafka
-// above, so that no password goes to another cluster.
+// KafkaSink sends to Kafka. If it does not set brokers, the whole connection is that of the section kafka,
+// so that a password is not sent to another cluster.
 type KafkaSink struct {
 	At                     Place `yaml:"-"`
 	Kafka                  `yaml:",inline"`

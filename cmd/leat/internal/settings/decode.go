@@ -11,16 +11,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Place is where a section stands in a file.
+// Place is the place of a section in a file.
 type Place struct {
-	// Path is its name, such as outboxes[0].relays[1].
+	// Path is the name of the section, such as outboxes[0].relays[1].
 	Path string
-	// Line is 0 if it stands in no file.
+	// Line is 0 if it is not in a file.
 	Line int
 }
 
-// decoder fills structs of Texts from nodes, and finds what does not belong there. It
-// keeps of each Text and each Place where it stands.
+// decoder fills structs of Texts from nodes, and reports unknown fields. It records the place of each Text
+// and each Place.
 type decoder struct {
 	findings []Finding
 	// left is how many values the file may still have.
@@ -28,11 +28,11 @@ type decoder struct {
 }
 
 const (
-	// mostBytes bounds a file, mostValues what it says: an alias counts as what it stands for,
-	// since a few lines of aliases can stand for any number of values.
+	// mostBytes bounds the size of a file, mostValues its number of values. An alias counts with all values
+	// that it stands for, since a few lines of aliases can stand for any number of values.
 	mostBytes  = 1 << 20
 	mostValues = 100_000
-	// mostFindings is how many things that are wrong are told.
+	// mostFindings is how many findings are reported.
 	mostFindings = 100
 )
 
@@ -42,7 +42,7 @@ func (d *decoder) spend(n int) bool {
 	return d.left >= 0
 }
 
-// decode fills to from what reader has: one document, or nothing.
+// decode fills to from reader, which has one document or none.
 func decode(reader io.Reader, to any) []Finding {
 	var document, second yaml.Node
 	content, err := io.ReadAll(reader)
@@ -93,7 +93,7 @@ func (d *decoder) value(node *yaml.Node, v reflect.Value, path string) {
 		return
 	}
 	if node.ShortTag() == "!!null" {
-		return // it says nothing
+		return // it sets nothing
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -131,7 +131,7 @@ func (d *decoder) list(node *yaml.Node, v reflect.Value, path string) {
 	}
 }
 
-// named fills a map, whose values have names of the file's choice.
+// named fills a map whose keys the file chooses.
 func (d *decoder) named(node *yaml.Node, v reflect.Value, path string) {
 	d.pairs(node, path, func(key, value *yaml.Node) {
 		element := reflect.New(v.Type().Elem()).Elem()
@@ -160,8 +160,8 @@ func (d *decoder) section(node *yaml.Node, v reflect.Value, path string) {
 	})
 }
 
-// pairs calls each with what a mapping has. What it merges comes first, so that its own
-// replaces that.
+// pairs calls each for the pairs of a mapping. Merged pairs come first, so that the mapping's own replace
+// them.
 func (d *decoder) pairs(node *yaml.Node, path string, each func(key, value *yaml.Node)) {
 	if node.Kind != yaml.MappingNode {
 		d.wrong(node, path, "must have fields")
@@ -191,8 +191,7 @@ func (d *decoder) pairs(node *yaml.Node, path string, each func(key, value *yaml
 	}
 }
 
-// fieldsOf notes the fields of a struct by the names that the file has for them, and its
-// Place as "-".
+// fieldsOf collects the fields of a struct by their names in the file, and its Place as "-".
 func fieldsOf(v reflect.Value, known map[string]reflect.Value) {
 	for i := range v.NumField() {
 		name, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")

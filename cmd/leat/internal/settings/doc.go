@@ -1,3 +1,3 @@
-// Package settings is where leat finds its database and what it is told once: a file in
-// YAML with profiles, checked strictly, with line numbers in errors.
+// Package settings reads leat's settings from flags, variables and a file. The file is in YAML, may have
+// profiles, and is checked strictly, with line numbers in errors.
 package settings

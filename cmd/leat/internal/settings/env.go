@@ -2,7 +2,7 @@ package settings
 
 import "strings"
 
-// Variable is the name of the variable of a setting: LEAT_ and its name, but
+// Variable is the name of the variable of a setting: LEAT_ and the setting's name. That of database is
 // LEAT_DATABASE_URL.
 func Variable(name string) string {
 	if name == "database" {
@@ -11,7 +11,7 @@ func Variable(name string) string {
 	return "LEAT_" + strings.ToUpper(strings.ReplaceAll(name, ".", "_"))
 }
 
-// FromEnv returns what variables say.
+// FromEnv returns the settings of variables.
 func FromEnv(lookup func(string) (string, bool)) Settings {
 	var s Settings
 	for _, field := range fields(&s) {
@@ -23,11 +23,11 @@ func FromEnv(lookup func(string) (string, bool)) Settings {
 	return s
 }
 
-// byDefault is what Text.From says of a default.
+// byDefault is the value of Text.From for a default.
 const byDefault = "default"
 
-// Defaults are what counts for the database at a URL if nobody says anything. Tables of
-// MySQL, MariaDB and SQLite, which have no schemas, are called as the library calls them.
+// Defaults are the default settings for the database at a URL. MySQL, MariaDB and SQLite have no schemas;
+// the names of their tables are the library's defaults.
 func Defaults(database string) Settings {
 	said := func(value string) Text { return Text{Value: value, From: byDefault} }
 	s := Settings{Output: said("table"), Time: said("relative"), Color: said("auto")}
@@ -39,8 +39,8 @@ func Defaults(database string) Settings {
 	return s
 }
 
-// At returns s for the database at another URL than its own: the names of tables that are
-// defaults are that database's.
+// At returns s for the database at another URL. Table names that are defaults become the defaults of that
+// database.
 func (s Settings) At(database string) Settings {
 	for _, name := range []*Text{&s.Schema, &s.Outbox, &s.Inbox, &s.Dedupe} {
 		if name.From == byDefault {
@@ -48,7 +48,7 @@ func (s Settings) At(database string) Settings {
 		}
 	}
 	if s.Database.Value != database && IsSQL(database) {
-		s.Schema = Text{} // it is of the others
+		s.Schema = Text{} // it is the schema of the other database
 	}
 	return s.Or(Defaults(database))
 }

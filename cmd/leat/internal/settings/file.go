@@ -14,15 +14,15 @@ import (
 
 // File is a configuration file.
 type File struct {
-	// Profile is for all profiles.
+	// Profile has the settings for all profiles.
 	Profile `yaml:",inline"`
-	// Profiles replace settings and sections, by their names.
+	// Profiles replace settings and sections, by profile name.
 	Profiles map[string]Profile `yaml:"profiles" doc:"Settings and sections by name, chosen by --profile; what a profile does not say is said above."`
 
 	path string
 }
 
-// Finding is something wrong with a file. Line is 0 if it is about the file as a whole.
+// Finding is an error in a file. Line is 0 if it concerns the file as a whole.
 type Finding struct {
 	Line int
 	Text string
@@ -54,7 +54,7 @@ func (f Finding) in(path string) string {
 	}
 }
 
-// Read returns the file at path. What is wrong with its form is an *InvalidError.
+// Read reads the file at path. Errors of its form are an *InvalidError.
 func Read(path string) (*File, error) {
 	from, err := os.Open(path) //nolint:gosec // the operator names the file
 	if err != nil {
@@ -81,15 +81,15 @@ func Read(path string) (*File, error) {
 	return file, nil
 }
 
-// mostProfiles bounds the profiles: each one is checked.
+// mostProfiles bounds the profiles, since each one is checked.
 const mostProfiles = 100
 
 var atLine = regexp.MustCompile(`(?s)^(?:yaml: )?line (\d+): (.*)$`)
 
 var unknownAnchor = regexp.MustCompile(`^yaml: unknown anchor '(.+)' referenced$`)
 
-// syntax returns what the parser has found wrong. The parser counts lines from 0 in some errors, names
-// the line where a text began in others, or none.
+// syntax returns the finding for an error of the parser. The parser counts lines from 0 in some errors, in
+// others it names the line where a text began, or no line.
 func syntax(err error, content []byte) Finding {
 	finding := Finding{Text: err.Error()}
 	lines := strings.Split(strings.TrimRight(string(content), "\n"), "\n")
@@ -114,7 +114,7 @@ func syntax(err error, content []byte) Finding {
 		indented := func(line string) bool { return strings.HasPrefix(strings.TrimLeft(line, " "), "\t") }
 		finding.Line = max(first(finding.Line-1, indented), finding.Line)
 	case finding.Line > len(lines):
-		finding.Line = 1 // what began there has no end
+		finding.Line = 1 // the text that began there has no end
 	}
 	return finding
 }
@@ -124,7 +124,7 @@ func (f *File) ProfileNames() []string {
 	return slices.Sorted(maps.Keys(f.Profiles))
 }
 
-// profile returns what a profile says itself; nothing if name is empty.
+// profile returns the settings of a profile alone; nothing if name is empty.
 func (f *File) profile(name string) (Profile, error) {
 	profile, ok := f.Profiles[name]
 	if name != "" && !ok {
@@ -133,9 +133,8 @@ func (f *File) profile(name string) (Profile, error) {
 	return profile, nil
 }
 
-// SettingsOf returns the settings of a profile, or those for all if name is empty, with
-// what they refer to filled in. Sections that leaveOut names say nothing, so that nobody needs a
-// secret for what is not used.
+// SettingsOf returns the settings of a profile, or the general ones if name is empty, with references
+// filled in. Sections that leaveOut names stay empty, so that their secrets are not needed.
 func (f *File) SettingsOf(name string, lookup func(string) (string, bool), leaveOut ...string) (Settings, error) {
 	profile, err := f.profile(name)
 	if err != nil {
@@ -156,8 +155,8 @@ func (f *File) SettingsOf(name string, lookup func(string) (string, bool), leave
 	return s, nil
 }
 
-// DaemonOf returns what leat run does by a profile, or by none if name is empty, with what
-// it refers to filled in.
+// DaemonOf returns the configuration of leat run with a profile, or without one if name is empty, with
+// references filled in.
 func (f *File) DaemonOf(name string, lookup func(string) (string, bool)) (Daemon, error) {
 	profile, err := f.profile(name)
 	if err != nil {
@@ -173,7 +172,7 @@ func (f *File) DaemonOf(name string, lookup func(string) (string, bool)) (Daemon
 	return d, nil
 }
 
-// Path is the file that d was read from, "" if it was read from none.
+// Path is the file that d was read from, "" if there is none.
 func (d Daemon) Path() string { return d.path }
 
 func (f *File) resolve(t *Text, name string, lookup func(string) (string, bool)) []Finding {
@@ -189,7 +188,7 @@ func (f *File) resolve(t *Text, name string, lookup func(string) (string, bool))
 	return nil
 }
 
-// eachText copies d deeply, and calls each with its texts.
+// eachText makes a deep copy of d, and calls each for its texts.
 func eachText(d *Daemon, each func(*Text)) {
 	var visit func(v reflect.Value)
 	visit = func(v reflect.Value) {

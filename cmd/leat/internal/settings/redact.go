@@ -10,13 +10,13 @@ import (
 	"sync"
 )
 
-// hidden stands for a secret.
+// hidden replaces a secret.
 const hidden = "***"
 
 var (
-	// addresses are for a text that is a URL or a data source name of a driver, and for those within
-	// a text. A password that was not escaped may have anything in it, but within a text no space. What
-	// was meant for a URL may lack a slash; a data source name has no scheme.
+	// addresses match a text that is a URL or a driver's data source name, and URLs and data source names
+	// inside a text. An unescaped password may contain anything, but inside a text it ends at a space. An
+	// incomplete URL may lack a slash; a data source name has no scheme.
 	addresses = [...]*regexp.Regexp{ //nolint:gochecknoglobals // constants
 		regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*:/{1,3}[^:/?#@]*):.*@`),
 		regexp.MustCompile(`^([^:/?#@\s]*):(?:[^:\s]|:\S)(?:[^:]|:\S)*@((?:\w*\([^)]*\))?/)`),
@@ -24,22 +24,22 @@ var (
 		regexp.MustCompile(`([^:/?#@\s]*):\S*@(\w*\()`),
 		regexp.MustCompile(`([^:/?#@\s]*):[^/\s]\S*@`),
 	}
-	// inWords is for keywords and values, also as parameters of a URL.
+	// inWords matches keywords and values, including parameters of a URL.
 	inWords = regexp.MustCompile(`(?i)((?:\b|_|-)(?:ssl)?(?:password|passwd|passphrase|pwd|secret|token))\s*=\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s&]*)`)
 )
 
-// files are the values that were read from files by ${file:PATH}, which are secrets whatever
-// they stand in. They are those of the process: an error can come from anywhere.
+// files are the values that were read from files by ${file:PATH}. They are secrets wherever they are used.
+// They are global to the process, since an error can come from anywhere.
 var files struct { //nolint:gochecknoglobals // see above
 	mu     sync.Mutex
 	values []string
 }
 
-// leastSecret is the length from which a value of a file is looked for in texts: shorter ones
-// are in every word.
+// leastSecret is the least length of a value of a file that is searched for in texts: shorter values occur
+// in ordinary words.
 const leastSecret = 5
 
-// keepSecret notes a value that was read from a file, in the forms in which an error can have it.
+// keepSecret records a value that was read from a file, in all forms that can occur in an error.
 func keepSecret(value string) {
 	quoted := strconv.Quote(value)
 	files.mu.Lock()
@@ -49,10 +49,10 @@ func keepSecret(value string) {
 			files.values = append(files.values, form)
 		}
 	}
-	slices.SortFunc(files.values, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // one can have another in it
+	slices.SortFunc(files.values, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // a value can contain another one
 }
 
-// hideFiles returns text without the values of files.
+// hideFiles returns text without values that were read from files.
 func hideFiles(text string) string {
 	files.mu.Lock()
 	defer files.mu.Unlock()
@@ -62,9 +62,9 @@ func hideFiles(text string) string {
 	return text
 }
 
-// Redact returns address, a URL, a data source name, keywords and values, or a text with one of
-// them in it, without its passwords, and without what ${file:PATH} has read. It hides too
-// much, rather than too little, of a text that is not a valid URL.
+// Redact returns address without its passwords, and without values read by ${file:PATH}. address is a URL,
+// a data source name, keywords and values, or a text that contains one of them. If it is not a valid URL,
+// Redact hides too much rather than too little.
 func Redact(address string) string {
 	address = hideFiles(address)
 	for _, form := range addresses {
@@ -73,13 +73,13 @@ func Redact(address string) string {
 	return inWords.ReplaceAllString(address, "$1="+hidden)
 }
 
-// HasPassword reports whether address, a URL, a data source name or keywords and values, has a
-// password in it.
+// HasPassword reports whether address, a URL, a data source name or keywords and values, contains a
+// password.
 func HasPassword(address string) bool {
 	return inWords.MatchString(address) || slices.ContainsFunc(addresses[:], func(form *regexp.Regexp) bool { return form.MatchString(address) })
 }
 
-// Redacted returns s without its secrets. What was read from a file is shown by its name.
+// Redacted returns s without its secrets. A value that was read from a file is shown as its reference.
 func (s Settings) Redacted() Settings {
 	for _, field := range fields(&s) {
 		if field.text.said != "" {
@@ -93,14 +93,14 @@ func (s Settings) Redacted() Settings {
 	return s
 }
 
-// Shown is a setting for operators to read.
+// Shown is a setting in the form that operators see.
 type Shown struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	From  string `json:"from"`
 }
 
-// Show returns what s says, redacted, by the names that the file has for it.
+// Show returns the settings of s, redacted, with their names in the file.
 func (s Settings) Show() []Shown {
 	s = s.Redacted()
 	var all []Shown

@@ -11,10 +11,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// secretFields are the fields of the file whose values are secrets, or may be.
+// secretFields are the fields of the file whose values are, or may be, secrets.
 var secretFields = []string{"password", "sentinel_password", "secrets", "header"} //nolint:gochecknoglobals // a table
 
-// Redacted returns the file without its secrets and its comments. From now on Redact hides the same secrets, wherever they stand.
+// Redacted returns the file without its secrets and its comments. From then on, Redact hides the same
+// secrets in all texts.
 func (f *File) Redacted(lookup func(string) (string, bool)) (string, error) {
 	content, err := os.ReadFile(f.path)
 	if err != nil {
@@ -52,7 +53,7 @@ func redactNode(n *yaml.Node, secret bool, lookup func(string) (string, bool)) {
 	}
 }
 
-// webPath is what of an address of the web may be a secret by itself.
+// webPath matches a web address, whose path may be a secret by itself.
 var webPath = regexp.MustCompile(`^(https?://[^/?#]+/)[^\s]+$`)
 
 func redactValue(value string, secret bool, lookup func(string) (string, bool)) string {
@@ -74,7 +75,7 @@ func redactValue(value string, secret bool, lookup func(string) (string, bool)) 
 	}
 	switch {
 	case secret && reference.ReplaceAllString(value, "") == "":
-		return value // names of variables and files
+		return value // a variable or file name
 	case secret:
 		keepSecret(value)
 		return hidden

@@ -69,7 +69,7 @@ func section(page *strings.Builder, path string, t reflect.Type, shown map[strin
 	}
 }
 
-// cells parts what a field is from its default.
+// cells splits the documentation of a field into its description and its default.
 func cells(doc string) (what, value string) {
 	if field, found := strings.CutSuffix(doc, " Required."); found {
 		return field, "required"
@@ -82,9 +82,9 @@ func cells(doc string) (what, value string) {
 	return what, value
 }
 
-// element is the struct that a field has, is a list of or has by names; nil if it has texts.
+// element returns the struct type that a field has, as a value, in a list or in a map; nil if it has texts.
 func element(t reflect.Type) (below reflect.Type, form string) {
-	switch t.Kind() { //nolint:exhaustive // settings have no others
+	switch t.Kind() { //nolint:exhaustive // settings have no other kinds
 	case reflect.Pointer:
 		t = t.Elem()
 	case reflect.Slice:

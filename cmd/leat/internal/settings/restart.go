@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// reloaded are what a daemon takes over while it runs: the level of its log, certificates,
-// passwords and sign-ins.
+// reloaded matches the settings that a running daemon can reload: the log level, certificates, passwords
+// and sign-ins.
 var reloaded = regexp.MustCompile(`^(log\.level|http\.(cert_file|key_file)|http\.dashboard\.(allow|basic|bearer|proxy_\w+)(\[\d+\])?|(.*\.)?kafka\.(user|password|ca_file|cert_file|key_file)|actor|output|time|color)$`)
 
-// Run is all that a daemon was started with.
+// Run are all settings that a daemon was started with.
 type Run struct {
 	Settings Settings
 	Daemon   Daemon
 }
 
-// NeedRestart names the fields that next has otherwise than r, and that a running daemon does
-// not take over, in order. It tells no values.
+// NeedRestart returns the names of the fields that differ in next and that a running daemon cannot reload,
+// in order. It does not reveal values.
 func (r Run) NeedRestart(next Run) (names []string) {
 	before, after := r.values(), next.values()
 	for _, all := range []map[string]string{before, after} {
@@ -34,7 +34,7 @@ func (r Run) NeedRestart(next Run) (names []string) {
 	return names
 }
 
-// values are all fields that say something, by their names.
+// values are all fields that are set, by name.
 func (r Run) values() map[string]string {
 	all := make(map[string]string)
 	for _, f := range fields(&r.Settings) {
@@ -46,7 +46,7 @@ func (r Run) values() map[string]string {
 	return all
 }
 
-// flatten adds the texts of v to all, by their paths.
+// flatten adds the texts of v to all, by path.
 func flatten(v reflect.Value, path string, all map[string]string) {
 	switch v.Kind() {
 	case reflect.Pointer:

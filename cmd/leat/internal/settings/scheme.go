@@ -2,8 +2,8 @@ package settings
 
 import "strings"
 
-// Scheme returns which product a URL is of, such as postgres, mysql, mariadb or sqlite.
-// Keywords and values, and nothing, are PostgreSQL's.
+// Scheme returns the product of a URL, such as postgres, mysql, mariadb or sqlite. It returns postgres for
+// keywords and values, and for an empty URL.
 func Scheme(url string) string {
 	if strings.HasPrefix(url, "sqlite:") {
 		return "sqlite"
@@ -15,7 +15,7 @@ func Scheme(url string) string {
 	return scheme
 }
 
-// IsSQL reports whether a URL is of a database that the stores on database/sql are for.
+// IsSQL reports whether a URL leads to a database for the stores on database/sql.
 func IsSQL(url string) bool {
 	switch Scheme(url) {
 	case "mysql", "mariadb", "sqlite":

@@ -2,8 +2,7 @@ package settings
 
 import "strings"
 
-// Settings are what the file, the environment and flags say. The zero value of a field
-// says nothing.
+// Settings are the settings of the file, of the environment and of flags. An empty field is not set.
 type Settings struct {
 	// Database is the URL of the database, or its keywords and values.
 	Database Text `yaml:"database" doc:"URL of the database, such as postgres://leat@db/shop, mysql://leat@db/shop, mariadb://leat@db/shop or sqlite:/var/lib/shop.db. Of PostgreSQL, PG* variables, service and password files count, too."`
@@ -12,30 +11,30 @@ type Settings struct {
 	Outbox Text `yaml:"outbox" doc:"Name of the outbox. Defaults to outbox, on MySQL, MariaDB and SQLite to leat_outbox."`
 	Inbox  Text `yaml:"inbox" doc:"Name of the inbox. Defaults to inbox, on MySQL, MariaDB and SQLite to leat_inbox."`
 	Dedupe Text `yaml:"dedupe" doc:"Name of the table of dedupe. Defaults to dedupe, on MySQL, MariaDB and SQLite to leat_dedupe."`
-	// Forwarder makes the outbox the table of Watermill's forwarder of this topic.
+	// Forwarder is the topic of Watermill's forwarder whose table is the outbox.
 	Forwarder Text `yaml:"forwarder" doc:"Topic of Watermill's forwarder, if its table is the outbox. Its schema defaults to public."`
-	// Actor is who asks for changes.
+	// Actor is the name of the person or program that makes a change.
 	Actor Text `yaml:"actor" doc:"Who asks for changes. Defaults to user@host."`
-	// Output, Time and Color are how results are printed.
+	// Output, Time and Color are the form of results.
 	Output Text `yaml:"output" doc:"Form of results: table, json or jsonl. Defaults to table."`
 	Time   Text `yaml:"time" doc:"Times in tables: relative, utc or local. Defaults to relative."`
 	Color  Text `yaml:"color" doc:"Colours in tables: auto, always or never. Defaults to auto."`
-	// Registry and Keys make payloads readable for operators.
+	// Registry and Keys are used to decode payloads for operators.
 	Registry Text `yaml:"registry" doc:"URL of the schema registry by which payloads are shown, such as http://registry:8081. Defaults to none."`
 	Keys     Text `yaml:"keys" doc:"Directory of keys by which sealed payloads are shown: a file is called like its key and has 16, 24 or 32 bytes of AES-GCM in base64. Defaults to none."`
-	// Kafka is where a replay sends to.
+	// Kafka is the destination of a replay.
 	Kafka Kafka `yaml:"kafka" doc:"The cluster that a replay sends to."`
 }
 
-// Kafka says how a cluster is reached.
+// Kafka are the connection settings of a cluster.
 type Kafka struct {
 	// Brokers are host:port, separated by commas.
 	Brokers Text `yaml:"brokers" doc:"Seed brokers, such as k1:9092,k2:9092."`
 	// TLS encrypts connections if it is "true".
 	TLS Text `yaml:"tls" doc:"true: encrypt connections. Defaults to false."`
-	// CAFile has the certificates that brokers are checked by, in PEM.
+	// CAFile has the certificates, in PEM, that the brokers' certificates are checked against.
 	CAFile Text `yaml:"ca_file" doc:"CA certificates, PEM. Defaults to the system's."`
-	// CertFile and KeyFile are the client's own.
+	// CertFile and KeyFile are the certificate and the key of the client.
 	CertFile Text `yaml:"cert_file" doc:"Client certificate, PEM."`
 	KeyFile  Text `yaml:"key_file" doc:"Its key, PEM."`
 	// SASL is plain, scram-sha-256 or scram-sha-512.
@@ -44,7 +43,7 @@ type Kafka struct {
 	Password Text `yaml:"password" doc:"Password of SASL: ${env:NAME} or ${file:PATH}."`
 }
 
-// Or returns s with what it does not say taken from other.
+// Or returns s with missing settings taken from other.
 func (s Settings) Or(other Settings) Settings {
 	texts, others := fields(&s), fields(&other)
 	for i, field := range texts {
@@ -55,7 +54,7 @@ func (s Settings) Or(other Settings) Settings {
 	return s
 }
 
-// field is a text by the name that it has in the file.
+// field is a text with its name in the file.
 type field struct {
 	name string
 	text *Text

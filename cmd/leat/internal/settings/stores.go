@@ -2,7 +2,7 @@ package settings
 
 import "slices"
 
-// OutboxNames are those of the daemon's outboxes, in the order of the file.
+// OutboxNames are the names of the daemon's outboxes, in the order of the file.
 func (f *File) OutboxNames(profile string) (names []string) {
 	for _, o := range f.outboxes(profile) {
 		if o.Name.Set() {
@@ -16,13 +16,13 @@ func (f *File) outboxes(profile string) []Outbox {
 	return f.Profiles[profile].Daemon.Or(f.Daemon).Outboxes
 }
 
-// HasTable reports whether one of the daemon's outboxes names its log so.
+// HasTable reports whether one of the daemon's outboxes has a log called table.
 func (f *File) HasTable(profile, table string) bool {
 	return slices.ContainsFunc(f.outboxes(profile), func(o Outbox) bool { return o.Table.Value == table })
 }
 
-// OutboxOf returns the daemon's outbox called name, with what says where it is filled in, and
-// nothing else: who looks needs no secret of a destination.
+// OutboxOf returns the daemon's outbox called name. References are only filled in where they describe its
+// place, so that a command that reads it needs no secret of a destination.
 func (f *File) OutboxOf(profile, name string, lookup func(string) (string, bool)) (o Outbox, err error) {
 	all := f.outboxes(profile)
 	i := slices.IndexFunc(all, func(o Outbox) bool { return o.Name.Value == name })
@@ -40,8 +40,8 @@ func (f *File) OutboxOf(profile, name string, lookup func(string) (string, bool)
 	return o, nil
 }
 
-// RelaysOf returns the relays of the daemon's outbox called name, each with what it refers to filled
-// in. The findings of one are what could not be.
+// RelaysOf returns the relays of the daemon's outbox called name, with references filled in. findings
+// lists, for each relay, the references that could not be filled in.
 func (f *File) RelaysOf(profile, name string, lookup func(string) (string, bool)) (all []Relay, findings [][]Finding) {
 	for _, o := range f.outboxes(profile) {
 		if o.Name.Value != name {
@@ -57,7 +57,7 @@ func (f *File) RelaysOf(profile, name string, lookup func(string) (string, bool)
 	return all, findings
 }
 
-// InboxesOf returns the daemon's inboxes, as OutboxOf does.
+// InboxesOf returns the daemon's inboxes, in the same way as OutboxOf.
 func (f *File) InboxesOf(profile string, lookup func(string) (string, bool)) (all []InboxTables, err error) {
 	var findings []Finding
 	for _, in := range f.Profiles[profile].Daemon.Or(f.Daemon).Inboxes {
@@ -72,20 +72,20 @@ func (f *File) InboxesOf(profile string, lookup func(string) (string, bool)) (al
 	return all, nil
 }
 
-// Of returns s with the place of o.
+// Of returns s with the place of the outbox o.
 func (s Settings) Of(o Outbox) Settings {
 	s = s.in(o.Database, o.Schema)
 	if o.Table.Set() {
 		s.Outbox = o.Table
 	}
 	if s.Forwarder = o.Forwarder; o.Forwarder.Set() && !o.Schema.Set() {
-		s.Schema = Text{} // the forwarder's tables have a default of their own
+		s.Schema = Text{} // the forwarder's tables have their own default
 		s = s.Or(Defaults(s.Database.Value))
 	}
 	return s
 }
 
-// OfInbox returns s with the place of in.
+// OfInbox returns s with the place of the inbox in.
 func (s Settings) OfInbox(in InboxTables) Settings {
 	s = s.in(in.Database, in.Schema)
 	if in.Table.Set() {
@@ -94,7 +94,7 @@ func (s Settings) OfInbox(in InboxTables) Settings {
 	return s
 }
 
-// in returns s for another database and schema, if they are set.
+// in returns s with another database and schema, if they are set.
 func (s Settings) in(database, schema Text) Settings {
 	if database.Set() {
 		s = s.At(database.Value)

@@ -10,21 +10,21 @@ import (
 	"sync"
 )
 
-// Text is a value and where it was said. In a file it may have ${env:NAME} and
-// ${file:PATH} in it, which are looked up when the value is needed.
+// Text is a value with its origin. In a file it may contain ${env:NAME} and ${file:PATH}, which are looked
+// up when the value is needed.
 type Text struct {
-	// Value is the text; before resolve as it stands in the file.
+	// Value is the text. Before resolve, it is the text in the file.
 	Value string
-	// From names the flag, the variable or the file with its line, "" for a default.
+	// From is the name of the flag or variable, or the file with a line, "" for a default.
 	From string
 
 	line int
 	name string
-	// said is the value with ${file:PATH} as it stands in the file, "" if it has none.
+	// said is the value with ${file:PATH} not replaced, "" if it has none.
 	said string
 }
 
-// Set reports whether t says anything.
+// Set reports whether t has a value.
 func (t Text) Set() bool { return t.Value != "" }
 
 // String returns the value.
@@ -32,12 +32,11 @@ func (t Text) String() string { return t.Value }
 
 var reference = regexp.MustCompile(`\$\{([^}]*)\}`)
 
-// errEmpty is of a text that would say nothing once it is filled in, and so what is said
-// elsewhere: a variable that is empty must not choose another database.
+// errEmpty is returned for a text that is empty once its references are filled in. It would otherwise count
+// as not set: an empty variable must not choose another database.
 var errEmpty = errors.New("is empty: leave the field out to say nothing")
 
-// resolve returns t with what it refers to filled in. What refers to something and ends
-// up empty is an error.
+// resolve returns t with references filled in. A text with references that ends up empty is an error.
 func (t Text) resolve(lookup func(string) (string, bool)) (Text, error) {
 	var wrong error
 	fromFile, said, shown := false, t.Value, t.Value
@@ -64,8 +63,8 @@ func (t Text) resolve(lookup func(string) (string, bool)) (Text, error) {
 	return t, wrong
 }
 
-// Again returns the value with what it has from files as they are now, such as a password that
-// was changed.
+// Again returns the value with the current content of the files that it refers to, such as a changed
+// password.
 func (t Text) Again() (string, error) {
 	if t.said == "" {
 		return t.Value, nil
@@ -90,10 +89,10 @@ func look(kind, name string, lookup func(string) (string, bool)) (string, error)
 	}
 }
 
-// Line is that of the file in which t stands, 0 if it stands in none.
+// Line is the line of t in the file, 0 if it is not from a file.
 func (t Text) Line() int { return t.line }
 
-// Name is the name that the file has for it, such as outboxes[0].name, or the flag's.
+// Name is the name of the field in the file, such as outboxes[0].name, or of the flag.
 func (t Text) Name() string {
 	if t.name == "" {
 		return t.From
@@ -101,10 +100,10 @@ func (t Text) Name() string {
 	return t.name
 }
 
-// inGo are names of Go in a text: those of a field, with what it is of, and those that nobody takes for a word.
+// inGo matches Go names in a text: a field with its struct, and names that are not ordinary words.
 var inGo = regexp.MustCompile(`\b((?:[A-Za-z]+\.)*)([A-Z]+[a-z]*[A-Z]?\w*)\b`)
 
-// ofTheFile are the names of the file by those of Go, which are the library's.
+// ofTheFile maps the names of the library's Go fields to those in the file.
 var ofTheFile = sync.OnceValue(func() map[string]string { //nolint:gochecknoglobals // a table, made once
 	names := map[string]string{}
 	nameFields(reflect.TypeFor[File](), names)
@@ -126,9 +125,9 @@ func nameFields(t reflect.Type, names map[string]string) {
 	}
 }
 
-// InFile is an error of leat's in which fields have the names of the file, and not those of Go: whoever reads it
-// has the file before him. A name of one word is replaced behind what it is of, such as Config.Topics, and in
-// what a configuration is refused for.
+// InFile returns an error text of leat in which fields have their names in the file instead of those in Go,
+// since its reader sees the file. A name that is also an ordinary word is only replaced after its struct, such
+// as in Config.Topics, and in errors about the configuration.
 func InFile(text string) string {
 	refusal := strings.Contains(text, "leat: invalid configuration: ")
 	return inGo.ReplaceAllStringFunc(text, func(found string) string {

@@ -2,14 +2,15 @@ package show
 
 import "strings"
 
-// Fact is a line of what is known of one thing.
+// Fact is a named value of one thing, printed as a line.
 type Fact struct {
 	Name, Value string
-	// Whole is set if the value stays in one line, whatever the terminal: it is not a sentence.
+	// Whole is set if the value is never wrapped, whatever the width of the terminal, since it is not a
+	// sentence.
 	Whole bool
 }
 
-// Object prints one thing: value as JSON, or its facts in lines.
+// Object prints one thing: value as JSON, or its facts as lines.
 func (p *Printer) Object(value any, facts ...Fact) error {
 	if p.Format != Table {
 		return p.Document(value)

@@ -6,13 +6,13 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// narrowest is what is left of a column of text, if the terminal has no room for it.
+// narrowest is the least width of a text column on a terminal that is too narrow.
 const narrowest = 8
 
-// gap is between two columns.
+// gap is the space between two columns.
 const gap = 2
 
-// widthsOf are the widths of columns as they are, and of a line.
+// widthsOf returns the natural widths of the columns, and of a line.
 func widthsOf(rows [][]string) (widths []int, total int) {
 	widths, total = make([]int, len(rows[0])), -gap
 	for i := range widths {
@@ -24,15 +24,15 @@ func widthsOf(rows [][]string) (widths []int, total int) {
 	return widths, total
 }
 
-// fits reports whether the terminal has room for rows as they are.
+// fits reports whether the terminal is wide enough for rows as they are.
 func (p *Printer) fits(rows [][]string) bool {
 	_, total := widthsOf(rows)
 	return p.Width <= 0 || total <= p.Width
 }
 
-// fit cuts columns of text to the width of the terminal, the widest ones first, and reports whether that
-// was enough. Ids come last, since they are to be copied, and so does a column without a title, which has
-// remarks. Numbers stay whole. The first row has the titles.
+// fit cuts text columns until rows fit the width of the terminal, the widest columns first, and reports
+// whether they fit. Columns of ids are cut last, so that they can be copied, as is the column without a
+// title, which has remarks. Numbers are not cut. The first row has the titles.
 func (p *Printer) fit(rows [][]string, right []bool) bool {
 	if p.Width <= 0 || len(rows) == 0 {
 		return true

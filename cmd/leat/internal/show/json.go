@@ -6,8 +6,7 @@ import (
 	"fmt"
 )
 
-// Document prints value, whose JSON is an object, as one line that begins with the
-// version.
+// Document prints value, whose JSON is an object, as one line. The version is its first field.
 func (p *Printer) Document(value any) error {
 	content, err := encode(value)
 	if err != nil {
@@ -22,7 +21,7 @@ func (p *Printer) Document(value any) error {
 	return err
 }
 
-// encode returns the JSON of value, with <, > and & as they are.
+// encode returns the JSON of value, without escaping <, > and &.
 func encode(value any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

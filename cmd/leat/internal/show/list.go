@@ -8,29 +8,30 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Column is a column of a table of rows.
+// Column is a column of a table.
 type Column[T any] struct {
 	Title string
 	// Right aligns numbers.
 	Right bool
 	Cell  func(p *Printer, row T) string
-	// Below is the whole text of the cell, for a last column of sentences: where a terminal has no room for it beside
-	// the others, it stands below its row. nil: it is cut as others are.
+	// Below is set for a last column of sentences. It returns the whole text of the cell, which is printed below its
+	// row if the terminal is too narrow. If Below is nil, the cell is cut as others are.
 	Below func(p *Printer, row T) string
-	// Beside is set if the column is left out where the last one stands below, which has it then.
+	// Beside is set if the column is left out when the last one is printed below, whose text then includes
+	// it.
 	Beside bool
 }
 
-// List is how rows are printed. The JSON of a row is an object.
+// List describes how rows are printed. The JSON of a row is an object.
 type List[T any] struct {
-	// Name is what the rows are called in JSON.
+	// Name is the name of the rows in JSON.
 	Name    string
 	Columns []Column[T]
-	// Empty is told if there are none.
+	// Empty is printed if there are no rows.
 	Empty string
 }
 
-// Print prints rows; next is where the list goes on, "" at its end.
+// Print prints rows. next is the cursor of the next page, "" at the end.
 func (l List[T]) Print(p *Printer, rows []T, next string) error {
 	switch p.Format {
 	case JSONL:
@@ -52,7 +53,7 @@ func (l List[T]) Stream(p *Printer, rows []T) error {
 	return nil
 }
 
-// document is the list in one object, its fields in this order.
+// document returns the list as one object with its fields in this order.
 func (l List[T]) document(rows []T, next string) any {
 	if rows == nil {
 		rows = []T{}
@@ -82,7 +83,7 @@ func (l List[T]) table(p *Printer, rows []T) error {
 			return err
 		}
 		if i == 0 {
-			continue // the titles
+			continue // the row of titles
 		}
 		if said := below(p, rows[i-1]); said != "" && said != None {
 			if err := p.Lines(p.Wrap(said, "    ", "    ")); err != nil {
@@ -93,7 +94,7 @@ func (l List[T]) table(p *Printer, rows []T) error {
 	return nil
 }
 
-// cellsOf are the titles and the cells of rows.
+// cellsOf returns the titles and the cells of rows.
 func cellsOf[T any](p *Printer, columns []Column[T], rows []T) [][]string {
 	cells := make([][]string, 1, len(rows)+1)
 	for _, column := range columns {
@@ -109,7 +110,7 @@ func cellsOf[T any](p *Printer, columns []Column[T], rows []T) [][]string {
 	return cells
 }
 
-// aligned returns rows as lines, which fit the terminal. The first one has the titles.
+// aligned returns rows as lines that fit the terminal. The first one has the titles.
 func (p *Printer) aligned(cells [][]string, right []bool) []string {
 	t := p.NewTable()
 	var configs []table.ColumnConfig
@@ -123,7 +124,7 @@ func (p *Printer) aligned(cells [][]string, right []bool) []string {
 		var row table.Row
 		for _, cell := range line {
 			if i == 0 && cell != "" {
-				cell = p.Paint(text.Bold, cell) // the style would also paint the gap behind the last column
+				cell = p.Paint(text.Bold, cell) // a style of the table would also paint the gap after the last column
 			}
 			row = append(row, cell)
 		}
@@ -134,7 +135,7 @@ func (p *Printer) aligned(cells [][]string, right []bool) []string {
 		}
 	}
 	t.SetColumnConfigs(configs)
-	if !fits { // a line never wraps
+	if !fits { // so that a line never wraps
 		style := t.Style()
 		style.Size.WidthMax = p.Width
 		t.SetStyle(*style)
@@ -153,7 +154,7 @@ func (p *Printer) NewTable() table.Writer {
 	return t
 }
 
-// Paint colours text, if tables are coloured.
+// Paint colors text, if tables are colored.
 func (p *Printer) Paint(color text.Color, what string) string {
 	if !p.Color {
 		return what
@@ -161,7 +162,7 @@ func (p *Printer) Paint(color text.Color, what string) string {
 	return color.EscapeSeq() + what + text.Reset.EscapeSeq()
 }
 
-// object is JSON whose fields keep their order; what is "" is left out.
+// object is JSON whose fields keep their order. Fields with the value "" are left out.
 type object []member
 
 type member struct {

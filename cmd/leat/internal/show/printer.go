@@ -1,4 +1,4 @@
-// Package show prints results: tables for operators, versioned JSON for programs.
+// Package show prints results: as tables for operators, as versioned JSON for programs.
 package show
 
 import (
@@ -7,54 +7,54 @@ import (
 	"time"
 )
 
-// Format is the form of results.
+// Format is the format of results.
 type Format string
 
-// Forms of results.
+// Formats of results.
 const (
 	Table Format = "table"
 	JSON  Format = "json"
 	JSONL Format = "jsonl"
 )
 
-// Times says how times are printed in tables.
+// Times is the form of times in tables.
 type Times string
 
-// How times are printed.
+// Forms of times.
 const (
 	Relative Times = "relative"
 	UTC      Times = "utc"
 	Local    Times = "local"
 )
 
-// Version is that of the JSON.
+// Version is the version of the JSON.
 const Version = 1
 
-// Printer prints results to Out, and what is none to Notes.
+// Printer prints results to Out, and other messages to Notes.
 type Printer struct {
 	Out, Notes io.Writer
 	Format     Format
 	Times      Times
-	// Color is set if tables are coloured.
+	// Color is set if tables are colored.
 	Color bool
-	// Width is that of the terminal; 0: none.
+	// Width is the width of the terminal; 0: there is none.
 	Width int
-	// Now is the time that relative times count from.
+	// Now is the clock for relative times.
 	Now func() time.Time
 }
 
-// Note tells the operator something that is not a result.
+// Note prints a message that is not a result.
 func (p *Printer) Note(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.Notes, format+"\n", args...)
 }
 
-// Line prints a line of text, which is only for tables.
+// Line prints a line of text, but only in the table format.
 func (p *Printer) Line(format string, args ...any) error {
 	_, err := fmt.Fprintf(p.Out, format+"\n", args...)
 	return err
 }
 
-// Time returns t for tables, – for none.
+// Time returns t for tables, – if it is zero.
 func (p *Printer) Time(t time.Time) string {
 	switch {
 	case t.IsZero():
@@ -71,10 +71,10 @@ func (p *Printer) Time(t time.Time) string {
 	return Duration(ago) + " ago"
 }
 
-// Clock returns the time of t's day for timelines.
+// Clock returns the time of day of t, for timelines.
 func (p *Printer) Clock(t time.Time) string {
 	if p.Times == Relative {
-		return t.Local().Format("15:04:05.000") //nolint:gosmopolitan // for the operator's eyes
+		return t.Local().Format("15:04:05.000") //nolint:gosmopolitan // for operators
 	}
 	return p.Time(t)
 }

@@ -8,14 +8,14 @@ import (
 	"unicode"
 )
 
-// None stands for nothing in tables.
+// None is shown for an empty cell.
 const None = "–"
 
 // maxCell bounds a cell, in characters.
 const maxCell = 80
 
-// Plain returns text fit for a terminal: what could steer it, or break the line, is
-// escaped. Messages come from others.
+// Plain returns text that is safe on a terminal: control characters and line breaks are escaped, since
+// messages come from outside.
 func Plain(text string) string {
 	if text == "" {
 		return None
@@ -28,7 +28,7 @@ func Plain(text string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// Cell is Plain, cut to what a table can hold.
+// Cell is Plain, cut to the size of a table cell.
 func Cell(text string) string {
 	runes := []rune(Plain(text))
 	if len(runes) <= maxCell {
@@ -50,7 +50,7 @@ func Count(n int64) string {
 	return sign + text
 }
 
-// Things returns n and the word for it, with an s if it is not one.
+// Things returns n and its unit, with an s unless n is one.
 func Things(n int64, one string) string {
 	if n == 1 {
 		return "1 " + one
@@ -78,7 +78,7 @@ func Duration(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
 	case d < 0:
-		return "-" + Duration(max(-d, -(d+1))) // the smallest has no opposite
+		return "-" + Duration(max(-d, -(d+1))) // the smallest duration has no opposite
 	case d < time.Second:
 		return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
 	case d < 10*time.Second:

@@ -7,10 +7,10 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// defaultWidth is that of what is not a terminal.
+// defaultWidth is the width of output that is not a terminal.
 const defaultWidth = 100
 
-// Wrap returns what in lines that fit the terminal: the first begins with first, others with
+// Wrap returns what in lines that fit the terminal. The first line is prefixed with first, the others with
 // rest. A word that is longer than a line stays whole, so that it can be copied.
 func (p *Printer) Wrap(what, first, rest string) (lines []string) {
 	width := p.Width
@@ -31,7 +31,7 @@ func (p *Printer) Wrap(what, first, rest string) (lines []string) {
 	return append(lines, line)
 }
 
-// Paragraph prints a sentence, in lines that fit if it goes to a terminal.
+// Paragraph prints a sentence, as wrapped lines on a terminal.
 func (p *Printer) Paragraph(format string, args ...any) error {
 	what := fmt.Sprintf(format, args...)
 	if p.Width <= 0 || text.StringWidthWithoutEscSequences(what) <= p.Width {

@@ -27,14 +27,14 @@ var (
 const basicChallenge = `Basic realm="leat", charset="UTF-8"`
 
 const (
-	// mostCost bounds how long one password takes.
+	// mostCost bounds the cost of a hash, and so the time that one password takes.
 	mostCost = 14
 	// longestTurn is how long a request waits for its turn.
 	longestTurn = 2 * time.Second
 )
 
-// Basic asks for a name and a password, which path has as NAME:BCRYPT:ROLES, a line each, such
-// as htpasswd -nB prints them, with the roles behind.
+// Basic asks for a name and a password. path has lines of the form NAME:BCRYPT:ROLES, as htpasswd -nB
+// prints them, with the roles appended.
 func Basic(path string) (Method, error) {
 	b, err := newBasic(path)
 	if err != nil {
@@ -49,7 +49,7 @@ func newBasic(path string) (*basic, error) {
 		return nil, err
 	}
 	b := &basic{accounts: map[string]account{}, known: map[string][]byte{}, turns: make(chan struct{}, 1), key: make([]byte, 32)}
-	_, _ = rand.Read(b.key) // it never fails
+	_, _ = rand.Read(b.key) // never fails
 	for _, a := range accounts {
 		cost, err := bcrypt.Cost([]byte(a.hash))
 		if err != nil {
@@ -63,14 +63,14 @@ func newBasic(path string) (*basic, error) {
 	return b, nil
 }
 
-// basic remembers passwords that were right, by a keyed hash: bcrypt takes a tenth of a second,
-// and a page makes many requests.
+// basic caches correct passwords by a keyed hash: bcrypt takes a tenth of a second, and a page makes many
+// requests.
 type basic struct {
 	accounts map[string]account
-	// any is a hash that takes as long for names that are not known.
+	// any is a hash to check if the name is not known, so that this takes as long.
 	any   string
 	key   []byte
-	turns chan struct{} // one at a time: bounds what strangers can make us compute
+	turns chan struct{} // one at a time, which bounds the work that anonymous clients can cause
 
 	mu    sync.Mutex
 	known map[string][]byte
@@ -126,8 +126,8 @@ func (b *basic) right(r *http.Request, name, password, hash string) (bool, error
 	return true, nil
 }
 
-// Bearer wants a token, for programs. path has NAME:SHA256:ROLES, a line each, with the hash of
-// the token in hexadecimal. Tokens must be long and random: a fast hash protects no others.
+// Bearer asks for a token, for programs. path has lines of the form NAME:SHA256:ROLES, with the hash of the
+// token in hexadecimal. Tokens must be long and random, since a fast hash does not protect others.
 func Bearer(path string) (Method, error) {
 	accounts, err := readAccounts(path)
 	if err != nil {

@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// Config says how requests to a listener are signed in. A field that is empty is not used.
+// Config describes how requests to a listener sign in. Empty fields are not used.
 type Config struct {
-	// Listen is where the listener is. Hosts are the names by which browsers reach it.
-	// Beyond this machine both a method and Hosts are required.
+	// Listen is the address of the listener. Hosts are the names by which browsers reach it. If other
+	// machines can reach the address, a method and Hosts are required.
 	Listen string
 	Hosts  []string
 
-	// Actor is who everybody on this machine is taken for, with the roles of Allow, if there
-	// is no other method. Allow is required then.
+	// Actor is the identity of all clients on this machine, with the roles of Allow, if there is no other
+	// method. Allow is then required.
 	Actor string
 	Allow []string
 
-	// Basic and Bearer are the files of the functions of this name.
+	// Basic and Bearer are the files for the functions of these names.
 	Basic, Bearer string
 	// Proxy is used if it has peers or roles.
 	Proxy ProxyConfig
 }
 
-// ConfigError is the error of a wrong setting of a Config.
+// ConfigError is the error of an invalid setting of a Config.
 type ConfigError struct {
-	// Setting is what the operator calls it.
+	// Setting is the operator's name of the setting.
 	Setting, Value string
 	Err            error
 }
@@ -47,14 +47,14 @@ var (
 	errNoHosts  = errors.New("the name by which browsers reach it")
 )
 
-// notOfHeader reports whether names of headers cannot have r.
+// notOfHeader reports whether r cannot occur in the name of a header.
 func notOfHeader(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
-// New refuses to show a database to a network that has not signed in. Setting returns what
-// the operator calls listen, hosts, allow, basic, bearer, proxy_user, proxy_group,
-// proxy_peers and proxy_roles. Errors are *ConfigError.
+// New returns the method of c. It refuses to serve a network without a sign-in. setting returns the
+// operator's name of listen, hosts, allow, basic, bearer, proxy_user, proxy_group, proxy_peers and
+// proxy_roles. Errors are *ConfigError.
 func New(c Config, setting func(name string) string) (Method, error) {
 	for _, header := range []struct{ setting, name string }{{"proxy_user", c.Proxy.UserHeader}, {"proxy_group", c.Proxy.GroupsHeader}} {
 		if strings.ContainsFunc(header.name, notOfHeader) {

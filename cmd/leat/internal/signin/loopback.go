@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/middleware/dashboard"
 )
 
-// Loopback takes everybody on this machine for actor. A request that a proxy has passed on is
-// refused: whoever is behind it is not known.
+// Loopback identifies all clients on this machine as actor. It refuses requests that a proxy has passed on,
+// since their client is not known.
 func Loopback(actor string, roles []dashboard.Role) Method {
 	return func(r *http.Request) (dashboard.Identity, error) {
 		peer, err := peerOf(r)
@@ -38,14 +38,14 @@ func forwarded(h http.Header) string {
 	return ""
 }
 
-// IsLoopback reports whether listening on address is reached from this machine alone.
+// IsLoopback reports whether a listener on address can be reached from this machine only.
 func IsLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	return err == nil && IsLocal(host)
 }
 
-// IsLocal reports whether host is a name that browsers on this machine alone resolve to this
-// server: any other can be made to point here, and then a foreign page is taken for it.
+// IsLocal reports whether host is a name that always leads browsers to their own machine. Any other name
+// can be made to resolve to this server, so that a foreign page could send requests to it.
 func IsLocal(host string) bool {
 	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()

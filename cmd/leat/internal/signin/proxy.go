@@ -11,19 +11,19 @@ import (
 	"github.com/leat-go/leat/middleware/dashboard"
 )
 
-// ProxyConfig says what a proxy in front tells of who asks: it signs in, by OpenID Connect for
-// example, and must remove these headers from what clients send.
+// ProxyConfig describes the headers of a proxy in front of the dashboard. The proxy signs clients in, by
+// OpenID Connect for example, and must remove these headers from their requests.
 type ProxyConfig struct {
-	// Peers are the addresses of the proxies, such as 10.0.0.7 or 10.1.0.0/16. Headers of all
-	// others count for nothing. Required.
+	// Peers are the addresses of the proxies, such as 10.0.0.7 or 10.1.0.0/16. Headers from other addresses
+	// are ignored. Required.
 	Peers []string
-	// UserHeader has the name, GroupsHeader the groups, separated by commas. Required.
+	// UserHeader has the name of the user, GroupsHeader the groups, separated by commas. Required.
 	UserHeader, GroupsHeader string
-	// Roles are those of each group, as GROUP=ROLE. Required.
+	// Roles are the roles of groups, as GROUP=ROLE. Required.
 	Roles []string
 }
 
-// Proxy takes the word of listed proxies.
+// Proxy trusts the headers of the listed proxies.
 func Proxy(cfg ProxyConfig) (Method, error) {
 	p := proxy{cfg: cfg, roles: map[string][]dashboard.Role{}}
 	if len(cfg.Peers) == 0 || len(cfg.Roles) == 0 || cfg.UserHeader == "" || cfg.GroupsHeader == "" {

@@ -1,5 +1,5 @@
-// Package signin says who has sent a request to the dashboard: by a password, a token, what a
-// proxy in front has found out, or for want of a network.
+// Package signin identifies the clients of the dashboard: by a password, a token, the headers of a proxy in
+// front, or because they are on the same machine.
 package signin
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/leat-go/leat/middleware/dashboard"
 )
 
-// Method returns who has sent a request. It is safe for concurrent use.
+// Method returns the identity of the client that has sent a request. It is safe for concurrent use.
 type Method func(r *http.Request) (dashboard.Identity, error)
 
 // errAbsent is returned by a method for a request that does not use it.
 var errAbsent = errors.New("the request has no sign-in")
 
-// Any asks the methods in turn: the first that a request uses decides.
+// Any asks the methods in turn. The first one that a request uses decides.
 func Any(methods ...Method) Method {
 	return func(r *http.Request) (dashboard.Identity, error) {
 		challenge := ""

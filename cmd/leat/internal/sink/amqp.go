@@ -5,7 +5,7 @@ import (
 	"github.com/leat-go/leat/outbox/amqpsink"
 )
 
-// AMQP opens RabbitMQ at the URLs of s, with cfg, and with the certificates of s.
+// AMQP opens RabbitMQ at the URLs of s, with cfg and the certificates of s.
 func AMQP(s settings.AMQPSink, cfg amqpsink.Config) (*amqpsink.Sink, error) {
 	if files := (certificates{"", s.CAFile, s.CertFile, s.KeyFile}); files.set() {
 		config, err := files.config()

@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Credentials are how connections to a Kafka cluster are encrypted and signed in, which
-// can be replaced while a daemon runs: new connections have the new ones.
+// Credentials are the encryption and sign-in of connections to a Kafka cluster. They can be replaced while
+// a daemon runs: new connections use the new ones.
 type Credentials struct {
 	brokers              []string
 	mechanism, encrypted string
@@ -27,8 +27,7 @@ type credentials struct {
 	sasl sasl.Mechanism
 }
 
-// NewCredentials returns those of s. Errors wrap outbox.ErrInvalidConfig and name the
-// setting.
+// NewCredentials returns the credentials of s. Errors wrap outbox.ErrInvalidConfig and name the setting.
 func NewCredentials(s settings.Kafka) (*Credentials, error) {
 	if err := checkBrokers(s); err != nil {
 		return nil, err
@@ -48,9 +47,9 @@ func readCredentials(s settings.Kafka) (*credentials, error) {
 	return &credentials{config, mechanism}, err
 }
 
-// Prepare reads the credentials of s and returns what replaces them. The brokers, whether
-// connections are encrypted, and by which mechanism they sign in, cannot be changed in this
-// way: those of another cluster must not be sent to this one.
+// Prepare reads the credentials of s, and returns a function that replaces the current ones with them. It
+// fails if the brokers, the use of encryption or the sign-in mechanism differ, since credentials of another
+// cluster must not be sent to this one.
 func (c *Credentials) Prepare(s settings.Kafka) (replace func(), err error) {
 	if !slices.Equal(settings.List(s.Brokers.Value), c.brokers) {
 		return nil, outbox.ConfigError("kafka.brokers", s.Brokers.Value, "changes with a restart only")
@@ -68,8 +67,8 @@ func (c *Credentials) Prepare(s settings.Kafka) (replace func(), err error) {
 	return func() { c.now.Store(next) }, nil
 }
 
-// options are those of clients with these credentials. Connections that are not encrypted
-// are opened by dial, or by package net if it is nil.
+// options are the options of clients with these credentials. dial opens unencrypted connections, or package
+// net if it is nil.
 func (c *Credentials) options(dial func(ctx context.Context, network, address string) (net.Conn, error)) []kgo.Opt {
 	var options []kgo.Opt
 	if c.now.Load().tls != nil {
@@ -86,7 +85,7 @@ func (c *Credentials) options(dial func(ctx context.Context, network, address st
 	return options
 }
 
-// current signs in by what counts at the moment.
+// current signs in with the current credentials.
 type current struct{ of *Credentials }
 
 // Name implements sasl.Mechanism.

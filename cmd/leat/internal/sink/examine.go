@@ -13,20 +13,20 @@ import (
 	"github.com/leat-go/leat/outbox/kafkasink"
 )
 
-// Use is how a topic is used.
+// Use is the use of a topic.
 type Use struct {
 	Topic string
-	// Bytes is the size of the largest record, about; 0 if nobody knows.
+	// Bytes is the approximate size of the largest record; 0 if it is not known.
 	Bytes int64
-	// Late is how long ago an event was, at most, when it was sent.
+	// Late is the greatest age of an event when it was sent.
 	Late time.Duration
-	// Partitions is how many there were, 0 if nobody knows.
+	// Partitions is the number of partitions that consumers remember, 0 if it is not known.
 	Partitions int
-	// Positions is set if it holds the positions of a relay, and no records.
+	// Positions is set if the topic holds the positions of a relay instead of records.
 	Positions bool
 }
 
-// Cluster is what is looked at: *kafkasink.Sink is one.
+// Cluster is a cluster to inspect, such as a *kafkasink.Sink.
 type Cluster interface {
 	Inspect(ctx context.Context, topics ...string) (kafkasink.ClusterFacts, error)
 }
@@ -37,10 +37,10 @@ type Closer interface {
 	Close() error
 }
 
-// Unreached is a cluster of which this process lacks a secret.
+// Unreached is a cluster that this process lacks a secret for.
 type Unreached struct{ Err error }
 
-// Inspect fails with what is missing.
+// Inspect fails with the missing secret.
 func (u Unreached) Inspect(context.Context, ...string) (kafkasink.ClusterFacts, error) {
 	return kafkasink.ClusterFacts{}, u.Err
 }
@@ -48,7 +48,7 @@ func (u Unreached) Inspect(context.Context, ...string) (kafkasink.ClusterFacts, 
 // Close does nothing.
 func (Unreached) Close() error { return nil }
 
-// Checks are those of a cluster and of the topics in use. It is asked once, uses too.
+// Checks are the checks of a cluster and of the topics in use. The cluster and uses are asked only once.
 func Checks(cluster Cluster, uses func(ctx context.Context) ([]Use, error)) []doctor.Check {
 	x := &examination{cluster: cluster, uses: uses}
 	return []doctor.Check{
@@ -63,7 +63,7 @@ func Checks(cluster Cluster, uses func(ctx context.Context) ([]Use, error)) []do
 	}
 }
 
-// examination looks once.
+// examination inspects the cluster once for all checks.
 type examination struct {
 	cluster Cluster
 	uses    func(ctx context.Context) ([]Use, error)
@@ -104,8 +104,7 @@ func (x *examination) reachable(ctx context.Context) ([]doctor.Finding, error) {
 	}}, nil
 }
 
-// check judges each topic that is there. One whose settings the cluster does not tell is
-// unknown.
+// check judges each topic that exists. A topic whose settings the cluster does not reveal is unknown.
 func (x *examination) check(name string, judge func(u Use, t *kafkasink.TopicFacts) []doctor.Finding, needs ...string) doctor.Check {
 	return doctor.Check{Name: name, Run: func(ctx context.Context) ([]doctor.Finding, error) {
 		x.look(ctx)
@@ -113,7 +112,7 @@ func (x *examination) check(name string, judge func(u Use, t *kafkasink.TopicFac
 			return nil, err
 		}
 		var all []doctor.Finding
-		var told []string // by kafka.topics
+		var told []string // reported by kafka.topics
 		for i := range x.facts.Topics {
 			t := &x.facts.Topics[i]
 			if t.Err != nil && name != "kafka.topics" {
@@ -147,8 +146,7 @@ func unknown(t *kafkasink.TopicFacts, settings []string) doctor.Finding {
 	return f
 }
 
-// LongestRetention is how long the topics in use are kept at most; negative: for ever, 0: not
-// known.
+// LongestRetention is the longest retention of the topics in use; negative: for ever, 0: not known.
 func LongestRetention(ctx context.Context, cluster Cluster, uses func(ctx context.Context) ([]Use, error)) (longest time.Duration, err error) {
 	x := &examination{cluster: cluster, uses: uses}
 	x.look(ctx)

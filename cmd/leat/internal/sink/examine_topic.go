@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/outbox/kafkasink"
 )
 
-// of is a finding about a topic.
+// of returns a finding about a topic.
 func of(t *kafkasink.TopicFacts, v doctor.Verdict, advice, format string, args ...any) doctor.Finding {
 	return doctor.Finding{Verdict: v, Text: "topic " + t.Name + ": " + fmt.Sprintf(format, args...), Advice: advice}
 }
@@ -25,8 +25,8 @@ func topicThere(_ Use, t *kafkasink.TopicFacts) []doctor.Finding {
 	}
 }
 
-// durability tells of what loses records that were acknowledged, and of what makes one
-// broker too many to miss.
+// durability reports settings that can lose acknowledged records, and settings with which the failure of
+// one broker stops writes.
 func durability(_ Use, t *kafkasink.TopicFacts) (all []doctor.Finding) {
 	switch {
 	case t.MinInSyncReplicas < 2:
@@ -45,7 +45,7 @@ func durability(_ Use, t *kafkasink.TopicFacts) (all []doctor.Finding) {
 	return all
 }
 
-// overhead is what a record has beside key, payload and its own headers: leat's headers.
+// overhead is the size of the headers that leat adds to key, payload and the record's own headers.
 const overhead = 1024
 
 func size(u Use, t *kafkasink.TopicFacts) []doctor.Finding {
@@ -76,7 +76,7 @@ func eventTime(u Use, t *kafkasink.TopicFacts) []doctor.Finding {
 		"message.timestamp.before.max.ms is %s, and there are records whose event was %s ago: Kafka refuses that time, and the sink sends them again with the time of now", t.MaxTimestampAge, u.Late.Round(time.Second))}
 }
 
-// compaction is right for positions alone: of events it keeps the last one of a key.
+// compaction is right for positions only: of events it keeps only the last one of each key.
 func compaction(u Use, t *kafkasink.TopicFacts) []doctor.Finding {
 	switch compacts := slices.Contains(t.CleanupPolicy, "compact"); {
 	case u.Positions && (!compacts || len(t.CleanupPolicy) > 1):

@@ -22,15 +22,15 @@ type Group struct {
 	admin  *kadm.Client
 }
 
-// GroupPartition is a partition as a group sees it. Committed is -1 if the group has not committed
-// an offset. Source is the topic's id, empty on a cluster that has none.
+// GroupPartition is a partition from the view of a group. Committed is -1 if the group has not committed an
+// offset. Source is the topic's id, empty if the cluster has no topic ids.
 type GroupPartition struct {
 	Topic, Source         string
 	Partition             int32
 	Committed, Start, End int64
 }
 
-// OpenGroup opens a group of the cluster that s names. Close it.
+// OpenGroup opens a group of the cluster that s names. The caller must close it.
 func OpenGroup(s settings.Kafka, name string) (*Group, error) {
 	options, err := Options(s)
 	if err != nil {
@@ -46,8 +46,8 @@ func OpenGroup(s settings.Kafka, name string) (*Group, error) {
 // Close ends its connections.
 func (g *Group) Close() { g.client.Close() }
 
-// Partitions are those of topics in their order, without topics of all that the group has offsets
-// of.
+// Partitions returns the partitions of topics, in order. Without topics it returns those of all topics that
+// the group has offsets of.
 func (g *Group) Partitions(ctx context.Context, topics []string) ([]GroupPartition, error) {
 	committed, err := g.admin.FetchOffsets(ctx, g.name)
 	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
@@ -83,7 +83,7 @@ func (g *Group) Partitions(ctx context.Context, topics []string) ([]GroupPartiti
 	return all, nil
 }
 
-// source is a topic's id as inboxes note it.
+// source returns a topic's id in the form that inboxes store.
 func source(id kadm.TopicID) string {
 	if id == (kadm.TopicID{}) {
 		return ""
@@ -91,8 +91,8 @@ func source(id kadm.TopicID) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
-// At returns a function that tells the offset of the first message of a partition at or behind a
-// time, if there is one.
+// At returns a function that returns the offset of a partition's first message at or after the time at, if
+// there is one.
 func (g *Group) At(ctx context.Context, at time.Time, topics []string) (func(topic string, partition int32) (int64, bool), error) {
 	listed, err := g.admin.ListOffsetsAfterMilli(ctx, at.UnixMilli(), topics...)
 	if err = errors.Join(err, listed.Error()); err != nil {
@@ -104,7 +104,7 @@ func (g *Group) At(ctx context.Context, at time.Time, topics []string) (func(top
 	}, nil
 }
 
-// Members is how many the group has.
+// Members is the number of members of the group.
 func (g *Group) Members(ctx context.Context) (int, error) {
 	groups, err := g.admin.DescribeGroups(ctx, g.name)
 	if err == nil {
@@ -113,7 +113,7 @@ func (g *Group) Members(ctx context.Context) (int, error) {
 	return len(groups[g.name].Members), err
 }
 
-// Commit sets the group's offsets to Committed.
+// Commit sets the group's offsets to the field Committed of each partition.
 func (g *Group) Commit(ctx context.Context, parts []GroupPartition) error {
 	offsets := kadm.Offsets{}
 	for _, p := range parts {

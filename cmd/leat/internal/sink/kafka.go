@@ -29,8 +29,8 @@ func Kafka(s settings.Kafka, logger *slog.Logger) (*kafkasink.Sink, error) {
 	return kafkasink.New(settings.List(s.Brokers.Value), kafkasink.Config{Options: options, Logger: logger})
 }
 
-// Options are those of clients of the cluster that s names. Errors wrap
-// outbox.ErrInvalidConfig and name the setting.
+// Options are the options of clients of the cluster that s names. Errors wrap outbox.ErrInvalidConfig and
+// name the setting.
 func Options(s settings.Kafka) ([]kgo.Opt, error) {
 	if err := checkBrokers(s); err != nil {
 		return nil, err
@@ -52,8 +52,8 @@ func checkBrokers(s settings.Kafka) error {
 	return nil
 }
 
-// connection returns how connections are encrypted, nil if they are not, and the options
-// of clients that connect in this way.
+// connection returns the encryption of connections, nil if they are not encrypted, and the options of
+// clients that use it.
 func connection(s settings.Kafka) (config *tls.Config, options []kgo.Opt, err error) {
 	config, err = encryption(s)
 	if err != nil {
@@ -107,21 +107,21 @@ func mechanism(s settings.Kafka) (sasl.Mechanism, error) {
 	}
 }
 
-// Sent says how a daemon sends to Kafka.
+// Sent is the configuration with which a daemon sends to Kafka.
 type Sent struct {
 	kafkasink.TransactionalConfig
 
-	// ExactlyOnce is set if the TransactionalConfig counts, and not only its Config.
+	// ExactlyOnce is set if the whole TransactionalConfig applies, and not only its Config.
 	ExactlyOnce bool
 	// Compression is none, gzip, snappy, lz4 or zstd.
 	Compression string
 	// Format is leat or watermill, Partitioner java, sarama or "".
 	Format, Partitioner string
-	// Dial opens connections that are not encrypted. Defaults to that of package net.
+	// Dial opens unencrypted connections. Defaults to that of package net.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Open opens the cluster of brokers with credentials.
+// Open opens the cluster at brokers with credentials.
 func Open(brokers []string, c *Credentials, s Sent) (interface {
 	driver.Sink
 	Close() error

@@ -34,7 +34,7 @@ func natsServers(s settings.NATSSink) (servers string, options []nats.Option, er
 	for i, t := range s.URLs {
 		u, err := url.Parse(t.Value)
 		if err != nil || u.Hostname() == "" || strings.Contains(t.Value, ",") || !slices.Contains([]string{"nats", "tls"}, u.Scheme) {
-			// The error can have the password.
+			// The error can contain the password.
 			return "", nil, outbox.ConfigError(fmt.Sprintf("urls[%d]", i), "given", "must be nats://HOST:PORT or tls://HOST:PORT")
 		}
 		urls[i] = t.Value
@@ -59,7 +59,7 @@ func natsServers(s settings.NATSSink) (servers string, options []nats.Option, er
 	return strings.Join(urls, ","), options, nil
 }
 
-// ReadNATS reads the stream that has the subject.
+// ReadNATS returns a reader of the stream that has the subject.
 func ReadNATS(s settings.NATSSink, subject string) (read Readback, look func(ctx context.Context) (broken, care []string, err error), end func(), err error) {
 	servers, options, err := natsServers(s)
 	if err != nil {
@@ -111,7 +111,7 @@ func ReadNATS(s settings.NATSSink, subject string) (read Readback, look func(ctx
 		}, conn.Close, nil
 }
 
-// judgeStream tells what of a stream loses messages that were acknowledged.
+// judgeStream reports settings of a stream that lose acknowledged messages.
 func judgeStream(c jetstream.StreamConfig) (broken, care []string) {
 	if c.Storage == jetstream.MemoryStorage {
 		broken = append(broken, "stream "+c.Name+" is in memory: what was acknowledged is lost when its servers stop")

@@ -14,7 +14,7 @@ import (
 
 var errNoNATS = errors.New("this leat was built without NATS, with -tags no_nats")
 
-// NATS fails: this build has no client of NATS.
+// NATS fails, since this build has no NATS client.
 func NATS(settings.NATSSink, int, *slog.Logger) (interface {
 	driver.Sink
 	io.Closer
@@ -23,7 +23,7 @@ func NATS(settings.NATSSink, int, *slog.Logger) (interface {
 	return nil, errNoNATS
 }
 
-// ReadNATS fails, too.
+// ReadNATS fails for the same reason.
 func ReadNATS(settings.NATSSink, string) (Readback, func(ctx context.Context) (broken, care []string, err error), func(), error) {
 	return nil, nil, nil, errNoNATS
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 )
 
-// Readback reads what arrives in a topic from its first call on. It returns all payloads so far, in an order
-// that keeps that of each key.
+// Readback reads the messages that arrive in a topic after its first call. It returns all payloads so far,
+// in an order that preserves the order of each key.
 type Readback func(ctx context.Context) ([][]byte, error)
 
 // ReadKafka reads a topic of the cluster that s names.
@@ -107,14 +107,14 @@ func ReadRedis(s settings.RedisSink, topic string) (read Readback, end func(), e
 	}, func() { _ = client.Close() }, nil
 }
 
-// notEmptyError is a queue with messages of others.
+// notEmptyError is a queue that has messages of others.
 type notEmptyError string
 
 func (e notEmptyError) Error() string {
 	return fmt.Sprintf("leat: queue %s has messages: name one that is empty, and that nobody reads", string(e))
 }
 
-// ReadAMQP takes messages out of the queue that is called like the topic.
+// ReadAMQP takes messages from the queue with the name of the topic.
 func ReadAMQP(s settings.AMQPSink, topic string) (read Readback, end func(), err error) {
 	var conn *amqp.Connection
 	var channel *amqp.Channel

@@ -29,7 +29,7 @@ func redisServer(s settings.RedisSink) (*redis.UniversalOptions, error) {
 	case s.URL.Value == "":
 		return nil, outbox.ConfigError("url", `""`, form)
 	case err != nil || options.Network != "tcp" || strings.Contains(s.URL.Value, "?"):
-		return nil, outbox.ConfigError("url", "given", form) // the error can have the password
+		return nil, outbox.ConfigError("url", "given", form) // the error can contain the password
 	}
 	host, _, err := net.SplitHostPort(options.Addr)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// certificates are files of a section, by the names that errors have for them.
+// certificates are the certificate files of a section, with the names that errors use for them.
 type certificates struct {
 	section       string
 	ca, cert, key settings.Text
 }
 
-// config returns how connections are encrypted.
+// config returns the TLS configuration.
 func (c certificates) config() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.ca.Set() {
