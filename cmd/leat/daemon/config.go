@@ -75,7 +75,7 @@ type Relay struct {
 	// Source and Sink are the ends of the relay. The daemon closes neither.
 	Source driver.Source
 	Sink   driver.Sink
-	// Config is the relay's. A *metrics.Relay among its Hooks also watches the relay.
+	// Config is the configuration of the relay. A *metrics.Relay among its Hooks also watches the relay.
 	Config relay.Config
 }
 

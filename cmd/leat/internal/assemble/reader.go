@@ -58,7 +58,7 @@ func (r *reader) size(t settings.Text) int64 {
 	return n
 }
 
-// count reads a number of at least least; 0 if t is not set.
+// count reads a number, which must not be below least; 0 if t is not set.
 func (r *reader) count(t settings.Text, least int) int {
 	if !t.Set() {
 		return 0

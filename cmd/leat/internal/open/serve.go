@@ -20,8 +20,8 @@ type Served interface {
 	// Room returns how many connections the server has.
 	Room(ctx context.Context) (Room, error)
 	// Need returns how many connections a daemon with the work w takes. It cannot work with fewer than
-	// least if all parts are busy at the same time. It takes at most most, if relays have a second
-	// connection while one page follows another.
+	// least if all parts are busy at the same time. most is the limit, which is reached if relays have a
+	// second connection while one page follows another.
 	Need(w Work) (least, most int)
 	// Spare bounds the optional connections of relays.
 	Spare(most int)

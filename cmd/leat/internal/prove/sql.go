@@ -29,7 +29,7 @@ type sqlPlace struct {
 	open func(w *wires) (*sql.DB, error)
 }
 
-// pool returns a pool of at most most connections.
+// pool returns a pool whose number of connections is bounded by most.
 func (p *sqlPlace) pool(w *wires, most int) (*sql.DB, error) {
 	db, err := p.open(w)
 	if err == nil {
