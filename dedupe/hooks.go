@@ -62,6 +62,6 @@ type DeliveryEvent struct {
 	Completion Completion
 	// Took is the duration of the delivery.
 	Took time.Duration
-	// Err is what Do returned.
+	// Err is the error that Do returned.
 	Err error
 }

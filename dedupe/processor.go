@@ -261,8 +261,8 @@ func handled(ctx context.Context, handle func(ctx context.Context) ([]byte, erro
 	return value, err
 }
 
-// complete ends a run that went well. It goes on although the delivery's context
-// has ended, since the effect is there.
+// complete ends a run that went well. It continues although the delivery's context has ended, since the
+// effect exists.
 func (p *Processor) complete(ctx context.Context, d *DeliveryEvent, token string, value []byte) error {
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.FinishTimeout)
 	defer cancel()

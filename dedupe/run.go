@@ -22,8 +22,8 @@ type Run struct {
 	Key Key
 	// Token is unique to the run. It is not an idempotency key: that is Key.ID.
 	Token string
-	// Attempt counts the runs of the message, from 1, and only grows: a fencing token for a far
-	// side that compares. It is 0 without a claim (Config.FailOpen).
+	// Attempt counts the runs of the message, from 1, and only grows. A remote system can compare it as a
+	// fencing token. It is 0 without a claim (Config.FailOpen).
 	Attempt int
 	// Takeover is set if an earlier run's lease ran out: its effect may have happened.
 	Takeover bool

@@ -19,9 +19,8 @@ type Key struct {
 
 // Request describes a claim.
 type Request struct {
-	// Token is the claimer's, unique to this one run of a handler. A second claim
-	// with the same token, because the answer of the first was lost, is the same
-	// claim.
+	// Token identifies the claimer. It is unique to one run of a handler. A second claim with the same
+	// token, made because the answer to the first was lost, is the same claim.
 	Token string
 
 	// Lease is how long the claim lasts unless it is extended, at least 1 ms.

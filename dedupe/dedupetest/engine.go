@@ -170,8 +170,8 @@ func cancelledBeforeTakeover(ctx context.Context, s Subject) error {
 	}
 }
 
-// otherIDsAreRefused uses ids of two sources, each through its own Processor, as two processes
-// do. The ids of the second are refused for as long as the record of the first is there.
+// otherIDsAreRefused uses ids of two sources, each through its own Processor, as two processes do. The ids
+// of the second are refused as long as the record of the first exists.
 func otherIDsAreRefused(ctx context.Context, s Subject) error {
 	name := func(consumer, source string) error {
 		p, err := dedupe.New(s, consumer, dedupe.Config{BusyDelay: -1})

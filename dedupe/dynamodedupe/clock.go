@@ -14,7 +14,7 @@ const grain = 2 * time.Second
 
 var errNoDate = errors.New("the answer has no Date, so that leases have no clock")
 
-// clock is what the process knows about DynamoDB's time.
+// clock is the estimate of DynamoDB's time.
 type clock struct {
 	date        time.Time // the Date of an answer
 	asked, told time.Time // when the answer was asked for and when it came, by this process's monotonic clock

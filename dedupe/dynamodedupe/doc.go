@@ -1,8 +1,8 @@
 // Package dynamodedupe is a dedupe.Store in DynamoDB, for services that have neither Redis nor a
 // SQL database, and their effects elsewhere. It is a module of its own, for the AWS SDK.
 //
-// A message is one item. A step reads it, consistently, and writes it on the condition that it
-// has not changed: two requests, and two more for each other step that was faster.
+// A message is one item. A step reads it, consistently, and writes it on the condition that it has not
+// changed. That takes two requests, and two more for each concurrent step that came first.
 //
 // DynamoDB has no clock in its conditions. Leases go by the Date of its answers, which has whole
 // seconds and may come from another server each time: a lease that nobody extends or releases is

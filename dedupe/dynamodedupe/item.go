@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/dedupe/internal/records"
 )
 
-// item is what DynamoDB stores.
+// item is a DynamoDB item.
 type item = map[string]types.AttributeValue
 
 // Attributes of an item. All texts are bytes: DynamoDB's strings are UTF-8, and ids are not.

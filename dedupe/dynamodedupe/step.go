@@ -66,8 +66,7 @@ func (s *Store) run(ctx context.Context, st step) (seen time.Duration, err error
 	}
 }
 
-// write writes a record if the item is unchanged; otherwise it returns the item that is there
-// instead.
+// write writes a record if the item is unchanged; otherwise it returns the item that exists instead.
 func (s *Store) write(
 	ctx context.Context, key dedupe.Key, before item, r *records.Record, lease time.Duration,
 ) (now item, done bool, err error) {

@@ -43,7 +43,7 @@ func keyOf(h http.Header, most int) (string, error) {
 	}
 }
 
-// unquote parses a string of RFC 8941, whose opening quote is there.
+// unquote parses a string of RFC 8941, which begins with a quote.
 func unquote(text string) (string, error) {
 	var key strings.Builder
 	for i := 1; i < len(text); i++ {

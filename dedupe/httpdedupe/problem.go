@@ -44,7 +44,7 @@ const (
 type Problem struct {
 	// Title is the status' text.
 	Title string `json:"title"`
-	// Status is the response's.
+	// Status is the status of the response.
 	Status int `json:"status"`
 	// Detail is for human readers.
 	Detail string `json:"detail"`

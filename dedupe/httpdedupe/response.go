@@ -20,7 +20,7 @@ type response struct {
 	Header http.Header `json:"header,omitempty"`
 	// Raw holds the headers that have a value that is not UTF-8, which JSON would change.
 	Raw map[string][][]byte `json:"raw_header,omitempty"`
-	// Kept is set if the body is there.
+	// Kept is set if the body was kept.
 	Kept bool `json:"kept"`
 
 	body []byte

@@ -14,10 +14,9 @@ type Config struct {
 	// Defaults to "dedupe" with New, and to "http_responses" with NewTx.
 	Table string
 
-	// TTL is how long a message is remembered after it was done, or a response kept:
-	// longer than the oldest redelivery, and longer than any client goes on sending its
-	// request again. At least 1 s.
-	// Defaults to 7 days with New, and to 24 h with NewTx.
+	// TTL is how long a message is remembered after it was done, or a response kept: longer than the oldest
+	// redelivery, and longer than any client keeps repeating its request. At least 1 s. Defaults to 7 days
+	// with New, and to 24 h with NewTx.
 	TTL time.Duration
 
 	// MigrateLockTimeout bounds each wait for a lock in Migrate, 1 ms or more.
