@@ -18,8 +18,8 @@ var (
 	errPanicked = errors.New("leat: the handler panicked or ended its goroutine")
 )
 
-// lookAgain bounds how often a delivery looks again, after it was to be stored behind a parked
-// message that then was gone.
+// lookAgain bounds how often a delivery looks again after it found a parked message to wait behind, but
+// that message was gone.
 const lookAgain = 3
 
 // begin counts the attempt. If done is true the handler must not be run, and the delivery has

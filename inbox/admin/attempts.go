@@ -9,7 +9,7 @@ import (
 
 // AttemptsQuery selects messages that are being tried, by all of its fields that are set.
 type AttemptsQuery struct {
-	// Consumer is whose messages they are. Required.
+	// Consumer is the consumer whose messages are listed. Required.
 	Consumer string
 	// Since selects messages whose last attempt began at this time or later, by the
 	// store's clock.
@@ -34,7 +34,7 @@ func (q *AttemptsQuery) complete() error {
 // Attempts describes the attempts at one message that, as far as the store knows yet, was neither
 // processed nor given up.
 type Attempts struct {
-	// Consumer is whose message it is.
+	// Consumer is the consumer of the message.
 	Consumer string
 	// ID is the id in stored form: the message's own if that is a canonical UUID, else one
 	// derived from it. Lookup accepts both.

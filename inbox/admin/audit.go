@@ -44,8 +44,8 @@ type AuditEntry struct {
 	Action string
 	// Actor is who did it: the consumer, or By.Actor.
 	Actor, Reason string
-	// ParkedNo is the message's No, 0 if the entry is not about a parked message. ID, Topic and
-	// Key are the message's.
+	// ParkedNo is the No of the message, 0 if the entry is not about a parked message. ID, Topic and Key
+	// are the id, topic and key of the message.
 	ParkedNo       int64
 	ID, Topic, Key string
 	// Details is a JSON object, or nil: the attempts and errors of a message that was dropped;

@@ -6,7 +6,7 @@ import (
 	common "github.com/leat-go/leat/outbox/admin"
 )
 
-// Errors of requests. Nothing was changed. The first two are those of an outbox, too.
+// Errors of requests. Nothing was changed. The first two are also errors of an outbox.
 var (
 	// ErrInvalidRequest is returned for a request that is incomplete or contradicts
 	// itself. The text names the field.

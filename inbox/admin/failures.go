@@ -26,7 +26,7 @@ func (q *FailuresQuery) complete() error {
 // FailureGroup is a group of messages of one consumer and topic that were parked for the same
 // reason.
 type FailureGroup struct {
-	// Consumer and Topic are those of the messages.
+	// Consumer and Topic are the consumer and the topic of the messages.
 	Consumer, Topic string
 	// Fingerprint is the common form of their reasons, as computed by Fingerprint of package
 	// outbox/admin. Selection.Fingerprint selects by it.

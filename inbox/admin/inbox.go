@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Inbox is what operators see and do in a store of inboxes, for all of its consumers. It
-// is safe for concurrent use.
+// Inbox is the operators' interface to a store of inboxes, for all of its consumers. It is safe for
+// concurrent use.
 //
 // Looking writes nothing, takes no lock that a delivery waits for, and registers no
 // consumer; in a database it needs SELECT only. What a call returns is one moment's view,
@@ -29,12 +29,11 @@ type Inbox interface {
 	// which they were parked.
 	Parked(ctx context.Context, q ParkedQuery) ([]ParkedMessage, error)
 
-	// Failures counts the messages that wait for an operator by why they do, the most
-	// frequent reasons first.
+	// Failures counts the messages that wait for an operator by reason, the most frequent reasons first.
 	Failures(ctx context.Context, q FailuresQuery) ([]FailureGroup, error)
 
-	// Lookup returns what each consumer knows of one message, by the consumers' names.
-	// Consumers that remember positions know no ids, and are left out.
+	// Lookup returns the record that each consumer has of one message, by the consumers' names. Consumers
+	// that remember positions have no ids, and are left out.
 	Lookup(ctx context.Context, q LookupQuery) ([]Sighting, error)
 
 	// Redrive makes parked messages due. A key is redriven as a whole, whichever of its

@@ -24,7 +24,7 @@ func (q *LookupQuery) complete() error {
 	return errors.Join(err, storableTexts(field{"Consumer", q.Consumer}))
 }
 
-// SightingState is what a consumer knows of a message.
+// SightingState is the state of a message in one consumer.
 type SightingState string
 
 const (
@@ -44,7 +44,7 @@ const (
 	Processed SightingState = "processed"
 )
 
-// Sighting is what one consumer knows of a message.
+// Sighting is the record that one consumer has of a message.
 type Sighting struct {
 	// Consumer is the consumer that was asked.
 	Consumer string

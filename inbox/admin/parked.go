@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 )
 
-// ParkedState is what a parked message waits for.
+// ParkedState is the state of a parked message.
 type ParkedState string
 
 const (
@@ -66,7 +66,7 @@ type ParkedMessage struct {
 	No int64
 	// Consumer is the consumer of the message.
 	Consumer string
-	// State is what it waits for.
+	// State is the state of the message.
 	State ParkedState
 	// ID is the message's id, empty if it has none.
 	ID string
@@ -80,7 +80,7 @@ type ParkedMessage struct {
 	History driver.History
 	// Tries is the number of attempts since it was redriven.
 	Tries int
-	// Reason is why it was parked, empty if it follows another one.
+	// Reason is the reason for parking it, empty if it follows another message.
 	Reason string
 	// ParkedAt is when it was parked, by the store's clock.
 	ParkedAt time.Time

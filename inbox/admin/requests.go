@@ -10,8 +10,8 @@ import (
 // By is who asks for a change, and why: the same as for an outbox.
 type By = common.By
 
-// Changed is what a request has changed, or with DryRun would have. IDs are in the order in which
-// the messages were parked.
+// Changed is the result of a request, or with DryRun its expected result. IDs are in the order in which the
+// messages were parked.
 type Changed = common.Changed
 
 // ChangeRequest asks to try messages again (Inbox.Redrive), or to drop them (Inbox.Drop).
@@ -37,8 +37,8 @@ type SkipHeadRequest struct {
 
 	// Consumer is the consumer of the message. Required.
 	Consumer string
-	// Topic and Key are those of the message. Key is required; Topic is empty for
-	// messages that did not come through a router.
+	// Topic and Key are the topic and the key of the message. Key is required; Topic is empty for messages
+	// that did not come through a router.
 	Topic, Key string
 
 	// DryRun makes the call return what it would change, and change nothing.

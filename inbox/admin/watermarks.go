@@ -54,7 +54,7 @@ type SetWatermarkRequest struct {
 	By
 	TopicPartition
 
-	// Consumer is whose partition it is. Required.
+	// Consumer is the consumer that reads the partition. Required.
 	Consumer string
 	// Next is the offset of the message to process next. Messages between the old
 	// value and a higher one are never processed, those between a lower one and the
@@ -79,7 +79,7 @@ type RemoveWatermarkRequest struct {
 	By
 	TopicPartition
 
-	// Consumer is whose partition it is. Required.
+	// Consumer is the consumer that reads the partition. Required.
 	Consumer string
 
 	// DryRun makes the call return what it would change, and change nothing.

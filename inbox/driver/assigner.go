@@ -5,7 +5,7 @@ import "context"
 // Assignment is a partition of a log that a session is about to read, with the state of the log
 // at that time.
 type Assignment struct {
-	// Source and Topic are those of the Positions that follow.
+	// Source and Topic are the source and the topic of the Positions that follow.
 	Source, Topic string
 	// Partition is the number of the partition, from 0.
 	Partition int32

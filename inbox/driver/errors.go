@@ -28,8 +28,8 @@ var (
 	// The handler's writes may have been committed or not.
 	ErrEnded = errors.New("leat: the transaction of the inbox was ended before its COMMIT")
 
-	// ErrBatchTooLarge is wrapped by the error of a BatchStore that has no room for so
-	// many claims: fewer may do.
+	// ErrBatchTooLarge is wrapped by the error of a BatchStore that has no room for this number of claims:
+	// fewer may succeed.
 	ErrBatchTooLarge = errors.New("leat: too many messages to claim at a time")
 
 	// ErrTooOld is returned for a message whose id is older than what the store remembers for

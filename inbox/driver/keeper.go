@@ -16,7 +16,7 @@ type Keeper interface {
 	Kept(ctx context.Context, id string) (Note, bool, error)
 }
 
-// Note is what a Keeper keeps. Both are nil if they were not asked for.
+// Note has the values that a Keeper keeps. Both are nil if they were not requested.
 type Note struct {
 	Fingerprint, Reply []byte
 }

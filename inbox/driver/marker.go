@@ -27,7 +27,7 @@ type Marker interface {
 // topic that was deleted and created again, or one of another cluster, is a different topic.
 type GroupTopic struct{ Group, Topic, Source string }
 
-// Marks are those of a GroupTopic.
+// Marks are the marks of a GroupTopic.
 type Marks struct {
 	// History changes if the database becomes another one, or its server does, as far as the
 	// store can tell.

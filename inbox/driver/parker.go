@@ -21,9 +21,9 @@ type Parker interface {
 	// returns Claimed if the message is stored, Duplicate if its id was recorded before,
 	// Busy if it is in progress, or NotBehind.
 	//
-	// If req.Behind is set, the message is stored only if a message of its key is there. The
-	// answer must be right whatever a concurrent redrive does: either the message is in the queue
-	// and the redrive reaches it, or the queue has ended and nothing is stored.
+	// If req.Behind is set, the message is stored only if its queue contains a message of its key. The
+	// answer must be right whatever a concurrent redrive does: either the message is in the queue and the
+	// redrive reaches it, or the queue has ended and nothing is stored.
 	Park(ctx context.Context, req ParkRequest) (Status, error)
 
 	// QueuedKeys returns the keys of stored messages, each once, for at most limit messages. all
@@ -40,9 +40,8 @@ type Parker interface {
 	// it.
 	ClaimRedriven(ctx context.Context, r Redriven) (Unit, bool, error)
 
-	// FinishRedriven makes the next message of r's key due, after the transaction of
-	// ClaimRedriven has committed, or may have. If r is still there it does
-	// nothing.
+	// FinishRedriven makes the next message of r's key due, after the transaction of ClaimRedriven has
+	// committed, or may have. If r still exists, it does nothing.
 	FinishRedriven(ctx context.Context, r Redriven) error
 
 	// FailRedriven notes that the attempt has failed: the message is parked again,

@@ -44,9 +44,9 @@ func (in *Inbox) get(ctx context.Context, key item) (item, error) {
 	return out.Item, nil
 }
 
-// Marks implements driver.Marker, for kafkasource.Config. The marks are the group's, whatever the
-// consumer is called. A table that is restored is always another one, which the program is started
-// anew for. So History is the table's name.
+// Marks implements driver.Marker, for kafkasource.Config. The marks belong to the group, whatever the name
+// of the consumer. A restore always creates another table, and the program must be restarted to use it. So
+// History is the table's name.
 func (in *Inbox) Marks(ctx context.Context, of driver.GroupTopic) (driver.Marks, error) {
 	marks := driver.Marks{History: in.cfg.Table, Partitions: map[int32]driver.Mark{}}
 	there, err := in.get(ctx, marksKey(of.Group, of.Topic, of.Source))
@@ -91,8 +91,8 @@ func parseMark(name string, value types.AttributeValue) (part int32, mark driver
 	return int32(no), mark, nil
 }
 
-// SetMarks implements driver.Marker. More than mostMarks are moved by several updates: if a mark is
-// moved by others between two of them, some are moved.
+// SetMarks implements driver.Marker. More than mostMarks are moved by several updates. If another process
+// moves a mark between two of them, only the first marks are moved.
 func (in *Inbox) SetMarks(ctx context.Context, of driver.GroupTopic, history string, marks map[int32]driver.Mark) (token string, err error) {
 	if history != in.cfg.Table {
 		return "", driver.ErrMarksMoved

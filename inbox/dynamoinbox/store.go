@@ -19,7 +19,7 @@ import (
 	"github.com/leat-go/leat/outbox/dynamooutbox"
 )
 
-// item is what DynamoDB stores: one for each message that was processed.
+// item is a DynamoDB item. There is one for each message that was processed.
 type item = map[string]types.AttributeValue
 
 // Attributes of an item.

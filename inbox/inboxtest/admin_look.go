@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/fail"
 )
 
-// adminLookChecks are about consumers, and about what they know of a message.
+// adminLookChecks are about consumers, and their records of a message.
 func adminLookChecks() []Check {
 	return []Check{
 		{Name: "Admin_LookingRegistersNobody", run: failing(checkNobodyRegistered)},

@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// BatchProcessor is what the batch checks test. Its contract is that of inbox.Batch.
+// BatchProcessor is the subject of the batch checks. Its contract is that of inbox.Batch.
 type BatchProcessor interface {
 	Process(ctx context.Context, msgs []*message.Message, handle func(ctx context.Context, msgs []*message.Message) error) []error
 	HandleEach(handle func(ctx context.Context, msg *message.Message) error) inbox.BatchFunc

@@ -53,7 +53,7 @@ func claims(ctx context.Context, f Features, features []feature) (table string, 
 	return text.String(), errors.Join(errs...)
 }
 
-// runClaims logs a table, and fails if a feature that is there is not claimed.
+// runClaims logs a table, and fails if the subject has a feature that is not claimed.
 func runClaims(t *testing.T, look func(t *testing.T) (string, error)) {
 	t.Helper()
 	t.Run("Features", func(t *testing.T) {

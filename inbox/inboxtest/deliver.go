@@ -17,7 +17,7 @@ import (
 // consumer is the name that checks use if one consumer is enough.
 const consumer = "tester"
 
-// errHandler is what handlers fail with.
+// errHandler is the error of failing handlers.
 var errHandler = errors.New("inboxtest: the handler fails")
 
 // open returns an inbox that does not keep the suite waiting.

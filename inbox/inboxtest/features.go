@@ -5,8 +5,8 @@ import "errors"
 // ErrLacks is wrapped by an error if a subject lacks what its Features do not rule out.
 var ErrLacks = errors.New("leat: the subject cannot do what its Features do not rule out")
 
-// Features lists the parts of the contract that an inbox does not promise. The zero value stands
-// for the whole contract. A feature that is there must be claimed: see Claims.
+// Features lists the parts of the contract that an inbox does not promise. The zero value stands for the
+// whole contract. A feature that the inbox has must be claimed: see Claims.
 type Features struct {
 	// NoOutbox is set if Outbox returns nil.
 	NoOutbox bool

@@ -26,7 +26,7 @@ func (c Config) redeliverAfter(attempt int) time.Duration {
 // second outage on, a member would always come back that late.
 const maxRetryBackoff = time.Second
 
-// retryBackoff is the pause of a client after so many failures in a row.
+// retryBackoff is the pause of a client after a number of failures in a row.
 func retryBackoff(failures int) time.Duration {
 	delay := 250 * time.Millisecond
 	for range failures - 1 {

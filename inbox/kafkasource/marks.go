@@ -24,7 +24,7 @@ import (
 // as it has written them last. So messages that it has seen processed before the database went
 // back are not marked in the new history.
 
-// noted is an assignment's knowledge of its partition's mark.
+// noted is what an assignment remembers about the mark of its partition.
 type noted struct {
 	history, token string // as last read or written
 	next           int64  // as last written, -1 before

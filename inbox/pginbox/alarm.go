@@ -22,10 +22,10 @@ const (
 	// AlarmBusy is about a lock that maintenance could not get, because transactions that use the
 	// inbox stay open; it tries again in the next round.
 	AlarmBusy outbox.AlarmKind = "busy"
-	// AlarmClock is raised if the clocks of the database and of this process differ by more than
-	// an hour, or if the database's has jumped. Nothing is forgotten until the clock is trusted
-	// again. It is also raised if the floor is ahead of the database's clock, because both clocks
-	// were wrong together.
+	// AlarmClock is raised if the clocks of the database and of this process differ by more than an hour,
+	// or if the clock of the database has jumped. Nothing is forgotten until the clock is trusted again. It
+	// is also raised if the floor is ahead of the database's clock, because both clocks were wrong
+	// together.
 	AlarmClock outbox.AlarmKind = "clock"
 	// AlarmRetention is raised if messages can be redelivered for longer than the inbox remembers
 	// them.

@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/sqlfile"
 )
 
-// consumer knows how one consumer's ids are stored.
+// consumer describes how the ids of one consumer are stored.
 type consumer struct {
 	pgclaim.Consumer
 

@@ -45,8 +45,8 @@ func (r *maintenanceRound) ahead(ctx context.Context) error {
 	})
 }
 
-// aheadPublished is the least Ahead of an inbox that is copied to another database by publication: a
-// range that is made meanwhile is not there, and stops the copying.
+// aheadPublished is the least Ahead of an inbox that is copied to another database by publication. A range
+// that is created during the copying does not exist there, and stops it.
 const aheadPublished = 30
 
 // raise lifts the floor to the time before Retention. That is committed before anything is

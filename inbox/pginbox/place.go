@@ -34,9 +34,9 @@ const (
 type placer interface {
 	// place returns where id is remembered, as far as conn knows.
 	place(ctx context.Context, conn *pgx.Conn, id pgtype.UUID) (place, error)
-	// moved returns nil if the claim of id, which a constraint has refused, must be tried again:
-	// conn has learned the place of id, or its range was created. Otherwise it returns why id
-	// cannot be claimed; refusal is the server's error. Conn is in no transaction.
+	// moved returns nil if the claim of id, which a constraint has refused, must be tried again: conn has
+	// learned the place of id, or its range was created. Otherwise it returns why id cannot be claimed;
+	// refusal is the server's error. Conn is not in a transaction.
 	moved(ctx context.Context, conn *pgx.Conn, id pgtype.UUID, refusal error) error
 }
 

@@ -18,8 +18,8 @@ import (
 //go:embed sql/*.sql
 var statementFiles embed.FS
 
-// keys knows how one consumer's positions are stored: its number, the topics that it
-// reads, and the locks and statements.
+// keys describes how the positions of one consumer are stored: its number, the topics that it reads, the
+// locks and the statements.
 type keys struct {
 	consumer   pgclaim.Consumer
 	topics     map[string]bool

@@ -40,8 +40,8 @@ func NewAdmin(db *sql.DB, dialect outbox.Dialect, cfg Config) (admin.Inbox, erro
 	return &operators{t}, nil
 }
 
-// known returns the number of a consumer, 0 for no name, or an error that wraps
-// admin.ErrUnknownConsumer.
+// known returns the number of a consumer, or 0 if consumer is empty. The error wraps
+// admin.ErrUnknownConsumer if there is no such consumer.
 func (a *operators) known(ctx context.Context, consumer string) (int64, error) {
 	if consumer == "" {
 		return 0, nil

@@ -23,8 +23,8 @@ var (
 	ErrMalformed = errors.New("leat: webhook is malformed")
 )
 
-// Scheme knows how a sender signs its webhooks, and where it puts their ids. It is safe for
-// concurrent use.
+// Scheme describes how a sender signs its webhooks, and where it puts their ids. It is safe for concurrent
+// use.
 type Scheme interface {
 	// Verify returns the id and the type of the event of a request. The id is the same in all
 	// repeats of the event, and in no other event of the sender; the type is empty if the sender

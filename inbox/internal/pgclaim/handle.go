@@ -27,7 +27,7 @@ const CleanUpTimeout = 5 * time.Second
 
 // Handle takes connections of a pgx pool or of database/sql.
 type Handle interface {
-	// Take takes a connection that is in no transaction.
+	// Take takes a connection that is not in a transaction.
 	Take(ctx context.Context) (Conn, error)
 	// DB lends connections for everything but claims.
 	DB() pgmigrate.DB

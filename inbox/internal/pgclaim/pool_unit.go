@@ -101,7 +101,7 @@ func (u *PgxUnit) patient(ctx context.Context) (_ context.Context, done func()) 
 	}
 }
 
-// ended reports whether conn lives and is in no transaction.
+// ended reports whether conn is alive and not in a transaction.
 func ended(conn *pgx.Conn) bool {
 	return !conn.IsClosed() && !InTx(conn)
 }

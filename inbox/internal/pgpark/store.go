@@ -104,8 +104,8 @@ func (s *Store) hash(key driver.Key) pgtype.Int8 {
 	return hashOf(s.inbox.Consumer, key)
 }
 
-// hashOf is the stored hash of a key, and the key's lock. It is NULL for a message without an
-// ordering key. It is computed from the stored form of the topic, since a redrive knows no other.
+// hashOf is the stored hash of a key, and the key's lock. It is NULL for a message without an ordering key.
+// It is computed from the stored form of the topic, since a redrive has no other form.
 func hashOf(c pgclaim.Consumer, key driver.Key) pgtype.Int8 {
 	if key.Name == "" {
 		return pgtype.Int8{}

@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/internal/pgpin"
 )
 
-// Lookup returns what each consumer knows of a message.
+// Lookup returns the record that each consumer has of a message.
 func (v *View) Lookup(ctx context.Context, q admin.LookupQuery) (all []admin.Sighting, err error) {
 	if err = admin.Complete(&q); err != nil {
 		return nil, err
