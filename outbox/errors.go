@@ -60,7 +60,7 @@ type InvalidMessageError struct {
 	Field string
 	// Value is the offending value, shortened.
 	Value string
-	// Reason is what is wrong with the value, with the bound if there is one.
+	// Reason explains why the value is wrong, with the bound if there is one.
 	Reason string
 }
 

@@ -29,7 +29,7 @@ type EnqueueHook interface {
 
 // EnqueueEvent is a call that has enqueued.
 type EnqueueEvent struct {
-	// Messages are those of the call, as they were stored; none if the call was refused.
+	// Messages are the messages of the call, as they were stored; none if the call was refused.
 	Messages []Message
 	// Took is the time that the call took.
 	Took time.Duration
@@ -45,7 +45,7 @@ type AlarmHook interface {
 	OnOutboxAlarm(ctx context.Context, e AlarmEvent)
 }
 
-// AlarmKind is what an alarm is about. The package that raises it has the constants.
+// AlarmKind is the kind of an alarm. The package that raises it has the constants.
 type AlarmKind string
 
 // AlarmEvent is an alarm that is raised, lasts or has ended.
@@ -53,7 +53,7 @@ type AlarmEvent struct {
 	// Package is the name of the package that raises it: relay, pgoutbox, sqloutbox, pginbox, sqlinbox or
 	// pgwatermark.
 	Package string
-	// Kind is what it is about.
+	// Kind is the kind of the alarm.
 	Kind AlarmKind
 	// Topic, Group, Consumer and MessageID are what it is about, each empty if it is not
 	// about one.

@@ -97,8 +97,8 @@ func headerField(name string) string {
 	return "Headers[" + strconv.Quote(shorten(name)) + "]"
 }
 
-// badText says why s cannot be stored as text, or "". PostgreSQL's text and
-// jsonb hold neither NUL nor invalid UTF-8.
+// badText returns why s cannot be stored as text, or "". PostgreSQL's text and jsonb hold neither NUL nor
+// invalid UTF-8.
 func badText(s string, limit int) string {
 	switch {
 	case len(s) > limit:

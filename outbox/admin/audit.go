@@ -43,7 +43,7 @@ type AuditEntry struct {
 	Actor, Reason string
 	// Group is the relay group.
 	Group string
-	// Seq, ID, Topic and Key are the record's, if the entry is about one.
+	// Seq, ID, Topic and Key are the fields of the record, if the entry is about one.
 	Seq            int64
 	ID, Topic, Key string
 	// Details is a JSON object, or nil. Its member "by" is By.Details of the request, if it had

@@ -46,7 +46,7 @@ func (q *DelayedQuery) complete() error {
 type CancelRequest struct {
 	By
 
-	// ID is the message's. If several were enqueued with that id, all of them are taken back.
+	// ID is the id of the message. If several were enqueued with that id, all of them are cancelled.
 	// Required.
 	ID string
 	// DryRun returns what would be taken back, and changes nothing.

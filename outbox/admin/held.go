@@ -73,7 +73,7 @@ type HeldRecord struct {
 	// Errors are the newest hundred errors of its deliveries, the oldest first, also
 	// those before a redrive.
 	Errors []Failure
-	// Reason is why it was parked or given up.
+	// Reason is the reason why it was parked or given up.
 	Reason string
 	// Since is when it was set aside first, or given up, by the database's clock.
 	Since time.Time
@@ -87,6 +87,6 @@ type Failure struct {
 	Kind string
 	// Error is the text of the error, at most 2,000 bytes.
 	Error string
-	// Epoch is that of the relay's lease.
+	// Epoch is the epoch of the relay's lease.
 	Epoch int64
 }

@@ -37,7 +37,7 @@ func (q *KeysQuery) complete() error {
 type ParkedKey struct {
 	// Key is empty in Key.Key for a record without a key.
 	Key driver.Key
-	// Seq and ID are those of the parked record.
+	// Seq and ID are the number and the id of the parked record.
 	Seq int64
 	ID  string
 	// Records is the number of records that are held of the key, the parked one
@@ -45,8 +45,8 @@ type ParkedKey struct {
 	Records int
 	// Attempts is the number of deliveries of the parked record that have failed.
 	Attempts int
-	// Reason is why it was parked; LastError the text of its last failure and LastKind
-	// the kind of it, both empty if there was none.
+	// Reason is the reason why it was parked. LastError is the text of its last failure and LastKind the
+	// kind of it; both are empty if there was none.
 	Reason, LastError, LastKind string
 	// Since is when it was set aside, by the database's clock.
 	Since time.Time

@@ -27,7 +27,7 @@ type MaintenanceHook interface {
 type MaintenanceEvent struct {
 	// Between is set if delayed messages were moved between two rounds.
 	Between bool
-	// Report is what was done. After an error it is what was done before it.
+	// Report lists the work that was done, up to the error if there was one.
 	Report MaintenanceReport
 	// Took is the time that it took.
 	Took time.Duration
@@ -36,8 +36,8 @@ type MaintenanceEvent struct {
 	Err error
 }
 
-// MaintenanceReport is what one round of a Maintenance has done. Fields that do not apply to a
-// store are zero.
+// MaintenanceReport is the work of one round of a Maintenance. Fields that do not apply to a store are
+// zero.
 type MaintenanceReport struct {
 	// Added and Dropped are the range tables that the round has created and removed. Closed are
 	// ranges of an outbox that were in use and had become old or large enough: the sequence goes
@@ -74,7 +74,7 @@ type MaintenanceState struct {
 	// Rounds is the state of the rounds, Delayed that of moving delayed messages into the log. In
 	// pgoutbox each has a lease of its own, so that two processes may share them.
 	Rounds, Delayed TaskState
-	// Report is that of the last round of this process. It must not be changed. Empty while
+	// Report is the report of the last round of this process. It must not be changed. It is empty while
 	// another process does the rounds.
 	Report MaintenanceReport
 }

@@ -44,8 +44,8 @@ type SkipHeadRequest struct {
 	Group string
 	// Key is the key. Required.
 	Key driver.Key
-	// ID is that of the record to skip. If it is no longer the key's first record, nothing is
-	// dropped and the error wraps ErrNotFirst. Defaults to whichever record is first.
+	// ID is the id of the record to skip. If it is no longer the key's first record, nothing is dropped and
+	// the error wraps ErrNotFirst. Defaults to whichever record is first.
 	ID string
 	// DryRun returns what would be dropped, and changes nothing.
 	DryRun bool

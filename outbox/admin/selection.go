@@ -23,7 +23,7 @@ type Selection struct {
 	// Kind is the kind of the last error: unknown, outage or permanent, as
 	// outbox.FailureKind.String has it.
 	Kind string
-	// Fingerprint is that of the last error, as Outbox.Failures returns it.
+	// Fingerprint is the fingerprint of the last error, as Outbox.Failures returns it.
 	Fingerprint string
 	// Before selects records that were set aside before it, by the database's clock.
 	Before time.Time
@@ -63,8 +63,8 @@ func completeSelection(s *Selection) error {
 	return checkTexts(map[string]string{"Topic": s.Topic, "Key": s.Key, "ID": s.ID, "Topics": s.Topics, "Fingerprint": s.Fingerprint})
 }
 
-// kinds are those of errors that set a record aside. A record that a sink did not send has not
-// been attempted.
+// kinds are the kinds of errors that set a record aside. A record that a sink did not send has not been
+// attempted.
 func kinds() []string {
 	return []string{outbox.FailureUnknown.String(), outbox.FailureOutage.String(), outbox.FailurePermanent.String()}
 }

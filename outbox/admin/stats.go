@@ -57,7 +57,7 @@ type SlotStats struct {
 	Slot int
 	// Owner is the relay that leads, or led last; empty if it has released its lease.
 	Owner string
-	// Epoch is that of the lease.
+	// Epoch is the epoch of the lease.
 	Epoch int64
 	// LeaseLeft is how long the lease still runs; 0 if no relay holds it.
 	LeaseLeft time.Duration

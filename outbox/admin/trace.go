@@ -10,7 +10,7 @@ import (
 
 // TraceQuery asks what happened to a message.
 type TraceQuery struct {
-	// ID is the message's. Required.
+	// ID is the id of the message. Required.
 	ID string
 	// Since is the earliest time at which it may have been enqueued, by the database's clock. The
 	// log is read from there on: the longer ago, the longer it takes. Defaults to an hour before
@@ -37,7 +37,7 @@ func (q *TraceQuery) complete() error {
 	return checkTexts(map[string]string{"ID": q.ID})
 }
 
-// Trace is what is known of the messages with one id.
+// Trace is everything that is known of the messages with one id.
 type Trace struct {
 	// Messages are those that the log retains, ascending in Seq, the first hundred at most.
 	// Usually there is one; several if it was enqueued again.

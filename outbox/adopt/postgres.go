@@ -302,7 +302,7 @@ func (p *postgres) plan(ctx context.Context) (plan Plan, err error) {
 	return plan, describe(err)
 }
 
-// messages are those of rows.
+// messages returns the messages of rows.
 func (p *postgres) messages(ctx context.Context, tx pgx.Tx, sql string) ([]outbox.Message, error) {
 	rows, err := tx.Query(ctx, sql)
 	if err != nil {

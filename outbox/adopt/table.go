@@ -33,7 +33,7 @@ type database interface {
 	name() string
 }
 
-// Plan is what Adopt would do.
+// Plan is the plan of an Adopt.
 type Plan struct {
 	// Adopted is set if the table is adopted already: its pending rows have been passed on.
 	Adopted bool

@@ -52,7 +52,7 @@ type Config struct {
 	// consumers are often deployed after producers.
 	UnroutableIsPermanent bool
 
-	// ContentType is that of messages without a header content-type, at most 255 bytes.
+	// ContentType is the content type of messages without a header content-type, at most 255 bytes.
 	// Defaults to none.
 	ContentType string
 

@@ -15,8 +15,8 @@ import (
 // Then the next record shows whether it still holds; if so, that costs one more channel.
 const learnedFor = time.Minute
 
-// learned is what the broker is known to refuse. It expires, so that a right that is granted or a
-// limit that is raised takes effect without a restart.
+// learned is a refusal of the broker that the sink remembers. It expires, so that a right that is granted
+// or a limit that is raised takes effect without a restart.
 type learned struct {
 	now     func() time.Time
 	refused map[target]refusal

@@ -33,13 +33,13 @@ type EraseRequest struct {
 	Progress func(done, total int64)
 }
 
-// Erased is what was found, or deleted.
+// Erased is the result of an erasure: what was found or deleted.
 type Erased struct {
 	// Rows is the number of rows by place: log, held, dead, delayed and audit; for an inbox
 	// parked, notes, attempts and audit.
 	Rows map[string]int
 	// Topics is the number of rows with a message, by topic.
 	Topics map[string]int
-	// IDs are those of the messages, sorted, each once.
+	// IDs are the ids of the messages, sorted, each once.
 	IDs []string
 }

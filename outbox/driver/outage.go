@@ -8,7 +8,7 @@ import (
 
 // Outage is a destination that is out, as the leader of a slot sees it.
 type Outage struct {
-	// Topic is what is out, at most 255 bytes of it. It is "" in the entry that stands for all
+	// Topic is the topic that is out, at most 255 bytes of it. It is "" in the entry that stands for all
 	// topics that are not listed; Error is then their number.
 	Topic string
 	// Since is when the leader found out, by its own clock.

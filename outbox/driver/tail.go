@@ -16,6 +16,6 @@ type TailEvent struct {
 	Group string
 	// Follows is set if the tail follows from now on.
 	Follows bool
-	// Err is why it does not, if Follows is not set.
+	// Err is the reason if Follows is not set.
 	Err error
 }

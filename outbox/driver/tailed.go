@@ -5,9 +5,9 @@ package driver
 // the position. The session remembers the records in memory, and does not return them again when
 // it reaches them: a crash repeats them, and none is lost.
 //
-// An early page cannot be held. If it cannot be delivered as it is, the relay withdraws it, and
-// the session returns its records again, in pages that can be held. So a relay stops using early
-// pages while it wants to set something aside or obeys a pause.
+// An early page cannot be held. If it cannot be delivered as it is, the relay withdraws it, and the session
+// returns its records again, in pages that can be held. So a relay stops using early pages while it has a
+// record to set aside or obeys a pause.
 //
 // The methods may be called while Read runs, from the goroutine that calls Advance.
 type Tailed interface {

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// outcome is what is known of a transaction after a try.
+// outcome is the known outcome of a transaction after a try.
 type outcome int
 
 const (

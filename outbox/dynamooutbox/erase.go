@@ -22,13 +22,13 @@ var _ driver.Eraser = operator{}
 // eraseChunk is the number of messages that one transaction deletes, each with a note.
 const eraseChunk = 40
 
-// erasable is what was found in the table.
+// erasable are the items to erase that were found in the table.
 type erasable struct {
 	pending []outbox.Record
 	held    []int64
 	group   string
 	audited []int64
-	// counters are those of the key, in matching topics.
+	// counters are the counters of the key, in matching topics.
 	counters []item
 }
 

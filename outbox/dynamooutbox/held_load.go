@@ -21,7 +21,7 @@ type heldCache struct {
 	rows    *heldqueue.Memory // nil: not loaded
 }
 
-// attrVersion is that of a group's held records, on the item with the number 0.
+// attrVersion is the version of a group's held records, on the item with the number 0.
 const attrVersion = "rv"
 
 // refresh loads the records unless the cached ones are current.

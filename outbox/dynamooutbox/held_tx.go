@@ -24,7 +24,7 @@ type heldTx struct {
 	notes []admin.AuditEntry
 }
 
-// heldChange is what happens to one row.
+// heldChange is a change of one row.
 type heldChange struct {
 	row    heldqueue.Row
 	record *outbox.Record // of one that is inserted

@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// item is what DynamoDB stores.
+// item is a DynamoDB item.
 type item = map[string]types.AttributeValue
 
 // The keys of the table. Under a partition there are, by sk:

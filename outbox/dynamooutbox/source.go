@@ -73,8 +73,8 @@ func (s *source) Place(ctx context.Context) (driver.Place, error) {
 	return p, nil
 }
 
-// Check implements driver.Source: the table is there, has its number of buckets, and no other
-// group.
+// Check implements driver.Source. It requires that the table exists, has its number of buckets, and has no
+// other group.
 func (s *source) Check(ctx context.Context) error {
 	_, err := s.ob.buckets(ctx)
 	if errors.Is(err, outbox.ErrNotMigrated) {

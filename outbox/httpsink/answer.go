@@ -11,8 +11,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// apart is by how much the clocks of an endpoint and of this process may differ for a refusal to be the record's fault. Requests
-// are signed with the time, and receivers take what is signed five minutes off for a replay.
+// apart is the clock difference between an endpoint and this process above which a refusal is not the record's fault.
+// Requests are signed with the time, and receivers treat a signature that is five minutes off as a replay.
 const apart = 5 * time.Minute
 
 // judge returns what an answer means.
@@ -59,7 +59,7 @@ func clockOf(answer *http.Response) (clock time.Time, off time.Duration) {
 	return clock, clock.Sub(now).Round(time.Second)
 }
 
-// detail is what an error contains in addition to the status.
+// detail returns the text that an error contains in addition to the status.
 func detail(answer *http.Response, body []byte) string {
 	var text strings.Builder
 	if to := answer.Header.Get("Location"); to != "" && answer.StatusCode/100 == 3 {

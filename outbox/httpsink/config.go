@@ -57,8 +57,8 @@ type Config struct {
 	// follow redirects. Defaults to none.
 	Wrap func(http.RoundTripper) http.RoundTripper
 
-	// ContentType is that of messages without a header "content-type".
-	// Defaults to "application/json".
+	// ContentType is the content type of messages without a header "content-type". Defaults to
+	// "application/json".
 	ContentType string
 
 	// UserAgent names the sender. Defaults to "leat".

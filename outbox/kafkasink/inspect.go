@@ -19,7 +19,7 @@ import (
 
 // ClusterFacts are facts about a cluster for operators to check before records are sent to it.
 type ClusterFacts struct {
-	// ID is the cluster's, "" if it does not report one.
+	// ID is the id of the cluster, "" if it does not report one.
 	ID string
 	// Brokers are the live brokers, ascending in ID.
 	Brokers []BrokerFacts
@@ -27,7 +27,7 @@ type ClusterFacts struct {
 	Topics []TopicFacts
 }
 
-// BrokerFacts are those of one broker.
+// BrokerFacts are the facts about one broker.
 type BrokerFacts struct {
 	ID int32
 	// Address is host:port.
@@ -36,11 +36,11 @@ type BrokerFacts struct {
 	Rack string
 }
 
-// TopicFacts are those of one topic. The value of a setting that is in Unknown is zero.
+// TopicFacts are the facts about one topic. The value of a setting that is in Unknown is zero.
 type TopicFacts struct {
 	Name string
-	// Err is why nothing is known of the topic; it wraps outbox.ErrTopicUnavailable if there
-	// is no such topic or this client may not write to it. nil if all is well.
+	// Err is the reason why nothing is known of the topic. It wraps outbox.ErrTopicUnavailable if there is
+	// no such topic or this client may not write to it. nil if all is well.
 	Err error
 	// Partitions is the number of partitions, Leaderless how many of them have no leader.
 	Partitions, Leaderless int

@@ -85,7 +85,7 @@ func (t *Transactional) Positions(ctx context.Context) ([]SlotPosition, error) {
 	return all, nil
 }
 
-// partitions are those of the topic of positions, none if it does not exist.
+// partitions returns the partitions of the topic of positions, none if it does not exist.
 func (t *Transactional) partitions(ctx context.Context, s *Sink) ([]int32, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ const (
 
 // TransactionalConfig tunes a Transactional.
 type TransactionalConfig struct {
-	// Config is that of the Sink. A transactional id among its Options is refused.
+	// Config is the configuration of the Sink. A transactional id among its Options is refused.
 	Config
 
 	// TransactionalIDPrefix starts the transactional ids of the clients; the name of the slot

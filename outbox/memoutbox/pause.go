@@ -33,14 +33,14 @@ func (s *source) KeepPolicies(ctx context.Context, change func(note string, now 
 	}
 }
 
-// note returns what is kept beside the group, if anybody has had a lease of it.
+// note returns the note that is kept with the group, if a relay has ever held a lease of it.
 func (s *source) note() (note string, known bool) {
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()
 	return s.ob.notes[s.group], s.ob.known(s.group) == nil
 }
 
-// keepNote stores a note in place of the one that was read, unless another one is there by now.
+// keepNote replaces the note that was read by another one, unless it has changed since.
 func (s *source) keepNote(before, note string) bool {
 	s.ob.mu.Lock()
 	defer s.ob.mu.Unlock()

@@ -28,8 +28,8 @@ type SourceConfig struct {
 	// Defaults to "default".
 	Group string
 
-	// Slots is the number of readers that share the group, 1 to 64, each with the keys of some
-	// shards. A running group is changed to another number once all of its live sources want it.
+	// Slots is the number of readers that share the group, 1 to 64, each with the keys of some shards. A
+	// running group is changed to another number once all of its live sources are configured with it.
 	// Defaults to 1.
 	Slots int
 

@@ -18,7 +18,7 @@
 // with Nats- (Nats-Msg-Id is replaced). Producers may choose any other subject: give the sink's
 // user the right to publish only to those of the outbox.
 //
-// Headers are those of the record and of outbox.ToWatermill: subscribers of watermill-nats with its
+// The headers are those of the record and of outbox.ToWatermill: subscribers of watermill-nats with its
 // NATSMarshaler read them.
 //
 // Stability: young, see docs/versions.md.

@@ -198,7 +198,7 @@ func (s *setAside) auditNewestFirst(ctx context.Context, all []admin.AuditEntry)
 	}
 }
 
-// auditIsSelected expects to find the only entry about a skip, which is about record id.
+// auditIsSelected expects that each selection finds only the entry about the skip of record id.
 func (s *setAside) auditIsSelected(ctx context.Context, id string) {
 	for _, q := range []admin.AuditQuery{
 		{Action: "skip_head"}, {Key: "k", Group: testGroup, Topic: testTopic, Action: "skip_head"}, {ID: id, Action: "skip_head"},

@@ -15,8 +15,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Features is what an outbox lacks of the whole contract. The zero value lacks nothing. The
-// suite fails an outbox that has what it is said to lack: see Claims.
+// Features lists the parts of the contract that an outbox lacks. The zero value lacks nothing. The suite
+// fails an outbox that has what it is said to lack: see Claims.
 type Features struct {
 	// OneWriter is set if an open transaction makes all other writers wait for its end:
 	// other transactions, and relays that take a lease or store a position.
@@ -147,7 +147,7 @@ func Claims(ctx context.Context, f Features, s Subject) (table string, err error
 	return text.String(), errors.Join(errs...)
 }
 
-// presence is what was found out about a feature that Features rules out.
+// presence is the result of a test for a feature that Features rules out.
 type presence int
 
 const (
@@ -163,7 +163,7 @@ type feature struct {
 	without Features
 	// lacks reports whether f rules it out.
 	lacks func(f Features) bool
-	// see tests for it in a Subject whose Features rule it out.
+	// see looks for the feature in a Subject whose Features rule it out.
 	see func(ctx context.Context, tr *trial) presence
 }
 

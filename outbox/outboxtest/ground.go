@@ -45,7 +45,7 @@ func (m groundMoves) among(u basis.Use) bool {
 	return u.Test == "" && m.fact.Check(u.Store) == checkOf(m.fact) && slices.Contains(u.At, m.place)
 }
 
-// expectMoved expects a refusal, about the fact if the subject's store has it.
+// expectMoved expects a refusal. It must be about the fact f if the subject's store has f.
 func (tr *trial) expectMoved(what string, err error, f *basis.FactError) {
 	expectError(what, err, driver.ErrSourceUnusable)
 	if mover, ok := tr.Subject.(Mover); ok && f != nil {

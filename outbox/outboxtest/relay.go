@@ -184,7 +184,8 @@ func relaysShareSlots(counts ...int) func(context.Context, *trial) {
 	}
 }
 
-// replace stops relay i, if it runs, and starts another one that wants slots slots.
+// replace stops relay i, if it runs, and starts another one that is configured with the
+// given number of slots.
 func (tr *trial) replace(ctx context.Context, runs []*running, i, slots int, broker *Broker) {
 	if runs[i] != nil {
 		runs[i].stop()

@@ -224,8 +224,8 @@ func (tr *trial) lastPosition(ctx context.Context, cfg GroupConfig) []byte {
 	return last.at(driver.Page{}, 0)
 }
 
-// seekRefusesWhatWasLost has the outbox move back behind the sink: it does not know what was sent
-// since. That stays so, whatever is committed later.
+// seekRefusesWhatWasLost moves the outbox back to a position before the sink's. The outbox no longer knows
+// what was sent after it, and must refuse the sink's position, however much is committed later.
 func seekRefusesWhatWasLost(ctx context.Context, tr *trial) {
 	loser, ok := tr.Subject.(PositionLoser)
 	if !ok {

@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// manyKeys are so many that no slot has all of them.
+// manyKeys are enough keys that no slot has all of them.
 const manyKeys = 32
 
 func slotChecks() []Check {
@@ -224,8 +224,9 @@ func changeWaitsForEverySlot(ctx context.Context, tr *trial) {
 	expect(f.got, "second")
 }
 
-// slotsThatDisagreeStay has two relays of a group want different numbers of slots. Nothing is asked for, however long they do, and
-// operators see so, until both want the same. A group whose only relay wants as much tells when it is long enough.
+// slotsThatDisagreeStay configures two relays of a group with different numbers of slots. The number stays for as
+// long as they differ, which operators see, until both agree. If the only relay of a group is configured with the
+// current number, it reports how long it has been.
 func slotsThatDisagreeStay(ctx context.Context, tr *trial) {
 	manager, ok := tr.Subject.(admin.Manager)
 	if !ok {
@@ -270,8 +271,8 @@ func slotsThatDisagreeStay(ctx context.Context, tr *trial) {
 	}
 }
 
-// closeSlot requests one slot until r is closed, and releases it. It returns the source that
-// wants one slot.
+// closeSlot requests one slot until r is closed, and releases it. It returns the source that is configured
+// with one slot.
 func (tr *trial) closeSlot(ctx context.Context, r *reader) driver.Sharded {
 	src := tr.group(GroupConfig{Slots: 1})
 	wants, ok := src.(driver.Sharded)
@@ -352,7 +353,7 @@ func (tr *trial) askForSlots(ctx context.Context, slots, askers int) []*reader {
 	return holders
 }
 
-// changeTTL is how long a source must want another number of slots.
+// changeTTL is how long a source must request another number of slots.
 const changeTTL = 300 * time.Millisecond
 
 // pause yields to other goroutines. Its only error is that of ctx.

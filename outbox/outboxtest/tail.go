@@ -73,7 +73,7 @@ func keysKeepTheirOrderAtTheSeam(ctx context.Context, tr *trial) {
 	fail.If(f.Release(ctx))
 }
 
-// seam is what was written and read around the ends of windows.
+// seam is the record of what was written and read around the ends of windows.
 type seam struct {
 	*follower
 

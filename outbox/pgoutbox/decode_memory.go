@@ -14,8 +14,8 @@ type memory struct {
 	slabs   [][]byte
 }
 
-// stock is the memory of pages that were given back, for later full pages. It is safe for
-// concurrent use: one goroutine reads pages, another gives them back.
+// stock is the memory of pages that were returned, for later full pages. It is safe for concurrent use: one
+// goroutine reads pages, another returns them.
 type stock struct {
 	mu   sync.Mutex
 	free []memory
@@ -58,8 +58,8 @@ func (s *stock) drop() {
 	s.free = nil
 }
 
-// poison overwrites the memory of a page that was given back, in programs that arm failure
-// points, such as tests, so that later reads of it are noticed.
+// poison overwrites the memory of a page that was returned, in programs that arm failure points, such as
+// tests, so that later reads of it are noticed.
 func poison(m memory) {
 	if !failpoint.Installed() {
 		return

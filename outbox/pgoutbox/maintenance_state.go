@@ -39,7 +39,7 @@ func (t *leasedTask) seen() (admin.TaskState, admin.MaintenanceReport) {
 	return t.state, t.report
 }
 
-// Run is that of the Task, and records the result.
+// Run is Task.Run, and records the result.
 func (t *leasedTask) Run(ctx context.Context, work func(context.Context) error) error {
 	err := t.Task.Run(ctx, func(ctx context.Context) error {
 		t.mu.Lock()

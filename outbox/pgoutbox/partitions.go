@@ -114,9 +114,9 @@ func (r *round) ahead(ctx context.Context) error {
 	return r.extend(ctx, tail, 2*ahead-empty)
 }
 
-// aheadPublished is the least Ahead of a log that is copied to another database by publication: a
-// range that is made meanwhile is not there, and nobody copies the schema twice. With ranges of
-// 21 hours it lasts 13 days at least, mostly 26.
+// aheadPublished is the least Ahead of a log that is copied to another database by publication. A range
+// that is created during the copying does not exist there, and the schema is not copied twice. With ranges
+// of 21 hours it lasts 13 days at least, mostly 26.
 const aheadPublished = 15
 
 // extend moves the start of the open-ended range up by n ranges.

@@ -23,7 +23,7 @@ const positionFormat = 1
 // errPosition is wrapped by the errors of Seek for a position that cannot be read.
 var errPosition = errors.New("leat: the sink's position does not fit")
 
-// position is what a sink stores for a slot.
+// position is the position that a sink stores for a slot.
 type position struct {
 	Format           int      `json:"v"`
 	Group            string   `json:"group"`

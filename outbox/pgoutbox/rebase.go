@@ -16,7 +16,7 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// RebaseRequest is what to do with the position of a group that no longer fits its database.
+// RebaseRequest describes a rebase of the position of a group that no longer fits its database.
 type RebaseRequest struct {
 	// Group is the group. Defaults to "default".
 	Group string

@@ -228,8 +228,9 @@ func (r *round) dropIn(ctx context.Context, tx pgx.Tx, p admin.Range, seen *stri
 	return r.audit(ctx, tx, "drop_range", "retention", nil, p)
 }
 
-// losers returns the groups that have not settled all of a range and no longer hold it back;
-// errKept if one that does has not, or if there is no group at all: then nothing has been read.
+// losers returns the groups that have not settled all of a range and no longer hold it back. It returns
+// errKept if a group that holds it back has not settled it, or if there is no group at all, since then
+// nothing has been read.
 func (r *round) losers(ctx context.Context, tx pgx.Tx, p admin.Range) ([]string, error) {
 	rows, err := tx.Query(ctx, r.ob.of(p.Table, r.sql.pins))
 	if err != nil {

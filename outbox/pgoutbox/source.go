@@ -40,9 +40,9 @@ type SourceConfig struct {
 	// Defaults to Oldest for the group "default"; for any other new group it must be stated.
 	Start driver.Start
 
-	// Slots divides the messages by key, so that several relays of the group work at the same
-	// time: each reads all rows and sends its own. 1 to 64. A running group is changed to another
-	// number once all of its live relays want it. Defaults to 1.
+	// Slots divides the messages by key, so that several relays of the group work at the same time: each
+	// reads all rows and sends its own. 1 to 64. A running group is changed to another number once all of
+	// its live relays are configured with it. Defaults to 1.
 	Slots int
 
 	// Topics are patterns of the topics that the group reads, in which * stands for any run of

@@ -15,7 +15,7 @@ func (c Config) load(targets map[string]*string) error {
 	return sqlfile.Load(sqlFiles, c.names().Render, targets)
 }
 
-// statements are those of an Outbox.
+// statements are the statements of an Outbox.
 type statements struct {
 	enqueue, enqueueOne, enqueueOneChecked, enqueueDelayed string
 	instance, own, locksHeld, locksHolder, ranges          string

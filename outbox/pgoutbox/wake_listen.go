@@ -268,7 +268,7 @@ func (e *ears) await(ctx context.Context, line *pglease.Line, conn *pgx.Conn, he
 	}
 }
 
-// hearNext returns the next notification, or nothing if ctx has ended or a task wants the line.
+// hearNext returns the next notification, or nothing if ctx has ended or a task needs the line.
 func hearNext(ctx context.Context, line *pglease.Line, conn *pgx.Conn) (n *pgconn.Notification, err error) {
 	err = line.Listen(ctx, func(ctx context.Context) (err error) {
 		n, err = conn.WaitForNotification(ctx)

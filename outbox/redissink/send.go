@@ -120,8 +120,8 @@ func (c *call) unknown(err error) []outbox.Result {
 	return c.results
 }
 
-// fail sets the result of the first of the records of each key, and of all without a key. Later
-// ones count as not sent, so that they are sent again after it.
+// fail sets the result for the first record of each key, and for all records without a key. Later records
+// of a key count as not sent, so that they are sent again after the first.
 func (c *call) fail(places []int, result outbox.Result) {
 	first := make(map[driver.Key]int)
 	for _, i := range places {

@@ -32,7 +32,7 @@ type breakers struct {
 	unavailable unavailableTopics
 }
 
-// breaker is that of one topic.
+// breaker is the circuit breaker of one topic.
 type breaker struct {
 	topic     string
 	open      bool

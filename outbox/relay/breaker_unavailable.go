@@ -37,7 +37,7 @@ func (u *unavailableTopics) add(b *breaker) {
 	}
 }
 
-// remove removes a topic, if it is there.
+// remove removes a topic, if it is in u.
 func (u *unavailableTopics) remove(b *breaker) {
 	if b.shared {
 		delete(u.topics, b.topic)

@@ -65,7 +65,7 @@ type LeaseEvent struct {
 	Epoch int64
 	// Held is set if it was acquired.
 	Held bool
-	// Err is why it was lost, nil if it was released.
+	// Err is the reason why it was lost, nil if it was released.
 	Err error
 }
 
@@ -77,9 +77,9 @@ type ErrorHook interface {
 
 // ErrorEvent is an error that the relay survives.
 type ErrorEvent struct {
-	// Operation is what has failed: "check", "share", "acquire", "held_keys", "read",
-	// "send", "check_topics", "advance", "hold", "due", "resolve", "renew", "release",
-	// "leave", "paused" or "clock".
+	// Operation is the operation that has failed: "check", "share", "acquire", "held_keys", "read", "send",
+	// "check_topics", "advance", "hold", "due", "resolve", "renew", "release", "leave", "paused" or
+	// "clock".
 	Operation string
 	// Err is its error.
 	Err error
@@ -95,7 +95,7 @@ type HoldHook interface {
 type HoldEvent struct {
 	// Record is the record.
 	Record *outbox.Record
-	// Fate is what happened to it.
+	// Fate is the fate of the record.
 	Fate driver.Fate
 	// Attempts is the number of its deliveries that have failed since it was held
 	// or redriven, these included.
@@ -116,7 +116,7 @@ type BreakerHook interface {
 // BreakerEvent is a breaker that has changed.
 type BreakerEvent struct{ BreakerState }
 
-// BreakerState is that of one topic.
+// BreakerState is the state of the breaker of one topic.
 type BreakerState struct {
 	// Topic is the destination.
 	Topic string
@@ -142,7 +142,7 @@ type ProgressHook interface {
 	OnRelayProgress(ctx context.Context, e ProgressEvent)
 }
 
-// ProgressEvent is what was settled by one write.
+// ProgressEvent is the progress made by one write.
 type ProgressEvent struct {
 	// Slot is the slot's number, 0 if the source has none.
 	Slot int

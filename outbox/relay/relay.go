@@ -156,11 +156,10 @@ func (r *Relay) claim(ctx context.Context) (driver.Session, error) {
 // holders. The wait doubles each time, up to what the source asks for.
 const firstRetry = 50 * time.Millisecond
 
-// standby returns how long a replica waits that could not get the lease: until the lease may
-// expire, but no longer than a fifth of its duration, so that a released lease is soon taken, and
-// no longer than the source asks for, which may notice a dead holder. asked is how often the
-// lease was held since the relay led or started: at first it asks soon, since it may be the
-// holder's successor.
+// standby returns how long a replica that could not get the lease waits. It waits until the lease may
+// expire, but no longer than a fifth of the lease's duration, so that a released lease is soon taken. A
+// source that may notice a dead holder can ask for a shorter wait. asked is how often the lease was held
+// since the relay led or started: at first it asks soon, since it may be the holder's successor.
 func (r *Relay) standby(err error, asked int) time.Duration {
 	wait := r.cfg.Lease / 5
 	if held, ok := errors.AsType[*driver.LeaseHeldError](err); ok {

@@ -87,7 +87,7 @@ type ReplayReport struct {
 
 // ReplayFailure is a record that could not be delivered.
 type ReplayFailure struct {
-	// ID, Seq and Topic are the record's; Topic is the one it was sent to.
+	// ID, Seq and Topic are the fields of the record. Topic is the topic that it was sent to.
 	ID    string
 	Seq   int64
 	Topic string

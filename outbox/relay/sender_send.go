@@ -44,8 +44,8 @@ func (s *sender) send(stop, work context.Context, records []outbox.Record) ([]ou
 	return results, took, nil
 }
 
-// awaitLease returns as soon as enough is left of the lease for one call of the sink, or an error
-// if the session knows that it is over.
+// awaitLease returns as soon as enough is left of the lease for one call of the sink, or an error if the
+// session has found out that it is over.
 func (s *sender) awaitLease(work context.Context) error {
 	err := s.term.lease.await(work, s.relay.cfg.PublishTimeout)
 	if err == nil {

@@ -22,7 +22,7 @@ var (
 	errSourceAway = errors.New("leat: source has not answered")
 )
 
-// State is what a relay knows about itself without a call of its source or sink.
+// State is the state of a relay, as known without a call of its source or sink.
 type State struct {
 	// Running reports whether Run or RunOnce is in progress.
 	Running bool
@@ -75,7 +75,7 @@ type SlotState struct {
 
 // AlarmState is an alarm whose cause lasts.
 type AlarmState struct {
-	// Kind is what it is about.
+	// Kind is the kind of the alarm.
 	Kind outbox.AlarmKind
 	// Topic is the topic that it is about, if it is about one.
 	Topic string

@@ -168,7 +168,7 @@ func (t *term) noteIdle(asked time.Time, idle *driver.Idle) {
 	}
 }
 
-// lost returns an error if the session knows that it is over.
+// lost returns an error if the session has found out that it is over.
 func (t *term) lost() error {
 	if w, ok := t.session.(driver.Watched); ok {
 		return w.Lost()

@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// watch is what a relay knows about itself, over all its terms.
+// watch is the state that a relay keeps about itself, over all its terms.
 type watch struct {
 	mu      sync.Mutex
 	terms   []*term
@@ -44,7 +44,7 @@ type handView struct {
 	seq     int64
 }
 
-// heldView is what a term has set aside.
+// heldView is a term's view of the records that are set aside.
 type heldView struct {
 	records, keys int
 	oldest, since time.Time // the oldest record that will be tried again

@@ -15,8 +15,8 @@ func topicChecks() []Check {
 	}
 }
 
-// missingTopic sends for a topic that does not exist, among records of one that does, which must
-// not fail; and again when the topic exists.
+// missingTopic sends records for a topic that does not exist among records of one that does, which must not
+// fail. It sends them again once the topic exists.
 func missingTopic(ctx context.Context, tr *trial) {
 	m, ok := tr.Subject.(Misser)
 	if !ok {

@@ -1,6 +1,6 @@
 package sinktest
 
-// Features is what a sink or its destination lacks of the whole contract. The zero value lacks
+// Features lists the parts of the contract that a sink or its destination lacks. The zero value lacks
 // nothing. The suite fails a sink that has a feature that it is said to lack.
 type Features struct {
 	// NoKey is set if the destination gets no keys: those of Subject.Arrived are empty.

@@ -17,10 +17,10 @@ type Subject interface {
 	// Topics returns two topics that the destination takes. Their names stay the same.
 	Topics() [2]string
 
-	// Arrived returns everything that has arrived for topic, the messages of a key in the order
-	// of their arrival, including copies. Key, Type and Headers are what the message carries,
-	// without what the sink has added; OccurredAt is the time of the event. A message that the
-	// sink has acknowledged is there.
+	// Arrived returns everything that has arrived for topic, the messages of a key in the order of their
+	// arrival, including copies. Key, Type and Headers are what the message carries, without what the sink
+	// has added; OccurredAt is the time of the event. It includes every message that the sink has
+	// acknowledged.
 	Arrived(ctx context.Context, topic string) ([]outbox.Message, error)
 }
 

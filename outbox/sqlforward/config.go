@@ -33,8 +33,8 @@ type Config struct {
 	// Defaults to "watermill_offsets_" and Topic.
 	OffsetsTable string
 
-	// ConsumerGroup is that of the forwarder's subscriber. A Queue has none.
-	// Defaults to "", as watermill-sql's does.
+	// ConsumerGroup is the consumer group of the forwarder's subscriber. A Queue has none. Defaults to "",
+	// as watermill-sql's does.
 	ConsumerGroup string
 
 	// KeepAcked marks rows of a Queue as acked, as MySQLQueueOffsetsAdapter does without

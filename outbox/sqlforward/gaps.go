@@ -12,7 +12,7 @@ type gap struct {
 	from, to, since int64
 }
 
-// position is what was seen of a table: all numbers up to last except those in gaps. It is a
+// position is the part of a table that was read: all numbers up to last except those in gaps. It is a
 // value.
 type position struct {
 	last int64

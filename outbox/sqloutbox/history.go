@@ -138,8 +138,8 @@ type playback struct {
 	at       place
 }
 
-// place is the progress of a playback: everything up to done is sent, and the rest of what
-// position has seen is to be sent.
+// place is the progress of a playback. Everything up to done is sent; the rest of what position has seen is
+// still to send.
 type place struct {
 	sqllog.Position
 

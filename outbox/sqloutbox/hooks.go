@@ -22,7 +22,8 @@ func (m *Maintenance) observe(ctx context.Context, e admin.MaintenanceEvent) {
 	hooks.Call(ctx, m.ob.cfg.Logger, m.cfg.Hooks, func(h admin.MaintenanceHook) { h.OnAdminMaintenance(ctx, e) })
 }
 
-// alarms tells of a clock that a round does not trust, and of one that is trusted again.
+// alarms raises an alarm for a clock that a round does not trust, and ends it once the clock is trusted
+// again.
 func (m *Maintenance) alarms(ctx context.Context, err error) (raised []outbox.AlarmEvent) {
 	if doubt, ok := errors.AsType[clocks.DoubtError](err); ok {
 		raised = []outbox.AlarmEvent{{Package: "sqloutbox", Kind: AlarmClock, Detail: doubt.Error()}}
@@ -34,7 +35,7 @@ func (m *Maintenance) alarms(ctx context.Context, err error) (raised []outbox.Al
 	return raised
 }
 
-// alarmsEnded tells of alarms that are over.
+// alarmsEnded reports alarms that are over.
 func (m *Maintenance) alarmsEnded(ctx context.Context, over []outbox.AlarmEvent) {
 	for _, a := range over {
 		a.Ended = true

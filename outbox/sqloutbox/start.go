@@ -43,7 +43,7 @@ func (s *source) begin(ctx context.Context, q sqlstore.Querier) (sqllog.Position
 	return log.Committed(ctx, q, end, err)
 }
 
-// lookEmpty says that the log has never had a message, if that is so.
+// lookEmpty logs that the log has never had a message, if that is so.
 func (s *source) lookEmpty(ctx context.Context, q sqlstore.Querier) error {
 	last, err := s.ob.log.Last(ctx, q)
 	if err == nil && last == 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// longestSuffix is that of the longest name derived from StateTable.
+// longestSuffix is the suffix of the longest name derived from StateTable.
 const longestSuffix = "_held_first_idx"
 
 // Config is the place of the forwarder's table and how to read it. The zero value is for a
@@ -40,8 +40,8 @@ type Config struct {
 	// most 48 bytes. Defaults to Table and "_leat".
 	StateTable string
 
-	// ConsumerGroup is that of the forwarder's subscriber.
-	// Defaults to "", as watermill-sql's does.
+	// ConsumerGroup is the consumer group of the forwarder's subscriber. Defaults to "", as watermill-sql's
+	// does.
 	ConsumerGroup string
 
 	// Group names an independent reader, with its own lease and position. Valid

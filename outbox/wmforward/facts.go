@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// facts are what a reader needs to know about a server before it reads.
+// facts are the properties of a server that a reader needs before it reads.
 type facts struct {
 	systemIdentifier  int64
 	synchronousCommit string

@@ -28,7 +28,7 @@ type Key struct {
 // String returns the key as an operator would write it, such as "pk (S)".
 func (k Key) String() string { return fmt.Sprintf("%s (%s)", k.Name, k.Type) }
 
-// Table is what a store needs.
+// Table describes the table of a store.
 type Table struct {
 	// Name is the name or the ARN.
 	Name string

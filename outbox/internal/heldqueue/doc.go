@@ -5,10 +5,9 @@
 //
 // # The machine
 //
-// A row is in one of four states. Retry: the record is sent again once its time has
-// come. Wait: it follows an earlier record of its key. Parked: it waits for an operator.
-// Dead: it was given up. The rows of a key that are not dead are its line, in order of
-// Seq; dead ones are in no line.
+// A row is in one of four states. Retry: the record is sent again once its time has come. Wait: it follows
+// an earlier record of its key. Parked: it waits for an operator. Dead: it was given up. The rows of a key
+// that are not dead are its line, in order of Seq; dead ones do not belong to a line.
 //
 //	hold     → Retry, Wait, Parked or Dead; a skipped record gets no row
 //	resolve  Retry, Wait → Retry, Parked or Dead; delivered and skipped ones leave

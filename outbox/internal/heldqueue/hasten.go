@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Hasten makes at most limit rows due whose retry is more than within away: their time was set by
-// a clock that was ahead. It returns their number.
+// Hasten makes at most limit rows due whose retry is due later than within from now, since a clock that was
+// ahead has set their time. It returns their number.
 func Hasten(ctx context.Context, tx Tx, within time.Duration, limit int) (n int, err error) {
 	rows, err := Far(ctx, tx, within)
 	rows = rows[:min(len(rows), limit)]

@@ -12,7 +12,7 @@ import (
 
 // Relay identifies, for the audit, the relay that sets records aside.
 type Relay struct {
-	// Owner and Epoch are those of the lease.
+	// Owner and Epoch are the owner and the epoch of the lease.
 	Owner string
 	Epoch int64
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// State is that of a row. Stores may keep the number.
+// State is the state of a row. Stores may keep the number.
 type State uint8
 
 const (
@@ -56,7 +56,7 @@ type Row struct {
 	Attempts int
 	// Errors are the newest hundred errors of its deliveries, the oldest first.
 	Errors []admin.Failure
-	// Reason is why it was parked or given up.
+	// Reason is the reason why it was parked or given up.
 	Reason string
 	// Since is when it was set aside first, parked, given up, or redriven from the dead.
 	Since time.Time

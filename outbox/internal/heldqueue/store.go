@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// Reader reads the rows of one group. Rows and slices that it returns are the caller's.
+// Reader reads the rows of one group. Rows and slices that it returns belong to the caller.
 type Reader interface {
 	// Now is the store's clock, in UTC. It does not move back within a transaction.
 	Now() time.Time
@@ -53,7 +53,7 @@ type Tx interface {
 	// Delete deletes rows with their records.
 	Delete(ctx context.Context, rows []Row) error
 
-	// Note adds entries to the audit; No, At and Group are the store's.
+	// Note adds entries to the audit. The store sets No, At and Group.
 	Note(ctx context.Context, entries []admin.AuditEntry) error
 }
 
@@ -104,9 +104,9 @@ type Query struct {
 	Key string
 	// Topics is a pattern of topics, in which * stands for any run of characters.
 	Topics string
-	// Kind is that of the last error.
+	// Kind is the kind of the last error.
 	Kind string
-	// Fingerprint is that of the last error, or of the reason if there was none, as
+	// Fingerprint is the fingerprint of the last error, or of the reason if there was none, as
 	// admin.Fingerprint returns it.
 	Fingerprint string
 	// Before is the time before which the row's Since is.

@@ -70,7 +70,7 @@ func (r *Row) lastFailure() (kind, text string) {
 	return last.Kind, last.Error
 }
 
-// fingerprint is that of the last error, or of the reason if there was none.
+// fingerprint returns the fingerprint of the last error, or of the reason if there was none.
 func (r *Row) fingerprint() string {
 	if len(r.Errors) == 0 {
 		return admin.Fingerprint(r.Reason)

@@ -27,10 +27,9 @@ type Advance interface {
 	QueueMove(batch *pgx.Batch) (bool, error)
 }
 
-// Hold sets records of settled aside, as h says, and moves the position of l's owner by to, in
-// one transaction. If the position is there already, nothing changes. It returns
-// driver.ErrLeaseLost, and writes nothing, if the lease or the position is not what the caller
-// expects.
+// Hold sets records of settled aside, as h says, and moves the position of l's owner by to, in one
+// transaction. If the position is stored already, nothing changes. It returns driver.ErrLeaseLost, and
+// writes nothing, if the lease or the position is not what the caller expects.
 func (s *Statements) Hold(
 	ctx context.Context, conn *pgx.Conn, l pglease.Lease, to Advance, settled []outbox.Record, h []driver.Holding,
 ) error {

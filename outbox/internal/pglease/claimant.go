@@ -50,7 +50,7 @@ func NameOf(owner string) string {
 type Attempt struct {
 	// Owner is its name.
 	Owner string
-	// Former are the attempts of the same claimant before it.
+	// Former are the earlier attempts of the same claimant.
 	Former Former
 
 	prefix string

@@ -103,8 +103,7 @@ func (l *Line) Do(ctx context.Context, fn func(ctx context.Context) error) error
 	return outlive(ctx, fn)
 }
 
-// Listen runs wait, which uses the connection, while no other task wants it: then the context of
-// wait ends.
+// Listen runs wait, which uses the connection, until another task needs it: then the context of wait ends.
 func (l *Line) Listen(ctx context.Context, wait func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

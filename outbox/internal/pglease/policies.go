@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// KeepPolicies is that of driver.PolicyKeeper, for a group.
+// KeepPolicies implements the method of driver.PolicyKeeper, for a group.
 func (s *Statements) KeepPolicies(ctx context.Context, db Querier, group string, change func(note string, now time.Time) string) (kept bool, err error) {
 	for {
 		var note string

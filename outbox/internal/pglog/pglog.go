@@ -60,7 +60,7 @@ type Place struct {
 
 // Rows are rows of a window.
 type Rows struct {
-	// Records are those of the rows that a relay sends, ascending in Seq.
+	// Records are the rows that a relay sends, ascending in Seq.
 	Records []outbox.Record
 	// Last: rows of the window up to here were read with these.
 	Last int64
@@ -72,7 +72,7 @@ type Rows struct {
 
 // Config is the configuration of a Session. All fields except Apart and Tail are required.
 type Config struct {
-	// Lease is what the session reads under.
+	// Lease is the lease under which the session reads.
 	Lease pglease.Lease
 
 	// Leases, Windows and Held are the statements of the log.

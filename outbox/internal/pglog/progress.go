@@ -152,8 +152,8 @@ func (p *progress) settle(at cursor, last int64) bool {
 	return last != at.last || !at.final
 }
 
-// passEnd settles what is behind the last page of the window, all of which was sent early. The
-// caller holds p.mu.
+// passEnd settles the rest of the window once its last page is settled, if all of the window was sent
+// early. The caller holds p.mu.
 func (p *progress) passEnd() {
 	if p.whole && p.unread == 0 {
 		p.done = max(p.done, p.end)

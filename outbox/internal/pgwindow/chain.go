@@ -109,7 +109,7 @@ type Group struct {
 	Slots, Next int16
 	// Topics are the patterns of the topics that it reads; nil for all.
 	Topics []string
-	// Incarnation is that of the log that its position belongs to, 0 if not recorded yet.
+	// Incarnation is the incarnation of the log that its position belongs to, 0 if not recorded yet.
 	Incarnation int64
 	// Renamed is the group's new name, empty if it was not renamed.
 	Renamed string
@@ -162,7 +162,7 @@ func scanChainWindow(row pgx.Row) (Window, error) {
 	return w, err
 }
 
-// Beside is what a probe of a chain has seen in addition to the log.
+// Beside is what a probe of a chain has found in addition to the state of the log.
 type Beside struct {
 	// Changing is set while the number of slots is being changed.
 	Changing bool

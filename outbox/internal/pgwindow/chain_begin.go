@@ -26,7 +26,7 @@ type Outset struct {
 	older  int64 // BeginAt: up to this number all rows are older
 }
 
-// Unused reports whether the log has never given out a number.
+// Unused reports whether the log has never assigned a number.
 func (o Outset) Unused() bool { return o.f0 == 0 }
 
 // clockSlack is by how much the times of rows may differ from the order of their numbers: a row

@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Facts are what a reader needs to know about a server before it reads.
+// Facts are the properties of a server that a reader needs before it reads.
 type Facts struct {
 	// SystemIdentifier identifies the cluster.
 	SystemIdentifier int64

@@ -39,9 +39,9 @@ func (m *Move) QueueLook(batch *pgx.Batch) {
 	})
 }
 
-// QueueMove queues Advance, after that query. It reports false, and queues nothing, if the
-// position is there already. It returns driver.ErrLeaseLost, here or in the results of batch, if
-// the position is not in the expected window; then the transaction must be rolled back.
+// QueueMove queues Advance, after that query. It reports false, and queues nothing, if the position is
+// stored already. It returns driver.ErrLeaseLost, here or in the results of batch, if the position is not
+// in the expected window; then the transaction must be rolled back.
 func (m *Move) QueueMove(batch *pgx.Batch) (bool, error) {
 	switch {
 	case m.storedWindow > m.window, m.storedWindow == m.window && m.storedLast >= m.last:

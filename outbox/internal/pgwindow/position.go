@@ -35,7 +35,7 @@ type Window struct {
 	Last int64
 	// OpenedBy is the transaction that inserted the window.
 	OpenedBy uint64
-	// SystemIdentifier is that of the cluster that the window belongs to.
+	// SystemIdentifier is the identifier of the cluster that the window belongs to.
 	SystemIdentifier int64
 	// Slots is the number of slots of the chain from this window on. See Chain; 0 if the window
 	// was read without a Chain.
@@ -67,7 +67,7 @@ type Probe struct {
 	Unseen bool
 }
 
-// New reports whether rows may have become visible that are in no window up to w.
+// New reports whether rows may have become visible that do not belong to any window up to w.
 func (p Probe) New(w Window) bool {
 	if p.Sequence != w.SourceFloor || p.Ended || p.Unseen {
 		return true

@@ -205,8 +205,8 @@ func (l *Log) renamed(ctx context.Context, q sqlstore.Querier, group string) err
 	return err
 }
 
-// take is a compare-and-set on a lease that has expired, or whose holder has died, in the state
-// before. Each try has a new owner name.
+// take updates the lease if it is unchanged since before was read, and has expired or lost its holder. Each
+// try has a new owner name.
 func (l *Log) take(
 	ctx context.Context, r Reader, owner string, before GroupRow, ttl time.Duration,
 ) (g GroupRow, life string, won bool, err error) {

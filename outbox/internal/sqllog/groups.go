@@ -22,7 +22,7 @@ type GroupState struct {
 	Began int64
 	// Former are its former names.
 	Former []string
-	// Policies are those of its relays.
+	// Policies are the policies of its relays.
 	Policies basis.Policies
 }
 
@@ -55,7 +55,7 @@ func (l *Log) Groups(ctx context.Context, q sqlstore.Querier) (all []GroupState,
 	return all, err
 }
 
-// KeepPolicies is that of driver.PolicyKeeper, for a group.
+// KeepPolicies implements the method of driver.PolicyKeeper, for a group.
 func (l *Log) KeepPolicies(ctx context.Context, group string, change func(note string, now time.Time) string) (kept bool, err error) {
 	for {
 		var note []byte

@@ -19,7 +19,7 @@ type GroupRow struct {
 	// stored them.
 	Topics []string
 	Read   bool
-	// Server is that of the relay which has claimed the lease last, empty if it is not noted.
+	// Server is the server of the relay that has claimed the lease last, empty if it is not recorded.
 	Server string
 
 	marked, dead bool // the holder has a lock; it has lost it

@@ -18,7 +18,7 @@ const (
 	maxPageBytes = 16 << 20
 )
 
-// RawPage is what was read of the log: messages, and rows that only close gaps.
+// RawPage is a page of the log as it was read: messages, and rows that only close gaps.
 type RawPage struct {
 	Records []outbox.Record // ascending in Seq
 	// Full is set if there may be more.

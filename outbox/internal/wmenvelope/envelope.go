@@ -14,7 +14,7 @@ import (
 
 var errNoTopic = errors.New("leat: the envelope has no destination topic")
 
-// envelope is what components/forwarder's publisher stores.
+// envelope is the form in which components/forwarder's publisher stores a message.
 type envelope struct {
 	DestinationTopic string            `json:"destination_topic"`
 	UUID             string            `json:"uuid"`
