@@ -63,8 +63,8 @@ type Config struct {
 	// them of its commits.
 	Sink driver.Sink
 
-	// Source is what the relay reads, for a group, slots or topics of your own. It needs
-	// Sink. Defaults to Outbox.DefaultSource.
+	// Source is the source of the relay, with a group, slots or topics of your own. It needs Sink. Defaults
+	// to Outbox.DefaultSource.
 	Source driver.Source
 
 	// Relay tunes the relay. It needs Sink.

@@ -36,8 +36,7 @@ type RedriveConfig struct {
 	// messages fails with ErrNoDestination.
 	Topic string
 
-	// Outbox and KeyFunc are those of InboxConfig. Default to none, and to
-	// outbox.KeyFromMetadata.
+	// Outbox and KeyFunc are the same as in InboxConfig. Default to none, and to outbox.KeyFromMetadata.
 	Outbox  outbox.Enqueuer
 	KeyFunc outbox.KeyFunc
 }

@@ -19,7 +19,7 @@ type history struct {
 	entries   // how the ingest service's transactions ended
 	// topic is the log of Kafka, partition by partition, from offset 0.
 	topic []record
-	// effects are the consumer's, by key and counter.
+	// effects are the effects of the consumer, by key and counter.
 	effects []effect
 	// counters is the sum of the consumer's counters.
 	counters int
@@ -36,7 +36,7 @@ type delivery struct {
 	version int64
 }
 
-// record is a record of a topic. Cause and n are those of a consumer's event.
+// record is a record of a topic. Cause and n are only set in an event of the consumer.
 type record struct {
 	id, key   string
 	partition int32

@@ -105,8 +105,8 @@ func (s settings) rollsBack(w webhook) bool {
 // lookEvery is how often a full window looks for effects.
 const lookEvery = 5 * time.Millisecond
 
-// givenUp is how long a full window waits without an effect before it goes on: a broken rule loses
-// some effects, and a relay that is down delays them for less.
+// givenUp is how long a full window waits for an effect before it continues: a broken rule loses some
+// effects, and a relay that is down delays them for less.
 const givenUp = 10 * time.Second
 
 // admitted yields the numbers from calmEvents on, each when an earlier webhook has had its effect,

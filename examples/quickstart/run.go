@@ -23,8 +23,8 @@ type run struct {
 type entries struct {
 	// committedAt is when the commits returned.
 	committedAt map[string]time.Time
-	// calm are those of the calm phase that its latency is measured on, rolledBack those that rolled
-	// back.
+	// calm are the messages of the calm phase, in which latency is measured. rolledBack are those whose
+	// transaction was rolled back.
 	calm, rolledBack map[string]bool
 }
 

@@ -88,7 +88,7 @@ type store struct {
 		Migrate(ctx context.Context) error
 	}
 	stats func(ctx context.Context) (admin.Stats, error)
-	// enqueue is the outbox's, or its replacement by SABOTAGE.
+	// enqueue is the outbox's method, or its replacement by SABOTAGE.
 	enqueue func(ctx context.Context, tx *sql.Tx, msgs ...outbox.Message) error
 	// carry returns ctx with a transaction in it, tx returns the transaction of ctx.
 	carry  func(ctx context.Context, tx *sql.Tx) context.Context
@@ -104,7 +104,7 @@ type store struct {
 	close  func()
 }
 
-// openStore opens the database at address, which is a driver's.
+// openStore opens the database at address, in the form of its driver.
 func openStore(ctx context.Context, on databaseName, address string) (s *store, err error) {
 	s = &store{on: on, notify: func(context.Context) error { return nil }, close: func() {}}
 	if on == onPostgres {

@@ -1,6 +1,6 @@
-// Package basis compares the facts that a stored position, or the memory of an inbox, depends on
-// with the current ones: the cluster, the log and its numbers. It knows no database: stores keep
-// and read the facts.
+// Package basis compares the facts that a stored position, or the memory of an inbox, depends on with the
+// current ones: the cluster, the log and its numbers. It does not depend on a database: stores keep and
+// read the facts.
 //
 // A fact is declared once, in facts.go, with its class, its text and the ways on. What it is
 // called in an error, in the suite and in docs/internals/moved.md is made from there.
@@ -13,7 +13,7 @@ import (
 	"fmt"
 )
 
-// Class says which kind of change is refused.
+// Class is the kind of change that is refused.
 type Class string
 
 const (
@@ -31,11 +31,11 @@ const (
 type FactError struct {
 	// Name is unique. The suite's checks are named by it.
 	Name string
-	// Class says which kind of change is refused.
+	// Class is the kind of change that is refused.
 	Class Class
 	// Says describes the fault once the fact has changed.
 	Says string
-	// Do says what an operator does then.
+	// Do is what an operator should do then.
 	Do string
 	// Uses are the stores that have this fact.
 	Uses []Use

@@ -26,9 +26,9 @@ func LogBeside(ctx context.Context, log *slog.Logger, group, other string, waiti
 		slog.Int64("waiting", waiting))
 }
 
-// LogEmpty says that a new group begins in an outbox that has never had a message. Whether there was
-// a full one in another database nobody can know here: sinks do not remember it, unless they keep
-// positions, which are compared.
+// LogEmpty logs that a new group begins in an outbox that has never had a message. It cannot be checked
+// here whether another database had a full one: sinks do not remember it, unless they keep positions, which
+// are compared.
 func LogEmpty(ctx context.Context, log *slog.Logger, group string) {
 	log.LogAttrs(ctx, slog.LevelInfo, "the group begins in an outbox that has never had a message: if the database was moved here without leat's tables, "+
 		"what waited, was delayed or parked there is not here (docs/moves.md)", slog.String("group", group))

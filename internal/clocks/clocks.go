@@ -180,7 +180,7 @@ func (w *Watch) Younger(age time.Duration) int64 {
 	return math.MaxInt64
 }
 
-// began is when this process has begun.
+// began is the start time of this process.
 var began = time.Now() //nolint:gochecknoglobals // a process begins once
 
 // Come returns a time that this process knows to have passed: what its clock says, but no later than what a monotonic

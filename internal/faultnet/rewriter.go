@@ -12,7 +12,7 @@ import (
 )
 
 // Rewriter stands before a PostgreSQL server and makes it look like a server that lacks a feature: it
-// changes statements on their way. It is for clients that ask for no TLS.
+// changes statements on their way. It is for clients that do not use TLS.
 type Rewriter struct {
 	// Server is host:port.
 	Server string

@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// Splitter is a read/write splitter before a PostgreSQL primary and its standby. A statement
-// outside of a transaction that only reads goes to the standby if Away allows it. It is for clients
-// that name no prepared statement (default_query_exec_mode=cache_describe) and ask for no TLS.
+// Splitter is a read/write splitter before a PostgreSQL primary and its standby. A statement outside of a
+// transaction that only reads goes to the standby if Away allows it. It is for clients that use neither
+// named prepared statements (default_query_exec_mode=cache_describe) nor TLS.
 type Splitter struct {
 	// Primary and Standby are host:port.
 	Primary, Standby string

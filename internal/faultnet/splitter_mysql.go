@@ -13,10 +13,9 @@ import (
 	"testing"
 )
 
-// MySQLSplitter is a read/write splitter before two servers that speak MySQL's protocol, like
-// ProxySQL and MaxScale. A statement outside of a transaction that only reads may go to the reader.
-// It is for clients whose user has no password, that prepare nothing (interpolateParams) and ask
-// for no TLS.
+// MySQLSplitter is a read/write splitter before two servers that speak MySQL's protocol, like ProxySQL and
+// MaxScale. A statement outside of a transaction that only reads may go to the reader. It is for clients
+// whose user has no password, that prepare nothing (interpolateParams) and do not use TLS.
 type MySQLSplitter struct {
 	// Writer and Reader are host:port.
 	Writer, Reader string

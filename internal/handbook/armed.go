@@ -58,7 +58,7 @@ func Armed(tree fs.FS) ([]string, error) {
 	return a.wrong, err
 }
 
-// armed is what is known about a tree's packages.
+// armed are facts about a tree's packages.
 type armed struct {
 	importers map[string][]string // of a package
 	why       map[string]string   // a package links code that arms

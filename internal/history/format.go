@@ -2,13 +2,13 @@ package history
 
 import "time"
 
-// Type is what a line is about.
+// Type is the subject of a line.
 type Type string
 
 // Lines of processes. Each is written when it is known, and never changed.
 const (
-	// Start is the first line that a process writes. What is torn before it was
-	// torn by the end of the process before.
+	// Start is the first line that a process writes. A torn line before it was torn when the previous
+	// process ended.
 	Start Type = "start"
 
 	// Intent is written before a transaction commits: ID, Key, Version, Amount, and To, Topic and
@@ -82,12 +82,12 @@ const (
 // Line is a line of a history. Its type determines the fields that it has; zero fields are left
 // out.
 type Line struct {
-	// Type is what the line is about.
+	// Type is the subject of the line.
 	Type Type `json:"type"`
 	// At is when, in microseconds since 1970.
 	At int64 `json:"at,omitempty"`
 
-	// ID is the event's.
+	// ID is the id of the event.
 	ID string `json:"id,omitempty"`
 	// Key is the aggregate or account that the event is of; its events have an order.
 	Key string `json:"key,omitempty"`
@@ -118,7 +118,7 @@ type Line struct {
 	Row int64 `json:"row,omitempty"`
 	// Child is the id of the event that was enqueued with the effect.
 	Child string `json:"child,omitempty"`
-	// Opening is what an account held at the beginning.
+	// Opening is the initial balance of an account.
 	Opening int64 `json:"opening,omitempty"`
 	// Where is the place in which a message waits: Pending, Parked or Dead.
 	Where string `json:"where,omitempty"`
@@ -132,7 +132,7 @@ type Line struct {
 	// Unordered marks a consumer's effects that follow no order.
 	Unordered bool `json:"unordered,omitempty"`
 
-	// Role is what the process does. It is set in a start.
+	// Role is the role of the process. It is set in a start.
 	Role string `json:"role,omitempty"`
 	// Process names the process. It is set in a start.
 	Process string `json:"process,omitempty"`
@@ -147,7 +147,7 @@ type Line struct {
 	Until int64 `json:"until,omitempty"`
 	// Inflight is the work that was under way: unsettled messages, running handlers.
 	Inflight int64 `json:"inflight,omitempty"`
-	// Consequence is what was observed: redelivery, takeover, retry, rollback, …
+	// Consequence is the observed consequence: redelivery, takeover, retry, rollback, …
 	Consequence string `json:"consequence,omitempty"`
 
 	// Note is for human readers.

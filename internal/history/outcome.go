@@ -1,6 +1,6 @@
 package history
 
-// outcome is what happened to the transaction of an event.
+// outcome is the outcome of the transaction of an event.
 type outcome int
 
 const (

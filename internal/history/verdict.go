@@ -18,9 +18,9 @@ const (
 	Conservation = "conservation"
 )
 
-// Verdict is what a history shows.
+// Verdict is the result of checking a history.
 type Verdict struct {
-	// Input is what was read.
+	// Input describes the history that was read.
 	Input Input `json:"input"`
 	// Figures count what happened.
 	Figures Figures `json:"figures"`
@@ -86,9 +86,9 @@ type FaultCount struct {
 
 // Finding is the outcome of one check.
 type Finding struct {
-	// Name is the check's, such as O2.
+	// Name is the name of the check, such as O2.
 	Name string `json:"name"`
-	// Promise is what must hold.
+	// Promise is the promise that is checked.
 	Promise string `json:"promise"`
 	// Unjudged is the reason why the check could not be made. Empty if it was made.
 	Unjudged string `json:"unjudged,omitempty"`

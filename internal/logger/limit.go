@@ -92,8 +92,8 @@ type cause struct {
 	ctx     context.Context //nolint:containedctx // of the last line, which is passed on later
 }
 
-// admit reports whether r is to be passed on now: it is the first line of its cause, or does
-// not repeat. Others are counted.
+// admit reports whether r should be passed on now: it is the first line of its cause, or does not repeat.
+// Other lines are counted.
 func (c *causes) admit(ctx context.Context, l *limited, r slog.Record) bool {
 	message := l.prefix + r.Message
 	why, repeats := causeOf(r)
@@ -205,7 +205,7 @@ func causeOf(r slog.Record) (why string, repeats bool) {
 	return operation.String() + WithoutNumbers(subject.String()), repeats
 }
 
-// WithoutNumbers returns the first maxCauseBytes of text with # in place of each number.
+// WithoutNumbers returns the first maxCauseBytes of text with each number replaced by #.
 func WithoutNumbers(text string) string {
 	short := make([]byte, 0, min(len(text), maxCauseBytes))
 	for i := 0; i < len(text) && len(short) < maxCauseBytes; i++ {

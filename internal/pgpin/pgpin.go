@@ -26,7 +26,7 @@ const SearchPath = "pg_catalog, pg_temp"
 const Settings = `SELECT pg_catalog.set_config('search_path', '` + SearchPath + `', true), ` +
 	`pg_catalog.set_config('DateStyle', 'ISO', true), pg_catalog.set_config('bytea_output', 'hex', true)`
 
-// Sender is a pool or a connection that is in no transaction.
+// Sender is a pool, or a connection that is not in a transaction.
 type Sender interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }

@@ -14,7 +14,7 @@ type Sessions interface {
 	BeginTx(ctx context.Context, opts pgx.TxOptions) (pgx.Tx, error)
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 
-	// Use lends a session that is in no transaction to use.
+	// Use lends use a session that is not in a transaction.
 	Use(ctx context.Context, use func(conn *pgx.Conn) error) error
 }
 

@@ -53,7 +53,7 @@ var _ pgx.Tx = (*Unit)(nil)
 // errTakenAway ends a unit whose connection was requested and could not begin.
 var errTakenAway = errors.New("leat: the transaction could not begin")
 
-// New returns a Unit on conn, which is in no transaction. Joins reports whether a first statement
+// New returns a Unit on conn, which must not be in a transaction. Joins reports whether a first statement
 // may travel with BEGIN. Lost makes the error of a COMMIT that got no answer.
 func New(ctx context.Context, conn *pgx.Conn, joins func() bool, lost func(error) error) *Unit {
 	return &Unit{conn: conn, ctx: ctx, joins: joins, lost: lost}

@@ -26,7 +26,7 @@ import (
 
 // Store is a test's own database.
 type Store struct {
-	// Outbox and Inbox return those of one process of the service "shop".
+	// Outbox and Inbox return the outbox and the inbox of one process of the service "shop".
 	Outbox func(t *testing.T) leat.Outbox
 	Inbox  func(t *testing.T, policy inbox.Policy) leat.Inbox
 

@@ -52,7 +52,7 @@ type Dialect struct {
 	// write begin one after the other, so that nothing else has to be locked.
 	OneWriter bool
 
-	// Folder is that of the dialect's migrations: MariaDB's are MySQL's.
+	// Folder is the folder of the dialect's migrations. MariaDB uses those of MySQL.
 	Folder string
 }
 

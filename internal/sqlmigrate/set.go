@@ -17,7 +17,7 @@ import (
 type Set struct {
 	// Component names the owner in errors, such as "outbox".
 	Component string
-	// Dialect is the database's.
+	// Dialect is the dialect of the database.
 	Dialect sqldialect.Dialect
 	// Table begins the names of all tables. It has passed sqldialect.CheckTable.
 	Table string

@@ -47,7 +47,7 @@ type SetupError struct {
 // Error implements error.
 func (e *SetupError) Error() string { return fmt.Sprintf("%s = %v: %s", e.What, e.Value, e.Rule) }
 
-// Facts is what a component must know of its database.
+// Facts are the properties of its database that a component depends on.
 type Facts struct {
 	// Fence is set if a commit can be seen before it is durable. A commit of one's own then makes
 	// durable everything that was seen before it, since the log of the database is sequential.

@@ -19,7 +19,7 @@ import (
 // RegistryEnv is a test's own part of Apicurio Registry: all subjects whose names start with its
 // namespace. They stay until the server ends.
 type RegistryEnv struct {
-	// URL is that of Confluent's API.
+	// URL is the URL of the Confluent-compatible API.
 	URL string
 	// Namespace is valid for Avro and Protobuf.
 	Namespace string

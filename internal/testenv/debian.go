@@ -21,7 +21,7 @@ type debianPackage struct {
 // matter.
 type unpacked struct {
 	root string
-	// version is the package's.
+	// version is the version of the package.
 	version string
 }
 

@@ -101,7 +101,7 @@ type Env struct {
 	MariaDBURL string
 	// DynamoURL is the endpoint of DynamoDB Local.
 	DynamoURL string
-	// RegistryURL is Confluent's API of Apicurio Registry.
+	// RegistryURL is the URL of Apicurio Registry's Confluent-compatible API.
 	RegistryURL string
 
 	mu          sync.Mutex

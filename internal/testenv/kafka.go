@@ -323,8 +323,8 @@ func connectAdmin(brokers []string) (*kadm.Client, error) {
 	return kadm.NewClient(client), nil
 }
 
-// createTopic creates a topic and waits until its partitions can be written: their
-// leaders tell where they end.
+// createTopic creates a topic and waits until its partitions can be written, which is when their leaders
+// report end offsets.
 func createTopic(ctx context.Context, brokers []string, topic string, partitions int) error {
 	if partitions <= 0 || partitions > 1000 {
 		return fmt.Errorf("testenv: topic %s: %d partitions, want 1 to 1000", topic, partitions)

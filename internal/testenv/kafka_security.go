@@ -97,7 +97,7 @@ type ACL struct {
 	Prefixed       bool
 }
 
-// String is what an operator grants.
+// String describes the right as an operator grants it.
 func (a ACL) String() string { return a.Operation.String() + " on " + a.Resource + " " + a.Name }
 
 // Allow grants acls to user. On return the broker has applied them.

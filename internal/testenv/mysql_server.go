@@ -108,8 +108,8 @@ func (s mysqlServer) probe(ctx context.Context, dir string, port int) (version s
 // mysqlURL is the address of one of our servers.
 func mysqlURL(port int) string { return "mysql://root@" + localAddress(port) + "/" }
 
-// start runs a server from the binaries that binaries finds.
-// On a disk, if the server is to be killed.
+// start runs a server from the binaries that binaries finds. Its data is on disk if the server will be
+// killed.
 func (f mysqlFlavor) start(ctx context.Context, settings map[string]string, disk bool) (Service, *server, error) {
 	b, err := f.binaries(ctx)
 	if err != nil {

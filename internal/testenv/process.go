@@ -315,7 +315,7 @@ func parseAccount(u *user.User) (*account, error) {
 	return &account{UID: uint32(uid), GID: uint32(gid)}, nil
 }
 
-// credential is the account in the form that the kernel wants.
+// credential is the account in the form that the kernel requires.
 func (a *account) credential() *syscall.Credential {
 	if a == nil {
 		return nil

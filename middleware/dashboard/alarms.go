@@ -250,7 +250,8 @@ type outage struct {
 	waiting     int
 }
 
-// moreOut is how many topics a row without a topic stands for: a relay lists so many, and counts the others.
+// moreOut is how many topics a row without a topic stands for: a relay lists a bounded number, and counts
+// the others.
 func moreOut(row outageRow) (n int) {
 	if row.Topic == "" {
 		_, _ = fmt.Sscanf(row.Error, "%d more topics are out", &n)

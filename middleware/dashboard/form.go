@@ -87,7 +87,7 @@ type confirmData struct {
 	Preview changed
 	// Keys are the first keys that are changed.
 	Keys []keyRow
-	// Problem is why the change was not made.
+	// Problem is the reason why the change was not made.
 	Problem string
 }
 

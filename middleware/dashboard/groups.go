@@ -24,7 +24,7 @@ type groupRow struct {
 	MoreBreakers int          `json:"more_breakers,omitempty"`
 }
 
-// mostBreakers bounds the destinations that are shown of a group: whoever may enqueue chooses topics.
+// mostBreakers bounds the destinations that are shown of a group, since any producer can add topics.
 const mostBreakers = 100
 
 // breakerRow is a destination to which a relay currently does not send.

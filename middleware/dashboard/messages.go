@@ -194,7 +194,7 @@ func (c *call) download(name, topic string, headers map[string]string, payload [
 type View struct {
 	// Actor is the user, Mode how they have signed in, and Address where the request came from.
 	Actor, Mode, Address string
-	// Outbox or Inbox is the store's name, Topic and ID are the message's.
+	// Outbox or Inbox is the name of the store, Topic and ID are the topic and the id of the message.
 	Outbox, Inbox, Topic, ID string
 	// Download is set if the whole payload is sent, as a file.
 	Download bool

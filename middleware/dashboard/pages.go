@@ -352,7 +352,7 @@ func notice(actions []action, q url.Values) string {
 type traceData struct {
 	traceRow
 
-	// Problem is why no search was made.
+	// Problem is the reason why no search was made.
 	Problem string
 }
 

@@ -36,7 +36,7 @@ type payloadView struct {
 	Truncated bool   `json:"truncated,omitempty"`
 	// Decoded is set if a Decoder has made it readable.
 	Decoded bool `json:"decoded,omitempty"`
-	// Error is why it could not be decoded. If the payload is withheld, only the log has the
+	// Error is the reason why it could not be decoded. If the payload is withheld, only the log has the
 	// reason.
 	Error string `json:"error,omitempty"`
 }

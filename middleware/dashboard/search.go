@@ -62,7 +62,7 @@ type messagesData struct {
 	// Exact are the messages with the number or the id.
 	Exact []foundRow
 	Parts []foundPart
-	// Problem is why the search is incomplete.
+	// Problem is the reason why the search is incomplete.
 	Problem string
 }
 

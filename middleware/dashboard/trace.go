@@ -47,7 +47,7 @@ func (g groupTraceRow) Tone() string {
 	return cmp.Or(map[string]string{"sent": "good", "held": "bad", "dead": "bad", "dropped": "bad", "pending": "warn"}[g.State], "quiet")
 }
 
-// sightingRow is what one consumer knows about the id.
+// sightingRow is the record that one consumer has of the id.
 type sightingRow struct {
 	Inbox       string       `json:"inbox"`
 	Consumer    string       `json:"consumer"`

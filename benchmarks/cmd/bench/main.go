@@ -134,8 +134,8 @@ func bench(ctx context.Context, args []string, out io.Writer) error {
 	return errors.Join(undercut, err)
 }
 
-// withTheRest returns a new directory with the results in samples, and those in dir in the place of
-// those of the same benchmarks.
+// withTheRest returns a new directory with the results in samples, and with those results in dir that
+// belong to other benchmarks.
 func withTheRest(samples, dir string) (string, error) {
 	merged, err := os.MkdirTemp("", "leat-bench-")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // Contender is one side of a comparison.
 type Contender struct {
-	// Name is what its metrics start with.
+	// Name is the prefix of its metrics.
 	Name string
 	// Ops is how many operations one Run does.
 	Ops int

@@ -10,7 +10,7 @@ import (
 // Floor is the least that a rival reaches if nothing has gone wrong with it. A ratio to a slower
 // rival would flatter leat.
 type Floor struct {
-	// Name is the rival's.
+	// Name is the name of the rival.
 	Name string
 	// Series is the measured series.
 	Series results.Series
@@ -43,7 +43,7 @@ type Standing struct {
 	Median float64
 }
 
-// Least is what the rival must reach.
+// Least is the least rate that the rival must reach.
 func (f Floor) Least() float64 { return tolerated * f.Expected }
 
 // Check compares the samples with the floors.

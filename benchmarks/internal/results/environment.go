@@ -20,7 +20,7 @@ type Environment struct {
 	// Commit is the measured commit, with "+" after it if files had been changed; "" if it is not
 	// known.
 	Commit string `json:"commit"`
-	// Machine is what it ran on.
+	// Machine is the machine that it ran on.
 	Machine Machine `json:"machine"`
 	// Servers are the servers that benchmarks have reported.
 	Servers []Server `json:"servers"`

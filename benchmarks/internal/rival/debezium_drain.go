@@ -11,8 +11,7 @@ import (
 
 // Drained is the time that it took to carry a backlog.
 type Drained struct {
-	// Whole is from the request to start the connector until all records were in the
-	// topic.
+	// Whole is the time from the request to start the connector until all records were in the topic.
 	Whole time.Duration
 	// Streaming is the time between the broker's first record and its last.
 	Streaming time.Duration

@@ -14,8 +14,8 @@ func init() {
 	}
 }
 
-// Install makes every point of this program check whether it is armed. [With] does so, too, and so
-// does the environment if it has [EnvPoints].
+// Install makes every point of this program check whether it is armed. [With] installs as well, and so does
+// a program that is started with [EnvPoints] in its environment.
 func Install() { failpoint.Install(inject) }
 
 // inject performs the action that is armed at the point, in the registry of the context or else in

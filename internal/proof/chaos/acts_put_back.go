@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// copyAge is the age of the copy that is restored: less than a lease, so that the relay goes on
-// with a lease that is in the copy, too.
+// copyAge is the age of the restored copy. It is less than a lease, so that the relay continues with a
+// lease that the copy contains as well.
 const copyAge = time.Second / 2
 
 // putBackInPlace returns an act in which the bank's database goes back under running relays. Kafka

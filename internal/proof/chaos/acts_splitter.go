@@ -57,9 +57,9 @@ func (in *injection) behindSplitter(ctx context.Context, f *fault, address strin
 	in.relaysBy(in.stage.server.HostPort, false)
 }
 
-// staleReader puts a splitter between the bank's relays and the server, which sends what only reads to another one,
-// whose tables are as they were in the beginning: all of it, then every other statement, then one in so many that
-// relays mostly start without noticing.
+// staleReader puts a splitter between the bank's relays and the server. It sends read-only statements to a second
+// server, whose tables are in their initial state: first all of them, then every other one, then so few that relays
+// mostly start without noticing.
 func (in *injection) staleReader(s *sqlStore) func(ctx context.Context, f *fault) error {
 	return func(ctx context.Context, f *fault) (err error) {
 		reader, err := s.start(ctx)
@@ -91,8 +91,8 @@ func (in *injection) staleReader(s *sqlStore) func(ctx context.Context, f *fault
 	}
 }
 
-// relaysBy restarts the bank's relays with their database at hostPort, with unnamed statements if a
-// splitter is there.
+// relaysBy restarts the bank's relays with their database at hostPort. splitter makes them use unnamed
+// statements.
 func (in *injection) relaysBy(hostPort string, splitter bool) {
 	relays := in.processes.of(roles.Relay)
 	holdAll(relays)

@@ -15,9 +15,9 @@ import (
 const (
 	// refusesWithin is how long it may take until a relay refuses.
 	refusesWithin = 10 * time.Second
-	// standsFor is how long relays must stand and refuse before the operator acts, or standsLonger if
-	// the log has grown so much that maintenance has a range to delete. Nothing of the log may be
-	// deleted in that time.
+	// standsFor is how long relays must stand and refuse before the operator acts. It is standsLonger if
+	// the log is large enough for maintenance to delete a range. Nothing of the log may be deleted in that
+	// time.
 	standsFor    = 5 * time.Second
 	standsLonger = 10 * time.Second
 )

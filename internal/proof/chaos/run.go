@@ -121,7 +121,7 @@ type performance struct {
 	processes *processes
 	tally     *tally
 	gauge     *gauge
-	// stands are the reasons why something stood still.
+	// stands are the reports of parts that stood still, with the reasons.
 	stands []string
 }
 

@@ -56,7 +56,7 @@ func (in *injection) injectServerFault(ctx context.Context, g serverFault) {
 	defer in.mail.close(f.id)
 	in.watch(ctx, f, g, box)
 	f.at = time.Now()
-	// A server that is down must come up again, also when ctx has ended.
+	// A server that is down must come up again, even if ctx has ended.
 	if err := g.strike(context.WithoutCancel(ctx), f); err != nil {
 		fmt.Fprintf(in.stage.options.Out, "%s %s: %v\n", g.point, g.kind, err)
 		return
@@ -230,7 +230,7 @@ func (in *injection) rebalance(_ context.Context, _ *fault) error {
 	return nil
 }
 
-// leave has p end in order.
+// leave stops p in an orderly way.
 func (in *injection) leave(p *process) {
 	life := p.current()
 	p.expect()

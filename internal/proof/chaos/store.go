@@ -50,7 +50,7 @@ type store interface {
 
 // ground is a store on which acts can be performed, with everything that they need.
 type ground interface {
-	// acts are those of this store.
+	// acts returns the acts of this store.
 	acts(in *injection) []act
 	// newest is the newest transfer between accounts whose id is not below from.
 	newest(ctx context.Context, from string) (id string, err error)

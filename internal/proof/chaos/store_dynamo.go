@@ -181,7 +181,7 @@ func (s *dynamoStore) counted(ctx context.Context) (enqueued, effects int64) {
 	return sum(roles.DynamoAccounts), sum(roles.DynamoBalances)
 }
 
-// item is what DynamoDB stores.
+// item is a DynamoDB item.
 type item = map[string]types.AttributeValue
 
 // scan visits all items of a table.

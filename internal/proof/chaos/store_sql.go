@@ -217,7 +217,8 @@ func (s *sqlStore) crash() serverFault {
 	}
 }
 
-// lines: if there is one writer at a time, every writer waits for a transaction of others.
+// lines returns the faults of foreign transactions. A file has none: with one writer at a time, every
+// writer waits for transactions of others.
 func (s *sqlStore) lines(in *injection) []serverFault {
 	if s.isFile() {
 		return nil

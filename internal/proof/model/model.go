@@ -18,7 +18,7 @@ func (s Step) String() string {
 	return text
 }
 
-// Promise is what holds in every state.
+// Promise is a property of every state.
 type Promise[S comparable] struct {
 	// Name is its name in the documents, such as O5.
 	Name string
@@ -28,7 +28,7 @@ type Promise[S comparable] struct {
 	Holds func(s S) bool
 }
 
-// Move is what holds of every step.
+// Move is a property of every step.
 type Move[S comparable] struct {
 	// Name and Says are as in a Promise.
 	Name, Says string

@@ -1,6 +1,6 @@
 package mutants
 
-// adoptMutants break the rules that keep messages when a service's own table is taken over, or given back.
+// adoptMutants break the rules that keep messages when a service's own table is adopted or released.
 func adoptMutants() []Mutant {
 	const (
 		pkg     = "outbox/adopt"

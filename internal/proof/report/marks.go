@@ -53,7 +53,7 @@ var (
 // foot is the height of a short mark.
 const foot = 8
 
-// style is that of a mark.
+// style is the line style of a mark.
 func (m marks) style() draw.LineStyle {
 	return draw.LineStyle{Color: color.NRGBA{R: 0xd5, G: 0x5e, B: 0x00, A: 0x80}, Width: vg.Points(0.6)}
 }

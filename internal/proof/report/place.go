@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// daemonPlace is that of a run in which the daemon has relayed.
+// daemonPlace is the place of a run in which the daemon has relayed.
 const daemonPlace = "daemon"
 
 // databases are the databases of runs, by their names in the services.

@@ -52,7 +52,7 @@ type Run struct {
 
 // Service is a server or library and its version.
 type Service struct {
-	// Name is the service's, such as PostgreSQL.
+	// Name is the name of the service, such as PostgreSQL.
 	Name string `json:"name"`
 	// Version is the version that it reports.
 	Version string `json:"version"`
@@ -60,7 +60,7 @@ type Service struct {
 
 // Role is a kind of process.
 type Role struct {
-	// Name is the role's, such as relay.
+	// Name is the name of the role, such as relay.
 	Name string `json:"name"`
 	// Running is how many run at a time.
 	Running int `json:"running"`
@@ -78,21 +78,21 @@ type Control struct {
 
 // Model is the outcome of an exhaustive model.
 type Model struct {
-	// Name is the model's.
+	// Name is the name of the model.
 	Name string `json:"name"`
 	// States and Transitions that were explored.
 	States      int `json:"states"`
 	Transitions int `json:"transitions"`
 	// Violations of the protocol as it is.
 	Violations int `json:"violations"`
-	// Controls are its forbidden variants, Caught those that were convicted.
+	// Controls is the number of its forbidden variants, Caught the number that were detected.
 	Controls int `json:"controls"`
 	Caught   int `json:"caught"`
 }
 
 // Simulation is the outcome of the simulated runs.
 type Simulation struct {
-	// Seeds that were run, with the events and faults in them.
+	// Seeds is the number of seeds that were run; the events and faults in them follow.
 	Seeds  int `json:"seeds"`
 	Events int `json:"events"`
 	Faults int `json:"faults"`

@@ -32,7 +32,7 @@ func newBroker(w *World) *broker {
 	}
 }
 
-// partition is that of a key.
+// partition returns the partition of a key.
 func partition(topic, key string) string {
 	sum := 0
 	for _, c := range []byte(key) {
@@ -121,7 +121,7 @@ func (b *broker) deliver(n *Node, r *outbox.Record, since time.Duration) outbox.
 	return outbox.Result{}
 }
 
-// tell is the result of a record that has failed for its own sake.
+// tell returns the result of a record that fails because of the record itself.
 func (b *broker) tell(n *Node, r *outbox.Record, kind outbox.FailureKind, err error) outbox.Result {
 	b.told[r.ID]++
 	e := recordEvent(Failed, n, r)

@@ -51,7 +51,7 @@ const (
 
 // Control is a rule that is broken on purpose, to test that the checks notice.
 type Control struct {
-	// Scenario and Broken are those of the Schedule.
+	// Scenario and Broken are the fields of the Schedule.
 	Scenario, Broken string
 	// Rules are the invariants that it violates. Each must be reported.
 	Rules []string

@@ -47,7 +47,7 @@ type Event struct {
 	// What happened, and to whom.
 	What What
 	Node string
-	// ID, Topic, Key and Seq are the record's.
+	// ID, Topic, Key and Seq are the fields of the record.
 	ID, Topic, Key string
 	Seq            int64
 	// Since is when the call began that brought a record, of Landed.

@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// leaseTime is that of the relays.
+// leaseTime is the duration of the relays' leases.
 const leaseTime = 3 * time.Second
 
 // lease is the right to relay.

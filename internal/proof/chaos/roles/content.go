@@ -53,7 +53,8 @@ func newContents(address string) (*contents, error) {
 	return &contents{Content: c, client: client}, nil
 }
 
-// current returns a codec that has not remembered the schema for long.
+// current returns the codec, or a new one if it was created too long ago, so that schemas are fetched
+// again.
 func (c *contents) current() (content.Codec, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,7 +22,7 @@ const (
 	KindError = "error"
 	// KindPanic makes it panic.
 	KindPanic = "panic"
-	// KindExit ends the process there.
+	// KindExit ends the process at the point.
 	KindExit = "exit"
 	// KindStop stops the process there, as SIGSTOP does, until the driver continues it.
 	KindStop = "stop"

@@ -143,8 +143,8 @@ func (p *process) obey(ctx context.Context, gone func()) {
 	}
 }
 
-// busyFor is how long a handler takes if the driver wants to find it at work. busyWithin is how
-// long the driver waits for one.
+// busyFor is how long a handler takes if the driver must find it at work. busyWithin is how long the driver
+// waits for one.
 const (
 	busyFor    = 400 * time.Millisecond
 	busyWithin = time.Second

@@ -38,7 +38,7 @@ type Command struct {
 	Kind  string `json:",omitempty"`
 	// For is how long a pause lasts.
 	For time.Duration `json:",omitempty"`
-	// Count is how many events are to be enqueued.
+	// Count is the number of events to enqueue.
 	Count int `json:",omitempty"`
 }
 

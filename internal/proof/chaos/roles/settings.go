@@ -74,7 +74,7 @@ func IsRelay(role string) bool { return role == Relay || role == Exact || role =
 // envSettings passes a process its settings, as JSON.
 const envSettings = "LEAT_CHAOS_ROLE"
 
-// Settings are what a process needs to know.
+// Settings are the settings of a process.
 type Settings struct {
 	// Name is the name of the process, Role its role.
 	Name, Role string
@@ -128,5 +128,5 @@ func (s Settings) historyPath() string { return filepath.Join(s.Dir, s.Name+".js
 // Account returns the name of account n.
 func Account(n int) string { return fmt.Sprintf("account-%04d", n) }
 
-// Opening is what each account holds at the beginning.
+// Opening is the initial balance of each account.
 const Opening = 1000

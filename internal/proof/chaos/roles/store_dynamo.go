@@ -80,7 +80,7 @@ func (s *dynamo) transfer(ctx context.Context, e event) (version int64, err erro
 	return version, add(ctx, put(DynamoTransfers, e.ID, e, version, ""))
 }
 
-// book numbers effects by account: one that happened twice is there twice.
+// book numbers effects by account, so that an effect that happened twice is stored twice.
 func (s *dynamo) book(ctx context.Context, e event, child string) error {
 	no, err := s.move(ctx, DynamoBalances, e)
 	if err != nil {

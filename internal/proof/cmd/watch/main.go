@@ -51,7 +51,7 @@ type options struct {
 	// server is the URL of a PostgreSQL server, to where the story is told.
 	server string
 	to     io.Writer
-	// also, if it is set, runs beside the shop.
+	// also, if set, runs next to the shop.
 	also func(ctx context.Context, s *shop)
 }
 
@@ -93,7 +93,7 @@ func watch(ctx context.Context, o options) (err error) {
 	return group.Wait()
 }
 
-// observe runs Prometheus beside what it scrapes.
+// observe runs Prometheus next to what it scrapes.
 func (s *shop) observe(ctx context.Context, rules string, o options) error {
 	for len(s.daemon.Addresses()) < 2 { // it listens as soon as it runs
 		if err := wait.For(ctx, 10*time.Millisecond); err != nil {

@@ -65,7 +65,7 @@ func startPrometheus(ctx context.Context, target, rules string) (*scraper, error
 	return p, nil
 }
 
-// writeFiles writes the configuration, and the rules with waits of seconds.
+// writeFiles writes the configuration, and the rules with their waits shortened to seconds.
 func writeFiles(dir, rules, target string) error {
 	content, err := os.ReadFile(rules) //nolint:gosec // who runs it names the file
 	if err != nil {

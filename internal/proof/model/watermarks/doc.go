@@ -3,6 +3,6 @@
 // flight, processes crash, offsets have a gap, a topic is deleted and created again, and a failover
 // loses commits while sessions go on.
 //
-// Nothing keeps a session from going on after its partition was given away. Its contract, one
-// message of a partition at a time, is not assumed here: the claim must hold without it.
+// A session may continue after its partition was reassigned. Its contract, one message of a partition at a
+// time, is not assumed here: the claim must hold without it.
 package watermarks
