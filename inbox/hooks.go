@@ -43,7 +43,7 @@ type DeliveryEvent struct {
 	Redriven bool
 }
 
-// occurredAt returns the time of msg's event, for the hooks if there are any.
+// occurredAt returns the time of msg's event, if there are hooks that need it.
 func (p *Processor) occurredAt(msg *message.Message) time.Time {
 	if len(p.cfg.Hooks) == 0 {
 		return time.Time{}

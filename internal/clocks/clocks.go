@@ -183,10 +183,10 @@ func (w *Watch) Younger(age time.Duration) int64 {
 // began is the start time of this process.
 var began = time.Now() //nolint:gochecknoglobals // a process begins once
 
-// Come returns a time that this process knows to have passed: what its clock says, but no later than what a monotonic
-// clock says has passed since it began. A memory with an end is forgotten once a database's clock and this one are
-// past that end, and the stored end is the later by both clocks. So both clocks must be wrong to forget too early. A
-// machine that sleeps makes it later.
+// Come returns a time that has certainly passed: the time of this process's clock, but no later than the time by a
+// monotonic clock since the process began. A memory with an end is forgotten only once both a database's clock and
+// this one are past that end, and the stored end is the later of the two by these clocks. So both clocks must be
+// wrong for a memory to be forgotten too early. If the machine sleeps, it is forgotten later.
 func Come() time.Time {
 	now := time.Now()
 	return came(began.Round(0), now.Round(0), now.Sub(began))

@@ -48,7 +48,7 @@ func stopTail(ctx context.Context, pid int) error {
 	return nil
 }
 
-// onTail disturbs the process that sends a relay the change log; its slot goes with it.
+// onTail disturbs the process that sends a relay the change log. The process's slot disappears with it.
 func (s postgresStore) onTail(harm func(ctx context.Context, pid int) error) func(context.Context, *fault) error {
 	return func(ctx context.Context, _ *fault) error {
 		asked, cancel := context.WithTimeout(ctx, askTimeout)
