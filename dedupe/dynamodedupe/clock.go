@@ -8,8 +8,8 @@ import (
 	smithy "github.com/aws/smithy-go/middleware"
 )
 
-// grain is how far a time of DynamoDB's may be behind: it has whole seconds, and each answer may
-// come from another server.
+// grain is how far a time from DynamoDB may be behind: it has whole seconds, and each answer may come from
+// another server.
 const grain = 2 * time.Second
 
 var errNoDate = errors.New("the answer has no Date, so that leases have no clock")

@@ -42,7 +42,7 @@ type AuditEntry struct {
 	// redrive, skip_head, drop, lower_floor, set_watermark, remove_watermark, accept_source or
 	// skip_message for an operator.
 	Action string
-	// Actor is who did it: the consumer, or By.Actor.
+	// Actor is the name of the consumer, or By.Actor.
 	Actor, Reason string
 	// ParkedNo is the No of the message, 0 if the entry is not about a parked message. ID, Topic and Key
 	// are the id, topic and key of the message.

@@ -70,7 +70,7 @@ type ParkedMessage struct {
 	State ParkedState
 	// ID is the message's id, empty if it has none.
 	ID string
-	// Topic and Key order it.
+	// Topic and Key are the topic and the key within which it is ordered.
 	Topic, Key string
 	// Message is the message as it arrived, without its payload if OmitPayload was set.
 	Message *message.Message

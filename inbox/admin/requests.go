@@ -7,7 +7,7 @@ import (
 	common "github.com/leat-go/leat/outbox/admin"
 )
 
-// By is who asks for a change, and why: the same as for an outbox.
+// By names the person or program that requests a change, and the reason: the same as for an outbox.
 type By = common.By
 
 // Changed is the result of a request, or with DryRun its expected result. IDs are in the order in which the

@@ -17,7 +17,7 @@ const Later Status = -2
 type BatchItem struct {
 	// ID is the message's id, which is not empty.
 	ID string
-	// Key orders it.
+	// Key is the key within which it is ordered.
 	Key Key
 }
 

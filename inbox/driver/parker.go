@@ -65,7 +65,7 @@ type ParkRequest struct {
 	ID string
 	// MessageID is the message's id for operators, empty if it has none.
 	MessageID string
-	// Key orders it.
+	// Key is the key within which it is ordered.
 	Key Key
 	// Message is the message.
 	Message *message.Message
@@ -83,7 +83,7 @@ type Redriven struct {
 	No int64
 	// ID is the message's id, empty if it has none.
 	ID string
-	// Key orders it.
+	// Key is the key within which it is ordered.
 	Key Key
 	// Message is a new copy of the message.
 	Message *message.Message

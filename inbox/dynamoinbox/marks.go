@@ -128,8 +128,8 @@ func (in *Inbox) SetMarks(ctx context.Context, of driver.GroupTopic, history str
 	return token, nil
 }
 
-// beginMarks makes the items that are not there. That of the group comes first, so that it is
-// known if any of its topics is.
+// beginMarks creates missing items. The item of the group comes first, so that it exists if the item of any
+// topic does.
 func (in *Inbox) beginMarks(ctx context.Context, of driver.GroupTopic) error {
 	for _, it := range []struct {
 		key item

@@ -122,7 +122,7 @@ func (m *batchModel) ids(numbers []int) []string {
 	return ids
 }
 
-// apart reports whether a message shares its lock with none of others except itself.
+// apart reports whether a message shares its lock with none of the other messages.
 func (m *batchModel) apart(id string, others []int) bool {
 	collider, ok := m.s.(Collider)
 	for _, other := range m.ids(others) {

@@ -66,7 +66,7 @@ func runClaims(t *testing.T, look func(t *testing.T) (string, error)) {
 	})
 }
 
-// presence is whether a subject has a feature that Features rules out, as far as known.
+// presence is what is known about a feature of a subject that Features rules out.
 type presence int
 
 const (

@@ -9,9 +9,9 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// AlarmClock is raised if the clocks of the database and of this process differ by more than an hour, or if the
-// database's has jumped: nothing is forgotten until it is trusted again. It is also raised if clocks that were wrong together
-// have put the floor ahead of the database's. Rounds of maintenance fail then.
+// AlarmClock is raised if the clocks of the database and of this process differ by more than an hour, or if the clock
+// of the database has jumped: nothing is forgotten until it is trusted again. It is also raised if the floor is ahead
+// of the database's clock, because both clocks were wrong together. Rounds of maintenance fail then.
 const AlarmClock outbox.AlarmKind = "clock"
 
 // alarms raises an alarm for a clock that a round does not trust, and ends it once the clock is trusted

@@ -34,7 +34,7 @@ func (s MySQLSplitter) Listen(tb testing.TB) (address string) {
 	return listen(tb, s.serve)
 }
 
-// Open returns the splitter's host and port, and what ends it and all its sessions.
+// Open returns the splitter's host and port, and a function that closes it and all its sessions.
 func (s MySQLSplitter) Open(ctx context.Context) (address string, closeAll func(), err error) {
 	return open(ctx, s.serve)
 }

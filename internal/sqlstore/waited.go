@@ -12,9 +12,9 @@ import (
 // waitedTimeout bounds the search for the holder of a lock that a statement has waited for.
 const waitedTimeout = 2 * time.Second
 
-// Waited adds to the error of a statement that has waited too long for a lock who may hold it: on
-// MySQL and MariaDB the connection of the oldest transaction that has locked rows, if the user may
-// see it; on SQLite the file. Other errors stay as they are.
+// Waited adds the likely holder of the lock to the error of a statement that has waited too long for one:
+// on MySQL and MariaDB the connection of the oldest transaction that has locked rows, if the user may see
+// it; on SQLite the file. Other errors stay as they are.
 func (s *Store) Waited(ctx context.Context, err error) error {
 	number := sqldialect.Number(err)
 	late := errors.Is(err, context.DeadlineExceeded) || number == sqldialect.LockWaitTimeout

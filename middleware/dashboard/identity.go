@@ -15,7 +15,7 @@ const (
 	RoleViewer Role = "viewer"
 	// RolePayload sees payloads and headers, as far as Config.Redact leaves them.
 	RolePayload Role = "payload"
-	// RoleOperator redrives, skips, pauses and resumes.
+	// RoleOperator may redrive, skip, pause and resume.
 	RoleOperator Role = "operator"
 	// RoleAdmin does everything that RoleOperator does, and also drops, cancels, removes groups,
 	// and sets limits. It does not include RolePayload.

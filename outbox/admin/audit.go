@@ -39,7 +39,8 @@ type AuditEntry struct {
 	// Action is park, dead or skip for a relay; redrive, skip_head, drop, remove_group, rename_group,
 	// set_max_lag, replay, replay_end and others for an operator.
 	Action string
-	// Actor is who did it. For a relay it is the owner of its lease.
+	// Actor is the name of the person or program that made the change. For a relay it is the owner of its
+	// lease.
 	Actor, Reason string
 	// Group is the relay group.
 	Group string

@@ -11,8 +11,8 @@ import (
 // ErrInvalidRequest if q makes no sense. Implementations of Outbox call it first in each method.
 func Complete(q interface{ complete() error }) error { return q.complete() }
 
-// By is who asks for a change, and why. All of it is stored in the audit, and must be
-// valid UTF-8 without NUL.
+// By names the person or program that requests a change, and the reason. All of it is stored in the audit,
+// and must be valid UTF-8 without NUL.
 type By struct {
 	// Actor and Reason are required.
 	Actor, Reason string

@@ -87,7 +87,7 @@ func (e expression) source() string {
 	return string(short)
 }
 
-// mark distinguishes the functions and triggers of this table from those of others.
+// mark distinguishes the functions and triggers of this table from those of other tables.
 func mark(table string) string {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(table))

@@ -33,8 +33,8 @@ const (
 	// AlarmBusy is raised if the locks for a change of the ranges were not available, since
 	// transactions that use the log stay open: producers, a backup.
 	AlarmBusy outbox.AlarmKind = "busy"
-	// AlarmClock is raised if the clocks of the database and of this process differ by more than an
-	// hour, or if the database's has jumped. Nothing is dropped, deleted or exempted until it is trusted again.
+	// AlarmClock is raised if the clocks of the database and of this process differ by more than an hour, or if
+	// the clock of the database has jumped. Nothing is dropped, deleted or exempted until it is trusted again.
 	AlarmClock outbox.AlarmKind = "clock"
 )
 

@@ -143,7 +143,7 @@ func (bs *breakers) fail(b *breaker, t *topicResult, now time.Time, took time.Du
 // left for anything else.
 const manyOpen = 64
 
-// alignProbe moves the time of a probe to that of others if many breakers are open.
+// alignProbe moves the time of a probe to that of other probes if many breakers are open.
 func (bs *breakers) alignProbe(at time.Time) time.Time {
 	step := bs.relay.cfg.BackoffMax / 8
 	if bs.openCount < manyOpen || step <= 0 {

@@ -33,8 +33,7 @@ func nothingOnTheWay(ctx context.Context, tr *trial) {
 	tr.deliver(ctx, s, page)
 }
 
-// getsStuck sends records for a short time in which those get stuck that do not use a new
-// connection.
+// getsStuck sends records for a short time. Those that do not use a new connection get stuck.
 func (tr *trial) getsStuck(ctx context.Context, s driver.Sink, records []outbox.Record) {
 	results := tr.send(ctx, s, short, records)
 	for i := range results {

@@ -10,8 +10,9 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// AlarmClock is raised if the clocks of the database and of this process differ by more than an hour, or if the
-// database's has jumped. Rounds of maintenance fail then, and nothing is deleted or exempted until it is trusted again.
+// AlarmClock is raised if the clocks of the database and of this process differ by more than an hour, or if the clock
+// of the database has jumped. Rounds of maintenance fail then, and nothing is deleted or exempted until it is trusted
+// again.
 const AlarmClock outbox.AlarmKind = "clock"
 
 // observe calls the hooks about what has ended, and records a round.

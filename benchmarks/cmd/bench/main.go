@@ -1,5 +1,5 @@
-// Command bench runs the benchmarks, holds what comes out against the gates, and
-// writes the pages that show it:
+// Command bench runs the benchmarks, compares the results with the gates, and writes the pages with the
+// results:
 //
 //	go run ./cmd/bench -docs ../docs
 //	go run ./cmd/bench -quick
@@ -7,11 +7,10 @@
 //	go run ./cmd/bench -from samples -docs ../docs
 //	go run ./cmd/bench -bench RelayDrain -again -docs ../docs
 //
-// It runs in the directory of the benchmarks. The pages are written only of all
-// benchmarks at full scale, or of saved results. Results of a benchmark that runs again replace
-// the saved ones of the pages, which say so. A gate that is missed does
-// not make it fail; a benchmark that fails does, and so does a rival that is far
-// slower than it can be.
+// It runs in the directory of the benchmarks. It writes the pages only from a run of all benchmarks at full
+// scale, or from saved results. Results of a benchmark that runs again replace the saved ones of the pages,
+// which say so. A missed gate does not make it fail. A failing benchmark does, and so does a rival that is
+// far slower than it can be.
 package main
 
 import (

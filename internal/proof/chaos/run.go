@@ -75,7 +75,7 @@ func Run(ctx context.Context, o Options) (r report.Run, err error) {
 	return r, r.Save(filepath.Join(o.Dir, "run.json"))
 }
 
-// load is how many processes wanted a core, on average over 15 minutes, if Linux reports it.
+// load is the number of processes that were ready to run, on average over 15 minutes, if Linux reports it.
 func load() string {
 	averages, err := os.ReadFile("/proc/loadavg")
 	if fields := strings.Fields(string(averages)); err == nil && len(fields) > 2 {

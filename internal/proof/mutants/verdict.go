@@ -10,8 +10,8 @@ const (
 	Killed Verdict = iota + 1
 	// Survived means: it passed although the rule is broken.
 	Survived
-	// BadMutant means: the mutant itself is wrong. Its text is not there, it does not
-	// compile, or its test fails, is skipped or is not there without it.
+	// BadMutant means that the mutant itself is wrong: its text does not occur, it does not compile, or
+	// without it its test fails, is skipped or does not exist.
 	BadMutant
 	// Strayed means: something failed, but not the named test.
 	Strayed

@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/internal/ids"
 )
 
-// Claimant claims leases repeatedly. Each attempt has its own name, so that a claimant can tell
-// its former attempts from those of others. It is safe for concurrent use.
+// Claimant claims leases repeatedly. Each attempt has its own name, so that a claimant can distinguish its
+// former attempts from those of other claimants. It is safe for concurrent use.
 type Claimant struct {
 	name string
 

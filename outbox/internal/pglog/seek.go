@@ -12,8 +12,8 @@ func (s *Session) Window() pgwindow.Window {
 	return s.progress.place().Window
 }
 
-// After returns the window as it is once the first settled records of p are settled: its Last is
-// how far. With the zero Page and 0, as it is now.
+// After returns the window as it is once the first settled records of p are settled: its Last is the last
+// settled number. With the zero Page and 0 it returns the present window.
 func (s *Session) After(p driver.Page, settled int) (pgwindow.Window, error) {
 	return s.progress.after(p, settled)
 }

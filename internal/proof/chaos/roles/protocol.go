@@ -52,7 +52,7 @@ const (
 	SaidWatching = "watching"
 	// SaidSeen is said when a fault has had a consequence.
 	SaidSeen = "seen"
-	// SaidTotals is said every now and then.
+	// SaidTotals is a report that comes at intervals.
 	SaidTotals = "totals"
 	// SaidRefused is said by a relay each time it finds its source unusable.
 	SaidRefused = "refused"
