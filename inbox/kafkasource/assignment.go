@@ -26,6 +26,7 @@ type assignment struct {
 	maxCount int
 	maxBytes int
 	mark     noted // changed under the member's committing
+	doubts   *doubts
 
 	mu        sync.Mutex
 	fetched   []*kgo.Record

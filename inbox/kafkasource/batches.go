@@ -91,6 +91,9 @@ func (h *batchFlow) goesOn() bool {
 // batch calls fn until every message is done, or the assignment ends.
 func (h *batchFlow) batch(pending []*item) {
 	for attempt := 1; len(pending) > 0 && h.goesOn(); attempt++ {
+		if !h.a.doubts.wait(h.a) {
+			return
+		}
 		left := h.call(pending)
 		if len(left) > 0 && left[0] == pending[0] {
 			pause(h.a.ctx, h.cfg.redeliverAfter(attempt), h.a.draining)
@@ -130,6 +133,7 @@ func (h *batchFlow) call(pending []*item) (left []*item) {
 		if errs[i] != nil || lost != nil {
 			outcome = OutcomeNacked
 			left = append(left, it)
+			h.a.doubts.raise()
 		} else {
 			h.settle(it)
 		}

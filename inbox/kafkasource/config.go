@@ -55,8 +55,9 @@ type Config struct {
 	// to the broker they are recorded in the database, by one statement. If the group's offset is
 	// beyond the recorded one, the effects of the messages between them are lost: reading begins
 	// at the recorded offset, which is logged and reported to Hooks. The same is checked each
-	// fifteenth of SessionTimeout. An offset that was committed by other means, such as
-	// kafka-consumer-groups, is used unchanged. A database without records of a group that has
+	// fifteenth of SessionTimeout, and after a delivery that failed before anything else is
+	// delivered, since later messages of a key must not overtake those that were lost. An offset
+	// that was committed by other means, such as kafka-consumer-groups, is used unchanged. A database without records of a group that has
 	// recorded offsets is refused: the member logs an error and joins again until an operator has
 	// acted. Marks cannot be combined with NoGroup or Seek. Defaults to none: a database that
 	// went back is not noticed. See docs/moves.md.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -22,13 +23,78 @@ import (
 // which on there are marks. An offset without a signature was set by an operator, or before
 // Config.Marks was, and is used unchanged. Before a session writes marks, it checks that they are
 // as it has written them last. So messages that it has seen processed before the database went
-// back are not marked in the new history.
+// back are not marked in the new history. A delivery that fails may have failed because the database
+// is about to be another one. Nothing is delivered after it before the marks have been looked at,
+// since later messages of a key must not have their effects before those that were lost.
 
 // noted is what an assignment remembers about the mark of its partition.
 type noted struct {
 	history, token string // as last read or written
 	next           int64  // as last written, -1 before
 	since          int64  // offset from which on the partition has marks, -1 if from now on
+}
+
+// doubts are a member's reasons to look at its marks before it delivers more.
+type doubts struct {
+	mu              sync.Mutex
+	raised, settled int
+	changed         chan struct{} // closed when doubts are settled
+	look            chan struct{} // has one if checkLoop must not wait
+}
+
+func newDoubts() *doubts { return &doubts{changed: make(chan struct{}), look: make(chan struct{}, 1)} }
+
+// raise makes later deliveries wait for a look at the marks, if there are any.
+func (d *doubts) raise() {
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	d.raised++
+	d.mu.Unlock()
+	select {
+	case d.look <- struct{}{}:
+	default:
+	}
+}
+
+// now is the number of doubts that were raised so far.
+func (d *doubts) now() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.raised
+}
+
+// settle ends all doubts up to number n.
+func (d *doubts) settle(n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.settled = max(d.settled, n)
+	close(d.changed)
+	d.changed = make(chan struct{})
+}
+
+// wait waits until the doubts that were raised before its call are settled. It returns false if the
+// assignment drains or ends before.
+func (d *doubts) wait(a *assignment) bool {
+	if d == nil {
+		return true
+	}
+	for n := d.now(); ; {
+		d.mu.Lock()
+		settled, changed := d.settled, d.changed
+		d.mu.Unlock()
+		if settled >= n {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-a.draining:
+			return false
+		case <-a.ctx.Done():
+			return false
+		}
+	}
 }
 
 // marked returns the group and topic of the marks.
@@ -127,6 +193,7 @@ func (m *member) moveMarks(ctx context.Context, parts []*assignment, offsets map
 		if errors.Is(err, driver.ErrMarksMoved) {
 			m.reread(err)
 		}
+		m.doubts.raise()
 		return fmt.Errorf("marks: %w", err)
 	}
 	for _, a := range parts {
@@ -137,19 +204,16 @@ func (m *member) moveMarks(ctx context.Context, parts []*assignment, offsets map
 	return nil
 }
 
-// checkMarks looks for marks that this session did not write: the database may go back while
-// there is nothing to commit.
-func (m *member) checkMarks(ctx context.Context) {
+// checkMarks looks for another history, and for marks that this session did not write: the database
+// may go back while there is nothing to commit. It settles all doubts if there are none. It returns
+// false if the database does not answer.
+func (m *member) checkMarks(ctx context.Context) bool {
 	m.committing.Lock()
 	defer m.committing.Unlock()
-	var parts []*assignment
-	for _, a := range m.parts() {
-		if a.mark.next >= 0 {
-			parts = append(parts, a)
-		}
-	}
+	doubts, parts := m.doubts.now(), m.parts()
 	if len(parts) == 0 {
-		return
+		m.doubts.settle(doubts)
+		return true
 	}
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
@@ -159,12 +223,15 @@ func (m *member) checkMarks(ctx context.Context) {
 			m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot look at the group's marks, to be repeated",
 				slog.String("consumer_group", m.group), slog.String("topic", m.topic), slog.Any("error", err))
 		}
-		return
+		m.doubts.raise()
+		return false
 	}
 	for _, a := range parts {
-		if a.mark.history != marks.History || a.mark.token != marks.Partitions[a.begin.Partition].Token {
+		if a.mark.history != marks.History || a.mark.next >= 0 && a.mark.token != marks.Partitions[a.begin.Partition].Token {
 			m.reread(driver.ErrMarksMoved)
-			return
+			return true
 		}
 	}
+	m.doubts.settle(doubts)
+	return true
 }

@@ -9,7 +9,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -201,6 +203,37 @@ func TestI14_DatabaseThatGoesBackUnderASession(t *testing.T) {
 	w.stop()
 	require.Equal(t, [2]int{7, 7}, effects(t, s.pool))
 	require.EqualValues(t, 7, committed(t, s.env.Brokers, s.group(), s.topic, 0))
+}
+
+// TestI14_OrderOfADatabaseThatGoesBack: a delivery that fails because the database goes back is not
+// repeated before those that the database has lost.
+func TestI14_OrderOfADatabaseThatGoesBack(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, 1)
+	cfg := s.marked()
+	cfg.SessionTimeout = 45 * time.Second // so that nobody looks at the marks by chance
+	failed := false
+	w := work(t.Context(), t, s.pool, s.env, s.topic, "w", cfg, func(_ context.Context, msg *message.Message) error {
+		if msg.UUID != "7" || failed {
+			return nil
+		}
+		failed = true
+		s.exec(t, restore)
+		return errors.New("the connection is lost")
+	})
+	s.write(t, 0, 3)
+	w.ends.await(t, inbox.OutcomeCommitted, 3)
+	s.noted.await(t, 0, 3)
+	s.exec(t, backup)
+	s.write(t, 0, 4)
+	w.ends.await(t, inbox.OutcomeCommitted, 7)
+	s.noted.await(t, 0, 7)
+	s.write(t, 0, 1)
+	w.ends.await(t, inbox.OutcomeCommitted, 12)
+	w.stop()
+	var order string
+	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT string_agg(effect, ' ' ORDER BY xmin::text::bigint, effect) FROM effects`).Scan(&order))
+	require.Equal(t, "0 1 2 3 4 5 6 7", order)
 }
 
 // TestI14_OffsetOfAnOperatorCounts: forward as well as back.

@@ -37,6 +37,8 @@ type member struct {
 	// assignments under it, so that none is committed after it was given up.
 	committing sync.Mutex
 
+	doubts *doubts // nil without Config.Marks
+
 	mu          sync.Mutex
 	assignments map[int32]*assignment
 	closed      bool // takes no more assignments
@@ -65,6 +67,9 @@ func (s *subscription) member(ctx context.Context) error {
 		rereading:    make(chan struct{}),
 	}
 	m.pulse.synced = m.sameMember
+	if m.cfg.Marks != nil {
+		m.doubts = newDoubts()
+	}
 	var once sync.Once
 	m.giveUp = func(err error) {
 		once.Do(func() {

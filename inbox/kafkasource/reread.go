@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/leat-go/leat/inbox/driver"
 )
@@ -37,22 +38,48 @@ func (m *member) rewind(ctx context.Context) {
 	}
 }
 
-// checkLoop calls Config.Check and checks the marks each fifteenth of SessionTimeout.
+// checkLoop calls Config.Check and checks the marks each fifteenth of SessionTimeout, and at once if
+// there are doubts.
 func (m *member) checkLoop(ctx context.Context) {
 	if m.cfg.Check == nil && m.cfg.Marks == nil {
 		return
 	}
-	for {
-		pause(ctx, m.cfg.heartbeatInterval(), m.gaveUp)
+	for failed := 0; ; {
+		m.pauseChecks(ctx, failed)
 		if !m.remains(ctx) {
 			return
 		}
 		if m.cfg.Check != nil {
 			m.check(ctx)
 		}
-		if m.cfg.Marks != nil {
-			m.checkMarks(ctx)
+		switch {
+		case m.cfg.Marks == nil:
+		case m.checkMarks(ctx):
+			failed = 0
+		default:
+			failed++
 		}
+	}
+}
+
+// pauseChecks waits until the next check is due. Deliveries wait for one of the marks that has failed,
+// so it is repeated like a delivery.
+func (m *member) pauseChecks(ctx context.Context, failed int) {
+	if failed > 0 {
+		pause(ctx, min(m.cfg.heartbeatInterval(), m.cfg.redeliverAfter(failed)), m.gaveUp)
+		return
+	}
+	timer := time.NewTimer(m.cfg.heartbeatInterval())
+	defer timer.Stop()
+	var look chan struct{}
+	if m.doubts != nil {
+		look = m.doubts.look
+	}
+	select {
+	case <-timer.C:
+	case <-look:
+	case <-ctx.Done():
+	case <-m.gaveUp:
 	}
 }
 

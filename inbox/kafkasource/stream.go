@@ -109,12 +109,16 @@ func (f *flow) ended(l deliveryEnd) {
 		f.a.settled(l.it.record, &f.window)
 	case l.outcome == OutcomeAbandoned:
 	default:
+		f.a.doubts.raise()
 		f.lanes.delay(l.it, time.Now().Add(f.cfg.redeliverAfter(l.it.attempt)))
 	}
 }
 
 // deliver sends the message to the subscription's channel and waits for its end.
 func (f *flow) deliver(it *item) deliveryEnd {
+	if !f.a.doubts.wait(f.a) {
+		return deliveryEnd{it: it, outcome: OutcomeAbandoned}
+	}
 	select {
 	case f.slots <- struct{}{}:
 		defer func() { <-f.slots }()

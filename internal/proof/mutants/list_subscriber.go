@@ -124,6 +124,14 @@ func subscriberMutants() []Mutant {
 			Package: "inbox/kafkasource", Test: "TestI14_OffsetOfAnOperatorCounts", Needs: Postgres | Kafka,
 		},
 		{
+			Name: "delivery-in-doubt", Breaks: []string{"I14"},
+			Change:  "a delivery that failed is repeated before the marks are looked at",
+			File:    "inbox/kafkasource/marks.go",
+			Old:     `	for n := d.now(); ; {`,
+			New:     `	for n := 0; ; {`,
+			Package: "inbox/kafkasource", Test: "TestI14_OrderOfADatabaseThatGoesBack", Needs: Postgres | Kafka,
+		},
+		{
 			Name: "marks-of-nobody", Breaks: []string{"I14"},
 			Change:  "a database that knows nothing of a group is taken for that of the group",
 			File:    "inbox/kafkasource/marks.go",
