@@ -3,14 +3,11 @@ package chaos
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/leat-go/leat/internal/history"
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
@@ -51,13 +48,10 @@ func (in *injection) otherCluster(ctx context.Context, f *fault) error {
 }
 
 // goBack saves the state of the databases, lets the system run, and makes the server lose the
-// changes since. Then the operator repairs the system.
+// changes since. Then the operator repairs the relays. Nobody touches the consumers: they run all
+// the time, and have to find back by themselves.
 func (in *injection) goBack(ctx context.Context, f *fault, save, lose func(context.Context) error) error {
 	st := in.stage
-	offsets, err := kadm.NewClient(st.client).FetchOffsets(ctx, roles.Ledger)
-	if err != nil {
-		return fmt.Errorf("offsets of %s: %w", roles.Ledger, err)
-	}
 	from := time.Now()
 	if err := save(ctx); err != nil {
 		return err
@@ -65,31 +59,26 @@ func (in *injection) goBack(ctx context.Context, f *fault, save, lose func(conte
 	if !in.flows(ctx, goOnWithin) {
 		in.stood("nothing goes on after the data was copied")
 	}
-	settled := in.settled(roles.Exact)
-	in.clears(ctx, "receipts to be sent after the data was copied", goOnWithin, func(context.Context) (int64, error) {
-		return settled + 1 - in.settled(roles.Exact), nil
-	})
+	in.sends(ctx)
 	wait.Full(ctx, goesOnFor)
-	// Members that went on would apply later messages before they are set back to read the earlier ones
-	// again.
-	members := in.processes.of(roles.Ledger)
-	holdAll(members)
-	defer releaseAll(members)
 	if err := st.postgres.End(ctx, syscall.SIGQUIT); err != nil {
 		return err
 	}
 	until := time.Now()
-	if err := errors.Join(lose(ctx), in.tell(from, until)); err != nil {
+	if err := errors.Join(lose(ctx), in.tell(from, until, until)); err != nil {
 		return err
 	}
 	st.losses = append(st.losses, loss{from, time.Now()})
-	st.bank.Reset()
-	st.ledger.Reset()
-	if err := in.rereadFrom(ctx, offsets); err != nil {
-		return err
-	}
-	releaseAll(members)
+	st.store.forget()
 	return in.repairAll(ctx, f)
+}
+
+// sends waits until receipts are sent that were written from now on.
+func (in *injection) sends(ctx context.Context) {
+	settled := in.settled(roles.Exact)
+	in.clears(ctx, "receipts to be sent after the data was copied", goOnWithin, func(context.Context) (int64, error) {
+		return settled + 1 - in.settled(roles.Exact), nil
+	})
 }
 
 // repairAll repairs the relays of both databases side by side.
@@ -113,33 +102,14 @@ func (in *injection) repairAll(ctx context.Context, f *fault) error {
 
 // tell records that both databases have lost a period, and the notifier's effects with the
 // ledger's.
-func (in *injection) tell(from, until time.Time) error {
+func (in *injection) tell(from, bankUntil, ledgerUntil time.Time) error {
 	var errs []error
-	for _, consumer := range []string{"", roles.Ledger, roles.Notifier} {
+	for consumer, until := range map[string]time.Time{"": bankUntil, roles.Ledger: ledgerUntil, roles.Notifier: ledgerUntil} {
 		errs = append(errs, in.tally.log.Write(history.Line{
 			Type: history.Rewound, At: from.UnixMicro(), Until: until.UnixMicro(), Consumer: consumer,
 		}))
 	}
 	return errors.Join(errs...)
-}
-
-// rereadFrom sets the ledger's group back to earlier offsets. That requires a group without
-// members.
-func (in *injection) rereadFrom(ctx context.Context, offsets kadm.OffsetResponses) error {
-	admin := kadm.NewClient(in.stage.client)
-	for end := time.Now().Add(goOnWithin); ; {
-		done, err := admin.CommitOffsets(ctx, roles.Ledger, offsets.Offsets())
-		if err == nil {
-			err = done.Error()
-		}
-		if err == nil {
-			return nil
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("set the group %s back: %w", roles.Ledger, err)
-		}
-		wait.Full(ctx, 200*time.Millisecond) // a killed member still counts as a member
-	}
 }
 
 // copyPath is the path of the copy of the data.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -72,6 +73,37 @@ func TestRun(t *testing.T) { //nolint:paralleltest // takes the whole machine
 		require.Emptyf(t, f.Unjudged, "check %s", f.Name)
 		require.Positivef(t, f.Checked, "check %s", f.Name)
 	}
+}
+
+// splitBrain is a run in which the databases lose what was committed, under consumers that run.
+func splitBrain(t *testing.T) chaos.Options {
+	t.Helper()
+	o := options(t)
+	o.For, o.Faults, o.Seed, o.Acts = 10*time.Minute, 1, 11, []string{"history/split-brain"}
+	return o
+}
+
+// TestRun_SplitBrain: consumers find back by themselves. What is on the broker has its effect, once and in order.
+//
+//leat:level 4
+func TestRun_SplitBrain(t *testing.T) { //nolint:paralleltest // takes the whole machine
+	o := splitBrain(t)
+	r, err := chaos.Run(t.Context(), o)
+	require.NoError(t, err)
+	require.NoError(t, chaos.Print(o.Out, r))
+	require.Empty(t, r.Failures())
+	require.True(t, slices.ContainsFunc(r.Verdict.Faults, func(f history.FaultCount) bool { return f.Kind == "split-brain" }))
+}
+
+// TestRun_ConvictsConsumersWithoutMarks: what the ledger's database has lost has no effect.
+//
+//leat:level 4
+func TestRun_ConvictsConsumersWithoutMarks(t *testing.T) { //nolint:paralleltest // takes the whole machine
+	o := splitBrain(t)
+	o.Drain, o.Sabotage = 15*time.Second, roles.NoMarks
+	r, err := chaos.Run(t.Context(), o)
+	require.NoError(t, err)
+	require.Contains(t, r.Verdict.Violated(), history.I3)
 }
 
 // TestRun_ConvictsASabotagedRelay: a run whose relay takes a number for a position

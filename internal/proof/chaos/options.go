@@ -83,9 +83,11 @@ func setDefault[T comparable](field *T, value T) {
 
 // Sabotages returns the rules that can be broken on a store with a visible effect. SQLite has one
 // writer at a time, so that a cursor by number skips nothing, and in DynamoDB nothing is read by
-// number.
+// number. Only PostgreSQL has acts by which the ledger's database goes back.
 func Sabotages(store string) []string {
-	return slices.DeleteFunc(roles.Sabotages(), func(rule string) bool { return rule == roles.IDCursor && !hasCursor(store) })
+	return slices.DeleteFunc(roles.Sabotages(), func(rule string) bool {
+		return rule == roles.IDCursor && !hasCursor(store) || rule == roles.NoMarks && store != roles.Postgres
+	})
 }
 
 func hasCursor(store string) bool { return store != roles.SQLite && store != roles.DynamoDB }
@@ -108,6 +110,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("chaos: Sabotage %q is none of %v", o.Sabotage, roles.Sabotages())
 	case o.Sabotage == roles.IDCursor && !hasCursor(o.Store):
 		return fmt.Errorf("chaos: Sabotage %q breaks nothing on Store %q: only numbers that are drawn before a commit pass something by", o.Sabotage, o.Store)
+	case o.Sabotage == roles.NoMarks && o.Store != roles.Postgres:
+		return fmt.Errorf("chaos: Sabotage %q breaks nothing on Store %q: the ledger's database does not go back there", o.Sabotage, o.Store)
 	case !slices.Contains(roles.Stores(), o.Store):
 		return fmt.Errorf("chaos: Store %q is none of %v", o.Store, roles.Stores())
 	case o.Store != roles.Postgres && o.Extras.Daemon != nil:

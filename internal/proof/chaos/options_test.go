@@ -27,6 +27,7 @@ func TestRun_RefusesWhatCannotWork(t *testing.T) {
 		"Acts":                   {Dir: "x", Acts: []string{"everything"}},
 		"Sabotage":               {Dir: "x", Sabotage: "everything"},
 		"breaks nothing":         {Dir: "x", Store: roles.SQLite, Sabotage: roles.IDCursor, Extras: roles.Extras{Open: opened}},
+		"does not go back":       {Dir: "x", Store: roles.DynamoDB, Sabotage: roles.NoMarks},
 		"Store":                  {Dir: "x", Store: "everything"},
 		"Open":                   {Dir: "x", Store: roles.MySQL},
 		"Acts \"log/truncated\"": {Dir: "x", Store: roles.SQLite, Acts: []string{"log/truncated"}, Extras: roles.Extras{Open: opened}},
@@ -44,8 +45,11 @@ func TestSabotages(t *testing.T) {
 	t.Parallel()
 	for _, store := range roles.Stores() {
 		want := roles.Sabotages()
-		if store == roles.SQLite || store == roles.DynamoDB {
+		switch store {
+		case roles.SQLite, roles.DynamoDB:
 			want = []string{roles.AckBeforeCommit, roles.NoInbox, roles.PublishBeforeCommit}
+		case roles.MySQL, roles.MariaDB:
+			want = []string{roles.AckBeforeCommit, roles.NoInbox, roles.IDCursor, roles.PublishBeforeCommit}
 		}
 		require.Equal(t, want, chaos.Sabotages(store), store)
 	}

@@ -29,6 +29,7 @@ func (s postgresStore) acts(in *injection) []act {
 		{"history", "restored", in.restored},
 		{"history", "promoted", in.promoted},
 		{"history", "other-cluster", in.otherCluster},
+		{"history", "split-brain", in.splitBrain},
 	}...)
 }
 

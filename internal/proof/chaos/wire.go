@@ -66,7 +66,8 @@ func (w *wire) accept(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		server, err := dialer.DialContext(ctx, "tcp", w.leadsTo())
+		upstream := w.leadsTo()
+		server, err := dialer.DialContext(ctx, "tcp", upstream)
 		if err != nil { // as if the server had refused
 			_ = client.Close()
 			continue
@@ -74,9 +75,9 @@ func (w *wire) accept(ctx context.Context) {
 		l := &link{wire: w, client: client, server: server}
 		w.mu.Lock()
 		w.links[l] = struct{}{}
-		closed := w.closed
+		stale := w.closed || w.upstream != upstream
 		w.mu.Unlock()
-		if closed {
+		if stale {
 			l.close()
 		}
 		w.group.Go(func() { l.pump(client, server, true) })

@@ -33,13 +33,13 @@ func (p *process) counting(h message.HandlerFunc) message.HandlerFunc {
 	}
 }
 
-// subscriber returns a member of a group with short times.
-func (p *process) subscriber(group string) (*kafkasource.Subscriber, error) {
+// subscriber returns a member of a group with short times. Marks may be nil.
+func (p *process) subscriber(group string, marks driver.Marker) (*kafkasource.Subscriber, error) {
 	return kafkasource.NewSubscriber(p.Brokers, group, kafkasource.Config{
 		Options: p.kafkaOptions(), Concurrency: 8, MaxInFlight: 16,
 		RedeliverDelay: 20 * time.Millisecond, MaxRedeliverDelay: 500 * time.Millisecond,
 		CommitInterval: 200 * time.Millisecond, SessionTimeout: SessionTimeout, DrainTimeout: time.Second,
-		Logger: p.log, Hooks: []outbox.Hook{groupEyes{p}},
+		Marks: marks, Logger: p.log, Hooks: []outbox.Hook{groupEyes{p}},
 	})
 }
 

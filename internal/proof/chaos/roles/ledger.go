@@ -11,6 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/leat-go/leat/inbox"
+	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/internal/history"
 	"github.com/leat-go/leat/middleware"
@@ -47,7 +48,11 @@ func (p *process) ledger(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sub, err := p.subscriber(Ledger)
+	var marks driver.Marker = in
+	if p.Sabotage == NoMarks {
+		marks = nil
+	}
+	sub, err := p.subscriber(Ledger, marks)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func (p *process) notifier(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	sub, err := p.subscriber(Notifier)
+	sub, err := p.subscriber(Notifier, nil)
 	if err != nil {
 		return err
 	}

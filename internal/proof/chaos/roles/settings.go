@@ -46,11 +46,13 @@ const (
 	IDCursor = "id-cursor"
 	// PublishBeforeCommit publishes a transfer inside its transaction.
 	PublishBeforeCommit = "publish-before-commit"
+	// NoMarks keeps the ledger's group where it is if the ledger's database goes back.
+	NoMarks = "no-marks"
 )
 
 // Sabotages returns all of them.
 func Sabotages() []string {
-	return []string{AckBeforeCommit, NoInbox, IDCursor, PublishBeforeCommit}
+	return []string{AckBeforeCommit, NoInbox, IDCursor, PublishBeforeCommit, NoMarks}
 }
 
 // Times that the roles and the driver agree on.

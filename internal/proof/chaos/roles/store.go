@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/inbox"
+	inboxdriver "github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
@@ -56,7 +57,7 @@ type store interface {
 	book(ctx context.Context, e event, child string) error
 
 	// inbox returns the ledger's inbox.
-	inbox(hooks ...outbox.Hook) (inbox.Runner, error)
+	inbox(hooks ...outbox.Hook) (markedInbox, error)
 	// forgets returns a function that runs one round of that inbox's forgetting.
 	forgets() (round func(ctx context.Context) error, err error)
 	// source is the source for relays that send at least once.
@@ -70,6 +71,12 @@ type store interface {
 	// 500, and the last number. moveCursor moves the cursor.
 	page(ctx context.Context) (messages []outbox.Message, last int64, err error)
 	moveCursor(ctx context.Context, last int64) error
+}
+
+// markedInbox is an inbox whose database remembers the group's offsets.
+type markedInbox interface {
+	inbox.Runner
+	inboxdriver.Marker
 }
 
 // openStore opens the process's database.

@@ -143,7 +143,7 @@ func put(table, key string, e event, no int64, child string) types.TransactWrite
 }
 
 // inbox parks nothing: the bank sends no poison here.
-func (s *dynamo) inbox(hooks ...outbox.Hook) (inbox.Runner, error) {
+func (s *dynamo) inbox(hooks ...outbox.Hook) (markedInbox, error) {
 	cfg := ledgerInbox(hooks...)
 	cfg.OnFailure = inbox.Policy{}
 	return dynamoinbox.New(s.Outbox, s.db, Ledger, dynamoinbox.Config{Config: cfg, Table: DynamoInbox})

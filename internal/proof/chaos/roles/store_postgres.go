@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
@@ -90,7 +89,7 @@ func (s *postgres) book(ctx context.Context, e event, child string) error {
 	return pginbox.Tx(ctx).SendBatch(ctx, batch).Close()
 }
 
-func (s *postgres) inbox(hooks ...outbox.Hook) (inbox.Runner, error) {
+func (s *postgres) inbox(hooks ...outbox.Hook) (markedInbox, error) {
 	return pginbox.New(s.pool, Ledger, LedgerInbox(hooks...))
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
@@ -144,7 +143,7 @@ func (s *sqlStore) book(ctx context.Context, e event, child string) error {
 		})
 }
 
-func (s *sqlStore) inbox(hooks ...outbox.Hook) (inbox.Runner, error) {
+func (s *sqlStore) inbox(hooks ...outbox.Hook) (markedInbox, error) {
 	return sqlinbox.New(s.db, s.dialect, Ledger, sqlinbox.Config{Config: ledgerInbox(hooks...)})
 }
 

@@ -168,10 +168,13 @@ const controlFor = 15 * time.Second
 func sabotaged(ctx context.Context, o chaos.Options) ([]report.Control, error) {
 	var controls []report.Control
 	dir := o.Dir
-	o.For, o.Faults, o.Drain, o.Acts = controlFor, 0, controlFor, nil
+	o.For, o.Faults, o.Drain = controlFor, 0, controlFor
 	for _, rule := range chaos.Sabotages(o.Store) {
 		fmt.Fprintf(os.Stdout, "\nwith %s, which must be noticed:\n", rule)
-		o.Sabotage, o.Dir = rule, filepath.Join(dir, "control-"+rule)
+		o.Sabotage, o.Dir, o.Acts = rule, filepath.Join(dir, "control-"+rule), nil
+		if rule == roles.NoMarks { // which only counts if the database goes back
+			o.Acts = []string{"history/split-brain"}
+		}
 		r, err := chaos.Run(ctx, o)
 		if err != nil {
 			return nil, fmt.Errorf("control %s: %w", rule, err)
