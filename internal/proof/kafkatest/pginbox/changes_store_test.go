@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/leat-go/leat/inbox"
 	inboxadmin "github.com/leat-go/leat/inbox/admin"
+	inboxdriver "github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/internal/proof/sqltest"
@@ -35,6 +37,8 @@ type store struct {
 	effect func(ctx context.Context, table, id string) error
 	// maintain runs until ctx ends.
 	maintain func(ctx context.Context) error
+	// marks are those of the groups of consumers, nil for none.
+	marks inboxdriver.Marker
 	// ranges lets the inbox remember ids in ranges from now on, nil if it cannot.
 	ranges func(ctx context.Context) error
 }
@@ -52,16 +56,20 @@ type manner struct {
 func onPostgres(t *testing.T, log *slog.Logger) store {
 	t.Helper()
 	env := testenv.Postgres(t, template)
-	ob, err := pgoutbox.New(env.Pool, pgoutbox.Config{Logger: log})
+	return storeOf(t, log, env.Pool, env.SQL(t))
+}
+
+func storeOf(t *testing.T, log *slog.Logger, pool *pgxpool.Pool, db *sql.DB) store {
+	t.Helper()
+	ob, err := pgoutbox.New(pool, pgoutbox.Config{Logger: log})
 	require.NoError(t, err)
 	require.NoError(t, ob.Migrate(t.Context()))
 	m, err := pgoutbox.NewMaintenance(ob, pgoutbox.MaintenanceConfig{})
 	require.NoError(t, err)
-	ranges, err := pginbox.NewMaintenance(env.Pool, pginbox.Config{Config: inbox.Config{Logger: log}}, pginbox.MaintenanceConfig{})
+	ranges, err := pginbox.NewMaintenance(pool, pginbox.Config{Config: inbox.Config{Logger: log}}, pginbox.MaintenanceConfig{})
 	require.NoError(t, err)
-	inboxes, err := pginbox.NewAdmin(env.Pool, pginbox.Config{})
+	inboxes, err := pginbox.NewAdmin(pool, pginbox.Config{})
 	require.NoError(t, err)
-	db := env.SQL(t)
 	return store{
 		db: db, admin: ob.Admin(), inboxes: inboxes, maintain: m.Run, ranges: ranges.Enable,
 		put: func(ctx context.Context, m outbox.Message) error {
@@ -71,7 +79,7 @@ func onPostgres(t *testing.T, log *slog.Logger) store {
 			return ob.Source(pgoutbox.SourceConfig{Group: g.Name, Slots: g.Slots, Start: g.Start, Topics: g.Topics, SyncPositions: g.Positions})
 		},
 		inbox: func(consumer string, m manner) (*inbox.Processor, func(context.Context) (string, error), error) {
-			in, err := pginbox.New(env.Pool, consumer, pginbox.Config{Config: m.Config})
+			in, err := pginbox.New(pool, consumer, pginbox.Config{Config: m.Config})
 			if m.onSQL {
 				in, err = pginbox.NewSQL(db, consumer, pginbox.Config{Config: m.Config})
 			}

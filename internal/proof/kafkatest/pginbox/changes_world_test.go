@@ -48,6 +48,7 @@ type world struct {
 	order   map[driver.Key][]string
 	left    []string        // ids that are left out
 	judged  map[string]bool // tables of effects
+	repeats bool            // what was sent may be sent again
 	quit    chan struct{}
 	quiet   sync.WaitGroup
 
@@ -451,7 +452,7 @@ func (w *world) kafkasource(group string, options ...kgo.Opt) *kafkasource.Subsc
 	w.t.Helper()
 	sub, err := kafkasource.NewSubscriber(w.kafka.Brokers, w.kafka.Name(group), kafkasource.Config{
 		SessionTimeout: 6 * time.Second, DrainTimeout: 2 * time.Second, CommitInterval: 50 * time.Millisecond, MaxInFlight: 6,
-		Concurrency: 3, RedeliverDelay: 5 * time.Millisecond, MaxRedeliverDelay: 50 * time.Millisecond, Options: options, Logger: w.log.Logger(),
+		Concurrency: 3, RedeliverDelay: 5 * time.Millisecond, MaxRedeliverDelay: 50 * time.Millisecond, Options: options, Logger: w.log.Logger(), Marks: w.marks,
 	})
 	require.NoError(w.t, err)
 	return sub
