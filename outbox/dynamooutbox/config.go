@@ -35,7 +35,7 @@ type Config struct {
 	// Hooks observe the Outbox, by outbox.EnqueueHook. Defaults to none.
 	Hooks []outbox.Hook
 
-	// Logger logs hooks that panic. Defaults to slog.Default().
+	// Logger logs hooks that panic, and that the first relay finds nothing. Defaults to slog.Default().
 	Logger *slog.Logger
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
@@ -41,6 +42,7 @@ func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 			return driver.Page{}, err
 		}
 		if len(records) > 0 {
+			s.first = false
 			s.mark(records)
 			return driver.Page{Records: records, Cursor: &cursor{s: s}}, nil
 		}
@@ -49,6 +51,10 @@ func (s *session) Read(ctx context.Context, limit int) (driver.Page, error) {
 			return driver.Page{Waiting: true}, nil
 		case begun && len(s.lap.stopped) == 0:
 			s.lap.begin()
+			if s.first {
+				s.first = false
+				basis.LogEmpty(ctx, s.ob.cfg.Logger, s.src.group)
+			}
 			return driver.Page{}, nil
 		case begun:
 			if err := wait.For(ctx, stopPause); err != nil {

@@ -3,6 +3,7 @@ package dynamooutbox_test
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -142,6 +143,38 @@ func TestO9_LeaseOfATableMadeAgain(t *testing.T) {
 	successor := acquire(t, fresh)
 	require.ErrorIs(t, s.Renew(t.Context(), time.Minute), driver.ErrLeaseLost)
 	require.NoError(t, successor.Renew(t.Context(), time.Minute))
+}
+
+// TestO2_BeginsInAnEmptyTable: nobody can know whether there was a full one. So the first relay says it
+// where it may be so, and not beside messages.
+func TestO2_BeginsInAnEmptyTable(t *testing.T) {
+	t.Parallel()
+	const text = "an outbox that has never had a message"
+	for name, messages := range map[string]int{"empty": 0, "full": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			made, env := newOutbox(t, 2)
+			put(t, made, messages, "m")
+			client, closeIdle := connect(env.URL)
+			t.Cleanup(closeIdle)
+			log := testenv.NewLog()
+			ob, err := dynamooutbox.New(client, dynamooutbox.Config{Table: env.Prefix + "outbox", Logger: log.Logger()})
+			require.NoError(t, err)
+			lead := func() {
+				s := acquire(t, ob)
+				settleAll(t, s)
+				require.NoError(t, s.Release(t.Context()))
+			}
+			lead()
+			if messages == 0 {
+				log.Await(t, "INFO", text, "group=default", "docs/moves.md")
+			}
+			first := strings.Count(log.String(), text)
+			require.Equal(t, 1-messages, first)
+			lead()
+			require.Equal(t, first, strings.Count(log.String(), text), "once")
+		})
+	}
 }
 
 // TestO2_PlaceOfATable: one that is made again, or restored, is another one.

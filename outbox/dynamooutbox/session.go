@@ -16,6 +16,7 @@ type session struct {
 	src   *source
 	epoch int64
 	lap   *lap // only used by Read
+	first bool // no relay has led before, and nothing was read; only used by Read
 	held  heldCache
 
 	mu        sync.Mutex

@@ -135,5 +135,7 @@ func (s *source) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 		return nil, &driver.LeaseHeldError{Owner: there.owner, Remaining: max(s.ob.seen.left(there), time.Millisecond)}
 	}
 	s.ob.seen.note(next, began)
-	return newSession(s, next, began, buckets), nil
+	session := newSession(s, next, began, buckets)
+	session.first = before.nonce == ""
+	return session, nil
 }
