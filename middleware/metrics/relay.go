@@ -74,7 +74,7 @@ func operations() []string {
 func alarmKinds() []string {
 	return []string{
 		string(relay.AlarmParked), string(relay.AlarmHeldCap), string(relay.AlarmUnavailable), string(relay.AlarmErrorRate),
-		string(relay.AlarmStuck), string(relay.AlarmLag), string(relay.AlarmSourceUnusable),
+		string(relay.AlarmStuck), string(relay.AlarmLag), string(relay.AlarmServerChanged), string(relay.AlarmSourceUnusable),
 	}
 }
 

@@ -44,7 +44,7 @@ func (r *Relay) state(s relay.State, show func(reading)) {
 		set(relayAlarmActive, string(alarm.Kind), 1)
 	}
 	for _, kind := range []outbox.AlarmKind{
-		relay.AlarmHeldCap, relay.AlarmUnavailable, relay.AlarmErrorRate, relay.AlarmStuck, relay.AlarmLag,
+		relay.AlarmHeldCap, relay.AlarmUnavailable, relay.AlarmErrorRate, relay.AlarmStuck, relay.AlarmLag, relay.AlarmServerChanged,
 	} {
 		set(relayAlarmActive, string(kind), 0)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // Group is a relay group: an independent reader of the outbox.
@@ -25,6 +27,8 @@ type Group struct {
 	// not known. If there are several, the live relays are configured differently, and the one
 	// that loses less applies.
 	Policies []string
+	// Server is the last change of the server on which it is relayed.
+	Server driver.ServerChange
 	// CreatedAt is when it was first seen, by the database's clock; zero for a group that is not
 	// stored yet.
 	CreatedAt time.Time

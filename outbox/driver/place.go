@@ -1,6 +1,9 @@
 package driver
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Place is where an outbox is, as its server reports it.
 type Place struct {
@@ -19,4 +22,21 @@ type Place struct {
 type Placed interface {
 	// Place asks the server that the source would read from.
 	Place(ctx context.Context) (Place, error)
+}
+
+// ServerChange is a change of the server on which a group is relayed, by a failover for instance.
+type ServerChange struct {
+	// Before and Now are the servers, in words: the timeline on PostgreSQL; name, port and
+	// server_id on MySQL and MariaDB. Both are empty if no change was noticed.
+	Before, Now string
+	// Age is how long ago a relay of the group noticed it, by the clock of the server.
+	Age time.Duration
+}
+
+// Moved is a Session that notices when the server is another one than before.
+type Moved interface {
+	Session
+
+	// Moved returns the last change, as of when the lease was acquired. It makes no request.
+	Moved() ServerChange
 }

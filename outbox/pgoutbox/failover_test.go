@@ -57,7 +57,8 @@ func TestO2_FailoverToAReadOnlyNode(t *testing.T) {
 	failed := make(chan error, 1000)
 	cfg := fastTakeover()
 	cfg.BackoffMax = 50 * time.Millisecond
-	cfg.Hooks = []outbox.Hook{onError(failed)}
+	alarms := &alarmed{}
+	cfg.Hooks = []outbox.Hook{onError(failed), alarms}
 	r, err := relay.New(source(t, ob, ""), broker.Sink(), cfg)
 	require.NoError(t, err)
 	run := runRelay(t, r)
@@ -81,8 +82,12 @@ func TestO2_FailoverToAReadOnlyNode(t *testing.T) {
 	})
 	log, err := broker.AwaitDistinct(t.Context(), 3)
 	require.NoError(t, err)
+	require.Contains(t, alarms.kinds(), "server_changed false")
 	require.NoError(t, run.stop())
 	require.Equal(t, []string{"1", "2", "3"}, payloads(firsts(log)))
+	groups, err := ob.Admin().Groups(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "timeline 1, timeline 2", groups[0].Server.Before+", "+groups[0].Server.Now)
 }
 
 // isStandby reports whether err is that of a server in recovery.

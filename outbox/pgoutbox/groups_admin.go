@@ -26,7 +26,11 @@ func (o operator) Groups(ctx context.Context) ([]admin.Group, error) {
 		var created *time.Time
 		var note string
 		var now time.Time
-		err := row.Scan(&g.Name, &g.Slots, &g.NextSlots, &g.Topics, &g.Paused, &note, &now, &lag, &created, &g.Leases, &g.Relays)
+		var before, timeline, changed *int64
+		err := row.Scan(&g.Name, &g.Slots, &g.NextSlots, &g.Topics, &g.Paused, &note, &now, &lag, &created, &g.Leases, &g.Relays, &before, &timeline, &changed)
+		if before != nil && timeline != nil && changed != nil {
+			g.Server = pgwindow.TimelineChange(*before, *timeline, *changed)
+		}
 		g.Policies = basis.ParsePolicies(note).Alive("", now).Texts()
 		g.MaxLag = ageOf(lag)
 		if created != nil {

@@ -2,7 +2,8 @@ package pgoutbox_test
 
 import (
 	"context"
-	"strconv"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -341,31 +342,67 @@ func TestO2_PlaceOfASource(t *testing.T) {
 	}
 }
 
-// TestO2_AnotherTimelineIsTold once: after a promotion the position is of the same history, and
-// goes on.
+// alarmed collects alarms.
+type alarmed struct {
+	mu  sync.Mutex
+	all []outbox.AlarmEvent
+}
+
+func (a *alarmed) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.all = append(a.all, e)
+}
+
+// kinds returns what was raised and what has ended, in order.
+func (a *alarmed) kinds() (kinds []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, e := range a.all {
+		kinds = append(kinds, fmt.Sprintf("%s %t", e.Kind, e.Ended))
+	}
+	return kinds
+}
+
+// TestO2_AnotherTimelineIsTold: after a promotion the position is of the same history, and goes on.
+// For an hour each relay that leads raises an alarm, and operators are shown the change for good.
+// TestO2_FailoverToAReadOnlyNode promotes a server.
 func TestO2_AnotherTimelineIsTold(t *testing.T) {
 	t.Parallel()
-	log := testenv.NewLog()
-	ob, db := newOutbox(t, pgoutbox.Config{Logger: log.Logger()})
+	ob, db := newOutbox(t, pgoutbox.Config{})
 	put(t, ob, "k", "1")
-	lead := func() {
-		s := acquire(t, ob, "")
-		readAll(t, s, 10)
-		require.NoError(t, s.Release(t.Context()))
+	lead := func() []string {
+		hook := &alarmed{}
+		r, err := relay.New(source(t, ob, ""), outboxtest.NewBroker().Sink(), relay.Config{Hooks: []outbox.Hook{hook}})
+		require.NoError(t, err)
+		_, err = r.RunOnce(t.Context())
+		require.NoError(t, err)
+		return hook.kinds()
 	}
-	lead()
-	log.Forget()
-	lead()
-	require.NotContains(t, log.String(), "timeline")
+	shown := func() driver.ServerChange {
+		groups, err := ob.Admin().Groups(t.Context())
+		require.NoError(t, err)
+		require.Len(t, groups, 1)
+		return groups[0].Server
+	}
+	require.Empty(t, lead(), "the first one")
+	require.Empty(t, lead())
+	require.Zero(t, shown())
 	now := query1[int64](t, db, "SELECT timeline FROM leat.outbox_groups")
 	require.Equal(t, query1[int64](t, db, "SELECT timeline_id::bigint FROM pg_control_checkpoint()"), now)
 	exec(t, db, "UPDATE leat.outbox_groups SET timeline = timeline + 6")
-	lead()
-	log.Await(t, "WARN", "promoted or recovered", "timeline_before="+strconv.FormatInt(now+6, 10), "timeline="+strconv.FormatInt(now, 10))
-	require.Equal(t, now, query1[int64](t, db, "SELECT timeline FROM leat.outbox_groups"))
-	log.Forget()
-	lead()
-	require.NotContains(t, log.String(), "timeline")
+	both := []string{"server_changed false", "server_changed true"}
+	require.Equal(t, both, lead())
+	require.Equal(t, both, lead(), "the next relay, too")
+	before := func() driver.ServerChange {
+		c := shown()
+		require.Equal(t, fmt.Sprintf("timeline %d, timeline %d", now+6, now), c.Before+", "+c.Now)
+		return c
+	}
+	require.Less(t, before().Age, time.Hour)
+	exec(t, db, "UPDATE leat.outbox_groups SET timeline_changed = timeline_changed - interval '1 hour'")
+	require.Empty(t, lead())
+	require.Greater(t, before().Age, time.Hour)
 }
 
 // TestO2_BeginsInAnEmptyOutbox: nobody can know whether there was a full one in another database. So it

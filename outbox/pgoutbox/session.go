@@ -24,7 +24,11 @@ type session struct {
 var (
 	_ driver.Session = (*session)(nil)
 	_ driver.Holder  = (*session)(nil)
+	_ driver.Moved   = (*session)(nil)
 )
+
+// Moved implements driver.Moved. The position belongs to the same history, and goes on.
+func (s *session) Moved() driver.ServerChange { return s.log.changed }
 
 // open connects, loads the position and starts to listen. The lease was claimed on writer.
 func (s *source) open(ctx context.Context, writer *pgx.Conn, lease pglease.Lease, attempt pglease.Attempt) (*session, error) {
@@ -64,11 +68,12 @@ func (s *source) open(ctx context.Context, writer *pgx.Conn, lease pglease.Lease
 type slotLog struct {
 	pageReader
 
-	source *source
-	lease  pglease.Lease
-	slots  int // of the group
-	facts  pgwindow.Facts
-	tail   *tail // nil without SourceConfig.Tail
+	source  *source
+	lease   pglease.Lease
+	slots   int // of the group
+	facts   pgwindow.Facts
+	changed driver.ServerChange // since the group was relayed before
+	tail    *tail               // nil without SourceConfig.Tail
 
 	// Results of Probe, for Open.
 	probe    pgwindow.Probe
@@ -111,25 +116,8 @@ func (l *slotLog) load(ctx context.Context) (w pgwindow.Window, err error) {
 		return w, err
 	}
 	l.slots = int(slots)
-	if err := l.noteTimeline(ctx); err != nil {
+	if l.changed, err = ob.chain.Timeline(ctx, l.conn, l.lease.Slot.Group); err != nil {
 		return w, err
 	}
 	return w, ob.chain.Contradicts(ctx, l.conn, l.lease.Slot.Group, l.lease.Slot.No)
-}
-
-// noteTimeline warns if the server is on a timeline of the cluster other than when a slot of the
-// group was last claimed. The outbox loses nothing by that: the position belongs to the same
-// history. But an operator should know about a former server that is still written to, or about
-// lost commits.
-func (l *slotLog) noteTimeline(ctx context.Context) error {
-	group := l.lease.Slot.Group
-	before, now, err := l.source.ob.chain.Timeline(ctx, l.conn, group)
-	if err != nil || before == now {
-		return err
-	}
-	l.source.ob.cfg.Logger.LogAttrs(ctx, slog.LevelWarn,
-		"the server was promoted or recovered since the group was relayed last: make sure that nothing writes to the former one; "+
-			"if it has lost commits, consumers go back as well (docs/moves.md)",
-		slog.String("group", group), slog.Int64("timeline_before", before), slog.Int64("timeline", now))
-	return nil
 }

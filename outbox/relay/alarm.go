@@ -33,6 +33,11 @@ const (
 	// AlarmLag is raised if a record is older than Config.SLO, since its destination is
 	// out or since the relay is behind.
 	AlarmLag outbox.AlarmKind = "lag"
+	// AlarmServerChanged is raised by a relay that leads, if the group was relayed on another
+	// server before: PostgreSQL was promoted or recovered, or MySQL or MariaDB has failed over.
+	// Make sure that nothing writes to the former server. It ends an hour after a relay has first
+	// noticed the change, since a database does not know whether another one still runs.
+	AlarmServerChanged outbox.AlarmKind = "server_changed"
 	// AlarmSourceUnusable is raised when Run ends since the source is unusable. Nothing is
 	// relayed until an operator has fixed it.
 	AlarmSourceUnusable outbox.AlarmKind = "source_unusable"

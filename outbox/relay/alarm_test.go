@@ -115,3 +115,55 @@ func TestHooks_Panic(t *testing.T) {
 		require.Len(t, hook.batches, 1)
 	})
 }
+
+// TestAlarm_ServerChanged: whoever leads raises it, for an hour after the change was noticed, and
+// another change raises it anew.
+func TestAlarm_ServerChanged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := newFakeLog(1)
+		src, hook := log.source(), &recorder{}
+		cfg := leaseConfig()
+		cfg.Hooks = []outbox.Hook{hook}
+		lead := func(c driver.ServerChange) *running {
+			src.moved = c
+			run := start(t, src, takesAll(0), cfg)
+			elapse(t, time.Second)
+			return run
+		}
+		stop := func(run *running) {
+			_, err := run.stop()
+			require.NoError(t, err)
+		}
+		for _, over := range []driver.ServerChange{{}, {Before: "one", Now: "two", Age: time.Hour}} {
+			stop(lead(over))
+			require.Zero(t, hook.count(relay.AlarmServerChanged))
+		}
+
+		run := lead(driver.ServerChange{Before: "one", Now: "two", Age: 50 * time.Minute})
+		require.Equal(t, 1, hook.count(relay.AlarmServerChanged))
+		stands := latest(run.State().Alarms)
+		require.Equal(t, relay.AlarmServerChanged, stands.Kind)
+		for _, text := range []string{"from one to two", "make sure that nothing writes to the former one", "docs/moves.md"} {
+			require.Contains(t, stands.Detail, text)
+		}
+		elapse(t, 9*time.Minute)
+		require.Zero(t, hook.countEnded(relay.AlarmServerChanged), "it lasts")
+		elapse(t, 2*time.Minute)
+		require.Equal(t, 1, hook.countEnded(relay.AlarmServerChanged))
+		require.Equal(t, 1, hook.count(relay.AlarmServerChanged))
+
+		src.moved = driver.ServerChange{Before: "one", Now: "two", Age: 10 * time.Minute}
+		log.cut()
+		elapse(t, time.Minute)
+		require.Equal(t, 2, hook.count(relay.AlarmServerChanged))
+		src.moved = driver.ServerChange{Before: "two", Now: "three", Age: -time.Hour} // the clock has gone back
+		log.cut()
+		elapse(t, time.Minute)
+		require.Equal(t, []int{3, 2}, []int{hook.count(relay.AlarmServerChanged), hook.countEnded(relay.AlarmServerChanged)}, "another change")
+		require.Contains(t, latest(run.State().Alarms).Detail, "from two to three")
+		stop(run)
+		require.Equal(t, 3, hook.countEnded(relay.AlarmServerChanged))
+		require.NoError(t, log.violations())
+	})
+}

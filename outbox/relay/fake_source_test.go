@@ -69,6 +69,7 @@ type fakeSource struct {
 	check, acquire func() error
 	renew, release func(ctx context.Context) error
 	read, advance  func(ctx context.Context) error
+	moved          driver.ServerChange // that sessions know of
 
 	mu       sync.Mutex
 	acquires []time.Time
@@ -137,6 +138,8 @@ type fakeSession struct {
 }
 
 func (f *fakeSession) Epoch() int64 { return f.epoch }
+
+func (f *fakeSession) Moved() driver.ServerChange { return f.source.moved }
 
 func (f *fakeSession) ours() bool { return f.log.holder == f && time.Now().Before(f.log.until) }
 

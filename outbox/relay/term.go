@@ -80,6 +80,7 @@ func (t *term) run(ctx context.Context) error {
 
 	t.relay.watch.enter(t)
 	defer t.relay.watch.leave(t)
+	t.relay.noteServer(ctx, t.session)
 	err := failpoint.Inject(ctx, failpoint.RelayLeaseAcquired)
 	if err == nil {
 		err = t.relay.pauses.refresh(work, t.relay.source, t.relay.cfg.PublishTimeout)

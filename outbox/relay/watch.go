@@ -29,6 +29,8 @@ type watch struct {
 	offset  time.Duration
 	clockAt time.Time // when offset was measured
 	running bool
+	server  driver.ServerChange    // that the alarm is about
+	changed time.Time              // when it is no longer an alarm; zero if none is raised
 	leader  atomic.Pointer[string] // who led when the relay last requested a lease without success
 
 	telling sync.Mutex              // locked while hooks are called about an alarm, so that its begin comes before its end
@@ -180,6 +182,35 @@ func (t *term) progress(ctx context.Context, records []outbox.Record, held int) 
 	notify(ctx, t.relay, func(h ProgressHook) { h.OnRelayProgress(ctx, p) })
 }
 
+// changedFor is how long a change of the server is an alarm.
+const changedFor = time.Hour
+
+// noteServer raises an alarm if the server of the group has changed lately. Each relay that leads
+// does so, since the first one may end before anybody sees its alarm.
+func (r *Relay) noteServer(ctx context.Context, s driver.Session) {
+	moved, ok := s.(driver.Moved)
+	if !ok {
+		return
+	}
+	c := moved.Moved()
+	left := changedFor - max(c.Age, 0)
+	if c.Before == "" || left <= 0 {
+		return
+	}
+	w := &r.watch
+	w.mu.Lock()
+	another := w.server.Before != c.Before || w.server.Now != c.Now
+	w.server, w.changed = c, time.Now().Add(left)
+	w.mu.Unlock()
+	as := standing{kind: AlarmServerChanged}
+	if another {
+		w.clear(as)
+	}
+	w.raise(ctx, r, as, outbox.AlarmEvent{Kind: AlarmServerChanged, Detail: fmt.Sprintf(
+		"%sthe server has changed from %s to %s: make sure that nothing writes to the former one; "+
+			"if commits were lost, consumers go back as well (docs/moves.md)", r.named(), c.Before, c.Now)})
+}
+
 // inspect raises the alarms that depend on time.
 func (r *Relay) inspect(ctx context.Context) {
 	s := r.State()
@@ -194,7 +225,11 @@ func (r *Relay) inspect(ctx context.Context) {
 	now := time.Now()
 	r.watch.mu.Lock()
 	good, bad := r.watch.good.rate(now), r.watch.bad.rate(now)
+	settled := !now.Before(r.watch.changed)
 	r.watch.mu.Unlock()
+	if settled {
+		r.watch.clear(standing{kind: AlarmServerChanged})
+	}
 	r.watch.set(ctx, r, bad > good && bad*rateWindow.Seconds() > 5, outbox.AlarmEvent{
 		Kind: AlarmErrorRate, Detail: fmt.Sprintf("%.3g deliveries a second fail, %.3g succeed", bad, good),
 	})

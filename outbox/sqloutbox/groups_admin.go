@@ -25,7 +25,7 @@ func (o operator) Groups(ctx context.Context) (all []admin.Group, err error) {
 		groups, err := o.log.Groups(ctx, q)
 		for i := range groups {
 			g := &groups[i]
-			one := admin.Group{Name: g.Name, Slots: 1, Topics: g.Topics, MaxLag: g.MaxLag, Paused: g.Paused, Policies: g.Policies.Texts(), CreatedAt: g.Created}
+			one := admin.Group{Name: g.Name, Slots: 1, Topics: g.Topics, MaxLag: g.MaxLag, Paused: g.Paused, Policies: g.Policies.Texts(), Server: g.Server, CreatedAt: g.Created}
 			if g.Left > 0 {
 				one.Leases, one.Relays = 1, 1
 			}

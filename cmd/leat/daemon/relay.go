@@ -53,7 +53,7 @@ func lookAtRelay(r *relay.Relay, now time.Time) PartStatus {
 	}
 	for _, alarm := range state.Alarms {
 		switch alarm.Kind {
-		case relay.AlarmHeldCap, relay.AlarmUnavailable:
+		case relay.AlarmHeldCap, relay.AlarmUnavailable, relay.AlarmServerChanged:
 			s.State = StateDegraded
 			if s.Reason != "" {
 				continue // the reason of an open topic says more

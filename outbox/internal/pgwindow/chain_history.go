@@ -3,11 +3,14 @@ package pgwindow
 import (
 	"context"
 	"errors"
+	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/outbox/driver"
 )
 
 // Contradicts returns basis.ErrNumberedTwice if the log holds rows that contradict the newest
@@ -30,15 +33,22 @@ func (c *Chain) Adopt(ctx context.Context, db Querier, group string, facts Facts
 	return err
 }
 
-// Timeline records the timeline of the cluster on which the group is relayed, and returns the one
-// before. Both are the same if it has not changed, or if the server does not report it.
-func (c *Chain) Timeline(ctx context.Context, db Querier, group string) (before, now int64, err error) {
-	err = db.QueryRow(ctx, c.timeline, group).Scan(&before, &now)
+// Timeline records the timeline of the cluster on which the group is relayed, and returns its last
+// change; the zero value if there was none, or if the server does not report its timeline.
+func (c *Chain) Timeline(ctx context.Context, db Querier, group string) (change driver.ServerChange, err error) {
+	var before, now, micros int64
+	err = db.QueryRow(ctx, c.timeline, group).Scan(&before, &now, &micros)
 	if errors.Is(err, pgx.ErrNoRows) || pgerr.Is(err, pgerr.FeatureNotSupported) {
-		return 0, 0, nil
+		return change, nil
 	}
-	if before == 0 {
-		before = now
+	if err == nil {
+		change = TimelineChange(before, now, micros)
 	}
-	return before, now, err
+	return change, err
+}
+
+// TimelineChange returns a change of the timeline that was noticed some microseconds ago.
+func TimelineChange(before, now, micros int64) driver.ServerChange {
+	name := func(timeline int64) string { return "timeline " + strconv.FormatInt(timeline, 10) }
+	return driver.ServerChange{Before: name(before), Now: name(now), Age: time.Duration(micros) * time.Microsecond}
 }

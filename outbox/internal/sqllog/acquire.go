@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"os"
 	"slices"
 	"time"
@@ -43,6 +42,7 @@ func (l *Log) Acquire(ctx context.Context, r Reader, ttl time.Duration) (driver.
 		return nil, err
 	}
 	s.epoch, s.rev, s.tried, s.life, s.read, s.settled = g.Epoch, g.Rev, g.Rev, life, place{Position: g.At}, g.At
+	s.moved = g.Server
 	if err := s.open(ctx); err != nil {
 		_ = s.Release(context.WithoutCancel(ctx)) // otherwise the lease expires
 		return nil, err
@@ -140,12 +140,10 @@ func (l *Log) claim(ctx context.Context, s *session, ttl time.Duration) (g Group
 				return g, "", err
 			}
 			var won bool
-			former := g.Server
 			if g, life, won, err = l.take(ctx, r, s.owner, g, ttl); won && err == nil {
 				if change != nil {
 					change.Log(ctx, l.logger)
 				}
-				l.noteServer(ctx, r.Group, former, g.Server)
 				return g, life, nil
 			} else if err != nil {
 				return g, "", err
@@ -156,19 +154,6 @@ func (l *Log) claim(ctx context.Context, s *session, ttl time.Duration) (g Group
 		}
 	}
 	return g, "", fmt.Errorf("%w: it changes hands all the time", driver.ErrLeaseHeld)
-}
-
-// noteServer warns if a group is relayed on another server than before. That loses nothing of the
-// outbox as long as the log goes on. But a server that others still write to, or commits that it has
-// lost, are an operator's business.
-func (l *Log) noteServer(ctx context.Context, group, former, now string) {
-	if former == "" || former == now {
-		return
-	}
-	l.logger.LogAttrs(ctx, slog.LevelWarn,
-		"the group is relayed on another server than before: make sure that nothing writes to the former one; "+
-			"if it has lost commits, consumers go back as well (docs/moves.md)",
-		slog.String("group", group), slog.String("server_before", former), slog.String("server", now))
 }
 
 // begin stores a new group, unless another relay has done so.

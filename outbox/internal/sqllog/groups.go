@@ -30,12 +30,13 @@ type GroupState struct {
 func (l *Log) Groups(ctx context.Context, q sqlstore.Querier) (all []GroupState, err error) {
 	err = sqlstore.Each(ctx, q, func(scan sqlstore.Scanner) error {
 		var g GroupState
-		var name, owner, gaps, topics, paused, former, policies []byte
-		var left, now, last, lag, created int64
-		if err := scan(&name, &owner, &g.Epoch, &left, &now, &last, &gaps, &topics, &paused, &lag, &created, &g.Began, &former, &policies); err != nil {
+		var name, owner, gaps, topics, paused, former, policies, server, before []byte
+		var left, now, last, lag, created, changed int64
+		if err := scan(&name, &owner, &g.Epoch, &left, &now, &last, &gaps, &topics, &paused, &lag, &created, &g.Began, &former, &policies, &server, &before, &changed); err != nil {
 			return err
 		}
 		g.Name, g.Owner, g.Left, g.Now = string(name), string(owner), time.Duration(left)*time.Microsecond, sqlstore.Time(now)
+		g.Server = serverChange(server, before, now-changed)
 		g.MaxLag, g.Created = time.Duration(lag)*time.Microsecond, sqlstore.Time(created)
 		g.Policies = basis.ParsePolicies(string(policies)).Alive("", g.Now)
 		var err error

@@ -23,7 +23,8 @@ type session struct {
 	epoch  int64
 	life   string // of the log that the position belongs to
 	server string // that the session began on; "" on SQLite
-	fence  bool   // what is read must first be made durable
+	moved  driver.ServerChange
+	fence  bool // what is read must first be made durable
 
 	reading, writing sqlstore.Conn
 	file             *sqlstore.FileLock // on SQLite; nil if there is none
@@ -42,7 +43,7 @@ type session struct {
 	page, at int
 }
 
-var _ driver.Session = (*session)(nil)
+var _ driver.Moved = (*session)(nil)
 
 // place is a position, and the id of its last row, if known.
 type place struct {
@@ -85,6 +86,9 @@ func (c *cursor) after(n int) Position {
 
 // Epoch implements driver.Session.
 func (s *session) Epoch() int64 { return s.epoch }
+
+// Moved implements driver.Moved.
+func (s *session) Moved() driver.ServerChange { return s.moved }
 
 // Read implements driver.Session. It changes state only after everything that can fail: after an
 // error the same rows are read again.

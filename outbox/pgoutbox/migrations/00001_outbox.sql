@@ -98,8 +98,11 @@ CREATE TABLE @{_groups} (
     -- nothing else does in the life of a cluster; above its 32 bits the oid of the database.
     -- NULL: not noted yet.
     incarnation bigint,
-    -- The timeline of the server when a slot was claimed last. NULL: not noted yet.
-    timeline    bigint,
+    -- The timeline of the server when a slot was claimed last, the one before, and when it was
+    -- first seen to be another one. NULL: not noted yet; no change was noticed.
+    timeline         bigint,
+    timeline_before  bigint,
+    timeline_changed timestamptz,
     -- Patterns of the topics that an operator has paused; NULL: none. * is all of the group.
     paused      text[],
     -- The group has begun at the oldest message: there is none that it has left out.

@@ -114,6 +114,27 @@ func TestO2_ReplicaIsRefused(t *testing.T) {
 	})
 }
 
+// TestO2_PromotedReplicaIsTold: a relay that goes on at a replica which was promoted raises an alarm.
+//
+//leat:level 4
+func TestO2_PromotedReplicaIsTold(t *testing.T) {
+	t.Parallel()
+	replicated(t, func(t *testing.T, ob *sqloutbox.Outbox, source, replica *mysql.Config, dialect outbox.Dialect) {
+		alarms, _ := ledAgain(t, ob)
+		require.Empty(t, alarms)
+		commit(t, ob, message("k", "the last one"))
+		await(t, replica, "SELECT 1 FROM leat_outbox WHERE payload = 'the last one'")
+		db := sqltest.OpenMySQL(t, replica, nil)
+		exec(t, db, "STOP REPLICA")
+		there, err := sqloutbox.New(db, dialect, sqloutbox.Config{})
+		require.NoError(t, err)
+		alarms, change := ledAgain(t, there)
+		require.Equal(t, alarmed{"server_changed false", "server_changed true"}, alarms)
+		require.Contains(t, change.Before, "(server_id 1)")
+		require.Contains(t, change.Now, "(server_id 2)")
+	})
+}
+
 // manyGaps commits messages with a gap before each, so many that they are asked about soon.
 func manyGaps() string {
 	var b strings.Builder

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"log/slog"
 	"strconv"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/relay"
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
@@ -405,29 +408,54 @@ func TestO2_CopyInAnotherDatabaseIsRefused(t *testing.T) {
 	})
 }
 
-// TestO2_AnotherServerIsTold once: the position goes on if the log does.
+// alarmed collects alarms.
+type alarmed []string
+
+func (a *alarmed) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
+	*a = append(*a, fmt.Sprintf("%s %t", e.Kind, e.Ended))
+}
+
+// ledAgain relays once, and returns the alarms that were raised or have ended, and the last change of
+// the server.
+func ledAgain(t *testing.T, ob *sqloutbox.Outbox) (alarms alarmed, change driver.ServerChange) {
+	t.Helper()
+	src, err := ob.Source(sqloutbox.SourceConfig{})
+	require.NoError(t, err)
+	sink, err := relay.Func(func(context.Context, outbox.Record) error { return nil }, relay.FuncConfig{})
+	require.NoError(t, err)
+	r, err := relay.New(src, sink, relay.Config{Logger: slog.New(slog.DiscardHandler), Hooks: []outbox.Hook{&alarms}})
+	require.NoError(t, err)
+	_, err = r.RunOnce(t.Context())
+	require.NoError(t, err)
+	groups, err := ob.Admin().Groups(t.Context())
+	require.NoError(t, err)
+	require.Len(t, groups, 1)
+	return alarms, groups[0].Server
+}
+
+// TestO2_AnotherServerIsTold: the position goes on if the log does. For an hour each relay that leads
+// raises an alarm, and operators are shown the change for good.
 func TestO2_AnotherServerIsTold(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
-		db, log := sqltest.OpenMySQL(t, config, nil), testenv.NewLog()
-		require.NoError(t, newOutbox(t, db, dialect).Migrate(t.Context()))
-		ob, err := sqloutbox.New(db, dialect, sqloutbox.Config{Logger: log.Logger()})
-		require.NoError(t, err)
-		lead := func() {
-			s := acquire(t, ob, sqloutbox.SourceConfig{})
-			drain(t, s)
-			require.NoError(t, s.Release(t.Context()))
+		db := sqltest.OpenMySQL(t, config, nil)
+		ob := newOutbox(t, db, dialect)
+		for range 2 {
+			alarms, change := ledAgain(t, ob)
+			require.Empty(t, alarms)
+			require.Zero(t, change)
 		}
-		lead()
-		log.Await(t, "INFO", "an outbox that has never had a message", "group=default")
-		log.Forget()
-		lead()
-		require.Empty(t, log.String())
 		exec(t, db, "UPDATE leat_outbox_groups SET server = 'db-1:3306 (server_id 1)'")
-		lead()
-		log.Await(t, "WARN", "another server than before", `server_before="db-1:3306 (server_id 1)"`, "docs/moves.md")
-		log.Forget()
-		lead()
-		require.Empty(t, log.String())
+		for range 2 { // the next relay, too
+			alarms, change := ledAgain(t, ob)
+			require.Equal(t, alarmed{"server_changed false", "server_changed true"}, alarms)
+			require.Equal(t, "db-1:3306 (server_id 1)", change.Before)
+			require.Contains(t, change.Now, "(server_id ")
+			require.Less(t, change.Age, time.Hour)
+		}
+		exec(t, db, "UPDATE leat_outbox_groups SET server_changed = server_changed - 3600000000")
+		alarms, change := ledAgain(t, ob)
+		require.Empty(t, alarms)
+		require.Greater(t, change.Age, time.Hour)
 	})
 }

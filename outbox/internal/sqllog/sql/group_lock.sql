@@ -1,2 +1,2 @@
 -- The lock of the group, and the fence: writers of a group take turns.
-SELECT owner, epoch, rev, CASE WHEN lease_from <= @{now} THEN lease_until - @{now} ELSE 0 END, @{now}, last, gaps, topics, server FROM @{_groups} WHERE relay_group = ? @{for_update}
+SELECT owner, epoch, rev, CASE WHEN lease_from <= @{now} THEN lease_until - @{now} ELSE 0 END, @{now}, last, gaps, topics, server, server_before, server_changed FROM @{_groups} WHERE relay_group = ? @{for_update}

@@ -52,7 +52,10 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     policies    MEDIUMBLOB NOT NULL,
     created_at  BIGINT NOT NULL,
     began       BIGINT NOT NULL,
-    server      VARBINARY(400) NOT NULL DEFAULT '' -- that of the relay which has claimed the lease last
+    -- The server of the relay which has claimed the lease last, the one before, and when it changed.
+    server         VARBINARY(400) NOT NULL DEFAULT '',
+    server_before  VARBINARY(400) NOT NULL DEFAULT '',
+    server_changed BIGINT NOT NULL DEFAULT 0
 ) ENGINE=InnoDB;
 
 -- Records that were set aside. key_hash is a hash of topic and key, so that the index is short.

@@ -36,7 +36,10 @@ CREATE TABLE IF NOT EXISTS @{_groups} (
     policies    BLOB NOT NULL,
     created_at  INTEGER NOT NULL,
     began       INTEGER NOT NULL,
-    server      BLOB NOT NULL DEFAULT '' -- always empty: SQLite has none
+    -- Always empty: SQLite has no server.
+    server         BLOB NOT NULL DEFAULT '',
+    server_before  BLOB NOT NULL DEFAULT '',
+    server_changed INTEGER NOT NULL DEFAULT 0
 );
 
 -- Records that were set aside. key_hash is a hash of topic and key, so that the index is short.

@@ -41,9 +41,17 @@ type groupStatusRow struct {
 	Relays               int                 `json:"relays"`
 	Paused               []string            `json:"paused,omitempty"`
 	Policies             []string            `json:"policies,omitempty"`
+	Server               *serverRow          `json:"server_changed,omitempty"`
 	PinsHistory          bool                `json:"pins_history"`
 	Out                  []command.OutageRow `json:"out,omitempty"`
 	Slots                []slotStatusRow     `json:"slots"`
+}
+
+// serverRow is a change of the server.
+type serverRow struct {
+	Before     string  `json:"before"`
+	Now        string  `json:"now"`
+	AgoSeconds float64 `json:"ago_seconds"`
 }
 
 type slotStatusRow struct {
@@ -55,6 +63,9 @@ type slotStatusRow struct {
 	BacklogExact     bool    `json:"backlog_exact"`
 	Problem          string  `json:"problem,omitempty"`
 }
+
+// serverShown is how long a change of the server is shown in the table.
+const serverShown = 7 * 24 * time.Hour
 
 // exactBacklog is the bound below which SlotStats.Backlog is exact.
 const exactBacklog = 1000
@@ -93,6 +104,9 @@ func newGroupStatus(g admin.GroupStats, groups []admin.Group, pins bool) groupSt
 	for _, known := range groups {
 		if known.Name == g.Name {
 			row.Relays, row.Paused, row.Policies = known.Relays, known.Paused, known.Policies
+			if c := known.Server; c.Before != "" {
+				row.Server = &serverRow{c.Before, c.Now, show.Seconds(c.Age)}
+			}
 		}
 	}
 	oldest := max(g.OldestRetried, g.OldestWaiting)
@@ -206,6 +220,10 @@ func (l statusLine) remarks() string {
 	}
 	if l.first && len(l.group.Policies) > 1 {
 		all = append(all, "policies differ")
+	}
+	if c := l.group.Server; l.first && c != nil && c.AgoSeconds < serverShown.Seconds() {
+		all = append(all, fmt.Sprintf("%s ago the server changed from %s to %s: nothing may write to the former one (docs/moves.md)",
+			show.Duration(time.Duration(c.AgoSeconds*float64(time.Second))), show.Cell(c.Before), show.Cell(c.Now)))
 	}
 	if l.first && len(l.group.Out) > 0 {
 		all = append(all, fmt.Sprintf("%d out, see below", len(l.group.Out)))
