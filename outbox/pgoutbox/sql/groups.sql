@@ -11,7 +11,7 @@ SELECT n.relay_group, coalesce(g.slots, 1), coalesce(g.next_slots, 0), g.topics,
             UNION
             SELECT regexp_replace(l.owner, '/[0-9]+$', '') FROM @{_leases} l
             WHERE l.relay_group = n.relay_group AND l.owner IS NOT NULL AND clock_timestamp() BETWEEN l.lease_from AND l.lease_until) r),
-       g.timeline_before, g.timeline, (extract(epoch FROM clock_timestamp() - g.timeline_changed) * 1000000)::bigint
+       g.timeline_before, g.timeline, (extract(epoch FROM clock_timestamp() - g.timeline_changed) * 1000000.0)::bigint
 FROM (SELECT relay_group FROM @{_groups} UNION SELECT relay_group FROM @{_leases}) n
 LEFT JOIN @{_groups} g USING (relay_group)
 WHERE NOT starts_with(n.relay_group, '_')

@@ -7,7 +7,7 @@ WITH noted AS (
     WHERE g.relay_group = $1 AND g.timeline IS DISTINCT FROM n.now
     RETURNING g.timeline_before, g.timeline, g.timeline_changed
 )
-SELECT l.timeline_before, l.timeline, (extract(epoch FROM clock_timestamp() - l.timeline_changed) * 1000000)::bigint
+SELECT l.timeline_before, l.timeline, (extract(epoch FROM clock_timestamp() - l.timeline_changed) * 1000000.0)::bigint
 FROM (
     SELECT timeline_before, timeline, timeline_changed FROM noted
     UNION ALL
