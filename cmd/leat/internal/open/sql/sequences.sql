@@ -1,11 +1,11 @@
 -- The other numbered columns of leat's tables in schema $1, whose names begin with one of $2, that this role can look at: the
--- table and the column as SQL has them, the sequence, and where it is.
+-- table and the column as SQL has them, the sequence, and where it is. The inbox numbers its consumers by itself.
 SELECT c.oid::regclass::text, quote_ident(a.attname), s.name, coalesce(pg_sequence_last_value(s.name::regclass), 0)
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attidentity <> '' AND NOT a.attisdropped
 CROSS JOIN LATERAL (SELECT pg_get_serial_sequence(format('%I.%I', n.nspname, c.relname), a.attname) AS name OFFSET 0) s
-WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND right(c.relname, 10) <> '_consumers'
   AND EXISTS (SELECT FROM unnest($2::text[]) p WHERE starts_with(c.relname, p || '_'))
   AND has_table_privilege(c.oid, 'SELECT') AND has_sequence_privilege(s.name, 'SELECT, USAGE')
 ORDER BY c.relname, a.attnum
