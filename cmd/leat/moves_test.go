@@ -275,3 +275,19 @@ func (s *shop) goesOn(t *testing.T, delivered []string) {
 	s.maintain(t)
 	require.Equal(t, []inbox.Outcome{inbox.OutcomeDuplicate, inbox.OutcomeDuplicate, inbox.OutcomeCommitted}, s.deliver(t, delivered...))
 }
+
+// TestMoves_ServerChangeIsShown: after a failover the status says what to do.
+func TestMoves_ServerChangeIsShown(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	o := newSession(t, s.URL)
+	s.send(t)
+	const text = "ago the server changed from timeline "
+	require.NotContains(t, o.leat("status").out, text)
+	s.execute(t, "UPDATE leat.outbox_groups SET timeline = 7")
+	s.send(t)
+	require.Contains(t, o.leat("status").out, text+"7 to timeline 1: nothing may write to the former one (docs/moves.md)")
+	require.Contains(t, o.leat("status", "-o", "json").out, `"server_changed":{"before":"timeline 7","now":"timeline 1","ago_seconds":`)
+	s.execute(t, "UPDATE leat.outbox_groups SET timeline_changed = timeline_changed - interval '8 days'")
+	require.NotContains(t, o.leat("status").out, text)
+}
