@@ -253,6 +253,7 @@ func TestProveSQL_File(t *testing.T) {
 		requireOutcome(t, f, prove.OK, "")
 		require.NotEmpty(t, f.Protects, name)
 	}
+	require.Regexp(t, `(?m)^processes\.exclude +ok$`, o.leat("prove", "--only", "processes.exclude").out)
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -59,11 +60,28 @@ func Examine(ctx context.Context, checks []Check, pattern string) ([]Finding, er
 			found = []Finding{{Verdict: OK}}
 		}
 		for _, f := range few(found) {
-			f.Check = check.Name
+			f.Check, f.Text = check.Name, oneLine(f.Text)
 			all = append(all, f)
 		}
 	}
 	return all, nil
+}
+
+// oneLine puts the lines of a text, which errors may have, after one another.
+func oneLine(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		switch {
+		case b.Len() == 0 || line == "":
+		case strings.HasSuffix(b.String(), ":"):
+			b.WriteString(" ")
+		default:
+			b.WriteString("; ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 // mostTold bounds the findings of one check, since any producer can add topics.

@@ -55,6 +55,15 @@ func TestExamine_Many(t *testing.T) {
 	require.Equal(t, doctor.Finding{Check: "kafka.topics", Verdict: doctor.Fail, Text: "980 others, such as topic 839"}, all[20])
 }
 
+// An error of several lines becomes one.
+func TestExamine_Lines(t *testing.T) {
+	t.Parallel()
+	failed := errors.Join(errors.New("failed to connect:\n\t127.0.0.1: refused"), errors.New("closed"))
+	all, err := doctor.Examine(t.Context(), []doctor.Check{{Name: "clock", Run: func(context.Context) ([]doctor.Finding, error) { return nil, failed }}}, "")
+	require.NoError(t, err)
+	require.Equal(t, []doctor.Finding{{Check: "clock", Verdict: doctor.Unknown, Text: "failed to connect: 127.0.0.1: refused; closed"}}, all)
+}
+
 // What cannot be looked at is unknown, and never ok.
 func TestExamine(t *testing.T) {
 	t.Parallel()

@@ -1,10 +1,7 @@
 package prove
 
 import (
-	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 
 	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/history"
@@ -48,9 +45,7 @@ func (w *workload) judge(left []string) {
 		t.say(CouldNotTry, "too little was done to judge anything")
 	}
 	if t.finding.Outcome != OK {
-		for _, who := range slices.Sorted(maps.Keys(w.trouble)) {
-			t.finding.Details = append(t.finding.Details, fmt.Sprintf("the last error of a %s: %s", who, w.trouble[who]))
-		}
+		w.tellTrouble()
 	}
 }
 

@@ -63,6 +63,9 @@ const Workload = "workload"
 // the first steps, which are a few round trips. Some servers never answer.
 const probeTime, tripsTime = 10 * time.Second, 40
 
+// settleTime is how long a workload may take beyond that and beyond twice the time for which it produces.
+const settleTime = time.Minute
+
 // cleanTime is how long it may take to remove the scratch place.
 const cleanTime = 15 * time.Second
 
@@ -117,7 +120,11 @@ func (t *trial) say(o Outcome, format string, args ...any) {
 	if slices.Index(order, o) > slices.Index(order, t.finding.Outcome) {
 		t.finding.Outcome = o
 	}
-	t.finding.Details = append(t.finding.Details, fmt.Sprintf(format, args...))
+	for line := range strings.Lines(fmt.Sprintf(format, args...)) { // errors may have several
+		if line = strings.TrimSpace(line); line != "" {
+			t.finding.Details = append(t.finding.Details, line)
+		}
+	}
 }
 
 func (t *trial) broken(format string, args ...any)  { t.say(Broken, format, args...) }
@@ -231,8 +238,12 @@ func Run(ctx context.Context, server Server, o Options) (found []Finding, err er
 	before := map[string]Outcome{}
 	for _, p := range probes {
 		var f Finding
+		limit := patience
+		if p.name == Workload {
+			limit += 2*o.Workload + settleTime
+		}
 		err := o.Around(p.name, func() error {
-			f = p.run(ctx, before, patience)
+			f = p.run(ctx, before, limit)
 			return ctx.Err()
 		})
 		if err == nil {
@@ -247,13 +258,10 @@ func Run(ctx context.Context, server Server, o Options) (found []Finding, err er
 }
 
 // run tries the probe.
-func (p probe) run(ctx context.Context, before map[string]Outcome, patience time.Duration) Finding {
+func (p probe) run(ctx context.Context, before map[string]Outcome, limit time.Duration) Finding {
 	began := time.Now()
-	if p.name != Workload {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, patience)
-		defer cancel()
-	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	t := &trial{ctx: ctx, before: before, finding: Finding{Probe: p.name, Protects: strings.Fields(p.protects), Outcome: OK, Advice: p.advice}}
 	err := fail.Caught(func() { p.try(t) })
 	t.end()

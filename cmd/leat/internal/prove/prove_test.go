@@ -3,11 +3,22 @@ package prove
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/internal/fail"
+	"github.com/leat-go/leat/internal/history"
+	"github.com/leat-go/leat/internal/wait"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
+	"github.com/leat-go/leat/outbox/memoutbox"
 )
 
 // fake is a server whose probes are a test's.
@@ -15,6 +26,7 @@ type fake struct {
 	all     []probe
 	cleaned int
 	left    error
+	opens   func() (shop, error)
 }
 
 func (*fake) About(context.Context) string { return "fake" }
@@ -23,7 +35,12 @@ func (*fake) prepare(context.Context) error { return nil }
 
 func (f *fake) probes() []probe { return f.all }
 
-func (*fake) shop(context.Context) (shop, error) { return nil, errors.ErrUnsupported }
+func (f *fake) shop(context.Context) (shop, error) {
+	if f.opens == nil {
+		return nil, errors.ErrUnsupported
+	}
+	return f.opens()
+}
 
 func (f *fake) clean(ctx context.Context) error {
 	f.cleaned++
@@ -48,6 +65,7 @@ func TestRunTellsRootsFirst(t *testing.T) {
 		{name: "refused", try: func(*trial) { fail.Now(refusal{error: errors.ErrUnsupported}) }},
 		{name: "denied", try: func(*trial) { fail.Now(refusal{error: errors.ErrUnsupported, rights: true}) }},
 		{name: "unreached", try: func(*trial) { fail.Now(errors.ErrUnsupported) }},
+		{name: "several", try: func(*trial) { fail.Now(errors.Join(errors.New("first:\n\tmore of it"), errors.New("second"))) }},
 	}}
 	found, err := Run(t.Context(), f, options(func(Finding) error { return nil }))
 	require.NoError(t, err)
@@ -58,7 +76,9 @@ func TestRunTellsRootsFirst(t *testing.T) {
 	}
 	require.Equal(t, map[string]Outcome{
 		"root": Broken, "slow": Limited, "of.root": Limited, "of.both": CouldNotTry, "well": OK, "refused": Broken, "denied": CouldNotTry, "unreached": CouldNotTry,
+		"several": CouldNotTry,
 	}, outcomes)
+	require.Equal(t, []string{"first:", "more of it", "second"}, found[len(found)-1].Details)
 	require.Equal(t, Broken, Worst(found))
 	require.Equal(t, 1, f.cleaned)
 }
@@ -82,6 +102,89 @@ func TestRunCleans(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "scratch", found[len(found)-1].Probe)
 	require.Equal(t, Limited, Worst(found))
+}
+
+// memoryShop is a shop whose outbox is in memory. Its database takes its time.
+type memoryShop struct {
+	*memoutbox.Outbox
+
+	produces, consumes time.Duration
+
+	mu  sync.Mutex
+	all truth
+}
+
+func (s *memoryShop) produce(ctx context.Context, m outbox.Message, hold func(version int64) bool) settled {
+	err := errors.Join(wait.For(ctx, s.produces), s.InTx(ctx, func(ctx context.Context, tx *memoutbox.Tx) error {
+		return s.Enqueue(ctx, tx, m)
+	}))
+	if err != nil {
+		return settled{history.Aborted, err}
+	}
+	hold(0)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all.ledger = append(s.all.ledger, row{id: m.ID, key: m.Key})
+	return settled{history.Committed, nil}
+}
+
+func (s *memoryShop) source(context.Context, *wires) (driver.Source, func(), error) {
+	return s.Source(memoutbox.SourceConfig{}), func() {}, nil
+}
+
+func (s *memoryShop) consume(ctx context.Context, _ *message.Message) (inbox.Outcome, error) {
+	return inbox.OutcomeCommitted, wait.For(ctx, s.consumes)
+}
+
+func (s *memoryShop) truth(context.Context) (truth, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all, nil
+}
+
+func (*memoryShop) waiting(context.Context, []string) ([]string, error) { return nil, nil }
+func (*memoryShop) cutOne() bool                                        { return false }
+func (*memoryShop) end()                                                {}
+
+// A workload on a server that answers late, or never, is over in time, and says how far it has come.
+func TestRunBoundsTheWorkload(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		produces, consumes time.Duration
+		says               string
+	}{
+		"never": {produces: 24 * time.Hour, says: "0 messages were sent and 0 had their effect"},
+		"late":  {consumes: 5 * time.Second, says: "had their effect"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ob, err := memoutbox.New(memoutbox.Config{})
+				require.NoError(t, err)
+				began := time.Now()
+				o := options(func(Finding) error { return nil })
+				o.Workload = 20 * time.Second
+				found, err := Run(t.Context(), &fake{opens: func() (shop, error) {
+					return &memoryShop{Outbox: ob, produces: c.produces, consumes: c.consumes}, nil
+				}}, o)
+				require.NoError(t, err)
+				require.Len(t, found, 1)
+				require.Equal(t, CouldNotTry, found[0].Outcome, "%q", found[0].Details)
+				require.Contains(t, found[0].Details[0], c.says)
+				require.Contains(t, strings.Join(found[0].Details, "\n"), "was not over in time")
+				require.Less(t, time.Since(began), 2*time.Minute)
+
+				began = time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+				defer cancel()
+				f := &fake{opens: func() (shop, error) { return &memoryShop{Outbox: ob, produces: time.Hour}, nil }}
+				_, err = Run(ctx, f, o)
+				require.ErrorIs(t, err, context.DeadlineExceeded) // the user's
+				require.Equal(t, 1, f.cleaned)
+				require.Less(t, time.Since(began), 40*time.Second)
+			})
+		})
+	}
 }
 
 // A scratch place is old after an hour.

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -137,6 +139,7 @@ func runWorkload(t *trial, server Server, lasts time.Duration) {
 		stop()
 		working.Wait()
 		serving.Wait()
+		w.late()
 	}()
 	produce, enough := context.WithTimeout(ctx, lasts)
 	defer enough()
@@ -156,6 +159,23 @@ func runWorkload(t *trial, server Server, lasts time.Duration) {
 	stop()
 	serving.Wait()
 	w.judge(left)
+}
+
+// late says how far a workload has come whose time is over.
+func (w *workload) late() {
+	if errors.Is(w.t.ctx.Err(), context.DeadlineExceeded) {
+		w.t.say(CouldNotTry, "when its time was over, %d messages were sent and %d had their effect", w.topic.distinct(), w.acked.Load())
+		w.tellTrouble()
+	}
+}
+
+// tellTrouble adds the last error of each who has met one.
+func (w *workload) tellTrouble() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, who := range slices.Sorted(maps.Keys(w.trouble)) {
+		w.t.say(OK, "the last error of a %s: %s", who, w.trouble[who])
+	}
 }
 
 // produce runs transactions until the context produce ends. Some are rolled back, and some stay open for a

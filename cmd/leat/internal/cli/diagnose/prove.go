@@ -251,7 +251,7 @@ func redact(f *prove.Finding) {
 
 // printProbe prints the result of a probe as wrapped lines, since it has sentences.
 func printProbe(d *command.Deps, f prove.Finding) error {
-	const name, outcome = 16, 15
+	const name, outcome = 21, 15 // the longest name is tables.transactions
 	indent := strings.Repeat(" ", name+outcome)
 	first := fmt.Sprintf("%-*s", name, f.Probe) + d.Paint(outcomeColor(f.Outcome), string(f.Outcome)) + strings.Repeat(" ", outcome-len(f.Outcome))
 	lines := []string{strings.TrimRight(first, " ")}
