@@ -153,10 +153,8 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// row is the line of the page about a way, without what changes with each run.
-func (w way) row(outcome prove.Outcome) string {
-	return fmt.Sprintf("| %s | %s | %s |", w.server, w.how, outcome)
-}
+// begins is how the line of the page about a way begins.
+func (w way) begins() string { return fmt.Sprintf("| %s | %s | ", w.server, w.how) }
 
 // file is where what prove has printed is kept.
 func (w way) file() string {
@@ -165,7 +163,7 @@ func (w way) file() string {
 }
 
 // What docs/proven-on.md says of each way is what prove finds there. With -update the page is written, and what
-// prove has found.
+// prove has found; what was skipped stays.
 //
 //leat:level 4
 func TestProvenOn(t *testing.T) {
@@ -178,6 +176,11 @@ func TestProvenOn(t *testing.T) {
 	require.True(t, ok)
 	all := ways()
 	lines := make([]string, len(all))
+	for line := range strings.Lines(table) {
+		if i := slices.IndexFunc(all, func(w way) bool { return strings.HasPrefix(line, w.begins()) }); i >= 0 {
+			lines[i] = line
+		}
+	}
 	var mu sync.Mutex
 	t.Run("ways", func(t *testing.T) {
 		for i, w := range all {
@@ -194,7 +197,7 @@ func TestProvenOn(t *testing.T) {
 				if version == "" {
 					version = proof.Server
 				}
-				row := w.row(proof.Outcome)
+				row := w.begins() + string(proof.Outcome) + " |"
 				if !*update {
 					require.Contains(t, table, row, "%s%s", r.out, r.err)
 					return
