@@ -44,9 +44,10 @@ func (in *injection) clockActs() []act {
 
 // clocksMoved returns an act that moves clocks ahead, back, behind and back again, while relays cannot reach Kafka
 // for a moment, so that some records must be retried. Everything must go on, and nothing may wait once the clocks are
-// right.
+// right. It begins when nothing waits, since a machine that is too slow may have left a backlog.
 func (in *injection) clocksMoved(by time.Duration) func(context.Context, *fault) error {
 	return func(ctx context.Context, f *fault) error {
+		in.comesToRest(ctx, "before the clock jumps", catchUpWithin)
 		lag := admin.MaxLagRequest{By: admin.By{Actor: "operator", Reason: "clocks jump"}, Group: "default", MaxLag: greatestLag}
 		if err := in.ground().setMaxLag(ctx, lag); err != nil {
 			return err
@@ -55,7 +56,7 @@ func (in *injection) clocksMoved(by time.Duration) func(context.Context, *fault)
 			if err := in.whileOff(ctx, off); err != nil {
 				return err
 			}
-			in.comesToRest(ctx, fmt.Sprintf("the clock was off by %s and is right", off))
+			in.comesToRest(ctx, fmt.Sprintf("the clock was off by %s and is right", off), rightWithin)
 		}
 		lag.MaxLag = 0
 		f.consequence = "all has gone on"
@@ -74,11 +75,14 @@ func (in *injection) whileOff(ctx context.Context, off time.Duration) error {
 	return errors.Join(err, st.moveClocks(0))
 }
 
-// comesToRest makes the bank rest and waits until everything is sent.
-func (in *injection) comesToRest(ctx context.Context, when string) {
+// comesToRest makes the bank rest and waits until everything is sent and has had its effect.
+func (in *injection) comesToRest(ctx context.Context, when string, within time.Duration) {
 	banks := in.processes.of(roles.Bank)
 	tellAll(banks, roles.Command{Do: roles.DoRest})
-	in.clears(ctx, when+": records to send", rightWithin, bounded(in.ground().toSend))
+	in.clears(ctx, when+": records to send", within, bounded(in.ground().toSend))
+	in.clears(ctx, when+": messages to consume", within, bounded(func(ctx context.Context) (int64, error) {
+		return in.stage.behind(ctx, roles.Ledger, roles.TopicTransfers)
+	}))
 	tellAll(banks, roles.Command{Do: roles.DoWork})
 }
 
