@@ -308,16 +308,21 @@ func TestI7_ClockThatJumps(t *testing.T) {
 				_, err = process(t, p, id, nothing)
 				require.NoError(t, err)
 			}
+			clocks := []string{"clock_timestamp", "statement_timestamp"}
 			clock := func(by string) {
-				_, err := env.Pool.Exec(t.Context(), `CREATE OR REPLACE FUNCTION pg_catalog.clock_timestamp() RETURNS timestamptz
-					LANGUAGE sql AS $$ SELECT pg_catalog.clock_that_is_right() + interval '`+by+`' $$`)
-				require.NoError(t, err)
+				for _, name := range clocks {
+					_, err := env.Pool.Exec(t.Context(), `CREATE OR REPLACE FUNCTION pg_catalog.`+name+`() RETURNS timestamptz
+						LANGUAGE sql AS $$ SELECT pg_catalog.right_`+name+`() + interval '`+by+`' $$`)
+					require.NoError(t, err)
+				}
 				env.Pool.Reset() // plans were made with the other function
 			}
 			_, err = env.Pool.Exec(t.Context(), `INSERT INTO leat.inbox_audit (action, actor, reason, consumer, parked_no, topic) VALUES ('a', '', '', 0, 0, '')`)
 			require.NoError(t, err)
-			_, err = env.Pool.Exec(t.Context(), `ALTER FUNCTION pg_catalog.clock_timestamp() RENAME TO clock_that_is_right`)
-			require.NoError(t, err)
+			for _, name := range clocks {
+				_, err = env.Pool.Exec(t.Context(), `ALTER FUNCTION pg_catalog.`+name+`() RENAME TO right_`+name)
+				require.NoError(t, err)
+			}
 			for _, by := range []string{by, "0"} {
 				clock(by)
 				report, err := m.RunOnce(t.Context())
