@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,8 +17,11 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// pointClock is the point of acts that move the clocks of servers.
-const pointClock = "clock"
+// pointClock is the point of acts that move clocks. The kinds that begin with own move those of our processes.
+const (
+	pointClock = "clock"
+	own        = "own-"
+)
 
 const (
 	// jumped is how long a clock is off.
@@ -34,29 +36,36 @@ const (
 )
 
 // clockActs are the acts that move the clocks of the store's server, and that of Redis.
-func (in *injection) clockActs() []act {
+func (in *injection) clockActs() []act { return in.actsOfClocks("", in.stage.moveServers) }
+
+func (in *injection) actsOfClocks(whose string, moves ...move) []act {
 	return []act{
-		{pointClock, "seconds", in.clocksMoved(30 * time.Second)},
-		{pointClock, "hours", in.clocksMoved(3 * time.Hour)},
-		{pointClock, "months", in.clocksMoved(60 * 24 * time.Hour)},
+		{pointClock, whose + "seconds", in.clocksMoved(30*time.Second, moves)},
+		{pointClock, whose + "hours", in.clocksMoved(3*time.Hour, moves)},
+		{pointClock, whose + "months", in.clocksMoved(60*24*time.Hour, moves)},
 	}
 }
+
+// move moves some clocks by the given amount from the right time.
+type move func(by time.Duration) error
 
 // clocksMoved returns an act that moves clocks ahead, back, behind and back again, while relays cannot reach Kafka
 // for a moment, so that some records must be retried. Everything must go on, and nothing may wait once the clocks are
 // right. It begins when nothing waits, since a machine that is too slow may have left a backlog.
-func (in *injection) clocksMoved(by time.Duration) func(context.Context, *fault) error {
+func (in *injection) clocksMoved(by time.Duration, moves []move) func(context.Context, *fault) error {
 	return func(ctx context.Context, f *fault) error {
 		in.comesToRest(ctx, "before the clock jumps", catchUpWithin)
 		lag := admin.MaxLagRequest{By: admin.By{Actor: "operator", Reason: "clocks jump"}, Group: "default", MaxLag: greatestLag}
 		if err := in.ground().setMaxLag(ctx, lag); err != nil {
 			return err
 		}
-		for _, off := range []time.Duration{by, -by} {
-			if err := in.whileOff(ctx, off); err != nil {
-				return err
+		for _, moveBy := range moves {
+			for _, off := range []time.Duration{by, -by} {
+				if err := in.whileOff(ctx, off, moveBy); err != nil {
+					return err
+				}
+				in.comesToRest(ctx, fmt.Sprintf("the clock was off by %s and is right", off), rightWithin)
 			}
-			in.comesToRest(ctx, fmt.Sprintf("the clock was off by %s and is right", off), rightWithin)
 		}
 		lag.MaxLag = 0
 		f.consequence = "all has gone on"
@@ -64,15 +73,14 @@ func (in *injection) clocksMoved(by time.Duration) func(context.Context, *fault)
 	}
 }
 
-// whileOff keeps the clocks off for a while.
-func (in *injection) whileOff(ctx context.Context, off time.Duration) error {
-	st := in.stage
-	heal := st.relaysKafka.reset()
-	err := errors.Join(wait.For(ctx, 100*time.Millisecond), st.moveClocks(off), wait.For(ctx, jumped/2))
+// whileOff keeps clocks off for a while.
+func (in *injection) whileOff(ctx context.Context, off time.Duration, moveBy move) error {
+	heal := in.stage.relaysKafka.reset()
+	err := errors.Join(wait.For(ctx, 100*time.Millisecond), moveBy(off), wait.For(ctx, jumped/2))
 	if err = errors.Join(err, heal(), wait.For(ctx, jumped/2)); err == nil && !in.flows(ctx, goOnWithin) {
 		in.stood("the clock is off by %s: no transfer has arrived within %s", off, goOnWithin)
 	}
-	return errors.Join(err, st.moveClocks(0))
+	return errors.Join(err, moveBy(0))
 }
 
 // comesToRest makes the bank rest and waits until everything is sent and has had its effect.
@@ -96,10 +104,10 @@ func clocked() []string {
 	return []string{"postgres", "mysqld", "mariadbd", "redis-server", "valkey-server"}
 }
 
-// openClocks makes the clocks of servers that are started from now on movable, if an act moves them. It needs a C
-// compiler.
+// openClocks makes the clocks movable that an act moves: those of processes, and of servers that are started from now on.
 func (st *stage) openClocks(ctx context.Context) error {
-	if !slices.ContainsFunc(st.options.Acts, func(name string) bool { return strings.HasPrefix(name, pointClock+"/") }) {
+	ofServers, ofProcesses := st.options.movesClocks()
+	if !ofServers && !ofProcesses {
 		return nil
 	}
 	dir, err := os.MkdirTemp("", "leat-clocks-")
@@ -108,8 +116,31 @@ func (st *stage) openClocks(ctx context.Context) error {
 	}
 	st.later(func() error { return os.RemoveAll(dir) })
 	st.clocks = dir
+	if ofProcesses {
+		err = st.buildMovable(ctx)
+	}
+	if ofServers && err == nil {
+		err = st.preload(ctx)
+	}
+	return err
+}
+
+// movesClocks reports whether acts move the clocks of servers and of processes.
+func (o Options) movesClocks() (ofServers, ofProcesses bool) {
+	for _, name := range o.Acts {
+		if kind, ok := strings.CutPrefix(name, pointClock+"/"); ok {
+			isOwn := strings.HasPrefix(kind, own)
+			ofServers, ofProcesses = ofServers || !isOwn, ofProcesses || isOwn
+		}
+	}
+	return ofServers, ofProcesses
+}
+
+// preload makes servers load a library that moves their clocks. It needs a C compiler.
+func (st *stage) preload(ctx context.Context) error {
+	dir := st.clocks
 	source, library := filepath.Join(dir, "shift.c"), filepath.Join(dir, "shift.so")
-	if err := errors.Join(os.WriteFile(source, []byte(shift), 0o600), st.moveClocks(0)); err != nil {
+	if err := errors.Join(os.WriteFile(source, []byte(shift), 0o600), st.moveServers(0)); err != nil {
 		return err
 	}
 	if said, err := exec.CommandContext(ctx, "cc", "-O2", "-shared", "-fPIC", "-o", library, source).CombinedOutput(); err != nil { //nolint:gosec // ours
@@ -129,8 +160,8 @@ func (st *stage) openClocks(ctx context.Context) error {
 	return nil
 }
 
-// moveClocks moves the clocks of servers by the given amount from the right time.
-func (st *stage) moveClocks(by time.Duration) error {
+// moveServers moves the clocks of servers by the given amount from the right time.
+func (st *stage) moveServers(by time.Duration) error {
 	for _, program := range clocked() {
 		off := by
 		if strings.HasSuffix(program, "-server") && off.Abs() >= remembered {

@@ -73,6 +73,24 @@ func TestProgress_ConvictsWhatStands(t *testing.T) {
 	require.False(t, history.Verdict{Checks: []history.Finding{f}}.OK())
 }
 
+// TestOptions_MovesClocks: only what an act moves is prepared, since that takes a compiler.
+func TestOptions_MovesClocks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		acts                   []string
+		ofServers, ofProcesses bool
+	}{
+		{[]string{"log/truncated"}, false, false},
+		{[]string{"clock/hours", "log/truncated"}, true, false},
+		{[]string{"clock/own-hours"}, false, true},
+		{[]string{"clock/own-months", "clock/seconds"}, true, true},
+	} {
+		ofServers, ofProcesses := Options{Acts: c.acts}.movesClocks()
+		require.Equal(t, c.ofServers, ofServers, c.acts)
+		require.Equal(t, c.ofProcesses, ofProcesses, c.acts)
+	}
+}
+
 // TestOptions_Scaled: a short run asks for less.
 func TestOptions_Scaled(t *testing.T) {
 	t.Parallel()

@@ -72,6 +72,11 @@ func (c *commands) send(command roles.Command) {
 // open prepares a process and its way to the database. It does not start it.
 func (st *stage) open(ctx context.Context, m *mail, name, role string) (*process, error) {
 	p := &process{name: name, role: role, stage: st, mail: m, exits: make(chan string, 64)}
+	if st.movable != "" {
+		if err := p.setClock(0); err != nil {
+			return nil, err
+		}
+	}
 	if st.server == nil {
 		return p, nil
 	}
@@ -144,7 +149,7 @@ func (p *process) run() error {
 	return nil
 }
 
-// start begins a life: this program, executed again.
+// start begins a life: this program, executed again, or the one whose clock can be moved.
 func (p *process) start() error {
 	s, err := p.settings()
 	if err != nil {
@@ -154,7 +159,10 @@ func (p *process) start() error {
 	if err != nil {
 		return err
 	}
-	self, err := os.Executable()
+	program := p.stage.movable
+	if program == "" {
+		program, err = os.Executable()
+	}
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
@@ -163,8 +171,11 @@ func (p *process) start() error {
 		return fmt.Errorf("open the log of %s: %w", p.name, err)
 	}
 	defer func() { _ = log.Close() }()
-	cmd := exec.Command(self) //nolint:noctx,gosec // ourselves, stopped by signals: see end
+	cmd := exec.Command(program) //nolint:noctx,gosec // ourselves, stopped by signals: see end
 	cmd.Env = append(os.Environ(), environment)
+	if p.stage.movable != "" {
+		cmd.Env = append(cmd.Env, environmentClock+"="+p.clockPath())
+	}
 	cmd.Stderr = log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the driver, which then stops us
 	in, err := cmd.StdinPipe()                            // the lifeline as well, closed by Wait
@@ -327,6 +338,14 @@ func (p *process) unexpect(l *life) {
 	if p.life == l {
 		p.expected = p.ended
 	}
+}
+
+// kill kills the current life, if there is one.
+func (p *process) kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.expected = true
+	_ = p.life.cmd.Process.Signal(killSignal)
 }
 
 // drainExits discards the recorded ends of earlier lives.

@@ -26,8 +26,7 @@ func (l *lane) overProcess(ctx context.Context, f *fault, box <-chan roles.Repor
 	f.at = time.Now()
 	if f.kind == kindKill {
 		p.drainExits()
-		p.expect()
-		p.signal(killSignal)
+		p.kill()
 		f.consequence = l.buried(life)
 		return true
 	}

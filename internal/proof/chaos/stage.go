@@ -49,10 +49,11 @@ type stage struct {
 	registryProxy        *toxic           // the registry as processes reach it
 	undo                 []func() error
 
-	clocks string           // the directory of the offsets of servers' clocks, if an act moves them
-	times  map[string]int64 // how often a topic was recreated
-	losses []loss           // periods that the databases have lost
-	dumps  int              // of topics that are gone
+	clocks  string           // the directory of the offsets of clocks, if an act moves any
+	movable string           // the program of processes whose clocks an act moves; empty: this one
+	times   map[string]int64 // how often a topic was recreated
+	losses  []loss           // periods that the databases have lost
+	dumps   int              // of topics that are gone
 }
 
 // openStage starts the servers and prepares them.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -15,7 +16,7 @@ import (
 )
 
 func (s postgresStore) acts(in *injection) []act {
-	return append(in.clockActs(), []act{
+	return slices.Concat(in.clockActs(), in.ownClockActs(), []act{
 		{"topics", "missing", in.topicsMissing},
 		{"records", "megabytes", in.recordsOfMegabytes},
 		{"records", "long-ids", in.idsOfKilobytes},
@@ -30,7 +31,7 @@ func (s postgresStore) acts(in *injection) []act {
 		{"history", "promoted", in.promoted},
 		{"history", "other-cluster", in.otherCluster},
 		{"history", "split-brain", in.splitBrain},
-	}...)
+	})
 }
 
 // changes are settings that administrators change for all new sessions.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,14 +19,14 @@ import (
 func (s *sqlStore) acts(in *injection) []act {
 	back, emptied := act{"history", "put-back", in.putBackInPlace(s)}, act{"log", "emptied", in.emptiedInPlace(s)}
 	if s.isFile() {
-		return []act{back, emptied, {"records", "hostile", in.recordsHostile(roles.KindHostile, roles.KindTextTime)}}
+		return append(in.ownClockActs(), back, emptied, act{"records", "hostile", in.recordsHostile(roles.KindHostile, roles.KindTextTime)})
 	}
-	return append(in.clockActs(), []act{
+	return slices.Concat(in.clockActs(), in.ownClockActs(), []act{
 		back, emptied,
 		{"records", "hostile", in.recordsHostile(roles.KindHostile)},
 		{"settings", "changed", in.settingsChanged(s.changes()...)},
 		{"splitter", "stale-reader", in.staleReader(s)},
-	}...)
+	})
 }
 
 // changes are settings that administrators change for all new sessions.

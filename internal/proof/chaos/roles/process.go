@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/leat-go/leat/internal/failpoint/failpointtest"
@@ -188,7 +189,7 @@ func (p *process) totals() Totals {
 
 // aged records the age of an event that has had its effect.
 func (p *process) aged(micros int64) {
-	age := max(0, time.Now().UnixMicro()-micros) / 1000
+	age := max(0, right().UnixMicro()-micros) / 1000
 	for {
 		old := p.age.Load()
 		if age <= old || p.age.CompareAndSwap(old, age) {
@@ -200,8 +201,16 @@ func (p *process) aged(micros int64) {
 // note writes a line of the history. If it cannot be written the process ends, since its actions
 // would not be recorded.
 func (p *process) note(line history.Line) {
+	line.At = right().UnixMicro()
 	if err := p.history.Write(line); err != nil {
 		p.log.Error("history not written", slog.Any("error", err))
 		p.stop()
 	}
+}
+
+// right is the right time, even if an act has moved the clock of this process.
+func right() time.Time {
+	var now syscall.Timeval
+	_ = syscall.Gettimeofday(&now) // it cannot fail
+	return time.Unix(now.Unix())
 }

@@ -156,7 +156,7 @@ func (e relayEyes) OnRelaySend(_ context.Context, sent relay.SendEvent) {
 // observe records that records will be repeated, even if the machine was only too slow: that is not
 // an injected fault, but one that explains a copy.
 func (e relayEyes) observe(point string) {
-	now := time.Now()
+	now := right()
 	if last := e.outageAt.Swap(now.UnixMicro()); now.UnixMicro()-last < RelayLease.Microseconds() {
 		return
 	}
