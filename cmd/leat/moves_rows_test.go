@@ -275,6 +275,7 @@ func TestMoves_RenameOfADatabase(t *testing.T) {
 		t.Cleanup(func() { exec("DROP DATABASE `" + to + "`") })
 		listed, err := s.db.QueryContext(t.Context(), "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()")
 		require.NoError(t, err)
+		defer func() { require.NoError(t, listed.Close()) }()
 		var tables []string
 		for listed.Next() {
 			tables = append(tables, "")

@@ -158,7 +158,7 @@ func TestI1_RedrivenUnderAnOldNameIsSeen(t *testing.T) {
 	o := newSession(t, s.URL)
 	require.Zero(t, o.leat("inbox", "parked", "redrive", "--consumer", "loyalty", "--reason", "r", "--all", "--yes").code)
 	r := o.leat("doctor", "--only", "inbox.parked")
-	require.Contains(t, r.out, "are not run yet")
+	require.Contains(t, r.out, "not run yet")
 	require.Contains(t, r.out, "does the service run that redrives for this name")
 }
 
