@@ -16,6 +16,7 @@ const (
 	SeveralRows     = 1242 // of a subquery that must have one, see Dialect.SameServer
 	LockNowait      = 3572 // MySQL's answer to NOWAIT
 	NoSuchTable     = 1146
+	NotSupported    = 1235 // in this session: Vitess has no named locks beside a sql_select_limit
 	PreventedBy     = 1290 // an option of the server, such as --read-only
 	ReadOnlySession = 1792 // the transactions of the session are read only
 	ReadOnlyMode    = 1836

@@ -64,6 +64,10 @@ func (s Set) lock(ctx context.Context, conn *sql.Conn) error {
 	if err := conn.QueryRowContext(ctx, "SELECT DATABASE()").Scan(&database); err != nil {
 		return err
 	}
+	// Behind Vitess, a connection to a shard has locks only once it has a setting of its own.
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf("SET SESSION innodb_lock_wait_timeout = %d", lockSeconds)); err != nil {
+		return err
+	}
 	name := fmt.Sprintf("leat %x", keyhash.Lock("migrate", database, s.Table))
 	var got sql.NullInt64
 	err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, ?)", name, lockSeconds).Scan(&got)

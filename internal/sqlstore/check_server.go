@@ -37,7 +37,7 @@ func (s *Store) returnsAll(ctx context.Context, conn *sql.Conn) error {
 	if err := conn.QueryRowContext(ctx, s.SQL["select_limit"]).Scan(&most); err != nil {
 		return err
 	}
-	if most < math.MaxInt64 {
+	if most > 0 && most < math.MaxInt64 { // Vitess shows 0 for none: a real 0 would not return this row
 		return &SetupError{What: "sql_select_limit", Value: most, Rule: "must not be set: results would lack rows", OfSession: true}
 	}
 	return nil

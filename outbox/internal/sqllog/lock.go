@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/keyhash"
+	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/internal/sqlstore"
 	"github.com/leat-go/leat/outbox/driver"
 )
@@ -16,8 +17,8 @@ import (
 // connection that it writes with, and its owner is marked: the server releases the lock when the
 // connection ends. A session that finds a marked lease held checks whether the lock is free. If
 // it is, the holder has died, and the lease is taken over by owner and epoch. Each try has a new
-// owner name, so that a free lock stays free. On servers where locks are local to a node, owners
-// are not marked.
+// owner name, so that a free lock stays free. On servers where locks are local to a node, or that refuse
+// them in a session with settings (an unsharded keyspace of Vitess), owners are not marked.
 //
 // On SQLite the lock is on a file next to the database, one for each group, which the operating
 // system releases when the process ends. The file stays. In-memory databases have none.
@@ -58,6 +59,9 @@ func (s *session) lock(ctx context.Context, q sqlstore.Querier) (owner string, e
 	}
 	marked := mark(owner)
 	err = q.QueryRowContext(ctx, l.SQL["lock"], lockOf(marked)).Scan(&locked)
+	if sqldialect.Number(err) == sqldialect.NotSupported {
+		return owner, nil
+	}
 	if err != nil || !locked.Bool {
 		return owner, err
 	}
