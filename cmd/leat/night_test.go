@@ -447,6 +447,8 @@ outboxes:
             allow_http: true
             allow_networks: [127.0.0.0/8]
             endpoints: {orders: {url: '%s', secrets: ['%s']}}
+        drain_timeout: 25s
+        lease: 60s
 `, takes.URL, httpsink.NewSecret())))
 	d.is(daemon.StateLeader, "relay", "shop", "default")
 	before := d.peakMiB()
