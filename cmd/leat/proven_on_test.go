@@ -75,6 +75,12 @@ func ways() (all []way) {
 	for how, single := range map[string]string{"one primary": "ON", "several primaries": "OFF"} {
 		on("MySQL", "group replication, "+how, func(t *testing.T) *session { return newSession(t, groupOfOne(t, single)) })
 	}
+	for how, database := range map[string]string{"an unsharded keyspace": "plain", "one of two shards": "shop:-80"} {
+		on("Vitess", how, func(t *testing.T) *session {
+			vtgate, _ := testenv.Vitess(t, map[string][]string{"plain": {"0"}, "shop": {"-80", "80-"}})
+			return newSession(t, "mysql://root@"+vtgate+"/"+database)
+		})
+	}
 	on("MariaDB", "a node of Galera", func(t *testing.T) *session { return newSession(t, nodeOfGalera(t)) })
 	on("SQLite", "a file on a local disk", func(t *testing.T) *session {
 		s := newSession(t, "sqlite:"+t.TempDir()+"/shop.db")
@@ -87,7 +93,7 @@ func ways() (all []way) {
 			return d.session(t), name + " " + d.version, append(d.args, "--to", d.topic)
 		}})
 	}
-	order := []string{"PostgreSQL", "MySQL", "MariaDB", "SQLite", "Kafka", "RabbitMQ", "Redis", "NATS"}
+	order := []string{"PostgreSQL", "MySQL", "Vitess", "MariaDB", "SQLite", "Kafka", "RabbitMQ", "Redis", "NATS"}
 	at := func(w way) int {
 		return slices.IndexFunc(order, func(name string) bool { return strings.HasPrefix(w.server, name) })
 	}

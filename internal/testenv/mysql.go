@@ -320,6 +320,19 @@ func (c *mysqlConn) login(user string) error {
 	}
 }
 
+// do runs a statement that has no rows.
+func (c *mysqlConn) do(statement string) error {
+	c.sequence = 0
+	if err := c.write(append([]byte{3}, statement...)); err != nil {
+		return err
+	}
+	if _, err := c.read(); err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+
+	return nil
+}
+
 // value returns the one value of a query, which must be shorter than 251 bytes.
 func (c *mysqlConn) value(query string) (string, error) {
 	c.sequence = 0
@@ -327,10 +340,13 @@ func (c *mysqlConn) value(query string) (string, error) {
 		return "", err
 	}
 	var row []byte
-	for range 4 { // number of columns, the column, end of columns, the row
-		var err error
-		if row, err = c.read(); err != nil {
+	for i := range 5 { // number of columns, the column, end of columns, the row, end of rows
+		packet, err := c.read()
+		if err != nil {
 			return "", fmt.Errorf("%s: %w", query, err)
+		}
+		if i == 3 {
+			row = packet
 		}
 	}
 	if len(row) != int(row[0])+1 {
