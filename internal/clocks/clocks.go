@@ -16,8 +16,8 @@ const (
 	apart = time.Hour
 	// probation is how long a clock must run evenly after a jump before it is trusted again.
 	probation = time.Hour
-	// grace is how much two looks may disagree with the time between them, plus half of that time: a
-	// clock that is slewed is not a jump.
+	// grace, plus half of the time between two looks, is the most by which a clock may deviate before that
+	// counts as a jump: a slewed clock is not a jump.
 	grace = time.Minute
 	// catchUp is how much faster than time a limit may rise, and headStart is how much it may rise at
 	// once.

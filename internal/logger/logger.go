@@ -34,8 +34,8 @@ func Over(ctx context.Context, l *slog.Logger, of, text string, attrs ...slog.At
 	info(ctx, h, text, attrs)
 }
 
-// Tell logs at level Info that something that an operator waits for works, to loggers as Or returns
-// them, the default one included.
+// Tell logs at level Info, such as that something works again. Unlike other lines of level Info, it also reaches the
+// default logger that Or returns.
 func Tell(ctx context.Context, l *slog.Logger, text string, attrs ...slog.Attr) {
 	if limited, ok := l.Handler().(*limited); ok {
 		info(ctx, limited.Handler, text, attrs)

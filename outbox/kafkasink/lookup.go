@@ -70,8 +70,8 @@ func (s *Sink) find(ctx context.Context, names []string) []string {
 	}
 }
 
-// missing records that a Send does not wait again for the missing topics of names, and logs that
-// in one line.
+// missing marks those of names that are missing, so that later Sends do not wait for them, and logs them in
+// one line.
 func (s *Sink) missing(ctx context.Context, names []string) {
 	var first *topic
 	count, example := 0, ""

@@ -75,7 +75,7 @@ func dryRunChangesNothing(ctx context.Context, tr *trial) {
 	}
 }
 
-// tryThenChange expects a dry run to change nothing, and the change to match it: of one record.
+// tryThenChange expects a dry run to change nothing, and the change that follows to affect the one record that it named.
 func (s *setAside) tryThenChange(ctx context.Context, what string, sel admin.Selection, id string) {
 	before := s.look(ctx)
 	dry, err := s.change(ctx, what, sel, true)

@@ -176,7 +176,7 @@ func isSuppressed(err error) bool {
 	return answered && answer.Code == pgerr.InvalidText && strings.Contains(answer.Message, notAll)
 }
 
-// suppressed is notStored for such an error.
+// suppressed returns the error for rows that the statement itself found missing, which err says.
 func (o *Outbox) suppressed(err error) error {
 	return fmt.Errorf("leat: a trigger or a rule on %s suppresses rows, drop it: %w", o.table, err)
 }

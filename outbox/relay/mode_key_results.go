@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// takeResults takes the results of one call of the sink with the records at places.
+// takeResults acts on the results of one call of the sink: places are those of its records in the page.
 func (d *pageDelivery) takeResults(work context.Context, places []int, records []outbox.Record, results []outbox.Result, took time.Duration) {
 	bs := d.m.breakers
 	d.failure = firstFailure(results)

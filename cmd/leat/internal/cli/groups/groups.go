@@ -168,7 +168,7 @@ type GroupsMaxLag struct {
 	command.Changing
 
 	Group  string       `arg:"" help:"Name of the group." predictor:"group"`
-	MaxLag command.Span `arg:"" help:"Age of its oldest unsettled message from which it loses history, such as 24h; 0s for never."`
+	MaxLag command.Span `arg:"" help:"Such as 24h: a group whose oldest unsettled message is older loses history. 0s for never."`
 }
 
 // Run sets the limit.
