@@ -51,11 +51,14 @@ func (in *injection) settingsChanged(all ...change) func(context.Context, *fault
 	}
 }
 
-// connectAgain changes something and ends all sessions.
+// connectAgain changes something and ends all sessions. That is a fault of its own, since it can be the
+// second within the act that interrupts the delivery of a record.
 func (in *injection) connectAgain(ctx context.Context, change func(context.Context) error) error {
 	if err := change(ctx); err != nil {
 		return err
 	}
+	f := in.tally.begin("settings", "changed", "sessions")
+	defer in.tally.end(f)
 	return in.ground().disconnect(ctx)
 }
 
