@@ -25,7 +25,7 @@ type Case struct {
 	// Breaks is the promise that a forbidden variant must break. Empty for a protocol,
 	// which must break none.
 	Breaks string
-	// Run checks it.
+	// Run searches the model's states.
 	Run func(ctx context.Context) (Report, error)
 }
 
@@ -67,7 +67,7 @@ func (c Case) Outcome(r Report) string {
 	}
 }
 
-// Row returns the line of the published table: figures that are the same everywhere.
+// Row returns a row of the published table. Its figures are the same on every machine.
 func (c Case) Row(r Report) string {
 	variant := c.Variant
 	if !c.Forbidden() {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// maxStates bounds a search: beyond it the bounds of the model are wrong.
+// maxStates bounds a search. A model that exceeds it needs tighter bounds.
 const maxStates = 8_000_000
 
 // ErrTooLarge is returned for a model with more states than a search should visit.
@@ -20,8 +20,8 @@ type search[S comparable] struct {
 	number map[S]int32
 	states []S
 	parent []int32
-	edges  []edge // of steps that are not Outside; kept where there is a Rest
-	seen   []bool // of the sights
+	edges  []edge // steps that are not Outside; kept only for models with a Rest
+	seen   []bool // which sights were seen
 	report Report
 }
 
@@ -30,8 +30,8 @@ type edge struct {
 	from, to int32
 }
 
-// Check visits every state of m. The error is that of ctx, or ErrTooLarge; the report has the
-// findings.
+// Check visits every state of m. It returns the error of ctx, or ErrTooLarge. Broken promises are in the
+// report, not in the error.
 func (m *Model[S]) Check(ctx context.Context) (Report, error) {
 	began := time.Now()
 	s := &search[S]{model: m, number: make(map[S]int32), seen: make([]bool, len(m.Sights))}
@@ -54,7 +54,7 @@ func (s *search[S]) run(ctx context.Context) error {
 	}
 	level := len(s.states) // the first state of the next depth
 	at := 0
-	for at < len(s.states) { // it grows during the loop
+	for at < len(s.states) { // s.states grows during the loop
 		if at == level {
 			s.report.Depth++
 			level = len(s.states)
@@ -91,7 +91,7 @@ func (s *search[S]) visit(state S, parent int32) (number int32, isNew bool) {
 	return number, true
 }
 
-// expand takes every step from the state at, and reports whether one breaks a promise.
+// expand takes every step from state number at, and reports whether one breaks a promise.
 func (s *search[S]) expand(at int) (broken bool) {
 	from, number := s.states[at], int32(at) //nolint:gosec // at most maxStates
 	s.model.Next(from, func(step Step, to S) {

@@ -46,7 +46,7 @@ type Sight[S comparable] struct {
 
 // Model is a protocol as a system of transitions.
 type Model[S comparable] struct {
-	// Start are the states to begin with, at least one.
+	// Start lists the initial states, at least one.
 	Start []S
 	// Next calls yield with each possible step from s and the state after it, always in the same order.
 	// A state may come twice.
@@ -55,9 +55,9 @@ type Model[S comparable] struct {
 	Always []Promise[S]
 	// Moves are the promises of every step.
 	Moves []Move[S]
-	// Rest reports whether all obligations are met. From every state such a state must be within reach,
-	// by steps that are not Outside: past faults must not leave the protocol stuck. Nil for no such
-	// requirement.
+	// Rest reports whether all obligations are met. From every state such a state must be within reach by
+	// steps that are not Outside: past faults must not leave the protocol stuck. If nil, nothing is
+	// required.
 	Rest func(s S) bool
 	// Liveness is the name of the promise that Rest stands for, such as O2.
 	Liveness string
@@ -65,6 +65,6 @@ type Model[S comparable] struct {
 	AtRest []Promise[S]
 	// Sights must be seen.
 	Sights []Sight[S]
-	// Show returns s for human readers. Nil for Go's own form.
+	// Show formats s for human readers. If nil, Go's own form is used.
 	Show func(s S) string
 }

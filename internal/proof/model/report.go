@@ -9,10 +9,10 @@ import (
 
 // Report is the result of a search.
 type Report struct {
-	// States and Transitions were visited, at most Depth steps from the start. The search ends at a
-	// broken promise.
+	// States and Transitions count what was visited, at most Depth steps from the start. The search ends at
+	// a broken promise.
 	States, Transitions, Depth int
-	// Took is how long it took.
+	// Took is the duration of the search.
 	Took time.Duration
 	// Broken is the broken promise, nil for none.
 	Broken *Violation
@@ -22,18 +22,18 @@ type Report struct {
 
 // Violation is a broken promise and a shortest way to it.
 type Violation struct {
-	// Promise is its name, Says the promise in words.
+	// Promise is the name of the broken promise, and Says the promise in words.
 	Promise, Says string
-	// Trace are the steps from a start.
+	// Trace lists the steps from an initial state.
 	Trace []Step
-	// Round are steps that lead back to the end of Trace, if the protocol is stuck in a cycle.
+	// Round lists steps that lead from the end of Trace back to it, if the protocol is stuck in a cycle.
 	Round []Step
 	// From and To are the first and the last state, for human readers.
 	From, To string
 }
 
-// String returns the promise and the numbered steps that break it, a line each. * marks steps from
-// outside.
+// String returns the promise and the numbered steps that break it, one a line. An asterisk marks a step
+// that is Outside.
 func (v *Violation) String() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "breaks %s (%s)\n     from %s\n", v.Promise, v.Says, v.From)
@@ -56,7 +56,7 @@ func writeSteps(text *strings.Builder, steps []Step) {
 	}
 }
 
-// path returns the states from a start to number.
+// path returns the states on the way from an initial state to number.
 func (s *search[S]) path(number int32) []S {
 	var states []S
 	for ; number >= 0; number = s.parent[number] {
@@ -66,7 +66,7 @@ func (s *search[S]) path(number int32) []S {
 	return states
 }
 
-// breaks records that the last state of path breaks a promise.
+// breaks reports that the last state of path breaks a promise.
 func (s *search[S]) breaks(name, says string, path []S) {
 	v := &Violation{Promise: name, Says: says, From: s.show(path[0]), To: s.show(path[len(path)-1])}
 	for i := range path[1:] {

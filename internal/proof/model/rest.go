@@ -32,8 +32,8 @@ func (s *search[S]) findStuck() {
 	}
 }
 
-// trap returns a state that can be reached from at, and also from every state that it leads to:
-// there is no way out.
+// trap returns a state that every state reachable from it can reach again, so that there is no way out. It
+// is reachable from at.
 func trap(forwards, backwards *graph, at int32) int32 {
 	for {
 		ahead, behind := forwards.reach(at), backwards.reach(at)
@@ -45,7 +45,7 @@ func trap(forwards, backwards *graph, at int32) int32 {
 	}
 }
 
-// graph holds, of state n, its neighbours next[first[n]:first[n+1]].
+// graph stores the neighbours of state n as next[first[n]:first[n+1]].
 type graph struct {
 	first []int
 	next  []int32
@@ -77,7 +77,7 @@ func newGraph(states int, edges []edge, reverse bool) *graph {
 
 func (g *graph) neighbours(n int32) []int32 { return g.next[g.first[n]:g.first[n+1]] }
 
-// reached are states in the order in which they were reached.
+// reached lists states in the order in which they were reached.
 type reached struct {
 	seen  []bool
 	order []int32
@@ -103,8 +103,7 @@ func (g *graph) reach(starts ...int32) reached {
 	return r
 }
 
-// round returns a shortest way from n back to it, without the first n; none if there
-// is none.
+// round returns a shortest cycle from n back to n, without the first n. It returns nil if there is none.
 func (g *graph) round(n int32) []int32 {
 	parent := make(map[int32]int32)
 	todo := []int32{n}

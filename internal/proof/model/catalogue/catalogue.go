@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/model/windows"
 )
 
-// Cases are the protocols and their forbidden variants, model after model.
+// Cases returns all protocols and their forbidden variants, model after model.
 func Cases() []model.Case {
 	return slices.Concat(
 		relays.Cases(), windows.Cases(), gaps.Cases(), slots.Cases(), exactly.Cases(),

@@ -9,7 +9,7 @@ import (
 
 const title = "exactly once"
 
-// Cases are the protocol and its forbidden variants.
+// Cases returns the protocol and its forbidden variants.
 func Cases() []model.Case {
 	three := bounds{terms: 3, records: 2, window: 1}
 	two := bounds{terms: 2, records: 3, window: 2}
@@ -77,7 +77,7 @@ func (p *protocol) next(s state, yield func(model.Step, state)) {
 	p.outsideSteps(s, yield)
 }
 
-// rests reports whether everything is delivered, or an operator is needed.
+// rests reports whether everything is delivered or a relay has stopped for an operator.
 func (p *protocol) rests(s state) bool {
 	for _, t := range s.terms {
 		if t.phase == refused {
@@ -87,8 +87,8 @@ func (p *protocol) rests(s state) bool {
 	return s.visible == upTo(p.records) || s.missing
 }
 
-// nothingLost reports whether every record before the position is visible. After the database went
-// back, the position may belong to lost records. Then the place where a relay goes on counts.
+// nothingLost reports whether every record before the position is visible. After the database went back,
+// the position may belong to lost records. Then each relay's own position counts instead.
 func (s *state) nothingLost() bool {
 	if !s.rewound {
 		return upTo(s.position)&^s.visible == 0

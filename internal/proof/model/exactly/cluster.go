@@ -2,7 +2,7 @@ package exactly
 
 import "github.com/leat-go/leat/internal/proof/model"
 
-// clusterSteps yields the cluster's actions on what relay n has sent.
+// clusterSteps yields what the cluster does with requests of relay n.
 func (p *protocol) clusterSteps(s state, n uint8, yield yielder) {
 	t := &s.terms[n]
 	newest := s.producer == n+1 || p.noFence
@@ -39,7 +39,7 @@ func (p *protocol) clusterSteps(s state, n uint8, yield yielder) {
 	}
 }
 
-// receive yields the outcomes for record r.
+// receive yields the possible answers to record r: accepted or refused.
 func (p *protocol) receive(s state, n, r uint8, newest bool, yield yielder) {
 	to := s
 	t := &to.terms[n]
@@ -68,8 +68,8 @@ func (p *protocol) decide(s state, n uint8, newest bool, yield yielder) {
 	yield(model.Step{Who: "kafka", What: "decides to commit for", On: name(n)}, s)
 }
 
-// outsideSteps yields the copy of the position to PostgreSQL, transactions that time out, and the
-// loss of the position.
+// outsideSteps yields three events: the position is copied to PostgreSQL, a transaction times out, or the
+// position is lost.
 func (p *protocol) outsideSteps(s state, yield yielder) {
 	for n := range p.terms {
 		t := &s.terms[n]
@@ -98,8 +98,8 @@ func (p *protocol) outsideSteps(s state, yield yielder) {
 	}
 }
 
-// rewindSteps yields that the database goes back behind a record, as after a failover to a server
-// that had not received it, and that producers use the same transaction ids again.
+// rewindSteps yields two events: the database goes back behind a record, as after a failover to a server
+// that had not received it, and producers then use the same transaction ids again.
 func (p *protocol) rewindSteps(s state, yield yielder) {
 	if s.rewound && !s.passed {
 		to := s

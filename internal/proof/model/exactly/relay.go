@@ -46,7 +46,7 @@ func (p *protocol) termSteps(s state, n uint8, yield yielder) {
 	}
 }
 
-// stop ends the relay. What it has sent stays on its way.
+// stop ends the relay. What it has sent stays in flight.
 func (t *term) stop() {
 	t.phase, t.at, t.until, t.failed = ended, 0, 0, false
 	if t.stage == done {
@@ -54,7 +54,7 @@ func (t *term) stop() {
 	}
 }
 
-// start makes a producer, or reads the position before that.
+// start makes a producer. A variant reads the position first.
 func (p *protocol) start(s state, n uint8, yield yielder) {
 	if s.epoch != n+1 {
 		to := s
@@ -94,7 +94,7 @@ func (p *protocol) fence(s state, n, phase uint8, yield yielder) {
 	yield(step, s)
 }
 
-// recall reads the position.
+// recall reads the position, after the producer was made.
 func (p *protocol) recall(s state, n uint8) (model.Step, state) {
 	t := &s.terms[n]
 	if p.readFirst {
@@ -105,8 +105,8 @@ func (p *protocol) recall(s state, n uint8) (model.Step, state) {
 	t.phase, t.at = idle, s.position
 	switch {
 	case s.rewound && !t.old && s.position > s.back && (!p.wearsOff || !s.passed):
-		// Each window is on the disk before it is used: the database must have come back to it, and comes
-		// no further, since nothing is read before this is settled.
+		// A relay uses a window only once it is on the disk. So the database has caught up with this window,
+		// and it goes no further, since nothing is read before the relay has decided.
 		t.phase, t.at = refused, 0
 		return model.Step{Who: name(n), What: "finds the position ahead of the database and stops"}, s
 	case p.fromCopy:
@@ -138,8 +138,8 @@ func (p *protocol) send(s state, n uint8, yield yielder) {
 	}
 }
 
-// flush ends the wait for answers: if all were accepted, the transaction ends next, otherwise the
-// client is discarded.
+// flush ends the wait for answers. If all were accepted, the transaction ends next. Otherwise the client
+// is discarded.
 func (p *protocol) flush(s state, n uint8, yield yielder) {
 	t := &s.terms[n]
 	if t.wire == 0 && t.position == 0 && (!t.failed || p.commitGap) {
@@ -152,7 +152,7 @@ func (p *protocol) flush(s state, n uint8, yield yielder) {
 	yield(model.Step{Who: name(n), What: "gives the transaction up", Outside: !t.failed && s.producer == n+1}, again)
 }
 
-// restart lets relay n begin again, with a new client.
+// restart makes relay n begin again, with a new client.
 func (s *state) restart(n uint8) {
 	t := &s.terms[n]
 	t.stop()
@@ -161,7 +161,7 @@ func (s *state) restart(n uint8) {
 	}
 }
 
-// hear yields relay n's reactions to the answer to the end, or to a lost answer.
+// hear yields relay n's reactions to the answer to its commit, or to the loss of that answer.
 func (p *protocol) hear(s state, n uint8, yield yielder) {
 	t := &s.terms[n]
 	if t.stage == done {
@@ -190,7 +190,8 @@ func (p *protocol) hear(s state, n uint8, yield yielder) {
 	yield(step, s)
 }
 
-// advance moves the relay on. PostgreSQL's copy is written later, if at all.
+// advance moves the relay's position to the end of the transaction. PostgreSQL's copy is written later, if
+// at all.
 func (p *protocol) advance(s *state, n uint8) {
 	t := &s.terms[n]
 	t.phase, t.at, t.until = idle, t.until, 0

@@ -6,13 +6,13 @@ type rules struct {
 	noFence       bool // each relay has a producer that fences no other
 	positionAfter bool // the position is stored once the records are committed
 	positionFirst bool // the position is committed before the records
-	retryUnknown  bool // an end without an answer counts as an abort, and all is sent again
-	trustUnknown  bool // an end without an answer counts as a commit
+	retryUnknown  bool // an unanswered commit counts as an abort, and all is sent again
+	trustUnknown  bool // an unanswered commit counts as a commit
 	commitGap     bool // the transaction is committed although a record was refused
 	copyFirst     bool // PostgreSQL's copy is written before the commit
 	fromCopy      bool // a relay begins at PostgreSQL's copy
-	missingIsZero bool // a position that is gone counts as the start
-	wearsOff      bool // a position ahead of the database is accepted once its transaction ids are used up
+	missingIsZero bool // a missing position counts as the start
+	wearsOff      bool // a position ahead of the database is accepted once its transaction ids were used again
 }
 
 // bounds are the bounds of a search.
@@ -23,10 +23,10 @@ type bounds struct {
 	copies   bool // PostgreSQL's copy is written
 	timeouts bool // the coordinator ends transactions that take too long
 	vanishes bool // the position may vanish from its topic
-	rewinds  bool // the database may go back, while a relay has yet to start
+	rewinds  bool // the database may go back while some relay has not yet started
 }
 
-// protocol is what the steps depend on.
+// protocol is the configuration of the steps.
 type protocol struct {
 	rules
 	bounds

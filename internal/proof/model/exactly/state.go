@@ -30,10 +30,10 @@ const (
 	begun         // it has the lease
 	fenced        // its producer is the newest
 	idle          // it knows the position
-	sending       // records and position are on their way
+	sending       // records and position are in flight
 	flushed       // all are answered
-	ending        // the end of the transaction is asked for
-	marking       // a variant's second transaction, of the position
+	ending        // the commit was requested
+	marking       // a variant commits the position in a second transaction
 	ended
 	refused // the position is missing, or ahead of the database: an operator is needed
 )
@@ -41,28 +41,28 @@ const (
 // Stages of a transaction at the coordinator.
 const (
 	none     uint8 = iota
-	open           // records of it are in the log
+	open           // the log has records of it
 	prepared       // it is decided, but not visible
-	done           // visible; the answer is on its way
+	done           // visible; the answer is in flight
 )
 
 // term is one relay under one lease, with its producer.
 type term struct {
 	phase    uint8
-	at       uint8 // records before it are delivered, as the relay knows
-	until    uint8 // those before it will be, with those in flight
+	at       uint8 // the relay knows that records before it are delivered
+	until    uint8 // at, once those in flight are delivered
 	wire     set   // records in flight
-	position uint8 // in flight, 0 for none
-	failed   bool  // one of them was refused
-	ask      bool  // the request to end is in flight
-	old      bool  // it reads a database that no longer exists
+	position uint8 // the position in flight, 0 for none
+	failed   bool  // a record or the position was refused
+	ask      bool  // the request to commit is in flight
+	old      bool  // it reads the database as it was before it went back
 
 	stage  uint8
 	staged set   // records in the log, not visible
 	mark   uint8 // the position in the log, not visible; 0 for none
 }
 
-// drop ends the coordinator's transaction of t, and refuses what is in flight.
+// drop ends t's transaction at the coordinator, and refuses what is in flight.
 func (t *term) drop() {
 	t.wire, t.position, t.ask = 0, 0, false
 	t.stage, t.staged, t.mark = none, 0, 0
@@ -81,14 +81,14 @@ type state struct {
 	producer uint8 // one past the term whose producer is the newest
 
 	visible  set
-	position uint8 // the last one committed
-	missing  bool  // it has vanished
-	vanishes bool  // it may
+	position uint8 // the last position committed
+	missing  bool  // the position has vanished
+	vanishes bool  // the position may vanish
 	copied   uint8 // PostgreSQL's copy
 
 	rewound bool  // the database went back
-	back    uint8 // the records from this one on differ from before
-	passed  bool  // producers have used up the transaction ids that were lost
+	back    uint8 // the first record that differs since the database went back
+	passed  bool  // producers have used the lost transaction ids again
 
 	broken uint8
 	terms  [maxTerms]term
@@ -97,7 +97,7 @@ type state struct {
 // reveal makes the transaction of t visible.
 func (s *state) reveal(t *term) {
 	if t.old {
-		t.staged &= upTo(s.back) // the others belong to no producer now
+		t.staged &= upTo(s.back) // the database no longer has the others
 	}
 	for r := range uint8(maxRecords) {
 		if t.staged&(1<<r) == 0 {

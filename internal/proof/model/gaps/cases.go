@@ -8,7 +8,7 @@ import (
 
 const name = "gap cursor"
 
-// Cases are the protocol and its forbidden variants.
+// Cases returns the protocol and its forbidden variants.
 func Cases() []model.Case {
 	plain := bounds{writers: 3, limit: 3}
 	small := bounds{writers: 4, limit: 1}
@@ -84,11 +84,11 @@ func (p *protocol) next(s state, yield func(model.Step, state)) {
 	p.faultSteps(s, yield)
 }
 
-// passesNone reports whether every row that the reader, or its successor, will not look for was
-// sent.
+// passesNone reports whether the reader passes only rows that were sent: a row that neither the reader nor
+// its successor will look for must have arrived.
 func passesNone(s state) bool {
 	if s.moved {
-		return true // the position is of no use: the result of a page counts
+		return true // the position is invalid; send itself checks whether anything was missed
 	}
 	for i := range uint8(mostWriters) {
 		w := &s.writers[i]

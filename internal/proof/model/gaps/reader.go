@@ -24,12 +24,12 @@ const (
 
 // reader is the state of the relay in memory.
 type reader struct {
-	at    position // of what was sent
-	fresh numbers  // the part of the page above it
+	at    position // what was sent
+	fresh numbers  // the part of the page above at
 	late  numbers  // the part of the page with missing numbers
 	phase uint8
-	ids   [mostWriters]uint8 // the number of each writer's row in the page, if numbers can be given out again
-	row   uint8              // 1 and the writer of the row that was read last, 0 if that is unknown
+	ids   [mostWriters]uint8 // by writer, the number of its row in the page; used if numbers can be given out again
+	row   uint8              // 1 + the writer of the row read last, 0 if unknown
 }
 
 // state is the server, its disk, the reader, and what it has sent.
@@ -38,15 +38,15 @@ type state struct {
 
 	disk          database
 	reader        reader
-	sent          numbers // rows by their writer
+	sent          numbers // rows, by writer
 	broken        uint8
-	readerCrashes uint8 // that may still come
+	readerCrashes uint8 // crashes that may still come
 	serverCrashes uint8
 	crashed       bool
-	empties       uint8 // of the log, that may still come
+	empties       uint8 // how many more times the log may be emptied
 	setBacks      uint8
-	moved         bool // there was one
-	refused       bool // the reader has ended, since the log is not the one that it has read
+	moved         bool // the log was emptied or set back
+	refused       bool // the reader has ended, since the log is not the one it had read
 }
 
 type yielder func(step model.Step, to state)
@@ -76,7 +76,7 @@ func (p *protocol) readerSteps(s state, yield yielder) {
 	}
 }
 
-// statement reads one half of a page: the new numbers, or the missing ones.
+// statement reads one half of a page: the new numbers, or those that were missing.
 func (p *protocol) statement(s state, isNew bool, then uint8) (model.Step, state) {
 	r := &s.reader
 	r.phase = then
@@ -113,7 +113,7 @@ func (p *protocol) send(s state) (model.Step, state) {
 		s.disk = s.database
 	}
 	for _, n := range page.all() {
-		if i := slices.Index(r.ids[:], n); i < 0 || s.writers[i].number == n { // else it was deleted since
+		if i := slices.Index(r.ids[:], n); i < 0 || s.writers[i].number == n { // otherwise the row has been deleted since
 			s.deliver(n)
 		}
 	}
@@ -124,7 +124,7 @@ func (p *protocol) send(s state) (model.Step, state) {
 	return model.Step{Who: who, What: "sends", On: pageName(page)}, s
 }
 
-// after returns the position after a page.
+// after returns the position after a page was sent.
 func (p *protocol) after(at position, page numbers) position {
 	last := max(at.last, page.highest())
 	missing := (at.missing | upTo(last)&^upTo(at.last)) &^ page
@@ -156,7 +156,7 @@ func (s *state) deliver(n uint8) {
 	s.sent |= only(i)
 }
 
-// owed reports whether a row that has committed was not sent.
+// owed reports whether a committed row was not sent.
 func (s *state) owed() bool {
 	for i := range uint8(mostWriters) {
 		if s.writers[i].end == committed && !s.sent.has(i) {
@@ -166,7 +166,7 @@ func (s *state) owed() bool {
 	return false
 }
 
-// identify records whose rows have been read.
+// identify remembers which writer's row was read under each number.
 func (s *state) identify(p *protocol, page numbers) {
 	for i := range s.writers {
 		if w := &s.writers[i]; p.setBacks > 0 && w.end == committed && page.has(w.number) {
@@ -175,7 +175,7 @@ func (s *state) identify(p *protocol, page numbers) {
 	}
 }
 
-// owedBehind reports whether a row was not sent and the reader will not look for it.
+// owedBehind reports whether a committed row was not sent although the reader has passed its number.
 func (s *state) owedBehind() bool {
 	for i := range uint8(mostWriters) {
 		if w := &s.writers[i]; w.end == committed && !s.sent.has(i) && s.reader.at.passed().has(w.number) {
@@ -185,7 +185,7 @@ func (s *state) owedBehind() bool {
 	return false
 }
 
-// moved reports whether the log is found to differ from the one of the position.
+// moved reports whether the reader finds that the log is not the one of its position.
 func (p *protocol) moved(s *state) bool {
 	r := &s.reader
 	i, there := s.writerOf(r.at.last)
@@ -193,7 +193,7 @@ func (p *protocol) moved(s *state) bool {
 		!p.noRows && r.row > 0 && (there || !p.mayBeGone) && (!there || i+1 != r.row)
 }
 
-// closingSteps yields the closing of gaps, which is never needed for progress.
+// closingSteps yields the closing of gaps. Progress never depends on it.
 func (p *protocol) closingSteps(s state, yield yielder) {
 	if !p.closes || s.reader.phase != ready {
 		return
@@ -212,7 +212,7 @@ func (p *protocol) closingSteps(s state, yield yielder) {
 	}
 }
 
-// at reports whether an open transaction has written the row with number n.
+// at reports whether an open transaction has written a row with number n.
 func (s *state) at(n uint8) bool {
 	for i := range s.writers {
 		if w := &s.writers[i]; w.end == open && w.wrote && w.number == n {
@@ -222,7 +222,7 @@ func (s *state) at(n uint8) bool {
 	return false
 }
 
-// retentionSteps yields the deletion of settled rows, however young.
+// retentionSteps yields the deletion of settled rows, whatever their age.
 func (p *protocol) retentionSteps(s state, yield yielder) {
 	if !p.retains {
 		return

@@ -8,13 +8,13 @@ type rules struct {
 	passing      bool // new numbers pass missing ones that did not fit into the page
 	noFence      bool // a page is sent before it is on the disk
 	fromMemory   bool // a page read before a crash of the server is sent after it
-	givesUp      bool // a gap without an open transaction is given up, without a row
+	givesUp      bool // a gap without an open transaction is passed without writing a row that closes it
 	passesGaps   bool // retention deletes up to the last number of the position
 	emptiesLog   bool // retention deletes the newest row, too
-	noLife       bool // a page is not compared with the life of the log
-	noNumbers    bool // nor with the highest number
-	noRows       bool // nor with the row that was read last
-	mayBeGone    bool // the row that was read last may be missing
+	noLife       bool // the reader does not check that the log was not emptied
+	noNumbers    bool // nor that the highest number has not fallen
+	noRows       bool // nor that the row it read last is the same
+	mayBeGone    bool // the check of that row passes if the row is missing
 
 	numberFirst bool // producers draw the number before they have the lock
 	noLock      bool // producers of one key do not wait for each other
@@ -23,16 +23,16 @@ type rules struct {
 // bounds are the bounds of a search.
 type bounds struct {
 	writers       uint8
-	limit         int  // of a page
+	limit         int  // rows of a page
 	closes        bool // gaps may be closed
 	retains       bool // retention may delete settled rows
 	readerCrashes uint8
 	serverCrashes uint8
-	empties       uint8 // of the log
-	setBacks      uint8 // of the counter, below the rows that are deleted
+	empties       uint8 // how often the log may be emptied
+	setBacks      uint8 // how often the counter may be set back, with the rows above it deleted
 }
 
-// protocol is what the steps depend on.
+// protocol is the configuration of the steps.
 type protocol struct {
 	rules
 	bounds

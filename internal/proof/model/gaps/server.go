@@ -11,7 +11,7 @@ type numbers uint16
 
 func only(n uint8) numbers { return 1 << n }
 
-// upTo are all numbers from 1 to n.
+// upTo returns all numbers from 1 to n.
 func upTo(n uint8) numbers { return only(n+1) - only(1) }
 
 func (s numbers) has(n uint8) bool { return s&only(n) != 0 }
@@ -54,10 +54,10 @@ type position struct {
 	missing numbers
 }
 
-// passed are the numbers that were read.
+// passed returns the numbers that were read.
 func (p position) passed() numbers { return upTo(p.last) &^ p.missing }
 
-// low is the number up to which nothing is missing.
+// low returns the number up to which nothing is missing.
 func (p position) low() uint8 {
 	if p.missing != 0 {
 		return p.missing.lowest() - 1
@@ -68,15 +68,15 @@ func (p position) low() uint8 {
 // database is the part that a crash of the server resets to the state of the disk.
 type database struct {
 	writers [mostWriters]writer
-	drawn   uint8   // the last number
-	commits uint8   // how many there were
+	drawn   uint8   // the last number given out
+	commits uint8   // commits so far
 	closed  numbers // rows that close gaps
 	deleted numbers // rows that retention has deleted
 	stored  position
-	life    uint8 // of the log: another one after it was emptied
+	life    uint8 // changes when the log is emptied
 }
 
-// visible are the rows that a statement sees.
+// visible returns the rows that a statement sees.
 func (d *database) visible() numbers {
 	all := d.closed
 	for i := range d.writers {
@@ -87,7 +87,7 @@ func (d *database) visible() numbers {
 	return all &^ d.deleted
 }
 
-// writerOf returns the writer that has committed the row with number n, if there is one.
+// writerOf returns the writer whose committed row has number n, if there is one.
 func (d *database) writerOf(n uint8) (i uint8, ok bool) {
 	for i := range uint8(mostWriters) {
 		if w := &d.writers[i]; w.end == committed && w.number == n {
@@ -97,8 +97,7 @@ func (d *database) writerOf(n uint8) (i uint8, ok bool) {
 	return 0, false
 }
 
-// cut deletes every row with a number above n, ends open transactions, and continues numbering at
-// n.
+// cut deletes every row with a number above n and ends open transactions. The next number is n + 1.
 func (d *database) cut(n uint8) {
 	for i := range d.writers {
 		if w := &d.writers[i]; *w != (writer{}) && (w.number > n || w.end == open) {
@@ -110,7 +109,7 @@ func (d *database) cut(n uint8) {
 	d.deleted &= upTo(n)
 }
 
-// restart ends open transactions, and continues numbering above the highest row.
+// restart ends open transactions. The next number is one above the highest row.
 func (d *database) restart() {
 	for i := range d.writers {
 		if w := &d.writers[i]; w.end == open && *w != (writer{}) {
@@ -126,7 +125,7 @@ func (d *database) restart() {
 func (p *protocol) writerSteps(s state, i uint8, yield yielder) {
 	w := &s.writers[i]
 	if w.end != open || i == 1 && *w == (writer{}) && s.writers[0] == (writer{}) {
-		return // the first two are alike, so that the first may begin first
+		return // the first two are alike: only orders in which the first begins first are searched
 	}
 	step := func(what, on string, change func(to *state, w *writer)) {
 		to := s
@@ -154,7 +153,7 @@ func (p *protocol) writerSteps(s state, i uint8, yield yielder) {
 	default:
 		step("writes its row", "", func(_ *state, w *writer) { w.wrote = true })
 	}
-	if *w != (writer{}) && i != 1 { // two that may abort are enough
+	if *w != (writer{}) && i != 1 { // it is enough if two of the writers may abort
 		step("aborts", "", func(_ *state, w *writer) { *w = writer{end: aborted} })
 	}
 }
@@ -172,7 +171,7 @@ func (p *protocol) mayLock(s *state, i uint8) bool {
 	return true
 }
 
-// groundSteps yields actions that an operator should not take.
+// groundSteps yields an operator's mistakes: emptying the log, and setting back its counter.
 func (p *protocol) groundSteps(s state, yield yielder) {
 	if s.empties > 0 {
 		to := s

@@ -10,7 +10,7 @@ import (
 
 const name = "relay"
 
-// Cases are the protocol and its forbidden variants.
+// Cases returns the protocol and its forbidden variants.
 func Cases() []model.Case {
 	order := bounds{terms: 3, poison: []set{0}}
 	parking := bounds{terms: 2, people: 2, poison: []set{one(1)}}

@@ -27,7 +27,7 @@ func (s set) first() uint8 {
 	return records
 }
 
-// keyK and keyJ are the records of the two keys.
+// keyK and keyJ are the sets of the records of the two keys.
 const (
 	keyJ set = 0b001
 	keyK set = 0b110
@@ -64,22 +64,22 @@ const (
 // term is one relay under one lease.
 type term struct {
 	phase uint8
-	done  uint8 // records before it are settled, as the term knows
-	end   uint8 // of the current page
-	todo  set   // in hand: neither acknowledged nor set aside
-	gone  set   // of the held records: acknowledged, not stored yet
+	done  uint8 // the term knows that records before it are settled
+	end   uint8 // end of the current page
+	todo  set   // records in hand, neither acknowledged nor set aside
+	gone  set   // held records that were acknowledged, not stored yet
 
 	retry, wait, park set // set aside, not stored yet
-	held              set // in memory: all records of the keys that have held records
+	held              set // all records of the keys that the term knows to be held
 
 	calling bool
-	wire    set // on their way to the broker
+	wire    set // in flight to the broker
 	acked   set // appended; the answer is in flight
 	refused set // refused; the answer is in flight
 	late    set // in flight from an abandoned call
 }
 
-// leaves returns what is left of a term that has ended: its bytes.
+// leaves returns what remains of a term that has ended: its bytes in flight.
 func (t term) leaves() term {
 	return term{phase: ended, wire: t.wire, late: t.late}
 }
@@ -96,13 +96,13 @@ type state struct {
 	epoch uint8 // terms that have begun
 	pos   uint8 // records before it are settled
 
-	retry, wait, parked set // held
-	dropped             set // by operators
+	retry, wait, parked set // held records, by their fate
+	dropped             set // records that operators have skipped
 
-	logged set // have arrived at the broker
-	poison set // the broker refuses them
+	logged set // records that have arrived at the broker
+	poison set // records that the broker refuses
 
-	people uint8 // how many more times they may act
+	people uint8 // how many more times operators may act
 	broken uint8
 	terms  [maxTerms]term
 }
@@ -128,7 +128,7 @@ func (s *state) settle(touched set) {
 	}
 }
 
-// due returns the records that a term would retry: the first of each key, if it is due, with those
+// due returns the records that a term would retry: the first record of each key, if it is due, and those
 // that wait behind it.
 func (s *state) due() set {
 	var due set
@@ -148,7 +148,7 @@ func (s *state) due() set {
 	return due
 }
 
-// arrive appends r to the broker's log, or refuses it, and returns which.
+// arrive appends r to the broker's log unless the broker refuses r. It reports whether it appended it.
 func (s *state) arrive(r uint8) (appended bool) {
 	if s.poison.has(r) {
 		return false

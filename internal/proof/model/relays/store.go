@@ -64,7 +64,7 @@ func (p *protocol) resolve(s state, n uint8) state {
 	return s
 }
 
-// wireSteps yields the fates of the bytes of term n.
+// wireSteps yields what can happen to the bytes of term n.
 func (p *protocol) wireSteps(s state, n uint8, yield yielder) {
 	for _, key := range [...]set{keyK, keyJ} {
 		if wire := s.terms[n].wire & key; wire != 0 {
@@ -90,8 +90,8 @@ func (p *protocol) wireSteps(s state, n uint8, yield yielder) {
 	}
 }
 
-// receive takes the first record of one key from a channel, and returns the rest of the channel:
-// nothing, after a refused record.
+// receive takes the first record of one key from a channel, and returns the rest of the channel, which is
+// empty after a refused record.
 func (p *protocol) receive(s *state, channel set) (rest set, appended bool) {
 	r := channel.first()
 	appended = s.arrive(r)
@@ -108,7 +108,7 @@ func verb(appended bool) string {
 	return "refuses"
 }
 
-// peopleSteps yields what operators do: fix the broker, redrive, skip.
+// peopleSteps yields what operators do: they repair the broker, and redrive or skip records.
 func (p *protocol) peopleSteps(s state, yield yielder) {
 	if s.poison != 0 {
 		to := s

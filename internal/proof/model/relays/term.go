@@ -46,7 +46,7 @@ func (p *protocol) begin(s state, n uint8) state {
 	return s
 }
 
-// fetch takes the next page, or held records that are due.
+// fetch takes the next page, or the held records that are due.
 func (p *protocol) fetch(s state, n uint8, yield yielder) {
 	if p.claimRows {
 		p.claimRow(s, n, yield)
@@ -81,7 +81,7 @@ func (p *protocol) claimRow(s state, n uint8, yield yielder) {
 	yield(model.Step{Who: relay(n), What: "claims", On: record(r)}, s)
 }
 
-// work sends the records in hand, or stores their outcome.
+// work sends the records in hand, or stores the outcome.
 func (p *protocol) work(s state, n uint8, yield yielder) {
 	t := &s.terms[n]
 	if t.todo != 0 {
@@ -106,7 +106,7 @@ func boundary(r uint8) string {
 	return record(r)
 }
 
-// send sets aside the records that must wait and begins a call with the rest.
+// send sets aside the records that must wait, and begins a call with the others.
 func (p *protocol) send(s state, n uint8) (model.Step, state) {
 	current := s.epoch == n+1
 	t := &s.terms[n]
@@ -129,7 +129,7 @@ func (p *protocol) send(s state, n uint8) (model.Step, state) {
 	return step, s
 }
 
-// behind returns the records of s, and the later records of their keys.
+// behind returns the records of s and all later records of their keys.
 func behind(s set) set {
 	var all set
 	for r := range uint8(records) {
@@ -140,7 +140,7 @@ func behind(s set) set {
 	return all
 }
 
-// answer yields a term's reactions to the sink's answer, once nothing is in flight.
+// answer yields a term's reactions to the sink's answer. There are none while records are in flight.
 func (p *protocol) answer(s state, n uint8, yield yielder) {
 	t := &s.terms[n]
 	if t.wire != 0 {
@@ -181,8 +181,8 @@ func take(t *term, acked set) {
 	t.wire, t.acked, t.refused, t.calling = 0, 0, 0, false
 }
 
-// giveUp yields the ends of a call that was cut off: any answers may be known, and the records in
-// flight are lost, or arrive after later ones.
+// giveUp yields the ways in which a call can be cut off: any of the answers may be known, and the records
+// in flight are lost, or arrive after later ones.
 func (p *protocol) giveUp(s state, n uint8, yield yielder) {
 	before := s.terms[n]
 	for known := before.acked; ; known = (known - 1) & before.acked {

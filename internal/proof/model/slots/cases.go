@@ -10,7 +10,7 @@ import (
 
 const title = "slot re-layout"
 
-// Cases are the protocol and its forbidden variants.
+// Cases returns the protocol and its forbidden variants.
 func Cases() []model.Case {
 	split := bounds{rows: 3, from: 1, to: 2, readers: 2, changes: 1, crashes: true}
 	merge := bounds{rows: 3, from: 2, to: 1, readers: 2, changes: 1, crashes: true}

@@ -38,7 +38,7 @@ func (p *protocol) groupSteps(s state, yield yielder) {
 	}
 }
 
-// drained reports whether every old slot has reached the marker and is free, and returns the
+// drained reports whether every old slot has reached the marker and its lease is free. It returns the
 // marker.
 func (p *protocol) drained(s *state) (marker position, ok bool) {
 	come := uint8(0)
@@ -51,7 +51,8 @@ func (p *protocol) drained(s *state) (marker position, ok bool) {
 	return marker, come == s.slots || p.noDrain && come > 0
 }
 
-// relay makes the new layout: every slot has a row at the marker, and earlier leases are invalid.
+// relay switches to the new layout: every slot gets a row at the marker, and earlier leases become
+// invalid.
 func (p *protocol) relay(s state, marker position) state {
 	begin := position{no: marker.no, prev: marker.target, target: marker.target, slots: s.next}
 	if p.fromNow {

@@ -48,12 +48,13 @@ func (p *protocol) readerSteps(s state, n uint8, yield yielder) {
 	}
 }
 
-// lost is the step in which the lease cannot be renewed, or a write is refused.
+// lost is the step in which a reader learns that it has lost its lease: the lease cannot be renewed, or a
+// write is refused.
 func lost(n uint8) model.Step {
 	return model.Step{Who: name(n), What: "hears that its lease is another's"}
 }
 
-// leave makes room for another reader, once nothing refers to this one.
+// leave frees reader n for reuse once it has ended and nothing refers to it.
 func (r *reader) leave(s *state, n uint8) {
 	if r.phase != over {
 		return
@@ -62,7 +63,7 @@ func (r *reader) leave(s *state, n uint8) {
 	owner := false
 	for i := range s.leases {
 		if s.leases[i].owner == n && !s.leases[i].live {
-			s.leases[i].owner = nobody // it asks for nothing more
+			s.leases[i].owner = nobody // the reader will not renew it
 		}
 		owner = owner || s.leases[i].owner == n
 	}
@@ -71,8 +72,8 @@ func (r *reader) leave(s *state, n uint8) {
 	}
 }
 
-// claim takes any slot whose lease is free or has expired and that has not reached its end, and
-// reads its position.
+// claim takes any slot whose lease is free or has expired and that has not reached the marker, and reads
+// its position.
 func (p *protocol) claim(s state, n uint8, yield yielder) {
 	for i := range s.slots {
 		if s.leases[i].owner == n || s.leases[i].live || s.next != 0 && s.positions[i].slots == s.next {
@@ -89,8 +90,7 @@ func (p *protocol) claim(s state, n uint8, yield yielder) {
 	}
 }
 
-// read sends the next row of the window, or goes to the next window, or stops at the
-// marker.
+// read sends the next row of the window, goes to the next window, or stops at the marker.
 func (p *protocol) read(s state, n uint8, yield yielder) {
 	r := &s.readers[n]
 	if r.at.slots != r.slots && !p.pastIt {
@@ -130,14 +130,13 @@ func owns(s *state, n uint8) bool {
 	return s.leases[r.slot].owner == n && s.positions[r.slot].no == r.at.no
 }
 
-// farBehind reports whether the newest position of a reader's slot is outdated by a window of
-// another slot.
+// farBehind reports whether another slot's window has outdated the newest position of the reader's slot.
 func (p *protocol) farBehind(s *state, r *reader) bool {
 	_, found := p.ahead(s, s.positions[r.slot])
 	return found
 }
 
-// settle stores that the row that has arrived is settled.
+// settle stores that the row that arrived is settled.
 func (p *protocol) settle(s state, n uint8) (model.Step, state) {
 	r := &s.readers[n]
 	if !owns(&s, n) {

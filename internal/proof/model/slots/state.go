@@ -16,10 +16,10 @@ type position struct {
 	prev   uint8 // rows that the previous snapshot sees
 	target uint8 // rows that the window's snapshot sees
 	slots  uint8 // 0: the slot has no position
-	last   uint8 // rows of the window before it are settled
+	last   uint8 // rows of the window below it are settled
 }
 
-// lead is a window as stored by the slot that opened it; slots is 0 for none.
+// lead is a window as the slot that opened it stored it. Its slots are 0 if there is none.
 type lead struct {
 	target, slots uint8
 }
@@ -27,7 +27,7 @@ type lead struct {
 // lease is the lease of a slot.
 type lease struct {
 	owner uint8
-	live  bool // it has not run out
+	live  bool // it has not expired
 }
 
 // Phases of a reader.
@@ -35,7 +35,7 @@ const (
 	off     uint8 = iota
 	reading       // has a window to read
 	sending       // a row is in flight
-	acked         // and has arrived
+	acked         // the row in flight has arrived
 	over          // the session has ended; a row may still be in flight
 )
 
@@ -43,17 +43,17 @@ const (
 type reader struct {
 	phase uint8
 	slot  uint8
-	slots uint8 // that the group had when it began
+	slots uint8 // number of slots that the group had when the reader began
 	at    position
 	wire  uint8 // one past the row in flight, 0 for none
 }
 
 // state is the database, the broker and the readers.
 type state struct {
-	committed uint8 // rows
-	slots     uint8 // of the group
-	next      uint8 // the number they are being changed to, 0 for none
-	changes   uint8 // that operators may still request
+	committed uint8 // number of rows
+	slots     uint8 // number of slots of the group
+	next      uint8 // the number of slots that it is changing to, 0 for none
+	changes   uint8 // changes that operators may still request
 
 	chain     [maxWindows]lead
 	positions [maxSlots]position
@@ -61,12 +61,13 @@ type state struct {
 	readers   [maxReaders]reader
 
 	logged uint8 // rows, a bit each
-	broken bool  // a first occurrence came before one of its key with a lower number
+	broken bool  // the first copy of a row arrived before an earlier row of its key
 }
 
 func bit(r uint8) uint8 { return 1 << r }
 
-// key is the key of a row, and its shard: j, of the first two rows, is the one that moves.
+// key returns the key of row r, which is also its shard. The key of the first two rows, j, is the one that
+// moves.
 func key(r uint8) uint8 { return [...]uint8{1, 1, 0}[r] }
 
 // arrive appends row r to the broker's log.
@@ -90,8 +91,9 @@ func (r *reader) nextRow() (uint8, bool) {
 	return 0, false
 }
 
-// ahead returns the number of the window that a slot at own would take from the chain, if another
-// slot has set one: the newest. A marker is taken only if neither of the two newest is a window.
+// ahead returns the number of the window that a slot at own would take from the chain, and whether another
+// slot has set one. It is the newest window. A marker is taken only if neither of the two newest entries
+// is a window.
 func (p *protocol) ahead(s *state, own position) (no uint8, found bool) {
 	seen := 0
 	for n := uint8(maxWindows - 1); n > own.no; n-- {

@@ -9,7 +9,7 @@ import (
 
 const title = "watermark inbox"
 
-// Cases are the protocol and its forbidden variants.
+// Cases returns the protocol and its forbidden variants.
 func Cases() []model.Case {
 	cases := []model.Case{
 		{Model: title, Variant: "two sessions of two messages each", Run: check(protocol{remakes: 1}, sights())},

@@ -3,7 +3,7 @@ package watermarks
 import "github.com/leat-go/leat/internal/proof/model"
 
 // lose takes the database back by some commits, like the promotion of a replica that lagged. Open
-// transactions are gone; sessions go on as they were.
+// transactions are lost, but their sessions go on.
 func (p *protocol) lose(s state, yield yielder) {
 	if s.losses == 0 {
 		return
@@ -41,11 +41,10 @@ func (one *session) lose() {
 	}
 }
 
-// ahead reports whether the session has delivered messages that the database does not have as
-// processed.
+// ahead reports whether the session has delivered messages that the database does not record as processed.
 func (p *protocol) ahead(s *state, prev uint8) bool { return s.mark < prev && !p.stays }
 
-// leave ends a session that is ahead of the database, in order. Its partition is assigned again.
+// leave makes a session that is ahead of the database end cleanly. Its partition is assigned again.
 func (p *protocol) leave(s state, n int, yield yielder) {
 	one := &s.sessions[n]
 	for i := range one.work {
@@ -57,7 +56,7 @@ func (p *protocol) leave(s state, n int, yield yielder) {
 	yield(model.Step{Who: name(n), What: "is ahead of the database, and leaves"}, s)
 }
 
-// quiet is the check that an idle session makes when no message arrives.
+// quiet yields the check that an idle session makes when no message arrives.
 func (p *protocol) quiet(s state, n int, yield yielder) {
 	one := s.sessions[n]
 	if one.on && one.next == messages && one.work == [hands]delivery{} && !p.blind && p.ahead(&s, one.prev) {

@@ -5,15 +5,15 @@ type rules struct {
 	equal     bool // the claim requires exactly the remembered offset
 	noPrev    bool // the claim does not check the message delivered before
 	noMark    bool // the claim does not check whether the offset was passed
-	lookFirst bool // the claim reads, and updates later whatever it finds then
+	lookFirst bool // the claim reads the mark, and later updates it without checking it again
 	ackFirst  bool // the ack comes before the commit
-	ackBusy   bool // a message that is in work elsewhere is acknowledged
+	ackBusy   bool // a message that another session works on is acknowledged
 	stays     bool // a session that meets a gap stays, and delivers again
-	blind     bool // an idle session does not check
+	blind     bool // an idle session does not check whether it is ahead
 	anySource bool // a recreated topic is taken for its predecessor
 }
 
-// protocol is what the steps depend on.
+// protocol is the configuration of the steps.
 type protocol struct {
 	rules
 

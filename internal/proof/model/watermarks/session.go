@@ -30,8 +30,8 @@ func (p *protocol) sessionSteps(s state, n int, yield yielder) {
 	}
 }
 
-// assign begins session n at the database's position, while the other goes on. It does not begin if
-// the log is not the remembered one, until operators accept that.
+// assign begins session n at the database's position, while the other session goes on. If the log is not
+// the remembered one, the session cannot begin until operators accept the new log.
 func (p *protocol) assign(s state, n int, yield yielder) {
 	if s.sessions[n] != (session{}) {
 		return
@@ -46,7 +46,7 @@ func (p *protocol) assign(s state, n int, yield yielder) {
 	yield(model.Step{Who: name(n), What: "is assigned the partition, from", On: at(messageAt(from))}, s)
 }
 
-// receive takes the next message in hand, if a hand is free.
+// receive takes the next message in hand, if the session has a hand free.
 func (p *protocol) receive(s state, n int, yield yielder) {
 	one := &s.sessions[n]
 	for i := range one.work {
@@ -127,7 +127,7 @@ func (p *protocol) commit(s state, n, i int, yield yielder) {
 	yield(model.Step{Who: "server", What: "commits", On: at(d.message)}, s)
 }
 
-// look yields a session's reactions to a claim that has updated nothing.
+// look yields a session's reactions after its claim has updated nothing.
 func (p *protocol) look(s state, n, i int, yield yielder) {
 	one := &s.sessions[n]
 	d := &one.work[i]
@@ -138,7 +138,7 @@ func (p *protocol) look(s state, n, i int, yield yielder) {
 	case p.ackBusy:
 		d.phase = sure
 		yield(model.Step{Who: name(n), What: "acks what is in work, at", On: at(d.message)}, s)
-	default: // busy, or a gap: delivered again with the messages before it
+	default: // the message is in work elsewhere, or there is a gap: it is delivered again with those before it
 		if p.losses > 0 && p.ahead(&s, d.prev) {
 			p.leave(s, n, yield)
 		}

@@ -2,7 +2,7 @@ package watermarks
 
 const (
 	messages = 3
-	hands    = 2 // of a session
+	hands    = 2 // messages that a session works on at once
 )
 
 // offset returns the offset of a message. The log has a gap, as compaction leaves it.
@@ -27,14 +27,14 @@ func messageAt(off uint8) uint8 {
 const (
 	none       uint8 = iota
 	got              // the message is in hand
-	looked           // a variant's own check has found it new
+	looked           // a variant's separate check has found the message new
 	running          // claimed, the handler runs
 	committing       // COMMIT is in flight
 	looking          // the claim has updated nothing
 	sure             // it can be acknowledged
 )
 
-// delivery is one message in work.
+// delivery is one message that a session works on.
 type delivery struct {
 	phase   uint8
 	message uint8
@@ -54,13 +54,13 @@ type session struct {
 
 // state is the database, the log and the sessions.
 type state struct {
-	mark    uint8 // next_off
-	known   bool  // the log's source is the one remembered
+	mark    uint8 // next_off, the offset after the last processed one
+	known   bool  // the log is the one that the database remembers
 	effects [messages]uint8
-	acked   uint8 // messages, a bit each
+	acked   uint8 // messages, one bit each
 	remakes uint8 // how many more times the topic may be recreated
 	losses  uint8 // how many more times commits may be lost
-	lost    uint8 // messages whose commit was lost, a bit each
+	lost    uint8 // messages whose commits were lost, one bit each
 
 	sessions [2]session
 }

@@ -8,7 +8,7 @@ import (
 
 const name = "window cursor"
 
-// Cases are the protocol and its forbidden variants.
+// Cases returns the protocol and its forbidden variants.
 func Cases() []model.Case {
 	plain := bounds{writers: 3, limit: 1}
 	twoRows := bounds{writers: 2, two: true, limit: 1, raises: true}
@@ -119,7 +119,7 @@ func (p *protocol) sights() []model.Sight[state] {
 		{Name: "all rows are delivered", Seen: func(s state) bool { return s.commits == p.writers && !s.owed() }},
 	}
 	if p.begins {
-		sights = sights[1:] // F is older than the group, so that rows below the floor are rare
+		sights = sights[1:] // the sequence was read before the group began, so rows below the floor are rare
 		sights = append(sights, model.Sight[state]{Name: "a row that the group does not want", Seen: func(s state) bool {
 			return s.writers[0].end == committed && s.window.openedBy != 0 && s.begin.sees(s.writers[0].xid)
 		}})

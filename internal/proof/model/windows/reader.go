@@ -10,7 +10,7 @@ const (
 	drawn         // and its xid is drawn
 	new0          // a new group begins now: nothing has been read for it
 	new1          // the sequence was read
-	new2          // and the marking transaction committed
+	new2          // the marking transaction is committed
 	new3          // and the sequence read again
 )
 
@@ -27,13 +27,13 @@ type reader struct {
 	window window
 	next   snapshot // target of the window that is being opened
 	phase  uint8
-	read   uint8 // rows of the window up to here were read
+	read   uint8 // rows of the window up to this number were read
 	whole  bool
-	f      uint8 // the sequence, from the probe
+	f      uint8 // the sequence as the probe read it
 	own    uint8 // xid of the window that is being opened
 }
 
-// enter makes w the window that is read.
+// enter makes w the reader's window.
 func (r *reader) enter(w window) {
 	*r = reader{window: w, read: w.last, whole: w.empty()}
 }
@@ -44,14 +44,14 @@ type state struct {
 
 	disk          database
 	reader        reader
-	delivered     uint8 // rows, a bit each
+	delivered     uint8 // rows, one bit each
 	broken        uint8
-	readerCrashes uint8 // that may still come
+	readerCrashes uint8 // crashes that may still come
 	serverCrashes uint8
-	setBacks      uint8 // of the sequence, that may still come
+	setBacks      uint8 // how many more times the sequence may be set back
 	crashed       bool
 	refused       bool     // the reader has ended, since the sequence was set back
-	begin         snapshot // what it sees does not concern the group
+	begin         snapshot // the group does not want rows that it sees
 }
 
 type yielder func(step model.Step, to state)
@@ -167,7 +167,7 @@ func (s *state) any(f func(o row) bool) bool {
 	return found
 }
 
-// refuse ends the reader, for good.
+// refuse ends the reader for good.
 func (s *state) refuse(what string) (model.Step, state) {
 	after := *s
 	after.reader.enter(after.window)
@@ -175,7 +175,7 @@ func (s *state) refuse(what string) (model.Step, state) {
 	return model.Step{Who: who, What: what}, after
 }
 
-// owed reports whether a row that has committed was not delivered.
+// owed reports whether a committed row was not delivered.
 func (s *state) owed() bool {
 	owed := false
 	s.rows(func(r row) bool {
@@ -185,7 +185,7 @@ func (s *state) owed() bool {
 	return owed
 }
 
-// raise stores the probe's number as that of the newest window, in a separate transaction.
+// raise stores the number read by the probe as that of the newest window, in a separate transaction.
 func raise(s state) state {
 	xid := s.drawXid()
 	s.window.sourceFloor, s.window.openedBy = s.reader.f, xid
@@ -196,7 +196,7 @@ func raise(s state) state {
 // open commits the window whose snapshot was taken, and enters it.
 func (p *protocol) open(s state) state {
 	before, r := s.window, &s.reader
-	if before.openedBy == 0 { // of a new group
+	if before.openedBy == 0 { // the first window of a new group
 		s.window = window{prev: r.next, target: r.next, floor: r.f, nextFloor: r.f, sourceFloor: r.read, openedBy: r.own}
 		s.begin = r.next
 		s.complete(r.own)
@@ -276,7 +276,7 @@ func (p *protocol) early(s *state) (step model.Step, found bool) {
 	return model.Step{Who: who, What: "delivers below the floor", On: rowName(page[0])}, true
 }
 
-// plainPage is a page of the cursors without windows.
+// plainPage reads a page of the variants that have no windows.
 func (p *protocol) plainPage(s state) (model.Step, state) {
 	r, horizon := &s.reader, s.xmin()
 	page, _ := p.find(&s, func(o row) bool {

@@ -2,9 +2,9 @@ package windows
 
 // rules are the protocol; each field leaves one of them out.
 type rules struct {
-	idCursor    bool // rows above the last number that was read, in whatever snapshot
-	byXid       bool // rows of a window in the order of their xids
-	xminHorizon bool // rows below every open transaction, in the order of their xids
+	idCursor    bool // reads rows above the last number read, in any snapshot
+	byXid       bool // reads the rows of a window in the order of their xids
+	xminHorizon bool // reads rows below every open transaction, in the order of their xids
 	lateFloor   bool // a window begins at the number stored with the previous one, not two before
 	innerFloor  bool // the sequence is read after the window's xid was drawn
 	noGap       bool // the probe checks only the sequence and xip
@@ -14,7 +14,7 @@ type rules struct {
 	noMark      bool // a new group begins without the empty transaction
 	fromMemory  bool // after a crash of the server the reader goes on from memory
 	noBack      bool // a window is opened without a check for rows that the floors forbid
-	noUnseen    bool // the probe takes a sequence at the same number for one that has not moved
+	noUnseen    bool // the probe takes a sequence that is at the same number for one that has not moved
 
 	seqFirst bool // producers draw the number before the xid
 	noLock   bool // producers of one key do not wait for each other
@@ -22,10 +22,10 @@ type rules struct {
 
 // bounds are the bounds of a search.
 type bounds struct {
-	writers       uint8 // the first two have one key
+	writers       uint8 // number of producers; the first two share a key
 	two           bool  // the last of them writes two rows
-	limit         int   // of a page
-	pagewise      bool  // others act between two pages
+	limit         int   // rows of a page
+	pagewise      bool  // others act between the pages of a window
 	readerCrashes uint8
 	serverCrashes uint8
 	begins        bool // the reader's group is new, and begins with rows that commit from now on

@@ -50,7 +50,7 @@ func (w window) hasEarly() bool { return w.floor > 0 && w.prev.xip&^w.target.xip
 
 // database is the part that a crash of the server resets to the state of the disk.
 type database struct {
-	running uint16 // xids, a bit each
+	running uint16 // xids in progress, one bit each
 	nextXid uint8
 	latest  uint8 // highest xid that has completed
 	seq     uint8 // last number drawn
@@ -59,13 +59,13 @@ type database struct {
 	window  window
 }
 
-// now is the snapshot that a statement would take.
+// now returns the snapshot that a statement would take.
 func (d *database) now() snapshot {
 	xmax := d.latest + 1
 	return snapshot{xip: d.running & (bit(xmax) - 1), xmax: xmax}
 }
 
-// xmin is the lowest xid in progress, or the next one.
+// xmin returns the lowest xid in progress, or the next xid if there is none.
 func (d *database) xmin() uint8 {
 	for xid := range d.nextXid {
 		if d.running&bit(xid) != 0 {
@@ -108,10 +108,10 @@ type row struct {
 	xid, seq    uint8
 }
 
-// bit is the row's place in a set of rows.
+// bit returns the row's place in a set of rows.
 func (r row) bit() uint8 { return 1 << (r.writer*2 + r.nth) }
 
-// highest is the highest number of a row, or that was drawn: a sequence that was set back may be
+// highest returns the highest number that a row has or that was drawn. A sequence that was set back may be
 // lower.
 func (d *database) highest() uint8 {
 	n := d.seq
@@ -131,7 +131,7 @@ func (d *database) taken(seq uint8) bool {
 	return false
 }
 
-// newest is the highest number of a row that has committed.
+// newest returns the highest number of a committed row.
 func (d *database) newest() (seq uint8) {
 	d.rows(func(o row) bool {
 		seq = o.seq

@@ -23,9 +23,9 @@ func number(n uint8) string {
 func (p *protocol) writerSteps(s state, i uint8, yield yielder) {
 	w := &s.writers[i]
 	if w.end != open || i == 1 && *w == (writer{}) && s.writers[0] == (writer{}) {
-		return // the first two are alike, so that the first may begin first
+		return // the first two are alike: only orders in which the first begins first are searched
 	}
-	if !w.locked && i < 2 && p.mayLock(&s, i) { // no other writer needs the others' locks
+	if !w.locked && i < 2 && p.mayLock(&s, i) { // only the first two share a key and need its lock
 		to := s
 		to.writers[i].locked = true
 		yield(model.Step{Who: writerName(i), What: "takes the lock of its key", Outside: true}, to)
@@ -39,7 +39,7 @@ func (p *protocol) writerSteps(s state, i uint8, yield yielder) {
 		to := s
 		to.seq++
 		v := &to.writers[i]
-		if s.taken(to.seq) { // if the sequence was set back
+		if s.taken(to.seq) { // possible once the sequence was set back
 			to.complete(w.xid)
 			*v = writer{end: aborted}
 			yield(model.Step{Who: writerName(i), What: "fails, another row has", On: number(to.seq), Outside: true}, to)
@@ -59,7 +59,7 @@ func (p *protocol) writerSteps(s state, i uint8, yield yielder) {
 		yield(model.Step{Who: writerName(i), What: "commits", Outside: true}, p.commit(s, i))
 	}
 	if i+1 < p.writers {
-		return // one that may abort is enough
+		return // it is enough if one writer may abort
 	}
 	to := s
 	to.complete(w.xid)
@@ -96,7 +96,8 @@ func (p *protocol) commit(s state, i uint8) state {
 	return s
 }
 
-// faultSteps yields crashes, the actions of the disk, and what an operator should not do.
+// faultSteps yields crashes, the actions of the disk, and an operator's mistake: setting back the
+// sequence.
 func (p *protocol) faultSteps(s state, yield yielder) {
 	if newest := s.newest(); s.setBacks > 0 && newest < s.seq && !s.keyOpen() {
 		to := s
@@ -135,8 +136,8 @@ func (p *protocol) faultSteps(s state, yield yielder) {
 	yield(model.Step{Who: "server", What: "crashes and recovers", Outside: true}, s)
 }
 
-// keyOpen reports whether a transaction is open that has a number and shares its key: the order of
-// that key is not promised if the sequence is set back then.
+// keyOpen reports whether an open transaction has a number and shares its key with another. If the
+// sequence is set back then, the order of that key is not promised.
 func (s *state) keyOpen() bool {
 	for i := range s.writers[:2] {
 		if w := &s.writers[i]; w.end == open && w.first != 0 {
