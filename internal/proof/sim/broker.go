@@ -7,7 +7,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// partitions is how many a topic has.
+// partitions is the number of partitions of a topic.
 const partitions = 2
 
 // entry is one copy of a record in the broker.
@@ -20,9 +20,9 @@ type broker struct {
 	w      *World
 	logs   map[string][]entry // by partition
 	away   map[string]time.Duration
-	poison map[string]outbox.FailureKind // by id: the broker's permanent answer
+	poison map[string]outbox.FailureKind // by id, the broker's answer to the record until it is fixed
 	copies map[string]int
-	told   map[string]int // failures that a sink was told of, by id
+	told   map[string]int // by id, how often a sink was told that the record failed
 }
 
 func newBroker(w *World) *broker {
@@ -63,7 +63,7 @@ type sending struct {
 	stopped map[driver.Key]bool
 }
 
-// part delivers some of the records.
+// part delivers some of the records that are left.
 func (s *sending) part() (progress, error) {
 	left := len(s.records) - s.done
 	n := left
@@ -121,7 +121,7 @@ func (b *broker) deliver(n *Node, r *outbox.Record, since time.Duration) outbox.
 	return outbox.Result{}
 }
 
-// tell returns the result of a record that fails because of the record itself.
+// tell notes that a record failed because of the record itself, and returns that result.
 func (b *broker) tell(n *Node, r *outbox.Record, kind outbox.FailureKind, err error) outbox.Result {
 	b.told[r.ID]++
 	e := recordEvent(Failed, n, r)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// progress is the state of an effect.
+// progress is how far an effect has come.
 type progress int
 
 const (
@@ -17,7 +17,7 @@ const (
 	more                     // a part has happened, another follows
 )
 
-// call is one call of an engine, seen from the other side.
+// call is one call that an engine makes, as the scheduler sees it.
 type call struct {
 	node   *Node
 	op     op
@@ -27,13 +27,13 @@ type call struct {
 
 	// effect performs the call, in the scheduler.
 	effect func() (progress, error)
-	// unheard is called if the caller never learns of the effect: anything opened for it must be
-	// closed. nil for nothing.
+	// unheard is called if the caller never learns of the effect. It closes what the effect has opened. May
+	// be nil.
 	unheard func()
 
-	// The scheduler owns these; err is read once done is closed.
+	// The scheduler owns these fields. The caller reads err once done is closed.
 	fate Fault
-	slow bool // of Stall: it is the answer that takes long
+	slow bool // if fate is Stall: the answer takes long, not the effect
 	err  error
 
 	// Guarded by World.mu.
@@ -72,7 +72,7 @@ func (n *Node) call(ctx context.Context, o op, detail string, effect func() (pro
 	}
 }
 
-// do is call for an effect that happens at once and leaves nothing open.
+// do makes a call whose effect happens at once and opens nothing.
 func (n *Node) do(ctx context.Context, o op, detail string, effect func() error) error {
 	return n.call(ctx, o, detail, func() (progress, error) { return answered, effect() }, nil)
 }
@@ -135,7 +135,7 @@ func (w *World) admit() {
 	}
 }
 
-// delay is the time until a call takes effect.
+// delay returns the time until c takes effect.
 func (w *World) delay(c *call) time.Duration {
 	if c.fate == Stall {
 		if c.slow = w.choose(3) == 2; !c.slow {
@@ -145,7 +145,7 @@ func (w *World) delay(c *call) time.Duration {
 	return c.op.takes + w.latency()
 }
 
-// back is the time that its answer takes.
+// back returns the time that the answer of c takes.
 func (w *World) back(c *call) time.Duration {
 	if c.slow {
 		return w.between(leaseTime/3, 2*leaseTime)
@@ -205,7 +205,7 @@ func (w *World) unheard(c *call) {
 	}
 }
 
-// release lets the caller go on.
+// release returns the answer of c to its caller.
 func (w *World) release(c *call) {
 	w.over(c)
 	if w.hasLeft(c) {

@@ -166,8 +166,8 @@ func checkEffects(v *verdicts, events []Event, topics []string) {
 	checkChildren(v, events)
 }
 
-// checkChildren: the message of a handler is committed with its effect (I2), that is at
-// the same instant.
+// checkChildren: the message of a handler is committed with its effect (I2), which means at the same
+// instant.
 func checkChildren(v *verdicts, events []Event) {
 	took := make(map[string]time.Duration)
 	for _, e := range events {
@@ -209,7 +209,7 @@ func (p *pipeline) checkEnds(v *verdicts) {
 	}
 }
 
-// once: without a fault each record is sent once, and each run happens once (O10).
+// once: without a fault each record is sent once (O10), and each run happens once (D1).
 func once(events []Event) []Violation {
 	v := &verdicts{}
 	ran := make(map[string]int)

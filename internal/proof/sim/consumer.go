@@ -17,7 +17,7 @@ type group struct {
 	parts     []string
 	logs      map[string][]entry
 	committed map[string]int
-	owner     map[string]int // the generation of the worker that may commit offsets
+	owner     map[string]int // by partition, the generation of the worker that may commit offsets
 	ends      map[string]func()
 	gen       int
 
@@ -58,8 +58,8 @@ type worker struct {
 	gen       int
 }
 
-// assign gives a partition to a process. Its former worker goes on for a while, until it learns of
-// it.
+// assign gives a partition to a process. Its former worker goes on for a while, until it learns that the
+// partition is gone.
 func (g *group) assign(part string, n *Node, processor *inbox.Processor) {
 	if end := g.ends[part]; end != nil {
 		g.w.after(3*g.w.latency(), func() { end(); g.w.roused = true })
@@ -74,8 +74,8 @@ func (g *group) assign(part string, n *Node, processor *inbox.Processor) {
 
 type workerKey struct{}
 
-// caller adds the worker to the identity of a call: a process can have two workers that handle the
-// same message.
+// caller appends the worker's name to the identity of a call: a process can have two workers that handle
+// the same message.
 func caller(ctx context.Context, about string) string {
 	name, _ := ctx.Value(workerKey{}).(string)
 	return about + " " + name

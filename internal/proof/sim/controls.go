@@ -57,8 +57,8 @@ type Control struct {
 	Rules []string
 }
 
-// Convict runs c with up to n seeds, starting at one, until each of its Rules has been reported. It
-// returns the first result that each was reported in, with that violation first.
+// Convict runs c with up to the given number of seeds, beginning at from, until each of its Rules has been
+// reported. It returns the first result in which each was reported, with that violation first.
 func (c Control) Convict(t *testing.T, from, seeds uint64) map[string]Result {
 	t.Helper()
 	found := make(map[string]Result, len(c.Rules))

@@ -19,14 +19,14 @@ type db struct {
 	seq     int64
 	rows    []row // in order of seq
 	commits []row // in the order of the commits
-	tails   bool  // sessions have a tail
-	emptied bool  // the log is another one, until an operator restores it
+	tails   bool  // sessions have a tail of the log
+	emptied bool  // an operator has emptied the log and not restored it yet
 
 	slots   []*slot
 	members []member        // relays that are alive, as far as the database knows
 	held    []*heldRow      // in order of seq
-	claimed map[int64]*Node // by seq: its last reader
-	given   map[string]bool // ids that are dead or skipped
+	claimed map[int64]*Node // by seq, the process that read the record last
+	given   map[string]bool // ids of records that are dead or skipped
 	inbox   map[string]*claim
 }
 
@@ -64,7 +64,7 @@ func (d *db) begin(n *Node) *tx {
 	return t
 }
 
-// write gives the transaction its number.
+// write gives the transaction its number, if it does not have one.
 func (t *tx) write() {
 	if t.xid == 0 {
 		t.db.lastXID++
@@ -130,7 +130,7 @@ func (t *tx) end() {
 	t.db.w.poke()
 }
 
-// snapshot takes one.
+// snapshot takes a snapshot.
 func (d *db) snapshot() snapshot {
 	s := snapshot{xmax: d.ended + 1}
 	for _, t := range d.open {
@@ -142,7 +142,7 @@ func (d *db) snapshot() snapshot {
 	return s
 }
 
-// lock takes the locks of all keys, or none and reports false.
+// lock takes the locks of all keys and returns true, or takes none of them and returns false.
 func (t *tx) lock(keys []string) bool {
 	for _, key := range keys {
 		if holder := t.db.locks[key]; holder != nil && holder != t {
@@ -170,7 +170,7 @@ func (t *tx) insert(msgs []outbox.Message) {
 	}
 }
 
-// enqueue is insert behind the locks of the keys.
+// enqueue inserts messages once it has the locks of their keys.
 func (t *tx) enqueue(msgs []outbox.Message) (progress, error) {
 	if t.over {
 		return answered, outbox.ErrNotInTransaction
@@ -190,7 +190,7 @@ func (t *tx) enqueue(msgs []outbox.Message) (progress, error) {
 	return answered, nil
 }
 
-// recordEvent is an event about r.
+// recordEvent returns an event about r.
 func recordEvent(what What, n *Node, r *outbox.Record) Event {
 	return Event{What: what, Node: n.name, ID: r.ID, Topic: r.Topic, Key: r.Key, Seq: r.Seq, Note: string(r.Payload)}
 }

@@ -10,15 +10,15 @@ type Fault string
 
 // The kinds of faults.
 const (
-	Refuse     Fault = "refused"       // an error, and nothing has happened
-	LoseAnswer Fault = "answer lost"   // it has happened, and the answer is an error
+	Refuse     Fault = "refused"       // the call fails and has had no effect
+	LoseAnswer Fault = "answer lost"   // the call has had its effect, but its answer is an error
 	Stall      Fault = "stalled"       // the call hangs, longer than a lease may last
 	Zombie     Fault = "late effect"   // a call takes effect after its caller has left or died
 	Crash      Fault = "crash"         // a replica is killed
 	Stop       Fault = "stop"          // a replica is stopped, cleanly, and another started
 	Rebalance  Fault = "rebalance"     // partitions move, old members go on for a while
-	LoseAck    Fault = "ack lost"      // the broker has the record and denies it
-	Reject     Fault = "rejected"      // the broker fails a record without a reason
+	LoseAck    Fault = "ack lost"      // the broker has appended the record, but reports a failure
+	Reject     Fault = "rejected"      // the broker refuses a record without giving a reason
 	Double     Fault = "doubled"       // the broker appends a record twice
 	Outage     Fault = "outage"        // a topic is unavailable for a while
 	Poison     Fault = "poison"        // a record that the broker always refuses
@@ -26,7 +26,7 @@ const (
 	Evict      Fault = "evicted"       // the store loses a record
 	Cut        Fault = "tail cut"      // a stream of commits ends
 	Ended      Fault = "session ended" // the lock of a lease ends while its holder lives
-	Emptied    Fault = "log emptied"   // the log is another one for a while
+	Emptied    Fault = "log emptied"   // an operator empties the log, and restores it later
 )
 
 var (
@@ -52,7 +52,7 @@ type op struct {
 	late bool
 	// takes is the duration of the call beyond its latency.
 	takes time.Duration
-	// admitted is called when the call has arrived. nil for nothing.
+	// admitted is called when the call arrives at the scheduler. May be nil.
 	admitted func()
 }
 
@@ -63,7 +63,7 @@ func (w *World) fate(o op) Fault {
 	}
 	var f Fault
 	switch v := w.choose(80); {
-	case o.stalls && (v == 79 || v > 65 && w.broken == NoEpoch): // it takes one at the right time
+	case o.stalls && (v == 79 || v > 65 && w.broken == NoEpoch): // a broken NoEpoch shows only if a stall comes at the right time
 		f = Stall
 	case v == 78 && o.faulty, v == 77 && o.faulty:
 		f = LoseAnswer
@@ -76,7 +76,7 @@ func (w *World) fate(o op) Fault {
 	return f
 }
 
-// fault counts.
+// fault counts a fault.
 func (w *World) fault(f Fault) {
 	w.faults[f]++
 }
@@ -90,8 +90,8 @@ func (w *World) unlucky(n uint32, f Fault) bool {
 	return true
 }
 
-// latency is the time that one way of a call takes: mostly microseconds, and up to a fifth of a
-// second. At the end, and if there are no faults, it is short.
+// latency returns the time that a call takes in one direction: mostly microseconds, and up to a fifth of a
+// second. It is less in a run without faults, and constant while the scenario heals.
 func (w *World) latency() time.Duration {
 	if w.quick {
 		return 100 * time.Microsecond
@@ -105,7 +105,7 @@ func (w *World) latency() time.Duration {
 	return 20*time.Microsecond<<shift + time.Duration(u)*1009*time.Nanosecond
 }
 
-// between chooses a time from least to most.
+// between chooses a duration from least to most.
 func (w *World) between(least, most time.Duration) time.Duration {
 	return least + (most-least)*time.Duration(w.choose(1024))/1024
 }

@@ -22,8 +22,7 @@ func keyOf(r *outbox.Record) driver.Key {
 	return driver.Key{Topic: r.Topic, Key: r.Key}
 }
 
-// head returns the first held record of key; nil where there is none, and for records
-// without a key.
+// head returns the first held record of key. It returns nil if there is none, or if the key is empty.
 func (d *db) head(key driver.Key) *heldRow {
 	if key.Key == "" {
 		return nil
@@ -89,7 +88,7 @@ func (s *session) Hold(ctx context.Context, p driver.Page, n int, h []driver.Hol
 	})
 }
 
-// goesOn reports whether the key of h goes on, against the rules.
+// goesOn reports whether a broken rule allows the key of h to go on.
 func (d *db) goesOn(h *heldRow) bool {
 	switch d.w.broken {
 	case HeldForgotten:
@@ -110,7 +109,7 @@ func (d *db) hold(n *Node, r outbox.Record, one driver.Holding) {
 	switch first := d.head(keyOf(&r)); {
 	case final:
 	case first == nil && one.Fate == driver.FateWait:
-		h.fate, h.next = driver.FateRetry, d.w.now() // its predecessor is gone
+		h.fate, h.next = driver.FateRetry, d.w.now() // the record that it would wait for is gone
 	case first != nil:
 		h.fate = driver.FateWait
 	}
@@ -125,7 +124,7 @@ func (d *db) hold(n *Node, r outbox.Record, one driver.Holding) {
 	}
 }
 
-// Hasten implements driver.Holder: the clock of a simulation is never set.
+// Hasten implements driver.Holder. It does nothing, since the clock of a simulation is never set.
 func (s *session) Hasten(context.Context, time.Duration) error { return nil }
 
 // Due implements driver.Holder.
@@ -199,8 +198,8 @@ func (d *db) resolve(n *Node, v *driver.Verdict) {
 	}
 }
 
-// redrive makes the first parked record due again, as operators do, and returns it; nil if nothing
-// is parked.
+// redrive makes the first parked record due again, as operators do, and returns it. It returns nil if
+// nothing is parked.
 func (d *db) redrive() *outbox.Record {
 	for _, h := range d.held {
 		if h.fate != driver.FatePark {

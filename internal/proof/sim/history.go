@@ -16,7 +16,7 @@ const (
 	Inserted  What = "inserted"  // a row was written, not committed
 	Committed What = "committed" // the row's transaction has committed
 	Landed    What = "landed"    // the broker has appended the record
-	Failed    What = "failed"    // the broker has refused it, for its own sake
+	Failed    What = "failed"    // a sink was told that the record itself failed
 	Settled   What = "settled"   // a position has passed the record
 	HeldBack  What = "held"      // a record was set aside; Note is its fate
 	Resolved  What = "resolved"  // a held record was tried again; Note is its fate
@@ -30,10 +30,10 @@ const (
 	Extended  What = "extended"  // its lease was extended
 	Released  What = "released"  // its lease was released before completion
 	Completed What = "completed" // it was completed
-	Overlap   What = "overlap"   // a run was taken over while its context lasted
+	Overlap   What = "overlap"   // a run was taken over before its context ended
 	Lost      What = "lost"      // a record of the store was evicted
-	Attempted What = "attempted" // a handler may run, it counts as attempt N
-	Withdrawn What = "withdrawn" // an attempt does not count
+	Attempted What = "attempted" // a handler may run; this counts as attempt N
+	Withdrawn What = "withdrawn" // an attempt was withdrawn and does not count
 	Started   What = "started"   // a handler runs
 	Parked    What = "parked"    // a message was parked after N attempts; behind others if N is -1
 	Crashed   What = "crashed"   // a replica was killed
@@ -44,20 +44,20 @@ const (
 type Event struct {
 	// At is the virtual time since the start.
 	At time.Duration
-	// What happened, and to whom.
+	// What happened, and in which process.
 	What What
 	Node string
 	// ID, Topic, Key and Seq are the fields of the record.
 	ID, Topic, Key string
 	Seq            int64
-	// Since is when the call began that brought a record, of Landed.
+	// Since is the time at which the call that delivered the record began. It is set for Landed.
 	Since time.Duration
 	// N and Note depend on What.
 	N    int64
 	Note string
 }
 
-// String is the event for human readers.
+// String formats the event for human readers.
 func (e Event) String() string {
 	return fmt.Sprintf("%12s %-9s %-10s %s %s/%s #%d n=%d %s",
 		e.At.Round(time.Microsecond), e.What, e.Node, e.ID, e.Topic, e.Key, e.Seq, e.N, e.Note)
@@ -67,7 +67,7 @@ func (e Event) String() string {
 type history struct {
 	events []Event
 	steps  int
-	trace  bool // keep steps, too
+	trace  bool // keep the steps of calls, too
 	sum    hash.Hash64
 	buf    []byte
 }

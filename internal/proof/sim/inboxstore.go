@@ -61,7 +61,7 @@ func (s inboxStore) claim(id string) (*tx, driver.Status) {
 	return t, driver.Claimed
 }
 
-// hangUp makes the server notice, some time later, that t has no client any more.
+// hangUp makes the server notice, some time later, that t has lost its client, and abort t.
 func (n *Node) hangUp(t *tx) {
 	if t != nil {
 		n.w.after(n.w.latency(), t.abort)
@@ -73,7 +73,7 @@ type unit struct {
 	node  *Node
 	tx    *tx
 	id    string
-	child []outbox.Message // that is stored apart, where ChildLate is broken
+	child []outbox.Message // stored later in a separate transaction, if ChildLate is broken
 }
 
 type txKey struct{}
@@ -106,7 +106,7 @@ func (u *unit) Commit(ctx context.Context) error {
 	return err
 }
 
-// afterwards stores, in a separate transaction, what belongs in that of the effects.
+// afterwards stores, in a separate transaction, what belongs in the transaction of the effects.
 func (u *unit) afterwards(ctx context.Context) error {
 	return u.node.call(ctx, op{name: "afterwards", faulty: true, stalls: true, late: true}, caller(ctx, u.id), func() (progress, error) {
 		t := u.tx.db.begin(u.node)

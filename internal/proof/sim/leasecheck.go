@@ -4,7 +4,7 @@ import "time"
 
 // holding is the state of one message's lease in the history.
 type holding struct {
-	token string // "" where nobody holds it
+	token string // "" if the lease is free
 	until time.Duration
 	done  bool
 	ever  bool // completed at some time
@@ -34,7 +34,7 @@ func (l *leases) check() []Violation {
 	return v.list
 }
 
-// follow takes in one event of a message.
+// follow updates the state with one event of the message, and reports violations.
 func (h *holding) follow(v *verdicts, e Event) {
 	switch e.What {
 	case Claimed:

@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/dedupe/memdedupe"
 )
 
-// leases is workers that run handlers under leases of one store. Each message goes to
+// leases is the scenario of workers that run handlers under leases of one store. Each message goes to
 // several of them.
 type leases struct {
 	w     *World
@@ -69,7 +69,7 @@ func (l *leases) startWorker(i int) {
 	l.workers = append(l.workers, n)
 }
 
-// work handles what is pending for worker i, each message until it is done.
+// work handles the messages that are pending for worker i, each until it is acknowledged.
 func (l *leases) work(n *Node, p *dedupe.Processor, i int) error {
 	for n.ctx.Err() == nil {
 		var id string
@@ -89,7 +89,7 @@ func (l *leases) work(n *Node, p *dedupe.Processor, i int) error {
 		if err != nil {
 			continue
 		}
-		_ = n.do(n.ctx, op{name: "ack"}, "", func() error { // otherwise it is delivered again
+		_ = n.do(n.ctx, op{name: "ack"}, "", func() error { // if this fails, the message is delivered again
 			l.w.note(Event{What: Acked, Node: n.name, ID: id})
 			l.pending[i] = slices.DeleteFunc(l.pending[i], func(other string) bool { return other == id })
 			return nil

@@ -29,7 +29,7 @@ func (s leaseStore) note(what What, key dedupe.Key, token string, lease time.Dur
 	s.l.w.note(Event{What: what, Node: s.node.name, ID: key.ID, N: int64(lease), Note: s.l.token(token)})
 }
 
-// ask is a call to the store.
+// ask makes a call to the store.
 func (s leaseStore) ask(ctx context.Context, name string, key dedupe.Key, effect func() error) error {
 	return s.node.do(ctx, op{name: name, faulty: true, stalls: true, late: true}, key.ID, effect)
 }

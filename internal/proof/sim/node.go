@@ -9,7 +9,7 @@ import (
 type Node struct {
 	w     *World
 	name  string
-	place int // among all nodes, in order of their start
+	place int // position among all nodes, in order of their start
 
 	ctx    context.Context //nolint:containedctx // a process's life
 	cancel context.CancelFunc
@@ -19,15 +19,15 @@ type Node struct {
 	// The scheduler owns these.
 	dead    bool
 	stopped bool
-	txs     []*tx    // open, to be rolled back when the connection breaks
-	hangUps []func() // what else happens then
+	txs     []*tx    // open transactions, rolled back when the connection breaks
+	hangUps []func() // called when the connection breaks
 
 	// err is the result of main, and done is true once it has returned. Guarded by w.mu.
 	err  error
 	done bool
 }
 
-// start starts a process. An error of main is an error of the process.
+// start starts a process that runs main. An error of main is an error of the process.
 func (w *World) start(name string, main func(n *Node) error) *Node {
 	n := &Node{w: w, name: name, place: len(w.nodes), gone: make(chan struct{}), wake: make(chan struct{}, 1)}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
@@ -84,12 +84,12 @@ func (n *Node) ended() (bool, error) {
 	return n.done, n.err
 }
 
-// up is true if the process should run.
+// up reports whether the process should be running.
 func (n *Node) up() bool {
 	return !n.dead && !n.stopped
 }
 
-// ring wakes waiters for commits in the process.
+// ring wakes what waits for commits in the process.
 func (n *Node) ring() {
 	select {
 	case n.wake <- struct{}{}:

@@ -18,7 +18,7 @@ func (s *session) page(limit int) driver.Page {
 	}
 	rows := s.window()
 	if s.db.w.broken == OrderByXID {
-		limit = len(rows) + 1 // its pages would need another cursor
+		limit = len(rows) + 1 // one page must hold the whole window: no cursor goes on in the order of xids
 	}
 	page.Records = make([]outbox.Record, 0, limit)
 	for i := range rows {
@@ -44,7 +44,7 @@ func (s *session) page(limit int) driver.Page {
 func (s *session) window() []row {
 	var rows []row
 	if s.db.emptied {
-		return nil // a reader that has not looked takes them for settled
+		return nil // a reader that does not check for this takes the rows of its window for settled
 	}
 	for _, r := range s.db.rows {
 		switch {
@@ -70,7 +70,7 @@ func (s *session) Advance(ctx context.Context, p driver.Page, n int) error {
 	return s.write(ctx, "advance", strconv.FormatInt(last, 10), func() error { return s.pass(p, last) })
 }
 
-// pass moves the position to last, which is of page p.
+// pass moves the position to last, the number of a record of page p.
 func (s *session) pass(p driver.Page, last int64) error {
 	if no, _ := p.Cursor.(int64); no != s.slot.pos.no {
 		if s.db.w.broken == NoEpoch || s.db.w.broken == RowsClaimed {
@@ -89,7 +89,7 @@ func (s *session) settle(last int64) {
 	s.settled = max(s.settled, last)
 }
 
-// notePassed records the records of the open window between the position and last.
+// notePassed notes as settled the records of the open window from the position to last.
 func (s *session) notePassed(last int64) {
 	for i := range s.db.rows {
 		r := &s.db.rows[i].record
@@ -104,7 +104,7 @@ func (s *session) inWindow(x xid) bool {
 	return s.db.committed[x] && s.slot.pos.target.sees(x) && !s.slot.pos.prev.sees(x)
 }
 
-// highest returns the highest number of records.
+// highest returns the highest number among records.
 func highest(records []outbox.Record) int64 {
 	return slices.MaxFunc(records, func(a, b outbox.Record) int { return cmp.Compare(a.Seq, b.Seq) }).Seq
 }

@@ -1,10 +1,10 @@
 package sim
 
-// fate of one message according to the history.
+// messageFate is the fate of one message according to the history.
 type messageFate struct {
 	started, withdrawn int
 	effects            int
-	parked             bool // now, or at some time
+	parked             bool // it is parked now, or was once
 }
 
 // check implements scenario.
@@ -36,7 +36,7 @@ func (p *parking) check() []Violation {
 	return v.list
 }
 
-// follow takes in one event of a message.
+// follow updates the fate with one event of the message, and reports violations.
 func (f *messageFate) follow(v *verdicts, e Event) {
 	switch e.What {
 	case Started:

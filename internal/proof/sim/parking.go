@@ -17,7 +17,7 @@ import (
 // parkAttempts is the number of attempts after which a message is parked.
 const parkAttempts = 3
 
-// parking is consumers whose inbox counts attempts, parks messages and runs them again
+// parking is the scenario of consumers whose inbox counts attempts, parks messages and runs them again
 // when operators redrive them.
 type parking struct {
 	w     *World

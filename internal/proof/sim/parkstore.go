@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 )
 
-// parkStore is a process's view of an inbox that parks. Its parts are those of the store in memory,
-// behind the scheduler. Only Settle goes there directly, since it neither waits nor fails.
+// parkStore is a process's view of an inbox that parks. It calls the store in memory through the
+// scheduler. Only Settle is called directly, since it neither waits nor fails.
 type parkStore struct {
 	driver.Parker
 
@@ -21,7 +21,7 @@ type parkStore struct {
 
 var _ driver.Parker = parkStore{}
 
-// ask is a call to the store.
+// ask makes a call to the store.
 func (s parkStore) ask(ctx context.Context, name, about string, effect func(far context.Context) error, unheard func()) error {
 	far := context.WithoutCancel(ctx)
 	o := op{name: name, faulty: true, stalls: true, late: true}
@@ -39,10 +39,10 @@ type parkUnit struct {
 	s    parkStore
 	id   string
 	over bool
-	lost func() // aborts it
+	lost func() // aborts the transaction
 }
 
-// open makes a unit of an opened transaction, and makes sure that it ends.
+// open makes a unit of a transaction that the store has opened, and aborts it if the process is killed.
 func (s parkStore) open(ctx context.Context, u driver.Unit, id string) *parkUnit {
 	if u == nil {
 		return nil
@@ -57,9 +57,9 @@ func (s parkStore) open(ctx context.Context, u driver.Unit, id string) *parkUnit
 func (u *parkUnit) abort(ctx context.Context) {
 	if !u.over {
 		u.over = true
-		_ = u.Unit.Rollback(ctx) // of memory
+		_ = u.Unit.Rollback(ctx) // a store in memory does not fail
 		if u.s.p.w.broken == AttemptsInside {
-			_ = u.s.Parker.Withdraw(ctx, u.id) // the same
+			_ = u.s.Parker.Withdraw(ctx, u.id) // nor does it here
 		}
 	}
 }
@@ -200,8 +200,8 @@ func (s parkStore) FailRedriven(ctx context.Context, r driver.Redriven, f driver
 	}, nil)
 }
 
-// RecoverRedriven implements driver.Parker. The store in memory dies with the process
-// that redrives, so it has nothing to recover; here it outlives it.
+// RecoverRedriven implements driver.Parker. Usually the store in memory dies with the process that
+// redrives, so it has nothing to recover. Here the store outlives the process.
 func (s parkStore) RecoverRedriven(ctx context.Context, _ time.Duration) (int, error) {
 	err := s.ask(ctx, "recover", "", func(far context.Context) error {
 		var err error

@@ -13,7 +13,7 @@ import (
 // outTopic is the topic to which handlers send; it has no readers.
 const outTopic = "out"
 
-// pipeline is producers, relays and consumers on one database and one broker.
+// pipeline is the scenario of producers, relays and consumers on one database and one broker.
 type pipeline struct {
 	w      *World
 	db     *db
@@ -23,7 +23,7 @@ type pipeline struct {
 	config relay.Config
 
 	relays, consumers, producers []*Node
-	failed                       error // of an engine that could not be made
+	failed                       error // error of an engine that could not be made
 	healed                       time.Duration
 }
 
@@ -36,8 +36,8 @@ func newPipeline(w *World) scenario {
 	return p
 }
 
-// silent is the logger of the engines: schedules cause the conditions that they warn of, thousands
-// of times.
+// silent returns a logger that discards everything: schedules cause the conditions that engines warn of,
+// thousands of times.
 func silent() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // configure chooses how relays work: their slots, pages, policies and order.
@@ -150,8 +150,8 @@ func (p *pipeline) heal() {
 }
 
 func (p *pipeline) tend() {
-	p.putBack()            // some notice late
-	clear(p.broker.poison) // of messages that came later
+	p.putBack()            // relays may notice late that the log was emptied
+	clear(p.broker.poison) // poison of messages that came later
 	for p.db.redrive() != nil {
 		continue
 	}
@@ -168,7 +168,8 @@ func (p *pipeline) produced() bool {
 	return true
 }
 
-// settled implements scenario. A relay that leads is part of it, and knows it.
+// settled implements scenario. In addition, each slot must have a relay that has written under its lease
+// since the trouble ended.
 func (p *pipeline) settled() bool {
 	return p.led() && len(p.db.open) == 0 && len(p.db.held) == 0 && p.allPublished() && p.group.finished()
 }

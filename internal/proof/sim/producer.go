@@ -17,8 +17,8 @@ type producer struct {
 
 // plan is the plan of a transaction.
 type plan struct {
-	first, second []outbox.Message // of two calls of Enqueue
-	early         bool             // it makes another write before
+	first, second []outbox.Message // messages of two calls of Enqueue
+	early         bool             // another write comes before the messages
 	rollback      bool
 }
 
@@ -38,7 +38,7 @@ func (p *producer) run(n *Node) error {
 			continue
 		}
 		if err := p.transact(n.ctx, t, next); err != nil {
-			_ = n.do(n.ctx, op{name: "close"}, "", func() error { t.abort(); return nil }) // nothing follows from it
+			_ = n.do(n.ctx, op{name: "close"}, "", func() error { t.abort(); return nil }) // its result does not matter
 		}
 	}
 	return nil
@@ -72,7 +72,7 @@ func (p *producer) transact(ctx context.Context, t *tx, next plan) error {
 	})
 }
 
-// plan makes up a transaction.
+// plan chooses what a transaction does.
 func (p *producer) plan() plan {
 	w := p.p.w
 	next := plan{early: w.choose(4) == 3, rollback: w.choose(10) == 9}
@@ -80,7 +80,8 @@ func (p *producer) plan() plan {
 		next.first = append(next.first, p.message())
 	}
 	if w.choose(6) == 5 {
-		// Of the topic and key of the first call, so that no two transactions can wait for each other.
+		// The message has the topic and key of the first call, so that two transactions never wait for each
+		// other.
 		m := p.message()
 		m.Topic, m.Key = next.first[0].Topic, next.first[0].Key
 		next.second = []outbox.Message{m}
@@ -88,7 +89,7 @@ func (p *producer) plan() plan {
 	return next
 }
 
-// message makes up a message, and the broker's answer to it.
+// message makes up a message, and chooses the broker's answer to it.
 func (p *producer) message() outbox.Message {
 	w := p.p.w
 	p.count++

@@ -8,7 +8,7 @@ import (
 // event is a planned action of the scheduler.
 type event struct {
 	at time.Duration
-	n  int // of two at the same time, the one that was planned first
+	n  int // order of planning, which decides between events of the same time
 	do func()
 }
 

@@ -13,11 +13,11 @@ import (
 type scenario interface {
 	// start starts its parts.
 	start()
-	// produced is set if all work has been submitted.
+	// produced reports whether all work has been submitted.
 	produced() bool
 	// heal ends all trouble.
 	heal()
-	// settled is set if all work is done.
+	// settled reports whether all work is done.
 	settled() bool
 	// check returns the rules that were violated.
 	check() []Violation
@@ -31,7 +31,7 @@ type Violation struct {
 	Detail string
 }
 
-// String is the rule and the detail.
+// String returns the rule and the detail.
 func (v Violation) String() string { return v.Rule + ": " + v.Detail }
 
 // Result is the result of a run.
@@ -41,9 +41,9 @@ type Result struct {
 	// Steps is the number of steps of calls, and Hash the hash of all events.
 	Steps int
 	Hash  uint64
-	// Virtual is the time that it took in the simulation.
+	// Virtual is the duration of the run in virtual time.
 	Virtual time.Duration
-	// Faults counts them by kind.
+	// Faults counts the faults by kind.
 	Faults map[Fault]int
 	// Violations is empty if all promises were kept.
 	Violations []Violation
@@ -82,14 +82,14 @@ func scenarios() map[string]func(*World) scenario {
 }
 
 const (
-	// mostStorm bounds the time of trouble beyond the chosen one, and mostCalm the time until all work
-	// is done afterwards.
+	// mostStorm bounds how long the trouble goes on beyond its chosen time, until all work is submitted.
+	// mostCalm bounds the time from then until all work is done.
 	mostStorm = 20 * time.Second
 	mostCalm  = 90 * time.Second
 )
 
-// Run runs s once, in a bubble of t, which fails at once if s names an unknown scenario or rule.
-// With trace the Events have every step of every call.
+// Run runs s once, in a synctest bubble of t. t fails at once if s names an unknown scenario or rule. If
+// trace is true, the Events include every step of every call.
 func Run(t *testing.T, s Schedule, trace bool) (result Result) {
 	t.Helper()
 	if err := s.validate(); err != nil {

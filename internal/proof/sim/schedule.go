@@ -22,8 +22,8 @@ type Schedule struct {
 	Choices []uint32 `json:"choices"`
 }
 
-// validate checks that the scenario and the rule that s names exist: an unknown rule would be
-// broken nowhere, and convict nothing.
+// validate checks that the scenario and the rule that s names exist. An unknown rule would not be broken
+// anywhere, so the run would not show anything.
 func (s Schedule) validate() error {
 	if scenarios()[s.Scenario] == nil {
 		return fmt.Errorf("sim: there is no scenario %q", s.Scenario)

@@ -33,7 +33,7 @@ type shrinker struct {
 	left int
 }
 
-// size is the measure to minimize: the choices, above all those that are not zero.
+// size returns the measure to minimize: the number of choices, and ten more for each that is not zero.
 func (s *shrinker) size() int {
 	n := len(s.best.Schedule.Choices)
 	for _, c := range s.best.Schedule.Choices {

@@ -29,7 +29,7 @@ var (
 	_ driver.Slotted = (*session)(nil)
 )
 
-// makeSlots divides the outbox.
+// makeSlots divides the outbox into n slots.
 func (d *db) makeSlots(n int) {
 	for i := range n {
 		empty := snapshot{xmax: 1}
@@ -37,7 +37,7 @@ func (d *db) makeSlots(n int) {
 	}
 }
 
-// shard is a number that depends on the key, or on the id where there is no key.
+// shard returns a number that depends on the key, or on the id if there is no key.
 func shard(m *outbox.Message) int16 {
 	text := m.Key
 	text = cmp.Or(text, m.ID)
@@ -48,7 +48,7 @@ func shard(m *outbox.Message) int16 {
 	return sum
 }
 
-// reads reports whether r is of the session's slot.
+// reads reports whether r belongs to the session's slot.
 func (s *session) reads(r *outbox.Record) bool {
 	return int(r.Shard)%len(s.db.slots) == s.slot.no
 }

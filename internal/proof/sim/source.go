@@ -13,7 +13,7 @@ const leaseTime = 3 * time.Second
 
 // lease is the right to relay.
 type lease struct {
-	owner *Node // nil where it is free
+	owner *Node // nil if the lease is free
 	epoch int64
 	until time.Duration
 	used  time.Duration // when its owner last wrote under it
@@ -26,15 +26,15 @@ func (l *lease) free(now time.Duration) bool {
 	return l.owner == nil || l.until <= now || l.ended.Load() || l.owner.dead
 }
 
-// position is the progress of the relays: window no holds the rows that target sees and prev does
-// not, and its records up to last are settled.
+// position is the progress of the relays. no is the number of the current window. It holds the rows that
+// target sees and prev does not, and its records up to last are settled.
 type position struct {
 	no           int64
 	prev, target snapshot
 	last         int64
 }
 
-// holds refuses a log other than the one that the positions belong to.
+// holds returns an error if the log is not the one that the positions belong to.
 func (d *db) holds() error {
 	if !d.emptied || d.w.broken == GroundUnseen {
 		return nil
@@ -106,7 +106,7 @@ type session struct {
 	node  *Node
 	slot  *slot
 	epoch int64
-	ended *atomic.Bool // that of the lease
+	ended *atomic.Bool // shared with the lease
 
 	pos       position // the window that is read
 	read      int64    // the last record of it that was handed out
@@ -132,7 +132,7 @@ func (s *session) Lost() error {
 	return nil
 }
 
-// fenced returns ErrLeaseLost where the lease is another's.
+// fenced returns ErrLeaseLost if the lease is another's.
 func (s *session) fenced() error {
 	l := &s.slot.lease
 	if l.epoch == s.epoch && l.owner != nil {
@@ -149,7 +149,7 @@ func (s *session) fenced() error {
 	return driver.ErrLeaseLost
 }
 
-// write is a statement that changes the database under the lease.
+// write executes a statement under the lease.
 func (s *session) write(ctx context.Context, name, detail string, effect func() error) error {
 	o := op{name: name, faulty: true, stalls: true, late: true}
 	return s.node.do(ctx, o, s.about(detail), func() error {
@@ -242,7 +242,7 @@ func (s *session) open() error {
 	if err := s.db.holds(); err != nil {
 		return err
 	}
-	s.notePassed(s.db.seq) // the rest was sent early
+	s.notePassed(s.db.seq) // the window's remaining rows were sent early
 	next := position{no: s.pos.no + 1, prev: s.pos.target, target: s.db.snapshot()}
 	if s.db.w.broken == IDCursor {
 		next.last = s.slot.pos.last

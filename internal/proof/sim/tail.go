@@ -8,20 +8,20 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// tail is a session's stream of commits, and the records of it that were sent before a window had
-// them: the counterpart of pgoutbox's sessions with a change log (design 2.11). The stream begins
-// at some window, brings its last rows late, and can be cut. The zero value follows nothing.
+// tail is a session's stream of commits. It remembers which records of the stream were sent before a
+// window had them. It is the counterpart of pgoutbox's sessions with a change log (design 2.11). The
+// stream begins at some window, brings its last rows late, and can be cut. The zero value follows nothing.
 type tail struct {
 	follows    bool
 	joined     bool
-	next       int           // of the commits: what the stream brings next
-	lookAt     time.Duration // when to look into the log in any case
-	generation int           // of pages; a withdrawal begins a new one
-	unsettled  int           // pages of the generation
-	sent       map[int64]xid // acknowledged rows that the position has not passed
+	next       int           // index of the commit that the stream brings next
+	lookAt     time.Duration // when to read the log in any case
+	generation int           // of early pages; a withdrawal begins a new one
+	unsettled  int           // pages of the generation that are not settled
+	sent       map[int64]xid // acknowledged rows that the position has not passed, by seq
 }
 
-// tailLook is the time between two looks into the log.
+// tailLook is the time between two reads of the log.
 const tailLook = 300 * time.Millisecond
 
 // earlyPage is the Cursor of an early page.
@@ -89,7 +89,7 @@ func (s tailedSession) Release(ctx context.Context) error {
 	return s.session.Release(ctx)
 }
 
-// atOnce is a call that does not leave the process.
+// atOnce makes a call that does not leave the process.
 func (s *session) atOnce(ctx context.Context, name string, effect func()) {
 	_ = s.node.do(ctx, op{name: name}, s.about(""), func() error { effect(); return nil })
 }
@@ -107,7 +107,7 @@ func (t *tail) remember(p driver.Page, n int) {
 	}
 }
 
-// forget begins another generation of pages.
+// forget begins another generation of pages, so that earlier ones are not current any more.
 func (t *tail) forget() {
 	t.generation++
 	t.unsettled = 0

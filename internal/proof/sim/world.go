@@ -43,7 +43,7 @@ func (w *World) now() time.Duration {
 	return time.Since(w.began)
 }
 
-// after schedules do.
+// after schedules do to be called in d.
 func (w *World) after(d time.Duration, do func()) {
 	w.queue.push(w.now()+d, do)
 }
@@ -54,8 +54,8 @@ func (w *World) note(e Event) {
 	w.add(e)
 }
 
-// run performs one event after another until the condition holds, which it checks whenever all
-// goroutines are blocked. It returns false if the time is up before.
+// run performs one event after another until the condition holds, which it checks whenever all goroutines
+// are blocked. It returns false if the condition does not hold within most.
 func (w *World) run(until func() bool, most time.Duration) bool {
 	end := w.now() + most
 	for {
