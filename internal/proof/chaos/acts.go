@@ -10,13 +10,13 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// actSeed is the seed of the acts, in addition to those of the lanes.
+// actSeed seeds the random numbers of the acts; the lanes have seeds of their own.
 const actSeed = 2000
 
 const (
 	// firstActGap is the mean time between two acts until each has been performed.
 	firstActGap = time.Second
-	// passWithin is how long a transfer may take while something else cannot go on.
+	// passWithin is how long a transfer may take while an act blocks other messages.
 	passWithin = 30 * time.Second
 	// goOnWithin is how long it may take until everything works again after an act.
 	goOnWithin = 2 * time.Minute
@@ -24,7 +24,7 @@ const (
 	catchUpWithin = 5 * time.Minute
 )
 
-// act changes the environment of the system, while all strokes rest.
+// act changes the environment of the system. No stroke runs during an act.
 type act struct {
 	point, kind string
 	perform     func(ctx context.Context, f *fault) error
@@ -32,12 +32,12 @@ type act struct {
 
 func (a act) name() string { return a.point + "/" + a.kind }
 
-// ground is the store, which must be one that has acts.
+// ground returns the store as one that has acts. It panics for a store that has none.
 func (in *injection) ground() ground {
 	return in.stage.store.(ground) //nolint:forcetypeassert // the options ask only for acts of the store
 }
 
-// acts are all acts of the store.
+// acts returns all acts of the store.
 func (in *injection) acts() []act {
 	g, ok := in.stage.store.(ground)
 	if !ok {
@@ -57,7 +57,7 @@ func Acts(store string) []string {
 	return names
 }
 
-// wanted are the acts that the options ask for.
+// wanted returns the acts that the options name.
 func (in *injection) wanted() []act {
 	var some []act
 	for _, a := range in.acts() {
@@ -104,7 +104,7 @@ func (in *injection) performOne(ctx context.Context, a act) error {
 		roles.Bank, roles.Relay, roles.Exact, roles.Receipts, roles.Ledger, roles.Notifier,
 	}}
 	in.awake(all)
-	in.flows(ctx, catchUpWithin) // if it does not, the drain at the end shows it
+	in.flows(ctx, catchUpWithin) // if transfers do not arrive, the drain at the end reports it
 	f := in.tally.begin(a.point, a.kind, a.point)
 	box := in.mail.open(f.id)
 	defer in.mail.close(f.id)
@@ -152,7 +152,7 @@ func (in *injection) flows(ctx context.Context, within time.Duration) bool {
 	defer cancel()
 	in.processes.of(roles.Bank)[0].tell(roles.Command{Do: roles.DoWork})
 	now := time.Now()
-	var markers []string // more than one, since one key may wait for something that a fault has delayed
+	var markers []string // several, since the key of one may wait for something that a fault has delayed
 	for wait.Full(ctx, 100*time.Millisecond) {
 		if id := in.transferSince(ctx, now); id != "" {
 			markers = append(markers, id)
@@ -164,18 +164,19 @@ func (in *injection) flows(ctx context.Context, within time.Duration) bool {
 	return false
 }
 
-// transferSince returns the id of the newest transfer between accounts that was begun after
-// a time, empty if there is none yet. Ids carry the time.
+// transferSince returns the id of the newest transfer between accounts that began after since. It is empty
+// if there is none yet. Ids contain the time.
 func (in *injection) transferSince(ctx context.Context, since time.Time) (id string) {
 	from := fmt.Sprintf("%012x", since.UnixMilli())
 	id, err := in.ground().newest(ctx, from[:8]+"-"+from[8:])
 	if err != nil {
-		return "" // not yet, or the database does not answer
+		return "" // there is none yet, or the database does not answer
 	}
 	return id
 }
 
-// clears waits until a count is zero, and records what stands still if it is not zero in time.
+// clears waits until a count is zero. If it is not zero within the given time, it reports what stands
+// still.
 func (in *injection) clears(ctx context.Context, what string, within time.Duration, count func(context.Context) (int64, error)) {
 	var n int64
 	err := error(nil)
@@ -190,7 +191,7 @@ func (in *injection) clears(ctx context.Context, what string, within time.Durati
 // countTimeout bounds one count: many rows may be pending.
 const countTimeout = 20 * time.Second
 
-// bounded bounds a count.
+// bounded returns count with countTimeout.
 func bounded(count func(context.Context) (int64, error)) func(context.Context) (int64, error) {
 	return func(ctx context.Context) (int64, error) {
 		ctx, cancel := context.WithTimeout(ctx, countTimeout)

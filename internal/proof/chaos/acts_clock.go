@@ -2,7 +2,7 @@ package chaos
 
 import (
 	"context"
-	_ "embed" // of the library
+	_ "embed" // for the source of a library
 	"errors"
 	"fmt"
 	"os"
@@ -17,7 +17,8 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// pointClock is the point of acts that move clocks. The kinds that begin with own move those of our processes.
+// pointClock is the point of acts that move clocks. Kinds with the prefix own move the clocks of the run's
+// own processes.
 const (
 	pointClock = "clock"
 	own        = "own-"
@@ -26,16 +27,16 @@ const (
 const (
 	// jumped is how long a clock is off.
 	jumped = 2 * time.Second
-	// rightWithin is how long anything may wait after the clocks are right again.
+	// rightWithin is how long the system may take to catch up once the clocks are right again.
 	rightWithin = time.Minute
-	// greatestLag is the lag of the bank's group with a clock that jumps: no relay is ever that far
+	// greatestLag is the maximum lag of the bank's group while a clock jumps. No relay ever falls that far
 	// behind.
 	greatestLag = 10 * time.Minute
-	// remembered is how long Redis remembers. A greater jump makes it forget, which cannot be prevented.
+	// remembered is how long Redis remembers. A larger jump makes it forget, which cannot be prevented.
 	remembered = 24 * time.Hour
 )
 
-// clockActs are the acts that move the clocks of the store's server, and that of Redis.
+// clockActs returns the acts that move the clocks of the store's server and of Redis.
 func (in *injection) clockActs() []act { return in.actsOfClocks("", in.stage.moveServers) }
 
 func (in *injection) actsOfClocks(whose string, moves ...move) []act {
@@ -49,9 +50,10 @@ func (in *injection) actsOfClocks(whose string, moves ...move) []act {
 // move moves some clocks by the given amount from the right time.
 type move func(by time.Duration) error
 
-// clocksMoved returns an act that moves clocks ahead, back, behind and back again, while relays cannot reach Kafka
-// for a moment, so that some records must be retried. Everything must go on, and nothing may wait once the clocks are
-// right. It begins when nothing waits, since a machine that is too slow may have left a backlog.
+// clocksMoved returns an act that moves clocks ahead, back, behind and back again. For a moment relays
+// cannot reach Kafka, so that some records must be retried. The system must go on, and nothing may wait
+// once the clocks are right. The act begins when nothing waits, since a slow machine may have left a
+// backlog.
 func (in *injection) clocksMoved(by time.Duration, moves []move) func(context.Context, *fault) error {
 	return func(ctx context.Context, f *fault) error {
 		in.comesToRest(ctx, "before the clock jumps", catchUpWithin)
@@ -73,7 +75,7 @@ func (in *injection) clocksMoved(by time.Duration, moves []move) func(context.Co
 	}
 }
 
-// whileOff keeps clocks off for a while.
+// whileOff sets clocks wrong for a while, and checks that transfers still arrive.
 func (in *injection) whileOff(ctx context.Context, off time.Duration, moveBy move) error {
 	heal := in.stage.relaysKafka.reset()
 	err := errors.Join(wait.For(ctx, 100*time.Millisecond), moveBy(off), wait.For(ctx, jumped/2))
@@ -99,12 +101,13 @@ func (in *injection) comesToRest(ctx context.Context, when string, within time.D
 //go:embed clock/shift.c
 var shift string
 
-// clocked are the programs of servers whose clocks can be moved.
+// clocked returns the programs of servers whose clocks can be moved.
 func clocked() []string {
 	return []string{"postgres", "mysqld", "mariadbd", "redis-server", "valkey-server"}
 }
 
-// openClocks makes the clocks movable that an act moves: those of processes, and of servers that are started from now on.
+// openClocks prepares the clocks that acts will move: those of processes, and of servers that are started
+// from now on.
 func (st *stage) openClocks(ctx context.Context) error {
 	ofServers, ofProcesses := st.options.movesClocks()
 	if !ofServers && !ofProcesses {
@@ -125,7 +128,7 @@ func (st *stage) openClocks(ctx context.Context) error {
 	return err
 }
 
-// movesClocks reports whether acts move the clocks of servers and of processes.
+// movesClocks reports whether acts move the clocks of servers, and of processes.
 func (o Options) movesClocks() (ofServers, ofProcesses bool) {
 	for _, name := range o.Acts {
 		if kind, ok := strings.CutPrefix(name, pointClock+"/"); ok {
@@ -146,7 +149,7 @@ func (st *stage) preload(ctx context.Context) error {
 	if said, err := exec.CommandContext(ctx, "cc", "-O2", "-shared", "-fPIC", "-o", library, source).CombinedOutput(); err != nil { //nolint:gosec // ours
 		return fmt.Errorf("acts of point %s need a C compiler, cc: %w\n%s", pointClock, err, said)
 	}
-	for _, path := range []string{dir, library} { // servers run as users of their own
+	for _, path := range []string{dir, library} { // each server runs as a user of its own
 		if err := os.Chmod(path, 0o755); err != nil { //nolint:gosec // it is not secret
 			return fmt.Errorf("open a directory to servers: %w", err)
 		}

@@ -2,7 +2,7 @@ package chaos
 
 import (
 	"context"
-	_ "embed" // of what package time gets
+	_ "embed" // for the replacement in package time
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -17,16 +17,16 @@ import (
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 )
 
-// ownClockActs are the acts that move the clocks of relays and consumers: of all of them, then only of the first of
-// each role.
+// ownClockActs returns the acts that move the clocks of relays and consumers: of all of them, then only of
+// the first of each role.
 func (in *injection) ownClockActs() []act { return in.actsOfClocks(own, in.ofAll, in.ofFirst) }
 
 func (in *injection) ofAll(by time.Duration) error { return in.moveOwn(by, true) }
 
 func (in *injection) ofFirst(by time.Duration) error { return in.moveOwn(by, false) }
 
-// moveOwn moves the clocks of relays and consumers, and kills the first of each role, so that its next life begins
-// with the new time. Banks keep the right time, by which the driver finds transfers.
+// moveOwn moves the clocks of relays and consumers, and kills the first process of each role, so that its
+// next life begins with the new time. Banks keep the right time, since the driver finds transfers by it.
 func (in *injection) moveOwn(by time.Duration, all bool) error {
 	for _, p := range in.processes.all {
 		first := strings.HasSuffix(p.name, "-1")
@@ -43,16 +43,17 @@ func (in *injection) moveOwn(by time.Duration, all bool) error {
 	return nil
 }
 
-// environmentClock names the file that says by how many seconds the clock of a process is off.
+// environmentClock names a file. It contains the number of seconds by which the clock of a process is off.
 const environmentClock = "LEAT_CHAOS_CLOCK"
 
-// movable is a file that package time gets.
+// movable is the source of a file that is added to package time.
 //
 //go:embed clock/time.txt
 var movable string
 
-// buildMovable builds this program again, with a wall clock that can be moved. Go asks the kernel for the time, so a
-// library cannot move it. Monotonic time is left alone. All processes run that program.
+// buildMovable builds this program again, with a wall clock that can be moved. A preloaded library cannot
+// do that, since Go asks the kernel for the time. Monotonic time is left alone. All processes then run the
+// new program.
 func (st *stage) buildMovable(ctx context.Context) error {
 	info, ok := debug.ReadBuildInfo()
 	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
@@ -96,7 +97,7 @@ func (p *process) setClock(by time.Duration) error {
 	binary.NativeEndian.PutUint64(seconds[:], uint64(int64(by/time.Second))) //nolint:gosec // its bits
 	file, err := os.OpenFile(p.clockPath(), os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
-		_, err = file.WriteAt(seconds[:], 0) // in place: the process has mapped the file
+		_, err = file.WriteAt(seconds[:], 0) // in place, since the process has mapped the file
 		err = errors.Join(err, file.Close())
 	}
 	if err != nil {

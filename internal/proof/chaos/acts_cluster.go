@@ -19,7 +19,7 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// promote starts the copy as a standby, and promotes it.
+// promote starts the copy of the data as a standby, and promotes it.
 func (st *stage) promote(ctx context.Context) error {
 	if err := st.postgres.TakeData(ctx, st.copyPath()); err != nil {
 		return err
@@ -43,7 +43,7 @@ func becomePrimary(ctx context.Context, standby *testenv.Own) error {
 	return err
 }
 
-// askServer returns the one value that a statement returns.
+// askServer returns the single value that a statement returns.
 func askServer[T any](ctx context.Context, server *testenv.Own, sql string, args ...any) (value T, err error) {
 	conn, err := pgx.Connect(ctx, server.Address)
 	if err != nil {
@@ -58,15 +58,15 @@ func askServer[T any](ctx context.Context, server *testenv.Own, sql string, args
 
 var errNotPromoted = errors.New("the standby did not become a primary")
 
-// splitFor is how long each part of a split lasts.
+// splitFor is how long each stage of a split lasts.
 const splitFor = 4 * time.Second
 
 // splitBrain promotes a standby while the former primary goes on. One process of each role moves to the
-// new primary at once, the bank and the other relays later, the other consumer last. What is
-// committed on the former one is lost then.
+// new primary at once, the bank and the other relays later, the other consumer last. Everything committed
+// on the former primary since the promotion is lost.
 func (in *injection) splitBrain(ctx context.Context, f *fault) (err error) {
 	st := in.stage
-	if st.options.Tail { // a standby of testenv has no slot for it
+	if st.options.Tail { // testenv's standbys have no replication slot for the tail
 		f.consequence = "left out"
 		return nil
 	}
@@ -75,7 +75,7 @@ func (in *injection) splitBrain(ctx context.Context, f *fault) (err error) {
 		return fmt.Errorf("start a standby: %w", err)
 	}
 	defer func() { err = errors.Join(err, standby.Close()) }() //nolint:contextcheck // it ends although ctx has ended
-	st.store.forget()                                          // it has restarted the primary
+	st.store.forget()                                          // OwnStandby has restarted the primary
 	if !in.flows(ctx, goOnWithin) {
 		in.stood("nothing goes on with a standby")
 	}
@@ -118,8 +118,8 @@ func (st *stage) followed(ctx context.Context, standby *testenv.Own) error {
 	return err
 }
 
-// takeOver puts the data of the new primary into the place of the former one's, where all acts and
-// faults that follow look for it.
+// takeOver moves the data of the new primary to where the former primary's was: all acts and faults that
+// follow expect it there.
 func (st *stage) takeOver(ctx context.Context, standby *testenv.Own) error {
 	if err := errors.Join(st.postgres.End(ctx, syscall.SIGQUIT), standby.End(ctx, syscall.SIGINT)); err != nil {
 		return err
@@ -134,10 +134,10 @@ func (st *stage) takeOver(ctx context.Context, standby *testenv.Own) error {
 	return nil
 }
 
-// nobodyFor is how long a process that moves to another server reaches none.
+// nobodyFor is how long a process that moves to another server cannot reach any server.
 const nobodyFor = 300 * time.Millisecond
 
-// leadAll makes processes connect to a server, as a proxy or a name does after a failover.
+// leadAll makes processes connect to a server, as a proxy or a DNS name does after a failover.
 func leadAll(ctx context.Context, server *testenv.Own, all ...[]*process) {
 	moving := slices.Concat(all...)
 	for _, hostPort := range []string{"127.0.0.1:1", server.HostPort} {
@@ -162,7 +162,7 @@ func (st *stage) dumpDatabases(ctx context.Context) error {
 	return nil
 }
 
-// dumpTries bounds the dumps that retention may spoil.
+// dumpTries bounds the attempts at a dump, which retention may spoil.
 const dumpTries = 10
 
 // dumpDatabase dumps a database. pg_dump lists the tables before it locks them, and fails if
@@ -177,7 +177,7 @@ func (st *stage) dumpDatabase(ctx context.Context, name string) (err error) {
 	return err
 }
 
-// restoreDatabases makes a new cluster and restores the dumps into it.
+// restoreDatabases creates a new cluster and restores the dumps into it.
 func (st *stage) restoreDatabases(ctx context.Context) error {
 	if err := st.postgres.NewCluster(ctx); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (st *stage) restoreDatabases(ctx context.Context) error {
 	return nil
 }
 
-// restoreDatabase restores a database, and admits no client before it is complete.
+// restoreDatabase restores a database. Clients cannot connect to it before it is complete.
 func (st *stage) restoreDatabase(ctx context.Context, name string) error {
 	admin, err := pgx.Connect(ctx, st.postgres.Address)
 	if err != nil {
@@ -212,10 +212,10 @@ func (st *stage) restoreDatabase(ctx context.Context, name string) error {
 	return nil
 }
 
-// restoring is the name of a database that is not complete yet.
+// restoring is the temporary name of a database that is not complete yet.
 const restoring = "restoring"
 
-// programWithin bounds a client program.
+// programWithin bounds the run of a client program.
 const programWithin = 5 * time.Minute
 
 // runClient runs one of PostgreSQL's client programs on a database.

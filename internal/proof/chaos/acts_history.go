@@ -14,11 +14,11 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// goesOnFor is how long the system runs before it loses the changes of that time.
+// goesOnFor is how long the system runs after the state was saved. The changes of that time are lost.
 const goesOnFor = 3 * time.Second
 
-// loss is a period that the databases have lost. Until is when the server is back: a relay whose
-// positions are in Kafka can send what it has read after the server has ended.
+// loss is a period whose changes the databases have lost. until is the time at which the server is back: a
+// relay whose positions are in Kafka can send what it read even after the server has ended.
 type loss struct{ from, until time.Time }
 
 // mayRepeat reports whether a receipt may occur again because the databases went back after its
@@ -47,9 +47,9 @@ func (in *injection) otherCluster(ctx context.Context, f *fault) error {
 	return in.goBack(ctx, f, in.stage.dumpDatabases, in.stage.restoreDatabases)
 }
 
-// goBack saves the state of the databases, lets the system run, and makes the server lose the
-// changes since. Then the operator repairs the relays. Nobody touches the consumers: they run all
-// the time, and have to find back by themselves.
+// goBack saves the state of the databases, lets the system run, and makes the server lose the changes
+// since. Then the operator repairs the relays. The consumers are not repaired: they run all the time, and
+// must recover by themselves.
 func (in *injection) goBack(ctx context.Context, f *fault, save, lose func(context.Context) error) error {
 	st := in.stage
 	from := time.Now()
@@ -73,7 +73,7 @@ func (in *injection) goBack(ctx context.Context, f *fault, save, lose func(conte
 	return in.repairAll(ctx, f)
 }
 
-// sends waits until receipts are sent that were written from now on.
+// sends waits until the exact relays have sent receipts that were written from now on.
 func (in *injection) sends(ctx context.Context) {
 	settled := in.settled(roles.Exact)
 	in.clears(ctx, "receipts to be sent after the data was copied", goOnWithin, func(context.Context) (int64, error) {
@@ -100,8 +100,8 @@ func (in *injection) repairAll(ctx context.Context, f *fault) error {
 	return in.supplyAgain(ctx)
 }
 
-// tell records that both databases have lost a period, and the notifier's effects with the
-// ledger's.
+// tell records in the history that both databases have lost a period. The notifier's effects are lost with
+// the ledger's.
 func (in *injection) tell(from, bankUntil, ledgerUntil time.Time) error {
 	var errs []error
 	for consumer, until := range map[string]time.Time{"": bankUntil, roles.Ledger: ledgerUntil, roles.Notifier: ledgerUntil} {

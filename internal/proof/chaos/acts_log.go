@@ -34,8 +34,8 @@ func (in *injection) rowSecurity(ctx context.Context, _ *fault) error {
 }
 
 const (
-	// backBy is how far the sequence goes back at most when the log is truncated; backAtLeast must be
-	// possible.
+	// backBy is how far the sequence goes back at most when the log is truncated. At least backAtLeast must
+	// be possible.
 	backBy      = 300
 	backAtLeast = 100
 )
@@ -47,7 +47,7 @@ func (in *injection) truncated(ctx context.Context, f *fault) error {
 	in.clears(ctx, "numbers to go back by", goOnWithin, in.inBank(
 		`SELECT greatest(0, $1 - (pg_sequence_last_value(pg_get_serial_sequence('leat.outbox', 'seq')) - (`+firstNumberSQL+`)))`, backAtLeast))
 	holdAll(bank)
-	defer releaseAll(bank) // twice does no harm
+	defer releaseAll(bank) // releasing twice does no harm
 	in.clears(ctx, "messages before the log is truncated", goOnWithin, bounded(in.ground().toSend))
 	holdAll(relays)
 	defer releaseAll(relays)
@@ -88,17 +88,17 @@ func (in *injection) emptiedInPlace(s *sqlStore) func(context.Context, *fault) e
 	}
 }
 
-// firstNumberSQL is the first number for which the log still has a range.
+// firstNumberSQL selects the first number for which the log still has a range.
 const firstNumberSQL = `
 	SELECT coalesce(min((regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \(''?(\d+)'))[1]::bigint), 1)
 	FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'leat.outbox'::regclass`
 
-// burnt is how many numbers are rolled back at the tail, at least.
+// burnt is the least number of numbers that are drawn and rolled back above the last commit.
 const burnt = 60
 
 // sequenceBack does what scripts do after a restore: it sets the sequence to the greatest committed
-// number, although numbers above it were drawn and rolled back. It does so under relays that have
-// sent everything, and before relays that find a backlog when they start.
+// number, although numbers above it were drawn and rolled back. It does so once under relays that have
+// sent everything, and once before relays start and find a backlog.
 func (in *injection) sequenceBack(ctx context.Context, f *fault) error {
 	relays := in.processes.of(roles.Relay)
 	if err := in.setBack(ctx, func() {
@@ -112,7 +112,7 @@ func (in *injection) sequenceBack(ctx context.Context, f *fault) error {
 	}
 	holdAll(relays)
 	defer releaseAll(relays)
-	wait.Full(ctx, time.Second) // a backlog
+	wait.Full(ctx, time.Second) // a backlog builds up
 	if err := in.setBack(ctx, func() {}); err != nil {
 		return err
 	}
@@ -122,9 +122,9 @@ func (in *injection) sequenceBack(ctx context.Context, f *fault) error {
 	return err
 }
 
-// setBack rolls back numbers above the bank's last commits, sets the sequence back, and makes the
-// bank use the numbers again. Running relays read the commits when the numbers above them are
-// drawn, and look again when these are used.
+// setBack draws numbers above the bank's last commits and rolls them back, sets the sequence back, and
+// makes the bank draw the numbers again. Running relays read the last commits after the first draw, and
+// read the log again after the second.
 func (in *injection) setBack(ctx context.Context, sent func()) error {
 	bank, relays := in.processes.of(roles.Bank), in.processes.of(roles.Relay)
 	defer signalAll(relays, contSignal)
@@ -155,7 +155,7 @@ func (in *injection) setBack(ctx context.Context, sent func()) error {
 	return nil
 }
 
-// holdAll holds them side by side.
+// holdAll holds all processes at the same time.
 func holdAll(all []*process) {
 	var group sync.WaitGroup
 	for _, p := range all {

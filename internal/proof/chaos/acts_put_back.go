@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// copyAge is the age of the restored copy. It is less than a lease, so that the relay continues with a
-// lease that the copy contains as well.
+// copyAge is the age of the copy when it is restored. It is shorter than a lease, so that the relay
+// continues with a lease that the copy contains as well.
 const copyAge = time.Second / 2
 
 // putBackInPlace returns an act in which the bank's database goes back under running relays. Kafka
@@ -37,7 +37,7 @@ func (in *injection) putBackInPlace(s *sqlStore) func(context.Context, *fault) e
 		err = errors.Join(err, in.tally.log.Write(history.Line{Type: history.Rewound, At: from.UnixMicro(), Until: until.UnixMicro()}))
 		releaseAll(banks)
 		for end := time.Now().Add(roles.PublishTimeout / 2); time.Now().Before(end); wait.Full(ctx, 20*time.Millisecond) {
-			if now, _ := s.counted(ctx); now > last { // numbers are used again
+			if now, _ := s.counted(ctx); now > last { // the bank draws the same numbers again
 				break
 			}
 		}

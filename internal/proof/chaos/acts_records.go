@@ -16,16 +16,16 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// How many records the acts add.
+// Numbers of records that the acts add.
 const (
 	missingTopics = 2000
 	largeRecords  = 400 // of each kind
 	longIDs       = 5   // of each kind
-	// short divides the numbers in a run that ends after a number of faults.
+	// short divides these numbers in a run that ends after a number of faults.
 	short = 5
 )
 
-// scaled is n, or less in a short run.
+// scaled returns n, or less in a short run.
 func (o Options) scaled(n int) int {
 	if o.Faults > 0 {
 		return n / short
@@ -104,8 +104,8 @@ func (in *injection) recordsHostile(kinds ...string) func(context.Context, *faul
 	}
 }
 
-// enqueue makes the bank commit n events of each kind while the relays are down: the relays find
-// all of them at once, and nothing else before them.
+// enqueue makes the bank commit n events of each kind while the relays are down. When the relays start,
+// they find exactly these events.
 func (in *injection) enqueue(ctx context.Context, n int, kinds ...string) error {
 	banks, relays := in.processes.of(roles.Bank), in.processes.of(roles.Relay)
 	tellAll(banks, roles.Command{Do: roles.DoRest})
@@ -140,7 +140,8 @@ func (in *injection) enqueueKind(ctx context.Context, n int, kind string, within
 	return fmt.Errorf("the bank has not enqueued %d events %q within %s", n, kind, within)
 }
 
-// passes checks that transfers pass during the act, and returns what was observed.
+// passes checks that transfers pass during the act, and returns the observation. meanwhile describes the
+// act.
 func (in *injection) passes(ctx context.Context, meanwhile string) string {
 	began := time.Now()
 	if in.flows(ctx, passWithin) {
@@ -151,8 +152,8 @@ func (in *injection) passes(ctx context.Context, meanwhile string) string {
 	return "no transfer passes " + meanwhile
 }
 
-// supply creates missing topics, waits until all messages have arrived, and deletes the topics, so
-// that they are missing again.
+// supply creates missing topics, waits until all their messages have arrived, and deletes the topics
+// again.
 func (in *injection) supply(ctx context.Context, topics []string, what string) error {
 	admin := kadm.NewClient(in.stage.client)
 	appended := "LogAppendTime"
@@ -169,11 +170,11 @@ func (in *injection) supply(ctx context.Context, topics []string, what string) e
 	return in.stage.retire(ctx, topics...)
 }
 
-// supplyAgain does what supply does for deleted topics that are needed once more: relays that start
-// over send again what the log still has of them.
+// supplyAgain supplies deleted topics that are needed once more: relays that start over send again the
+// records that the log still has.
 func (in *injection) supplyAgain(ctx context.Context) error {
 	gone := slices.Collect(maps.Keys(in.stage.times))
-	gone = slices.DeleteFunc(gone, func(topic string) bool { return topic == roles.TopicTransfers }) // it exists
+	gone = slices.DeleteFunc(gone, func(topic string) bool { return topic == roles.TopicTransfers }) // this topic exists
 	rows, err := in.stage.bank.Query(ctx, `
 		SELECT DISTINCT topic FROM leat.outbox_pending WHERE topic = ANY($1)
 		UNION SELECT DISTINCT topic FROM leat.outbox_held WHERE topic = ANY($1)`, gone)
@@ -187,7 +188,7 @@ func (in *injection) supplyAgain(ctx context.Context) error {
 	return in.supply(ctx, topics, "messages sent again for topics that were taken away")
 }
 
-// retire records the contents of topics and deletes the topics.
+// retire records the contents of topics in the history and deletes the topics.
 func (st *stage) retire(ctx context.Context, topics ...string) error {
 	st.dumps++
 	w, err := history.Dump(filepath.Join(st.historyDir(), fmt.Sprintf("dump-topics-%d.jsonl", st.dumps)))

@@ -16,12 +16,12 @@ type change struct {
 	set, reset func(context.Context) error
 }
 
-// underSettingWithin is how long it may take until everything works under a changed setting, or a
-// process reports why it does not.
+// underSettingWithin is how long the system may take to work under a changed setting, or a process to
+// report why it does not.
 const underSettingWithin = 15 * time.Second
 
-// settingsChanged returns an act that makes one change after the other and makes all processes
-// reconnect. All must go on, or report the problem and go on when the change is undone.
+// settingsChanged returns an act that makes one change after the other, and makes all processes reconnect.
+// All of them must go on, or report the problem and go on when the change is undone.
 func (in *injection) settingsChanged(all ...change) func(context.Context, *fault) error {
 	return func(ctx context.Context, f *fault) error {
 		var refused []string
@@ -51,8 +51,8 @@ func (in *injection) settingsChanged(all ...change) func(context.Context, *fault
 	}
 }
 
-// connectAgain changes something and ends all sessions. That is a fault of its own, since it can be the
-// second within the act that interrupts the delivery of a record.
+// connectAgain makes a change and ends all sessions. It counts as a separate fault, since it may be the
+// second one within the act that interrupts the delivery of a record.
 func (in *injection) connectAgain(ctx context.Context, change func(context.Context) error) error {
 	if err := change(ctx); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (in *injection) works(ctx context.Context) bool {
 	}
 	left := in.unsent(roles.KeyOf(roles.KindTooLarge))
 	for end := time.Now().Add(underSettingWithin); time.Now().Before(end); wait.Full(ctx, 100*time.Millisecond) {
-		_ = in.stage.store.dropParked(ctx) // the operator does it less often, and reports errors
+		_ = in.stage.store.dropParked(ctx) // the operator does it less often; errors are reported there
 		if n, err := left(ctx); err == nil && n == 0 {
 			return true
 		}
@@ -78,8 +78,8 @@ func (in *injection) works(ctx context.Context) bool {
 	return false
 }
 
-// listen returns a function that reports whether a process has logged one of these words since the
-// call of listen.
+// listen returns a function that reports whether a process has logged one of the words since listen was
+// called.
 func (in *injection) listen(words ...string) func() bool {
 	from := map[*process]int{}
 	for _, p := range in.processes.all {
@@ -98,10 +98,10 @@ func (in *injection) listen(words ...string) func() bool {
 	}
 }
 
-// written is the process's log.
+// written returns the process's log.
 func (p *process) written() []byte {
 	text, err := os.ReadFile(p.logPath())
-	if err != nil { // it has no log yet
+	if err != nil { // there is no log yet
 		return nil
 	}
 	return text

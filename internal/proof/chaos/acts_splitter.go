@@ -11,14 +11,14 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// lateBy is how far behind the standby is.
+// lateBy is the lag of the standby.
 const lateBy = "2s"
 
 // lateStandby puts a splitter between the bank's relays and the primary. It sends reads to a standby
 // that lags: first as pgpool-II decides, then every SELECT.
 func (in *injection) lateStandby(ctx context.Context, f *fault) (err error) {
 	st := in.stage
-	if st.options.Tail { // no splitter carries a change log
+	if st.options.Tail { // a change log cannot pass a splitter
 		f.consequence = "left out"
 		return nil
 	}
@@ -29,7 +29,7 @@ func (in *injection) lateStandby(ctx context.Context, f *fault) (err error) {
 		return fmt.Errorf("start a standby: %w", err)
 	}
 	defer func() { err = errors.Join(err, standby.Close()) }() //nolint:contextcheck // it ends although ctx has ended
-	st.store.forget()                                          // it has restarted the primary
+	st.store.forget()                                          // OwnStandby has restarted the primary
 	for _, away := range []func(sql string) bool{faultnet.ByFunctions, faultnet.ByText} {
 		splitter := faultnet.Splitter{Primary: st.postgres.HostPort, Standby: standby.HostPort, Away: away}
 		address, closeSplitter, err := splitter.Open(ctx)
@@ -43,7 +43,8 @@ func (in *injection) lateStandby(ctx context.Context, f *fault) (err error) {
 	return nil
 }
 
-// behindSplitter has the bank's relays reach their database at address for a while. They go on, or have said why not.
+// behindSplitter makes the bank's relays reach their database at address for a while. They must go on, or
+// said must report that they have logged why not.
 func (in *injection) behindSplitter(ctx context.Context, f *fault, address string, said func() bool) {
 	in.relaysBy(address, true)
 	if in.flows(ctx, underSettingWithin) {
@@ -91,8 +92,8 @@ func (in *injection) staleReader(s *sqlStore) func(ctx context.Context, f *fault
 	}
 }
 
-// relaysBy restarts the bank's relays with their database at hostPort. splitter makes them use unnamed
-// statements.
+// relaysBy restarts the bank's relays with their database at hostPort. If splitter is true, they use
+// unnamed statements.
 func (in *injection) relaysBy(hostPort string, splitter bool) {
 	relays := in.processes.of(roles.Relay)
 	holdAll(relays)

@@ -13,8 +13,8 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// topicMadeAgain deletes the topic of transfers when all of it was consumed, and creates it again,
-// under running relays and consumers.
+// topicMadeAgain deletes the topic of transfers once all of it was consumed, and creates it again, under
+// running relays and consumers.
 func (in *injection) topicMadeAgain(ctx context.Context, f *fault) error {
 	bank := in.processes.of(roles.Bank)
 	holdAll(bank)

@@ -72,7 +72,7 @@ func deedsOf(role, store string) []deed {
 func connectionDeeds(role, store string) []deed {
 	point := pointConnection(role, store)
 	deeds := []deed{{point, kindTerminate, often}, {point, roles.KindCut, often}, {point, kindHold, seldom}}
-	if role != roles.Notifier { // which has no transactions
+	if role != roles.Notifier { // the notifier has no transactions
 		deeds = append(deeds, deed{point, kindBeforeCommit, often}, deed{point, kindAfterCommit, often})
 	}
 	return deeds
@@ -107,15 +107,15 @@ func exactPoints() []failpoint.Name {
 	}
 }
 
-// relayDeeds affect a relay. A panic in it ends its process.
+// relayDeeds returns the deeds for a relay. A panic in a relay ends its process.
 func relayDeeds(points []failpoint.Name) []deed {
 	var deeds []deed
 	for _, point := range points {
 		deeds = append(deeds, at(point, often, roles.KindError)...)
 		deeds = append(deeds, at(point, seldom, roles.KindExit, roles.KindPanic)...)
 		switch point {
-		case failpoint.RelayCloseMidBatch: // its process is about to end
-		case failpoint.RelayDropWaits, failpoint.RelayClaimWaits: // no term to lose
+		case failpoint.RelayCloseMidBatch: // the relay's process is about to end
+		case failpoint.RelayDropWaits, failpoint.RelayClaimWaits: // there is no term that could be lost
 			deeds = append(deeds, at(point, often, roles.KindCut)...)
 			deeds = append(deeds, at(point, seldom, roles.KindCancel)...)
 		default:

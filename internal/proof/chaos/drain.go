@@ -15,12 +15,12 @@ import (
 const (
 	// drainEvery is the interval at which drain checks whether the system is at rest.
 	drainEvery = 200 * time.Millisecond
-	// restFor is how long nothing may be left.
+	// restFor is how long the system must be at rest before drain returns.
 	restFor = time.Second
 )
 
-// drain waits until everything that was committed has arrived, or nothing moves any more. What is
-// missing then is for the checker to find.
+// drain waits until everything that was committed has arrived, or nothing moves any more. In that case the
+// checker will find what is missing.
 func (in *injection) drain(ctx context.Context) error {
 	for _, p := range in.processes.all {
 		p.tell(roles.Command{Do: roles.DoDisarm})
@@ -54,11 +54,11 @@ func (in *injection) drain(ctx context.Context) error {
 	return nil
 }
 
-// left describes everything that is still in flight, empty if nothing is. As long as one part of it
-// moves, the system moves.
+// left describes everything that is still in flight. It is empty if nothing is. The system moves as long
+// as the description changes.
 func (in *injection) left(ctx context.Context) (string, error) {
 	for _, p := range in.processes.of(roles.Bank) {
-		p.tell(roles.Command{Do: roles.DoQuiet}) // it may have started again
+		p.tell(roles.Command{Do: roles.DoQuiet}) // the bank may have been restarted
 	}
 	var parts []string
 	for _, of := range in.stage.leftovers() {
@@ -73,7 +73,7 @@ func (in *injection) left(ctx context.Context) (string, error) {
 	return strings.Join(parts, ", "), nil
 }
 
-// leftover is a kind of work in flight, and its amount.
+// leftover is a kind of work that may be in flight, and a function that counts it.
 type leftover struct {
 	what  string
 	count func(context.Context) (int64, error)
@@ -90,7 +90,7 @@ func (st *stage) leftovers() []leftover {
 	return all
 }
 
-// behind is how many messages of a topic a group has not acknowledged.
+// behind returns how many messages of a topic a group has not acknowledged.
 func (st *stage) behind(ctx context.Context, group, topic string) (n int64, err error) {
 	admin := kadm.NewClient(st.client)
 	ends, err := admin.ListEndOffsets(ctx, topic)

@@ -33,7 +33,7 @@ type dumper struct {
 	out *history.Writer
 }
 
-// each writes a line for each row of a query, which scan fills.
+// each writes line for each row of a query. targets point to its fields.
 func (d dumper) each(ctx context.Context, pool *pgxpool.Pool, line *history.Line, targets []any, query string, args ...any) error {
 	rows, err := pool.Query(ctx, query, args...)
 	if err != nil {
@@ -58,7 +58,7 @@ func (d dumper) bank(ctx context.Context, pool *pgxpool.Pool) error {
 	return d.balances(ctx, pool, "accounts", "")
 }
 
-// balances dumps the accounts of a book.
+// balances dumps the accounts in a table.
 func (d dumper) balances(ctx context.Context, pool *pgxpool.Pool, table, consumer string) error {
 	l := history.Line{Type: history.Balance, Consumer: consumer}
 	err := d.each(ctx, pool, &l, []any{&l.Key, &l.Amount, &l.Opening},
@@ -87,7 +87,7 @@ func (d dumper) ledger(ctx context.Context, pool *pgxpool.Pool) error {
 	return d.balances(ctx, pool, "balances", roles.Ledger)
 }
 
-// waiting dumps the messages that are kept: for later, for operators, and by them.
+// waiting dumps the messages that are kept: for a retry, for an operator's decision, or by an operator.
 func (d dumper) waiting(ctx context.Context, bank, ledger *pgxpool.Pool) error {
 	for _, w := range []struct {
 		pool            *pgxpool.Pool

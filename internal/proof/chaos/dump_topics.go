@@ -15,7 +15,7 @@ import (
 
 // topics dumps the logs as readers of committed records see them.
 func (d dumper) topics(ctx context.Context, st *stage) (receipts, repeats int, err error) {
-	seen := map[string]time.Time{} // when each receipt first occurred
+	seen := map[string]time.Time{} // by receipt, the time of its first copy
 	err = d.records(ctx, st, func(l history.Line, arrived time.Time) {
 		if l.Topic != roles.TopicReceipts {
 			return
@@ -47,7 +47,7 @@ func (d dumper) records(ctx context.Context, st *stage, visit func(history.Line,
 	return d.out.End(history.Line{Of: history.Record})
 }
 
-// lineOf describes a record.
+// lineOf returns the history's line for a record.
 func lineOf(r *kgo.Record) (history.Line, error) {
 	l := history.Line{
 		Type: history.Record, Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, Key: string(r.Key),
@@ -78,7 +78,7 @@ type place struct {
 func readTopics(ctx context.Context, brokers string, visit func(*kgo.Record) error, topics ...string) error {
 	client, err := kgo.NewClient(
 		kgo.SeedBrokers(brokers), kgo.ConsumeTopics(topics...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		// The marks at the ends of transactions are read as well, to know the end.
+		// The markers at the ends of transactions are read as well, to recognise the end of the topic.
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(),
 	)
 	if err != nil {

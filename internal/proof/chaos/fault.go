@@ -36,7 +36,7 @@ type tally struct {
 	last     int
 	injected int
 	counted  int
-	points   map[string]int // counted faults a point
+	points   map[string]int // counted faults, by point
 	marks    []report.Mark
 	err      error
 }
@@ -45,7 +45,7 @@ func newTally(log *history.Writer, start time.Time, limit int, done func()) *tal
 	return &tally{log: log, start: start, limit: limit, done: done, points: map[string]int{}}
 }
 
-// begin numbers a fault.
+// begin creates a fault with the next number.
 func (t *tally) begin(point, kind, target string) *fault {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,15 +75,15 @@ func (t *tally) end(f *fault) {
 	}
 }
 
-// figures returns how many faults were injected, how many of them count, and at how
-// many points.
+// figures returns how many faults were injected, how many of them count, and at how many points these
+// struck.
 func (t *tally) figures() (injected, counted, points int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.injected, t.counted, len(t.points)
 }
 
-// marked returns the marks in the order of their time.
+// marked returns the faults as marks for the plot, in the order of their time.
 func (t *tally) marked() []report.Mark {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -17,14 +17,15 @@ type injection struct {
 	mail      *mail
 	tally     *tally
 
-	// calm is held by an act, and shared by strokes: an act starts only when no stroke is running.
+	// calm is locked by an act, and read-locked by each stroke: an act starts only when no stroke is
+	// running.
 	calm sync.RWMutex
 
 	mu     sync.Mutex
-	stands []string // what stood still unexpectedly
+	stands []string // reports of what stood still unexpectedly
 }
 
-// stood notes that something stood still.
+// stood reports that something stood still.
 func (in *injection) stood(format string, args ...any) {
 	what := fmt.Sprintf(format, args...)
 	fmt.Fprintln(in.stage.options.Out, "stands still:", what)
@@ -33,7 +34,8 @@ func (in *injection) stood(format string, args ...any) {
 	in.stands = append(in.stands, what)
 }
 
-// run injects until ctx ends, or an act cannot be performed. It calls acted when every act has been performed once.
+// run injects faults until ctx ends, or an act cannot be performed. It calls acted when every act has been
+// performed once.
 func (in *injection) run(ctx context.Context, acted func()) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -18,7 +18,7 @@ const (
 	// fault.
 	firedWithin = 2 * time.Second
 	seenWithin  = 5 * time.Second
-	// rarelyWithin is for points that are passed only now and then.
+	// rarelyWithin is how long to wait for points that are passed only now and then.
 	rarelyWithin = 6 * time.Second
 	// holdFor is how long a half-open connection gets no answer.
 	holdFor = roles.RelayLease + time.Second
@@ -33,7 +33,7 @@ type lane struct {
 	deeds   map[string][]deed // by point
 	points  []string
 	score   map[string]float64 // the score of each point in this lane
-	rested  time.Time          // when the process has recovered
+	rested  time.Time          // time from which dear faults may strike again
 }
 
 func newLane(in *injection, p *process, number uint64) *lane {
@@ -64,7 +64,7 @@ func (l *lane) run(ctx context.Context) {
 
 // stroke injects one fault.
 func (l *lane) stroke(ctx context.Context) {
-	l.process.signal(contSignal) // in case a stop has struck unnoticed
+	l.process.signal(contSignal) // in case the process was stopped without a report
 	d := l.choose()
 	l.score[d.point] += triedScore
 	f := l.tally.begin(d.point, d.kind, l.process.name)
@@ -76,10 +76,10 @@ func (l *lane) stroke(ctx context.Context) {
 	}
 }
 
-// triedScore is the score of an attempted fault, compared with one that counts.
+// triedScore is what an attempted fault adds to the score. One that counts adds 1 more.
 const triedScore = 0.25
 
-// struck adds to the score of the process.
+// struck updates the score of the point, and the time until the next dear fault.
 func (l *lane) struck(d deed, f *fault) {
 	if f.counts() {
 		l.score[d.point]++
@@ -89,19 +89,20 @@ func (l *lane) struck(d deed, f *fault) {
 	}
 }
 
-// manyPoints is the number of points from which more points no longer shorten the gap.
+// manyPoints is the number of points at which the gap is the mean of the options. A process with fewer
+// points has longer gaps.
 const manyPoints = 20
 
-// gap is the wait before the next fault, exponentially distributed, and longer if the process has
-// fewer points to strike.
+// gap returns the wait before the next fault. It is exponentially distributed, and longer if the process
+// has fewer points to strike.
 func (l *lane) gap() time.Duration {
 	return time.Duration(l.random.ExpFloat64() * float64(l.stage.options.Gap) * manyPoints / float64(len(l.points)))
 }
 
-// worksWithin is how long a consumer may take to its first message.
+// worksWithin is how long a consumer may take until its first message.
 const worksWithin = 15 * time.Second
 
-// ready waits until the process has started, and a consumer has received a message.
+// ready waits until the process has started and, if it is a consumer, has received a message.
 func (l *lane) ready(ctx context.Context) bool {
 	for {
 		life := l.process.current()
@@ -158,8 +159,8 @@ func (l *lane) isDear(d deed) bool {
 	}
 }
 
-// rest is how long a process works between two such faults. Without members, a group waits for one
-// as long as its session lasts.
+// rest returns how long a process must work between two dear faults. A group waits for a missing member as
+// long as its session lasts.
 func (l *lane) rest() time.Duration {
 	switch l.process.role {
 	case roles.Bank:
@@ -225,7 +226,7 @@ func (l *lane) atPoint(ctx context.Context, f *fault, box <-chan roles.Report) b
 	return true
 }
 
-// patience is how long to wait for a point.
+// patience returns how long to wait until the point of f is reached.
 func (l *lane) patience(f *fault) time.Duration {
 	switch failpoint.Name(f.point) {
 	case failpoint.RelayDropWaits, failpoint.RelayBeforePark, failpoint.RelayAfterPark, failpoint.RelayCloseMidBatch:
@@ -235,16 +236,16 @@ func (l *lane) patience(f *fault) time.Duration {
 	}
 }
 
-// fatal reports whether the process ends with the fault.
+// fatal reports whether a fault of this kind at this point ends the process.
 func (l *lane) fatal(point, kind string) bool {
 	return kind == roles.KindExit || kind == roles.KindCancel || kind == roles.KindPanic && roles.IsRelay(l.process.role) ||
 		point == string(failpoint.RelayCloseMidBatch)
 }
 
-// stoppedInOrder is the consequence of the end of a process's context.
+// stoppedInOrder is the consequence if a process stops because its context was cancelled.
 const stoppedInOrder = exitedWell + ", restart"
 
-// buried waits for the end of a process and returns how it has ended.
+// buried waits for the end of a life and returns how it ended.
 func (l *lane) buried(life *life) string {
 	select {
 	case <-life.gone:
@@ -260,14 +261,14 @@ func (l *lane) buried(life *life) string {
 	}
 }
 
-// thaw continues a stopped process, once others have taken over its work.
+// thaw waits until others have taken over the work of a stopped process, and continues it.
 func (l *lane) thaw(f *fault) {
 	<-time.After(l.longer())
 	l.process.signal(contSignal)
 	f.until = time.Now()
 }
 
-// colleague is another process of the role.
+// colleague returns another process of the role.
 func (l *lane) colleague() *process {
 	for _, p := range l.processes.of(l.process.role) {
 		if p != l.process {
@@ -277,7 +278,7 @@ func (l *lane) colleague() *process {
 	return l.process
 }
 
-// longer is a time that outlasts the lease of the process.
+// longer returns a time that outlasts the lease or session of the process.
 func (l *lane) longer() time.Duration {
 	const more = 500 * time.Millisecond
 	switch l.process.role {
@@ -288,7 +289,7 @@ func (l *lane) longer() time.Duration {
 	}
 }
 
-// see waits for the consequence of f.
+// see waits for the consequence of f, and stores it.
 func (l *lane) see(ctx context.Context, f *fault, box <-chan roles.Report, gone <-chan struct{}) {
 	if r, ok := await(ctx, box, roles.SaidSeen, seenWithin, gone); ok {
 		f.consequence = r.Consequence

@@ -11,46 +11,44 @@ import (
 
 // Options of a run. The zero value is a short one.
 type Options struct {
-	// For is how long faults are injected, 1 s or more. Defaults to 1 m.
+	// For is how long faults are injected, at least 1 s. Defaults to 1 m.
 	For time.Duration
 	// Faults ends the injection as soon as this many faults count. Defaults to 0: only For bounds it.
 	Faults int
 	// Seed determines the faults and their order, as far as the timing of the machine permits. Defaults
 	// to 1.
 	Seed uint64
-	// Dir is the directory for histories, logs and the summary of the run; it is created if need be.
-	// Required.
+	// Dir is the directory for histories, logs and the summary of the run. It is created if it does not
+	// exist. Required.
 	Dir string
-	// Rate is how many transactions the bank begins in a second, 1 to 100,000.
-	// Defaults to 400.
+	// Rate is how many transactions the bank begins per second, 1 to 100,000. Defaults to 400.
 	Rate int
-	// Gap is the mean time between two faults at one process. Defaults to 150 ms, with Tail to
-	// 1 s: a tail that was dropped takes a while to come back.
+	// Gap is the mean time between two faults of one process. Defaults to 150 ms, with Tail to 1 s: a tail
+	// that was dropped takes a while to come back.
 	Gap time.Duration
 	// Accounts is the number of the bank's accounts, 2 to 10,000. Defaults to 500.
 	Accounts int
 	// Drain is how long the system may stand still at the end, without being at rest, before the run
 	// stops waiting. Defaults to 1 m.
 	Drain time.Duration
-	// Acts are the acts that are performed, names of [Acts] of the store. Defaults to none.
+	// Acts names the acts to perform; see [Acts]. Defaults to none.
 	Acts []string
 	// ActGap is the mean time between two acts once each has been performed.
 	// Defaults to 40 s.
 	ActGap time.Duration
 	// Sabotage is a rule to break, one of [Sabotages] of the store. Defaults to none.
 	Sabotage string
-	// Store is the database of the processes, one of roles.Stores. Those of roles.IsSQL need
-	// Extras.Open, and DynamoDB has no acts. Defaults to roles.Postgres.
+	// Store is the database of the processes, one of roles.Stores. Those for which roles.IsSQL is true need
+	// Extras.Open. DynamoDB has no acts. Defaults to roles.Postgres.
 	Store string
 	// Tail makes the bank's relays follow PostgreSQL's change log, which gets faults, too. Defaults to
 	// false.
 	Tail bool
-	// Content encodes the bank's events in Avro with a schema registry, which gets faults, too, and
-	// seals them. Such a run has no acts: some of the acts write messages as producers with plain SQL.
-	// Defaults to false.
+	// Content makes the bank encode its events in Avro and seal them. The schema registry gets faults, too.
+	// Such a run has no acts, since some acts write messages with plain SQL. Defaults to false.
 	Content bool
-	// Extras are the program's additions: an opener of the other stores, or a daemon that relays.
-	// Defaults to none.
+	// Extras are additions of the program: an opener of the other stores, or a daemon that relays. Defaults
+	// to none.
 	Extras roles.Extras
 	// Out receives the progress, from several goroutines. Defaults to none.
 	Out io.Writer
@@ -81,9 +79,9 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// Sabotages returns the rules that can be broken on a store with a visible effect. SQLite has one
-// writer at a time, so that a cursor by number skips nothing, and in DynamoDB nothing is read by
-// number. Only PostgreSQL has acts by which the ledger's database goes back.
+// Sabotages returns the rules whose break has a visible effect on a store. SQLite has one writer at a
+// time, so a cursor by number skips nothing there. DynamoDB does not read by number. Only PostgreSQL has
+// acts by which the ledger's database goes back.
 func Sabotages(store string) []string {
 	return slices.DeleteFunc(roles.Sabotages(), func(rule string) bool {
 		return rule == roles.IDCursor && !hasCursor(store) || rule == roles.NoMarks && store != roles.Postgres

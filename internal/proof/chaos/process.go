@@ -24,24 +24,24 @@ const (
 	restartAfter = 20 * time.Millisecond
 )
 
-// process plays a role and is restarted whenever it ends, until it must end for good.
+// process plays a role. It is restarted whenever it ends, until it must end for good.
 type process struct {
 	name, role string
 	stage      *stage
 	wire       *wire // nil if the store is a file
 	mail       *mail
-	exits      chan string // how earlier lives have ended
+	exits      chan string // descriptions of how earlier lives have ended
 
 	mu       sync.Mutex
 	life     *life
 	starts   int
-	ended    bool          // for good
-	expected bool          // the current life must end
+	ended    bool          // no further life may begin
+	expected bool          // the end of the current life is not a surprise
 	held     chan struct{} // open while no life may begin; nil if one may
 	surprise []string
-	totals   roles.Totals // of the lives that are over
-	latest   roles.Totals // of the current one
-	refused  time.Time    // when the current one has last found its source unusable
+	totals   roles.Totals // of the lives that have ended
+	latest   roles.Totals // of the current life
+	refused  time.Time    // when the current life last reported that its source is unusable
 	age      int64
 	group    sync.WaitGroup
 }
@@ -51,25 +51,25 @@ type life struct {
 	cmd      *exec.Cmd
 	commands *commands
 	ready    chan struct{}
-	works    chan struct{} // closed when it has had something to do
+	works    chan struct{} // closed once the life has had something to do
 	gone     chan struct{}
 }
 
-// commands are sent to a life. Several goroutines send them, and an encoder is not safe for that.
-// It also keeps the error of a process that has ended.
+// commands sends commands to a life. Several goroutines use it, which an encoder alone does not allow.
+// Like the encoder, it sends nothing after the first error.
 type commands struct {
 	mu sync.Mutex
 	to *json.Encoder
 }
 
-// send sends a command. Without a reader it is lost.
+// send sends a command. It is lost if the process does not read it any more.
 func (c *commands) send(command roles.Command) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_ = c.to.Encode(command)
 }
 
-// open prepares a process and its way to the database. It does not start it.
+// open prepares a process and its proxy to the database. It does not start the process.
 func (st *stage) open(ctx context.Context, m *mail, name, role string) (*process, error) {
 	p := &process{name: name, role: role, stage: st, mail: m, exits: make(chan string, 64)}
 	if st.movable != "" {
@@ -85,7 +85,7 @@ func (st *stage) open(ctx context.Context, m *mail, name, role string) (*process
 	return p, err
 }
 
-// settings are the settings of the process.
+// settings returns the settings of the process.
 func (p *process) settings() (roles.Settings, error) {
 	o := p.stage.options
 	s := roles.Settings{
@@ -113,7 +113,7 @@ func (p *process) settings() (roles.Settings, error) {
 	return s, err
 }
 
-// banks is how many banks there are.
+// banks returns the number of banks.
 func (st *stage) banks() (n int) {
 	for _, m := range st.store.roster() {
 		if m.role == roles.Bank {
@@ -149,7 +149,7 @@ func (p *process) run() error {
 	return nil
 }
 
-// start begins a life: this program, executed again, or the one whose clock can be moved.
+// start begins a life. It executes this program, or the one whose clock can be moved.
 func (p *process) start() error {
 	s, err := p.settings()
 	if err != nil {
@@ -177,8 +177,8 @@ func (p *process) start() error {
 		cmd.Env = append(cmd.Env, environmentClock+"="+p.clockPath())
 	}
 	cmd.Stderr = log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the driver, which then stops us
-	in, err := cmd.StdinPipe()                            // the lifeline as well, closed by Wait
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C must reach only the driver, which then stops the processes
+	in, err := cmd.StdinPipe()                            // also shows the process that the driver lives; Wait closes it
 	if err != nil {
 		return fmt.Errorf("start %s: %w", p.name, err)
 	}
@@ -196,7 +196,7 @@ func (p *process) start() error {
 	ended := p.ended
 	p.mu.Unlock()
 	p.group.Go(func() { p.attend(l, out) })
-	if ended { // in the wait
+	if ended { // end was called meanwhile
 		_ = cmd.Process.Kill()
 	}
 	return nil
@@ -204,14 +204,14 @@ func (p *process) start() error {
 
 func (p *process) logPath() string { return filepath.Join(p.stage.logDir(), p.name+".log") }
 
-// attend listens to a life until it is over.
+// attend handles the reports of a life until it is over.
 func (p *process) attend(l *life, out io.Reader) {
 	defer close(l.gone)
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		var r roles.Report
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			continue // the last words of a process that was killed
+			continue // the incomplete last line of a process that was killed
 		}
 		p.hear(l, r)
 	}
@@ -230,7 +230,7 @@ func (p *process) attend(l *life, out io.Reader) {
 	}
 }
 
-// exitedWell is the description of a process that has stopped in order.
+// exitedWell is the description of a process that has stopped cleanly.
 const exitedWell = "exit status 0"
 
 // describe returns how a process has ended.
@@ -275,14 +275,14 @@ func add(a, b roles.Totals) roles.Totals {
 	}
 }
 
-// current is the life that was begun last.
+// current returns the newest life.
 func (p *process) current() *life {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.life
 }
 
-// hold ends the current life in order and lets no other begin until release.
+// hold ends the current life cleanly. No other life begins until release.
 func (p *process) hold() {
 	p.mu.Lock()
 	p.held, p.expected = make(chan struct{}), true
@@ -298,7 +298,7 @@ func (p *process) hold() {
 	}
 }
 
-// release lets lives begin again.
+// release allows lives to begin again.
 func (p *process) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -324,14 +324,14 @@ func (p *process) over() bool {
 	return p.ended
 }
 
-// expect records that the current life is about to end.
+// expect notes that the end of the current life is not a surprise.
 func (p *process) expect() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.expected = true
 }
 
-// unexpect records that the current life goes on after all.
+// unexpect notes that l goes on after all.
 func (p *process) unexpect(l *life) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -359,7 +359,7 @@ func (p *process) drainExits() {
 	}
 }
 
-// surprised records an unexpected end.
+// surprised notes an unexpected end.
 func (p *process) surprised(how string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -372,7 +372,7 @@ func (p *process) tell(c roles.Command) { p.current().commands.send(c) }
 // signal sends a signal to the current life.
 func (p *process) signal(s syscall.Signal) { _ = p.current().cmd.Process.Signal(s) }
 
-// end stops the process for good and waits.
+// end stops the process for good and waits for its end.
 func (p *process) end() {
 	p.mu.Lock()
 	p.ended, p.expected = true, true

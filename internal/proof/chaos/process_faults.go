@@ -16,7 +16,7 @@ const (
 	killSignal = syscall.SIGKILL
 )
 
-// overProcess kills the process, or stops it past its lease.
+// overProcess kills the process, or stops it for longer than its lease.
 func (l *lane) overProcess(ctx context.Context, f *fault, box <-chan roles.Report) bool {
 	p := l.process
 	life := p.current()
@@ -36,7 +36,7 @@ func (l *lane) overProcess(ctx context.Context, f *fault, box <-chan roles.Repor
 	return true
 }
 
-// look asks the process how much is in flight, and makes it watch for consequences.
+// look asks the process how much is in flight, and makes it watch for consequences of f.
 func (l *lane) look(ctx context.Context, f *fault, box <-chan roles.Report, life *life) bool {
 	l.process.tell(roles.Command{Do: roles.DoWatch, Fault: f.id})
 	r, ok := await(ctx, box, roles.SaidWatching, firedWithin, life.gone)
@@ -46,7 +46,7 @@ func (l *lane) look(ctx context.Context, f *fault, box <-chan roles.Report, life
 	if f.inflight = r.Inflight; f.inflight == 0 {
 		f.inflight = l.stage.store.pending(ctx, l.process.role)
 	}
-	if f.inflight == 0 { // it would count for nothing
+	if f.inflight == 0 { // such a fault would not count
 		l.process.tell(roles.Command{Do: roles.DoForget, Fault: f.id})
 	}
 	return f.inflight > 0
@@ -100,7 +100,7 @@ func (l *lane) atCommit(ctx context.Context, f *fault, box <-chan roles.Report, 
 	case <-ctx.Done():
 		return false
 	}
-	f.at, f.inflight = time.Now(), 1 // the transaction itself
+	f.at, f.inflight = time.Now(), 1 // the transaction itself is in flight
 	l.see(ctx, f, box, life.gone)
 	return true
 }
@@ -119,7 +119,7 @@ func await(ctx context.Context, box <-chan roles.Report, said string, d time.Dur
 			return roles.Report{}, false
 		case <-ctx.Done():
 			return roles.Report{}, false
-		case <-gone: // its earlier reports are in the box
+		case <-gone: // reports from before the end are already in the box
 			for {
 				select {
 				case r := <-box:

@@ -24,7 +24,7 @@ func (st *stage) roster() []member {
 		return all
 	}
 	first := true
-	return slices.DeleteFunc(all, func(m member) bool { // two of those would send everything twice
+	return slices.DeleteFunc(all, func(m member) bool { // two relays by number would send everything twice
 		if m.role != roles.Relay {
 			return false
 		}
@@ -65,8 +65,8 @@ func (c *processes) of(role string) []*process {
 // flowsWithin bounds the time until every role is at work.
 const flowsWithin = time.Minute
 
-// flows waits until every role has done some work: an earlier fault would have nothing to strike. A
-// role that does not start is not an error, since it may need a fault to do so.
+// flows waits until every role has done some work, since a fault before that would have nothing to strike.
+// It is not an error if a role has done none, since it may need a fault to do so.
 func (c *processes) flows(ctx context.Context) error {
 	for end := time.Now().Add(flowsWithin); time.Now().Before(end) && !c.flowing(); {
 		if !wait.Full(ctx, 50*time.Millisecond) {

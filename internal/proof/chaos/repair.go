@@ -15,14 +15,14 @@ import (
 const (
 	// refusesWithin is how long it may take until a relay refuses.
 	refusesWithin = 10 * time.Second
-	// standsFor is how long relays must stand and refuse before the operator acts. It is standsLonger if
-	// the log is large enough for maintenance to delete a range. Nothing of the log may be deleted in that
-	// time.
+	// standsFor is how long relays must refuse and stand still before the operator acts, in addition to the
+	// time until the log is large enough for maintenance to delete a range. standsLonger bounds that time.
+	// Nothing of the log may be deleted in either.
 	standsFor    = 5 * time.Second
 	standsLonger = 10 * time.Second
 )
 
-// letStand lets relays stand that refuse.
+// letStand waits while relays refuse and stand still.
 func (in *injection) letStand(ctx context.Context) {
 	from, _ := in.stage.store.counted(ctx)
 	for end := time.Now().Add(standsLonger); from >= 0 && time.Now().Before(end); wait.Full(ctx, 100*time.Millisecond) {
@@ -96,5 +96,5 @@ func (st *stage) removePositions(ctx context.Context) (err error) {
 	return err
 }
 
-// wentBack is the operator's reason.
+// wentBack is the reason that the operator gives.
 const wentBack = "the database went back"

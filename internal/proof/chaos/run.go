@@ -21,7 +21,7 @@ import (
 // checkExactly is the name of the check that the driver makes itself.
 const checkExactly = "exactly once"
 
-// checkProgress is the name of the check that nothing stood still for good.
+// checkProgress is the name of the check that nothing stood still permanently.
 const checkProgress = "progress"
 
 // Run injects faults into a run of all roles, waits until the system is at rest, and has the
@@ -75,7 +75,8 @@ func Run(ctx context.Context, o Options) (r report.Run, err error) {
 	return r, r.Save(filepath.Join(o.Dir, "run.json"))
 }
 
-// load is the number of processes that were ready to run, on average over 15 minutes, if Linux reports it.
+// load returns how many processes were ready to run, on average over 15 minutes. It is empty if the system
+// does not report it.
 func load() string {
 	averages, err := os.ReadFile("/proc/loadavg")
 	if fields := strings.Fields(string(averages)); err == nil && len(fields) > 2 {
@@ -84,7 +85,7 @@ func load() string {
 	return ""
 }
 
-// progress is the check that nothing stood still for good.
+// progress returns the finding of that check.
 func progress(stands []string) history.Finding {
 	f := history.Finding{
 		Name: checkProgress, Promise: "nothing stands still for longer than what it waits for", Checked: 1 + len(stands), Violations: len(stands),
@@ -95,7 +96,7 @@ func progress(stands []string) history.Finding {
 	return f
 }
 
-// services are the servers and their versions.
+// services returns the servers and their versions.
 func (st *stage) services() []report.Service {
 	all := []report.Service{st.store.service(), {Name: "Apache Kafka", Version: st.kafka.Version}}
 	if st.redis != nil {
@@ -104,7 +105,7 @@ func (st *stage) services() []report.Service {
 	return all
 }
 
-// both returns two functions, each to be called once. The second call calls done.
+// both returns two functions. Each must be called once, and the second call calls done.
 func both(done func()) (one, other func()) {
 	var left atomic.Int32
 	left.Store(2)
@@ -116,7 +117,7 @@ func both(done func()) (one, other func()) {
 	return step, step
 }
 
-// performance is the result of a run after all its processes have ended.
+// performance is the result of a run, before it is judged.
 type performance struct {
 	processes *processes
 	tally     *tally
@@ -152,7 +153,7 @@ func (st *stage) perform(ctx context.Context) (p *performance, err error) {
 	sampling, stop := context.WithCancel(ctx)
 	defer stop()
 	group.Go(func() { p.gauge.run(sampling) })
-	operating, dismiss := context.WithCancel(ctx) // an act may take longer than the injection
+	operating, dismiss := context.WithCancel(ctx) // separate, since an act may take longer than the injection
 	defer dismiss()
 	group.Go(func() { st.operate(operating) })
 	err = in.run(injecting, acted)

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// sampleEvery is the time between two samples, progressEvery that between two lines.
+	// sampleEvery is the time between two samples, and progressEvery that between two printed lines.
 	sampleEvery   = time.Second
 	progressEvery = 5 * time.Second
 )
@@ -23,17 +23,17 @@ type gauge struct {
 	start     time.Time
 	samples   []report.Sample
 	last      counters
-	seen      counters // the last reading
+	seen      counters // the values that were read last, which may go back
 }
 
-// counters only grow. A counter that cannot be read keeps its value.
+// counters never decrease. One that cannot be read keeps its value.
 type counters struct {
 	at                           time.Time
 	enqueued, published, effects int64
 }
 
-// grow adds to total the amount by which n exceeds seen, the reading before. It adds nothing if n
-// is lower, since a log was truncated, a topic recreated or a database set back.
+// grow adds to total the amount by which n exceeds seen, the previous reading. It adds nothing if n is
+// lower: a log was truncated, a topic recreated or a database set back.
 func grow(total, seen *int64, n int64) {
 	*total += max(0, n-*seen)
 	*seen = n
@@ -110,7 +110,7 @@ func (g *gauge) read(ctx context.Context) counters {
 	return c
 }
 
-// age is the age of the oldest event that had its effect since the last call.
+// age returns the age of the oldest event that had its effect since the last call.
 func (g *gauge) age() (age int64) {
 	for _, p := range g.injection.processes.of(roles.Ledger) {
 		p.mu.Lock()

@@ -13,14 +13,14 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// Seeds of the two, in addition to those of the lanes.
+// Seeds of the faults of servers and of lines. The lanes have seeds of their own.
 const (
 	serverSeed = 1000 + iota
 	lineSeed
 )
 
-// The mean times between two faults of one kind of a server, and between two faults of the proxies
-// in front of the servers.
+// serverCalm is the mean time between two server faults of one kind. lineCalm is the mean time between two
+// faults of any kind in front of the servers.
 const (
 	serverCalm = 32 * time.Second
 	lineCalm   = 1500 * time.Millisecond
@@ -33,10 +33,10 @@ type serverFault struct {
 	strike      func(ctx context.Context, f *fault) error
 }
 
-// injectServerFaults injects them, one after the other, until ctx ends.
+// injectServerFaults injects faults one after the other, until ctx ends.
 func (in *injection) injectServerFaults(ctx context.Context, seed uint64, calm time.Duration, faults []serverFault) {
 	r := rand.New(rand.NewPCG(in.stage.options.Seed, seed)) //nolint:gosec // a seed is not secret
-	var deck []int                                          // each comes once before any comes again
+	var deck []int                                          // shuffled: each fault comes once before any comes again
 	for wait.Full(ctx, time.Duration(r.ExpFloat64()*float64(calm))) {
 		if len(deck) == 0 {
 			deck = r.Perm(len(faults))
@@ -95,7 +95,7 @@ func (in *injection) each(g serverFault, f func(*process)) {
 	}
 }
 
-// servers are the faults of servers.
+// servers returns the faults of servers.
 func (in *injection) servers() []serverFault {
 	st := in.stage
 	all := []serverFault{{
@@ -108,12 +108,13 @@ func (in *injection) servers() []serverFault {
 	}
 	if st.redis != nil {
 		redis := serverFault{pointRedis, kindKill, []string{roles.Notifier}, st.restart(st.redis, syscall.SIGKILL)}
-		all = append(all, redis, redis) // it is up again so soon that often no process has used it in the meantime
+		all = append(all, redis, redis) // twice: Redis is up again so soon that often no process has used it in between
 	}
 	return all
 }
 
-// lines are the faults in front of the servers: connections, transactions of others, the group.
+// lines returns the faults between processes and servers: of connections, of foreign transactions, and of
+// the group.
 func (in *injection) lines() []serverFault {
 	st := in.stage
 	relays, groups := []string{roles.Relay, roles.Exact, roles.Receipts}, []string{roles.Ledger, roles.Notifier}
@@ -127,7 +128,7 @@ func (in *injection) lines() []serverFault {
 		point   string
 		affects []string
 		proxy   *toxic
-		silence time.Duration // longer than the wait for an answer
+		silence time.Duration // longer than the time for which a process waits for an answer
 	}{
 		{pointRelaysKafka, relays, st.relaysKafka, roles.PublishTimeout + time.Second},
 		{pointGroupsKafka, groups, st.groupsKafka, roles.SessionTimeout + time.Second},
@@ -151,7 +152,7 @@ func (in *injection) lines() []serverFault {
 	return all
 }
 
-// registryDown is how long the registry is unavailable: longer than any process remembers its answers.
+// registryDown is how long the registry is unavailable: longer than any process caches its answers.
 const registryDown = 1500 * time.Millisecond
 
 // refuseAtRegistry makes the registry fail for a while.
@@ -214,7 +215,7 @@ func (in *injection) foreign(hold func(ctx context.Context) (end func() error, e
 	}
 }
 
-// settled is how many records the relays of a role have settled.
+// settled returns how many records the relays of a role have settled.
 func (in *injection) settled(role string) (n int64) {
 	for _, p := range in.processes.of(role) {
 		p.mu.Lock()
@@ -224,13 +225,13 @@ func (in *injection) settled(role string) (n int64) {
 	return n
 }
 
-// rebalance makes a member leave the group in order; it comes back at once.
+// rebalance makes a member leave the group cleanly. It comes back at once.
 func (in *injection) rebalance(_ context.Context, _ *fault) error {
 	in.leave(in.processes.of(roles.Ledger)[1])
 	return nil
 }
 
-// leave stops p in an orderly way.
+// leave stops p cleanly.
 func (in *injection) leave(p *process) {
 	life := p.current()
 	p.expect()

@@ -37,23 +37,23 @@ type stage struct {
 	options Options
 	store   store
 
-	server, kafka, redis *testenv.Own  // redis is nil unless it is used
-	postgres             *testenv.Own  // server, if it is PostgreSQL
-	bank, ledger         *pgxpool.Pool // of PostgreSQL, past all proxies
+	server, kafka, redis *testenv.Own  // redis is nil if the store does not need it
+	postgres             *testenv.Own  // equal to server if that is PostgreSQL
+	bank, ledger         *pgxpool.Pool // pools of PostgreSQL, past all proxies
 	client               *kgo.Client
 	splits               atomic.Bool // whether the bank's relays reach PostgreSQL through a splitter
 	relaysKafka          *toxic      // Kafka as relays reach it
 	groupsKafka          *toxic      // Kafka as consumers reach it
 	redisProxy           *toxic
-	registry             *srfake.Registry // nil unless it is used
+	registry             *srfake.Registry // nil if it is not needed
 	registryProxy        *toxic           // the registry as processes reach it
 	undo                 []func() error
 
-	clocks  string           // the directory of the offsets of clocks, if an act moves any
-	movable string           // the program of processes whose clocks an act moves; empty: this one
-	times   map[string]int64 // how often a topic was recreated
+	clocks  string           // directory of the files with the clocks' offsets, if an act moves clocks
+	movable string           // program of the processes, if an act moves their clocks; empty for this program
+	times   map[string]int64 // by topic, how often it was recreated
 	losses  []loss           // periods that the databases have lost
-	dumps   int              // of topics that are gone
+	dumps   int              // number of dumps of deleted topics
 }
 
 // openStage starts the servers and prepares them.
@@ -83,7 +83,7 @@ func openStage(ctx context.Context, o Options) (st *stage, err error) {
 	return st, st.openProxies()
 }
 
-// makeDirs creates the directories of a run. It refuses those of an earlier run: two histories in
+// makeDirs creates the directories of a run. It refuses those of an earlier run, since two histories in
 // one directory cannot be judged.
 func (st *stage) makeDirs() error {
 	for _, dir := range []string{st.historyDir(), st.logDir()} {
@@ -105,7 +105,7 @@ func (st *stage) historyDir() string { return filepath.Join(st.options.Dir, "his
 
 func (st *stage) logDir() string { return filepath.Join(st.options.Dir, "logs") }
 
-// later registers f to be called by close.
+// later makes close call f.
 func (st *stage) later(f func() error) { st.undo = append(st.undo, f) }
 
 // close stops everything that was started, in reverse order.
@@ -123,7 +123,7 @@ func (st *stage) runs(role string) bool {
 	return slices.ContainsFunc(st.store.roster(), func(m member) bool { return m.role == role })
 }
 
-// startServers starts all of them side by side.
+// startServers starts all servers at the same time.
 func (st *stage) startServers(ctx context.Context) error {
 	var errs [3]error
 	var group sync.WaitGroup
@@ -141,7 +141,7 @@ func (st *stage) startServers(ctx context.Context) error {
 	return errors.Join(errs[:]...)
 }
 
-// serviceUser owns the databases, and all processes log in as it. It is not a superuser, since row
+// serviceUser owns the databases, and all processes log in as this user. It is not a superuser, since row
 // level security never applies to those.
 const serviceUser = "service"
 
@@ -177,8 +177,8 @@ func (st *stage) openDatabases(ctx context.Context) (err error) {
 	return nil
 }
 
-// seqBefore is the number before an outbox's first record: near the end of the long ranges that it
-// begins with, so that there are short ones to drop.
+// seqBefore is the number before an outbox's first record. It is near the end of the long ranges that an
+// outbox begins with, so that short ones follow that can be dropped.
 const seqBefore = 39_999_000
 
 // openDatabase makes a database with an outbox.
@@ -199,7 +199,7 @@ func (st *stage) openDatabase(ctx context.Context, name, schema string) (*pgxpoo
 	return pool, st.fill(ctx, name, schema)
 }
 
-// makeDatabase makes an empty database, and its owner if need be.
+// makeDatabase makes an empty database, and its owner if that does not exist.
 func makeDatabase(ctx context.Context, admin *pgx.Conn, name string) error {
 	_, err := admin.Exec(ctx, "CREATE ROLE "+serviceUser+" LOGIN")
 	if err != nil && !pgerr.Is(err, pgerr.DuplicateObject) {
@@ -278,7 +278,7 @@ func (st *stage) openTopics(ctx context.Context) (err error) {
 	}
 	st.later(func() error { st.client.Close(); return nil })
 	admin := kadm.NewClient(st.client)
-	compact, appended := "compact", "LogAppendTime" // a record's time is that of its arrival
+	compact, appended := "compact", "LogAppendTime" // a record's time is the time of its arrival
 	arrival := map[string]*string{"message.timestamp.type": &appended}
 	limited := bankTopic()
 	for _, t := range []struct {

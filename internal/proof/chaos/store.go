@@ -22,7 +22,7 @@ type store interface {
 
 	// roster lists the processes to run.
 	roster() []member
-	// address is the database address for a process, which reaches it at hostPort.
+	// address returns the database address for a process, which reaches the server at hostPort.
 	address(role, process, hostPort string) (string, error)
 	// isCommit reports whether the bytes that a client has written contain a COMMIT.
 	isCommit(b []byte) bool
@@ -31,16 +31,17 @@ type store interface {
 
 	// crash crashes the server.
 	crash() serverFault
-	// lines are faults in which transactions of others take part.
+	// lines returns faults that involve foreign transactions.
 	lines(in *injection) []serverFault
-	// terminate ends a session of a process, one in a transaction if requested.
+	// terminate ends a session of a process. If inTransaction is true, it ends one that is in a
+	// transaction.
 	terminate(ctx context.Context, process string, inTransaction bool) bool
 
-	// pending is how many records wait for the relays of a role, a hundred at most.
+	// pending returns how many records wait for the relays of a role, at most 100.
 	pending(ctx context.Context, role string) int64
-	// counted are the numbers of enqueued events and of effects, negative if unknown.
+	// counted returns the numbers of enqueued events and of effects, negative if unknown.
 	counted(ctx context.Context) (enqueued, effects int64)
-	// leftovers is the work in flight in the databases.
+	// leftovers returns the kinds of work in flight in the databases.
 	leftovers() []leftover
 	// dropParked does what operators do with records that can never be sent.
 	dropParked(ctx context.Context) error
@@ -52,7 +53,7 @@ type store interface {
 type ground interface {
 	// acts returns the acts of this store.
 	acts(in *injection) []act
-	// newest is the newest transfer between accounts whose id is not below from.
+	// newest returns the id of the newest transfer between accounts whose id is at least from.
 	newest(ctx context.Context, from string) (id string, err error)
 	// arrived reports whether one of these transfers has had its effect.
 	arrived(ctx context.Context, ids []string) (bool, error)
@@ -60,7 +61,8 @@ type ground interface {
 	booked(ctx context.Context, key string) (int64, error)
 	// toSend counts the records that the bank's relays must send, for the first time or again.
 	toSend(ctx context.Context) (int64, error)
-	// unsent counts what waits for the bank's relays or is set aside, of keys that begin with key.
+	// unsent counts the records whose keys begin with key and that wait for the bank's relays or are set
+	// aside.
 	unsent(ctx context.Context, key string) (int64, error)
 	// rebase makes the relays of a role start over.
 	rebase(ctx context.Context, role string) error
@@ -85,7 +87,7 @@ func newStore(st *stage) store {
 // member is a process of a run.
 type member struct{ name, role string }
 
-// pairs are banks and two processes of each reading role, for stores that have only those.
+// pairs returns banks and two processes of each reading role, for stores that have only those roles.
 func pairs(banks ...member) []member {
 	for _, role := range []string{roles.Relay, roles.Ledger, roles.Receipts} {
 		banks = append(banks, member{role + "-1", role}, member{role + "-2", role})
@@ -93,13 +95,13 @@ func pairs(banks ...member) []member {
 	return banks
 }
 
-// pointServer is the point of faults of the store's server.
+// pointServer returns the point of faults of the store's server.
 func pointServer(store string) string { return "server/" + store }
 
-// pointConnection is the point of faults of a role's connection to the store's server.
+// pointConnection returns the point of faults of a role's connection to the store's server.
 func pointConnection(role, store string) string { return "connection/" + role + "-" + store }
 
-// isConnection reports whether a fault at a point needs a server that is reached by network.
+// isConnection reports whether d needs a server that is reached over the network.
 func isConnection(d deed) bool {
 	return strings.HasPrefix(d.point, "connection/") || d.kind == roles.KindCut
 }

@@ -27,7 +27,7 @@ import (
 type dynamoStore struct {
 	*stage
 
-	db            *dynamodb.Client     // past all proxies
+	db            *dynamodb.Client     // not through a proxy
 	books, ledger *dynamooutbox.Outbox // of bank and ledger
 }
 
@@ -45,7 +45,8 @@ func (s *dynamoStore) address(role, _, hostPort string) (string, error) {
 	return "http://" + hostPort + "/" + databaseOf(role), nil
 }
 
-// dynamoBuckets is how many buckets an outbox has: each costs a request whenever it is counted.
+// dynamoBuckets is the number of buckets of an outbox. Few are better, since each costs a request whenever
+// the outbox is counted.
 const dynamoBuckets = 2
 
 func (s *dynamoStore) open(ctx context.Context) (err error) {
@@ -94,15 +95,15 @@ func (s *dynamoStore) openAccounts(ctx context.Context) error {
 	return nil
 }
 
-// forget: the client notices by itself.
+// forget does nothing: the client notices by itself.
 func (s *dynamoStore) forget() {}
 
-// isCommit: the first bytes of a request are its headers.
+// isCommit recognises a transaction by the headers of the request, which are its first bytes.
 func (s *dynamoStore) isCommit(b []byte) bool {
 	return bytes.Contains(b, []byte("DynamoDB_20120810.TransactWriteItems"))
 }
 
-// strikes: there are no sessions, windows, partitions and attempts.
+// strikes excludes what DynamoDB does not have: sessions, windows, partitions and attempts.
 func (s *dynamoStore) strikes(d deed) bool {
 	switch failpoint.Name(d.point) {
 	case failpoint.RelayWindowOpened, failpoint.RelayBeforeFinishWindow, failpoint.RelayAdvanceAmbiguous,
@@ -113,8 +114,8 @@ func (s *dynamoStore) strikes(d deed) bool {
 	}
 }
 
-// crash is an outage: DynamoDB Local, unlike DynamoDB, forgets the tokens of requests when it ends,
-// so that a request that was carried out would be carried out again.
+// crash is only an outage. Unlike DynamoDB, DynamoDB Local forgets the tokens of requests when it ends, so
+// it would carry out a request twice.
 func (s *dynamoStore) crash() serverFault {
 	return serverFault{
 		pointServer(roles.DynamoDB), roles.KindStop,
@@ -123,7 +124,7 @@ func (s *dynamoStore) crash() serverFault {
 	}
 }
 
-// pause makes the server stop answering for longer than a lease.
+// pause stops the server for longer than a lease.
 func (s *dynamoStore) pause(ctx context.Context, _ *fault) error {
 	if err := s.server.Signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -132,10 +133,10 @@ func (s *dynamoStore) pause(ctx context.Context, _ *fault) error {
 	return s.server.Signal(syscall.SIGCONT)
 }
 
-// lines: transactions of others never block.
+// lines returns none: foreign transactions never block.
 func (s *dynamoStore) lines(*injection) []serverFault { return nil }
 
-// terminate: there are no sessions.
+// terminate does nothing: there are no sessions.
 func (s *dynamoStore) terminate(context.Context, string, bool) bool { return false }
 
 func (s *dynamoStore) pending(ctx context.Context, role string) int64 {
@@ -145,7 +146,7 @@ func (s *dynamoStore) pending(ctx context.Context, role string) int64 {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	n, err := unsettledDynamo(s.outboxOf(role))(ctx)
-	if err != nil { // unknown: it does not count
+	if err != nil { // an unknown number does not count
 		return 0
 	}
 	return min(n, 100)
@@ -169,7 +170,7 @@ func unsettledDynamo(ob *dynamooutbox.Outbox) func(ctx context.Context) (int64, 
 	}
 }
 
-// counted adds up the versions of the accounts: each event moves that of its key by one.
+// counted adds up the versions of the accounts: each event increments the version of its account.
 func (s *dynamoStore) counted(ctx context.Context) (enqueued, effects int64) {
 	sum := func(table string) (n int64) {
 		err := s.scan(ctx, table, func(row item) error { n += roles.DynamoNumber(row, "version"); return nil })

@@ -53,7 +53,8 @@ func balanceLine(consumer string) func(row item) history.Line {
 	}
 }
 
-// dumpWaiting dumps the messages that the outboxes keep: for later, for operators, and by them.
+// dumpWaiting dumps the messages that the outboxes keep: for a retry, for an operator's decision, or by an
+// operator.
 func (s *dynamoStore) dumpWaiting(ctx context.Context, d dumper) error {
 	for _, database := range []string{bankDatabase, ledgerDatabase} {
 		err := s.scan(ctx, roles.DynamoOutbox(database), func(row item) error {
@@ -70,7 +71,8 @@ func (s *dynamoStore) dumpWaiting(ctx context.Context, d dumper) error {
 	return d.out.End(history.Line{Of: history.Waiting})
 }
 
-// whereOf returns the place of an item of an outbox, empty if it is not about a message.
+// whereOf returns where an item of an outbox keeps its message. It is empty if the item is not about a
+// message.
 func whereOf(row item) string {
 	switch kind, _, _ := strings.Cut(roles.DynamoText(row, "pk"), "#"); {
 	case kind == "M":

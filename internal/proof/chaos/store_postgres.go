@@ -27,9 +27,9 @@ const postgresConnections = "200"
 
 func (s postgresStore) start(ctx context.Context) (own *testenv.Own, err error) {
 	settings := map[string]string{
-		// A crash of the server keeps the operating system's cache.
+		// fsync can be off, since a crash of the server keeps the operating system's cache.
 		"fsync": "off", "max_connections": postgresConnections, "shared_buffers": "128MB", "max_wal_size": "512MB",
-		// A crash discards its counts for autovacuum.
+		// A short naptime is needed, since a crash discards the counts that autovacuum relies on.
 		"autovacuum_naptime": "1s",
 	}
 	if s.options.Tail {
@@ -133,8 +133,8 @@ func (s postgresStore) prepare(ctx context.Context) (end func() error, err error
 	return func() error { return s.endPrepared(ctx) }, nil
 }
 
-// endPrepared ends the prepared transaction, if there is one: it outlives its connection, the
-// server's crashes and the run, and would keep vacuum from removing dead rows.
+// endPrepared ends the prepared transaction, if there is one. It outlives its connection, the server's
+// crashes and the run, and would keep vacuum from removing dead rows.
 func (s postgresStore) endPrepared(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -149,7 +149,7 @@ func (s postgresStore) endPrepared(ctx context.Context) error {
 	}
 }
 
-// pending is how many records wait for the relays of a role, a hundred at most.
+// pending returns how many records wait for the relays of a role, at most 100.
 func (s postgresStore) pending(ctx context.Context, role string) (n int64) {
 	var pool *pgxpool.Pool
 	switch role {
@@ -163,14 +163,13 @@ func (s postgresStore) pending(ctx context.Context, role string) (n int64) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	err := pool.QueryRow(ctx, `SELECT count(*) FROM (SELECT FROM leat.outbox_pending LIMIT 100) p`).Scan(&n)
-	if err != nil { // unknown: it does not count
+	if err != nil { // an unknown number does not count
 		return 0
 	}
 	return n
 }
 
-// terminate ends a backend of a process. If the process uses transactions, the backend is in the
-// middle of one.
+// terminate ends a backend of a process. If inTransaction is true, it ends one that is in a transaction.
 func (s postgresStore) terminate(ctx context.Context, name string, inTransaction bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()

@@ -26,8 +26,8 @@ func (s postgresStore) publish(ctx context.Context) error {
 	return nil
 }
 
-// tails are the faults of the change log that relays follow. The publication is not changed while they follow
-// it: docs/change-logs.md describes what would happen.
+// tails returns the faults of the change log that relays follow. They never change the publication while
+// relays follow it: docs/change-logs.md describes what would happen.
 func (s postgresStore) tails() []serverFault {
 	relays := []string{roles.Relay}
 	return []serverFault{
@@ -48,7 +48,8 @@ func stopTail(ctx context.Context, pid int) error {
 	return nil
 }
 
-// onTail disturbs the process that sends a relay the change log. The process's slot disappears with it.
+// onTail disturbs the server process that sends a relay the change log. The replication slot of that
+// process disappears with it.
 func (s postgresStore) onTail(harm func(ctx context.Context, pid int) error) func(context.Context, *fault) error {
 	return func(ctx context.Context, _ *fault) error {
 		asked, cancel := context.WithTimeout(ctx, askTimeout)

@@ -25,7 +25,7 @@ import (
 type sqlStore struct {
 	*stage
 
-	books, effects *sql.DB // of bank and ledger, past all proxies
+	books, effects *sql.DB // of bank and ledger, not through a proxy
 }
 
 // isFile reports whether the store has no server.
@@ -61,7 +61,7 @@ func (s *sqlStore) roster() []member {
 	return pairs(member{"bank-1", roles.Bank}, member{"bank-2", roles.Bank}, member{"bank-3", roles.Bank})
 }
 
-// levels are the isolation levels of a role's processes, by the ends of their names.
+// levels returns the isolation levels of a role's processes, by the suffix of their names.
 func levels() map[string]string {
 	return map[string]string{"1": "REPEATABLE-READ", "2": "READ-COMMITTED", "3": "SERIALIZABLE"}
 }
@@ -85,13 +85,13 @@ func (s *sqlStore) address(role, process, hostPort string) (string, error) {
 
 // isolationVariable is the name of the variable of a session's isolation level.
 func (s *sqlStore) isolationVariable() string {
-	if s.options.Store == roles.MariaDB { // until 11.1
+	if s.options.Store == roles.MariaDB { // its name until 11.1
 		return "tx_isolation"
 	}
 	return "transaction_isolation"
 }
 
-// path is the file of a database.
+// path returns the file of a database.
 func (s *sqlStore) path(database string) string { return filepath.Join(s.options.Dir, database+".db") }
 
 func (s *sqlStore) open(ctx context.Context) (err error) {
@@ -108,7 +108,7 @@ func (s *sqlStore) open(ctx context.Context) (err error) {
 	return in.Migrate(ctx)
 }
 
-// home is the server's address, empty for a file.
+// home returns the server's address, empty for a file.
 func (s *sqlStore) home() string {
 	if s.isFile() {
 		return ""
@@ -189,16 +189,16 @@ func (s *sqlStore) connect(address string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.later(func() error { _ = db.Close(); return nil }) // connections may be broken
+	s.later(func() error { _ = db.Close(); return nil }) // an error is expected, since connections may be broken
 	return db, nil
 }
 
-// forget: database/sql notices by itself.
+// forget does nothing: database/sql notices by itself.
 func (s *sqlStore) forget() {}
 
 func (s *sqlStore) isCommit(b []byte) bool { return faultnet.IsMySQLCommit(b) }
 
-// strikes: points of PostgreSQL's windows and partitions are never passed here.
+// strikes excludes the points of PostgreSQL's windows and partitions, which are never passed here.
 func (s *sqlStore) strikes(d deed) bool {
 	switch failpoint.Name(d.point) {
 	case failpoint.RelayWindowOpened, failpoint.RelayBeforeFinishWindow, failpoint.RelayAdvanceAmbiguous,
@@ -217,8 +217,8 @@ func (s *sqlStore) crash() serverFault {
 	}
 }
 
-// lines returns the faults of foreign transactions. A file has none: with one writer at a time, every
-// writer waits for transactions of others.
+// lines returns the faults of foreign transactions. A file has none: it has one writer at a time, so every
+// writer waits for foreign transactions.
 func (s *sqlStore) lines(in *injection) []serverFault {
 	if s.isFile() {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 )
 
-// rows writes a line for each row of a query, which targets fill.
+// rows writes line for each row of a query. targets point to its fields.
 func (d dumper) rows(ctx context.Context, db *sql.DB, line *history.Line, targets []any, query string, args ...any) error {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -71,7 +71,8 @@ func (s *sqlStore) dumpBalances(ctx context.Context, d dumper, db *sql.DB, table
 	return d.out.End(history.Line{Of: history.Balance})
 }
 
-// dumpWaiting dumps the messages that are kept: for later, for operators, and by them.
+// dumpWaiting dumps the messages that are kept: for a retry, for an operator's decision, or by an
+// operator.
 func (s *sqlStore) dumpWaiting(ctx context.Context, d dumper) error {
 	var pending [2]string
 	for i, db := range []*sql.DB{s.books, s.effects} {
@@ -101,13 +102,13 @@ func (s *sqlStore) dumpWaiting(ctx context.Context, d dumper) error {
 	return d.out.End(history.Line{Of: history.Waiting})
 }
 
-// unread is the condition of the rows that no relay has settled: those above the group's
-// last number, and those in its gaps, such as 4-7,9-9.
+// unread returns the SQL condition for rows that no relay has settled: those above the group's last
+// number, and those in its gaps. Gaps are written like 4-7,9-9.
 func unread(ctx context.Context, db *sql.DB) (string, error) {
 	var last int64
 	var gaps string
 	err := db.QueryRowContext(ctx, "SELECT last, gaps FROM leat_outbox_groups").Scan(&last, &gaps)
-	if errors.Is(err, sql.ErrNoRows) { // nothing is read by position, so nothing waits for it
+	if errors.Is(err, sql.ErrNoRows) { // there is no group, so nothing waits to be read by position
 		return "1 = 0", nil
 	}
 	if err != nil {

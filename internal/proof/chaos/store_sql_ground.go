@@ -63,7 +63,8 @@ func (s *sqlStore) setMaxLag(ctx context.Context, req admin.MaxLagRequest) error
 	return ob.Admin().SetMaxLag(ctx, req)
 }
 
-// disconnect asks again if it cannot get the list: MySQL cannot show statements that hold some bytes.
+// disconnect ends all sessions of processes. It retries if it cannot list them: MySQL cannot show
+// statements that contain certain bytes.
 func (s *sqlStore) disconnect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, countTimeout)
 	defer cancel()
@@ -76,7 +77,7 @@ func (s *sqlStore) disconnect(ctx context.Context) error {
 		return err
 	}
 	for _, id := range ids {
-		_, _ = s.books.ExecContext(ctx, "KILL "+id) // it may have ended
+		_, _ = s.books.ExecContext(ctx, "KILL "+id) // the session may have ended
 	}
 	return nil
 }
@@ -107,7 +108,7 @@ func (s *sqlStore) newest(ctx context.Context, from string) (id string, err erro
 	return id, err
 }
 
-// arrived looks at the effects of the last minutes: they have no index by id.
+// arrived searches only recent effects, since effects have no index by id.
 func (s *sqlStore) arrived(ctx context.Context, ids []string) (there bool, err error) {
 	if len(ids) == 0 {
 		return false, nil
@@ -146,13 +147,14 @@ func (s *sqlStore) rebase(ctx context.Context, role string) error {
 	return ob.Rebase(ctx, sqloutbox.RebaseRequest{By: admin.By{Actor: "operator", Reason: wentBack}})
 }
 
-// copied begins the names of the copies of tables.
+// copied is the prefix of the names of copied tables.
 const copied = "copy_"
 
-// copyRecent is the greatest age of the transfers that are copied: no transaction takes as long.
+// copyRecent is the greatest age of the transfers that are copied. No transaction takes that long.
 const copyRecent = time.Minute
 
-// kept are the tables of the bank that are copied as a whole. The locks never change.
+// kept returns the tables of the bank that are copied as a whole. Those of locks are left out, since they
+// never change.
 func (s *sqlStore) kept(ctx context.Context) ([]string, error) {
 	query := "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
 	if s.isFile() {
@@ -161,8 +163,8 @@ func (s *sqlStore) kept(ctx context.Context) ([]string, error) {
 	return s.column(ctx, query+" AND (table_name LIKE 'leat%' AND table_name NOT LIKE '%locks' OR table_name IN ('accounts', 'sqlite_sequence'))")
 }
 
-// copyBooks copies everything relevant in the bank's database into other tables of it, as of one
-// moment.
+// copyBooks copies the relevant part of the bank's database into other tables of it. All copies show the
+// same moment.
 func (s *sqlStore) copyBooks(ctx context.Context) error {
 	tables, err := s.kept(ctx)
 	if err != nil {
@@ -191,9 +193,9 @@ func (s *sqlStore) copyBooks(ctx context.Context) error {
 	return s.onConn(ctx, append(append(before, "LOCK TABLES "+strings.Join(locks, ", ")), append(copies, "UNLOCK TABLES")...))
 }
 
-// restoreBooks replaces the current state with the copy, in one transaction or statement for all
-// tables that relays read. Like a restored file or dump, it also sets the numbers back. The bank
-// must be held.
+// restoreBooks replaces the current state with the copy. All tables that relays read are replaced in one
+// transaction or statement. Like a restored file or dump, it also sets the numbers back. The bank must be
+// held.
 func (s *sqlStore) restoreBooks(ctx context.Context) error {
 	tables, err := s.kept(ctx)
 	if err != nil {
@@ -215,8 +217,8 @@ func (s *sqlStore) restoreBooks(ctx context.Context) error {
 	return s.onConn(ctx, append([]string{forget, "RENAME TABLE " + strings.Join(renames, ", ")}, drops...))
 }
 
-// emptyLog empties the bank's log, with the row that names it. The counter goes on: records that
-// were set aside keep their numbers.
+// emptyLog empties the bank's log, including the row that identifies it. The counter goes on, since
+// records that were set aside keep their numbers.
 func (s *sqlStore) emptyLog(ctx context.Context) error {
 	if s.isFile() {
 		return s.onConn(ctx, []string{"DELETE FROM leat_outbox"})
@@ -228,7 +230,7 @@ func (s *sqlStore) emptyLog(ctx context.Context) error {
 	return s.onConn(ctx, []string{"TRUNCATE TABLE leat_outbox", "ALTER TABLE leat_outbox AUTO_INCREMENT = " + last[0]})
 }
 
-// onConn runs statements on one connection, which then ends.
+// onConn runs statements on one connection, and closes it.
 func (s *sqlStore) onConn(ctx context.Context, statements []string) error {
 	conn, err := s.books.Conn(ctx)
 	if err != nil {

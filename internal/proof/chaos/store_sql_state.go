@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// prepare prepares a foreign transaction, on a connection that then ends.
+// prepare prepares a foreign transaction, on a connection that it then closes.
 func (s *sqlStore) prepare(ctx context.Context) (end func() error, err error) {
 	conn, err := s.books.Conn(ctx)
 	if err != nil {
@@ -30,14 +30,14 @@ func (s *sqlStore) prepare(ctx context.Context) (end func() error, err error) {
 	return func() error { return s.endPrepared(ctx) }, nil
 }
 
-// discard closes a connection that must not be reused.
+// discard closes a connection that must not return to the pool.
 func discard(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = conn.Close()
 }
 
-// endPrepared ends the prepared transaction, if there is one: it outlives its connection
-// and the server's crashes.
+// endPrepared ends the prepared transaction, if there is one. It outlives its connection and the server's
+// crashes.
 func (s *sqlStore) endPrepared(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -104,7 +104,7 @@ func (s *sqlStore) pending(ctx context.Context, role string) int64 {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	n, err := s.unsettled(s.databaseOf(role))(ctx)
-	if err != nil { // unknown: it does not count
+	if err != nil { // an unknown number does not count
 		return 0
 	}
 	return min(n, 100)

@@ -28,7 +28,7 @@ func openToxic(name, upstream string) (*toxic, error) {
 	return &toxic{proxy: proxy, at: proxy.Listen}, nil
 }
 
-// address is where the proxy listens.
+// address returns where the proxy listens.
 func (t *toxic) address() string { return t.at }
 
 // poison makes the proxy misbehave until the returned function is called. Kinds are those of
@@ -44,7 +44,7 @@ func (t *toxic) poison(ctx context.Context, kind, stream string, attributes map[
 	return func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
-		_ = t.proxy.Toxics.RemoveToxic(ctx, kind) // it is gone if all its connections are gone
+		_ = t.proxy.Toxics.RemoveToxic(ctx, kind) // it is already gone if all its connections are
 	}, nil
 }
 
@@ -52,7 +52,7 @@ func (t *toxic) poison(ctx context.Context, kind, stream string, attributes map[
 func (t *toxic) reset() (heal func() error) {
 	t.proxy.Stop()
 	return func() error {
-		if err := t.proxy.Start(); err != nil { // where it listened before
+		if err := t.proxy.Start(); err != nil { // it listens at the same address as before
 			return fmt.Errorf("open the proxy at %s again: %w", t.at, err)
 		}
 		return nil

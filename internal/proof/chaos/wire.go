@@ -23,7 +23,7 @@ type wire struct {
 	closed   bool
 	mode     faultnet.Cut
 	fired    chan struct{} // closed by the next COMMIT, if mode is set
-	stall    time.Time     // until when it blocks all traffic
+	stall    time.Time     // time until which it blocks all traffic
 }
 
 // link is one connection through a wire.
@@ -39,7 +39,7 @@ func openWire(ctx context.Context, upstream string, isCommit func(b []byte) bool
 		return nil, fmt.Errorf("open a proxy: %w", err)
 	}
 	w := &wire{upstream: upstream, isCommit: isCommit, listener: listener, links: map[*link]struct{}{}}
-	w.group.Go(func() { w.accept(context.WithoutCancel(ctx)) }) // it ends with the listener
+	w.group.Go(func() { w.accept(context.WithoutCancel(ctx)) }) // ends when the listener is closed
 	return w, nil
 }
 
@@ -49,14 +49,14 @@ func (w *wire) leadsTo() string {
 	return w.upstream
 }
 
-// lead makes the wire lead elsewhere, from the next connection on.
+// lead makes the wire connect to upstream from the next connection on.
 func (w *wire) lead(upstream string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.upstream = upstream
 }
 
-// address is where the wire listens.
+// address returns where the wire listens.
 func (w *wire) address() string { return w.listener.Addr().String() }
 
 func (w *wire) accept(ctx context.Context) {
@@ -68,7 +68,7 @@ func (w *wire) accept(ctx context.Context) {
 		}
 		upstream := w.leadsTo()
 		server, err := dialer.DialContext(ctx, "tcp", upstream)
-		if err != nil { // as if the server had refused
+		if err != nil { // the client sees the same as if the server had refused
 			_ = client.Close()
 			continue
 		}
@@ -85,7 +85,7 @@ func (w *wire) accept(ctx context.Context) {
 	}
 }
 
-// pump carries bytes one way until either side ends.
+// pump carries bytes in one direction until either side ends.
 func (l *link) pump(from, to net.Conn, up bool) {
 	defer l.close()
 	buf := make([]byte, 32<<10)
@@ -102,7 +102,7 @@ func (l *link) pump(from, to net.Conn, up bool) {
 	}
 }
 
-// pass forwards b, unless it must cut.
+// pass forwards b. It returns false if the connection must be cut.
 func (l *link) pass(to net.Conn, b []byte, up bool) bool {
 	mode := faultnet.CutNever
 	if up && l.wire.isCommit(b) {
@@ -120,7 +120,7 @@ func (l *link) pass(to net.Conn, b []byte, up bool) bool {
 	return mode != faultnet.CutAfter
 }
 
-// take returns what to do with the current COMMIT.
+// take returns how to cut at the current COMMIT, and disarms the cut.
 func (w *wire) take() faultnet.Cut {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,7 +138,7 @@ func (w *wire) stalled() time.Duration {
 	return time.Until(w.stall)
 }
 
-// cutAtCommit cuts at the next COMMIT; the channel is closed when it has come.
+// cutAtCommit cuts a connection at the next COMMIT. The channel is closed when that arrives.
 func (w *wire) cutAtCommit(mode faultnet.Cut) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()

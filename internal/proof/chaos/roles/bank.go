@@ -16,23 +16,21 @@ import (
 )
 
 const (
-	// tellers is how many transactions of the bank run at a time.
+	// tellers is the number of goroutines that run the bank's transactions, one transaction at a time each.
 	tellers = 6
-	// txTimeout bounds one.
+	// txTimeout bounds one transaction.
 	txTimeout = 3 * time.Second
 	// slowCommit is how long one transaction in a hundred waits before its commit.
 	slowCommit = 20 * time.Millisecond
 )
 
-// errRollback is the reason for the rollback of one transaction in fifty, after everything is
-// written.
+// errRollback makes one transaction in fifty roll back after everything is written.
 var errRollback = errors.New("the bank has changed its mind")
 
 // errPanicked is returned for a transaction whose function has panicked.
 var errPanicked = errors.New("the transaction panicked")
 
-// bank makes transfers. Each changes two accounts and enqueues an event, in one
-// transaction.
+// bank makes transfers. Each transfer changes two accounts and enqueues an event in one transaction.
 type bank struct {
 	*process
 
@@ -40,7 +38,7 @@ type bank struct {
 	enqueue func(ctx context.Context, m outbox.Message) error
 }
 
-// bank runs until ctx ends.
+// bank makes transfers until ctx ends.
 func (p *process) bank(ctx context.Context) error {
 	s, err := p.openStore(ctx)
 	if err != nil {
@@ -123,7 +121,7 @@ func (b *bank) transact(ctx context.Context, e event, whim int) error {
 		b.enqueued.Add(1)
 		b.note(history.Line{Type: history.Committed, ID: e.ID})
 		return nil
-	case !t.noted: // nothing would have been committed in any case
+	case !t.noted: // the intent is not in the history, so nothing can have been committed
 	case t.written && !b.store.rolledBack(err):
 		b.note(history.Line{Type: history.Unknown, ID: e.ID})
 	default:
@@ -150,7 +148,7 @@ type transaction struct {
 	written bool // everything is written; only the commit is missing
 }
 
-// run survives a panic, as a server's handler does.
+// run runs the transaction. It survives a panic, as a server's handler does.
 func (t *transaction) run(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// connections are the process's connections to its database, which can be cut all at once in the
+// connections are the open connections of the process to its database. They can be cut all at once in the
 // middle of their work.
 type connections struct {
 	mu   sync.Mutex
@@ -31,7 +31,7 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// dial is a Dial, and a pgconn.DialFunc.
+// dial opens a connection. It is a Dial and a pgconn.DialFunc.
 func (c *connections) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *connections) dial(ctx context.Context, network, address string) (net.Co
 	return one, nil
 }
 
-// cut closes all.
+// cut closes all connections.
 func (c *connections) cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -24,7 +24,7 @@ func (p *process) router() (*message.Router, error) {
 	return router, nil
 }
 
-// counting counts the deliveries that handlers are processing.
+// counting counts the deliveries that h is processing as work in flight.
 func (p *process) counting(h message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) ([]*message.Message, error) {
 		p.inflight.Add(1)
@@ -33,7 +33,7 @@ func (p *process) counting(h message.HandlerFunc) message.HandlerFunc {
 	}
 }
 
-// subscriber returns a member of a group with short times. Marks may be nil.
+// subscriber returns a member of a group, with short timeouts. marks may be nil.
 func (p *process) subscriber(group string, marks driver.Marker) (*kafkasource.Subscriber, error) {
 	return kafkasource.NewSubscriber(p.Brokers, group, kafkasource.Config{
 		Options: p.kafkaOptions(), Concurrency: 8, MaxInFlight: 16,
@@ -43,7 +43,7 @@ func (p *process) subscriber(group string, marks driver.Marker) (*kafkasource.Su
 	})
 }
 
-// groupEyes observe the loss of partitions and deliveries.
+// groupEyes report the loss of partitions and deliveries as consequences.
 type groupEyes struct{ *process }
 
 // OnDriverSource implements driver.SourceHook.

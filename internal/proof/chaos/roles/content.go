@@ -21,15 +21,15 @@ import (
 // RegistryTimeout is how long a transaction waits for the schema registry.
 const RegistryTimeout = time.Second
 
-// forgetAfter is how long a process remembers answers of the registry. A fault of the registry then
-// strikes processes at work, and not only those that have just started.
+// forgetAfter is how long a process caches answers of the registry. It is short, so that a fault of the
+// registry strikes processes at work and not only those that have just started.
 const forgetAfter = 300 * time.Millisecond
 
 const eventSchema = `{"type":"record","name":"bank.Event","fields":[
 	{"name":"id","type":"string"},{"name":"kind","type":"string"},{"name":"from","type":"string"},{"name":"to","type":"string"},
 	{"name":"amount","type":"long"},{"name":"at","type":"long"},{"name":"pad","type":"string"},{"name":"topic","type":"string"}]}`
 
-// contents writes and reads events in Avro with a schema registry, sealed with keys of their
+// contents writes and reads events in Avro with a schema registry. They are sealed with keys of their
 // accounts.
 type contents struct {
 	*content.Content
@@ -38,7 +38,7 @@ type contents struct {
 
 	mu    sync.Mutex
 	codec content.Codec
-	until time.Time // when codec is made anew
+	until time.Time // when current replaces codec
 }
 
 func newContents(address string) (*contents, error) {
@@ -53,8 +53,7 @@ func newContents(address string) (*contents, error) {
 	return &contents{Content: c, client: client}, nil
 }
 
-// current returns the codec, or a new one if it was created too long ago, so that schemas are fetched
-// again.
+// current returns the codec. It replaces one that is too old, so that schemas are fetched again.
 func (c *contents) current() (content.Codec, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +71,7 @@ func (c *contents) current() (content.Codec, error) {
 	return c.codec, nil
 }
 
-// message returns e as the outbox takes it, in JSON if the run has no registry.
+// message returns e in the form that the outbox takes. It is JSON if the run has no registry.
 func (p *process) message(ctx context.Context, e event) (outbox.Message, error) {
 	m, err := e.message()
 	if err != nil || p.contents == nil {
@@ -93,7 +92,7 @@ func (p *process) message(ctx context.Context, e event) (outbox.Message, error) 
 	return msgs[0], nil
 }
 
-// event returns the event in msg, which opened has opened.
+// event returns the event in msg, which opened has decrypted.
 func (p *process) event(msg *message.Message) (e event, err error) {
 	if p.contents == nil {
 		return e, json.Unmarshal(msg.Payload, &e)
@@ -105,7 +104,7 @@ func (p *process) event(msg *message.Message) (e event, err error) {
 	return e, codec.Decode(msg.Payload, &e)
 }
 
-// opened opens messages for h, if they are sealed.
+// opened decrypts messages for h, if they are sealed.
 func (p *process) opened(h message.HandlerFunc) message.HandlerFunc {
 	if p.contents == nil {
 		return h
@@ -133,7 +132,7 @@ func (accountKeys) Key(_ context.Context, account string) (content.AEAD, error) 
 	return aead{gcm}, err
 }
 
-// aead makes a cipher.AEAD that chooses its nonces a content.AEAD.
+// aead makes a content.AEAD of a cipher.AEAD that chooses its nonces itself.
 type aead struct{ cipher.AEAD }
 
 // Encrypt implements content.AEAD.

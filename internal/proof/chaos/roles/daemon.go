@@ -11,18 +11,18 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// Daemon is a daemon that relays and maintains the outbox of a role until ctx ends, and then
-// returns nil. Failure points are in ctx.
+// Daemon relays and maintains the outbox of a role until ctx ends, and then returns nil. ctx carries the
+// failure points.
 type Daemon func(ctx context.Context, d DaemonRun) error
 
-// DaemonRun is the configuration of a daemon that replaces a relay. Its times should be those of
-// this package, as far as they can be set.
+// DaemonRun is the configuration of a daemon that replaces a relay. Its durations should be those of this
+// package, if they can be set.
 type DaemonRun struct {
 	Settings
 
 	// Logger gets the log of the process.
 	Logger *slog.Logger
-	// Dial opens the daemon's connections to the database and to Kafka, so that they can be cut.
+	// Dial opens the daemon's connections to the database and to Kafka, so that the run can cut them.
 	Dial Dial
 	// Hook observes the daemon's relays and maintenance.
 	Hook outbox.Hook
@@ -30,7 +30,7 @@ type DaemonRun struct {
 	Refused func(ctx context.Context, err error)
 }
 
-// daemonRun is the configuration of this process's daemon.
+// daemonRun returns the configuration of this process's daemon.
 func (p *process) daemonRun() (d DaemonRun, err error) {
 	database, err := url.Parse(p.Database)
 	if err != nil {
@@ -45,7 +45,7 @@ func (p *process) daemonRun() (d DaemonRun, err error) {
 	return DaemonRun{Settings: p.Settings, Logger: p.log, Dial: dial, Hook: daemonEyes{relayEyes{p}}, Refused: p.refuse}, nil
 }
 
-// daemonEyes observe a daemon.
+// daemonEyes report the events of a daemon as consequences.
 type daemonEyes struct{ relayEyes }
 
 // OnAdminMaintenance implements admin.MaintenanceHook.

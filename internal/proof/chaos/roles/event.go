@@ -24,7 +24,7 @@ const (
 )
 
 const (
-	// MaxMessageBytes is the maximum size of messages in the bank's topics; hugeBytes is more.
+	// MaxMessageBytes is the maximum size of messages in the bank's topics. hugeBytes is more.
 	MaxMessageBytes = 24 << 10
 	hugeBytes       = 28 << 10
 	// maxAmount bounds the amount of a transfer.
@@ -43,22 +43,22 @@ type event struct {
 	// Topic is the event's topic if it is neither a transfer nor a notice.
 	Topic string `json:"topic,omitempty" avro:"topic"`
 
-	headers string // JSON as it is written with plain SQL
+	headers string // headers as they are written with plain SQL, any JSON
 }
 
-// odd selects the events that a bank does not send as usual.
+// odd selects which of the unusual events a bank sends.
 type odd struct {
-	// noPoison is for inboxes that park nothing.
+	// noPoison is set for inboxes that cannot park messages.
 	noPoison bool
-	// seldomHuge is for relays with a tail: while a record is set aside, they do not follow the tail.
+	// seldomHuge is set for relays with a tail: they do not follow it while a record is set aside.
 	seldomHuge bool
 }
 
 func (s Settings) odd() odd { return odd{noPoison: s.Store == DynamoDB, seldomHuge: s.Tail} }
 
-// draw makes up an event: most are transfers, one in ten is a notice, a few are poison or too
-// large. Those two kinds have their own keys. Several of one key come in a row, so that they queue
-// behind each other.
+// draw makes up an event. Most are transfers, one in ten is a notice, a few are poison or too large. Those
+// two kinds have keys of their own. For a few seconds they get the same key, so that several queue behind
+// each other.
 func draw(r *rand.Rand, accounts int, o odd) (event, error) {
 	id, err := outbox.NewID()
 	if err != nil {
@@ -81,7 +81,7 @@ func draw(r *rand.Rand, accounts int, o odd) (event, error) {
 	return e, nil
 }
 
-// topic is the event's topic.
+// topic returns the event's topic.
 func (e event) topic() string {
 	switch {
 	case e.Topic != "":
@@ -93,10 +93,10 @@ func (e event) topic() string {
 	}
 }
 
-// opensAccount reports whether the event's account is made on its way.
+// opensAccount reports whether the event's transaction creates its account.
 func (e event) opensAccount() bool { return e.To == "" && e.Kind != kindNotice }
 
-// message is the event in the form that the outbox takes.
+// message returns the event in the form that the outbox takes.
 func (e event) message() (outbox.Message, error) {
 	payload, err := json.Marshal(e)
 	if err != nil {
@@ -105,7 +105,7 @@ func (e event) message() (outbox.Message, error) {
 	return outbox.Message{ID: e.ID, Topic: e.topic(), Key: e.From, Type: e.Kind, Payload: payload}, nil
 }
 
-// Digest is the fingerprint of a payload in the histories.
+// Digest returns the fingerprint by which histories identify a payload.
 func Digest(payload []byte) string {
 	h := fnv.New64a()
 	_, _ = h.Write(payload)

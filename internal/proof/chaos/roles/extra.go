@@ -3,7 +3,7 @@ package roles
 import (
 	"context"
 	"crypto/rand"
-	_ "embed" // of the statement
+	_ "embed" // for the statement
 	"encoding/base64"
 	"fmt"
 	"log/slog"
@@ -15,19 +15,19 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Kinds of events that the driver asks a bank for. None of them is a transfer.
+// Kinds of events that a bank sends at the driver's request. None of them is a transfer.
 const (
-	// KindAstray is for a separate topic that does not exist.
+	// KindAstray goes to a topic that does not exist, a different one each.
 	KindAstray = "astray"
-	// KindLarge has nearly a megabyte, and is for one topic that does not exist.
+	// KindLarge has nearly a megabyte. Its only topic does not exist at first.
 	KindLarge = "large"
-	// KindTooLarge has nearly a megabyte, which its topic refuses.
+	// KindTooLarge has nearly a megabyte, and its topic refuses it.
 	KindTooLarge = "too large"
 	// KindLongID is a notice with an id of kilobytes.
 	KindLongID = "long id"
-	// KindLongIDTooLarge is too large for its topic, and has an id of kilobytes.
+	// KindLongIDTooLarge has an id of kilobytes, and its topic refuses its size.
 	KindLongIDTooLarge = "long id, too large"
-	// KindLongIDPoison has an id of kilobytes, and fails in its consumer.
+	// KindLongIDPoison has an id of kilobytes, and its consumer fails.
 	KindLongIDPoison = "long id, poison"
 	// KindHostile has headers that are JSON, but not an object of texts.
 	KindHostile = "hostile"
@@ -41,10 +41,10 @@ func hostileHeaders() []string {
 }
 
 const (
-	// largeBytes is nearly the size of a large event, and nearly what a producer may send.
+	// largeBytes is nearly the size of a large event, and nearly the maximum that a producer may send.
 	largeBytes = 960_000
-	// longIDBytes is the length of a long id. It is random, so that no index can
-	// compress it. Such ids come from producers that write with SQL: ours refuse them.
+	// longIDBytes is the length of a long id. Long ids are random, so that an index cannot compress them.
+	// They come from producers that write with SQL, since leat's producers refuse them.
 	longIDBytes = 6000
 )
 
@@ -61,8 +61,8 @@ func (b *bank) enqueueOf(e event) func(context.Context, outbox.Message) error {
 	}
 }
 
-// isUndeliverable reports whether refusals of events of the kind are intended, and so not a fault
-// of the destination.
+// isUndeliverable reports whether the run expects the destination to refuse events of the kind. Then a
+// refusal is not a fault.
 func isUndeliverable(kind string) bool {
 	switch kind {
 	case kindHuge, KindAstray, KindLarge, KindTooLarge, KindLongIDTooLarge, KindHostile, KindTextTime:
@@ -78,7 +78,7 @@ func TopicAstray(n int) string { return fmt.Sprintf("astray-%04d", n) }
 // TopicLarge is the topic of large events, which does not exist at first.
 const TopicLarge = "large"
 
-// enqueueAsked enqueues the events that the driver asks for until ctx ends.
+// enqueueAsked enqueues the events that the driver requests, until ctx ends.
 func (b *bank) enqueueAsked(ctx context.Context) {
 	for {
 		select {
@@ -138,10 +138,10 @@ func drawExtra(kind string, n int) (event, error) {
 	return e, nil
 }
 
-// KeyOf is the prefix of the keys of events of a kind.
+// KeyOf returns the prefix of the keys of events of a kind.
 func KeyOf(kind string) string { return strings.ReplaceAll(kind, " ", "-") + "-" }
 
-// longID makes an id long.
+// longID returns an id of longIDBytes that begins with id.
 func longID(id string) string {
 	raw := make([]byte, longIDBytes)
 	_, _ = rand.Read(raw)

@@ -20,45 +20,45 @@ import (
 const (
 	// KindError makes the point return an error.
 	KindError = "error"
-	// KindPanic makes it panic.
+	// KindPanic makes the point panic.
 	KindPanic = "panic"
 	// KindExit ends the process at the point.
 	KindExit = "exit"
-	// KindStop stops the process there, as SIGSTOP does, until the driver continues it.
+	// KindStop stops the process at the point, as SIGSTOP does, until the driver continues it.
 	KindStop = "stop"
 	// KindPause makes the point wait.
 	KindPause = "pause"
-	// KindCancel ends the context of the role there: it stops in order.
+	// KindCancel cancels the context of the role at the point, so that it stops cleanly.
 	KindCancel = "cancel"
-	// KindRebalance makes another member leave the group there.
+	// KindRebalance makes another member leave the group while this one is at the point.
 	KindRebalance = "rebalance"
-	// KindObserved is a fault that was not injected.
+	// KindObserved is the kind of a fault that was observed, but not injected.
 	KindObserved = "observed"
-	// KindCut cuts all connections to the database there.
+	// KindCut cuts all connections to the database at the point.
 	KindCut = "cut"
-	// KindLose removes the record of the message from Redis.
+	// KindLose removes the record of the message from Redis, as an eviction does.
 	KindLose = "lose"
-	// KindJump makes Redis's clock look as if it had stepped, for that record.
+	// KindJump changes the record of the message in Redis as if Redis's clock had jumped.
 	KindJump = "jump"
 )
 
-// losing loses records of a store.
+// losing damages records of a store.
 type losing interface {
 	lose(ctx context.Context, key dedupe.Key) error
 	jump(ctx context.Context, key dedupe.Key) error
 }
 
-// errNothingToLose is returned by a point at which no record is known.
+// errNothingToLose is returned at a point where the record to damage is not known.
 var errNothingToLose = errors.New("no record to lose")
 
-// arm arms a point for its next hit, and makes sure that the point is reached.
+// arm arms a point for its next hit, and makes sure that the process reaches the point soon.
 func (p *process) arm(c Command) {
 	p.disarm()
 	var fired atomic.Bool
 	sticky := failpoint.Name(c.Point) == failpoint.DedupeExtendFail && c.Kind == KindError
 	err := p.points.Enable(failpoint.Name(c.Point), failpointtest.Call(func(ctx context.Context) error {
 		if fired.Swap(true) {
-			if sticky { // the next extension makes up for a lost one
+			if sticky { // otherwise the next extension would make up for the failed one
 				return fmt.Errorf("fault %d: %w", c.Fault, failpointtest.ErrInjected)
 			}
 			return nil
@@ -82,7 +82,7 @@ func (p *process) disarm() {
 	p.dawdle.Store(0)
 }
 
-// strike carries out the fault.
+// strike carries out the fault at its point.
 func (p *process) strike(ctx context.Context, c Command) error {
 	switch c.Kind {
 	case KindPanic:
@@ -92,7 +92,7 @@ func (p *process) strike(ctx context.Context, c Command) error {
 	case KindStop:
 		return syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 	case KindRebalance:
-		return nil // the driver makes another member leave
+		return nil // the driver makes the other member leave
 	case KindPause:
 		if !wait.Full(ctx, c.For) {
 			return ctx.Err()
@@ -110,7 +110,7 @@ func (p *process) strike(ctx context.Context, c Command) error {
 	return fmt.Errorf("fault %d: %w", c.Fault, failpointtest.ErrInjected)
 }
 
-// unsettle damages the record of the message whose handler has ctx.
+// unsettle damages the record of the message that a handler with this ctx processes.
 func (p *process) unsettle(ctx context.Context, kind string) error {
 	run, ok := dedupe.FromContext(ctx)
 	switch {
@@ -127,9 +127,9 @@ func (p *process) unsettle(ctx context.Context, kind string) error {
 func (p *process) lead(point failpoint.Name) {
 	switch point {
 	case failpoint.RelayClaimWaits, failpoint.RelayLeaseAcquired, failpoint.RelayFenced, failpoint.RelayPositionRead:
-		p.once(failpoint.RelayBetweenPages, func() error { return failpointtest.ErrInjected }) // a new term begins
+		p.once(failpoint.RelayBetweenPages, func() error { return failpointtest.ErrInjected }) // makes the relay begin a new term
 	case failpoint.RelayCloseMidBatch:
-		p.once(failpoint.RelayLeaseLostWhileSending, func() error { p.stop(); return nil }) // just before a batch is sent
+		p.once(failpoint.RelayLeaseLostWhileSending, func() error { p.stop(); return nil }) // stops it just before a batch is sent
 	case failpoint.ConsumerRebalanceMidHandler:
 		p.dawdle.Store(int64(busyFor))
 	case failpoint.DedupeExtendFail:
@@ -138,7 +138,7 @@ func (p *process) lead(point failpoint.Name) {
 	}
 }
 
-// once does f at the next hit of a point.
+// once calls f at the next hit of a point.
 func (p *process) once(point failpoint.Name, f func() error) {
 	var done atomic.Bool
 	_ = p.points.Enable(point, failpointtest.Call(func(context.Context) error {
@@ -149,8 +149,8 @@ func (p *process) once(point failpoint.Name, f func() error) {
 	}))
 }
 
-// underWay returns how many records are in flight, at least, when a relay passes a point. If it is
-// 0, the driver counts the backlog instead.
+// underWay returns how many records are at least in flight when a relay passes a point. If it returns 0,
+// the driver counts the backlog instead.
 func underWay(point string) int64 {
 	switch failpoint.Name(point) {
 	case failpoint.RelayAfterFetch, failpoint.RelayBetweenPages, failpoint.RelayLeaseLostWhileSending,
@@ -164,7 +164,7 @@ func underWay(point string) int64 {
 	}
 }
 
-// slow waits if a handler was asked to take its time.
+// slow waits if the driver has requested a slow handler.
 func (p *process) slow(ctx context.Context) error {
 	if d := time.Duration(p.dawdle.Swap(0)); d > 0 && !wait.Full(ctx, d) {
 		return context.Cause(ctx)

@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// kafkaOptions route every connection to Kafka through the proxy, whatever addresses the brokers
+// kafkaOptions route every connection to Kafka through the proxy, whichever addresses the brokers
 // advertise.
 func (p *process) kafkaOptions() []kgo.Opt {
 	return []kgo.Opt{
@@ -18,7 +18,7 @@ func (p *process) kafkaOptions() []kgo.Opt {
 	}
 }
 
-// dialKafka opens a connection to the proxy, whatever the address.
+// dialKafka opens a connection to the proxy instead of the address.
 func (p *process) dialKafka(ctx context.Context, network, _ string) (net.Conn, error) {
 	dialer := net.Dialer{Timeout: 2 * time.Second}
 	conn, err := dialer.DialContext(ctx, network, p.Kafka)

@@ -19,7 +19,7 @@ import (
 	"github.com/leat-go/leat/outbox/wmoutbox"
 )
 
-// errPoison is the reason why the handler always fails for some messages.
+// errPoison is the error of the handler for messages that always fail.
 var errPoison = errors.New("the message is poison")
 
 // receipt is the ledger's event about a transfer.
@@ -28,8 +28,8 @@ type receipt struct {
 	Account  string `json:"account"`
 }
 
-// ledger books each transfer once: its rows, the memory of the message and the
-// receipt are one transaction.
+// ledger books each transfer once. The transfer's rows, the inbox's record of the message, and the receipt
+// are written in one transaction.
 func (p *process) ledger(ctx context.Context) error {
 	s, err := p.openStore(ctx)
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *process) ledger(ctx context.Context) error {
 	return router.Run(ctx)
 }
 
-// guard is the inbox, or its replacement in a sabotage.
+// guard returns the inbox's middleware, or what replaces it in a sabotage.
 func (p *process) guard(once message.HandlerMiddleware, s store) message.HandlerMiddleware {
 	switch p.Sabotage {
 	case AckBeforeCommit:
@@ -86,7 +86,7 @@ func (p *process) guard(once message.HandlerMiddleware, s store) message.Handler
 	}
 }
 
-// booking returns the handler.
+// booking returns the handler that books transfers.
 func (p *process) booking(s store) message.HandlerFunc {
 	return func(msg *message.Message) ([]*message.Message, error) { return p.book(msg.Context(), msg, s) }
 }
@@ -116,7 +116,7 @@ func (p *process) book(ctx context.Context, msg *message.Message, s store) ([]*m
 	return []*message.Message{out}, nil
 }
 
-// inboxEyes observe how deliveries end.
+// inboxEyes report how deliveries end.
 type inboxEyes struct{ *process }
 
 // OnInboxDelivery implements inbox.DeliveryHook.
@@ -143,7 +143,7 @@ func (e inboxEyes) OnInboxDelivery(ctx context.Context, d inbox.DeliveryEvent) {
 	}
 }
 
-// agedBy records the age of the event whose delivery has ctx.
+// agedBy records the age of the event that is delivered with ctx.
 func (p *process) agedBy(ctx context.Context) {
 	r, ok := kafkasource.RecordFrom(ctx)
 	if !ok {
@@ -159,7 +159,7 @@ func (p *process) agedBy(ctx context.Context) {
 	}
 }
 
-// CauseOf returns the id of the transfer that a receipt is for.
+// CauseOf returns the id of the transfer to which a receipt belongs.
 func CauseOf(payload []byte) (string, error) {
 	var r receipt
 	if err := json.Unmarshal(payload, &r); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// noticePrefix starts the names of the notifier's records in Redis.
+// noticePrefix is the prefix of the names of the notifier's records in Redis.
 const noticePrefix = "notices:"
 
 // notifier has an effect for each notice, outside the transaction of any inbox. Redis keeps the
@@ -62,7 +62,7 @@ func (p *process) notifier(ctx context.Context) (err error) {
 	return router.Run(ctx)
 }
 
-// telling returns the handler.
+// telling returns the handler that notifies.
 func (p *process) telling(pool *pgxpool.Pool) message.NoPublishHandlerFunc {
 	return func(msg *message.Message) error { return p.tell(msg.Context(), msg, pool) }
 }
@@ -82,7 +82,7 @@ func (p *process) tell(ctx context.Context, msg *message.Message, pool *pgxpool.
 	return nil
 }
 
-// dedupeEyes observe how deliveries end.
+// dedupeEyes report how deliveries end.
 type dedupeEyes struct{ *process }
 
 // OnDedupeDelivery implements dedupe.DeliveryHook.
@@ -114,7 +114,7 @@ func (r redisRecords) name(key dedupe.Key) string {
 	return noticePrefix + strconv.Itoa(len(key.Consumer)) + ":" + key.Consumer + ":" + key.ID
 }
 
-// lose removes a record, as an eviction does.
+// lose removes the record of key, as an eviction does.
 func (r redisRecords) lose(ctx context.Context, key dedupe.Key) error {
 	if err := r.client.Del(ctx, r.name(key)).Err(); err != nil {
 		return fmt.Errorf("lose the record of %s: %w", key.ID, err)
@@ -122,7 +122,7 @@ func (r redisRecords) lose(ctx context.Context, key dedupe.Key) error {
 	return nil
 }
 
-// jump changes a record as a clock that steps forward would.
+// jump changes the record of key as a clock that jumps forward would.
 func (r redisRecords) jump(ctx context.Context, key dedupe.Key) error {
 	if err := r.client.PExpire(ctx, r.name(key), time.Millisecond).Err(); err != nil {
 		return fmt.Errorf("move the expiry of %s: %w", key.ID, err)

@@ -17,7 +17,7 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// totalsEvery is the time between two reports of totals.
+// totalsEvery is the time between two reports of a process's totals.
 const totalsEvery = 200 * time.Millisecond
 
 // process plays its role in the run.
@@ -31,22 +31,22 @@ type process struct {
 	watch       *watch
 	connections *connections
 	extras      Extras
-	contents    *contents          // nil: events are in JSON
+	contents    *contents          // nil if events are in JSON
 	stop        context.CancelFunc // has the effect of SIGTERM
 	quiet       chan struct{}
 	hush        sync.Once
-	asked       chan Command // events to be enqueued
-	resting     atomic.Bool  // of the bank's tellers
+	asked       chan Command // requests to enqueue events
+	resting     atomic.Bool  // the bank's tellers rest
 
 	enqueued, settled, effects, repeats atomic.Int64
 	age                                 atomic.Int64
 	outageAt                            atomic.Int64 // microseconds since 1970
 	inflight                            atomic.Int64
-	dawdle                              atomic.Int64 // nanoseconds that the next handler takes
-	loses                               losing       // of the notifier
+	dawdle                              atomic.Int64 // nanoseconds that the next handler must take
+	loses                               losing       // set for the notifier
 }
 
-// Extras are additions of some programs that would need too many dependencies here.
+// Extras are additions that only some programs link, since they would add too many dependencies here.
 type Extras struct {
 	// Open opens databases other than PostgreSQL. Defaults to none.
 	Open Opener
@@ -54,8 +54,8 @@ type Extras struct {
 	Daemon Daemon
 }
 
-// Run plays the role until ctx ends, or the driver ends: the driver holds the other end of our
-// standard input.
+// Run plays the role until ctx ends or the driver ends. A process notices the latter because the driver
+// holds the other end of its standard input.
 func Run(ctx context.Context, s Settings, extras Extras) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -79,7 +79,7 @@ func Run(ctx context.Context, s Settings, extras Extras) (err error) {
 			return err
 		}
 	}
-	go p.obey(ctx, cancel) // ends with the process at the latest
+	go p.obey(ctx, cancel) // ends with the process
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer cancel()
@@ -130,7 +130,7 @@ func (p *process) obey(ctx context.Context, gone func()) {
 		case c.Do == DoForget:
 			p.watch.forget(c.Fault)
 		case c.Do == DoWatch:
-			go p.look(ctx, c.Fault) // ends soon
+			go p.look(ctx, c.Fault) // does not take long
 		case c.Do == DoQuiet:
 			p.hush.Do(func() { close(p.quiet) })
 		case c.Do == DoRest, c.Do == DoWork:
@@ -138,21 +138,21 @@ func (p *process) obey(ctx context.Context, gone func()) {
 		case c.Do == DoEnqueue:
 			select {
 			case p.asked <- c:
-			default: // this role does not enqueue
+			default: // this role does not enqueue events
 			}
 		}
 	}
 }
 
-// busyFor is how long a handler takes if the driver must find it at work. busyWithin is how long the driver
-// waits for one.
+// busyFor is how long a handler must take if the driver wants to strike it at work. busyWithin bounds the
+// wait for a handler that is at work.
 const (
 	busyFor    = 400 * time.Millisecond
 	busyWithin = time.Second
 )
 
-// look reports how much is in flight, and watches for consequences of a fault that strikes now. A
-// consumer is first made busy.
+// look reports how much is in flight, and watches for consequences of a fault that strikes now. A consumer
+// is made busy first.
 func (p *process) look(ctx context.Context, fault int) {
 	if p.Role == Ledger || p.Role == Notifier {
 		p.dawdle.Store(int64(busyFor))
@@ -164,7 +164,7 @@ func (p *process) look(ctx context.Context, fault int) {
 	p.reports.say(Report{Said: SaidWatching, Fault: fault, Inflight: p.inflight.Load()})
 }
 
-// tellTotals reports until ctx ends, and once more then.
+// tellTotals reports the totals at intervals until ctx ends, and then once more.
 func (p *process) tellTotals(ctx context.Context) {
 	p.reports.say(Report{Said: SaidReady})
 	ticker := time.NewTicker(totalsEvery)
@@ -187,7 +187,7 @@ func (p *process) totals() Totals {
 	}
 }
 
-// aged records the age of an event that has had its effect.
+// aged records the age of an event that has just had its effect. micros is the event's time.
 func (p *process) aged(micros int64) {
 	age := max(0, right().UnixMicro()-micros) / 1000
 	for {
@@ -198,8 +198,8 @@ func (p *process) aged(micros int64) {
 	}
 }
 
-// note writes a line of the history. If it cannot be written the process ends, since its actions
-// would not be recorded.
+// note writes a line of the history. If it cannot be written the process stops, since its actions would
+// not be recorded.
 func (p *process) note(line history.Line) {
 	line.At = right().UnixMicro()
 	if err := p.history.Write(line); err != nil {
@@ -208,7 +208,7 @@ func (p *process) note(line history.Line) {
 	}
 }
 
-// right is the right time, even if an act has moved the clock of this process.
+// right returns the right time, even if an act has moved the clock of this process.
 func right() time.Time {
 	var now syscall.Timeval
 	_ = syscall.Gettimeofday(&now) // it cannot fail

@@ -9,17 +9,18 @@ import (
 
 // The driver's commands to a process.
 const (
-	// DoArm arms a failure point, for one hit.
+	// DoArm arms a failure point for one hit.
 	DoArm = "arm"
-	// DoDisarm disarms all points and drops the fault.
+	// DoDisarm disarms all points and stops the watch for the fault.
 	DoDisarm = "disarm"
-	// DoForget drops a fault.
+	// DoForget stops the watch for the consequences of a fault.
 	DoForget = "forget"
-	// DoWatch asks how much is in flight, and for the consequences of a fault that strikes now.
+	// DoWatch asks how much is in flight, and starts the watch for consequences of a fault that strikes
+	// now.
 	DoWatch = "watch"
-	// DoQuiet ends the work of a bank.
+	// DoQuiet ends the work of a bank for good.
 	DoQuiet = "quiet"
-	// DoRest makes a bank begin no transactions of its own until DoWork.
+	// DoRest stops a bank from beginning transactions of its own until DoWork.
 	DoRest = "rest"
 	// DoWork ends DoRest.
 	DoWork = "work"
@@ -64,21 +65,20 @@ type Report struct {
 	Said string
 	// Fault is the number of the fault.
 	Fault int `json:",omitempty"`
-	// Inflight is the work under way at this moment.
+	// Inflight is how much work is in flight at this moment.
 	Inflight int64 `json:",omitempty"`
 	// Consequence is the observed consequence.
 	Consequence string `json:",omitempty"`
-	// Totals are since the start of the process.
+	// Totals counts since the start of the process.
 	Totals Totals
 }
 
-// Totals count what a process has done.
+// Totals counts what a process has done.
 type Totals struct {
-	// Enqueued are the committed events of a bank, Settled the settled records of a relay, Effects the
-	// committed effects of a consumer, Repeats the deliveries that were recognised as repeats.
+	// Enqueued counts the committed events of a bank, Settled the settled records of a relay, Effects the
+	// committed effects of a consumer, and Repeats the deliveries that it has recognised as repeats.
 	Enqueued, Settled, Effects, Repeats int64
-	// Age is the age in milliseconds of the oldest event that had its effect since the
-	// last report.
+	// Age is the greatest age, in milliseconds, of an event that had its effect since the last report.
 	Age int64
 }
 
@@ -90,8 +90,8 @@ type reporter struct {
 
 func newReporter() *reporter { return &reporter{out: json.NewEncoder(os.Stdout)} }
 
-// say writes a report, which has left the process when say returns. It is not an error if the
-// driver has ended: our standard input ends as well.
+// say writes a report, which has left the process when say returns. An error is ignored: if the driver has
+// ended, the process's standard input ends as well.
 func (r *reporter) say(report Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// KeepFor is how long the log keeps settled records, short enough that some of it is dropped in a
-// run.
+// KeepFor is how long the log keeps settled records. It is short enough for some of the log to be dropped
+// during a run.
 const KeepFor = 3 * time.Second
 
 // RelaySlots is the number of slots of the bank's relays.
@@ -55,12 +55,12 @@ func (p *process) relay(ctx context.Context) (err error) {
 	return p.runRelay(ctx, r, round)
 }
 
-// refusedFor is how long a relay that has refused to work waits before the next attempt, like under
-// a supervisor.
+// refusedFor is how long a relay that has refused its source waits before it tries again, as if a
+// supervisor had restarted it.
 const refusedFor = 300 * time.Millisecond
 
-// runRelay runs a relay, again and again while it refuses its source, and the maintenance of the
-// log at the same time.
+// runRelay runs a relay, and the maintenance of the log at the same time. If the relay refuses its source,
+// it runs it again.
 func (p *process) runRelay(ctx context.Context, r *relay.Relay, round func(context.Context) error) error {
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -86,7 +86,7 @@ func (p *process) refuse(ctx context.Context, err error) {
 	p.reports.say(Report{Said: SaidRefused})
 }
 
-// exact carries the ledger's outbox to Kafka, exactly once.
+// exact carries the ledger's outbox to Kafka exactly once.
 func (p *process) exact(ctx context.Context) (err error) {
 	s, err := p.openPostgres(ctx)
 	if err != nil {
@@ -115,14 +115,14 @@ func (p *process) exact(ctx context.Context) (err error) {
 	return p.runRelay(ctx, r, round)
 }
 
-// ExactSink is the configuration of the exact relays' sink.
+// ExactSink returns the configuration of the exact relays' sink.
 func ExactSink() kafkasink.TransactionalConfig {
 	return kafkasink.TransactionalConfig{
 		TransactionalIDPrefix: "exact-", PositionTopic: TopicPositions, TransactionTimeout: 10 * time.Second,
 	}
 }
 
-// relayConfig has short times, so that a takeover does not take long.
+// relayConfig returns a configuration with short durations, so that a takeover does not take long.
 func (p *process) relayConfig(policy relay.Policy) relay.Config {
 	return relay.Config{
 		PageSize: 500, Lease: RelayLease, PublishTimeout: PublishTimeout, LeaseMargin: 300 * time.Millisecond,
@@ -132,7 +132,7 @@ func (p *process) relayConfig(policy relay.Policy) relay.Config {
 	}
 }
 
-// relayEyes observe a relay.
+// relayEyes report the events of a relay.
 type relayEyes struct{ *process }
 
 // OnRelaySend implements relay.SendHook.
@@ -153,8 +153,8 @@ func (e relayEyes) OnRelaySend(_ context.Context, sent relay.SendEvent) {
 	}
 }
 
-// observe records that records will be repeated, even if the machine was only too slow: that is not
-// an injected fault, but one that explains a copy.
+// observe adds to the history that records will be repeated, even if only a slow machine is the reason.
+// This is not an injected fault, but it explains copies.
 func (e relayEyes) observe(point string) {
 	now := right()
 	if last := e.outageAt.Swap(now.UnixMicro()); now.UnixMicro()-last < RelayLease.Microseconds() {
@@ -174,7 +174,7 @@ func (e relayEyes) OnRelayLease(_ context.Context, lease relay.LeaseEvent) {
 	case lease.Held:
 		e.watch.seen("takeover: a lease was claimed")
 	case lease.Err != nil:
-		if e.Store == SQLite { // all writers wait for one, so that a lease may expire
+		if e.Store == SQLite { // SQLite: all writers wait for one, so a lease may expire without a fault
 			e.observe("lease/" + e.Role)
 		}
 		e.watch.seen("lease lost")
@@ -186,7 +186,7 @@ func (e relayEyes) OnRelayError(_ context.Context, survived relay.ErrorEvent) {
 	e.watch.seen("retry of " + survived.Operation)
 }
 
-// maintain trims the log, or makes the inbox forget, often, until ctx ends.
+// maintain runs a round of maintenance every second until ctx ends.
 func (p *process) maintain(ctx context.Context, round func(context.Context) error) {
 	for wait.Full(ctx, time.Second) {
 		err := round(ctx)

@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// publisher publishes an event inside its transaction: the event is sent even if the transaction
-// rolls back.
+// publisher returns a function that publishes an event inside its transaction. The event is sent even if
+// the transaction rolls back.
 func (p *process) publisher() (publish func(context.Context, outbox.Message) error, done func(), err error) {
 	client, err := p.producer()
 	if err != nil {
@@ -42,8 +42,8 @@ func record(topic, key, id string, payload []byte) *kgo.Record {
 	}
 }
 
-// relayByNumber uses a number as a position. Numbers are drawn before the commit, so a late commit
-// can have a number that was already passed. One process does it.
+// relayByNumber uses a number as a position. Numbers are drawn before the commit, so a late commit can
+// have a number that was already passed. Only one process runs it.
 func (p *process) relayByNumber(ctx context.Context) error {
 	s, err := p.openStore(ctx)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Roles of the roles.
+// Roles of processes.
 const (
 	// Bank makes transfers.
 	Bank = "bank"
@@ -16,11 +16,11 @@ const (
 	Relay = "relay"
 	// Ledger books transfers once each and writes a receipt for each.
 	Ledger = "ledger"
-	// Exact carries the ledger's outbox to Kafka exactly once. Receipts does it at least once, for
-	// stores without exactly once.
+	// Exact carries the ledger's outbox to Kafka exactly once. Receipts carries it at least once, for
+	// stores that do not support exactly once.
 	Exact    = "exact"
 	Receipts = "receipts"
-	// Notifier has effects outside SQL, behind Redis.
+	// Notifier has effects that are not in the inbox's transaction, deduplicated by Redis.
 	Notifier = "notifier"
 )
 
@@ -50,7 +50,7 @@ const (
 	NoMarks = "no-marks"
 )
 
-// Sabotages returns all of them.
+// Sabotages returns all rules that can be broken.
 func Sabotages() []string {
 	return []string{AckBeforeCommit, NoInbox, IDCursor, PublishBeforeCommit, NoMarks}
 }
@@ -59,7 +59,7 @@ func Sabotages() []string {
 const (
 	// RelayLease is the lease of the relays.
 	RelayLease = 3 * time.Second
-	// RelayPoll is the longest time between two looks of a relay that is not woken.
+	// RelayPoll is the longest time between two polls of a relay that is not woken.
 	RelayPoll = 200 * time.Millisecond
 	// PublishTimeout bounds a relay's wait for Kafka, RedisTimeout the notifier's wait for Redis.
 	PublishTimeout = 1500 * time.Millisecond
@@ -70,7 +70,7 @@ const (
 	SessionTimeout = 4 * time.Second
 )
 
-// IsRelay reports whether a role is that of a relay.
+// IsRelay reports whether role relays.
 func IsRelay(role string) bool { return role == Relay || role == Exact || role == Receipts }
 
 // envSettings passes a process its settings, as JSON.
@@ -80,22 +80,22 @@ const envSettings = "LEAT_CHAOS_ROLE"
 type Settings struct {
 	// Name is the name of the process, Role its role.
 	Name, Role string
-	// Store is the kind of its database, and Database the URL or path; see Opener.
+	// Store is the kind of its database. Database is the URL or path; see Opener.
 	Store, Database string
-	// Brokers are Kafka's, Kafka is the address through which all of them are reached.
+	// Brokers are Kafka's own addresses. Kafka is the address of the proxy through which all of them are
+	// reached.
 	Brokers []string
 	Kafka   string
 	// Redis is the address of Redis.
 	Redis string
-	// Registry is the address of the schema registry, by which events are in Avro and sealed.
-	// Without one they are in JSON.
+	// Registry is the address of the schema registry. With one, events are in Avro and sealed, otherwise in
+	// JSON.
 	Registry string
 	// Dir is where histories are kept.
 	Dir string
 	// Seed determines the actions of the bank.
 	Seed uint64
-	// Rate is how many transactions the bank begins in a second, Accounts how many
-	// accounts it has.
+	// Rate is how many transactions the bank begins per second. Accounts is how many accounts it has.
 	Rate, Accounts int
 	// Sabotage is the rule that is broken, if any.
 	Sabotage string
@@ -103,7 +103,7 @@ type Settings struct {
 	Tail bool
 }
 
-// Environment is the settings as an entry of a process's environment.
+// Environment returns the settings as an entry of a process's environment.
 func (s Settings) Environment() (string, error) {
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -124,7 +124,7 @@ func FromEnvironment() (s Settings, ok bool, err error) {
 	return s, true, nil
 }
 
-// historyPath is the file of the process's history.
+// historyPath returns the path of the process's history.
 func (s Settings) historyPath() string { return filepath.Join(s.Dir, s.Name+".jsonl") }
 
 // Account returns the name of account n.

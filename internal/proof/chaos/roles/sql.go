@@ -1,6 +1,6 @@
 package roles
 
-import _ "embed" // of the statements
+import _ "embed" // for the statements
 
 // BankSchema makes the bank's tables.
 //

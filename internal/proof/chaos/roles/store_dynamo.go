@@ -28,7 +28,7 @@ type dynamo struct {
 	closeIdle func()
 }
 
-// DialDynamo returns a client of DynamoDB at a URL, and a function that closes its connections.
+// DialDynamo returns a client of DynamoDB at a URL, and a function that closes its idle connections.
 func DialDynamo(address string, dial Dial) (client *dynamodb.Client, closeIdle func()) {
 	transport := &http.Transport{DialContext: dial, MaxIdleConnsPerHost: maxConns}
 	return dynamodb.New(dynamodb.Options{
@@ -39,7 +39,7 @@ func DialDynamo(address string, dial Dial) (client *dynamodb.Client, closeIdle f
 	}), transport.CloseIdleConnections
 }
 
-// openDynamo opens the tables whose names begin with the path of the process's URL.
+// openDynamo opens the process's tables. Their names begin with the path of its URL.
 func (p *process) openDynamo() (*dynamo, error) {
 	u, err := url.Parse(p.Database)
 	if err != nil {
@@ -61,12 +61,12 @@ func (s *dynamo) inTx(ctx context.Context, work func(ctx context.Context) error)
 	return s.InTx(ctx, func(ctx context.Context, _ *dynamooutbox.Tx) error { return work(ctx) })
 }
 
-// rolledBack: every error except one of a commit guarantees it. A panic may come after the commit.
+// rolledBack is true for every error except one of a commit. A panic may come after the commit.
 func (s *dynamo) rolledBack(err error) bool {
 	return !errors.Is(err, outbox.ErrCommitUnknown) && !errors.Is(err, errPanicked)
 }
 
-// errNoPlainProducer is returned if no table is written by SQL.
+// errNoPlainProducer is returned because DynamoDB's tables are not written by SQL.
 var errNoPlainProducer = errors.New("nobody enqueues with plain SQL here")
 
 func (s *dynamo) enqueuePlainly(context.Context, outbox.Message, string) error {
@@ -92,7 +92,7 @@ func (s *dynamo) book(ctx context.Context, e event, child string) error {
 // errNoTx is returned outside a transaction.
 var errNoTx = errors.New("the context carries no transaction")
 
-// add adds items to the transaction of ctx.
+// add adds items to the transaction that ctx carries.
 func add(ctx context.Context, items ...types.TransactWriteItem) error {
 	tx, ok := dynamooutbox.TxFrom(ctx)
 	if !ok {
@@ -101,8 +101,8 @@ func add(ctx context.Context, items ...types.TransactWriteItem) error {
 	return tx.Add(items...)
 }
 
-// move changes the two accounts of a transfer in a table, and returns the new version of the first.
-// The transaction is refused if the version has changed since it was read.
+// move changes the two accounts of a transfer in a table, and returns the new version of the first
+// account. The transaction fails if the version has changed since it was read.
 func (s *dynamo) move(ctx context.Context, table string, e event) (version int64, err error) {
 	row, err := s.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: dynamoKey(e.From), ConsistentRead: aws.Bool(true)})
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *dynamo) move(ctx context.Context, table string, e event) (version int64
 			":was": number(version - 1), ":next": number(version), ":amount": number(-e.Amount),
 		},
 	}
-	if len(row.Item) == 0 { // an account that the transfer opens
+	if len(row.Item) == 0 { // the transfer creates this account
 		from.ConditionExpression = aws.String("attribute_not_exists(pk)")
 		delete(from.ExpressionAttributeValues, ":was")
 	}
@@ -130,7 +130,7 @@ func (s *dynamo) move(ctx context.Context, table string, e event) (version int64
 	}})
 }
 
-// put stores a transfer.
+// put returns the write of a transfer.
 func put(table, key string, e event, no int64, child string) types.TransactWriteItem {
 	row := dynamoKey(key)
 	for name, value := range map[string]string{"id": e.ID, "account": e.From, "to_account": e.To, "child": child} {
@@ -142,19 +142,19 @@ func put(table, key string, e event, no int64, child string) types.TransactWrite
 	return types.TransactWriteItem{Put: &types.Put{TableName: &table, Item: row}}
 }
 
-// inbox parks nothing: the bank sends no poison here.
+// inbox returns an inbox that does not park messages: the bank sends no poison here.
 func (s *dynamo) inbox(hooks ...outbox.Hook) (markedInbox, error) {
 	cfg := ledgerInbox(hooks...)
 	cfg.OnFailure = inbox.Policy{}
 	return dynamoinbox.New(s.Outbox, s.db, Ledger, dynamoinbox.Config{Config: cfg, Table: DynamoInbox})
 }
 
-// forgets does nothing: DynamoDB does it.
+// forgets does nothing: DynamoDB deletes old records itself.
 func (s *dynamo) forgets() (func(ctx context.Context) error, error) { return s.maintenance() }
 
 func (s *dynamo) source() (driver.Source, error) { return s.Source(dynamooutbox.SourceConfig{}) }
 
-// maintenance does nothing: sent records are deleted.
+// maintenance does nothing: sent records are deleted at once.
 func (s *dynamo) maintenance() (func(ctx context.Context) error, error) {
 	return func(context.Context) error { return nil }, nil
 }
@@ -162,7 +162,7 @@ func (s *dynamo) maintenance() (func(ctx context.Context) error, error) {
 // notify does nothing: relays poll.
 func (s *dynamo) notify(context.Context) {}
 
-// errNoCursor is returned because a number cannot be a position here.
+// errNoCursor is returned because a number cannot be a position in DynamoDB.
 var errNoCursor = errors.New("nobody reads by number here")
 
 func (s *dynamo) page(context.Context) ([]outbox.Message, int64, error) { return nil, 0, errNoCursor }

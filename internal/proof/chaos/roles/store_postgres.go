@@ -17,16 +17,16 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// postgres is a store.
+// postgres is a store on PostgreSQL.
 type postgres struct {
 	*pgoutbox.Outbox
 
 	pool *pgxpool.Pool
 	log  *slog.Logger
-	tail *pgoutbox.TailConfig // nil for none
+	tail *pgoutbox.TailConfig // nil if relays do not follow the change log
 }
 
-// pool opens the process's pool.
+// pool opens the process's connection pool.
 func (p *process) pool(ctx context.Context) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(p.Database)
 	if err != nil {
@@ -106,24 +106,24 @@ func (s *postgres) forgets() (func(ctx context.Context) error, error) {
 	}, nil
 }
 
-// LedgerForgets makes the ledger's inbox forget, once it is enabled.
+// LedgerForgets returns the configuration by which the ledger's inbox forgets, once it is enabled.
 func LedgerForgets() pginbox.MaintenanceConfig {
 	return pginbox.MaintenanceConfig{Lease: 2 * time.Second, Retention: RememberFor, KeepOther: RememberFor}
 }
 
-// LedgerInbox is the configuration of the ledger's inbox in PostgreSQL.
+// LedgerInbox returns the configuration of the ledger's inbox in PostgreSQL.
 func LedgerInbox(hooks ...outbox.Hook) pginbox.Config {
 	return pginbox.Config{Config: ledgerInbox(hooks...)}
 }
 
 func (s *postgres) source() (driver.Source, error) {
-	if s.tail != nil { // which needs one slot
+	if s.tail != nil { // a tail needs a single slot
 		return s.Source(pgoutbox.SourceConfig{Tail: s.tail})
 	}
 	return s.Source(pgoutbox.SourceConfig{Slots: RelaySlots})
 }
 
-// tailEyes observe the end of a tail.
+// tailEyes report the end of a tail.
 type tailEyes struct{ *process }
 
 // OnDriverTail implements driver.TailHook.
@@ -133,8 +133,8 @@ func (e tailEyes) OnDriverTail(_ context.Context, t driver.TailEvent) {
 	}
 }
 
-// RangeSize is how many numbers a range of the log has, small enough that some are dropped in a
-// run.
+// RangeSize is how many numbers a range of the log has. It is small enough for some ranges to be dropped
+// during a run.
 const RangeSize = 1000
 
 func (s *postgres) maintenance() (func(ctx context.Context) error, error) {

@@ -3,7 +3,7 @@ package roles
 import (
 	"context"
 	"database/sql"
-	_ "embed" // of the schema
+	_ "embed" // for the schema
 	"errors"
 	"fmt"
 	"time"
@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// SQLBooks creates the tables of bank and ledger in any database other than PostgreSQL, statements
-// that end with a semicolon and a line break.
+// SQLBooks creates the tables of bank and ledger in any database other than PostgreSQL. Each statement
+// ends with a semicolon and a line break.
 //
 //go:embed sql/books.sql
 var SQLBooks string
@@ -58,11 +58,11 @@ func (s *sqlStore) inTx(ctx context.Context, work func(ctx context.Context) erro
 	return s.InTx(ctx, func(ctx context.Context, _ *sql.Tx) error { return work(ctx) })
 }
 
-// rolledBack: COMMIT was never sent.
+// rolledBack is true if COMMIT was never sent.
 func (s *sqlStore) rolledBack(err error) bool { return errors.Is(err, sql.ErrTxDone) }
 
-// enqueuePlainly runs the statement of docs/any-language.md. Its keys have one event each, so that
-// no lock must keep their order.
+// enqueuePlainly executes the statement of docs/any-language.md. Its keys have one event each, so their
+// order needs no lock.
 func (s *sqlStore) enqueuePlainly(ctx context.Context, m outbox.Message, headers string) error {
 	var occurredAt any
 	if m.Type == KindTextTime {
@@ -75,7 +75,7 @@ func (s *sqlStore) enqueuePlainly(ctx context.Context, m outbox.Message, headers
 	})
 }
 
-// exec runs statements with their parameters in the transaction of ctx.
+// exec executes statements with their parameters in the transaction of ctx.
 func exec(ctx context.Context, statements ...[]any) error {
 	for _, st := range statements {
 		if _, err := sqlinbox.Tx(ctx).ExecContext(ctx, st[0].(string), st[1:]...); err != nil { //nolint:forcetypeassert // ours
@@ -85,10 +85,10 @@ func exec(ctx context.Context, statements ...[]any) error {
 	return nil
 }
 
-// lock locks accounts of a table in one order.
+// lock locks the accounts of e in a table, always in the same order.
 func (s *sqlStore) lock(ctx context.Context, table string, e event) error {
 	query := "SELECT name FROM " + table + " WHERE name IN (?, ?) ORDER BY name"
-	if s.dialect != outbox.SQLite { // if the transaction locked everything when it began
+	if s.dialect != outbox.SQLite { // SQLite locked everything when the transaction began
 		query += " FOR UPDATE"
 	}
 	rows, err := sqlinbox.Tx(ctx).QueryContext(ctx, query, e.From, e.To)

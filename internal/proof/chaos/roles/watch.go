@@ -2,12 +2,12 @@ package roles
 
 import "sync"
 
-// maxOpen bounds the faults whose consequence is awaited: older ones were dropped.
+// maxOpen bounds the faults whose consequence is awaited. Older ones are dropped.
 const maxOpen = 4
 
-// watch reports the consequences of faults to the driver. An event in the process that would not
-// occur without faults is the consequence of the oldest open fault, so that each fault that counts
-// has had its own.
+// watch reports the consequences of faults to the driver. An event in the process that would not occur
+// without faults counts as the consequence of the oldest open fault, so that each fault that counts has
+// had a consequence of its own.
 type watch struct {
 	reports *reporter
 
@@ -17,7 +17,7 @@ type watch struct {
 
 func newWatch(r *reporter) *watch { return &watch{reports: r} }
 
-// begin waits for the consequence of a fault.
+// begin starts the watch for the consequence of a fault.
 func (w *watch) begin(fault int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -27,7 +27,7 @@ func (w *watch) begin(fault int) {
 	}
 }
 
-// forget drops a fault.
+// forget ends the watch for a fault.
 func (w *watch) forget(fault int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

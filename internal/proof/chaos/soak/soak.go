@@ -34,7 +34,7 @@ var errViolation = errors.New("the checker has found violations")
 
 // Main is a command's main.
 func Main(extras roles.Extras) {
-	testenv.Supervise() // a server that is started is watched by this program
+	testenv.Supervise() // supervises the servers that this program starts
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	err := start(ctx, extras)
 	interrupted := ctx.Err() != nil
@@ -67,7 +67,7 @@ func start(ctx context.Context, extras roles.Extras) error {
 // bounded is how long a run with -faults and without -for may take.
 const bounded = time.Hour
 
-// defaultFor is the duration of a run that has only a number of faults.
+// defaultFor returns the duration of a run without -for.
 func defaultFor(faults int) time.Duration {
 	if faults > 0 {
 		return bounded
@@ -129,7 +129,7 @@ func soak(ctx context.Context, extras roles.Extras, args []string) error {
 	return nil
 }
 
-// command is the command line that repeats a run, wherever its files are kept.
+// command returns the command line that repeats a run, except for its directory.
 func command(o chaos.Options, controls bool) string {
 	program := "go run -C internal/proof ./cmd/soak"
 	switch {
@@ -164,7 +164,7 @@ func command(o chaos.Options, controls bool) string {
 // controlFor is how long faults are injected into a run with a broken rule.
 const controlFor = 15 * time.Second
 
-// sabotaged runs with one broken rule after the other, and reports which were noticed.
+// sabotaged makes one run for each broken rule, and reports which were noticed.
 func sabotaged(ctx context.Context, o chaos.Options) ([]report.Control, error) {
 	var controls []report.Control
 	dir := o.Dir
@@ -172,7 +172,7 @@ func sabotaged(ctx context.Context, o chaos.Options) ([]report.Control, error) {
 	for _, rule := range chaos.Sabotages(o.Store) {
 		fmt.Fprintf(os.Stdout, "\nwith %s, which must be noticed:\n", rule)
 		o.Sabotage, o.Dir, o.Acts = rule, filepath.Join(dir, "control-"+rule), nil
-		if rule == roles.NoMarks { // which only counts if the database goes back
+		if rule == roles.NoMarks { // this rule has an effect only if the database goes back
 			o.Acts = []string{"history/split-brain"}
 		}
 		r, err := chaos.Run(ctx, o)
@@ -186,7 +186,7 @@ func sabotaged(ctx context.Context, o chaos.Options) ([]report.Control, error) {
 	return controls, nil
 }
 
-// actsOf are the acts that were asked for.
+// actsOf returns the acts that were asked for.
 func actsOf(names string, o chaos.Options) []string {
 	switch {
 	case names == "none", names == "" && (o.Sabotage != "" || o.Content):
