@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// baselineTime is the time for the tests of a package that all its mutants name.
+// baselineTime bounds the run of all named tests of a package without a mutant.
 const baselineTime = 20 * time.Minute
 
-// baselines are the results of the named tests without a mutant, by package. Those of a package are
-// run together, once, before the first mutant that needs one of them.
+// baselines are the results of the named tests without a mutant, by package. The tests of a package are
+// run together and once, before the first mutant that needs one of them.
 type baselines map[string]*baseline
 
 type baseline struct {
@@ -37,7 +37,7 @@ func newBaselines(cfg Config, list []Mutant) baselines {
 	return all
 }
 
-// wrong describes why the test of m proves nothing; empty if it passes without m.
+// wrong describes why the test of m does not prove anything. It is empty if the test passes without m.
 func (all baselines) wrong(ctx context.Context, m *Mutant) (string, error) {
 	b := all[m.Package]
 	b.once.Do(func() { b.rep, b.err = b.run.do(ctx) })

@@ -13,10 +13,10 @@ import (
 // errNoTest is returned for a mutant whose test does not exist.
 var errNoTest = errors.New("there is no such test")
 
-// checker checks, without running anything, that mutants fit the sources.
+// checker checks that mutants fit the sources, without running anything.
 type checker struct {
 	tree  fs.FS
-	words map[string]struct{} // literals of all sources, from which the names of subtests come
+	words map[string]struct{} // string literals of all sources, among which are the names of subtests
 }
 
 func newChecker(tree fs.FS) (*checker, error) {
@@ -25,7 +25,7 @@ func newChecker(tree fs.FS) (*checker, error) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (name == "internal/proof/mutants" || name == ".git"): // the list itself names them all
+		case entry.IsDir() && (name == "internal/proof/mutants" || name == ".git"): // its own sources contain all the names
 			return fs.SkipDir
 		case entry.IsDir() || path.Ext(name) != ".go":
 			return nil
@@ -50,7 +50,7 @@ func (c *checker) read(name string) error {
 	return nil
 }
 
-// check returns the problem with m.
+// check returns the problem with m, or nil.
 func (c *checker) check(m *Mutant) error {
 	if m.Name == "" || m.Change == "" || len(m.Breaks) == 0 {
 		return errors.New("name, change or promises are missing")
@@ -67,8 +67,8 @@ func (c *checker) check(m *Mutant) error {
 	return c.hasTest(m)
 }
 
-// hasTest looks for the function of the test, and for the last of its subtests
-// among the literals of the sources.
+// hasTest searches for the test's function, and for the name of its last subtest among the string literals
+// of the sources.
 func (c *checker) hasTest(m *Mutant) error {
 	files, err := fs.Glob(c.tree, path.Join(m.Package, "*_test.go"))
 	if err != nil {

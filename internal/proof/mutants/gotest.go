@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// buildTime is the time for building in addition to that of the tests.
+	// buildTime is how long building may take, in addition to the time of the tests.
 	buildTime = 10 * time.Minute
 
-	// killDelay is how long a command may take to end after it was told to.
+	// killDelay is how long a command may take to end after it was interrupted.
 	killDelay = 10 * time.Second
 )
 
@@ -28,11 +28,11 @@ type goTest struct {
 	root    string
 	pkg     string
 	tests   []string
-	overlay string // none if empty
+	overlay string // file of the overlay, empty for none
 	timeout time.Duration
 }
 
-// args are the arguments of `go`.
+// args returns the arguments of `go`.
 func (g goTest) args() []string {
 	patterns := make([]string, len(g.tests))
 	for i, test := range g.tests {
@@ -48,13 +48,13 @@ func (g goTest) args() []string {
 	_, pkg := moduleOf(g.root, g.pkg)
 	args = append(args, "./"+pkg)
 	if usesRapid(os.DirFS(g.root), g.pkg) {
-		args = append(args, "-args", "-rapid.nofailfile") // it would be written into the sources
+		args = append(args, "-args", "-rapid.nofailfile") // rapid would write failures into the sources
 	}
 	return args
 }
 
-// moduleOf returns the module that a package below root is in, from root, and the package
-// from there. The module may be root's, or one of those below it.
+// moduleOf returns the module that contains a package below root, relative to root, and the package
+// relative to the module. The module may be that of root, or one below it.
 func moduleOf(root, pkg string) (module, rest string) {
 	for module = pkg; module != "."; module = path.Dir(module) {
 		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(module), "go.mod")); err == nil {
@@ -66,7 +66,7 @@ func moduleOf(root, pkg string) (module, rest string) {
 
 // usesRapid reports whether a package has tests of rapid.
 func usesRapid(tree fs.FS, pkg string) bool {
-	files, _ := fs.Glob(tree, path.Join(pkg, "*_test.go")) // the pattern is sound
+	files, _ := fs.Glob(tree, path.Join(pkg, "*_test.go")) // the pattern is valid
 	return slices.ContainsFunc(files, func(file string) bool {
 		text, err := fs.ReadFile(tree, file)
 		return err == nil && bytes.Contains(text, []byte(`"pgregory.net/rapid"`))

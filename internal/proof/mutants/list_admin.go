@@ -1,6 +1,6 @@
 package mutants
 
-// adminMutants break the figures that operators see, and what is promised not to change.
+// adminMutants break the figures that operators see, and the promise that some operations change nothing.
 func adminMutants() []Mutant {
 	const conformance = "TestConformance/"
 	return []Mutant{

@@ -1,6 +1,6 @@
 package mutants
 
-// costMutants make a message more expensive than it is.
+// costMutants make a message cost more than it should.
 func costMutants() []Mutant {
 	return []Mutant{
 		{

@@ -130,7 +130,8 @@ func dynamoDedupeMutants() []Mutant {
 	}
 }
 
-// dynamoInboxMutants break rules of the inbox on DynamoDB, whose copies meet as they commit.
+// dynamoInboxMutants break rules of the inbox on DynamoDB, where copies of a message conflict only when
+// they commit.
 func dynamoInboxMutants() []Mutant {
 	const (
 		folder = "inbox/dynamoinbox"

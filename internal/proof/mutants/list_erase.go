@@ -1,6 +1,6 @@
 package mutants
 
-// stopMutants take a stop of a redrive for another redrive.
+// stopMutants break the stop of a redrive.
 func stopMutants() []Mutant {
 	return []Mutant{
 		{
@@ -30,7 +30,7 @@ func stopMutants() []Mutant {
 	}
 }
 
-// eraseMutants leave data of a person, or delete data of another.
+// eraseMutants leave data of the person to erase, or delete data of another person.
 func eraseMutants() []Mutant {
 	return []Mutant{
 		{

@@ -78,7 +78,7 @@ func fenceMutants() []Mutant {
 	}
 }
 
-// takeoverMutants break how a dead holder is noticed.
+// takeoverMutants break how relays notice that a lease's holder is dead.
 func takeoverMutants() []Mutant {
 	return []Mutant{
 		{
@@ -236,7 +236,7 @@ func takeoverMutants() []Mutant {
 	}
 }
 
-// leaseMutants break who may relay, and from where.
+// leaseMutants break which relay may send, and from which position.
 func leaseMutants() []Mutant {
 	return []Mutant{
 		{

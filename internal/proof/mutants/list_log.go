@@ -190,7 +190,7 @@ func retentionMutants() []Mutant {
 	}
 }
 
-// delayMutants break messages that wait for their time, and replay.
+// delayMutants break replays, and messages that wait until their time comes.
 func delayMutants() []Mutant {
 	return []Mutant{
 		{

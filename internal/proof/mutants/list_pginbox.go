@@ -262,7 +262,7 @@ func claimMutants() []Mutant {
 	}
 }
 
-// unitMutants break what is stored with a claim, and after a parked one.
+// unitMutants break what is stored together with a claim, and what happens after a parked message.
 func unitMutants() []Mutant {
 	return []Mutant{
 		{
@@ -308,7 +308,7 @@ func unitMutants() []Mutant {
 	}
 }
 
-// rangeMutants break the forgetting of the inbox.
+// rangeMutants break how the inbox forgets.
 func rangeMutants() []Mutant {
 	return []Mutant{
 		{

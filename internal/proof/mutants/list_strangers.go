@@ -1,7 +1,7 @@
 package mutants
 
-// strangerMutants break the protection of a service from those who can look at it, reach it or
-// write its configuration.
+// strangerMutants break the protection of a service from strangers who can see it, reach it or write its
+// configuration.
 func strangerMutants() []Mutant {
 	return []Mutant{
 		{

@@ -26,15 +26,14 @@ is exactly once into Kafka, R8 retention, and *cost* a count of [performance.md]
 *Level* is the level of the test: ` + "`make test`" + ` runs 0 and 1.
 `
 
-// What the page says of the tests without a mutation.
+// Sentences of the page about the tests without a mutation.
 const (
 	proven   = "Each of the tests was run without its mutation first, in which it has to pass."
 	unproven = "Here the tests were run with their mutations only (`-skip-baseline`)."
 )
 
-// Markdown writes results as the table that is published, part by part. With
-// skippedBaseline it adds that the tests were not run without a mutation. Levels are those of
-// [Levels].
+// Markdown writes results as the published table, area by area. levels are the result of [Levels]. If
+// skippedBaseline is true, the page says that the tests were not run without a mutation.
 func Markdown(w io.Writer, results []Result, levels map[string]testlevel.Level, skippedBaseline bool) error {
 	byName := make(map[string]*Result, len(results))
 	killed, early := 0, 0

@@ -7,21 +7,21 @@ import (
 
 // Mutant is a change that breaks one rule.
 type Mutant struct {
-	// Name is unique among all, in words with hyphens between.
+	// Name is unique among all mutants. Its words are joined by hyphens.
 	Name string
 	// Breaks are the promises that no longer hold, such as O2.
 	Breaks []string
 	// Change describes the change, for human readers.
 	Change string
 
-	// File is the one that is changed, from the module's root. Old occurs in it
-	// exactly once and is replaced by New.
+	// File is the file to change, from the root of the module that is mutated. Old occurs in it exactly
+	// once and is replaced by New.
 	File, Old, New string
 
-	// Package is where the test lives, from the root of the module that is mutated. It may be
-	// in a module below that.
+	// Package is the directory of the test, from the root of the module that is mutated. It may be in a
+	// module below that.
 	Package string
-	// Test is the name of the test that must fail, with those of its subtests.
+	// Test is the name of the test that must fail, followed by the names of its subtests.
 	Test string
 	// Needs are the servers that the test uses.
 	Needs Needs
@@ -36,7 +36,7 @@ type Area struct {
 	Mutants []Mutant
 }
 
-// Needs is a set of servers. The zero value is none.
+// Needs is a set of servers. The zero value is the empty set.
 type Needs uint8
 
 // The servers that a test can need.
@@ -64,7 +64,7 @@ func (n Needs) String() string {
 	return strings.Join(names, ", ")
 }
 
-// pattern is the argument of -run for the test called name and nothing else.
+// pattern returns the argument of -run that selects only the test with this name.
 func pattern(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
@@ -73,7 +73,7 @@ func pattern(name string) string {
 	return strings.Join(parts, "/")
 }
 
-// topLevel is the name of the test function.
+// topLevel returns the name of the test function.
 func (m *Mutant) topLevel() string {
 	name, _, _ := strings.Cut(m.Test, "/")
 	return name

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// ErrText is returned for a mutant whose text its file does not hold exactly once.
+// ErrText is returned for a mutant whose Old does not occur exactly once in its file.
 var ErrText = errors.New("the text must occur exactly once")
 
-// mutated returns the changed file of m. tree is that of the module.
+// mutated returns the changed content of m's file. tree is the tree of the module.
 func mutated(tree fs.FS, m *Mutant) ([]byte, error) {
 	source, err := fs.ReadFile(tree, m.File)
 	if err != nil {
@@ -25,8 +25,8 @@ func mutated(tree fs.FS, m *Mutant) ([]byte, error) {
 	return []byte(strings.Replace(string(source), m.Old, m.New, 1)), nil
 }
 
-// overlay writes the changed file of m to dir, and the file that overlays it on the module at root.
-// It returns the name of the latter.
+// overlay writes two files to dir: the changed file of m, and the JSON file for -overlay that puts it into
+// the module at root. It returns the name of the latter.
 func overlay(root, dir string, m *Mutant) (string, error) {
 	changed, err := mutated(os.DirFS(root), m)
 	if err != nil {

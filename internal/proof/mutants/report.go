@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// outputLines bounds the kept output of tests.
+// outputLines bounds the lines of the tests' output that are kept.
 const outputLines = 60
 
 // event is a line of `go test -json`.
@@ -23,11 +23,11 @@ type report struct {
 	green    bool              // the command succeeded
 	timedOut bool              // a test ran out of time
 	died     bool              // the process panicked, or was killed
-	last     map[string]string // the last action of each test
+	last     map[string]string // by test, its last action
 	lines    []string
 }
 
-// read makes a report of the output of `go test -json`.
+// read parses the output of `go test -json`.
 func read(out []byte) *report {
 	rep := &report{built: true, last: make(map[string]string)}
 	for line := range bytes.Lines(out) {
@@ -61,7 +61,7 @@ func (r *report) take(e *event) {
 	}
 }
 
-// keep keeps the first informative lines.
+// keep keeps the first outputLines informative lines.
 func (r *report) keep(line string) {
 	line = strings.TrimRight(line, "\n")
 	if text := strings.TrimSpace(line); text == "" || strings.HasPrefix(text, "=== ") {
@@ -72,8 +72,8 @@ func (r *report) keep(line string) {
 	}
 }
 
-// wrong describes why test proves nothing about a mutant if this is its result without one; empty
-// if it passes.
+// wrong describes why test does not prove anything about a mutant if r is its result without a mutant. It
+// is empty if the test passes.
 func (r *report) wrong(test string) string {
 	switch r.last[test] {
 	case "pass":
@@ -87,7 +87,7 @@ func (r *report) wrong(test string) string {
 	}
 }
 
-// verdict is the report's verdict on a mutant that test must notice.
+// verdict returns the verdict on a mutant that test must notice.
 func (r *report) verdict(test string, hangs bool) (Verdict, string) {
 	action := r.last[test]
 	switch {

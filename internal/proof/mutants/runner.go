@@ -15,18 +15,16 @@ type Config struct {
 	// Root is the directory of the module that is mutated. Required.
 	Root string
 
-	// Parallel is the number of mutants that are tried at the same time, 1 to 64.
-	// Defaults to 2.
+	// Parallel is the number of mutants that are tried at the same time, 1 to 64. Defaults to 2.
 	Parallel int
 
-	// Timeout bounds one test, building not included. At least a second.
-	// Defaults to 3 min.
+	// Timeout bounds one test without its build, at least a second. Defaults to 3 min.
 	Timeout time.Duration
 
 	// SkipBaseline skips the proof that the test passes without the mutant. Defaults to false.
 	SkipBaseline bool
 
-	// Report gets each result as it comes, one at a time. Defaults to none.
+	// Report gets each result when it is known, one at a time. Defaults to none.
 	Report func(r Result)
 }
 
@@ -57,7 +55,7 @@ type Runner struct {
 	reporting sync.Mutex
 }
 
-// New returns a Runner, or an error about cfg.
+// New returns a Runner, or an error if cfg is invalid.
 func New(cfg Config) (*Runner, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -66,8 +64,8 @@ func New(cfg Config) (*Runner, error) {
 	return &Runner{cfg: cfg}, nil
 }
 
-// Run tries each mutant of list and returns the results in its order. When ctx has ended the rest
-// is Canceled.
+// Run tries each mutant of list and returns the results in the order of list. Once ctx has ended, the
+// remaining results are Canceled.
 func (r *Runner) Run(ctx context.Context, list []Mutant) []Result {
 	results := make([]Result, len(list))
 	before := newBaselines(r.cfg, list)
@@ -124,7 +122,7 @@ func (r *Runner) mutate(ctx context.Context, m *Mutant, result *Result) (err err
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // a leftover does no harm
+	defer func() { _ = os.RemoveAll(dir) }() // what remains does no harm
 	file, err := overlay(r.cfg.Root, dir, m)
 	if err != nil {
 		return err

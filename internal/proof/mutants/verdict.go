@@ -2,22 +2,22 @@ package mutants
 
 import "time"
 
-// Verdict is the result of a mutant. The zero value is none.
+// Verdict is the result of a mutant. The zero value is not a verdict.
 type Verdict int
 
 const (
-	// Killed means: the named test failed.
+	// Killed means that the named test failed.
 	Killed Verdict = iota + 1
-	// Survived means: it passed although the rule is broken.
+	// Survived means that the test passed although the rule is broken.
 	Survived
-	// BadMutant means that the mutant itself is wrong: its text does not occur, it does not compile, or
-	// without it its test fails, is skipped or does not exist.
+	// BadMutant means that the mutant itself is wrong. Its text does not occur, it does not compile, or its
+	// test fails, is skipped or does not exist without the mutant.
 	BadMutant
-	// Strayed means: something failed, but not the named test.
+	// Strayed means that something failed, but not the named test.
 	Strayed
-	// TimedOut means: the test did not end, which was not expected.
+	// TimedOut means that the test unexpectedly did not end in time.
 	TimedOut
-	// Canceled means: the run ended before.
+	// Canceled means that the run ended before the mutant was tried.
 	Canceled
 )
 
@@ -45,7 +45,7 @@ func (v Verdict) String() string {
 type Result struct {
 	Mutant  Mutant
 	Verdict Verdict
-	// Took is how long the test ran with the mutant, including the build.
+	// Took is the duration of the test with the mutant, including the build.
 	Took time.Duration
 	// Detail is for human readers: the test's output, or the problem with the mutant.
 	Detail string

@@ -9,8 +9,8 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
-// Audit returns the defects of a tree: points that no code reaches, points without a check for a
-// kind of failure, and checks that claim more than their test does.
+// Audit returns the defects of a tree: points that code does not reach, kinds of failure without a check
+// at a point, and checks that claim more than their test does.
 func Audit(root string, checks []Check) ([]string, error) {
 	declared, err := Declarations(root)
 	if err != nil {
@@ -52,7 +52,7 @@ func untested(point failpoint.Name, checks []Check) (kinds []string) {
 	return kinds
 }
 
-// audit returns the claims of the check that its test, one of all, does not mention.
+// audit returns the claims of the check that its test does not mention. all contains the test.
 func (c Check) audit(all tests, declared []Declared) []string {
 	words, err := all.words(c.Test)
 	if err != nil {

@@ -39,7 +39,7 @@ func producerChecks() []Check {
 	}
 }
 
-// relayChecks are the checks of relays that deliver at least once.
+// relayChecks returns the checks of relays that deliver at least once.
 func relayChecks() []Check {
 	always := []failpoint.Name{
 		failpoint.RelayLeaseAcquired, failpoint.RelayWindowOpened, failpoint.RelayAfterFetch,
@@ -76,7 +76,7 @@ func relayChecks() []Check {
 	}
 }
 
-// exactChecks are the checks of relays that deliver exactly once.
+// exactChecks returns the checks of relays that deliver exactly once.
 func exactChecks() []Check {
 	only := []failpoint.Name{
 		failpoint.RelayFenced, failpoint.RelayPositionRead, failpoint.RelayTransactionBegun, failpoint.RelayTransactionFlushed,

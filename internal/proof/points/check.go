@@ -11,9 +11,9 @@ import (
 type Check struct {
 	// Package is the test's directory below the root of the repository.
 	Package string
-	// Test is its name, which begins with the invariants that it checks.
+	// Test is the name of the test. It begins with the invariants that the test checks.
 	Test string
-	// Points are the points at which it happens.
+	// Points are the points at which the failures happen.
 	Points []failpoint.Name
 	// Kinds are the kinds of failure.
 	Kinds []Kind

@@ -11,14 +11,14 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
-// namesFile declares the points, below the root.
+// namesFile is the path of the file that declares the points, from the root.
 const namesFile = "internal/failpoint/names.go"
 
 // Declared is a point as the source declares it.
 type Declared struct {
 	// Name is the point.
 	Name failpoint.Name
-	// Const is the constant's name, and Says its comment without that name.
+	// Const is the name of the constant. Says is its comment without that name.
 	Const, Says string
 }
 

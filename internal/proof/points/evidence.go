@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// tests are the top-level declarations of a directory's tests, by name. Methods of the
-// same name share an entry.
+// tests are the top-level declarations in the test files of a directory, by name. Methods of the same name
+// share an entry.
 type tests map[string][]ast.Node
 
 // parseTests reads the tests of a directory, whatever their build tags.
@@ -53,8 +53,8 @@ func (t tests) add(decl ast.Decl) {
 	}
 }
 
-// words returns the words of a test, including everything that it may call in its package's tests:
-// names, names of other packages as package.Name, and the text of strings.
+// words returns the words of a test and of everything that it may call in its package's tests: names,
+// names of other packages as package.Name, and string literals.
 func (t tests) words(test string) (map[string]struct{}, error) {
 	if len(t[test]) == 0 {
 		return nil, fmt.Errorf("there is no test %s", test)

@@ -9,11 +9,11 @@ type Kind string
 const (
 	// Error is an error that the point returns.
 	Error Kind = "error"
-	// Panic is a panic there.
+	// Panic is a panic at the point.
 	Panic Kind = "panic"
-	// Exit is the end of the process, at once.
+	// Exit is an immediate end of the process.
 	Exit Kind = "exit"
-	// Pause is a pause longer than a lease or a session lasts, or while others go on.
+	// Pause is a pause that outlasts a lease or a session, or during which others go on.
 	Pause Kind = "pause"
 	// Cancel is the end of the caller's context.
 	Cancel Kind = "cancel"
@@ -24,8 +24,8 @@ const (
 // Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{Error, Panic, Exit, Pause, Cancel, Cut} }
 
-// shows reports whether a word of a test can be k. It takes a name or the text of a string. It
-// cannot prove anything, but it refutes a table that claims too much.
+// shows reports whether a word of a test, a name or a string literal, can stand for k. It cannot prove
+// that the test does what its check claims, but it refutes a check that claims too much.
 func (k Kind) shows(word string) bool {
 	switch k {
 	case Error:

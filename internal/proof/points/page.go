@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
-// PageFile is the path of the page, below the root.
+// PageFile is the path of the page, from the root.
 const PageFile = "docs/internals/failure-points.md"
 
 const pageHead = `# Failure points
@@ -76,7 +76,7 @@ type page struct {
 
 	checks  []Check
 	reached map[string][]Place
-	numbers []string // of tests, in the order of their first mention
+	numbers []string // numbers of the tests, in the order of their first mention
 }
 
 func (p *page) section(role string) {
@@ -102,7 +102,7 @@ func (p *page) row(d Declared) {
 			invariants = append(invariants, c.Invariants()...)
 		}
 	}
-	slices.SortFunc(invariants, func(a, b string) int { // O2 before O13
+	slices.SortFunc(invariants, func(a, b string) int { // so that O2 comes before O13
 		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 	})
 	fmt.Fprintf(p, " %s |\n", strings.Join(slices.Compact(invariants), " "))

@@ -12,14 +12,14 @@ import (
 
 // Place is where code reaches a point.
 type Place struct {
-	// File is below the root, with slashes.
+	// File is the path from the root, with slashes.
 	File string
-	// Func is the function, without its receiver.
+	// Func is the name of the function, without its receiver.
 	Func string
 }
 
-// Reached returns the places at which the code of a tree, without its tests, reaches points, by the
-// names of their constants: the functions that call failpoint.Inject and name them.
+// Reached returns the places at which the code of a tree, without its tests, reaches points. They are the
+// functions that call failpoint.Inject and name a point. The keys are the names of the points' constants.
 func Reached(root string) (map[string][]Place, error) {
 	reached := map[string][]Place{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -69,7 +69,7 @@ func reachedIn(path, below string, reached map[string][]Place) error {
 	return nil
 }
 
-// selected returns what node names of a package.
+// selected returns the names of package pkg that node uses.
 func selected(node ast.Node, pkg string) (names []string) {
 	ast.Inspect(node, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok {

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// module is the first line of leat's go.mod.
+// module is the module line of leat's go.mod.
 const module = "module github.com/leat-go/leat"
 
-// ErrNotInside is returned if no directory above has leat's module.
+// ErrNotInside is returned if neither the directory nor one above it contains leat's module.
 var ErrNotInside = errors.New("repo: not inside the sources of leat")
 
-// Root returns the root of the repository that contains dir: the nearest directory above with
-// leat's own module.
+// Root returns the root of the repository that contains dir. It is the nearest directory, dir or one above
+// it, with leat's own module.
 func Root(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// fewMarks is how many marks can cross a plot without hiding it.
+// fewMarks is how many marks may cross a plot without hiding it.
 const fewMarks = 40
 
 // rareMarks separates the marks of the rarest faults, such as the restart of a server, from those
@@ -39,8 +39,8 @@ func rareMarks(all []Mark) (rare, others []Mark) {
 	return rare, others
 }
 
-// marks are faults, drawn as thin lines: those of rare ones over the height of the
-// plot, the others short, at its foot.
+// marks draws faults as thin lines. Those of rare faults have the height of the plot. The others are
+// short, at the foot of the plot.
 type marks struct {
 	rare, others []Mark
 }
@@ -53,7 +53,7 @@ var (
 // foot is the height of a short mark.
 const foot = 8
 
-// style is the line style of a mark.
+// style returns the line style of a mark.
 func (m marks) style() draw.LineStyle {
 	return draw.LineStyle{Color: color.NRGBA{R: 0xd5, G: 0x5e, B: 0x00, A: 0x80}, Width: vg.Points(0.6)}
 }

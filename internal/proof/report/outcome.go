@@ -9,8 +9,8 @@ import (
 	"github.com/leat-go/leat/internal/history"
 )
 
-// FaultCounts are the faults of the run by point and kind, and the failure points of
-// the code that no fault has struck.
+// FaultCounts returns the faults of the run by point and kind. It includes the failure points of the code
+// that no fault has struck.
 func (r Run) FaultCounts() []history.FaultCount {
 	counts := r.Verdict.Faults
 	if len(r.Faults) > 0 {
@@ -27,10 +27,10 @@ func (r Run) FaultCounts() []history.FaultCount {
 	return counts
 }
 
-// FaultTotals sums them up.
+// FaultTotals sums the counts up.
 func (r Run) FaultTotals() history.FaultTotals { return history.TotalFaults(r.FaultCounts()) }
 
-// Failures describe what went wrong in the run, one sentence each.
+// Failures describes what went wrong in the run, one sentence each.
 func (r Run) Failures() []string {
 	var all []string
 	for _, f := range r.Verdict.Checks {

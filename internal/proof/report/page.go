@@ -38,12 +38,12 @@ type view struct {
 	Total    history.FaultTotals
 	Took     time.Duration
 	HasPlots bool
-	Beside   []view // the runs that have a place on this page
+	Beside   []view // runs that are shown on the page of this one
 }
 
-// Write writes the page reliability.md into the folder docs, and the plots and the thinned run into
-// its folder reliability. A run of the daemon, or on another database than PostgreSQL, has its place
-// on the page of the main run, which must exist.
+// Write writes the page reliability.md into the folder docs. It writes the plots and the thinned run into
+// its folder reliability. A run of the daemon, or on a database other than PostgreSQL, is shown on the
+// page of the main run, which must exist.
 func Write(docs string, r Run) error {
 	if err := os.MkdirAll(filepath.Join(docs, folder), 0o750); err != nil {
 		return fmt.Errorf("make folder of the report: %w", err)
@@ -57,7 +57,7 @@ func Write(docs string, r Run) error {
 		if err != nil {
 			return err
 		}
-		r.Samples, r.Marks = nil, nil // it has no plots
+		r.Samples, r.Marks = nil, nil // such a run has no plots on the page
 		if err := r.Save(filepath.Join(docs, folder, place+".json")); err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func viewOf(r Run) view {
 	}
 }
 
-// Points are the faults of the run by their points.
+// Points returns the faults of the run, summed up by point.
 func (v view) Points() []history.FaultCount {
 	var all []history.FaultCount
 	for _, f := range v.FaultCounts() {
@@ -136,7 +136,7 @@ func (v view) Points() []history.FaultCount {
 	return all
 }
 
-// words list, in plain words, the violations that were not found.
+// words returns, in plain words, how many violations of the main promises were found.
 func words(v history.Verdict) []string {
 	var all []string
 	for _, w := range []struct{ name, word string }{
@@ -152,7 +152,7 @@ func words(v history.Verdict) []string {
 	return all
 }
 
-// link returns a link to the page if there is one, or else its text.
+// link returns a link to the page if it exists, or else the text alone.
 func link(docs, name, text string) string {
 	if _, err := os.Stat(filepath.Join(docs, name)); err != nil {
 		return text

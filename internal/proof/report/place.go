@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// daemonPlace is the place of a run in which the daemon has relayed.
+// daemonPlace is the place of a run in which the daemon relayed.
 const daemonPlace = "daemon"
 
-// databases are the databases of runs, by their names in the services.
+// databases returns the databases of runs, by their names in the services.
 func databases() []string { return []string{"PostgreSQL", "MySQL", "MariaDB", "SQLite", "DynamoDB"} }
 
-// places are the places of the runs next to the main one, in the page's order.
+// places returns the places of the runs that are shown next to the main one, in the order of the page.
 func places() []string {
 	all := []string{daemonPlace}
 	for _, database := range databases()[1:] {
@@ -23,7 +23,7 @@ func places() []string {
 
 func placeOf(database string) string { return strings.ToLower(database) }
 
-// place is the name of a run's place on the page: "" for the main run.
+// place returns the name of the place of a run on the page, "" for the main run.
 func (r Run) place() (string, error) {
 	database, err := r.database()
 	switch {
@@ -38,7 +38,7 @@ func (r Run) place() (string, error) {
 	}
 }
 
-// database is the run's database. A page must not mix them up.
+// database returns the run's database, so that a page does not mix runs up.
 func (r Run) database() (Service, error) {
 	for _, s := range r.Services {
 		if slices.Contains(databases(), s.Name) {
@@ -48,19 +48,19 @@ func (r Run) database() (Service, error) {
 	return Service{}, fmt.Errorf("report: services %v: must have one of %v", r.Services, databases())
 }
 
-// Database is the name of the run's database.
+// Database returns the name of the run's database.
 func (v view) Database() (string, error) {
 	s, err := v.database()
 	return s.Name, err
 }
 
-// Figures is the name of the file with all figures of a run next to the page's.
+// Figures returns the name of the file with all figures of a run that is shown next to the main one.
 func (v view) Figures() (string, error) {
 	place, err := v.place()
 	return place + ".json", err
 }
 
-// Kills are the faults in which the database's server was killed, or crashed, and that count.
+// Kills returns how many counted faults killed or crashed the database's server.
 func (v view) Kills() (n int) {
 	for _, f := range v.FaultCounts() {
 		switch f.Point {

@@ -20,17 +20,17 @@ const (
 	plotHeight = 8 * vg.Centimeter
 	// margin is the space for the legend, at the right.
 	margin = 3 * vg.Centimeter
-	// headroom is how much higher than its lines a plot is.
+	// headroom is the height of a plot relative to its highest line.
 	headroom = 1.05
 )
 
-// picture is a plot with a legend beside it.
+// picture is a plot with a legend next to it.
 type picture struct {
 	*plot.Plot
 	legend plot.Legend
 }
 
-// series is a line of a plot. All readers can distinguish its colours.
+// series is a line of a plot. Its colours can be distinguished by colour-blind readers, too.
 type series struct {
 	name  string
 	color color.RGBA
@@ -51,7 +51,7 @@ func lag() []series {
 	}
 }
 
-// writePlots writes the plots of the run into the folder, or none if there are no samples.
+// writePlots writes the plots of the run into the folder. It writes none if there are no samples.
 func writePlots(folder string, r Run) error {
 	if len(r.Samples) < 2 {
 		return nil
@@ -70,7 +70,7 @@ func writePlots(folder string, r Run) error {
 	return nil
 }
 
-// ratesPlot shows events a second.
+// ratesPlot shows events per second.
 func ratesPlot(r Run) (*picture, error) {
 	p := newPlot("events a second", r)
 	err := addSeries(p, r.Samples, throughput())
@@ -88,7 +88,7 @@ func lagPlot(r Run) (*picture, error) {
 	return p, err
 }
 
-// newPlot returns a plot with the faults in it.
+// newPlot returns a plot that shows the faults.
 func newPlot(title string, r Run) *picture {
 	p := &picture{Plot: plot.New(), legend: plot.NewLegend()}
 	p.Title.Text = title
@@ -112,7 +112,7 @@ func newPlot(title string, r Run) *picture {
 	return p
 }
 
-// addSeries adds the lines to the plot.
+// addSeries adds lines to the plot.
 func addSeries(p *picture, samples []Sample, all []series) error {
 	for _, s := range all {
 		points := make(plotter.XYs, len(samples))

@@ -14,29 +14,29 @@ import (
 type Run struct {
 	// Start is when the run began.
 	Start time.Time `json:"start"`
-	// Seconds is how long it took.
+	// Seconds is the duration of the run.
 	Seconds float64 `json:"seconds"`
-	// Command is the command that repeats it.
+	// Command is the command that repeats the run.
 	Command string `json:"command"`
-	// Seed of the driver.
+	// Seed is the seed of the driver.
 	Seed uint64 `json:"seed"`
 	// Machine describes the machine, such as "linux/amd64, 2 cores, Go 1.26".
 	Machine string `json:"machine"`
-	// Load is how many processes wanted a core at the end, on average over 15 minutes. Empty if the
+	// Load is how many processes wanted a core at the end, on average over 15 minutes. It is empty if the
 	// system does not report it.
 	Load string `json:"load,omitempty"`
-	// Daemon is set if the daemon has relayed, as leat run does, instead of relays.
+	// Daemon is true if the daemon relayed, as leat run does, instead of relays.
 	Daemon bool `json:"daemon,omitempty"`
 	// Services are the servers and libraries under test, with their versions.
 	Services []Service `json:"services"`
-	// Processes are the roles and how many processes each had at a time.
+	// Processes are the roles, and how many processes each role had at a time.
 	Processes []Role `json:"processes,omitempty"`
 
-	// Faults by point and kind. If empty, those of the verdict are taken.
+	// Faults are counted by point and kind. If it is empty, those of the verdict are used.
 	Faults []history.FaultCount `json:"faults,omitempty"`
-	// Verdict is the history checker's.
+	// Verdict is the verdict of the history checker.
 	Verdict history.Verdict `json:"verdict"`
-	// Controls are runs that are sabotaged on purpose and must be convicted.
+	// Controls are runs that were sabotaged on purpose. They must be convicted.
 	Controls []Control `json:"controls,omitempty"`
 
 	// Models, Simulation and Mutations are the outcomes of the other proofs, if they were run.
@@ -62,17 +62,17 @@ type Service struct {
 type Role struct {
 	// Name is the name of the role, such as relay.
 	Name string `json:"name"`
-	// Running is how many run at a time.
+	// Running is how many processes of the role run at a time.
 	Running int `json:"running"`
-	// Starts is how many were started in all.
+	// Starts is how many processes of the role were started in total.
 	Starts int `json:"starts"`
 }
 
-// Control is a run with a rule broken on purpose.
+// Control is a run in which a rule was broken on purpose.
 type Control struct {
 	// Name is the rule, such as ack-before-commit.
 	Name string `json:"name"`
-	// Violated are the checks that have convicted it; none means that it passed.
+	// Violated are the checks that have convicted the run. If there are none, the run has passed.
 	Violated []string `json:"violated"`
 }
 
@@ -80,59 +80,61 @@ type Control struct {
 type Model struct {
 	// Name is the name of the model.
 	Name string `json:"name"`
-	// States and Transitions that were explored.
+	// States and Transitions count what was explored.
 	States      int `json:"states"`
 	Transitions int `json:"transitions"`
-	// Violations of the protocol as it is.
+	// Violations counts the violations of the protocol with all its rules.
 	Violations int `json:"violations"`
-	// Controls is the number of its forbidden variants, Caught the number that were detected.
+	// Controls is the number of forbidden variants of the protocol. Caught is how many of them were
+	// detected.
 	Controls int `json:"controls"`
 	Caught   int `json:"caught"`
 }
 
 // Simulation is the outcome of the simulated runs.
 type Simulation struct {
-	// Seeds is the number of seeds that were run; the events and faults in them follow.
+	// Seeds is the number of seeds that were run. Events and faults are those of these runs.
 	Seeds  int `json:"seeds"`
 	Events int `json:"events"`
 	Faults int `json:"faults"`
-	// Violations is how many seeds failed.
+	// Violations is the number of seeds that failed.
 	Violations int `json:"violations"`
-	// Controls are broken variants, Caught those that were convicted.
+	// Controls is the number of broken variants. Caught is how many of them were convicted.
 	Controls int `json:"controls"`
 	Caught   int `json:"caught"`
 }
 
 // Mutations is the outcome of the mutation run.
 type Mutations struct {
-	// Mutants are rules that were broken in the code. Killed are the mutants that a test has noticed.
+	// Mutants is the number of rules that were broken in the code. Killed is how many of them a test has
+	// noticed.
 	Mutants int `json:"mutants"`
 	Killed  int `json:"killed"`
 }
 
 // Sample is the state at a moment.
 type Sample struct {
-	// T is seconds since the start.
+	// T is the time since the start in seconds.
 	T float64 `json:"t"`
-	// Enqueued, Published and Effects are rates a second since the sample before.
+	// Enqueued, Published and Effects are rates per second since the previous sample.
 	Enqueued  float64 `json:"enqueued_per_s"`
 	Published float64 `json:"published_per_s"`
 	Effects   float64 `json:"effects_per_s"`
-	// LagMS is the age of the oldest committed event without an effect, in milliseconds; 0 if there is
-	// none.
+	// LagMS is the age in milliseconds of the oldest committed event that has had no effect yet. It is 0 if
+	// there is none.
 	LagMS float64 `json:"lag_ms"`
 }
 
 // Mark is a fault in the plots.
 type Mark struct {
-	// T is seconds since the start.
+	// T is the time since the start in seconds.
 	T float64 `json:"t"`
 	// Point and Kind name the fault.
 	Point string `json:"point"`
 	Kind  string `json:"kind"`
 }
 
-// Duration is how long the run took.
+// Duration returns how long the run took.
 func (r Run) Duration() time.Duration { return time.Duration(r.Seconds * float64(time.Second)) }
 
 // OK reports whether the run shows no violation, no control that passed and no mutant

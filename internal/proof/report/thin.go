@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// width is how many points a plot can show.
+// width is the number of points that a plot can show.
 const width = 600
 
-// thinned returns the run with as many samples and marks as a plot can show. Rates are averaged; of
-// the lag, the highest value is kept.
+// thinned returns the run with as many samples and marks as a plot can show. Rates are averaged. Of the
+// lag, the highest value is kept.
 func (r Run) thinned() Run {
 	r.Samples, r.Marks = thinSamples(r.Samples), thinMarks(r.Marks)
 	return r
@@ -34,8 +34,8 @@ func thinSamples(samples []Sample) []Sample {
 	return thin
 }
 
-// thinMarks keeps the marks of rare faults, and thins all others at even distances; the table of
-// faults counts all.
+// thinMarks keeps the marks of rare faults, and thins all others evenly. The table of faults counts all of
+// them.
 func thinMarks(marks []Mark) []Mark {
 	if len(marks) <= width {
 		return marks

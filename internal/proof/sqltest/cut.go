@@ -9,10 +9,10 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// Cut is where a commit is broken.
+// Cut selects how a commit is broken.
 type Cut int32
 
-// Cuts.
+// Ways to break a commit.
 const (
 	CutNever    Cut = iota
 	CutBefore       // the database never sees the COMMIT
@@ -26,10 +26,10 @@ var ErrCut = errors.New("sqltest: the connection was cut at its COMMIT")
 // ErrDeadlock is a server's answer for CutDeadlock.
 var ErrDeadlock = &mysql.MySQLError{Number: 1213, SQLState: [5]byte([]byte("40001")), Message: "Deadlock found"}
 
-// Commits breaks commits of the connections of a Connector. It is safe for concurrent use.
+// Commits breaks commits on the connections of a Connector. It is safe for concurrent use.
 type Commits struct{ next atomic.Int32 }
 
-// Arm arms a cut of the next commit.
+// Arm arms a cut for the next commit.
 func (c *Commits) Arm(cut Cut) { c.next.Store(int32(cut)) }
 
 // Connector returns a connector whose commits c can cut.
@@ -50,7 +50,7 @@ func (c cutConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &cutConn{Conn: conn, commits: c.commits}, nil
 }
 
-// cutConn passes everything on, and wraps transactions.
+// cutConn forwards all calls, and wraps transactions.
 type cutConn struct {
 	driver.Conn
 

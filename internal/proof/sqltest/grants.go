@@ -15,11 +15,11 @@ import (
 	"github.com/leat-go/leat/internal/proof/repo"
 )
 
-// Documented is the SQL of a section of the documentation about grants.
+// Documented contains the SQL of a section of the documentation about grants.
 type Documented struct {
-	// Grants are statements by the suffix of their role, such as "relay".
+	// Grants are the statements, by the suffix of their role, such as "relay".
 	Grants map[string][]string
-	// Triggers are the triggers that keep the numbers of tables.
+	// Triggers are the statements of the triggers that keep the numbers of tables.
 	Triggers []string
 }
 
@@ -29,7 +29,7 @@ var (
 	delimited = regexp.MustCompile(`(?s)(CREATE TRIGGER .*?)//`)
 )
 
-// DocumentedGrants reads the section of a page with a heading.
+// DocumentedGrants reads the section with this heading of a page.
 func DocumentedGrants(tb testing.TB, page, heading string) Documented {
 	tb.Helper()
 	root, err := repo.Root(".")
@@ -52,8 +52,8 @@ func DocumentedGrants(tb testing.TB, page, heading string) Documented {
 	return d
 }
 
-// As opens a pool of a new user with the grants of these roles and no others. The user is dropped
-// with the test.
+// As opens a pool for a new user with the grants of these roles and no others. The user is dropped at the
+// end of the test.
 func (d Documented) As(tb testing.TB, root *sql.DB, config *mysql.Config, roles ...string) *sql.DB {
 	tb.Helper()
 	name := roles[0][:1] + config.DBName[len("leat_test_"):][:17]

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// OpenHooked is OpenMySQL with a function that is called before each statement that is not
-// prepared. Its error becomes the statement's.
+// OpenHooked is OpenMySQL with a function that is called before each statement that is not prepared. If
+// the function returns an error, the statement fails with it.
 func OpenHooked(tb testing.TB, config *mysql.Config, before func(ctx context.Context, query string) error) *sql.DB {
 	tb.Helper()
 	inner, err := mysql.NewConnector(config)
@@ -71,7 +71,7 @@ func (c hookedConn) ExecContext(ctx context.Context, query string, args []driver
 	return c.fullConn.ExecContext(ctx, query, args)
 }
 
-// OpenRewritten is OpenMySQL on a server that receives a rewritten statement.
+// OpenRewritten is OpenMySQL with statements that rewrite changes before the server receives them.
 func OpenRewritten(tb testing.TB, config *mysql.Config, rewrite func(query string) string) *sql.DB {
 	tb.Helper()
 	inner, err := mysql.NewConnector(config)

@@ -18,21 +18,21 @@ import (
 // cleanupTimeout bounds the cleanup after a test.
 const cleanupTimeout = time.Minute
 
-// MySQL opens a new database on the shared MySQL server. It is dropped with the test.
+// MySQL opens a new database on the shared MySQL server. It is dropped at the end of the test.
 func MySQL(tb testing.TB) *sql.DB {
 	tb.Helper()
 	return OpenMySQL(tb, NewMySQLDatabase(tb, testenv.MySQL(tb).URL), nil)
 }
 
-// MariaDB opens a new database on the shared MariaDB server. It is dropped with the test.
+// MariaDB opens a new database on the shared MariaDB server. It is dropped at the end of the test.
 func MariaDB(tb testing.TB) *sql.DB {
 	tb.Helper()
 	return OpenMySQL(tb, NewMySQLDatabase(tb, testenv.MariaDB(tb).URL), nil)
 }
 
-// NewMySQLDatabase creates a database on the server at address, a URL as in testenv, and returns
-// how to connect to it, for any number of pools. It is dropped with the test, after the pools that
-// were opened since.
+// NewMySQLDatabase creates a database on the server at address, a URL as in testenv. It returns how to
+// connect to it, for any number of pools. The database is dropped at the end of the test, after the pools
+// that were opened since.
 func NewMySQLDatabase(tb testing.TB, address string) *mysql.Config {
 	tb.Helper()
 	u, err := url.Parse(address)
@@ -40,7 +40,7 @@ func NewMySQLDatabase(tb testing.TB, address string) *mysql.Config {
 	config := mysql.NewConfig()
 	config.Net, config.Addr, config.User = "tcp", u.Host, u.User.Username()
 	config.Passwd, _ = u.User.Password()
-	config.InterpolateParams = true // one round trip a statement
+	config.InterpolateParams = true // so that a statement takes one round trip
 	config.Logger = &mysql.NopLogger{}
 	name := testenv.NewDatabaseName(tb.Name())
 	onServer(tb, config, "CREATE DATABASE `"+name+"`")
@@ -63,8 +63,8 @@ func onServer(tb testing.TB, config *mysql.Config, statement string) {
 	require.NoError(tb, err, statement)
 }
 
-// OpenMySQL opens a pool on a database, which is closed with the test. Each of its
-// sessions has the system variables of with, such as {"transaction_isolation": "'SERIALIZABLE'"}.
+// OpenMySQL opens a pool on a database. It is closed at the end of the test. Each of its sessions gets the
+// system variables in with, such as {"transaction_isolation": "'SERIALIZABLE'"}.
 func OpenMySQL(tb testing.TB, config *mysql.Config, with map[string]string) *sql.DB {
 	tb.Helper()
 	connector := &recorded{Connector: MySQLConnector(tb, config, with)}

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// recorded closes at the end what a pool leaves open: connections that a test has taken and
+// recorded closes at the end of the test what a pool leaves open: connections that a test has taken and
 // abandoned, as in a crash.
 type recorded struct {
 	driver.Connector
@@ -32,11 +32,11 @@ func (r *recorded) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.conns {
-		_ = c.Close() // again, for most of them
+		_ = c.Close() // most of them are closed already
 	}
 }
 
-// recordedConn is not closed during use: when the context of a transaction ends, a goroutine of the
+// recordedConn is never closed during a call: when the context of a transaction ends, a goroutine of the
 // pool rolls back.
 type recordedConn struct {
 	fullConn

@@ -12,9 +12,9 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// Replicated starts two servers of the test's own, by testenv.PrivateMySQL or
-// testenv.PrivateMariaDB, and the replication from the first to the second, which is writable. It
-// returns how to connect to a database on each of them.
+// Replicated starts two servers for the test alone, with testenv.PrivateMySQL or testenv.PrivateMariaDB,
+// and replication from the first to the second, which is writable. It returns how to connect to a database
+// on each of them.
 func Replicated(
 	tb testing.TB, start func(testing.TB, map[string]string) *testenv.PrivateMySQLServer,
 ) (source, replica *mysql.Config) {
@@ -47,16 +47,16 @@ func version(tb testing.TB, config *mysql.Config) (text string) {
 	return text
 }
 
-// Watched returns config behind a splitter with only one server. It fails the test for each read of
-// leat's tables outside of a transaction that does not prove which server has answered (rule R14): a
-// read/write splitter may send such reads elsewhere.
+// Watched returns config with the address of a splitter that has only one server. It fails the test for
+// each read of leat's tables outside of a transaction that does not prove which server has answered (rule
+// R14): a read/write splitter may send such reads elsewhere.
 func Watched(tb testing.TB, config *mysql.Config) *mysql.Config {
 	tb.Helper()
 	behind := config.Clone()
 	behind.Addr = faultnet.MySQLSplitter{
 		Writer: config.Addr, Reader: config.Addr,
 		Away: func(sql string) bool {
-			decides := strings.Contains(sql, "`leat_") && !strings.Contains(sql, "_migrations`") // those may run again
+			decides := strings.Contains(sql, "`leat_") && !strings.Contains(sql, "_migrations`") // migrations may run again
 			if decides && !strings.Contains(sql, "(SELECT 1 UNION ALL SELECT 2)") {
 				tb.Errorf("outside of a transaction, and by any server: %s", sql)
 			}

@@ -11,20 +11,20 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"modernc.org/sqlite" // also the driver "sqlite"
+	"modernc.org/sqlite" // also registers the driver "sqlite"
 )
 
-// SQLite opens a new SQLite database, which is removed with the test. It has the settings that leat requires: a
-// write-ahead log, transactions that lock when they begin, and a writer's wait for another. The wait is six times as
-// long as required, since SQLite gives the file to the first that asks at the right moment, and many parallel tests
-// are late.
+// SQLite opens a new SQLite database, which is removed at the end of the test. It has the settings that
+// leat requires: a write-ahead log, transactions that lock when they begin, and a writer's wait for
+// another writer. The wait is six times as long as required: SQLite gives the file to the writer that
+// happens to ask at the right moment, and many parallel tests ask late.
 func SQLite(tb testing.TB) *sql.DB {
 	tb.Helper()
 	return OpenSQLite(tb, filepath.Join(tb.TempDir(), "leat.db"), nil)
 }
 
-// OpenSQLite opens the database in the file path. Values of with replace SQLite's values of the
-// same name, such as _txlock; a name without values is left out.
+// OpenSQLite opens the database in the file path. Values in with replace SQLite's values of the same name,
+// such as _txlock. A name without values is removed.
 func OpenSQLite(tb testing.TB, path string, with url.Values) *sql.DB {
 	tb.Helper()
 	db, err := sql.Open("sqlite", sqliteDSN(path, with))
@@ -39,7 +39,7 @@ func sqliteDSN(path string, with url.Values) string {
 		"_pragma": {"busy_timeout(60000)", "journal_mode(WAL)", "synchronous(FULL)"},
 	}
 	maps.Copy(query, with)
-	// In an address, the text after these is not part of the path: names of tests contain some.
+	// These characters would end the path in an address, and names of tests contain some of them.
 	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 	return "file:" + escaped + "?" + query.Encode()
 }

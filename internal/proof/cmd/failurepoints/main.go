@@ -1,5 +1,5 @@
-// Command failurepoints writes the page about leat's failure points. It refuses if no code reaches
-// a point, or if a point is not tested with every kind of failure.
+// Command failurepoints writes the page about leat's failure points. It fails if code does not reach a
+// point, or if a point is not tested with every kind of failure.
 //
 //	go run ./cmd/failurepoints
 package main

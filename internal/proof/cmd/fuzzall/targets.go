@@ -23,8 +23,8 @@ type target struct {
 	pkg, name string
 }
 
-// list returns the targets of packages. It reads the test files that go list names
-// rather than asking each package's tests, which would all have to be built for it.
+// list returns the targets of packages. It reads the test files that go list names. Asking each package's
+// tests would require building them all.
 func (m module) list(ctx context.Context, packages []string) (targets []target, err error) {
 	args := append([]string{"list", "-f", `{{.ImportPath}} {{.Dir}} {{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}`}, packages...)
 	out, err := m.goTool(ctx, args...)
@@ -48,7 +48,7 @@ func (m module) list(ctx context.Context, packages []string) (targets []target, 
 
 var declares = regexp.MustCompile(`(?m)^func (Fuzz\w*)\(\w+ \*testing\.F\)`)
 
-// declared are the names of the targets in a file.
+// declared returns the names of the targets in a file.
 func declared(file string) (names []string, err error) {
 	raw, err := os.ReadFile(file) //nolint:gosec // go list names it
 	for _, found := range declares.FindAllSubmatch(raw, -1) {
@@ -57,7 +57,7 @@ func declared(file string) (names []string, err error) {
 	return names, err
 }
 
-// fuzz runs one target after the other, even if one fails.
+// fuzz runs one target after the other. It goes on if one fails.
 func (m module) fuzz(ctx context.Context, targets []target, span string) error {
 	if len(targets) == 0 {
 		return errNoTarget
@@ -88,7 +88,7 @@ func (m module) fuzz(ctx context.Context, targets []target, span string) error {
 	return nil
 }
 
-// arguments are the arguments of go test for one target, without the package's other tests.
+// arguments returns the arguments of go test for one target, without the package's other tests.
 func (m module) arguments(t target, span string) []string {
 	args := []string{"test", "-run", "^$", "-fuzz", "^" + t.name + "$", "-fuzztime", span}
 	if m.parallel > 0 {
@@ -99,7 +99,7 @@ func (m module) arguments(t target, span string) []string {
 
 var progress = regexp.MustCompile(`execs: (\d+)`)
 
-// executions is the last count that go test has printed.
+// executions returns the last count that go test has printed.
 func executions(out string) (n int) {
 	for _, found := range progress.FindAllStringSubmatch(out, -1) {
 		if count, err := strconv.Atoi(found[1]); err == nil {
@@ -109,7 +109,7 @@ func executions(out string) (n int) {
 	return n
 }
 
-// goTool runs the go command and returns its output, which is also in its error.
+// goTool runs the go command and returns its output. Its error contains the output, too.
 func (m module) goTool(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // the arguments are ours
 	cmd.Dir = m.dir

@@ -33,7 +33,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run is the program without its process.
+// run is main without the process: it takes arguments and writers, and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("history", flag.ContinueOnError)
 	flags.SetOutput(stderr)

@@ -25,10 +25,10 @@ import (
 	"github.com/leat-go/leat/internal/proof/repo"
 )
 
-// errNoticed is returned if a mutant was not noticed.
+// errNoticed is returned if some mutant was not noticed.
 var errNoticed = errors.New("not every mutation was noticed")
 
-// errPart is returned if a part of the mutations would be published as all.
+// errPart is returned if the results of only a part of the mutations would be published as those of all.
 var errPart = errors.New("-markdown is about all mutations: not with -only, -slice, -short or -list")
 
 type options struct {

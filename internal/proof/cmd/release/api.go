@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// checkAPI compares the exported names of the stable packages with the last release. A break is
-// refused unless an item of the changelog names the package and the broken names.
+// checkAPI compares the exported names of the stable packages with the last release. It refuses a break
+// unless an item of the changelog names the package and the broken names.
 func (r *repo) checkAPI(ctx context.Context) error {
 	stable, err := r.stable()
 	if err != nil {
@@ -36,7 +36,7 @@ func (r *repo) checkAPI(ctx context.Context) error {
 	if _, err := r.git(ctx, "clone", "--quiet", "--shared", "--branch", last, "--config", "advice.detachedHead=false", r.root, old.root); err != nil {
 		return err
 	}
-	if known, err := old.stable(); err == nil { // a package cannot leave the list unnoticed
+	if known, err := old.stable(); err == nil { // packages that were stable in the last release are checked, too
 		stable = append(stable, known...)
 		slices.Sort(stable)
 		stable = slices.Compact(stable)
@@ -65,12 +65,13 @@ func (r *repo) checkAPI(ctx context.Context) error {
 	return err
 }
 
-// stablePage has the list of stable packages.
+// stablePage is the page with the list of stable packages.
 const stablePage = "docs/versions.md"
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// stable returns the packages that the documentation promises not to break, from the root.
+// stable returns the paths of the packages that the documentation promises not to break, relative to the
+// root.
 func (r *repo) stable() ([]string, error) {
 	text, err := os.ReadFile(r.file(stablePage))
 	if err != nil {
@@ -100,8 +101,8 @@ func (r *repo) has(pkg string) bool {
 	return len(files) > 0
 }
 
-// breaks returns what of old's package does not work any more, a line each, such as
-// "Config.Max: removed".
+// breaks returns what is not compatible with old's package, one break a line, such as "Config.Max:
+// removed".
 func (r *repo) breaks(ctx context.Context, old *repo, pkg, export string) ([]string, error) {
 	switch {
 	case !old.has(pkg):

@@ -25,7 +25,7 @@ func (r *repo) changes() (before, changes, after string, err error) {
 	return before, rest, "", nil
 }
 
-// closeChangelog puts the changes since the last release under the heading of this one.
+// closeChangelog puts the changes since the last release under a heading for this one.
 func (r *repo) closeChangelog(version string, at time.Time) error {
 	before, changes, after, err := r.changes()
 	if err != nil {

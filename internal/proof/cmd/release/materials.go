@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// sums is the input of sha256sum --check, for all other files.
+	// sums is the file of checksums of all other files, as sha256sum --check reads it.
 	sums = "SHA256SUMS"
-	// moduleSums has the lines of a go.sum.
+	// moduleSums is the file with the lines of a go.sum.
 	moduleSums = "modules.sum"
 )
 
-// materials writes to dir the files that are published with the tags: a software bill of materials
-// of each module, as CycloneDX's JSON, the checksums of the modules as in a go.sum, and the
-// checksums of these files. The bill of the command is about its binary, which u has installed. On
-// one platform the same commit has the same files, whenever they are written.
+// materials writes to dir the files that are published with the tags: a software bill of materials of each
+// module, as CycloneDX's JSON, the checksums of the modules as in a go.sum, and the checksums of these
+// files. The bill of the command describes its binary, which u has installed. On one platform the same
+// commit always has the same files.
 func (u *user) materials(ctx context.Context, c *repo, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // it is published
 		return err
@@ -61,13 +61,13 @@ func (u *user) materials(ctx context.Context, c *repo, dir string) error {
 	return nil
 }
 
-// bomName is the file of m's bill of materials, such as leat-outbox-natssink.cdx.json.
+// bomName returns the name of the file of m's bill of materials, such as leat-outbox-natssink.cdx.json.
 func bomName(m module) string {
 	return strings.TrimSuffix("leat-"+strings.ReplaceAll(m.dir, "/", "-"), "-.") + ".cdx.json"
 }
 
-// boms returns the bills of materials of modules by their files, two written at a time: most of
-// it waits for go list.
+// boms returns the bills of materials of modules, by their file names. It makes two at a time, since each
+// mostly waits for go list.
 func (u *user) boms(ctx context.Context, tool string, c *repo, modules []module) (map[string][]byte, error) {
 	var wg sync.WaitGroup
 	turns := make(chan struct{}, 2)
@@ -87,8 +87,8 @@ func (u *user) boms(ctx context.Context, tool string, c *repo, modules []module)
 	return files, errors.Join(errs...)
 }
 
-// bom returns the bill of materials of m: of the imports of its packages or, for the command, of
-// the linked packages. Without a time and a serial number it is the same each time.
+// bom returns the bill of materials of m. It lists what the packages of m import or, for the command, the
+// packages that are linked. It is the same each time, since it has neither a time nor a serial number.
 func (u *user) bom(ctx context.Context, tool string, c *repo, m module) ([]byte, error) {
 	kind, target := []string{"mod", "-type", "library"}, "."
 	if m.dir == "cmd/leat" {
@@ -130,12 +130,12 @@ func (u *user) bom(ctx context.Context, tool string, c *repo, m module) ([]byte,
 	return append(bytes.ReplaceAll(full, []byte(was), []byte(is)), '\n'), nil
 }
 
-// purl names m at version in a bill of materials.
+// purl returns the package URL of m at version.
 func purl(m module, version string) string {
 	return "pkg:golang/" + m.path + "@" + version
 }
 
-// bom has the parts of a bill of materials that are checked.
+// bom contains the parts of a bill of materials that are checked.
 type bom struct {
 	BOMFormat, SpecVersion string
 	Metadata               struct{ Component component }
@@ -147,9 +147,9 @@ type component struct {
 	Ref                 string `json:"bom-ref"`
 }
 
-// checkMaterials reads the files that materials has written, like a user who relies on them: each
-// module has a bill that names it and the siblings that it uses by this version, and the checksums
-// are right.
+// checkMaterials reads the files that materials has written, like a user who relies on them. Each module
+// must have a bill that names the module and the siblings that it uses at this version, and the checksums
+// must be right.
 func (u *user) checkMaterials(c *repo, dir string) error {
 	released, err := c.toRelease()
 	if err != nil {
@@ -176,7 +176,7 @@ func (u *user) checkMaterials(c *repo, dir string) error {
 		if !strings.Contains(modules, m.path+" "+c.version+" h1:") {
 			err = errors.Join(err, fmt.Errorf("%s has no line for %s %s", moduleSums, m.path, c.version))
 		}
-		if known, failed := os.ReadFile(filepath.Join(u.dir, "user"+strings.ReplaceAll(m.dir, "/", "-"), "go.sum")); failed == nil { // of require
+		if known, failed := os.ReadFile(filepath.Join(u.dir, "user"+strings.ReplaceAll(m.dir, "/", "-"), "go.sum")); failed == nil { // written by require
 			err = errors.Join(err, agree(string(known), modules, m.path+" "+c.version+" "))
 		}
 	}

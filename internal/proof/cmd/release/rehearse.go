@@ -15,13 +15,12 @@ import (
 	"time"
 )
 
-// rehearsal is the version that a rehearsal releases: always the same one, so that unchanged
-// packages are built only once.
+// rehearsal is the version that a rehearsal releases. It is always the same, so that unchanged packages
+// are built only once.
 const rehearsal = "v0.0.1-rehearsal"
 
-// rehearse releases a clone of HEAD, serves its modules from files, and does what a user without a
-// clone does: install the command, require each module in an empty one, and build and run a
-// program.
+// rehearse releases a clone of HEAD and serves its modules from files. Then it does what a user without a
+// clone does: install the command, require each module in an empty module, and build and run a program.
 func (r *repo) rehearse(ctx context.Context) (err error) {
 	began := time.Now()
 	scratch, err := os.MkdirTemp("", "leat-rehearsal-")
@@ -69,17 +68,17 @@ func (r *repo) rehearse(ctx context.Context) (err error) {
 
 // user is a user who has Go and a module proxy, but no clone.
 type user struct {
-	dir     string // for files
+	dir     string // directory for all files
 	version string // of leat
 	began   time.Time
 	env     []string
-	cache   string // of modules
+	cache   string // the module cache
 	lock    *os.File
 	out     io.Writer
 }
 
-// begin serves the modules of c. The module cache is the caller's, so that nothing is fetched
-// twice, but this version of leat is removed from it before and after.
+// begin serves the modules of c. The module cache is the caller's, so that nothing is downloaded twice.
+// This version of leat is removed from it before and after.
 func (u *user) begin(ctx context.Context, c *repo) (err error) {
 	text, err := output(ctx, u.dir, nil, "go", "env", "-json", "GOMODCACHE", "GOPROXY")
 	if err != nil {
@@ -93,7 +92,8 @@ func (u *user) begin(ctx context.Context, c *repo) (err error) {
 	if err := os.MkdirAll(u.cache, 0o755); err != nil { //nolint:gosec // as go makes it
 		return err
 	}
-	// Two concurrent rehearsals would have different modules under one version.
+	// Only one rehearsal may run at a time: another one would have different modules under the same
+	// version.
 	if u.lock, err = os.OpenFile(filepath.Join(u.cache, "leat-rehearsal.lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
 		return err
 	}
@@ -106,14 +106,14 @@ func (u *user) begin(ctx context.Context, c *repo) (err error) {
 	proxy := filepath.Join(u.dir, "proxy")
 	u.env = []string{
 		"GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=file://" + filepath.ToSlash(proxy) + "," + env.GOPROXY,
-		// go's cached index of a module would be that of the last rehearsal.
+		// Otherwise go would use its cached index of the module as it was in the last rehearsal.
 		"GODEBUG=goindex=0",
 		"GONOSUMDB=" + c.modules[0].path, "GOPRIVATE=", "GONOPROXY=", "GOBIN=" + filepath.Join(u.dir, "bin"),
 	}
 	return serve(c, proxy)
 }
 
-// serve writes a module proxy's answers about the modules of c.
+// serve writes the files with which a module proxy serves the modules of c.
 func serve(c *repo, proxy string) error {
 	released, err := c.toRelease()
 	if err != nil {
@@ -180,7 +180,7 @@ func removeReadOnly(dir string) error {
 	return errors.Join(err, os.RemoveAll(dir))
 }
 
-// try does everything that a user does.
+// try does everything that a user would do.
 func (u *user) try(ctx context.Context, c *repo) error {
 	released, err := c.toRelease()
 	if err != nil {
@@ -201,7 +201,7 @@ func (u *user) try(ctx context.Context, c *repo) error {
 	if err := u.program(ctx, c, "readme"); err != nil {
 		return err
 	}
-	// A packager builds a tag as it is.
+	// A packager builds a tag as it is, without other modules.
 	for _, m := range released {
 		env := slices.Concat(u.env, []string{"GOFLAGS=-mod=readonly"})
 		if _, err := output(ctx, c.file(m.dir), env, "go", "list", "-deps", "-test", "./..."); err != nil {
@@ -211,7 +211,7 @@ func (u *user) try(ctx context.Context, c *repo) error {
 	return u.say("every tag has a complete go.sum")
 }
 
-// say prints a success, and its time.
+// say prints a success and the time since the beginning.
 func (u *user) say(what string) error {
 	_, err := fmt.Fprintf(u.out, "%4.0fs  %s\n", time.Since(u.began).Seconds(), what)
 	return err

@@ -30,14 +30,14 @@ func (m module) released() bool {
 	return m.dir != "examples" && m.dir != "benchmarks" && m.dir != "internal" && !strings.HasPrefix(m.dir, "internal/")
 }
 
-// tag is the tag of m's version.
+// tag returns the name of m's tag for version.
 func (m module) tag(version string) string { return path.Join(m.dir, version) }
 
 // repo is a work tree of leat.
 type repo struct {
 	root    string
 	modules []module // in the order of their paths: the root first
-	version string   // the version at which siblings are required
+	version string   // version at which siblings are required
 	out     io.Writer
 }
 
@@ -83,8 +83,7 @@ func (r *repo) file(elem ...string) string {
 	return filepath.Join(r.root, filepath.FromSlash(path.Join(elem...)))
 }
 
-// toRelease returns the modules that users can require, each after those that it requires
-// itself.
+// toRelease returns the modules that users can require. Each comes after the modules that it requires.
 func (r *repo) toRelease() ([]module, error) {
 	var ordered []module
 	var visit func(m module) error
@@ -137,13 +136,13 @@ func (r *repo) siblings(m module) ([]module, error) {
 	return siblings, nil
 }
 
-// git returns git's output.
+// git runs git and returns its output.
 func (r *repo) git(ctx context.Context, args ...string) (string, error) {
 	return output(ctx, r.root, nil, "git", args...)
 }
 
-// output runs a program in dir, with env in addition to the environment. Its error has the
-// program's stderr.
+// output runs a program in dir, with env added to the environment. Its error contains the program's
+// stderr.
 func output(ctx context.Context, dir string, env []string, program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // git, go and what go builds
 	cmd.Dir = dir

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-// release rehearses a release, and then commits and tags it. It refuses an invalid or existing
-// version, and a work tree with changes.
+// release rehearses a release, and then commits and tags it. It refuses an invalid or existing version,
+// and a work tree with uncommitted changes.
 func (r *repo) release(ctx context.Context, version string) error {
 	if err := r.checkVersion(ctx, version); err != nil {
 		return err
@@ -95,8 +95,8 @@ func (r *repo) checkClean(ctx context.Context) error {
 	return fmt.Errorf("the work tree has changes: commit or remove them first:\n%s", strings.TrimRight(changes, "\n"))
 }
 
-// commit makes the commit of a release and its tags, and then calls then, unless it is nil. If a
-// step fails, it leaves everything as it was.
+// commit makes the commit of a release and its tags, and then calls then unless it is nil. If a step
+// fails, it undoes all others.
 func (r *repo) commit(ctx context.Context, version string, at time.Time, then func() error) (err error) {
 	before, err := r.git(ctx, "rev-parse", "HEAD")
 	if err != nil {
@@ -108,7 +108,7 @@ func (r *repo) commit(ctx context.Context, version string, at time.Time, then fu
 		if err == nil {
 			return
 		}
-		// Its own time limit: ctx may be the reason for err.
+		// The undoing needs a time limit of its own, since the end of ctx may be the reason for err.
 		undo := context.WithoutCancel(ctx)
 		for _, tag := range tags {
 			_, undone := r.git(undo, "tag", "--delete", tag)
@@ -149,8 +149,8 @@ func (r *repo) commit(ctx context.Context, version string, at time.Time, then fu
 	return nil
 }
 
-// addSums adds to the go.sum of m the checksums of the siblings that it requires, as they are
-// in HEAD, and amends HEAD.
+// addSums adds to the go.sum of m the checksums of the siblings that it requires, as they are in HEAD. It
+// amends HEAD.
 func (r *repo) addSums(ctx context.Context, m module, version string) error {
 	siblings, err := r.siblings(m)
 	if err != nil || len(siblings) == 0 {
@@ -202,7 +202,7 @@ func (r *repo) sums(m module, version string) ([]string, error) {
 	}, nil
 }
 
-// zip writes the files of m that a module proxy serves, as of HEAD, and returns its go.mod.
+// zip writes a module proxy's zip file of m as of HEAD, and returns the go.mod of m.
 func (r *repo) zip(m module, version, name string) (goMod []byte, err error) {
 	to, err := os.Create(name) //nolint:gosec // the caller's
 	if err != nil {

@@ -74,7 +74,7 @@ func (r *repo) tidyModule(ctx context.Context, m module) error {
 	return os.WriteFile(sumName, []byte(withSums(string(tidied), r.siblingSums(string(sum)))), 0o644) //nolint:gosec // as git has it
 }
 
-// withoutReplace removes the replacements of siblings from mod, which must then require them at r's
+// withoutReplace removes the replacements of siblings from mod. Then mod must require the siblings at r's
 // version.
 func (r *repo) withoutReplace(mod *modfile.File) error {
 	for _, sibling := range r.modules {
@@ -123,8 +123,8 @@ func withSums(sum string, lines []string) string {
 	return strings.Join(all, "")
 }
 
-// writeWork makes go.work replace the required version of each sibling with its directory: a
-// workspace looks up that version otherwise, even though it does not use it.
+// writeWork makes go.work replace the required version of each sibling with its directory. Otherwise a
+// workspace would look that version up, although it does not use it.
 func (r *repo) writeWork() error {
 	work, err := r.work()
 	if err != nil {
@@ -141,7 +141,7 @@ func (r *repo) writeWork() error {
 	return os.WriteFile(r.file("go.work"), text, 0o644) //nolint:gosec // as git has it
 }
 
-// local is m's directory as in go.work.
+// local returns m's directory as go.work writes it.
 func local(m module) string {
 	if m.dir == "." {
 		return "."

@@ -1,12 +1,12 @@
-// Command report writes the page docs/internals/reliability.md and its plots from the JSON that a
-// run has left:
+// Command report writes the page docs/internals/reliability.md and its plots from the JSON that a run has
+// written:
 //
 //	report [-docs ../../docs/internals] RUN.json
 //
-// A run of the daemon, or on another database than PostgreSQL, gets its place on the page of the
-// existing run.
+// A run of the daemon, or on a database other than PostgreSQL, gets its place on the page of the existing
+// run.
 //
-// It exits with 1 if the run shows a violation, with 2 if the run does not exist.
+// It exits with 1 if the run shows a violation, and with 2 if the run does not exist.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
 
-// run is the program without its process.
+// run is main without the process: it takes arguments and a writer, and returns the exit code.
 func run(args []string, stderr io.Writer) int {
 	flags := flag.NewFlagSet("report", flag.ContinueOnError)
 	flags.SetOutput(stderr)

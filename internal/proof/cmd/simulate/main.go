@@ -16,7 +16,7 @@ import (
 func main() {
 	o := &options{}
 	o.register(flag.CommandLine)
-	// Bubbles of virtual time exist only in tests, so this program is one.
+	// Virtual time exists only in tests, so this program runs as a test.
 	all := func(string, string) (bool, error) { return true, nil }
 	testing.Main(all, []testing.InternalTest{{Name: "simulate", F: o.main}}, nil, nil)
 }

@@ -41,7 +41,7 @@ func (o *options) register(f *flag.FlagSet) {
 	f.IntVar(&o.shrinks, "shrink", 500, "most runs to make a failure simpler")
 }
 
-// main is the test that this program is.
+// main is the body of the test that this program runs as.
 func (o *options) main(t *testing.T) {
 	t.Helper()
 	switch {
@@ -54,7 +54,7 @@ func (o *options) main(t *testing.T) {
 	}
 }
 
-// again runs a saved schedule.
+// again runs a saved schedule again.
 func (o *options) again(t *testing.T) {
 	t.Helper()
 	s, err := sim.Load(o.replay)
@@ -72,7 +72,7 @@ func (o *options) again(t *testing.T) {
 	}
 }
 
-// search runs seed after seed, up to the third failure.
+// search runs one seed after the other. It stops at the third failure.
 func (o *options) search(t *testing.T) {
 	t.Helper()
 	scenarios := sim.Scenarios()
@@ -101,7 +101,7 @@ func (o *options) search(t *testing.T) {
 	o.summary(time.Since(began))
 }
 
-// compare runs r again and compares the results.
+// compare runs r again if -twice is set, and fails if the result differs.
 func (o *options) compare(t *testing.T, r sim.Result) {
 	t.Helper()
 	if !o.twice {
@@ -154,7 +154,7 @@ func (o *options) summary(took time.Duration) {
 	fmt.Printf("  %-14s %d\n", "faults", total)
 }
 
-// convict requires that each control is convicted of all its violations within the seeds.
+// convict runs each control with the seeds. It fails if a control does not violate all its rules.
 func (o *options) convict(t *testing.T) {
 	t.Helper()
 	for _, c := range sim.Controls() {

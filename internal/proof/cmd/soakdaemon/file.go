@@ -14,7 +14,7 @@ import (
 //go:embed leat.yaml.tmpl
 var file string
 
-// said are the parts of the file that come from the run.
+// said contains what the run puts into the configuration file.
 type said struct {
 	roles.DaemonRun
 

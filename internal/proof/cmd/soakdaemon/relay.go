@@ -15,11 +15,11 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// lookEvery is the time between two looks at the daemon, and the wait before a daemon that has
-// refused to work is started again.
+// lookEvery is the time between two checks of the daemon's probes, and the wait before a refused source is
+// tried again.
 const lookEvery = 300 * time.Millisecond
 
-// relays is a roles.Daemon: it relays according to the file that it writes.
+// relays is a roles.Daemon. It writes a configuration file, and relays as the file says.
 func relays(ctx context.Context, d roles.DaemonRun) error {
 	cfg, closeAll, err := configured(ctx, d)
 	if err != nil {
@@ -44,7 +44,8 @@ func relays(ctx context.Context, d roles.DaemonRun) error {
 	return err
 }
 
-// configured is the daemon of a file that it writes.
+// configured writes the configuration file, and returns the daemon's configuration that it reads from
+// there.
 func configured(ctx context.Context, d roles.DaemonRun) (daemon.Config, func(), error) {
 	path, err := write(d)
 	if err != nil {
@@ -53,8 +54,8 @@ func configured(ctx context.Context, d roles.DaemonRun) (daemon.Config, func(), 
 	return daemonfile.Read(ctx, path, daemonfile.Config{Actor: d.Name, Logger: d.Logger, Dial: d.Dial, Hooks: []outbox.Hook{d.Hook}})
 }
 
-// errNotLive ends a daemon whose /livez reports that only a new process helps. The driver did not
-// expect that end, and reports it.
+// errNotLive ends a daemon if its liveness probe reports that only a new process helps. The driver reports
+// this end, since it does not expect it.
 var errNotLive = errors.New("not live")
 
 // look acts on the probes as a supervisor does.

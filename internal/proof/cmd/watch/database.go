@@ -16,7 +16,7 @@ var errNoServer = errors.New("LEAT_POSTGRES_URL is not set: run it by make watch
 // database is a database that exists while the program runs.
 type database struct {
 	pool *pgxpool.Pool
-	url  string // of the server
+	url  string // URL of the server
 	name string
 }
 
@@ -49,7 +49,7 @@ func (db *database) onServer(ctx context.Context, statement string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// drop drops the database, even after ctx of the program has ended.
+// drop drops the database, even if the program's ctx has ended.
 func (db *database) drop() error {
 	if db.pool != nil {
 		db.pool.Close()

@@ -1,14 +1,14 @@
-// Command watch shows leat under load: it enqueues webhooks, a daemon relays them into handlers
-// behind an inbox, Prometheus scrapes it and has the alert rules, and the dashboard shows it. Some
-// messages fail for a while, and some are parked. It tells a story: a topic breaks, alarms are raised, it
-// is repaired, and all goes on. It prints the addresses, and ends on Ctrl-C.
+// Command watch shows leat under load. It enqueues webhooks, and a daemon relays them into handlers behind
+// an inbox. Prometheus scrapes the daemon and has the alert rules, and the dashboard shows it. Some
+// messages fail for a while, and some are parked. The program tells a story: a topic breaks, alarms are
+// raised, the topic is repaired, and everything goes on. It prints the addresses, and ends on Ctrl-C.
 //
 //	make watch
 //	make watch ARGS='-for 90s'
 //
-// With -for it ends by itself, and with status 1 if Prometheus has not scraped leat's metrics, has
-// not loaded all rules or has not seen the story by then. It names the panels of the Grafana dashboard that
-// have drawn nothing, since nothing that they show has happened.
+// With -for it ends by itself. Its status is 1 if by then Prometheus has not scraped leat's metrics, has
+// not loaded all rules or has not seen the story. It names the panels of the Grafana dashboard that have
+// drawn nothing because nothing that they show has happened.
 package main
 
 import (
@@ -48,10 +48,10 @@ type options struct {
 	lasts time.Duration
 	rules string
 	rate  float64
-	// server is the URL of a PostgreSQL server, to where the story is told.
+	// server is the URL of a PostgreSQL server.
 	server string
 	to     io.Writer
-	// also, if set, runs next to the shop.
+	// also runs next to the shop if it is not nil.
 	also func(ctx context.Context, s *shop)
 }
 
@@ -93,9 +93,9 @@ func watch(ctx context.Context, o options) (err error) {
 	return group.Wait()
 }
 
-// observe runs Prometheus next to what it scrapes.
+// observe runs Prometheus and the story while the daemon runs.
 func (s *shop) observe(ctx context.Context, rules string, o options) error {
-	for len(s.daemon.Addresses()) < 2 { // it listens as soon as it runs
+	for len(s.daemon.Addresses()) < 2 { // the daemon listens soon after it has started
 		if err := wait.For(ctx, 10*time.Millisecond); err != nil {
 			return err
 		}
@@ -127,5 +127,5 @@ func (s *shop) observe(ctx context.Context, rules string, o options) error {
 	return nil
 }
 
-// errWatched ends the story.
+// errWatched ends the program when its time is over.
 var errWatched = errors.New("it was watched for long enough")

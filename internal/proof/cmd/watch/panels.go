@@ -21,8 +21,9 @@ var errPanel = errors.New("prometheus refuses the query of a panel")
 //nolint:gochecknoglobals // immutable and safe for concurrent use
 var panelVariables = strings.NewReplacer("$__rate_interval", "15s", "$outbox", name, "$group", "default")
 
-// panels asks Prometheus the query of each panel of the Grafana dashboard beside the rules, as Grafana does: over the time since
-// it began. It returns how many there are, and those that have drawn nothing.
+// panels sends Prometheus the query of each panel of the Grafana dashboard in the directory of the rules,
+// as Grafana does, for the time since it began. It returns the number of queries, and the panels that have
+// drawn nothing.
 func (p *scraper) panels(ctx context.Context, rules string) (asked int, empty []string, err error) {
 	content, err := os.ReadFile(filepath.Join(filepath.Dir(rules), "dashboard.json"))
 	if err != nil {

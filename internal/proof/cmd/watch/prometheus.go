@@ -19,7 +19,8 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// config is Prometheus's configuration, for the address of the metrics and the file of rules.
+// config is Prometheus's configuration. Its arguments are the file of rules and the address of the
+// metrics.
 const config = `global: {scrape_interval: 1s, evaluation_interval: 1s}
 rule_files: [%q]
 scrape_configs:
@@ -54,10 +55,10 @@ func startPrometheus(ctx context.Context, target, rules string) (*scraper, error
 	if err := writeFiles(dir, rules, target); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	// It ends by stop, not by ctx, which would kill it.
+	// stop ends Prometheus, not ctx, which would kill it.
 	p.cmd = exec.Command(path, "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address, "--log.level=warn") //nolint:noctx,gosec // see above; the path is that of the package
 	p.cmd.Stderr = os.Stderr
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL} // Ctrl-C is ours
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL} // Ctrl-C must not reach Prometheus
 	if err := p.cmd.Start(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -78,7 +79,7 @@ func writeFiles(dir, rules, target string) error {
 	return os.WriteFile(filepath.Join(dir, "prometheus.yml"), fmt.Appendf(nil, config, soon, target), 0o600)
 }
 
-// graph is a page of Prometheus with the metrics of the story, over the last minutes.
+// graph returns the URL of a Prometheus page with the metrics of the story over the last minutes.
 func (p *scraper) graph() string {
 	var graphs []string
 	for i, expr := range []string{"sum by (topic) (rate(leat_relay_settled_messages_total[15s]))", "max by (state) (leat_outbox_oldest_waiting_seconds)", "leat_outbox_held_messages"} {
@@ -87,7 +88,7 @@ func (p *scraper) graph() string {
 	return p.url + "/graph?" + strings.Join(graphs, "&")
 }
 
-// freeAddress is an address on which no process listened a moment ago.
+// freeAddress returns an address on which no process listened a moment ago.
 func freeAddress(ctx context.Context) (string, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -109,7 +110,7 @@ func (p *scraper) wait(ctx context.Context) error {
 	}
 }
 
-// stop ends it, and removes its files.
+// stop ends Prometheus and removes its files.
 func (p *scraper) stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
@@ -121,7 +122,7 @@ func (p *scraper) stop() {
 	_ = os.RemoveAll(p.dir)
 }
 
-// checks are expressions that must have a value in Prometheus at the end.
+// checks returns expressions that must have a value in Prometheus at the end.
 func checks() []string {
 	return []string{
 		`up{job="leat"} == 1`, `sum(leat_relay_settled_messages_total) > 0`, `max(leat_outbox_lag_seconds) >= 0`,
@@ -131,8 +132,8 @@ func checks() []string {
 
 var errMissing = errors.New("prometheus has not seen it all")
 
-// check waits until all checks hold, rules are loaded and the story is told once, asks what the Grafana dashboard
-// asks, and waits for the rest of the time.
+// check waits until all checks hold, the rules are loaded and the story was told once. Then it sends the
+// queries of the Grafana dashboard, and waits for the rest of the time.
 func (p *scraper) check(ctx context.Context, rules string, o options, told <-chan struct{}) error {
 	end := time.Now().Add(o.lasts)
 	missing := append(checks(), "rules")
@@ -170,7 +171,8 @@ func (p *scraper) check(ctx context.Context, rules string, o options, told <-cha
 	return wait.For(ctx, time.Until(end))
 }
 
-// holds reports whether an expression has a value, or all rules are loaded and healthy.
+// holds reports whether expr has a value. If expr is "rules", it reports whether all rules are loaded and
+// healthy.
 func (p *scraper) holds(ctx context.Context, expr string) bool {
 	var answer struct {
 		Data struct {

@@ -35,13 +35,13 @@ type shop struct {
 	in     *pginbox.Inbox
 	pool   *pgxpool.Pool
 	daemon *daemon.Daemon
-	broken atomic.Bool // whether brokenTopic is refused
+	broken atomic.Bool // the consumer refuses brokenTopic
 
 	metrics     *metrics.Metrics
 	maintenance *metrics.Maintenance
 }
 
-const name = "shop" // of outbox and inbox
+const name = "shop" // name of outbox and inbox
 
 func newShop(ctx context.Context, pool *pgxpool.Pool) (*shop, error) {
 	registry := prometheus.NewRegistry()
@@ -75,7 +75,7 @@ func newShop(ctx context.Context, pool *pgxpool.Pool) (*shop, error) {
 	return s, err
 }
 
-// relays are the working parts.
+// relays returns the configuration of the relay and the maintenance.
 func (s *shop) relays(observed *metrics.Outbox) (cfg daemon.Config, err error) {
 	observer, err := observed.Relay("default")
 	if err != nil {
@@ -101,8 +101,7 @@ func (s *shop) relays(observed *metrics.Outbox) (cfg daemon.Config, err error) {
 	return cfg, err
 }
 
-// shown adds the parts that show it: metrics and the dashboard, which share one sample of the
-// database's figures.
+// shown adds metrics and the dashboard to cfg. They share one sample of the database's figures.
 func (s *shop) shown(cfg *daemon.Config, m *metrics.Metrics, registry *prometheus.Registry) error {
 	in, err := pginbox.NewAdmin(s.pool, pginbox.Config{})
 	if err != nil {
@@ -128,7 +127,7 @@ var (
 	errNow     = errors.New("the service is restarting")
 )
 
-// deliver is the consumer: it always refuses one of the topics' keys, and some fail for a while.
+// deliver is the consumer. It always refuses one key, and some other messages for a while.
 func (s *shop) deliver(ctx context.Context, r outbox.Record) error {
 	if err := s.refuses(&r); err != nil {
 		return err
@@ -143,7 +142,7 @@ func (s *shop) deliver(ctx context.Context, r outbox.Record) error {
 	return err
 }
 
-// enqueue is the producer.
+// enqueue is the producer. It enqueues rate messages per second.
 func (s *shop) enqueue(ctx context.Context, rate float64) error {
 	for n := 0; ctx.Err() == nil; n++ {
 		m := outbox.Message{

@@ -12,11 +12,11 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// The acts of the story, which repeats.
+// Durations of the story, which repeats.
 const (
-	calm    = 10 * time.Second // before a topic breaks
-	patient = 2 * time.Minute  // for Prometheus to observe
-	rest    = time.Minute      // between a repair and the next break
+	calm    = 10 * time.Second // time before the topic breaks first
+	patient = 2 * time.Minute  // longest wait for Prometheus to observe something
+	rest    = time.Minute      // time between a repair and the next break
 )
 
 // brokenTopic is the topic that the consumer refuses for a while.
@@ -24,7 +24,7 @@ const brokenTopic = "issues"
 
 var errBroken = fmt.Errorf("%w: topic %q is missing", outbox.ErrTopicUnavailable, brokenTopic)
 
-// refuses is the error for a record of the broken topic.
+// refuses returns the consumer's error for a record of the broken topic, or nil.
 func (s *shop) refuses(r *outbox.Record) error {
 	if r.Topic == brokenTopic && s.broken.Load() {
 		return outbox.Failed(outbox.FailureOutage, errBroken).Err
@@ -32,8 +32,8 @@ func (s *shop) refuses(r *outbox.Record) error {
 	return nil
 }
 
-// story breaks a topic, waits for the alarms, repairs it, and waits until all is normal again, until ctx
-// ends. It calls done after the first time.
+// story breaks a topic, waits for the alarms, repairs the topic, and waits until everything is normal
+// again. It repeats this until ctx ends, and calls done after the first time.
 func (s *shop) story(ctx context.Context, p *scraper, to io.Writer, done func()) error {
 	began := time.Now()
 	tell := func(format string, args ...any) {
@@ -85,8 +85,8 @@ func (p *scraper) until(ctx context.Context, expr string) error {
 
 var waits = regexp.MustCompile(`(?m)^( *(?:for|interval): )(\d+)(?:m|s)$`)
 
-// hurried returns alert rules whose waits and intervals are as many seconds as they were minutes, or a
-// second: a viewer does not wait for ten minutes.
+// hurried returns the alert rules with shorter waits and intervals: minutes become as many seconds, and
+// seconds become one second, so that a viewer does not wait for ten minutes.
 func hurried(rules []byte) []byte {
 	return waits.ReplaceAllFunc(rules, func(line []byte) []byte {
 		m := waits.FindSubmatch(line)

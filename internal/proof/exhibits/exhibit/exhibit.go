@@ -16,16 +16,16 @@ const caseTimeout = 90 * time.Second
 var (
 	// ErrLeatFails is returned when leat lost, doubled, reordered or delayed a message.
 	ErrLeatFails = errors.New("leat fails")
-	// ErrOutOfDate is returned when the other side no longer shows the expected outcome: then the
-	// exhibit must be revised.
+	// ErrOutOfDate is returned when the other side no longer shows the expected outcome. Then the exhibit
+	// must be revised.
 	ErrOutOfDate = errors.New("the exhibit is out of date")
 )
 
-// Side plays a scenario from its beginning to its end, and judges it. It may be
-// played once on a testbed, by Play, and may also fail by package fail.
+// Side plays a scenario from its beginning to its end, and judges it. Play may call it once on a testbed.
+// It may also fail by package fail.
 type Side func(ctx context.Context, bed *testbed.Testbed) (Outcome, error)
 
-// Play plays s in bounded time.
+// Play plays s within caseTimeout.
 func (s Side) Play(ctx context.Context, bed *testbed.Testbed) (o Outcome, err error) {
 	ctx, cancel := context.WithTimeout(ctx, caseTimeout)
 	defer cancel()
@@ -35,17 +35,17 @@ func (s Side) Play(ctx context.Context, bed *testbed.Testbed) (o Outcome, err er
 
 // Case is one scenario.
 type Case struct {
-	// Name describes the event, such as "the handler fails".
+	// Name describes what happens, such as "the handler fails".
 	Name string
-	// Incumbent plays it on what teams use today.
+	// Incumbent plays the scenario on what teams use today.
 	Incumbent Side
-	// Expect is the incumbent's outcome. It is never the zero Outcome.
+	// Expect is the expected outcome of the incumbent. It is never the zero Outcome.
 	Expect Outcome
-	// Leat plays it on leat, where nothing must go wrong.
+	// Leat plays the scenario on leat, where nothing may go wrong.
 	Leat Side
 }
 
-// Exhibit is a group of cases about one thing.
+// Exhibit is a group of cases about one piece of software.
 type Exhibit struct {
 	// Name is the name of the program.
 	Name string

@@ -4,12 +4,12 @@ package exhibit
 type Event struct {
 	// ID identifies the message.
 	ID string
-	// Key is the scope of the message's order; "" if it has none.
+	// Key is the scope of the message's order. It is "" if the message has no order.
 	Key string
 }
 
-// Judge compares the committed messages, in the order of their commits, with the ids of the
-// effects, in their order. An effect of a message that was never committed counts as doubled.
+// Judge compares the committed messages, in the order of their commits, with the ids of the effects, in
+// the order in which they happened. An effect of a message that was never committed counts as doubled.
 func Judge(committed []Event, effects []string) Outcome {
 	place := make(map[string]int, len(committed))
 	for i, e := range committed {

@@ -12,9 +12,9 @@ import (
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 )
 
-// Main is the main function of a program that plays exhibits: it finds or starts the servers,
-// plays, prints its findings, and exits with status 1 if leat failed or an exhibit is out of date.
-// A single exhibit describes its steps; several print only their table.
+// Main is the main function of a program that plays exhibits. It finds or starts the servers, plays,
+// prints its findings, and exits with status 1 if leat failed or an exhibit is out of date. The steps of a
+// single exhibit are printed; with several, only the table is.
 func Main(exhibits ...Exhibit) {
 	testbed.Supervise()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)

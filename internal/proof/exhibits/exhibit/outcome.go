@@ -11,8 +11,8 @@ type Outcome struct {
 	Lost int
 	// Doubled counts the effects beyond the first of their message.
 	Doubled int
-	// Reordered counts the keys with a message that took effect, for the first time,
-	// after a message that was committed later.
+	// Reordered counts the keys with a message whose first effect came after that of a message that was
+	// committed later.
 	Reordered int
 	// Late counts the messages that were delayed by something unrelated to them.
 	Late int

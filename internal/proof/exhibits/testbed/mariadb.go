@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// MariaDB makes a database on MariaDB, which the run's Close removes.
+// MariaDB creates a database on MariaDB, which Close removes.
 func (bed *Testbed) MariaDB(ctx context.Context, name string) (*sql.DB, error) {
 	u, err := url.Parse(bed.env.MariaDBURL)
 	if err != nil {

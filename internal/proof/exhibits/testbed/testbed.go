@@ -15,11 +15,12 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// Supervise must be the first call of main: a server that a program starts is watched by a second
-// process of the same program, which does not return from this call.
+// Supervise must be called first in main. A second process of the same program watches each server that
+// the program starts. In that process the call does not return.
 func Supervise() { testenv.Supervise() }
 
-// Testbed is the servers and the log of their use. Its methods may be called concurrently.
+// Testbed gives access to the servers of a run, and prints its steps. Its methods may be called
+// concurrently.
 type Testbed struct {
 	// Pool connects to the run's own database.
 	Pool *pgxpool.Pool
@@ -37,9 +38,8 @@ type Testbed struct {
 // Silent returns a testbed without servers that logs nothing.
 func Silent() *Testbed { return &Testbed{story: io.Discard} }
 
-// Start finds or starts the servers: those that LEAT_POSTGRES_URL, LEAT_KAFKA_BROKERS and
-// LEAT_MARIADB_URL name, or others. Story receives the messages of Say. The caller must Close the
-// result.
+// Start uses the servers that LEAT_POSTGRES_URL, LEAT_KAFKA_BROKERS and LEAT_MARIADB_URL name, and finds
+// or starts the others. story receives the messages of Say. The caller must Close the result.
 func Start(ctx context.Context, story io.Writer) (*Testbed, error) {
 	env, err := testenv.Start(ctx, testenv.Needs{Postgres: true, Kafka: true, MariaDB: true})
 	if err != nil {
@@ -64,10 +64,9 @@ func (bed *Testbed) connect(ctx context.Context) (err error) {
 	return nil
 }
 
-// Database makes another database on the same server. The caller must close the
-// pool.
+// Database creates another database on the same server. The caller must close the pool.
 func (bed *Testbed) Database(ctx context.Context, name string) (*pgxpool.Pool, error) {
-	// If the creation were interrupted, the database would never be dropped.
+	// The creation must not be interrupted, since the database would then never be dropped.
 	url, err := bed.env.CreateDatabase(context.WithoutCancel(ctx), name)
 	if err != nil {
 		return nil, err
@@ -80,13 +79,13 @@ func (bed *Testbed) Database(ctx context.Context, name string) (*pgxpool.Pool, e
 	return pgxpool.NewWithConfig(ctx, config)
 }
 
-// Say describes a step.
+// Say prints a description of a step.
 func (bed *Testbed) Say(format string, args ...any) { fmt.Fprintf(bed.story, format+"\n", args...) }
 
 // Servers describes the servers that were found.
 func (bed *Testbed) Servers() string { return bed.env.Describe() }
 
-// Close removes what the run has made and stops what it started.
+// Close removes what the run has created and stops what it has started.
 func (bed *Testbed) Close() (err error) {
 	bed.mu.Lock()
 	defer bed.mu.Unlock()

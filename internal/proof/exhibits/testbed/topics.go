@@ -19,7 +19,7 @@ func (bed *Testbed) CreateTopic(ctx context.Context, name string, partitions int
 	return bed.env.CreateTopic(ctx, name, partitions)
 }
 
-// Joined waits until a consumer group has the given number of members and moves no more partitions.
+// Joined waits until a consumer group is stable and has the given number of members.
 func (bed *Testbed) Joined(ctx context.Context, group string, members int) error {
 	err := Until(ctx, func(ctx context.Context) (bool, error) {
 		groups, err := bed.kafka.DescribeGroups(ctx, group)

@@ -36,7 +36,7 @@ func Wait[T any](ctx context.Context, c <-chan T) error {
 	}
 }
 
-// Next receives a message. It returns an error if there will be none.
+// Next receives a message. It returns an error if there will be no more messages.
 func Next(ctx context.Context, messages <-chan *message.Message) (*message.Message, error) {
 	select {
 	case msg, open := <-messages:

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Versions returns the versions of the relevant modules in this program, a line each.
+// Versions returns the versions of the relevant modules in this program, one a line.
 func Versions() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -1,5 +1,5 @@
-// Package deduplicator shows how Watermill's middleware.Deduplicator handles a redelivery, and how
-// leat's middleware.NewDedupe does.
+// Package deduplicator shows how Watermill's middleware.Deduplicator and leat's middleware.NewDedupe
+// handle a redelivery.
 package deduplicator
 
 import (
@@ -44,7 +44,7 @@ func Exhibit() exhibit.Exhibit {
 	}
 }
 
-// scenario plays a case with the processes that suppressor equips, and adds the effects to log.
+// scenario plays a case with processes that use the middleware of suppressor, and adds the effects to log.
 type scenario func(ctx context.Context, bed *testbed.Testbed, suppressor suppressor, log *testbed.Log) error
 
 // play plays a scenario with one message and judges it.

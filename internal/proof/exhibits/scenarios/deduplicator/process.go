@@ -17,8 +17,8 @@ const (
 	messageID = "0198f3d4-7d1a-7c35-9a53-1f6d4f1f8a01"
 )
 
-// retries is how often the router tries by itself, inside the middleware that suppresses repeats,
-// as one should: the message is nacked after that.
+// retries is how often the router retries by itself before it nacks the message. The retries are inside
+// the middleware that suppresses repeats, as is recommended.
 const retries = 2
 
 // process is a router on a broker that redelivers messages that are not acknowledged.
@@ -27,8 +27,7 @@ type process struct {
 	service *testbed.Service
 }
 
-// start runs a process. Refused is called for each delivery that is nacked, with
-// the error.
+// start runs a process. refused is called for each delivery that is nacked, with the error.
 func start(ctx context.Context, suppress message.HandlerMiddleware, handle message.NoPublishHandlerFunc, refused func(error)) (*process, error) {
 	broker := gochannel.NewGoChannel(gochannel.Config{BlockPublishUntilSubscriberAck: true}, nil)
 	watch := func(h message.HandlerFunc) message.HandlerFunc {
@@ -48,7 +47,7 @@ func start(ctx context.Context, suppress message.HandlerMiddleware, handle messa
 	return &process{broker: broker, service: service}, nil
 }
 
-// deliver returns when the message was acknowledged, or the process has stopped.
+// deliver sends the message. It returns when the message was acknowledged, or the process has stopped.
 func (p *process) deliver() error {
 	return p.broker.Publish(topic, message.NewMessage(messageID, []byte(`{"order":1}`)))
 }

@@ -15,7 +15,7 @@ var errDown = errors.New("the far side is down")
 
 func ignore(error) {}
 
-// fails: the destination is down for longer than the retries last, and then is back.
+// fails: the destination is down until all retries have failed, and then comes back.
 func fails(ctx context.Context, bed *testbed.Testbed, suppressor suppressor, log *testbed.Log) error {
 	suppress, err := suppressor(ctx, bed.Pool)
 	if err != nil {
@@ -39,8 +39,8 @@ func fails(ctx context.Context, bed *testbed.Testbed, suppressor suppressor, log
 	return errors.Join(err, p.stop())
 }
 
-// restarts: the message is handled, its acknowledgement is lost with the process, and it is
-// delivered again to the next.
+// restarts: the message is handled, but its acknowledgement is lost with the process. It is delivered
+// again to the next process.
 func restarts(ctx context.Context, bed *testbed.Testbed, suppressor suppressor, log *testbed.Log) error {
 	for n := range 2 {
 		suppress, err := suppressor(ctx, bed.Pool)
@@ -105,8 +105,8 @@ func overlaps(ctx context.Context, bed *testbed.Testbed, suppressor suppressor, 
 	return errors.Join(err, first.stop(), second.stop())
 }
 
-// both delivers to first, then to second, lets first fail as soon as second has
-// acknowledged or refused, and waits until both have acknowledged.
+// both delivers to first and then to second. first fails as soon as second has acknowledged or refused.
+// both waits until both have acknowledged.
 func both(ctx context.Context, bed *testbed.Testbed, first, second *process, entered, refused <-chan struct{}, fail chan<- struct{}) error {
 	acked := [2]chan error{make(chan error, 1), make(chan error, 1)}
 	go func() { acked[0] <- first.deliver() }()
@@ -126,8 +126,8 @@ func both(ctx context.Context, bed *testbed.Testbed, first, second *process, ent
 	return errors.Join(err, <-acked[0], <-acked[1])
 }
 
-// dies: a process has begun, loses the database and ends. The message is delivered to another
-// process.
+// dies: a process begins to handle the message, loses the database and ends. The message is delivered to
+// another process.
 func dies(ctx context.Context, bed *testbed.Testbed, suppressor suppressor, log *testbed.Log) error {
 	pool, err := pgxpool.NewWithConfig(ctx, bed.Pool.Config())
 	if err != nil {
@@ -156,8 +156,8 @@ func dies(ctx context.Context, bed *testbed.Testbed, suppressor suppressor, log 
 	return errors.Join(err, p.stop())
 }
 
-// begin is a process that does not survive its handler. It can do nothing more about the message,
-// since its connections are gone.
+// begin runs a process that dies in its handler. It can do nothing more about the message, since its
+// connections are gone.
 func begin(ctx context.Context, suppressor suppressor, pool *pgxpool.Pool) error {
 	suppress, err := suppressor(ctx, pool)
 	if err != nil {

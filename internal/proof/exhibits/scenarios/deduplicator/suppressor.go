@@ -16,11 +16,10 @@ import (
 )
 
 const (
-	// window is how long the Deduplicator remembers: longer than its minute by
-	// default.
+	// window is how long the Deduplicator remembers. Its default is a minute.
 	window = 24 * time.Hour
-	// lease is how long leat takes a message for being processed after its process has died. The
-	// default is 30 s; it is shorter here for the audience.
+	// lease is how long leat considers a message as being processed after its process has died. The default
+	// is 30 s. It is shorter here, so that the audience does not wait.
 	lease = 500 * time.Millisecond
 )
 
@@ -36,8 +35,8 @@ func inMemory(context.Context, *pgxpool.Pool) (wmiddleware.ExpiringKeyRepository
 	return wmiddleware.NewMapExpiringKeyRepository(window)
 }
 
-// shared is a repository for Redis as its documentation suggests writing one: the processes share
-// the keys. Nothing expires while the exhibit plays.
+// shared is a repository as the documentation suggests writing one for Redis: the processes share the
+// keys. Nothing expires while the exhibit plays.
 func shared(ctx context.Context, pool *pgxpool.Pool) (wmiddleware.ExpiringKeyRepository, error) {
 	_, err := pool.Exec(ctx, `CREATE TABLE IF NOT EXISTS seen (id text PRIMARY KEY)`)
 	return keys{pool}, err

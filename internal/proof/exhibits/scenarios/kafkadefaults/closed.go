@@ -27,8 +27,7 @@ func closedOnWatermill(ctx context.Context, bed *testbed.Testbed) (exhibit.Outco
 	})
 }
 
-// closedOnLeat has one line more, the inbox, and writes the effect in its
-// transaction.
+// closedOnLeat has one more line, the inbox, and writes the effect in its transaction.
 func closedOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	topic, err := bed.CreateTopic(ctx, "closed-leat", 1)
 	fail.If(err)
@@ -44,8 +43,8 @@ func closedOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, e
 	}, once)
 }
 
-// restart handles the message in a router that is closed after the handler has written its effect
-// and before it has returned, and then in another router.
+// restart makes a router handle the message and closes it after the handler has written its effect but
+// before it has returned. Then another router gets the message.
 func restart(
 	ctx context.Context, bed *testbed.Testbed, topic, group string, effects *testbed.Effects,
 	effect func(msg *message.Message) error, middlewares ...message.HandlerMiddleware,
@@ -77,7 +76,7 @@ func restart(
 	return exhibit.Judge(eventsOf("m1"), done), err
 }
 
-// again runs the next process until it has acknowledged the message.
+// again runs another process until it has acknowledged the message.
 func again(
 	ctx context.Context, bed *testbed.Testbed, topic, group string,
 	effect func(msg *message.Message) error, middlewares []message.HandlerMiddleware,
@@ -105,7 +104,7 @@ func again(
 	return errors.Join(testbed.Wait(ctx, handled), service.Stop())
 }
 
-// watched reports when the subscriber is closed.
+// watched is a subscriber that reports when it is closed.
 type watched struct {
 	message.Subscriber
 	closed chan struct{}

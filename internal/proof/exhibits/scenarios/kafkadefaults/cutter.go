@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// cutter dials connections to brokers. The first connection that gets an answer to a Produce
-// request breaks before the client sees the answer, once.
+// cutter dials connections to brokers. Once, it breaks a connection that gets the answer to a Produce
+// request, before the client sees the answer.
 type cutter struct{ done atomic.Bool }
 
 // Dial implements the interface of sarama's proxies.
@@ -27,19 +27,19 @@ func (c *cutter) dial(ctx context.Context, network, address string) (net.Conn, e
 	return &cutConn{Conn: conn, cutter: c}, nil
 }
 
-// cutConn passes on answers one by one: each begins with its length in four bytes, followed by the
-// number of its request in four.
+// cutConn passes on answers one by one. Each answer begins with its length in four bytes, followed by the
+// number of its request in four bytes.
 type cutConn struct {
 	net.Conn
 	cutter  *cutter
-	produce atomic.Int64 // the number of the Produce request, plus one
-	rest    []byte       // of the answer that is being read
+	produce atomic.Int64 // number of the Produce request, plus one
+	rest    []byte       // unread part of the current answer
 }
 
 var errCut = errors.New("connection cut")
 
-// Write records a Produce request: after the length come the kind of request, 0 for Produce, its
-// version, both in two bytes, and its number in four.
+// Write notes the number of a Produce request. A request begins with its length in four bytes, the kind of
+// request in two, 0 for Produce, its version in two, and its number in four.
 func (c *cutConn) Write(b []byte) (int, error) {
 	if len(b) >= 12 && binary.BigEndian.Uint16(b[4:]) == 0 {
 		c.produce.Store(int64(binary.BigEndian.Uint32(b[8:])) + 1)
@@ -47,7 +47,7 @@ func (c *cutConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// Read cuts the connection instead of returning the answer.
+// Read cuts the connection instead of returning the answer to the Produce request.
 func (c *cutConn) Read(b []byte) (int, error) {
 	if len(c.rest) == 0 {
 		head := make([]byte, 8)

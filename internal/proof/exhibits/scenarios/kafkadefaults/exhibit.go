@@ -1,5 +1,5 @@
-// Package kafkadefaults shows the behavior of watermill-kafka with its default settings, and that
-// of leat's publishers, subscribers and inbox with theirs.
+// Package kafkadefaults shows the behavior of watermill-kafka with its default settings, and that of
+// leat's publishers, subscribers and inbox with their defaults.
 package kafkadefaults
 
 import (

@@ -16,9 +16,9 @@ import (
 
 const (
 	partitions = 4
-	// many is enough messages that they do not all meet in one partition by chance.
+	// many is a number of messages that is too large for all of them to get into one partition by chance.
 	many = 30
-	// slow is how long the first handler takes, unless another one is done before.
+	// slow is how long the first handler takes. It ends earlier if another handler is done first.
 	slow = time.Second
 )
 
@@ -44,8 +44,8 @@ func keyOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, erro
 	return consume(ctx, bed, topic, "key-leat")
 }
 
-// consume handles all messages with watermill-kafka's subscriber, which has one message of each
-// partition in hand. The handler of the first is slow.
+// consume handles all messages with watermill-kafka's subscriber, which processes one message of each
+// partition at a time. The handler of the first message is slow.
 func consume(ctx context.Context, bed *testbed.Testbed, topic, group string) (exhibit.Outcome, error) {
 	sub, err := subscriber(bed, bed.Name(group))
 	fail.If(err)
@@ -68,7 +68,7 @@ func consume(ctx context.Context, bed *testbed.Testbed, topic, group string) (ex
 	return exhibit.Judge(eventsOf(numbered()...), ids), err
 }
 
-// wait returns when another message was handled, or the time is over.
+// wait returns when another message was handled, or after slow.
 func wait(ctx context.Context, overtaken <-chan struct{}) {
 	timer := time.NewTimer(slow)
 	defer timer.Stop()

@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 )
 
-// marker is sent until it arrives: earlier messages have arrived by then, or never will, since all
-// have the same key.
+// marker is the id of a message that is sent until it arrives. When it arrives, earlier messages have
+// arrived or never will, since all have the same key.
 const (
 	marker      = "marker"
 	markerEvery = 200 * time.Millisecond
@@ -33,7 +33,8 @@ func newestOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, e
 	})
 }
 
-// meanwhile runs a consumer that gets nothing and stops, sends three messages, and runs it again.
+// meanwhile runs a consumer that receives nothing and stops, sends three messages, and runs the consumer
+// again.
 func meanwhile(ctx context.Context, bed *testbed.Testbed, name string, start func(group string) (message.Subscriber, error)) (exhibit.Outcome, error) {
 	topic, err := bed.CreateTopic(ctx, name, 1)
 	fail.If(err)
@@ -56,8 +57,8 @@ func meanwhile(ctx context.Context, bed *testbed.Testbed, name string, start fun
 	return exhibit.Judge(eventsOf(sent...), arrived), errors.Join(err, sub.Close())
 }
 
-// untilMarker returns the messages before the marker, which is sent over and over until it is
-// received.
+// untilMarker returns the messages that arrive before the marker. It sends the marker again and again
+// until it arrives.
 func untilMarker(ctx context.Context, bed *testbed.Testbed, sub message.Subscriber, topic string) (arrived []string, err error) {
 	messages, err := sub.Subscribe(ctx, topic)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 )
 
-// Publish writes the event called id in tx.
+// Publish writes an event with this id in tx.
 type Publish func(ctx context.Context, tx pgx.Tx, id string) error
 
-// The events, and the row that they describe.
+// Key is the key of the row, which is also the key of both events.
 const (
 	Key = "account-1"
 
@@ -30,9 +30,9 @@ const tables = `
 
 const writeRow = `UPDATE accounts SET says = $2 WHERE id = $1`
 
-// AuditFirst has writers that lock the row before they write their event, as they should. The one
-// that began first has written something else before, so that it has the lower transaction id, and
-// commits last. It returns what was committed, in that order.
+// AuditFirst runs writers that lock the row before they write their event, as they should. The one that
+// began first has written something else before, so that it has the lower transaction id, and it commits
+// last. AuditFirst returns the committed events in the order of their commits.
 func AuditFirst(ctx context.Context, bed *testbed.Testbed, publish Publish) ([]exhibit.Event, error) {
 	err := begin(ctx, bed, func(first pgx.Tx) error {
 		if _, err := first.Exec(ctx, `INSERT INTO audit VALUES ('begun')`); err != nil {
@@ -50,9 +50,9 @@ func AuditFirst(ctx context.Context, bed *testbed.Testbed, publish Publish) ([]e
 	return []exhibit.Event{{ID: late, Key: Key}, {ID: early, Key: Key}}, errors.Join(err, tellRow(ctx, bed))
 }
 
-// EventFirst has writers that write their event before they write the row. The one that began last
-// commits first, unless it is made to wait for the other. It returns what was committed, in that
-// order.
+// EventFirst runs writers that write their event before they write the row. The one that began last
+// commits first, unless it must wait for the other. EventFirst returns the committed events in the order
+// of their commits.
 func EventFirst(ctx context.Context, bed *testbed.Testbed, publish Publish) ([]exhibit.Event, error) {
 	committed := []exhibit.Event{{ID: late, Key: Key}, {ID: early, Key: Key}}
 	var ended <-chan error
@@ -95,7 +95,7 @@ func rowThenEvent(ctx context.Context, tx pgx.Tx, event string, publish Publish)
 	return publish(ctx, tx, event)
 }
 
-// begin makes the tables and runs fn in a transaction.
+// begin creates the tables and runs fn in a transaction.
 func begin(ctx context.Context, bed *testbed.Testbed, fn func(tx pgx.Tx) error) error {
 	if _, err := bed.Pool.Exec(ctx, tables); err != nil {
 		return err
@@ -103,8 +103,8 @@ func begin(ctx context.Context, bed *testbed.Testbed, fn func(tx pgx.Tx) error) 
 	return pgx.BeginFunc(ctx, bed.Pool, fn)
 }
 
-// inParallel runs fn in a transaction and returns when the transaction has committed or waits for a
-// lock. ended receives its result.
+// inParallel runs fn in a transaction. It returns when the transaction has ended or waits for a lock.
+// ended receives the result of the transaction.
 func inParallel(ctx context.Context, bed *testbed.Testbed, fn func(tx pgx.Tx) error) (waits bool, ended <-chan error, err error) {
 	conn, err := bed.Pool.Acquire(ctx)
 	if err != nil {
@@ -131,7 +131,7 @@ func inParallel(ctx context.Context, bed *testbed.Testbed, fn func(tx pgx.Tx) er
 	return waits, outcome, err
 }
 
-// tellRow logs the event that the row agrees with: the last one that was committed.
+// tellRow prints which event the row agrees with: that of the transaction that committed last.
 func tellRow(ctx context.Context, bed *testbed.Testbed) error {
 	var says string
 	err := bed.Pool.QueryRow(ctx, `SELECT says FROM accounts WHERE id = $1`, Key).Scan(&says)

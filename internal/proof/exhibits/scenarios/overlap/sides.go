@@ -19,8 +19,8 @@ import (
 // Scenario is AuditFirst or EventFirst.
 type Scenario func(ctx context.Context, bed *testbed.Testbed, publish Publish) ([]exhibit.Event, error)
 
-// OnWatermillSQL plays a scenario with watermill-sql's publisher, and reads with
-// its subscriber after both have committed.
+// OnWatermillSQL plays a scenario with watermill-sql's publisher, and reads with its subscriber after both
+// transactions have committed.
 func OnWatermillSQL(play Scenario, topic string, schema sql.SchemaAdapter, cfg sql.SubscriberConfig) exhibit.Side {
 	return func(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 		cfg.SchemaAdapter, cfg.InitializeSchema = schema, true
@@ -71,8 +71,7 @@ func read(ctx context.Context, bed *testbed.Testbed, sub message.Subscriber, top
 	return arrived, nil
 }
 
-// OnLeat plays a scenario with an outbox, and reads with a relay after both have
-// committed.
+// OnLeat plays a scenario with an outbox, and reads with a relay after both transactions have committed.
 func OnLeat(play Scenario, name string) exhibit.Side {
 	return func(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 		ob, err := bed.Outbox(ctx, name)

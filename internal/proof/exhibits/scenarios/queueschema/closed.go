@@ -13,11 +13,11 @@ import (
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 )
 
-// consumer is a process that reads a topic.
+// consumer starts a process that reads a topic.
 type consumer func() (message.Subscriber, error)
 
-// halfway handles the first message, is closed while the second is in its hands, and starts again;
-// the second process reads on until the marker.
+// halfway handles the first message, closes the subscriber while it processes the second one, and starts
+// another subscriber, which reads until the marker.
 func halfway(ctx context.Context, bed *testbed.Testbed, topic string, start consumer, handle message.NoPublishHandlerFunc, sendMarker func() error) error {
 	sub, err := start()
 	if err != nil {
@@ -50,7 +50,7 @@ func halfway(ctx context.Context, bed *testbed.Testbed, topic string, start cons
 	return errors.Join(err, sub.Close())
 }
 
-// take calls each for the messages of topic, numbered from 1, until each returns that it is done.
+// take calls each for the messages of topic, numbered from 1, until each returns true or an error.
 func take(ctx context.Context, sub message.Subscriber, topic string, each func(n int, msg *message.Message) (bool, error)) error {
 	messages, err := sub.Subscribe(ctx, topic)
 	if err != nil {
@@ -98,7 +98,7 @@ func closedOnLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, e
 	}
 	start := func() (message.Subscriber, error) {
 		return kafkasource.NewSubscriber(bed.Brokers, bed.Name("closed"), kafkasource.Config{
-			DrainTimeout: 200 * time.Millisecond, // the message in hand is never released
+			DrainTimeout: 200 * time.Millisecond, // short, since the message in hand is never acknowledged
 		})
 	}
 	handle := p.in.Handle(func(ctx context.Context, msg *message.Message) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// path is the whole way on leat: outbox, relay, Kafka, inbox.
+// path is the whole path of a message on leat: outbox, relay, Kafka, inbox.
 type path struct {
 	bed     *testbed.Testbed
 	topic   string

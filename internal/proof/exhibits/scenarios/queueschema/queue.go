@@ -11,31 +11,30 @@ import (
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 )
 
-// The sizes of a batch: the default of SubscribeBatchSize, and the one that its comment calls the
-// safest value.
+// Batch sizes: the default of SubscribeBatchSize, and the one that its comment calls the safest value.
 const (
 	defaultBatch = 0
 	safestBatch  = 1
 )
 
-// pollInterval is a second by default; it is shorter here for the audience.
+// pollInterval is shorter than the default of a second, so that the audience does not wait.
 const pollInterval = 20 * time.Millisecond
 
 // key is the key of all messages.
 const key = "order-1"
 
-// The messages of the first batch with a special role, and the one after the batch: when it has
-// arrived, so has everything that will.
+// The messages of the batch that have a special role, and the marker, which is sent after the batch: when
+// it has arrived, everything that will arrive has arrived.
 const (
 	first  = "m1"
 	second = "m2"
 	marker = "m6"
 )
 
-// batch are the messages that are published at once.
+// batch returns the ids of the messages that are published at once.
 func batch() []string { return []string{first, second, "m3", "m4", "m5"} }
 
-// committed are all messages, in the order of their commits.
+// committed returns all messages, in the order of their commits.
 func committed() []exhibit.Event {
 	var events []exhibit.Event
 	for _, id := range append(batch(), marker) {
@@ -70,8 +69,8 @@ func (q queue) publish(ids ...string) error {
 	return pub.Publish(q.topic, msgs...)
 }
 
-// subscriber returns a subscriber with the defaults, except the intervals, which are shorter for
-// the audience, and the deadline: 30 s by default.
+// subscriber returns a subscriber with the defaults, except for the intervals, which are shorter so that
+// the audience does not wait, and the deadline, which is 30 s by default.
 func (q queue) subscriber(deadline time.Duration) (*sql.Subscriber, error) {
 	return sql.NewSubscriber(sql.BeginnerFromPgx(q.bed.Pool), sql.SubscriberConfig{
 		SchemaAdapter:    q.schema(),

@@ -19,10 +19,10 @@ import (
 
 var errLater = errors.New("something after the write fails")
 
-// only is the message of this case.
+// only returns the single message of this case.
 func only() []exhibit.Event { return []exhibit.Event{{ID: first, Key: key}} }
 
-// writeAndFail returns a handler that writes and then fails, the first time.
+// writeAndFail returns a handler that writes. The first time it fails after that.
 func writeAndFail(bed *testbed.Testbed, write message.NoPublishHandlerFunc) message.NoPublishHandlerFunc {
 	var again atomic.Bool
 	return func(msg *message.Message) error {
@@ -38,8 +38,8 @@ func writeAndFail(bed *testbed.Testbed, write message.NoPublishHandlerFunc) mess
 	}
 }
 
-// retriedOnQueue writes in the transaction of the subscriber. The comment of
-// sql.TxFromContext says that a nack rolls it back.
+// retriedOnQueue writes in the subscriber's transaction. According to the comment of sql.TxFromContext, a
+// nack rolls it back.
 func retriedOnQueue(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	q := queue{bed: bed, topic: "retried", size: safestBatch}
 	effects, err := bed.Effects(ctx, "retried_queue")

@@ -17,12 +17,12 @@ import (
 	"github.com/leat-go/leat/middleware"
 )
 
-// deadline is how long a message may take. AckDeadline is 30 s by default; it is shorter here for
-// the audience.
+// deadline is how long a message may take. AckDeadline is 30 s by default. It is shorter here, so that the
+// audience does not wait.
 const deadline = 300 * time.Millisecond
 
-// stumble returns a handler that does not finish within the deadline when it first sees the second
-// message, and closes stumbled then.
+// stumble returns a handler that exceeds the deadline when it receives the second message for the first
+// time. It closes stumbled then.
 func stumble(bed *testbed.Testbed, effect message.NoPublishHandlerFunc, stumbled chan<- struct{}) message.NoPublishHandlerFunc {
 	var before atomic.Bool
 	return func(msg *message.Message) error {

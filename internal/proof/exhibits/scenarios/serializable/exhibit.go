@@ -1,5 +1,6 @@
-// Package serializable shows that the subscriber of watermill-sql's default schema for MySQL, which
-// reads under SERIALIZABLE, and producers wait for each other. leat's relay and producers do not.
+// Package serializable shows that the subscriber of watermill-sql's default schema for MySQL and producers
+// wait for each other, because the subscriber reads under SERIALIZABLE. leat's relay and producers do not
+// wait for each other.
 package serializable
 
 import (
@@ -28,5 +29,5 @@ func Exhibit() exhibit.Exhibit {
 	}
 }
 
-// messages is how many are committed in addition to the open transaction.
+// messages is the number of messages that are committed in addition to the open transaction.
 const messages = 3

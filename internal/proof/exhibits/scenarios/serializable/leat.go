@@ -79,7 +79,7 @@ func openOnLeat(ctx context.Context, bed *testbed.Testbed) (o exhibit.Outcome, e
 	return o, err
 }
 
-// handledOnLeat commits a message while the relay's sink has another one in hand.
+// handledOnLeat commits a message while the relay's sink is sending another one.
 func handledOnLeat(ctx context.Context, bed *testbed.Testbed) (o exhibit.Outcome, err error) {
 	x, err := newLeat(ctx, bed)
 	if err != nil {

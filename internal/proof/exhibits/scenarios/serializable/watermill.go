@@ -40,7 +40,7 @@ func subscribe(ctx context.Context, bed *testbed.Testbed) (x *incumbent, err err
 	return x, err
 }
 
-// publish publishes a message on a transaction or on the pool, where it commits at once.
+// publish publishes a message in a transaction, or on the pool, where it commits at once.
 func publish(ctx context.Context, on sql.ContextExecutor, id string) error {
 	pub, err := sql.NewPublisher(on, sql.PublisherConfig{SchemaAdapter: sql.DefaultMySQLSchema{}}, nil)
 	if err != nil {
@@ -64,8 +64,8 @@ func (x *incumbent) take(ctx context.Context, n int) error {
 	return nil
 }
 
-// awaitLock waits until a transaction of the database waits for a lock of another one. The server
-// refreshes its list only if it was not read for 100 ms.
+// awaitLock waits until a transaction of the database waits for a lock of another one. It polls slowly,
+// since the server refreshes its list only if the last read was more than 100 ms ago.
 func awaitLock(ctx context.Context, db *stdsql.DB) error {
 	return testbed.Until(ctx, func(ctx context.Context) (bool, error) {
 		select {
@@ -98,7 +98,7 @@ func openOnWatermillSQL(ctx context.Context, bed *testbed.Testbed) (o exhibit.Ou
 		bed.Say("  a producer's transaction is open, %d messages of others are committed", messages)
 		err = awaitLock(ctx, x.db)
 	}
-	for more := true; more; { // what has arrived by then
+	for more := true; more; { // take what has arrived by now
 		select {
 		case msg := <-x.arrived:
 			x.log.Add(msg.UUID)

@@ -1,5 +1,5 @@
-// Package skiplocked shows the relays that articles about the outbox pattern write, and leat's
-// relay instead of them.
+// Package skiplocked shows the relays that articles about the outbox pattern describe, and leat's relay in
+// the same scenarios.
 package skiplocked
 
 import (

@@ -14,13 +14,13 @@ import (
 
 var errRefused = errors.New("the broker refuses it")
 
-// pair are two messages of one key.
+// pair returns two messages of one key.
 func pair() []exhibit.Event {
 	return []exhibit.Event{{ID: "ordered", Key: "order-1"}, {ID: "cancelled", Key: "order-1"}}
 }
 
-// failureAsWritten: the first message is refused once. The relay goes on, since one
-// message must not hold up all others, and publishes it in the next round.
+// failureAsWritten: the first message is refused once. The relay goes on, so that one message does not
+// hold up all others, and publishes the message in the next round.
 func failureAsWritten(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	o, err := newOutbox(ctx, bed, "failure")
 	fail.If(err)

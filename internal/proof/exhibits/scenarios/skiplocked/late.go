@@ -11,8 +11,8 @@ import (
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 )
 
-// strangers are two unrelated messages. The second one is committed first, and read before the
-// first is committed.
+// strangers returns two unrelated messages. The second one is committed and read before the first is
+// committed.
 func strangers() []exhibit.Event {
 	return []exhibit.Event{{ID: "slow", Key: "order-1"}, {ID: "quick", Key: "order-2"}}
 }

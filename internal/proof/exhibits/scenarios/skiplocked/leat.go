@@ -13,7 +13,7 @@ import (
 
 const topic = "orders"
 
-// leatOutbox creates an outbox, and returns the function that writes a message into it.
+// leatOutbox creates an outbox, and returns it with a function that writes a message into it.
 func leatOutbox(ctx context.Context, bed *testbed.Testbed, name string) (
 	*pgoutbox.Outbox, func(ctx context.Context, tx pgx.Tx, e exhibit.Event) error, error,
 ) {

@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 )
 
-// There are two messages of each key, and a batch has room for one of each.
+// Each key has two messages. A batch has room for one message of each key.
 const (
 	keys = 100
 	page = keys
@@ -26,12 +26,12 @@ const table = `
 		published boolean NOT NULL DEFAULT false
 	)`
 
-// unpublished is the query of the articles.
+// unpublished is the query that the articles use.
 const unpublished = `
 	SELECT id, event FROM %t WHERE NOT published
 	ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED`
 
-// after is the query of relays that keep a cursor.
+// after is the query of relays that remember the last id.
 const after = `SELECT id, event FROM %t WHERE id > $1 ORDER BY id LIMIT 100`
 
 // row is a message in the outbox.
@@ -83,7 +83,7 @@ func (o outbox) relay(ctx context.Context, publish func(event string) error) err
 	})
 }
 
-// follow publishes the messages after the id last, and returns the new last.
+// follow publishes the messages whose ids are above last, and returns the new last.
 func (o outbox) follow(ctx context.Context, last int64, publish func(event string)) (int64, error) {
 	rows, err := o.bed.Pool.Query(ctx, o.sql(after), last)
 	if err != nil {
@@ -97,7 +97,7 @@ func (o outbox) follow(ctx context.Context, last int64, publish func(event strin
 	return last, err
 }
 
-// events are the first messages of all keys, and then the second ones.
+// events returns the first messages of all keys, and then their second messages.
 func events() []exhibit.Event {
 	var all []exhibit.Event
 	for _, version := range []string{"first of ", "second of "} {

@@ -46,7 +46,7 @@ func twoRelaysAsWritten(ctx context.Context, bed *testbed.Testbed) (exhibit.Outc
 	return exhibit.Judge(all, topic.IDs()), err
 }
 
-// slowSink pauses before its first records.
+// slowSink pauses before each call.
 type slowSink struct {
 	driver.Sink
 	pause func()
@@ -58,7 +58,7 @@ func (s *slowSink) Send(ctx context.Context, records []lob.Record) []lob.Result 
 	return s.Sink.Send(ctx, records)
 }
 
-// twoRelaysOfLeat: the second relay finds that the first one leads.
+// twoRelaysOfLeat: the second relay does nothing, since the first one has the lease.
 func twoRelaysOfLeat(ctx context.Context, bed *testbed.Testbed) (exhibit.Outcome, error) {
 	ob, insert, err := leatOutbox(ctx, bed, "two")
 	fail.If(err)

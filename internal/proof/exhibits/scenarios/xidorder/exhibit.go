@@ -34,7 +34,8 @@ func Exhibit() exhibit.Exhibit {
 	}
 }
 
-// subscriber is the default, except the interval, which is shorter for the audience.
+// subscriber returns the default configuration, except for the interval, which is shorter so that the
+// audience does not wait.
 func subscriber() sql.SubscriberConfig {
 	return sql.SubscriberConfig{
 		OffsetsAdapter: sql.DefaultPostgreSQLOffsetsAdapter{},

@@ -34,7 +34,7 @@ func Exhibit() exhibit.Exhibit {
 	}
 }
 
-// messages is how many there are.
+// messages is the number of messages.
 const messages = 3
 
 // foreign opens a transaction that has written something, and returns a function

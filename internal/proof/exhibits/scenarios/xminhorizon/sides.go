@@ -14,10 +14,11 @@ import (
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 )
 
-// looks is how many vain looks of the subscriber after the commit of the messages count as a delay.
+// looks is a number of queries. A message that has not arrived after that many queries of the subscriber
+// counts as delayed.
 const looks = 25
 
-// counting is the default schema; it counts the looks.
+// counting is the default schema, and counts the subscriber's queries.
 type counting struct {
 	sql.DefaultPostgreSQLSchema
 	queries *atomic.Int64
@@ -89,7 +90,7 @@ func publish(bed *testbed.Testbed, topic string) ([]exhibit.Event, error) {
 	return committed, nil
 }
 
-// look takes the messages that arrive until the subscriber has looked often enough.
+// look takes the messages that arrive until the subscriber has made looks more queries.
 func look(ctx context.Context, queries *atomic.Int64, arrived <-chan *message.Message, log *testbed.Log) error {
 	until := queries.Load() + looks
 	return testbed.Until(ctx, func(context.Context) (bool, error) {

@@ -1,4 +1,4 @@
-// Package testbedtest gives testbeds to tests.
+// Package testbedtest provides testbeds for tests.
 package testbedtest
 
 import (
@@ -10,12 +10,11 @@ import (
 	"github.com/leat-go/leat/internal/proof/exhibits/testbed"
 )
 
-// Main runs a package's tests and fails the package when goroutines are left over.
-// It does not return.
+// Main runs a package's tests and fails if goroutines are left over. It does not return.
 func Main(m *testing.M) {
 	testbed.Supervise()
 	goleak.VerifyTestMain(m,
-		// sarama's metrics: one meter for the process, by way of watermill-kafka.
+		// sarama, which watermill-kafka uses, has one meter of metrics per process.
 		goleak.IgnoreAnyFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"),
 		// The Deduplicator's repository in memory cannot be closed.
 		goleak.IgnoreAnyFunction("github.com/ThreeDotsLabs/watermill/message/router/middleware.(*mapExpiringKeyRepository).cleanOutLoop"),
