@@ -17,7 +17,7 @@ import (
 )
 
 // RegistryEnv is a test's own part of Apicurio Registry: all subjects whose names start with its
-// namespace. They stay until the server ends.
+// namespace. They stay until the server stops.
 type RegistryEnv struct {
 	// URL is the URL of the Confluent-compatible API.
 	URL string
@@ -35,13 +35,13 @@ func Registry(tb testing.TB) *RegistryEnv {
 	return &RegistryEnv{URL: service.Address, Namespace: "leat_test_" + uniqueName()}
 }
 
-// RegistryServer is a test's own Apicurio Registry, which forgets everything when it ends.
+// RegistryServer is an Apicurio Registry that only one test uses. It forgets everything when it stops.
 type RegistryServer struct {
 	private
-	URL string // of Confluent's API; it stays the same across restarts
+	URL string // of Confluent's API; the same after a restart
 }
 
-// PrivateRegistry starts a server of the test's own. It takes some ten seconds. If none can be
+// PrivateRegistry starts a server for the test alone. It takes some ten seconds. If the server cannot be
 // started the test is skipped; in CI it fails.
 func PrivateRegistry(tb testing.TB) *RegistryServer {
 	tb.Helper()
@@ -72,7 +72,7 @@ func (s *RegistryServer) Pause() (resume func()) {
 	return func() { _ = s.own.Signal(syscall.SIGCONT) }
 }
 
-// resolveApicurio tries the sources of Apicurio Registry in order. There is no substitute.
+// resolveApicurio tries the sources of Apicurio Registry in order. It has no substitute.
 func resolveApicurio(ctx context.Context) (Service, error) {
 	if url := os.Getenv(EnvRegistry); url != "" {
 		return Service{Kind: KindApicurio, Address: url, Version: apicurioVersion, Origin: "address in " + EnvRegistry, Real: true}, nil
@@ -104,8 +104,9 @@ func (s apicurioServer) plan(_ string, port int) (plan, error) {
 	}, nil
 }
 
-// probe asks whether the server is ready. If another Apicurio Registry has taken the port, ours has
-// ended. The other one will do, since tests have namespaces of their own.
+// probe asks whether the server is ready. If another Apicurio Registry has taken the port, it answers
+// instead of ours, which has then ended. The other one can be used as well, since tests have namespaces of
+// their own.
 func (s apicurioServer) probe(ctx context.Context, _ string, port int) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -146,7 +147,7 @@ func startOwnApicurio(ctx context.Context) (Service, *server, error) {
 	}, s, nil
 }
 
-// findApicurio makes Maven fetch the archive once, and unpacks it.
+// findApicurio makes Maven download the archive once, and unpacks it.
 func findApicurio(ctx context.Context) (s apicurioServer, err error) {
 	if s.java, _, err = findJava(ctx); err != nil {
 		return s, err

@@ -20,8 +20,8 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// cacheDir is where fetched binaries are kept between runs. For root it lies where the account that
-// the servers run as can read it.
+// cacheDir returns the directory in which downloaded binaries are kept between runs. For root it is a
+// directory that the account of the servers can read.
 func cacheDir() (string, error) {
 	dir := os.Getenv(EnvCache)
 	switch {
@@ -42,8 +42,8 @@ func cacheDir() (string, error) {
 	return dir, nil
 }
 
-// once fills a directory of the cache unless it exists. The directory appears whole or not at all.
-// Processes that want it at the same time wait for the first.
+// once fills a directory of the cache unless it exists. The directory appears complete or not at all.
+// Processes that need it at the same time wait for the first one.
 func once(ctx context.Context, dir string, fill func(dir string) error) (err error) {
 	unlock, err := lockFile(ctx, dir+".lock")
 	if err != nil {
@@ -71,7 +71,7 @@ func once(ctx context.Context, dir string, fill func(dir string) error) (err err
 	return nil
 }
 
-// lockFile takes an advisory lock, which the kernel releases if we die.
+// lockFile takes an advisory lock, which the kernel releases if the process dies.
 func lockFile(ctx context.Context, path string) (unlock func() error, err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -91,11 +91,11 @@ func lockFile(ctx context.Context, path string) (unlock func() error, err error)
 	}
 }
 
-// errSum is returned for a file that differs from the known one. The server of origin vouches for a
-// file, too, but only for its current content.
+// errSum is returned for a file that differs from the pinned one. A checksum that the download server
+// publishes is not enough, since it follows the file's current content.
 var errSum = errors.New("testenv: fetched file is not the pinned one")
 
-// sums are the SHA-256 of files by name, from a table that sha256sum writes.
+// sums are the SHA-256 of files by name, from a table in the format of sha256sum.
 type sums map[string]string
 
 // parseSums reads a table. Each line is a sum in hexadecimal and a file.
@@ -112,7 +112,7 @@ func parseSums(table []byte) (sums, error) {
 	return s, nil
 }
 
-// check returns an error unless content is that of the file called name.
+// check returns an error unless content has the sum of the file called name.
 func (s sums) check(name string, content io.Reader) error {
 	want, ok := s[name]
 	if !ok {
@@ -129,8 +129,8 @@ func (s sums) check(name string, content io.Reader) error {
 	return nil
 }
 
-// checkDir returns an error unless the files in dir that end in one of extensions are exactly
-// those of the table.
+// checkDir returns an error unless the files in dir that have one of the extensions are exactly those of
+// the table.
 func (s sums) checkDir(dir string, extensions ...string) error {
 	var paths []string
 	for _, extension := range extensions {
@@ -164,12 +164,12 @@ func (s sums) checkFile(path string) (err error) {
 	return s.check(filepath.Base(path), file)
 }
 
-// memoryRoot is a file system in memory, on Linux. Creating and removing files is the most
-// expensive work of tests on a disk: each database is four hundred of them.
+// memoryRoot is a file system in memory, on Linux. On a disk, most of the tests' time is spent on creating
+// and removing files: each database consists of four hundred files.
 const memoryRoot = "/dev/shm"
 
-// memoryRoom is how much memory must be free, in bytes, for a server's data to go into memory. All
-// servers of `make test` together take less than half of it.
+// memoryRoom is how many bytes of memory must be free for a server's data to be stored in memory. All
+// servers of `make test` together need less than half of it.
 const memoryRoom = 6 << 30
 
 // inMemory is set by InMemory.
@@ -177,13 +177,13 @@ const memoryRoom = 6 << 30
 //nolint:gochecknoglobals // it is about this process: servers are started in many places
 var inMemory atomic.Bool
 
-// InMemory makes servers that this process starts from now on keep their data in memory, if the
-// machine has plenty of it; otherwise it stays on disk. Tests call it. Programs that measure, or
-// need their data on a disk for other reasons, do not.
+// InMemory makes servers that this process starts from now on keep their data in memory, if the machine
+// has plenty of it. Otherwise the data stays on disk. Tests call it. Programs that measure, or that need
+// their data on a disk for other reasons, do not.
 func InMemory() { inMemory.Store(true) }
 
-// workRoot is where the servers' directories go. An unprivileged account must be
-// able to reach it when we are root.
+// workRoot returns the directory for the servers' directories. If this process runs as root, an
+// unprivileged account must be able to reach it.
 func workRoot() string {
 	switch {
 	case inMemory.Load() && roomIn(memoryRoot) >= memoryRoom && availableMemory() >= memoryRoom:
@@ -193,7 +193,7 @@ func workRoot() string {
 	}
 }
 
-// diskRoot is workRoot for servers whose data must not be in memory.
+// diskRoot is workRoot for servers whose data must be on a disk.
 func diskRoot() string {
 	if os.Geteuid() == 0 {
 		return "/tmp"
@@ -205,7 +205,7 @@ func diskRoot() string {
 // isInMemory reports whether dir was made below memoryRoot.
 func isInMemory(dir string) bool { return strings.HasPrefix(dir, memoryRoot+"/") }
 
-// whereData adds to origin that the data of a server whose directory is dir is in memory.
+// whereData returns what to add to the origin of a server in the directory dir if its data is in memory.
 func whereData(dir string) string {
 	if isInMemory(dir) {
 		return ", data in memory"
@@ -214,7 +214,7 @@ func whereData(dir string) string {
 	return ""
 }
 
-// roomIn returns how many bytes are free in the file system of dir, 0 if it is not in memory.
+// roomIn returns how many bytes are free in the file system of dir. It returns 0 if that is not in memory.
 func roomIn(dir string) uint64 {
 	const tmpfs = 0x01021994
 
@@ -226,8 +226,8 @@ func roomIn(dir string) uint64 {
 	return fs.Bavail * uint64(fs.Bsize)
 }
 
-// availableMemory returns how many bytes of memory are available on the machine and in the
-// container that this process may run in, 0 if that is not known.
+// availableMemory returns how many bytes of memory are available on the machine and in the container that
+// this process may run in. It returns 0 if that is not known.
 func availableMemory() uint64 {
 	free := machineMemory()
 	for limit, used := range map[string]string{
@@ -244,7 +244,7 @@ func availableMemory() uint64 {
 	return free
 }
 
-// number returns the number in a file. "max" is the absence of a limit.
+// number returns the number in a file. It returns false for "max", which stands for an absent limit.
 func number(path string) (uint64, bool) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -255,7 +255,7 @@ func number(path string) (uint64, bool) {
 	return n, err == nil
 }
 
-// machineMemory is the kernel's estimate of the memory available to new programs.
+// machineMemory returns the kernel's estimate of the memory available to new programs.
 func machineMemory() uint64 {
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// CreateDatabase creates a database, cloned from the templates if there are any, and returns its
-// address. The name is only a hint: the database is called leat_test_<unique>_<name>. Close drops
-// it.
+// CreateDatabase creates a database, cloned from the templates if there are any, and returns its address.
+// The name is only a hint: the database is called leat_test_<unique>_<name>. Close drops the database.
 func (e *Env) CreateDatabase(ctx context.Context, name string, templates ...Template) (url string, err error) {
 	service, err := e.service(ctx, KindPostgres)
 	if err != nil {
@@ -34,14 +33,14 @@ func (e *Env) CreateDatabase(ctx context.Context, name string, templates ...Temp
 	return withDatabase(service.Address, database)
 }
 
-// newDatabaseName is a fresh name that starts with our prefix.
+// newDatabaseName returns a new name that starts with our prefix.
 func newDatabaseName(hint string) string {
 	name := databasePrefix + uniqueName() + "_" + strings.Map(nameRune, strings.ToLower(hint))
 
 	return strings.TrimRight(name[:min(len(name), 63)], "_")
 }
 
-// forget drops one of our databases now rather than at Close.
+// forget drops one of our databases now instead of at Close.
 func (e *Env) forget(ctx context.Context, database string) error {
 	e.mu.Lock()
 	e.databases = slices.DeleteFunc(e.databases, func(d string) bool { return d == database })
@@ -92,12 +91,12 @@ func dropDatabase(ctx context.Context, conn *pgx.Conn, name string) error {
 	return nil
 }
 
-// sweepAge is how old a database of ours must be, and without connections, to count as the leftover
-// of a killed run.
+// sweepAge is how old one of our databases without connections must be to count as a leftover of a killed
+// run.
 const sweepAge = 6 * time.Hour
 
-// sweepDatabases removes what killed runs have left on a server that outlives them. It is best
-// effort: a database with connections stays.
+// sweepDatabases removes what killed runs have left on a server that outlives them. It does what it can: a
+// database with connections stays.
 func sweepDatabases(ctx context.Context, address string) (err error) {
 	conn, err := connectPostgres(ctx, address)
 	if err != nil {
@@ -125,10 +124,10 @@ func sweepDatabases(ctx context.Context, address string) (err error) {
 	return nil
 }
 
-// maintenance are connections to a server's maintenance database, on which databases are created
-// and dropped. They are kept open: each new one would cost the server a process, twice a test.
+// maintenance holds connections to a server's maintenance database, on which databases are created and
+// dropped. They are kept open, since otherwise each test would make the server start two more processes.
 type maintenance struct {
-	none bool // keeps none
+	none bool // keep no connections
 
 	mu   sync.Mutex
 	idle []*pgx.Conn

@@ -16,17 +16,16 @@ type debianPackage struct {
 	suite, name string
 }
 
-// unpacked is a package and its dependencies, including its C library, unpacked into a directory.
-// Its own loader runs its programs, so nothing is installed and the machine's libraries do not
-// matter.
+// unpacked is a package with its dependencies, including its C library, unpacked into a directory. Its own
+// loader runs its programs. So nothing is installed, and the libraries of the machine do not matter.
 type unpacked struct {
 	root string
 	// version is the version of the package.
 	version string
 }
 
-// fetch returns the package, fetched once and kept in the cache: the versions of a moving suite
-// stay those of that day until the directory is removed. apt checks the signatures.
+// fetch returns the package. It is downloaded once and kept in the cache, so that the versions of a moving
+// suite stay the same until the directory is removed. apt checks the signatures.
 func (p debianPackage) fetch(ctx context.Context) (unpacked, error) {
 	cache, err := cacheDir()
 	if err != nil {
@@ -45,7 +44,7 @@ func (p debianPackage) fetch(ctx context.Context) (unpacked, error) {
 	return unpacked{root: filepath.Join(home, "root"), version: string(version)}, nil
 }
 
-// unpackInto fetches the packages and unpacks them side by side.
+// unpackInto downloads the packages and unpacks them at the same time.
 func (p debianPackage) unpackInto(ctx context.Context, dir string) error {
 	fmt.Fprintln(os.Stderr, "testenv: fetching", p.name, "of Debian", p.suite)
 	apt, err := newPrivateApt(ctx, dir, p.suite)
@@ -61,7 +60,7 @@ func (p debianPackage) unpackInto(ctx context.Context, dir string) error {
 		if _, err := runFetch(ctx, nil, "dpkg", "-x", archive, filepath.Join(dir, "root")); err != nil {
 			return err
 		}
-		fields := strings.Split(filepath.Base(archive), "_") // mysql-server-core_9.7.4-2_amd64.deb
+		fields := strings.Split(filepath.Base(archive), "_") // such as mysql-server-core_9.7.4-2_amd64.deb
 		if fields[0] == p.name && len(fields) > 1 {
 			version = strings.TrimPrefix(fields[1], "1%3a")
 		}
@@ -76,7 +75,7 @@ func (p debianPackage) unpackInto(ctx context.Context, dir string) error {
 	return apt.remove()
 }
 
-// command is the command that runs a program of the package, without its arguments.
+// command returns the command that runs a program of the package, without its arguments.
 func (u unpacked) command(program string) ([]string, error) {
 	loaders, _ := filepath.Glob(filepath.Join(u.root, "lib*", "ld-linux*"))
 	more, _ := filepath.Glob(filepath.Join(u.root, "usr", "lib*", "ld-linux*"))
@@ -109,21 +108,21 @@ func runFetch(ctx context.Context, env []string, argv ...string) (string, error)
 	return string(output), nil
 }
 
-// debianKeyring is the keyring that Debian's suites are checked against. Other distributions have
-// it in their package debian-archive-keyring.
+// debianKeyring is the keyring with which Debian's suites are checked. Other distributions have it in
+// their package debian-archive-keyring.
 const debianKeyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
-// debianMirror serves where the machine has no other mirror of Debian.
+// debianMirror is used if the machine has no other mirror of Debian configured.
 const debianMirror = "http://deb.debian.org/debian/"
 
-// privateApt is apt-get with its own configuration, lists and database of packages: it believes
-// that nothing is installed, and touches nothing of the machine's.
+// privateApt is apt-get with a configuration, lists and a package database of its own. It believes that
+// nothing is installed, and does not change the machine.
 type privateApt struct {
 	dir string
 	env []string
 }
 
-// newPrivateApt makes the configuration below dir and fetches the suite's list.
+// newPrivateApt writes the configuration below dir and downloads the suite's list.
 func newPrivateApt(ctx context.Context, dir, suite string) (privateApt, error) {
 	if _, err := os.Stat(debianKeyring); err != nil {
 		return privateApt{}, fmt.Errorf("%w: no keys of Debian: %w", ErrUnavailable, err)
@@ -146,7 +145,7 @@ func newPrivateApt(ctx context.Context, dir, suite string) (privateApt, error) {
 	return a, err
 }
 
-// aptConf keeps only the proxies of the machine's configuration.
+// aptConf returns a configuration that keeps only the proxies of the machine's configuration.
 func aptConf(dir string) string {
 	var b strings.Builder
 	for name, value := range map[string]string{
@@ -208,7 +207,7 @@ func mayInstall() bool {
 	return err == nil
 }
 
-// install installs Debian packages without starting their servers. Concurrent runs take turns.
+// install installs Debian packages without starting their servers. Concurrent runs wait for one another.
 func install(ctx context.Context, packages ...string) (err error) {
 	cache, err := cacheDir()
 	if err != nil {
@@ -244,14 +243,14 @@ func apt(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// forbidDaemons keeps packages from starting their servers while they are being installed: we want
-// the binaries, not a cluster on the standard port.
+// forbidDaemons keeps packages from starting their servers during their installation: we need the
+// binaries, not a cluster on the standard port.
 func forbidDaemons() (allow func() error, err error) {
 	const policy = "/usr/sbin/policy-rc.d"
 
 	file, err := os.OpenFile(policy, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
 	if errors.Is(err, os.ErrExist) {
-		return func() error { return nil }, nil // another policy stays
+		return func() error { return nil }, nil // an existing policy stays
 	}
 	if err != nil {
 		return nil, fmt.Errorf("testenv: %w", err)

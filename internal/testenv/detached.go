@@ -19,7 +19,7 @@ import (
 // ErrNoDetachedSet is returned when no detached set is running.
 var ErrNoDetachedSet = errors.New("testenv: no detached set is running")
 
-// A detached set is a process that holds the services between runs and tells clients about them
+// A detached set is a process that holds the services between runs and gives their addresses to clients
 // over a socket in the user's cache directory. A socket that outlives its process does no harm:
 // connections to it fail.
 const (
@@ -107,7 +107,7 @@ func ask(ctx context.Context, question string) (net.Conn, error) {
 	return conn, nil
 }
 
-// listenDetached takes the socket, unless a running set has it.
+// listenDetached listens on the socket, unless a running set does.
 func listenDetached(ctx context.Context) (net.Listener, error) {
 	if _, err := Detached(ctx); !errors.Is(err, ErrNoDetachedSet) {
 		return nil, errors.Join(errors.New("testenv: a detached set is running"), err)
@@ -131,8 +131,8 @@ func listenDetached(ctx context.Context) (net.Listener, error) {
 	return listener, nil
 }
 
-// ServeDetached holds the services of env until [StopDetached] is called or ctx ends, and then
-// closes env. Ready is called when the set can be found.
+// ServeDetached holds the services of env until [StopDetached] is called or ctx ends, and then closes env.
+// It calls ready when clients can find the set.
 func ServeDetached(ctx context.Context, env *Env, ready func()) error {
 	listener, err := listenDetached(ctx)
 	if err != nil {
@@ -153,7 +153,7 @@ func ServeDetached(ctx context.Context, env *Env, ready func()) error {
 	}
 }
 
-// answer answers one question and reports whether it was the last.
+// answer answers one question and reports whether it was the request to stop.
 func answer(conn net.Conn, env *Env) (last bool) {
 	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	question, err := bufio.NewReader(conn).ReadString('\n')
@@ -184,7 +184,7 @@ type leftover struct {
 	Comment  string
 }
 
-// stale reports whether no run can still need it.
+// stale reports whether l is so old that no run can still need it.
 func (l leftover) stale() bool {
 	if l.Template {
 		made, err := strconv.ParseInt(l.Comment, 10, 64)
@@ -192,15 +192,15 @@ func (l leftover) stale() bool {
 		return err == nil && time.Since(time.Unix(made, 0)) > templateKeep
 	}
 	if strings.HasPrefix(l.Name, templatePrefix) {
-		return false // being made: the next run that needs it finishes or replaces it
+		return false // a template that is being made: the next run that needs it completes or replaces it
 	}
 	age, ok := nameAge(strings.TrimPrefix(l.Name, databasePrefix))
 
 	return ok && age > sweepAge
 }
 
-// drop removes the database, without force: a run that has just connected wins. A failure does no
-// harm, since the next run tries again.
+// drop removes the database, but not if a run has connected to it. An error does no harm, since the next
+// run tries again.
 func (l leftover) drop(ctx context.Context, conn *pgx.Conn) {
 	name := pgx.Identifier{l.Name}.Sanitize()
 	if l.Template {

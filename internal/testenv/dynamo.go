@@ -21,9 +21,9 @@ import (
 // DynamoEnv is a test's own part of DynamoDB Local: all tables whose names start with its
 // prefix. They are deleted when the test ends.
 type DynamoEnv struct {
-	// URL is the endpoint. Any access key and any region will do.
+	// URL is the endpoint. It accepts any access key and any region.
 	URL string
-	// Prefix starts the names of the test's tables.
+	// Prefix is the prefix of the names of the test's tables.
 	Prefix string
 	// Version is the server's version.
 	Version string
@@ -58,7 +58,7 @@ func (e *DynamoEnv) deleteTables(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// resolveDynamo tries the sources of DynamoDB Local in order. There is no substitute.
+// resolveDynamo tries the sources of DynamoDB Local in order. It has no substitute.
 func resolveDynamo(ctx context.Context) (Service, error) {
 	if url := os.Getenv(EnvDynamo); url != "" {
 		return dynamoAt(ctx, url, "address in "+EnvDynamo)
@@ -84,8 +84,8 @@ func dynamoAt(ctx context.Context, url, origin string) (Service, error) {
 	return Service{Kind: KindDynamo, Address: url, Version: "Local", Origin: origin, Real: true}, nil
 }
 
-// dynamoVersion is the version of DynamoDB Local that is fetched, as in dynamo_pom.xml. The server
-// does not report its version.
+// dynamoVersion is the version of DynamoDB Local that is downloaded, as in dynamo_pom.xml. The server does
+// not report its version.
 const dynamoVersion = "2.6.1"
 
 //go:embed dynamo_pom.xml
@@ -104,7 +104,7 @@ func (s dynamoServer) plan(_ string, port int) (plan, error) {
 	return plan{
 		Argv: []string{
 			s.java, "-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
-			"-Djava.library.path=" + s.libs, // where SQLite is
+			"-Djava.library.path=" + s.libs, // where the library of SQLite is
 			"-cp", filepath.Join(s.libs, "*"), "com.amazonaws.services.dynamodbv2.local.main.ServerRunner",
 			"-inMemory", "-sharedDb", "-disableTelemetry", "-port", strconv.Itoa(port),
 		},
@@ -112,8 +112,8 @@ func (s dynamoServer) plan(_ string, port int) (plan, error) {
 	}, nil
 }
 
-// probe lists the tables. If another DynamoDB Local has taken the port, it answers instead of ours,
-// which has ended then. It will do, since tables have names that no other test uses.
+// probe lists the tables. If another DynamoDB Local has taken the port, it answers instead of ours, which
+// has then ended. The other one can be used as well, since no other test uses the names of our tables.
 func (s dynamoServer) probe(ctx context.Context, _ string, port int) (string, error) {
 	_, err := dynamoTables(ctx, "http://"+localAddress(port), "")
 
@@ -148,11 +148,11 @@ func startOwnDynamo(ctx context.Context) (Service, *server, error) {
 	}, s, nil
 }
 
-// errDynamoReply is returned for answers that do not come from DynamoDB, and for its refusals.
+// errDynamoReply is returned if a reply does not come from DynamoDB, or is an error.
 var errDynamoReply = errors.New("testenv: reply of DynamoDB")
 
-// dynamoCall makes a request in DynamoDB's own JSON. The demo links this package, so the package
-// uses no client library. DynamoDB Local requires a signature but does not check it.
+// dynamoCall makes a request in DynamoDB's own JSON. This package does not use a client library, since the
+// demo links it. DynamoDB Local requires a signature but does not check it.
 func dynamoCall(ctx context.Context, url, operation string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

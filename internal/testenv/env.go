@@ -20,7 +20,7 @@ const startTimeout = 8 * time.Minute
 // ErrUnavailable is returned when a service is needed and cannot be found or started.
 var ErrUnavailable = errors.New("testenv: service unavailable")
 
-// Needs is the services that a program asks for.
+// Needs selects the services that a program uses.
 type Needs struct {
 	// Postgres asks for PostgreSQL. Defaults to false.
 	Postgres bool
@@ -42,12 +42,12 @@ type Needs struct {
 	Apicurio bool
 }
 
-// kinds are all services, in the order in which they are described.
+// kinds returns all services, in the order in which they are described.
 func kinds() []Kind {
 	return []Kind{KindPostgres, KindKafka, KindRedis, KindRabbit, KindMySQL, KindMariaDB, KindDynamo, KindApicurio}
 }
 
-// kinds lists the services that were asked for.
+// kinds returns the services that are selected.
 func (n Needs) kinds() []Kind {
 	var kinds []Kind
 	if n.Postgres {
@@ -78,12 +78,11 @@ func (n Needs) kinds() []Kind {
 	return kinds
 }
 
-// Env is a set of running services. The exported fields are set by [Start] and
-// not changed afterwards; fields of services that were not asked for are zero.
-// Its methods may be called concurrently.
+// Env is a set of running services. [Start] sets the exported fields, and nothing changes them afterwards.
+// Fields of services that were not selected are zero. Its methods may be called concurrently.
 type Env struct {
-	// PostgresURL is the address of the maintenance database; a program makes its
-	// own with [Env.CreateDatabase].
+	// PostgresURL is the address of the maintenance database. A program creates databases of its own with
+	// [Env.CreateDatabase].
 	PostgresURL string
 	// KafkaBrokers are the seed addresses of the Kafka cluster.
 	KafkaBrokers []string
@@ -107,12 +106,12 @@ type Env struct {
 	mu          sync.Mutex
 	slots       map[Kind]*slot
 	databases   []string
-	kafkaPrefix string // "" until there is a name that starts with it
+	kafkaPrefix string // "" until a name with the prefix was created
 
 	maintenance maintenance
 }
 
-// slot holds a service from the first request for it.
+// slot holds a service. It is filled by the first request for the service.
 type slot struct {
 	once     sync.Once
 	announce sync.Once
@@ -120,9 +119,8 @@ type slot struct {
 	err      error
 }
 
-// Start finds or starts the services that are needed, side by side. The caller
-// must Close the result, and must have called [Supervise] first thing in main.
-// The servers live on after ctx has ended.
+// Start finds or starts the services that are needed, all at the same time. The caller must Close the
+// result, and must have called [Supervise] first thing in main. The servers go on after ctx has ended.
 func Start(ctx context.Context, needs Needs) (*Env, error) {
 	env := newEnv()
 	kinds := needs.kinds()
@@ -168,12 +166,12 @@ func (e *Env) publish() {
 	}
 }
 
-// service returns a service, and finds or starts it the first time. A failure is remembered: a
-// machine without a broker is asked only once.
+// service returns a service. The first call finds or starts it. A failure is remembered, so that a machine
+// without a broker is searched only once.
 func (e *Env) service(ctx context.Context, kind Kind) (Service, error) {
 	s := e.slot(kind)
 	s.once.Do(func() {
-		// One test's deadline must not affect the server of the others.
+		// The deadline of one test must not affect a server that other tests use.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTimeout)
 		defer cancel()
 		s.service, s.err = resolve(ctx, kind)
@@ -182,7 +180,7 @@ func (e *Env) service(ctx context.Context, kind Kind) (Service, error) {
 	return s.service, s.err
 }
 
-// slot returns the place of a service, filled or not.
+// slot returns the slot of a service, filled or not.
 func (e *Env) slot(kind Kind) *slot {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -222,8 +220,8 @@ func (e *Env) Services() []Service {
 // Describe returns a line for each service with its version and its origin.
 func (e *Env) Describe() string { return Describe(e.Services()) }
 
-// Environ returns the addresses as entries of a process's environment, for tests
-// and programs that are to use the same servers.
+// Environ returns the addresses as entries of a process's environment, for tests and programs that must
+// use the same servers.
 func (e *Env) Environ() []string {
 	var environ []string
 	for _, s := range e.Services() {
@@ -233,9 +231,9 @@ func (e *Env) Environ() []string {
 	return environ
 }
 
-// Close drops the databases that were created through e, deletes the topics and groups named by it,
-// and stops the servers that e started. Servers that were running before stay. It waits until the
-// stopped ones have ended.
+// Close drops the databases that were created through e, deletes the topics and groups that e named, and
+// stops the servers that e started. Servers that were running before stay. It waits until the stopped ones
+// have ended.
 func (e *Env) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -275,7 +273,7 @@ func resolve(ctx context.Context, kind Kind) (Service, error) {
 	}
 }
 
-// The environment variables that this package reads.
+// Environment variables that this package reads.
 const (
 	// EnvPostgres is the URL of a PostgreSQL server on which we may create databases.
 	EnvPostgres = "LEAT_POSTGRES_URL"
@@ -283,8 +281,8 @@ const (
 	EnvKafka = "LEAT_KAFKA_BROKERS"
 	// EnvRedis is host:port of a Redis server, or "fake" for miniredis.
 	EnvRedis = "LEAT_REDIS_ADDR"
-	// EnvRedisServer is "valkey" to start a Valkey 9 as Redis, whatever is already running, fetched once as
-	// packages of Debian. "redis" or empty means Redis. [EnvRedis] takes precedence.
+	// EnvRedisServer is "valkey" to start a Valkey 9 as Redis, even if another server is running. It is
+	// downloaded once as packages of Debian. "redis" or empty means Redis. [EnvRedis] takes precedence.
 	EnvRedisServer = "LEAT_REDIS_SERVER"
 	// EnvRabbit is the URL of a RabbitMQ server with its management, whose port is in the
 	// parameter management unless it is 15672: amqp://guest:guest@127.0.0.1:5672/.
@@ -299,11 +297,11 @@ const (
 	// EnvRegistry is the URL of Confluent's API of an Apicurio Registry, such as
 	// http://127.0.0.1:8080/apis/ccompat/v7.
 	EnvRegistry = "LEAT_REGISTRY_URL"
-	// EnvPostgresVersion forces a major version of PostgreSQL, 14 to 18.
+	// EnvPostgresVersion requires a major version of PostgreSQL, 14 to 18.
 	EnvPostgresVersion = "LEAT_PG_VERSION"
-	// EnvPostgresBin is a directory that holds postgres and initdb.
+	// EnvPostgresBin is a directory with the programs postgres and initdb.
 	EnvPostgresBin = "LEAT_PG_BIN"
-	// EnvCache is the directory for fetched files and for the socket of the detached set.
+	// EnvCache is the directory for downloaded files and for the socket of the detached set.
 	EnvCache = "LEAT_CACHE"
 )
 
@@ -318,8 +316,8 @@ func inCI() bool {
 	return err == nil && yes
 }
 
-// uniqueName returns a name that no other test has, on this server or another. Its first part is
-// the time, which distinguishes the leftovers of killed runs from names in use.
+// uniqueName returns a name that no other test has, on this server or another. Its first part is the time,
+// by which leftovers of killed runs can be distinguished from names in use.
 func uniqueName() string {
 	var b [5]byte
 	_, _ = rand.Read(b[:])
@@ -327,7 +325,7 @@ func uniqueName() string {
 	return strconv.FormatInt(time.Now().Unix(), 36) + "_" + hex.EncodeToString(b[:])
 }
 
-// nameAge returns how long ago uniqueName made the name, false if it did not make it.
+// nameAge returns how long ago uniqueName made the name. It returns false if uniqueName did not make it.
 func nameAge(name string) (time.Duration, bool) {
 	stamp, _, ok := strings.Cut(name, "_")
 	if !ok {
@@ -341,7 +339,8 @@ func nameAge(name string) (time.Duration, bool) {
 	return time.Since(time.Unix(seconds, 0)), true
 }
 
-// redact hides the password of a URL, and any part that may hold one if the URL cannot be parsed.
+// redact hides the password in a URL. If the URL cannot be parsed, it hides every part that may contain
+// one.
 func redact(address string) string {
 	u, err := url.Parse(address)
 	switch {
@@ -389,13 +388,13 @@ type Service struct {
 // brokers returns the address as a list.
 func (s Service) brokers() []string { return strings.Split(s.Address, ",") }
 
-// line is the service's row in a description of the run.
+// line returns the service's row in a description of the run.
 func (s Service) line() string {
 	return fmt.Sprintf("%-9s %-8s %s, at %s", s.Kind, s.Version, s.Origin, redact(s.Address))
 }
 
-// Assignment is the service's address as an entry of a process's environment. A substitute lives
-// only in its own process, so other processes are told to start theirs.
+// Assignment returns the service's address as an entry of a process's environment. A substitute exists
+// only in its own process. In that case the entry makes other processes start their own.
 func (s Service) Assignment() string {
 	address := s.Address
 	if !s.Real {
@@ -419,7 +418,7 @@ func (s Service) Assignment() string {
 	}
 }
 
-// Describe returns a line with the version of a service and its origin.
+// Describe returns a line for each service with its version and its origin.
 func Describe(services []Service) string {
 	var b strings.Builder
 	for _, s := range services {

@@ -19,8 +19,8 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// defaultPartitions is the number of partitions of a topic that is created by use, on the brokers
-// that we start.
+// defaultPartitions is the number of partitions of a topic that is created by its first use, on the
+// brokers that we start.
 const defaultPartitions = 8
 
 // KafkaEnv is a test's own part of a Kafka cluster: topics and consumer groups
@@ -30,21 +30,21 @@ type KafkaEnv struct {
 	Brokers []string
 	// Real is false on the in-process kfake.
 	Real bool
-	// Prefix starts the names of the test's topics and groups.
+	// Prefix is the prefix of the names of the test's topics and groups.
 	Prefix string
 	// Version is the broker's version.
 	Version string
 }
 
-// Kafka returns a part of the shared cluster, which is real if possible.
+// Kafka returns a part of the shared cluster. The cluster is real if possible.
 func Kafka(tb testing.TB) *KafkaEnv {
 	tb.Helper()
 
 	return newKafkaEnv(tb, use(tb, KindKafka))
 }
 
-// RealKafka is [Kafka] for tests that need a real broker. If there is none the test is skipped; in
-// CI it fails.
+// RealKafka is [Kafka] for tests that need a real broker. If there is none the test is skipped; in CI it
+// fails.
 func RealKafka(tb testing.TB) *KafkaEnv {
 	tb.Helper()
 	service := use(tb, KindKafka)
@@ -55,7 +55,7 @@ func RealKafka(tb testing.TB) *KafkaEnv {
 	return newKafkaEnv(tb, service)
 }
 
-// Fake returns an in-process cluster of the test's own, stopped when it ends.
+// Fake starts an in-process cluster for the test alone. It stops when the test ends.
 func Fake(tb testing.TB) *KafkaEnv {
 	tb.Helper()
 	service, err := newKfake("asked for by the test")
@@ -100,11 +100,11 @@ func (k *KafkaEnv) Topic(tb testing.TB, name string, partitions int) string {
 	return topic
 }
 
-// Name returns Prefix+name, for topics that are created by use and for groups.
+// Name returns Prefix+name, for groups and for topics that are created by their first use.
 func (k *KafkaEnv) Name(name string) string { return k.Prefix + name }
 
-// fakeClusterID marks our in-process clusters, so that a test that is given the address of one
-// knows that it is not real.
+// fakeClusterID marks our in-process clusters, so that a test that gets the address of one can tell that
+// it is not real.
 const fakeClusterID = "leat-kfake"
 
 // kafkaCluster is a cluster's description of itself.
@@ -148,7 +148,7 @@ func inspectKafka(ctx context.Context, brokers []string, opts ...kgo.Opt) (kafka
 	return found, nil
 }
 
-// startKfake plays Kafka in this process.
+// startKfake starts kfake, the substitute for Kafka, in this process.
 func startKfake(reason string) (Service, error) {
 	if inCI() {
 		return Service{}, fmt.Errorf("%w: CI needs a real Kafka: %s", ErrUnavailable, reason)
@@ -177,7 +177,7 @@ func newKfake(reason string) (Service, error) {
 	}, nil
 }
 
-// KafkaServer is a test's own real broker, to be stopped, killed and started again. It is removed
+// KafkaServer is a real broker that only one test uses, which can stop, kill and restart it. It is removed
 // when the test ends. Its methods fail the test on errors, so call them from the test's goroutine.
 type KafkaServer struct {
 	private
@@ -186,8 +186,8 @@ type KafkaServer struct {
 	Brokers []string
 }
 
-// PrivateKafka starts a broker of the test's own. It takes some five seconds. Without Java the test
-// is skipped; in CI it fails.
+// PrivateKafka starts a broker for the test alone. It takes some five seconds. Without Java the test is
+// skipped; in CI it fails.
 func PrivateKafka(tb testing.TB) *KafkaServer {
 	tb.Helper()
 	s := startPrivate(tb, "a real Kafka broker", OwnKafka)
@@ -230,8 +230,8 @@ func resolveKafka(ctx context.Context) (Service, error) {
 	return s, err
 }
 
-// kafkaRunning uses the detached set, else a real broker on the standard port of
-// this machine.
+// kafkaRunning returns the broker of the detached set, or else a real broker on the standard port of this
+// machine.
 func kafkaRunning(ctx context.Context) (Service, bool) {
 	if s, ok := detached(ctx, KindKafka); ok {
 		if s, err := kafkaAt(ctx, s.Address, "detached set"); err == nil {
@@ -257,14 +257,14 @@ func kafkaAt(ctx context.Context, address, origin string) (Service, error) {
 	return Service{Kind: KindKafka, Address: address, Version: found.version, Origin: origin, Real: isReal}, nil
 }
 
-// firstLine is the beginning of an error, for output of a single line.
+// firstLine returns the first line of an error, for output on a single line.
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 
 	return strings.TrimPrefix(line, ErrUnavailable.Error()+": ")
 }
 
-// kafkaPrefix starts the name of every topic and group that we make.
+// kafkaPrefix is the prefix of the names of all topics and groups that we make.
 const kafkaPrefix = "leat-test-"
 
 // newKafkaPrefix returns a new prefix for topics and groups.
@@ -272,8 +272,9 @@ func newKafkaPrefix() string {
 	return kafkaPrefix + strings.ReplaceAll(uniqueName(), "_", "-") + "-"
 }
 
-// KafkaName returns a name for a topic or a consumer group that no other run has:
-// leat-test-<unique>-<name>, the same each time. Close deletes topics and groups with such a name.
+// KafkaName returns a name for a topic or a consumer group that no other run uses:
+// leat-test-<unique>-<name>. It returns the same name each time. Close deletes topics and groups with such
+// a name.
 func (e *Env) KafkaName(name string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -312,8 +313,7 @@ func (e *Env) dropTopics(ctx context.Context) error {
 	return nil
 }
 
-// connectAdmin returns a client that caches metadata of topics only briefly. The caller must close
-// it.
+// connectAdmin returns a client that caches the metadata of topics only briefly. The caller must close it.
 func connectAdmin(brokers []string) (*kadm.Client, error) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.MetadataMinAge(50*time.Millisecond))
 	if err != nil {
@@ -323,8 +323,8 @@ func connectAdmin(brokers []string) (*kadm.Client, error) {
 	return kadm.NewClient(client), nil
 }
 
-// createTopic creates a topic and waits until its partitions can be written, which is when their leaders
-// report end offsets.
+// createTopic creates a topic and waits until its partitions can be written. That is the case when their
+// leaders report end offsets.
 func createTopic(ctx context.Context, brokers []string, topic string, partitions int) error {
 	if partitions <= 0 || partitions > 1000 {
 		return fmt.Errorf("testenv: topic %s: %d partitions, want 1 to 1000", topic, partitions)
@@ -349,8 +349,8 @@ func createTopic(ctx context.Context, brokers []string, topic string, partitions
 	}
 }
 
-// clearKafka deletes the topics and groups whose names start with prefix, including those created
-// by use. Groups that still have members go with their topics.
+// clearKafka deletes the topics and groups whose names start with prefix, including those created by use.
+// Groups that still have members disappear after their topics are deleted.
 func clearKafka(ctx context.Context, brokers []string, prefix string) error {
 	admin, err := connectAdmin(brokers)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// kafkaAdmin is the user of a secured broker with all rights.
+// kafkaAdmin is the user with all rights on a secured broker.
 const kafkaAdmin = "admin"
 
 //go:embed kafka_secured.properties
@@ -35,7 +35,7 @@ var kafkaSecuredProperties string
 // what its ACLs grant.
 type kafkaSecurity struct {
 	certificate
-	password string // of kafkaAdmin
+	password string // password of kafkaAdmin
 }
 
 func newKafkaSecurity() (*kafkaSecurity, error) {
@@ -47,24 +47,24 @@ func newKafkaSecurity() (*kafkaSecurity, error) {
 	return &kafkaSecurity{certificate: c, password: rand.Text()}, nil
 }
 
-// files are the files that the properties name.
+// files returns the files that the properties name.
 func (s *kafkaSecurity) files() map[string]string {
 	return map[string]string{"broker.pem": s.keyAndChain, "authority.pem": s.authority}
 }
 
-// properties are added to those of every broker.
+// properties returns lines to add to the properties of every broker.
 func (s *kafkaSecurity) properties(dir string) string {
 	return strings.NewReplacer(
 		"{{admin}}", kafkaAdmin, "{{password}}", s.password, "{{dir}}", dir,
 	).Replace(kafkaSecuredProperties)
 }
 
-// format are the arguments that create the first user.
+// format returns the arguments of the format command that create the first user.
 func (s *kafkaSecurity) format() []string {
 	return []string{"--add-scram", "SCRAM-SHA-512=[name=" + kafkaAdmin + ",password=" + s.password + "]"}
 }
 
-// options are the options of a client that signs in as user.
+// options returns the options of a client that signs in as user.
 func (s *kafkaSecurity) options(user, password string) []kgo.Opt {
 	return []kgo.Opt{
 		kgo.DialTLSConfig(&tls.Config{RootCAs: s.pool(), MinVersion: tls.VersionTLS12}),
@@ -72,7 +72,7 @@ func (s *kafkaSecurity) options(user, password string) []kgo.Opt {
 	}
 }
 
-// adminOptions are empty without security.
+// adminOptions returns the options of a client that signs in as kafkaAdmin, none without security.
 func (s *kafkaSecurity) adminOptions() []kgo.Opt {
 	if s == nil {
 		return nil
@@ -81,7 +81,7 @@ func (s *kafkaSecurity) adminOptions() []kgo.Opt {
 	return s.options(kafkaAdmin, s.password)
 }
 
-// pool has the authority that has signed the broker's certificate.
+// pool returns a pool with the authority that signed the broker's certificate.
 func (s *kafkaSecurity) pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM([]byte(s.authority))
@@ -134,7 +134,7 @@ func (s *SecuredServer) Withdraw(tb testing.TB, user string, acls ...ACL) {
 	}
 }
 
-// awaitACL waits until the broker has applied the grant of a to user, or its withdrawal.
+// awaitACL waits until the broker has applied the grant of a to user, or its withdrawal if want is false.
 func (s *SecuredServer) awaitACL(ctx context.Context, tb testing.TB, user string, a ACL, want bool) {
 	tb.Helper()
 	for allowed := !want; allowed != want; {
@@ -165,8 +165,8 @@ func (a ACL) builder() *kadm.ACLBuilder {
 	}
 }
 
-// DocumentedACLs returns the ACLs that the commands of a section of docs/kafka-security.md grant,
-// with other names replacing those of the document. A section begins with "### " and its title.
+// DocumentedACLs returns the ACLs that the commands of a section of docs/kafka-security.md grant. names
+// replaces the names that the document uses. A section begins with "### " and its title.
 func DocumentedACLs(tb testing.TB, section string, names map[string]string) []ACL {
 	tb.Helper()
 	_, here, _, _ := runtime.Caller(0)
@@ -231,7 +231,7 @@ func parseACLs(words []string, names map[string]string) ([]ACL, error) {
 	return acls, nil
 }
 
-// SecuredUser is a user of a secured broker who lacks one right at most.
+// SecuredUser is a user of a secured broker who lacks at most one right.
 type SecuredUser struct {
 	Name string
 	// Options are the options of a client that signs in as the user.
@@ -240,9 +240,9 @@ type SecuredUser struct {
 	Lacks *ACL
 }
 
-// EachRight runs test for a user with all rights that sections document, and for one without each
-// of them; see [DocumentedACLs]. The users are called name and a number, and names returns a user's
-// names for those of the document.
+// EachRight runs test for a user with all rights that sections document, and for a user without each one
+// of them; see [DocumentedACLs]. The users are called name and a number. names returns the names that
+// replace those of the document for a user.
 func (s *SecuredServer) EachRight(
 	t *testing.T, name string, sections []string, names func(user string) map[string]string, test func(t *testing.T, u *SecuredUser),
 ) {
@@ -271,8 +271,8 @@ func (s *SecuredServer) EachRight(
 	}
 }
 
-// SecuredServer is a test's own real broker that speaks only TLS, requires a password
-// (SCRAM-SHA-512), and allows only its super user anything by default. Its methods may be called
+// SecuredServer is a real broker that only one test uses. It speaks only TLS, requires a password
+// (SCRAM-SHA-512), and by default allows only its super user to do anything. Its methods may be called
 // concurrently, except for those of [KafkaServer].
 type SecuredServer struct {
 	*KafkaServer
@@ -281,8 +281,8 @@ type SecuredServer struct {
 	admin    *kadm.Client
 }
 
-// SecuredKafka starts one. It takes some five seconds, so the tests of a file share it. Without
-// Java the test is skipped; in CI it fails.
+// SecuredKafka starts a secured broker. It takes some five seconds, so the tests of a file share it.
+// Without Java the test is skipped; in CI it fails.
 func SecuredKafka(tb testing.TB) *SecuredServer {
 	tb.Helper()
 	security, err := newKafkaSecurity()
@@ -313,7 +313,7 @@ func SecuredKafka(tb testing.TB) *SecuredServer {
 // Admin returns the options of a client that signs in as the super user.
 func (s *SecuredServer) Admin() []kgo.Opt { return s.security.adminOptions() }
 
-// Authority returns the certificate of the authority that has signed the broker's, in PEM.
+// Authority returns the certificate of the authority that signed the broker's certificate, in PEM.
 func (s *SecuredServer) Authority() string { return s.security.authority }
 
 // As returns the options of a client that signs in as user.
@@ -321,8 +321,7 @@ func (s *SecuredServer) As(user, password string) []kgo.Opt {
 	return s.security.options(user, password)
 }
 
-// User creates a user that may sign in and nothing else, and returns a password for
-// [SecuredServer.As].
+// User creates a user that can sign in but has no rights, and returns a password for [SecuredServer.As].
 func (s *SecuredServer) User(tb testing.TB, user string) (password string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
@@ -351,7 +350,7 @@ func (s *SecuredServer) User(tb testing.TB, user string) (password string) {
 	return password
 }
 
-// Topic creates a topic of one partition; configs are its settings, nil for defaults.
+// Topic creates a topic of one partition. configs are its settings, nil for the defaults.
 func (s *SecuredServer) Topic(tb testing.TB, name string, configs map[string]*string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)

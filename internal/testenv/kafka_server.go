@@ -19,27 +19,28 @@ import (
 	"time"
 )
 
-// kafkaProfile is the tuning of a broker.
+// kafkaProfile contains the tuning of a broker.
 type kafkaProfile struct {
 	// heap is the memory of the JVM.
 	heap string
 	// session is how long the broker may be silent before it counts as gone.
 	session time.Duration
-	// jvm are further options of the JVM.
+	// jvm contains further options of the JVM.
 	jvm []string
-	// archive holds Kafka's classes; "" if there is none.
+	// archive is the archive of Kafka's classes, "" if there is none.
 	archive string
-	// exitArchive is the path to which an archive is written on exit; "" for none.
+	// exitArchive is the path to which the broker writes an archive when it exits, "" for none.
 	exitArchive string
 	// security is nil if every client may do everything.
 	security *kafkaSecurity
 }
 
-// sharedBroker serves many tests on a busy machine; it is never killed.
+// sharedBroker returns the profile of a broker that serves many tests on a busy machine. It is never
+// killed.
 func sharedBroker() kafkaProfile { return kafkaProfile{heap: "1g", session: 18 * time.Second} }
 
-// privateBroker is killed by its test, which waits for its return. Without the second compiler it
-// returns in half the processor time: on a busy machine, half a minute sooner.
+// privateBroker returns the profile of a broker that its test kills and restarts. Without the second
+// compiler the broker restarts in half the processor time. On a busy machine that saves half a minute.
 func privateBroker() kafkaProfile {
 	return kafkaProfile{heap: "512m", session: 3 * time.Second, jvm: []string{"-XX:TieredStopAtLevel=1"}}
 }
@@ -52,7 +53,7 @@ type kafkaServer struct {
 	javaBinaries
 	kafkaProfile
 
-	cluster string // identifies the broker as ours
+	cluster string // by which a probe recognises the broker as ours
 }
 
 func newKafkaServer(b javaBinaries, profile kafkaProfile) *kafkaServer {
@@ -144,16 +145,16 @@ func startKafka(ctx context.Context, profile kafkaProfile) (Service, *server, er
 	}, s, nil
 }
 
-// archiveName is the name of the archive in its directory.
+// archiveName is the name of the archive's file in its directory.
 const archiveName = "kafka.jsa"
 
 // archiveTimeout bounds the creation of an archive, including a broker's start.
 const archiveTimeout = 2 * time.Minute
 
-// kafkaArchive returns the path of an archive of the classes that a broker loads (class data
-// sharing), with which it starts in half the processor time. The archive is made once for each
-// Java, by a broker that does nothing else. Without an archive, "", or with one of another Java, a
-// broker only takes longer to start.
+// kafkaArchive returns the path of an archive of the classes that a broker loads (class data sharing).
+// With it the broker starts in half the processor time. The archive is made once for each Java, by a
+// broker that does nothing else. Without an archive, "", or with one of another Java, a broker only takes
+// longer to start.
 func kafkaArchive(ctx context.Context, b javaBinaries) string {
 	sum := sha256.Sum256([]byte(b.java + b.build))
 	dir := b.libs + "-classes-" + hex.EncodeToString(sum[:])[:10]
@@ -163,7 +164,7 @@ func kafkaArchive(ctx context.Context, b javaBinaries) string {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		// An empty directory remains, so that no other run tries again.
+		// The directory stays, empty, so that other runs do not try again.
 		return errors.Join(os.RemoveAll(partial), os.Mkdir(partial, 0o755))
 	}); err != nil {
 		return ""
@@ -175,7 +176,7 @@ func kafkaArchive(ctx context.Context, b javaBinaries) string {
 	return path
 }
 
-// archiveClasses makes a broker write the archive when it is stopped.
+// archiveClasses starts a broker and stops it, which makes it write the archive.
 func archiveClasses(ctx context.Context, b javaBinaries, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, archiveTimeout)
 	defer cancel()
@@ -193,7 +194,7 @@ func archiveClasses(ctx context.Context, b javaBinaries, path string) error {
 	return checkArchive(ctx, b, path)
 }
 
-// checkArchive starts Java with the archive: a torn archive would end every broker.
+// checkArchive starts Java with the archive, since a damaged archive would end every broker.
 func checkArchive(ctx context.Context, b javaBinaries, path string) error {
 	cmd := exec.CommandContext(ctx, b.java, "-cp", filepath.Join(b.libs, "*"),
 		"-XX:SharedArchiveFile="+path, "-XX:+VerifySharedSpaces", "-XX:ErrorFile=/dev/null", "-version")
@@ -204,7 +205,7 @@ func checkArchive(ctx context.Context, b javaBinaries, path string) error {
 	return nil
 }
 
-// kafkaVersion is the version of the broker that is fetched, as in kafka_pom.xml and compose.yaml.
+// kafkaVersion is the version of the broker that is downloaded, as in kafka_pom.xml and compose.yaml.
 const kafkaVersion = "4.1.1"
 
 //go:embed kafka_pom.xml
@@ -213,12 +214,12 @@ var kafkaPOM []byte
 //go:embed sums/kafka.sha256
 var kafkaSums []byte
 
-// findKafka returns the Java runtime and the jars for a broker of our own.
+// findKafka returns the Java runtime and the jars with which we run a broker.
 func findKafka(ctx context.Context) (javaBinaries, error) {
 	return findJars(ctx, "kafka-"+kafkaVersion, kafkaPOM, kafkaSums)
 }
 
-// oldestJava is the oldest version of Java that the fetched programs run on.
+// oldestJava is the oldest version of Java on which the downloaded programs run.
 const oldestJava = 17
 
 // javaBinaries are a Java runtime and a directory of jars.
@@ -228,18 +229,18 @@ type javaBinaries struct {
 	installed  bool
 }
 
-// Jars returns a Java runtime and a directory with the jars that a Maven POM lists, for programs
-// such as Kafka Connect. The jars are fetched once and kept under name, which should contain their
-// version. Sums is a table of the SHA-256 of each jar, as sha256sum writes it; other jars are
-// refused. Missing tools are installed if possible.
+// Jars returns a Java runtime and a directory with the jars that a Maven POM lists, for programs such as
+// Kafka Connect. The jars are downloaded once and kept under name, which should contain their version.
+// sums is a table of the SHA-256 of each jar, in the format of sha256sum; other jars are refused. Missing
+// tools are installed if possible.
 func Jars(ctx context.Context, name string, pom, sums []byte) (java, libs string, err error) {
 	b, err := findJars(ctx, name, pom, sums)
 
 	return b.java, b.libs, err
 }
 
-// findJars returns the runtime and the jars of a Java program, fetched if need be. Missing tools
-// are installed if possible.
+// findJars returns the runtime and the jars of a Java program, which are downloaded if necessary. Missing
+// tools are installed if possible.
 func findJars(ctx context.Context, name string, pom, table []byte) (javaBinaries, error) {
 	b, err := localJars(ctx, name, pom, table)
 	if err == nil || !mayInstall() {
@@ -301,8 +302,8 @@ func copyJars(ctx context.Context, dir, name string, pom []byte) error {
 	return nil
 }
 
-// findJava returns the Java runtime of JAVA_HOME or PATH if it is new enough, and the version that
-// it reports.
+// findJava returns the Java runtime of JAVA_HOME or PATH if it is new enough, and the version that it
+// reports.
 func findJava(ctx context.Context) (path, build string, err error) {
 	java := "java"
 	if home := os.Getenv("JAVA_HOME"); home != "" {

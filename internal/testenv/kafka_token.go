@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/oauth"
 )
 
-// KafkaToken returns an unsigned token of OAUTHBEARER for user, which expires after a while. A
+// KafkaToken returns an unsigned OAUTHBEARER token for user that is valid for the given time. A
 // [SecuredServer] accepts it.
 func KafkaToken(user string, good time.Duration) string {
 	now := time.Now()
@@ -20,8 +20,8 @@ func KafkaToken(user string, good time.Duration) string {
 	return encode([]byte(`{"alg":"none"}`)) + "." + encode([]byte(claims)) + "."
 }
 
-// Bearing returns the options of a client that signs in with tokens, and again before each one
-// expires.
+// Bearing returns the options of a client that signs in with a token, and again with another one before
+// each token expires.
 func (s *SecuredServer) Bearing(token func() string) []kgo.Opt {
 	return []kgo.Opt{
 		kgo.DialTLSConfig(&tls.Config{RootCAs: s.security.pool(), MinVersion: tls.VersionTLS12}),

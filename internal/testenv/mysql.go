@@ -23,15 +23,15 @@ type mysqlFlavor struct {
 	kind Kind
 	// name is the name of the family.
 	name string
-	// env is the variable that holds an address.
+	// env is the environment variable that contains an address.
 	env string
-	// fetched is the package to fetch if no server is installed.
+	// fetched is the package to download if no server is installed.
 	fetched debianPackage
-	// programs are the server's names, in order of preference.
+	// programs are the names of the server program, in order of preference.
 	programs []string
 	// initialize returns the commands that fill a data directory.
 	initialize func(b mysqlBinaries, data string) [][]string
-	// settings are the family's settings in addition to the common ones.
+	// settings are the family's settings in addition to the common settings.
 	settings map[string]string
 }
 
@@ -77,7 +77,7 @@ type MySQLServer struct {
 	Version string
 }
 
-// DatabasePrefix starts the names of databases that tests create.
+// DatabasePrefix is the prefix of the names of databases that tests create.
 const DatabasePrefix = databasePrefix
 
 // MySQL returns the shared server. If there is none the test is skipped; in CI it fails.
@@ -87,7 +87,7 @@ func MySQL(tb testing.TB) MySQLServer {
 	return useMySQL(tb, KindMySQL)
 }
 
-// MariaDB is [MySQL] with MariaDB.
+// MariaDB is [MySQL] for MariaDB.
 func MariaDB(tb testing.TB) MySQLServer {
 	tb.Helper()
 
@@ -171,8 +171,8 @@ func (f mysqlFlavor) inspect(ctx context.Context, u *url.URL) (version string, e
 	return plainMySQLVersion(conn.version), err
 }
 
-// PrivateMySQLServer is a test's own real MySQL or MariaDB, to be killed and started again. It is
-// removed when the test ends. Its methods fail the test on errors, so call them from the test's
+// PrivateMySQLServer is a real MySQL or MariaDB that only one test uses, which can kill and restart it. It
+// is removed when the test ends. Its methods fail the test on errors, so call them from the test's
 // goroutine.
 type PrivateMySQLServer struct {
 	private
@@ -180,24 +180,24 @@ type PrivateMySQLServer struct {
 	MySQLServer
 }
 
-// PrivateMySQL starts a server of the test's own with settings such as {"skip-log-bin": ""}. It
-// takes some ten seconds. If there is no MySQL the test is skipped; in CI it fails.
+// PrivateMySQL starts a server for the test alone, with settings such as {"skip-log-bin": ""}. It takes
+// some ten seconds. If there is no MySQL the test is skipped; in CI it fails.
 func PrivateMySQL(tb testing.TB, settings map[string]string) *PrivateMySQLServer {
 	tb.Helper()
 
 	return privateMySQL(tb, "MySQL", OwnMySQL, settings)
 }
 
-// PrivateMariaDB is [PrivateMySQL] with MariaDB, with settings such as
-// {"log-bin": "binlog", "sync-binlog": "1"}.
+// PrivateMariaDB is [PrivateMySQL] for MariaDB, with settings such as {"log-bin": "binlog", "sync-binlog":
+// "1"}.
 func PrivateMariaDB(tb testing.TB, settings map[string]string) *PrivateMySQLServer {
 	tb.Helper()
 
 	return privateMySQL(tb, "MariaDB", OwnMariaDB, settings)
 }
 
-// Galera returns what a server of [PrivateMariaDB] takes as {"wsrep-provider": …} to be a node of a cluster. If it
-// cannot be fetched the test is skipped, in CI it fails.
+// Galera returns the value of the setting "wsrep-provider" that makes a server of [PrivateMariaDB] a node
+// of a cluster. If the provider cannot be downloaded the test is skipped; in CI it fails.
 func Galera(tb testing.TB) (provider string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
@@ -248,8 +248,8 @@ func ownMySQL(ctx context.Context, f mysqlFlavor, settings map[string]string) (*
 	return newOwn(service, s), nil
 }
 
-// mysqlConn is a minimal client that checks that a server answers, and that it is ours. Tests have
-// a driver; this module does without one.
+// mysqlConn is a minimal client that checks that a server answers, and that it is ours. Tests have a
+// driver, but this module does not require one.
 type mysqlConn struct {
 	conn     net.Conn
 	in       *bufio.Reader
@@ -292,13 +292,13 @@ func (c *mysqlConn) close() { _ = c.conn.Close() }
 
 // login logs a user without a password in.
 func (c *mysqlConn) login(user string) error {
-	const capabilities = 0x1 | 0x200 | 0x8000 | 0x80000 // long password, protocol 4.1, its passwords, plugins
+	const capabilities = 0x1 | 0x200 | 0x8000 | 0x80000 // long password, protocol 4.1, its passwords, plugins of authentication
 
 	b := binary.LittleEndian.AppendUint32(nil, capabilities)
 	b = binary.LittleEndian.AppendUint32(b, 1<<24-1)
 	b = append(append(b, 45), make([]byte, 23)...)       // utf8mb4, reserved
-	b = append(append(b, user...), 0, 0)                 // a password of no bytes
-	b = append(append(b, "mysql_native_password"...), 0) // the server may name another one
+	b = append(append(b, user...), 0, 0)                 // an empty password
+	b = append(append(b, "mysql_native_password"...), 0) // the server may ask for another method
 	if err := c.write(b); err != nil {
 		return err
 	}
@@ -309,9 +309,9 @@ func (c *mysqlConn) login(user string) error {
 			return fmt.Errorf("log in as %s: %w", user, err)
 		case answer[0] == 0:
 			return nil
-		case answer[0] == 0xfe: // another method, whose answer is empty, too
+		case answer[0] == 0xfe: // the server asks for another method, with which an empty password is empty, too
 			err = c.write(nil)
-		case answer[0] != 1: // 1 has more data to follow
+		case answer[0] != 1: // 1 announces more data
 			err = fmt.Errorf("%w: answer %q to a login", errMySQL, answer)
 		}
 		if err != nil {
@@ -333,7 +333,7 @@ func (c *mysqlConn) do(statement string) error {
 	return nil
 }
 
-// value returns the one value of a query, which must be shorter than 251 bytes.
+// value returns the only value of a query, which must be shorter than 251 bytes.
 func (c *mysqlConn) value(query string) (string, error) {
 	c.sequence = 0
 	if err := c.write(append([]byte{3}, query...)); err != nil {
@@ -384,7 +384,7 @@ func (c *mysqlConn) write(packet []byte) error {
 	return nil
 }
 
-// plainMySQLVersion is the number in a version. MariaDB puts 5.5.5 before it for old clients.
+// plainMySQLVersion returns the number in a version. MariaDB puts 5.5.5 before it for old clients.
 func plainMySQLVersion(version string) string {
 	version, _, _ = strings.Cut(strings.TrimPrefix(version, "5.5.5-"), "-")
 

@@ -22,14 +22,14 @@ type mysqlServer struct {
 	disk     bool
 }
 
-// onDisk reports whether the log must not be in memory: MariaDB's buffer would be the file itself, so
-// that nothing would ever be lost with the server's process.
+// onDisk reports whether the data must be on a disk. In memory, MariaDB's log buffer would be the file
+// itself, so that nothing would ever be lost with the server's process.
 func (s mysqlServer) onDisk() bool { return s.disk }
 
-// sharedMySQLSettings suit a server that many tests share and whose data may be lost: it does not
-// wait for the disk, and writes no second log. A killed server loses nothing, since the operating
-// system has its writes. Lock waits, isolation and the modes of AUTO_INCREMENT are the server's
-// defaults: tests are about them.
+// sharedMySQLSettings returns the settings of a server that many tests share and whose data may be lost:
+// it does not wait for the disk, and writes no second log. A killed server loses nothing, since the
+// operating system has its writes. Lock waits, isolation and the modes of AUTO_INCREMENT are the server's
+// defaults, since tests depend on them.
 func sharedMySQLSettings() map[string]string {
 	return map[string]string{
 		"max-connections":         "1000",
@@ -42,9 +42,9 @@ func sharedMySQLSettings() map[string]string {
 	}
 }
 
-// privateMySQLSettings suit a server that one test kills and restarts: it waits for
-// the disk as the defaults do. MySQL writes its binary log, MariaDB does not unless
-// {"log-bin": "binlog"} is among extra.
+// privateMySQLSettings returns the settings of a server that one test kills and restarts: it waits for the
+// disk as the defaults do. MySQL writes its binary log. MariaDB does not, unless {"log-bin": "binlog"} is
+// among extra.
 func privateMySQLSettings(extra map[string]string) map[string]string {
 	settings := map[string]string{
 		"max-connections":         "200",
@@ -64,9 +64,9 @@ func (s mysqlServer) plan(dir string, port int) (plan, error) {
 	data := filepath.Join(dir, "data")
 	argv := append(append([]string{}, s.binaries.command...), s.binaries.places()...)
 	argv = append(argv, "--datadir="+data, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(port),
-		// No socket: its path would be too long below some temporary directories.
+		// A socket is not used, since its path would be too long below some temporary directories.
 		"--socket=", "--pid-file="+filepath.Join(dir, "pid"), "--secure-file-priv="+dir,
-		// A starting server removes the temporary tables of other servers that use the same directory.
+		// At its start a server removes the temporary tables of other servers that use the same directory.
 		"--tmpdir="+dir)
 	settings := maps.Clone(s.settings)
 	maps.Copy(settings, s.flavor.settings)
@@ -105,11 +105,11 @@ func (s mysqlServer) probe(ctx context.Context, dir string, port int) (version s
 	return plainMySQLVersion(conn.version), nil
 }
 
-// mysqlURL is the address of one of our servers.
+// mysqlURL returns the address of one of our servers.
 func mysqlURL(port int) string { return "mysql://root@" + localAddress(port) + "/" }
 
-// start runs a server from the binaries that binaries finds. Its data is on disk if the server will be
-// killed.
+// start runs a server of the programs that binaries returns. Its data is on disk if disk is true, for a
+// server that will be killed.
 func (f mysqlFlavor) start(ctx context.Context, settings map[string]string, disk bool) (Service, *server, error) {
 	b, err := f.binaries(ctx)
 	if err != nil {
@@ -139,11 +139,11 @@ type mysqlBinaries struct {
 	origin string
 }
 
-// share is the directory of messages, character sets and scripts.
+// share returns the directory of messages, character sets and scripts.
 func (b mysqlBinaries) share() string { return filepath.Join(b.prefix, "share", "mysql") }
 
-// places are the arguments that give the server the paths of its files: an unpacked server looks
-// for them below /usr.
+// places returns the arguments that give the server the paths of its files. Otherwise an unpacked server
+// would look for them below /usr.
 func (b mysqlBinaries) places() []string {
 	return []string{
 		"--no-defaults", "--basedir=" + b.prefix,
@@ -153,7 +153,7 @@ func (b mysqlBinaries) places() []string {
 	}
 }
 
-// binaries returns an installed server, or else Debian's.
+// binaries returns an installed server, or else the one that Debian packages.
 func (f mysqlFlavor) binaries(ctx context.Context) (mysqlBinaries, error) {
 	if b, ok := f.installed(ctx); ok {
 		return b, nil
@@ -174,8 +174,7 @@ func (f mysqlFlavor) binaries(ctx context.Context) (mysqlBinaries, error) {
 	}, nil
 }
 
-// installed looks for a server on this machine, in PATH and where the packages of distributions put
-// it.
+// installed looks for a server on this machine, in PATH and where distributions install it.
 func (f mysqlFlavor) installed(ctx context.Context) (mysqlBinaries, bool) {
 	for _, program := range f.programs {
 		for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/usr/local/sbin") {
@@ -189,8 +188,8 @@ func (f mysqlFlavor) installed(ctx context.Context) (mysqlBinaries, bool) {
 	return mysqlBinaries{}, false
 }
 
-// usable reports whether a program is a server of this family: MariaDB's server can be called
-// mysqld, too.
+// usable reports whether a program is a server of this family. It is needed since MariaDB's server can be
+// called mysqld, too.
 func (f mysqlFlavor) usable(ctx context.Context, path string) bool {
 	if _, err := os.Stat(path); err != nil {
 		return false
@@ -202,15 +201,16 @@ func (f mysqlFlavor) usable(ctx context.Context, path string) bool {
 
 func isMariaDB(version string) bool { return strings.Contains(version, "MariaDB") }
 
-// initializeMySQL makes the server create its own tables, and root without a password.
+// initializeMySQL returns the command that makes the server create its own tables, and root without a
+// password.
 func initializeMySQL(b mysqlBinaries, data string) [][]string {
 	argv := append(append([]string{}, b.command...), b.places()...)
 
 	return [][]string{append(argv, "--datadir="+data, "--tmpdir="+filepath.Dir(data), "--initialize-insecure", "--innodb-flush-method=nosync", "--skip-log-bin")}
 }
 
-// initializeMariaDB feeds the server the statements that mariadb-install-db feeds it. That script
-// itself needs a program of another package.
+// initializeMariaDB returns the commands that feed the server the statements of mariadb-install-db. That
+// script itself needs a program of another package.
 func initializeMariaDB(b mysqlBinaries, data string) [][]string {
 	script := fmt.Sprintf(`mkdir %q; (echo 'CREATE DATABASE mysql;'; echo 'USE mysql;'; echo 'SET @auth_root_socket=NULL;'; `+
 		`cat %[2]q/mysql_system_tables.sql %[2]q/mysql_performance_tables.sql %[2]q/mysql_system_tables_data.sql) | "$@"`,

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// Own is a program's own real server, to be stopped, killed and started again. Tests have
-// [PrivatePostgres], [PrivateKafka], [PrivateRedis], [PrivateRabbit], [PrivateMySQL] and
-// [PrivateMariaDB], which are built on it. The caller must Close it, and must have called
-// [Supervise] first thing in main. Its methods must not be called concurrently.
+// Own is a real server that only this program uses, which can stop, kill and restart it. Tests have
+// [PrivatePostgres], [PrivateKafka], [PrivateRedis], [PrivateRabbit], [PrivateMySQL] and [PrivateMariaDB],
+// which are built on it. The caller must Close it, and must have called [Supervise] first thing in main.
+// Its methods must not be called concurrently.
 type Own struct {
 	// Address is the server's address: a URL for databases and RabbitMQ, host:port for the others. It
 	// stays the same across restarts.
 	Address string
-	// HostPort is where it listens.
+	// HostPort is the host and port at which the server listens.
 	HostPort string
 	// Version is the server's version.
 	Version string
@@ -63,8 +63,8 @@ func newOwn(service Service, s *server) *Own {
 	return &Own{Address: service.Address, HostPort: s.address(), Version: service.Version, server: s}
 }
 
-// End sends the server a signal and waits until it has exited. For PostgreSQL, SIGQUIT is an
-// immediate stop and so a crash.
+// End sends the server a signal and waits until it has exited. For PostgreSQL, SIGQUIT is an immediate
+// stop and therefore a crash.
 func (o *Own) End(ctx context.Context, sig syscall.Signal) error {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
@@ -85,7 +85,7 @@ func (o *Own) Start(ctx context.Context) error { return o.server.start(ctx) }
 // Close stops the server for good and waits until it has exited.
 func (o *Own) Close() error { return o.server.close(context.Background()) }
 
-// OwnRabbit starts RabbitMQ with further lines of rabbitmq.conf.
+// OwnRabbit starts RabbitMQ. conf has lines to add to rabbitmq.conf.
 func OwnRabbit(ctx context.Context, conf string) (*Own, error) {
 	service, s, err := startRabbit(ctx, conf)
 	if err != nil {
@@ -106,20 +106,19 @@ func OwnDynamo(ctx context.Context) (*Own, error) {
 	return newOwn(service, s), nil
 }
 
-// Program is a server that this package does not know itself.
+// Program is a server that this package does not know.
 type Program struct {
-	// Name is a part of the name of its directory.
+	// Name becomes a part of the name of the server's directory.
 	Name string
-	// Plan returns the files to write into its directory, by name, and its command line. The command
-	// runs in dir, which is removed at the end, and must listen on port.
+	// Plan returns the files to write into the server's directory, by name, and its command line. The
+	// command runs in dir, which is removed at the end, and must listen on port.
 	Plan func(dir string, port int) (files map[string]string, argv []string)
-	// Probe returns the version of the server at address, and an error until it
-	// answers.
+	// Probe returns the version of the server at address, or an error until the server answers.
 	Probe func(ctx context.Context, address string) (version string, err error)
 }
 
-// OwnProgram starts a program and waits until it answers. It ends with this process, like the
-// servers that this package knows.
+// OwnProgram starts a program and waits until it answers. It ends when this process ends, like the servers
+// that this package knows.
 func OwnProgram(ctx context.Context, p Program) (*Own, error) {
 	s, err := serve(ctx, p.Name, programServer{p})
 	if err != nil {
@@ -129,7 +128,7 @@ func OwnProgram(ctx context.Context, p Program) (*Own, error) {
 	return newOwn(Service{Address: s.address(), Version: s.version}, s), nil
 }
 
-// Log is the end of the server's output, for an error.
+// Log returns the end of the server's output, for an error.
 func (o *Own) Log() string { return o.server.proc.tail(errorTail) }
 
 // programServer runs a program.
@@ -147,15 +146,15 @@ func (s programServer) probe(ctx context.Context, _ string, port int) (string, e
 	return s.program.Probe(ctx, localAddress(port))
 }
 
-// private is a test's own server: an [Own] that fails the test on errors, and is removed when the
-// test ends.
+// private is a server that only one test uses: an [Own] that fails the test on errors, and is removed when
+// the test ends.
 type private struct {
 	tb  testing.TB
 	own *Own
 }
 
-// startPrivate starts one. If none can be started and needs names the missing software, the test is
-// skipped; in CI it fails.
+// startPrivate starts a private server. If it cannot be started because the software that needs names is
+// missing, the test is skipped; in CI it fails.
 func startPrivate(tb testing.TB, needs string, start func(context.Context) (*Own, error)) private {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)

@@ -17,23 +17,23 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// PoolMode is when a pooler gives a client another server connection.
+// PoolMode defines when a pooler gives the server connection of a client to another client.
 type PoolMode string
 
 // The modes of PgBouncer.
 const (
 	// PoolSession keeps the server connection until the client disconnects.
 	PoolSession PoolMode = "session"
-	// PoolTransaction releases it after each transaction: settings, LISTEN and session locks are lost,
-	// and appear in another client's session.
+	// PoolTransaction releases it after each transaction. Settings, LISTEN and session locks are lost, and
+	// appear in another client's session.
 	PoolTransaction PoolMode = "transaction"
 	// PoolStatement releases it after each statement, and refuses transactions.
 	PoolStatement PoolMode = "statement"
 )
 
-// PgBouncer starts a PgBouncer of the test's own in front of db and returns the database as seen
-// through it. The pool's query mode works through poolers. The pooler is removed when the test
-// ends. If it is missing and cannot be installed, the test fails in CI and is skipped elsewhere.
+// PgBouncer starts a PgBouncer for the test alone in front of db, and returns the database as seen through
+// it. The pool of the result uses a query mode that works through poolers. The pooler is removed when the
+// test ends. If it is missing and cannot be installed, the test is skipped; in CI it fails.
 func PgBouncer(tb testing.TB, db *Database, mode PoolMode) *Database {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
@@ -59,15 +59,14 @@ func PgBouncer(tb testing.TB, db *Database, mode PoolMode) *Database {
 	return pooled
 }
 
-// pgBouncerServer runs PgBouncer from a binary on this machine, in front of one
-// server.
+// pgBouncerServer runs PgBouncer from a binary on this machine, in front of one server.
 type pgBouncerServer struct {
 	binary string
 	mode   PoolMode
 	target *pgx.ConnConfig
 }
 
-// pgBouncerConfig is the name of the configuration in the server's directory.
+// pgBouncerConfig is the name of the configuration file in the server's directory.
 const pgBouncerConfig = "pgbouncer.ini"
 
 func (s pgBouncerServer) plan(dir string, port int) (plan, error) {
@@ -84,10 +83,10 @@ func (s pgBouncerServer) plan(dir string, port int) (plan, error) {
 	}, nil
 }
 
-// config accepts every client as the user of the target.
+// config returns a configuration that accepts every client as the user of the target.
 func (s pgBouncerServer) config(port int) string {
 	login := "user=" + quoteLiteral(s.target.User)
-	if s.target.Password != "" { // an empty one is a syntax error
+	if s.target.Password != "" { // an empty password would be a syntax error
 		login += " password=" + quoteLiteral(s.target.Password)
 	}
 
@@ -111,7 +110,7 @@ func (s pgBouncerServer) probe(ctx context.Context, dir string, port int) (versi
 	}
 	defer func() { err = errors.Join(err, console.Close(ctx)) }()
 
-	config, err := console.Exec(ctx, "SHOW CONFIG").ReadAll() // one command a message
+	config, err := console.Exec(ctx, "SHOW CONFIG").ReadAll() // the console accepts one command per message
 	if err != nil {
 		return "", fmt.Errorf("testenv: probe: %w", err)
 	}
@@ -145,7 +144,7 @@ func startPgBouncer(ctx context.Context, address string, mode PoolMode) (pooled 
 		return "", nil, err
 	}
 	u := url.URL{Scheme: "postgres", User: url.User(target.User), Host: s.address(), Path: "/" + target.Database}
-	// Named prepared statements live in one server connection.
+	// The default mode does not work: named prepared statements belong to one server connection.
 	u.RawQuery = "sslmode=disable&default_query_exec_mode=cache_describe"
 
 	return u.String(), s.close, nil
@@ -162,7 +161,7 @@ func findPgBouncer(ctx context.Context) (string, error) {
 	return localPgBouncer()
 }
 
-// localPgBouncer looks in PATH and where Debian puts it, which is not in every user's PATH.
+// localPgBouncer looks in PATH and where Debian installs it, which is not in every user's PATH.
 func localPgBouncer() (string, error) {
 	var errs []error
 	for _, name := range []string{"pgbouncer", "/usr/sbin/pgbouncer"} {
@@ -176,9 +175,9 @@ func localPgBouncer() (string, error) {
 	return "", fmt.Errorf("%w: %w", ErrUnavailable, errors.Join(errs...))
 }
 
-// PgPool starts a pgpool-II of the test's own, which sends statements that it takes for reads to
-// the standby, and returns the primary's database as seen through it. It is removed when the test
-// ends. If it cannot be installed, the test fails in CI and is skipped elsewhere.
+// PgPool starts a pgpool-II for the test alone, and returns the primary's database as seen through it. It
+// sends statements that it considers reads to the standby. It is removed when the test ends. If it cannot
+// be installed, the test is skipped; in CI it fails.
 func PgPool(tb testing.TB, db *Database, primary *PostgresServer, standby *PostgresStandby) *Database {
 	tb.Helper()
 	p := startPrivate(tb, "pgpool-II", func(ctx context.Context) (*Own, error) {
@@ -210,10 +209,10 @@ func PgPool(tb testing.TB, db *Database, primary *PostgresServer, standby *Postg
 	return balanced
 }
 
-// pgPoolServer runs pgpool-II from a binary on this machine, before two servers.
+// pgPoolServer runs pgpool-II from a binary on this machine, in front of two servers.
 type pgPoolServer struct {
 	binary           string
-	primary, standby int // ports
+	primary, standby int // ports of the servers
 }
 
 func (s pgPoolServer) plan(dir string, port int) (plan, error) {
@@ -221,7 +220,7 @@ func (s pgPoolServer) plan(dir string, port int) (plan, error) {
 	if err != nil {
 		return plan{}, err
 	}
-	// The primary has weight 0: every read that may go to the standby goes there.
+	// The primary has weight 0, so that every read that may go to the standby goes there.
 	config := fmt.Sprintf(`backend_clustering_mode = 'streaming_replication'
 listen_addresses = '127.0.0.1'
 port = %d
@@ -285,7 +284,7 @@ func (s pgPoolServer) probe(ctx context.Context, dir string, port int) (version 
 }
 
 func findPgPool(ctx context.Context) (string, error) {
-	const name = "/usr/sbin/pgpool" // not in every user's PATH
+	const name = "/usr/sbin/pgpool" // Debian's path, which is not in every user's PATH
 	path, err := exec.LookPath(name)
 	if err == nil || !mayInstall() {
 		if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// poolSize is the number of connections of a test's pool; the shared server has room for some
-// twenty such tests at a time.
+// poolSize is the number of connections of a test's pool. The shared server has enough connections for
+// some twenty such tests at a time.
 const poolSize = 16
 
 // cleanupTimeout bounds the cleanup after a test.
@@ -28,21 +28,22 @@ const cleanupTimeout = 90 * time.Second
 // poolCloseTimeout bounds the wait for connections that a test still uses.
 const poolCloseTimeout = 10 * time.Second
 
-// Database is a test's own database. When the test ends it is dropped, and its connections are cut.
+// Database is a database that only one test uses. When the test ends the database is dropped, and its
+// connections are cut.
 type Database struct {
 	// Name is the database's name on the server.
 	Name string
 	// URL is its address, for the test's own connections.
 	URL string
-	// Pool is closed when the test ends.
+	// Pool is a pool of connections. It is closed when the test ends.
 	Pool *pgxpool.Pool
 	// ServerVersion is the version that the server reports, such as "15.14".
 	ServerVersion string
 }
 
-// Postgres returns a test's own database, cloned from the templates applied in order, or empty
-// without templates. The server is shared with other tests and must not be reconfigured or stopped:
-// see [PrivatePostgres] for that.
+// Postgres returns a database for the test alone, cloned from the templates applied in order, or empty
+// without templates. The server is shared with other tests and must not be reconfigured or stopped: see
+// [PrivatePostgres] for that.
 func Postgres(tb testing.TB, templates ...Template) *Database {
 	tb.Helper()
 	service := use(tb, KindPostgres)
@@ -66,7 +67,7 @@ func Postgres(tb testing.TB, templates ...Template) *Database {
 	return db
 }
 
-// closePool closes pool, but does not wait for good for connections that the test keeps: a test
+// closePool closes pool, but waits only for a limited time for connections that the test keeps: a test
 // that has failed inside a transaction must not hang.
 func closePool(tb testing.TB, pool *pgxpool.Pool) {
 	tb.Helper()
@@ -97,7 +98,7 @@ func openDatabase(tb testing.TB, url string) *Database {
 	return &Database{Name: config.ConnConfig.Database, URL: url, Pool: pool}
 }
 
-// SQL returns a database/sql handle on pgx's driver, closed when the test ends.
+// SQL returns a database/sql handle that uses pgx's driver. It is closed when the test ends.
 func (d *Database) SQL(tb testing.TB) *sql.DB {
 	tb.Helper()
 	config, err := pgx.ParseConfig(d.URL)
@@ -148,8 +149,8 @@ func resolvePostgres(ctx context.Context) (Service, error) {
 	return s, err
 }
 
-// postgresFromEnvironment uses the given address. An unreachable address is an error, never a
-// reason to look elsewhere. A server of another version than requested is skipped.
+// postgresFromEnvironment returns the server at the given address. An unreachable server is an error, and
+// no other source is tried. A server of another version than the requested one is skipped.
 func postgresFromEnvironment(ctx context.Context) (Service, bool, error) {
 	address := os.Getenv(EnvPostgres)
 	if address == "" {
@@ -166,8 +167,8 @@ func postgresFromEnvironment(ctx context.Context) (Service, bool, error) {
 	return s, true, nil
 }
 
-// postgresRunning uses the detached set, or a server on the standard port of this machine that
-// accepts our login and is fit for it.
+// postgresRunning returns the server of the detached set, or one on the standard port of this machine that
+// accepts our login and is suitable.
 func postgresRunning(ctx context.Context) (Service, bool) {
 	if s, ok := detached(ctx, KindPostgres); ok {
 		if s, err := postgresAt(ctx, s.Address, "detached set"); err == nil {
@@ -184,7 +185,7 @@ func postgresRunning(ctx context.Context) (Service, bool) {
 	return Service{}, false
 }
 
-// errOtherVersion is returned for a server of another version than requested.
+// errOtherVersion is returned for a server of another version than the requested one.
 var errOtherVersion = errors.New("testenv: another version was asked for")
 
 // postgresAt describes the server at an address.
@@ -196,7 +197,8 @@ func postgresAt(ctx context.Context, address, origin string) (Service, error) {
 	if want := os.Getenv(EnvPostgresVersion); want != "" && majorOf(version) != majorOf(want) {
 		return Service{}, errOtherVersion
 	}
-	// The leftovers of killed runs on a server that outlives them. If this fails, another run does it.
+	// This removes what killed runs have left on a server that outlives them. If it fails, another run does
+	// it.
 	_ = sweepDatabases(ctx, address)
 
 	return Service{Kind: KindPostgres, Address: address, Version: version, Origin: origin, Real: true}, nil
@@ -205,7 +207,7 @@ func postgresAt(ctx context.Context, address, origin string) (Service, error) {
 // connectTimeout bounds one attempt to reach a server.
 const connectTimeout = 5 * time.Second
 
-// inspectPostgres connects, checks that the server is fit for use, and returns its version.
+// inspectPostgres connects, checks that the server is suitable, and returns its version.
 func inspectPostgres(ctx context.Context, address string) (version string, err error) {
 	conn, err := connectPostgres(ctx, address)
 	if err != nil {
@@ -267,7 +269,7 @@ func majorOf(version string) string {
 	return version
 }
 
-// PostgresOptions describes a test's own server.
+// PostgresOptions describes a server that only one test uses.
 type PostgresOptions struct {
 	// Version is a major version, 14 to 18. Defaults to the version of the run's other servers.
 	Version string
@@ -277,8 +279,8 @@ type PostgresOptions struct {
 	Settings map[string]string
 }
 
-// PostgresServer is a test's own PostgreSQL server, to be crashed, restarted and reconfigured. It
-// is removed when the test ends. Its methods fail the test on errors, so call them from the test's
+// PostgresServer is a PostgreSQL server that only one test uses, which can crash, restart and reconfigure
+// it. It is removed when the test ends. Its methods fail the test on errors, so call them from the test's
 // goroutine.
 type PostgresServer struct {
 	private
@@ -286,28 +288,27 @@ type PostgresServer struct {
 	env *Env
 }
 
-// PrivatePostgres starts a server of the test's own. It takes two to three seconds; tests that need
-// only a database use [Postgres].
+// PrivatePostgres starts a server for the test alone. It takes two to three seconds; tests that need only
+// a database use [Postgres].
 func PrivatePostgres(tb testing.TB, o PostgresOptions) *PostgresServer {
 	tb.Helper()
 	s := startPrivate(tb, "", func(ctx context.Context) (*Own, error) { return OwnPostgres(ctx, o) })
 	env := newEnv()
-	env.maintenance.none = true // a smart stop waits until all clients have left
+	env.maintenance.none = true // otherwise a smart stop would wait for its connections
 	env.adopt(Service{Kind: KindPostgres, Address: s.own.Address, Version: s.own.Version, Real: true})
 
 	return &PostgresServer{private: s, env: env}
 }
 
-// URL is the address of the maintenance database. It stays the same across
-// restarts.
+// URL returns the address of the maintenance database. It stays the same across restarts.
 func (s *PostgresServer) URL() string { return s.own.Address }
 
-// Version is the version that the server reports.
+// Version returns the version that the server reports.
 func (s *PostgresServer) Version() string { return s.own.Version }
 
-// Database returns a database on this server, cloned from the templates applied in order, or empty
-// without templates. It ends with the server. Its pool is closed when tb ends, which may be a
-// subtest of the server's test.
+// Database returns a database on this server, cloned from the templates applied in order, or empty without
+// templates. The database is removed together with the server. Its pool is closed when tb ends, which may
+// be a subtest of the server's test.
 func (s *PostgresServer) Database(tb testing.TB, templates ...Template) *Database {
 	tb.Helper()
 	url, err := s.env.CreateDatabase(context.Background(), tb.Name(), templates...)
@@ -321,8 +322,8 @@ func (s *PostgresServer) Database(tb testing.TB, templates ...Template) *Databas
 	return db
 }
 
-// SignIn makes role the owner of db, which can log in only with a password. Each call of change
-// gives it another password, and ends its sessions.
+// SignIn makes role the owner of db and lets it log in only with a password. Each call of change gives it
+// another password, and ends its sessions.
 func (s *PostgresServer) SignIn(tb testing.TB, db *Database, role string) (change func(password string)) {
 	tb.Helper()
 	run := func(sql string) {
@@ -359,8 +360,8 @@ func (s *PostgresServer) Standby(tb testing.TB) *PostgresStandby {
 	return &PostgresStandby{private: p, primary: s}
 }
 
-// Stop stops the server and waits until it has exited. The mode is "smart", "fast" or "immediate".
-// The last is a crash in which the operating system's cache is not lost.
+// Stop stops the server and waits until it has exited. mode is "smart", "fast" or "immediate". The last is
+// a crash in which the operating system's cache is not lost.
 func (s *PostgresServer) Stop(mode string) {
 	s.tb.Helper()
 	sig, err := stopSignal(mode)
@@ -370,14 +371,14 @@ func (s *PostgresServer) Stop(mode string) {
 	s.end(sig)
 }
 
-// Restart is [PostgresServer.Stop] and Start.
+// Restart calls [PostgresServer.Stop] and Start.
 func (s *PostgresServer) Restart(mode string) {
 	s.tb.Helper()
 	s.Stop(mode)
 	s.Start()
 }
 
-// stopSignal is the signal that asks PostgreSQL to stop in a mode.
+// stopSignal returns the signal that asks PostgreSQL to stop in a mode.
 func stopSignal(mode string) (syscall.Signal, error) {
 	switch mode {
 	case "smart":
@@ -398,14 +399,14 @@ type PostgresStandby struct {
 	primary *PostgresServer
 }
 
-// Address is the standby's host and port.
+// Address returns the standby's host and port.
 func (s *PostgresStandby) Address() string { return s.own.HostPort }
 
-// Address is the server's host and port.
+// Address returns the server's host and port.
 func (s *PostgresServer) Address() string { return s.own.HostPort }
 
-// Pause waits until the standby has applied all that the primary has written, and then keeps it from
-// applying more until [PostgresStandby.Resume].
+// Pause waits until the standby has applied everything that the primary has written. After that the
+// standby applies nothing more until [PostgresStandby.Resume].
 func (s *PostgresStandby) Pause() {
 	s.tb.Helper()
 	s.catchUp()
@@ -413,9 +414,9 @@ func (s *PostgresStandby) Pause() {
 	s.await("SELECT pg_get_wal_replay_pause_state() = 'paused'")
 }
 
-// Cut waits until the standby has applied all that the primary has written. It receives nothing more
-// then, so that its promotion loses what is committed later. A standby that is paused would not end
-// its receiving.
+// Cut waits until the standby has applied everything that the primary has written. After that the standby
+// receives nothing more, so that its promotion loses what is committed later. It must not be paused, since
+// a paused standby would not stop receiving.
 func (s *PostgresStandby) Cut() {
 	s.tb.Helper()
 	s.catchUp()
@@ -431,7 +432,7 @@ func (s *PostgresStandby) Cut() {
 	s.await("SELECT NOT EXISTS (SELECT FROM pg_stat_wal_receiver)")
 }
 
-// catchUp waits until the standby has applied all that the primary has written.
+// catchUp waits until the standby has applied everything that the primary has written.
 func (s *PostgresStandby) catchUp() {
 	s.tb.Helper()
 	end := askOne[string](s.tb, s.primary.URL(), "SELECT pg_current_wal_insert_lsn()::text")
@@ -450,7 +451,7 @@ func (s *PostgresStandby) run(sql string) {
 	askOne[any](s.tb, s.own.Address, sql)
 }
 
-// await asks the standby until the answer is true.
+// await repeats a query on the standby until its result is true.
 func (s *PostgresStandby) await(sql string, args ...any) {
 	s.tb.Helper()
 	for !askOne[bool](s.tb, s.own.Address, sql, args...) {
@@ -460,7 +461,7 @@ func (s *PostgresStandby) await(sql string, args ...any) {
 	}
 }
 
-// askOne returns the one value that a statement returns.
+// askOne returns the single value that a statement returns.
 func askOne[T any](tb testing.TB, address, sql string, args ...any) (value T) {
 	tb.Helper()
 	conn, err := connectPostgres(tb.Context(), address)

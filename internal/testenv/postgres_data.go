@@ -21,13 +21,13 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// Dir is the directory of the server, which is removed when the server is closed. Its data is in
-// data.
+// Dir returns the server's directory, which is removed when the server is closed. The server's data is in
+// its subdirectory data.
 func (o *Own) Dir() string { return o.server.dir }
 
 func (o *Own) data() string { return filepath.Join(o.server.dir, "data") }
 
-// CopyData copies the data of a stopped server to a path that does not exist, or holds a former
+// CopyData copies the data of a stopped server to a path. The path must not exist, or contain an earlier
 // copy.
 func (o *Own) CopyData(ctx context.Context, to string) error { return copyDir(ctx, o.data(), to) }
 
@@ -46,7 +46,7 @@ func copyDir(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// NewCluster resets the data of a stopped server to that of its first start: for PostgreSQL that is
+// NewCluster resets the data of a stopped server to that of its first start. For PostgreSQL that is
 // another cluster, without databases.
 func (o *Own) NewCluster(ctx context.Context) error {
 	if err := os.RemoveAll(o.data()); err != nil {
@@ -79,9 +79,9 @@ func (o *Own) Program(name string) (string, error) {
 	return path, nil
 }
 
-// Age advances the counters of transactions and multixacts of a stopped server to n, as years of
-// work would. The contents of its databases are that old then. Start it with a long
-// autovacuum_naptime, or autovacuum makes everything young again within seconds.
+// Age advances the counters of transactions and multixacts of a stopped server to n, as years of work
+// would. The contents of its databases then have that age. Start the server with a long
+// autovacuum_naptime, since autovacuum would make everything young again within seconds.
 func (s *PostgresServer) Age(n int64) {
 	s.tb.Helper()
 	// The files that the server reads when it starts: pages of the states of transactions, four to a
@@ -118,7 +118,7 @@ func (s *PostgresServer) write(path string, content []byte) {
 	}
 }
 
-// program runs a program of the server's as the user that it runs as.
+// program runs one of the server's programs, as the user as whom the server runs.
 func (s *PostgresServer) program(name string, args ...string) {
 	s.tb.Helper()
 	path, err := s.own.Program(name)
@@ -132,8 +132,8 @@ func (s *PostgresServer) program(name string, args ...string) {
 	}
 }
 
-// LockTable locks table against all other sessions until release is called. The function waits
-// returns once another session waits for it.
+// LockTable locks table against all other sessions until release is called. The function waits returns
+// once another session waits for the lock.
 func (d *Database) LockTable(ctx context.Context, table string) (waits func(ctx context.Context) error, release func(), err error) {
 	conn, err := pgx.Connect(ctx, d.URL)
 	if err != nil {
@@ -162,8 +162,8 @@ func (d *Database) awaitLock(ctx context.Context, table string) error {
 	}
 }
 
-// Unusual are settings of a database that change how texts are written, and what a statement may
-// do. leat works with them, in every mode of pgx.
+// Unusual returns settings of a database that change how values are written, and what a statement may do.
+// leat works with them, in every mode of pgx.
 func Unusual() []string {
 	return []string{
 		"DateStyle = 'SQL, DMY'", "IntervalStyle = 'sql_standard'", "TimeZone = 'Asia/Kathmandu'", "bytea_output = 'escape'",
@@ -172,8 +172,8 @@ func Unusual() []string {
 	}
 }
 
-// Set makes settings, such as "jit = off", apply to all new sessions of the database. Idle
-// connections of the pool are opened again.
+// Set makes settings, such as "jit = off", apply to all new sessions of the database. It also makes the
+// pool open its connections again.
 func (d *Database) Set(tb testing.TB, settings ...string) {
 	tb.Helper()
 	for _, setting := range settings {
@@ -184,8 +184,8 @@ func (d *Database) Set(tb testing.TB, settings ...string) {
 	d.Pool.Reset()
 }
 
-// ClockOff returns a pool of sessions whose clock is off by an interval, such as "30 days". Defaults of columns and
-// views use the right clock.
+// ClockOff returns a pool of sessions whose clock is wrong by an interval, such as "30 days". Defaults of
+// columns and views use the right clock.
 func (d *Database) ClockOff(tb testing.TB, by string) *pgxpool.Pool {
 	tb.Helper()
 	config := d.Pool.Config()
@@ -208,9 +208,9 @@ func (d *Database) ClockOff(tb testing.TB, by string) *pgxpool.Pool {
 	return pool
 }
 
-// strangers are objects of a role that may only CREATE in the schema public. All of them match some
-// arguments better than PostgreSQL's objects of the same name. A function records that it was
-// called, an aggregate that a view was made with it.
+// strangers creates objects as a role could that has only the right to CREATE in the schema public. For
+// some arguments all of them match better than PostgreSQL's objects of the same name. A function records
+// that it was called, an aggregate that a view was made with it.
 const strangers = `
 CREATE TABLE public.loot (what text);
 GRANT ALL ON public.loot TO public;
@@ -244,7 +244,7 @@ BEGIN
     CREATE OPERATOR public.* (LEFTARG = numeric, RIGHTARG = integer, FUNCTION = public.times);
 END $do$`
 
-// Strangers creates objects in the schema public of db that are used instead of PostgreSQL's own
+// Strangers creates objects in the schema public of db that PostgreSQL uses instead of its own objects
 // wherever a statement is not careful.
 func Strangers(tb testing.TB, db *Database) {
 	tb.Helper()
@@ -253,8 +253,8 @@ func Strangers(tb testing.TB, db *Database) {
 	}
 }
 
-// RequireNotCalled fails tb if an object that Strangers created was called, or if a view or a
-// default uses one.
+// RequireNotCalled fails tb if an object that Strangers created was called, or if a view or a default uses
+// one.
 func RequireNotCalled(tb testing.TB, db *Database) {
 	tb.Helper()
 	var called []string
@@ -273,7 +273,7 @@ func RequireNotCalled(tb testing.TB, db *Database) {
 	}
 }
 
-// LockDown takes the advisory locks of db from every role but those of roles, by the
+// LockDown revokes the right to take advisory locks in db from every role except roles, with the
 // statements that docs/security.md shows to operators.
 func LockDown(tb testing.TB, db *Database, roles ...string) {
 	tb.Helper()
@@ -295,8 +295,8 @@ func LockDown(tb testing.TB, db *Database, roles ...string) {
 	require.NoError(tb, err)
 }
 
-// OnDatabase runs an example on its own database, in which setUp has been executed: an Example has
-// no testing.TB to pass to Postgres. The database is dropped when run returns.
+// OnDatabase runs an example on a database of its own, in which setUp was executed. It is for Examples,
+// which have no testing.TB to pass to Postgres. The database is dropped when run returns.
 func OnDatabase(setUp string, run func(ctx context.Context, pool *pgxpool.Pool) error) (err error) {
 	ctx := context.Background()
 	env, err := Start(ctx, Needs{Postgres: true})
@@ -319,8 +319,8 @@ func OnDatabase(setUp string, run func(ctx context.Context, pool *pgxpool.Pool) 
 	return run(ctx, pool)
 }
 
-// rollbackPrepared ends the prepared transactions of a database: even a forced drop does not end
-// them. It can only be done from inside the database.
+// rollbackPrepared rolls back the prepared transactions of a database, which even a forced drop does not
+// end. That can only be done in a session of that database.
 func rollbackPrepared(ctx context.Context, maintenance *pgx.Conn, address, database string) (err error) {
 	var held bool
 	err = maintenance.QueryRow(ctx,
@@ -350,7 +350,7 @@ func rollbackPrepared(ctx context.Context, maintenance *pgx.Conn, address, datab
 		return fmt.Errorf("testenv: prepared transactions: %w", err)
 	}
 	for _, id := range ids {
-		// The identifier is a literal in the grammar, not an expression.
+		// The grammar requires a literal here, not an expression.
 		if _, err := conn.Exec(ctx, `ROLLBACK PREPARED `+quoteLiteral(id)); err != nil {
 			return fmt.Errorf("testenv: prepared transaction %q: %w", id, err)
 		}

@@ -27,21 +27,21 @@ import (
 
 // postgresServer runs PostgreSQL from binaries on this machine.
 type postgresServer struct {
-	bin      string // the directory of postgres and initdb
+	bin      string // directory of postgres and initdb
 	settings map[string]string
-	primary  *Own // the primary that it follows, stopped at the start; nil if the server is a primary itself
+	primary  *Own // the primary that the server follows, stopped at the start; nil if the server is a primary itself
 }
 
-// roomyWAL lets a shared server run without checkpoints except those of new databases, and
-// memoryWAL does so if the log takes memory.
+// roomyWAL is the size of the log with which a shared server makes no checkpoints except for new
+// databases. memoryWAL is that size if the log is in memory.
 const (
 	roomyWAL  = "4GB"
 	memoryWAL = "1GB"
 )
 
-// sharedSettings suit a server that many tests share and whose data may be lost: it may lose
-// everything in a crash of the machine, so it does not wait for the disk. Commits stay synchronous,
-// since leat checks that they are.
+// sharedSettings returns the settings of a server that many tests share. A crash of the machine may lose
+// all its data, so it does not wait for the disk. Commits stay synchronous, since leat checks that they
+// are.
 func sharedSettings() map[string]string {
 	return map[string]string{
 		"fsync":                     "off",
@@ -55,7 +55,7 @@ func sharedSettings() map[string]string {
 	}
 }
 
-// privateSettings suit a server that one test crashes and restarts.
+// privateSettings returns the settings of a server that one test crashes and restarts.
 func privateSettings(extra map[string]string) map[string]string {
 	settings := map[string]string{
 		"max_connections":           "100",
@@ -76,7 +76,7 @@ func (s postgresServer) plan(dir string, port int) (plan, error) {
 	argv := []string{
 		filepath.Join(s.bin, "postgres"), "-D", data, "-p", strconv.Itoa(port),
 		"-c", "listen_addresses=127.0.0.1",
-		// No socket: its path would be too long below some temporary directories.
+		// A socket is not used, since its path would be too long below some temporary directories.
 		"-c", "unix_socket_directories=",
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.settings)) {
@@ -92,7 +92,7 @@ func (s postgresServer) plan(dir string, port int) (plan, error) {
 		"-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions",
 	}}
 	if p := s.primary; p != nil {
-		// In the file, where ALTER SYSTEM can change it: see [PostgresStandby.Cut].
+		// This is written into the file, where ALTER SYSTEM can change it: see [PostgresStandby.Cut].
 		follow := fmt.Sprintf(`printf "primary_conninfo = 'host=127.0.0.1 port=%d user=postgres'\n" >> "$0"`, p.server.port)
 		prepare = [][]string{
 			{"cp", "-a", p.data(), data},
@@ -134,7 +134,7 @@ func (s postgresServer) probe(ctx context.Context, dir string, port int) (versio
 	return version, nil
 }
 
-// postgresURL is the address of the maintenance database of one of our servers.
+// postgresURL returns the address of the maintenance database of one of our servers.
 func postgresURL(port int) string {
 	return "postgres://postgres@" + localAddress(port) + "/postgres?sslmode=disable"
 }
@@ -177,7 +177,7 @@ func OwnStandby(ctx context.Context, primary *Own, settings map[string]string) (
 	return newOwn(Service{Address: postgresURL(s.port), Version: s.version}, s), nil
 }
 
-// postgresBinaries is a directory that holds postgres and initdb.
+// postgresBinaries is a directory with the programs postgres and initdb.
 type postgresBinaries struct {
 	dir    string
 	origin string
@@ -186,8 +186,8 @@ type postgresBinaries struct {
 // oldestPostgres is the oldest major version that leat supports.
 const oldestPostgres = 14
 
-// localPostgres looks for binaries on this machine: where the environment names them, where Debian
-// puts them, the newest first, then in PATH.
+// localPostgres looks for binaries on this machine: where the environment names them, then where Debian
+// installs them, the newest first, then in PATH.
 func localPostgres(ctx context.Context) (postgresBinaries, bool) {
 	if dir := os.Getenv(EnvPostgresBin); dir != "" {
 		return postgresBinaries{dir: dir, origin: dir + " (" + EnvPostgresBin + ")"}, true
@@ -201,7 +201,7 @@ func localPostgres(ctx context.Context) (postgresBinaries, bool) {
 	return postgresBinaries{}, false
 }
 
-// postgresDirs are the candidate directories, in order of preference.
+// postgresDirs returns the candidate directories, in order of preference.
 func postgresDirs() []string {
 	dirs, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
 	slices.SortFunc(dirs, func(a, b string) int { return debianMajor(b) - debianMajor(a) })
@@ -223,8 +223,8 @@ func debianMajor(bin string) int {
 	return major
 }
 
-// usablePostgres reports whether both programs exist and are new enough. The client packages alone
-// have pg_ctl's directory without them.
+// usablePostgres reports whether dir has both programs and they are new enough. The client packages alone
+// have pg_ctl's directory without these programs.
 func usablePostgres(ctx context.Context, dir string) bool {
 	if _, err := os.Stat(filepath.Join(dir, "initdb")); err != nil {
 		return false
@@ -233,7 +233,7 @@ func usablePostgres(ctx context.Context, dir string) bool {
 	if err != nil {
 		return false
 	}
-	fields := strings.Fields(string(output)) // postgres (PostgreSQL) 15.14 (Debian …)
+	fields := strings.Fields(string(output)) // such as: postgres (PostgreSQL) 15.14 (Debian …)
 	if len(fields) < 3 {
 		return false
 	}
@@ -247,8 +247,8 @@ func versionedPostgres(ctx context.Context, major string) (postgresBinaries, err
 	return fetchPostgres(ctx, major)
 }
 
-// wantedPostgres returns the binaries for our own servers: those of the requested version, or else
-// the machine's, installed or fetched if need be.
+// wantedPostgres returns the binaries for our own servers: those of the requested version, or else those
+// of the machine. They are installed or downloaded if necessary.
 func wantedPostgres(ctx context.Context, version string) (postgresBinaries, error) {
 	if version == "" {
 		version = os.Getenv(EnvPostgresVersion)
@@ -275,7 +275,7 @@ func wantedPostgres(ctx context.Context, version string) (postgresBinaries, erro
 	return fetchPostgres(ctx, newestPostgres)
 }
 
-// newestPostgres is fetched if any version will do.
+// newestPostgres is downloaded if any version may be used.
 const newestPostgres = "18"
 
 //go:embed postgres_pom.xml
@@ -284,7 +284,7 @@ var postgresPOM []byte
 //go:embed sums/postgres.sha256
 var postgresSums []byte
 
-// postgresRelease is the minor version that is fetched for a major one.
+// postgresRelease returns the minor version to download for a major one.
 func postgresRelease(major string) (string, error) {
 	switch major {
 	case "14":
@@ -302,8 +302,8 @@ func postgresRelease(major string) (string, error) {
 	}
 }
 
-// fetchPostgres returns the binaries of a major version, fetched once with Maven and kept in the
-// cache.
+// fetchPostgres returns the binaries of a major version. They are downloaded once with Maven and kept in
+// the cache.
 func fetchPostgres(ctx context.Context, major string) (postgresBinaries, error) {
 	release, err := postgresRelease(major)
 	if err != nil {
@@ -332,8 +332,8 @@ func fetchPostgres(ctx context.Context, major string) (postgresBinaries, error) 
 	}, nil
 }
 
-// postgresJar returns the jar that the project embedded-postgres-binaries publishes for this
-// machine, if it matches the pinned sum.
+// postgresJar returns the jar that the project embedded-postgres-binaries publishes for this machine, if
+// it has the pinned sum.
 func postgresJar(ctx context.Context, release string) ([]byte, error) {
 	artifact := "embedded-postgres-binaries-" + runtime.GOOS + "-" + runtime.GOARCH
 	if runtime.GOARCH == "arm64" {
@@ -362,7 +362,7 @@ func postgresJar(ctx context.Context, release string) ([]byte, error) {
 	return jar, nil
 }
 
-// unpackPostgres unpacks the only .txz of a jar into dir.
+// unpackPostgres unpacks the single .txz of a jar into dir.
 func unpackPostgres(jar []byte, dir string) error {
 	archive, err := zip.NewReader(bytes.NewReader(jar), int64(len(jar)))
 	if err != nil {

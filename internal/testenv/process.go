@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// errUnsupervised is returned when the program did not turn into a supervisor when asked to.
+// errUnsupervised is returned if the program did not turn into a supervisor when it was started as one.
 var errUnsupervised = errors.New(
 	"testenv: main must call testenv.Supervise first, or TestMain testenv.Main, before a server can be started")
 
-// process is a server that runs under a supervisor: this program, executed again
-// with its standard input connected to us. When we end, however that happens,
-// the kernel closes our end and the supervisor cleans up.
+// process is a server that runs under a supervisor. The supervisor is this program, executed again with
+// its standard input connected to this process. When this process ends, for whatever reason, the kernel
+// closes its end and the supervisor cleans up.
 type process struct {
 	plan     plan
 	cmd      *exec.Cmd
@@ -31,14 +31,14 @@ type process struct {
 	requests *json.Encoder
 	replies  chan event
 	reader   sync.WaitGroup
-	ending   atomic.Bool // we have asked the server to end
+	ending   atomic.Bool // the server was asked to end
 
 	mu   sync.Mutex
 	pid  int
 	gone chan struct{} // closed while the server is not running
 }
 
-// launch starts a supervisor and makes it prepare the plan.
+// launch starts a supervisor and makes it carry out the preparations of the plan.
 func launch(ctx context.Context, p plan) (*process, error) {
 	if os.Getenv(envSupervisor) != "" {
 		return nil, errUnsupervised
@@ -85,8 +85,8 @@ func (p *process) prepare(ctx context.Context) error {
 	return p.await(ctx, eventPrepared)
 }
 
-// read forwards the supervisor's messages, except for the server's exit, which can come at any
-// time.
+// read forwards the supervisor's messages, except for the report of the server's exit, which can come at
+// any time.
 func (p *process) read(out io.Reader) {
 	defer close(p.replies)
 	events := json.NewDecoder(out)
@@ -100,7 +100,7 @@ func (p *process) read(out io.Reader) {
 		}
 		if e.Name == eventExited {
 			if !p.ending.Load() {
-				// The tests that are running report only that they cannot connect.
+				// This is printed, since the tests that are running report only that they cannot connect.
 				fmt.Fprintf(os.Stderr, "testenv: %s has ended by itself (%s)\n%s\n", p.plan.Argv[0], e.Error, p.tail(crashTail))
 			}
 			p.left()
@@ -181,7 +181,7 @@ func (p *process) end(ctx context.Context, sig syscall.Signal) error {
 	}
 }
 
-// exited is closed while the server is not running.
+// exited returns a channel that is closed while the server is not running.
 func (p *process) exited() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,7 +200,7 @@ func (p *process) close(ctx context.Context) error {
 	go func() {
 		defer close(done)
 		p.reader.Wait()
-		_ = p.cmd.Wait() // its status only repeats what a reply has said already
+		_ = p.cmd.Wait() // its status only repeats what a reply has reported already
 	}()
 	select {
 	case <-done:
@@ -213,13 +213,14 @@ func (p *process) close(ctx context.Context) error {
 	}
 }
 
-// How much of a server's output an error shows, and how much of a crash report, which may have a backtrace.
+// How many bytes of a server's output an error shows, and how many a crash report, which may have a
+// backtrace.
 const (
 	errorTail = 2000
 	crashTail = 12_000
 )
 
-// tail is the end of the server's output.
+// tail returns the end of the server's output, at most the given number of bytes.
 func (p *process) tail(most int) string {
 	b, err := os.ReadFile(filepath.Join(p.plan.Dir, logName))
 	if err != nil {
@@ -232,20 +233,20 @@ func (p *process) tail(most int) string {
 // closeTimeout bounds the stop of one server.
 const closeTimeout = 45 * time.Second
 
-// logName is the file in a server's directory with its output.
+// logName is the name of the file with a server's output in its directory.
 const logName = "server.log"
 
-// plan is how a server is run. It goes to the supervisor as JSON.
+// plan describes how to run a server. It is sent to the supervisor as JSON.
 type plan struct {
 	// Dir belongs to the server and is removed at the end.
 	Dir string
-	// User is the user that the server runs as, nil for our own.
+	// User is the user that the server runs as, nil for that of this process.
 	User *account
 	// Files are written into Dir before anything is run.
 	Files map[string]string
 	// Prepare are commands that run once before the first start.
 	Prepare [][]string
-	// Argv is the server, which stays in the foreground.
+	// Argv is the command line of the server, which stays in the foreground.
 	Argv []string
 	// Env is added to the environment.
 	Env []string
@@ -287,8 +288,8 @@ type account struct {
 	UID, GID uint32
 }
 
-// unprivileged returns the account for a server that refuses to run as root: nil, our own account,
-// unless we are root.
+// unprivileged returns the account for a server that refuses to run as root. It is nil, for the account of
+// this process, unless this process runs as root.
 func unprivileged() (*account, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil //nolint:nilnil // nil is a valid account: our own
@@ -315,7 +316,7 @@ func parseAccount(u *user.User) (*account, error) {
 	return &account{UID: uint32(uid), GID: uint32(gid)}, nil
 }
 
-// credential is the account in the form that the kernel requires.
+// credential returns the account in the form that the kernel requires.
 func (a *account) credential() *syscall.Credential {
 	if a == nil {
 		return nil
@@ -324,7 +325,7 @@ func (a *account) credential() *syscall.Credential {
 	return &syscall.Credential{Uid: a.UID, Gid: a.GID}
 }
 
-// own gives a file or directory to the account.
+// own makes the account the owner of a file or directory.
 func (a *account) own(path string) error {
 	if err := os.Chown(path, int(a.UID), int(a.GID)); err != nil {
 		return fmt.Errorf("testenv: %w", err)

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Chromium returns the path of Chromium, which tests of pages run headless. Root on Debian installs
-// it if it is missing. If that is not possible, the test fails in CI and is skipped elsewhere.
+// Chromium returns the path of Chromium, in which tests show pages without a window. Root on Debian
+// installs it if it is missing. If that is not possible, the test is skipped; in CI it fails.
 func Chromium(tb testing.TB) string {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
@@ -39,9 +39,9 @@ func localChromium() (string, error) {
 	return "", fmt.Errorf("%w: no chromium in PATH", ErrUnavailable)
 }
 
-// Promtool returns the path of Prometheus's promtool, which checks rules and evaluates them on a
-// test's series. Root on Debian installs it if it is missing. If that is not possible, the test
-// fails in CI and is skipped elsewhere.
+// Promtool returns the path of Prometheus's promtool, which checks rules and evaluates them on a test's
+// series. Root on Debian installs it if it is missing. If that is not possible, the test is skipped; in CI
+// it fails.
 func Promtool(tb testing.TB) string {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
@@ -84,9 +84,9 @@ func localProgram(program string) (string, error) {
 	return path, nil
 }
 
-// Python returns the path of a Python 3 that has module, such as "psycopg", which is in
-// Debian's package python3-psycopg. Root on Debian installs both if they are missing. If that
-// is not possible, the test fails in CI and is skipped elsewhere.
+// Python returns the path of a Python 3 that has module, such as "psycopg", which is in Debian's package
+// python3-psycopg. Root on Debian installs both if they are missing. If that is not possible, the test is
+// skipped; in CI it fails.
 func Python(tb testing.TB, module string) string {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
@@ -113,7 +113,7 @@ func findPython(ctx context.Context, module string) (string, error) {
 	return localPython(ctx, module)
 }
 
-// localPython prefers Debian's own Python, which Debian's packages are for.
+// localPython prefers Debian's own Python, since Debian's packages are made for it.
 func localPython(ctx context.Context, module string) (string, error) {
 	err := ErrUnavailable
 	for _, name := range []string{"/usr/bin/python3", "python3"} {
@@ -132,9 +132,8 @@ func localPython(ctx context.Context, module string) (string, error) {
 	return "", err
 }
 
-// PythonWith returns the path of a Python 3 with the packages that requirements, a file for pip,
-// lists. It is made once and kept. If that is not possible, the test fails in CI and is skipped
-// elsewhere.
+// PythonWith returns the path of a Python 3 with the packages in requirements, a file for pip. This Python
+// is made once and kept. If that is not possible, the test is skipped; in CI it fails.
 func PythonWith(tb testing.TB, requirements string) string {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)

@@ -16,7 +16,7 @@ import (
 type RabbitEnv struct {
 	// URL is the address of the virtual host.
 	URL string
-	// VHost is its name.
+	// VHost is the name of the virtual host.
 	VHost string
 	// Version is the broker's version.
 	Version string
@@ -59,20 +59,20 @@ func rabbitVHost(tb testing.TB, address, version string) *RabbitEnv {
 	return &RabbitEnv{URL: u.String(), VHost: name, Version: version, api: api}
 }
 
-// RabbitServer is a test's own broker, to be killed, restarted and starved. It is removed when the
-// test ends. Its methods fail the test on errors, so call them from the test's goroutine.
+// RabbitServer is a broker that only one test uses, which can kill, restart and starve it. It is removed
+// when the test ends. Its methods fail the test on errors, so call them from the test's goroutine.
 type RabbitServer struct {
 	private
 
-	// URL is the address of its default virtual host. It stays the same across restarts.
+	// URL is the address of the broker's default virtual host. It stays the same across restarts.
 	URL string
 	// Version is the broker's version.
 	Version string
 }
 
-// PrivateRabbit starts a broker of the test's own, with further lines of rabbitmq.conf such as
-// "max_message_size = 1000". It takes some ten seconds. Without RabbitMQ the test is skipped; in CI
-// it fails.
+// PrivateRabbit starts a broker for the test alone. conf has lines to add to rabbitmq.conf, such as
+// "max_message_size = 1000". It takes some ten seconds. Without RabbitMQ the test is skipped; in CI it
+// fails.
 func PrivateRabbit(tb testing.TB, conf string) *RabbitServer {
 	tb.Helper()
 	s := startPrivate(tb, "RabbitMQ", func(ctx context.Context) (*Own, error) { return OwnRabbit(ctx, conf) })
@@ -97,8 +97,9 @@ func (s *RabbitServer) Starve() { s.watermark("0.0000001") }
 // Feed ends the effect of Starve.
 func (s *RabbitServer) Feed() { s.watermark("0.4") }
 
-// Sync makes the broker write its internal tables to disk, including the names of quorum queues. As of RabbitMQ
-// 3.10 Ra, which stores them, does not wait for that when a queue is declared.
+// Sync makes the broker write its internal tables to disk, including the names of quorum queues. As of
+// RabbitMQ 3.10, the declaration of a queue does not wait for that: Ra, which stores the names, writes
+// them later.
 func (s *RabbitServer) Sync() {
 	s.tb.Helper()
 	s.control("eval", "[dets:sync(T) || T <- dets:all()].")
@@ -123,8 +124,8 @@ func (s *RabbitServer) control(args ...string) {
 	}
 }
 
-// User returns the address of the virtual host for a user of the test's own, whose permissions are
-// a JSON object such as {"configure":"","write":".*","read":""}.
+// User returns the address of the virtual host for a new user. permissions is a JSON object such as
+// {"configure":"","write":".*","read":""}.
 func (e *RabbitEnv) User(tb testing.TB, permissions string) (address string) {
 	tb.Helper()
 	api, name, ctx := e.api, e.VHost, context.Background()
@@ -150,8 +151,8 @@ func (e *RabbitEnv) User(tb testing.TB, permissions string) (address string) {
 	return u.String()
 }
 
-// Topics restricts the user that User has created to routing keys that match a pattern when it writes to a
-// topic exchange.
+// Topics restricts the user that User has created: when it writes to a topic exchange, its routing keys
+// must match a pattern.
 func (e *RabbitEnv) Topics(tb testing.TB, exchange, pattern string) {
 	tb.Helper()
 	rights := fmt.Sprintf(`{"exchange":%q,"write":%q,"read":""}`, exchange, pattern)
@@ -161,7 +162,7 @@ func (e *RabbitEnv) Topics(tb testing.TB, exchange, pattern string) {
 	}
 }
 
-// resolveRabbit tries the sources of RabbitMQ in order. There is no substitute.
+// resolveRabbit tries the sources of RabbitMQ in order. It has no substitute.
 func resolveRabbit(ctx context.Context) (Service, error) {
 	if address := os.Getenv(EnvRabbit); address != "" {
 		return rabbitAt(ctx, address, "address in "+EnvRabbit)

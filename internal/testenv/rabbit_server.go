@@ -21,7 +21,7 @@ import (
 // rabbitServer runs RabbitMQ from the scripts on this machine, as a separate node with its own
 // name, directory and Erlang port mapper.
 type rabbitServer struct {
-	scripts string // the directory of rabbitmq-server and rabbitmqctl
+	scripts string // directory of rabbitmq-server and rabbitmqctl
 	conf    string // lines that override ours
 
 	management int
@@ -61,8 +61,8 @@ vm_memory_high_watermark.absolute = 1GB
 `, port, s.management, s.conf)
 
 	return plan{
-		// Two processes of the script would race to create the cookie, and one reads it before it is
-		// private.
+		// The cookie is written here, since two processes of the script would otherwise race to create it,
+		// and one reads it before it is private.
 		Files: map[string]string{rabbitConf: conf, rabbitPlugins: "[rabbitmq_management].\n", ".erlang.cookie": rand.Text()},
 		Argv:  []string{filepath.Join(s.scripts, "rabbitmq-server")},
 		Env:   s.env(dir),
@@ -72,12 +72,12 @@ vm_memory_high_watermark.absolute = 1GB
 	}, nil
 }
 
-// env is the environment of the node and of rabbitmqctl.
+// env returns the environment of the node and of rabbitmqctl.
 func (s rabbitServer) env(dir string) []string {
 	in := func(name string) string { return filepath.Join(dir, name) }
 
 	return []string{
-		"HOME=" + dir, // where the cookie is
+		"HOME=" + dir, // the cookie is there
 		"RABBITMQ_NODENAME=" + nodeOf(dir),
 		"RABBITMQ_CONF_ENV_FILE=" + in("none"),
 		"RABBITMQ_CONFIG_FILE=" + in(rabbitConf),
@@ -91,12 +91,12 @@ func (s rabbitServer) env(dir string) []string {
 		"ERL_EPMD_ADDRESS=127.0.0.1",
 		// Its threads do not spin while they wait for work: tests share the machine.
 		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=+sbwt none +sbwtdcpu none +sbwtdio none",
-		// The script then becomes the virtual machine instead of staying next to it.
+		// This makes the script become the virtual machine instead of its parent.
 		"detached=1",
 	}
 }
 
-// nodeOf is the name of the node of a directory.
+// nodeOf returns the name of the node in a directory.
 func nodeOf(dir string) string { return filepath.Base(dir) + "@localhost" }
 
 func (s rabbitServer) probe(ctx context.Context, dir string, port int) (string, error) {
@@ -125,8 +125,8 @@ func (s rabbitServer) control(ctx context.Context, dir string, args ...string) e
 	return nil
 }
 
-// startRabbit runs a node with further lines of rabbitmq.conf, installing it first if that is
-// possible.
+// startRabbit runs a node. conf has lines to add to rabbitmq.conf. RabbitMQ is installed first if it is
+// missing and that is possible.
 func startRabbit(ctx context.Context, conf string) (Service, *server, error) {
 	scripts, origin, err := findRabbit(ctx)
 	if err != nil {
@@ -163,7 +163,7 @@ func findRabbit(ctx context.Context) (scripts, origin string, err error) {
 	return scripts, scripts + ", installed by this run", err
 }
 
-// localRabbit looks for the scripts themselves: Debian's wrappers in PATH switch to the account of
+// localRabbit looks for the scripts themselves, since Debian's wrappers in PATH switch to the account of
 // the system's own node.
 func localRabbit() (string, error) {
 	var errs []error
@@ -178,11 +178,11 @@ func localRabbit() (string, error) {
 	return "", fmt.Errorf("%w: %w", ErrUnavailable, errors.Join(errs...))
 }
 
-// errRabbitReply is returned for answers that do not come from a broker, and for its refusals.
+// errRabbitReply is returned if a reply does not come from a broker, or is an error.
 var errRabbitReply = errors.New("testenv: reply of RabbitMQ")
 
-// inspectRabbit starts a handshake and returns the broker's version and the name of its cluster,
-// which are in its first frame. The demo links this package, so the package uses no client library.
+// inspectRabbit starts a handshake and returns the broker's version and the name of its cluster, which are
+// in its first frame. This package does not use a client library, since the demo links it.
 func inspectRabbit(ctx context.Context, address string) (version, cluster string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -224,14 +224,14 @@ func longString(table []byte, name string) string {
 	return after[4:min(len(after), 4+int(n))]
 }
 
-// rabbitAPI is the broker's management over HTTP.
+// rabbitAPI is the broker's management API over HTTP.
 type rabbitAPI struct {
 	base string
 	user *url.Userinfo
 }
 
-// rabbitAPIOf returns the management of the broker at address, on the port in its parameter
-// management, or else on the default port.
+// rabbitAPIOf returns the management API of the broker at address. Its port is in the address's parameter
+// management, or else the default.
 func rabbitAPIOf(address string) (rabbitAPI, *url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil {

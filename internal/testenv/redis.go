@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// redisPrefix starts the name of every key that a test makes.
+// redisPrefix is the prefix of the names of all keys that tests make.
 const redisPrefix = "leat-test:"
 
 // RedisEnv is a test's own part of a Redis server: the keys that start with
@@ -19,7 +19,7 @@ const redisPrefix = "leat-test:"
 type RedisEnv struct {
 	// Addr is host:port.
 	Addr string
-	// Prefix starts the names of the test's keys.
+	// Prefix is the prefix of the names of the test's keys.
 	Prefix string
 	// Real is false on the in-process miniredis.
 	Real bool
@@ -27,8 +27,8 @@ type RedisEnv struct {
 	Version string
 }
 
-// Redis returns a part of the shared server, which is real if possible. TestMain sets the
-// substitute with [PlayRedis].
+// Redis returns a part of the shared server. The server is real if possible. TestMain sets the substitute
+// with [PlayRedis].
 func Redis(tb testing.TB) *RedisEnv {
 	tb.Helper()
 	service := use(tb, KindRedis)
@@ -73,8 +73,8 @@ func (r *RedisEnv) clear(ctx context.Context) error {
 	}
 }
 
-// RedisServer is a test's own real Redis, to be killed, restarted and filled. It is removed when
-// the test ends. Its methods fail the test on errors, so call them from the test's goroutine.
+// RedisServer is a real Redis that only one test uses, which can kill, restart and fill it. It is removed
+// when the test ends. Its methods fail the test on errors, so call them from the test's goroutine.
 type RedisServer struct {
 	private
 
@@ -84,7 +84,7 @@ type RedisServer struct {
 	Version string
 }
 
-// PrivateRedis starts a server of the test's own, with settings such as {"maxmemory": "2mb"} or
+// PrivateRedis starts a server for the test alone, with settings such as {"maxmemory": "2mb"} or
 // {"appendonly": "yes"}. It takes a moment. If there is no Redis the test is skipped; in CI it fails.
 func PrivateRedis(tb testing.TB, settings map[string]string) *RedisServer {
 	tb.Helper()
@@ -123,8 +123,8 @@ func resolveRedis(ctx context.Context) (Service, error) {
 	return s, err
 }
 
-// redisRunning uses the detached set, or a server on the standard port of this machine that accepts
-// our login.
+// redisRunning returns the server of the detached set, or one on the standard port of this machine that
+// accepts our login.
 func redisRunning(ctx context.Context) (Service, bool) {
 	if s, ok := detached(ctx, KindRedis); ok {
 		if s, err := redisAt(ctx, s.Address, "detached set"); err == nil {
@@ -163,7 +163,7 @@ func inspectRedis(ctx context.Context, address string) (version string, err erro
 	for line := range strings.Lines(strings.Join(info, "")) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		switch name {
-		case "valkey_version": // comes after the version of the Redis that it replaces
+		case "valkey_version": // this line follows the version of the Redis that Valkey replaces
 			return "valkey " + value, nil
 		case "redis_version":
 			version = value
@@ -184,8 +184,8 @@ type player func() (address string, stop func(), err error)
 //nolint:gochecknoglobals // like shared, which uses it: tests of a package have nothing else in common
 var redisPlayer player
 
-// PlayRedis sets play, which is fakeredis.Start, as the substitute for Redis. Programs that need
-// none do not link one. Call it first thing in main or in TestMain.
+// PlayRedis sets play, which is fakeredis.Start, as the substitute for Redis. Programs that do not need a
+// substitute therefore do not link one. Call it first thing in main or in TestMain.
 func PlayRedis(play func() (address string, stop func(), err error)) { redisPlayer = play }
 
 // startSubstitute starts the substitute for Redis in this process.
@@ -210,7 +210,7 @@ func startSubstitute(reason string) (Service, error) {
 	}, nil
 }
 
-// PrivateValkey is [PrivateRedis] with Valkey 9, whatever Redis is on this machine.
+// PrivateValkey is [PrivateRedis] with Valkey 9, even if this machine has Redis.
 func PrivateValkey(tb testing.TB, settings map[string]string) *RedisServer {
 	tb.Helper()
 	s := startPrivate(tb, "Valkey", func(ctx context.Context) (*Own, error) { return ownValkey(ctx, settings) })
@@ -243,7 +243,8 @@ func wantsValkey() (bool, error) {
 	}
 }
 
-// fetchValkey returns the command that runs Valkey 9, which stable releases of Debian do not have.
+// fetchValkey returns the command that runs Valkey 9. It is downloaded, since stable releases of Debian do
+// not have it.
 func fetchValkey(ctx context.Context) (command []string, origin string, err error) {
 	u, err := debianPackage{suite: "sid", name: "valkey-server"}.fetch(ctx)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 // redisServer runs Redis or Valkey.
 type redisServer struct {
-	command []string // the command that runs it, without its arguments
+	command []string // command that runs it, without its arguments
 	extra   []string // arguments that override ours
 }
 
@@ -56,8 +56,8 @@ func (s redisServer) probe(ctx context.Context, dir string, port int) (string, e
 	return version, nil
 }
 
-// startRedis runs a server with settings such as {"maxmemory": "2mb"}, installing it first if that
-// is possible.
+// startRedis runs a server with settings such as {"maxmemory": "2mb"}. Redis is installed first if it is
+// missing and that is possible.
 func startRedis(ctx context.Context, settings map[string]string) (Service, *server, error) {
 	command, origin, err := findRedis(ctx)
 	if err != nil {
@@ -123,8 +123,8 @@ func localRedis() (string, error) {
 // errRedisReply is returned for errors of the server and for unexpected replies.
 var errRedisReply = errors.New("testenv: reply of Redis")
 
-// redisConn speaks the part of Redis's protocol that this package needs. The demo links this
-// package, so the package uses no client library.
+// redisConn speaks the part of Redis's protocol that this package needs. This package does not use a
+// client library, since the demo links it.
 type redisConn struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -149,8 +149,7 @@ func dialRedis(ctx context.Context, address string) (*redisConn, error) {
 
 func (c *redisConn) close() { _ = c.conn.Close() }
 
-// do sends a command and returns the strings of its reply, those of arrays one after
-// the other.
+// do sends a command and returns the strings of its reply. Those of nested arrays follow one another.
 func (c *redisConn) do(args ...string) ([]string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*%d\r\n", len(args))
@@ -182,12 +181,12 @@ func (c *redisConn) reply() ([]string, error) {
 	case '+', ':':
 		return []string{rest}, nil
 	case '$', '*':
-	default: // an error, or a protocol that is not ours
+	default: // an error, or a type of reply that this client does not know
 		return nil, fmt.Errorf("%w: %.100q", errRedisReply, line)
 	}
 	n, err := strconv.Atoi(rest)
 	if err != nil || n < 0 {
-		return nil, err // nil has no strings
+		return nil, err // a nil reply has no strings
 	}
 	if kind == '$' {
 		body := make([]byte, n+len("\r\n"))

@@ -24,16 +24,16 @@ import (
 // readyTimeout bounds the time from a server's start to its first answer.
 const readyTimeout = 3 * time.Minute
 
-// serverKind is the way to run a kind of server.
+// serverKind is one kind of server that this package can run.
 type serverKind interface {
 	// plan returns how to run a server that listens on port and lives in dir.
 	plan(dir string, port int) (plan, error)
-	// probe returns the server's version if the one on port answers and is ours: another run may have
-	// taken the port.
+	// probe returns the version of the server on port if it answers and is ours: another run may have taken
+	// the port.
 	probe(ctx context.Context, dir string, port int) (version string, err error)
 }
 
-// server is one of our servers that is running.
+// server is a running server that this process started.
 type server struct {
 	kind    serverKind
 	proc    *process
@@ -45,8 +45,8 @@ type server struct {
 // errNotOurs is returned by a probe that reached another run's server.
 var errNotOurs = errors.New("testenv: another server has the port")
 
-// serve starts a server on a free port. Another process may take the port before the server binds
-// it. Then another port is tried.
+// serve starts a server on a free port. If another process takes the port before the server binds it,
+// serve tries another port.
 func serve(ctx context.Context, name string, kind serverKind) (*server, error) {
 	const attempts = 4
 
@@ -130,7 +130,7 @@ func (s *server) close(ctx context.Context) error {
 	return s.proc.close(ctx)
 }
 
-// address is where the server listens.
+// address returns where the server listens.
 func (s *server) address() string { return localAddress(s.port) }
 
 func localAddress(port int) string {
@@ -148,8 +148,8 @@ func freePort() (int, error) {
 	return port, listener.Close()
 }
 
-// certificate is the certificate of a server on 127.0.0.1, with the authority that has signed it,
-// both in PEM. The authority's key is discarded.
+// certificate is the certificate of a server on 127.0.0.1, and that of the authority that signed it, both
+// in PEM. The authority's key is discarded.
 type certificate struct {
 	keyAndChain, authority string
 }
@@ -163,7 +163,7 @@ func newCertificate() (certificate, error) {
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "127.0.0.1"},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		KeyUsage:    x509.KeyUsageDigitalSignature,
-		// A broker acts as a client of its own, too.
+		// The client usage is included, since a broker also connects to itself.
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	rootKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -24,9 +24,8 @@ import (
 //nolint:gochecknoglobals // tests of a package have nothing else in common that could carry it
 var shared = newEnv()
 
-// Main runs a package's tests, stops the servers that they started, and fails the package when
-// goroutines are left over. The data of servers is in memory if there is plenty of it, see
-// [InMemory]:
+// Main runs a package's tests, stops the servers that they started, and fails the package if goroutines
+// are left over. The servers keep their data in memory if there is plenty of it, see [InMemory]:
 //
 //	func TestMain(m *testing.M) { testenv.Main(m) }
 //
@@ -48,15 +47,14 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// SideBySide runs at least four tests of a package at a time, unless -test.parallel is set: tests
-// that wait for servers most of the time leave two processors idle otherwise. It is called before
-// [Main], which the caller calls.
+// SideBySide runs at least four tests of a package at a time, unless -test.parallel is set. Otherwise
+// tests that mostly wait for servers would leave two processors idle. Call it before [Main].
 func SideBySide() error {
 	return unlessGiven("test.parallel", max(4, runtime.GOMAXPROCS(0)))
 }
 
-// RapidChecks makes rapid try n cases of each property of a package, unless -rapid.checks is set:
-// it tries a hundred otherwise. It is called before [Main].
+// RapidChecks makes rapid try n cases of each property in a package, unless -rapid.checks is set. Rapid's
+// default is a hundred. Call it before [Main].
 func RapidChecks(n int) error {
 	return unlessGiven("rapid.checks", n)
 }
@@ -75,9 +73,9 @@ func unlessGiven(name string, value int) error {
 	return f.Value.Set(strconv.Itoa(value))
 }
 
-// leftOver waits for goroutines that end by themselves. Some goroutines of other packages sleep
-// before they see that they are closed: watermill-redisstream's reader for half a second. goleak
-// alone waits for less than that.
+// leftOver waits for goroutines that end by themselves. Some goroutines of other packages sleep before
+// they notice that they are closed: watermill-redisstream's reader for half a second, longer than goleak
+// alone waits.
 func leftOver() (err error) {
 	for range 4 {
 		if err = goleak.Find(residents()...); err == nil {
@@ -87,22 +85,21 @@ func leftOver() (err error) {
 	return err
 }
 
-// residents are goroutines of third-party packages that live as long as the process, whatever is
-// closed.
+// residents returns the options for goroutines of third-party packages that never end.
 func residents() []goleak.Option {
 	return []goleak.Option{
-		// sarama's metrics: one meter for the process, by way of watermill-kafka.
+		// sarama's metrics, by way of watermill-kafka, have one meter per process.
 		goleak.IgnoreAnyFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"),
-		// Watermill's suite for Pub/Subs: goroutines of subscribers that it closes unread.
+		// Watermill's suite for Pub/Subs leaves goroutines of subscribers that it closes unread.
 		goleak.IgnoreAnyFunction("github.com/ThreeDotsLabs/watermill/internal/subscriber.(*multiplier).Subscribe.func2"),
 		goleak.IgnoreAnyFunction("github.com/ThreeDotsLabs/watermill/internal/subscriber.(*multiplier).Subscribe.func3"),
-		// Watermill's Deduplicator, a rival in benchmarks, which has no Close.
+		// Watermill's Deduplicator, a rival in benchmarks, has no Close.
 		goleak.IgnoreAnyFunction("github.com/ThreeDotsLabs/watermill/message/router/middleware.(*mapExpiringKeyRepository).cleanOutLoop"),
-		// OpenCensus, by way of Google's clients: one worker for the process.
+		// OpenCensus, by way of Google's clients, has one worker per process.
 		goleak.IgnoreAnyFunction("go.opencensus.io/stats/view.(*worker).start"),
-		// gorm's cache of prepared statements, which has no Close.
+		// gorm's cache of prepared statements has no Close.
 		goleak.IgnoreAnyFunction("gorm.io/gorm/internal/lru.NewLRU[...].func1"),
-		// toxiproxy: goroutines without a reader, after a connection broke with bytes on the way.
+		// toxiproxy leaves goroutines without a reader when a connection breaks with bytes in flight.
 		goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run"),
 		goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2.(*ToxicLink).read"),
 	}
@@ -121,7 +118,7 @@ func use(tb testing.TB, kind Kind) Service {
 	return service
 }
 
-// Long skips a test with -short, with a reason. With CI=true nothing may be skipped: there the test
+// Long skips a test if -short is set, with a reason. With CI=true nothing may be skipped, and the test
 // fails instead.
 func Long(tb testing.TB, reason string) {
 	tb.Helper()
@@ -130,8 +127,8 @@ func Long(tb testing.TB, reason string) {
 	}
 }
 
-// Available fails a test whose server could not be started. If none can be started, err being
-// [ErrUnavailable], the test is skipped; with CI=true it fails.
+// Available fails a test whose server could not be started. If err is [ErrUnavailable], because the
+// software is missing, the test is skipped; with CI=true it fails.
 func Available(tb testing.TB, err error) {
 	tb.Helper()
 	if errors.Is(err, ErrUnavailable) {
@@ -150,17 +147,17 @@ func leaveOut(tb testing.TB, reason string) {
 	tb.Skip(reason)
 }
 
-// logPatience bounds the wait for a line.
+// logPatience bounds how long Await waits for a line.
 const logPatience = time.Minute
 
-// Log is a log that a test waits on. It is safe for concurrent use.
+// Log is a log on whose lines a test can wait. It is safe for concurrent use.
 type Log struct {
 	mu    sync.Mutex
 	text  strings.Builder
 	added chan struct{}
 }
 
-// NewLog returns an empty one.
+// NewLog returns an empty Log.
 func NewLog() *Log { return &Log{added: make(chan struct{})} }
 
 // Logger returns a logger that writes to l.

@@ -16,16 +16,16 @@ import (
 // envSupervisor marks a process as a supervisor.
 const envSupervisor = "LEAT_TESTENV_SUPERVISOR"
 
-// Supervise turns this process into the supervisor of one server, and does not return, if the
-// environment shows that it was started as one. Programs that use [Start] call it first thing in
-// main; for test binaries [Main] calls it.
+// Supervise turns this process into the supervisor of one server, and does not return, if the environment
+// variable shows that it was started as one. Programs that use [Start] call it first thing in main; for
+// test binaries [Main] calls it.
 func Supervise() {
 	if os.Getenv(envSupervisor) == "" {
 		return
 	}
-	// A Ctrl-C at the terminal is meant for the run. The run ends, the pipe closes, and then the
-	// supervisor stops. Notify rather than Ignore: an ignored signal would stay ignored in the server.
-	// SIGPIPE comes from a reply to a run that has died.
+	// A Ctrl-C at the terminal is meant for the run. The run ends, the pipe closes, and then the supervisor
+	// stops. The signals are caught and not ignored, since an ignored signal would stay ignored in the
+	// server. SIGPIPE comes from a reply to a run that has died.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	if err := superviseOne(os.Stdin, os.Stdout); err != nil {
 		os.Exit(1)
@@ -70,7 +70,7 @@ func superviseOne(in io.Reader, out io.Writer) error {
 // obey handles requests until the other side has gone.
 func (s *supervisor) obey(requests *json.Decoder) {
 	queue := make(chan request)
-	go func() { // ends with the process at the latest
+	go func() { // ends with the process
 		defer close(queue)
 		for {
 			var r request
@@ -170,7 +170,7 @@ func (s *supervisor) start() error {
 	return nil
 }
 
-// gone records that the server has exited.
+// gone reports that the server has exited.
 func (s *supervisor) gone(err error) {
 	s.cmd, s.exited = nil, nil
 	e := event{Name: eventExited}
@@ -197,8 +197,8 @@ func (s *supervisor) stop() {
 	}
 }
 
-// remove deletes the directory. A process of the server may still be writing its last file, so
-// remove tries more than once.
+// remove deletes the directory. It tries more than once, since a process of the server may still be
+// writing its last file.
 func (s *supervisor) remove() {
 	for range 50 {
 		if err := os.RemoveAll(s.plan.Dir); err == nil || errors.Is(err, os.ErrNotExist) {

@@ -23,14 +23,13 @@ const (
 	templatePrefix = databasePrefix + "tpl_"
 )
 
-// templateKeep is how long a template on a server that outlives the run is kept for another run
-// before it is dropped.
+// templateKeep is how long a template is kept for other runs on a server that outlives the run.
 const templateKeep = 24 * time.Hour
 
-// Template is a migrated database that tests are cloned from. It is created once for each server,
-// by the first process, and shared by all.
+// Template is a migrated database from which the databases of tests are cloned. On each server, the first
+// process that needs it creates it, and all others share it.
 type Template struct {
-	// Name names the contents of the template, such as "pgoutbox". Required.
+	// Name identifies the contents of the template, such as "pgoutbox". Required.
 	Name string
 	// Version changes whenever the effect of Apply changes: a hash or a number of the migrations.
 	// Defaults to "".
@@ -40,7 +39,7 @@ type Template struct {
 	Apply func(ctx context.Context, url string) error
 }
 
-// templateName is the name of the database with all the templates together.
+// templateName returns the name of the database that contains all the templates.
 func templateName(templates []Template) string {
 	h := sha256.New()
 	names := make([]string, len(templates))
@@ -61,9 +60,9 @@ func nameRune(r rune) rune {
 	return '_'
 }
 
-// ensureTemplate creates the template unless it exists. Processes that share a server take turns
-// under an advisory lock. A template counts as complete when it is marked as a template, which is
-// the last step.
+// ensureTemplate creates the template unless it exists. Processes that share a server take turns under an
+// advisory lock. The last step marks the database as a template, and only then does the template count as
+// complete.
 func ensureTemplate(ctx context.Context, conn *pgx.Conn, address string, templates []Template) (err error) {
 	name := templateName(templates)
 	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock(hashtextextended($1, 0))`, name); err != nil {
@@ -79,7 +78,7 @@ func ensureTemplate(ctx context.Context, conn *pgx.Conn, address string, templat
 	switch {
 	case ready:
 		return nil
-	case err == nil: // a process died half-way
+	case err == nil: // a process died before the template was complete
 		if err := dropDatabase(ctx, conn, name); err != nil {
 			return err
 		}
@@ -115,8 +114,8 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, address, name string, tem
 	return nil
 }
 
-// copyStrategy selects copying of files if the server would otherwise write each page to its log,
-// which takes five times as long on a server that does not wait for its disk.
+// copyStrategy selects copying of files if the server would otherwise write each page to its log. That
+// takes five times as long on a server that does not wait for its disk.
 func copyStrategy(conn *pgx.Conn) string {
 	major, _, _ := strings.Cut(conn.PgConn().ParameterStatus("server_version"), ".")
 	if n, err := strconv.Atoi(major); err != nil || n < 15 {
@@ -125,8 +124,7 @@ func copyStrategy(conn *pgx.Conn) string {
 	return ` STRATEGY file_copy`
 }
 
-// cloneTemplate makes a database from the template, or an empty one without
-// templates.
+// cloneTemplate creates a database from the template, or an empty one without templates.
 func cloneTemplate(ctx context.Context, conn *pgx.Conn, address, name string, templates []Template) error {
 	statement := `CREATE DATABASE ` + pgx.Identifier{name}.Sanitize() + copyStrategy(conn)
 	if len(templates) > 0 {
@@ -138,7 +136,7 @@ func cloneTemplate(ctx context.Context, conn *pgx.Conn, address, name string, te
 
 	return retryClone(ctx, func() error {
 		_, err := conn.Exec(ctx, statement)
-		if pgerr.Is(err, pgerr.InvalidCatalogName) { // swept by another run
+		if pgerr.Is(err, pgerr.InvalidCatalogName) { // another run has removed it as a leftover
 			return errors.Join(err, ensureTemplate(ctx, conn, address, templates))
 		}
 
@@ -146,8 +144,8 @@ func cloneTemplate(ctx context.Context, conn *pgx.Conn, address, name string, te
 	})
 }
 
-// retryClone repeats a clone that met another connection to the template, such as an autovacuum
-// worker's.
+// retryClone repeats a clone that failed because of another connection to the template, such as that of an
+// autovacuum worker.
 func retryClone(ctx context.Context, clone func() error) error {
 	const attempts = 20
 
@@ -168,9 +166,9 @@ func retryClone(ctx context.Context, clone func() error) error {
 	return nil
 }
 
-// VersionOf returns a Template's Version that changes with files, such as migrations. Its arguments
-// are the results of the function that returns them. An error becomes the version: Apply will meet
-// it again.
+// VersionOf returns a Version for a Template that changes with files, such as migrations. Its arguments
+// are the results of the function that returns the files. An error becomes part of the version, since
+// Apply will meet it again.
 func VersionOf(files fs.FS, err error) string {
 	if err != nil {
 		return err.Error()

@@ -16,19 +16,19 @@ import (
 	"time"
 )
 
-// Vitess comes from its module, whose own sums vouch for what it is built from. vtcombo is all of it in one
+// Vitess is built from its module, whose go.sum verifies its dependencies. vtcombo is all of Vitess in one
 // process: a topology, the tablets and vtgate.
 const (
 	vitessModule = "vitess.io/vitess@v0.24.4"
 	vitessSum    = "h1:fjIFc28fGYF6Bxu4heHsKvx+huPbA4NmIeLJL4clbc8="
 )
 
-// EnvVitess has [Vitess] build it if it is not there.
+// EnvVitess makes [Vitess] build Vitess if it was not built before.
 const EnvVitess = "LEAT_VITESS"
 
-// Vitess starts a cluster of the test's own before a MySQL of its own: keyspaces have these shards, such as
-// {"shop": {"-80", "80-"}, "plain": {"0"}}. It returns vtgate's address and MySQL. The test is skipped in CI, and
-// where Vitess is not built: it is a level-5 matter.
+// Vitess starts a cluster for the test alone, in front of a MySQL for the test alone. keyspaces lists the
+// shards of each keyspace, such as {"shop": {"-80", "80-"}, "plain": {"0"}}. It returns vtgate's address
+// and MySQL. The test is skipped in CI, and if Vitess was not built: only runs before a release use it.
 func Vitess(tb testing.TB, keyspaces map[string][]string) (hostPort string, below *PrivateMySQLServer) {
 	tb.Helper()
 	program, err := findVtcombo(context.Background())
@@ -58,7 +58,7 @@ func Vitess(tb testing.TB, keyspaces map[string][]string) (hostPort string, belo
 	return s.own.HostPort, below
 }
 
-// findVtcombo returns the path of the program, which is built if that is asked for.
+// findVtcombo returns the path of vtcombo. It builds the program if EnvVitess is set.
 func findVtcombo(ctx context.Context) (string, error) {
 	cache, err := cacheDir()
 	if err != nil {
@@ -77,7 +77,8 @@ func findVtcombo(ctx context.Context) (string, error) {
 	return program, once(ctx, dir, func(dir string) error { return buildVtcombo(ctx, dir) })
 }
 
-// buildVtcombo builds it where the module is: as a dependency it would need its replacements and exclusions.
+// buildVtcombo builds vtcombo in the module's own directory. As a dependency it would need the module's
+// replacements and exclusions.
 func buildVtcombo(ctx context.Context, to string) error {
 	run := func(dir string, args ...string) ([]byte, error) {
 		cmd := exec.CommandContext(ctx, "go", args...)
@@ -105,13 +106,13 @@ func buildVtcombo(ctx context.Context, to string) error {
 	return err
 }
 
-// vitessServer is a cluster before the MySQL on a port.
+// vitessServer is a cluster in front of the MySQL on a port.
 type vitessServer struct {
 	program, port string
 	keyspaces     map[string][]string
 }
 
-// createDatabases makes those of the shards.
+// createDatabases creates the databases of the shards.
 func (s vitessServer) createDatabases(ctx context.Context, hostPort string) error {
 	conn, err := dialMySQL(ctx, hostPort)
 	if err != nil {
@@ -132,7 +133,7 @@ func (s vitessServer) createDatabases(ctx context.Context, hostPort string) erro
 	return nil
 }
 
-// topology describes the cluster as vtcombo reads it.
+// topology returns the description of the cluster that vtcombo reads.
 func (s vitessServer) topology() string {
 	type shard struct {
 		Name string `json:"name"`
@@ -140,8 +141,8 @@ func (s vitessServer) topology() string {
 	type keyspace struct {
 		Name     string  `json:"name"`
 		Shards   []shard `json:"shards"`
-		Replicas int     `json:"replicaCount"` // the primary is among them
-		Readers  int     `json:"rdonlyCount"`  // 0 is a default, of one
+		Replicas int     `json:"replicaCount"` // including the primary
+		Readers  int     `json:"rdonlyCount"`  // 0 means the default of one, negative means none
 	}
 	var all struct {
 		Cells     []string   `json:"cells"`
@@ -149,7 +150,7 @@ func (s vitessServer) topology() string {
 	}
 	all.Cells = []string{"test"}
 	for name, shards := range s.keyspaces {
-		k := keyspace{Name: name, Replicas: 1, Readers: -1} // replicas would want an address of the primary
+		k := keyspace{Name: name, Replicas: 1, Readers: -1} // further replicas would need an address of the primary
 		for _, name := range shards {
 			k.Shards = append(k.Shards, shard{name})
 		}
@@ -173,7 +174,7 @@ func (s vitessServer) plan(dir string, port int) (plan, error) {
 		s.program, "--bind-address=127.0.0.1", "--port=" + strconv.Itoa(web), "--json-topo=" + s.topology(),
 		"--mysql-server-bind-address=127.0.0.1", "--mysql-server-port=" + strconv.Itoa(port), "--mysql-auth-server-impl=none",
 		"--db-host=127.0.0.1", "--db-port=" + s.port, "--db-charset=utf8mb4", "--mycnf-server-id=1", "--mycnf-socket-file=" + filepath.Join(dir, "none"),
-		// What vttestserver gives it, with room for more sessions.
+		// These are the flags of vttestserver, with more room for sessions.
 		"--tablet-types-to-wait=PRIMARY", "--normalize-queries", "--dbddl-plugin=vttest", "--foreign-key-mode=allow", "--enable-system-settings=true", "--tablet-refresh-interval=10s",
 		"--queryserver-config-pool-size=60", "--queryserver-config-stream-pool-size=60", "--queryserver-config-transaction-cap=60",
 		"--queryserver-config-schema-reload-time=60s", "--queryserver-config-query-timeout=300s", "--queryserver-config-txpool-timeout=300s",
@@ -191,7 +192,7 @@ func (s vitessServer) plan(dir string, port int) (plan, error) {
 	}, nil
 }
 
-// probe asks each shard: they come to life one after another.
+// probe queries each shard, since they become ready one after another.
 func (s vitessServer) probe(ctx context.Context, _ string, port int) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

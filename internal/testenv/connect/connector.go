@@ -16,7 +16,7 @@ import (
 // State of a connector or a task, as Kafka Connect calls it.
 type State string
 
-// The states that matter here.
+// The states that this package uses.
 const (
 	Running State = "RUNNING"
 	Stopped State = "STOPPED"
@@ -43,7 +43,7 @@ func (w *Worker) Configure(ctx context.Context, name string, config map[string]s
 	return w.call(ctx, http.MethodPut, connectorPath(name, "config"), config, nil)
 }
 
-// Stop asks a connector to end its tasks. Its progress is recorded.
+// Stop asks a connector to end its tasks. Its progress is stored.
 func (w *Worker) Stop(ctx context.Context, name string) error {
 	return w.call(ctx, http.MethodPut, connectorPath(name, "stop"), nil, nil)
 }

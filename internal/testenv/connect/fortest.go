@@ -11,9 +11,9 @@ import (
 // startLimit bounds the start of a test's worker. Its jars may have to be fetched.
 const startLimit = 5 * time.Minute
 
-// ForTest starts a worker of the test's own, with a heap of 512 MiB. It takes ten seconds or more:
-// share it among subtests. If there is no Java, or its jars cannot be fetched, the test is skipped;
-// in CI it fails.
+// ForTest starts a worker for the test alone, with a heap of 512 MiB. It takes ten seconds or more, so
+// share it among subtests. If Java is missing, or the jars cannot be downloaded, the test is skipped; in
+// CI it fails.
 func ForTest(tb testing.TB, brokers []string) *Worker {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), startLimit)

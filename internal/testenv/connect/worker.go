@@ -18,7 +18,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// The versions that are fetched, as in pom.xml.
+// The versions that are downloaded, as in pom.xml.
 const (
 	Version         = "4.1.1"
 	DebeziumVersion = "3.3.1.Final"
@@ -39,7 +39,7 @@ type Worker struct {
 	client *http.Client
 }
 
-// Options are the size and the pace of a worker.
+// Options configure the size and the pace of a worker.
 type Options struct {
 	// HeapMB is the maximum of its heap, in MiB. Defaults to 512, which is enough for tests.
 	HeapMB int
@@ -47,15 +47,15 @@ type Options struct {
 	OffsetFlush time.Duration
 }
 
-// The settings that Kafka itself gives a worker.
+// Settings that Kafka's own scripts give a worker.
 const (
 	KafkaHeapMB      = 2048
 	KafkaOffsetFlush = time.Minute
 )
 
-// Start starts a worker without connectors and waits until it answers, which takes ten seconds or
-// more. It ends with this process at the latest. The caller must Close it. The error wraps
-// testenv.ErrUnavailable if there is no Java or its jars cannot be fetched.
+// Start starts a worker without connectors and waits until it answers, which takes ten seconds or more.
+// The worker ends when this process ends, if not before. The caller must Close it. The error wraps
+// testenv.ErrUnavailable if Java is missing or the jars cannot be downloaded.
 func Start(ctx context.Context, brokers []string, o Options) (*Worker, error) {
 	java, libs, err := testenv.Jars(ctx, "connect-"+Version+"-debezium-"+DebeziumVersion, pom, sums)
 	if err != nil {
@@ -80,8 +80,8 @@ func Start(ctx context.Context, brokers []string, o Options) (*Worker, error) {
 	return w, nil
 }
 
-// commandLine has the options that Kafka's own connect-standalone.sh gives the Java
-// runtime.
+// commandLine returns the worker's command line, with the options that Kafka's own connect-standalone.sh
+// gives the Java runtime.
 func commandLine(java, libs, worker string, heapMB int) []string {
 	return []string{
 		java, "-Xms256M", "-Xmx" + strconv.Itoa(heapMB) + "M", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
@@ -114,10 +114,10 @@ func (w *Worker) version(ctx context.Context, address string) (version string, e
 	return answer.Version, nil
 }
 
-// Version is the version that the worker reports.
+// Version returns the version that the worker reports.
 func (w *Worker) Version() string { return w.own.Version }
 
-// Log is the end of the worker's output, for an error.
+// Log returns the end of the worker's output, for an error.
 func (w *Worker) Log() string { return w.own.Log() }
 
 // Close ends the worker and its connectors.

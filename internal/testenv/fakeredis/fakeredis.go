@@ -1,4 +1,4 @@
-// Package fakeredis runs a substitute for Redis for tests on machines that have none.
+// Package fakeredis runs a substitute for Redis, for tests on machines that do not have one.
 package fakeredis
 
 import (
@@ -19,7 +19,8 @@ func Start() (address string, stop func(), err error) {
 	return server.Addr(), func() { stopTime(); server.Close() }, nil
 }
 
-// passTime makes keys expire: miniredis leaves that to its user. The returned function ends it.
+// passTime makes keys expire, which miniredis leaves to its user. It ends when the returned function is
+// called.
 func passTime(forward func(time.Duration)) (stop func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -11,9 +11,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Judge reads topic until all committed events have arrived. No event may be missing or invented,
-// the first copies must be in the order of their keys, and a repeat must have the id of the first
-// copy. Explain is called if the events do not arrive.
+// Judge reads topic until all committed events have arrived. No event may be missing or invented, the
+// first copies must be in the order of their keys, and a repeat must have the id of the first copy. If the
+// events do not arrive, explain is called for the error.
 func Judge(t *testing.T, brokers []string, topic string, committed map[string]int64, id func(*kgo.Record) (string, error), explain func() string) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.ConsumeTopics(topic))

@@ -15,10 +15,10 @@ type Arrival struct {
 	Event                         Event
 }
 
-// patience is how long a message may take.
+// patience is how long Judge waits for the messages to arrive.
 const patience = time.Minute
 
-// Stream is a broker: it keeps the messages in the order of their arrival. Several senders may use
+// Stream stands for a broker: it keeps the messages in the order of their arrival. Several senders may use
 // it.
 type Stream struct {
 	mu  sync.Mutex
@@ -33,16 +33,17 @@ func (s *Stream) Add(a Arrival) {
 	s.all = append(s.all, a)
 }
 
-// Len is the number of arrivals.
+// Len returns the number of arrivals.
 func (s *Stream) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.all)
 }
 
-// Judge waits until all committed events have arrived, and compares the copies of each message. No event may be
-// missing or invented, and copies must equal the first. The sender called once may send each message at most once,
-// and the events of a key in order if ordered is set. It returns the number of copies by other senders.
+// Judge waits until all committed events have arrived, and compares the copies of each message. No event
+// may be missing or invented, and copies must equal the first. The sender named once may send each message
+// at most once. If ordered is true, it must send the events of a key in order. Judge returns the number of
+// copies after the first.
 func (s *Stream) Judge(t *testing.T, committed map[string]int64, once string, ordered bool) (repeats int) {
 	t.Helper()
 	var want int

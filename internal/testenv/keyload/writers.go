@@ -19,13 +19,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Event is event Number of its key.
+// Event is the event with this Number of its key.
 type Event struct {
 	ID, Key string
 	Number  int64
 }
 
-// Payload is JSON, as Judge reads it.
+// Payload returns the event as JSON, as Judge reads it.
 func (e Event) Payload() []byte {
 	text, _ := json.Marshal(map[string]any{"key": e.Key, "number": e.Number}) // cannot fail
 	return text
@@ -34,7 +34,7 @@ func (e Event) Payload() []byte {
 // Insert writes the events of a transaction.
 type Insert func(ctx context.Context, tx pgx.Tx, events []Event) error
 
-// Writers write until they are stopped.
+// Writers write events until they are stopped.
 type Writers struct {
 	pool                     *pgxpool.Pool
 	insert                   Insert
@@ -43,15 +43,15 @@ type Writers struct {
 	transactions, rolledBack atomic.Int64
 }
 
-// String describes their progress.
+// String describes the writers' progress.
 func (w *Writers) String() string {
 	return fmt.Sprintf("%d transactions, %d rolled back", w.transactions.Load(), w.rolledBack.Load())
 }
 
-// Start starts four writers, which end with the test at the latest. A transaction increments one or
-// two keys, in the order of the keys, so that the number of an event is its place in the order of
-// the commits. It inserts the events in the opposite order, and every tenth transaction is rolled
-// back. There are at most 200 a second, so that readers keep up.
+// Start starts four writers, which end with the test if not before. A transaction increments one or two
+// keys, in the order of the keys, so that the number of an event is its position in the order of the
+// commits. It inserts the events in the opposite order. Every tenth transaction is rolled back. There are
+// at most 200 a second, so that readers keep up.
 func Start(t *testing.T, pool *pgxpool.Pool, insert Insert) *Writers {
 	t.Helper()
 	for _, sql := range []string{

@@ -31,7 +31,7 @@ func up(ctx context.Context, services string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	report, err := io.ReadAll(bufio.NewReader(out)) // it closes its output when it has printed everything
+	report, err := io.ReadAll(bufio.NewReader(out)) // the process closes its output when it has printed everything
 	if err != nil {
 		return err
 	}

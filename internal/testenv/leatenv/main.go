@@ -102,7 +102,7 @@ func parseNeeds(services string) (testenv.Needs, error) {
 	return needs, nil
 }
 
-// exitCode passes on the status of the command.
+// exitCode returns the exit status of the command that err is about.
 func exitCode(err error) int {
 	if err == nil {
 		return 0

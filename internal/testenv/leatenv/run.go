@@ -28,8 +28,8 @@ func run(ctx context.Context, needs testenv.Needs, argv []string) (err error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), env.Environ()...)
-	// A Ctrl-C reaches the command by itself; another signal is passed on, and the
-	// servers stay until the command has ended.
+	// Ctrl-C reaches the command without our help. Another signal is passed on, and the servers stay until
+	// the command has ended.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = time.Minute
 
